@@ -1,0 +1,1 @@
+//! The configuration API: operations table, requests, responses, retry decisions, and the client.

@@ -1,0 +1,1 @@
+//! Compares canonical forms field by field.

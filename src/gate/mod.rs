@@ -1,0 +1,1 @@
+//! Is it safe to change now?

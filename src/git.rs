@@ -1,0 +1,1 @@
+//! Definitions at another commit, read through the `git` program.

@@ -1,0 +1,30 @@
+//! `trueup` keeps the service-mesh endpoints of a tenant equal to what a directory of definitions says.
+//!
+//! The modules stand in flow order: a directory is loaded, the live list is fetched, the two are
+//! compared, the differences are arranged into a plan, an approved plan is applied, and every run is
+//! kept in a journal. Arrows between modules go one way; `docs/architecture.md` lists them and a test
+//! reads the `use` lines.
+
+pub mod model;
+
+pub mod load;
+
+pub mod api;
+
+pub mod diff;
+
+pub mod plan;
+
+pub mod apply;
+
+pub mod journal;
+
+pub mod gate;
+
+pub mod report;
+
+pub mod sandbox;
+
+pub mod git;
+
+pub mod cli;

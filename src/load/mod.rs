@@ -1,0 +1,1 @@
+//! Reads a directory of definitions into .

@@ -1,0 +1,1 @@
+//! The words: an endpoint, its groups, its key, its fields and rules. No IO.

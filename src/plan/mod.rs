@@ -1,0 +1,1 @@
+//! Arranges differences into one plan: ownership, causes, guards, approval, saved form.

@@ -1,0 +1,1 @@
+//! Plans, outcomes and verdicts for people and programs.
