@@ -1,1 +1,32 @@
-//! The words: an endpoint, its groups, its key, its fields and rules. No IO.
+//! The words of the program: an endpoint with its exclusive groups, its key, its fields, the marks
+//! that ownership rests on, and what a definition and a live object are. Values are canonical by
+//! construction (host names lower-case, addresses and prefixes parsed, selectors in normal form), so
+//! that comparing two endpoints is comparing two values. No IO.
+
+mod desired;
+mod endpoint;
+mod field;
+mod key;
+mod live;
+mod mark;
+mod problem;
+mod raw;
+mod rules;
+mod selector;
+
+pub use desired::{Definition, Desired, Place};
+pub use endpoint::{
+    Discovery, Endpoint, HostName, InternetVip, NetworkType, Protocol, Reference, Service, SitePlace, SnatPool, Spec,
+    Target, Where,
+};
+pub use field::{Field, Json};
+pub use key::{Key, Name, NameError, Namespace};
+pub use live::{Live, LiveItem, LiveObject, NamespaceRead, OwnerView, Unheld, UnknownField};
+pub use mark::{APPLIED, Applied, Mark, MarkedCause, PROTECT, STACK, is_mark};
+pub use problem::{Problem, Segment, Spot};
+pub use raw::{
+    Choice, RawDnsNameAdvanced, RawEmpty, RawEndpoint, RawMetadata, RawPrefixes, RawReference, RawSelector,
+    RawServiceInfo, RawSite, RawSnatPool, RawSpec, RawVirtualNetwork, RawWhere,
+};
+pub use rules::check;
+pub use selector::{Requirement, Selector, SelectorError};

@@ -1,0 +1,279 @@
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::net::IpAddr;
+
+use ipnet::Ipv4Net;
+
+use super::{Key, Selector};
+
+/// One endpoint: a network target and the place where it applies, in canonical form.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Endpoint {
+    /// What identifies it.
+    pub key: Key,
+    /// Labels; they belong to the definition whole, because selectors depend on them.
+    pub labels: BTreeMap<String, String>,
+    /// Annotations; on a live object also those of others and our marks.
+    pub annotations: BTreeMap<String, String>,
+    /// Free text, at most 1,200 bytes.
+    pub description: String,
+    /// Administratively disabled.
+    pub disable: bool,
+    /// What it points at, and where.
+    pub spec: Spec,
+}
+
+/// The spec of an endpoint. Every exclusive group is an enum: two options cannot be held.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Spec {
+    /// The target: the one group without a default.
+    pub target: Target,
+    /// The transport protocol.
+    pub protocol: Protocol,
+    /// The port, 0 to 65535.
+    pub port: u16,
+    /// The port that health checks use, 0 for the same as `port`.
+    pub health_check_port: u16,
+    /// The source NAT pool.
+    pub snat_pool: SnatPool,
+    /// Where the endpoint applies; `None` where nothing is said.
+    pub place: Option<Where>,
+}
+
+/// Exclusive group: what an endpoint points at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Target {
+    /// `dns_name`
+    DnsName(HostName),
+    /// `dns_name_advanced`
+    DnsNameAdvanced {
+        /// The host name.
+        name: HostName,
+        /// Exclusive group of one option: seconds between look-ups, 10 to 604800.
+        refresh_interval: Option<u32>,
+    },
+    /// `ip`, version 4 or 6
+    Ip(IpAddr),
+    /// `service_info`
+    ServiceInfo {
+        /// How the service is discovered.
+        discovery: Discovery,
+        /// Which service.
+        service: Service,
+    },
+}
+
+/// Exclusive group: the service that a discovery should find.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Service {
+    /// `service_name`, at most 256 bytes
+    Name(String),
+    /// `service_selector`
+    Selector(Selector),
+}
+
+/// Exclusive group: source NAT.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum SnatPool {
+    /// `no_snat_pool`, the default
+    #[default]
+    None,
+    /// `snat_pool`, a set of at most 128 IPv4 prefixes
+    Prefixes(BTreeSet<Ipv4Net>),
+}
+
+/// Exclusive group: where the endpoint applies.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Where {
+    /// `site`
+    Site(SitePlace),
+    /// `virtual_site`
+    VirtualSite(SitePlace),
+    /// `virtual_network`
+    VirtualNetwork(Reference),
+}
+
+/// A place at a site or at a virtual site.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SitePlace {
+    /// The site.
+    pub reference: Reference,
+    /// The network at it.
+    pub network_type: NetworkType,
+    /// Exclusive group: Internet VIP at the site.
+    pub internet_vip: InternetVip,
+}
+
+/// Exclusive group: Internet VIP at a site; off is the default.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum InternetVip {
+    /// `disable_internet_vip`
+    #[default]
+    Disabled,
+    /// `enable_internet_vip`
+    Enabled,
+}
+
+/// A reference to an object of the service. What a definition leaves out is the service's to fill
+/// (API.md 3.4); `kind` has many spellings there and is never held.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reference {
+    /// The name referred to.
+    pub name: String,
+    /// Its namespace.
+    pub namespace: Option<String>,
+    /// Its tenant, with the random suffix of the service.
+    pub tenant: Option<String>,
+    /// Its uid.
+    pub uid: Option<String>,
+}
+
+impl Reference {
+    /// This reference with only the parts that `wanted` names: what the service filled in falls away.
+    #[must_use]
+    pub fn seen_as(&self, wanted: &Reference) -> Reference {
+        let keep = |mine: &Option<String>, named: &Option<String>| named.as_ref().and(mine.clone());
+        Reference {
+            name: self.name.clone(),
+            namespace: keep(&self.namespace, &wanted.namespace),
+            tenant: keep(&self.tenant, &wanted.tenant),
+            uid: keep(&self.uid, &wanted.uid),
+        }
+    }
+}
+
+impl Where {
+    /// The reference that the option holds.
+    #[must_use]
+    pub fn reference(&self) -> &Reference {
+        match self {
+            Where::Site(place) | Where::VirtualSite(place) => &place.reference,
+            Where::VirtualNetwork(reference) => reference,
+        }
+    }
+
+    /// The same place with another reference.
+    #[must_use]
+    pub fn with_reference(&self, reference: Reference) -> Where {
+        match self {
+            Where::Site(place) => Where::Site(SitePlace { reference, ..place.clone() }),
+            Where::VirtualSite(place) => Where::VirtualSite(SitePlace { reference, ..place.clone() }),
+            Where::VirtualNetwork(_) => Where::VirtualNetwork(reference),
+        }
+    }
+
+    /// This live place as `wanted` would write it: see [`Reference::seen_as`].
+    #[must_use]
+    pub fn seen_as(&self, wanted: &Where) -> Where {
+        self.with_reference(self.reference().seen_as(wanted.reference()))
+    }
+
+    /// Every way in which a definition could have written this live place: its reference with each
+    /// choice of the parts that the service fills.
+    pub fn spellings(&self) -> impl Iterator<Item = Where> + '_ {
+        (0u8..8).map(|kept| {
+            let reference = self.reference();
+            let keep = |bit: u8, part: &Option<String>| if kept & bit == 0 { None } else { part.clone() };
+            self.with_reference(Reference {
+                name: reference.name.clone(),
+                namespace: keep(1, &reference.namespace),
+                tenant: keep(2, &reference.tenant),
+                uid: keep(4, &reference.uid),
+            })
+        })
+    }
+}
+
+/// A host name, lower-case and without a trailing dot.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct HostName(String);
+
+impl HostName {
+    /// The canonical form of `text`; whether it is a host name at all is a rule, checked apart.
+    #[must_use]
+    pub fn canonical(text: &str) -> Self {
+        let lower = text.to_ascii_lowercase();
+        Self(lower.strip_suffix('.').unwrap_or(&lower).to_owned())
+    }
+
+    /// The text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for HostName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+macro_rules! text_enum {
+    ($(#[$doc:meta])* $type:ident, $($(#[$vdoc:meta])* $variant:ident = $text:literal),+ $(,)?) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+        pub enum $type { $($(#[$vdoc])* #[doc = concat!("`", $text, "`")] $variant),+ }
+
+        impl $type {
+            /// Every value, in the order of the service.
+            pub const ALL: &[$type] = &[$($type::$variant),+];
+
+            /// The value as the service writes it.
+            #[must_use]
+            pub fn as_str(self) -> &'static str {
+                match self { $($type::$variant => $text),+ }
+            }
+
+            /// The value with this text, if there is one.
+            #[must_use]
+            pub fn from_text(text: &str) -> Option<Self> {
+                match text { $($text => Some($type::$variant),)+ _ => None }
+            }
+        }
+
+        impl fmt::Display for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
+    };
+}
+
+text_enum!(
+    /// The transport protocol.
+    Protocol,
+    #[default]
+    Tcp = "TCP",
+    Udp = "UDP",
+);
+
+text_enum!(
+    /// How a service is discovered. `INVALID_DISCOVERY` is refused by the service (API.md 3.3) and
+    /// cannot be held.
+    Discovery,
+    #[default]
+    K8s = "K8S",
+    Consul = "CONSUL",
+    ClassicBigIp = "CLASSIC_BIGIP",
+    ThirdParty = "THIRD_PARTY",
+);
+
+text_enum!(
+    /// The network of a site; the first value is the default.
+    NetworkType,
+    #[default]
+    SiteLocal = "VIRTUAL_NETWORK_SITE_LOCAL",
+    SiteLocalInside = "VIRTUAL_NETWORK_SITE_LOCAL_INSIDE",
+    PerSite = "VIRTUAL_NETWORK_PER_SITE",
+    Public = "VIRTUAL_NETWORK_PUBLIC",
+    Global = "VIRTUAL_NETWORK_GLOBAL",
+    SiteService = "VIRTUAL_NETWORK_SITE_SERVICE",
+    VerInternal = "VIRTUAL_NETWORK_VER_INTERNAL",
+    SiteLocalInsideOutside = "VIRTUAL_NETWORK_SITE_LOCAL_INSIDE_OUTSIDE",
+    IpAuto = "VIRTUAL_NETWORK_IP_AUTO",
+    VoltadnPrivateNetwork = "VIRTUAL_NETWORK_VOLTADN_PRIVATE_NETWORK",
+    Srv6Network = "VIRTUAL_NETWORK_SRV6_NETWORK",
+    IpFabric = "VIRTUAL_NETWORK_IP_FABRIC",
+    Segment = "VIRTUAL_NETWORK_SEGMENT",
+);

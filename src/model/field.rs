@@ -1,0 +1,188 @@
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Endpoint, RawSnatPool, RawSpec, RawWhere, Where};
+
+/// A JSON value: how a field's value travels in plans, journals and requests. `null` is absence.
+pub type Json = serde_json::Value;
+
+/// The unit of comparison: a scalar, an exclusive group as a whole, one label, one annotation.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Field {
+    /// `description`
+    Description,
+    /// `disable`
+    Disable,
+    /// `labels.KEY`
+    Label(String),
+    /// `annotations.KEY`
+    Annotation(String),
+    /// `spec.target`: the exclusive group of `dns_name`, `dns_name_advanced`, `ip`, `service_info`
+    Target,
+    /// `spec.protocol`
+    Protocol,
+    /// `spec.port`
+    Port,
+    /// `spec.health_check_port`
+    HealthCheckPort,
+    /// `spec.snat_pool`: an exclusive group
+    SnatPool,
+    /// `spec.where`: an exclusive group
+    Where,
+}
+
+/// The keys of the target's options in the spec.
+const TARGET_OPTIONS: [&str; 4] = ["dns_name", "dns_name_advanced", "ip", "service_info"];
+
+fn json(value: impl Serialize) -> Json {
+    // The wire structs hold strings, numbers and maps with text keys only: nothing that fails.
+    serde_json::to_value(value).unwrap_or_default()
+}
+
+impl Field {
+    /// The fields that every endpoint has.
+    pub const FIXED: [Field; 8] = [
+        Field::Description,
+        Field::Disable,
+        Field::Target,
+        Field::Protocol,
+        Field::Port,
+        Field::HealthCheckPort,
+        Field::SnatPool,
+        Field::Where,
+    ];
+
+    /// The field with this path; an option of a group stands for the group, `metadata.` may be left out.
+    #[must_use]
+    pub fn from_path(path: &str) -> Option<Self> {
+        let path = path.strip_prefix("metadata.").unwrap_or(path);
+        if let Some(key) = path.strip_prefix("labels.") {
+            return Some(Field::Label(key.to_owned()));
+        }
+        if let Some(key) = path.strip_prefix("annotations.") {
+            return Some(Field::Annotation(key.to_owned()));
+        }
+        let first = path.strip_prefix("spec.").map_or(path, |rest| rest.split('.').next().unwrap_or(rest));
+        Some(match first {
+            "description" => Field::Description,
+            "disable" => Field::Disable,
+            "target" | "dns_name" | "dns_name_advanced" | "ip" | "service_info" => Field::Target,
+            "protocol" => Field::Protocol,
+            "port" => Field::Port,
+            "health_check_port" => Field::HealthCheckPort,
+            "snat_pool" => Field::SnatPool,
+            "where" => Field::Where,
+            _ => return None,
+        })
+    }
+
+    /// The value of this field in `endpoint`, as the wire writes it: for the target an object of its
+    /// one option, `null` for a label, annotation or place that is not there.
+    #[must_use]
+    pub fn value(&self, endpoint: &Endpoint) -> Json {
+        let spec = &endpoint.spec;
+        match self {
+            Field::Description => endpoint.description.clone().into(),
+            Field::Disable => endpoint.disable.into(),
+            Field::Label(key) => endpoint.labels.get(key).cloned().into(),
+            Field::Annotation(key) => endpoint.annotations.get(key).cloned().into(),
+            Field::Target => json(RawSpec::of_target(&spec.target)),
+            Field::Protocol => spec.protocol.as_str().into(),
+            Field::Port => spec.port.into(),
+            Field::HealthCheckPort => spec.health_check_port.into(),
+            Field::SnatPool => json(RawSnatPool::from(&spec.snat_pool)),
+            Field::Where => spec.place.as_ref().map_or(Json::Null, place_json),
+        }
+    }
+
+    /// Whether `endpoint` holds the service's default here, so that saying nothing means the same.
+    #[must_use]
+    pub fn is_default(&self, endpoint: &Endpoint) -> bool {
+        let spec = &endpoint.spec;
+        match self {
+            Field::Description => endpoint.description.is_empty(),
+            Field::Disable => !endpoint.disable,
+            Field::Label(key) => !endpoint.labels.contains_key(key),
+            Field::Annotation(key) => !endpoint.annotations.contains_key(key),
+            Field::Target => false,
+            Field::Protocol => spec.protocol == super::Protocol::default(),
+            Field::Port => spec.port == 0,
+            Field::HealthCheckPort => spec.health_check_port == 0,
+            Field::SnatPool => spec.snat_pool == super::SnatPool::default(),
+            Field::Where => spec.place.is_none(),
+        }
+    }
+
+    /// Sets this field of a whole object (`metadata` and `spec` at its root) to `value`, and leaves
+    /// everything else as it is. `null` takes the field away.
+    pub fn set(&self, object: &mut Json, value: &Json) {
+        match self {
+            Field::Description => put(object, &["metadata"], "description", value),
+            Field::Disable => put(object, &["metadata"], "disable", value),
+            Field::Label(key) => put(object, &["metadata", "labels"], key, value),
+            Field::Annotation(key) => put(object, &["metadata", "annotations"], key, value),
+            Field::Target => {
+                for option in TARGET_OPTIONS {
+                    put(object, &["spec"], option, value.get(option).unwrap_or(&Json::Null));
+                }
+            }
+            Field::Protocol => put(object, &["spec"], "protocol", value),
+            Field::Port => put(object, &["spec"], "port", value),
+            Field::HealthCheckPort => put(object, &["spec"], "health_check_port", value),
+            Field::SnatPool => put(object, &["spec"], "snat_pool", value),
+            Field::Where => put(object, &["spec"], "where", value),
+        }
+    }
+}
+
+/// A place on the wire.
+fn place_json(place: &Where) -> Json {
+    json(RawWhere::from(place))
+}
+
+fn put(object: &mut Json, into: &[&str], key: &str, value: &Json) {
+    let mut map = object;
+    for step in into {
+        if !map.get(step).is_some_and(Json::is_object) {
+            map[*step] = Json::Object(serde_json::Map::new());
+        }
+        map = &mut map[*step];
+    }
+    let Json::Object(map) = map else { return };
+    if value.is_null() {
+        map.remove(key);
+    } else {
+        map.insert(key.to_owned(), value.clone());
+    }
+}
+
+impl fmt::Display for Field {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Field::Description => "description",
+            Field::Disable => "disable",
+            Field::Label(key) => return write!(f, "labels.{key}"),
+            Field::Annotation(key) => return write!(f, "annotations.{key}"),
+            Field::Target => "spec.target",
+            Field::Protocol => "spec.protocol",
+            Field::Port => "spec.port",
+            Field::HealthCheckPort => "spec.health_check_port",
+            Field::SnatPool => "spec.snat_pool",
+            Field::Where => "spec.where",
+        })
+    }
+}
+
+impl Serialize for Field {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Field {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let path = String::deserialize(deserializer)?;
+        Field::from_path(&path).ok_or_else(|| serde::de::Error::custom(format!("`{path}` is no field of an endpoint")))
+    }
+}

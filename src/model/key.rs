@@ -1,0 +1,174 @@
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// The longest name and namespace the service accepts, in bytes (API.md 4.2).
+const LONGEST_NAME: usize = 63;
+
+/// Why a text is no name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NameError {
+    /// Empty: a get of an empty name would become a list.
+    #[error("is empty")]
+    Empty,
+    /// Longer than the service accepts.
+    #[error("is {length} bytes long, more than the allowed {LONGEST_NAME}")]
+    TooLong {
+        /// Bytes of the text.
+        length: usize,
+    },
+    /// Not a DNS-1035 label.
+    #[error("may hold only lower-case letters, digits and `-`, begin with a letter, and end with a letter or a digit")]
+    NotALabel,
+}
+
+fn check_label(text: &str) -> Result<(), NameError> {
+    if text.is_empty() {
+        return Err(NameError::Empty);
+    }
+    if text.len() > LONGEST_NAME {
+        return Err(NameError::TooLong { length: text.len() });
+    }
+    let bytes = text.as_bytes();
+    let inner = bytes.iter().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || *b == b'-');
+    if inner && bytes[0].is_ascii_lowercase() && bytes[bytes.len() - 1] != b'-' {
+        Ok(())
+    } else {
+        Err(NameError::NotALabel)
+    }
+}
+
+macro_rules! name_type {
+    ($(#[$doc:meta])* $type:ident) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(try_from = "String", into = "String")]
+        pub struct $type(Box<str>);
+
+        impl $type {
+            /// A name that a definition or a flag gives: a DNS-1035 label of at most 63 bytes.
+            ///
+            /// # Errors
+            /// The rule that the text breaks.
+            pub fn parse(text: &str) -> Result<Self, NameError> {
+                check_label(text)?;
+                Ok(Self(text.into()))
+            }
+
+            /// A name as the service gave it, which may be anything but empty. Check it with
+            /// [`Self::is_label`] before it becomes a path.
+            ///
+            /// # Errors
+            /// [`NameError::Empty`].
+            pub fn from_service(text: &str) -> Result<Self, NameError> {
+                if text.is_empty() { Err(NameError::Empty) } else { Ok(Self(text.into())) }
+            }
+
+            /// Whether the name keeps the rule of definitions.
+            #[must_use]
+            pub fn is_label(&self) -> bool {
+                check_label(&self.0).is_ok()
+            }
+
+            /// The text.
+            #[must_use]
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl TryFrom<String> for $type {
+            type Error = NameError;
+            fn try_from(text: String) -> Result<Self, NameError> {
+                Self::from_service(&text)
+            }
+        }
+
+        impl From<$type> for String {
+            fn from(name: $type) -> String {
+                name.0.into()
+            }
+        }
+    };
+}
+
+name_type!(
+    /// The name of an endpoint, unique in its namespace.
+    Name
+);
+name_type!(
+    /// A namespace of the tenant.
+    Namespace
+);
+
+/// What identifies an endpoint: `namespace/name`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Key {
+    /// The namespace.
+    pub namespace: Namespace,
+    /// The name in it.
+    pub name: Name,
+}
+
+impl Key {
+    /// A key of two checked names, from `namespace/name`.
+    ///
+    /// # Errors
+    /// The rule that the first wrong part breaks; a text without `/` is not a label.
+    pub fn parse(text: &str) -> Result<Self, NameError> {
+        let (namespace, name) = text.split_once('/').ok_or(NameError::NotALabel)?;
+        Ok(Self { namespace: Namespace::parse(namespace)?, name: Name::parse(name)? })
+    }
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.namespace, self.name)
+    }
+}
+
+impl Serialize for Key {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Key {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let (namespace, name) =
+            text.split_once('/').ok_or_else(|| serde::de::Error::custom("a key is `namespace/name`"))?;
+        let namespace = Namespace::from_service(namespace).map_err(serde::de::Error::custom)?;
+        let name = Name::from_service(name).map_err(serde::de::Error::custom)?;
+        Ok(Self { namespace, name })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_a_dns_1035_label_of_at_most_63_bytes() {
+        assert!(Name::parse("ep-1").is_ok());
+        assert!(Name::parse(&"a".repeat(63)).is_ok());
+        assert_eq!(Name::parse(""), Err(NameError::Empty));
+        assert_eq!(Name::parse(&"a".repeat(64)), Err(NameError::TooLong { length: 64 }));
+        for bad in ["1a", "-a", "a-", "a_b", "A", "a.b", "a/b", "..", "ä"] {
+            assert_eq!(Name::parse(bad), Err(NameError::NotALabel), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_name_of_the_service_may_be_odd_but_not_empty() {
+        let odd = Name::from_service("../../x").expect("odd names are kept");
+        assert!(!odd.is_label());
+        assert_eq!(Name::from_service(""), Err(NameError::Empty));
+    }
+}

@@ -1,0 +1,113 @@
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Endpoint, Json, Key, Namespace};
+
+/// What the service holds, per namespace.
+#[derive(Debug, Clone, Default)]
+pub struct Live {
+    /// Every namespace that was asked for.
+    pub namespaces: BTreeMap<Namespace, NamespaceRead>,
+    /// Requests that were sent for it.
+    pub requests: u64,
+}
+
+/// The read of one namespace: complete, or nothing may be concluded from it.
+#[derive(Debug, Clone)]
+pub enum NamespaceRead {
+    /// A whole, valid list without errors.
+    Complete {
+        /// The items by key.
+        items: BTreeMap<Key, LiveItem>,
+    },
+    /// The list cannot be trusted.
+    Unknown {
+        /// Why, as a fragment for people.
+        reason: String,
+    },
+}
+
+/// One item of a list.
+#[derive(Debug, Clone)]
+#[expect(clippy::large_enum_variant, reason = "nearly every item is an object; a box would cost an allocation each")]
+pub enum LiveItem {
+    /// An object that the model holds.
+    Object(LiveObject),
+    /// One that it cannot hold; never changed.
+    Unheld(Unheld),
+}
+
+/// A live endpoint with what the service says about it.
+#[derive(Debug, Clone)]
+pub struct LiveObject {
+    /// The endpoint; its annotations hold everybody's, our marks included.
+    pub endpoint: Endpoint,
+    /// The service's id of this object; another object of the same name has another.
+    pub uid: String,
+    /// The version, where the answer carried one (a list does not).
+    pub resource_version: Option<String>,
+    /// The object of the service that owns it.
+    pub owner_view: Option<OwnerView>,
+    /// A graceful delete is under way.
+    pub deleting: bool,
+    /// Who created it.
+    pub creator: Option<String>,
+    /// RFC 3339.
+    pub created: Option<String>,
+    /// RFC 3339; nothing until the first replace.
+    pub modified: Option<String>,
+    /// Fields that the model does not know.
+    pub unknown: Vec<UnknownField>,
+}
+
+/// A field of a live spec that the model does not know. It is kept by a replace.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct UnknownField {
+    /// Its path, such as `spec.where.site.new_option`.
+    pub path: String,
+    /// It stands where all options of an exclusive group are absent, so it may be the chosen option:
+    /// a replace would set a second one.
+    pub blocks: bool,
+}
+
+/// The object of the service that an endpoint belongs to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OwnerView {
+    /// Its kind.
+    #[serde(default)]
+    pub kind: String,
+    /// Its namespace.
+    #[serde(default)]
+    pub namespace: String,
+    /// Its name.
+    #[serde(default)]
+    pub name: String,
+    /// Its uid.
+    #[serde(default)]
+    pub uid: String,
+}
+
+/// An item whose spec the model cannot hold: a new enum value, no target.
+#[derive(Debug, Clone)]
+pub struct Unheld {
+    /// Its key.
+    pub key: Key,
+    /// Its uid.
+    pub uid: String,
+    /// Why it cannot be held.
+    pub reason: String,
+    /// The item as the service gave it.
+    pub raw: Json,
+}
+
+impl LiveItem {
+    /// The key of the item.
+    #[must_use]
+    pub fn key(&self) -> &Key {
+        match self {
+            LiveItem::Object(object) => &object.endpoint.key,
+            LiveItem::Unheld(unheld) => &unheld.key,
+        }
+    }
+}

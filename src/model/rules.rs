@@ -1,0 +1,260 @@
+//! The rules of a definition's values: lengths, ranges and syntax. Shape is checked where the wire
+//! form becomes the model; these are the rules that a live object may break and still be held.
+
+use std::net::IpAddr;
+
+use super::problem::steps;
+use super::{
+    Choice, Endpoint, Name, Namespace, Problem, RawEndpoint, RawReference, Segment, Selector, Service, Target,
+};
+
+/// Seconds between look-ups of an advanced DNS name (reference/openapi, `refresh_interval`).
+pub const REFRESH_INTERVAL: std::ops::RangeInclusive<u32> = 10..=604_800;
+/// Bytes of a description.
+pub const LONGEST_DESCRIPTION: usize = 1200;
+/// Characters of an annotation's key.
+pub const LONGEST_ANNOTATION_KEY: usize = 64;
+/// Characters of an annotation's value.
+pub const LONGEST_ANNOTATION: usize = 1024;
+/// Characters of a host name.
+pub const LONGEST_HOST_NAME: usize = 256;
+/// Bytes of a service name.
+pub const LONGEST_SERVICE_NAME: usize = 256;
+/// Characters of a selector expression.
+pub const LONGEST_SELECTOR: usize = 4096;
+/// Prefixes of a source NAT pool.
+pub const MOST_PREFIXES: usize = 128;
+/// Bytes of a reference's name.
+pub const LONGEST_REFERENCE_NAME: usize = 128;
+/// Bytes of a reference's namespace and tenant.
+pub const LONGEST_REFERENCE_PART: usize = 64;
+
+/// Every rule that the values of a definition break. `raw` is the text as written, because some
+/// rules are about the writing (a prefix twice, an option with nothing behind it).
+#[must_use]
+pub fn check(raw: &RawEndpoint, endpoint: &Endpoint) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    names(&mut problems, endpoint);
+    texts(&mut problems, endpoint);
+    target(&mut problems, endpoint, raw);
+    writing(&mut problems, raw);
+    problems
+}
+
+fn names(problems: &mut Vec<Problem>, endpoint: &Endpoint) {
+    if let Err(error) = Name::parse(endpoint.key.name.as_str()) {
+        let what = format!("the name `{}` {error}", endpoint.key.name);
+        problems.push(Problem::value(steps!["metadata", "name"], what, "a DNS-1035 label of at most 63 characters"));
+    }
+    if let Err(error) = Namespace::parse(endpoint.key.namespace.as_str()) {
+        let what = format!("the namespace `{}` {error}", endpoint.key.namespace);
+        problems.push(Problem::value(
+            steps!["metadata", "namespace"],
+            what,
+            "a DNS-1035 label of at most 63 characters",
+        ));
+    }
+}
+
+fn entry(map: &'static str, key: &str) -> Vec<Segment> {
+    vec!["metadata".into(), map.into(), Segment::Key(key.to_owned().into())]
+}
+
+fn texts(problems: &mut Vec<Problem>, endpoint: &Endpoint) {
+    let length = endpoint.description.len();
+    if length > LONGEST_DESCRIPTION {
+        problems.push(Problem::value(
+            steps!["metadata", "description"],
+            format!("`description` is {length} bytes long"),
+            format!("at most {LONGEST_DESCRIPTION} bytes"),
+        ));
+    }
+    for (key, value) in &endpoint.annotations {
+        let characters = key.chars().count();
+        if characters == 0 || characters > LONGEST_ANNOTATION_KEY {
+            problems.push(Problem::key(
+                entry("annotations", key),
+                format!("the annotation's key is {characters} characters long"),
+                format!("1 to {LONGEST_ANNOTATION_KEY} characters"),
+            ));
+        }
+        let characters = value.chars().count();
+        if characters == 0 || characters > LONGEST_ANNOTATION {
+            problems.push(Problem::value(
+                entry("annotations", key),
+                format!("the annotation `{key}` is {characters} characters long"),
+                format!("1 to {LONGEST_ANNOTATION} characters"),
+            ));
+        }
+    }
+    for key in endpoint.labels.keys().filter(|key| key.is_empty()) {
+        problems.push(Problem::key(entry("labels", key), "a label's key is empty", "a label needs a key"));
+    }
+}
+
+fn target(problems: &mut Vec<Problem>, endpoint: &Endpoint, raw: &RawEndpoint) {
+    let host = |problems: &mut Vec<Problem>, path: Vec<Segment>, name: &str| {
+        if let Some(fault) = host_name_fault(name) {
+            problems.push(Problem::value(
+                path,
+                format!("`{name}` is no host name: {fault}"),
+                "a host name such as shop.example.net",
+            ));
+        }
+    };
+    match &endpoint.spec.target {
+        Target::DnsName(name) => host(problems, steps!["spec", "dns_name"], name.as_str()),
+        Target::DnsNameAdvanced { name, refresh_interval } => {
+            host(problems, steps!["spec", "dns_name_advanced", "name"], name.as_str());
+            if let Some(seconds) = refresh_interval.filter(|seconds| !REFRESH_INTERVAL.contains(seconds)) {
+                let end = if seconds < *REFRESH_INTERVAL.start() {
+                    format!("below the least allowed {}", REFRESH_INTERVAL.start())
+                } else {
+                    format!("above the most allowed {}", REFRESH_INTERVAL.end())
+                };
+                problems.push(Problem::value(
+                    steps!["spec", "dns_name_advanced", "refresh_interval"],
+                    format!("`refresh_interval` is {seconds}, {end}"),
+                    "10 to 604800 seconds",
+                ));
+            }
+        }
+        Target::Ip(IpAddr::V4(_) | IpAddr::V6(_)) => {}
+        Target::ServiceInfo { service: Service::Name(name), .. } => {
+            if name.len() > LONGEST_SERVICE_NAME {
+                problems.push(Problem::value(
+                    steps!["spec", "service_info", "service_name"],
+                    format!("`service_name` is {} bytes long", name.len()),
+                    format!("at most {LONGEST_SERVICE_NAME} bytes"),
+                ));
+            }
+        }
+        Target::ServiceInfo { service: Service::Selector(_), .. } => selector(problems, raw),
+    }
+}
+
+fn selector(problems: &mut Vec<Problem>, raw: &RawEndpoint) {
+    let expression = raw
+        .spec
+        .as_ref()
+        .and_then(|spec| spec.service_info.as_ref()?.service_selector.as_ref()?.expressions.as_ref()?.first());
+    let Some(expression) = expression else { return };
+    let at = steps!["spec", "service_info", "service_selector", "expressions", 0];
+    let characters = expression.chars().count();
+    if characters > LONGEST_SELECTOR {
+        problems.push(Problem::value(
+            at,
+            format!("the label selector is {characters} characters long"),
+            format!("at most {LONGEST_SELECTOR} characters"),
+        ));
+    } else if let Err(error) = Selector::parse(expression) {
+        problems.push(Problem::value(
+            at,
+            format!("`{expression}` is no label selector"),
+            format!("{error}; for example `tier in (web, db),!legacy`"),
+        ));
+    }
+}
+
+fn writing(problems: &mut Vec<Problem>, raw: &RawEndpoint) {
+    let Some(spec) = &raw.spec else { return };
+    if let Some(pool) = &spec.snat_pool {
+        nothing_behind(problems, &["spec".into(), "snat_pool".into()], &[("no_snat_pool", pool.no_snat_pool)]);
+        if let Some(prefixes) = pool.snat_pool.as_ref().and_then(|pool| pool.prefixes.as_deref()) {
+            prefix_list(problems, prefixes);
+        }
+    }
+    let Some(place) = &spec.place else { return };
+    for (option, site) in [("site", &place.site), ("virtual_site", &place.virtual_site)] {
+        let Some(site) = site else { continue };
+        let vip =
+            [("disable_internet_vip", site.disable_internet_vip), ("enable_internet_vip", site.enable_internet_vip)];
+        nothing_behind(problems, &["spec".into(), "where".into(), option.into()], &vip);
+        references(problems, option, site.reference.as_deref());
+    }
+    if let Some(network) = &place.virtual_network {
+        references(problems, "virtual_network", network.reference.as_deref());
+    }
+}
+
+/// An option without fields that says nothing: the person meant it, the service would drop it.
+fn nothing_behind(problems: &mut Vec<Problem>, base: &[Segment], options: &[(&'static str, Choice)]) {
+    for (option, choice) in options {
+        if *choice == Choice::Null {
+            let mut path = base.to_vec();
+            path.push((*option).into());
+            problems.push(Problem::key(
+                path,
+                format!("`{option}` has nothing behind it"),
+                format!("write `{option}: {{}}`"),
+            ));
+        }
+    }
+}
+
+fn prefix_list(problems: &mut Vec<Problem>, prefixes: &[String]) {
+    let list = steps!["spec", "snat_pool", "snat_pool", "prefixes"];
+    if prefixes.len() > MOST_PREFIXES {
+        problems.push(Problem::value(
+            list.clone(),
+            format!("`prefixes` holds {} prefixes", prefixes.len()),
+            format!("at most {MOST_PREFIXES}"),
+        ));
+    }
+    let mut seen = std::collections::BTreeMap::new();
+    for (index, text) in prefixes.iter().enumerate() {
+        let Ok(prefix) = text.parse::<ipnet::Ipv4Net>() else { continue };
+        let item = |index: usize| {
+            let mut path = list.clone();
+            path.push(index.into());
+            path
+        };
+        if let Some(first) = seen.insert(prefix.trunc(), index) {
+            problems.push(
+                Problem::value(item(index), format!("the prefix `{text}` stands twice"), "second time here")
+                    .with(super::Spot::Value(item(first)), "first time here"),
+            );
+        }
+    }
+}
+
+fn references(problems: &mut Vec<Problem>, option: &'static str, references: Option<&[RawReference]>) {
+    let Some([reference]) = references else { return };
+    let parts = [
+        ("name", &reference.name, LONGEST_REFERENCE_NAME),
+        ("namespace", &reference.namespace, LONGEST_REFERENCE_PART),
+        ("tenant", &reference.tenant, LONGEST_REFERENCE_PART),
+    ];
+    for (part, text, longest) in parts {
+        let length = text.as_ref().map_or(0, String::len);
+        if length > longest {
+            problems.push(Problem::value(
+                steps!["spec", "where", option, "ref", 0, part],
+                format!("the reference's `{part}` is {length} bytes long"),
+                format!("at most {longest} bytes"),
+            ));
+        }
+    }
+}
+
+/// Why a text is no host name (RFC 1123; whether the service takes wildcards is not known).
+fn host_name_fault(name: &str) -> Option<&'static str> {
+    if name.chars().count() > LONGEST_HOST_NAME {
+        return Some("it is longer than 256 characters");
+    }
+    for label in name.split('.') {
+        if label.is_empty() {
+            return Some("a part between dots is empty");
+        }
+        if label.len() > 63 {
+            return Some("a part between dots is longer than 63 characters");
+        }
+        if label.starts_with('-') || label.ends_with('-') {
+            return Some("a part begins or ends with `-`");
+        }
+        if !label.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-') {
+            return Some("only letters, digits, `-` and dots are allowed");
+        }
+    }
+    None
+}

@@ -1,0 +1,262 @@
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+/// A label selector in normal form: requirements sorted, a one-value `in` written `=`. A text that
+/// is no selector is kept as it is, so that a live object which holds one can still be compared.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Selector(String);
+
+/// Why a text is no label selector.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message} at character {at}")]
+pub struct SelectorError {
+    /// What was expected.
+    pub message: &'static str,
+    /// Characters before the fault, from 1.
+    pub at: usize,
+}
+
+/// One requirement of a selector; a selector holds where all do.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Requirement {
+    key: String,
+    test: Test,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Test {
+    In(BTreeSet<String>),
+    NotIn(BTreeSet<String>),
+    Exists,
+    Absent,
+}
+
+impl Selector {
+    /// The normal form of `text`, or `text` itself where it is no selector.
+    #[must_use]
+    pub fn canonical(text: &str) -> Self {
+        match Self::parse(text) {
+            Ok(requirements) => {
+                let parts: Vec<String> = requirements.iter().map(ToString::to_string).collect();
+                Self(parts.join(","))
+            }
+            Err(_) => Self(text.to_owned()),
+        }
+    }
+
+    /// The requirements of `text`, sorted and each once.
+    ///
+    /// # Errors
+    /// What was expected and where.
+    pub fn parse(text: &str) -> Result<Vec<Requirement>, SelectorError> {
+        let mut reader = Reader { text, at: 0 };
+        let mut requirements = BTreeSet::new();
+        loop {
+            requirements.insert(reader.requirement()?);
+            reader.blanks();
+            if reader.rest().is_empty() {
+                return Ok(requirements.into_iter().collect());
+            }
+            if !reader.take(",") {
+                return Err(reader.error("expected `,` or the end"));
+            }
+        }
+    }
+
+    /// The text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Selector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Requirement {
+    /// Whether labels meet it. As with Kubernetes, `!=` and `notin` hold where the key is absent.
+    #[must_use]
+    pub fn holds(&self, labels: &BTreeMap<String, String>) -> bool {
+        let value = labels.get(&self.key);
+        match &self.test {
+            Test::In(values) => value.is_some_and(|value| values.contains(value)),
+            Test::NotIn(values) => value.is_none_or(|value| !values.contains(value)),
+            Test::Exists => value.is_some(),
+            Test::Absent => value.is_none(),
+        }
+    }
+}
+
+impl fmt::Display for Requirement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let list = |values: &BTreeSet<String>| values.iter().cloned().collect::<Vec<_>>().join(",");
+        match &self.test {
+            Test::In(values) if values.len() == 1 => write!(f, "{}={}", self.key, list(values)),
+            Test::NotIn(values) if values.len() == 1 => write!(f, "{}!={}", self.key, list(values)),
+            Test::In(values) => write!(f, "{} in ({})", self.key, list(values)),
+            Test::NotIn(values) => write!(f, "{} notin ({})", self.key, list(values)),
+            Test::Exists => write!(f, "{}", self.key),
+            Test::Absent => write!(f, "!{}", self.key),
+        }
+    }
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl<'a> Reader<'a> {
+    fn rest(&self) -> &'a str {
+        &self.text[self.at..]
+    }
+
+    fn blanks(&mut self) {
+        self.at = self.text.len() - self.rest().trim_start().len();
+    }
+
+    fn take(&mut self, token: &str) -> bool {
+        self.blanks();
+        let found = self.rest().starts_with(token);
+        if found {
+            self.at += token.len();
+        }
+        found
+    }
+
+    fn error(&self, message: &'static str) -> SelectorError {
+        SelectorError { message, at: self.text[..self.at].chars().count() + 1 }
+    }
+
+    fn word(&mut self) -> &'a str {
+        self.blanks();
+        let rest = self.rest();
+        let end = rest
+            .find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '/')))
+            .unwrap_or(rest.len());
+        self.at += end;
+        &rest[..end]
+    }
+
+    fn key(&mut self) -> Result<String, SelectorError> {
+        self.blanks();
+        let start = self.at;
+        let word = self.word();
+        let (prefix, name) = word.split_once('/').map_or((None, word), |(prefix, name)| (Some(prefix), name));
+        let fits = label_value(name) && !name.is_empty() && prefix.is_none_or(|p| !p.is_empty() && p.len() <= 253);
+        if fits {
+            Ok(word.to_owned())
+        } else {
+            self.at = start;
+            Err(self.error("expected a label key"))
+        }
+    }
+
+    fn value(&mut self) -> Result<String, SelectorError> {
+        self.blanks();
+        let start = self.at;
+        let word = self.word();
+        if label_value(word) {
+            Ok(word.to_owned())
+        } else {
+            self.at = start;
+            Err(self.error("expected a label value"))
+        }
+    }
+
+    fn values(&mut self) -> Result<BTreeSet<String>, SelectorError> {
+        if !self.take("(") {
+            return Err(self.error("expected `(`"));
+        }
+        let mut values = BTreeSet::new();
+        loop {
+            values.insert(self.value()?);
+            if self.take(")") {
+                return Ok(values);
+            }
+            if !self.take(",") {
+                return Err(self.error("expected `,` or `)`"));
+            }
+        }
+    }
+
+    fn requirement(&mut self) -> Result<Requirement, SelectorError> {
+        if self.take("!") {
+            return Ok(Requirement { key: self.key()?, test: Test::Absent });
+        }
+        let key = self.key()?;
+        let one = |value: String| BTreeSet::from([value]);
+        let test = if self.take("!=") {
+            Test::NotIn(one(self.value()?))
+        } else if self.take("==") || self.take("=") {
+            Test::In(one(self.value()?))
+        } else {
+            let before = self.at;
+            match self.word() {
+                "in" => Test::In(self.values()?),
+                "notin" => Test::NotIn(self.values()?),
+                "" => Test::Exists,
+                _ => {
+                    self.at = before;
+                    self.blanks();
+                    return Err(self.error("expected an operator, `,` or the end"));
+                }
+            }
+        };
+        Ok(Requirement { key, test })
+    }
+}
+
+/// A Kubernetes label value: at most 63 characters, alphanumeric at both ends.
+fn label_value(text: &str) -> bool {
+    let edge = |b: Option<&u8>| b.is_none_or(u8::is_ascii_alphanumeric);
+    text.len() <= 63 && !text.contains('/') && edge(text.as_bytes().first()) && edge(text.as_bytes().last())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn holds(selector: &str, labels: &[(&str, &str)]) -> bool {
+        let labels = labels.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+        Selector::parse(selector).expect("a selector").iter().all(|r| r.holds(&labels))
+    }
+
+    #[test]
+    fn the_normal_form_is_sorted_and_a_one_value_in_is_an_equals() {
+        let same = ["b in (y, x),a in (1)", " a=1 , b in (x,y)", "a==1,b in (x,y,x)", "a = 1,b in(x,y),a=1"];
+        for text in same {
+            assert_eq!(Selector::canonical(text).as_str(), "a=1,b in (x,y)", "{text}");
+        }
+        assert_eq!(Selector::canonical("t notin (a)").as_str(), "t!=a");
+        assert_eq!(Selector::canonical("not a selector").as_str(), "not a selector");
+    }
+
+    #[test]
+    fn a_selector_reads_as_in_kubernetes() {
+        let web = [("tier", "web"), ("acme.com/x", "")];
+        assert!(holds("tier=web", &web));
+        assert!(holds("tier in (db, web),!zone", &web));
+        assert!(holds("zone!=a", &web));
+        assert!(holds("zone notin (a,b)", &web));
+        assert!(holds("acme.com/x", &web));
+        assert!(holds("acme.com/x=", &web));
+        assert!(!holds("!tier", &web));
+        assert!(!holds("tier!=web", &web));
+        assert!(!holds("in", &web));
+    }
+
+    #[test]
+    fn a_fault_is_told_with_its_character() {
+        let fault = |text| Selector::parse(text).expect_err("a fault").to_string();
+        assert_eq!(fault(""), "expected a label key at character 1");
+        assert_eq!(fault("a in x"), "expected `(` at character 6");
+        assert_eq!(fault("a in (x"), "expected `,` or `)` at character 8");
+        assert_eq!(fault("a=1 b=2"), "expected `,` or the end at character 5");
+        assert_eq!(fault("a b"), "expected an operator, `,` or the end at character 3");
+        assert_eq!(fault("a=-x"), "expected a label value at character 3");
+    }
+}
