@@ -1,0 +1,106 @@
+//! What every request passes before and after its handler: the token, the scenario's faults, the
+//! limit of requests, and the log.
+
+use std::sync::{Arc, PoisonError};
+
+use axum::body::Body;
+use axum::extract::{MatchedPath, RawPathParams, Request, State};
+use axum::http::{HeaderMap, Response, header};
+use axum::middleware::Next;
+use axum::response::IntoResponse;
+
+use super::answer::{Code, Refusal};
+use super::clock::written;
+use super::log::{Entry, Trace};
+use super::options::Rate;
+use super::router::operation;
+use super::service::Service;
+
+/// The requests of the second that is counted now.
+#[derive(Debug, Default)]
+pub struct Window {
+    second: i64,
+    requests: u32,
+}
+
+/// The gate of the service's own paths.
+pub async fn pass(
+    State(service): State<Arc<Service>>,
+    parameters: RawPathParams,
+    request: Request,
+    next: Next,
+) -> Response<Body> {
+    let mut entry = entry(&service, &parameters, &request);
+    let mut response = match admit(&service, request.headers()).and_then(|()| limit(&service)) {
+        Ok(()) => next.run(request).await,
+        Err(refusal) => refusal.into_response(),
+    };
+    if let Some(trace) = response.extensions_mut().remove::<Trace>() {
+        entry.name = trace.name.unwrap_or(entry.name);
+        entry.version_sent = trace.version_sent;
+        entry.version = trace.version;
+        entry.effect = trace.effect;
+    }
+    entry.status = Some(response.status().as_u16());
+    service.log.add(entry);
+    response
+}
+
+/// The gate of the sandbox's own paths, which are neither logged nor disturbed.
+pub async fn pass_admin(State(service): State<Arc<Service>>, request: Request, next: Next) -> Response<Body> {
+    match admit(&service, request.headers()) {
+        Ok(()) => next.run(request).await,
+        Err(refusal) => refusal.into_response(),
+    }
+}
+
+fn entry(service: &Service, parameters: &RawPathParams, request: &Request) -> Entry {
+    let parameter = |wanted: &str| {
+        parameters.iter().find(|(key, _)| *key == wanted).map(|(_, value)| value.to_owned()).unwrap_or_default()
+    };
+    let matched = request.extensions().get::<MatchedPath>();
+    Entry {
+        sequence: 0,
+        time: written(service.clock.now()),
+        method: request.method().to_string(),
+        path: request.uri().path_and_query().map_or_else(String::new, ToString::to_string),
+        operation: matched.and_then(|path| operation(request.method(), path.as_str())).unwrap_or_default(),
+        namespace: parameter("namespace"),
+        name: parameter("name"),
+        status: None,
+        version_sent: None,
+        version: None,
+        effect: super::log::Effect::None,
+        fault: None,
+    }
+}
+
+/// The bodies of a 401 are not known; this one says what is wrong without saying more.
+fn admit(service: &Service, headers: &HeaderMap) -> Result<(), Refusal> {
+    let shown = headers.get(header::AUTHORIZATION).and_then(|value| value.as_bytes().strip_prefix(b"APIToken "));
+    if shown.is_some_and(|shown| service.token.admits(shown)) {
+        return Ok(());
+    }
+    let message = "operation is not authorized: the header `Authorization: APIToken <token>` is missing or wrong";
+    Err(Refusal::new(Code::Unauthenticated, message))
+}
+
+fn limit(service: &Service) -> Result<(), Refusal> {
+    let Rate::PerSecond { requests, retry_after } = service.rate else {
+        return Ok(());
+    };
+    let second = service.clock.now().as_second();
+    let mut window = service.window.lock().unwrap_or_else(PoisonError::into_inner);
+    if window.second != second {
+        *window = Window { second, requests: 0 };
+    }
+    if window.requests < requests {
+        window.requests += 1;
+        return Ok(());
+    }
+    let refusal = Refusal::new(Code::ResourceExhausted, "rejected as it is happening too frequently");
+    Err(match retry_after {
+        Some(seconds) => refusal.retry_after(seconds),
+        None => refusal,
+    })
+}

@@ -1,0 +1,107 @@
+//! What the sandbox was asked and what came of it, in the order of the answers. Tests compare it
+//! with the client's journal, so it tells for each request whether a write took effect, also where
+//! the client never got an answer.
+
+use std::collections::VecDeque;
+use std::fs::{File, OpenOptions};
+use std::io::Write as _;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use serde::Serialize;
+
+/// One request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Entry {
+    /// Counts from 1 in each run of the sandbox.
+    pub sequence: u64,
+    /// RFC 3339, when the request had been read.
+    pub time: String,
+    pub method: String,
+    pub path: String,
+    /// Such as `endpoint-create`; empty for a path that the service does not know.
+    pub operation: &'static str,
+    pub namespace: String,
+    pub name: String,
+    /// The HTTP status, nothing when the connection was cut before one was sent.
+    pub status: Option<u16>,
+    /// The root `resource_version` of a replace.
+    pub version_sent: Option<String>,
+    /// The version that the object has after a write that took effect; that of a delete is the
+    /// version which it removed.
+    pub version: Option<String>,
+    pub effect: Effect,
+    /// The action of the scenario that the request met.
+    pub fault: Option<&'static str>,
+}
+
+/// Whether a request changed what is stored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Effect {
+    #[default]
+    None,
+    Done,
+}
+
+/// What a handler tells about the request that it answered; it travels in the response's
+/// extensions.
+#[derive(Clone, Debug, Default)]
+pub struct Trace {
+    /// Of the object in the body, where the path does not hold it.
+    pub name: Option<String>,
+    pub version_sent: Option<String>,
+    pub version: Option<String>,
+    pub effect: Effect,
+}
+
+/// The bounded log in memory, and the file beside it.
+#[derive(Debug)]
+pub struct Log {
+    kept: Mutex<Kept>,
+}
+
+#[derive(Debug)]
+struct Kept {
+    entries: VecDeque<Entry>,
+    size: usize,
+    sequence: u64,
+    file: Option<File>,
+}
+
+impl Log {
+    /// # Errors
+    /// When the file cannot be opened for appending.
+    pub fn open(size: usize, file: Option<&Path>) -> std::io::Result<Self> {
+        let file = file.map(|path| OpenOptions::new().create(true).append(true).open(path)).transpose()?;
+        Ok(Self { kept: Mutex::new(Kept { entries: VecDeque::new(), size, sequence: 0, file }) })
+    }
+
+    /// Numbers the entry and keeps it.
+    pub fn add(&self, mut entry: Entry) {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.sequence += 1;
+        entry.sequence = kept.sequence;
+        if let Some(file) = &mut kept.file
+            && let Ok(mut line) = serde_json::to_vec(&entry)
+        {
+            line.push(b'\n');
+            // One write a line, so that a killed sandbox leaves whole lines. A full disk shows in
+            // the store, which refuses; the log is not worth a second refusal.
+            let _ = file.write_all(&line);
+        }
+        if kept.entries.len() >= kept.size {
+            kept.entries.pop_front();
+        }
+        if kept.size > 0 {
+            kept.entries.push_back(entry);
+        }
+    }
+
+    /// The kept entries, oldest first.
+    #[must_use]
+    pub fn entries(&self) -> Vec<Entry> {
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.entries.iter().cloned().collect()
+    }
+}

@@ -1,0 +1,94 @@
+//! What the sandbox is started with. Everything that comes from outside (clock, token, file) is in
+//! here, so that nothing below reads the environment.
+
+use std::fmt;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use sha2::{Digest, Sha256};
+
+use super::clock::Clock;
+use super::store::Storage;
+
+/// How a sandbox is run.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Port 0 takes any free port; [`Running::address`](super::Running::address) tells which.
+    pub listen: SocketAddr,
+    pub storage: Storage,
+    pub token: Token,
+    /// The tenant's name as it stands in objects and references.
+    pub tenant: String,
+    pub clock: Clock,
+    pub rate: Rate,
+    pub deletion: Deletion,
+    /// Each request is appended here as a line of JSON, beside what is kept in memory.
+    pub log_file: Option<PathBuf>,
+    /// Requests kept in memory; the oldest go first.
+    pub log_size: usize,
+}
+
+impl Options {
+    /// A sandbox on a free port of the loopback, with no limit of requests and immediate deletes.
+    #[must_use]
+    pub fn new(storage: Storage, token: Token, clock: Clock) -> Self {
+        Self {
+            listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+            storage,
+            token,
+            tenant: "sandbox-tenant".into(),
+            clock,
+            rate: Rate::Unlimited,
+            deletion: Deletion::Immediate,
+            log_file: None,
+            log_size: 10_000,
+        }
+    }
+}
+
+/// How many requests are answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rate {
+    Unlimited,
+    /// The request after these within one second of the clock gets a 429; `retry_after` is its
+    /// `Retry-After` header in seconds, which the service is not known to send.
+    PerSecond {
+        requests: u32,
+        retry_after: Option<u64>,
+    },
+}
+
+/// How an endpoint goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deletion {
+    /// It is gone when the delete is answered.
+    Immediate,
+    /// It stays, marked with a `deletion_timestamp` this far ahead, and is gone after it.
+    Graceful(Duration),
+}
+
+/// The secret that a request must show; its text is in no output.
+#[derive(Clone)]
+pub struct Token(String);
+
+impl Token {
+    #[must_use]
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    /// Whether `shown` is the token, in a time that does not tell how much of it is right.
+    #[must_use]
+    pub fn admits(&self, shown: &[u8]) -> bool {
+        let (ours, theirs) = (Sha256::digest(&self.0), Sha256::digest(shown));
+        let different = ours.iter().zip(theirs).fold(0, |different, (ours, theirs)| different | (ours ^ theirs));
+        std::hint::black_box(different) == 0
+    }
+}
+
+impl fmt::Debug for Token {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Token(…)")
+    }
+}

@@ -1,0 +1,89 @@
+//! The accept loop. It is our own, over hyper, because a fault may cut a connection, which a ready
+//! made server does not allow: each request carries a [`Cut`] that ends its connection at once.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::http::{Request, Response};
+use hyper::body::Incoming;
+use hyper_util::rt::TokioIo;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Notify, watch};
+use tokio::task::JoinSet;
+use tower_service::Service as _;
+
+/// How long requests that are being answered may take after a stop was asked for.
+const LAST_ANSWERS: Duration = Duration::from_secs(5);
+
+/// Pause after an accept that failed, which mostly means too many open files.
+const ACCEPT_AGAIN: Duration = Duration::from_millis(50);
+
+/// Ends the connection that a request came on, without an answer.
+#[derive(Clone, Debug, Default)]
+pub struct Cut(Arc<Notify>);
+
+impl Cut {
+    /// Cuts, and never returns: the connection's task is dropped, and with it the caller.
+    pub async fn now(&self) -> Infallible {
+        self.0.notify_one();
+        std::future::pending().await
+    }
+}
+
+/// Answers connections of `listener` until `stop` turns true or its sender is gone, then lets the
+/// requests in flight finish.
+pub async fn serve(listener: TcpListener, router: Router, stop: watch::Receiver<bool>) {
+    let mut connections = JoinSet::new();
+    let stopped = stopped(stop.clone());
+    tokio::pin!(stopped);
+    loop {
+        tokio::select! {
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _)) => {
+                    connections.spawn(answer(stream, router.clone(), stop.clone()));
+                }
+                Err(_) => tokio::time::sleep(ACCEPT_AGAIN).await,
+            },
+            Some(_) = connections.join_next() => {}
+            () = stopped.as_mut() => break,
+        }
+    }
+    drop(listener);
+    let finished = async { while connections.join_next().await.is_some() {} };
+    if tokio::time::timeout(LAST_ANSWERS, finished).await.is_err() {
+        connections.shutdown().await;
+    }
+}
+
+async fn stopped(mut stop: watch::Receiver<bool>) {
+    // A sender that is gone means the same as true.
+    let _ = stop.wait_for(|stop| *stop).await;
+}
+
+async fn answer(stream: TcpStream, router: Router, stop: watch::Receiver<bool>) {
+    // Without it a small answer may wait for the client's delayed acknowledgement.
+    let _ = stream.set_nodelay(true);
+    let cut = Cut::default();
+    let handle = cut.clone();
+    let service = hyper::service::service_fn(move |request: Request<Incoming>| {
+        let mut request = request.map(Body::new);
+        request.extensions_mut().insert(handle.clone());
+        let mut router = router.clone();
+        async move { router.call(request).await as Result<Response<Body>, Infallible> }
+    });
+    let connection = hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service);
+    tokio::pin!(connection);
+    tokio::select! {
+        // Whatever ended the connection, the client saw it; the sandbox has nothing to add.
+        _ = connection.as_mut() => return,
+        () = cut.0.notified() => return,
+        () = stopped(stop) => connection.as_mut().graceful_shutdown(),
+    }
+    tokio::select! {
+        _ = connection => {}
+        () = cut.0.notified() => {}
+    }
+}

@@ -1,0 +1,22 @@
+//! The state that every request shares: the tenant's name, the time, the storage, and what the gate
+//! needs.
+
+use std::sync::{Arc, Mutex};
+
+use super::clock::Clock;
+use super::log::Log;
+use super::options::{Deletion, Rate, Token};
+use super::store::Store;
+
+/// One tenant's service.
+#[derive(Debug)]
+pub struct Service {
+    pub tenant: String,
+    pub clock: Clock,
+    pub store: Arc<Store>,
+    pub deletion: Deletion,
+    pub(super) token: Token,
+    pub(super) rate: Rate,
+    pub(super) window: Mutex<super::gate::Window>,
+    pub(super) log: Log,
+}

@@ -1,0 +1,350 @@
+//! Durable storage: named tables of JSON bytes by key, in one redb file. One thread writes; whatever
+//! has queued up while it was flushing goes into the next flush, so that many clients share one.
+//! A write gives a [`Ticket`] at once and is durable when [`Store::durable`] returns for it; an
+//! answer must not leave before the tickets of everything that it tells are durable.
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+
+use redb::{Database, ReadableDatabase, TableDefinition, TableError};
+use tokio::sync::watch;
+
+/// Writes that one flush takes at most; bounds the time until the first of them is acknowledged.
+const FLUSH: usize = 4_096;
+
+type Definition<'a> = TableDefinition<'a, &'static str, &'static [u8]>;
+
+/// Where the sandbox keeps its tenant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Storage {
+    /// A file, created when absent; an acknowledged write survives a kill of the process.
+    File(PathBuf),
+    /// Nothing outlives the sandbox.
+    Memory,
+}
+
+/// Why the storage cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("`{path}` is already used by another sandbox process; stop that one or choose another file with `--data`")]
+    InUse { path: PathBuf },
+    #[error("`{path}` cannot be opened as a sandbox file; choose another file with `--data`")]
+    Open { path: PathBuf, source: redb::DatabaseError },
+    #[error("the sandbox cannot start the thread that writes its file")]
+    Thread(#[source] std::io::Error),
+    #[error("the sandbox cannot read its file")]
+    Read(#[source] Box<redb::Error>),
+    #[error("`{key}` in table `{table}` of the sandbox file is damaged; delete the file to start anew")]
+    Damaged { table: String, key: String, source: serde_json::Error },
+    #[error("the sandbox cannot write its file: {reason}; nothing more is accepted")]
+    Write { reason: String },
+}
+
+impl Error {
+    fn read(source: impl Into<redb::Error>) -> Self {
+        Self::Read(Box::new(source.into()))
+    }
+}
+
+/// Changes that become durable together or not at all.
+#[derive(Debug, Default)]
+pub struct Batch {
+    changes: Vec<Change>,
+}
+
+#[derive(Debug)]
+struct Change {
+    table: &'static str,
+    key: String,
+    value: Option<Vec<u8>>,
+}
+
+impl Batch {
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets `key` of `table`; a later change of the same key in the batch wins.
+    pub fn put(&mut self, table: &'static str, key: impl Into<String>, value: impl Into<Vec<u8>>) {
+        self.changes.push(Change { table, key: key.into(), value: Some(value.into()) });
+    }
+
+    /// Removes `key` of `table`, which may be absent.
+    pub fn remove(&mut self, table: &'static str, key: impl Into<String>) {
+        self.changes.push(Change { table, key: key.into(), value: None });
+    }
+}
+
+/// The place of a write in the order of all writes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Ticket(u64);
+
+/// The tables of one sandbox.
+#[derive(Debug)]
+pub struct Store {
+    database: Arc<Database>,
+    queue: Mutex<Queue>,
+    progress: watch::Receiver<Progress>,
+    writer: Mutex<Option<JoinHandle<()>>>,
+}
+
+#[derive(Debug)]
+struct Queue {
+    next: Ticket,
+    sender: Option<mpsc::Sender<(Ticket, Batch)>>,
+}
+
+#[derive(Clone, Debug)]
+enum Progress {
+    Durable(Ticket),
+    Failed(String),
+}
+
+impl Store {
+    /// Opens or creates the storage and starts its writer.
+    ///
+    /// # Errors
+    /// [`Error::InUse`] when another process, or another sandbox of this one, has the file open;
+    /// [`Error::Open`] when the file is something else.
+    pub fn open(storage: &Storage) -> Result<Self, Error> {
+        let database = match storage {
+            Storage::File(path) => create(path)?,
+            Storage::Memory => {
+                redb::Builder::new().create_with_backend(redb::backends::InMemoryBackend::new()).map_err(Error::read)?
+            }
+        };
+        let database = Arc::new(database);
+        let (sender, receiver) = mpsc::channel();
+        let (report, progress) = watch::channel(Progress::Durable(Ticket(0)));
+        let writing = Arc::clone(&database);
+        let writer = std::thread::Builder::new()
+            .name("sandbox-writer".into())
+            .spawn(move || write(&writing, &receiver, &report))
+            .map_err(Error::Thread)?;
+        Ok(Self {
+            database,
+            queue: Mutex::new(Queue { next: Ticket(0), sender: Some(sender) }),
+            progress,
+            writer: Mutex::new(Some(writer)),
+        })
+    }
+
+    /// Queues a batch. Batches become durable in the order of these calls.
+    pub fn write(&self, batch: Batch) -> Ticket {
+        let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        queue.next.0 += 1;
+        let ticket = queue.next;
+        if let Some(sender) = &queue.sender {
+            // A writer that has ended has told why; `durable` gives that as its error.
+            let _ = sender.send((ticket, batch));
+        }
+        ticket
+    }
+
+    /// Waits until the batch of `ticket`, and every one before it, is on disk.
+    ///
+    /// # Errors
+    /// [`Error::Write`] when the disk refused, now or earlier, or the store was closed.
+    pub async fn durable(&self, ticket: Ticket) -> Result<(), Error> {
+        let mut progress = self.progress.clone();
+        let reached = progress
+            .wait_for(|progress| match progress {
+                Progress::Durable(until) => *until >= ticket,
+                Progress::Failed(_) => true,
+            })
+            .await;
+        match reached {
+            Ok(progress) => match &*progress {
+                Progress::Durable(_) => Ok(()),
+                Progress::Failed(reason) => Err(Error::Write { reason: reason.clone() }),
+            },
+            Err(_) => Err(Error::Write { reason: "it was closed".into() }),
+        }
+    }
+
+    /// The durable value of `key`.
+    ///
+    /// # Errors
+    /// [`Error::Read`].
+    pub fn get(&self, table: &str, key: &str) -> Result<Option<Vec<u8>>, Error> {
+        let reading = self.database.begin_read().map_err(Error::read)?;
+        let table = match reading.open_table(Definition::new(table)) {
+            Ok(table) => table,
+            Err(TableError::TableDoesNotExist(_)) => return Ok(None),
+            Err(error) => return Err(Error::read(error)),
+        };
+        let value = table.get(key).map_err(Error::read)?;
+        Ok(value.map(|value| value.value().to_vec()))
+    }
+
+    /// Every durable pair of a table, in byte order of the keys.
+    ///
+    /// # Errors
+    /// [`Error::Read`].
+    pub fn scan(&self, table: &str) -> Result<Vec<(String, Vec<u8>)>, Error> {
+        self.range(table, (Bound::Unbounded, Bound::Unbounded), usize::MAX)
+    }
+
+    /// At most `limit` durable pairs whose keys lie in `keys`, in byte order of the keys.
+    ///
+    /// # Errors
+    /// [`Error::Read`].
+    pub fn range(
+        &self,
+        table: &str,
+        keys: (Bound<&str>, Bound<&str>),
+        limit: usize,
+    ) -> Result<Vec<(String, Vec<u8>)>, Error> {
+        let reading = self.database.begin_read().map_err(Error::read)?;
+        let table = match reading.open_table(Definition::new(table)) {
+            Ok(table) => table,
+            Err(TableError::TableDoesNotExist(_)) => return Ok(Vec::new()),
+            Err(error) => return Err(Error::read(error)),
+        };
+        let mut found = Vec::new();
+        for pair in table.range::<&str>(keys).map_err(Error::read)?.take(limit) {
+            let (key, value) = pair.map_err(Error::read)?;
+            found.push((key.value().to_owned(), value.value().to_vec()));
+        }
+        Ok(found)
+    }
+
+    /// Ends the writer after what is queued. The file is free once the store is dropped too.
+    pub fn close(&self) {
+        let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        queue.sender = None;
+        drop(queue);
+        let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(writer) = writer.take() {
+            // A panic of the writer was told by its thread, and there is nothing left to end.
+            let _ = writer.join();
+        }
+    }
+}
+
+impl Drop for Store {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+fn create(path: &Path) -> Result<Database, Error> {
+    Database::create(path).map_err(|source| match source {
+        redb::DatabaseError::DatabaseAlreadyOpen => Error::InUse { path: path.to_owned() },
+        source => Error::Open { path: path.to_owned(), source },
+    })
+}
+
+fn write(database: &Database, queue: &mpsc::Receiver<(Ticket, Batch)>, report: &watch::Sender<Progress>) {
+    let mut batches = Vec::new();
+    while let Ok((ticket, batch)) = queue.recv() {
+        let mut last = ticket;
+        batches.push(batch);
+        while batches.len() < FLUSH
+            && let Ok((ticket, batch)) = queue.try_recv()
+        {
+            last = ticket;
+            batches.push(batch);
+        }
+        match flush(database, &mut batches) {
+            Ok(()) => report.send_replace(Progress::Durable(last)),
+            Err(error) => {
+                report.send_replace(Progress::Failed(error.to_string()));
+                return;
+            }
+        };
+    }
+}
+
+fn flush(database: &Database, batches: &mut Vec<Batch>) -> Result<(), redb::Error> {
+    let writing = database.begin_write()?;
+    {
+        let mut tables = BTreeMap::new();
+        for change in batches.drain(..).flat_map(|batch| batch.changes) {
+            let table = match tables.entry(change.table) {
+                std::collections::btree_map::Entry::Occupied(entry) => entry.into_mut(),
+                std::collections::btree_map::Entry::Vacant(entry) => {
+                    entry.insert(writing.open_table(Definition::new(change.table))?)
+                }
+            };
+            match change.value {
+                Some(value) => table.insert(change.key.as_str(), value.as_slice())?,
+                None => table.remove(change.key.as_str())?,
+            };
+        }
+    }
+    writing.commit()?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn one(key: &str, value: &str) -> Batch {
+        let mut batch = Batch::new();
+        batch.put("things", key, value);
+        batch
+    }
+
+    #[tokio::test]
+    async fn a_durable_write_is_read_after_the_file_was_opened_again() {
+        let directory = tempfile::tempdir().unwrap();
+        let storage = Storage::File(directory.path().join("tenant.redb"));
+        let store = Store::open(&storage).unwrap();
+        store.write(one("a", "1"));
+        let ticket = store.write(one("b", "2"));
+        store.durable(ticket).await.unwrap();
+        drop(store);
+
+        let store = Store::open(&storage).unwrap();
+        assert_eq!(store.get("things", "a").unwrap().as_deref(), Some(&b"1"[..]));
+        assert_eq!(store.scan("things").unwrap().len(), 2);
+        assert!(store.scan("nothing").unwrap().is_empty());
+        let from_b = (Bound::Included("b"), Bound::Unbounded);
+        assert_eq!(store.range("things", from_b, 9).unwrap()[0].0, "b");
+    }
+
+    #[tokio::test]
+    async fn a_removed_key_is_gone() {
+        let store = Store::open(&Storage::Memory).unwrap();
+        store.write(one("a", "1"));
+        let mut batch = Batch::new();
+        batch.remove("things", "a");
+        batch.remove("things", "never");
+        let ticket = store.write(batch);
+        store.durable(ticket).await.unwrap();
+        assert_eq!(store.get("things", "a").unwrap(), None);
+    }
+
+    #[test]
+    fn a_second_open_of_a_file_says_who_has_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let storage = Storage::File(directory.path().join("tenant.redb"));
+        let _first = Store::open(&storage).unwrap();
+        let message = Store::open(&storage).unwrap_err().to_string();
+        assert!(message.contains("already used by another sandbox process"), "{message}");
+    }
+
+    #[test]
+    fn a_file_of_something_else_is_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("notes.txt");
+        std::fs::write(&path, "these are my notes, at some length").unwrap();
+        let error = Store::open(&Storage::File(path)).unwrap_err();
+        assert!(matches!(error, Error::Open { .. }), "{error:?}");
+    }
+
+    #[tokio::test]
+    async fn a_closed_store_acknowledges_nothing() {
+        let store = Store::open(&Storage::Memory).unwrap();
+        store.close();
+        let ticket = store.write(one("a", "1"));
+        assert!(store.durable(ticket).await.is_err());
+    }
+}
