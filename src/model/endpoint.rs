@@ -23,6 +23,22 @@ pub struct Endpoint {
     pub spec: Spec,
 }
 
+impl serde::Serialize for Endpoint {
+    /// The wire form, in canonical writing.
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        super::RawEndpoint::from(self).serialize(serializer)
+    }
+}
+
+impl<'de> serde::Deserialize<'de> for Endpoint {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        super::RawEndpoint::deserialize(deserializer)?.endpoint().map_err(|problems| {
+            let told: Vec<String> = problems.iter().map(ToString::to_string).collect();
+            serde::de::Error::custom(told.join("; "))
+        })
+    }
+}
+
 /// The spec of an endpoint. Every exclusive group is an enum: two options cannot be held.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Spec {

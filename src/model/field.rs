@@ -137,7 +137,7 @@ impl Field {
 }
 
 /// A place on the wire.
-fn place_json(place: &Where) -> Json {
+pub(super) fn place_json(place: &Where) -> Json {
     json(RawWhere::from(place))
 }
 

@@ -19,6 +19,9 @@ pub const APPLIED: &str = "trueup/applied";
 /// The annotation that forbids a delete, set to `true` by a person.
 pub const PROTECT: &str = "trueup/protect";
 
+/// Stands for the run in a mark that is planned and not yet written; no run has this name.
+pub const RUN_PENDING: &str = "*";
+
 /// The version of the canonical form that this program writes.
 const VERSION: &str = "1";
 /// Characters of a digest.
@@ -87,6 +90,12 @@ impl Mark {
         applied.into_iter().chain(stack).collect()
     }
 
+    /// The mark of an object that is in sync, written by the run that will do it: see [`RUN_PENDING`].
+    #[must_use]
+    pub fn wanted(endpoint: &Endpoint, stack: Option<&str>) -> Self {
+        Self::of(endpoint, stack, RUN_PENDING)
+    }
+
     /// Whether `other` says the same of the object, the run aside.
     #[must_use]
     pub fn fits(&self, other: &Mark) -> bool {
@@ -142,8 +151,8 @@ impl Applied {
         let live_as_applied = match (field, &live.spec.place) {
             // The service fills parts of a reference; any way to have written it counts.
             (Field::Where, Some(place)) => place.spellings().any(|place| {
-                let text = super::RawWhere::from(&place);
-                applied == Some(&digest(&[b"w", &serde_json::to_vec(&text).unwrap_or_default()]))
+                let spelled = serde_json::to_vec(&super::field::place_json(&place)).unwrap_or_default();
+                applied == Some(&digest(&[slot(field).as_bytes(), &spelled]))
             }),
             _ => as_applied(live),
         };

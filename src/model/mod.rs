@@ -7,6 +7,7 @@ mod desired;
 mod endpoint;
 mod field;
 mod key;
+mod layout;
 mod live;
 mod mark;
 mod problem;
@@ -21,8 +22,9 @@ pub use endpoint::{
 };
 pub use field::{Field, Json};
 pub use key::{Key, Name, NameError, Namespace};
+pub use layout::Layout;
 pub use live::{Live, LiveItem, LiveObject, NamespaceRead, OwnerView, Unheld, UnknownField};
-pub use mark::{APPLIED, Applied, Mark, MarkedCause, PROTECT, STACK, is_mark};
+pub use mark::{APPLIED, Applied, Mark, MarkedCause, PROTECT, RUN_PENDING, STACK, is_mark};
 pub use problem::{Problem, Segment, Spot};
 pub use raw::{
     Choice, RawDnsNameAdvanced, RawEmpty, RawEndpoint, RawMetadata, RawPrefixes, RawReference, RawSelector,
