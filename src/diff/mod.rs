@@ -1,1 +1,119 @@
-//! Compares canonical forms field by field.
+//! Compares a definition with a live endpoint, field by field. Both are canonical, so comparing is
+//! comparing values; this module knows which values count: what the service fills in a reference,
+//! whose labels and annotations are whose, and what a configuration ignores. Pure.
+
+use crate::model::{Applied, Endpoint, Field, Json, PROTECT, Where, is_mark};
+
+/// Labels under this prefix are the service's, unless a definition names them (API.md 3.5).
+const PLATFORM_PREFIX: &str = "ves.io/";
+
+/// A field whose live and desired values differ.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Difference {
+    /// Which field.
+    pub field: Field,
+    /// The live value; `null` is absence.
+    pub live: Json,
+    /// The desired value; `null` is absence.
+    pub desired: Json,
+}
+
+/// What a comparison has to know beside the two endpoints.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Context<'a> {
+    /// What we applied to the live object, which tells the annotations that we wrote.
+    pub applied: Option<&'a Applied>,
+    /// Fields that are left out.
+    pub ignored: &'a [Field],
+}
+
+/// The fields in which `live` is not as `desired` wants it, in the order of [`Field`].
+#[must_use]
+pub fn compare(live: &Endpoint, desired: &Endpoint, context: Context<'_>) -> Vec<Difference> {
+    let mut fields = Vec::new();
+    for field in Field::FIXED {
+        if !same(&field, live, desired) {
+            fields.push(field);
+        }
+    }
+    maps(live, desired, context, &mut fields);
+    fields.retain(|field| !context.ignored.contains(field));
+    fields.sort();
+    fields
+        .into_iter()
+        .map(|field| Difference { live: field.value(live), desired: field.value(desired), field })
+        .collect()
+}
+
+/// Whether the two agree in `field`, as far as `desired` says anything about it.
+fn same(field: &Field, live: &Endpoint, desired: &Endpoint) -> bool {
+    match field {
+        Field::Description => live.description == desired.description,
+        Field::Disable => live.disable == desired.disable,
+        Field::Target => live.spec.target == desired.spec.target,
+        Field::Protocol => live.spec.protocol == desired.spec.protocol,
+        Field::Port => live.spec.port == desired.spec.port,
+        Field::HealthCheckPort => live.spec.health_check_port == desired.spec.health_check_port,
+        Field::SnatPool => live.spec.snat_pool == desired.spec.snat_pool,
+        Field::Where => same_place(live.spec.place.as_ref(), desired.spec.place.as_ref()),
+        Field::Label(key) => live.labels.get(key) == desired.labels.get(key),
+        Field::Annotation(key) => live.annotations.get(key) == desired.annotations.get(key),
+    }
+}
+
+fn same_place(live: Option<&Where>, desired: Option<&Where>) -> bool {
+    match (live, desired) {
+        (Some(live), Some(desired)) => live == desired || live.seen_as(desired) == *desired,
+        (live, desired) => live == desired,
+    }
+}
+
+fn maps(live: &Endpoint, desired: &Endpoint, context: Context<'_>, fields: &mut Vec<Field>) {
+    if live.labels != desired.labels {
+        let gone = live.labels.keys().filter(|key| !desired.labels.contains_key(*key) && is_managed_label(key));
+        let wanted = desired.labels.iter().filter(|(key, value)| live.labels.get(*key) != Some(value));
+        fields.extend(gone.chain(wanted.map(|(key, _)| key)).cloned().map(Field::Label));
+    }
+    let ours = |key: &str| context.applied.is_some_and(|applied| applied.wrote_annotation(key));
+    let gone =
+        live.annotations.keys().filter(|key| !desired.annotations.contains_key(*key) && !is_mark(key) && ours(key));
+    let wanted =
+        desired.annotations.iter().filter(|(key, value)| !is_mark(key) && live.annotations.get(*key) != Some(value));
+    fields.extend(gone.chain(wanted.map(|(key, _)| key)).cloned().map(Field::Annotation));
+}
+
+fn is_managed_label(key: &str) -> bool {
+    !key.starts_with(PLATFORM_PREFIX)
+}
+
+/// The fields of two live states of one object that differ and that a plan for `desired` depends on:
+/// everything that [`compare`] looks at, with the annotations that somebody else wrote left out.
+/// `desired` is nothing for an object that is to be deleted.
+#[must_use]
+pub fn moved(before: &Endpoint, now: &Endpoint, desired: Option<&Endpoint>, context: Context<'_>) -> Vec<Field> {
+    let mut fields: Vec<Field> = Field::FIXED.into_iter().filter(|field| !same_exactly(field, before, now)).collect();
+    let keys = before.labels.keys().chain(now.labels.keys()).filter(|key| is_managed_label(key));
+    fields.extend(keys.filter(|key| before.labels.get(*key) != now.labels.get(*key)).cloned().map(Field::Label));
+    let ours = |key: &str| {
+        desired.is_some_and(|desired| desired.annotations.contains_key(key))
+            || context.applied.is_some_and(|applied| applied.wrote_annotation(key))
+            || key == PROTECT
+            || is_mark(key)
+    };
+    let keys = before.annotations.keys().chain(now.annotations.keys()).filter(|key| ours(key));
+    fields.extend(
+        keys.filter(|key| before.annotations.get(*key) != now.annotations.get(*key)).cloned().map(Field::Annotation),
+    );
+    fields.retain(|field| !context.ignored.contains(field));
+    fields.sort();
+    fields.dedup();
+    fields
+}
+
+/// Both are live states here, so a reference is compared whole, but for the uid of what it names.
+fn same_exactly(field: &Field, before: &Endpoint, now: &Endpoint) -> bool {
+    same(field, now, before)
+}
+
+#[cfg(test)]
+mod tests;

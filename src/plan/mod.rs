@@ -1,1 +1,178 @@
-//! Arranges differences into one plan: ownership, causes, guards, approval, saved form.
+//! One plan as one value: [`arrange`] decides per object what will be done and why, computes the
+//! guards over it, and names what is held back. A plan can be saved, is known by the digest of what
+//! it will do, and is applied only as an [`Approved`] plan. The events and fates of a run are also
+//! here, because the applier and the reports meet in nothing else. No IO.
+
+mod approve;
+mod arrange;
+mod change;
+mod digest;
+mod guard;
+mod note;
+mod run;
+mod saved;
+mod select;
+mod settings;
+mod verdict;
+
+pub use approve::{Approved, Consent, Refusal};
+pub use arrange::{Facts, arrange};
+pub use change::{Action, ActionKind, Before, Cause, Change, Commit, FieldChange, Marks, Referrer, Side};
+pub use digest::Digest;
+pub use guard::{Guard, GuardName};
+pub use note::{Blocked, Held, Hold, Note};
+pub use run::{
+    Closing, Conflict, Convergence, Event, Fate, Header, Intent, Observer, Outcome, Recorder, Request, RunId, Settled,
+    Step, ThreeWay,
+};
+pub use saved::SavedError;
+pub use select::Selection;
+pub use settings::{Allow, GuardSettings, Ignore, IgnoreRule, Prune, Settings};
+pub use settings::{AllowError, PatternError};
+pub use verdict::{ObjectVerdict, Unmanaged, Verdict, Verdicts};
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::{Field, Key, Layout, Namespace, Place};
+
+/// The format that this program writes and reads.
+pub const FORMAT_VERSION: u32 = 1;
+
+/// What an apply would do, in order, against what, and why.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    /// The version of trueup that made it.
+    pub tool_version: String,
+    /// The service it is for.
+    pub service: Service,
+    /// The stack, without which nothing is ever deleted.
+    #[serde(default)]
+    pub stack: Option<String>,
+    /// What was asked for.
+    pub settings: Settings,
+    /// Every namespace that was read, with its counts.
+    pub scope: BTreeMap<Namespace, Scope>,
+    /// What will be done: creates, replaces and marks, deletes; each group by key.
+    pub changes: Vec<Change>,
+    /// What is held back singly, with the reason.
+    #[serde(default)]
+    pub held: Vec<Held>,
+    /// Guards that stand.
+    #[serde(default)]
+    pub guards: Vec<Guard>,
+    /// What a reviewer should know.
+    #[serde(default)]
+    pub notes: Vec<Note>,
+    /// Where the definitions came from.
+    #[serde(default)]
+    pub source: Source,
+}
+
+/// The service that a plan is for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Service {
+    /// Without `/api` and without a trailing slash.
+    pub base_url: String,
+    /// Which paths it answers at.
+    pub layout: Layout,
+}
+
+/// One namespace of a plan.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scope {
+    /// What its read gave.
+    pub read: ScopeRead,
+    /// Definitions in it.
+    pub definitions: usize,
+    /// Definitions that need nothing.
+    pub in_sync: usize,
+    /// `namespaces:` lists it, so that deletes may be planned in it.
+    pub pruned: bool,
+    /// The filters of the call leave changes in it.
+    pub selected: bool,
+}
+
+/// What the read of a namespace gave.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum ScopeRead {
+    /// A complete list of so many live endpoints.
+    Complete {
+        /// Live endpoints.
+        live: usize,
+        /// Of them, how many this stack owns (or would adopt): what shares are counted of.
+        owned: usize,
+    },
+    /// Nothing is concluded.
+    Unknown {
+        /// Why.
+        reason: String,
+    },
+}
+
+/// Where the definitions of a plan came from.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Source {
+    /// The directory as it was given.
+    #[serde(default)]
+    pub directory: String,
+    /// The commit of the working tree.
+    #[serde(default)]
+    pub commit: Option<String>,
+    /// The base that changes were attributed against, as it was given.
+    #[serde(default)]
+    pub base: Option<String>,
+    /// List requests that the plan took.
+    #[serde(default)]
+    pub requests: u64,
+}
+
+impl Plan {
+    /// How many changes of this kind are planned.
+    #[must_use]
+    pub fn count(&self, kind: ActionKind) -> usize {
+        self.changes.iter().filter(|change| change.action.kind() == kind).count()
+    }
+
+    /// Definitions that need nothing.
+    #[must_use]
+    pub fn in_sync(&self) -> usize {
+        self.scope.values().map(|scope| scope.in_sync).sum()
+    }
+
+    /// Namespaces in the selection whose read is unknown, with the reason.
+    pub fn unknown(&self) -> impl Iterator<Item = (&Namespace, &str)> {
+        self.scope.iter().filter(|(_, scope)| scope.selected).filter_map(|(namespace, scope)| match &scope.read {
+            ScopeRead::Unknown { reason } => Some((namespace, reason.as_str())),
+            ScopeRead::Complete { .. } => None,
+        })
+    }
+
+    /// Whether something other than a mark would be done or is held back: "changes pending".
+    #[must_use]
+    pub fn is_pending(&self) -> bool {
+        !self.held.is_empty() || self.changes.iter().any(|change| change.action.kind() != ActionKind::Mark)
+    }
+
+    /// Gives every change and field its place in the files, as far as `place` knows one.
+    pub fn locate(&mut self, mut place: impl FnMut(&Key, Option<&Field>) -> Option<Place>) {
+        for held in &mut self.held {
+            held.place = place(&held.key, None);
+        }
+        let held = self.held.iter_mut().filter_map(|held| held.change.as_mut());
+        for change in self.changes.iter_mut().chain(held) {
+            change.place = place(&change.key, None);
+            if let Action::Replace { fields, .. } = &mut change.action {
+                for field in fields {
+                    field.place = place(&change.key, Some(&field.field));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,109 @@
+use super::*;
+use crate::model::Mark;
+
+fn endpoint(metadata: &str, spec: &str) -> Endpoint {
+    let text = format!(r#"{{"metadata":{{"name":"a","namespace":"n"{metadata}}},"spec":{spec}}}"#);
+    serde_json::from_str(&text).expect("an endpoint")
+}
+
+fn fields(live: &Endpoint, desired: &Endpoint) -> Vec<String> {
+    compare(live, desired, Context::default()).iter().map(|difference| difference.field.to_string()).collect()
+}
+
+fn none() -> Vec<String> {
+    Vec::new()
+}
+
+#[test]
+fn an_absent_value_equals_its_default() {
+    let short = endpoint("", r#"{"ip":"10.0.0.1"}"#);
+    let long = endpoint(
+        r#","labels":{},"annotations":null,"description":"","disable":false"#,
+        r#"{"ip":"10.0.0.1","port":0,"health_check_port":"0","protocol":"TCP","snat_pool":{"no_snat_pool":{}},"where":null}"#,
+    );
+    assert_eq!(fields(&short, &long), none());
+    assert_eq!(fields(&long, &short), none());
+}
+
+#[test]
+fn an_empty_label_value_is_a_label() {
+    let with = endpoint(r#","labels":{"x":""}"#, r#"{"ip":"10.0.0.1"}"#);
+    let without = endpoint("", r#"{"ip":"10.0.0.1"}"#);
+    assert_eq!(fields(&without, &with), ["labels.x"]);
+    assert_eq!(fields(&with, &without), ["labels.x"]);
+}
+
+#[test]
+fn names_addresses_prefixes_and_selectors_are_compared_by_value() {
+    let pairs = [
+        (r#"{"dns_name":"Shop.Example.net."}"#, r#"{"dns_name":"shop.example.net"}"#),
+        (r#"{"ip":"2001:db8::0:1"}"#, r#"{"ip":"2001:db8::1"}"#),
+        (
+            r#"{"ip":"::1","snat_pool":{"snat_pool":{"prefixes":["10.0.0.7/8","192.0.2.0/24"]}}}"#,
+            r#"{"ip":"::1","snat_pool":{"snat_pool":{"prefixes":["192.0.2.0/24","10.0.0.0/8"]}}}"#,
+        ),
+        (
+            r#"{"service_info":{"discovery_type":"K8S","service_selector":{"expressions":["b in (x), a"]}}}"#,
+            r#"{"service_info":{"discovery_type":"K8S","service_selector":{"expressions":["a,b=x"]}}}"#,
+        ),
+    ];
+    for (live, desired) in pairs {
+        assert_eq!(fields(&endpoint("", live), &endpoint("", desired)), none(), "{live}");
+    }
+}
+
+#[test]
+fn an_empty_pool_is_not_no_pool() {
+    let empty = endpoint("", r#"{"ip":"::1","snat_pool":{"snat_pool":{"prefixes":[]}}}"#);
+    let none = endpoint("", r#"{"ip":"::1"}"#);
+    assert_eq!(fields(&empty, &none), ["spec.snat_pool"]);
+}
+
+#[test]
+fn what_a_definition_leaves_out_of_a_reference_is_the_services_to_fill() {
+    let place =
+        |reference: &str| endpoint("", &format!(r#"{{"ip":"::1","where":{{"site":{{"ref":[{reference}]}}}}}}"#));
+    let live = place(r#"{"kind":"site","name":"ce01","namespace":"system","tenant":"acme-x","uid":"u"}"#);
+    assert_eq!(fields(&live, &place(r#"{"name":"ce01"}"#)), none());
+    assert_eq!(fields(&live, &place(r#"{"name":"ce01","namespace":"system"}"#)), none());
+    assert_eq!(fields(&live, &place(r#"{"name":"ce01","kind":"site.Object"}"#)), none());
+    assert_eq!(fields(&live, &place(r#"{"name":"ce01","namespace":"shop"}"#)), ["spec.where"]);
+    assert_eq!(fields(&live, &place(r#"{"name":"ce02"}"#)), ["spec.where"]);
+}
+
+#[test]
+fn labels_of_the_platform_stay_unless_a_definition_names_them() {
+    let live = endpoint(r#","labels":{"ves.io/x":"1","tier":"web"}"#, r#"{"ip":"::1"}"#);
+    assert_eq!(fields(&live, &endpoint("", r#"{"ip":"::1"}"#)), ["labels.tier"]);
+    let named = endpoint(r#","labels":{"ves.io/x":"2","tier":"web"}"#, r#"{"ip":"::1"}"#);
+    assert_eq!(fields(&live, &named), ["labels.ves.io/x"]);
+}
+
+#[test]
+fn an_annotation_of_somebody_else_stays_and_one_of_ours_goes() {
+    let wrote = endpoint(r#","annotations":{"ours":"1"}"#, r#"{"ip":"::1"}"#);
+    let live = endpoint(r#","annotations":{"ours":"1","theirs":"2","trueup/stack":"s"}"#, r#"{"ip":"::1"}"#);
+    let desired = endpoint("", r#"{"ip":"::1"}"#);
+    assert_eq!(fields(&live, &desired), none());
+    let applied = Mark::of(&wrote, None, "r").applied;
+    let context = Context { applied: applied.as_ref(), ignored: &[] };
+    let found: Vec<Field> = compare(&live, &desired, context).into_iter().map(|d| d.field).collect();
+    assert_eq!(found, [Field::Annotation("ours".to_owned())]);
+}
+
+#[test]
+fn an_ignored_field_is_left_out() {
+    let live = endpoint(r#","labels":{"a":"1"}"#, r#"{"ip":"::1","port":1}"#);
+    let desired = endpoint("", r#"{"ip":"::1","port":2}"#);
+    let context = Context { applied: None, ignored: &[Field::Port, Field::Label("a".to_owned())] };
+    assert_eq!(compare(&live, &desired, context), []);
+}
+
+#[test]
+fn a_foreign_annotation_is_no_move_and_protection_is() {
+    let before = endpoint("", r#"{"ip":"::1"}"#);
+    let theirs = endpoint(r#","annotations":{"x":"1"}"#, r#"{"ip":"::1"}"#);
+    let protected = endpoint(r#","annotations":{"trueup/protect":"true"}"#, r#"{"ip":"::1"}"#);
+    assert_eq!(moved(&before, &theirs, None, Context::default()), []);
+    assert_eq!(moved(&before, &protected, None, Context::default()), [Field::Annotation(PROTECT.to_owned())]);
+}

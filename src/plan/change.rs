@@ -1,0 +1,317 @@
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::{APPLIED, Endpoint, Field, Json, Key, Mark, Place, RUN_PENDING, STACK};
+
+/// One endpoint that is created, replaced, deleted or marked.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Change {
+    /// Which endpoint.
+    pub key: Key,
+    /// What is done.
+    pub action: Action,
+    /// The marks that are written, `None` where they stay as they are.
+    #[serde(default)]
+    pub marks: Option<Marks>,
+    /// Why a whole object appears or goes; a replace has causes per field.
+    #[serde(default)]
+    pub cause: Option<Cause>,
+    /// Whose change the whole object is (`plan --base`).
+    #[serde(default)]
+    pub side: Option<Side>,
+    /// Where the definition stands.
+    #[serde(default)]
+    pub place: Option<Place>,
+    /// The commit that removed the definition, for a delete.
+    #[serde(default)]
+    pub removed_in: Option<Commit>,
+}
+
+/// What is done to one endpoint. What cannot be is not writable: a create has no before-image.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Action {
+    /// It appears.
+    Create {
+        /// The endpoint as defined, without marks.
+        wanted: Endpoint,
+    },
+    /// Some of its fields change.
+    Replace {
+        /// The fields, in the order of [`Field`].
+        fields: Vec<FieldChange>,
+        /// The live object was not ours and becomes so.
+        #[serde(default)]
+        adopts: bool,
+        /// The object as it was read.
+        before: Before,
+    },
+    /// Only its marks change.
+    Mark {
+        /// The object as it was read.
+        before: Before,
+    },
+    /// It goes.
+    Delete {
+        /// The object as it was read.
+        before: Before,
+        /// Who refers to it, from the GET that each planned delete takes.
+        #[serde(default)]
+        referrers: Vec<Referrer>,
+    },
+}
+
+/// The kinds of [`Action`], in the order in which they are applied; marks go with replaces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ActionKind {
+    /// [`Action::Create`]
+    Create,
+    /// [`Action::Replace`]
+    Replace,
+    /// [`Action::Mark`]
+    Mark,
+    /// [`Action::Delete`]
+    Delete,
+}
+
+/// A live object as a plan saw it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Before {
+    /// The service's id of the object.
+    pub uid: String,
+    /// Its version, where the read carried one.
+    #[serde(default)]
+    pub resource_version: Option<String>,
+    /// The endpoint in canonical form, with all its annotations.
+    pub endpoint: Endpoint,
+    /// Who created it.
+    #[serde(default)]
+    pub creator: Option<String>,
+    /// When it was last modified, or created; RFC 3339.
+    #[serde(default)]
+    pub modified: Option<String>,
+}
+
+/// One field that changes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FieldChange {
+    /// Which field.
+    pub field: Field,
+    /// The live value; `null` is absence.
+    pub before: Json,
+    /// The wanted value; `null` is absence.
+    pub after: Json,
+    /// Why they differ.
+    pub cause: Cause,
+    /// Whose change it is (`plan --base`).
+    #[serde(default)]
+    pub side: Option<Side>,
+    /// Where the definition says it.
+    #[serde(default)]
+    pub place: Option<Place>,
+}
+
+/// Why a difference exists. For people: nothing decides by it but the verdict of `drift`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cause {
+    /// The files moved on.
+    Pending,
+    /// Someone changed live.
+    Drift,
+    /// Both moved.
+    Both,
+    /// The live object carries no mark that says.
+    Unmarked,
+}
+
+/// Whose change a difference is, judged against a base branch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Side {
+    /// The working tree changed it.
+    ThisChange,
+    /// The base holds it and it is not applied yet.
+    PendingOnBase,
+    /// Someone changed live.
+    Drift,
+    /// The base moved on: applying would revert somebody's merged work.
+    BehindBase,
+}
+
+/// A commit.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Commit {
+    /// Its id, in full.
+    pub id: String,
+    /// Its day, `YYYY-MM-DD`.
+    pub date: String,
+}
+
+/// An object of the service that refers to an endpoint.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Referrer {
+    /// Its kind, as the service spells it.
+    pub kind: String,
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+}
+
+/// The two marks as a change leaves them. `None` takes an annotation away (a rollback may).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Marks {
+    /// `trueup/stack`
+    #[serde(default)]
+    pub stack: Option<String>,
+    /// `trueup/applied`; a `*` stands for the run until there is one.
+    #[serde(default)]
+    pub applied: Option<String>,
+}
+
+impl Marks {
+    /// The marks that an apply of `endpoint` for `stack` writes.
+    #[must_use]
+    pub fn wanted(endpoint: &Endpoint, stack: Option<&str>) -> Self {
+        let mark = Mark::wanted(endpoint, stack);
+        Self { stack: mark.stack, applied: mark.applied.map(|applied| applied.text()) }
+    }
+
+    /// The annotations to set (`None`: to take away) in an object that `run` writes.
+    #[must_use]
+    pub fn annotations(&self, run: &str) -> [(Field, Option<String>); 2] {
+        let pending = format!(" {RUN_PENDING} ");
+        let applied = self.applied.as_ref().map(|text| text.replacen(&pending, &format!(" {run} "), 1));
+        [(Field::Annotation(STACK.to_owned()), self.stack.clone()), (Field::Annotation(APPLIED.to_owned()), applied)]
+    }
+}
+
+impl Change {
+    /// A change of which nothing more is known yet.
+    #[must_use]
+    pub fn new(key: Key, action: Action) -> Self {
+        Self { key, action, marks: None, cause: None, side: None, place: None, removed_in: None }
+    }
+
+    /// The fields of a replace; other actions have none.
+    #[must_use]
+    pub fn fields(&self) -> &[FieldChange] {
+        match &self.action {
+            Action::Replace { fields, .. } => fields,
+            Action::Create { .. } | Action::Mark { .. } | Action::Delete { .. } => &[],
+        }
+    }
+
+    /// Whether anything in it is behind the base branch.
+    #[must_use]
+    pub fn is_behind_base(&self) -> bool {
+        self.side == Some(Side::BehindBase) || self.fields().iter().any(|field| field.side == Some(Side::BehindBase))
+    }
+}
+
+impl Action {
+    /// The kind.
+    #[must_use]
+    pub fn kind(&self) -> ActionKind {
+        match self {
+            Action::Create { .. } => ActionKind::Create,
+            Action::Replace { .. } => ActionKind::Replace,
+            Action::Mark { .. } => ActionKind::Mark,
+            Action::Delete { .. } => ActionKind::Delete,
+        }
+    }
+
+    /// The object as it was read; a create has none.
+    #[must_use]
+    pub fn before(&self) -> Option<&Before> {
+        match self {
+            Action::Create { .. } => None,
+            Action::Replace { before, .. } | Action::Mark { before } | Action::Delete { before, .. } => Some(before),
+        }
+    }
+}
+
+impl ActionKind {
+    /// Every kind, in order.
+    pub const ALL: [ActionKind; 4] = [ActionKind::Create, ActionKind::Replace, ActionKind::Mark, ActionKind::Delete];
+
+    /// The phase of an apply: creates, then replaces and marks, then deletes.
+    #[must_use]
+    pub fn phase(self) -> u8 {
+        match self {
+            ActionKind::Create => 0,
+            ActionKind::Replace | ActionKind::Mark => 1,
+            ActionKind::Delete => 2,
+        }
+    }
+
+    /// The verb.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            ActionKind::Create => "create",
+            ActionKind::Replace => "replace",
+            ActionKind::Mark => "mark",
+            ActionKind::Delete => "delete",
+        }
+    }
+}
+
+impl Cause {
+    /// The word.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Cause::Pending => "pending",
+            Cause::Drift => "drift",
+            Cause::Both => "both",
+            Cause::Unmarked => "unmarked",
+        }
+    }
+}
+
+impl Side {
+    /// The words.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Side::ThisChange => "this change",
+            Side::PendingOnBase => "pending on base",
+            Side::Drift => "drift",
+            Side::BehindBase => "behind base",
+        }
+    }
+}
+
+impl fmt::Display for ActionKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl fmt::Display for Side {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl fmt::Display for Referrer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}/{}", self.kind, self.namespace, self.name)
+    }
+}

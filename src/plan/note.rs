@@ -1,0 +1,133 @@
+use serde::{Deserialize, Serialize};
+
+use super::{Change, Referrer};
+use crate::model::{Key, Namespace, OwnerView, Place};
+
+/// A change that is held back singly; the rest proceeds.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Held {
+    /// Which endpoint.
+    pub key: Key,
+    /// Why nothing is done.
+    pub hold: Hold,
+    /// The change that would be made, where there is one.
+    #[serde(default)]
+    pub change: Option<Change>,
+    /// Where the definition stands.
+    #[serde(default)]
+    pub place: Option<Place>,
+}
+
+impl Held {
+    /// A change that is held back.
+    #[must_use]
+    pub fn new(key: Key, hold: Hold, change: Option<Change>) -> Self {
+        Self { key, hold, change, place: None }
+    }
+}
+
+/// Why one change is held back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Hold {
+    /// The live object belongs to another stack; `--allow foreign-stack=KEY`.
+    ForeignStack {
+        /// That stack.
+        stack: String,
+    },
+    /// The object is protected from deletes; `--allow protected=KEY`.
+    Protected,
+    /// Others refer to the object that would go; `--allow referred=KEY`.
+    Referred {
+        /// Who.
+        by: Vec<Referrer>,
+    },
+    /// It cannot be changed, and nothing allows it.
+    Blocked(Blocked),
+}
+
+/// Why an object cannot be changed at all.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Blocked {
+    /// It belongs to another object of the service.
+    OwnerView(OwnerView),
+    /// It is being deleted.
+    Deleting,
+    /// The model cannot hold the live object.
+    Unheld {
+        /// Why.
+        reason: String,
+    },
+    /// A field that the model does not know may be the chosen option of a group.
+    UnknownOption {
+        /// Its path.
+        path: String,
+    },
+    /// The referrers of an object that would go could not be read.
+    ReferrersUnknown {
+        /// Why.
+        reason: String,
+    },
+}
+
+/// Something that a reviewer should know and that changes nothing.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Note {
+    /// A live endpoint without a definition that nobody marked.
+    Unmanaged {
+        /// Which.
+        key: Key,
+    },
+    /// Of this stack and without a definition, where nothing may be deleted.
+    Orphan {
+        /// Which.
+        key: Key,
+    },
+    /// In sync, and without a mark; `--adopt` plans the mark.
+    Unmarked {
+        /// Which.
+        key: Key,
+    },
+    /// Equal to its definition, and of another stack.
+    ForeignEqual {
+        /// Which.
+        key: Key,
+        /// That stack.
+        stack: String,
+    },
+    /// It belongs to another object of the service and is left alone.
+    Owned {
+        /// Which.
+        key: Key,
+        /// The kind, namespace and name of its owner.
+        owner: String,
+    },
+    /// The model cannot hold it; it is left alone.
+    Unheld {
+        /// Which.
+        key: Key,
+        /// Why.
+        reason: String,
+    },
+    /// A live field that the model does not know; a replace keeps it.
+    UnknownField {
+        /// Of which endpoint.
+        key: Key,
+        /// Its path.
+        path: String,
+    },
+    /// The list was empty and the whole namespace would be created: the service answers the same for
+    /// a namespace that does not exist.
+    EmptyNamespace {
+        /// Which.
+        namespace: Namespace,
+    },
+    /// Something that the loader dropped or noticed.
+    Loaded {
+        /// In words.
+        text: String,
+    },
+}

@@ -1,0 +1,92 @@
+use serde::{Deserialize, Serialize};
+
+use super::{FORMAT_VERSION, Plan};
+
+/// A plan as it stands in a file.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Saved<P> {
+    kind: String,
+    format_version: u32,
+    digest: String,
+    plan: P,
+}
+
+/// Why a file is not run as a plan.
+#[derive(Debug, thiserror::Error)]
+pub enum SavedError {
+    /// Not a saved plan at all.
+    #[error("the file is no saved plan: {reason}")]
+    NotAPlan {
+        /// What the reader said.
+        reason: String,
+    },
+    /// A format of another program version.
+    #[error("the plan has format version {found}, this trueup reads {FORMAT_VERSION}: plan again")]
+    Format {
+        /// The file's.
+        found: u64,
+    },
+    /// The content does not have the digest that the file names.
+    #[error("the plan was altered after it was saved: its digest is {is}, the file says {says}")]
+    Altered {
+        /// The content's.
+        is: String,
+        /// The file's.
+        says: String,
+    },
+}
+
+impl Plan {
+    /// The plan as a file holds it: JSON with its digest, a final line break included.
+    #[must_use]
+    pub fn to_file(&self) -> String {
+        let saved = Saved {
+            kind: "plan".to_owned(),
+            format_version: FORMAT_VERSION,
+            digest: self.digest().full().to_owned(),
+            plan: self,
+        };
+        // Text keys, strings, numbers: nothing that fails.
+        let mut text = serde_json::to_string_pretty(&saved).unwrap_or_default();
+        text.push('\n');
+        text
+    }
+
+    /// Whether a file's beginning looks like a saved plan; what it says of itself, not its name.
+    #[must_use]
+    pub fn is_file(bytes: &[u8]) -> bool {
+        #[derive(Deserialize)]
+        struct Head {
+            kind: String,
+        }
+        serde_json::from_slice::<Head>(bytes).is_ok_and(|head| head.kind == "plan")
+    }
+
+    /// The plan that a file holds.
+    ///
+    /// # Errors
+    /// The file is no plan, of another format, or altered.
+    pub fn from_file(bytes: &[u8]) -> Result<Self, SavedError> {
+        #[derive(Deserialize)]
+        struct Head {
+            kind: String,
+            format_version: u64,
+        }
+        let not = |error: serde_json::Error| SavedError::NotAPlan { reason: error.to_string() };
+        let head: Head = serde_json::from_slice(bytes).map_err(not)?;
+        if head.kind != "plan" {
+            return Err(SavedError::NotAPlan { reason: format!("its kind is `{}`", head.kind.escape_debug()) });
+        }
+        if head.format_version != u64::from(FORMAT_VERSION) {
+            return Err(SavedError::Format { found: head.format_version });
+        }
+        let saved: Saved<Plan> = serde_json::from_slice(bytes).map_err(not)?;
+        let is = saved.plan.digest();
+        if is.full() == saved.digest {
+            Ok(saved.plan)
+        } else {
+            Err(SavedError::Altered { is: is.full().to_owned(), says: saved.digest })
+        }
+    }
+}

@@ -1,0 +1,128 @@
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Action, Cause, Change, Note, Plan};
+use crate::model::{Field, Key, Namespace};
+
+/// How an endpoint or a whole plan stands to its definitions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// Nothing differs.
+    #[default]
+    InSync,
+    /// The files moved on.
+    Pending,
+    /// Someone changed live.
+    Drift,
+    /// Both.
+    Both,
+    /// A read was incomplete: nothing is concluded.
+    Unknown,
+}
+
+/// The verdict over one endpoint.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ObjectVerdict {
+    /// How it stands.
+    pub verdict: Verdict,
+    /// The fields that were changed outside; nothing where the whole object was.
+    pub drifted: Vec<Field>,
+}
+
+/// The verdicts over a plan.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Verdicts {
+    /// Endpoints that are not in sync.
+    pub objects: BTreeMap<Key, ObjectVerdict>,
+    /// Namespaces whose read is unknown, with the reason.
+    pub unknown: BTreeMap<Namespace, String>,
+    /// Endpoints that are.
+    pub in_sync: usize,
+}
+
+/// Whether a live endpoint without a definition counts as drift.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Unmanaged {
+    /// It is a note.
+    #[default]
+    Note,
+    /// It is drift.
+    Fail,
+}
+
+impl Verdict {
+    /// The two put together.
+    #[must_use]
+    pub fn and(self, other: Verdict) -> Verdict {
+        match (self, other) {
+            (Verdict::Unknown, _) | (_, Verdict::Unknown) => Verdict::Unknown,
+            (Verdict::InSync, one) | (one, Verdict::InSync) => one,
+            (one, same) if one == same => one,
+            _ => Verdict::Both,
+        }
+    }
+
+    fn of(cause: Cause) -> Self {
+        match cause {
+            Cause::Pending => Verdict::Pending,
+            // An unmarked object that differs: somebody else's hand is all that explains it.
+            Cause::Drift | Cause::Unmarked => Verdict::Drift,
+            Cause::Both => Verdict::Both,
+        }
+    }
+}
+
+impl Verdicts {
+    /// The verdict over everything.
+    #[must_use]
+    pub fn whole(&self) -> Verdict {
+        if !self.unknown.is_empty() {
+            return Verdict::Unknown;
+        }
+        self.objects.values().fold(Verdict::InSync, |whole, object| whole.and(object.verdict))
+    }
+}
+
+impl Plan {
+    /// How everything in this plan's scope stands.
+    #[must_use]
+    pub fn verdicts(&self, unmanaged: Unmanaged) -> Verdicts {
+        let mut objects: BTreeMap<Key, ObjectVerdict> =
+            self.changes.iter().filter_map(|change| Some((change.key.clone(), object(change)?))).collect();
+        for held in &self.held {
+            // What is blocked has a definition that is not met: never in sync.
+            let blocked = ObjectVerdict { verdict: Verdict::Pending, drifted: Vec::new() };
+            let verdict = held.change.as_ref().and_then(object).unwrap_or(blocked);
+            objects.insert(held.key.clone(), verdict);
+        }
+        if unmanaged == Unmanaged::Fail {
+            for note in &self.notes {
+                if let Note::Unmanaged { key } = note {
+                    objects.insert(key.clone(), ObjectVerdict { verdict: Verdict::Drift, drifted: Vec::new() });
+                }
+            }
+        }
+        let unknown = self.unknown().map(|(namespace, reason)| (namespace.clone(), reason.to_owned())).collect();
+        Verdicts { objects, unknown, in_sync: self.in_sync() }
+    }
+}
+
+fn object(change: &Change) -> Option<ObjectVerdict> {
+    match &change.action {
+        Action::Mark { .. } => None,
+        Action::Create { .. } | Action::Delete { .. } => {
+            let verdict = Verdict::of(change.cause.unwrap_or(Cause::Pending));
+            Some(ObjectVerdict { verdict, drifted: Vec::new() })
+        }
+        Action::Replace { fields, .. } => Some(ObjectVerdict {
+            verdict: fields.iter().fold(Verdict::InSync, |verdict, field| verdict.and(Verdict::of(field.cause))),
+            drifted: fields
+                .iter()
+                .filter(|field| field.cause != Cause::Pending)
+                .map(|field| field.field.clone())
+                .collect(),
+        }),
+    }
+}
