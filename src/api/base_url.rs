@@ -1,0 +1,173 @@
+//! Where the service is: scheme, host, port and a path before `/api`. Every way in which people and
+//! other tools write it is read; a place where a token could leak to is refused.
+
+use std::fmt;
+use std::net::IpAddr;
+
+use reqwest::Url;
+
+/// The host under which the embedded service stands in plans, whatever its port.
+pub const SANDBOX_HOST: &str = "sandbox.localhost";
+
+/// The address of the service in canonical form: without `/api`, without a slash at its end.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct BaseUrl {
+    text: Box<str>,
+    loopback: bool,
+}
+
+/// Why a text is no base URL. A user name or a password in it is not shown.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BaseUrlError {
+    /// No URL at all.
+    #[error("`{text}` is no URL ({reason}); write it like https://TENANT.console.ves.volterra.io")]
+    NotUrl {
+        /// The text.
+        text: String,
+        /// What the parser says.
+        reason: String,
+    },
+    /// Neither http nor https.
+    #[error("the base URL has the scheme `{scheme}`; use https")]
+    Scheme {
+        /// The scheme.
+        scheme: String,
+    },
+    /// A user name or a password.
+    #[error("the base URL of `{host}` holds a user name or a password; take them out, the token is given apart")]
+    Credentials {
+        /// The host.
+        host: String,
+    },
+    /// A query or a fragment.
+    #[error("the base URL of `{host}` holds a `?` or a `#`; end it after the host or the path")]
+    Query {
+        /// The host.
+        host: String,
+    },
+    /// Plain http to another machine.
+    #[error("plain http would show the token to the network between here and `{host}`; use https")]
+    PlainHttp {
+        /// The host.
+        host: String,
+    },
+}
+
+impl BaseUrl {
+    /// Reads a base URL, with or without `/api`, with or without a slash at its end.
+    ///
+    /// # Errors
+    /// See [`BaseUrlError`].
+    pub fn parse(text: &str) -> Result<Self, BaseUrlError> {
+        let text = text.trim();
+        let url = Url::parse(text).map_err(|error| BaseUrlError::NotUrl {
+            // What cannot be parsed may hold a password before its `@`.
+            text: super::text::neutral(text.rsplit('@').next().unwrap_or_default(), 100),
+            reason: error.to_string(),
+        })?;
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err(BaseUrlError::Scheme { scheme: super::text::neutral(url.scheme(), 30) });
+        }
+        let host = url.host_str().unwrap_or_default().to_owned();
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(BaseUrlError::Credentials { host });
+        }
+        if url.query().is_some() || url.fragment().is_some() {
+            return Err(BaseUrlError::Query { host });
+        }
+        let loopback = is_loopback(&host);
+        if url.scheme() == "http" && !loopback {
+            return Err(BaseUrlError::PlainHttp { host });
+        }
+        let whole = url.as_str().trim_end_matches('/');
+        let whole = whole.strip_suffix("/api").unwrap_or(whole).trim_end_matches('/');
+        Ok(Self { text: whole.into(), loopback })
+    }
+
+    /// The address of the embedded service: `http://sandbox.localhost`.
+    #[must_use]
+    pub fn sandbox() -> Self {
+        Self { text: format!("http://{SANDBOX_HOST}").into(), loopback: true }
+    }
+
+    /// The text, without a slash at its end; paths that begin with `/api` follow.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether the service is on this machine.
+    #[must_use]
+    pub fn is_loopback(&self) -> bool {
+        self.loopback
+    }
+}
+
+fn is_loopback(host: &str) -> bool {
+    let literal = host.trim_start_matches('[').trim_end_matches(']');
+    match literal.parse::<IpAddr>() {
+        Ok(address) => address.is_loopback(),
+        Err(_) => host == "localhost" || host == SANDBOX_HOST,
+    }
+}
+
+impl fmt::Display for BaseUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn api_and_slashes_at_the_end_do_not_matter() {
+        for text in [
+            "https://acme.console.example.net",
+            "https://acme.console.example.net/",
+            "https://acme.console.example.net/api",
+            "https://ACME.console.example.net/api/",
+            " https://acme.console.example.net:443//\n",
+        ] {
+            assert_eq!(BaseUrl::parse(text).expect(text).as_str(), "https://acme.console.example.net");
+        }
+        assert_eq!(BaseUrl::parse("https://h/x/api").expect("a path").as_str(), "https://h/x");
+        assert_eq!(BaseUrl::parse("https://h/xapi").expect("a path").as_str(), "https://h/xapi");
+    }
+
+    #[test]
+    fn plain_http_goes_only_to_this_machine() {
+        for text in [
+            "http://127.0.0.1:1",
+            "http://127.9.9.9",
+            "http://[::1]:8080",
+            "http://localhost",
+            "http://sandbox.localhost/",
+        ] {
+            assert!(BaseUrl::parse(text).expect(text).is_loopback());
+        }
+        for text in [
+            "http://example.net",
+            "http://localhost.example.net",
+            "http://0.0.0.0",
+            "http://10.0.0.1",
+            "http://evil.localhost",
+        ] {
+            assert!(matches!(BaseUrl::parse(text), Err(BaseUrlError::PlainHttp { .. })), "{text}");
+        }
+        assert!(!BaseUrl::parse("https://example.net").expect("https").is_loopback());
+    }
+
+    #[test]
+    fn credentials_queries_and_other_schemes_are_refused_without_being_shown() {
+        let error = BaseUrl::parse("https://user:hunter2@h").expect_err("credentials");
+        assert!(matches!(error, BaseUrlError::Credentials { .. }));
+        assert!(!error.to_string().contains("hunter2"));
+        let error = BaseUrl::parse("user:hunter2@:h:1").expect_err("no URL").to_string();
+        assert!(!error.contains("hunter2"), "{error}");
+        assert!(matches!(BaseUrl::parse("https://h?x=1"), Err(BaseUrlError::Query { .. })));
+        assert!(matches!(BaseUrl::parse("ftp://h"), Err(BaseUrlError::Scheme { .. })));
+        assert!(matches!(BaseUrl::parse("acme"), Err(BaseUrlError::NotUrl { .. })));
+    }
+}

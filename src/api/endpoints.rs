@@ -1,0 +1,215 @@
+//! Typed requests for endpoints, with every parameter of the reference.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::model::{Json, Key, Namespace};
+
+use super::operations::{Layout, Operation};
+use super::request::{Request, RequestError};
+
+/// The format in which an endpoint is fetched (API.md 1.3), in the order of their numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum ResponseFormat {
+    /// metadata, system metadata, spec, status
+    #[default]
+    Default,
+    /// `create_form` only
+    ForCreate,
+    /// `replace_form` only
+    ForReplace,
+    /// status only
+    Status,
+    /// metadata, system metadata, spec
+    Read,
+    /// `referring_objects` only
+    ReferringObjects,
+    /// `deleted_referred_objects` and `disabled_referred_objects` only
+    BrokenReferences,
+}
+
+impl ResponseFormat {
+    /// Every format; the index is the number that the service also takes.
+    pub const ALL: [ResponseFormat; 7] = [
+        ResponseFormat::Default,
+        ResponseFormat::ForCreate,
+        ResponseFormat::ForReplace,
+        ResponseFormat::Status,
+        ResponseFormat::Read,
+        ResponseFormat::ReferringObjects,
+        ResponseFormat::BrokenReferences,
+    ];
+
+    /// The name that the service takes.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            ResponseFormat::Default => "GET_RSP_FORMAT_DEFAULT",
+            ResponseFormat::ForCreate => "GET_RSP_FORMAT_FOR_CREATE",
+            ResponseFormat::ForReplace => "GET_RSP_FORMAT_FOR_REPLACE",
+            ResponseFormat::Status => "GET_RSP_FORMAT_STATUS",
+            ResponseFormat::Read => "GET_RSP_FORMAT_READ",
+            ResponseFormat::ReferringObjects => "GET_RSP_FORMAT_REFERRING_OBJECTS",
+            ResponseFormat::BrokenReferences => "GET_RSP_FORMAT_BROKEN_REFERENCES",
+        }
+    }
+}
+
+impl fmt::Display for ResponseFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// A text that names no format.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{text}` is no response format; there are: {}", known())]
+pub struct ResponseFormatError {
+    /// The text.
+    pub text: String,
+}
+
+fn known() -> String {
+    ResponseFormat::ALL.map(ResponseFormat::as_str).join(", ")
+}
+
+impl FromStr for ResponseFormat {
+    type Err = ResponseFormatError;
+    /// By name, by number, or by the end of the name in lower case (`referring_objects`).
+    fn from_str(text: &str) -> Result<Self, ResponseFormatError> {
+        let found = ResponseFormat::ALL.into_iter().enumerate().find(|(number, format)| {
+            let name = format.as_str();
+            name == text
+                || name.trim_start_matches("GET_RSP_FORMAT_").eq_ignore_ascii_case(text)
+                || number.to_string() == text
+        });
+        found.map(|(_, format)| format).ok_or_else(|| ResponseFormatError { text: super::text::neutral(text, 60) })
+    }
+}
+
+/// The query parameters of a list.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ListParameters {
+    /// The format.
+    pub response_format: Option<ResponseFormat>,
+    /// A label selector. Never for plan, apply or drift: an object whose label changed would look
+    /// missing.
+    pub label_filter: Option<String>,
+    /// Any element fills `metadata`, `system_metadata` and `get_spec` (API.md 1.4).
+    pub report_fields: Vec<String>,
+    /// Any element fills `status_set`.
+    pub report_status_fields: Vec<String>,
+}
+
+impl ListParameters {
+    /// Metadata and spec of every item: what plan, apply and drift read.
+    #[must_use]
+    pub fn with_spec() -> Self {
+        Self { report_fields: vec!["spec".to_owned()], ..Self::default() }
+    }
+
+    /// The status of every item.
+    #[must_use]
+    pub fn with_status() -> Self {
+        Self { report_status_fields: vec!["status".to_owned()], ..Self::default() }
+    }
+}
+
+/// Reads one endpoint.
+///
+/// # Errors
+/// A name that no path can hold.
+pub fn get(layout: Layout, key: &Key, format: ResponseFormat) -> Result<Request, RequestError> {
+    let mut parameters = named(key).to_vec();
+    if format != ResponseFormat::Default {
+        parameters.push(("response_format", format.as_str()));
+    }
+    Request::build(Operation::EndpointGet, layout, &parameters, None)
+}
+
+/// Reads the endpoints of a namespace.
+///
+/// # Errors
+/// A name that no path can hold.
+pub fn list(layout: Layout, namespace: &Namespace, list: &ListParameters) -> Result<Request, RequestError> {
+    let mut parameters = vec![("namespace", namespace.as_str())];
+    parameters.extend(list.response_format.map(|format| ("response_format", format.as_str())));
+    parameters.extend(list.label_filter.as_deref().map(|filter| ("label_filter", filter)));
+    parameters.extend(list.report_fields.iter().map(|field| ("report_fields", field.as_str())));
+    parameters.extend(list.report_status_fields.iter().map(|field| ("report_status_fields", field.as_str())));
+    Request::build(Operation::EndpointList, layout, &parameters, None)
+}
+
+/// Creates an endpoint; `body` holds `metadata` and `spec`.
+///
+/// # Errors
+/// A name that no path can hold, a body that is no object.
+pub fn create(layout: Layout, namespace: &Namespace, body: Json) -> Result<Request, RequestError> {
+    Request::build(Operation::EndpointCreate, layout, &[("namespace", namespace.as_str())], Some(body))
+}
+
+/// Replaces an endpoint; `body` holds `metadata`, `spec` and, where known, `resource_version`.
+///
+/// # Errors
+/// A name that no path can hold, a body that is no object.
+pub fn replace(layout: Layout, key: &Key, body: Json) -> Result<Request, RequestError> {
+    Request::build(Operation::EndpointReplace, layout, &named(key), Some(body))
+}
+
+/// Deletes an endpoint.
+///
+/// # Errors
+/// A name that no path can hold.
+pub fn delete(layout: Layout, key: &Key) -> Result<Request, RequestError> {
+    Request::build(Operation::EndpointDelete, layout, &named(key), None)
+}
+
+fn named(key: &Key) -> [(&'static str, &str); 2] {
+    [("namespace", key.namespace.as_str()), ("name", key.name.as_str())]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_format_is_known_by_name_number_and_short_name() {
+        for (number, format) in ResponseFormat::ALL.into_iter().enumerate() {
+            assert_eq!(format.as_str().parse(), Ok(format));
+            assert_eq!(number.to_string().parse(), Ok(format));
+        }
+        assert_eq!("referring_objects".parse(), Ok(ResponseFormat::ReferringObjects));
+        let error = "7".parse::<ResponseFormat>().expect_err("seven is none").to_string();
+        assert!(error.contains("GET_RSP_FORMAT_BROKEN_REFERENCES"), "{error}");
+    }
+
+    #[test]
+    fn every_list_parameter_is_sent() {
+        let parameters = ListParameters {
+            response_format: Some(ResponseFormat::Read),
+            label_filter: Some("env=prod".to_owned()),
+            report_fields: vec!["a".to_owned(), "b".to_owned()],
+            report_status_fields: vec!["c".to_owned()],
+        };
+        let namespace = Namespace::parse("shop").expect("a name");
+        let request = list(Layout::Published, &namespace, &parameters).expect("a list");
+        assert_eq!(
+            request.path_and_query,
+            "/api/config/namespaces/shop/endpoints?response_format=GET_RSP_FORMAT_READ&label_filter=env%3Dprod\
+             &report_fields=a&report_fields=b&report_status_fields=c"
+        );
+        assert_eq!(request.subject, "endpoints of `shop`");
+    }
+
+    #[test]
+    fn the_default_format_is_not_sent() {
+        let key = Key::parse("shop/cart").expect("a key");
+        let plain = get(Layout::Uniform, &key, ResponseFormat::Default).expect("a get");
+        assert_eq!(plain.path_and_query, "/api/config/namespaces/shop/endpoints/cart");
+        let form = get(Layout::Uniform, &key, ResponseFormat::ForReplace).expect("a get");
+        assert_eq!(
+            form.path_and_query,
+            "/api/config/namespaces/shop/endpoints/cart?response_format=GET_RSP_FORMAT_FOR_REPLACE"
+        );
+    }
+}

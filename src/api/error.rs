@@ -1,0 +1,259 @@
+//! What can go wrong between a request and its answer, told by operation and object. Each failure
+//! knows whether the service can have acted on the request: the applier settles by that, not by the
+//! status alone. Text of the service is neutralised, cut, and free of the token before it gets here.
+
+use std::fmt;
+use std::time::Duration;
+
+use super::operations::Operation;
+
+/// A request that did not end well.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error("cannot {} {subject}: {failure}", operation.entry().verb)]
+pub struct ApiError {
+    /// What was asked for.
+    pub operation: Operation,
+    /// Of which object: "endpoint `shop/cart`".
+    pub subject: String,
+    /// What happened.
+    pub failure: Failure,
+}
+
+/// What happened to a request.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum Failure {
+    /// An answer with a status that is no success.
+    #[error("{0}")]
+    Status(Box<Refusal>),
+    /// A page for people with a good status (API.md 2.1: a base URL that misses the interface).
+    #[error("the service answered with an HTML page; the base URL is probably wrong")]
+    Html,
+    /// A good status with a body that is not the JSON it should be.
+    #[error("the answer cannot be read: {reason}")]
+    NotJson {
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A body longer than the bound, after decompression.
+    #[error("the answer is longer than the allowed {limit} bytes")]
+    TooLarge {
+        /// The bound in bytes.
+        limit: usize,
+    },
+    /// No answer, or no more of it, in time.
+    #[error("no answer within {} seconds", after.as_secs_f64())]
+    TimedOut {
+        /// How long was waited.
+        after: Duration,
+    },
+    /// No connection; nothing was sent.
+    #[error("no connection: {reason}; is the base URL right?")]
+    Connect {
+        /// What the system says.
+        reason: String,
+    },
+    /// No trust, or no common ground; nothing was sent.
+    #[error("no safe connection: {reason}; an own authority is given with --ca-cert")]
+    Tls {
+        /// What the TLS library says.
+        reason: String,
+    },
+    /// The connection ended before the whole answer was there.
+    #[error("the connection was cut: {reason}")]
+    Cut {
+        /// What the system says.
+        reason: String,
+    },
+    /// An answer that points elsewhere. It is never followed: the token would go along.
+    #[error(
+        "the service answered {status} and points to {target}; a redirect is never followed, so set the base URL to where the service is"
+    )]
+    Redirected {
+        /// The status.
+        status: u16,
+        /// Where to, neutralised; only the host is told.
+        target: String,
+    },
+    /// The body holds the token: nothing of it may reach a plan or a file.
+    #[error("the answer repeats the API token; nothing was read from it")]
+    Echo,
+    /// The request could not be built.
+    #[error("{reason}")]
+    NotBuilt {
+        /// Why.
+        reason: String,
+    },
+}
+
+/// An answer with a status that is no success.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// The HTTP status.
+    pub status: u16,
+    /// The gRPC code of the body, where the body is the service's (API.md 2.1).
+    pub code: Option<i64>,
+    /// `message` of the body, or the beginning of a body that is no JSON.
+    pub message: String,
+    /// `details` of the body as one text.
+    pub details: String,
+    /// What `Retry-After` asks for.
+    pub retry_after: Option<Duration>,
+    /// The body is a page for people: it comes from something in between.
+    pub html: bool,
+}
+
+/// What is certain about the effect of a request that failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Certainty {
+    /// It never reached the service.
+    NotSent,
+    /// The service said no: it took no effect.
+    Refused,
+    /// It may have taken effect.
+    Unknown,
+}
+
+/// The beginning of the message that means a wrong URL, not an absent object (API.md 2.1).
+const NO_API_GROUP: &str = "API Group could not be determined";
+/// gRPC code of an object that is not there.
+const NOT_FOUND: i64 = 5;
+
+impl ApiError {
+    /// Whether the request can have taken effect.
+    #[must_use]
+    pub fn certainty(&self) -> Certainty {
+        self.failure.certainty()
+    }
+
+    /// Whether the service said that the object is not there. A 404 that is not about the object (a
+    /// wrong URL, a page of something in between) does not say so.
+    #[must_use]
+    pub fn is_absent(&self) -> bool {
+        match &self.failure {
+            Failure::Status(refusal) => {
+                refusal.status == 404 && refusal.code == Some(NOT_FOUND) && !refusal.message.contains(NO_API_GROUP)
+            }
+            _ => false,
+        }
+    }
+
+    /// The HTTP status, where there was an answer with one that is no success.
+    #[must_use]
+    pub fn status(&self) -> Option<u16> {
+        match &self.failure {
+            Failure::Status(refusal) => Some(refusal.status),
+            Failure::Redirected { status, .. } => Some(*status),
+            _ => None,
+        }
+    }
+}
+
+impl Failure {
+    /// Whether a request that ended so can have taken effect.
+    #[must_use]
+    pub fn certainty(&self) -> Certainty {
+        match self {
+            Failure::Connect { .. } | Failure::Tls { .. } | Failure::NotBuilt { .. } => Certainty::NotSent,
+            Failure::Redirected { .. } => Certainty::Refused,
+            Failure::Status(refusal) => match refusal.status {
+                // 408: the service gave up on a request that it may have read whole.
+                408 => Certainty::Unknown,
+                400..=499 | 501 => Certainty::Refused,
+                _ => Certainty::Unknown,
+            },
+            Failure::Html
+            | Failure::NotJson { .. }
+            | Failure::TooLarge { .. }
+            | Failure::TimedOut { .. }
+            | Failure::Cut { .. }
+            | Failure::Echo => Certainty::Unknown,
+        }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the service answered {}", self.status)?;
+        if let Some(reason) = http::StatusCode::from_u16(self.status).ok().and_then(|s| s.canonical_reason()) {
+            write!(f, " {reason}")?;
+        }
+        if !self.message.is_empty() {
+            write!(f, ": {}", self.message)?;
+        }
+        if !self.details.is_empty() {
+            write!(f, " ({})", self.details)?;
+        }
+        let advice = match self.status {
+            401 => "; check the API token",
+            403 => "; the token's user lacks a role for this",
+            404 if self.html || self.message.contains(NO_API_GROUP) => {
+                "; the base URL or the path layout is probably wrong"
+            }
+            429 => "; a rate limit or a quota",
+            _ => "",
+        };
+        f.write_str(advice)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn failed(failure: Failure) -> ApiError {
+        ApiError { operation: Operation::EndpointGet, subject: "endpoint `shop/cart`".to_owned(), failure }
+    }
+
+    fn refusal(status: u16, code: Option<i64>, message: &str) -> Failure {
+        Failure::Status(Box::new(Refusal {
+            status,
+            code,
+            message: message.to_owned(),
+            details: String::new(),
+            retry_after: None,
+            html: false,
+        }))
+    }
+
+    #[test]
+    fn only_a_404_about_the_object_means_absent() {
+        let absent = |status, code, message| failed(refusal(status, code, message)).is_absent();
+        assert!(absent(404, Some(5), "no endpoint shop/cart"));
+        assert!(!absent(404, Some(5), "API Group could not be determined for Method: GET Path: /x"));
+        assert!(!absent(404, None, "no Route matched"));
+        assert!(!absent(410, Some(5), ""));
+        assert!(!failed(Failure::Html).is_absent());
+    }
+
+    #[test]
+    fn what_may_have_taken_effect_is_never_called_refused() {
+        let of = |failure: Failure| failure.certainty();
+        for status in [500, 502, 503, 504, 408, 599, 302] {
+            assert_eq!(of(refusal(status, None, "")), Certainty::Unknown, "{status}");
+        }
+        for status in [400, 401, 403, 404, 409, 422, 429, 501] {
+            assert_eq!(of(refusal(status, None, "")), Certainty::Refused, "{status}");
+        }
+        assert_eq!(of(Failure::Cut { reason: String::new() }), Certainty::Unknown);
+        assert_eq!(of(Failure::TimedOut { after: Duration::from_secs(1) }), Certainty::Unknown);
+        assert_eq!(of(Failure::Connect { reason: String::new() }), Certainty::NotSent);
+        assert_eq!(of(Failure::Tls { reason: String::new() }), Certainty::NotSent);
+    }
+
+    #[test]
+    fn a_message_names_the_operation_the_object_and_what_to_do() {
+        assert_eq!(
+            failed(refusal(403, None, "")).to_string(),
+            "cannot read endpoint `shop/cart`: the service answered 403 Forbidden; the token's user lacks a role for this"
+        );
+        assert_eq!(
+            failed(refusal(409, Some(6), "Another object with that name already exists")).to_string(),
+            "cannot read endpoint `shop/cart`: the service answered 409 Conflict: Another object with that name already \
+             exists"
+        );
+        assert_eq!(
+            failed(Failure::Html).to_string(),
+            "cannot read endpoint `shop/cart`: the service answered with an HTML page; the base URL is probably wrong"
+        );
+    }
+}

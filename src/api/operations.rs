@@ -1,0 +1,614 @@
+//! The one table of operations: every row of the reference's section 4 under its tool name, with its
+//! method and path in both layouts, its parameters, its body and what repeating it would mean. The
+//! request builders and the lists that people see read this table; nothing else in the crate knows a
+//! path. Sources: reference sections 4 and 5, API.md 1.1, 5, 7.1, 8.
+
+use std::fmt;
+use std::str::FromStr;
+
+use http::Method;
+
+/// Which set of paths the service has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Layout {
+    /// Everything under `/api/config/namespaces/{namespace}`, as the reference writes it.
+    #[default]
+    Uniform,
+    /// The paths of the vendor's own published interface (API.md).
+    Published,
+}
+
+impl Layout {
+    /// Both layouts.
+    pub const ALL: [Layout; 2] = [Layout::Uniform, Layout::Published];
+
+    /// The layout as a setting writes it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Layout::Uniform => "uniform",
+            Layout::Published => "published",
+        }
+    }
+}
+
+impl fmt::Display for Layout {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// A text that names no layout.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{text}` is no path layout; use `uniform` or `published`")]
+pub struct LayoutError {
+    /// The text.
+    pub text: String,
+}
+
+impl FromStr for Layout {
+    type Err = LayoutError;
+    fn from_str(text: &str) -> Result<Self, LayoutError> {
+        let found = Layout::ALL.into_iter().find(|layout| layout.as_str() == text);
+        found.ok_or_else(|| LayoutError { text: text.to_owned() })
+    }
+}
+
+/// An operation of the service.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Operation {
+    /// Creates an endpoint.
+    EndpointCreate,
+    /// Reads one endpoint.
+    EndpointGet,
+    /// Reads all endpoints of a namespace.
+    EndpointList,
+    /// Replaces an endpoint whole.
+    EndpointReplace,
+    /// Deletes an endpoint.
+    EndpointDelete,
+    /// Queries security events (web application firewall area).
+    SecurityEvents,
+    /// The same query under the name of the virtual area.
+    VirtualEvents,
+    /// Reads all DDoS events.
+    DdosList,
+    /// Reads one DDoS event with its attachments.
+    DdosShow,
+    /// Changes name, description, end time of a DDoS event.
+    DdosEdit,
+    /// Reads the software versions that a site can be upgraded to.
+    UpgradableVersions,
+    /// Reads the upgrade status of a site.
+    UpgradeStatus,
+    /// Fetches the next batch of a scrolled security event query.
+    SecurityEventsScroll,
+}
+
+/// How dangerous an operation is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Risk {
+    /// Changes nothing.
+    Low,
+    /// Changes or makes something that can be put back.
+    Medium,
+    /// Takes something away.
+    High,
+}
+
+impl fmt::Display for Risk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Risk::Low => "low",
+            Risk::Medium => "medium",
+            Risk::High => "high",
+        })
+    }
+}
+
+/// Whether an operation changes what the service holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effect {
+    /// It only looks.
+    Looks,
+    /// It creates, changes or deletes.
+    Changes,
+}
+
+/// What may be done after an answer that tells little.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Repeat {
+    /// A read: it may be sent again.
+    Read,
+    /// A write: sent again only where it certainly took no effect; the rest is settled by a read.
+    Write,
+    /// Never again once it may have reached the service.
+    Once,
+}
+
+/// Where a parameter goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// Into the path.
+    Path,
+    /// Into the query.
+    Query,
+    /// Into the JSON body, as a text member.
+    Body,
+}
+
+/// A parameter of an operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Parameter {
+    /// Its name in the service's interface.
+    pub name: &'static str,
+    /// What it means.
+    pub meaning: &'static str,
+    /// Where it goes.
+    pub part: Part,
+    /// Whether it must be given.
+    pub required: bool,
+    /// Whether it may be given more than once.
+    pub repeated: bool,
+}
+
+/// What an operation sends as its body.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Body {
+    /// Nothing; Content-Type is sent all the same (reference section 5).
+    None,
+    /// Nothing, and no Content-Type either: the endpoint delete of the reference.
+    Bare,
+    /// A JSON document that the caller gives; its meaning.
+    Given(&'static str),
+    /// A JSON object of the body parameters and the namespace, or one that the caller gives.
+    Parameters(&'static str),
+    /// `fail_if_referred` with the name and the namespace (API.md 5).
+    Referred,
+}
+
+/// Method, path, parameters and body of an operation in one layout.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Route {
+    /// The HTTP method.
+    pub method: Method,
+    /// The path, relative to the base URL, with `{parameter}` where a name goes.
+    pub path: &'static str,
+    /// The parameters, path first.
+    pub parameters: &'static [Parameter],
+    /// The body.
+    pub body: Body,
+}
+
+/// A row of the table.
+#[derive(Debug, Clone)]
+pub struct Entry {
+    /// The operation.
+    pub operation: Operation,
+    /// The tool name of the reference; for an operation that it has no name for, one of ours.
+    pub name: &'static str,
+    /// Whether `name` stands in the reference.
+    pub in_reference: bool,
+    /// The area of the reference's section 1.
+    pub area: &'static str,
+    /// What it does.
+    pub description: &'static str,
+    /// What it does in a word, for messages: `cannot VERB SUBJECT`.
+    pub verb: &'static str,
+    /// What it does that to, with `{parameter}` where a name goes.
+    pub subject: &'static str,
+    /// Its request in the layout of the reference.
+    pub uniform: Route,
+    /// Its request in the vendor's published layout.
+    pub published: Route,
+    /// How dangerous it is.
+    pub risk: Risk,
+    /// The side effect that the reference declares.
+    pub side_effect: Option<&'static str>,
+    /// Whether it changes something.
+    pub effect: Effect,
+    /// Whether it may be repeated.
+    pub repeat: Repeat,
+}
+
+impl Entry {
+    /// The request in `layout`.
+    #[must_use]
+    pub fn route(&self, layout: Layout) -> &Route {
+        match layout {
+            Layout::Uniform => &self.uniform,
+            Layout::Published => &self.published,
+        }
+    }
+}
+
+impl Operation {
+    /// The row of this operation.
+    #[must_use]
+    pub fn entry(self) -> &'static Entry {
+        &TABLE[self as usize]
+    }
+
+    /// The name of this operation, as `call` takes it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        self.entry().name
+    }
+
+    /// The operation with this name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        TABLE.iter().find(|entry| entry.name == name).map(|entry| entry.operation)
+    }
+}
+
+impl fmt::Display for Operation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+const fn path(name: &'static str, meaning: &'static str) -> Parameter {
+    Parameter { name, meaning, part: Part::Path, required: true, repeated: false }
+}
+
+const fn query(name: &'static str, meaning: &'static str) -> Parameter {
+    Parameter { name, meaning, part: Part::Query, required: false, repeated: false }
+}
+
+const fn repeated(name: &'static str, meaning: &'static str) -> Parameter {
+    Parameter { name, meaning, part: Part::Query, required: false, repeated: true }
+}
+
+const fn body(name: &'static str, meaning: &'static str) -> Parameter {
+    Parameter { name, meaning, part: Part::Body, required: false, repeated: false }
+}
+
+const NAMESPACE: Parameter = path("namespace", "the namespace");
+const NAME: Parameter = path("name", "the name of the endpoint");
+const SITE: Parameter = path("name", "the name of the site");
+const EVENT_ID: Parameter = path("event_id", "the identifier of the event");
+const FORMAT: Parameter = query("response_format", "the format in which the object is fetched, by name or number");
+
+const LIST_PARAMETERS: &[Parameter] = &[
+    NAMESPACE,
+    FORMAT,
+    query("label_filter", "a label selector that every item satisfies"),
+    repeated("report_fields", "report fields; any value fills metadata and spec"),
+    repeated("report_status_fields", "report status fields; any value fills the status"),
+];
+
+const DDOS_START: (&str, &str) = ("start_time", "events from this time on, RFC 3339");
+const DDOS_END: (&str, &str) = ("end_time", "events up to this time, RFC 3339");
+const DDOS_NETWORK: (&str, &str) = ("network_id", "events of this network");
+const DDOS_MITIGATION: (&str, &str) = ("mitigation_id", "events of this mitigation");
+
+const ENDPOINTS: &str = "/api/config/namespaces/{namespace}/endpoints";
+const ENDPOINT: &str = "/api/config/namespaces/{namespace}/endpoints/{name}";
+const EVENTS: &str = "/api/config/namespaces/{namespace}/events";
+const SECURITY_EVENTS: &str = "/api/data/namespaces/{namespace}/app_security/events";
+const DDOS_EVENT: &str = "/api/infraprotect/namespaces/{namespace}/infraprotect/event/{event_id}";
+
+const MESH: &str = "Endpoint (service mesh)";
+const SECURITY: &str = "Security event";
+const DDOS: &str = "DDoS event";
+
+const QUERY_BODY: &str =
+    "query, start_time, end_time, limit, scroll, sort, sort_by, aggs; or scroll_id to go on with a scroll";
+const EDIT_BODY: &str = "name, description, end_time, event_attachments";
+const CREATES_EVENT: &str = "creates event";
+
+const OS_VERSION: Parameter = query("current_os_version", "the operating system version of the site");
+const SW_VERSION: Parameter = query("current_sw_version", "the software version of the site");
+const SCROLL_ID: Parameter = body("scroll_id", "where the last batch ended");
+
+const fn route(method: Method, path: &'static str, parameters: &'static [Parameter], body: Body) -> Route {
+    Route { method, path, parameters, body }
+}
+
+/// A security event query: the two tool names of the reference differ in nothing else.
+const fn security_events(operation: Operation, name: &'static str, description: &'static str) -> Entry {
+    Entry {
+        operation,
+        name,
+        in_reference: true,
+        area: SECURITY,
+        description,
+        verb: "query",
+        subject: "security events of `{namespace}`",
+        uniform: route(Method::POST, EVENTS, &[NAMESPACE], Body::Given(QUERY_BODY)),
+        published: route(Method::POST, SECURITY_EVENTS, &[NAMESPACE], Body::Given(QUERY_BODY)),
+        risk: Risk::Medium,
+        side_effect: Some(CREATES_EVENT),
+        effect: Effect::Looks,
+        repeat: Repeat::Once,
+    }
+}
+
+/// The table, in the order of [`Operation`]: the twelve of the reference, then ours.
+pub static TABLE: [Entry; 13] = [
+    Entry {
+        operation: Operation::EndpointCreate,
+        name: "svc-api-servicemesh-endpoint-create",
+        in_reference: true,
+        area: MESH,
+        description: "Create an endpoint; returns the created object",
+        verb: "create",
+        subject: "endpoint `{namespace}/{name}`",
+        uniform: route(Method::POST, ENDPOINTS, &[NAMESPACE], Body::Given("the endpoint: metadata and spec")),
+        published: route(Method::POST, ENDPOINTS, &[NAMESPACE], Body::Given("the endpoint: metadata and spec")),
+        risk: Risk::Medium,
+        side_effect: None,
+        effect: Effect::Changes,
+        repeat: Repeat::Write,
+    },
+    Entry {
+        operation: Operation::EndpointGet,
+        name: "svc-api-servicemesh-endpoint-get",
+        in_reference: true,
+        area: MESH,
+        description: "Read an endpoint",
+        verb: "read",
+        subject: "endpoint `{namespace}/{name}`",
+        uniform: route(Method::GET, ENDPOINT, &[NAMESPACE, NAME, FORMAT], Body::None),
+        published: route(Method::GET, ENDPOINT, &[NAMESPACE, NAME, FORMAT], Body::None),
+        risk: Risk::Low,
+        side_effect: None,
+        effect: Effect::Looks,
+        repeat: Repeat::Read,
+    },
+    Entry {
+        operation: Operation::EndpointList,
+        name: "svc-api-servicemesh-endpoint-list",
+        in_reference: true,
+        area: MESH,
+        description: "List the endpoints of a namespace",
+        verb: "list",
+        subject: "endpoints of `{namespace}`",
+        uniform: route(Method::GET, ENDPOINTS, LIST_PARAMETERS, Body::None),
+        published: route(Method::GET, ENDPOINTS, LIST_PARAMETERS, Body::None),
+        risk: Risk::Low,
+        side_effect: None,
+        effect: Effect::Looks,
+        repeat: Repeat::Read,
+    },
+    Entry {
+        operation: Operation::EndpointReplace,
+        name: "svc-api-servicemesh-endpoint-update",
+        in_reference: true,
+        area: MESH,
+        description: "Replace an endpoint: overwrites its spec with the spec provided",
+        verb: "replace",
+        subject: "endpoint `{namespace}/{name}`",
+        uniform: route(Method::PUT, ENDPOINT, &[NAMESPACE, NAME], Body::Given("metadata, spec, resource_version")),
+        published: route(Method::PUT, ENDPOINT, &[NAMESPACE, NAME], Body::Given("metadata, spec, resource_version")),
+        risk: Risk::Medium,
+        side_effect: None,
+        effect: Effect::Changes,
+        repeat: Repeat::Write,
+    },
+    Entry {
+        operation: Operation::EndpointDelete,
+        name: "svc-api-servicemesh-endpoint-delete",
+        in_reference: true,
+        area: MESH,
+        description: "Delete an endpoint",
+        verb: "delete",
+        subject: "endpoint `{namespace}/{name}`",
+        uniform: route(Method::DELETE, ENDPOINT, &[NAMESPACE, NAME], Body::Bare),
+        published: route(Method::DELETE, ENDPOINT, &[NAMESPACE, NAME], Body::Referred),
+        risk: Risk::High,
+        side_effect: None,
+        effect: Effect::Changes,
+        repeat: Repeat::Write,
+    },
+    security_events(Operation::SecurityEvents, "svc-api-waf-event-create", "Security Events Query"),
+    security_events(Operation::VirtualEvents, "svc-api-virtual-event-create", "Security Events Query (virtual area)"),
+    Entry {
+        operation: Operation::DdosList,
+        name: "svc-api-ddos-event-create",
+        in_reference: true,
+        area: DDOS,
+        description: "List of events",
+        verb: "list",
+        subject: "DDoS events of `{namespace}`",
+        uniform: route(
+            Method::GET,
+            EVENTS,
+            &[
+                NAMESPACE,
+                query(DDOS_START.0, DDOS_START.1),
+                query(DDOS_END.0, DDOS_END.1),
+                query(DDOS_NETWORK.0, DDOS_NETWORK.1),
+                query(DDOS_MITIGATION.0, DDOS_MITIGATION.1),
+            ],
+            Body::None,
+        ),
+        published: route(
+            Method::POST,
+            "/api/infraprotect/namespaces/{namespace}/infraprotect/events",
+            &[
+                NAMESPACE,
+                body(DDOS_START.0, DDOS_START.1),
+                body(DDOS_END.0, DDOS_END.1),
+                body(DDOS_NETWORK.0, DDOS_NETWORK.1),
+                body(DDOS_MITIGATION.0, DDOS_MITIGATION.1),
+            ],
+            Body::Parameters("start_time, end_time, network_id, mitigation_id"),
+        ),
+        risk: Risk::Low,
+        side_effect: None,
+        effect: Effect::Looks,
+        repeat: Repeat::Read,
+    },
+    Entry {
+        operation: Operation::DdosShow,
+        name: "svc-api-ddos-event-list",
+        in_reference: true,
+        area: DDOS,
+        description: "Event details",
+        verb: "read",
+        subject: "DDoS event `{event_id}` of `{namespace}`",
+        uniform: route(
+            Method::GET,
+            "/api/config/namespaces/{namespace}/events/{event_id}",
+            &[NAMESPACE, EVENT_ID],
+            Body::None,
+        ),
+        published: route(Method::GET, DDOS_EVENT, &[NAMESPACE, EVENT_ID], Body::None),
+        risk: Risk::Low,
+        side_effect: None,
+        effect: Effect::Looks,
+        repeat: Repeat::Read,
+    },
+    Entry {
+        operation: Operation::DdosEdit,
+        name: "svc-api-ddos-event-update",
+        in_reference: true,
+        area: DDOS,
+        description: "Edit event",
+        verb: "edit",
+        subject: "DDoS event `{event_id}` of `{namespace}`",
+        uniform: route(
+            Method::PUT,
+            "/api/config/namespaces/{namespace}/events/{event_id}",
+            &[NAMESPACE, EVENT_ID],
+            Body::Given(EDIT_BODY),
+        ),
+        published: route(Method::PUT, DDOS_EVENT, &[NAMESPACE, EVENT_ID], Body::Given(EDIT_BODY)),
+        risk: Risk::Medium,
+        side_effect: None,
+        effect: Effect::Changes,
+        repeat: Repeat::Write,
+    },
+    Entry {
+        operation: Operation::UpgradableVersions,
+        name: "svc-api-cemanagement-upgradable-sw-version-list",
+        in_reference: true,
+        area: "Upgradable software version",
+        description: "List the software versions that a site can be upgraded to",
+        verb: "list",
+        subject: "upgradable software versions",
+        uniform: route(
+            Method::GET,
+            "/api/config/namespaces/{namespace}/upgradable_sw_versions",
+            &[NAMESPACE, OS_VERSION, SW_VERSION],
+            Body::None,
+        ),
+        published: route(Method::GET, "/api/maurice/upgradable_sw_versions", &[OS_VERSION, SW_VERSION], Body::None),
+        risk: Risk::Low,
+        side_effect: None,
+        effect: Effect::Looks,
+        repeat: Repeat::Read,
+    },
+    Entry {
+        operation: Operation::UpgradeStatus,
+        name: "svc-api-cemanagement-upgrade-statu-get",
+        in_reference: true,
+        area: "Upgrade status",
+        description: "Read the upgrade status of a site",
+        verb: "read",
+        subject: "upgrade status of site `{namespace}/{name}`",
+        uniform: route(
+            Method::GET,
+            "/api/config/namespaces/{namespace}/upgrade_status/{name}",
+            &[NAMESPACE, SITE],
+            Body::None,
+        ),
+        published: route(
+            Method::GET,
+            "/api/maurice/namespaces/{namespace}/sites/{name}/upgrade_status",
+            &[NAMESPACE, SITE],
+            Body::None,
+        ),
+        risk: Risk::Low,
+        side_effect: None,
+        effect: Effect::Looks,
+        repeat: Repeat::Read,
+    },
+    Entry {
+        operation: Operation::SecurityEventsScroll,
+        name: "security-event-scroll",
+        in_reference: false,
+        area: SECURITY,
+        description: "Fetch the next batch of a scrolled security event query",
+        verb: "scroll",
+        subject: "security events of `{namespace}`",
+        uniform: route(Method::POST, EVENTS, &[NAMESPACE, SCROLL_ID], Body::Parameters("scroll_id")),
+        published: route(
+            Method::POST,
+            "/api/data/namespaces/{namespace}/app_security/events/scroll",
+            &[NAMESPACE, SCROLL_ID],
+            Body::Parameters("scroll_id"),
+        ),
+        risk: Risk::Medium,
+        side_effect: Some(CREATES_EVENT),
+        effect: Effect::Looks,
+        repeat: Repeat::Once,
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_operation_finds_its_own_row() {
+        for (index, entry) in TABLE.iter().enumerate() {
+            assert_eq!(entry.operation as usize, index, "{}", entry.name);
+            assert_eq!(Operation::from_name(entry.name), Some(entry.operation));
+        }
+    }
+
+    #[test]
+    fn the_reference_has_twelve_names() {
+        let names: Vec<&str> = TABLE.iter().filter(|entry| entry.in_reference).map(|entry| entry.name).collect();
+        assert_eq!(
+            names,
+            [
+                "svc-api-servicemesh-endpoint-create",
+                "svc-api-servicemesh-endpoint-get",
+                "svc-api-servicemesh-endpoint-list",
+                "svc-api-servicemesh-endpoint-update",
+                "svc-api-servicemesh-endpoint-delete",
+                "svc-api-waf-event-create",
+                "svc-api-virtual-event-create",
+                "svc-api-ddos-event-create",
+                "svc-api-ddos-event-list",
+                "svc-api-ddos-event-update",
+                "svc-api-cemanagement-upgradable-sw-version-list",
+                "svc-api-cemanagement-upgrade-statu-get",
+            ]
+        );
+    }
+
+    #[test]
+    fn every_hole_of_a_path_is_a_required_path_parameter_and_the_other_way_round() {
+        for entry in &TABLE {
+            for layout in Layout::ALL {
+                let route = entry.route(layout);
+                for parameter in route.parameters {
+                    let hole = route.path.contains(&format!("{{{}}}", parameter.name));
+                    assert_eq!(hole, parameter.part == Part::Path, "{} {}", entry.name, parameter.name);
+                    assert!(!hole || parameter.required);
+                }
+                let holes = route.path.matches('{').count();
+                let parameters = route.parameters.iter().filter(|p| p.part == Part::Path).count();
+                assert_eq!(holes, parameters, "{}", entry.name);
+            }
+        }
+    }
+
+    #[test]
+    fn what_changes_something_is_never_low_risk_nor_a_get() {
+        for entry in &TABLE {
+            for layout in Layout::ALL {
+                if entry.effect == Effect::Changes {
+                    assert_ne!(entry.risk, Risk::Low, "{}", entry.name);
+                    assert_ne!(entry.route(layout).method, Method::GET, "{}", entry.name);
+                    assert_eq!(entry.repeat, Repeat::Write, "{}", entry.name);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,425 @@
+//! Requests as plain values: method, path with its query, body, and which headers go with it. Nothing
+//! is sent here; tests compare what would be. Every builder, the typed ones and the one behind `call`,
+//! goes through [`Request::build`], which reads the table of operations.
+
+use bytes::Bytes;
+use http::Method;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+
+use crate::model::Json;
+
+use super::operations::{Body, Effect, Entry, Layout, Operation, Parameter, Part, TABLE};
+
+/// Everything but the unreserved characters of RFC 3986.
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+/// A request that has not been sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Request {
+    /// What it does.
+    pub operation: Operation,
+    /// The method.
+    pub method: Method,
+    /// Path and query, beginning with `/api`.
+    pub path_and_query: String,
+    /// The body, where there is one.
+    pub body: Option<Bytes>,
+    /// Whether `Content-Type: application/json` goes with it (reference section 5).
+    pub content_type: bool,
+    /// What it is about, for messages: "endpoint `shop/cart`".
+    pub subject: String,
+}
+
+/// A request of an operation that only looks: the only kind that a reader sends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Look(Request);
+
+/// Why a request cannot be built.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RequestError {
+    /// No operation of this name.
+    #[error("unknown operation `{name}`; there are: {known}")]
+    UnknownOperation {
+        /// The name.
+        name: String,
+        /// All names.
+        known: String,
+    },
+    /// Parameters that must be given are not.
+    #[error("`{operation}` needs {missing}; its parameters: {known}")]
+    MissingParameter {
+        /// The operation.
+        operation: Operation,
+        /// The names, in backticks.
+        missing: String,
+        /// Every parameter of the operation.
+        known: String,
+    },
+    /// A parameter that the operation does not have.
+    #[error("`{operation}` has no parameter `{parameter}`; its parameters: {known}")]
+    UnknownParameter {
+        /// The operation.
+        operation: Operation,
+        /// The name.
+        parameter: String,
+        /// Every parameter of the operation.
+        known: String,
+    },
+    /// A parameter given twice that may be given once.
+    #[error("`{operation}` takes `{parameter}` once")]
+    GivenTwice {
+        /// The operation.
+        operation: Operation,
+        /// The name.
+        parameter: String,
+    },
+    /// A name that would change the path.
+    #[error("`{value}` cannot be the `{parameter}` of a path: it must not be empty, `.` or `..`")]
+    Name {
+        /// The parameter.
+        parameter: &'static str,
+        /// The value, neutralised.
+        value: String,
+    },
+    /// The body is missing.
+    #[error("`{operation}` needs a body: a JSON object of {meaning}")]
+    MissingBody {
+        /// The operation.
+        operation: Operation,
+        /// What belongs into it.
+        meaning: &'static str,
+    },
+    /// A body that the operation does not take.
+    #[error("`{operation}` takes no body")]
+    UnwantedBody {
+        /// The operation.
+        operation: Operation,
+    },
+    /// A body that is no object.
+    #[error("the body of `{operation}` must be a JSON object")]
+    BodyNotObject {
+        /// The operation.
+        operation: Operation,
+    },
+}
+
+impl Request {
+    /// The request of `operation` with these parameters and this body.
+    ///
+    /// # Errors
+    /// [`RequestError`]: a missing, unknown or repeated parameter, a name that no path can hold, a
+    /// body that is missing or not wanted.
+    pub fn build<N: AsRef<str>, V: AsRef<str>>(
+        operation: Operation,
+        layout: Layout,
+        parameters: &[(N, V)],
+        body: Option<Json>,
+    ) -> Result<Self, RequestError> {
+        let entry = operation.entry();
+        let route = entry.route(layout);
+        let given: Vec<(&'static Parameter, &str)> = parameters
+            .iter()
+            .map(|(name, value)| match route.parameters.iter().find(|known| known.name == name.as_ref()) {
+                Some(parameter) => Ok((parameter, value.as_ref())),
+                None => Err(RequestError::UnknownParameter {
+                    operation,
+                    parameter: super::text::neutral(name.as_ref(), 60),
+                    known: known(route.parameters),
+                }),
+            })
+            .collect::<Result<_, _>>()?;
+        check_counts(operation, route.parameters, &given)?;
+
+        let mut path_and_query = fill_path(route.path, &given)?;
+        let mut separator = '?';
+        for (parameter, value) in given.iter().filter(|(parameter, _)| parameter.part == Part::Query) {
+            path_and_query.push(separator);
+            separator = '&';
+            path_and_query.push_str(parameter.name);
+            path_and_query.push('=');
+            path_and_query.extend(utf8_percent_encode(value, RESERVED));
+        }
+
+        let subject = subject(entry, &given, body.as_ref());
+        let body = fill_body(operation, route.body, &given, body)?;
+        Ok(Self {
+            operation,
+            method: route.method.clone(),
+            path_and_query,
+            // A map with text keys is always JSON.
+            body: body.map(|body| Bytes::from(body.to_string())),
+            content_type: route.body != Body::Bare,
+            subject,
+        })
+    }
+
+    /// The request of the operation with this tool name: what `call` builds.
+    ///
+    /// # Errors
+    /// [`RequestError::UnknownOperation`], and whatever [`Self::build`] refuses.
+    pub fn named(
+        name: &str,
+        layout: Layout,
+        parameters: &[(String, String)],
+        body: Option<Json>,
+    ) -> Result<Self, RequestError> {
+        let operation = Operation::from_name(name).ok_or_else(|| RequestError::UnknownOperation {
+            name: super::text::neutral(name, 80),
+            known: TABLE.iter().map(|entry| entry.name).collect::<Vec<_>>().join(", "),
+        })?;
+        Self::build(operation, layout, parameters, body)
+    }
+
+    /// This request as one that only looks, or itself where the operation changes something.
+    ///
+    /// # Errors
+    /// The request, unchanged.
+    pub fn looking(self) -> Result<Look, Request> {
+        match self.operation.entry().effect {
+            Effect::Looks => Ok(Look(self)),
+            Effect::Changes => Err(self),
+        }
+    }
+}
+
+impl Look {
+    /// The request.
+    #[must_use]
+    pub fn request(&self) -> &Request {
+        &self.0
+    }
+}
+
+fn known(parameters: &[Parameter]) -> String {
+    let names = parameters.iter().map(|parameter| match (parameter.required, parameter.repeated) {
+        (true, _) => format!("`{}` (required)", parameter.name),
+        (false, true) => format!("`{}` (repeatable)", parameter.name),
+        (false, false) => format!("`{}`", parameter.name),
+    });
+    names.collect::<Vec<_>>().join(", ")
+}
+
+fn check_counts(
+    operation: Operation,
+    parameters: &'static [Parameter],
+    given: &[(&'static Parameter, &str)],
+) -> Result<(), RequestError> {
+    let count = |parameter: &Parameter| given.iter().filter(|(other, _)| other.name == parameter.name).count();
+    let missing: Vec<String> = parameters
+        .iter()
+        .filter(|parameter| parameter.required && count(parameter) == 0)
+        .map(|parameter| format!("`{}`", parameter.name))
+        .collect();
+    if !missing.is_empty() {
+        let missing = missing.join(" and ");
+        return Err(RequestError::MissingParameter { operation, missing, known: known(parameters) });
+    }
+    match parameters.iter().find(|parameter| !parameter.repeated && count(parameter) > 1) {
+        Some(parameter) => Err(RequestError::GivenTwice { operation, parameter: parameter.name.to_owned() }),
+        None => Ok(()),
+    }
+}
+
+fn fill_path(template: &'static str, given: &[(&'static Parameter, &str)]) -> Result<String, RequestError> {
+    let mut path = template.to_owned();
+    for (parameter, value) in given.iter().filter(|(parameter, _)| parameter.part == Part::Path) {
+        if matches!(*value, "" | "." | "..") {
+            return Err(RequestError::Name { parameter: parameter.name, value: (*value).to_owned() });
+        }
+        let hole = format!("{{{}}}", parameter.name);
+        path = path.replace(&hole, &utf8_percent_encode(value, RESERVED).to_string());
+    }
+    Ok(path)
+}
+
+fn fill_body(
+    operation: Operation,
+    wanted: Body,
+    given: &[(&'static Parameter, &str)],
+    body: Option<Json>,
+) -> Result<Option<Json>, RequestError> {
+    let text = |name: &str| {
+        let found = given.iter().find(|(parameter, _)| parameter.name == name);
+        Json::from(found.map(|(_, value)| *value).unwrap_or_default())
+    };
+    if body.as_ref().is_some_and(|body| !body.is_object()) {
+        return Err(RequestError::BodyNotObject { operation });
+    }
+    match (wanted, body) {
+        (Body::None | Body::Bare | Body::Referred, Some(_)) => Err(RequestError::UnwantedBody { operation }),
+        (Body::None | Body::Bare, None) => Ok(None),
+        (Body::Referred, None) => Ok(Some(serde_json::json!({
+            "fail_if_referred": true,
+            "name": text("name"),
+            "namespace": text("namespace"),
+        }))),
+        (Body::Given(meaning), None) => Err(RequestError::MissingBody { operation, meaning }),
+        (Body::Given(_), Some(body)) => Ok(Some(body)),
+        (Body::Parameters(_), body) => {
+            let mut body = body.unwrap_or_else(|| serde_json::json!({}));
+            body["namespace"] = text("namespace");
+            for (parameter, value) in given.iter().filter(|(parameter, _)| parameter.part == Part::Body) {
+                body[parameter.name] = (*value).into();
+            }
+            Ok(Some(body))
+        }
+    }
+}
+
+/// What the request is about. A create has its name in the body.
+fn subject(entry: &Entry, given: &[(&'static Parameter, &str)], body: Option<&Json>) -> String {
+    let named = |hole: &str| {
+        let parameter = given.iter().find(|(parameter, _)| parameter.name == hole).map(|(_, value)| *value);
+        let in_body = || body?.get("metadata")?.get(hole)?.as_str();
+        super::text::neutral(parameter.or_else(in_body).unwrap_or("?"), 130)
+    };
+    let mut subject = String::new();
+    let mut rest = entry.subject;
+    while let Some((before, after)) = rest.split_once('{') {
+        let (hole, after) = after.split_once('}').unwrap_or((after, ""));
+        subject.push_str(before);
+        subject.push_str(&named(hole));
+        rest = after;
+    }
+    subject.push_str(rest);
+    subject
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const NONE: &[(&str, &str)] = &[];
+
+    #[test]
+    fn names_are_encoded_and_cannot_change_the_path() {
+        let get = |name| {
+            Request::build(Operation::EndpointGet, Layout::Uniform, &[("namespace", "shop"), ("name", name)], None)
+        };
+        let request = get("a/b?c#d e%2e\\").expect("an odd name");
+        assert_eq!(request.path_and_query, "/api/config/namespaces/shop/endpoints/a%2Fb%3Fc%23d%20e%252e%5C");
+        for bad in ["", ".", ".."] {
+            assert!(matches!(get(bad), Err(RequestError::Name { parameter: "name", .. })), "{bad}");
+        }
+        assert_eq!(get("...").expect("three dots").path_and_query, "/api/config/namespaces/shop/endpoints/...");
+        let tricky = get("{namespace}").expect("braces");
+        assert_eq!(tricky.path_and_query, "/api/config/namespaces/shop/endpoints/%7Bnamespace%7D");
+    }
+
+    #[test]
+    fn a_delete_is_bare_in_the_uniform_layout_and_careful_in_the_published_one() {
+        let delete = |layout| {
+            let parameters = [("namespace", "shop"), ("name", "cart")];
+            Request::build(Operation::EndpointDelete, layout, &parameters, None).expect("a delete")
+        };
+        let uniform = delete(Layout::Uniform);
+        assert_eq!((uniform.body, uniform.content_type), (None, false));
+        let published = delete(Layout::Published);
+        assert!(published.content_type);
+        assert_eq!(
+            published.body.as_deref(),
+            Some(br#"{"fail_if_referred":true,"name":"cart","namespace":"shop"}"#.as_slice())
+        );
+        assert_eq!(published.subject, "endpoint `shop/cart`");
+    }
+
+    #[test]
+    fn the_ddos_list_is_a_get_with_a_query_or_a_post_with_a_body() {
+        let list = |layout| {
+            let parameters = [("namespace", "system"), ("start_time", "2026-11-21T10:00:00Z"), ("network_id", "n 1")];
+            Request::build(Operation::DdosList, layout, &parameters, None).expect("a list")
+        };
+        let uniform = list(Layout::Uniform);
+        assert_eq!(uniform.method, Method::GET);
+        assert_eq!(
+            uniform.path_and_query,
+            "/api/config/namespaces/system/events?start_time=2026-11-21T10%3A00%3A00Z&network_id=n%201"
+        );
+        assert_eq!((uniform.body, uniform.content_type), (None, true));
+        let published = list(Layout::Published);
+        assert_eq!(published.method, Method::POST);
+        assert_eq!(published.path_and_query, "/api/infraprotect/namespaces/system/infraprotect/events");
+        assert_eq!(
+            published.body.as_deref(),
+            Some(br#"{"namespace":"system","network_id":"n 1","start_time":"2026-11-21T10:00:00Z"}"#.as_slice())
+        );
+    }
+
+    #[test]
+    fn a_continued_scroll_is_the_same_post_in_the_uniform_layout() {
+        let parameters = [("namespace", "shop"), ("scroll_id", "s1")];
+        let request = Request::build(Operation::SecurityEventsScroll, Layout::Uniform, &parameters, None);
+        let request = request.expect("a scroll");
+        assert_eq!(request.path_and_query, "/api/config/namespaces/shop/events");
+        assert_eq!(request.body.as_deref(), Some(br#"{"namespace":"shop","scroll_id":"s1"}"#.as_slice()));
+        let request = Request::build(Operation::SecurityEventsScroll, Layout::Published, &parameters, None);
+        let path = request.expect("a scroll").path_and_query;
+        assert_eq!(path, "/api/data/namespaces/shop/app_security/events/scroll");
+    }
+
+    #[test]
+    fn what_is_missing_or_unknown_is_told_with_what_there_is() {
+        let error = Request::build(Operation::EndpointGet, Layout::Uniform, NONE, None).expect_err("nothing given");
+        assert_eq!(
+            error.to_string(),
+            "`svc-api-servicemesh-endpoint-get` needs `namespace` and `name`; its parameters: `namespace` (required), \
+             `name` (required), `response_format`"
+        );
+        let parameters = [("namespace", "shop"), ("nam", "x")];
+        let error = Request::build(Operation::EndpointList, Layout::Uniform, &parameters, None).expect_err("unknown");
+        assert_eq!(
+            error.to_string(),
+            "`svc-api-servicemesh-endpoint-list` has no parameter `nam`; its parameters: `namespace` (required), \
+             `response_format`, `label_filter`, `report_fields` (repeatable), `report_status_fields` (repeatable)"
+        );
+        let twice = [("namespace", "shop"), ("namespace", "pay")];
+        let error = Request::build(Operation::EndpointList, Layout::Uniform, &twice, None).expect_err("twice");
+        assert_eq!(error.to_string(), "`svc-api-servicemesh-endpoint-list` takes `namespace` once");
+        let error = Request::named("endpoint-get", Layout::Uniform, &[], None).expect_err("no such operation");
+        assert!(error.to_string().contains("svc-api-cemanagement-upgrade-statu-get"), "{error}");
+        let namespace = [("namespace", "shop")];
+        let error = Request::build(Operation::EndpointCreate, Layout::Uniform, &namespace, None).expect_err("no body");
+        assert!(matches!(error, RequestError::MissingBody { .. }));
+        let error = Request::build(Operation::EndpointList, Layout::Uniform, &namespace, Some(json!({})));
+        assert!(matches!(error, Err(RequestError::UnwantedBody { .. })));
+        let error = Request::build(Operation::EndpointCreate, Layout::Uniform, &namespace, Some(json!([])));
+        assert!(matches!(error, Err(RequestError::BodyNotObject { .. })));
+    }
+
+    #[test]
+    fn repeated_parameters_are_all_sent() {
+        let parameters =
+            [("namespace", "shop"), ("report_fields", "a"), ("report_fields", "b"), ("label_filter", "a in (b)")];
+        let request = Request::build(Operation::EndpointList, Layout::Uniform, &parameters, None).expect("a list");
+        assert_eq!(
+            request.path_and_query,
+            "/api/config/namespaces/shop/endpoints?report_fields=a&report_fields=b&label_filter=a%20in%20%28b%29"
+        );
+    }
+
+    #[test]
+    fn only_what_looks_becomes_a_look() {
+        for entry in &TABLE {
+            let request = Request {
+                operation: entry.operation,
+                method: entry.uniform.method.clone(),
+                path_and_query: String::new(),
+                body: None,
+                content_type: true,
+                subject: String::new(),
+            };
+            assert_eq!(request.looking().is_ok(), entry.effect == Effect::Looks, "{}", entry.name);
+        }
+    }
+
+    #[test]
+    fn a_create_is_named_by_its_body() {
+        let body = json!({"metadata": {"name": "cart", "namespace": "other"}, "spec": {}});
+        let request = Request::build(Operation::EndpointCreate, Layout::Uniform, &[("namespace", "shop")], Some(body));
+        let request = request.expect("a create");
+        assert_eq!(request.subject, "endpoint `shop/cart`");
+        assert!(request.content_type);
+    }
+}

@@ -1,0 +1,245 @@
+//! From status, headers and body to an answer or a failure. Pure: the client reads the bytes, this
+//! file says what they mean.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{CONTENT_TYPE, DATE, LOCATION, RETRY_AFTER};
+use http::{HeaderMap, StatusCode};
+use serde::Deserialize;
+
+use crate::model::Json;
+
+use super::error::{Failure, Refusal};
+use super::operations::Operation;
+use super::secret::Secret;
+use super::text::neutral;
+
+/// Characters of a service's message that are kept.
+const LONGEST_MESSAGE: usize = 600;
+/// Characters of all its details together.
+const LONGEST_DETAILS: usize = 400;
+
+/// A whole answer with a good status.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// The status, 200 to 299.
+    pub status: u16,
+    /// The body as it came, without the token.
+    pub body: Bytes,
+    /// Requests that this answer took, more than one after a repeat.
+    pub requests: u32,
+}
+
+#[derive(Deserialize)]
+struct ErrorBody {
+    #[serde(default)]
+    code: Option<Json>,
+    #[serde(default)]
+    message: Option<Json>,
+    #[serde(default)]
+    details: Option<Json>,
+}
+
+/// What an answer of the service means.
+///
+/// # Errors
+/// The [`Failure`] that a status, a page for people or an echoed token is.
+pub fn judge(
+    operation: Operation,
+    status: StatusCode,
+    headers: &HeaderMap,
+    body: Bytes,
+    secret: &Secret,
+) -> Result<Answer, Failure> {
+    if status.is_success() {
+        if is_html(headers, &body) {
+            return Err(Failure::Html);
+        }
+        // What an object holds is written back by a replace and saved in plans, so a mask in it would
+        // change it; what is only shown is masked.
+        let kept = matches!(operation, Operation::EndpointGet | Operation::EndpointList | Operation::DdosShow);
+        if kept && secret.appears_in(&body) {
+            return Err(Failure::Echo);
+        }
+        return Ok(Answer { status: status.as_u16(), body: secret.scrub_bytes(body), requests: 1 });
+    }
+    if status.is_redirection()
+        && let Some(target) = headers.get(LOCATION)
+    {
+        let target = neutral(&String::from_utf8_lossy(target.as_bytes()), 300);
+        let target = place(&secret.scrub(&target));
+        return Err(Failure::Redirected { status: status.as_u16(), target });
+    }
+    Err(Failure::Status(Box::new(refusal(status, headers, &body, secret))))
+}
+
+/// The host of a redirect's target. Its path and query are not told: a login page's may hold a secret.
+fn place(target: &str) -> String {
+    match reqwest::Url::parse(target) {
+        Ok(url) => format!("`{}`", url.host_str().unwrap_or_default()),
+        Err(_) => "another path".to_owned(),
+    }
+}
+
+fn is_html(headers: &HeaderMap, body: &[u8]) -> bool {
+    let typed = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let typed = typed.is_some_and(|value| value.trim_start().to_ascii_lowercase().starts_with("text/html"));
+    typed || body.trim_ascii_start().first() == Some(&b'<')
+}
+
+fn refusal(status: StatusCode, headers: &HeaderMap, body: &[u8], secret: &Secret) -> Refusal {
+    let clean = |text: &str, longest| {
+        // Masked after neutralising, which could join the parts of a token, and before cutting, which
+        // could leave half of one.
+        let text = secret.scrub(&neutral(text, usize::MAX / 8));
+        neutral(&text, longest)
+    };
+    let html = is_html(headers, body);
+    let mut refusal = Refusal {
+        status: status.as_u16(),
+        code: None,
+        message: String::new(),
+        details: String::new(),
+        retry_after: retry_after(headers),
+        html,
+    };
+    if html {
+        refusal.message = "an HTML page".to_owned();
+    } else if let Ok(parsed) = serde_json::from_slice::<ErrorBody>(body) {
+        refusal.code = parsed.code.and_then(|code| code.as_i64().or_else(|| code.as_str()?.parse().ok()));
+        refusal.message = parsed.message.map(|message| clean(&text_of(&message), LONGEST_MESSAGE)).unwrap_or_default();
+        refusal.details =
+            parsed.details.map(|details| clean(&details_text(&details), LONGEST_DETAILS)).unwrap_or_default();
+    } else {
+        refusal.message = clean(&String::from_utf8_lossy(body), LONGEST_MESSAGE);
+    }
+    refusal
+}
+
+fn text_of(value: &Json) -> String {
+    match value {
+        Json::String(text) => text.clone(),
+        Json::Null => String::new(),
+        other => other.to_string(),
+    }
+}
+
+/// `details` in one text. An entry is `{type_url, value}`; its value is the bytes of a message, whose
+/// readable part is kept (API.md 2.1).
+fn details_text(details: &Json) -> String {
+    let Json::Array(entries) = details else { return String::new() };
+    let texts = entries.iter().map(|entry| match entry.get("value") {
+        Some(value) => text_of(value),
+        None => text_of(entry),
+    });
+    texts.collect::<Vec<_>>().join("; ")
+}
+
+/// `Retry-After` in seconds, or as a date, which is counted from the answer's own `Date`.
+fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
+    if let Ok(seconds) = text.parse::<u64>() {
+        return Some(Duration::from_secs(seconds));
+    }
+    let date = |text: &str| jiff::fmt::rfc2822::parse(text).ok().map(|zoned| zoned.timestamp());
+    let (until, now) = (date(text)?, date(headers.get(DATE)?.to_str().ok()?)?);
+    u64::try_from(until.as_second() - now.as_second()).ok().map(Duration::from_secs)
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderValue;
+
+    use super::*;
+
+    fn secret() -> Secret {
+        Secret::new("tok-en123").expect("a token")
+    }
+
+    fn headers(pairs: &[(http::HeaderName, &'static str)]) -> HeaderMap {
+        pairs.iter().map(|(name, value)| (name.clone(), HeaderValue::from_static(value))).collect()
+    }
+
+    fn answer(status: u16, pairs: &[(http::HeaderName, &'static str)], body: &'static str) -> Result<Answer, Failure> {
+        let status = StatusCode::from_u16(status).expect("a status");
+        judge(Operation::EndpointGet, status, &headers(pairs), Bytes::from_static(body.as_bytes()), &secret())
+    }
+
+    fn refused(status: u16, pairs: &[(http::HeaderName, &'static str)], body: &'static str) -> Refusal {
+        match answer(status, pairs, body) {
+            Err(Failure::Status(refusal)) => *refusal,
+            other => panic!("no refusal: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn an_error_body_becomes_readable() {
+        let refusal = refused(
+            409,
+            &[],
+            "{\"code\":6,\"details\":[{\"type_url\":\"t\",\"value\":\"\\n\\u0002… CreateResource: Failed transaction\"}],\
+             \"message\":\"Another object with that name already exists\"}",
+        );
+        assert_eq!(refusal.code, Some(6));
+        assert_eq!(
+            refusal.to_string(),
+            "the service answered 409 Conflict: Another object with that name already exists (… CreateResource: Failed \
+             transaction)"
+        );
+    }
+
+    #[test]
+    fn the_token_is_masked_even_where_control_characters_split_it() {
+        let refusal = refused(401, &[], "{\"message\":\"bad token tok-en123\"}");
+        assert_eq!(refusal.message, "bad token [token]");
+        let refusal = refused(400, &[], "not json: tok-en123 \u{1b}[31m");
+        assert_eq!(refusal.message, "not json: [token] [31m");
+        assert_eq!(answer(200, &[], "{\"metadata\":{\"description\":\"tok-en123\"}}"), Err(Failure::Echo));
+    }
+
+    #[test]
+    fn a_half_token_is_not_left_where_a_message_is_cut() {
+        let body = format!("{}tok-en123", "x ".repeat(LONGEST_MESSAGE / 2 - 2));
+        let status = StatusCode::BAD_REQUEST;
+        let Err(Failure::Status(refusal)) =
+            judge(Operation::EndpointGet, status, &HeaderMap::new(), Bytes::from(body), &secret())
+        else {
+            panic!("no refusal")
+        };
+        assert!(!refusal.message.contains("tok-"), "{}", refusal.message);
+    }
+
+    #[test]
+    fn what_is_only_shown_is_masked() {
+        let body = Bytes::from_static(b"{\"events\":[\"{\\\"h\\\":\\\"tok-en123\\\"}\"]}");
+        let answer = judge(Operation::SecurityEvents, StatusCode::OK, &HeaderMap::new(), body, &secret());
+        assert_eq!(answer.expect("events").body.as_ref(), b"{\"events\":[\"{\\\"h\\\":\\\"[token]\\\"}\"]}");
+    }
+
+    #[test]
+    fn a_page_for_people_is_no_answer() {
+        assert_eq!(answer(200, &[(CONTENT_TYPE, "Text/HTML; charset=utf-8")], "hello"), Err(Failure::Html));
+        assert_eq!(answer(200, &[], "\n <!DOCTYPE html>"), Err(Failure::Html));
+        let page = refused(404, &[(CONTENT_TYPE, "text/html")], "<h1>not here</h1>");
+        assert!(page.html);
+        assert!(page.to_string().ends_with("the base URL or the path layout is probably wrong"), "{page}");
+    }
+
+    #[test]
+    fn a_redirect_tells_only_the_host() {
+        let to = [(LOCATION, "https://login.example.net/auth?state=abc")];
+        let expected = Failure::Redirected { status: 302, target: "`login.example.net`".to_owned() };
+        assert_eq!(answer(302, &to, ""), Err(expected));
+    }
+
+    #[test]
+    fn retry_after_is_read_as_seconds_and_as_a_date() {
+        assert_eq!(refused(429, &[(RETRY_AFTER, "7")], "{}").retry_after, Some(Duration::from_secs(7)));
+        let dated = [(RETRY_AFTER, "Sat, 21 Nov 2026 10:00:30 GMT"), (DATE, "Sat, 21 Nov 2026 10:00:00 GMT")];
+        assert_eq!(refused(429, &dated, "{}").retry_after, Some(Duration::from_secs(30)));
+        let past = [(RETRY_AFTER, "Sat, 21 Nov 2026 09:00:30 GMT"), (DATE, "Sat, 21 Nov 2026 10:00:00 GMT")];
+        assert_eq!(refused(429, &past, "{}").retry_after, None);
+        assert_eq!(refused(429, &[(RETRY_AFTER, "soon")], "{}").retry_after, None);
+    }
+}

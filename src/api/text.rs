@@ -1,0 +1,55 @@
+//! Text of the service, made fit for a message: one line, no control or direction characters, not
+//! endless. Whoever prints such text need not think of terminals any more.
+
+/// `text` on one line with control characters and direction marks taken out, cut to `longest`
+/// characters.
+#[must_use]
+pub fn neutral(text: &str, longest: usize) -> String {
+    let mut clean = String::with_capacity(text.len().min(longest * 4));
+    let mut length = 0;
+    let mut gap = false;
+    for character in text.chars() {
+        let blank = character.is_whitespace() || character.is_control() || is_hidden(character);
+        if blank {
+            gap = !clean.is_empty();
+            continue;
+        }
+        if length + usize::from(gap) >= longest {
+            clean.push('…');
+            return clean;
+        }
+        if std::mem::take(&mut gap) {
+            clean.push(' ');
+            length += 1;
+        }
+        clean.push(character);
+        length += 1;
+    }
+    clean
+}
+
+/// Characters that change the order or the look of others without a glyph of their own.
+fn is_hidden(character: char) -> bool {
+    matches!(character,
+        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escape_sequences_and_direction_marks_lose_their_force() {
+        assert_eq!(neutral("a\u{1b}[31mred\u{7}\r\n b\u{202e}c", 100), "a [31mred b c");
+        assert_eq!(neutral("\n\u{2}… CreateResource", 100), "… CreateResource");
+    }
+
+    #[test]
+    fn long_text_is_cut_by_characters() {
+        assert_eq!(neutral("äöüß", 3), "äöü…");
+        assert_eq!(neutral("abc", 3), "abc");
+        assert_eq!(neutral("abc   ", 3), "abc");
+        assert_eq!(neutral("ab cd", 3), "ab…");
+    }
+}
