@@ -13,11 +13,13 @@
 mod admin;
 mod answer;
 mod clock;
+mod endpoint;
 mod gate;
 mod log;
 mod options;
 mod query;
 mod router;
+mod selector;
 mod server;
 mod service;
 mod store;
@@ -31,10 +33,12 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 pub use clock::Clock;
+pub use endpoint::{Referrer, ViewReference};
 pub use log::{Effect, Entry};
 pub use options::{Deletion, Options, Rate, Token};
 pub use store::{Batch, Error as StoreError, Storage, Store, Ticket};
 
+use endpoint::Endpoints;
 use service::Service;
 
 /// Why a sandbox does not start.
@@ -82,11 +86,14 @@ async fn listen(address: SocketAddr) -> Result<TcpListener, Error> {
 fn open(options: Options) -> Result<Service, Error> {
     let log = log::Log::open(options.log_size, options.log_file.as_deref())
         .map_err(|source| Error::Log { path: options.log_file.clone().unwrap_or_default(), source })?;
+    let store = Arc::new(Store::open(&options.storage)?);
+    let endpoints =
+        Endpoints::open(Arc::clone(&store), options.clock.clone(), options.tenant.clone(), options.deletion)?;
     Ok(Service {
         tenant: options.tenant,
         clock: options.clock,
-        store: Arc::new(Store::open(&options.storage)?),
-        deletion: options.deletion,
+        store,
+        endpoints,
         token: options.token,
         rate: options.rate,
         window: Mutex::default(),

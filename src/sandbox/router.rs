@@ -6,13 +6,17 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
+use axum::extract::DefaultBodyLimit;
 use axum::http::{HeaderValue, Method, Response, StatusCode, Uri, header};
 use axum::middleware::from_fn_with_state;
 use axum::response::IntoResponse;
 
 use super::answer::{Code, Refusal};
 use super::service::Service;
-use super::{admin, gate, query};
+use super::{admin, endpoint, gate, query};
+
+/// The service's own limit is not known.
+const LARGEST_BODY: usize = 4 * 1024 * 1024;
 
 /// A name for a method on a path, as scenarios and the log write it.
 #[derive(Debug)]
@@ -24,7 +28,7 @@ pub struct Operation {
 }
 
 /// The tables of all areas.
-const AREAS: [&[Operation]; 1] = [query::OPERATIONS];
+const AREAS: [&[Operation]; 2] = [endpoint::OPERATIONS, query::OPERATIONS];
 
 /// The name of what `method` does on a matched path.
 pub fn operation(method: &Method, matched: &str) -> Option<&'static str> {
@@ -43,7 +47,9 @@ pub fn operations() -> impl Iterator<Item = &'static str> {
 /// The whole service.
 pub fn router(service: Arc<Service>) -> Router {
     Router::new()
+        .merge(endpoint::router())
         .merge(query::router())
+        .layer(DefaultBodyLimit::max(LARGEST_BODY))
         .fallback(unknown)
         .method_not_allowed_fallback(unknown)
         .layer(from_fn_with_state(Arc::clone(&service), gate::pass))

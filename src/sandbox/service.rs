@@ -4,8 +4,9 @@
 use std::sync::{Arc, Mutex};
 
 use super::clock::Clock;
+use super::endpoint::Endpoints;
 use super::log::Log;
-use super::options::{Deletion, Rate, Token};
+use super::options::{Rate, Token};
 use super::store::Store;
 
 /// One tenant's service.
@@ -14,7 +15,7 @@ pub struct Service {
     pub tenant: String,
     pub clock: Clock,
     pub store: Arc<Store>,
-    pub deletion: Deletion,
+    pub endpoints: Endpoints,
     pub(super) token: Token,
     pub(super) rate: Rate,
     pub(super) window: Mutex<super::gate::Window>,

@@ -1,0 +1,245 @@
+//! Reads request bodies by the rules of proto3 JSON: both spellings of a key, `null` as absent, integers
+//! also as strings, enum values by name or number, unknown fields dropped without a word. A value of
+//! the wrong type or outside its rule is refused with the field's path.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde_json::{Map, Value};
+
+use crate::sandbox::answer::{Code, Refusal};
+
+/// Where a value stands in the request, such as `spec.where.site.ref[0]`.
+#[derive(Clone, Copy, Debug)]
+pub struct Place<'a> {
+    parent: Option<&'a Self>,
+    step: Step<'a>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Step<'a> {
+    Field(&'a str),
+    Item(usize),
+}
+
+impl<'a> Place<'a> {
+    pub fn root(name: &'a str) -> Self {
+        Self { parent: None, step: Step::Field(name) }
+    }
+
+    pub fn field(&'a self, name: &'a str) -> Self {
+        Self { parent: Some(self), step: Step::Field(name) }
+    }
+
+    pub fn item(&'a self, index: usize) -> Self {
+        Self { parent: Some(self), step: Step::Item(index) }
+    }
+
+    /// The refusal of a value that breaks a rule, in the words of the live service.
+    pub fn breaks(&self, rule: Rule<'_>, got: impl fmt::Display) -> Refusal {
+        let got = shortened(&got.to_string());
+        let message = format!("Field {self} should be {}, got {got} in request.", rule.should);
+        let detail = format!(
+            "Validating Request: {self} fails rule ves.io.schema.rules.{} constraint {} due to value {got}",
+            rule.name, rule.constraint
+        );
+        Refusal::new(Code::InvalidArgument, message).detail(detail)
+    }
+
+    fn mistyped(&self, wanted: &str, value: &Value) -> Refusal {
+        let got = match value {
+            Value::Null => "null",
+            Value::Bool(_) => "a boolean",
+            Value::Number(_) => "a number",
+            Value::String(_) => "a string",
+            Value::Array(_) => "a list",
+            Value::Object(_) => "an object",
+        };
+        let message = format!("Field {self} should be {wanted}, got {got} in request.");
+        Refusal::new(Code::InvalidArgument, message)
+    }
+}
+
+impl fmt::Display for Place<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(parent) = self.parent {
+            parent.fmt(formatter)?;
+        }
+        match (self.step, self.parent) {
+            (Step::Item(index), _) => write!(formatter, "[{index}]"),
+            (Step::Field(name), None) => formatter.write_str(name),
+            (Step::Field(name), Some(_)) => write!(formatter, ".{name}"),
+        }
+    }
+}
+
+/// A rule of the published specification: its name and constraint there, and how to say it.
+#[derive(Clone, Copy, Debug)]
+pub struct Rule<'a> {
+    pub name: &'a str,
+    pub constraint: &'a str,
+    pub should: &'a str,
+}
+
+/// The rule that a message or a choice must be there.
+pub const REQUIRED: Rule<'_> = Rule { name: "message.required", constraint: "true", should: "not nil" };
+
+fn shortened(text: &str) -> String {
+    const LONGEST: usize = 80;
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+/// A JSON object of the request.
+#[derive(Clone, Copy, Debug)]
+pub struct Message<'a> {
+    fields: &'a Map<String, Value>,
+    pub place: Place<'a>,
+}
+
+impl<'a> Message<'a> {
+    pub fn new(value: &'a Value, place: Place<'a>) -> Result<Self, Refusal> {
+        match value {
+            Value::Object(fields) => Ok(Self { fields, place }),
+            other => Err(place.mistyped("an object", other)),
+        }
+    }
+
+    /// A field under either spelling; `null` is absent.
+    pub fn get(&self, name: &str) -> Result<Option<&'a Value>, Refusal> {
+        let snake = self.fields.get(name);
+        let value = if name.contains('_') {
+            match (snake, self.fields.get(&camel(name))) {
+                (Some(_), Some(_)) => {
+                    let message = format!("Field {} stands twice in request.", self.place.field(name));
+                    return Err(Refusal::new(Code::InvalidArgument, message));
+                }
+                (snake, camel) => snake.or(camel),
+            }
+        } else {
+            snake
+        };
+        Ok(value.filter(|value| !value.is_null()))
+    }
+
+    /// The one option of an exclusive group that is there.
+    pub fn one_of(&self, names: &[&'static str]) -> Result<Option<(&'static str, &'a Value)>, Refusal> {
+        let mut chosen: Option<(&'static str, &'a Value)> = None;
+        for name in names {
+            let Some(value) = self.get(name)? else { continue };
+            if let Some((other, _)) = chosen {
+                let message = format!(
+                    "Field {} should be the only one of its group, got {other} too in request.",
+                    self.place.field(name)
+                );
+                return Err(Refusal::new(Code::InvalidArgument, message));
+            }
+            chosen = Some((name, value));
+        }
+        Ok(chosen)
+    }
+
+    pub fn text(&self, name: &str) -> Result<String, Refusal> {
+        self.get(name)?.map_or_else(|| Ok(String::new()), |value| text(value, self.place.field(name)))
+    }
+
+    pub fn boolean(&self, name: &str) -> Result<bool, Refusal> {
+        match self.get(name)? {
+            None => Ok(false),
+            Some(Value::Bool(value)) => Ok(*value),
+            Some(other) => Err(self.place.field(name).mistyped("a boolean", other)),
+        }
+    }
+
+    pub fn number(&self, name: &str) -> Result<u32, Refusal> {
+        self.get(name)?.map_or(Ok(0), |value| number(value, self.place.field(name)))
+    }
+
+    /// An enum value by its name or its number; the first is the default.
+    pub fn choice(&self, name: &str, names: &'static [&'static str]) -> Result<&'static str, Refusal> {
+        let place = self.place.field(name);
+        let unknown = |got: &dyn fmt::Display| {
+            let message = format!("Field {place} should be one of {}, got {got} in request.", names.join(", "));
+            Refusal::new(Code::InvalidArgument, message)
+        };
+        match self.get(name)? {
+            None => names.first().copied().ok_or_else(|| unknown(&"nothing")),
+            Some(Value::String(text)) => {
+                names.iter().find(|name| *name == text).copied().ok_or_else(|| unknown(&shortened(text)))
+            }
+            Some(value @ Value::Number(_)) => {
+                let index = number(value, place)?;
+                let index = usize::try_from(index).unwrap_or(usize::MAX);
+                names.get(index).copied().ok_or_else(|| unknown(&index))
+            }
+            Some(other) => Err(place.mistyped("the name of an enum value", other)),
+        }
+    }
+
+    pub fn list(&self, name: &str) -> Result<&'a [Value], Refusal> {
+        match self.get(name)? {
+            None => Ok(&[]),
+            Some(Value::Array(items)) => Ok(items),
+            Some(other) => Err(self.place.field(name).mistyped("a list", other)),
+        }
+    }
+
+    /// A map of strings; a `null` in it is no string.
+    pub fn map(&self, name: &str) -> Result<BTreeMap<String, String>, Refusal> {
+        let place = self.place.field(name);
+        match self.get(name)? {
+            None => Ok(BTreeMap::new()),
+            Some(Value::Object(entries)) => entries
+                .iter()
+                .map(|(key, value)| Ok((key.clone(), text(value, place.field(&shortened(key)))?)))
+                .collect(),
+            Some(other) => Err(place.mistyped("an object", other)),
+        }
+    }
+}
+
+/// A string.
+pub fn text(value: &Value, place: Place<'_>) -> Result<String, Refusal> {
+    match value {
+        Value::String(text) => Ok(text.clone()),
+        other => Err(place.mistyped("a string", other)),
+    }
+}
+
+/// A 32 bit unsigned integer, as a number without a fraction or as a string of one.
+pub fn number(value: &Value, place: Place<'_>) -> Result<u32, Refusal> {
+    const LARGEST: f64 = u32::MAX as f64;
+    let outside = || {
+        let message = format!("Field {place} should be an unsigned 32 bit integer, got {value} in request.");
+        Refusal::new(Code::InvalidArgument, message)
+    };
+    match value {
+        Value::Number(number) => {
+            if let Some(number) = number.as_u64() {
+                return u32::try_from(number).map_err(|_| outside());
+            }
+            match number.as_f64() {
+                #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the guard bounds it")]
+                Some(float) if float.fract() == 0.0 && (0.0..=LARGEST).contains(&float) => Ok(float as u32),
+                _ => Err(outside()),
+            }
+        }
+        Value::String(text) if text.bytes().all(|byte| byte.is_ascii_digit()) => text.parse().map_err(|_| outside()),
+        Value::String(_) => Err(outside()),
+        other => Err(place.mistyped("a number", other)),
+    }
+}
+
+/// The lower camel case that proto3 JSON gives a field.
+fn camel(name: &str) -> String {
+    let mut words = name.split('_');
+    let mut camel = words.next().unwrap_or_default().to_owned();
+    for word in words {
+        let mut letters = word.chars();
+        camel.extend(letters.next().map(|first| first.to_ascii_uppercase()));
+        camel.push_str(letters.as_str());
+    }
+    camel
+}

@@ -1,0 +1,131 @@
+//! What a create or a replace asks for: metadata and spec, read and checked.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::body::{Message, Place, REQUIRED, Rule};
+use super::rules;
+use super::spec::{Spec, Surroundings};
+use crate::sandbox::answer::{Code, Refusal};
+
+/// The parts of an endpoint that a caller decides.
+#[derive(Clone, Debug)]
+pub struct Draft {
+    pub namespace: String,
+    pub name: String,
+    pub labels: BTreeMap<String, String>,
+    pub annotations: BTreeMap<String, String>,
+    pub description: String,
+    pub disable: bool,
+    /// Written JSON, so that an object which no request could make can be held too.
+    pub spec: Box<RawValue>,
+}
+
+/// Where an object's name comes from: the path always wins over the body.
+#[derive(Clone, Copy, Debug)]
+pub enum Named<'a> {
+    ByBody,
+    ByPath(&'a str),
+}
+
+/// Reads the body of a request as JSON.
+///
+/// # Errors
+/// What the JSON reader stumbled over. No body at all is an empty message.
+pub fn parse(body: &[u8]) -> Result<Value, Refusal> {
+    if body.iter().all(u8::is_ascii_whitespace) {
+        return Ok(Value::Object(serde_json::Map::new()));
+    }
+    serde_json::from_slice(body)
+        .map_err(|error| Refusal::new(Code::InvalidArgument, format!("request body is not valid JSON: {error}")))
+}
+
+impl Draft {
+    /// Reads and checks a create or replace request.
+    ///
+    /// # Errors
+    /// The first thing that is missing, mistyped or outside its rule. A missing spec comes first, as
+    /// it does in the service.
+    pub fn read(request: &Value, tenant: &str, namespace: &str, named: Named<'_>) -> Result<Self, Refusal> {
+        let nil = Value::Object(serde_json::Map::new());
+        let request = Message::new(request, Place::root("body"))?;
+        let Some(spec) = request.get("spec")? else {
+            let (verb, stage) = match named {
+                Named::ByBody => ("Create", "CreateResource"),
+                Named::ByPath(_) => ("Replace", "ReplaceResource"),
+            };
+            let message = format!("Nil spec in {verb} Request");
+            return Err(Refusal::new(Code::InvalidArgument, message).detail(format!("{stage}: nil spec")));
+        };
+        let metadata = match (request.get("metadata")?, named) {
+            (Some(metadata), _) => metadata,
+            (None, Named::ByPath(_)) => &nil,
+            (None, Named::ByBody) => return Err(Place::root("metadata").breaks(REQUIRED, "nil")),
+        };
+        let metadata = Message::new(metadata, Place::root("metadata"))?;
+        let sent = (metadata.text("name")?, metadata.text("namespace")?);
+        let name = match named {
+            Named::ByBody => sent.0,
+            Named::ByPath(name) => name.to_owned(),
+        };
+        check_name(&name, metadata.place.field("name"))?;
+        check_name(namespace, metadata.place.field("namespace"))?;
+        let spec = Spec::read(spec, Place::root("spec"), Surroundings { tenant, namespace })?;
+        let spec = serde_json::value::to_raw_value(&spec)
+            .map_err(|error| Refusal::new(Code::Internal, format!("the spec cannot be written: {error}")))?;
+        Ok(Self {
+            namespace: namespace.to_owned(),
+            name,
+            labels: metadata.map("labels")?,
+            annotations: annotations(&metadata)?,
+            description: description(&metadata)?,
+            disable: metadata.boolean("disable")?,
+            spec,
+        })
+    }
+}
+
+/// The live text of the name rule.
+fn check_name(name: &str, at: Place<'_>) -> Result<(), Refusal> {
+    const RULE: Rule<'_> = Rule {
+        name: "string.dns_1035_label",
+        constraint: "true",
+        should: "a DNS-1035 label: it must consist of lower case alphanumeric characters or '-', start with an \
+                 alphabetic character, and end with an alphanumeric character, and be less than 64 characters \
+                 with a pattern of [a-z]([-a-z0-9]*[a-z0-9])?",
+    };
+    if name.is_empty() {
+        return Err(at.breaks(REQUIRED, "an empty string"));
+    }
+    if rules::is_name(name) { Ok(()) } else { Err(at.breaks(RULE, name)) }
+}
+
+fn description(metadata: &Message<'_>) -> Result<String, Refusal> {
+    const LENGTH: Rule<'_> = Rule { name: "string.max_bytes", constraint: "1200", should: "at most 1200 bytes" };
+    let description = metadata.text("description")?;
+    if description.len() > 1_200 {
+        return Err(metadata.place.field("description").breaks(LENGTH, format!("{} bytes", description.len())));
+    }
+    Ok(description)
+}
+
+/// Labels have no rule in the specification, annotations have.
+fn annotations(metadata: &Message<'_>) -> Result<BTreeMap<String, String>, Refusal> {
+    const KEY: Rule<'_> =
+        Rule { name: "map.keys.string.max_len", constraint: "64", should: "with keys of 1 to 64 characters" };
+    const VALUE: Rule<'_> =
+        Rule { name: "map.values.string.max_len", constraint: "1024", should: "with values of 1 to 1024 characters" };
+    let at = metadata.place.field("annotations");
+    let annotations = metadata.map("annotations")?;
+    for (key, value) in &annotations {
+        if !(1..=64).contains(&key.chars().count()) {
+            return Err(at.breaks(KEY, key));
+        }
+        if !(1..=1_024).contains(&value.chars().count()) {
+            return Err(at.breaks(VALUE, value));
+        }
+    }
+    Ok(annotations)
+}

@@ -1,0 +1,88 @@
+//! The rules on single values, as the published specification names them.
+
+use std::net::{IpAddr, Ipv4Addr};
+
+/// A DNS-1035 label: a lower-case letter, then lower-case letters, digits and `-`, no `-` at the
+/// end, at most 63 (the live message says "less than 64").
+pub fn is_name(text: &str) -> bool {
+    let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    text.len() <= 63
+        && text.as_bytes().first().is_some_and(u8::is_ascii_lowercase)
+        && !text.ends_with('-')
+        && text.bytes().all(inner)
+}
+
+/// A host name: labels of 1 to 63 letters, digits and `-`, no `-` at the ends of a label. Case does
+/// not matter and one dot may stand at the end; wildcards and underscores are refused (nothing
+/// public says otherwise).
+pub fn is_hostname(text: &str) -> bool {
+    let text = text.strip_suffix('.').unwrap_or(text);
+    let inner = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
+    !text.is_empty()
+        && text.len() <= 253
+        && text.split('.').all(|label| {
+            (1..=63).contains(&label.len())
+                && !label.starts_with('-')
+                && !label.ends_with('-')
+                && label.bytes().all(inner)
+        })
+}
+
+/// An IPv4 or IPv6 address, without a zone.
+pub fn is_address(text: &str) -> bool {
+    text.parse::<IpAddr>().is_ok()
+}
+
+/// An IPv4 address, a slash, and 0 to 32; bits behind the prefix may be set.
+pub fn is_ipv4_prefix(text: &str) -> bool {
+    let Some((address, length)) = text.split_once('/') else {
+        return false;
+    };
+    let digits = (1..=2).contains(&length.len()) && length.bytes().all(|byte| byte.is_ascii_digit());
+    address.parse::<Ipv4Addr>().is_ok() && digits && length.parse::<u8>().is_ok_and(|length| length <= 32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_dns_1035_labels() {
+        let longest = "a".repeat(63);
+        for name in ["a", "ep-1", "a--b", longest.as_str()] {
+            assert!(is_name(name), "{name}");
+        }
+        let too_long = "a".repeat(64);
+        for name in ["", "1a", "-a", "a-", "A", "a_b", "a.b", "é", too_long.as_str()] {
+            assert!(!is_name(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn host_names_are_labels_with_dots() {
+        let label = "a".repeat(63);
+        for name in ["a", "a.example", "A.Example.", "10.example", "1.2.3.4", label.as_str()] {
+            assert!(is_hostname(name), "{name}");
+        }
+        let too_long = format!("{}.a", ["a".repeat(63).as_str()].repeat(4).join("."));
+        for name in ["", ".", "a..b", "-a.b", "a-.b", "a_b", "*.a", "a b", "é.a", "a.b..", too_long.as_str()] {
+            assert!(!is_hostname(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn addresses_and_prefixes_are_read_strictly() {
+        for address in ["10.1.2.3", "2001:db8::1", "::ffff:10.0.0.1"] {
+            assert!(is_address(address), "{address}");
+        }
+        for address in ["", "10.1.2", "10.1.2.3.4", "010.1.2.3", "fe80::1%eth0", "10.1.2.3/32", "[::1]"] {
+            assert!(!is_address(address), "{address}");
+        }
+        for prefix in ["10.0.0.0/8", "0.0.0.0/0", "10.1.2.3/24", "10.1.2.3/32"] {
+            assert!(is_ipv4_prefix(prefix), "{prefix}");
+        }
+        for prefix in ["", "10.0.0.0", "10.0.0.0/33", "10.0.0.0/-1", "10.0.0.0/+8", "10.0.0.0/", "2001:db8::/32"] {
+            assert!(!is_ipv4_prefix(prefix), "{prefix}");
+        }
+    }
+}
