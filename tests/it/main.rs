@@ -1,0 +1,3 @@
+//! Everything that is tested through the binary or over HTTP.
+
+mod sandbox;
