@@ -1,6 +1,9 @@
 //! The areas beside the endpoints: security events, DDoS events, software versions and the upgrade
 //! status of sites.
 
+mod event;
+mod window;
+
 use std::sync::Arc;
 
 use axum::Router;

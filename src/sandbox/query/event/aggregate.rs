@@ -1,0 +1,229 @@
+//! Aggregations over all events that a query matches. Of the service's kinds the sandbox has fields,
+//! dates and cardinality. The shape of field buckets is known (`key`, `count` as a string); that of
+//! dates and cardinality is our model of it.
+
+use std::collections::{BTreeMap, HashMap};
+
+use jiff::Timestamp;
+use serde_json::{Map, Value, json};
+
+use super::library::Source;
+use crate::sandbox::answer::{Code, Refusal};
+use crate::sandbox::query::window::Window;
+
+/// Buckets of a field aggregation that names no `topk`.
+const DEFAULT_TOP: usize = 10;
+
+/// Buckets that one date aggregation may have.
+const DATES: i64 = 10_000;
+
+/// The fields that events are aggregated by, and where in an event each is found.
+const FIELDS: [(&str, &str); 61] = [
+    ("CITY", "city"),
+    ("COUNTRY", "country"),
+    ("SEC_EVENT_TYPE", "sec_event_type"),
+    ("SRC_SITE", "src_site"),
+    ("VH_NAME", "vh_name"),
+    ("VH_TYPE", "vh_type"),
+    ("USER", "user"),
+    ("SUSPICIOUS_USER_COUNTRY", "country"),
+    ("SUSPICIOUS_USER_REGION", "region"),
+    ("SUSPICIOUS_USER_ASN", "asn"),
+    ("SUSPICIOUS_USER_SRC_IP", "src_ip"),
+    ("SUSPICIOUS_USER_SRC_SITE", "src_site"),
+    ("SUSPICIOUS_USER_TLS_FINGERPRINT", "tls_fingerprint"),
+    ("SUSPICIOUS_USER_JA4_TLS_FINGERPRINT", "ja4_tls_fingerprint"),
+    ("VIOLATION", "violations.name"),
+    ("ATTACK_TYPE", "attack_types.name"),
+    ("SIGNATURE", "signatures.id"),
+    ("THREAT_CAMPAIGN", "threat_campaigns.name"),
+    ("URI", "req_path"),
+    ("BOT_CLASSIFICATION", "bot_info.classification"),
+    ("AUTOMATION_TYPE", "bot_defense.automation_type"),
+    ("DOMAIN", "domain"),
+    ("BOT_TYPE", "bot_info.type"),
+    ("BOT_NAME", "bot_info.name"),
+    ("SRC_IP", "src_ip"),
+    ("TLS_FINGERPRINT", "tls_fingerprint"),
+    ("ASN", "asn"),
+    ("API_EP", "api_endpoint"),
+    ("BROWSER_TYPE", "browser_type"),
+    ("DEVICE_TYPE", "device_type"),
+    ("METHOD", "method"),
+    ("RESP_CODE", "rsp_code"),
+    ("RESP_CODE_DETAILS", "rsp_code_details"),
+    ("SEC_EVENT_NAME", "sec_event_name"),
+    ("WAF_MODE", "waf_mode"),
+    ("SIGNATURE_NAME", "signatures.name"),
+    ("SIGNATURE_ID", "signatures.id"),
+    ("SIGNATURE_STATE", "signatures.state"),
+    ("SIGNATURE_ACCURACY", "signatures.accuracy"),
+    ("SIGNATURE_CONTEXT", "signatures.context"),
+    ("VIOLATION_STATE", "violations.state"),
+    ("THREAT_CAMPAIGN_NAME", "threat_campaigns.name"),
+    ("THREAT_CAMPAIGN_ID", "threat_campaigns.id"),
+    ("THREAT_CAMPAIGN_STATE", "threat_campaigns.state"),
+    ("VIOLATION_RATING", "violation_rating"),
+    ("SERVICE_POLICY", "policy_hits.policy_hits.policy"),
+    ("SERVICE_POLICY_RESULT", "policy_hits.policy_hits.result"),
+    ("TLS_CIPHER_SUITE", "tls_cipher_suite"),
+    ("TLS_VERSION", "tls_version"),
+    ("BOT_DEFENSE_INSIGHT", "bot_defense.insight"),
+    ("BOT_DEFENSE_RECOMMENDATION", "bot_defense.recommendation"),
+    ("BOT_ANOMALY", "bot_info.anomaly"),
+    ("ACTION", "action"),
+    ("NAMESPACE", "namespace"),
+    ("REQ_RISK", "req_risk"),
+    ("REQ_RISK_REASON", "req_risk_reasons"),
+    ("JA4_TLS_FINGERPRINT", "ja4_tls_fingerprint"),
+    ("MALWARE_NAME", "malware.name"),
+    ("MALWARE_TYPE", "malware.type"),
+    ("MALWARE_SCAN_RESULT", "malware.scan_result"),
+    ("MALWARE_RECOMMENDED_ACTION", "malware.recommended_action"),
+];
+
+/// The aggregations of one request, each with what it has counted.
+#[derive(Debug, Default)]
+pub struct Aggregations {
+    named: Vec<(String, Aggregation)>,
+    buffer: String,
+    seen: Vec<String>,
+}
+
+#[derive(Debug)]
+enum Aggregation {
+    Field { path: &'static str, top: usize, counts: HashMap<String, u64> },
+    Cardinality { path: &'static str, counts: HashMap<String, u64> },
+    Date { step: i64, counts: BTreeMap<i64, u64> },
+}
+
+impl Aggregations {
+    /// Reads `aggs` of a request over `window`.
+    ///
+    /// # Errors
+    /// 400 for a field or kind that the service does not know, 501 for a kind that it has and the
+    /// sandbox has not.
+    pub fn read(aggs: &Map<String, Value>, window: Window) -> Result<Self, Refusal> {
+        let named = aggs
+            .iter()
+            .map(|(name, wanted)| Ok((name.clone(), Aggregation::read(name, wanted, window)?)))
+            .collect::<Result<_, Refusal>>()?;
+        Ok(Self { named, ..Self::default() })
+    }
+
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.named.is_empty()
+    }
+
+    /// Counts one event.
+    pub fn add(&mut self, source: &Source, index: u64) {
+        for (_, aggregation) in &mut self.named {
+            match aggregation {
+                Aggregation::Field { path, counts, .. } | Aggregation::Cardinality { path, counts } => {
+                    self.seen.clear();
+                    let seen = &mut self.seen;
+                    source.texts(index, path, &mut self.buffer, &mut |text| {
+                        // An event counts once for a value that it holds twice.
+                        if !seen.is_empty() && seen.iter().any(|earlier| earlier == text) {
+                            return;
+                        }
+                        seen.push(text.to_owned());
+                    });
+                    for text in seen.drain(..) {
+                        *counts.entry(text).or_default() += 1;
+                    }
+                }
+                Aggregation::Date { step, counts } => {
+                    let second = source.time(index).as_second();
+                    *counts.entry(second - second.rem_euclid(*step)).or_default() += 1;
+                }
+            }
+        }
+    }
+
+    /// `aggs` of the response.
+    #[must_use]
+    pub fn answer(self) -> Value {
+        self.named.into_iter().map(|(name, aggregation)| (name, aggregation.answer())).collect::<Map<_, _>>().into()
+    }
+}
+
+impl Aggregation {
+    fn read(name: &str, wanted: &Value, window: Window) -> Result<Self, Refusal> {
+        let invalid = |problem: String| Refusal::new(Code::InvalidArgument, format!("aggregation `{name}`: {problem}"));
+        let Some((kind, wanted)) =
+            wanted.as_object().filter(|kinds| kinds.len() == 1).and_then(|kinds| kinds.iter().next())
+        else {
+            return Err(invalid("exactly one kind of aggregation is expected".into()));
+        };
+        let path = || {
+            let field = wanted.get("field").and_then(Value::as_str).unwrap_or_default();
+            let known = FIELDS.iter().find(|(known, _)| *known == field);
+            known.map(|(_, path)| *path).ok_or_else(|| invalid(format!("unknown field `{field}`")))
+        };
+        match kind.as_str() {
+            "field_aggregation" => {
+                let top = match wanted.get("topk") {
+                    None | Some(Value::Null) => DEFAULT_TOP,
+                    Some(top) => top
+                        .as_u64()
+                        .and_then(|top| usize::try_from(top).ok())
+                        .ok_or_else(|| invalid(format!("`topk` is {top}, which is not a whole number from 0")))?,
+                };
+                Ok(Self::Field { path: path()?, top: if top == 0 { DEFAULT_TOP } else { top }, counts: HashMap::new() })
+            }
+            "cardinality_aggregation" => Ok(Self::Cardinality { path: path()?, counts: HashMap::new() }),
+            "date_aggregation" => {
+                let text = wanted.get("step").and_then(Value::as_str).unwrap_or_default();
+                let step = seconds(text)
+                    .ok_or_else(|| invalid(format!("`step` is `{text}`, expected such as `30s`, `5m`, `1h`, `1d`")))?;
+                if (window.to.as_second() - window.from.as_second()) / step >= DATES {
+                    return Err(invalid(format!("`step` {text} cuts the time range into more than {DATES} pieces")));
+                }
+                Ok(Self::Date { step, counts: BTreeMap::new() })
+            }
+            "multi_field_aggregation" | "metrics_aggregation" | "percentile_aggregation" => {
+                Err(Refusal::new(Code::Unimplemented, format!("the sandbox has no {kind}")))
+            }
+            other => Err(invalid(format!("unknown kind `{other}`"))),
+        }
+    }
+
+    fn answer(self) -> Value {
+        match self {
+            Self::Field { top, counts, .. } => {
+                let mut counts: Vec<_> = counts.into_iter().collect();
+                counts.sort_by(|(one, ones), (other, others)| others.cmp(ones).then_with(|| one.cmp(other)));
+                let buckets = counts.into_iter().take(top).map(|(key, count)| bucket(key, count));
+                json!({"field_aggregation": {"buckets": buckets.collect::<Vec<_>>()}})
+            }
+            Self::Cardinality { counts, .. } => {
+                json!({"cardinality_aggregation": {"count": counts.len().to_string()}})
+            }
+            Self::Date { counts, .. } => {
+                let buckets = counts.into_iter().map(|(second, count)| {
+                    let time = Timestamp::from_second(second).unwrap_or(Timestamp::UNIX_EPOCH);
+                    bucket(time.to_string(), count)
+                });
+                json!({"date_aggregation": {"buckets": buckets.collect::<Vec<_>>()}})
+            }
+        }
+    }
+}
+
+fn bucket(key: String, count: u64) -> Value {
+    json!({"key": key, "count": count.to_string()})
+}
+
+fn seconds(step: &str) -> Option<i64> {
+    let unit = match step.chars().last()? {
+        's' => 1,
+        'm' => 60,
+        'h' => 3_600,
+        'd' => 86_400,
+        _ => return None,
+    };
+    let count: i64 = step[..step.len() - 1].parse().ok()?;
+    count.checked_mul(unit).filter(|seconds| *seconds > 0)
+}

@@ -1,0 +1,131 @@
+//! The fields that a generated event can have, in the order in which it is written.
+
+macro_rules! headings {
+    ($($variant:ident $text:literal)*) => {
+        /// A top-level field of a generated event.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Heading {
+            $(#[doc = $text] $variant,)*
+        }
+
+        /// Every field with its key.
+        pub const HEADINGS: &[(Heading, &str)] = &[$((Heading::$variant, $text),)*];
+    };
+}
+
+headings! {
+    Timestamp "@timestamp"
+    Time "time"
+    Namespace "namespace"
+    Tenant "tenant"
+    SecEventType "sec_event_type"
+    SecEventName "sec_event_name"
+    Severity "severity"
+    Action "action"
+    CalculatedAction "calculated_action"
+    RecommendedAction "recommended_action"
+    VhName "vh_name"
+    VhType "vh_type"
+    VhostId "vhost_id"
+    App "app"
+    AppType "app_type"
+    SrcIp "src_ip"
+    SrcPort "src_port"
+    DstIp "dst_ip"
+    DstPort "dst_port"
+    Src "src"
+    SrcSite "src_site"
+    SrcInstance "src_instance"
+    Site "site"
+    Hostname "hostname"
+    ClusterName "cluster_name"
+    Dcid "dcid"
+    IsNewDcid "is_new_dcid"
+    Country "country"
+    Region "region"
+    City "city"
+    Latitude "latitude"
+    Longitude "longitude"
+    Asn "asn"
+    AsOrg "as_org"
+    AsNumber "as_number"
+    Network "network"
+    Method "method"
+    Authority "authority"
+    OriginalAuthority "original_authority"
+    Domain "domain"
+    ReqPath "req_path"
+    ReqParams "req_params"
+    ReqHeaders "req_headers"
+    ReqBody "req_body"
+    ReqId "req_id"
+    ReqSize "req_size"
+    RspSize "rsp_size"
+    RspCode "rsp_code"
+    RspCodeClass "rsp_code_class"
+    RspCodeDetails "rsp_code_details"
+    UpstreamRspCode "upstream_rsp_code"
+    HttpVersion "http_version"
+    User "user"
+    UserAgent "user_agent"
+    BrowserType "browser_type"
+    DeviceType "device_type"
+    TlsVersion "tls_version"
+    TlsCipherSuite "tls_cipher_suite"
+    TlsFingerprint "tls_fingerprint"
+    Ja4TlsFingerprint "ja4_tls_fingerprint"
+    Sni "sni"
+    XForwardedFor "x_forwarded_for"
+    Stream "stream"
+    MessageId "messageid"
+    MessageKey "message_key"
+    ApiEndpoint "api_endpoint"
+    IsTruncatedField "is_truncated_field"
+    PolicyHits "policy_hits"
+    WafMode "waf_mode"
+    EnforcementMode "enforcement_mode"
+    AppFirewallName "app_firewall_name"
+    WafInstanceId "waf_instance_id"
+    ViolationRating "violation_rating"
+    ReqRisk "req_risk"
+    ReqRiskReasons "req_risk_reasons"
+    Signatures "signatures"
+    Violations "violations"
+    AttackTypes "attack_types"
+    ThreatCampaigns "threat_campaigns"
+    Detections "detections"
+    BotInfo "bot_info"
+    WafRulesHit "waf_rules_hit"
+    WafRuleTags "waf_rule_tags"
+    BotDefense "bot_defense"
+    OasReqStatus "oas_req_status"
+    StartTime "start_time"
+    EndTime "end_time"
+    SuspicionScore "suspicion_score"
+    WafSuspicionScore "waf_suspicion_score"
+    BotDefenseSuspicionScore "bot_defense_suspicion_score"
+    BehaviorAnomalyScore "behavior_anomaly_score"
+    ReqCount "req_count"
+    ErrCount "err_count"
+    WafSecEventCount "waf_sec_event_count"
+    BotDefenseSecEventCount "bot_defense_sec_event_count"
+    FailedLoginCount "failed_login_count"
+    ForbiddenAccessCount "forbidden_access_count"
+    PageNotFoundCount "page_not_found_count"
+    RateLimitingCount "rate_limiting_count"
+    ThreatLevel "threat_level"
+    SuspicionLogType "suspicion_log_type"
+    SummaryMsg "summary_msg"
+    FeatureScore "feature_score"
+    ApiepAnomaly "apiep_anomaly"
+    OriginalTopicName "original_topic_name"
+    Message "message"
+}
+
+impl Heading {
+    /// The field with this key.
+    #[must_use]
+    pub fn of(key: &str) -> Option<Self> {
+        HEADINGS.iter().find(|(_, text)| *text == key).map(|(name, _)| *name)
+    }
+}

@@ -1,0 +1,370 @@
+//! The event query language: `{name op "value", …}` with the operators `=`, `!=`, `=~`, `!~`, where a
+//! comma means AND and `{}` means every event. Names may be dotted to reach into nested fields.
+//! A regular expression has to match the whole value, as in Prometheus, whose syntax this is; nothing
+//! public tells whether the vendor anchors. An event that lacks the named field matches no matcher,
+//! not even a negative one, because a wrong name is known to give zero hits and no error.
+
+use regex::Regex;
+use serde_json::Value;
+
+/// Bytes that one compiled regular expression may take.
+const REGEX_SIZE: usize = 1 << 20;
+
+/// How a matcher compares; the regular expression is compiled and anchored at both ends.
+#[derive(Clone, Debug)]
+pub enum Test {
+    Equal(String),
+    NotEqual(String),
+    Like(Regex),
+    NotLike(Regex),
+}
+
+/// One `name op "value"`.
+#[derive(Clone, Debug)]
+pub struct Matcher {
+    name: String,
+    test: Test,
+}
+
+/// A parsed query; an event has to pass every matcher.
+#[derive(Clone, Debug, Default)]
+pub struct Query {
+    matchers: Vec<Matcher>,
+}
+
+/// Why a text is no query.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("malformed query at position {position}: {problem}")]
+pub struct Malformed {
+    /// Characters before the fault, plus one.
+    pub position: usize,
+    pub problem: String,
+}
+
+impl Query {
+    /// Reads a query; the empty text is `{}`, because the field is optional.
+    ///
+    /// # Errors
+    /// [`Malformed`] with the place of the first fault.
+    pub fn parse(text: &str) -> Result<Self, Malformed> {
+        let mut reader = Reader { text, at: 0 };
+        reader.skip_blanks();
+        if reader.rest().is_empty() {
+            return Ok(Self::default());
+        }
+        let matchers = reader.matchers()?;
+        reader.skip_blanks();
+        if reader.rest().is_empty() {
+            Ok(Self { matchers })
+        } else {
+            Err(reader.fault("nothing may follow the closing `}`"))
+        }
+    }
+
+    /// The matchers in the order written.
+    #[must_use]
+    pub fn matchers(&self) -> &[Matcher] {
+        &self.matchers
+    }
+
+    /// Whether a whole event passes.
+    #[must_use]
+    pub fn accepts(&self, event: &Value) -> bool {
+        self.matchers.iter().all(|matcher| matcher.accepts(|look| texts(event, &matcher.name, look)))
+    }
+}
+
+impl Matcher {
+    /// The field that is compared, dotted where nested.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Whether an event passes. `texts` hands every text that the event has at the name to the
+    /// function it is given.
+    pub fn accepts(&self, texts: impl FnOnce(&mut dyn FnMut(&str))) -> bool {
+        let mut present = false;
+        let mut matched = false;
+        texts(&mut |text| {
+            present = true;
+            matched |= match &self.test {
+                Test::Equal(wanted) | Test::NotEqual(wanted) => text == wanted,
+                Test::Like(pattern) | Test::NotLike(pattern) => pattern.is_match(text),
+            };
+        });
+        match self.test {
+            Test::Equal(_) | Test::Like(_) => matched,
+            Test::NotEqual(_) | Test::NotLike(_) => present && !matched,
+        }
+    }
+}
+
+/// Hands to `look` every scalar at the dotted `name` of `value`, as text: numbers and booleans as
+/// JSON writes them, each element of an array, nothing for null and for objects.
+pub fn texts(value: &Value, name: &str, look: &mut dyn FnMut(&str)) {
+    match value {
+        Value::Array(elements) => {
+            for element in elements {
+                texts(element, name, look);
+            }
+        }
+        Value::Object(fields) => {
+            if let Some(field) = fields.get(name) {
+                return scalars(field, look);
+            }
+            if let Some((first, rest)) = name.split_once('.')
+                && let Some(field) = fields.get(first)
+            {
+                texts(field, rest, look);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Hands to `look` every scalar of a field that the name leads to.
+pub fn scalars(field: &Value, look: &mut dyn FnMut(&str)) {
+    match field {
+        Value::String(text) => look(text),
+        Value::Number(number) => look(&number.to_string()),
+        Value::Bool(flag) => look(if *flag { "true" } else { "false" }),
+        Value::Array(elements) => {
+            for element in elements {
+                scalars(element, look);
+            }
+        }
+        Value::Null | Value::Object(_) => {}
+    }
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl<'a> Reader<'a> {
+    fn rest(&self) -> &'a str {
+        &self.text[self.at..]
+    }
+
+    fn skip_blanks(&mut self) {
+        let rest = self.rest();
+        self.at += rest.len() - rest.trim_start().len();
+    }
+
+    fn take(&mut self, token: &str) -> bool {
+        let found = self.rest().starts_with(token);
+        if found {
+            self.at += token.len();
+        }
+        found
+    }
+
+    fn fault(&self, problem: impl Into<String>) -> Malformed {
+        self.fault_at(self.at, problem)
+    }
+
+    fn fault_at(&self, at: usize, problem: impl Into<String>) -> Malformed {
+        Malformed { position: self.text[..at].chars().count() + 1, problem: problem.into() }
+    }
+
+    fn matchers(&mut self) -> Result<Vec<Matcher>, Malformed> {
+        if !self.take("{") {
+            return Err(self.fault("expected `{`"));
+        }
+        let mut matchers = Vec::new();
+        self.skip_blanks();
+        if self.take("}") {
+            return Ok(matchers);
+        }
+        loop {
+            matchers.push(self.matcher()?);
+            self.skip_blanks();
+            if self.take("}") {
+                return Ok(matchers);
+            }
+            if !self.take(",") {
+                return Err(self.fault("expected `,` or `}` after a value"));
+            }
+            self.skip_blanks();
+            // Prometheus allows one comma after the last matcher.
+            if self.take("}") {
+                return Ok(matchers);
+            }
+        }
+    }
+
+    fn matcher(&mut self) -> Result<Matcher, Malformed> {
+        self.skip_blanks();
+        let name = self.name()?;
+        self.skip_blanks();
+        let operator = self.operator()?;
+        self.skip_blanks();
+        let at = self.at;
+        let value = self.value()?;
+        let test = match operator {
+            "=" => Test::Equal(value),
+            "!=" => Test::NotEqual(value),
+            "=~" => Test::Like(anchored(&value).map_err(|problem| self.fault_at(at, problem))?),
+            _ => Test::NotLike(anchored(&value).map_err(|problem| self.fault_at(at, problem))?),
+        };
+        Ok(Matcher { name, test })
+    }
+
+    fn name(&mut self) -> Result<String, Malformed> {
+        let length = self
+            .rest()
+            .find(|letter: char| !(letter.is_alphanumeric() || "_-@.".contains(letter)))
+            .unwrap_or(self.rest().len());
+        let name = &self.rest()[..length];
+        if name.is_empty() {
+            return Err(self.fault("expected a field name"));
+        }
+        if name.split('.').any(str::is_empty) {
+            return Err(self.fault(format!("`{name}` has an empty part between its dots")));
+        }
+        self.at += length;
+        Ok(name.to_owned())
+    }
+
+    fn operator(&mut self) -> Result<&'static str, Malformed> {
+        ["=~", "!~", "!=", "="]
+            .into_iter()
+            .find(|operator| self.take(operator))
+            .ok_or_else(|| self.fault("expected one of `=`, `!=`, `=~`, `!~`"))
+    }
+
+    fn value(&mut self) -> Result<String, Malformed> {
+        let start = self.at;
+        if !self.take("\"") {
+            return Err(self.fault("expected a value in double quotes"));
+        }
+        let mut value = String::new();
+        let mut letters = self.rest().char_indices();
+        while let Some((offset, letter)) = letters.next() {
+            match letter {
+                '"' => {
+                    self.at += offset + 1;
+                    return Ok(value);
+                }
+                '\\' => match letters.next() {
+                    Some((_, escaped @ ('"' | '\\'))) => value.push(escaped),
+                    Some((_, 'n')) => value.push('\n'),
+                    Some((_, 't')) => value.push('\t'),
+                    // A regular expression such as `\d` is mostly written with one backslash.
+                    Some((_, other)) => value.extend(['\\', other]),
+                    None => break,
+                },
+                other => value.push(other),
+            }
+        }
+        Err(self.fault_at(start, "the value is not closed with `\"`"))
+    }
+}
+
+/// Compiles alone first: `^a|b$` and `a)|(?:b` would both get around anchors that were put on blindly.
+fn anchored(pattern: &str) -> Result<Regex, String> {
+    let compile = |pattern: &str| {
+        regex::RegexBuilder::new(pattern)
+            .size_limit(REGEX_SIZE)
+            .build()
+            .map_err(|error| format!("bad regular expression: {}", one_line(&error.to_string())))
+    };
+    compile(pattern)?;
+    compile(&format!("^(?:{pattern})$"))
+}
+
+/// The last line of the library's message, which says what is wrong without drawing it.
+fn one_line(message: &str) -> &str {
+    let last = message.lines().last().unwrap_or(message);
+    last.trim().trim_start_matches("error: ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn accepts(query: &str, event: &Value) -> bool {
+        Query::parse(query).unwrap().accepts(event)
+    }
+
+    #[test]
+    fn every_operator_compares_the_whole_value() {
+        let event = json!({"city": "Frankfurt am Main", "rsp_code": "403", "asn": 64500});
+        for (query, hit) in [
+            ("", true),
+            (" {} ", true),
+            (r#"{city="Frankfurt am Main"}"#, true),
+            (r#"{city="Frankfurt"}"#, false),
+            (r#"{city=~"Frankfurt"}"#, false),
+            (r#"{city=~"Frankfurt.*"}"#, true),
+            (r#"{city=~"^Frankfurt|Main$"}"#, false),
+            (r#"{city!="Berlin"}"#, true),
+            (r#"{city!~"Frank.*"}"#, false),
+            (r#"{rsp_code=~"4\d\d",city=~".+"}"#, true),
+            (r#"{rsp_code=~"4\\d\\d"}"#, true),
+            (r#"{rsp_code="403", city="Berlin"}"#, false),
+            (r#"{asn="64500",}"#, true),
+        ] {
+            assert_eq!(accepts(query, &event), hit, "{query}");
+        }
+    }
+
+    #[test]
+    fn a_wrong_name_gives_no_hit_whatever_the_operator() {
+        let event = json!({"city": "Lyon", "signatures": {}, "empty": [], "nothing": null});
+        for name in ["town", "signatures.id", "empty", "nothing", "city.name"] {
+            for operator in ["=", "!=", "=~", "!~"] {
+                let query = format!("{{{name}{operator}\"x\"}}");
+                assert!(!accepts(&query, &event), "{query}");
+            }
+        }
+    }
+
+    #[test]
+    fn dotted_names_reach_through_objects_and_arrays() {
+        let event = json!({
+            "signatures": [{"id": 200001, "state": "Enabled"}, {"id": "200002"}],
+            "policy_hits": {"policy_hits": [{"result": "deny"}]},
+            "req_risk_reasons": ["bot", "signature"],
+            "flat.name": true,
+        });
+        for (query, hit) in [
+            (r#"{signatures.id="200001"}"#, true),
+            (r#"{signatures.id="200002"}"#, true),
+            (r#"{signatures.id!="200002"}"#, false),
+            (r#"{policy_hits.policy_hits.result="deny"}"#, true),
+            (r#"{policy_hits.result="deny"}"#, false),
+            (r#"{req_risk_reasons="bot"}"#, true),
+            (r#"{req_risk_reasons!="other"}"#, true),
+            (r#"{flat.name="true"}"#, true),
+        ] {
+            assert_eq!(accepts(query, &event), hit, "{query}");
+        }
+    }
+
+    #[test]
+    fn a_malformed_query_says_where_and_why() {
+        for (query, said) in [
+            ("city", "position 1: expected `{`"),
+            ("{", "position 2: expected a field name"),
+            ("{city}", "position 6: expected one of `=`, `!=`, `=~`, `!~`"),
+            ("{city=Lyon}", "position 7: expected a value in double quotes"),
+            (r#"{city="Lyon}"#, "position 7: the value is not closed with `\"`"),
+            (r#"{city="Lyon" a="b"}"#, "position 14: expected `,` or `}` after a value"),
+            (r#"{city="Lyon"} x"#, "position 15: nothing may follow the closing `}`"),
+            (r#"{a..b="c"}"#, "position 2: `a..b` has an empty part between its dots"),
+            (r#"{città="x", y=~"("}"#, "position 16: bad regular expression: unclosed group"),
+            (r#"{a=~"x)|(?:y"}"#, "position 5: bad regular expression: unopened group"),
+            (
+                r#"{a=~"(?=x)"}"#,
+                "position 5: bad regular expression: look-around, including look-ahead and look-behind, is not supported",
+            ),
+        ] {
+            let malformed = Query::parse(query).unwrap_err().to_string();
+            assert_eq!(malformed, format!("malformed query at {said}"), "{query}");
+        }
+    }
+}
