@@ -176,3 +176,6 @@ impl Plan {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,510 @@
+//! Every row of the ownership table, every cause, every guard, and what the digest covers.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::*;
+use crate::model::{
+    Definition, Desired, Endpoint, Live, LiveItem, LiveObject, Mark, NamespaceRead, OwnerView, Unheld, UnknownField,
+};
+
+const STACK: &str = "shop-prod";
+
+fn endpoint(name: &str, port: u16) -> Endpoint {
+    let text =
+        format!(r#"{{"metadata":{{"name":"{name}","namespace":"shop"}},"spec":{{"ip":"10.0.0.1","port":{port}}}}}"#);
+    serde_json::from_str(&text).expect("an endpoint")
+}
+
+fn live(endpoint: Endpoint) -> LiveObject {
+    LiveObject {
+        uid: format!("uid-{}", endpoint.key.name),
+        endpoint,
+        resource_version: None,
+        owner_view: None,
+        deleting: false,
+        creator: None,
+        created: None,
+        modified: None,
+        unknown: Vec::new(),
+    }
+}
+
+/// A live object as `stack` applied it from `applied`.
+fn marked(mut object: LiveObject, applied: &Endpoint, stack: Option<&str>) -> LiveObject {
+    let annotations = Mark::of(applied, stack, "run-1").annotations();
+    object.endpoint.annotations.extend(annotations.into_iter().map(|(key, value)| (key.to_owned(), value)));
+    object
+}
+
+/// What a plan is made of, and a builder of it.
+struct World {
+    desired: Desired,
+    reads: BTreeMap<Namespace, NamespaceRead>,
+    stack: Option<&'static str>,
+    namespaces: Option<BTreeSet<Namespace>>,
+    settings: Settings,
+    ignore: Ignore,
+    allow: Allow,
+    selection: Selection,
+    applied_before: bool,
+}
+
+fn shop() -> Namespace {
+    Namespace::parse("shop").expect("a namespace")
+}
+
+impl World {
+    fn new() -> Self {
+        Self {
+            desired: Desired::default(),
+            reads: BTreeMap::from([(shop(), NamespaceRead::Complete { items: BTreeMap::new() })]),
+            stack: Some(STACK),
+            namespaces: Some(BTreeSet::from([shop()])),
+            settings: Settings::default(),
+            ignore: Ignore::default(),
+            allow: Allow::default(),
+            selection: Selection::all(),
+            applied_before: false,
+        }
+    }
+
+    fn defined(mut self, endpoint: Endpoint) -> Self {
+        let file = format!("{}.yaml", endpoint.key.name);
+        let key = endpoint.key.clone();
+        let definition = Definition { endpoint, file: file.into(), document: 0, overlays: Vec::new() };
+        self.desired.definitions.insert(key, definition);
+        self
+    }
+
+    fn live(self, object: LiveObject) -> Self {
+        self.item(LiveItem::Object(object))
+    }
+
+    fn item(mut self, item: LiveItem) -> Self {
+        if let Some(NamespaceRead::Complete { items }) = self.reads.get_mut(&shop()) {
+            items.insert(item.key().clone(), item);
+        }
+        self
+    }
+
+    fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
+        change(&mut self);
+        self
+    }
+
+    fn plan(&self) -> Plan {
+        let live = Live { namespaces: self.reads.clone(), requests: 1 };
+        let service = Service { base_url: "https://acme.example.net".to_owned(), layout: Layout::Uniform };
+        arrange(Facts {
+            desired: &self.desired,
+            live: &live,
+            stack: self.stack,
+            namespaces: self.namespaces.as_ref(),
+            settings: &self.settings,
+            ignore: &self.ignore,
+            allow: &self.allow,
+            selection: &self.selection,
+            applied_before: &|_| self.applied_before,
+            service: &service,
+            source: &Source::default(),
+            tool_version: "test",
+        })
+    }
+
+    /// The plan in a line an entry: `create a`, `replace a port=pending`, `held a protected`.
+    fn told(&self) -> Vec<String> {
+        let plan = self.plan();
+        let changes = plan.changes.iter().map(|change| {
+            let fields: Vec<String> =
+                change.fields().iter().map(|field| format!(" {}={}", field.field, field.cause)).collect();
+            format!("{} {}{}", change.action.kind(), change.key.name, fields.concat())
+        });
+        let held = plan.held.iter().map(|held| {
+            let why = match &held.hold {
+                Hold::ForeignStack { stack } => format!("foreign-stack {stack}"),
+                Hold::Protected => "protected".to_owned(),
+                Hold::Referred { .. } => "referred".to_owned(),
+                Hold::Blocked(blocked) => {
+                    format!("{blocked:?}").split([' ', '(']).next().unwrap_or_default().to_owned()
+                }
+            };
+            format!("held {} {why}", held.key.name)
+        });
+        let notes = plan.notes.iter().filter_map(|note| match note {
+            Note::Unmanaged { key } => Some(format!("unmanaged {}", key.name)),
+            Note::Orphan { key } => Some(format!("orphan {}", key.name)),
+            Note::Unmarked { key } => Some(format!("unmarked {}", key.name)),
+            Note::ForeignEqual { key, stack } => Some(format!("equal {} of {stack}", key.name)),
+            Note::Owned { key, .. } => Some(format!("owned {}", key.name)),
+            Note::Unheld { key, .. } => Some(format!("unheld {}", key.name)),
+            Note::UnknownField { path, .. } => Some(format!("unknown field {path}")),
+            Note::EmptyNamespace { .. } | Note::Loaded { .. } => None,
+        });
+        changes.chain(held).chain(notes).collect()
+    }
+
+    fn verdict(&self) -> Verdict {
+        self.plan().verdicts(Unmanaged::Note).whole()
+    }
+}
+
+fn nothing() -> Vec<String> {
+    Vec::new()
+}
+
+#[test]
+fn a_definition_without_a_live_object_is_created() {
+    let world = World::new().defined(endpoint("a", 1));
+    assert_eq!(world.told(), ["create a"]);
+    assert_eq!(world.verdict(), Verdict::Pending);
+}
+
+#[test]
+fn a_missing_object_that_was_applied_before_is_drift() {
+    let world = World::new().defined(endpoint("a", 1)).with(|world| world.applied_before = true);
+    assert_eq!(world.told(), ["create a"]);
+    assert_eq!(world.verdict(), Verdict::Drift);
+}
+
+#[test]
+fn an_object_of_ours_that_differs_is_replaced_with_the_cause_of_each_field() {
+    let applied = endpoint("a", 1);
+    let cases = [
+        (1, 2, "replace a spec.port=pending", Verdict::Pending),
+        (2, 1, "replace a spec.port=drift", Verdict::Drift),
+        (2, 3, "replace a spec.port=both", Verdict::Both),
+    ];
+    for (now, wanted, told, verdict) in cases {
+        let world =
+            World::new().defined(endpoint("a", wanted)).live(marked(live(endpoint("a", now)), &applied, Some(STACK)));
+        assert_eq!(world.told(), [told]);
+        assert_eq!(world.verdict(), verdict);
+    }
+}
+
+#[test]
+fn an_object_of_ours_in_sync_with_its_mark_needs_nothing() {
+    let object = marked(live(endpoint("a", 1)), &endpoint("a", 1), Some(STACK));
+    let world = World::new().defined(endpoint("a", 1)).live(object);
+    assert_eq!(world.told(), nothing());
+    assert_eq!(world.plan().in_sync(), 1);
+    assert_eq!(world.verdict(), Verdict::InSync);
+}
+
+#[test]
+fn an_object_in_sync_with_an_old_mark_gets_a_mark_and_is_in_sync() {
+    let object = marked(live(endpoint("a", 1)), &endpoint("a", 2), Some(STACK));
+    let world = World::new().defined(endpoint("a", 1)).live(object);
+    assert_eq!(world.told(), ["mark a"]);
+    assert!(!world.plan().is_pending());
+    assert_eq!(world.verdict(), Verdict::InSync);
+}
+
+#[test]
+fn an_unmarked_equal_object_is_in_sync_and_noted_and_marked_when_adopted() {
+    let world = World::new().defined(endpoint("a", 1)).live(live(endpoint("a", 1)));
+    assert_eq!(world.told(), ["unmarked a"]);
+    assert_eq!(world.verdict(), Verdict::InSync);
+    assert_eq!(world.with(|world| world.settings.adopt = true).told(), ["mark a"]);
+}
+
+#[test]
+fn an_unmarked_object_that_differs_is_adopted_by_a_replace_and_is_drift() {
+    let world = World::new().defined(endpoint("a", 2)).live(live(endpoint("a", 1)));
+    assert_eq!(world.told(), ["replace a spec.port=unmarked"]);
+    assert!(matches!(world.plan().changes[0].action, Action::Replace { adopts: true, .. }));
+    assert_eq!(world.verdict(), Verdict::Drift);
+}
+
+#[test]
+fn an_equal_object_of_another_stack_is_noted() {
+    let object = marked(live(endpoint("a", 1)), &endpoint("a", 1), Some("other"));
+    let world = World::new().defined(endpoint("a", 1)).live(object);
+    assert_eq!(world.told(), ["equal a of other"]);
+}
+
+#[test]
+fn an_object_of_another_stack_that_differs_is_held_back_until_it_is_allowed_by_name() {
+    let object = marked(live(endpoint("a", 1)), &endpoint("a", 1), Some("other"));
+    let world = World::new().defined(endpoint("a", 2)).live(object).defined(endpoint("b", 1));
+    assert_eq!(world.told(), ["create b", "held a foreign-stack other"]);
+    let world = world.with(|world| world.allow.add("foreign-stack=shop/a").expect("an allowance"));
+    assert_eq!(world.told(), ["create b", "replace a spec.port=pending"]);
+}
+
+#[test]
+fn an_object_of_ours_without_a_definition_is_deleted_unless_nothing_is_pruned() {
+    let object = marked(live(endpoint("a", 1)), &endpoint("a", 1), Some(STACK));
+    let world = World::new().live(object);
+    assert_eq!(world.told(), ["delete a"]);
+    let all = world.with(|world| world.settings.prune = Prune::All);
+    assert_eq!(all.told(), ["delete a"]);
+    assert_eq!(all.with(|world| world.settings.prune = Prune::None).told(), ["orphan a"]);
+}
+
+#[test]
+fn nothing_is_deleted_in_a_namespace_that_is_not_listed_or_without_a_stack() {
+    let object = marked(live(endpoint("a", 1)), &endpoint("a", 1), Some(STACK));
+    let unlisted = World::new().live(object).with(|world| world.namespaces = Some(BTreeSet::new()));
+    assert_eq!(unlisted.told(), ["orphan a"]);
+    let object = marked(live(endpoint("a", 1)), &endpoint("a", 1), None);
+    let no_stack = World::new().live(object).with(|world| world.stack = None);
+    assert_eq!(no_stack.told(), ["orphan a"]);
+}
+
+#[test]
+fn an_unmarked_object_without_a_definition_is_noted_and_deleted_only_when_all_is_pruned() {
+    let world = World::new().live(live(endpoint("a", 1)));
+    assert_eq!(world.told(), ["unmanaged a"]);
+    assert_eq!(world.plan().verdicts(Unmanaged::Note).whole(), Verdict::InSync);
+    assert_eq!(world.plan().verdicts(Unmanaged::Fail).whole(), Verdict::Drift);
+    assert_eq!(world.with(|world| world.settings.prune = Prune::All).told(), ["delete a"]);
+}
+
+#[test]
+fn an_object_of_another_stack_without_a_definition_is_nobodys_business_under_any_prune() {
+    for prune in [Prune::Owned, Prune::All, Prune::None] {
+        let object = marked(live(endpoint("a", 1)), &endpoint("a", 1), Some("other"));
+        let world = World::new().live(object).with(|world| world.settings.prune = prune);
+        assert_eq!(world.told(), nothing());
+    }
+}
+
+#[test]
+fn a_protected_object_is_not_deleted_and_the_rest_proceeds() {
+    let protect = |mut object: LiveObject| {
+        object.endpoint.annotations.insert("trueup/protect".to_owned(), "true".to_owned());
+        object
+    };
+    let a = protect(marked(live(endpoint("a", 1)), &endpoint("a", 1), Some(STACK)));
+    let b = marked(live(endpoint("b", 1)), &endpoint("b", 1), Some(STACK));
+    let world = World::new().live(a).live(b);
+    assert_eq!(world.told(), ["delete b", "held a protected"]);
+    let world = world.with(|world| world.allow.add("protected=shop/a").expect("an allowance"));
+    assert_eq!(world.told(), ["delete a", "delete b"]);
+}
+
+#[test]
+fn an_object_that_others_refer_to_is_held_back_and_so_is_one_of_which_that_is_unknown() {
+    let ours = |name| marked(live(endpoint(name, 1)), &endpoint(name, 1), Some(STACK));
+    let world = World::new().live(ours("a")).live(ours("b")).live(ours("c"));
+    let mut plan = world.plan();
+    let cluster = Referrer { kind: "cluster".to_owned(), namespace: "shop".to_owned(), name: "x".to_owned() };
+    plan.refer(&Allow::default(), |key| match key.name.as_str() {
+        "a" => Ok(vec![cluster.clone()]),
+        "b" => Err("the answer was lost".to_owned()),
+        _ => Ok(Vec::new()),
+    });
+    assert_eq!(plan.deletes().map(ToString::to_string).collect::<Vec<_>>(), ["shop/c"]);
+    assert_eq!(plan.held[0].hold, Hold::Referred { by: vec![cluster] });
+    assert!(matches!(plan.held[1].hold, Hold::Blocked(Blocked::ReferrersUnknown { .. })));
+}
+
+#[test]
+fn an_object_of_another_object_is_blocked_and_never_in_sync() {
+    let owned = || LiveObject {
+        owner_view: Some(OwnerView {
+            kind: "origin_pool".to_owned(),
+            namespace: "shop".to_owned(),
+            name: "web".to_owned(),
+            uid: String::new(),
+        }),
+        ..live(endpoint("a", 1))
+    };
+    let world = World::new().defined(endpoint("a", 1)).live(owned());
+    assert_eq!(world.told(), ["held a OwnerView"]);
+    assert_eq!(world.verdict(), Verdict::Pending);
+    let undefined = World::new().live(owned()).with(|world| world.settings.prune = Prune::All);
+    assert_eq!(undefined.told(), ["owned a"]);
+}
+
+#[test]
+fn an_object_that_is_being_deleted_is_blocked_and_not_deleted_again() {
+    let going = || LiveObject { deleting: true, ..marked(live(endpoint("a", 1)), &endpoint("a", 1), Some(STACK)) };
+    assert_eq!(World::new().defined(endpoint("a", 1)).live(going()).told(), ["held a Deleting"]);
+    assert_eq!(World::new().live(going()).told(), nothing());
+}
+
+#[test]
+fn an_item_that_the_model_cannot_hold_is_never_changed() {
+    let unheld = || {
+        LiveItem::Unheld(Unheld {
+            key: endpoint("a", 1).key,
+            uid: "u".to_owned(),
+            reason: "no target".to_owned(),
+            raw: crate::model::Json::Null,
+        })
+    };
+    assert_eq!(World::new().defined(endpoint("a", 1)).item(unheld()).told(), ["held a Unheld"]);
+    let world = World::new().item(unheld()).with(|world| world.settings.prune = Prune::All);
+    assert_eq!(world.told(), ["unheld a"]);
+}
+
+#[test]
+fn an_unknown_field_is_noted_and_blocks_only_where_it_may_be_the_chosen_option() {
+    let with = |blocks| LiveObject {
+        unknown: vec![UnknownField { path: "spec.new".to_owned(), blocks }],
+        ..marked(live(endpoint("a", 1)), &endpoint("a", 1), Some(STACK))
+    };
+    let world = |blocks, port| World::new().defined(endpoint("a", port)).live(with(blocks)).told();
+    assert_eq!(world(false, 2), ["replace a spec.port=pending", "unknown field spec.new"]);
+    assert_eq!(world(true, 2), ["held a UnknownOption"]);
+    assert_eq!(world(true, 1), nothing());
+}
+
+#[test]
+fn nothing_is_concluded_from_an_unknown_read() {
+    let world = World::new().defined(endpoint("a", 1)).with(|world| {
+        world.reads.insert(shop(), NamespaceRead::Unknown { reason: "EPARTIAL".to_owned() });
+    });
+    assert_eq!(world.told(), nothing());
+    assert_eq!(world.verdict(), Verdict::Unknown);
+    let refused = world.plan().approve(Consent::Given, &Allow::default());
+    assert!(matches!(refused, Err(Refusal::Unknown { .. })));
+}
+
+#[test]
+fn an_ignored_field_is_not_planned() {
+    let rule = IgnoreRule::new("shop/*", crate::model::Field::Port).expect("a rule");
+    let object = marked(live(endpoint("a", 1)), &endpoint("a", 2), Some(STACK));
+    let world =
+        World::new().defined(endpoint("a", 2)).live(object).with(|world| world.ignore = Ignore::new(vec![rule]));
+    assert_eq!(world.told(), nothing());
+}
+
+fn crowd(live_count: usize, replaced: usize, deleted: usize) -> World {
+    let mut world = World::new();
+    for at in 0..live_count {
+        let name = format!("e{at:03}");
+        let applied = endpoint(&name, 1);
+        world = world.live(marked(live(applied.clone()), &applied, Some(STACK)));
+        if at >= deleted {
+            world = world.defined(endpoint(&name, if at < deleted + replaced { 2 } else { 1 }));
+        }
+    }
+    world
+}
+
+fn guards(world: &World) -> Vec<String> {
+    world.plan().guards.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn too_large_a_share_stands_as_a_guard_with_its_numbers() {
+    assert_eq!(guards(&crowd(40, 12, 0)), nothing());
+    let told = ["the plan would delete or replace 18 of 40 endpoints of `shop` (45 %, allowed 30 %)"];
+    assert_eq!(guards(&crowd(40, 12, 6)), told);
+    assert_eq!(guards(&crowd(9, 5, 3)), nothing());
+}
+
+#[test]
+fn emptying_a_namespace_stands_as_a_guard_at_any_size() {
+    assert_eq!(guards(&crowd(1, 0, 1)), ["the plan would delete every owned endpoint of `shop` (1)"]);
+}
+
+#[test]
+fn a_guard_is_allowed_by_its_own_name_only() {
+    let plan = crowd(40, 0, 40).plan();
+    let approve = |names: &[&str]| {
+        let mut allow = Allow::default();
+        for name in names {
+            allow.add(name).expect("an allowance");
+        }
+        plan.clone().approve(Consent::Given, &allow).is_ok()
+    };
+    assert!(!approve(&[]));
+    assert!(!approve(&["mass-change"]));
+    assert!(!approve(&["empty-namespace"]));
+    assert!(approve(&["mass-change", "empty-namespace"]));
+}
+
+#[test]
+fn filters_choose_among_the_changes_and_never_make_one() {
+    let whole = || {
+        let gone = marked(live(endpoint("gone", 1)), &endpoint("gone", 1), Some(STACK));
+        World::new().defined(endpoint("a", 1)).defined(endpoint("b", 1)).live(gone)
+    };
+    let told = |choose: &dyn Fn(&mut Selection)| whole().with(|world| choose(&mut world.selection)).told();
+    assert_eq!(told(&|_| {}), ["create a", "create b", "delete gone"]);
+    assert_eq!(told(&|selection| selection.add_path("a.yaml")), ["create a"]);
+    assert_eq!(told(&|selection| selection.add_path("nowhere")), nothing());
+    assert_eq!(told(&|selection| selection.add_only("shop/g*").expect("a glob")), ["delete gone"]);
+    assert_eq!(told(&|selection| selection.add_except("shop/?").expect("a glob")), ["delete gone"]);
+    assert_eq!(told(&|selection| selection.add_namespace(Namespace::parse("pay").expect("a name"))), nothing());
+    assert_eq!(told(&|selection| selection.set_selector("tier=web").expect("a selector")), nothing());
+}
+
+#[test]
+fn a_selector_finds_an_object_by_its_desired_label_when_its_live_label_was_changed() {
+    let label = |mut endpoint: Endpoint, tier: &str| {
+        endpoint.labels.insert("tier".to_owned(), tier.to_owned());
+        endpoint
+    };
+    let world = World::new()
+        .defined(label(endpoint("a", 1), "web"))
+        .live(marked(live(label(endpoint("a", 1), "hidden")), &label(endpoint("a", 1), "web"), Some(STACK)))
+        .with(|world| world.selection.set_selector("tier=web").expect("a selector"));
+    assert_eq!(world.told(), ["replace a labels.tier=drift"]);
+}
+
+#[test]
+fn an_unknown_read_outside_the_selection_does_not_refuse_an_apply() {
+    let pay = Namespace::parse("pay").expect("a name");
+    let world = World::new().defined(endpoint("a", 1)).with(|world| {
+        world.reads.insert(pay, NamespaceRead::Unknown { reason: "EPARTIAL".to_owned() });
+    });
+    assert!(world.plan().approve(Consent::Given, &Allow::default()).is_err());
+    let narrowed = world.with(|world| world.selection.add_namespace(shop()));
+    assert!(narrowed.plan().approve(Consent::Given, &Allow::default()).is_ok());
+}
+
+#[test]
+fn the_digest_covers_what_is_done_and_not_how_it_is_told() {
+    let world =
+        || World::new().defined(endpoint("a", 2)).live(marked(live(endpoint("a", 1)), &endpoint("a", 1), Some(STACK)));
+    let digest = world().plan().digest();
+    let mut told = world().plan();
+    told.source.commit = Some("3f2c9ab".to_owned());
+    told.tool_version = "other".to_owned();
+    told.locate(|_, _| Some(crate::model::Place { file: "f".to_owned(), line: 1, column: 1 }));
+    assert_eq!(told.digest(), digest);
+    let mut other = world().plan();
+    other.service.base_url.push('x');
+    assert_ne!(other.digest(), digest);
+    let wanted = world().defined(endpoint("a", 3)).plan();
+    assert_ne!(wanted.digest(), digest);
+    let guards = world().with(|world| world.settings.guards.percent = 31).plan();
+    assert_ne!(guards.digest(), digest);
+    let later_run = {
+        let mut object = live(endpoint("a", 1));
+        let annotations = Mark::of(&endpoint("a", 1), Some(STACK), "run-2").annotations();
+        object.endpoint.annotations.extend(annotations.into_iter().map(|(key, value)| (key.to_owned(), value)));
+        World::new().defined(endpoint("a", 2)).live(object).plan()
+    };
+    assert_eq!(later_run.digest(), digest);
+}
+
+#[test]
+fn a_plan_is_approved_by_its_digest_or_refused_with_both() {
+    let plan = World::new().defined(endpoint("a", 2)).plan();
+    let digest = plan.digest();
+    let approve = |given: &str| plan.clone().approve(Consent::Digest(given), &Allow::default()).map(|_| ());
+    assert_eq!(approve(digest.short()), Ok(()));
+    assert_eq!(approve(digest.full()), Ok(()));
+    assert!(matches!(approve(&digest.full()[..15]), Err(Refusal::NoDigest { .. })));
+    assert!(matches!(approve("0000000000000000"), Err(Refusal::OtherDigest { .. })));
+}
+
+#[test]
+fn a_saved_plan_is_the_same_plan_and_an_altered_one_is_refused() {
+    let plan = World::new().defined(endpoint("a", 2)).plan();
+    let file = plan.to_file();
+    assert!(Plan::is_file(file.as_bytes()));
+    let read = Plan::from_file(file.as_bytes()).expect("a plan");
+    assert_eq!(read.to_file(), file);
+    let altered = file.replace("\"port\": 2", "\"port\": 3");
+    assert!(matches!(Plan::from_file(altered.as_bytes()), Err(SavedError::Altered { .. })));
+    let newer = file.replace("\"format_version\": 1", "\"format_version\": 2");
+    assert!(matches!(Plan::from_file(newer.as_bytes()), Err(SavedError::Format { found: 2 })));
+    assert!(matches!(Plan::from_file(b"{}"), Err(SavedError::NotAPlan { .. })));
+}
