@@ -5,6 +5,7 @@
 
 mod approve;
 mod arrange;
+mod attribute;
 mod change;
 mod digest;
 mod guard;
@@ -17,6 +18,7 @@ mod verdict;
 
 pub use approve::{Approved, Consent, Refusal};
 pub use arrange::{Facts, arrange};
+pub use attribute::History;
 pub use change::{Action, ActionKind, Before, Cause, Change, Commit, FieldChange, Marks, Referrer, Side};
 pub use digest::Digest;
 pub use guard::{Guard, GuardName};
