@@ -3,9 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::model::{Json, Key, Namespace};
+use crate::model::{Json, Key, Layout, Namespace};
 
-use super::operations::{Layout, Operation};
+use super::operations::Operation;
 use super::request::{Request, RequestError};
 
 /// The format in which an endpoint is fetched (API.md 1.3), in the order of their numbers.

@@ -2,21 +2,27 @@
 //! answers and retry decisions are plain functions over it; one file opens connections.
 
 mod base_url;
+mod client;
 pub mod endpoints;
 mod error;
 mod operations;
+mod pace;
 mod request;
 mod response;
+mod retry;
 mod secret;
 mod text;
+mod tls;
 
 pub use base_url::{BaseUrl, BaseUrlError, SANDBOX_HOST};
+pub use client::{Bounds, Exchange, Reader, Settings, SettingsError, Writer};
 pub use endpoints::{ListParameters, ResponseFormat, ResponseFormatError};
 pub use error::{ApiError, Certainty, Failure, Refusal};
-pub use operations::{
-    Body, Effect, Entry, Layout, LayoutError, Operation, Parameter, Part, Repeat, Risk, Route, TABLE,
-};
+pub use operations::{Body, Effect, Entry, Operation, Parameter, Part, Repeat, Risk, Route, TABLE};
+pub use pace::{Pace, Rate};
 pub use request::{Look, Request, RequestError};
 pub use response::{Answer, judge};
+pub use retry::{Decision, Tried, decide};
 pub use secret::{Secret, SecretError};
 pub use text::neutral;
+pub use tls::{Identity, TlsError, Trust};

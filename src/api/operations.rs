@@ -4,55 +4,10 @@
 //! path. Sources: reference sections 4 and 5, API.md 1.1, 5, 7.1, 8.
 
 use std::fmt;
-use std::str::FromStr;
 
 use http::Method;
 
-/// Which set of paths the service has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum Layout {
-    /// Everything under `/api/config/namespaces/{namespace}`, as the reference writes it.
-    #[default]
-    Uniform,
-    /// The paths of the vendor's own published interface (API.md).
-    Published,
-}
-
-impl Layout {
-    /// Both layouts.
-    pub const ALL: [Layout; 2] = [Layout::Uniform, Layout::Published];
-
-    /// The layout as a setting writes it.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Layout::Uniform => "uniform",
-            Layout::Published => "published",
-        }
-    }
-}
-
-impl fmt::Display for Layout {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-/// A text that names no layout.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{text}` is no path layout; use `uniform` or `published`")]
-pub struct LayoutError {
-    /// The text.
-    pub text: String,
-}
-
-impl FromStr for Layout {
-    type Err = LayoutError;
-    fn from_str(text: &str) -> Result<Self, LayoutError> {
-        let found = Layout::ALL.into_iter().find(|layout| layout.as_str() == text);
-        found.ok_or_else(|| LayoutError { text: text.to_owned() })
-    }
-}
+use crate::model::Layout;
 
 /// An operation of the service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -6,9 +6,9 @@ use bytes::Bytes;
 use http::Method;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-use crate::model::Json;
+use crate::model::{Json, Layout};
 
-use super::operations::{Body, Effect, Entry, Layout, Operation, Parameter, Part, TABLE};
+use super::operations::{Body, Effect, Entry, Operation, Parameter, Part, TABLE};
 
 /// Everything but the unreserved characters of RFC 3986.
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');

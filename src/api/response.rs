@@ -27,8 +27,6 @@ pub struct Answer {
     pub status: u16,
     /// The body as it came, without the token.
     pub body: Bytes,
-    /// Requests that this answer took, more than one after a repeat.
-    pub requests: u32,
 }
 
 #[derive(Deserialize)]
@@ -50,7 +48,7 @@ pub fn judge(
     status: StatusCode,
     headers: &HeaderMap,
     body: Bytes,
-    secret: &Secret,
+    secret: Option<&Secret>,
 ) -> Result<Answer, Failure> {
     if status.is_success() {
         if is_html(headers, &body) {
@@ -59,19 +57,34 @@ pub fn judge(
         // What an object holds is written back by a replace and saved in plans, so a mask in it would
         // change it; what is only shown is masked.
         let kept = matches!(operation, Operation::EndpointGet | Operation::EndpointList | Operation::DdosShow);
-        if kept && secret.appears_in(&body) {
+        if kept && secret.is_some_and(|secret| secret.appears_in(&body)) {
             return Err(Failure::Echo);
         }
-        return Ok(Answer { status: status.as_u16(), body: secret.scrub_bytes(body), requests: 1 });
+        let body = match secret {
+            Some(secret) => secret.scrub_bytes(body),
+            None => body,
+        };
+        return Ok(Answer { status: status.as_u16(), body });
     }
     if status.is_redirection()
         && let Some(target) = headers.get(LOCATION)
     {
         let target = neutral(&String::from_utf8_lossy(target.as_bytes()), 300);
-        let target = place(&secret.scrub(&target));
+        let target = place(&masked(target, secret));
         return Err(Failure::Redirected { status: status.as_u16(), target });
     }
     Err(Failure::Status(Box::new(refusal(status, headers, &body, secret))))
+}
+
+impl Answer {
+    /// The body as JSON.
+    ///
+    /// # Errors
+    /// [`Failure::NotJson`].
+    pub fn json<'body, T: Deserialize<'body>>(&'body self) -> Result<T, Failure> {
+        serde_json::from_slice(&self.body)
+            .map_err(|error| Failure::NotJson { reason: neutral(&error.to_string(), 200) })
+    }
 }
 
 /// The host of a redirect's target. Its path and query are not told: a login page's may hold a secret.
@@ -88,12 +101,11 @@ fn is_html(headers: &HeaderMap, body: &[u8]) -> bool {
     typed || body.trim_ascii_start().first() == Some(&b'<')
 }
 
-fn refusal(status: StatusCode, headers: &HeaderMap, body: &[u8], secret: &Secret) -> Refusal {
+fn refusal(status: StatusCode, headers: &HeaderMap, body: &[u8], secret: Option<&Secret>) -> Refusal {
     let clean = |text: &str, longest| {
         // Masked after neutralising, which could join the parts of a token, and before cutting, which
         // could leave half of one.
-        let text = secret.scrub(&neutral(text, usize::MAX / 8));
-        neutral(&text, longest)
+        neutral(&masked(neutral(text, usize::MAX / 8), secret), longest)
     };
     let html = is_html(headers, body);
     let mut refusal = Refusal {
@@ -115,6 +127,10 @@ fn refusal(status: StatusCode, headers: &HeaderMap, body: &[u8], secret: &Secret
         refusal.message = clean(&String::from_utf8_lossy(body), LONGEST_MESSAGE);
     }
     refusal
+}
+
+fn masked(text: String, secret: Option<&Secret>) -> String {
+    secret.map_or_else(|| text.clone(), |secret| secret.scrub(&text))
 }
 
 fn text_of(value: &Json) -> String {
@@ -163,7 +179,7 @@ mod tests {
 
     fn answer(status: u16, pairs: &[(http::HeaderName, &'static str)], body: &'static str) -> Result<Answer, Failure> {
         let status = StatusCode::from_u16(status).expect("a status");
-        judge(Operation::EndpointGet, status, &headers(pairs), Bytes::from_static(body.as_bytes()), &secret())
+        judge(Operation::EndpointGet, status, &headers(pairs), Bytes::from_static(body.as_bytes()), Some(&secret()))
     }
 
     fn refused(status: u16, pairs: &[(http::HeaderName, &'static str)], body: &'static str) -> Refusal {
@@ -203,7 +219,7 @@ mod tests {
         let body = format!("{}tok-en123", "x ".repeat(LONGEST_MESSAGE / 2 - 2));
         let status = StatusCode::BAD_REQUEST;
         let Err(Failure::Status(refusal)) =
-            judge(Operation::EndpointGet, status, &HeaderMap::new(), Bytes::from(body), &secret())
+            judge(Operation::EndpointGet, status, &HeaderMap::new(), Bytes::from(body), Some(&secret()))
         else {
             panic!("no refusal")
         };
@@ -213,7 +229,7 @@ mod tests {
     #[test]
     fn what_is_only_shown_is_masked() {
         let body = Bytes::from_static(b"{\"events\":[\"{\\\"h\\\":\\\"tok-en123\\\"}\"]}");
-        let answer = judge(Operation::SecurityEvents, StatusCode::OK, &HeaderMap::new(), body, &secret());
+        let answer = judge(Operation::SecurityEvents, StatusCode::OK, &HeaderMap::new(), body, Some(&secret()));
         assert_eq!(answer.expect("events").body.as_ref(), b"{\"events\":[\"{\\\"h\\\":\\\"[token]\\\"}\"]}");
     }
 

@@ -1,0 +1,501 @@
+//! The one file that opens connections. [`Reader`] has only operations that look; [`Writer`] owns a
+//! reader and adds those that change something, so a command that only looks cannot write. Every
+//! answer is bounded in size and time, no redirect is followed, and waiting, chance and the limit of
+//! requests are passed in.
+
+use std::collections::BTreeMap;
+use std::error::Error as _;
+use std::fmt;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use bytes::{Bytes, BytesMut};
+use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
+use http::{HeaderMap, HeaderValue, StatusCode};
+use tokio::sync::Semaphore;
+
+use crate::model::{Json, Key, Layout, Namespace};
+
+use super::base_url::{BaseUrl, SANDBOX_HOST};
+use super::endpoints::{self, ListParameters, ResponseFormat};
+use super::error::{ApiError, Failure};
+use super::operations::Operation;
+use super::pace::{Pace, Rate, Throttle};
+use super::request::{Look, Request, RequestError};
+use super::response::{Answer, judge};
+use super::retry::{Decision, Tried, decide};
+use super::secret::Secret;
+use super::text::neutral;
+use super::tls::{self, TlsError, Trust};
+
+/// Bytes that are read of a body with a bad status.
+const LONGEST_REFUSAL: usize = 64 * 1024;
+/// How long an unused connection is kept: shorter than what stands before services usually keeps it.
+const IDLE_CONNECTION: Duration = Duration::from_secs(20);
+
+/// How long and how much is waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bounds {
+    /// Until a connection stands.
+    pub connect: Duration,
+    /// Between two pieces of an answer, and until the first.
+    pub idle: Duration,
+    /// For a request whole.
+    pub total: Duration,
+    /// Bytes of an answer, after decompression.
+    pub body: usize,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self {
+            connect: Duration::from_secs(10),
+            idle: Duration::from_secs(60),
+            total: Duration::from_secs(180),
+            body: 512 * 1024 * 1024,
+        }
+    }
+}
+
+/// One exchange with the service, as it is told to `--verbose`. It holds no token.
+#[derive(Debug, Clone)]
+pub struct Exchange {
+    /// The operation.
+    pub operation: Operation,
+    /// The method.
+    pub method: http::Method,
+    /// Path and query.
+    pub path_and_query: String,
+    /// 1 for the first time that the request was sent.
+    pub attempt: u32,
+    /// The status or the failure.
+    pub outcome: String,
+    /// How long it took.
+    pub took: Duration,
+}
+
+/// Who is told of every exchange.
+pub type Listener = Arc<dyn Fn(&Exchange) + Send + Sync>;
+
+/// What a client needs to know.
+#[derive(Clone)]
+pub struct Settings {
+    /// Where the service is.
+    pub base_url: BaseUrl,
+    /// Which paths it has.
+    pub layout: Layout,
+    /// The API token; nothing where the client certificate alone says who we are.
+    pub token: Option<Secret>,
+    /// Where to connect instead of asking for the host's address: the embedded service's port.
+    pub address: Option<SocketAddr>,
+    /// Certificates.
+    pub trust: Trust,
+    /// Sizes and times.
+    pub bounds: Bounds,
+    /// The limit of requests; none where the service is on this machine and none was asked for.
+    pub rate: Option<Rate>,
+    /// Requests at the same time, at least 1.
+    pub concurrency: usize,
+    /// How to wait.
+    pub pace: Pace,
+    /// Who is told of every exchange.
+    pub listener: Option<Listener>,
+}
+
+impl Settings {
+    /// The usual settings for a service.
+    #[must_use]
+    pub fn new(base_url: BaseUrl, layout: Layout, token: Option<Secret>, pace: Pace) -> Self {
+        let rate = (!base_url.is_loopback()).then_some(Rate::CAREFUL);
+        Self {
+            base_url,
+            layout,
+            token,
+            address: None,
+            trust: Trust::default(),
+            bounds: Bounds::default(),
+            rate,
+            concurrency: 8,
+            pace,
+            listener: None,
+        }
+    }
+}
+
+impl fmt::Debug for Settings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Settings")
+            .field("base_url", &self.base_url)
+            .field("layout", &self.layout)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Settings with which no client can be made.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SettingsError {
+    /// Certificates.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
+    /// The HTTP library.
+    #[error("the HTTP client cannot be set up: {reason}")]
+    Client {
+        /// What it says.
+        reason: String,
+    },
+}
+
+struct Client {
+    http: reqwest::Client,
+    root: String,
+    settings: Settings,
+    throttle: Throttle,
+    permits: Semaphore,
+    counts: Mutex<BTreeMap<Operation, u64>>,
+}
+
+/// A client that only looks.
+#[derive(Clone)]
+pub struct Reader {
+    client: Arc<Client>,
+}
+
+/// A client that may change something.
+#[derive(Clone, Debug)]
+pub struct Writer {
+    reader: Reader,
+}
+
+impl fmt::Debug for Reader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Reader").field("settings", &self.client.settings).finish()
+    }
+}
+
+impl Client {
+    fn new(settings: Settings) -> Result<Self, SettingsError> {
+        let tls = tls::configure(&settings.base_url, &settings.trust)?;
+        let mut builder = reqwest::Client::builder()
+            .tls_backend_preconfigured(tls)
+            .redirect(reqwest::redirect::Policy::none())
+            .retry(reqwest::retry::never())
+            .referer(false)
+            .user_agent(concat!("trueup/", env!("CARGO_PKG_VERSION")))
+            .connect_timeout(settings.bounds.connect)
+            .read_timeout(settings.bounds.idle)
+            .timeout(settings.bounds.total)
+            .pool_idle_timeout(IDLE_CONNECTION)
+            .tcp_nodelay(true);
+        if settings.base_url.is_loopback() {
+            // Whatever a resolver or a proxy says, a token sent without TLS stays on this machine.
+            let here = [SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), SocketAddr::from((Ipv6Addr::LOCALHOST, 0))];
+            builder = builder.no_proxy().resolve_to_addrs("localhost", &here).resolve_to_addrs(SANDBOX_HOST, &here);
+        }
+        let http = builder.build().map_err(|error| SettingsError::Client { reason: innermost(&error) })?;
+        let root = match settings.address {
+            Some(address) => format!("http://{address}"),
+            None => settings.base_url.as_str().to_owned(),
+        };
+        Ok(Self {
+            http,
+            root,
+            throttle: Throttle::new(settings.rate, Instant::now()),
+            permits: Semaphore::new(settings.concurrency.max(1)),
+            counts: Mutex::default(),
+            settings,
+        })
+    }
+
+    async fn send(&self, request: &Request) -> Result<Answer, ApiError> {
+        let repeat = request.operation.entry().repeat;
+        let mut tried = Tried::default();
+        let mut attempt = 1;
+        loop {
+            let failure = match self.attempt(request, attempt).await {
+                Ok(answer) => {
+                    self.throttle.recover();
+                    return Ok(answer);
+                }
+                Err(failure) => failure,
+            };
+            let decision = decide(repeat, &failure, &tried, self.settings.pace.fraction());
+            let refused = matches!(&failure, Failure::Status(refusal) if refusal.status == 429);
+            match decision {
+                Decision::Stop => return Err(request.failed(failure)),
+                // Everybody waits, this request with them.
+                Decision::Again { after } if refused => self.throttle.slow(Instant::now(), after),
+                Decision::Again { after } => self.settings.pace.wait(after).await,
+            }
+            tried = tried.and(&failure);
+            attempt += 1;
+        }
+    }
+
+    async fn attempt(&self, request: &Request, attempt: u32) -> Result<Answer, Failure> {
+        // The semaphore is never closed.
+        let _permit = self.permits.acquire().await;
+        self.settings.pace.wait(self.throttle.admit(Instant::now())).await;
+        *self.counts.lock().unwrap_or_else(PoisonError::into_inner).entry(request.operation).or_default() += 1;
+        let started = Instant::now();
+        let result = self.exchange(request, started).await;
+        if let Some(listener) = &self.settings.listener {
+            let outcome = match &result {
+                Ok(answer) => format!("{}, {} bytes", answer.status, answer.body.len()),
+                Err(failure) => failure.to_string(),
+            };
+            listener(&Exchange {
+                operation: request.operation,
+                method: request.method.clone(),
+                path_and_query: self.masked(&request.path_and_query),
+                attempt,
+                outcome,
+                took: started.elapsed(),
+            });
+        }
+        result
+    }
+
+    async fn exchange(&self, request: &Request, started: Instant) -> Result<Answer, Failure> {
+        let failed = |error: reqwest::Error| self.failure(error, started.elapsed());
+        let response = self.http.execute(self.http_request(request)?).await.map_err(failed)?;
+        let status = response.status();
+        let headers = response.headers().clone();
+        let body = self.body(response, status, started).await?;
+        judge(request.operation, status, &headers, body, self.settings.token.as_ref())
+    }
+
+    fn http_request(&self, request: &Request) -> Result<reqwest::Request, Failure> {
+        let mut headers = HeaderMap::new();
+        if let Some(token) = &self.settings.token {
+            headers.insert(AUTHORIZATION, token.authorization());
+        }
+        headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
+        if request.content_type {
+            headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        }
+        let url = format!("{}{}", self.root, request.path_and_query);
+        let mut builder = self.http.request(request.method.clone(), url).headers(headers);
+        if let Some(body) = &request.body {
+            builder = builder.body(body.clone());
+        }
+        builder.build().map_err(|error| Failure::NotBuilt { reason: self.masked(&innermost(&error)) })
+    }
+
+    /// The body, up to its bound; of a refusal, its beginning.
+    async fn body(
+        &self,
+        mut response: reqwest::Response,
+        status: StatusCode,
+        started: Instant,
+    ) -> Result<Bytes, Failure> {
+        let limit = if status.is_success() { self.settings.bounds.body } else { LONGEST_REFUSAL };
+        let mut whole = BytesMut::new();
+        loop {
+            let piece = match response.chunk().await {
+                Ok(Some(piece)) => piece,
+                Ok(None) => return Ok(whole.freeze()),
+                // The status already says what happened; a lost end of the explanation changes nothing.
+                Err(_) if !status.is_success() => return Ok(whole.freeze()),
+                Err(error) => return Err(self.failure(error, started.elapsed())),
+            };
+            let room = limit - whole.len();
+            if piece.len() <= room {
+                whole.extend_from_slice(&piece);
+            } else if status.is_success() {
+                return Err(Failure::TooLarge { limit });
+            } else {
+                whole.extend_from_slice(&piece[..room]);
+                return Ok(whole.freeze());
+            }
+        }
+    }
+
+    fn failure(&self, error: reqwest::Error, took: Duration) -> Failure {
+        let error = error.without_url();
+        let reason = self.masked(&innermost(&error));
+        let bounds = &self.settings.bounds;
+        if error.is_builder() {
+            Failure::NotBuilt { reason }
+        } else if error.is_connect() {
+            match (tls_error(&error), error.is_timeout()) {
+                (Some(reason), _) => Failure::Tls { reason: self.masked(&reason) },
+                (None, true) => {
+                    let reason = format!("none within {} seconds", bounds.connect.as_secs_f64());
+                    Failure::Connect { reason }
+                }
+                (None, false) => Failure::Connect { reason },
+            }
+        } else if error.is_timeout() {
+            Failure::TimedOut { after: if took >= bounds.total { bounds.total } else { bounds.idle } }
+        } else {
+            Failure::Cut { reason }
+        }
+    }
+
+    fn masked(&self, text: &str) -> String {
+        let text = neutral(text, 2_000);
+        self.settings.token.as_ref().map_or_else(|| text.clone(), |token| token.scrub(&text))
+    }
+}
+
+/// What the cause of all causes says: the others repeat it.
+fn innermost(error: &reqwest::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text = cause.to_string();
+        source = cause.source();
+    }
+    text
+}
+
+fn tls_error(error: &reqwest::Error) -> Option<String> {
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let within = cause.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
+        let found = cause.downcast_ref::<rustls::Error>().or_else(|| within?.downcast_ref::<rustls::Error>());
+        if let Some(found) = found {
+            return Some(found.to_string());
+        }
+        source = cause.source();
+    }
+    None
+}
+
+impl Request {
+    pub(super) fn failed(&self, failure: Failure) -> ApiError {
+        ApiError { operation: self.operation, subject: self.subject.clone(), failure }
+    }
+}
+
+/// A request that could not be built, as a failure of its operation.
+fn unbuilt(operation: Operation, subject: String) -> impl FnOnce(RequestError) -> ApiError {
+    move |error| ApiError { operation, subject, failure: Failure::NotBuilt { reason: error.to_string() } }
+}
+
+impl Reader {
+    /// A client that only looks. It connects with its first request.
+    ///
+    /// # Errors
+    /// [`SettingsError`]: certificates that cannot be used.
+    pub fn new(settings: Settings) -> Result<Self, SettingsError> {
+        Ok(Self { client: Arc::new(Client::new(settings)?) })
+    }
+
+    /// Where the service is.
+    #[must_use]
+    pub fn base_url(&self) -> &BaseUrl {
+        &self.client.settings.base_url
+    }
+
+    /// Which paths it has.
+    #[must_use]
+    pub fn layout(&self) -> Layout {
+        self.client.settings.layout
+    }
+
+    /// Requests at the same time.
+    #[must_use]
+    pub fn concurrency(&self) -> usize {
+        self.client.settings.concurrency.max(1)
+    }
+
+    /// Requests sent so far, by operation, repeats included.
+    #[must_use]
+    pub fn requests(&self) -> BTreeMap<Operation, u64> {
+        self.client.counts.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Sends a request that only looks.
+    ///
+    /// # Errors
+    /// Whatever goes wrong, after the repeats that its operation allows.
+    pub async fn ask(&self, look: &Look) -> Result<Answer, ApiError> {
+        self.client.send(look.request()).await
+    }
+
+    /// One endpoint as JSON, in this format.
+    ///
+    /// # Errors
+    /// [`ApiError::is_absent`] where it is not there.
+    pub async fn get(&self, key: &Key, format: ResponseFormat) -> Result<Json, ApiError> {
+        let request = endpoints::get(self.layout(), key, format)
+            .map_err(unbuilt(Operation::EndpointGet, format!("endpoint `{key}`")))?;
+        let answer = self.client.send(&request).await?;
+        answer.json().map_err(|failure| request.failed(failure))
+    }
+
+    /// The list of a namespace as it came.
+    ///
+    /// # Errors
+    /// Whatever goes wrong.
+    pub async fn list(&self, namespace: &Namespace, parameters: &ListParameters) -> Result<Answer, ApiError> {
+        let request = endpoints::list(self.layout(), namespace, parameters)
+            .map_err(unbuilt(Operation::EndpointList, format!("endpoints of `{namespace}`")))?;
+        self.client.send(&request).await
+    }
+}
+
+impl Writer {
+    /// A client that may change something.
+    ///
+    /// # Errors
+    /// [`SettingsError`]: certificates that cannot be used.
+    pub fn new(settings: Settings) -> Result<Self, SettingsError> {
+        Ok(Self { reader: Reader::new(settings)? })
+    }
+
+    /// The part that only looks; both share connections, limits and counts.
+    #[must_use]
+    pub fn reader(&self) -> &Reader {
+        &self.reader
+    }
+
+    /// Creates the endpoint `key`; `body` holds `metadata` and `spec`. Returns what the service says
+    /// it created.
+    ///
+    /// # Errors
+    /// [`ApiError::certainty`] tells whether it can be there all the same.
+    pub async fn create(&self, key: &Key, body: Json) -> Result<Json, ApiError> {
+        let request = endpoints::create(self.reader.layout(), &key.namespace, body);
+        self.change(request.map_err(unbuilt(Operation::EndpointCreate, format!("endpoint `{key}`")))?).await
+    }
+
+    /// Replaces the endpoint `key` by `body`: `metadata`, `spec` and, to be versioned, the root
+    /// `resource_version`.
+    ///
+    /// # Errors
+    /// [`ApiError::certainty`] tells whether it can have been replaced all the same.
+    pub async fn replace(&self, key: &Key, body: Json) -> Result<Json, ApiError> {
+        let request = endpoints::replace(self.reader.layout(), key, body);
+        self.change(request.map_err(unbuilt(Operation::EndpointReplace, format!("endpoint `{key}`")))?).await
+    }
+
+    /// Deletes the endpoint `key`.
+    ///
+    /// # Errors
+    /// [`ApiError::certainty`] tells whether it can be gone all the same.
+    pub async fn delete(&self, key: &Key) -> Result<Json, ApiError> {
+        let request = endpoints::delete(self.reader.layout(), key);
+        self.change(request.map_err(unbuilt(Operation::EndpointDelete, format!("endpoint `{key}`")))?).await
+    }
+
+    /// Sends any request: what `call` does with an operation that changes something.
+    ///
+    /// # Errors
+    /// Whatever goes wrong.
+    pub async fn call(&self, request: &Request) -> Result<Answer, ApiError> {
+        self.reader.client.send(request).await
+    }
+
+    /// Sends a write. A good status with a body that is no JSON may come from something in between,
+    /// so it is a failure of unknown effect.
+    pub(super) async fn change(&self, request: Request) -> Result<Json, ApiError> {
+        let answer = self.reader.client.send(&request).await?;
+        if answer.status == 204 {
+            return Ok(Json::Null);
+        }
+        answer.json().map_err(|failure| request.failed(failure))
+    }
+}

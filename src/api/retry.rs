@@ -1,0 +1,188 @@
+//! Whether a request is sent again, and after how long. A pure function of what the operation allows,
+//! what happened, and what was tried before.
+
+use std::time::Duration;
+
+use super::error::{Certainty, Failure};
+use super::operations::Repeat;
+
+/// Refusals for pace (429) that are waited out: it can be a quota, which no waiting ends (API.md 2.1).
+const MOST_REFUSALS: u32 = 6;
+/// Repeats after 502, 503, 504, a time-out, a cut, no connection.
+const MOST_FAILURES: u32 = 3;
+/// Repeats after a 500, which can be a refusal of what was sent (API.md 2.1).
+const MOST_INTERNAL: u32 = 1;
+/// The first wait; each further one doubles it.
+const FIRST_WAIT: Duration = Duration::from_millis(500);
+/// The longest wait that is worth it; a `Retry-After` beyond it ends the attempts.
+const LONGEST_WAIT: Duration = Duration::from_secs(60);
+
+/// What a request has been through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Tried {
+    /// 429 so far.
+    pub refusals: u32,
+    /// 500 so far.
+    pub internal: u32,
+    /// Everything else so far.
+    pub failures: u32,
+}
+
+/// What comes next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Decision {
+    /// Send it again.
+    Again {
+        /// How long to wait first.
+        after: Duration,
+    },
+    /// Tell the failure.
+    Stop,
+}
+
+impl Tried {
+    /// The same with one more failure.
+    #[must_use]
+    pub fn and(mut self, failure: &Failure) -> Self {
+        match failure {
+            Failure::Status(refusal) if refusal.status == 429 => self.refusals += 1,
+            Failure::Status(refusal) if refusal.status == 500 => self.internal += 1,
+            _ => self.failures += 1,
+        }
+        self
+    }
+}
+
+/// Whether a request whose operation allows `repeat` is sent again after `failure`. `fraction`, from
+/// 0 to 1, spreads the waits of many clients.
+///
+/// # Guarantees
+/// - An operation of [`Repeat::Once`] is sent again only where it never reached the service.
+/// - A write is sent again only where it certainly took no effect: no connection, or 429.
+/// - The number of repeats is bounded for every kind of failure.
+#[must_use]
+pub fn decide(repeat: Repeat, failure: &Failure, tried: &Tried, fraction: f64) -> Decision {
+    let certain = failure.certainty();
+    let allowed = match (repeat, failure) {
+        (_, Failure::Connect { .. }) => tried.failures < MOST_FAILURES,
+        (Repeat::Once, _) => false,
+        (_, Failure::Status(refusal)) if refusal.status == 429 => tried.refusals < MOST_REFUSALS,
+        (Repeat::Write, _) => false,
+        (Repeat::Read, Failure::Status(refusal)) => match refusal.status {
+            500 => tried.internal < MOST_INTERNAL,
+            502..=504 | 408 => tried.failures < MOST_FAILURES,
+            _ => false,
+        },
+        (Repeat::Read, Failure::TimedOut { .. } | Failure::Cut { .. }) => tried.failures < MOST_FAILURES,
+        (Repeat::Read, _) => false,
+    };
+    if !allowed {
+        return Decision::Stop;
+    }
+    debug_assert!(
+        repeat == Repeat::Read || certain != Certainty::Unknown,
+        "a write of unknown effect is settled by a read"
+    );
+    match failure {
+        Failure::Status(refusal) if refusal.retry_after.is_some_and(|wait| wait > LONGEST_WAIT) => Decision::Stop,
+        Failure::Status(refusal) => {
+            let backoff = backoff(if refusal.status == 429 { tried.refusals } else { tried.failures }, fraction);
+            Decision::Again { after: refusal.retry_after.unwrap_or(backoff) }
+        }
+        _ => Decision::Again { after: backoff(tried.failures, fraction) },
+    }
+}
+
+/// Doubling from [`FIRST_WAIT`] to [`LONGEST_WAIT`], between half and the whole of it.
+fn backoff(before: u32, fraction: f64) -> Duration {
+    let whole = FIRST_WAIT.saturating_mul(1 << before.min(10)).min(LONGEST_WAIT);
+    whole.mul_f64(0.5 + 0.5 * fraction.clamp(0.0, 1.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::error::Refusal;
+
+    fn status(status: u16, retry_after: Option<u64>) -> Failure {
+        Failure::Status(Box::new(Refusal {
+            status,
+            code: None,
+            message: String::new(),
+            details: String::new(),
+            retry_after: retry_after.map(Duration::from_secs),
+            html: false,
+        }))
+    }
+
+    fn cut() -> Failure {
+        Failure::Cut { reason: String::new() }
+    }
+
+    fn connect() -> Failure {
+        Failure::Connect { reason: String::new() }
+    }
+
+    /// How often a request is sent when every attempt ends alike.
+    fn sent(repeat: Repeat, failure: &Failure) -> u32 {
+        let mut tried = Tried::default();
+        for count in 1..100 {
+            match decide(repeat, failure, &tried, 0.5) {
+                Decision::Stop => return count,
+                Decision::Again { .. } => tried = tried.and(failure),
+            }
+        }
+        panic!("endless")
+    }
+
+    #[test]
+    fn a_read_is_repeated_a_bounded_number_of_times() {
+        assert_eq!(sent(Repeat::Read, &status(500, None)), 2);
+        for failure in [status(502, None), status(503, None), status(504, None), cut(), connect()] {
+            assert_eq!(sent(Repeat::Read, &failure), 4, "{failure:?}");
+        }
+        assert_eq!(sent(Repeat::Read, &status(429, None)), 7);
+        for status_code in [400, 401, 403, 404, 409, 501] {
+            assert_eq!(sent(Repeat::Read, &status(status_code, None)), 1, "{status_code}");
+        }
+        assert_eq!(sent(Repeat::Read, &Failure::Html), 1);
+        assert_eq!(sent(Repeat::Read, &Failure::Tls { reason: String::new() }), 1);
+    }
+
+    #[test]
+    fn a_write_is_repeated_only_where_it_certainly_took_no_effect() {
+        for failure in [status(500, None), status(502, None), status(503, None), status(504, None), cut()] {
+            assert_eq!(sent(Repeat::Write, &failure), 1, "{failure:?}");
+        }
+        assert_eq!(sent(Repeat::Write, &Failure::TimedOut { after: Duration::ZERO }), 1);
+        assert_eq!(sent(Repeat::Write, &connect()), 4);
+        assert_eq!(sent(Repeat::Write, &status(429, None)), 7);
+    }
+
+    #[test]
+    fn the_event_query_is_never_repeated_after_it_may_have_reached_the_service() {
+        for failure in [status(429, Some(1)), status(500, None), status(503, None), cut()] {
+            assert_eq!(sent(Repeat::Once, &failure), 1, "{failure:?}");
+        }
+        assert_eq!(sent(Repeat::Once, &connect()), 4);
+    }
+
+    #[test]
+    fn retry_after_is_kept_and_a_long_one_ends_the_attempts() {
+        let tried = Tried::default();
+        let again = |after| Decision::Again { after: Duration::from_secs(after) };
+        assert_eq!(decide(Repeat::Read, &status(429, Some(7)), &tried, 0.9), again(7));
+        assert_eq!(decide(Repeat::Read, &status(503, Some(2)), &tried, 0.9), again(2));
+        assert_eq!(decide(Repeat::Write, &status(429, Some(3600)), &tried, 0.9), Decision::Stop);
+    }
+
+    #[test]
+    fn waits_double_up_to_a_cap() {
+        let waits: Vec<Duration> = (0..10).map(|before| backoff(before, 1.0)).collect();
+        assert_eq!(waits[0], Duration::from_millis(500));
+        assert_eq!(waits[1], Duration::from_secs(1));
+        assert_eq!(waits[9], LONGEST_WAIT);
+        assert_eq!(backoff(0, 0.0), Duration::from_millis(250));
+        assert_eq!(backoff(u32::MAX, 7.0), LONGEST_WAIT);
+    }
+}

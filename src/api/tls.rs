@@ -1,0 +1,136 @@
+//! Whom to trust, and who we are: the system's roots with an own authority beside them, and a client
+//! certificate from PEM. The provider is handed in, so that no process-wide default is needed; a
+//! service on this machine needs no system roots, which slim images do not have.
+
+use std::sync::Arc;
+
+use rustls::client::danger::ServerCertVerifier;
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::{ClientConfig, RootCertStore};
+use rustls_platform_verifier::Verifier;
+
+use super::base_url::BaseUrl;
+
+/// Certificates beyond the system's.
+#[derive(Debug, Clone, Default)]
+pub struct Trust {
+    /// Further authorities, PEM.
+    pub authorities: Option<Vec<u8>>,
+    /// Who we are.
+    pub identity: Option<Identity>,
+}
+
+/// A client certificate with its key.
+#[derive(Clone)]
+pub struct Identity {
+    /// The certificate chain, PEM.
+    pub certificate: Vec<u8>,
+    /// The key, PEM; may be the same file.
+    pub key: Vec<u8>,
+}
+
+impl std::fmt::Debug for Identity {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Identity(…)")
+    }
+}
+
+/// Certificates that cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TlsError {
+    /// `--ca-cert` holds no certificate.
+    #[error("the file of --ca-cert holds no PEM certificate{reason}")]
+    Authorities {
+        /// What the reader says, with a colon before it.
+        reason: String,
+    },
+    /// The client certificate cannot be used.
+    #[error("the client certificate cannot be used: {reason}")]
+    Certificate {
+        /// Why.
+        reason: String,
+    },
+    /// The key of the client certificate cannot be used; nothing of it is shown.
+    #[error("the key of --client-key cannot be used: it must be one unencrypted PEM key")]
+    Key,
+    /// No roots, or no cipher in common.
+    #[error("TLS cannot be set up: {reason}; give an authority with --ca-cert")]
+    Setup {
+        /// What the library says.
+        reason: String,
+    },
+}
+
+fn setup(error: &rustls::Error) -> TlsError {
+    TlsError::Setup { reason: error.to_string() }
+}
+
+/// The TLS settings for a service at `base_url`.
+///
+/// # Errors
+/// See [`TlsError`].
+pub(super) fn configure(base_url: &BaseUrl, trust: &Trust) -> Result<ClientConfig, TlsError> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder = ClientConfig::builder_with_provider(provider.clone())
+        .with_safe_default_protocol_versions()
+        .map_err(|error| setup(&error))?;
+    let authorities = trust.authorities.as_deref().map(authorities).transpose()?.unwrap_or_default();
+    let own_only = base_url.is_loopback() && (base_url.as_str().starts_with("http:") || !authorities.is_empty());
+    let builder = if own_only {
+        let mut roots = RootCertStore::empty();
+        for authority in authorities {
+            roots.add(authority).map_err(|error| TlsError::Authorities { reason: format!(": {error}") })?;
+        }
+        builder.with_root_certificates(roots)
+    } else {
+        let verifier = Verifier::new_with_extra_roots(authorities, provider).map_err(|error| setup(&error))?;
+        let verifier: Arc<dyn ServerCertVerifier> = Arc::new(verifier);
+        builder.dangerous().with_custom_certificate_verifier(verifier)
+    };
+    match &trust.identity {
+        None => Ok(builder.with_no_client_auth()),
+        Some(identity) => {
+            let chain = certificates(&identity.certificate).map_err(|reason| TlsError::Certificate { reason })?;
+            let key = PrivateKeyDer::from_pem_slice(&identity.key).map_err(|_| TlsError::Key)?;
+            builder
+                .with_client_auth_cert(chain, key)
+                .map_err(|error| TlsError::Certificate { reason: error.to_string() })
+        }
+    }
+}
+
+fn authorities(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+    certificates(pem).map_err(|reason| TlsError::Authorities { reason: format!(": {reason}") })
+}
+
+fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, String> {
+    let all: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
+    match all {
+        Ok(certificates) if certificates.is_empty() => Err("no certificate in it".to_owned()),
+        Ok(certificates) => Ok(certificates),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_machine_needs_no_roots() {
+        let base_url = BaseUrl::parse("http://127.0.0.1:1").expect("a base URL");
+        assert!(configure(&base_url, &Trust::default()).is_ok());
+    }
+
+    #[test]
+    fn a_file_without_a_certificate_is_told() {
+        let base_url = BaseUrl::parse("http://127.0.0.1:1").expect("a base URL");
+        let trust = Trust { authorities: Some(b"hello".to_vec()), identity: None };
+        assert!(matches!(configure(&base_url, &trust), Err(TlsError::Authorities { .. })));
+        let identity = Identity { certificate: Vec::new(), key: b"secret".to_vec() };
+        assert!(!format!("{identity:?}").contains("115"));
+        let trust = Trust { authorities: None, identity: Some(identity) };
+        assert!(matches!(configure(&base_url, &trust), Err(TlsError::Certificate { .. })));
+    }
+}
