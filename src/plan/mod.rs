@@ -10,6 +10,7 @@ mod change;
 mod digest;
 mod guard;
 mod note;
+mod record;
 mod run;
 mod saved;
 mod select;
@@ -23,6 +24,7 @@ pub use change::{Action, ActionKind, Before, Cause, Change, Commit, FieldChange,
 pub use digest::Digest;
 pub use guard::{Guard, GuardName};
 pub use note::{Blocked, Held, Hold, Note};
+pub use record::{Ending, Progress, RunRecord};
 pub use run::{
     Closing, Conflict, Convergence, Event, Fate, Header, Intent, Observer, Outcome, Recorder, Request, RunId, Settled,
     Step, ThreeWay,
@@ -136,6 +138,11 @@ pub struct Source {
 }
 
 impl Plan {
+    /// Computes the guards again, after the changes were altered.
+    pub fn guard(&mut self) {
+        self.guards = guard::standing(self);
+    }
+
     /// How many changes of this kind are planned.
     #[must_use]
     pub fn count(&self, kind: ActionKind) -> usize {

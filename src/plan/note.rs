@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use super::{Change, Referrer};
+use super::{Change, Conflict, Referrer};
 use crate::model::{Key, Namespace, OwnerView, Place};
 
 /// A change that is held back singly; the rest proceeds.
@@ -43,6 +43,8 @@ pub enum Hold {
         /// Who.
         by: Vec<Referrer>,
     },
+    /// A rollback would undo what somebody changed since.
+    Moved(Conflict),
     /// It cannot be changed, and nothing allows it.
     Blocked(Blocked),
 }

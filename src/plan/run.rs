@@ -140,7 +140,7 @@ pub enum Fate {
 }
 
 /// Why a change was refused, field by field.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Conflict {
     /// In one fragment: changed by someone else, deleted, re-created, being deleted.
@@ -153,7 +153,7 @@ pub struct Conflict {
 }
 
 /// One field, three ways; `null` is absence.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ThreeWay {
     /// Which field.
