@@ -123,6 +123,7 @@ impl World {
             let why = match &held.hold {
                 Hold::ForeignStack { stack } => format!("foreign-stack {stack}"),
                 Hold::Protected => "protected".to_owned(),
+                Hold::Moved(_) => "moved".to_owned(),
                 Hold::Referred { .. } => "referred".to_owned(),
                 Hold::Blocked(blocked) => {
                     format!("{blocked:?}").split([' ', '(']).next().unwrap_or_default().to_owned()
