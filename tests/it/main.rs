@@ -1,3 +1,4 @@
 //! Everything that is tested through the binary or over HTTP.
 
+mod architecture;
 mod sandbox;
