@@ -1,4 +1,6 @@
 //! Everything that is tested through the binary or over HTTP.
 
 mod architecture;
+mod properties;
 mod sandbox;
+mod strategies;

@@ -1,0 +1,145 @@
+//! What holds for any live state and any definitions, decided over values.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proptest::prelude::*;
+use trueup::diff::{self, Context};
+use trueup::model::{Endpoint, Field, Json, Key, Layout, Live, LiveItem, LiveObject, Mark, Namespace, NamespaceRead};
+use trueup::plan::{self, Action, Allow, Facts, Ignore, Plan, Selection, Service, Settings, Source};
+
+use crate::strategies;
+
+const STACK: &str = "random";
+
+fn namespaces() -> BTreeSet<Namespace> {
+    ["pay", "shop"].into_iter().map(|name| Namespace::parse(name).expect("a name")).collect()
+}
+
+fn object(endpoint: Endpoint) -> LiveObject {
+    LiveObject {
+        uid: format!("uid of {}", endpoint.key),
+        endpoint,
+        resource_version: None,
+        owner_view: None,
+        deleting: false,
+        creator: None,
+        created: None,
+        modified: None,
+        unknown: Vec::new(),
+    }
+}
+
+fn arrange(definitions: Vec<Endpoint>, live: &BTreeMap<Key, Endpoint>) -> Plan {
+    let mut reads: BTreeMap<Namespace, NamespaceRead> = namespaces()
+        .into_iter()
+        .map(|namespace| (namespace, NamespaceRead::Complete { items: BTreeMap::new() }))
+        .collect();
+    for (key, endpoint) in live {
+        if let Some(NamespaceRead::Complete { items }) = reads.get_mut(&key.namespace) {
+            items.insert(key.clone(), LiveItem::Object(object(endpoint.clone())));
+        }
+    }
+    plan::arrange(Facts {
+        desired: &strategies::desired(definitions),
+        live: &Live { namespaces: reads, requests: 0 },
+        stack: Some(STACK),
+        namespaces: Some(&namespaces()),
+        settings: &Settings { prune: plan::Prune::All, ..Settings::default() },
+        ignore: &Ignore::default(),
+        allow: &Allow::default(),
+        selection: &Selection::all(),
+        applied_before: &|_| false,
+        service: &Service { base_url: "http://x".to_owned(), layout: Layout::Uniform },
+        source: &Source::default(),
+        tool_version: "test",
+    })
+}
+
+/// Does to values what an apply does to a service.
+fn apply(plan: &Plan, live: &mut BTreeMap<Key, Endpoint>) {
+    for change in &plan.changes {
+        let mut raw = match &change.action {
+            Action::Delete { .. } => {
+                live.remove(&change.key);
+                continue;
+            }
+            Action::Create { wanted } => serde_json::to_value(wanted).expect("JSON"),
+            Action::Replace { .. } | Action::Mark { .. } => serde_json::to_value(&live[&change.key]).expect("JSON"),
+        };
+        for field in change.fields() {
+            field.field.set(&mut raw, &field.after);
+        }
+        for (field, value) in change.marks.as_ref().expect("marks are written").annotations("run-1") {
+            field.set(&mut raw, &value.map_or(Json::Null, Json::String));
+        }
+        live.insert(change.key.clone(), serde_json::from_value(raw).expect("an endpoint"));
+    }
+}
+
+fn by_key(endpoints: Vec<Endpoint>) -> BTreeMap<Key, Endpoint> {
+    endpoints.into_iter().map(|endpoint| (endpoint.key.clone(), endpoint)).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn after_an_apply_nothing_is_left_to_do(definitions in strategies::endpoints(), live in strategies::endpoints()) {
+        let mut live = by_key(live);
+        let first = arrange(definitions.clone(), &live);
+        apply(&first, &mut live);
+        let second = arrange(definitions, &live);
+        prop_assert!(second.changes.is_empty(), "left: {:?}", second.changes);
+        prop_assert!(second.held.is_empty());
+    }
+
+    #[test]
+    fn the_order_of_definitions_never_matters(definitions in strategies::endpoints(), live in strategies::endpoints()) {
+        let live = by_key(live);
+        let forward = arrange(definitions.clone(), &live).to_file();
+        let backward = arrange(definitions.into_iter().rev().collect(), &live).to_file();
+        prop_assert_eq!(forward, backward);
+    }
+
+    #[test]
+    fn a_saved_plan_reads_back_as_itself(definitions in strategies::endpoints(), live in strategies::endpoints()) {
+        let plan = arrange(definitions, &by_key(live));
+        let file = plan.to_file();
+        let read = Plan::from_file(file.as_bytes()).expect("a plan");
+        prop_assert_eq!(read.to_file(), file);
+    }
+
+    #[test]
+    fn a_field_set_on_the_wire_is_the_field_read_from_it(
+        from in strategies::endpoint(Key::parse("shop/a").expect("a key")),
+        to in strategies::endpoint(Key::parse("shop/a").expect("a key")),
+    ) {
+        let differences = diff::compare(&from, &to, Context::default());
+        let mut raw = serde_json::to_value(&from).expect("JSON");
+        for difference in &differences {
+            difference.field.set(&mut raw, &difference.desired);
+        }
+        let now: Endpoint = serde_json::from_value(raw).expect("an endpoint");
+        prop_assert_eq!(diff::compare(&now, &to, Context::default()), vec![]);
+    }
+
+    #[test]
+    fn a_cause_is_drift_exactly_where_only_live_moved(
+        applied in strategies::endpoint(Key::parse("shop/a").expect("a key")),
+        live in strategies::endpoint(Key::parse("shop/a").expect("a key")),
+    ) {
+        let mark = Mark::of(&applied, Some(STACK), "run-1");
+        let applied_mark = mark.applied.as_ref().expect("applied");
+        let context = Context { applied: Some(applied_mark), ignored: &[] };
+        for difference in diff::compare(&live, &applied, context) {
+            let cause = applied_mark.cause(&difference.field, &live, &applied);
+            prop_assert_eq!(cause, trueup::model::MarkedCause::Drift, "{}", difference.field);
+        }
+        for difference in diff::compare(&applied, &live, context) {
+            if !matches!(difference.field, Field::Where) {
+                let cause = applied_mark.cause(&difference.field, &applied, &live);
+                prop_assert_eq!(cause, trueup::model::MarkedCause::Pending, "{}", difference.field);
+            }
+        }
+    }
+}
