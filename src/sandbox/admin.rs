@@ -1,5 +1,7 @@
 //! The sandbox's own paths, outside the service's: `GET /sandbox/health` for whoever waits until it
-//! is up, and `GET /sandbox/log` (with the token) for tests that compare it with a client's journal.
+//! is up, and with the token `GET /sandbox/log` for tests that compare it with a client's journal,
+//! `PUT /sandbox/faults` to misbehave from now on, and `PUT /sandbox/endpoints` for objects that no
+//! request could make.
 
 use std::sync::Arc;
 
@@ -9,16 +11,20 @@ use axum::extract::State;
 use axum::http::{Response, StatusCode};
 use axum::middleware::from_fn_with_state;
 use axum::response::IntoResponse;
-use axum::routing::get;
+use axum::routing::{get, put};
 use serde_json::json;
 
 use super::answer::{self, Code, Refusal};
+use super::endpoint::Seed;
+use super::fault::Scenario;
 use super::gate;
 use super::service::Service;
 
 pub fn router(service: &Arc<Service>) -> Router<Arc<Service>> {
     Router::new()
         .route("/sandbox/log", get(log))
+        .route("/sandbox/faults", put(faults))
+        .route("/sandbox/endpoints", put(endpoints))
         .layer(from_fn_with_state(Arc::clone(service), gate::pass_admin))
         .route("/sandbox/health", get(health))
 }
@@ -32,5 +38,28 @@ async fn log(State(service): State<Arc<Service>>) -> Response<Body> {
     match serde_json::to_vec(&json!({"entries": service.log.entries()})) {
         Ok(body) => answer::json(StatusCode::OK, body),
         Err(error) => Refusal::new(Code::Internal, error.to_string()).into_response(),
+    }
+}
+
+/// The body is a scenario, YAML or JSON; an empty list of rules ends all faults.
+async fn faults(State(service): State<Arc<Service>>, body: String) -> Response<Body> {
+    match Scenario::parse(&body) {
+        Ok(scenario) => {
+            service.faults.set(scenario);
+            answer::empty()
+        }
+        Err(error) => Refusal::new(Code::InvalidArgument, error.to_string()).into_response(),
+    }
+}
+
+/// The body is a list of seeds.
+async fn endpoints(State(service): State<Arc<Service>>, body: String) -> Response<Body> {
+    let planted = match serde_json::from_str::<Vec<Seed>>(&body) {
+        Ok(seeds) => service.endpoints.plant(seeds).await,
+        Err(error) => Err(Refusal::new(Code::InvalidArgument, error.to_string())),
+    };
+    match planted {
+        Ok(()) => answer::empty(),
+        Err(refusal) => refusal.into_response(),
     }
 }

@@ -11,6 +11,7 @@ use serde_json::json;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Code {
     InvalidArgument,
+    DeadlineExceeded,
     NotFound,
     AlreadyExists,
     PermissionDenied,
@@ -29,6 +30,7 @@ impl Code {
     pub fn number(self) -> u8 {
         match self {
             Self::InvalidArgument => 3,
+            Self::DeadlineExceeded => 4,
             Self::NotFound => 5,
             Self::AlreadyExists => 6,
             Self::PermissionDenied => 7,
@@ -47,6 +49,7 @@ impl Code {
     pub fn status(self) -> StatusCode {
         match self {
             Self::InvalidArgument | Self::FailedPrecondition => StatusCode::BAD_REQUEST,
+            Self::DeadlineExceeded => StatusCode::GATEWAY_TIMEOUT,
             Self::NotFound => StatusCode::NOT_FOUND,
             Self::AlreadyExists | Self::Aborted => StatusCode::CONFLICT,
             Self::PermissionDenied => StatusCode::FORBIDDEN,
@@ -85,11 +88,6 @@ impl Refusal {
     pub fn retry_after(mut self, seconds: u64) -> Self {
         self.retry_after = Some(seconds);
         self
-    }
-
-    #[must_use]
-    pub fn code(&self) -> Code {
-        self.code
     }
 
     #[must_use]

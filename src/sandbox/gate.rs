@@ -5,15 +5,18 @@ use std::sync::{Arc, PoisonError};
 
 use axum::body::Body;
 use axum::extract::{MatchedPath, RawPathParams, Request, State};
-use axum::http::{HeaderMap, Response, header};
+use axum::http::{HeaderMap, Method, Response, header};
 use axum::middleware::Next;
 use axum::response::IntoResponse;
+use serde_json::Value;
 
 use super::answer::{Code, Refusal};
 use super::clock::written;
+use super::fault::{Call, Spoilt, spoil};
 use super::log::{Entry, Trace};
 use super::options::Rate;
-use super::router::operation;
+use super::router::{LARGEST_BODY, operation};
+use super::server::Cut;
 use super::service::Service;
 
 /// The requests of the second that is counted now.
@@ -30,20 +33,82 @@ pub async fn pass(
     request: Request,
     next: Next,
 ) -> Response<Body> {
-    let mut entry = entry(&service, &parameters, &request);
-    let mut response = match admit(&service, request.headers()).and_then(|()| limit(&service)) {
-        Ok(()) => next.run(request).await,
-        Err(refusal) => refusal.into_response(),
+    let entry = entry(&service, &parameters, &request);
+    let cut = request.extensions().get::<Cut>().cloned().unwrap_or_default();
+    let answered = if request.method() == Method::GET {
+        answer(service, entry, request, next).await
+    } else {
+        // A write goes on when its client has gone, and the log tells it.
+        let answering = tokio::spawn(answer(service, entry, request, next));
+        match answering.await {
+            Ok(answered) => answered,
+            Err(_) => Some(Refusal::new(Code::Internal, "the handler failed").into_response()),
+        }
     };
-    if let Some(trace) = response.extensions_mut().remove::<Trace>() {
-        entry.name = trace.name.unwrap_or(entry.name);
-        entry.version_sent = trace.version_sent;
-        entry.version = trace.version;
-        entry.effect = trace.effect;
+    match answered {
+        Some(response) => response,
+        None => match cut.now().await {},
     }
-    entry.status = Some(response.status().as_u16());
+}
+
+/// The answer, or nothing when the connection is to be cut. Either way the log has it.
+async fn answer(service: Arc<Service>, mut entry: Entry, request: Request, next: Next) -> Option<Response<Body>> {
+    let spoilt = match admit(&service, request.headers()) {
+        Ok(()) => disturbed(&service, &mut entry, request, next).await,
+        Err(refusal) => Spoilt::Answered(refusal.into_response()),
+    };
+    let (response, trace) = match spoilt {
+        Spoilt::Answered(mut response) => {
+            let trace = response.extensions_mut().remove::<Trace>().unwrap_or_default();
+            (Some(response), trace)
+        }
+        Spoilt::Cut(trace) => (None, trace),
+    };
+    entry.name = trace.name.unwrap_or(entry.name);
+    entry.version_sent = trace.version_sent;
+    entry.version = trace.version;
+    entry.effect = trace.effect;
+    entry.status = response.as_ref().map(|response| response.status().as_u16());
     service.log.add(entry);
     response
+}
+
+async fn disturbed(service: &Service, entry: &mut Entry, request: Request, next: Next) -> Spoilt {
+    let request = if entry.name.is_empty() && request.method() == Method::POST && service.faults.look_at_names() {
+        match named(request, &mut entry.name).await {
+            Ok(request) => request,
+            Err(refusal) => return Spoilt::Answered(refusal.into_response()),
+        }
+    } else {
+        request
+    };
+    let run = async {
+        match limit(service) {
+            Ok(()) => next.run(request).await,
+            Err(refusal) => refusal.into_response(),
+        }
+    };
+    let call = Call { operation: entry.operation, namespace: &entry.namespace, name: &entry.name };
+    match service.faults.pick(call) {
+        None => Spoilt::Answered(run.await),
+        Some(action) => {
+            entry.fault = Some(action.name());
+            spoil(service, call, action, run).await
+        }
+    }
+}
+
+/// Reads the name of the object out of the body, and leaves the body as it was.
+async fn named(request: Request, name: &mut String) -> Result<Request, Refusal> {
+    let (parts, body) = request.into_parts();
+    let body = axum::body::to_bytes(body, LARGEST_BODY)
+        .await
+        .map_err(|error| Refusal::new(Code::InvalidArgument, format!("the body cannot be read: {error}")))?;
+    let object = serde_json::from_slice::<Value>(&body).unwrap_or_default();
+    if let Some(found) = object.pointer("/metadata/name").and_then(Value::as_str) {
+        found.clone_into(name);
+    }
+    Ok(Request::from_parts(parts, body.into()))
 }
 
 /// The gate of the sandbox's own paths, which are neither logged nor disturbed.

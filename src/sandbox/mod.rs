@@ -8,15 +8,15 @@
 //! handler of its area; what a handler changes goes through `store`, and its answer leaves when that
 //! is on disk.
 
-#![expect(dead_code, reason = "the areas that use these parts stand on them next")]
-
 mod admin;
 mod answer;
 mod clock;
 mod endpoint;
+mod fault;
 mod gate;
 mod log;
 mod options;
+#[expect(dead_code, reason = "the handlers of these areas stand on them next")]
 mod query;
 mod router;
 mod selector;
@@ -28,17 +28,20 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
+use serde_json::Value;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 pub use clock::Clock;
-pub use endpoint::{Referrer, ViewReference};
+pub use endpoint::{Referrer, Seed, SeedMetadata, ViewReference};
+pub use fault::{Action, Rule, Runs, Scenario, ScenarioError};
 pub use log::{Effect, Entry};
 pub use options::{Deletion, Options, Rate, Token};
 pub use store::{Batch, Error as StoreError, Storage, Store, Ticket};
 
 use endpoint::Endpoints;
+use fault::Faults;
 use service::Service;
 
 /// Why a sandbox does not start.
@@ -48,6 +51,8 @@ pub enum Error {
     Listen { address: SocketAddr, source: std::io::Error },
     #[error(transparent)]
     Store(#[from] StoreError),
+    #[error("the sandbox cannot take the endpoint: {reason}")]
+    Seed { reason: String },
     #[error("the request log `{path}` cannot be opened for appending")]
     Log { path: PathBuf, source: std::io::Error },
 }
@@ -98,6 +103,7 @@ fn open(options: Options) -> Result<Service, Error> {
         rate: options.rate,
         window: Mutex::default(),
         log,
+        faults: Faults::new(options.scenario),
     })
 }
 
@@ -118,6 +124,39 @@ impl Running {
     #[must_use]
     pub fn log(&self) -> Vec<Entry> {
         self.service.log.entries()
+    }
+
+    /// Misbehaves from now on as `scenario` says.
+    pub fn set_scenario(&self, scenario: Scenario) {
+        self.service.faults.set(scenario);
+    }
+
+    /// Puts endpoints in place, over whatever is there, which no request could make.
+    ///
+    /// # Errors
+    /// [`Error::Seed`] for the first one with a spec that breaks a rule; those before it stay.
+    pub async fn seed(&self, seeds: Vec<Seed>) -> Result<(), Error> {
+        let planted = self.service.endpoints.plant(seeds).await;
+        planted.map_err(|refusal| Error::Seed { reason: refusal.message().to_owned() })
+    }
+
+    /// Says that `referrer` refers to an endpoint, which must be there.
+    ///
+    /// # Errors
+    /// [`Error::Seed`].
+    pub async fn refer(&self, namespace: &str, name: &str, referrer: Referrer) -> Result<(), Error> {
+        let outcome = self.service.endpoints.refer(namespace, name, referrer);
+        let referred = self.service.endpoints.settled(outcome).await;
+        referred.map(|_| ()).map_err(|refusal| Error::Seed { reason: refusal.message().to_owned() })
+    }
+
+    /// Changes one field of an endpoint as a concurrent writer would: `metadata.…` or `spec.…`.
+    ///
+    /// # Errors
+    /// [`Error::Seed`] when it is absent or the value does not fit.
+    pub async fn interfere(&self, namespace: &str, name: &str, field: &str, value: &Value) -> Result<(), Error> {
+        let changed = self.service.endpoints.interfere(namespace, name, (field, value)).await;
+        changed.map_err(|refusal| Error::Seed { reason: refusal.message().to_owned() })
     }
 
     /// The tables behind the service.

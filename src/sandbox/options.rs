@@ -9,6 +9,7 @@ use std::time::Duration;
 use sha2::{Digest, Sha256};
 
 use super::clock::Clock;
+use super::fault::Scenario;
 use super::store::Storage;
 
 /// How a sandbox is run.
@@ -23,6 +24,8 @@ pub struct Options {
     pub clock: Clock,
     pub rate: Rate,
     pub deletion: Deletion,
+    /// The faults that it starts with.
+    pub scenario: Scenario,
     /// Each request is appended here as a line of JSON, beside what is kept in memory.
     pub log_file: Option<PathBuf>,
     /// Requests kept in memory; the oldest go first.
@@ -41,6 +44,7 @@ impl Options {
             clock,
             rate: Rate::Unlimited,
             deletion: Deletion::Immediate,
+            scenario: Scenario::default(),
             log_file: None,
             log_size: 10_000,
         }

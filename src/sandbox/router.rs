@@ -16,7 +16,7 @@ use super::service::Service;
 use super::{admin, endpoint, gate, query};
 
 /// The service's own limit is not known.
-const LARGEST_BODY: usize = 4 * 1024 * 1024;
+pub const LARGEST_BODY: usize = 4 * 1024 * 1024;
 
 /// A name for a method on a path, as scenarios and the log write it.
 #[derive(Debug)]

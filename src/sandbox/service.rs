@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use super::clock::Clock;
 use super::endpoint::Endpoints;
+use super::fault::Faults;
 use super::log::Log;
 use super::options::{Rate, Token};
 use super::store::Store;
@@ -20,4 +21,5 @@ pub struct Service {
     pub(super) rate: Rate,
     pub(super) window: Mutex<super::gate::Window>,
     pub(super) log: Log,
+    pub(super) faults: Faults,
 }

@@ -86,6 +86,10 @@ impl Endpoints {
         }
     }
 
+    pub fn tenant(&self) -> &str {
+        &self.tenant
+    }
+
     pub fn create(&self, draft: Draft) -> Outcome<Arc<Object>> {
         let now = self.clock.now();
         let mut inner = self.lock(now);

@@ -12,6 +12,7 @@ mod draft;
 mod handlers;
 mod index;
 mod object;
+mod outside;
 mod rules;
 mod spec;
 
@@ -26,6 +27,7 @@ use super::service::Service;
 
 pub use index::Endpoints;
 pub use object::{Referrer, ViewReference};
+pub use outside::{Seed, SeedMetadata};
 
 const COLLECTION: &str = "/api/config/namespaces/{namespace}/endpoints";
 const ITEM: &str = "/api/config/namespaces/{namespace}/endpoints/{name}";

@@ -2,6 +2,8 @@
 
 mod bodies;
 mod endpoints;
+mod faults;
+mod seeds;
 mod service;
 
 use std::sync::Arc;
