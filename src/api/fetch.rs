@@ -1,0 +1,223 @@
+//! Reads what the service holds: one list a namespace, complete or unknown; one object before it is
+//! replaced or deleted; who refers to it; what its status says.
+//!
+//! # Guarantees
+//! A read is complete only when the answer was a good one, came whole, says of no error in it, and
+//! every item has its key and its spec. Nothing is concluded from any other.
+//!
+//! # Caveats
+//! The service answers the list of a namespace that does not exist with 200 and no items (API.md 1.4).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use serde::Deserialize;
+
+use crate::model::{Json, Key, Live, Name, Namespace, NamespaceRead};
+
+use super::client::Reader;
+use super::endpoints::{ListParameters, ResponseFormat};
+use super::error::{ApiError, Failure};
+use super::live::{FreshObject, read_list};
+use super::operations::Operation;
+use super::text::neutral;
+
+/// Reads `namespaces`, one list each, at the same time as far as the client's limits allow.
+pub async fn fetch(reader: &Reader, namespaces: &BTreeSet<Namespace>) -> Live {
+    let sent = || reader.requests().get(&Operation::EndpointList).copied().unwrap_or_default();
+    let before = sent();
+    let reads = namespaces.iter().map(async |namespace| (namespace.clone(), fetch_namespace(reader, namespace).await));
+    let namespaces = futures_util::future::join_all(reads).await.into_iter().collect();
+    Live { namespaces, requests: sent() - before }
+}
+
+async fn fetch_namespace(reader: &Reader, namespace: &Namespace) -> NamespaceRead {
+    match reader.list(namespace, &ListParameters::with_spec()).await {
+        Ok(answer) => read_list(namespace, &answer.body),
+        Err(error) => NamespaceRead::Unknown { reason: error.failure.to_string() },
+    }
+}
+
+/// Reads one endpoint whole; nothing where the service says that it is not there.
+///
+/// # Errors
+/// Whatever else the answer was.
+pub async fn fetch_object(reader: &Reader, key: &Key) -> Result<Option<FreshObject>, ApiError> {
+    match reader.get(key, ResponseFormat::Default).await {
+        Ok(raw) => FreshObject::read(key, raw).map(Some).map_err(|reason| unreadable(key, reason)),
+        Err(error) if error.is_absent() => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+fn unreadable(key: &Key, reason: String) -> ApiError {
+    ApiError {
+        operation: Operation::EndpointGet,
+        subject: format!("endpoint `{}`", neutral(&key.to_string(), 130)),
+        failure: Failure::NotJson { reason },
+    }
+}
+
+/// An object that refers to an endpoint.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+pub struct Referrer {
+    /// Its kind, in one of the service's spellings.
+    #[serde(default)]
+    pub kind: String,
+    /// Its namespace.
+    #[serde(default)]
+    pub namespace: String,
+    /// Its name.
+    #[serde(default)]
+    pub name: String,
+    /// Its uid.
+    #[serde(default)]
+    pub uid: String,
+}
+
+impl fmt::Display for Referrer {
+    /// `cluster shop/legacy-cluster`
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = self.kind.strip_suffix(".Object").unwrap_or(&self.kind);
+        let kind = kind.strip_prefix("ves.io.schema.").unwrap_or(kind);
+        let kind = kind.strip_prefix("views.").unwrap_or(kind);
+        f.write_str(&neutral(&format!("{kind} {}/{}", self.namespace, self.name), 200))
+    }
+}
+
+/// Who refers to the endpoint `key`. An endpoint that is not there has no referrers.
+///
+/// # Errors
+/// Whatever else the answer was, an answer that does not say included.
+pub async fn referrers(reader: &Reader, key: &Key) -> Result<Vec<Referrer>, ApiError> {
+    match reader.get(key, ResponseFormat::ReferringObjects).await {
+        Ok(raw) => read_referrers(&raw).map_err(|reason| unreadable(key, reason)),
+        Err(error) if error.is_absent() => Ok(Vec::new()),
+        Err(error) => Err(error),
+    }
+}
+
+fn read_referrers(raw: &Json) -> Result<Vec<Referrer>, String> {
+    match raw.get("referring_objects") {
+        // Not filled is not empty: a service without this format would let every delete pass.
+        None | Some(Json::Null) => Err("it does not say who refers to the object".to_owned()),
+        Some(list) => Vec::deserialize(list).map_err(|error| neutral(&error.to_string(), 200)),
+    }
+}
+
+/// A condition in the status of an endpoint (API.md 1.2).
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Condition {
+    /// `Validation` or `Operational`.
+    #[serde(default, rename = "type")]
+    pub kind: Option<String>,
+    /// `Success`, `Failed`, `Incomplete`, `Installed`, `Down`, `Disabled`, `NotApplicable`.
+    #[serde(default)]
+    pub status: Option<String>,
+    /// Why.
+    #[serde(default)]
+    pub reason: Option<String>,
+    /// Where it was seen.
+    #[serde(default)]
+    pub hostname: Option<String>,
+}
+
+impl Condition {
+    /// Whether it tells a failure.
+    #[must_use]
+    pub fn is_failed(&self) -> bool {
+        self.status.as_deref().is_some_and(|status| status.eq_ignore_ascii_case("failed"))
+    }
+}
+
+impl fmt::Display for Condition {
+    /// `Operational failed: the reason (host)`
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let part = |text: &Option<String>, longest| neutral(text.as_deref().unwrap_or_default(), longest);
+        write!(f, "{} {}", part(&self.kind, 60), part(&self.status, 60).to_lowercase())?;
+        let (reason, host) = (part(&self.reason, 300), part(&self.hostname, 100));
+        if !reason.is_empty() {
+            write!(f, ": {reason}")?;
+        }
+        if !host.is_empty() {
+            write!(f, " ({host})")?;
+        }
+        Ok(())
+    }
+}
+
+/// The conditions of a `status` or `status_set`; what does not look like one is passed over.
+#[must_use]
+pub fn conditions(status: &Json) -> Vec<Condition> {
+    let entries = status.as_array().map(Vec::as_slice).unwrap_or_default();
+    let lists = entries.iter().filter_map(|entry| entry.get("conditions")?.as_array());
+    lists.flatten().filter_map(|condition| Condition::deserialize(condition).ok()).collect()
+}
+
+/// The failed conditions of every endpoint of a namespace that has any: one list.
+///
+/// # Errors
+/// Whatever goes wrong. An incomplete list tells what it holds: these are notes, no verdict.
+pub async fn failed_conditions(
+    reader: &Reader,
+    namespace: &Namespace,
+) -> Result<BTreeMap<Key, Vec<Condition>>, ApiError> {
+    #[derive(Deserialize)]
+    struct List {
+        items: Vec<Item>,
+    }
+    #[derive(Deserialize)]
+    struct Item {
+        #[serde(default)]
+        namespace: String,
+        #[serde(default)]
+        name: String,
+        #[serde(default)]
+        status_set: Json,
+    }
+    let answer = reader.list(namespace, &ListParameters::with_status()).await?;
+    let list: List = answer.json().map_err(|failure| ApiError {
+        operation: Operation::EndpointList,
+        subject: format!("endpoints of `{namespace}`"),
+        failure,
+    })?;
+    let mut failed = BTreeMap::new();
+    for item in list.items.into_iter().filter(|item| item.namespace == namespace.as_str()) {
+        let conditions: Vec<_> = conditions(&item.status_set).into_iter().filter(Condition::is_failed).collect();
+        if let (false, Ok(name)) = (conditions.is_empty(), Name::from_service(&item.name)) {
+            failed.insert(Key { namespace: namespace.clone(), name }, conditions);
+        }
+    }
+    Ok(failed)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_answer_that_does_not_say_who_refers_is_not_nobody() {
+        assert!(read_referrers(&json!({"resource_version": "1"})).is_err());
+        assert!(read_referrers(&json!({"referring_objects": null})).is_err());
+        assert_eq!(read_referrers(&json!({"referring_objects": []})), Ok(Vec::new()));
+        let raw = json!({"referring_objects": [
+            {"kind": "ves.io.schema.views.origin_pool.Object", "namespace": "shop", "name": "web", "tenant": "t", "uid": "u"}
+        ]});
+        assert_eq!(read_referrers(&raw).expect("one")[0].to_string(), "origin_pool shop/web");
+    }
+
+    #[test]
+    fn failed_conditions_are_told_with_their_reason() {
+        let status = json!([
+            {"conditions": [{"type": "Operational", "status": "Failed", "reason": "no\u{1b}[2J route", "hostname": "ce01"},
+                            {"type": "Validation", "status": "Success", "reason": ""}, 7]},
+            {"conditions": null}, {}
+        ]);
+        let failed: Vec<_> = conditions(&status).into_iter().filter(Condition::is_failed).collect();
+        assert_eq!(failed.len(), 1);
+        assert_eq!(failed[0].to_string(), "Operational failed: no [2J route (ce01)");
+        assert!(conditions(&Json::Null).is_empty());
+    }
+}

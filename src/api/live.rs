@@ -1,0 +1,490 @@
+//! From a list or an object of the service to live items. Typed reading is tried first; what it
+//! refuses is read as a tree, so that a field which the model does not know is noted and kept, and an
+//! item that the model cannot hold costs nobody else's read. Pure.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::model::{
+    Json, Key, LiveItem, LiveObject, Name, Namespace, NamespaceRead, OwnerView, RawEndpoint, RawMetadata, RawSpec,
+    Unheld, UnknownField,
+};
+
+use super::text::neutral;
+
+/// Errors of a list that a reason quotes.
+const QUOTED_ERRORS: usize = 3;
+
+#[derive(Deserialize)]
+struct List<I> {
+    items: Option<Vec<I>>,
+    #[serde(default)]
+    errors: Json,
+}
+
+/// An item of a list with report fields (API.md 1.4).
+#[derive(Deserialize)]
+struct Item<'a> {
+    #[serde(default)]
+    namespace: Option<String>,
+    #[serde(default)]
+    name: Option<String>,
+    #[serde(default)]
+    uid: Option<String>,
+    #[serde(default)]
+    description: Option<String>,
+    #[serde(default)]
+    disabled: Option<bool>,
+    // Both stand in `metadata` again: read only where that is missing.
+    #[serde(borrow, default)]
+    labels: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    annotations: Option<&'a RawValue>,
+    #[serde(default)]
+    owner_view: Option<OwnerView>,
+    #[serde(default)]
+    metadata: Option<Metadata>,
+    #[serde(default)]
+    system_metadata: Option<SystemMetadata>,
+    #[serde(borrow, default)]
+    get_spec: Option<&'a RawValue>,
+}
+
+/// What is compared of `metadata`; the rest of it is kept by a replace.
+#[derive(Deserialize, Default)]
+struct Metadata {
+    #[serde(default)]
+    name: Option<String>,
+    #[serde(default)]
+    namespace: Option<String>,
+    #[serde(default)]
+    labels: Option<BTreeMap<String, Option<String>>>,
+    #[serde(default)]
+    annotations: Option<BTreeMap<String, Option<String>>>,
+    #[serde(default)]
+    description: Option<String>,
+    #[serde(default)]
+    disable: Option<bool>,
+}
+
+#[derive(Deserialize, Default)]
+struct SystemMetadata {
+    #[serde(default)]
+    uid: Option<String>,
+    #[serde(default)]
+    creation_timestamp: Option<String>,
+    #[serde(default)]
+    deletion_timestamp: Option<String>,
+    #[serde(default)]
+    modification_timestamp: Option<String>,
+    #[serde(default)]
+    creator_id: Option<String>,
+    #[serde(default)]
+    owner_view: Option<OwnerView>,
+}
+
+/// What one item of a list is.
+enum Read {
+    /// An item of the namespace that was asked for.
+    Mine(Box<LiveItem>),
+    /// Of `shared`, `system` or another namespace: left out (API.md 1.4).
+    Foreign,
+}
+
+/// What the answer to a list of `namespace` proves.
+#[must_use]
+pub fn read_list(namespace: &Namespace, body: &[u8]) -> NamespaceRead {
+    match list(namespace, body) {
+        Ok(items) => NamespaceRead::Complete { items },
+        Err(reason) => NamespaceRead::Unknown { reason },
+    }
+}
+
+fn list(namespace: &Namespace, body: &[u8]) -> Result<BTreeMap<Key, LiveItem>, String> {
+    let reads = match serde_json::from_slice::<List<Item>>(body) {
+        Ok(list) => {
+            let whole = whole(list)?;
+            let raw = LazyItems { body, items: None };
+            typed(namespace, whole, raw)?
+        }
+        Err(_) => {
+            let list: List<&RawValue> =
+                serde_json::from_slice(body).map_err(|error| format!("the list cannot be read: {}", told(&error)))?;
+            whole(list)?.into_iter().map(|raw| careful(namespace, raw)).collect::<Result<Vec<_>, _>>()?
+        }
+    };
+    let mut items = BTreeMap::new();
+    for read in reads {
+        let Read::Mine(item) = read else { continue };
+        let key = item.key().clone();
+        if items.insert(key.clone(), *item).is_some() {
+            return Err(format!("the list holds `{}` twice", neutral(&key.to_string(), 130)));
+        }
+    }
+    Ok(items)
+}
+
+fn told(error: &serde_json::Error) -> String {
+    neutral(&error.to_string(), 200)
+}
+
+/// The items of a list that says of itself that it is whole.
+fn whole<I>(list: List<I>) -> Result<Vec<I>, String> {
+    let errors = match &list.errors {
+        Json::Null => &[],
+        Json::Array(errors) => errors.as_slice(),
+        other => std::slice::from_ref(other),
+    };
+    if !errors.is_empty() {
+        let quoted: Vec<String> = errors.iter().take(QUOTED_ERRORS).map(list_error).collect();
+        let (count, plural) = (errors.len(), if errors.len() == 1 { "error" } else { "errors" });
+        return Err(format!("the service reported {count} {plural} in it ({})", quoted.join("; ")));
+    }
+    list.items.ok_or_else(|| "the answer holds no `items`".to_owned())
+}
+
+fn list_error(error: &Json) -> String {
+    let part = |key: &str| error.get(key).and_then(Json::as_str).unwrap_or_default();
+    let text = match (part("code"), part("message")) {
+        ("", "") => error.to_string(),
+        (code, "") => code.to_owned(),
+        ("", message) => message.to_owned(),
+        (code, message) => format!("{code}: {message}"),
+    };
+    neutral(&text, 200)
+}
+
+/// The items of a list as text, found only when one of them is needed.
+struct LazyItems<'a> {
+    body: &'a [u8],
+    items: Option<Vec<&'a RawValue>>,
+}
+
+impl<'a> LazyItems<'a> {
+    fn json(&mut self, index: usize) -> Json {
+        let items = self.items.get_or_insert_with(|| {
+            serde_json::from_slice::<List<&'a RawValue>>(self.body).ok().and_then(|list| list.items).unwrap_or_default()
+        });
+        items.get(index).and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default()
+    }
+}
+
+fn typed(namespace: &Namespace, items: Vec<Item>, mut raw: LazyItems) -> Result<Vec<Read>, String> {
+    let reads = items.into_iter().enumerate().map(|(index, item)| one(namespace, item, || raw.json(index)));
+    reads.collect()
+}
+
+/// An item of a list of which at least one has an unexpected shape.
+fn careful(namespace: &Namespace, raw: &RawValue) -> Result<Read, String> {
+    let json = || serde_json::from_str(raw.get()).unwrap_or_default();
+    let error = match serde_json::from_str::<Item>(raw.get()) {
+        Ok(item) => return one(namespace, item, json),
+        Err(error) => error,
+    };
+    let json: Json = json();
+    let text = |key: &str| {
+        let direct = json.get(key).and_then(Json::as_str);
+        direct.or_else(|| json.get("metadata")?.get(key)?.as_str()).map(str::to_owned)
+    };
+    let key = key(text("namespace"), text("name"))?;
+    if key.namespace != *namespace {
+        return Ok(Read::Foreign);
+    }
+    let uid = text("uid").unwrap_or_default();
+    Ok(Read::Mine(Box::new(LiveItem::Unheld(Unheld { key, uid, reason: told(&error), raw: json }))))
+}
+
+fn key(namespace: Option<String>, name: Option<String>) -> Result<Key, String> {
+    let namespace = namespace.and_then(|text| Namespace::from_service(&text).ok());
+    let name = name.and_then(|text| Name::from_service(&text).ok());
+    match (namespace, name) {
+        (Some(namespace), Some(name)) => Ok(Key { namespace, name }),
+        _ => Err("an item of the list has no namespace or no name".to_owned()),
+    }
+}
+
+fn one(namespace: &Namespace, item: Item, raw: impl FnOnce() -> Json) -> Result<Read, String> {
+    let mut metadata = match item.metadata {
+        Some(metadata) => metadata,
+        None => Metadata {
+            labels: map(item.labels),
+            annotations: map(item.annotations),
+            description: item.description,
+            disable: item.disabled,
+            ..Metadata::default()
+        },
+    };
+    let given = |root: Option<String>, inner: Option<String>| root.filter(|text| !text.is_empty()).or(inner);
+    let key = key(given(item.namespace, metadata.namespace.take()), given(item.name, metadata.name.take()))?;
+    if key.namespace != *namespace {
+        return Ok(Read::Foreign);
+    }
+    let Some(spec) = item.get_spec else {
+        return Err(format!("the service sent no spec for `{}`", neutral(&key.to_string(), 130)));
+    };
+    let mut system = item.system_metadata.unwrap_or_default();
+    system.uid = given(item.uid, system.uid);
+    system.owner_view = item.owner_view.or(system.owner_view);
+    let spec = read_spec(serde_json::from_str(spec.get()), || serde_json::from_str(spec.get()).unwrap_or_default());
+    Ok(Read::Mine(Box::new(assemble(key, metadata, system, None, spec, raw))))
+}
+
+fn map(raw: Option<&RawValue>) -> Option<BTreeMap<String, Option<String>>> {
+    raw.and_then(|raw| serde_json::from_str(raw.get()).ok())
+}
+
+/// A spec in wire form with the fields that the model does not know, or why it has none.
+type SpecRead = Result<(RawSpec, Vec<UnknownField>), String>;
+
+fn read_spec(typed: serde_json::Result<RawSpec>, tree: impl FnOnce() -> Json) -> SpecRead {
+    let (mut spec, unknown) = match typed {
+        Ok(spec) => (spec, Vec::new()),
+        Err(_) => {
+            let mut tree = tree();
+            let mut unknown = Vec::new();
+            SPEC.strip(&mut tree, "spec", &mut unknown);
+            (serde_json::from_value(tree).map_err(|error| told(&error))?, unknown)
+        }
+    };
+    // The service's zero of a number that was never set (API.md 3.1).
+    if let Some(advanced) = &mut spec.dns_name_advanced {
+        advanced.refresh_interval = advanced.refresh_interval.filter(|seconds| *seconds != 0);
+    }
+    Ok((spec, unknown))
+}
+
+fn assemble(
+    key: Key,
+    metadata: Metadata,
+    system: SystemMetadata,
+    resource_version: Option<String>,
+    spec: SpecRead,
+    raw: impl FnOnce() -> Json,
+) -> LiveItem {
+    let uid = system.uid.unwrap_or_default();
+    let unheld = |reason: String, raw: Json| {
+        LiveItem::Unheld(Unheld { key: key.clone(), uid: uid.clone(), reason: neutral(&reason, 300), raw })
+    };
+    let (spec, unknown) = match spec {
+        Ok(read) => read,
+        Err(reason) => return unheld(reason, raw()),
+    };
+    let metadata = RawMetadata {
+        name: Some(key.name.to_string()),
+        namespace: Some(key.namespace.to_string()),
+        labels: metadata.labels,
+        annotations: metadata.annotations,
+        description: metadata.description,
+        disable: metadata.disable,
+    };
+    match (RawEndpoint { metadata: Some(metadata), spec: Some(spec) }).endpoint() {
+        Ok(endpoint) => LiveItem::Object(LiveObject {
+            endpoint,
+            uid,
+            resource_version,
+            owner_view: system.owner_view,
+            deleting: system.deletion_timestamp.is_some(),
+            creator: system.creator_id.filter(|creator| !creator.is_empty()),
+            created: system.creation_timestamp,
+            modified: system.modification_timestamp,
+            unknown,
+        }),
+        Err(problems) => {
+            let reasons: Vec<String> = problems.into_iter().map(|problem| problem.message).collect();
+            unheld(reasons.join("; "), raw())
+        }
+    }
+}
+
+/// An endpoint as a get returned it: what a read-compare-write starts from.
+#[derive(Debug, Clone)]
+pub struct FreshObject {
+    /// The whole answer; everything in it is kept.
+    pub raw: Json,
+    /// The item: an object, or one that the model cannot hold.
+    pub item: LiveItem,
+    /// The version at the answer's root, to be sent with the replace.
+    pub resource_version: Option<String>,
+}
+
+impl FreshObject {
+    /// Reads the answer to a get of `key`.
+    ///
+    /// # Errors
+    /// Why it is no answer to that: another object, no spec.
+    pub fn read(key: &Key, raw: Json) -> Result<Self, String> {
+        let part = |name: &str| raw.get(name).filter(|part| !part.is_null());
+        let Some(metadata) = part("metadata") else { return Err("it holds no `metadata`".to_owned()) };
+        let text = |name: &str| metadata.get(name).and_then(Json::as_str);
+        if text("name") != Some(key.name.as_str()) || text("namespace") != Some(key.namespace.as_str()) {
+            let other = format!("{}/{}", text("namespace").unwrap_or("?"), text("name").unwrap_or("?"));
+            return Err(format!("it is about `{}`", neutral(&other, 130)));
+        }
+        let Some(spec) = part("spec") else { return Err("it holds no `spec`".to_owned()) };
+        let metadata = Metadata::deserialize(metadata).map_err(|error| format!("`metadata`: {}", told(&error)))?;
+        let system = match part("system_metadata") {
+            Some(system) => {
+                SystemMetadata::deserialize(system).map_err(|error| format!("`system_metadata`: {}", told(&error)))?
+            }
+            None => SystemMetadata::default(),
+        };
+        let resource_version = match part("resource_version") {
+            Some(Json::String(text)) if !text.is_empty() => Some(text.clone()),
+            Some(Json::Number(number)) => Some(number.to_string()),
+            _ => None,
+        };
+        let spec = read_spec(RawSpec::deserialize(spec), || spec.clone());
+        let item = assemble(key.clone(), metadata, system, resource_version.clone(), spec, || raw.clone());
+        Ok(Self { raw, item, resource_version })
+    }
+
+    /// The object, where the model holds it.
+    #[must_use]
+    pub fn object(&self) -> Option<&LiveObject> {
+        match &self.item {
+            LiveItem::Object(object) => Some(object),
+            LiveItem::Unheld(_) => None,
+        }
+    }
+
+    /// The body of a replace that changes nothing: `metadata` and `spec` as they are now, and the
+    /// version.
+    #[must_use]
+    pub fn body(&self) -> Json {
+        let mut body = serde_json::json!({ "metadata": self.raw["metadata"], "spec": self.raw["spec"] });
+        if let Some(version) = &self.resource_version {
+            body["resource_version"] = version.as_str().into();
+        }
+        body
+    }
+}
+
+/// A level of the spec: what the model knows there.
+struct Level {
+    /// Its keys.
+    keys: &'static [&'static str],
+    /// Those of them that are options of an exclusive group.
+    options: &'static [&'static str],
+    /// Keys that hold levels of their own.
+    children: &'static [(&'static str, &'static Level)],
+}
+
+static EMPTY: Level = Level { keys: &[], options: &[], children: &[] };
+static REFERENCE: Level = Level { keys: &["kind", "name", "namespace", "tenant", "uid"], options: &[], children: &[] };
+static SELECTOR: Level = Level { keys: &["expressions"], options: &[], children: &[] };
+static PREFIXES: Level = Level { keys: &["prefixes"], options: &[], children: &[] };
+static ADVANCED: Level = Level { keys: &["name", "refresh_interval"], options: &["refresh_interval"], children: &[] };
+static SERVICE: Level = Level {
+    keys: &["discovery_type", "service_name", "service_selector"],
+    options: &["service_name", "service_selector"],
+    children: &[("service_selector", &SELECTOR)],
+};
+static SNAT_POOL: Level = Level {
+    keys: &["no_snat_pool", "snat_pool"],
+    options: &["no_snat_pool", "snat_pool"],
+    children: &[("no_snat_pool", &EMPTY), ("snat_pool", &PREFIXES)],
+};
+static SITE: Level = Level {
+    keys: &["ref", "network_type", "disable_internet_vip", "enable_internet_vip"],
+    options: &["disable_internet_vip", "enable_internet_vip"],
+    children: &[("ref", &REFERENCE), ("disable_internet_vip", &EMPTY), ("enable_internet_vip", &EMPTY)],
+};
+static NETWORK: Level = Level { keys: &["ref"], options: &[], children: &[("ref", &REFERENCE)] };
+static WHERE: Level = Level {
+    keys: &["site", "virtual_site", "virtual_network"],
+    options: &["site", "virtual_site", "virtual_network"],
+    children: &[("site", &SITE), ("virtual_site", &SITE), ("virtual_network", &NETWORK)],
+};
+static SPEC: Level = Level {
+    keys: &[
+        "dns_name",
+        "dns_name_advanced",
+        "ip",
+        "service_info",
+        "protocol",
+        "port",
+        "health_check_port",
+        "snat_pool",
+        "where",
+    ],
+    options: &["dns_name", "dns_name_advanced", "ip", "service_info"],
+    children: &[
+        ("dns_name_advanced", &ADVANCED),
+        ("service_info", &SERVICE),
+        ("snat_pool", &SNAT_POOL),
+        ("where", &WHERE),
+    ],
+};
+
+impl Level {
+    /// Takes what the model does not know out of `tree`, and notes it. The service writes unset fields
+    /// as `null`, zero or empty (API.md 3.1): an unknown field like that says nothing and is not noted.
+    fn strip(&self, tree: &mut Json, path: &str, unknown: &mut Vec<UnknownField>) {
+        match tree {
+            Json::Array(items) => {
+                for (index, item) in items.iter_mut().enumerate() {
+                    self.strip(item, &format!("{path}[{index}]"), unknown);
+                }
+            }
+            Json::Object(map) => {
+                let chosen = self.options.iter().any(|option| {
+                    map.iter().any(|(key, value)| snake(key) == *option && !value.is_null() && value != "")
+                });
+                let strangers: Vec<String> =
+                    map.keys().filter(|key| !self.keys.contains(&snake(key).as_str())).cloned().collect();
+                for key in strangers {
+                    let value = map.remove(&key).unwrap_or_default();
+                    if !is_unset(&value) {
+                        let blocks = !self.options.is_empty() && !chosen;
+                        unknown.push(UnknownField { path: neutral(&format!("{path}.{key}"), 200), blocks });
+                    }
+                }
+                for (key, value) in map.iter_mut() {
+                    let key = snake(key);
+                    if let Some((name, child)) = self.children.iter().find(|(name, _)| *name == key) {
+                        let before = unknown.len();
+                        child.strip(value, &format!("{path}.{name}"), unknown);
+                        // A place of a kind that the model does not know reads as no place; the note
+                        // that it blocks keeps a replace away.
+                        if *name == "where"
+                            && value.as_object().is_some_and(|place| place.values().all(Json::is_null))
+                            && unknown.len() > before
+                        {
+                            *value = Json::Null;
+                        }
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn is_unset(value: &Json) -> bool {
+    match value {
+        Json::Null => true,
+        Json::Bool(set) => !set,
+        Json::Number(number) => number.as_f64() == Some(0.0),
+        Json::String(text) => text.is_empty(),
+        Json::Array(items) => items.is_empty(),
+        // A chosen option without fields is written `{}`.
+        Json::Object(_) => false,
+    }
+}
+
+fn snake(key: &str) -> String {
+    let mut text = String::with_capacity(key.len() + 4);
+    for character in key.chars() {
+        if character.is_ascii_uppercase() {
+            text.push('_');
+        }
+        text.push(character.to_ascii_lowercase());
+    }
+    text
+}
+
+#[cfg(test)]
+#[path = "live_tests.rs"]
+mod tests;

@@ -1,0 +1,250 @@
+use serde_json::json;
+
+use super::*;
+use crate::model::Target;
+
+fn shop() -> Namespace {
+    Namespace::parse("shop").expect("a name")
+}
+
+/// An item as the service lists it, made from a name and a spec.
+fn item(name: &str, spec: &Json) -> Json {
+    json!({
+        "tenant": "acme-cuxnbbdn", "namespace": "shop", "name": name, "uid": format!("uid-{name}"),
+        "description": "", "disabled": false, "labels": {}, "annotations": {}, "owner_view": null,
+        "metadata": {"name": name, "namespace": "shop", "labels": {"tier": "web"}, "annotations": {"a": "b"},
+                     "description": "d", "disable": false},
+        "system_metadata": {"uid": format!("uid-{name}"), "creation_timestamp": "2025-12-02T08:25:26.599586464Z",
+                            "deletion_timestamp": null, "modification_timestamp": null, "initializers": null,
+                            "finalizers": [], "tenant": "acme-cuxnbbdn", "creator_class": "prism",
+                            "creator_id": "u@acme.com", "object_index": 0, "owner_view": null, "labels": {}},
+        "get_spec": spec, "status_set": []
+    })
+}
+
+fn plain() -> Json {
+    json!({"where": null, "protocol": "TCP", "port": 8080, "health_check_port": 0, "ip": "10.1.2.3", "snat_pool": null})
+}
+
+fn read(items: &[Json]) -> NamespaceRead {
+    read_list(&shop(), json!({"items": items, "errors": []}).to_string().as_bytes())
+}
+
+fn complete(items: &[Json]) -> Vec<LiveItem> {
+    match read(items) {
+        NamespaceRead::Complete { items } => items.into_values().collect(),
+        NamespaceRead::Unknown { reason } => panic!("unknown: {reason}"),
+    }
+}
+
+fn unknown(body: &str) -> String {
+    match read_list(&shop(), body.as_bytes()) {
+        NamespaceRead::Unknown { reason } => reason,
+        NamespaceRead::Complete { items } => panic!("complete: {items:?}"),
+    }
+}
+
+fn object(spec: &Json) -> LiveObject {
+    match complete(&[item("a", spec)]).remove(0) {
+        LiveItem::Object(object) => object,
+        LiveItem::Unheld(unheld) => panic!("unheld: {}", unheld.reason),
+    }
+}
+
+fn unheld(spec: &Json) -> Unheld {
+    match complete(&[item("a", spec)]).remove(0) {
+        LiveItem::Object(object) => panic!("held: {object:?}"),
+        LiveItem::Unheld(unheld) => unheld,
+    }
+}
+
+#[test]
+fn an_item_with_the_nulls_of_the_service_is_an_object() {
+    let object = object(&plain());
+    assert_eq!(object.endpoint.key.to_string(), "shop/a");
+    assert_eq!(object.endpoint.spec.port, 8080);
+    assert_eq!(object.endpoint.spec.target, Target::Ip([10, 1, 2, 3].into()));
+    assert_eq!(object.endpoint.labels.get("tier").map(String::as_str), Some("web"));
+    assert_eq!(object.endpoint.description, "d");
+    assert_eq!((object.uid.as_str(), object.resource_version.as_deref()), ("uid-a", None));
+    assert_eq!(object.creator.as_deref(), Some("u@acme.com"));
+    assert!(!object.deleting && object.modified.is_none() && object.unknown.is_empty());
+}
+
+#[test]
+fn a_list_is_complete_or_unknown_with_its_reason() {
+    assert_eq!(
+        unknown(r#"{"items":[],"errors":[{"code":"EPARTIAL","message":"shard 3 did not answer","error_obj":null}]}"#),
+        "the service reported 1 error in it (EPARTIAL: shard 3 did not answer)"
+    );
+    assert_eq!(unknown(r#"{"items":[],"errors":["x","y"]}"#), "the service reported 2 errors in it (\"x\"; \"y\")");
+    assert_eq!(unknown(r#"{"items":[],"errors":{"code":"EPERMS"}}"#), "the service reported 1 error in it (EPERMS)");
+    assert_eq!(unknown("{}"), "the answer holds no `items`");
+    assert_eq!(unknown(r#"{"items":null}"#), "the answer holds no `items`");
+    assert!(unknown(r#"{"items":[{"name":"a""#).starts_with("the list cannot be read: EOF"));
+    assert!(unknown("[]").starts_with("the list cannot be read"));
+    assert!(unknown(r#"{"items":{}}"#).starts_with("the list cannot be read"));
+    assert!(unknown(r#"{"items":[]} x"#).starts_with("the list cannot be read"));
+    assert_eq!(complete(&[]).len(), 0);
+    assert!(matches!(read_list(&shop(), b"{\"items\":[]}"), NamespaceRead::Complete { .. }));
+}
+
+#[test]
+fn an_item_without_key_or_spec_or_twice_makes_the_read_unknown() {
+    let spoiled = |change: fn(&mut Json)| {
+        let mut broken = item("b", &plain());
+        change(&mut broken);
+        let body = json!({"items": [item("a", &plain()), broken], "errors": []}).to_string();
+        unknown(&body)
+    };
+    assert_eq!(spoiled(|item| item["get_spec"] = Json::Null), "the service sent no spec for `shop/b`");
+    let nameless = spoiled(|item| {
+        item["name"] = "".into();
+        item["metadata"]["name"] = "".into();
+    });
+    assert_eq!(nameless, "an item of the list has no namespace or no name");
+    let same = spoiled(|item| item["name"] = "a".into());
+    assert_eq!(same, "the list holds `shop/a` twice");
+    let odd_and_nameless = spoiled(|item| *item = json!({"labels": 7, "disabled": "x"}));
+    assert_eq!(odd_and_nameless, "an item of the list has no namespace or no name");
+}
+
+#[test]
+fn items_of_other_namespaces_are_left_out_whatever_they_hold() {
+    let mut shared = item("a", &Json::Null);
+    shared["namespace"] = "shared".into();
+    let items = complete(&[shared, item("b", &plain())]);
+    assert_eq!(items.len(), 1);
+    assert_eq!(items[0].key().to_string(), "shop/b");
+}
+
+#[test]
+fn an_item_of_an_odd_shape_spoils_only_itself() {
+    let mut odd = item("odd", &plain());
+    odd["metadata"]["labels"] = json!(["x"]);
+    let items = complete(&[odd.clone(), item("b", &plain())]);
+    assert!(matches!(&items[1], LiveItem::Unheld(unheld) if unheld.key.name.as_str() == "odd" && unheld.raw == odd));
+    assert!(matches!(&items[0], LiveItem::Object(_)));
+}
+
+#[test]
+fn what_the_model_cannot_hold_keeps_its_key_and_its_json() {
+    let no_target = json!({"protocol": "TCP", "port": 1});
+    let unheld_item = unheld(&no_target);
+    assert_eq!(unheld_item.reason, "the endpoint has no target");
+    assert_eq!(unheld_item.raw, item("a", &no_target));
+    assert_eq!(unheld_item.uid, "uid-a");
+    assert_eq!(unheld(&json!({"ip": "10.0.0.1", "protocol": "SCTP"})).reason, "`protocol` is `SCTP`");
+    assert!(unheld(&json!({"new_target": {}, "port": 1})).reason.contains("no target"));
+    let two = json!({"ip": "10.0.0.1", "dns_name": "a.b"});
+    assert!(unheld(&two).reason.contains("cannot both be set"));
+}
+
+#[test]
+fn integers_may_be_texts_and_zero_is_no_interval() {
+    let object = object(&json!({
+        "dns_name_advanced": {"name": "A.example.net.", "refresh_interval": 0}, "port": "443", "health_check_port": null
+    }));
+    assert_eq!(object.endpoint.spec.port, 443);
+    assert!(matches!(object.endpoint.spec.target, Target::DnsNameAdvanced { refresh_interval: None, .. }));
+}
+
+#[test]
+fn an_unknown_field_is_noted_and_blocks_only_where_it_may_be_the_chosen_option() {
+    let fields = |spec: Json| {
+        let unknown = object(&spec).unknown;
+        unknown.into_iter().map(|field| (field.path, field.blocks)).collect::<Vec<_>>()
+    };
+    let place = |site: Json| json!({"ip": "10.0.0.1", "where": {"site": site}});
+    let reference = json!([{"name": "ce01", "new": 1, "kind": "site.Object"}]);
+    assert_eq!(
+        fields(
+            json!({"ip": "10.0.0.1", "shiny": {"a": 1}, "unset": null, "zero": 0, "off": false, "none": [], "no": ""})
+        ),
+        [("spec.shiny".to_owned(), false)]
+    );
+    assert_eq!(
+        fields(place(json!({"ref": [{"name": "ce01"}], "new_vip": {}}))),
+        [("spec.where.site.new_vip".to_owned(), true)]
+    );
+    assert_eq!(
+        fields(place(json!({"ref": [{"name": "ce01"}], "disable_internet_vip": {}, "new_vip": {}}))),
+        [("spec.where.site.new_vip".to_owned(), false)]
+    );
+    assert_eq!(fields(place(json!({"ref": reference}))), [("spec.where.site.ref[0].new".to_owned(), false)]);
+    assert_eq!(
+        fields(json!({"ip": "10.0.0.1", "where": {"new_place": {}, "site": null}})),
+        [("spec.where.new_place".to_owned(), true)]
+    );
+    assert_eq!(
+        fields(json!({"ip": "10.0.0.1", "snat_pool": {"new_pool": {"x": 1}}})),
+        [("spec.snat_pool.new_pool".to_owned(), true)]
+    );
+    assert_eq!(
+        fields(json!({"dns_name_advanced": {"name": "a.b", "new_refresh": {}}})),
+        [("spec.dns_name_advanced.new_refresh".to_owned(), true)]
+    );
+}
+
+#[test]
+fn the_levels_know_what_the_wire_form_knows() {
+    let whole = [
+        json!({"dns_name_advanced": {"name": "a.b", "refresh_interval": 60}, "protocol": "UDP", "port": 1,
+               "health_check_port": 2, "snat_pool": {"no_snat_pool": {}},
+               "where": {"site": {"ref": [{"kind": "site", "name": "x", "namespace": "system", "tenant": "t", "uid": "u"}],
+                         "network_type": "VIRTUAL_NETWORK_PUBLIC", "enable_internet_vip": {}}}}),
+        json!({"service_info": {"discovery_type": "K8S", "service_selector": {"expressions": ["a=b"]}},
+               "snat_pool": {"snat_pool": {"prefixes": ["10.0.0.0/8"]}},
+               "where": {"virtual_network": {"ref": [{"name": "x"}]}}}),
+        json!({"serviceInfo": {"discoveryType": "K8S", "serviceName": "s"}, "healthCheckPort": 3,
+               "where": {"virtualSite": {"ref": [{"name": "x"}], "networkType": "VIRTUAL_NETWORK_PUBLIC",
+                         "disableInternetVip": {}}}}),
+    ];
+    for spec in whole {
+        let (mut stripped, mut unknown) = (spec.clone(), Vec::new());
+        SPEC.strip(&mut stripped, "spec", &mut unknown);
+        assert_eq!((&stripped, unknown), (&spec, Vec::new()));
+        object(&spec);
+    }
+    for level_key in SPEC.keys {
+        let error = serde_json::from_value::<RawSpec>(json!({ *level_key: true })).expect_err("a wrong type");
+        assert!(!error.to_string().contains("unknown field"), "{level_key}: {error}");
+    }
+}
+
+fn fresh() -> Json {
+    json!({
+        "create_form": null, "replace_form": null, "resource_version": "4711000123",
+        "metadata": {"name": "a", "namespace": "shop", "labels": {}, "annotations": {}, "description": "",
+                     "disable": false, "future": 1},
+        "system_metadata": {"uid": "u1", "deletion_timestamp": "2025-12-02T08:25:26Z",
+                            "owner_view": {"kind": "origin_pool", "name": "web", "namespace": "shop", "uid": "u2"}},
+        "spec": {"ip": "10.1.2.3", "shiny": {"x": 1}}, "status": []
+    })
+}
+
+#[test]
+fn a_fresh_object_keeps_everything_and_its_version() {
+    let key = Key::parse("shop/a").expect("a key");
+    let fresh_object = FreshObject::read(&key, fresh()).expect("an object");
+    let object = fresh_object.object().expect("held");
+    assert_eq!(object.resource_version.as_deref(), Some("4711000123"));
+    assert!(object.deleting);
+    assert_eq!(object.owner_view.as_ref().map(|view| view.kind.as_str()), Some("origin_pool"));
+    assert_eq!(object.unknown.len(), 1);
+    assert_eq!(
+        fresh_object.body(),
+        json!({"metadata": fresh()["metadata"], "spec": fresh()["spec"], "resource_version": "4711000123"})
+    );
+}
+
+#[test]
+fn an_answer_about_another_object_or_without_a_spec_is_none() {
+    let key = Key::parse("shop/b").expect("a key");
+    assert_eq!(FreshObject::read(&key, fresh()).expect_err("another").as_str(), "it is about `shop/a`");
+    let key = Key::parse("shop/a").expect("a key");
+    let mut bare = fresh();
+    bare["spec"] = Json::Null;
+    assert_eq!(FreshObject::read(&key, bare).expect_err("no spec").as_str(), "it holds no `spec`");
+    assert_eq!(FreshObject::read(&key, json!({})).expect_err("nothing").as_str(), "it holds no `metadata`");
+}
