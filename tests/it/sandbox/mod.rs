@@ -3,6 +3,8 @@
 mod bodies;
 mod endpoints;
 mod faults;
+mod kill;
+mod schema;
 mod seeds;
 mod service;
 
