@@ -1,0 +1,84 @@
+//! Reports as JSON. Each document names its `kind` and its `format_version`; fields are added within
+//! a version and never change their meaning.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde_json::json;
+
+use crate::model::Json;
+use crate::plan::{ActionKind, Outcome, Plan, Unmanaged, Verdicts};
+
+/// The version of every document of this module.
+pub const FORMAT_VERSION: u32 = 1;
+
+/// A plan for a reader: counts, verdicts, digest and the plan itself. It is not what `apply` takes;
+/// that is the file which `plan -o` writes.
+#[must_use]
+pub fn plan(plan: &Plan) -> String {
+    let verdicts = plan.verdicts(Unmanaged::Note);
+    document(
+        "plan_report",
+        json!({
+            "digest": plan.digest().full(),
+            "verdict": verdicts.whole(),
+            "counts": counts(plan),
+            "verdicts": verdicts,
+            "plan": plan,
+        }),
+    )
+}
+
+/// The verdicts of a check, per endpoint and whole.
+#[must_use]
+pub fn drift(plan: &Plan, verdicts: &Verdicts) -> String {
+    document(
+        "drift",
+        json!({
+            "verdict": verdicts.whole(),
+            "counts": counts(plan),
+            "verdicts": verdicts,
+            "plan": plan,
+        }),
+    )
+}
+
+/// What became of a run.
+#[must_use]
+pub fn outcome(outcome: &Outcome, plan: &Plan) -> String {
+    document(
+        "outcome",
+        json!({
+            "digest": plan.digest().full(),
+            "outcome": outcome,
+            "held": plan.held,
+        }),
+    )
+}
+
+/// Any other answer under its `kind`.
+#[must_use]
+pub fn document(kind: &str, content: Json) -> String {
+    #[derive(Serialize)]
+    struct Document<'a> {
+        kind: &'a str,
+        format_version: u32,
+        #[serde(flatten)]
+        content: Json,
+    }
+    // Text keys, strings, numbers: nothing that fails.
+    let document = Document { kind, format_version: FORMAT_VERSION, content };
+    let mut text = serde_json::to_string_pretty(&document).unwrap_or_default();
+    text.push('\n');
+    text
+}
+
+fn counts(plan: &Plan) -> Json {
+    let kinds: BTreeMap<&str, usize> =
+        ActionKind::ALL.into_iter().map(|kind| (kind.as_str(), plan.count(kind))).collect();
+    let mut counts = json!(kinds);
+    counts["held"] = plan.held.len().into();
+    counts["in_sync"] = plan.in_sync().into();
+    counts["requests"] = plan.source.requests.into();
+    counts
+}

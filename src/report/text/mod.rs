@@ -1,0 +1,67 @@
+//! Reports as text for a terminal or a log: signs and words first, colour only added. Every report
+//! ends in the next thing to do.
+
+mod difference;
+mod drift;
+mod notes;
+mod outcome;
+mod plan;
+mod progress;
+mod refusal;
+
+pub use drift::drift;
+pub use outcome::outcome;
+pub use plan::plan;
+pub use progress::{LineProgress, step_line};
+pub use refusal::{held, incomplete, refusal};
+
+use std::time::Duration;
+
+use unicode_width::UnicodeWidthStr as _;
+
+use super::Palette;
+
+/// How and for whom a report is drawn.
+#[derive(Debug, Clone, Default)]
+pub struct View {
+    /// Colour or none.
+    pub palette: Palette,
+    /// Columns of the terminal.
+    pub width: usize,
+    /// How long the command took so far; left out where nothing should depend on time.
+    pub elapsed: Option<Duration>,
+    /// The directory, as the person wrote it, for the commands that are proposed.
+    pub directory: String,
+}
+
+/// A list of names that does not grow without end.
+fn some_of(names: &[String], shown: usize) -> String {
+    let list = names.iter().take(shown).map(|name| super::safe::line(name)).collect::<Vec<_>>().join(", ");
+    match names.len().saturating_sub(shown) {
+        0 => list,
+        more => format!("{list} and {more} more"),
+    }
+}
+
+/// `1 endpoint`, `2 endpoints`.
+fn count(number: usize, one: &str) -> String {
+    if number == 1 { format!("1 {one}") } else { format!("{number} {one}s") }
+}
+
+fn seconds(time: Duration) -> String {
+    let seconds = time.as_secs_f64();
+    if seconds < 1.0 { format!("{seconds:.2} s") } else { format!("{seconds:.1} s") }
+}
+
+/// `left` with `right` at the end of the line, or two columns behind it where it does not fit.
+fn at_the_end(left: &str, left_width: usize, right: &str, right_width: usize, width: usize) -> String {
+    if right.is_empty() {
+        return left.trim_end().to_owned();
+    }
+    let gap = width.saturating_sub(left_width + right_width).max(2);
+    format!("{left}{}{right}", " ".repeat(gap))
+}
+
+fn columns(text: &str) -> usize {
+    text.width()
+}

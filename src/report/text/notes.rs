@@ -1,0 +1,61 @@
+use std::collections::BTreeMap;
+
+use super::{View, count, some_of};
+use crate::plan::{Note, Plan};
+use crate::report::{Role, safe};
+
+/// Names that are shown of each note.
+const NAMES: usize = 6;
+
+/// The notes of a plan, equal ones folded into one line.
+pub(super) fn notes(plan: &Plan, view: &View) -> String {
+    let mut kinds: BTreeMap<(u8, String), Vec<String>> = BTreeMap::new();
+    for note in &plan.notes {
+        let (kind, name) = kind(note);
+        kinds.entry(kind).or_default().push(name);
+    }
+    let mut text = String::new();
+    for ((kind, shared), names) in kinds {
+        let line = told(kind, &safe::line(&shared), &names);
+        text.push_str(&format!("  {}  {line}\n", view.palette.paint(Role::Quiet, "note")));
+    }
+    text
+}
+
+/// Notes with one kind and one shared text are told together; the other text names each.
+fn kind(note: &Note) -> ((u8, String), String) {
+    match note {
+        Note::EmptyNamespace { namespace } => ((0, String::new()), namespace.to_string()),
+        Note::Owned { key, owner } => ((1, owner.clone()), key.to_string()),
+        Note::Unmanaged { key } => ((2, key.namespace.to_string()), key.to_string()),
+        Note::Orphan { key } => ((3, key.namespace.to_string()), key.to_string()),
+        Note::Unmarked { key } => ((4, String::new()), key.to_string()),
+        Note::ForeignEqual { key, stack } => ((5, stack.clone()), key.to_string()),
+        Note::Unheld { key, reason } => ((6, reason.clone()), key.to_string()),
+        Note::UnknownField { key, path } => ((7, path.clone()), key.to_string()),
+        Note::Loaded { text } => ((8, text.clone()), String::new()),
+    }
+}
+
+fn told(kind: u8, shared: &str, names: &[String]) -> String {
+    let list = some_of(names, NAMES);
+    let endpoints = count(names.len(), "endpoint");
+    let (is, belongs) = if names.len() == 1 { ("is", "belongs") } else { ("are", "belong") };
+    match kind {
+        0 => format!("{list}: nothing is there yet; the service answers the same for a namespace that does not exist"),
+        1 => format!("{endpoints} {belongs} to another object ({shared}) and {is} left alone: {list}"),
+        2 => format!("{} in {shared} {is} not managed here: {list}", count(names.len(), "live endpoint")),
+        3 => format!(
+            "{endpoints} of this stack in {shared} {is} defined no more and nothing may be deleted there \
+             (list it under `namespaces:`): {list}"
+        ),
+        4 => format!("{endpoints} {is} in sync without a mark (--adopt takes ownership): {list}"),
+        5 => format!("{endpoints} {is} as defined and {belongs} to stack {shared}: {list}"),
+        6 => format!("{endpoints} cannot be read by this trueup ({shared}) and {is} left alone: {list}"),
+        7 => format!(
+            "{endpoints} {} the field {shared}, which this trueup does not know and keeps: {list}",
+            if names.len() == 1 { "has" } else { "have" }
+        ),
+        _ => shared.to_owned(),
+    }
+}

@@ -1,0 +1,211 @@
+use std::time::Duration;
+
+use super::{View, columns, count, refusal, seconds, some_of};
+use crate::model::{Json, Key};
+use crate::plan::{ActionKind, Conflict, Convergence, Fate, Outcome, Plan, Settled, ThreeWay};
+use crate::report::{Role, rows, safe};
+
+/// What became of a run: what was not made and why, the sum, the second look, and how to undo it.
+#[must_use]
+pub fn outcome(outcome: &Outcome, plan: &Plan, view: &View) -> String {
+    let mut text = String::new();
+    for step in &outcome.steps {
+        text.push_str(&fate(&step.key, step.action, &step.fate, outcome, view));
+    }
+    text.push_str(&refusal::held(plan, view));
+    for (key, words) in &outcome.unhealthy {
+        let key = key.to_string();
+        let told = format!("{} is applied, and the service reports: {}", safe::line(&key), safe::line(words));
+        text.push_str(&format!("{}: {told}\n", view.palette.paint(Role::Careful, "unhealthy")));
+    }
+    if !text.is_empty() {
+        text.push('\n');
+    }
+    text.push_str(&sum(outcome, view));
+    text.push_str(&convergence(&outcome.convergence, view));
+    text.push_str(&next(outcome, view));
+    text
+}
+
+fn fate(key: &Key, action: ActionKind, fate: &Fate, outcome: &Outcome, view: &View) -> String {
+    let key_text = key.to_string();
+    let key_text = safe::line(&key_text);
+    let told = |word: &str, reason: &str| {
+        format!("{}: {action} {key_text}: {}\n", view.palette.paint(Role::Wrong, word), safe::line(reason))
+    };
+    match fate {
+        Fate::Done { .. } | Fate::AlreadyDone => String::new(),
+        Fate::Conflict(conflict) => self::conflict(&key_text, conflict, outcome, view),
+        Fate::Referred { by } => {
+            let by: Vec<String> = by.iter().map(ToString::to_string).collect();
+            let reason = format!("{} refers to it; if you mean it: --allow referred={key}", some_of(&by, 4));
+            told("held back", &reason)
+        }
+        Fate::Failed { reason } => told("failed", reason),
+        Fate::Unsettled { reason } => told("unsettled", &format!("{reason}; plan again to see how it stands")),
+        Fate::Skipped { reason } => told("not tried", reason),
+    }
+}
+
+fn conflict(key: &str, conflict: &Conflict, outcome: &Outcome, view: &View) -> String {
+    let reason = safe::line(&conflict.reason);
+    let mut text = format!("{}: {key} {reason}\n", view.palette.paint(Role::Wrong, "conflict"));
+    if conflict.ours_may_be_lost {
+        text.push_str("  our own write may have been made and then overwritten\n");
+    }
+    if !conflict.fields.is_empty() {
+        text.push('\n');
+        text.push_str(&three_way(&conflict.fields));
+        text.push('\n');
+    }
+    let others = outcome.steps.iter().filter(|step| step.fate.is_done()).count();
+    let others = match others {
+        0 => "no other change was applied".to_owned(),
+        1 => "1 other change was applied".to_owned(),
+        more => format!("{more} other changes were applied"),
+    };
+    text.push_str(&format!("  {others}.  Plan again:  trueup plan {} --only {key}\n", safe::line(&view.directory)));
+    text
+}
+
+fn three_way(fields: &[ThreeWay]) -> String {
+    let value = |field: &ThreeWay, value: &Json| {
+        rows::words(&field.field, value).map_or_else(|| "(none)".to_owned(), |text| safe::line(&text).into_owned())
+    };
+    let table: Vec<[String; 5]> = fields
+        .iter()
+        .map(|field| {
+            let name = field.field.to_string();
+            [
+                safe::line(&name).into_owned(),
+                value(field, &field.planned),
+                value(field, &field.now),
+                value(field, &field.wanted),
+                whose(field).to_owned(),
+            ]
+        })
+        .collect();
+    let heads = ["field", "when planned", "now", "wanted", ""].map(str::to_owned);
+    let width = |at: usize| table.iter().chain([&heads]).map(|row| columns(&row[at])).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..4).map(width).collect();
+    let mut text = String::new();
+    for row in [&heads].into_iter().chain(&table) {
+        let mut line = String::from("  ");
+        for (cell, width) in row.iter().zip(&widths) {
+            line.push_str(cell);
+            line.push_str(&" ".repeat(width + 4 - columns(cell)));
+        }
+        line.push_str(&row[4]);
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+fn whose(field: &ThreeWay) -> &'static str {
+    let (theirs, ours) = (field.planned != field.now, field.planned != field.wanted);
+    match (theirs, ours) {
+        (true, true) if field.now == field.wanted => "both made the same change",
+        (true, true) => "both changed it: decide",
+        (true, false) => "theirs only: put back if you plan again; keep it with `pull --drift`",
+        (false, true) => "ours only",
+        (false, false) => "unchanged",
+    }
+}
+
+fn sum(outcome: &Outcome, view: &View) -> String {
+    let done = outcome.steps.iter().filter(|step| step.fate.is_done()).count();
+    let total = outcome.steps.len();
+    if total == 0 {
+        return "Nothing to apply.\n".to_owned();
+    }
+    let role = if done == total { Role::Right } else { Role::Wrong };
+    let parts: Vec<String> = ActionKind::ALL.into_iter().filter_map(|kind| kind_sum(outcome, kind)).collect();
+    let already = outcome.steps.iter().filter(|step| matches!(step.fate, Fate::AlreadyDone)).count();
+    let mut text = format!(
+        "{} {done} of {total} in {}",
+        view.palette.paint(role, if outcome.interrupted { "Interrupted: applied" } else { "Applied" }),
+        seconds(Duration::from_millis(outcome.milliseconds))
+    );
+    if !parts.is_empty() {
+        text.push_str(&format!(": {}", parts.join(", ")));
+    }
+    if already > 0 {
+        text.push_str(&format!(", {already} already as wanted"));
+    }
+    text.push_str(".\n");
+    text
+}
+
+fn kind_sum(outcome: &Outcome, kind: ActionKind) -> Option<String> {
+    let number = |which: Option<Settled>| {
+        outcome
+            .steps
+            .iter()
+            .filter(|step| step.action == kind)
+            .filter(
+                |step| matches!(&step.fate, Fate::Done { settled, .. } if which.is_none_or(|which| which == *settled)),
+            )
+            .count()
+    };
+    let all = number(None);
+    if all == 0 {
+        return None;
+    }
+    let verb = match kind {
+        ActionKind::Create => return Some(format!("{all} created")),
+        ActionKind::Delete => return Some(format!("{all} deleted (unguarded)")),
+        ActionKind::Replace => "replaced",
+        ActionKind::Mark => "marked",
+    };
+    let safety: Vec<String> =
+        [(Settled::Guarded, "guarded"), (Settled::Versioned, "versioned"), (Settled::Unguarded, "unguarded")]
+            .into_iter()
+            .filter_map(|(which, word)| match number(Some(which)) {
+                0 => None,
+                some if some == all => Some(word.to_owned()),
+                some => Some(format!("{some} {word}")),
+            })
+            .collect();
+    Some(format!("{all} {verb} ({})", safety.join(", ")))
+}
+
+fn convergence(convergence: &Convergence, view: &View) -> String {
+    match convergence {
+        Convergence::Proven { looks: 1 } => {
+            format!("{}: a second look found no difference.\n", view.palette.paint(Role::Right, "Converged"))
+        }
+        Convergence::Proven { looks } => {
+            format!("{}: look {looks} found no difference.\n", view.palette.paint(Role::Right, "Converged"))
+        }
+        Convergence::Differs { left } => {
+            let mut text = format!(
+                "{}: after the apply {} still {} from what was asked for:\n",
+                view.palette.paint(Role::Wrong, "Not converged"),
+                count(left.len(), "endpoint"),
+                if left.len() == 1 { "differs" } else { "differ" },
+            );
+            for (key, fields) in left {
+                let key = key.to_string();
+                let fields: Vec<String> = fields.iter().map(ToString::to_string).collect();
+                let what = if fields.is_empty() { "missing, or still there".to_owned() } else { some_of(&fields, 8) };
+                text.push_str(&format!("  {}: {what}\n", safe::line(&key)));
+            }
+            text
+        }
+        Convergence::Unknown { reason } => {
+            format!("{}: {}\n", view.palette.paint(Role::Careful, "Convergence not proven"), safe::line(reason))
+        }
+        Convergence::NotNeeded => String::new(),
+    }
+}
+
+fn next(outcome: &Outcome, view: &View) -> String {
+    let sent = outcome.steps.iter().any(|step| step.fate.may_have_taken_effect());
+    if !sent {
+        return "nothing was changed\n".to_owned();
+    }
+    let run = &outcome.run;
+    let undo = view.palette.paint(Role::Quiet, format!("undo with: trueup rollback {run}"));
+    format!("run {run} · {undo}\n")
+}

@@ -1,0 +1,383 @@
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use super::{View, at_the_end, columns, count, difference, notes, refusal, seconds, some_of};
+use crate::model::Place;
+use crate::plan::{Action, ActionKind, Cause, Change, Held, Plan};
+use crate::report::rows::{self, Row, RowText};
+use crate::report::{Role, safe};
+
+/// Where the names of fields begin, and how wide they are.
+const FIELD_INDENT: usize = 8;
+const FIELD_WIDTH: usize = 25;
+/// How wide the names of endpoints are before their causes.
+const KEY_WIDTH: usize = 46;
+/// From so many endpoints with one and the same edit on, the edit is told once.
+const FOLD: usize = 3;
+/// Names that are shown of a long list.
+const NAMES: usize = 12;
+
+/// A plan, line by line, with its counts, its digest and the next thing to do. `saved` is the file
+/// that the plan was written to.
+#[must_use]
+pub fn plan(plan: &Plan, saved: Option<&Path>, view: &View) -> String {
+    let unknown = plan.unknown().next().is_some();
+    if plan.changes.is_empty() && plan.held.is_empty() && !unknown {
+        return in_sync(plan, view);
+    }
+    let mut text = header(plan, view);
+    let (folded, single) = fold(&plan.changes);
+    for change in single {
+        text.push('\n');
+        text.push_str(&self::change(change, view));
+    }
+    for (_, changes) in folded {
+        text.push('\n');
+        text.push_str(&self::folded(&changes, view));
+    }
+    text.push_str(&marks(plan, view));
+    for held in &plan.held {
+        text.push('\n');
+        text.push_str(&self::held(held, view));
+    }
+    let notes = notes::notes(plan, view);
+    if !notes.is_empty() {
+        text.push('\n');
+        text.push_str(&notes);
+    }
+    if unknown {
+        text.push('\n');
+        text.push_str(&refusal::incomplete(plan, view));
+    }
+    text.push('\n');
+    text.push_str(&guards(plan, view));
+    text.push_str(&format!("{}\n", counts(plan)));
+    text.push_str(&next(plan, saved, view));
+    text
+}
+
+fn in_sync(plan: &Plan, view: &View) -> String {
+    let mut text = format!(
+        "{}: {} in {}, {}",
+        view.palette.paint(Role::Right, "In sync"),
+        count(plan.in_sync(), "endpoint"),
+        count(plan.scope.len(), "namespace"),
+        count(usize::try_from(plan.source.requests).unwrap_or(usize::MAX), "request"),
+    );
+    if let Some(elapsed) = view.elapsed {
+        text.push_str(&format!(", {}", seconds(elapsed)));
+    }
+    text.push('\n');
+    text.push_str(&notes::notes(plan, view));
+    text
+}
+
+fn header(plan: &Plan, view: &View) -> String {
+    let stack = match &plan.stack {
+        Some(stack) => format!(", stack {}", safe::line(stack)),
+        None => ", no stack".to_owned(),
+    };
+    let live: usize = plan.scope.values().map(|scope| scope.definitions).sum();
+    format!(
+        "{} {}{stack}, {}, {} defined, {}\n",
+        view.palette.paint(Role::Strong, "Plan for"),
+        safe::line(&plan.service.base_url),
+        count(plan.scope.len(), "namespace"),
+        count(live, "endpoint"),
+        count(usize::try_from(plan.source.requests).unwrap_or(usize::MAX), "request"),
+    )
+}
+
+type Folded<'a> = BTreeMap<String, Vec<&'a Change>>;
+
+/// Replaces that make one and the same edit in many endpoints, by that edit, and the other changes.
+fn fold(changes: &[Change]) -> (Folded<'_>, Vec<&Change>) {
+    let edit = |change: &Change| match &change.action {
+        Action::Replace { fields, adopts: false, .. } => {
+            let told = fields.iter().map(|field| (&field.field, &field.before, &field.after, field.cause, field.side));
+            Some(format!("{:?}", told.collect::<Vec<_>>()))
+        }
+        _ => None,
+    };
+    let mut edits: Folded<'_> = BTreeMap::new();
+    for change in changes {
+        if let Some(edit) = edit(change) {
+            edits.entry(edit).or_default().push(change);
+        }
+    }
+    edits.retain(|_, changes| changes.len() >= FOLD);
+    let single = changes
+        .iter()
+        .filter(|change| change.action.kind() != ActionKind::Mark)
+        .filter(|change| edit(change).is_none_or(|edit| !edits.contains_key(&edit)))
+        .collect();
+    (edits, single)
+}
+
+pub(super) fn sign(kind: ActionKind) -> (&'static str, Role) {
+    match kind {
+        ActionKind::Create => ("+ create ", Role::Create),
+        ActionKind::Replace => ("~ replace", Role::Replace),
+        ActionKind::Mark => ("* mark   ", Role::Quiet),
+        ActionKind::Delete => ("- delete ", Role::Delete),
+    }
+}
+
+/// The cause of a whole change: one word where all its fields agree.
+fn cause(change: &Change) -> String {
+    if let Some(side) = change.side {
+        return side.to_string();
+    }
+    let mut causes = change.fields().iter().map(|field| field.cause);
+    match (&change.action, causes.next()) {
+        (Action::Replace { adopts: true, .. }, _) => "adopts".to_owned(),
+        (Action::Replace { .. }, Some(first)) if causes.all(|cause| cause == first) => first.to_string(),
+        (Action::Replace { .. }, _) => "pending and drift".to_owned(),
+        (Action::Create { .. }, _) if change.cause == Some(Cause::Drift) => "deleted outside".to_owned(),
+        (Action::Delete { .. }, _) if change.cause == Some(Cause::Unmarked) => "not managed".to_owned(),
+        _ => String::new(),
+    }
+}
+
+fn change(change: &Change, view: &View) -> String {
+    let mut text = head(change, view);
+    match &change.action {
+        Action::Create { wanted } => {
+            for row in rows::of_endpoint(wanted) {
+                text.push_str(&self::row(&row, None, view));
+            }
+        }
+        Action::Replace { fields, before, .. } => {
+            for row in fields.iter().flat_map(rows::of_field) {
+                text.push_str(&self::row(&row, before.modified.as_deref(), view));
+            }
+        }
+        Action::Mark { .. } => {}
+        Action::Delete { before, referrers } => {
+            let target = rows::of_endpoint(&before.endpoint).into_iter().next();
+            text.extend(target.iter().map(|row| self::row(row, None, view)));
+            for referrer in referrers {
+                let referrer = referrer.to_string();
+                text.push_str(&words("referred to by", &format!("{} (allowed)", safe::line(&referrer))));
+            }
+        }
+    }
+    text
+}
+
+fn head(change: &Change, view: &View) -> String {
+    let (sign, role) = sign(change.action.kind());
+    let key = change.key.to_string();
+    let key = safe::line(&key);
+    let place = match (&change.action, &change.removed_in) {
+        (Action::Delete { .. }, Some(commit)) => {
+            format!("file removed in {} ({})", short(&commit.id), safe::line(&commit.date))
+        }
+        (Action::Delete { .. }, None) => "no definition".to_owned(),
+        // The fields of a replace carry their own places.
+        (Action::Replace { fields, .. }, _) if fields.iter().all(|field| field.place.is_some()) => String::new(),
+        _ => change.place.as_ref().map(at).unwrap_or_default(),
+    };
+    let gap = " ".repeat(KEY_WIDTH.saturating_sub(columns(&key)));
+    let cause = cause(change);
+    let width = columns(format!("  {sign} {key}{gap}  {cause}").trim_end());
+    let painted = view.palette.paint(Role::Strong, &key);
+    let drawn = format!("  {} {painted}{gap}  {cause}", view.palette.paint(role, sign));
+    let shown = view.palette.paint(Role::Quiet, &place).to_string();
+    let shown = if place.is_empty() { "" } else { &shown };
+    format!("{}\n", at_the_end(drawn.trim_end(), width, shown, columns(&place), view.width))
+}
+
+fn short(commit: &str) -> String {
+    safe::line(commit).chars().take(7).collect()
+}
+
+fn at(place: &Place) -> String {
+    format!("{}:{}", safe::line(&place.file), place.line)
+}
+
+/// One row of a change.
+fn row(row: &Row, modified: Option<&str>, view: &View) -> String {
+    let shown = |value: &Option<String>| value.as_deref().map_or_else(|| "(none)".to_owned(), value_text);
+    let mut lines = None;
+    let text = match &row.text {
+        RowText::Value(value) if rows::is_long(value) && value.contains('\n') => {
+            lines = Some((String::new(), value.clone()));
+            String::new()
+        }
+        RowText::Value(value) => value_text(value),
+        RowText::Words(text) => safe::line(text).into_owned(),
+        RowText::Moved { before, after } => format!("{} -> {}", shown(before), shown(after)),
+        RowText::Lines { before, after } => {
+            lines = Some((before.clone(), after.clone()));
+            String::new()
+        }
+    };
+    let aside = aside(row, modified);
+    let place = row.place.as_ref().filter(|_| row.name != "target").map(at).unwrap_or_default();
+    let mut left = format!("{}{:<FIELD_WIDTH$}{text}", " ".repeat(FIELD_INDENT), format!("{} ", safe::line(&row.name)));
+    if !aside.is_empty() && row.name != "target" {
+        left.push_str(&format!("  ({aside})"));
+    }
+    let left = left.trim_end();
+    let quiet = view.palette.paint(Role::Quiet, &place).to_string();
+    let right = if place.is_empty() { "" } else { &quiet };
+    let mut drawn = format!("{}\n", at_the_end(left, columns(left), right, columns(&place), view.width));
+    if let Some((before, after)) = lines {
+        drawn.push_str(&difference::lines(&before, &after, &" ".repeat(FIELD_INDENT + 2), view));
+    }
+    drawn
+}
+
+/// Why a field differs, where that is not the plain case.
+fn aside(row: &Row, modified: Option<&str>) -> String {
+    if let Some(side) = row.side {
+        return side.to_string();
+    }
+    let last = modified.and_then(|time| time.get(..10)).map(|day| format!(", last on {}", safe::line(day)));
+    let last = last.unwrap_or_default();
+    match row.cause {
+        Some(Cause::Drift) => format!("changed outside{last}"),
+        Some(Cause::Both) => format!("changed here and outside{last}"),
+        Some(Cause::Pending | Cause::Unmarked) | None => String::new(),
+    }
+}
+
+/// A value that cannot be taken for something else.
+fn value_text(value: &str) -> String {
+    let odd = value.is_empty() || value.trim() != value || value == "(none)" || value.contains(" -> ");
+    let value = safe::line(value);
+    if odd { format!("\"{value}\"") } else { value.into_owned() }
+}
+
+fn words(name: &str, text: &str) -> String {
+    format!("{}{:<FIELD_WIDTH$}{text}\n", " ".repeat(FIELD_INDENT), format!("{name} "))
+}
+
+/// Many endpoints with one edit.
+fn folded(changes: &[&Change], view: &View) -> String {
+    let (sign, role) = sign(ActionKind::Replace);
+    let Some(first) = changes.first() else { return String::new() };
+    let mut text = format!("  {} {}", view.palette.paint(role, sign), count(changes.len(), "endpoint"));
+    let cause = cause(first);
+    let gap = (KEY_WIDTH + 2).saturating_sub(count(changes.len(), "endpoint").len());
+    text.push_str(format!("{}{cause}", " ".repeat(gap)).trim_end());
+    text.push('\n');
+    for row in first.fields().iter().flat_map(rows::of_field) {
+        let row = Row { place: None, ..row };
+        text.push_str(&self::row(&row, None, view));
+    }
+    let names: Vec<String> = changes
+        .iter()
+        .map(|change| match change.fields().first().and_then(|field| field.place.as_ref()) {
+            Some(place) => format!("{} ({})", change.key, at(place)),
+            None => change.key.to_string(),
+        })
+        .collect();
+    for line in wrapped(&names, view.width.saturating_sub(FIELD_INDENT)) {
+        text.push_str(&format!("{}{}\n", " ".repeat(FIELD_INDENT), view.palette.paint(Role::Quiet, line)));
+    }
+    text
+}
+
+fn wrapped(names: &[String], width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for (at, name) in names.iter().enumerate() {
+        let name = safe::line(name);
+        let comma = if at + 1 < names.len() { "," } else { "" };
+        let piece = format!("{name}{comma}");
+        let line = lines.last_mut().filter(|line| line.is_empty() || columns(line) + columns(&piece) < width);
+        match line {
+            Some(line) if line.is_empty() => line.push_str(&piece),
+            Some(line) => line.push_str(&format!(" {piece}")),
+            None => lines.push(piece),
+        }
+    }
+    lines
+}
+
+/// Marks say nothing that a reviewer must read: one line.
+fn marks(plan: &Plan, view: &View) -> String {
+    let marks: Vec<String> = plan
+        .changes
+        .iter()
+        .filter(|change| change.action.kind() == ActionKind::Mark)
+        .map(|change| change.key.to_string())
+        .collect();
+    if marks.is_empty() {
+        return String::new();
+    }
+    let (sign, role) = sign(ActionKind::Mark);
+    let text =
+        format!("{} in sync, only the mark is written: {}", count(marks.len(), "endpoint"), some_of(&marks, NAMES));
+    format!("\n  {} {text}\n", view.palette.paint(role, sign))
+}
+
+fn held(held: &Held, view: &View) -> String {
+    let key = held.key.to_string();
+    let what = held.change.as_ref().map_or("change", |change| change.action.kind().as_str());
+    let place = held.place.as_ref().map(at).unwrap_or_default();
+    let left = format!("  ! held    {}", safe::line(&key));
+    let painted = left.replacen("! held   ", &view.palette.paint(Role::Careful, "! held   ").to_string(), 1);
+    let quiet = if place.is_empty() { String::new() } else { view.palette.paint(Role::Quiet, &place).to_string() };
+    let mut text = format!("{}\n", at_the_end(&painted, columns(&left), &quiet, columns(&place), view.width));
+    if let Some(change) = &held.change {
+        for row in change.fields().iter().flat_map(rows::of_field) {
+            text.push_str(&self::row(&row, None, view));
+        }
+    }
+    let (why, allow) = refusal::hold(held);
+    text.push_str(&words(&format!("no {what}"), &why));
+    if let Some(allow) = allow {
+        text.push_str(&words("if you mean it", &allow));
+    }
+    text
+}
+
+fn guards(plan: &Plan, view: &View) -> String {
+    let mut text = String::new();
+    for guard in &plan.guards {
+        let guard_text = guard.to_string();
+        text.push_str(&format!("{}  {}\n", view.palette.paint(Role::Careful, "guard"), safe::line(&guard_text)));
+        text.push_str(&format!("       an apply is refused; if that is what you mean: --allow {}\n", guard.name));
+    }
+    if !text.is_empty() {
+        text.push('\n');
+    }
+    text
+}
+
+fn counts(plan: &Plan) -> String {
+    let mut parts = Vec::new();
+    for kind in ActionKind::ALL {
+        let number = plan.count(kind);
+        if number > 0 {
+            parts.push(format!("{number} to {kind}"));
+        }
+    }
+    if !plan.held.is_empty() {
+        parts.push(format!("{} held back", plan.held.len()));
+    }
+    parts.push(format!("{} in sync", plan.in_sync()));
+    format!("{}.   digest {}", parts.join(", "), plan.digest().short())
+}
+
+fn next(plan: &Plan, saved: Option<&Path>, view: &View) -> String {
+    if plan.changes.is_empty() {
+        return String::new();
+    }
+    let digest = plan.digest();
+    let file = match saved {
+        Some(path) => path.to_string_lossy().into_owned(),
+        None if view.directory.is_empty() => ".".to_owned(),
+        None => view.directory.clone(),
+    };
+    let mut command = format!("trueup apply {} --digest {}", safe::line(&file), digest.short());
+    let mut allowed: Vec<&str> = plan.guards.iter().map(|guard| guard.name.as_str()).collect();
+    allowed.dedup();
+    for name in allowed {
+        command.push_str(&format!(" --allow {name}"));
+    }
+    let label = view.palette.paint(Role::Quiet, "Apply exactly this:");
+    format!("{label}  {command}\n")
+}

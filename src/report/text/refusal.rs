@@ -1,0 +1,126 @@
+use super::{View, some_of};
+use crate::plan::{Blocked, Held, Hold, Plan, Refusal, ScopeRead};
+use crate::report::{Role, safe};
+
+/// Why a plan is not applied, with what allows it where something can.
+#[must_use]
+pub fn refusal(refusal: &Refusal, view: &View) -> String {
+    let mut text = String::new();
+    let refused = view.palette.paint(Role::Wrong, "refused");
+    match refusal {
+        Refusal::Guards { guards } => {
+            for guard in guards {
+                let told = guard.to_string();
+                text.push_str(&format!("{refused}: {}\n", safe::line(&told)));
+            }
+            let mut names: Vec<String> = guards.iter().map(|guard| format!("--allow {}", guard.name)).collect();
+            names.dedup();
+            text.push_str(&format!("  if that is what you mean: {}\n", names.join(" ")));
+        }
+        Refusal::OtherDigest { .. } => {
+            let told = refusal.to_string();
+            text.push_str(&format!("{refused}: {}\n", safe::line(&told)));
+            text.push_str(&format!("  look again: trueup plan {}\n", safe::line(&view.directory)));
+        }
+        Refusal::NoDigest { .. } => {
+            let told = refusal.to_string();
+            text.push_str(&format!("{refused}: {}\n", safe::line(&told)));
+        }
+        Refusal::Unknown { namespaces } => {
+            for (namespace, reason) in namespaces {
+                text.push_str(&unknown(namespace.as_str(), reason, view));
+            }
+            text.push_str("  to leave it out: --namespace with what is known, or --only\n");
+        }
+    }
+    text.push_str("nothing was sent\n");
+    text
+}
+
+fn unknown(namespace: &str, reason: &str, view: &View) -> String {
+    let namespace = safe::line(namespace);
+    format!(
+        "{}: the list of `{namespace}` cannot be trusted: {}\n  \
+         nothing is concluded about `{namespace}`: no changes, no verdict\n",
+        view.palette.paint(Role::Wrong, "incomplete"),
+        safe::line(reason)
+    )
+}
+
+/// The namespaces whose read is unknown, and how each namespace stands.
+#[must_use]
+pub fn incomplete(plan: &Plan, view: &View) -> String {
+    let mut text = String::new();
+    for (namespace, reason) in plan.unknown() {
+        text.push_str(&unknown(namespace.as_str(), reason, view));
+    }
+    if text.is_empty() {
+        return text;
+    }
+    let scopes: Vec<String> = plan
+        .scope
+        .iter()
+        .map(|(namespace, scope)| match scope.read {
+            ScopeRead::Unknown { .. } => format!("{namespace}: unknown"),
+            ScopeRead::Complete { .. } if scope.in_sync == scope.definitions => {
+                format!("{namespace}: in sync ({})", scope.in_sync)
+            }
+            ScopeRead::Complete { .. } => format!("{namespace}: {} of {} in sync", scope.in_sync, scope.definitions),
+        })
+        .collect();
+    text.push_str(&format!("{}\n", scopes.join("   ")));
+    text
+}
+
+/// Why a change is held back, and what allows it.
+pub(super) fn hold(held: &Held) -> (String, Option<String>) {
+    let key = held.key.to_string();
+    let key = safe::line(&key);
+    match &held.hold {
+        Hold::ForeignStack { stack } => {
+            (format!("it belongs to stack {}", safe::line(stack)), Some(format!("--allow foreign-stack={key}")))
+        }
+        Hold::Protected => ("it is protected (`trueup/protect`)".to_owned(), Some(format!("--allow protected={key}"))),
+        Hold::Referred { by } => {
+            let by: Vec<String> = by.iter().map(ToString::to_string).collect();
+            (format!("{} would be left without it", some_of(&by, 4)), Some(format!("--allow referred={key}")))
+        }
+        Hold::Blocked(blocked) => (self::blocked(blocked), None),
+    }
+}
+
+fn blocked(blocked: &Blocked) -> String {
+    match blocked {
+        Blocked::OwnerView(owner) => format!(
+            "it belongs to {} {}/{} of the service: change that instead",
+            safe::line(&owner.kind),
+            safe::line(&owner.namespace),
+            safe::line(&owner.name)
+        ),
+        Blocked::Deleting => "it is being deleted: plan again when it is gone".to_owned(),
+        Blocked::Unheld { reason } => format!("this trueup cannot read the live object: {}", safe::line(reason)),
+        Blocked::UnknownOption { path } => {
+            format!("`{}` may be its target and is not known to this trueup", safe::line(path))
+        }
+        Blocked::ReferrersUnknown { reason } => {
+            format!("who refers to it could not be read: {}", safe::line(reason))
+        }
+    }
+}
+
+/// What is held back singly, told after an apply.
+#[must_use]
+pub fn held(plan: &Plan, view: &View) -> String {
+    let mut text = String::new();
+    for held in &plan.held {
+        let (why, allow) = hold(held);
+        let key = held.key.to_string();
+        let allow = allow.map(|allow| format!("; if you mean it: {allow}")).unwrap_or_default();
+        text.push_str(&format!(
+            "{}: {}: {why}{allow}\n",
+            view.palette.paint(Role::Careful, "held back"),
+            safe::line(&key)
+        ));
+    }
+    text
+}
