@@ -85,6 +85,11 @@ pub(super) fn hold(held: &Held) -> (String, Option<String>) {
             let by: Vec<String> = by.iter().map(ToString::to_string).collect();
             (format!("{} would be left without it", some_of(&by, 4)), Some(format!("--allow referred={key}")))
         }
+        Hold::Moved(conflict) => {
+            let fields: Vec<String> = conflict.fields.iter().map(|moved| moved.field.to_string()).collect();
+            let fields = if fields.is_empty() { String::new() } else { format!(": {}", some_of(&fields, 8)) };
+            (format!("{}{fields}", safe::line(&conflict.reason)), None)
+        }
         Hold::Blocked(blocked) => (self::blocked(blocked), None),
     }
 }
