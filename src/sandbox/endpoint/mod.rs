@@ -3,7 +3,7 @@
 //! body of a delete, and both bodies are taken.
 //!
 //! Where nothing public says what the service does, the sandbox decides (and
-//! `docs/interface.md` repeats it): a version mismatch is 409 with code 10; a delete refused because
+//! `docs/sandbox.md` repeats it): a version mismatch is 409 with code 10; a delete refused because
 //! of a reference is 400 with code 9, and so is any change of an object that a view owns; two options
 //! of any exclusive group are 400; a replace of an object that is being deleted is 409 with code 10.
 

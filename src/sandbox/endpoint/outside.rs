@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use super::body::Place;
 use super::draft::{Draft, Named};
 use super::index::{Endpoints, Outcome};
-use super::object::{Object, Record, Referrer, ViewReference};
+use super::object::{Fields, Object, Record, Referrer, Report, Statuses, ViewReference};
 use super::spec::{Spec, Surroundings};
 use crate::sandbox::answer::{Code, Refusal};
 use crate::sandbox::clock::written;
@@ -126,6 +126,18 @@ impl Endpoints {
         let outcome = self.disturb(namespace, name, |record| result = set(record, field, value));
         self.settled(outcome).await?;
         result
+    }
+
+    /// The items of a list of `namespace`, with their specs.
+    pub async fn items(&self, namespace: &str) -> Vec<Value> {
+        let objects = self.settled(self.list(namespace)).await.unwrap_or_default();
+        let report = Report { fields: Fields::Whole, status: Statuses::Left };
+        let item = |object: &Arc<Object>| {
+            let mut written = Vec::new();
+            object.list(report, &mut written);
+            serde_json::from_slice(&written).ok()
+        };
+        objects.iter().filter_map(item).collect()
     }
 
     /// Creates `namespace/name` as somebody else would.

@@ -12,7 +12,7 @@
 //! ```
 //!
 //! The other actions are `delay: {milliseconds: N}`, `cut: before|after`, `conflict: {field, value}`,
-//! `vanish: {}`, `partial: {missing, code, message}`, `truncate: {bytes}`, `garbage: {}`, `html: {}`
+//! `vanish: {}`, `partial: {missing, code, message}`, `foreign: {namespace}`, `truncate: {bytes}`, `garbage: {}`, `html: {}`
 //! and `endless: {}`; `effect: done|none` says whether the call is done all the same.
 
 use std::path::{Path, PathBuf};
@@ -46,8 +46,8 @@ pub enum Error {
     Every { rule: usize },
 }
 
-const ACTIONS: &str = "`status`, `delay`, `cut`, `conflict`, `vanish`, `partial`, `truncate`, `garbage`, `html`, \
-                       `endless`";
+const ACTIONS: &str = "`status`, `delay`, `cut`, `conflict`, `vanish`, `partial`, `foreign`, `truncate`, \
+                       `garbage`, `html`, `endless`";
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -74,6 +74,7 @@ struct Entry {
     conflict: Option<Conflict>,
     vanish: Option<Nothing>,
     partial: Option<Partial>,
+    foreign: Option<Foreign>,
     truncate: Option<Truncate>,
     garbage: Option<Spoilt>,
     html: Option<Spoilt>,
@@ -144,6 +145,12 @@ struct Partial {
     missing: usize,
     code: Option<String>,
     message: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Foreign {
+    namespace: String,
 }
 
 #[derive(Debug, Deserialize)]
@@ -237,6 +244,9 @@ fn action(entry: &Entry, rule: usize) -> Result<Action, Error> {
     if let Some(partial) = &entry.partial {
         actions.push(partial_list(partial));
     }
+    if let Some(foreign) = &entry.foreign {
+        actions.push(Action::Foreign { namespace: foreign.namespace.clone() });
+    }
     if let Some(truncate) = &entry.truncate {
         actions.push(Action::Truncate { bytes: truncate.bytes });
     }
@@ -302,6 +312,7 @@ rules:
   - conflict: {field: spec.port, value: 81}
   - vanish: {}
   - partial: {missing: 2}
+  - foreign: {namespace: shared}
   - truncate: {bytes: 10}
   - garbage: {effect: none}
   - html: {}
@@ -319,6 +330,7 @@ rules:
             "conflict",
             "vanish",
             "partial",
+            "foreign",
             "truncate",
             "garbage",
             "html",
@@ -327,7 +339,15 @@ rules:
         assert_eq!(actions, wanted);
         assert_eq!(scenario.rules[0].operation.as_deref(), Some("endpoint-list"));
         assert_eq!(scenario.rules[6].action, Action::Conflict { field: "spec.port".into(), value: 81.into() });
-        assert_eq!(scenario.rules[10].action, Action::Garbage { runs: Runs::Not });
+        assert_eq!(scenario.rules[11].action, Action::Garbage { runs: Runs::Not });
+    }
+
+    #[test]
+    fn the_scenario_of_the_documentation_is_read() {
+        let page = include_str!("../../../docs/sandbox.md");
+        let (_, rest) = page.split_once("```yaml\n").unwrap();
+        let (scenario, _) = rest.split_once("```").unwrap();
+        assert_eq!(Scenario::parse(scenario).unwrap().rules.len(), 2);
     }
 
     #[test]

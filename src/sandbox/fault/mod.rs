@@ -50,6 +50,8 @@ pub enum Action {
     Vanish,
     /// A list with 200 that lacks its last items and says so in `errors`.
     PartialList { missing: usize, code: String, message: String },
+    /// A list that also holds the items of another namespace, as the service does with `shared`.
+    Foreign { namespace: String },
     /// The header, then `bytes` of the body (half of it by default), then the connection is closed.
     Truncate { bytes: Option<usize> },
     /// 200 with a body that is no JSON.
@@ -78,6 +80,7 @@ impl Action {
             Self::Conflict { .. } => "conflict",
             Self::Vanish => "vanish",
             Self::PartialList { .. } => "partial",
+            Self::Foreign { .. } => "foreign",
             Self::Truncate { .. } => "truncate",
             Self::Garbage { .. } => "garbage",
             Self::Html { .. } => "html",

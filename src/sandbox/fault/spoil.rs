@@ -67,6 +67,7 @@ pub async fn spoil(
             let error = json!({"code": code, "message": message, "error_obj": null});
             Spoilt::Answered(shorten_list(run.await, missing, error).await)
         }
+        Action::Foreign { namespace } => Spoilt::Answered(widen_list(service, run.await, &namespace).await),
         Action::Truncate { bytes } => Spoilt::Answered(truncate(run.await, bytes).await),
         Action::Garbage { runs } => {
             instead(runs, run, answer::json(StatusCode::OK, r#"{"items": [{"name": "ep-"#)).await
@@ -117,6 +118,20 @@ fn failure(status: u16, body: Option<String>, retry_after: Option<u64>) -> Respo
 /// The whole body, which is one of ours and therefore in memory.
 async fn whole(body: Body) -> Bytes {
     axum::body::to_bytes(body, usize::MAX).await.unwrap_or_default()
+}
+
+async fn widen_list(service: &Service, response: Response<Body>, namespace: &str) -> Response<Body> {
+    let (parts, body) = response.into_parts();
+    let body = whole(body).await;
+    let Ok(mut list) = serde_json::from_slice::<Value>(&body) else {
+        return Response::from_parts(parts, body.into());
+    };
+    if let Some(items) = list.get_mut("items").and_then(Value::as_array_mut) {
+        items.extend(service.endpoints.items(namespace).await);
+    }
+    let mut widened = answer::json(parts.status, list.to_string());
+    *widened.extensions_mut() = parts.extensions;
+    widened
 }
 
 async fn shorten_list(response: Response<Body>, missing: usize, error: Value) -> Response<Body> {

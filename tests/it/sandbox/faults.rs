@@ -114,6 +114,15 @@ async fn a_partial_list_says_so_with_200() {
 }
 
 #[tokio::test]
+async fn a_list_may_hold_items_of_another_namespace() {
+    let bench = spoilt("endpoint-list", Action::Foreign { namespace: "shared".into() }).await;
+    bench.send("POST", "/api/config/namespaces/shared/endpoints", Some(&endpoint("common"))).await;
+    let list = bench.get(SHOP).await.json();
+    let found: Vec<_> = list["items"].as_array().unwrap().iter().map(|item| item["namespace"].clone()).collect();
+    assert_eq!(found, ["shop", "shared"]);
+}
+
+#[tokio::test]
 async fn a_truncated_body_comes_with_its_header_and_ends_early() {
     for bytes in [None, Some(5)] {
         let bench = spoilt("endpoint-list", Action::Truncate { bytes }).await;

@@ -174,3 +174,34 @@ async fn a_stopped_sandbox_does_not_answer() {
     bench.running.stop().await;
     assert!(client().get(url).send().await.unwrap_err().is_connect());
 }
+
+#[tokio::test]
+async fn a_dropped_sandbox_stops() {
+    let bench = Bench::start().await;
+    let address = bench.running.address();
+    drop(bench);
+    let refused = async { while tokio::net::TcpStream::connect(address).await.is_ok() {} };
+    tokio::time::timeout(Duration::from_secs(10), refused).await.unwrap();
+}
+
+#[tokio::test]
+async fn of_many_creates_of_one_name_one_is_done() {
+    let bench = Bench::start().await;
+    let body = endpoint("ep-a");
+    let answers = futures_util::future::join_all((0..20).map(|_| bench.create(&body))).await;
+    let mut statuses: Vec<_> = answers.iter().map(|answer| answer.status).collect();
+    statuses.sort_unstable();
+    assert_eq!((statuses[0], &statuses[1..]), (200, &[409; 19][..]));
+}
+
+#[tokio::test]
+async fn of_many_replaces_at_one_version_one_is_done() {
+    let bench = Bench::start().await;
+    bench.has("ep-a").await;
+    let mut body = endpoint("ep-a");
+    body["resource_version"] = json!(bench.version("ep-a").await);
+    let path = format!("{SHOP}/ep-a");
+    let answers = futures_util::future::join_all((0..20).map(|_| bench.send("PUT", &path, Some(&body)))).await;
+    assert_eq!(answers.iter().filter(|answer| answer.status == 200).count(), 1);
+    assert_eq!(answers.iter().filter(|answer| answer.status == 409).count(), 19);
+}
