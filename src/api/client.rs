@@ -20,7 +20,7 @@ use crate::model::{Json, Key, Layout, Namespace};
 use super::base_url::{BaseUrl, SANDBOX_HOST};
 use super::endpoints::{self, ListParameters, ResponseFormat};
 use super::error::{ApiError, Failure};
-use super::operations::Operation;
+use super::operations::{Effect, Operation};
 use super::pace::{Pace, Rate, Throttle};
 use super::request::{Look, Request, RequestError};
 use super::response::{Answer, judge};
@@ -369,6 +369,18 @@ impl Request {
     }
 }
 
+/// A question of ours with its answer.
+pub(super) struct Told {
+    pub(super) request: Request,
+    answer: Answer,
+}
+
+impl Told {
+    pub(super) fn json<'told, T: serde::Deserialize<'told>>(&'told self) -> Result<T, ApiError> {
+        self.answer.json().map_err(|failure| self.request.failed(failure))
+    }
+}
+
 /// A request that could not be built, as a failure of its operation.
 fn unbuilt(operation: Operation, subject: String) -> impl FnOnce(RequestError) -> ApiError {
     move |error| ApiError { operation, subject, failure: Failure::NotBuilt { reason: error.to_string() } }
@@ -434,6 +446,18 @@ impl Reader {
         let request = endpoints::list(self.layout(), namespace, parameters)
             .map_err(unbuilt(Operation::EndpointList, format!("endpoints of `{namespace}`")))?;
         self.client.send(&request).await
+    }
+
+    /// Sends a request that was just built.
+    pub(super) async fn question(
+        &self,
+        operation: Operation,
+        request: Result<Request, RequestError>,
+    ) -> Result<Told, ApiError> {
+        let request = request.map_err(unbuilt(operation, operation.entry().area.to_lowercase()))?;
+        debug_assert_eq!(request.operation.entry().effect, Effect::Looks, "a reader only looks");
+        let answer = self.client.send(&request).await?;
+        Ok(Told { request, answer })
     }
 }
 

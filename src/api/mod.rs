@@ -3,8 +3,10 @@
 
 mod base_url;
 mod client;
+pub mod ddos;
 pub mod endpoints;
 mod error;
+pub mod events;
 mod fetch;
 mod live;
 mod operations;
@@ -15,6 +17,8 @@ mod retry;
 mod secret;
 mod text;
 mod tls;
+pub mod upgrades;
+mod wire;
 
 pub use base_url::{BaseUrl, BaseUrlError, SANDBOX_HOST};
 pub use client::{Bounds, Exchange, Listener, Reader, Settings, SettingsError, Writer};

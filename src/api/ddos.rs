@@ -1,0 +1,296 @@
+//! DDoS events: the list with its filters, one event with its attachments, and the edit as
+//! read-compare-write, because the service has no version for them.
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::{Json, Layout, Namespace};
+
+use super::client::{Reader, Writer};
+use super::error::{ApiError, Failure};
+use super::operations::Operation;
+use super::request::{Request, RequestError};
+use super::wire::{count, nullable};
+
+/// Which events a list holds.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct DdosFilter {
+    /// From this time on, RFC 3339.
+    pub start_time: Option<String>,
+    /// Up to this time, RFC 3339.
+    pub end_time: Option<String>,
+    /// Of this network.
+    pub network_id: Option<String>,
+    /// Of this mitigation.
+    pub mitigation_id: Option<String>,
+}
+
+/// A DDoS event (API.md 8.1).
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct DdosEvent {
+    /// Its identifier.
+    #[serde(default, deserialize_with = "nullable")]
+    pub id: String,
+    /// Its name.
+    #[serde(default, deserialize_with = "nullable")]
+    pub name: String,
+    /// Free text.
+    #[serde(default, deserialize_with = "nullable")]
+    pub description: String,
+    /// Who made it.
+    #[serde(default, deserialize_with = "nullable")]
+    pub creator: String,
+    /// The address or prefix that is attacked.
+    #[serde(default, deserialize_with = "nullable")]
+    pub ip: String,
+    /// The network.
+    #[serde(default, deserialize_with = "nullable")]
+    pub network_id: String,
+    /// The mitigation.
+    #[serde(default, deserialize_with = "nullable")]
+    pub mitigation_id: String,
+    /// RFC 3339.
+    #[serde(default)]
+    pub start_time: Option<String>,
+    /// RFC 3339; nothing while the event is open.
+    #[serde(default)]
+    pub end_time: Option<String>,
+    /// Whether it has attachments.
+    #[serde(default, deserialize_with = "nullable")]
+    pub has_attachment: bool,
+    /// Whether it has details.
+    #[serde(default, deserialize_with = "nullable")]
+    pub has_details: bool,
+    /// Its attachments.
+    #[serde(default, deserialize_with = "nullable")]
+    pub attachments: Vec<Attachment>,
+    /// What the service says beyond that.
+    #[serde(flatten)]
+    pub others: serde_json::Map<String, Json>,
+}
+
+/// A file at a DDoS event.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Attachment {
+    /// Its identifier.
+    #[serde(default, deserialize_with = "nullable")]
+    pub attachment_id: String,
+    /// `ATTACHMENT_TYPE_PCAP` and the like.
+    #[serde(default, deserialize_with = "nullable")]
+    pub attachment_type: String,
+    /// The file's name.
+    #[serde(default, deserialize_with = "nullable")]
+    pub name: String,
+    /// Bytes.
+    #[serde(default, deserialize_with = "count", serialize_with = "as_text")]
+    pub size_bytes: Option<u64>,
+    /// What the service says beyond that.
+    #[serde(flatten)]
+    pub others: serde_json::Map<String, Json>,
+}
+
+fn as_text<S: serde::Serializer>(bytes: &Option<u64>, into: S) -> Result<S::Ok, S::Error> {
+    match bytes {
+        Some(bytes) => into.collect_str(bytes),
+        None => into.serialize_none(),
+    }
+}
+
+impl DdosEvent {
+    /// Whether the event goes on: it has no end, or the proto's zero of one.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.end_time.as_deref().is_none_or(|end| end.is_empty() || end.starts_with("0001-01-01"))
+    }
+}
+
+/// What an edit sets; what is nothing stays.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct DdosEdit {
+    /// The name.
+    pub name: Option<String>,
+    /// The description.
+    pub description: Option<String>,
+    /// The end, RFC 3339.
+    pub end_time: Option<String>,
+}
+
+impl DdosEdit {
+    /// What this edit changes of `event`: field, value now, value afterwards.
+    #[must_use]
+    pub fn changes(&self, event: &DdosEvent) -> Vec<(&'static str, String, String)> {
+        let now_end = event.end_time.clone().unwrap_or_default();
+        [
+            ("name", event.name.clone(), &self.name),
+            ("description", event.description.clone(), &self.description),
+            ("end_time", now_end, &self.end_time),
+        ]
+        .into_iter()
+        .filter_map(|(field, now, wanted)| {
+            let wanted = wanted.clone()?;
+            (wanted != now).then_some((field, now, wanted))
+        })
+        .collect()
+    }
+
+    /// The request that makes `event` so: the event as it is with only these fields set.
+    ///
+    /// # Errors
+    /// An event id that no path can hold.
+    pub fn request(&self, layout: Layout, namespace: &Namespace, event: &DdosEvent) -> Result<Request, RequestError> {
+        let mut body = serde_json::json!({
+            "namespace": namespace.as_str(),
+            "event_id": event.id,
+            "name": self.name.as_ref().unwrap_or(&event.name),
+            "description": self.description.as_ref().unwrap_or(&event.description),
+            "event_attachments": event.attachments,
+        });
+        if let Some(end) = self.end_time.as_ref().or(event.end_time.as_ref()) {
+            body["end_time"] = end.as_str().into();
+        }
+        let parameters = [("namespace", namespace.as_str()), ("event_id", event.id.as_str())];
+        Request::build(Operation::DdosEdit, layout, &parameters, Some(body))
+    }
+}
+
+/// An edit that was not made.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum DdosEditError {
+    /// The service.
+    #[error(transparent)]
+    Api(#[from] ApiError),
+    /// The event is no longer as it was shown.
+    #[error("DDoS event `{id}` changed after it was read; look at it again")]
+    Moved {
+        /// Its id.
+        id: String,
+        /// As it is now.
+        now: Box<DdosEvent>,
+    },
+}
+
+/// The request of a list.
+///
+/// # Errors
+/// A namespace that no path can hold.
+pub fn list_request(layout: Layout, namespace: &Namespace, filter: &DdosFilter) -> Result<Request, RequestError> {
+    let filters = [
+        ("start_time", &filter.start_time),
+        ("end_time", &filter.end_time),
+        ("network_id", &filter.network_id),
+        ("mitigation_id", &filter.mitigation_id),
+    ];
+    let mut parameters = vec![("namespace", namespace.as_str())];
+    parameters.extend(filters.into_iter().filter_map(|(name, value)| Some((name, value.as_deref()?))));
+    Request::build(Operation::DdosList, layout, &parameters, None)
+}
+
+#[derive(Deserialize)]
+struct EventList {
+    #[serde(deserialize_with = "nullable")]
+    events: Vec<DdosEvent>,
+}
+
+#[derive(Deserialize)]
+struct OneEvent {
+    event: DdosEvent,
+}
+
+/// Reads the DDoS events of a namespace.
+///
+/// # Errors
+/// Whatever goes wrong.
+pub async fn list(reader: &Reader, namespace: &Namespace, filter: &DdosFilter) -> Result<Vec<DdosEvent>, ApiError> {
+    let request = list_request(reader.layout(), namespace, filter);
+    let list: EventList = reader.question(Operation::DdosList, request).await?.json()?;
+    Ok(list.events)
+}
+
+/// Reads one DDoS event.
+///
+/// # Errors
+/// [`ApiError::is_absent`] where it is not there.
+pub async fn show(reader: &Reader, namespace: &Namespace, event_id: &str) -> Result<DdosEvent, ApiError> {
+    let parameters = [("namespace", namespace.as_str()), ("event_id", event_id)];
+    let request = Request::build(Operation::DdosShow, reader.layout(), &parameters, None);
+    let told = reader.question(Operation::DdosShow, request).await?;
+    let mut one: OneEvent = told.json()?;
+    if one.event.id.is_empty() {
+        one.event.id = event_id.to_owned();
+    }
+    if one.event.id != event_id {
+        let reason = format!("it is about `{}`", super::text::neutral(&one.event.id, 100));
+        return Err(told.request.failed(Failure::NotJson { reason }));
+    }
+    Ok(one.event)
+}
+
+/// Makes `edit` on the event that was shown as `shown`: reads it again, and writes only where it is
+/// still the same.
+///
+/// # Errors
+/// [`DdosEditError::Moved`] where somebody changed it meanwhile; nothing was sent then.
+///
+/// # Caveats
+/// The service has no version for these events: a change between the second read and the write is
+/// overwritten.
+pub async fn edit(
+    writer: &Writer,
+    namespace: &Namespace,
+    shown: &DdosEvent,
+    edit: &DdosEdit,
+) -> Result<(), DdosEditError> {
+    let reader = writer.reader();
+    let now = show(reader, namespace, &shown.id).await?;
+    if now != *shown {
+        return Err(DdosEditError::Moved { id: super::text::neutral(&shown.id, 100), now: Box::new(now) });
+    }
+    let request = edit.request(reader.layout(), namespace, &now);
+    let request = request.map_err(|error| ApiError {
+        operation: Operation::DdosEdit,
+        subject: "DDoS event".to_owned(),
+        failure: Failure::NotBuilt { reason: error.to_string() },
+    })?;
+    writer.change(request).await?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn event() -> DdosEvent {
+        serde_json::from_value(json!({
+            "id": "6c1d", "name": "net_1234", "description": null, "ip": "198.51.100.0/24", "end_time": null,
+            "has_attachment": true, "future": {"x": 1},
+            "attachments": [{"attachment_id": "a1", "attachment_type": "ATTACHMENT_TYPE_PCAP", "name": "last.pcap",
+                             "gos_name": "g", "size_bytes": "12345"}]
+        }))
+        .expect("an event")
+    }
+
+    #[test]
+    fn an_event_is_read_leniently_and_open_without_an_end() {
+        let event = event();
+        assert!(event.is_open() && event.description.is_empty());
+        assert_eq!(event.attachments[0].size_bytes, Some(12345));
+        assert_eq!(event.others["future"], json!({"x": 1}));
+        assert!(!DdosEvent { end_time: Some("2024-01-01T02:00:00Z".to_owned()), ..event }.is_open());
+    }
+
+    #[test]
+    fn an_edit_sets_only_what_it_says() {
+        let edit = DdosEdit { description: Some("seen".to_owned()), name: Some("net_1234".to_owned()), end_time: None };
+        assert_eq!(edit.changes(&event()), [("description", String::new(), "seen".to_owned())]);
+        let namespace = Namespace::parse("system").expect("a name");
+        let request = edit.request(Layout::Uniform, &namespace, &event()).expect("a request");
+        assert_eq!(request.path_and_query, "/api/config/namespaces/system/events/6c1d");
+        assert_eq!(
+            serde_json::from_slice::<Json>(&request.body.expect("a body")).expect("JSON"),
+            json!({"namespace": "system", "event_id": "6c1d", "name": "net_1234", "description": "seen",
+                   "event_attachments": [{"attachment_id": "a1", "attachment_type": "ATTACHMENT_TYPE_PCAP",
+                                          "name": "last.pcap", "gos_name": "g", "size_bytes": "12345"}]})
+        );
+    }
+}

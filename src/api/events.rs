@@ -1,0 +1,592 @@
+//! The security event query: its matchers and their quoting, its request, and its answer, whose
+//! events are JSON texts inside JSON that are decoded once. The operation declares a side effect, so
+//! neither a query nor the next batch of a scroll is ever sent twice.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::Deserialize;
+
+use crate::model::{Json, Layout, Namespace};
+
+use super::client::Reader;
+use super::error::{ApiError, Failure};
+use super::operations::Operation;
+use super::request::{Request, RequestError};
+use super::text::neutral;
+use super::wire::{as_count, count};
+
+/// Events in one answer: the most that the service gives, and what it gives where nothing is said.
+pub const MOST_EVENTS: u32 = 500;
+
+/// How a field is matched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Operator {
+    /// `=`
+    Equal,
+    /// `!=`
+    NotEqual,
+    /// `=~`, a regular expression
+    Like,
+    /// `!~`
+    Unlike,
+}
+
+impl Operator {
+    /// Every operator; one that another begins with stands after it.
+    const ALL: [Operator; 4] = [Operator::Like, Operator::Unlike, Operator::NotEqual, Operator::Equal];
+
+    /// As the query writes it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Operator::Equal => "=",
+            Operator::NotEqual => "!=",
+            Operator::Like => "=~",
+            Operator::Unlike => "!~",
+        }
+    }
+}
+
+/// One condition of a query; all of them must hold.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Match {
+    /// The field; nested keys are dotted.
+    pub field: String,
+    /// How.
+    pub operator: Operator,
+    /// With what.
+    pub value: String,
+}
+
+/// Why a text is no match.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum MatchError {
+    /// No operator in it.
+    #[error("`{text}` is no match; write FIELD=VALUE, FIELD!=VALUE, FIELD=~REGEX or FIELD!~REGEX")]
+    NoOperator {
+        /// The text.
+        text: String,
+    },
+    /// The field is no name.
+    #[error("`{field}` is no field name; it holds letters, digits, `_`, `-`, `.` and `@`")]
+    Field {
+        /// The field.
+        field: String,
+    },
+}
+
+impl FromStr for Match {
+    type Err = MatchError;
+    fn from_str(text: &str) -> Result<Self, MatchError> {
+        let no_operator = || MatchError::NoOperator { text: neutral(text, 100) };
+        let at = text.find(['=', '!']).ok_or_else(no_operator)?;
+        let (field, rest) = text.split_at(at);
+        let found =
+            Operator::ALL.into_iter().find_map(|operator| Some((operator, rest.strip_prefix(operator.as_str())?)));
+        let (operator, value) = found.ok_or_else(no_operator)?;
+        let field = field.trim();
+        let named = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.' | b'@');
+        if field.is_empty() || !field.bytes().all(named) {
+            return Err(MatchError::Field { field: neutral(field, 100) });
+        }
+        Ok(Self { field: field.to_owned(), operator, value: value.to_owned() })
+    }
+}
+
+impl fmt::Display for Match {
+    /// As a query writes it, the value quoted.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}\"", self.field, self.operator.as_str())?;
+        for character in self.value.chars() {
+            match character {
+                '"' | '\\' => write!(f, "\\{character}")?,
+                '\n' => f.write_str("\\n")?,
+                '\t' => f.write_str("\\t")?,
+                '\r' => f.write_str("\\r")?,
+                other => write!(f, "{other}")?,
+            }
+        }
+        f.write_str("\"")
+    }
+}
+
+/// In which order events come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Sort {
+    /// The newest first.
+    #[default]
+    Descending,
+    /// The oldest first.
+    Ascending,
+}
+
+/// A security event query of a namespace; `system` covers the whole tenant.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EventQuery {
+    /// The namespace.
+    pub namespace: Namespace,
+    /// Conditions.
+    pub matches: Vec<Match>,
+    /// A query as text, with or without its braces, beside the conditions.
+    pub text: Option<String>,
+    /// RFC 3339 or seconds since 1970; without it ten minutes before the end.
+    pub start_time: Option<String>,
+    /// RFC 3339 or seconds since 1970; without it now.
+    pub end_time: Option<String>,
+    /// Events in an answer, at most [`MOST_EVENTS`].
+    pub limit: Option<u32>,
+    /// Whether the answer can be gone on with.
+    pub scroll: bool,
+    /// The order.
+    pub sort: Sort,
+    /// Aggregations by name; `null` for none.
+    pub aggregations: Json,
+}
+
+impl EventQuery {
+    /// All events of the last ten minutes.
+    #[must_use]
+    pub fn new(namespace: Namespace) -> Self {
+        Self {
+            namespace,
+            matches: Vec::new(),
+            text: None,
+            start_time: None,
+            end_time: None,
+            limit: None,
+            scroll: false,
+            sort: Sort::default(),
+            aggregations: Json::Null,
+        }
+    }
+
+    /// The query as the service reads it: `{vh_name="shop", country!="Germany"}`.
+    #[must_use]
+    pub fn query(&self) -> String {
+        let text = self.text.as_deref().unwrap_or_default().trim();
+        let inner = text.strip_prefix('{').and_then(|text| text.strip_suffix('}')).unwrap_or(text).trim();
+        let mut parts: Vec<String> = Vec::new();
+        if !inner.is_empty() {
+            parts.push(inner.to_owned());
+        }
+        parts.extend(self.matches.iter().map(ToString::to_string));
+        format!("{{{}}}", parts.join(", "))
+    }
+
+    /// The request of this query.
+    ///
+    /// # Errors
+    /// A namespace that no path can hold.
+    pub fn request(&self, layout: Layout) -> Result<Request, RequestError> {
+        let mut body = serde_json::json!({ "namespace": self.namespace.as_str(), "query": self.query() });
+        let mut put = |key: &str, value: Option<Json>| {
+            if let Some(value) = value {
+                body[key] = value;
+            }
+        };
+        put("start_time", self.start_time.clone().map(Json::from));
+        put("end_time", self.end_time.clone().map(Json::from));
+        put("limit", self.limit.map(Json::from));
+        put("scroll", self.scroll.then(|| true.into()));
+        put("sort", (self.sort == Sort::Ascending).then(|| "ASCENDING".into()));
+        put("aggs", (!self.aggregations.is_null()).then(|| self.aggregations.clone()));
+        let parameters = [("namespace", self.namespace.as_str())];
+        Request::build(Operation::SecurityEvents, layout, &parameters, Some(body))
+    }
+}
+
+/// One security event.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Event {
+    /// Its fields; their shapes are not stable (API.md 7.3).
+    Fields(serde_json::Map<String, Json>),
+    /// A text that is no JSON object.
+    Text(String),
+}
+
+impl Event {
+    /// A field as text, a nested one by its dotted key; nothing where it is not there.
+    #[must_use]
+    pub fn field(&self, name: &str) -> Option<String> {
+        let Event::Fields(fields) = self else { return None };
+        let found = fields.get(name).or_else(|| {
+            let mut steps = name.split('.');
+            let first = fields.get(steps.next()?)?;
+            steps.try_fold(first, |value, step| value.get(step))
+        });
+        match found? {
+            Json::Null => None,
+            Json::String(text) => Some(text.clone()),
+            other => Some(other.to_string()),
+        }
+    }
+
+    /// The event as JSON; what was no object becomes one with the single field `text`.
+    #[must_use]
+    pub fn into_json(self) -> Json {
+        match self {
+            Event::Fields(fields) => Json::Object(fields),
+            Event::Text(text) => serde_json::json!({ "text": text }),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Event {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        Ok(match Json::deserialize(from)? {
+            Json::Object(fields) => Event::Fields(fields),
+            Json::String(text) => serde_json::from_str(&text).map_or_else(|_| Event::Text(text), Event::Fields),
+            other => Event::Text(other.to_string()),
+        })
+    }
+}
+
+/// One answer to a query.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct EventPage {
+    /// The events of this batch.
+    pub events: Vec<Event>,
+    /// Events that match in all.
+    #[serde(default, deserialize_with = "count")]
+    pub total_hits: Option<u64>,
+    /// How to go on; empty at the end. It is valid for two minutes.
+    #[serde(default, deserialize_with = "super::wire::nullable")]
+    pub scroll_id: String,
+    /// The aggregations by name.
+    #[serde(default, rename = "aggs")]
+    pub aggregations: Json,
+}
+
+/// Sends a query: once, whatever happens after it left.
+///
+/// # Errors
+/// Whatever goes wrong.
+pub async fn query(reader: &Reader, query: &EventQuery) -> Result<EventPage, ApiError> {
+    let told = reader.question(Operation::SecurityEvents, query.request(reader.layout())).await?;
+    told.json()
+}
+
+/// Fetches the next batch of a scrolled query.
+///
+/// # Errors
+/// Whatever goes wrong; an expired `scroll_id` is a refusal of the service.
+pub async fn scroll(reader: &Reader, namespace: &Namespace, scroll_id: &str) -> Result<EventPage, ApiError> {
+    let parameters = [("namespace", namespace.as_str()), ("scroll_id", scroll_id)];
+    let request = Request::build(Operation::SecurityEventsScroll, reader.layout(), &parameters, None);
+    let told = reader.question(Operation::SecurityEventsScroll, request).await?;
+    let page: EventPage = told.json()?;
+    if page.events.is_empty() && page.scroll_id == scroll_id {
+        // Otherwise a loop to the end would have none.
+        let reason = "an empty batch that says it goes on where it began".to_owned();
+        return Err(told.request.failed(Failure::NotJson { reason }));
+    }
+    Ok(page)
+}
+
+/// The aggregation that counts events by `field`, the `most` most frequent values.
+#[must_use]
+pub fn count_by(field: &str, most: u32) -> Json {
+    serde_json::json!({ "field_aggregation": { "field": field.to_ascii_uppercase(), "topk": most } })
+}
+
+/// The counts of a [`count_by`] aggregation, in the order of the answer.
+#[must_use]
+pub fn counts(aggregations: &Json, name: &str) -> Vec<(String, u64)> {
+    let buckets = aggregations.get(name).and_then(|one| one.get("field_aggregation")?.get("buckets")?.as_array());
+    let buckets = buckets.map(Vec::as_slice).unwrap_or_default();
+    buckets
+        .iter()
+        .filter_map(|bucket| {
+            let key = match bucket.get("key")? {
+                Json::String(text) => text.clone(),
+                other => other.to_string(),
+            };
+            Some((key, as_count(bucket.get("count")?)?))
+        })
+        .collect()
+}
+
+/// Fields by which the service can count (API.md 7.2).
+pub const COUNTED_FIELDS: &[&str] = &[
+    "city",
+    "country",
+    "sec_event_type",
+    "src_site",
+    "vh_name",
+    "vh_type",
+    "user",
+    "suspicious_user_country",
+    "suspicious_user_region",
+    "suspicious_user_asn",
+    "suspicious_user_src_ip",
+    "suspicious_user_src_site",
+    "suspicious_user_tls_fingerprint",
+    "suspicious_user_ja4_tls_fingerprint",
+    "violation",
+    "attack_type",
+    "signature",
+    "threat_campaign",
+    "uri",
+    "bot_classification",
+    "automation_type",
+    "domain",
+    "bot_type",
+    "bot_name",
+    "src_ip",
+    "tls_fingerprint",
+    "asn",
+    "api_ep",
+    "browser_type",
+    "device_type",
+    "method",
+    "resp_code",
+    "resp_code_details",
+    "sec_event_name",
+    "waf_mode",
+    "signature_name",
+    "signature_id",
+    "signature_state",
+    "signature_accuracy",
+    "signature_context",
+    "violation_state",
+    "threat_campaign_name",
+    "threat_campaign_id",
+    "threat_campaign_state",
+    "violation_rating",
+    "service_policy",
+    "service_policy_result",
+    "tls_cipher_suite",
+    "tls_version",
+    "bot_defense_insight",
+    "bot_defense_recommendation",
+    "bot_anomaly",
+    "action",
+    "namespace",
+    "req_risk",
+    "req_risk_reason",
+    "ja4_tls_fingerprint",
+    "malware_name",
+    "malware_type",
+    "malware_scan_result",
+    "malware_recommended_action",
+];
+
+/// Fields of events that were seen (API.md 7.3); below the nested ones anything may stand.
+pub const KNOWN_FIELDS: &[&str] = &[
+    "@timestamp",
+    "action",
+    "api_endpoint",
+    "apiep_anomaly",
+    "app",
+    "app_firewall_name",
+    "app_type",
+    "as_number",
+    "as_org",
+    "asn",
+    "attack_types",
+    "authority",
+    "behavior_anomaly_score",
+    "bot_defense",
+    "bot_defense_sec_event_count",
+    "bot_info",
+    "browser_type",
+    "calculated_action",
+    "city",
+    "cluster_name",
+    "country",
+    "dcid",
+    "detections",
+    "device_type",
+    "domain",
+    "dst_ip",
+    "dst_port",
+    "end_time",
+    "enforcement_mode",
+    "err_count",
+    "failed_login_count",
+    "feature_score",
+    "forbidden_access_count",
+    "hostname",
+    "http_version",
+    "is_new_dcid",
+    "is_truncated_field",
+    "ja4_tls_fingerprint",
+    "latitude",
+    "longitude",
+    "message",
+    "message_key",
+    "messageid",
+    "method",
+    "namespace",
+    "network",
+    "oas_req_status",
+    "original_authority",
+    "original_topic_name",
+    "page_not_found_count",
+    "policy_hits",
+    "rate_limiting_count",
+    "recommended_action",
+    "region",
+    "req_body",
+    "req_count",
+    "req_headers",
+    "req_id",
+    "req_params",
+    "req_path",
+    "req_risk",
+    "req_risk_reasons",
+    "req_size",
+    "rsp_code",
+    "rsp_code_class",
+    "rsp_code_details",
+    "rsp_size",
+    "sec_event_name",
+    "sec_event_type",
+    "severity",
+    "signatures",
+    "site",
+    "sni",
+    "src",
+    "src_instance",
+    "src_ip",
+    "src_port",
+    "src_site",
+    "start_time",
+    "stream",
+    "summary_msg",
+    "suspicion_log_type",
+    "suspicion_score",
+    "tenant",
+    "threat_campaigns",
+    "threat_level",
+    "threat_mesh_details",
+    "time",
+    "tls_fingerprint",
+    "upstream_rsp_code",
+    "user",
+    "user_agent",
+    "vh_name",
+    "vhost_id",
+    "violation_rating",
+    "violations",
+    "waf_instance_id",
+    "waf_mode",
+    "waf_rule_tags",
+    "waf_rules_hit",
+    "waf_sec_event_count",
+    "x_forwarded_for",
+];
+
+/// The nearest known names of a field that is not known, nearest first; nothing where it is known. The
+/// service answers an unknown field with no hits and no error (API.md 7.1).
+#[must_use]
+pub fn doubt(field: &str) -> Option<Vec<&'static str>> {
+    let root = field.split('.').next().unwrap_or(field);
+    if KNOWN_FIELDS.contains(&root) {
+        return None;
+    }
+    let mut near: Vec<(f64, &'static str)> = KNOWN_FIELDS
+        .iter()
+        .map(|known| (strsim::jaro_winkler(root, known), *known))
+        .filter(|(near, _)| *near > 0.75)
+        .collect();
+    near.sort_by(|one, other| other.0.total_cmp(&one.0).then(one.1.cmp(other.1)));
+    Some(near.into_iter().take(3).map(|(_, known)| known).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn query() -> EventQuery {
+        EventQuery::new(Namespace::parse("shop").expect("a name"))
+    }
+
+    #[test]
+    fn a_match_is_split_at_its_first_operator_and_quoted() {
+        let written = |text: &str| text.parse::<Match>().expect(text).to_string();
+        assert_eq!(written("vh_name=shop"), r#"vh_name="shop""#);
+        assert_eq!(written("country!=United States"), r#"country!="United States""#);
+        assert_eq!(written("req_path=~^/a=b!.*"), r#"req_path=~"^/a=b!.*""#);
+        assert_eq!(written("signatures.id!~2000.*"), r#"signatures.id!~"2000.*""#);
+        assert_eq!(written(r#"user==a"b\c"#), r#"user="=a\"b\\c""#);
+        assert_eq!(written("user="), r#"user="""#);
+        assert_eq!(written("user=a\", country=\"b\n"), r#"user="a\", country=\"b\n""#);
+        for bad in ["vh_name", "=x", "a b=c", "a!b", "{a=b", ""] {
+            assert!(bad.parse::<Match>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn conditions_stand_beside_a_query_of_ones_own() {
+        let mut query = query();
+        assert_eq!(query.query(), "{}");
+        query.text = Some(r#" {country="Germany"} "#.to_owned());
+        query.matches = vec!["city!=Berlin".parse().expect("a match")];
+        assert_eq!(query.query(), r#"{country="Germany", city!="Berlin"}"#);
+    }
+
+    #[test]
+    fn the_request_holds_only_what_was_said() {
+        let body = |query: &EventQuery| -> Json {
+            let request = query.request(Layout::Uniform).expect("a request");
+            serde_json::from_slice(&request.body.expect("a body")).expect("JSON")
+        };
+        assert_eq!(body(&query()), json!({"namespace": "shop", "query": "{}"}));
+        let mut whole = query();
+        whole.start_time = Some("1700000000".to_owned());
+        whole.end_time = Some("2026-11-21T10:00:00Z".to_owned());
+        (whole.limit, whole.scroll, whole.sort) = (Some(500), true, Sort::Ascending);
+        whole.aggregations = json!({"by_type": count_by("sec_event_type", 10)});
+        assert_eq!(
+            body(&whole),
+            json!({"namespace": "shop", "query": "{}", "start_time": "1700000000", "end_time": "2026-11-21T10:00:00Z",
+                   "limit": 500, "scroll": true, "sort": "ASCENDING",
+                   "aggs": {"by_type": {"field_aggregation": {"field": "SEC_EVENT_TYPE", "topk": 10}}}})
+        );
+    }
+
+    #[test]
+    fn events_are_decoded_once_and_nothing_of_them_is_lost() {
+        let page: EventPage = serde_json::from_value(json!({
+            "events": [r#"{"src_ip":"192.0.2.7","req_headers":"{\"a\":1}","policy_hits":{"policy_hits":[]}}"#,
+                       {"src_ip": "x"}, "not json", "[1]", 7],
+            "total_hits": "52", "scroll_id": "s", "aggs": {}
+        }))
+        .expect("a page");
+        assert_eq!(page.total_hits, Some(52));
+        assert_eq!(page.events[0].field("src_ip").as_deref(), Some("192.0.2.7"));
+        assert_eq!(page.events[0].field("req_headers").as_deref(), Some(r#"{"a":1}"#));
+        assert_eq!(page.events[0].field("policy_hits.policy_hits").as_deref(), Some("[]"));
+        assert_eq!(page.events[0].field("absent.x"), None);
+        assert_eq!(page.events[1].field("src_ip").as_deref(), Some("x"));
+        assert_eq!(
+            page.events[2..],
+            [Event::Text("not json".into()), Event::Text("[1]".into()), Event::Text("7".into())]
+        );
+        let bare: EventPage =
+            serde_json::from_value(json!({"events": [], "scroll_id": null, "total_hits": 3})).expect("bare");
+        assert_eq!((bare.scroll_id.as_str(), bare.total_hits), ("", Some(3)));
+        assert!(serde_json::from_value::<EventPage>(json!({})).is_err());
+    }
+
+    #[test]
+    fn counts_are_texts() {
+        let aggregations = json!({"by_type": {"field_aggregation": {"buckets": [
+            {"key": "waf_sec_event", "count": "20"}, {"key": 7, "count": 3}, {"key": "odd"}]}}});
+        assert_eq!(counts(&aggregations, "by_type"), [("waf_sec_event".to_owned(), 20), ("7".to_owned(), 3)]);
+        assert!(counts(&aggregations, "other").is_empty());
+    }
+
+    #[test]
+    fn a_field_that_would_find_nothing_is_doubted() {
+        assert_eq!(doubt("vh_name"), None);
+        assert_eq!(doubt("signatures.id"), None);
+        assert_eq!(doubt("vhname").expect("unknown")[0], "vh_name");
+        assert_eq!(doubt("contry").expect("unknown")[0], "country");
+        assert_eq!(doubt("zzzz"), Some(Vec::new()));
+    }
+}

@@ -1,0 +1,19 @@
+//! Small rules of the service's JSON that more than one resource needs: unset values are `null`, and
+//! 64-bit integers are texts (API.md 3.1).
+
+use serde::{Deserialize, Deserializer};
+
+/// The value, or its default where the service writes `null`.
+pub(super) fn nullable<'de, D: Deserializer<'de>, T: Default + Deserialize<'de>>(from: D) -> Result<T, D::Error> {
+    Ok(Option::<T>::deserialize(from)?.unwrap_or_default())
+}
+
+/// An integer as a number or as a text of digits; anything else is nothing.
+pub(super) fn count<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
+    Ok(as_count(&crate::model::Json::deserialize(from)?))
+}
+
+/// See [`count`].
+pub(super) fn as_count(value: &crate::model::Json) -> Option<u64> {
+    value.as_u64().or_else(|| value.as_str()?.parse().ok())
+}
