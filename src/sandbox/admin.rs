@@ -1,7 +1,7 @@
 //! The sandbox's own paths, outside the service's: `GET /sandbox/health` for whoever waits until it
 //! is up, and with the token `GET /sandbox/log` for tests that compare it with a client's journal,
-//! `PUT /sandbox/faults` to misbehave from now on, and `PUT /sandbox/endpoints` for objects that no
-//! request could make.
+//! `PUT /sandbox/faults` to misbehave from now on, `PUT /sandbox/endpoints` for objects that no
+//! request could make, and `GET /sandbox/queries` for the security event queries that were made.
 
 use std::sync::Arc;
 
@@ -18,11 +18,13 @@ use super::answer::{self, Code, Refusal};
 use super::endpoint::Seed;
 use super::fault::Scenario;
 use super::gate;
+use super::query;
 use super::service::Service;
 
 pub fn router(service: &Arc<Service>) -> Router<Arc<Service>> {
     Router::new()
         .route("/sandbox/log", get(log))
+        .route("/sandbox/queries", get(queries))
         .route("/sandbox/faults", put(faults))
         .route("/sandbox/endpoints", put(endpoints))
         .layer(from_fn_with_state(Arc::clone(service), gate::pass_admin))
@@ -37,6 +39,13 @@ async fn health(State(service): State<Arc<Service>>) -> Response<Body> {
 async fn log(State(service): State<Arc<Service>>) -> Response<Body> {
     match serde_json::to_vec(&json!({"entries": service.log.entries()})) {
         Ok(body) => answer::json(StatusCode::OK, body),
+        Err(error) => Refusal::new(Code::Internal, error.to_string()).into_response(),
+    }
+}
+
+async fn queries(State(service): State<Arc<Service>>) -> Response<Body> {
+    match query::queries(&service.store) {
+        Ok(queries) => answer::json(StatusCode::OK, json!({"queries": queries}).to_string()),
         Err(error) => Refusal::new(Code::Internal, error.to_string()).into_response(),
     }
 }

@@ -16,7 +16,6 @@ mod fault;
 mod gate;
 mod log;
 mod options;
-#[expect(dead_code, reason = "the handlers of these areas stand on them next")]
 mod query;
 mod router;
 mod selector;
@@ -38,6 +37,7 @@ pub use endpoint::{Referrer, Seed, SeedMetadata, ViewReference};
 pub use fault::{Action, Rule, Runs, Scenario, ScenarioError};
 pub use log::{Effect, Entry};
 pub use options::{Deletion, Options, Rate, Token};
+pub use query::{Asked, Tenant, TenantError};
 pub use store::{Batch, Error as StoreError, Storage, Store, Ticket};
 
 use endpoint::Endpoints;
@@ -77,7 +77,7 @@ pub struct Running {
 pub async fn start(options: Options) -> Result<Running, Error> {
     let listener = listen(options.listen).await?;
     let address = listener.local_addr().map_err(|source| Error::Listen { address: options.listen, source })?;
-    let service = Arc::new(open(options)?);
+    let service = Arc::new(open(options).await?);
     let (stop, stopped) = watch::channel(false);
     let router = router::router(Arc::clone(&service));
     let serving = tokio::spawn(server::serve(listener, router, stopped));
@@ -88,14 +88,25 @@ async fn listen(address: SocketAddr) -> Result<TcpListener, Error> {
     TcpListener::bind(address).await.map_err(|source| Error::Listen { address, source })
 }
 
-fn open(options: Options) -> Result<Service, Error> {
+async fn open(options: Options) -> Result<Service, Error> {
     let log = log::Log::open(options.log_size, options.log_file.as_deref())
         .map_err(|source| Error::Log { path: options.log_file.clone().unwrap_or_default(), source })?;
     let store = Arc::new(Store::open(&options.storage)?);
-    let endpoints =
-        Endpoints::open(Arc::clone(&store), options.clock.clone(), options.tenant.clone(), options.deletion)?;
+    // A tenant file names the tenant, also when it was laid by an earlier start.
+    let named = options.tenant_file.as_ref().and_then(|file| file.name().map(ToOwned::to_owned));
+    let tenant = named.or(query::tenant_name(&store)?).unwrap_or(options.tenant);
+    let endpoints = Endpoints::open(Arc::clone(&store), options.clock.clone(), tenant.clone(), options.deletion)?;
+    if let Some(file) = &options.tenant_file {
+        if query::known(&store, file)? == query::Laid::New {
+            plant(&endpoints, file.endpoints().to_vec()).await?;
+        }
+        let ticket = query::lay(&store, file, &tenant)?;
+        store.durable(ticket).await?;
+    }
+    let query = query::Holding::open(&store)?;
     Ok(Service {
-        tenant: options.tenant,
+        tenant,
+        query,
         clock: options.clock,
         store,
         endpoints,
@@ -105,6 +116,11 @@ fn open(options: Options) -> Result<Service, Error> {
         log,
         faults: Faults::new(options.scenario),
     })
+}
+
+async fn plant(endpoints: &Endpoints, seeds: Vec<Seed>) -> Result<(), Error> {
+    let planted = endpoints.plant(seeds).await;
+    planted.map_err(|refusal| Error::Seed { reason: refusal.message().to_owned() })
 }
 
 impl Running {
@@ -136,8 +152,7 @@ impl Running {
     /// # Errors
     /// [`Error::Seed`] for the first one with a spec that breaks a rule; those before it stay.
     pub async fn seed(&self, seeds: Vec<Seed>) -> Result<(), Error> {
-        let planted = self.service.endpoints.plant(seeds).await;
-        planted.map_err(|refusal| Error::Seed { reason: refusal.message().to_owned() })
+        plant(&self.service.endpoints, seeds).await
     }
 
     /// Says that `referrer` refers to an endpoint, which must be there.
@@ -157,6 +172,14 @@ impl Running {
     pub async fn interfere(&self, namespace: &str, name: &str, field: &str, value: &Value) -> Result<(), Error> {
         let changed = self.service.endpoints.interfere(namespace, name, (field, value)).await;
         changed.map_err(|refusal| Error::Seed { reason: refusal.message().to_owned() })
+    }
+
+    /// The security event queries so far, oldest first: each declares that it creates an event.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn queries(&self) -> Result<Vec<Asked>, Error> {
+        Ok(query::queries(&self.service.store)?)
     }
 
     /// The tables behind the service.

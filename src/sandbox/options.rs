@@ -10,6 +10,7 @@ use sha2::{Digest, Sha256};
 
 use super::clock::Clock;
 use super::fault::Scenario;
+use super::query::Tenant;
 use super::store::Storage;
 
 /// How a sandbox is run.
@@ -21,6 +22,8 @@ pub struct Options {
     pub token: Token,
     /// The tenant's name as it stands in objects and references.
     pub tenant: String,
+    /// What it is filled with before it answers.
+    pub tenant_file: Option<Tenant>,
     pub clock: Clock,
     pub rate: Rate,
     pub deletion: Deletion,
@@ -41,6 +44,7 @@ impl Options {
             storage,
             token,
             tenant: "sandbox-tenant".into(),
+            tenant_file: None,
             clock,
             rate: Rate::Unlimited,
             deletion: Deletion::Immediate,

@@ -8,6 +8,7 @@ use super::endpoint::Endpoints;
 use super::fault::Faults;
 use super::log::Log;
 use super::options::{Rate, Token};
+use super::query::Holding;
 use super::store::Store;
 
 /// One tenant's service.
@@ -17,6 +18,7 @@ pub struct Service {
     pub clock: Clock,
     pub store: Arc<Store>,
     pub endpoints: Endpoints,
+    pub query: Holding,
     pub(super) token: Token,
     pub(super) rate: Rate,
     pub(super) window: Mutex<super::gate::Window>,

@@ -4,6 +4,7 @@ mod bodies;
 mod endpoints;
 mod faults;
 mod kill;
+mod query;
 mod schema;
 mod seeds;
 mod service;

@@ -4,6 +4,7 @@
 use std::ops::Range;
 
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::heading::Heading;
@@ -15,7 +16,7 @@ use crate::sandbox::query::window::Window;
 pub const WHOLE_TENANT: &str = "system";
 
 /// An event that is held as it was written.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Written {
     pub time: Timestamp,
     pub namespace: String,

@@ -132,12 +132,6 @@ impl Series {
         }
     }
 
-    /// How many events there are.
-    #[must_use]
-    pub fn len(&self) -> u64 {
-        self.recipe.count
-    }
-
     #[must_use]
     pub fn curve(&self) -> &Curve {
         &self.curve

@@ -1,0 +1,148 @@
+//! The handlers of DDoS events, software versions and the upgrade status.
+
+use std::sync::Arc;
+
+use axum::body::{Body, Bytes};
+use axum::extract::{Path, Query as Parameters, State};
+use axum::http::{Method, Response, StatusCode};
+use axum::response::IntoResponse;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::event::library::WHOLE_TENANT;
+use super::security::read;
+use super::{ddos, holding, upgrade};
+use crate::sandbox::answer::{Code, Refusal, json as answer};
+use crate::sandbox::log::{Effect, Trace};
+use crate::sandbox::service::Service;
+use crate::sandbox::store::Error;
+
+type Shared = State<Arc<Service>>;
+type Answer = Result<Value, Refusal>;
+
+/// The list with its filters as query parameters, as the uniform layout has it.
+pub async fn list_by_parameters(
+    State(service): Shared,
+    Path(namespace): Path<String>,
+    Parameters(filter): Parameters<ddos::Filter>,
+) -> Response<Body> {
+    respond(list(&service, &namespace, &filter))
+}
+
+/// The list with its filters in the body, as the published layout has it.
+pub async fn list_by_body(State(service): Shared, Path(namespace): Path<String>, body: Bytes) -> Response<Body> {
+    respond(read(&body).and_then(|filter| list(&service, &namespace, &filter)))
+}
+
+/// One event.
+pub async fn show(State(service): Shared, Path((namespace, id)): Path<(String, String)>) -> Response<Body> {
+    respond(event(&service, &namespace, &id).map(|event| json!({"event": event})))
+}
+
+/// The attachments of one event, in the shape that they have inside the event.
+pub async fn attachments(State(service): Shared, Path((namespace, id)): Path<(String, String)>) -> Response<Body> {
+    respond(event(&service, &namespace, &id).map(|event| json!({"attachments": event.attachments})))
+}
+
+/// Changes one event and answers it.
+pub async fn edit(
+    State(service): Shared,
+    Path((namespace, id)): Path<(String, String)>,
+    body: Bytes,
+) -> Response<Body> {
+    // Held until the edit is on disk, so that the next one reads it.
+    let _editing = service.query.editing.lock().await;
+    let edited = event(&service, &namespace, &id).and_then(|event| read::<ddos::Edit>(&body)?.apply(event));
+    let event = match edited {
+        Ok(event) => event,
+        Err(refusal) => return refusal.into_response(),
+    };
+    let ticket = holding::keep(&service.store, &event);
+    if let Err(error) = service.store.durable(ticket).await {
+        return stored(&error).into_response();
+    }
+    let mut response = respond(Ok(json!({"event": event})));
+    response.extensions_mut().insert(Trace { effect: Effect::Done, ..Trace::default() });
+    response
+}
+
+/// What a site runs now; an empty text is a version that was not given.
+#[derive(Debug, Default, Deserialize)]
+pub struct Current {
+    #[serde(default)]
+    current_os_version: String,
+    #[serde(default)]
+    current_sw_version: String,
+}
+
+/// The versions that a site with the current ones can be upgraded to, in the order of the tenant file.
+pub async fn versions(State(service): Shared, Parameters(current): Parameters<Current>) -> Response<Body> {
+    respond(holding::versions(&service.store).map_err(|error| stored(&error)).map(|versions| {
+        let following = versions
+            .into_iter()
+            .filter(|version| version.follows(&current.current_os_version, &current.current_sw_version))
+            .map(|version| version.version);
+        json!({"sw_versions": following.collect::<Vec<_>>()})
+    }))
+}
+
+/// One version in the shape of the list, or 404.
+pub async fn version(State(service): Shared, Path((_, name)): Path<(String, String)>) -> Response<Body> {
+    let found = holding::versions(&service.store).map_err(|error| stored(&error)).and_then(|versions| {
+        let known = versions.iter().any(|version| version.version == name);
+        known.then(|| json!({"sw_versions": [name]})).ok_or_else(|| absent(&format!("software version {name}")))
+    });
+    respond(found)
+}
+
+/// The upgrade status of a site at this moment.
+pub async fn upgrade_status(State(service): Shared, Path((namespace, name)): Path<(String, String)>) -> Response<Body> {
+    let found = holding::site(&service.store, &namespace, &name).map_err(|error| stored(&error)).and_then(|site| {
+        let site = site.ok_or_else(|| absent(&format!("site {namespace}/{name}")))?;
+        Ok(upgrade::status(&site, service.clock.now()))
+    });
+    respond(found)
+}
+
+/// What the reference shows an example of without naming an operation for it.
+pub async fn unimplemented(method: Method) -> Response<Body> {
+    let message = format!("{method} is not implemented for this resource: the interface names no such operation");
+    Refusal::new(Code::Unimplemented, message).into_response()
+}
+
+fn list(service: &Service, namespace: &str, filter: &ddos::Filter) -> Answer {
+    only_system(namespace)?;
+    let events = holding::ddos_events(&service.store).map_err(|error| stored(&error))?;
+    Ok(json!({"events": filter.select(events, service.clock.now())?}))
+}
+
+fn event(service: &Service, namespace: &str, id: &str) -> Result<ddos::Event, Refusal> {
+    only_system(namespace)?;
+    holding::ddos_event(&service.store, id)
+        .map_err(|error| stored(&error))?
+        .ok_or_else(|| absent(&format!("event {id}")))
+}
+
+/// The schemas say of each of these requests that it is supported in this namespace only.
+fn only_system(namespace: &str) -> Result<(), Refusal> {
+    if namespace == WHOLE_TENANT {
+        return Ok(());
+    }
+    let message = format!("DDoS events are supported only in namespace `{WHOLE_TENANT}`, not in `{namespace}`");
+    Err(Refusal::new(Code::InvalidArgument, message))
+}
+
+fn absent(what: &str) -> Refusal {
+    Refusal::new(Code::NotFound, format!("no {what}"))
+}
+
+fn stored(error: &Error) -> Refusal {
+    Refusal::new(Code::Internal, error.to_string())
+}
+
+fn respond(result: Answer) -> Response<Body> {
+    match result {
+        Ok(body) => answer(StatusCode::OK, body.to_string()),
+        Err(refusal) => refusal.into_response(),
+    }
+}

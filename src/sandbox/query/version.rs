@@ -1,0 +1,117 @@
+//! Software versions and the order between them, part by part: `crt-20260201-0179` is newer than
+//! `crt-20251002-0027`, `9.2026.10` newer than `9.2026.9`.
+
+use std::cmp::Ordering;
+
+use serde::{Deserialize, Serialize};
+
+/// A software version that sites can be upgraded to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Version {
+    pub version: String,
+    /// The operating system that it needs at least.
+    pub os_at_least: Option<String>,
+    /// The last operating system that it runs on.
+    pub os_at_most: Option<String>,
+    /// The software that an upgrade has to start from at least.
+    pub sw_at_least: Option<String>,
+}
+
+impl Version {
+    /// Whether a site with these versions can be upgraded to this one. An empty text is a version
+    /// that the caller did not give and that therefore excludes nothing.
+    #[must_use]
+    pub fn follows(&self, os: &str, software: &str) -> bool {
+        let at_least = |given: &str, bound: &Option<String>| {
+            given.is_empty() || bound.as_ref().is_none_or(|bound| compare(given, bound) != Ordering::Less)
+        };
+        let at_most = |given: &str, bound: &Option<String>| {
+            given.is_empty() || bound.as_ref().is_none_or(|bound| compare(given, bound) != Ordering::Greater)
+        };
+        (software.is_empty() || compare(&self.version, software) == Ordering::Greater)
+            && at_least(software, &self.sw_at_least)
+            && at_least(os, &self.os_at_least)
+            && at_most(os, &self.os_at_most)
+    }
+}
+
+/// Compares the runs of digits as numbers and what is between them as text.
+#[must_use]
+pub fn compare(one: &str, other: &str) -> Ordering {
+    let (mut ones, mut others) = (parts(one), parts(other));
+    loop {
+        let order = match (ones.next(), others.next()) {
+            (None, None) => return Ordering::Equal,
+            (one, other) => one.cmp(&other),
+        };
+        if order != Ordering::Equal {
+            return order;
+        }
+    }
+}
+
+/// A number is its digits without leading zeros, the longer one being greater, so that no number is
+/// too large.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum Part<'a> {
+    Text(&'a str),
+    Number(usize, &'a str),
+}
+
+fn parts(text: &str) -> impl Iterator<Item = Part<'_>> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let first = rest.chars().next()?;
+        let digits = first.is_ascii_digit();
+        let length = rest.find(|letter: char| letter.is_ascii_digit() != digits).unwrap_or(rest.len());
+        let (part, after) = rest.split_at(length);
+        rest = after;
+        Some(if digits {
+            let number = part.trim_start_matches('0');
+            Part::Number(number.len(), number)
+        } else {
+            Part::Text(part)
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_compared_by_parts() {
+        for (one, other, order) in [
+            ("9.2026.10", "9.2026.9", Ordering::Greater),
+            ("9.2026.9", "10.1", Ordering::Less),
+            ("crt-20251002-0027", "crt-20251002-27", Ordering::Equal),
+            ("crt-20260201-0179", "crt-20251231-9999", Ordering::Greater),
+            ("9.2026", "9.2026.1", Ordering::Less),
+            ("1.99999999999999999999999", "1.100000000000000000000000", Ordering::Less),
+        ] {
+            assert_eq!(compare(one, other), order, "{one} {other}");
+            assert_eq!(compare(other, one), order.reverse(), "{other} {one}");
+        }
+    }
+
+    #[test]
+    fn both_current_versions_select() {
+        let version = Version {
+            version: "crt-20260201-0179".into(),
+            os_at_least: Some("9.2026.10".into()),
+            os_at_most: None,
+            sw_at_least: Some("crt-20250101-0001".into()),
+        };
+        for (os, software, follows) in [
+            ("9.2026.10", "crt-20251002-0027", true),
+            ("9.2026.9", "crt-20251002-0027", false),
+            ("9.2026.17", "crt-20260201-0179", false),
+            ("9.2026.17", "crt-20240101-0001", false),
+            ("", "crt-20251002-0027", true),
+            ("9.2026.17", "", true),
+            ("", "", true),
+        ] {
+            assert_eq!(version.follows(os, software), follows, "{os} {software}");
+        }
+    }
+}

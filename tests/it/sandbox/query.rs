@@ -1,0 +1,426 @@
+//! Security events, DDoS events, software versions and upgrade status over HTTP, in both layouts.
+
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+use trueup::sandbox::{Effect, Storage, Tenant};
+
+use super::{Bench, options};
+
+const TENANT: &str = "\
+kind: tenant
+name: acme-cuxnbbdn
+namespaces: [shop, pay]
+sites:
+- {name: ce01, nodes: [master-0, master-1], upgrade: {to: crt-20260201-0179, started: -5m, duration: 10m}}
+- {name: ce02, upgrade: {to: crt-20260201-0179, to_os: 9.2026.17, started: -1h, duration: 10m, ends: failed, reason: disk full}}
+- {name: ce03}
+software_versions:
+- {version: crt-20251002-0027}
+- {version: crt-20260201-0179, os_at_least: 9.2026.10}
+ddos_events:
+- id: open-one
+  name: net_1
+  description: a flood
+  creator: SOC
+  ip: 198.51.100.0/24
+  network_id: n1
+  mitigation_id: m1
+  start_time: -1h
+  attachments:
+  - {attachment_id: a1, attachment_type: ATTACHMENT_TYPE_PCAP, name: one.pcap, size_bytes: 12345, start_time: -50m}
+- {id: old-one, name: net_2, start_time: -9d, end_time: -8d, network_id: n2}
+security_events:
+- generate: {seed: 7, count: 4000, from: -24h}
+- {time: -1m, namespace: pay, event: {sec_event_type: waf_sec_event, city: Nowhere, asn: 64511, tags: [a, b]}}
+endpoints:
+- {metadata: {name: ledger, namespace: pay}, spec: {ip: 192.0.2.80, port: 5432}}
+";
+
+const UNIFORM: &str = "/api/config/namespaces";
+const PUBLISHED: &str = "/api/data/namespaces";
+const DAY: &str = "2025-12-01T08:25:26Z";
+
+async fn bench() -> Bench {
+    Bench::with(|options| options.tenant_file = Some(Tenant::read(TENANT, options.clock.now()).unwrap())).await
+}
+
+fn events(answer: &Value) -> Vec<Value> {
+    let texts = answer["events"].as_array().unwrap().iter();
+    texts.map(|event| serde_json::from_str(event.as_str().unwrap()).unwrap()).collect()
+}
+
+async fn ask(bench: &Bench, namespace: &str, body: &Value) -> Value {
+    let answer = bench.send("POST", &format!("{UNIFORM}/{namespace}/events"), Some(body)).await;
+    assert_eq!(answer.status, 200, "{}", answer.text);
+    answer.json()
+}
+
+/// The message of a refused query.
+async fn refused(bench: &Bench, body: &Value) -> String {
+    let answer = bench.send("POST", &format!("{UNIFORM}/system/events"), Some(body)).await;
+    assert_eq!((answer.status, answer.json()["code"].clone()), (400, json!(3)), "{}", answer.text);
+    answer.json()["message"].as_str().unwrap().to_owned()
+}
+
+fn hits(answer: &Value) -> usize {
+    answer["total_hits"].as_str().unwrap().parse().unwrap()
+}
+
+#[tokio::test]
+async fn a_query_without_times_sees_the_last_ten_minutes() {
+    let bench = bench().await;
+    let recent = ask(&bench, "system", &json!({})).await;
+    let by_hand = ask(
+        &bench,
+        "system",
+        &json!({"start_time": "2025-12-02T08:15:26.599586464Z", "end_time": "2025-12-02T08:25:26.599586464Z"}),
+    )
+    .await;
+    assert!(hits(&recent) > 1);
+    assert_eq!(recent, by_hand);
+    let unix = ask(&bench, "system", &json!({"start_time": "1764577526"})).await;
+    assert!(hits(&unix) > 0);
+    assert_eq!((recent["scroll_id"].as_str(), &recent["aggs"]), (Some(""), &json!({})));
+}
+
+#[tokio::test]
+async fn the_operators_a_namespace_and_both_layouts_select() {
+    let bench = bench().await;
+    let all = hits(&ask(&bench, "system", &json!({"start_time": DAY, "end_time": "1764663926"})).await);
+    let count = async |namespace: &str, query: &str| {
+        let body = json!({"start_time": DAY, "end_time": "1764663926", "query": query, "limit": 1});
+        let uniform = ask(&bench, namespace, &body).await;
+        let path = format!("{PUBLISHED}/{namespace}/app_security/events");
+        let published = bench.send("POST", &path, Some(&body)).await.json();
+        assert_eq!(uniform, published);
+        hits(&uniform)
+    };
+    assert_eq!(all, 4001);
+    assert_eq!(count("shop", "{}").await + count("pay", "{}").await, all);
+    assert_eq!(count("nowhere", "").await, 0);
+    let waf = count("system", r#"{sec_event_type="waf_sec_event"}"#).await;
+    let others = count("system", r#"{sec_event_type!="waf_sec_event"}"#).await;
+    assert!(waf > 0 && others > 0);
+    assert_eq!(waf + others, all);
+    let german = count("system", r#"{country=~"Germ.*",city!~"Berlin"}"#).await;
+    assert!(german > 0 && german < all);
+    assert_eq!(count("system", r#"{country=~"Germ"}"#).await, 0);
+    assert_eq!(count("system", r#"{virtual_host!="x"}"#).await, 0);
+    assert_eq!(count("pay", r#"{city="Nowhere",asn="64511",tags="b",namespace="pay"}"#).await, 1);
+    assert!(count("system", r#"{signatures.id="200002147"}"#).await > 0);
+    assert!(count("system", r#"{policy_hits.policy_hits.result="deny"}"#).await > 0);
+    let path = format!("{PUBLISHED}/system/app_security/all_ns_events");
+    let answer = bench.send("POST", &path, Some(&json!({"start_time": DAY, "end_time": "1764663926"}))).await;
+    assert_eq!(hits(&answer.json()), all);
+}
+
+#[tokio::test]
+async fn events_are_sorted_by_time_and_limited() {
+    let bench = bench().await;
+    for (sort, ascending) in [(json!("ASCENDING"), true), (json!("DESCENDING"), false), (Value::Null, false)] {
+        let body = json!({"start_time": DAY, "end_time": "1764663926", "sort": sort, "limit": "40"});
+        let answer = ask(&bench, "system", &body).await;
+        let mut times: Vec<_> =
+            events(&answer).iter().map(|event| event["@timestamp"].as_str().unwrap().to_owned()).collect();
+        assert_eq!(times.len(), 40);
+        if !ascending {
+            times.reverse();
+        }
+        assert!(times.is_sorted());
+    }
+    let most = ask(&bench, "system", &json!({"start_time": DAY, "end_time": "1764663926"})).await;
+    assert_eq!((events(&most).len(), hits(&most)), (500, 4001));
+}
+
+#[tokio::test]
+async fn what_is_wrong_with_a_query_is_told() {
+    let bench = bench().await;
+    for (body, said) in [
+        (json!({"query": "{city=}"}), "malformed query at position 7: expected a value in double quotes"),
+        (json!({"limit": 501}), "`limit` is 501, expected a whole number up to 500"),
+        (json!({"limit": -1}), "`limit` is -1, expected a whole number up to 500"),
+        (json!({"sort": "UP"}), "`sort` is \"UP\", expected \"DESCENDING\" or \"ASCENDING\""),
+        (json!({"sort_by": "city"}), "`sort_by` is `city`; events are sorted by `last_event_time`"),
+        (json!({"start_time": "soon"}), "`start_time` is `soon`, which is neither RFC 3339 nor unix seconds"),
+        (
+            json!({"start_time": "20", "end_time": "10"}),
+            "the time range is backwards: `start_time` 1970-01-01T00:00:20Z is after `end_time` 1970-01-01T00:00:10Z",
+        ),
+        (json!({"aggs": {"a": {"field_aggregation": {"field": "TOWN"}}}}), "aggregation `a`: unknown field `TOWN`"),
+        (
+            json!({"scroll": "yes"}),
+            "request body is not valid: invalid type: string \"yes\", expected a boolean at line 1 column 15",
+        ),
+    ] {
+        assert_eq!(refused(&bench, &body).await, said);
+    }
+}
+
+#[tokio::test]
+async fn a_scroll_gives_every_event_once_in_both_layouts() {
+    let bench = bench().await;
+    let query = json!({"start_time": DAY, "end_time": "1764663926", "limit": 300, "scroll": true});
+    let whole = ask(&bench, "shop", &query).await;
+    let total = hits(&whole);
+    for layout in ["uniform", "published", "parameter"] {
+        let mut answer = whole.clone();
+        let mut seen = Vec::new();
+        loop {
+            seen.extend(answer["events"].as_array().unwrap().iter().cloned());
+            assert_eq!(hits(&answer), total);
+            let id = answer["scroll_id"].as_str().unwrap().to_owned();
+            if id.is_empty() {
+                break;
+            }
+            // Each answer starts the two minutes anew.
+            bench.time.pass(10);
+            let path = format!("{PUBLISHED}/shop/app_security/events/scroll");
+            let body = json!({"namespace": "shop", "scroll_id": id});
+            answer = match layout {
+                "uniform" => ask(&bench, "shop", &body).await,
+                "published" => bench.send("POST", &path, Some(&body)).await.json(),
+                _ => bench.get(&format!("{path}?scroll_id={id}")).await.json(),
+            };
+        }
+        assert_eq!(seen.len(), total, "{layout}");
+        seen.sort_by_key(ToString::to_string);
+        seen.dedup();
+        assert_eq!(seen.len(), total, "{layout}");
+        bench.time.pass(-10 * i64::try_from(total / 300).unwrap());
+    }
+}
+
+#[tokio::test]
+async fn a_scroll_id_expires_two_minutes_after_it_was_given() {
+    let bench = bench().await;
+    let answer = ask(&bench, "shop", &json!({"start_time": DAY, "end_time": "1764663926", "scroll": true})).await;
+    let body = json!({"scroll_id": answer["scroll_id"]});
+    bench.time.pass(120);
+    ask(&bench, "shop", &body).await;
+    bench.time.pass(1);
+    let late = bench.send("POST", &format!("{UNIFORM}/shop/events"), Some(&body)).await;
+    assert_eq!((late.status, late.json()["code"].clone()), (404, json!(5)));
+    assert!(late.json()["message"].as_str().unwrap().starts_with("the scroll id has expired"));
+    let elsewhere = bench.send("POST", &format!("{UNIFORM}/pay/events"), Some(&body)).await;
+    assert_eq!(elsewhere.status, 400);
+    let damaged = bench.send("POST", &format!("{UNIFORM}/pay/events"), Some(&json!({"scroll_id": "x"}))).await;
+    assert_eq!(damaged.status, 400);
+}
+
+#[tokio::test]
+async fn aggregations_count_every_match() {
+    let bench = bench().await;
+    let body = json!({"start_time": DAY, "end_time": "1764663926", "limit": 1, "aggs": {
+        "by_type": {"field_aggregation": {"field": "SEC_EVENT_TYPE", "topk": 100}},
+        "top": {"field_aggregation": {"field": "COUNTRY", "topk": 2}},
+        "cities": {"cardinality_aggregation": {"field": "CITY"}},
+        "hours": {"date_aggregation": {"step": "1h"}},
+    }});
+    let answer = ask(&bench, "system", &body).await;
+    let buckets = |name: &str, kind: &str| answer["aggs"][name][kind]["buckets"].as_array().unwrap().clone();
+    let sum = |buckets: &[Value]| -> usize {
+        buckets.iter().map(|bucket| bucket["count"].as_str().unwrap().parse::<usize>().unwrap()).sum()
+    };
+    assert_eq!(sum(&buckets("by_type", "field_aggregation")), 4001);
+    assert_eq!(sum(&buckets("hours", "date_aggregation")), 4001);
+    assert_eq!(buckets("top", "field_aggregation").len(), 2);
+    assert_eq!(buckets("top", "field_aggregation")[0]["key"], "United States");
+    assert!(
+        answer["aggs"]["cities"]["cardinality_aggregation"]["count"].as_str().unwrap().parse::<u32>().unwrap() > 10
+    );
+    let path = format!("{PUBLISHED}/system/app_security/events/aggregation");
+    let alone = bench.send("POST", &path, Some(&body)).await.json();
+    assert_eq!(alone, json!({"total_hits": "4001", "aggs": answer["aggs"]}));
+}
+
+#[tokio::test]
+async fn every_query_leaves_a_record_and_a_scroll_leaves_none() {
+    let bench = bench().await;
+    let answer = ask(&bench, "shop", &json!({"start_time": DAY, "end_time": "1764663926", "scroll": true})).await;
+    ask(&bench, "shop", &json!({"scroll_id": answer["scroll_id"]})).await;
+    refused(&bench, &json!({"query": "{"})).await;
+    let queries = bench.get("/sandbox/queries").await.json();
+    assert_eq!(queries["queries"].as_array().unwrap().len(), 1);
+    assert_eq!(queries["queries"][0]["namespace"], "shop");
+    assert_eq!(bench.running.queries().unwrap().len(), 1);
+    let effects: Vec<_> = bench.running.log().iter().map(|entry| (entry.operation, entry.effect)).collect();
+    let query = "security-event-query";
+    assert_eq!(effects, [(query, Effect::Done), (query, Effect::None), (query, Effect::None)]);
+}
+
+#[tokio::test]
+async fn ddos_events_are_listed_shown_and_edited_in_both_layouts() {
+    let bench = bench().await;
+    let uniform = format!("{UNIFORM}/system/events");
+    let published = "/api/infraprotect/namespaces/system/infraprotect";
+    let ids = |answer: &Value| -> Vec<String> {
+        answer["events"].as_array().unwrap().iter().map(|event| event["id"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(ids(&bench.get(&uniform).await.json()), ["open-one"]);
+    assert_eq!(
+        ids(&bench.get(&format!("{uniform}?start_time=2025-11-01T00:00:00Z")).await.json()),
+        ["open-one", "old-one"]
+    );
+    assert!(ids(&bench.get(&format!("{uniform}?network_id=n2")).await.json()).is_empty());
+    let list = async |body: Value| ids(&bench.send("POST", &format!("{published}/events"), Some(&body)).await.json());
+    assert_eq!(list(json!({"start_time": "2025-11-01T00:00:00Z", "network_id": "n2"})).await, ["old-one"]);
+    assert_eq!(list(json!({"mitigation_id": "m1"})).await, ["open-one"]);
+    let backwards = bench.get(&format!("{uniform}?start_time=20&end_time=10")).await;
+    assert_eq!(backwards.status, 400);
+
+    let event = bench.get(&format!("{uniform}/open-one")).await.json();
+    assert_eq!(event, bench.get(&format!("{published}/event/open-one")).await.json());
+    assert_eq!(event["event"]["end_time"], Value::Null);
+    assert_eq!(event["event"]["attachments"][0]["size_bytes"], "12345");
+    assert_eq!(event["event"]["has_attachment"], false);
+    let attachments = bench.get(&format!("{published}/event/open-one/attachments")).await.json();
+    assert_eq!(attachments["attachments"], event["event"]["attachments"]);
+
+    let edit = json!({"description": "ended", "end_time": "2025-12-02T08:20:00Z"});
+    let edited = bench.send("PUT", &format!("{uniform}/open-one"), Some(&edit)).await.json();
+    assert_eq!(edited["event"]["name"], "net_1");
+    assert_eq!(edited, bench.get(&format!("{uniform}/open-one")).await.json());
+    let again = bench.send("PUT", &format!("{published}/event/open-one"), Some(&json!({"name": "net_9"}))).await.json();
+    assert_eq!(
+        (again["event"]["name"].as_str(), again["event"]["description"].as_str()),
+        (Some("net_9"), Some("ended"))
+    );
+
+    for (method, path) in [("GET", "absent"), ("PUT", "absent")] {
+        let answer = bench.send(method, &format!("{uniform}/{path}"), Some(&json!({}))).await;
+        assert_eq!((answer.status, answer.json()["message"].clone()), (404, json!("no event absent")));
+    }
+    let elsewhere = bench.get(&format!("{UNIFORM}/shop/events")).await;
+    assert_eq!(elsewhere.status, 400);
+}
+
+#[tokio::test]
+async fn versions_follow_the_current_ones() {
+    let bench = bench().await;
+    for base in [format!("{UNIFORM}/system/upgradable_sw_versions"), "/api/maurice/upgradable_sw_versions".into()] {
+        for (os, software, expected) in [
+            ("9.2026.10", "crt-20251002-0027", json!(["crt-20260201-0179"])),
+            ("9.2026.9", "crt-20251002-0027", json!([])),
+            ("9.2026.9", "crt-20250101-0001", json!(["crt-20251002-0027"])),
+            ("9.2026.10", "crt-20260201-0179", json!([])),
+        ] {
+            let answer = bench.get(&format!("{base}?current_os_version={os}&current_sw_version={software}")).await;
+            assert_eq!(answer.json(), json!({"sw_versions": expected}), "{base} {os} {software}");
+        }
+    }
+    let item = bench.get(&format!("{UNIFORM}/system/upgradable_sw_versions/crt-20251002-0027")).await;
+    assert_eq!(item.json(), json!({"sw_versions": ["crt-20251002-0027"]}));
+    assert_eq!(bench.get(&format!("{UNIFORM}/system/upgradable_sw_versions/crt-1")).await.status, 404);
+}
+
+#[tokio::test]
+async fn an_upgrade_advances_as_time_passes() {
+    let bench = bench().await;
+    let status = async |site: &str| {
+        let uniform = bench.get(&format!("{UNIFORM}/system/upgrade_status/{site}")).await.json();
+        let published = bench.get(&format!("/api/maurice/namespaces/system/sites/{site}/upgrade_status")).await.json();
+        assert_eq!(uniform, published);
+        uniform["upgrade_status"]["sw_upgrade_progress"].clone()
+    };
+    let half = status("ce01").await;
+    assert_eq!((half["status"].as_str(), half["version"].as_str()), (Some("IN_PROGRESS"), Some("crt-20260201-0179")));
+    assert_eq!(half["os_setup"]["status"], "SKIPPED");
+    bench.time.pass(60);
+    assert_ne!(status("ce01").await, half);
+    bench.time.pass(240);
+    assert_eq!(status("ce01").await["status"], "COMPLETED");
+    let failed = status("ce02").await;
+    assert_eq!((failed["status"].as_str(), failed["failure_reason"].as_str()), (Some("FAILED"), Some("disk full")));
+    assert_eq!(status("ce03").await["status"], "UNKNOWN");
+    let absent = bench.get(&format!("{UNIFORM}/system/upgrade_status/ce99")).await;
+    assert_eq!((absent.status, absent.json()["message"].clone()), (404, json!("no site system/ce99")));
+}
+
+#[tokio::test]
+async fn what_the_reference_only_shows_an_example_of_is_not_implemented() {
+    let bench = bench().await;
+    for (method, path) in [
+        ("DELETE", "events"),
+        ("DELETE", "events/open-one"),
+        ("POST", "events/open-one"),
+        ("POST", "upgradable_sw_versions"),
+        ("DELETE", "upgradable_sw_versions"),
+        ("POST", "upgradable_sw_versions/x"),
+        ("DELETE", "upgradable_sw_versions/x"),
+        ("GET", "upgrade_status"),
+        ("POST", "upgrade_status"),
+        ("DELETE", "upgrade_status"),
+        ("POST", "upgrade_status/ce01"),
+        ("DELETE", "upgrade_status/ce01"),
+    ] {
+        let answer = bench.send(method, &format!("{UNIFORM}/system/{path}"), None).await;
+        assert_eq!((answer.status, answer.json()["code"].clone()), (501, json!(12)), "{method} {path}");
+    }
+}
+
+#[tokio::test]
+async fn everything_is_there_after_a_restart() {
+    let directory = tempfile::tempdir().unwrap();
+    let storage = Storage::File(directory.path().join("tenant.redb"));
+    let first = Bench::with(|options| {
+        options.storage = storage.clone();
+        options.tenant_file = Some(Tenant::read(TENANT, options.clock.now()).unwrap());
+    })
+    .await;
+    let event = format!("{UNIFORM}/system/events/open-one");
+    let edited = first.send("PUT", &event, Some(&json!({"name": "net_9"}))).await.json();
+    let query = json!({"start_time": DAY, "end_time": "1764663926", "scroll": true});
+    let page = ask(&first, "system", &query).await;
+    let next = ask(&first, "system", &json!({"scroll_id": page["scroll_id"]})).await;
+    first.time.pass(60);
+    let status = first.get(&format!("{UNIFORM}/system/upgrade_status/ce01")).await.json();
+    let time = first.time.clone();
+    first.running.stop().await;
+
+    // Without the file, with it, and with another one.
+    let mut second = options(storage.clone(), &time);
+    let bench = Bench {
+        running: trueup::sandbox::start(second.clone()).await.unwrap(),
+        client: super::client(),
+        time: time.clone(),
+    };
+    assert_eq!(bench.get(&event).await.json(), edited);
+    assert_eq!(events(&ask(&bench, "system", &query).await), events(&page));
+    assert_eq!(ask(&bench, "system", &json!({"scroll_id": page["scroll_id"]})).await["events"], next["events"]);
+    assert_eq!(bench.get(&format!("{UNIFORM}/system/upgrade_status/ce01")).await.json(), status);
+    assert_eq!(bench.running.queries().unwrap().len(), 2);
+    assert_eq!(bench.get("/sandbox/health").await.json()["tenant"], "acme-cuxnbbdn");
+    bench.send("DELETE", "/api/config/namespaces/pay/endpoints/ledger", None).await;
+    bench.running.stop().await;
+
+    time.pass(7 * 86_400);
+    second.tenant_file = Some(Tenant::read(TENANT, second.clock.now()).unwrap());
+    let bench = Bench {
+        running: trueup::sandbox::start(second.clone()).await.unwrap(),
+        client: super::client(),
+        time: time.clone(),
+    };
+    assert_eq!(bench.get(&event).await.json(), edited);
+    assert!(hits(&ask(&bench, "system", &json!({})).await) > 1, "the events are recent again");
+    assert_eq!(bench.get("/api/config/namespaces/pay/endpoints/ledger").await.status, 404, "a delete stays");
+    bench.running.stop().await;
+
+    second.tenant_file = Some(Tenant::read("kind: tenant\n", second.clock.now()).unwrap());
+    let bench = Bench { running: trueup::sandbox::start(second).await.unwrap(), client: super::client(), time };
+    assert_eq!(bench.get(&event).await.status, 404);
+    assert_eq!(hits(&ask(&bench, "system", &query).await), 0);
+}
+
+#[tokio::test]
+async fn the_example_is_a_tenant() {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("examples/06-tenant/tenant.yaml");
+    let text = std::fs::read_to_string(path).unwrap();
+    let bench =
+        Bench::with(|options| options.tenant_file = Some(Tenant::read(&text, options.clock.now()).unwrap())).await;
+    let recent = ask(&bench, "pay", &json!({"query": r#"{src_ip="192.0.2.7"}"#})).await;
+    assert_eq!(events(&recent)[0]["tenant"], "acme-cuxnbbdn");
+    assert_eq!(bench.get("/api/config/namespaces/shop/endpoints").await.json()["items"].as_array().unwrap().len(), 3);
+    let status = bench.get(&format!("{UNIFORM}/system/upgrade_status/ce-berlin")).await.json();
+    assert_eq!(status["upgrade_status"]["sw_upgrade_progress"]["status"], "IN_PROGRESS");
+}
