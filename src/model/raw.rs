@@ -4,6 +4,7 @@
 //! so that a value which the service holds can be compared and replaced.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::net::IpAddr;
 
 use ipnet::Ipv4Net;
@@ -38,10 +39,10 @@ pub struct RawMetadata {
     #[serde(default)]
     pub namespace: Option<String>,
     /// A `null` value is an absent label.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "unique")]
     pub labels: Option<BTreeMap<String, Option<String>>>,
     /// A `null` value is an absent annotation.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "unique")]
     pub annotations: Option<BTreeMap<String, Option<String>>>,
     /// At most 1,200 bytes.
     #[serde(default)]
@@ -116,7 +117,7 @@ pub struct RawServiceInfo {
 #[serde(deny_unknown_fields)]
 pub struct RawSelector {
     /// Exactly one expression.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "texts")]
     pub expressions: Option<Vec<String>>,
 }
 
@@ -137,7 +138,7 @@ pub struct RawSnatPool {
 #[serde(deny_unknown_fields)]
 pub struct RawPrefixes {
     /// At most 128 unique IPv4 prefixes.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "texts")]
     pub prefixes: Option<Vec<String>>,
 }
 
@@ -273,6 +274,44 @@ fn integer<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<i64>, D:
         }
     }
     deserializer.deserialize_any(Digits)
+}
+
+/// A map of texts in which no key stands twice: serde's own would keep the last one in silence.
+fn unique<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<BTreeMap<String, Option<String>>>, D::Error> {
+    struct Unique(BTreeMap<String, Option<String>>);
+    impl<'de> Deserialize<'de> for Unique {
+        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            struct Entries;
+            impl<'de> serde::de::Visitor<'de> for Entries {
+                type Value = Unique;
+                fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                    f.write_str("a map of texts")
+                }
+                fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<Unique, A::Error> {
+                    let mut entries = BTreeMap::new();
+                    while let Some((key, value)) = map.next_entry::<String, Option<String>>()? {
+                        match entries.entry(key) {
+                            Entry::Vacant(free) => free.insert(value),
+                            Entry::Occupied(taken) => {
+                                let what = format_args!("the key `{}` stands twice", taken.key()).to_string();
+                                return Err(serde::de::Error::custom(what));
+                            }
+                        };
+                    }
+                    Ok(Unique(entries))
+                }
+            }
+            deserializer.deserialize_map(Entries)
+        }
+    }
+    Ok(Option::<Unique>::deserialize(deserializer)?.map(|unique| unique.0))
+}
+
+/// A list of texts without a `null` among them, which a YAML reader would take for the text "null".
+fn texts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<String>>, D::Error> {
+    let Some(texts) = Option::<Vec<Option<String>>>::deserialize(deserializer)? else { return Ok(None) };
+    let texts: Option<Vec<String>> = texts.into_iter().collect();
+    texts.map(Some).ok_or_else(|| serde::de::Error::custom("an item of the list is null"))
 }
 
 fn given(text: Option<&String>) -> Option<&String> {
@@ -744,5 +783,24 @@ impl From<&Endpoint> for RawEndpoint {
             }),
             spec: Some((&endpoint.spec).into()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_label_that_stands_twice_is_refused_and_not_overwritten() {
+        let read = |text: &str| serde_json::from_str::<RawMetadata>(text);
+        assert!(read(r#"{"labels":{"a":"1","b":"2"}}"#).is_ok());
+        let error = read(r#"{"labels":{"a":"1","a":"2"}}"#).expect_err("twice");
+        assert!(error.to_string().starts_with("the key `a` stands twice"), "{error}");
+    }
+
+    #[test]
+    fn a_null_in_a_list_is_no_text() {
+        assert!(serde_yaml::from_str::<RawSelector>("expressions: [null]").is_err());
+        assert_eq!(serde_yaml::from_str::<RawSelector>("expressions:").expect("absent").expressions, None);
     }
 }

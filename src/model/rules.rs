@@ -1,12 +1,8 @@
 //! The rules of a definition's values: lengths, ranges and syntax. Shape is checked where the wire
 //! form becomes the model; these are the rules that a live object may break and still be held.
 
-use std::net::IpAddr;
-
 use super::problem::steps;
-use super::{
-    Choice, Endpoint, Name, Namespace, Problem, RawEndpoint, RawReference, Segment, Selector, Service, Target,
-};
+use super::{Choice, Name, Namespace, Problem, RawEndpoint, RawMetadata, RawReference, RawSpec, Segment, Selector};
 
 /// Seconds between look-ups of an advanced DNS name (reference/openapi, `refresh_interval`).
 pub const REFRESH_INTERVAL: std::ops::RangeInclusive<u32> = 10..=604_800;
@@ -29,30 +25,34 @@ pub const LONGEST_REFERENCE_NAME: usize = 128;
 /// Bytes of a reference's namespace and tenant.
 pub const LONGEST_REFERENCE_PART: usize = 64;
 
-/// Every rule that the values of a definition break. `raw` is the text as written, because some
-/// rules are about the writing (a prefix twice, an option with nothing behind it).
+/// Every rule that the values of a definition break. It looks at the text as written, so that a
+/// definition whose shape is wrong elsewhere is told its whole list at once.
 #[must_use]
-pub fn check(raw: &RawEndpoint, endpoint: &Endpoint) -> Vec<Problem> {
+pub fn check(raw: &RawEndpoint) -> Vec<Problem> {
     let mut problems = Vec::new();
-    names(&mut problems, endpoint);
-    texts(&mut problems, endpoint);
-    target(&mut problems, endpoint, raw);
-    writing(&mut problems, raw);
+    if let Some(metadata) = &raw.metadata {
+        names(&mut problems, metadata);
+        texts(&mut problems, metadata);
+    }
+    if let Some(spec) = &raw.spec {
+        target(&mut problems, spec);
+        writing(&mut problems, spec);
+    }
     problems
 }
 
-fn names(problems: &mut Vec<Problem>, endpoint: &Endpoint) {
-    if let Err(error) = Name::parse(endpoint.key.name.as_str()) {
-        let what = format!("the name `{}` {error}", endpoint.key.name);
-        problems.push(Problem::value(steps!["metadata", "name"], what, "a DNS-1035 label of at most 63 characters"));
-    }
-    if let Err(error) = Namespace::parse(endpoint.key.namespace.as_str()) {
-        let what = format!("the namespace `{}` {error}", endpoint.key.namespace);
-        problems.push(Problem::value(
-            steps!["metadata", "namespace"],
-            what,
-            "a DNS-1035 label of at most 63 characters",
-        ));
+/// A text that is there and not empty; an empty one counts as absent, which shape decides about.
+fn given(text: Option<&String>) -> Option<&str> {
+    text.map(String::as_str).filter(|text| !text.is_empty())
+}
+
+fn names(problems: &mut Vec<Problem>, metadata: &RawMetadata) {
+    let name = given(metadata.name.as_ref()).and_then(|text| Some(("name", text, Name::parse(text).err()?)));
+    let namespace =
+        given(metadata.namespace.as_ref()).and_then(|text| Some(("namespace", text, Namespace::parse(text).err()?)));
+    for (key, text, error) in [name, namespace].into_iter().flatten() {
+        let what = format!("the {key} `{text}` {error}");
+        problems.push(Problem::value(steps!["metadata", key], what, "a DNS-1035 label of at most 63 characters"));
     }
 }
 
@@ -60,8 +60,8 @@ fn entry(map: &'static str, key: &str) -> Vec<Segment> {
     vec!["metadata".into(), map.into(), Segment::Key(key.to_owned().into())]
 }
 
-fn texts(problems: &mut Vec<Problem>, endpoint: &Endpoint) {
-    let length = endpoint.description.len();
+fn texts(problems: &mut Vec<Problem>, metadata: &RawMetadata) {
+    let length = metadata.description.as_ref().map_or(0, String::len);
     if length > LONGEST_DESCRIPTION {
         problems.push(Problem::value(
             steps!["metadata", "description"],
@@ -69,7 +69,8 @@ fn texts(problems: &mut Vec<Problem>, endpoint: &Endpoint) {
             format!("at most {LONGEST_DESCRIPTION} bytes"),
         ));
     }
-    for (key, value) in &endpoint.annotations {
+    for (key, value) in metadata.annotations.iter().flatten() {
+        let Some(value) = value else { continue };
         let characters = key.chars().count();
         if characters == 0 || characters > LONGEST_ANNOTATION_KEY {
             problems.push(Problem::key(
@@ -87,58 +88,60 @@ fn texts(problems: &mut Vec<Problem>, endpoint: &Endpoint) {
             ));
         }
     }
-    for key in endpoint.labels.keys().filter(|key| key.is_empty()) {
+    for (key, _) in metadata.labels.iter().flatten().filter(|(key, value)| key.is_empty() && value.is_some()) {
         problems.push(Problem::key(entry("labels", key), "a label's key is empty", "a label needs a key"));
     }
 }
 
-fn target(problems: &mut Vec<Problem>, endpoint: &Endpoint, raw: &RawEndpoint) {
-    let host = |problems: &mut Vec<Problem>, path: Vec<Segment>, name: &str| {
-        if let Some(fault) = host_name_fault(name) {
-            problems.push(Problem::value(
-                path,
-                format!("`{name}` is no host name: {fault}"),
-                "a host name such as shop.example.net",
-            ));
-        }
-    };
-    match &endpoint.spec.target {
-        Target::DnsName(name) => host(problems, steps!["spec", "dns_name"], name.as_str()),
-        Target::DnsNameAdvanced { name, refresh_interval } => {
-            host(problems, steps!["spec", "dns_name_advanced", "name"], name.as_str());
-            if let Some(seconds) = refresh_interval.filter(|seconds| !REFRESH_INTERVAL.contains(seconds)) {
-                let end = if seconds < *REFRESH_INTERVAL.start() {
-                    format!("below the least allowed {}", REFRESH_INTERVAL.start())
-                } else {
-                    format!("above the most allowed {}", REFRESH_INTERVAL.end())
-                };
-                problems.push(Problem::value(
-                    steps!["spec", "dns_name_advanced", "refresh_interval"],
-                    format!("`refresh_interval` is {seconds}, {end}"),
-                    "10 to 604800 seconds",
-                ));
-            }
-        }
-        Target::Ip(IpAddr::V4(_) | IpAddr::V6(_)) => {}
-        Target::ServiceInfo { service: Service::Name(name), .. } => {
-            if name.len() > LONGEST_SERVICE_NAME {
-                problems.push(Problem::value(
-                    steps!["spec", "service_info", "service_name"],
-                    format!("`service_name` is {} bytes long", name.len()),
-                    format!("at most {LONGEST_SERVICE_NAME} bytes"),
-                ));
-            }
-        }
-        Target::ServiceInfo { service: Service::Selector(_), .. } => selector(problems, raw),
+fn host(problems: &mut Vec<Problem>, path: Vec<Segment>, name: &str) {
+    if let Some(fault) = host_name_fault(name.strip_suffix('.').unwrap_or(name)) {
+        problems.push(Problem::value(
+            path,
+            format!("`{name}` is no host name: {fault}"),
+            "a host name such as shop.example.net",
+        ));
     }
 }
 
-fn selector(problems: &mut Vec<Problem>, raw: &RawEndpoint) {
-    let expression = raw
-        .spec
-        .as_ref()
-        .and_then(|spec| spec.service_info.as_ref()?.service_selector.as_ref()?.expressions.as_ref()?.first());
-    let Some(expression) = expression else { return };
+fn target(problems: &mut Vec<Problem>, spec: &RawSpec) {
+    if let Some(name) = given(spec.dns_name.as_ref()) {
+        host(problems, steps!["spec", "dns_name"], name);
+    }
+    if let Some(advanced) = &spec.dns_name_advanced {
+        if let Some(name) = given(advanced.name.as_ref()) {
+            host(problems, steps!["spec", "dns_name_advanced", "name"], name);
+        }
+        // What no u32 holds is a problem of shape already.
+        let seconds = advanced.refresh_interval.and_then(|seconds| u32::try_from(seconds).ok());
+        if let Some(seconds) = seconds.filter(|seconds| !REFRESH_INTERVAL.contains(seconds)) {
+            let end = if seconds < *REFRESH_INTERVAL.start() {
+                format!("below the least allowed {}", REFRESH_INTERVAL.start())
+            } else {
+                format!("above the most allowed {}", REFRESH_INTERVAL.end())
+            };
+            problems.push(Problem::value(
+                steps!["spec", "dns_name_advanced", "refresh_interval"],
+                format!("`refresh_interval` is {seconds}, {end}"),
+                "10 to 604800 seconds",
+            ));
+        }
+    }
+    let Some(service) = &spec.service_info else { return };
+    let length = service.service_name.as_ref().map_or(0, String::len);
+    if length > LONGEST_SERVICE_NAME {
+        problems.push(Problem::value(
+            steps!["spec", "service_info", "service_name"],
+            format!("`service_name` is {length} bytes long"),
+            format!("at most {LONGEST_SERVICE_NAME} bytes"),
+        ));
+    }
+    // Another number of expressions is a problem of shape.
+    if let Some([expression]) = service.service_selector.as_ref().and_then(|selector| selector.expressions.as_deref()) {
+        selector(problems, expression);
+    }
+}
+
+fn selector(problems: &mut Vec<Problem>, expression: &str) {
     let at = steps!["spec", "service_info", "service_selector", "expressions", 0];
     let characters = expression.chars().count();
     if characters > LONGEST_SELECTOR {
@@ -156,8 +159,7 @@ fn selector(problems: &mut Vec<Problem>, raw: &RawEndpoint) {
     }
 }
 
-fn writing(problems: &mut Vec<Problem>, raw: &RawEndpoint) {
-    let Some(spec) = &raw.spec else { return };
+fn writing(problems: &mut Vec<Problem>, spec: &RawSpec) {
     if let Some(pool) = &spec.snat_pool {
         nothing_behind(problems, &["spec".into(), "snat_pool".into()], &[("no_snat_pool", pool.no_snat_pool)]);
         if let Some(prefixes) = pool.snat_pool.as_ref().and_then(|pool| pool.prefixes.as_deref()) {
