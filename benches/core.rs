@@ -1,0 +1,164 @@
+//! The steps of a plan that neither read nor send: canonical form, compare, arrange, digest, saved form.
+//! `cargo bench --bench core`; sizes are 1,000, 10,000 and 100,000 endpoints.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::hint::black_box;
+
+use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use trueup::diff::{self, Context};
+use trueup::model::{
+    Definition, Desired, Endpoint, Layout, Live, LiveItem, LiveObject, Mark, Namespace, NamespaceRead, RawEndpoint,
+};
+use trueup::plan::{self, Allow, Facts, Ignore, Plan, Selection, Service, Settings, Source};
+
+const STACK: &str = "bench";
+const SIZES: [usize; 3] = [1_000, 10_000, 100_000];
+
+/// How much of the live state differs from its definitions.
+#[derive(Clone, Copy)]
+enum Changed {
+    None,
+    OnePercent,
+    All,
+}
+
+impl Changed {
+    const ALL: [Changed; 3] = [Changed::None, Changed::OnePercent, Changed::All];
+
+    fn name(self) -> &'static str {
+        match self {
+            Changed::None => "none",
+            Changed::OnePercent => "1 %",
+            Changed::All => "all",
+        }
+    }
+
+    fn at(self, index: usize) -> bool {
+        match self {
+            Changed::None => false,
+            Changed::OnePercent => index.is_multiple_of(100),
+            Changed::All => true,
+        }
+    }
+}
+
+fn raw(index: usize, port: usize) -> String {
+    format!(
+        r#"{{"metadata":{{"name":"endpoint-{index:06}","namespace":"shop","labels":{{"app":"app-{}","tier":"web","zone":"z{}"}},
+        "annotations":{{"owner":"team-{}"}},"description":"endpoint number {index}"}},
+        "spec":{{"dns_name":"host-{index}.example.net","protocol":"TCP","port":{port},"health_check_port":8081,
+        "snat_pool":{{"snat_pool":{{"prefixes":["10.{}.0.0/16","192.0.2.0/24"]}}}},
+        "where":{{"site":{{"ref":[{{"name":"ce{:02}","namespace":"system"}}],"network_type":"VIRTUAL_NETWORK_SITE_LOCAL","disable_internet_vip":{{}}}}}}}}}}"#,
+        index % 97,
+        index % 5,
+        index % 13,
+        index % 200,
+        index % 40,
+    )
+}
+
+fn endpoint(index: usize, port: usize) -> Endpoint {
+    serde_json::from_str(&raw(index, port)).expect("a valid endpoint")
+}
+
+fn desired(count: usize) -> Desired {
+    let definitions = (0..count).map(|index| {
+        let endpoint = endpoint(index, 443);
+        let file = format!("shop/{}.yaml", endpoint.key.name).into();
+        (endpoint.key.clone(), Definition { endpoint, file, document: 0, overlays: Vec::new() })
+    });
+    Desired { definitions: definitions.collect(), files: count }
+}
+
+fn live(count: usize, changed: Changed) -> Live {
+    let items: BTreeMap<_, _> = (0..count)
+        .map(|index| {
+            let applied = endpoint(index, 443);
+            let mut live = endpoint(index, if changed.at(index) { 80 } else { 443 });
+            let marks = Mark::of(&applied, Some(STACK), "run-1").annotations();
+            live.annotations.extend(marks.into_iter().map(|(key, value)| (key.to_owned(), value)));
+            let object = LiveObject {
+                uid: format!("00000000-0000-4000-8000-{index:012}"),
+                endpoint: live,
+                resource_version: None,
+                owner_view: None,
+                deleting: false,
+                creator: None,
+                created: None,
+                modified: None,
+                unknown: Vec::new(),
+            };
+            (object.endpoint.key.clone(), LiveItem::Object(object))
+        })
+        .collect();
+    let namespace = Namespace::parse("shop").expect("a name");
+    Live { namespaces: BTreeMap::from([(namespace, NamespaceRead::Complete { items })]), requests: 1 }
+}
+
+fn arrange(desired: &Desired, live: &Live) -> Plan {
+    plan::arrange(Facts {
+        desired,
+        live,
+        stack: Some(STACK),
+        namespaces: Some(&BTreeSet::from([Namespace::parse("shop").expect("a name")])),
+        settings: &Settings::default(),
+        ignore: &Ignore::default(),
+        allow: &Allow::default(),
+        selection: &Selection::all(),
+        applied_before: &|_| false,
+        service: &Service { base_url: "https://bench.example.net".to_owned(), layout: Layout::Uniform },
+        source: &Source::default(),
+        tool_version: "bench",
+    })
+}
+
+fn canonical_form(criterion: &mut Criterion) {
+    let raw: RawEndpoint = serde_json::from_str(&raw(1, 443)).expect("valid JSON");
+    criterion.bench_function("canonical form of one endpoint", |bencher| {
+        bencher.iter_batched(|| raw.clone(), |raw| black_box(raw.endpoint()), BatchSize::SmallInput);
+    });
+}
+
+fn compare(criterion: &mut Criterion) {
+    let (one, other) = (endpoint(1, 443), endpoint(1, 80));
+    criterion.bench_function("compare equal", |bencher| {
+        bencher.iter(|| black_box(diff::compare(&one, &one, Context::default())));
+    });
+    criterion.bench_function("compare one field apart", |bencher| {
+        bencher.iter(|| black_box(diff::compare(&one, &other, Context::default())));
+    });
+}
+
+fn arrange_all(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("arrange");
+    group.sample_size(10);
+    for count in SIZES {
+        let desired = desired(count);
+        group.throughput(Throughput::Elements(count as u64));
+        for changed in Changed::ALL {
+            let live = live(count, changed);
+            group.bench_with_input(BenchmarkId::new(changed.name(), count), &live, |bencher, live| {
+                bencher.iter(|| black_box(arrange(&desired, live)));
+            });
+        }
+    }
+    group.finish();
+}
+
+fn saved(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("saved plan, all changed");
+    group.sample_size(10);
+    for count in [1_000, 10_000] {
+        let plan = arrange(&desired(count), &live(count, Changed::All));
+        group.bench_with_input(BenchmarkId::new("digest", count), &plan, |bencher, plan| {
+            bencher.iter(|| black_box(plan.digest()));
+        });
+        group.bench_with_input(BenchmarkId::new("to file", count), &plan, |bencher, plan| {
+            bencher.iter(|| black_box(plan.to_file()));
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, canonical_form, compare, arrange_all, saved);
+criterion_main!(benches);
