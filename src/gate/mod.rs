@@ -1,1 +1,258 @@
-//! Is it safe to change now?
+//! Is it safe to change now? Before an apply each gate asks the service one thing: whether a site
+//! that a changed endpoint names is being upgraded, whether a DDoS event is open, whether security
+//! events pour in. In go a plan and the gates' modes, out come findings; a finding of a gate that
+//! blocks refuses the apply. A gate that could not look says so, and blocks where it would block.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::api::{Reader, ddos, events, upgrades};
+use crate::model::{Endpoint, Namespace, Where};
+use crate::plan::{Action, Plan};
+
+/// Where sites, DDoS events and the events of all namespaces are (API.md 4.3, 8.1).
+const SYSTEM: &str = "system";
+
+/// What a gate does with what it finds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// It does not look.
+    Off,
+    /// It tells.
+    Warn,
+    /// It refuses the apply.
+    Block,
+}
+
+/// The gates with their modes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Gates {
+    /// An upgrade is in progress, or failed, on a site that a changed endpoint names.
+    pub upgrade: Mode,
+    /// A DDoS event is open.
+    pub ddos: Mode,
+    /// More security events than `threshold` in the last `minutes`.
+    pub events: Mode,
+    /// Security events that are still usual.
+    pub threshold: u64,
+    /// Minutes that the events gate looks back.
+    pub minutes: u32,
+}
+
+impl Default for Gates {
+    fn default() -> Self {
+        Self { upgrade: Mode::Warn, ddos: Mode::Warn, events: Mode::Off, threshold: 100, minutes: 10 }
+    }
+}
+
+/// A gate's setting that cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`gates.{name}` is `{value}`: {allowed}")]
+pub struct GatesError {
+    name: String,
+    value: String,
+    allowed: &'static str,
+}
+
+impl Gates {
+    /// The gates as a configuration writes them: `upgrade`, `ddos` and `events` are `off`, `warn` or
+    /// `block`; `events_threshold` and `events_minutes` are numbers.
+    ///
+    /// # Errors
+    /// A name or a value that is none of these.
+    pub fn read(settings: &BTreeMap<String, String>) -> Result<Self, GatesError> {
+        let mut gates = Self::default();
+        for (name, value) in settings {
+            let error = |allowed| GatesError { name: name.clone(), value: value.clone(), allowed };
+            let mode = || Mode::from_text(value).ok_or_else(|| error("off, warn or block"));
+            match name.as_str() {
+                "upgrade" => gates.upgrade = mode()?,
+                "ddos" => gates.ddos = mode()?,
+                "events" => gates.events = mode()?,
+                "events_threshold" => gates.threshold = value.parse().map_err(|_| error("a number of events"))?,
+                "events_minutes" => gates.minutes = value.parse().map_err(|_| error("a number of minutes"))?,
+                _ => return Err(error("there are upgrade, ddos, events, events_threshold and events_minutes")),
+            }
+        }
+        Ok(gates)
+    }
+}
+
+impl Mode {
+    fn from_text(text: &str) -> Option<Self> {
+        match text {
+            "off" => Some(Mode::Off),
+            "warn" => Some(Mode::Warn),
+            "block" => Some(Mode::Block),
+            _ => None,
+        }
+    }
+}
+
+/// What a gate has to say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// The gate.
+    pub gate: &'static str,
+    /// Whether it only tells, or refuses.
+    pub mode: Mode,
+    /// In words.
+    pub text: String,
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "gate `{}`: {}", self.gate, self.text)
+    }
+}
+
+/// Asks the service, as far as the gates look and the plan changes anything.
+pub async fn look(reader: &Reader, plan: &Plan, gates: &Gates, now: Timestamp) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    // A constant that is a label.
+    let Ok(system) = Namespace::parse(SYSTEM) else { return findings };
+    if !plan.is_pending() {
+        return findings;
+    }
+    if gates.upgrade != Mode::Off {
+        findings.extend(look_at_sites(reader, &sites(plan), gates.upgrade).await);
+    }
+    if gates.ddos != Mode::Off {
+        let found = ddos::list(reader, &system, &ddos::DdosFilter::default()).await;
+        findings.extend(judge_ddos(found.map_err(|error| error.to_string()), gates.ddos));
+    }
+    if gates.events != Mode::Off {
+        findings.extend(look_at_events(reader, system, gates, now).await);
+    }
+    findings
+}
+
+/// The sites that changed endpoints name, with their namespaces.
+fn sites(plan: &Plan) -> BTreeSet<(String, String)> {
+    let endpoints = plan.changes.iter().filter_map(|change| match &change.action {
+        Action::Create { wanted } => Some(wanted),
+        Action::Replace { before, .. } | Action::Delete { before, .. } => Some(&before.endpoint),
+        Action::Mark { .. } => None,
+    });
+    let site = |endpoint: &Endpoint| match &endpoint.spec.place {
+        Some(Where::Site(place)) => {
+            let namespace = place.reference.namespace.clone().unwrap_or_else(|| SYSTEM.to_owned());
+            Some((namespace, place.reference.name.clone()))
+        }
+        Some(Where::VirtualSite(_) | Where::VirtualNetwork(_)) | None => None,
+    };
+    endpoints.filter_map(site).collect()
+}
+
+async fn look_at_sites(reader: &Reader, sites: &BTreeSet<(String, String)>, mode: Mode) -> Vec<Finding> {
+    let gate = "upgrade";
+    let mut findings = Vec::new();
+    for (namespace, site) in sites {
+        let Ok(namespace) = Namespace::from_service(namespace) else { continue };
+        let text = match upgrades::status(reader, &namespace, site).await {
+            Ok(progress) => progress.and_then(|progress| upgrade_text(site, &progress)),
+            // A site that is not there is not being upgraded; the service judges the reference.
+            Err(error) if error.is_absent() => None,
+            Err(error) => Some(format!("the upgrade status of `{site}` is unknown: {error}")),
+        };
+        findings.extend(text.map(|text| Finding { gate, mode, text }));
+    }
+    findings
+}
+
+fn upgrade_text(site: &str, progress: &upgrades::UpgradeProgress) -> Option<String> {
+    match progress.status {
+        upgrades::Status::InProgress => {
+            Some(format!("site `{site}` is being upgraded to {}", crate::api::neutral(&progress.version, 60)))
+        }
+        upgrades::Status::Failed => {
+            let reason = crate::api::neutral(&progress.failure_reason, 200);
+            Some(format!("the upgrade of site `{site}` failed: {reason}"))
+        }
+        _ => None,
+    }
+}
+
+fn judge_ddos(found: Result<Vec<ddos::DdosEvent>, String>, mode: Mode) -> Option<Finding> {
+    let text = match found {
+        Ok(events) => {
+            let open: Vec<String> = events
+                .iter()
+                .filter(|event| event.is_open())
+                .map(|event| format!("`{}`", crate::api::neutral(&event.name, 60)))
+                .collect();
+            if open.is_empty() {
+                return None;
+            }
+            format!("{} open DDoS events: {}", open.len(), open.join(", "))
+        }
+        Err(error) => format!("the DDoS events are unknown: {error}"),
+    };
+    Some(Finding { gate: "ddos", mode, text })
+}
+
+async fn look_at_events(reader: &Reader, system: Namespace, gates: &Gates, now: Timestamp) -> Option<Finding> {
+    let start = now.saturating_sub(SignedDuration::from_mins(i64::from(gates.minutes))).ok()?;
+    let query = events::EventQuery {
+        start_time: Some(start.to_string()),
+        end_time: Some(now.to_string()),
+        limit: Some(1),
+        ..events::EventQuery::new(system)
+    };
+    let text = match events::query(reader, &query).await {
+        Ok(page) => match page.total_hits {
+            Some(hits) if hits <= gates.threshold => return None,
+            Some(hits) => {
+                format!("{hits} security events in the last {} minutes, more than {}", gates.minutes, gates.threshold)
+            }
+            None => "the service does not say how many security events there are".to_owned(),
+        },
+        Err(error) => format!("the security events are unknown: {error}"),
+    };
+    Some(Finding { gate: "events", mode: gates.events, text })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(pairs: &[(&str, &str)]) -> Result<Gates, String> {
+        let settings = pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        Gates::read(&settings).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn the_modes_are_read_and_a_wrong_one_is_told_with_what_is_allowed() {
+        let gates = read(&[("upgrade", "block"), ("events", "warn"), ("events_threshold", "5")]).expect("gates");
+        assert_eq!(
+            (gates.upgrade, gates.ddos, gates.events, gates.threshold),
+            (Mode::Block, Mode::Warn, Mode::Warn, 5)
+        );
+        assert_eq!(read(&[("ddos", "no")]), Err("`gates.ddos` is `no`: off, warn or block".to_owned()));
+        assert!(read(&[("dos", "warn")]).is_err());
+    }
+
+    #[test]
+    fn an_open_event_is_found_and_an_unknown_answer_is_told() {
+        let event = |end: &str| -> ddos::DdosEvent {
+            serde_json::from_value(serde_json::json!({"id": "1", "name": "flood", "end_time": end})).expect("an event")
+        };
+        assert_eq!(judge_ddos(Ok(vec![event("2026-01-01T00:00:00Z")]), Mode::Block), None);
+        let open = judge_ddos(Ok(vec![event("")]), Mode::Block).expect("a finding");
+        assert_eq!(open.to_string(), "gate `ddos`: 1 open DDoS events: `flood`");
+        assert!(judge_ddos(Err("403".to_owned()), Mode::Warn).is_some());
+    }
+
+    #[test]
+    fn an_upgrade_in_progress_or_failed_is_found_and_a_completed_one_is_not() {
+        let progress = |status: &str| -> upgrades::UpgradeProgress {
+            let body = serde_json::json!({"status": status, "version": "crt-1", "failure_reason": "disk full"});
+            serde_json::from_value(body).expect("a progress")
+        };
+        assert_eq!(upgrade_text("ce01", &progress("COMPLETED")), None);
+        assert!(upgrade_text("ce01", &progress("In_Progress")).is_some_and(|text| text.contains("crt-1")));
+        assert!(upgrade_text("ce01", &progress("FAILED")).is_some_and(|text| text.contains("disk full")));
+    }
+}
