@@ -353,14 +353,23 @@ fn innermost(error: &reqwest::Error) -> String {
 fn tls_error(error: &reqwest::Error) -> Option<String> {
     let mut source = error.source();
     while let Some(cause) = source {
-        let within = cause.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
-        let found = cause.downcast_ref::<rustls::Error>().or_else(|| within?.downcast_ref::<rustls::Error>());
-        if let Some(found) = found {
+        if let Some(found) = tls_cause(cause) {
             return Some(found.to_string());
         }
         source = cause.source();
     }
     None
+}
+
+/// The TLS error that `cause` is, or that it wraps as an error of IO does, any number of times.
+fn tls_cause<'a>(cause: &'a (dyn std::error::Error + 'static)) -> Option<&'a rustls::Error> {
+    let mut cause = cause;
+    loop {
+        if let Some(found) = cause.downcast_ref::<rustls::Error>() {
+            return Some(found);
+        }
+        cause = cause.downcast_ref::<std::io::Error>()?.get_ref()?;
+    }
 }
 
 impl Request {

@@ -1,5 +1,6 @@
 //! Everything that is tested through the binary or over HTTP.
 
+mod api;
 mod architecture;
 mod properties;
 mod sandbox;

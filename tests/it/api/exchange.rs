@@ -1,0 +1,233 @@
+//! Headers, repeats, redaction: what is sent, how often, and what is told of the answer.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use serde_json::json;
+use trueup::api::events::EventQuery;
+use trueup::api::{self, Certainty, Failure, Operation, Request, ResponseFormat, ddos, events};
+use trueup::model::{Layout, NamespaceRead};
+
+use super::server::{Reply, answer, json as reply};
+use super::{Bench, TOKEN, cart, shop};
+
+#[tokio::test]
+async fn headers_are_those_of_the_reference() {
+    let bench = Bench::start(vec![reply(200, "{}")]).await;
+    bench.reader().get(&cart(), ResponseFormat::Default).await.unwrap();
+    bench.writer.create(&cart(), json!({"metadata": {"name": "cart"}})).await.unwrap();
+    bench.writer.replace(&cart(), json!({"spec": {}})).await.unwrap();
+    bench.writer.delete(&cart()).await.unwrap();
+    let seen = bench.server.seen();
+    let lines: Vec<&str> = seen.iter().map(|seen| seen.line.as_str()).collect();
+    assert_eq!(
+        lines,
+        [
+            "GET /api/config/namespaces/shop/endpoints/cart",
+            "POST /api/config/namespaces/shop/endpoints",
+            "PUT /api/config/namespaces/shop/endpoints/cart",
+            "DELETE /api/config/namespaces/shop/endpoints/cart",
+        ]
+    );
+    for seen in &seen {
+        assert_eq!(seen.header("authorization"), Some(format!("APIToken {TOKEN}").as_str()), "{seen:?}");
+        assert_eq!(seen.header("accept"), Some("application/json"));
+    }
+    let types: Vec<Option<&str>> = seen.iter().map(|seen| seen.header("content-type")).collect();
+    let typed = Some("application/json");
+    assert_eq!(types, [typed, typed, typed, None]);
+    assert_eq!(seen[3].header("content-length"), None);
+    assert_eq!(seen[1].body, r#"{"metadata":{"name":"cart"}}"#);
+}
+
+#[tokio::test]
+async fn a_published_delete_refuses_what_is_referred_to() {
+    let bench = Bench::with(vec![reply(200, "{}")], |settings| settings.layout = Layout::Published).await;
+    bench.writer.delete(&cart()).await.unwrap();
+    let seen = bench.server.seen().remove(0);
+    assert_eq!(seen.header("content-type"), Some("application/json"));
+    assert_eq!(seen.body, r#"{"fail_if_referred":true,"name":"cart","namespace":"shop"}"#);
+}
+
+#[tokio::test]
+async fn a_read_waits_out_a_refusal_for_as_long_as_it_asks() {
+    let busy = answer(429, &[("retry-after", "7")], "{}");
+    let bench = Bench::start(vec![busy, reply(503, "{}"), reply(200, "{}")]).await;
+    bench.reader().get(&cart(), ResponseFormat::Default).await.unwrap();
+    assert_eq!(bench.server.seen().len(), 3);
+    assert_eq!(bench.reader().requests()[&Operation::EndpointGet], 3);
+    let waits = bench.waits();
+    assert!(waits[0] > Duration::from_secs(6) && waits[0] <= Duration::from_secs(7), "{waits:?}");
+}
+
+#[tokio::test]
+async fn a_write_of_unknown_effect_is_sent_once() {
+    for (script, expected) in [
+        (reply(503, "{}"), Certainty::Unknown),
+        (reply(500, "{}"), Certainty::Unknown),
+        (Reply::Last(Vec::new()), Certainty::Unknown),
+        (reply(200, "not json"), Certainty::Unknown),
+        (reply(409, r#"{"code":6,"message":"exists","details":[]}"#), Certainty::Refused),
+    ] {
+        let bench = Bench::start(vec![script]).await;
+        let error = bench.writer.replace(&cart(), json!({})).await.unwrap_err();
+        assert_eq!(error.certainty(), expected, "{error}");
+        assert_eq!(bench.server.seen().len(), 1, "{error}");
+    }
+}
+
+#[tokio::test]
+async fn a_write_waits_out_a_refusal_for_pace_a_bounded_number_of_times() {
+    let bench = Bench::start(vec![answer(429, &[("retry-after", "1")], r#"{"code":8,"message":"quota"}"#)]).await;
+    let error = bench.writer.delete(&cart()).await.unwrap_err();
+    assert_eq!(error.certainty(), Certainty::Refused);
+    assert_eq!(bench.server.seen().len(), 7);
+    assert!(error.to_string().contains("quota"), "{error}");
+}
+
+#[tokio::test]
+async fn the_event_query_is_sent_once() {
+    for script in [reply(503, "{}"), answer(429, &[("retry-after", "1")], "{}"), Reply::Last(Vec::new())] {
+        let bench = Bench::start(vec![script]).await;
+        events::query(bench.reader(), &EventQuery::new(shop())).await.unwrap_err();
+        assert_eq!(bench.server.seen().len(), 1);
+        events::scroll(bench.reader(), &shop(), "s").await.unwrap_err();
+        assert_eq!(bench.server.seen().len(), 2);
+    }
+}
+
+#[tokio::test]
+async fn no_connection_means_that_nothing_was_sent() {
+    let bench = Bench::start(vec![reply(200, "{}")]).await;
+    let (address, writer) = (bench.server.address, bench.writer.clone());
+    drop(bench);
+    // The port is free once the server's task has ended.
+    while tokio::net::TcpStream::connect(address).await.is_ok() {
+        tokio::task::yield_now().await;
+    }
+    let error = writer.delete(&cart()).await.unwrap_err();
+    assert_eq!(error.certainty(), Certainty::NotSent, "{error}");
+    assert!(matches!(error.failure, Failure::Connect { .. }), "{error:?}");
+    assert_eq!(writer.reader().requests()[&Operation::EndpointDelete], 4);
+}
+
+#[tokio::test]
+async fn an_echoed_token_is_told_nowhere() {
+    let said = Arc::new(Mutex::new(String::new()));
+    let noted = Arc::clone(&said);
+    let echo = json!({"code": 16, "message": format!("bad token {TOKEN}"), "details": [{"value": TOKEN}]}).to_string();
+    let object = json!({"items": [{"name": "a", "description": TOKEN}]}).to_string();
+    let moved = format!("https://login.example.net/{TOKEN}");
+    let event =
+        json!({"events": [json!({"h": format!("APIToken {TOKEN}")}).to_string()], "total_hits": "1"}).to_string();
+    let script = vec![
+        reply(401, &echo),
+        reply(200, &object),
+        answer(302, &[("location", &moved)], ""),
+        answer(400, &[("content-type", "text/plain")], TOKEN),
+        reply(200, &event.replace('/', "\\/")),
+    ];
+    let bench = Bench::with(script, |settings| {
+        settings.listener = Some(Arc::new(move |exchange| noted.lock().unwrap().push_str(&format!("{exchange:?}\n"))));
+    })
+    .await;
+    let mut told = String::new();
+    for _ in 0..4 {
+        let error = bench.reader().list(&shop(), &api::ListParameters::with_spec()).await.unwrap_err();
+        told.push_str(&format!("{error} {error:?}\n"));
+    }
+    let page = events::query(bench.reader(), &EventQuery::new(shop())).await.unwrap();
+    assert_eq!(page.events[0].field("h").as_deref(), Some("APIToken [token]"));
+    told.push_str(&format!("{page:?} {:?} {:?}", bench.writer, bench.reader()));
+    told.push_str(&said.lock().unwrap());
+    assert!(told.contains("bad token [token] ([token])"), "{told}");
+    assert!(told.contains("login.example.net"), "{told}");
+    assert!(!told.contains("s3cret"), "{told}");
+    assert!(!told.contains("value="), "{told}");
+    assert_eq!(bench.server.seen().len(), 5);
+}
+
+#[tokio::test]
+async fn a_redirect_is_not_followed() {
+    let other = Bench::start(vec![reply(200, r#"{"items":[],"errors":[]}"#)]).await;
+    for status in [301, 302, 303, 307, 308] {
+        let target = format!("http://{}/api/x", other.server.address);
+        let bench = Bench::start(vec![answer(status, &[("location", &target)], "")]).await;
+        let error = bench.reader().get(&cart(), ResponseFormat::Default).await.unwrap_err();
+        assert!(matches!(error.failure, Failure::Redirected { .. }), "{error:?}");
+        let error = bench.writer.replace(&cart(), json!({})).await.unwrap_err();
+        assert_eq!(error.certainty(), Certainty::Refused);
+    }
+    assert!(other.server.seen().is_empty());
+}
+
+#[tokio::test]
+async fn nothing_is_concluded_from_an_odd_list() {
+    let html = answer(200, &[("content-type", "text/html")], "<html>");
+    let partial = reply(200, r#"{"items":[],"errors":[{"code":"EPARTIAL","message":"shard 3 did not answer"}]}"#);
+    let truncated = Reply::Last(b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{\"items\":[]".to_vec());
+    for (script, sent, expected) in [
+        (html, 1, "HTML page"),
+        (partial, 1, "EPARTIAL: shard 3 did not answer"),
+        (truncated, 4, "the connection was cut"),
+        (reply(403, r#"{"code":7,"message":"no"}"#), 1, "403 Forbidden: no"),
+        (reply(404, r#"{"code":5,"message":"no such"}"#), 1, "404 Not Found: no such"),
+        (reply(200, "{\"items\":["), 1, "cannot be read"),
+        (reply(200, ""), 1, "cannot be read"),
+    ] {
+        let bench = Bench::start(vec![script]).await;
+        let live = api::fetch(bench.reader(), &BTreeSet::from([shop()])).await;
+        let NamespaceRead::Unknown { reason } = &live.namespaces[&shop()] else { panic!("complete: {expected}") };
+        assert!(reason.contains(expected), "{reason}");
+        assert_eq!(live.requests, sent, "{reason}");
+    }
+}
+
+#[tokio::test]
+async fn only_a_404_about_the_object_reads_as_nothing() {
+    let absent = reply(404, r#"{"code":5,"message":"no endpoint shop/cart","details":[]}"#);
+    let wrong = reply(404, r#"{"code":5,"message":"API Group could not be determined for Method: GET"}"#);
+    let bench = Bench::start(vec![absent.clone(), wrong, absent]).await;
+    assert!(api::fetch_object(bench.reader(), &cart()).await.unwrap().is_none());
+    let error = api::fetch_object(bench.reader(), &cart()).await.unwrap_err();
+    assert!(error.to_string().contains("the base URL or the path layout is probably wrong"), "{error}");
+    assert_eq!(api::referrers(bench.reader(), &cart()).await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn connections_are_used_again() {
+    let bench = Bench::start(vec![reply(200, "{}")]).await;
+    for _ in 0..20 {
+        bench.reader().get(&cart(), ResponseFormat::Default).await.unwrap();
+    }
+    assert_eq!(bench.server.connections(), 1);
+}
+
+#[tokio::test]
+async fn a_ddos_event_that_moved_is_not_edited() {
+    let event = |name: &str| json!({"event": {"id": "e1", "name": name, "end_time": null}}).to_string();
+    let bench = Bench::start(vec![reply(200, &event("a")), reply(200, &event("b")), reply(200, &event("b"))]).await;
+    let shown = ddos::show(bench.reader(), &shop(), "e1").await.unwrap();
+    let edit = ddos::DdosEdit { name: Some("c".to_owned()), ..ddos::DdosEdit::default() };
+    let error = ddos::edit(&bench.writer, &shop(), &shown, &edit).await.unwrap_err();
+    let ddos::DdosEditError::Moved { now, .. } = error else { panic!("{error}") };
+    assert_eq!(bench.server.seen().len(), 2);
+    ddos::edit(&bench.writer, &shop(), &now, &edit).await.unwrap();
+    let lines: Vec<String> = bench.server.seen().into_iter().map(|seen| seen.line).collect();
+    assert_eq!(lines[3], "PUT /api/config/namespaces/shop/events/e1");
+}
+
+#[tokio::test]
+async fn any_operation_is_called_by_its_name() {
+    let bench = Bench::start(vec![reply(200, r#"{"ok":true}"#)]).await;
+    let parameters = [("namespace".to_owned(), "system".to_owned()), ("name".to_owned(), "ce01".to_owned())];
+    let request = Request::named("svc-api-cemanagement-upgrade-statu-get", Layout::Uniform, &parameters, None).unwrap();
+    let answer = bench.reader().ask(&request.looking().unwrap()).await.unwrap();
+    assert_eq!(answer.body.as_ref(), br#"{"ok":true}"#);
+    assert_eq!(bench.server.seen()[0].line, "GET /api/config/namespaces/system/upgrade_status/ce01");
+    let parameters = [("namespace".to_owned(), "shop".to_owned()), ("name".to_owned(), "cart".to_owned())];
+    let request = Request::named("svc-api-servicemesh-endpoint-delete", Layout::Uniform, &parameters, None).unwrap();
+    let request = request.looking().unwrap_err();
+    bench.writer.call(&request).await.unwrap();
+}

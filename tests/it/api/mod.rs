@@ -1,0 +1,57 @@
+//! The client over HTTP: against a server that follows a script, and against the sandbox.
+
+mod bounds;
+mod exchange;
+mod sandbox;
+mod server;
+mod tls;
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use trueup::api::{BaseUrl, Pace, Reader, Secret, Settings, Writer};
+use trueup::model::{Key, Layout, Namespace};
+
+use server::{Reply, Server};
+
+const TOKEN: &str = "s3cret/token+value=";
+
+/// A client with the server that it talks to, and the waits that it made.
+struct Bench {
+    server: Server,
+    writer: Writer,
+    waits: Arc<Mutex<Vec<Duration>>>,
+}
+
+impl Bench {
+    async fn start(script: Vec<Reply>) -> Self {
+        Self::with(script, |_| {}).await
+    }
+
+    async fn with(script: Vec<Reply>, change: impl FnOnce(&mut Settings)) -> Self {
+        let server = Server::start(script).await;
+        let waits = Arc::new(Mutex::new(Vec::new()));
+        let noted = Arc::clone(&waits);
+        let pace = Pace::noted(move |wait| noted.lock().unwrap().push(wait));
+        let base_url = BaseUrl::parse(&format!("http://{}/api/", server.address)).unwrap();
+        let mut settings = Settings::new(base_url, Layout::Uniform, Some(Secret::new(TOKEN).unwrap()), pace);
+        change(&mut settings);
+        Self { server, writer: Writer::new(settings).unwrap(), waits }
+    }
+
+    fn reader(&self) -> &Reader {
+        self.writer.reader()
+    }
+
+    fn waits(&self) -> Vec<Duration> {
+        self.waits.lock().unwrap().clone()
+    }
+}
+
+fn cart() -> Key {
+    Key::parse("shop/cart").unwrap()
+}
+
+fn shop() -> Namespace {
+    Namespace::parse("shop").unwrap()
+}
