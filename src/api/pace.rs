@@ -41,7 +41,8 @@ impl Pace {
         }
     }
 
-    pub(super) async fn wait(&self, time: Duration) {
+    /// Waits for so long.
+    pub async fn wait(&self, time: Duration) {
         if !time.is_zero() {
             (self.wait)(time).await;
         }

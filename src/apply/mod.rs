@@ -1,1 +1,87 @@
-//! Runs an approved plan.
+//! Runs an approved plan: creates, then replaces and marks, then deletes, each write with its intent
+//! on disk before it leaves, each lost or odd answer settled by a read, and a second look at the end.
+//! What to do about one object and what became of one write are decided by pure functions (`decide`,
+//! `settle`); the rest of the module only carries out what they say. [`run`] never fails: everything
+//! that goes wrong is the fate of a change.
+
+mod aim;
+mod client;
+mod converge;
+mod decide;
+mod options;
+mod phases;
+mod service;
+mod settle;
+mod step;
+
+#[cfg(test)]
+mod tests;
+
+pub use options::{Clock, Options, Patience};
+
+use crate::api::Writer;
+use crate::plan::{Approved, Observer, Outcome, Recorder, RunRecord};
+
+/// Makes the changes of an approved plan.
+///
+/// # Expected flow
+/// Creates, then replaces and marks, then deletes; inside a phase [`Options::concurrency`] changes at
+/// the same time. A create is one request; a replace a GET and a PUT; a delete a GET of the object,
+/// one of who refers to it, and the DELETE. Then every namespace in which something was sent is read
+/// again until nothing differs or [`Options::patience`] ends. The recorder is closed last.
+///
+/// # Guarantees
+/// - Every write's intent is on disk, by the recorder's word, before the write leaves. Once the
+///   recorder fails nothing more is sent.
+/// - A replace sends the object as a GET just before showed it with only the planned fields and the
+///   marks set, and the version of that GET. Where managed fields, marks or uid are not what the plan
+///   saw, the change is refused with each field three ways, and the others go on.
+/// - No delete is sent unless every create, replace and mark is done.
+/// - A write whose answer is lost is sent again only after a GET showed the same uid and version, a
+///   bounded number of times; never after a 500 or a refusal.
+/// - The outcome holds every change of the plan, however the run ended.
+///
+/// # Assumptions
+/// The writer talks to the service that the plan is for. One run of a stack goes on at a time (the
+/// journal's lock sees to it on one machine).
+///
+/// # Caveats
+/// A delete cannot carry a version, so what is written between its GET and its DELETE is lost. A
+/// replace is *guarded* only where the service was seen to refuse a wrong version or the
+/// configuration says that it does; elsewhere it is *versioned*.
+///
+/// # Errors
+/// None: they are fates ([`crate::plan::Fate`]).
+pub async fn run<R: Recorder, O: Observer>(
+    approved: Approved,
+    writer: &Writer,
+    recorder: &R,
+    observer: &O,
+    options: Options,
+) -> Outcome {
+    let service = client::Client::new(writer);
+    phases::run(approved.plan(), |_| phases::Begin::Fresh, &service, recorder, observer, &options).await
+}
+
+/// Goes on with a run that ended before its end, in a run of its own.
+///
+/// # Expected flow
+/// What the record says is done stays done. Each write in doubt is settled by a GET: as wanted and by
+/// the earlier run, done; still with the uid and version that it had, decided afresh; anything else, a
+/// conflict. What was not sent is sent, in the order and after the checks of [`run`].
+///
+/// # Guarantees
+/// Those of [`run`]. A change that somebody undid since is not made twice.
+///
+/// # Errors
+/// None: they are fates.
+pub async fn resume<R: Recorder, O: Observer>(
+    record: &RunRecord,
+    writer: &Writer,
+    recorder: &R,
+    observer: &O,
+    options: Options,
+) -> Outcome {
+    let service = client::Client::new(writer);
+    phases::resume(record, &service, recorder, observer, &options).await
+}

@@ -1,1 +1,56 @@
-//! Runs on disk, resume and rollback.
+//! Runs on disk. Each run is one file of JSON lines under the state directory: a header with the whole
+//! plan, an intent before each write leaves, what became of each change, a closing line. [`Journal`]
+//! writes one, [`load`] reads one back however the run ended, [`rollback`] makes a plan that undoes
+//! one, [`history`] tells of all of them.
+
+mod error;
+mod history;
+mod lock;
+mod read;
+mod rollback;
+mod write;
+
+#[cfg(test)]
+mod tests;
+
+pub use error::JournalError;
+pub use history::{Counts, History, Keep, Summary, applied_keys, find, history, prune};
+pub use read::{load, read};
+pub use rollback::{Ground, rollback};
+pub use write::{Journal, RecordError};
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::plan::{Closing, Header, Intent, RunId, Step};
+
+/// The format that this program writes and reads.
+const FORMAT_VERSION: u32 = 1;
+
+/// One line of a run's file.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+enum Line {
+    /// The first line.
+    Header {
+        /// See [`FORMAT_VERSION`].
+        format_version: u32,
+        /// The run.
+        header: Header,
+    },
+    /// A write that is about to leave.
+    Intent(Intent),
+    /// What became of a change.
+    Outcome(Step),
+    /// The last line.
+    Closing(Closing),
+}
+
+fn runs(state: &Path) -> PathBuf {
+    state.join("runs")
+}
+
+fn file(state: &Path, run: &RunId) -> PathBuf {
+    runs(state).join(format!("{run}.jsonl"))
+}

@@ -24,7 +24,7 @@ pub use change::{Action, ActionKind, Before, Cause, Change, Commit, FieldChange,
 pub use digest::Digest;
 pub use guard::{Guard, GuardName};
 pub use note::{Blocked, Held, Hold, Note};
-pub use record::{Ending, Progress, RunRecord};
+pub use record::{Ending, Kept, Progress, RunRecord};
 pub use run::{
     Closing, Conflict, Convergence, Event, Fate, Header, Intent, Observer, Outcome, Recorder, Request, RunId, Settled,
     Step, ThreeWay,

@@ -127,6 +127,13 @@ pub enum Note {
         /// Which.
         namespace: Namespace,
     },
+    /// A rollback creates it again: it gets another uid, and what referred to it may dangle.
+    Recreated {
+        /// Which.
+        key: Key,
+        /// Who referred to it when it was deleted.
+        referrers: Vec<Referrer>,
+    },
     /// Something that the loader dropped or noticed.
     Loaded {
         /// In words.

@@ -10,14 +10,23 @@ use crate::model::Key;
 pub struct RunRecord {
     /// What was to be done, by whom and when.
     pub header: Header,
-    /// Every write that left, or was about to, in order.
-    pub intents: Vec<Intent>,
-    /// What became of changes, in the order in which it was known.
-    pub outcomes: Vec<Step>,
+    /// Writes and fates in the order in which they were kept. Where this run resumed others, theirs
+    /// stand first.
+    pub kept: Vec<Kept>,
     /// The last line; nothing where the run was killed.
     pub closing: Option<Closing>,
     /// The last line was cut off, as a kill in the middle of a write leaves it.
     pub torn: bool,
+}
+
+/// One thing that a journal keeps of a run.
+#[derive(Debug, Clone)]
+#[expect(clippy::large_enum_variant, reason = "most of what is kept are intents; a box would cost an allocation each")]
+pub enum Kept {
+    /// A write that left, or was about to.
+    Intent(Intent),
+    /// What became of a change.
+    Outcome(Step),
 }
 
 /// How far a run got with one change.
@@ -56,14 +65,54 @@ impl RunRecord {
     /// Each planned change, in order, with how far the run got with it.
     #[must_use]
     pub fn progress(&self) -> Vec<(&Change, Progress<'_>)> {
-        let intents: BTreeMap<&Key, &Intent> = self.intents.iter().map(|intent| (&intent.key, intent)).collect();
-        let fates: BTreeMap<&Key, &Fate> = self.outcomes.iter().map(|step| (&step.key, &step.fate)).collect();
-        let of = |key: &Key| match (fates.get(key), intents.get(key)) {
-            (Some(Fate::Unsettled { .. }) | None, Some(intent)) => Progress::InDoubt(intent),
-            (Some(fate), _) => Progress::Fated(fate),
-            (None, None) => Progress::Untouched,
-        };
+        let mut reached: BTreeMap<&Key, Progress<'_>> = BTreeMap::new();
+        for kept in &self.kept {
+            match kept {
+                Kept::Intent(intent) => {
+                    reached.insert(&intent.key, Progress::InDoubt(intent));
+                }
+                Kept::Outcome(step) => {
+                    let known = reached.entry(&step.key).or_insert(Progress::Untouched);
+                    let in_doubt = matches!(known, Progress::InDoubt(_));
+                    if !(in_doubt && matches!(step.fate, Fate::Unsettled { .. })) {
+                        *known = Progress::Fated(&step.fate);
+                    }
+                }
+            }
+        }
+        let of = |key: &Key| reached.get(key).copied().unwrap_or(Progress::Untouched);
         self.header.plan.changes.iter().map(|change| (change, of(&change.key))).collect()
+    }
+
+    /// The writes that took effect, or may have, each with whether that is known: for each endpoint
+    /// the first, whose before-image is what the run found.
+    #[must_use]
+    pub fn writes(&self) -> Vec<&Intent> {
+        let mut first: BTreeMap<&Key, &Intent> = BTreeMap::new();
+        let mut pending: BTreeMap<&Key, &Intent> = BTreeMap::new();
+        let mut order = Vec::new();
+        let mut keep = |intent: &'_ Intent| order.push(intent.key.clone());
+        for kept in &self.kept {
+            match kept {
+                Kept::Intent(intent) => {
+                    pending.entry(&intent.key).or_insert(intent);
+                }
+                Kept::Outcome(step) => {
+                    let Some(intent) = pending.remove(&step.key) else { continue };
+                    if step.fate.may_have_taken_effect() && !first.contains_key(&step.key) {
+                        keep(intent);
+                        first.insert(&step.key, intent);
+                    }
+                }
+            }
+        }
+        for (key, intent) in pending {
+            if !first.contains_key(key) {
+                keep(intent);
+                first.insert(key, intent);
+            }
+        }
+        order.iter().filter_map(|key| first.get(key).copied()).collect()
     }
 
     /// How it ended.
@@ -71,7 +120,7 @@ impl RunRecord {
     pub fn ending(&self) -> Ending {
         let progress = self.progress();
         let count = progress.iter().filter(|(_, progress)| matches!(progress, Progress::InDoubt(_))).count();
-        let interrupted = self.closing.as_ref().is_some_and(|closing| closing.interrupted);
+        let interrupted = self.closing.as_ref().is_none_or(|closing| closing.interrupted);
         let untouched = progress.iter().any(|(_, progress)| matches!(progress, Progress::Untouched));
         match count {
             0 if untouched || interrupted => Ending::Unfinished,

@@ -33,6 +33,10 @@ fn kind(note: &Note) -> ((u8, String), String) {
         Note::ForeignEqual { key, stack } => ((5, stack.clone()), key.to_string()),
         Note::Unheld { key, reason } => ((6, reason.clone()), key.to_string()),
         Note::UnknownField { key, path } => ((7, path.clone()), key.to_string()),
+        Note::Recreated { key, referrers } => {
+            let by: Vec<String> = referrers.iter().map(ToString::to_string).collect();
+            ((9, by.join(", ")), key.to_string())
+        }
         Note::Loaded { text } => ((8, text.clone()), String::new()),
     }
 }
@@ -56,6 +60,8 @@ fn told(kind: u8, shared: &str, names: &[String]) -> String {
             "{endpoints} {} the field {shared}, which this trueup does not know and keeps: {list}",
             if names.len() == 1 { "has" } else { "have" }
         ),
+        9 if shared.is_empty() => format!("{endpoints} {is} created again and gets a new uid: {list}"),
+        9 => format!("{endpoints} {is} created again and gets a new uid; {shared} referred to the old one: {list}"),
         _ => shared.to_owned(),
     }
 }

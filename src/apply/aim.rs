@@ -1,0 +1,198 @@
+use crate::diff::{self, Context};
+use crate::model::{Endpoint, Field, Json, LiveObject, Mark, is_mark};
+use crate::plan::{Action, Before, Change, Conflict, RunId, ThreeWay};
+
+/// What one change wants of one object in one run.
+pub(super) struct Aim<'a> {
+    pub(super) change: &'a Change,
+    run: &'a RunId,
+    /// Fields that the configuration leaves out.
+    ignored: Vec<Field>,
+    /// The endpoint as it should stand afterwards, marks included; nothing for a delete.
+    wanted: Option<Endpoint>,
+}
+
+/// What a GET shows of an object.
+#[derive(Debug, Clone)]
+pub(super) enum Now {
+    /// The service says that there is none.
+    Absent,
+    /// It is there.
+    Object(Box<Seen>),
+    /// It is there in a form that the model cannot hold.
+    Unheld {
+        /// Why.
+        reason: String,
+    },
+}
+
+/// A live object with the answer that showed it.
+#[derive(Debug, Clone)]
+pub(super) struct Seen {
+    /// The object.
+    pub(super) live: LiveObject,
+    /// The answer, whole.
+    pub(super) raw: Json,
+}
+
+impl Now {
+    pub(super) fn endpoint(&self) -> Option<&Endpoint> {
+        match self {
+            Now::Object(seen) => Some(&seen.live.endpoint),
+            Now::Absent | Now::Unheld { .. } => None,
+        }
+    }
+}
+
+impl<'a> Aim<'a> {
+    /// The aim of `change` in `run`.
+    ///
+    /// # Errors
+    /// The wanted fields do not make an endpoint: the plan file was written by hand.
+    pub(super) fn new(change: &'a Change, run: &'a RunId, ignored: Vec<Field>) -> Result<Self, String> {
+        let mut aim = Self { change, run, ignored, wanted: None };
+        let base = match &change.action {
+            Action::Create { wanted } => wanted,
+            Action::Replace { before, .. } | Action::Mark { before } => &before.endpoint,
+            Action::Delete { .. } => return Ok(aim),
+        };
+        let mut object = object(base)?;
+        aim.set(&mut object);
+        let wanted = serde_json::from_value(object);
+        aim.wanted = Some(wanted.map_err(|error| format!("the planned fields make no endpoint: {error}"))?);
+        Ok(aim)
+    }
+
+    /// The endpoint as it should stand afterwards; nothing for a delete.
+    pub(super) fn wanted(&self) -> Option<&Endpoint> {
+        self.wanted.as_ref()
+    }
+
+    /// Sets the wanted fields and the marks in a whole object, and nothing else.
+    pub(super) fn set(&self, object: &mut Json) {
+        for change in self.change.fields() {
+            change.field.set(object, &change.after);
+        }
+        for (field, value) in self.marks() {
+            field.set(object, &value.into());
+        }
+    }
+
+    fn marks(&self) -> impl Iterator<Item = (Field, Option<String>)> {
+        self.change.marks.iter().flat_map(|marks| marks.annotations(self.run.as_str()))
+    }
+
+    /// The managed fields, the marks among them, in which `now` is not what `before` was.
+    pub(super) fn moved(&self, before: &Endpoint, now: &Endpoint) -> Vec<Field> {
+        let marks = [Some(before), self.wanted.as_ref()].map(|endpoint| Mark::read(&endpoint?.annotations));
+        // Every annotation that a definition names stands in one of the two marks, or changes.
+        let mut named = before.clone();
+        named.annotations.retain(|key, _| self.names(key));
+        let mut fields = Vec::new();
+        for mark in &marks {
+            let applied = mark.as_ref().and_then(|mark| mark.applied.as_ref());
+            fields.extend(diff::moved(before, now, Some(&named), Context { applied, ignored: &self.ignored }));
+        }
+        fields.sort();
+        fields.dedup();
+        fields
+    }
+
+    /// Whether the change itself names this annotation.
+    fn names(&self, annotation: &str) -> bool {
+        match &self.change.action {
+            Action::Create { wanted } => wanted.annotations.contains_key(annotation),
+            _ => self.change.fields().iter().any(|change| change.field == Field::Annotation(annotation.to_owned())),
+        }
+    }
+
+    /// Whether `now` is as this change wants it, marks included; the run in the mark does not matter.
+    pub(super) fn is_met(&self, now: &Endpoint) -> bool {
+        self.fields_met(now) && self.marks_met(now)
+    }
+
+    /// Whether every managed field but the marks is as wanted.
+    pub(super) fn fields_met(&self, now: &Endpoint) -> bool {
+        let Some(wanted) = &self.wanted else { return false };
+        self.moved(wanted, now).iter().all(is_mark_field)
+    }
+
+    /// Whether `field` is a mark that differs from the wanted one by nothing but its run.
+    pub(super) fn is_only_run(&self, field: &Field, now: &Endpoint) -> bool {
+        is_mark_field(field) && self.marks_met(now)
+    }
+
+    fn marks_met(&self, now: &Endpoint) -> bool {
+        let Some(wanted) = &self.wanted else { return false };
+        if self.change.marks.is_none() {
+            return true;
+        }
+        match (Mark::read(&wanted.annotations), Mark::read(&now.annotations)) {
+            (None, None) => true,
+            (Some(wanted), Some(now)) => wanted.fits(&now),
+            _ => false,
+        }
+    }
+
+    /// Whether `now` carries exactly the marks that this write carries, its run included. `None`
+    /// where the write carries none that could tell.
+    pub(super) fn is_by_this_run(&self, now: &Endpoint) -> Option<bool> {
+        let by_run = |text: &str| text.split(' ').nth(1) == Some(self.run.as_str());
+        let mut telling = self.marks().filter(|(_, value)| value.as_deref().is_some_and(by_run)).peekable();
+        telling.peek()?;
+        Some(telling.all(|(field, value)| field.value(now) == Json::from(value)))
+    }
+
+    /// Why this change is refused, with every field that moved or is wanted, three ways.
+    pub(super) fn conflict(&self, reason: &str, now: Option<&Endpoint>) -> Conflict {
+        let before = self.change.action.before().map(|before| &before.endpoint);
+        let mut fields: Vec<Field> = self.change.fields().iter().map(|change| change.field.clone()).collect();
+        match (before, now, &self.wanted) {
+            (Some(before), Some(now), _) => fields.extend(self.moved(before, now)),
+            (None, Some(now), Some(wanted)) => fields.extend(self.moved(wanted, now)),
+            _ => {}
+        }
+        fields.sort();
+        fields.dedup();
+        let value = |field: &Field, endpoint: Option<&Endpoint>| endpoint.map_or(Json::Null, |e| field.value(e));
+        let fields = fields
+            .into_iter()
+            .map(|field| ThreeWay {
+                planned: value(&field, before),
+                now: value(&field, now),
+                wanted: value(&field, self.wanted.as_ref()),
+                field,
+            })
+            .collect();
+        Conflict { reason: reason.to_owned(), ours_may_be_lost: false, fields }
+    }
+
+    /// Whether nobody wrote the object since `before` was read.
+    pub(super) fn is_untouched(&self, before: &Before, now: &LiveObject) -> bool {
+        let same_version = match (&before.resource_version, &now.resource_version) {
+            (Some(before), Some(now)) => before == now,
+            // A service that tells no versions: the time of the last change stands in.
+            _ => before.modified == Before::of(now).modified && self.moved(&before.endpoint, &now.endpoint).is_empty(),
+        };
+        before.uid == now.uid && same_version && !now.deleting
+    }
+}
+
+/// An endpoint as the object that a request carries.
+fn object(endpoint: &Endpoint) -> Result<Json, String> {
+    serde_json::to_value(endpoint).map_err(|error| format!("the endpoint cannot be written: {error}"))
+}
+
+/// The body of a create.
+pub(super) fn body(endpoint: &Endpoint) -> Result<Json, String> {
+    object(endpoint)
+}
+
+fn is_mark_field(field: &Field) -> bool {
+    matches!(field, Field::Annotation(key) if is_mark(key))
+}
+
+/// Whether a mark is among these fields.
+pub(super) fn holds_mark(fields: &[Field]) -> bool {
+    fields.iter().any(is_mark_field)
+}

@@ -1,0 +1,127 @@
+//! The second look: reads what was applied until nothing differs or patience ends. It catches what
+//! the service drops with a good answer, reads that lag, deletes that take their time.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use super::Options;
+use super::aim::Aim;
+use super::service::Service;
+use crate::model::{Field, Key, LiveItem, Namespace, NamespaceRead};
+use crate::plan::{Action, Change, Convergence, Event, Fate, Observer, Plan};
+
+/// What the looks found.
+pub(super) struct Looked {
+    pub(super) convergence: Convergence,
+    /// Applied endpoints that the service reports as failed.
+    pub(super) unhealthy: Vec<(Key, String)>,
+}
+
+impl Looked {
+    pub(super) fn not_needed() -> Self {
+        Self { convergence: Convergence::NotNeeded, unhealthy: Vec::new() }
+    }
+
+    pub(super) fn unknown(reason: &str) -> Self {
+        Self { convergence: Convergence::Unknown { reason: reason.to_owned() }, unhealthy: Vec::new() }
+    }
+}
+
+/// Looks until what was applied is there.
+pub(super) async fn look<S: Service, O: Observer>(
+    plan: &Plan,
+    fates: &BTreeMap<&Key, Fate>,
+    service: &S,
+    observer: &O,
+    options: &Options,
+) -> Looked {
+    let is_done = |change: &&Change| fates.get(&change.key).is_some_and(Fate::is_done);
+    let mut left: Vec<(&Change, Vec<Field>)> =
+        plan.changes.iter().filter(is_done).map(|change| (change, Vec::new())).collect();
+    let applied: BTreeSet<&Key> = left.iter().map(|(change, _)| &change.key).collect();
+    let namespaces: BTreeSet<&Namespace> = applied.iter().map(|key| &key.namespace).collect();
+    let mut unread = None;
+    let (mut waited, mut wait) = (Duration::ZERO, options.patience.first);
+    let mut looks = 0;
+    loop {
+        looks += 1;
+        observer.event(Event::Looking { look: looks });
+        (left, unread) = again(left, service, options, unread).await;
+        let stop = *options.stop.borrow() || waited >= options.patience.whole || wait.is_zero();
+        if (left.is_empty() && unread.is_none()) || stop {
+            break;
+        }
+        let next = wait.min(options.patience.whole - waited);
+        options.pace.wait(next).await;
+        (waited, wait) = (waited + next, wait * 2);
+    }
+    let convergence = match (unread, left.is_empty()) {
+        (Some(reason), _) => Convergence::Unknown { reason },
+        (None, true) => Convergence::Proven { looks },
+        (None, false) => Convergence::Differs {
+            left: left.into_iter().map(|(change, fields)| (change.key.clone(), fields)).collect(),
+        },
+    };
+    let mut unhealthy = Vec::new();
+    for namespace in namespaces {
+        // Health is told where it is known; it decides nothing.
+        let failed = service.failed(namespace).await.unwrap_or_default();
+        unhealthy.extend(failed.into_iter().filter(|(key, _)| applied.contains(key)));
+    }
+    Looked { convergence, unhealthy }
+}
+
+/// One look at everything that is left, with what is left after it.
+async fn again<'p, S: Service>(
+    left: Vec<(&'p Change, Vec<Field>)>,
+    service: &S,
+    options: &Options,
+    mut unread: Option<String>,
+) -> (Vec<(&'p Change, Vec<Field>)>, Option<String>) {
+    let mut of: BTreeMap<&Namespace, Vec<(&'p Change, Vec<Field>)>> = BTreeMap::new();
+    for entry in left {
+        of.entry(&entry.0.key.namespace).or_default().push(entry);
+    }
+    let mut still = Vec::new();
+    if !of.is_empty() {
+        unread = None;
+    }
+    for (namespace, changes) in of {
+        match service.list(namespace).await {
+            NamespaceRead::Unknown { reason } => {
+                unread = Some(reason);
+                still.extend(changes);
+            }
+            NamespaceRead::Complete { items } => still.extend(
+                changes
+                    .into_iter()
+                    .filter_map(|(change, _)| Some((change, differs(change, items.get(&change.key), options)?))),
+            ),
+        }
+    }
+    (still, unread)
+}
+
+/// The fields in which an applied change is not there; nothing where it is.
+fn differs(change: &Change, item: Option<&LiveItem>, options: &Options) -> Option<Vec<Field>> {
+    let live = match item {
+        Some(LiveItem::Object(live)) => Some(live),
+        Some(LiveItem::Unheld(_)) => return Some(Vec::new()),
+        None => None,
+    };
+    if let Action::Delete { before, .. } = &change.action {
+        let there = live.is_some_and(|live| live.uid == before.uid && !live.deleting);
+        return there.then(Vec::new);
+    }
+    let Some(live) = live else { return Some(Vec::new()) };
+    let aim = Aim::new(change, &options.run, options.ignore.fields(&change.key)).ok()?;
+    if aim.is_met(&live.endpoint) {
+        return None;
+    }
+    let mut fields = aim.wanted().map(|wanted| aim.moved(wanted, &live.endpoint)).unwrap_or_default();
+    if fields.len() > 1 {
+        // The mark also differs by its run alone.
+        fields.retain(|field| !aim.is_only_run(field, &live.endpoint));
+    }
+    Some(fields)
+}

@@ -1,0 +1,70 @@
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::watch;
+
+use crate::api::Pace;
+use crate::plan::{Ignore, RunId};
+
+/// How a run is made.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The run; it stands in the mark of everything that is written.
+    pub run: RunId,
+    /// Changes in flight at the same time, at least 1.
+    pub concurrency: usize,
+    /// Becomes `true` when a person interrupts the run.
+    pub stop: watch::Receiver<bool>,
+    /// The configuration says that this service checks versions.
+    pub version_checked: bool,
+    /// Fields that the configuration leaves out.
+    pub ignore: Ignore,
+    /// How long convergence is waited for.
+    pub patience: Patience,
+    /// What time it is.
+    pub clock: Clock,
+    /// How waits are made.
+    pub pace: Pace,
+}
+
+/// How long convergence is waited for while differences remain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Patience {
+    /// The first wait between two looks; each further one doubles it.
+    pub first: Duration,
+    /// All waits together.
+    pub whole: Duration,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self { first: Duration::from_millis(250), whole: Duration::from_secs(15) }
+    }
+}
+
+/// What time it is, as the caller tells it.
+#[derive(Clone)]
+pub struct Clock(Arc<dyn Fn() -> jiff::Timestamp + Send + Sync>);
+
+impl Clock {
+    /// A clock.
+    #[must_use]
+    pub fn new(now: impl Fn() -> jiff::Timestamp + Send + Sync + 'static) -> Self {
+        Self(Arc::new(now))
+    }
+
+    pub(super) fn now(&self) -> jiff::Timestamp {
+        (self.0)()
+    }
+
+    pub(super) fn since(&self, earlier: jiff::Timestamp) -> Duration {
+        Duration::try_from(self.now().duration_since(earlier)).unwrap_or_default()
+    }
+}
+
+impl fmt::Debug for Clock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Clock")
+    }
+}

@@ -1,0 +1,156 @@
+use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
+
+use futures_util::StreamExt as _;
+use futures_util::stream;
+
+use super::Options;
+use super::converge;
+use super::service::Service;
+use super::step::{INTERRUPTED, Start, Worker};
+use crate::model::{APPLIED, Key};
+use crate::plan::{
+    ActionKind, Change, Closing, Event, Fate, Intent, Observer, Outcome, Plan, Progress, Recorder, Request, RunId,
+    RunRecord, Step,
+};
+
+/// How far an earlier run got with a change.
+#[derive(Debug, Clone)]
+pub(super) enum Begin<'a> {
+    /// There was none.
+    Fresh,
+    /// It tried and did not make it.
+    Tried,
+    /// It left a write in doubt, under this run's name.
+    InDoubt(&'a Intent, RunId),
+    /// It was done with it.
+    Over(Fate),
+}
+
+/// Runs the plan from where `begin` says that each change stands.
+pub(super) async fn run<'b, S: Service, R: Recorder, O: Observer>(
+    plan: &Plan,
+    begin: impl Fn(&Key) -> Begin<'b>,
+    service: &S,
+    recorder: &R,
+    observer: &O,
+    options: &Options,
+) -> Outcome {
+    let started = options.clock.now();
+    let asked_before = service.requests();
+    let worker = Worker {
+        service,
+        recorder,
+        observer,
+        options,
+        checks_versions: AtomicBool::new(false),
+        journal_failed: AtomicBool::new(false),
+    };
+    observer.event(Event::Started { total: plan.changes.len() });
+    let mut fates: BTreeMap<&Key, Fate> = BTreeMap::new();
+    for kind in [ActionKind::Create, ActionKind::Replace, ActionKind::Delete] {
+        let phase: Vec<&Change> =
+            plan.changes.iter().filter(|change| change.action.kind().phase() == kind.phase()).collect();
+        if phase.is_empty() {
+            continue;
+        }
+        observer.event(Event::Phase { kind, count: phase.len() });
+        let held = (kind == ActionKind::Delete).then(|| held_back(&fates)).flatten();
+        let steps = stream::iter(phase).map(|change| work(&worker, change, begin(&change.key), held.as_deref()));
+        let mut steps = steps.buffer_unordered(options.concurrency.max(1));
+        while let Some((change, fate)) = steps.next().await {
+            fates.insert(&change.key, fate);
+        }
+    }
+    let interrupted = worker.is_stopped();
+    let sent = fates.values().any(Fate::may_have_taken_effect);
+    let looked = match (sent, interrupted) {
+        (false, _) => converge::Looked::not_needed(),
+        (true, true) => converge::Looked::unknown(INTERRUPTED),
+        (true, false) => converge::look(plan, &fates, service, observer, options).await,
+    };
+    let closing =
+        Closing { ended: options.clock.now().to_string(), convergence: looked.convergence.clone(), interrupted };
+    // A closing line that cannot be written leaves a run that reads as unfinished: it can be resumed,
+    // and finds everything done.
+    let _ = recorder.close(closing).await;
+    Outcome {
+        run: options.run.clone(),
+        steps: steps(plan, fates),
+        convergence: looked.convergence,
+        interrupted,
+        unhealthy: looked.unhealthy,
+        requests: service.requests().saturating_sub(asked_before),
+        milliseconds: u64::try_from(options.clock.since(started).as_millis()).unwrap_or(u64::MAX),
+    }
+}
+
+/// Goes on with an earlier run.
+pub(super) async fn resume<S: Service, R: Recorder, O: Observer>(
+    record: &RunRecord,
+    service: &S,
+    recorder: &R,
+    observer: &O,
+    options: &Options,
+) -> Outcome {
+    let begins: BTreeMap<&Key, Begin<'_>> =
+        record.progress().into_iter().map(|(change, progress)| (&change.key, after(record, progress))).collect();
+    let begin = |key: &Key| begins.get(key).cloned().unwrap_or(Begin::Fresh);
+    run(&record.header.plan, begin, service, recorder, observer, options).await
+}
+
+fn after<'a>(record: &RunRecord, progress: Progress<'a>) -> Begin<'a> {
+    match progress {
+        Progress::Untouched => Begin::Tried,
+        Progress::InDoubt(intent) => Begin::InDoubt(intent, writer_of(intent).unwrap_or_else(|| record.run().clone())),
+        Progress::Fated(fate) if fate.is_done() => Begin::Over(fate.clone()),
+        Progress::Fated(_) => Begin::Tried,
+    }
+}
+
+/// The run whose mark a body carries; a chain of resumed runs holds writes of each.
+fn writer_of(intent: &Intent) -> Option<RunId> {
+    let (Request::Create { body } | Request::Replace { body }) = &intent.request else { return None };
+    let mark = body.get("metadata")?.get("annotations")?.get(APPLIED)?.as_str()?;
+    RunId::new(mark.split(' ').nth(1)?)
+}
+
+/// Works on one change and tells everyone what became of it.
+async fn work<'c, S: Service, R: Recorder, O: Observer>(
+    worker: &Worker<'_, S, R, O>,
+    change: &'c Change,
+    begin: Begin<'_>,
+    held: Option<&str>,
+) -> (&'c Change, Fate) {
+    let started = worker.options.clock.now();
+    let fate = match (begin, held) {
+        (Begin::Over(fate), _) => fate,
+        (Begin::InDoubt(intent, run), None) => worker.make(change, Start::InDoubt(intent, &run)).await,
+        // A write in doubt stays in doubt while nothing is sent: it is not skipped.
+        (Begin::InDoubt(..), Some(reason)) => Fate::Unsettled { reason: reason.to_owned() },
+        (Begin::Fresh | Begin::Tried, Some(reason)) => Fate::Skipped { reason: reason.to_owned() },
+        (Begin::Fresh, None) => worker.make(change, Start::Fresh).await,
+        (Begin::Tried, None) => worker.make(change, Start::Look).await,
+    };
+    let step = Step { key: change.key.clone(), action: change.action.kind(), fate: fate.clone() };
+    worker.keep(&step).await;
+    worker.observer.event(Event::Finished { step, took: worker.options.clock.since(started) });
+    (change, fate)
+}
+
+/// Why no delete may be sent, if so.
+fn held_back(fates: &BTreeMap<&Key, Fate>) -> Option<String> {
+    let undone = fates.values().filter(|fate| !fate.is_done()).count();
+    match undone {
+        0 => None,
+        1 => Some("held back: a create or replace before it was not made".to_owned()),
+        count => Some(format!("held back: {count} creates or replaces before it were not made")),
+    }
+}
+
+fn steps(plan: &Plan, mut fates: BTreeMap<&Key, Fate>) -> Vec<Step> {
+    let mut fate = |key: &Key| fates.remove(key).unwrap_or(Fate::Skipped { reason: INTERRUPTED.to_owned() });
+    let step =
+        |change: &Change| Step { key: change.key.clone(), action: change.action.kind(), fate: fate(&change.key) };
+    plan.changes.iter().map(step).collect()
+}

@@ -1,0 +1,28 @@
+use std::future::Future;
+
+use super::aim::Now;
+use crate::api::ApiError;
+use crate::model::{Key, Namespace, NamespaceRead};
+use crate::plan::{Referrer, Request};
+
+/// What a run needs of the service. The client is one; the tests of this module have another, whose
+/// faults come where they are wanted.
+pub(super) trait Service: Sync {
+    /// What is there now.
+    fn look(&self, key: &Key) -> impl Future<Output = Result<Now, ApiError>> + Send;
+
+    /// Who refers to it.
+    fn referrers(&self, key: &Key) -> impl Future<Output = Result<Vec<Referrer>, ApiError>> + Send;
+
+    /// Sends a write.
+    fn send(&self, key: &Key, request: &Request) -> impl Future<Output = Result<(), ApiError>> + Send;
+
+    /// Reads a whole namespace.
+    fn list(&self, namespace: &Namespace) -> impl Future<Output = NamespaceRead> + Send;
+
+    /// The endpoints of a namespace that the service reports as failed, with its words.
+    fn failed(&self, namespace: &Namespace) -> impl Future<Output = Result<Vec<(Key, String)>, ApiError>> + Send;
+
+    /// Requests sent so far.
+    fn requests(&self) -> u64;
+}

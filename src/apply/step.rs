@@ -1,0 +1,255 @@
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use super::Options;
+use super::aim::{Aim, Now};
+use super::decide::{self, Decision};
+use super::service::Service;
+use super::settle::{self, Doubt, Sent, Settlement};
+use crate::api::{ApiError, Certainty};
+use crate::plan::{Action, Before, Change, Event, Fate, Intent, Observer, Recorder, Request, RunId, Settled, Step};
+
+/// Times that one write is sent at most.
+const MOST_TRIES: u32 = 4;
+/// The wait before a write is sent again; each further one doubles it.
+const FIRST_WAIT: Duration = Duration::from_millis(250);
+
+/// Why nothing more is sent.
+pub(super) const INTERRUPTED: &str = "the run was interrupted";
+const NO_JOURNAL: &str = "the journal could not be written, so nothing more is sent";
+
+/// Where the work on a change begins.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Start<'a> {
+    /// Nothing was sent before.
+    Fresh,
+    /// An earlier run tried and did not make it: live is looked at first, for a create too.
+    Look,
+    /// An earlier run was about to send this, or sent it.
+    InDoubt(&'a Intent, &'a RunId),
+}
+
+/// Works on single changes of a run.
+pub(super) struct Worker<'a, S, R, O> {
+    pub(super) service: &'a S,
+    pub(super) recorder: &'a R,
+    pub(super) observer: &'a O,
+    pub(super) options: &'a Options,
+    /// This service answered a version mismatch.
+    pub(super) checks_versions: AtomicBool,
+    /// The journal failed: nothing more is sent.
+    pub(super) journal_failed: AtomicBool,
+}
+
+/// A write that is being made.
+struct Write {
+    request: Request,
+    before: Option<Before>,
+}
+
+impl<S: Service, R: Recorder, O: Observer> Worker<'_, S, R, O> {
+    pub(super) fn is_stopped(&self) -> bool {
+        *self.options.stop.borrow()
+    }
+
+    /// Why nothing more may be sent, if so.
+    fn halted(&self) -> Option<&'static str> {
+        if self.journal_failed.load(Ordering::Relaxed) {
+            return Some(NO_JOURNAL);
+        }
+        self.is_stopped().then_some(INTERRUPTED)
+    }
+
+    /// Keeps what became of a change. A fate that cannot be kept stays in doubt in the journal.
+    pub(super) async fn keep(&self, step: &Step) {
+        if self.recorder.outcome(step).await.is_err() {
+            self.journal_failed.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Makes one change and tells what became of it.
+    pub(super) async fn make(&self, change: &Change, start: Start<'_>) -> Fate {
+        if let Some(reason) = self.halted() {
+            return Fate::Skipped { reason: reason.to_owned() };
+        }
+        let ignored = self.options.ignore.fields(&change.key);
+        let aim = match Aim::new(change, &self.options.run, ignored.clone()) {
+            Ok(aim) => aim,
+            Err(reason) => return Fate::Failed { reason },
+        };
+        let decision = match start {
+            Start::Fresh => self.decide(&aim).await,
+            Start::Look => self.look_and_decide(&aim).await,
+            Start::InDoubt(intent, run) => match Aim::new(change, run, ignored) {
+                Ok(theirs) => self.resolve(&aim, &theirs, intent).await,
+                Err(reason) => return Fate::Failed { reason },
+            },
+        };
+        match decision {
+            Ok(Decision::Send(request, before)) => self.write(&aim, Write { request, before }).await,
+            Ok(Decision::AlreadyDone) => Fate::AlreadyDone,
+            Ok(Decision::Conflict(conflict)) => Fate::Conflict(conflict),
+            Ok(Decision::Referred(by)) => Fate::Referred { by },
+            Ok(Decision::Refuse(reason)) => Fate::Failed { reason },
+            Err(fate) => fate,
+        }
+    }
+
+    async fn decide(&self, aim: &Aim<'_>) -> Result<Decision, Fate> {
+        match &aim.change.action {
+            Action::Create { .. } => Ok(decide::create(aim)),
+            _ => self.look_and_decide(aim).await,
+        }
+    }
+
+    async fn look_and_decide(&self, aim: &Aim<'_>) -> Result<Decision, Fate> {
+        let now = self.service.look(&aim.change.key).await.map_err(failed)?;
+        self.decide_on(aim, &now).await
+    }
+
+    async fn decide_on(&self, aim: &Aim<'_>, now: &Now) -> Result<Decision, Fate> {
+        let decision = match &aim.change.action {
+            Action::Create { .. } => decide::create_after_look(aim, now),
+            Action::Replace { before, .. } | Action::Mark { before } => decide::replace(aim, before, now),
+            Action::Delete { before, referrers } => match decide::delete(aim, before, now) {
+                send @ Decision::Send(..) => {
+                    let found = self.service.referrers(&aim.change.key).await.map_err(failed)?;
+                    decide::refer(referrers, found).unwrap_or(send)
+                }
+                other => other,
+            },
+        };
+        Ok(decision)
+    }
+
+    /// Settles what an earlier run left in doubt, and decides afresh where it was not made.
+    async fn resolve(&self, aim: &Aim<'_>, theirs: &Aim<'_>, intent: &Intent) -> Result<Decision, Fate> {
+        let unsettled = |error: ApiError| Fate::Unsettled { reason: error.to_string() };
+        let now = self.service.look(&aim.change.key).await.map_err(unsettled)?;
+        let sent = Sent {
+            aim: theirs,
+            request: &intent.request,
+            before: intent.before.as_ref(),
+            doubt: Doubt::Lost,
+            may_be_made: true,
+        };
+        match settle::settle(&sent, &now) {
+            Settlement::Done => Err(Fate::Done { settled: self.settled(&intent.request), by_reading: true }),
+            Settlement::AlreadyDone => Ok(Decision::AlreadyDone),
+            Settlement::Conflict(conflict) => Ok(Decision::Conflict(conflict)),
+            Settlement::NotMade => self.decide_on(aim, &now).await,
+        }
+    }
+
+    /// How safe a write with this request is.
+    fn settled(&self, request: &Request) -> Settled {
+        match request {
+            Request::Replace { body } if body.get("resource_version").is_some() => {
+                if self.options.version_checked || self.checks_versions.load(Ordering::Relaxed) {
+                    Settled::Guarded
+                } else {
+                    Settled::Versioned
+                }
+            }
+            Request::Create { .. } | Request::Replace { .. } | Request::Delete => Settled::Unguarded,
+        }
+    }
+
+    /// Sends a write until it is settled, each time with its intent on disk before.
+    async fn write(&self, aim: &Aim<'_>, write: Write) -> Fate {
+        let key = &aim.change.key;
+        let mut may_be_made = false;
+        let mut last = String::new();
+        for attempt in 0..MOST_TRIES {
+            if attempt > 0 {
+                let wait = FIRST_WAIT * (1 << (attempt - 1));
+                self.observer.event(Event::Waiting { key: key.clone(), reason: last.clone(), wait });
+                self.options.pace.wait(wait).await;
+            }
+            if let Some(reason) = self.halted() {
+                return match attempt {
+                    0 => Fate::Skipped { reason: reason.to_owned() },
+                    _ => Fate::Unsettled { reason: format!("{last}; {reason}") },
+                };
+            }
+            let intent = Intent {
+                key: key.clone(),
+                action: aim.change.action.kind(),
+                attempt,
+                request: write.request.clone(),
+                before: write.before.clone(),
+            };
+            if let Err(error) = self.recorder.intent(intent).await {
+                self.journal_failed.store(true, Ordering::Relaxed);
+                let reason = format!("nothing was sent, because the journal could not be written: {error}");
+                return if may_be_made { Fate::Unsettled { reason: last } } else { Fate::Failed { reason } };
+            }
+            let error = match self.service.send(key, &write.request).await {
+                Ok(()) => return Fate::Done { settled: self.settled(&write.request), by_reading: false },
+                Err(error) => error,
+            };
+            last = error.to_string();
+            match self.settle(aim, &write, &error, &mut may_be_made).await {
+                Some(fate) => return fate,
+                None => continue,
+            }
+        }
+        Fate::Unsettled { reason: format!("{last}; it was sent {MOST_TRIES} times") }
+    }
+
+    /// What became of a write that did not end well; nothing where it is to be sent again.
+    async fn settle(&self, aim: &Aim<'_>, write: &Write, error: &ApiError, may_be_made: &mut bool) -> Option<Fate> {
+        let doubt = match error.certainty() {
+            Certainty::NotSent if !*may_be_made => return Some(Fate::Failed { reason: error.to_string() }),
+            Certainty::NotSent | Certainty::Refused => Doubt::Refused,
+            Certainty::Unknown if error.status() == Some(500) => Doubt::Broken,
+            Certainty::Unknown => Doubt::Lost,
+        };
+        *may_be_made |= doubt != Doubt::Refused;
+        let plain_refusal = doubt == Doubt::Refused && !*may_be_made;
+        let is_create = matches!(write.request, Request::Create { .. });
+        if is_create && plain_refusal && error.status() != Some(409) {
+            return Some(Fate::Failed { reason: error.to_string() });
+        }
+        let now = match self.service.look(&aim.change.key).await {
+            Ok(now) => now,
+            Err(unread) => {
+                let reason = format!("{error}; a look at it failed too: {unread}");
+                return Some(if *may_be_made { Fate::Unsettled { reason } } else { Fate::Failed { reason } });
+            }
+        };
+        let before = write.before.as_ref();
+        let sent = Sent { aim, request: &write.request, before, doubt, may_be_made: *may_be_made };
+        if settle::proves_check(&sent, &now) {
+            self.checks_versions.store(true, Ordering::Relaxed);
+        }
+        match settle::settle(&sent, &now) {
+            // A delete that was refused and is not there was somebody else's.
+            Settlement::Done if plain_refusal && matches!(write.request, Request::Delete) => Some(Fate::AlreadyDone),
+            Settlement::Done => Some(self.done_by_reading(write)),
+            Settlement::AlreadyDone => Some(Fate::AlreadyDone),
+            Settlement::Conflict(conflict) => Some(Fate::Conflict(conflict)),
+            Settlement::NotMade if settle::may_repeat(doubt) => None,
+            Settlement::NotMade => Some(self.not_made(aim, write, error).await),
+        }
+    }
+
+    fn done_by_reading(&self, write: &Write) -> Fate {
+        Fate::Done { settled: self.settled(&write.request), by_reading: true }
+    }
+
+    /// A refused delete may have been refused because somebody began to refer to the object.
+    async fn not_made(&self, aim: &Aim<'_>, write: &Write, error: &ApiError) -> Fate {
+        if let Request::Delete = write.request
+            && let Ok(by) = self.service.referrers(&aim.change.key).await
+            && !by.is_empty()
+        {
+            return Fate::Referred { by };
+        }
+        Fate::Failed { reason: error.to_string() }
+    }
+}
+
+fn failed(error: ApiError) -> Fate {
+    Fate::Failed { reason: error.to_string() }
+}

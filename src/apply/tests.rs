@@ -1,0 +1,773 @@
+//! The runner against a service in memory whose faults come where they are wanted: every fault at
+//! every request of a run, in microseconds. Over HTTP the same is tested in `tests/it`.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use serde_json::json;
+use tokio::sync::watch;
+
+use super::aim::{Now, Seen};
+use super::phases::{self, Begin};
+use super::service::Service;
+use super::{Clock, Options, Patience};
+use crate::api::{ApiError, Failure, Operation, Pace, Refusal};
+use crate::model::{
+    Definition, Desired, Endpoint, Json, Key, Live, LiveItem, LiveObject, Namespace, NamespaceRead, RawEndpoint,
+};
+use crate::plan::{
+    self, ActionKind, Allow, Closing, Convergence, Event, Facts, Fate, Header, Ignore, Intent, Kept, Observer, Outcome,
+    Plan, Prune, Recorder, Referrer, Request, RunId, RunRecord, Selection, Settings, Settled, Source, Step,
+};
+
+/// What goes wrong with one request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fault {
+    /// Cut before it arrived.
+    CutBefore,
+    /// Done, and the answer lost.
+    CutAfter,
+    /// A status, and nothing done.
+    Status(u16),
+    /// A status, although it was done.
+    StatusAfter(u16),
+    /// No connection.
+    NoConnection,
+    /// Somebody changes the object just before.
+    Meddle,
+    /// A person interrupts the run just before.
+    Interrupt,
+    /// The process dies before the request leaves.
+    KillBefore,
+    /// The process dies when the request was done.
+    KillAfter,
+}
+
+#[derive(Debug, Clone)]
+struct Object {
+    raw: Json,
+    uid: u64,
+    version: u64,
+}
+
+/// One request as the service saw it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Seen1 {
+    what: &'static str,
+    key: String,
+    /// It changed something.
+    done: bool,
+}
+
+#[derive(Default)]
+struct State {
+    objects: BTreeMap<Key, Object>,
+    next: u64,
+    log: Vec<Seen1>,
+    /// The fault of the request with this number, from 0.
+    faults: BTreeMap<usize, Fault>,
+    referrers: BTreeMap<Key, Vec<Referrer>>,
+    /// Fields of the spec that a write silently loses.
+    drops: Option<&'static str>,
+    /// A wrong version is refused.
+    checks: bool,
+    failed: Vec<(Key, String)>,
+    /// Lists show what was so many lists ago.
+    killed: bool,
+}
+
+struct Fake {
+    state: Mutex<State>,
+    stop: watch::Sender<bool>,
+}
+
+fn error(operation: Operation, failure: Failure) -> ApiError {
+    ApiError { operation, subject: "endpoint".to_owned(), failure }
+}
+
+fn status(code: u16) -> Failure {
+    let grpc = match code {
+        404 => Some(5),
+        409 => Some(6),
+        _ => None,
+    };
+    let message = String::new();
+    Failure::Status(Box::new(Refusal {
+        status: code,
+        code: grpc,
+        message,
+        details: String::new(),
+        retry_after: None,
+        html: false,
+    }))
+}
+
+fn cut() -> Failure {
+    Failure::Cut { reason: "cut".to_owned() }
+}
+
+impl State {
+    fn put(&mut self, key: &Key, body: &Json, uid: Option<u64>) {
+        self.next += 1;
+        let mut raw = json!({"metadata": body["metadata"], "spec": body["spec"]});
+        if let Some(field) = self.drops
+            && let Some(spec) = raw["spec"].as_object_mut()
+        {
+            spec.remove(field);
+        }
+        let uid = uid.unwrap_or(self.next);
+        self.objects.insert(key.clone(), Object { raw, uid, version: self.next });
+    }
+
+    fn live(object: &Object) -> LiveObject {
+        let endpoint =
+            serde_json::from_value::<RawEndpoint>(object.raw.clone()).expect("raw").endpoint().expect("valid");
+        LiveObject {
+            endpoint,
+            uid: object.uid.to_string(),
+            resource_version: Some(object.version.to_string()),
+            owner_view: None,
+            deleting: false,
+            creator: None,
+            created: None,
+            modified: None,
+            unknown: Vec::new(),
+        }
+    }
+
+    fn write(&mut self, key: &Key, request: &Request) -> Result<(), u16> {
+        match request {
+            Request::Create { body } => {
+                if self.objects.contains_key(key) {
+                    return Err(409);
+                }
+                self.put(key, body, None);
+            }
+            Request::Replace { body } => {
+                let Some(object) = self.objects.get(key).cloned() else { return Err(404) };
+                if self.checks && body["resource_version"] != json!(object.version.to_string()) {
+                    return Err(409);
+                }
+                self.put(key, body, Some(object.uid));
+            }
+            Request::Delete => {
+                self.objects.remove(key).ok_or(404u16)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn meddle(&mut self, key: &Key) {
+        if let Some(object) = self.objects.get(key).cloned() {
+            let mut body = object.raw;
+            body["metadata"]["description"] = json!("meddled");
+            self.put(key, &body, Some(object.uid));
+        } else {
+            let (namespace, name) = (&key.namespace, &key.name);
+            let body = json!({"metadata": {"name": name, "namespace": namespace}, "spec": {"ip": "10.9.9.9"}});
+            self.put(key, &body, None);
+        }
+    }
+}
+
+impl Fake {
+    /// One request: what it does is done unless a fault comes before.
+    fn request<T>(
+        &self,
+        operation: Operation,
+        what: &'static str,
+        key: &Key,
+        act: impl FnOnce(&mut State) -> Result<T, u16>,
+    ) -> Result<T, ApiError> {
+        let mut state = self.state.lock().expect("unpoisoned");
+        let fault = state.faults.get(&state.log.len()).copied();
+        if state.killed || fault == Some(Fault::KillBefore) {
+            state.killed = true;
+            drop(state);
+            self.stop.send_replace(true);
+            return Err(error(operation, cut()));
+        }
+        let log = |state: &mut State, done| state.log.push(Seen1 { what, key: key.to_string(), done });
+        let early = match fault {
+            Some(Fault::CutBefore) => Some(cut()),
+            Some(Fault::NoConnection) => Some(Failure::Connect { reason: String::new() }),
+            Some(Fault::Status(code)) => Some(status(code)),
+            Some(Fault::Meddle) => {
+                state.meddle(key);
+                None
+            }
+            Some(Fault::Interrupt) => {
+                self.stop.send_replace(true);
+                None
+            }
+            _ => None,
+        };
+        if let Some(failure) = early {
+            log(&mut state, false);
+            return Err(error(operation, failure));
+        }
+        let result = act(&mut state);
+        log(&mut state, result.is_ok());
+        match fault {
+            Some(Fault::CutAfter) => Err(error(operation, cut())),
+            Some(Fault::StatusAfter(code)) => Err(error(operation, status(code))),
+            Some(Fault::KillAfter) => {
+                state.killed = true;
+                self.stop.send_replace(true);
+                Err(error(operation, cut()))
+            }
+            _ => result.map_err(|code| error(operation, status(code))),
+        }
+    }
+}
+
+impl Service for Fake {
+    async fn look(&self, key: &Key) -> Result<Now, ApiError> {
+        self.request(Operation::EndpointGet, "GET", key, |state| {
+            Ok(state.objects.get(key).map_or(Now::Absent, |object| {
+                Now::Object(Box::new(Seen { live: State::live(object), raw: object.raw.clone() }))
+            }))
+        })
+    }
+
+    async fn referrers(&self, key: &Key) -> Result<Vec<Referrer>, ApiError> {
+        self.request(Operation::EndpointGet, "REFERRERS", key, |state| {
+            Ok(state.referrers.get(key).cloned().unwrap_or_default())
+        })
+    }
+
+    async fn send(&self, key: &Key, request: &Request) -> Result<(), ApiError> {
+        let (operation, what) = match request {
+            Request::Create { .. } => (Operation::EndpointCreate, "POST"),
+            Request::Replace { .. } => (Operation::EndpointReplace, "PUT"),
+            Request::Delete => (Operation::EndpointDelete, "DELETE"),
+        };
+        self.request(operation, what, key, |state| state.write(key, request))
+    }
+
+    async fn list(&self, namespace: &Namespace) -> NamespaceRead {
+        let key = key("list");
+        let list = self.request(Operation::EndpointList, "LIST", &key, |state| Ok(items(state, namespace)));
+        match list {
+            Ok(items) => NamespaceRead::Complete { items },
+            Err(error) => NamespaceRead::Unknown { reason: error.to_string() },
+        }
+    }
+
+    async fn failed(&self, _: &Namespace) -> Result<Vec<(Key, String)>, ApiError> {
+        Ok(self.state.lock().expect("unpoisoned").failed.clone())
+    }
+
+    fn requests(&self) -> u64 {
+        self.state.lock().expect("unpoisoned").log.len() as u64
+    }
+}
+
+fn items(state: &State, namespace: &Namespace) -> BTreeMap<Key, LiveItem> {
+    let of = state.objects.iter().filter(|(key, _)| key.namespace == *namespace);
+    of.map(|(key, object)| (key.clone(), LiveItem::Object(State::live(object)))).collect()
+}
+
+fn key(name: &str) -> Key {
+    Key::parse(&format!("shop/{name}")).expect("a key")
+}
+
+fn endpoint(name: &str, port: u16) -> Endpoint {
+    let text = json!({"metadata": {"name": name, "namespace": "shop"}, "spec": {"ip": "10.0.0.1", "port": port}});
+    serde_json::from_value(text).expect("an endpoint")
+}
+
+/// Keeps what is recorded, or fails after so many intents.
+#[derive(Default)]
+struct Kept1 {
+    kept: Mutex<Vec<Kept>>,
+    closing: Mutex<Option<Closing>>,
+    full_after: Option<usize>,
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("the disk is full")]
+struct Full;
+
+impl Recorder for Kept1 {
+    type Error = Full;
+    async fn intent(&self, intent: Intent) -> Result<(), Full> {
+        let mut kept = self.kept.lock().expect("unpoisoned");
+        let intents = kept.iter().filter(|kept| matches!(kept, Kept::Intent(_))).count();
+        if self.full_after.is_some_and(|most| intents >= most) {
+            return Err(Full);
+        }
+        kept.push(Kept::Intent(intent));
+        Ok(())
+    }
+    async fn outcome(&self, step: &Step) -> Result<(), Full> {
+        self.kept.lock().expect("unpoisoned").push(Kept::Outcome(step.clone()));
+        Ok(())
+    }
+    async fn close(&self, closing: Closing) -> Result<(), Full> {
+        *self.closing.lock().expect("unpoisoned") = Some(closing);
+        Ok(())
+    }
+}
+
+struct Quiet;
+
+impl Observer for Quiet {
+    fn event(&self, _: Event) {}
+}
+
+/// A tenant with a plan for it: `a` and `b` appear, `c` and `d` change, `e` and `f` go.
+struct Bench {
+    fake: Fake,
+    stop: watch::Receiver<bool>,
+    plan: Plan,
+    waits: Arc<Mutex<Vec<Duration>>>,
+}
+
+const STACK: &str = "shop";
+
+impl Bench {
+    fn new() -> Self {
+        let (stop, stopped) = watch::channel(false);
+        let fake = Fake { state: Mutex::new(State { checks: true, ..State::default() }), stop };
+        let mut bench = Self { fake, stop: stopped, plan: plan(&State::default(), &[]), waits: Arc::default() };
+        let first = plan(&State::default(), &[("c", 1), ("d", 1), ("e", 1), ("f", 1)]);
+        bench.plan = first;
+        let outcome = bench.run_as("run-0");
+        assert!(outcome.steps.iter().all(|step| step.fate.is_done()), "{:?}", outcome.steps);
+        let state = bench.fake.state.get_mut().expect("unpoisoned");
+        state.log.clear();
+        bench.plan = plan(state, &[("a", 1), ("b", 1), ("c", 2), ("d", 2)]);
+        bench
+    }
+
+    fn with(fault: Fault, at: usize) -> Self {
+        let bench = Self::new();
+        bench.state().faults.insert(at, fault);
+        bench
+    }
+
+    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+        self.fake.state.lock().expect("unpoisoned")
+    }
+
+    fn options(&self, run: &str) -> Options {
+        let waits = Arc::clone(&self.waits);
+        Options {
+            run: RunId::new(run).expect("a run"),
+            concurrency: 1,
+            stop: self.stop.clone(),
+            version_checked: false,
+            ignore: Ignore::default(),
+            patience: Patience { first: Duration::from_millis(100), whole: Duration::from_secs(1) },
+            clock: Clock::new(|| jiff::Timestamp::UNIX_EPOCH),
+            pace: Pace::noted(move |wait| waits.lock().expect("unpoisoned").push(wait)),
+        }
+    }
+
+    fn run_as(&self, run: &str) -> Outcome {
+        self.recorded(run, &Kept1::default())
+    }
+
+    fn recorded(&self, run: &str, recorder: &Kept1) -> Outcome {
+        let options = self.options(run);
+        futures_util::FutureExt::now_or_never(phases::run(
+            &self.plan,
+            |_| Begin::Fresh,
+            &self.fake,
+            recorder,
+            &Quiet,
+            &options,
+        ))
+        .expect("nothing waits here")
+    }
+
+    fn resumed(&self, run: &str, record: &RunRecord, recorder: &Kept1) -> Outcome {
+        let options = self.options(run);
+        futures_util::FutureExt::now_or_never(phases::resume(record, &self.fake, recorder, &Quiet, &options))
+            .expect("nothing waits here")
+    }
+
+    fn run(&self) -> Outcome {
+        self.run_as("run-1")
+    }
+
+    /// `METHOD name` of each request.
+    fn log(&self) -> Vec<String> {
+        self.state().log.iter().map(|seen| format!("{} {}", seen.what, seen.key.trim_start_matches("shop/"))).collect()
+    }
+
+    fn port(&self, name: &str) -> Option<Json> {
+        self.state().objects.get(&key(name)).map(|object| object.raw["spec"]["port"].clone())
+    }
+
+    fn is_as_planned(&self) -> bool {
+        let ports = ["a", "b", "c", "d", "e", "f"].map(|name| self.port(name));
+        let port = |number: u16| Some(json!(number));
+        ports == [port(1), port(1), port(2), port(2), None, None]
+    }
+
+    fn record(&self, run: &str, recorder: Kept1) -> RunRecord {
+        RunRecord {
+            header: Header {
+                run: RunId::new(run).expect("a run"),
+                started: String::new(),
+                user: None,
+                resumes: None,
+                rolls_back: None,
+                plan: self.plan.clone(),
+            },
+            kept: recorder.kept.into_inner().expect("unpoisoned"),
+            closing: None,
+            torn: false,
+        }
+    }
+}
+
+fn plan(state: &State, wanted: &[(&str, u16)]) -> Plan {
+    let namespace = key("x").namespace;
+    let definitions = wanted.iter().map(|(name, port)| {
+        let definition =
+            Definition { endpoint: endpoint(name, *port), file: "x.yaml".into(), document: 0, overlays: Vec::new() };
+        (key(name), definition)
+    });
+    let desired = Desired { definitions: definitions.collect(), files: 1 };
+    let read = NamespaceRead::Complete { items: items(state, &namespace) };
+    let live = Live { namespaces: [(namespace.clone(), read)].into(), requests: 1 };
+    plan::arrange(Facts {
+        desired: &desired,
+        live: &live,
+        stack: Some(STACK),
+        namespaces: Some(&[namespace].into()),
+        settings: &Settings { prune: Prune::Owned, ..Settings::default() },
+        ignore: &Ignore::default(),
+        allow: &Allow::default(),
+        selection: &Selection::default(),
+        applied_before: &|_| false,
+        service: &plan::Service { base_url: "http://sandbox.localhost".to_owned(), layout: Default::default() },
+        source: &Source::default(),
+        tool_version: "0",
+    })
+}
+
+fn fate<'o>(outcome: &'o Outcome, name: &str) -> &'o Fate {
+    &outcome.steps.iter().find(|step| step.key == key(name)).expect("a step").fate
+}
+
+/// The fate in a word.
+fn word(fate: &Fate) -> &'static str {
+    match fate {
+        Fate::Done { by_reading: false, .. } => "done",
+        Fate::Done { by_reading: true, .. } => "done by reading",
+        Fate::AlreadyDone => "already done",
+        Fate::Conflict(conflict) if conflict.ours_may_be_lost => "conflict, ours may be lost",
+        Fate::Conflict(_) => "conflict",
+        Fate::Referred { .. } => "referred",
+        Fate::Failed { .. } => "failed",
+        Fate::Unsettled { .. } => "unsettled",
+        Fate::Skipped { .. } => "skipped",
+    }
+}
+
+fn words(outcome: &Outcome) -> Vec<&'static str> {
+    outcome.steps.iter().map(|step| word(&step.fate)).collect()
+}
+
+#[test]
+fn creates_come_before_replaces_before_deletes_and_each_takes_its_requests() {
+    let bench = Bench::new();
+    let outcome = bench.run();
+    assert_eq!(
+        bench.log(),
+        [
+            "POST a",
+            "POST b",
+            "GET c",
+            "PUT c",
+            "GET d",
+            "PUT d",
+            "GET e",
+            "REFERRERS e",
+            "DELETE e",
+            "GET f",
+            "REFERRERS f",
+            "DELETE f",
+            "LIST list"
+        ]
+    );
+    assert_eq!(words(&outcome), ["done"; 6]);
+    assert!(bench.is_as_planned());
+    assert_eq!(outcome.convergence, Convergence::Proven { looks: 1 });
+    assert_eq!(outcome.requests, 13);
+    assert!(matches!(fate(&outcome, "c"), Fate::Done { settled: Settled::Versioned, .. }));
+    assert!(matches!(fate(&outcome, "e"), Fate::Done { settled: Settled::Unguarded, .. }));
+}
+
+#[test]
+fn a_second_run_of_the_same_plan_finds_everything_done() {
+    let bench = Bench::new();
+    bench.run();
+    let outcome = bench.run_as("run-2");
+    assert_eq!(words(&outcome), ["already done"; 6]);
+    assert_eq!(outcome.convergence, Convergence::NotNeeded);
+}
+
+#[test]
+fn a_failed_replace_holds_back_every_delete() {
+    let bench = Bench::with(Fault::Status(400), 3);
+    let outcome = bench.run();
+    assert_eq!(words(&outcome), ["done", "done", "failed", "done", "skipped", "skipped"]);
+    assert!(bench.port("e").is_some());
+}
+
+#[test]
+fn a_moved_object_is_refused_three_ways_and_the_others_go_on() {
+    let bench = Bench::new();
+    bench.state().meddle(&key("c"));
+    let outcome = bench.run();
+    assert_eq!(words(&outcome), ["done", "done", "conflict", "done", "skipped", "skipped"]);
+    let Fate::Conflict(conflict) = fate(&outcome, "c") else { panic!("a conflict") };
+    let told: Vec<String> = conflict
+        .fields
+        .iter()
+        .map(|field| format!("{}: {} / {} / {}", field.field, field.planned, field.now, field.wanted))
+        .collect();
+    assert_eq!(told, ["description: \"\" / \"meddled\" / \"\"", "spec.port: 1 / 1 / 2"]);
+    assert_eq!(bench.port("c"), Some(json!(1)));
+}
+
+#[test]
+fn a_wrong_version_that_is_refused_proves_the_guard() {
+    let bench = Bench::with(Fault::Meddle, 3);
+    let outcome = bench.run();
+    assert_eq!(word(fate(&outcome, "c")), "conflict");
+    assert!(matches!(fate(&outcome, "d"), Fate::Done { settled: Settled::Guarded, .. }));
+}
+
+#[test]
+fn a_put_keeps_what_somebody_else_wrote_beside_it() {
+    let bench = Bench::new();
+    {
+        let mut state = bench.state();
+        let object = state.objects.get_mut(&key("c")).expect("c");
+        object.raw["metadata"]["annotations"]["theirs"] = json!("kept");
+    }
+    let outcome = bench.run();
+    assert_eq!(word(fate(&outcome, "c")), "done");
+    let state = bench.state();
+    assert_eq!(state.objects[&key("c")].raw["metadata"]["annotations"]["theirs"], json!("kept"));
+}
+
+#[test]
+fn a_lost_answer_is_settled_by_reading_whether_or_not_the_write_was_made() {
+    for (at, name) in [(0, "a"), (3, "c"), (8, "e")] {
+        let made = Bench::with(Fault::CutAfter, at);
+        assert_eq!(word(fate(&made.run(), name)), "done by reading", "{name}");
+        assert!(made.is_as_planned());
+        let lost = Bench::with(Fault::CutBefore, at);
+        assert_eq!(word(fate(&lost.run(), name)), "done", "{name}");
+        assert!(lost.is_as_planned());
+        let writes = lost.state().log.iter().filter(|seen| seen.key == key(name).to_string() && seen.done).count();
+        assert!(writes >= 1, "{name}");
+    }
+}
+
+#[test]
+fn nothing_is_sent_again_after_a_500() {
+    for (at, name, method) in [(0, "a", "POST a"), (3, "c", "PUT c"), (8, "e", "DELETE e")] {
+        let bench = Bench::with(Fault::Status(500), at);
+        assert_eq!(word(fate(&bench.run(), name)), "failed");
+        assert_eq!(bench.log().iter().filter(|line| *line == method).count(), 1);
+        let bench = Bench::with(Fault::StatusAfter(500), at);
+        assert_eq!(word(fate(&bench.run(), name)), "done by reading");
+    }
+}
+
+#[test]
+fn a_write_that_never_gets_an_answer_is_sent_a_bounded_number_of_times() {
+    let bench = Bench::new();
+    // POST, look, POST, look, …
+    bench.state().faults.extend((0..8).step_by(2).map(|at| (at, Fault::CutBefore)));
+    let outcome = bench.run();
+    assert_eq!(word(fate(&outcome, "a")), "unsettled");
+    assert_eq!(bench.log().iter().filter(|line| *line == "POST a").count(), 4);
+    assert_eq!(bench.waits.lock().expect("unpoisoned").len(), 3);
+}
+
+#[test]
+fn somebody_elses_create_is_a_conflict_and_an_equal_one_of_our_stack_is_done() {
+    let bench = Bench::with(Fault::Meddle, 0);
+    assert_eq!(word(fate(&bench.run(), "a")), "conflict");
+    let bench = Bench::new();
+    bench.run_as("run-1");
+    let outcome = bench.run_as("run-2");
+    assert_eq!(word(fate(&outcome, "a")), "already done");
+}
+
+#[test]
+fn a_delete_is_not_sent_when_somebody_began_to_refer_to_the_object() {
+    let bench = Bench::new();
+    let by = Referrer { kind: "cluster".to_owned(), namespace: "shop".to_owned(), name: "x".to_owned() };
+    bench.state().referrers.insert(key("e"), vec![by]);
+    let outcome = bench.run();
+    assert_eq!(word(fate(&outcome, "e")), "referred");
+    assert_eq!(word(fate(&outcome, "f")), "done");
+    assert!(!bench.log().contains(&"DELETE e".to_owned()));
+}
+
+#[test]
+fn an_interrupted_run_finishes_what_is_in_flight_and_sends_nothing_more() {
+    let bench = Bench::with(Fault::Interrupt, 3);
+    let outcome = bench.run();
+    assert!(outcome.interrupted);
+    assert_eq!(words(&outcome), ["done", "done", "done", "skipped", "skipped", "skipped"]);
+    assert_eq!(bench.log().len(), 4);
+    assert!(matches!(outcome.convergence, Convergence::Unknown { .. }));
+}
+
+#[test]
+fn a_field_that_the_service_drops_is_found_by_the_second_look() {
+    let bench = Bench::new();
+    bench.state().drops = Some("port");
+    let outcome = bench.run();
+    let Convergence::Differs { left } = &outcome.convergence else { panic!("{:?}", outcome.convergence) };
+    let told: Vec<String> = left.iter().map(|(key, fields)| format!("{} {fields:?}", key.name)).collect();
+    assert_eq!(told, ["a [Port]", "b [Port]", "c [Port]", "d [Port]"]);
+    let waited: Duration = bench.waits.lock().expect("unpoisoned").iter().sum();
+    assert_eq!(waited, Duration::from_secs(1));
+}
+
+#[test]
+fn an_unread_second_look_is_unknown_and_never_proof() {
+    let bench = Bench::new();
+    bench.state().faults.extend((12..40).map(|at| (at, Fault::Status(503))));
+    assert!(matches!(bench.run().convergence, Convergence::Unknown { .. }));
+    let bench = Bench::with(Fault::Status(503), 12);
+    assert_eq!(bench.run().convergence, Convergence::Proven { looks: 2 });
+}
+
+#[test]
+fn what_the_service_reports_as_failed_is_told_for_what_was_applied() {
+    let bench = Bench::new();
+    bench.state().failed = vec![(key("a"), "no route".to_owned()), (key("z"), "not ours".to_owned())];
+    assert_eq!(bench.run().unhealthy, [(key("a"), "no route".to_owned())]);
+}
+
+#[test]
+fn a_journal_that_cannot_be_written_stops_the_run() {
+    let bench = Bench::new();
+    let recorder = Kept1 { full_after: Some(3), ..Kept1::default() };
+    let outcome = bench.recorded("run-1", &recorder);
+    assert_eq!(words(&outcome), ["done", "done", "done", "failed", "skipped", "skipped"]);
+    assert_eq!(bench.log().iter().filter(|line| line.starts_with("PUT")).count(), 1);
+}
+
+/// Every write that was made has its intent before it; every fate of the journal is the service's.
+fn journal_agrees(bench: &Bench, recorder: &Kept1, outcome: &Outcome, told: &str) {
+    let kept = recorder.kept.lock().expect("unpoisoned");
+    let intents = |of: &Key| kept.iter().filter(|kept| matches!(kept, Kept::Intent(i) if i.key == *of)).count();
+    let state = bench.state();
+    for step in &outcome.steps {
+        let of_step = |seen: &&Seen1| seen.key == step.key.to_string();
+        let is_write = |seen: &&Seen1| matches!(seen.what, "POST" | "PUT" | "DELETE");
+        let sent = state.log.iter().filter(of_step).filter(is_write).count();
+        let made = state.log.iter().filter(of_step).filter(is_write).filter(|seen| seen.done).count();
+        assert!(intents(&step.key) >= sent, "{told}: {} was sent without an intent", step.key);
+        assert!(made <= 1, "{told}: {} was made {made} times", step.key);
+        match &step.fate {
+            Fate::Done { .. } => assert_eq!(made, 1, "{told}: {} is called done", step.key),
+            Fate::AlreadyDone => {}
+            fate if fate.may_have_taken_effect() => {}
+            fate => assert_eq!(made, 0, "{told}: {} was made and is called {}", step.key, word(fate)),
+        }
+        let fates = kept.iter().filter(|kept| matches!(kept, Kept::Outcome(s) if s.key == step.key)).count();
+        assert_eq!(fates, 1, "{told}: {}", step.key);
+    }
+}
+
+#[test]
+fn at_every_step_every_fault_leaves_a_journal_that_agrees_with_the_service() {
+    let faults = [
+        Fault::CutBefore,
+        Fault::CutAfter,
+        Fault::Status(400),
+        Fault::Status(404),
+        Fault::Status(409),
+        Fault::Status(429),
+        Fault::Status(500),
+        Fault::Status(503),
+        Fault::StatusAfter(500),
+        Fault::StatusAfter(503),
+        Fault::NoConnection,
+        Fault::Meddle,
+        Fault::Interrupt,
+    ];
+    for fault in faults {
+        for at in 0..13 {
+            let told = format!("{fault:?} at {at}");
+            let bench = Bench::with(fault, at);
+            let recorder = Kept1::default();
+            let outcome = bench.recorded("run-1", &recorder);
+            assert_eq!(outcome.steps.len(), 6, "{told}");
+            journal_agrees(&bench, &recorder, &outcome, &told);
+            let all_done = outcome.steps.iter().all(|step| step.fate.is_done());
+            assert!(bench.is_as_planned() || !all_done, "{told}: {:?}", words(&outcome));
+            let upper_done = outcome.steps[..4].iter().all(|step| step.fate.is_done());
+            assert!(upper_done || bench.port("e").is_some() && bench.port("f").is_some(), "{told}");
+        }
+    }
+}
+
+#[test]
+fn a_run_that_was_killed_at_any_point_settles_itself_when_resumed() {
+    for fault in [Fault::KillBefore, Fault::KillAfter] {
+        for at in 0..13 {
+            let told = format!("{fault:?} at {at}");
+            let bench = Bench::with(fault, at);
+            let recorder = Kept1::default();
+            bench.recorded("run-1", &recorder);
+            // What the dead process had not written by the fault is not in its journal.
+            let mut record = bench.record("run-1", recorder);
+            let dead = record.kept.iter().position(|kept| matches!(kept, Kept::Outcome(step) if !step.fate.is_done()));
+            record.kept.truncate(dead.unwrap_or(record.kept.len()));
+            bench.fake.stop.send_replace(false);
+            bench.state().killed = false;
+            bench.state().faults.clear();
+            let outcome = bench.resumed("run-2", &record, &Kept1::default());
+            assert!(outcome.steps.iter().all(|step| step.fate.is_done()), "{told}: {:?}", words(&outcome));
+            assert!(bench.is_as_planned(), "{told}");
+            for name in ["a", "b", "c", "d", "e", "f"] {
+                let state = bench.state();
+                let made = state.log.iter().filter(|seen| {
+                    seen.key == key(name).to_string() && seen.done && matches!(seen.what, "POST" | "PUT" | "DELETE")
+                });
+                assert_eq!(made.count(), 1, "{told}: {name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_resumed_run_does_not_make_a_change_again_that_somebody_undid() {
+    let bench = Bench::with(Fault::KillAfter, 3);
+    let recorder = Kept1::default();
+    bench.recorded("run-1", &recorder);
+    let mut record = bench.record("run-1", recorder);
+    record.kept.retain(|kept| matches!(kept, Kept::Intent(_)) || matches!(kept, Kept::Outcome(s) if s.fate.is_done()));
+    bench.fake.stop.send_replace(false);
+    {
+        let mut state = bench.state();
+        state.killed = false;
+        state.faults.clear();
+        let before = record.header.plan.changes.iter().find(|change| change.key == key("c"));
+        let before = before.and_then(|change| change.action.before()).expect("c changes");
+        let body = serde_json::to_value(&before.endpoint).expect("JSON");
+        let uid = state.objects[&key("c")].uid;
+        state.put(&key("c"), &body, Some(uid));
+    }
+    let outcome = bench.resumed("run-2", &record, &Kept1::default());
+    assert_eq!(word(fate(&outcome, "c")), "conflict, ours may be lost");
+    assert_eq!(bench.port("c"), Some(json!(1)));
+    assert_eq!(outcome.done(ActionKind::Delete), 0);
+}

@@ -1,0 +1,78 @@
+use std::io;
+use std::path::PathBuf;
+
+/// Why a journal cannot be written or read.
+#[derive(Debug, thiserror::Error)]
+pub enum JournalError {
+    /// The medium.
+    #[error("cannot {what} `{}`", path.display())]
+    Io {
+        /// What was tried: "read", "create".
+        what: &'static str,
+        /// Where.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// Another apply of the same stack goes on.
+    #[error("another apply of {stack} is running on this machine{holder}; wait for it to end")]
+    Locked {
+        /// "stack `shop`", or the service where there is no stack.
+        stack: String,
+        /// Its run, " (run `…`)", where that can be read.
+        holder: String,
+    },
+    /// A line in the middle of a file that is none of ours: not what a kill leaves behind.
+    #[error("`{}:{line}` is damaged: {reason}; the run cannot be used", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong.
+        reason: String,
+    },
+    /// The file ends before its header does: the run was killed before it began, nothing was sent.
+    #[error("`{}` has no header: the run was killed before it sent anything", path.display())]
+    NoHeader {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Written by another version of this program.
+    #[error("`{}` has the format {version}, this version reads {}; use the version that wrote it", path.display(), super::FORMAT_VERSION)]
+    Format {
+        /// The file.
+        path: PathBuf,
+        /// Its format.
+        version: u64,
+    },
+    /// There is no such run.
+    #[error("there is no run `{run}` in `{}`; `trueup history` lists the runs", state.display())]
+    NoRun {
+        /// What was asked for.
+        run: String,
+        /// The state directory.
+        state: PathBuf,
+    },
+    /// More than one run begins with the text that was given.
+    #[error("`{run}` names {count} runs; give more of the run's name")]
+    Ambiguous {
+        /// What was asked for.
+        run: String,
+        /// Runs that begin so.
+        count: usize,
+    },
+    /// Runs that resume each other in a circle.
+    #[error("run `{run}` says that it resumes itself; its file was altered")]
+    Circle {
+        /// The run.
+        run: String,
+    },
+}
+
+impl JournalError {
+    pub(super) fn io(what: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        move |source| Self::Io { what, path, source }
+    }
+}

@@ -1,0 +1,98 @@
+use std::path::Path;
+
+use serde_json::error::Category;
+
+use super::{FORMAT_VERSION, JournalError, Line, file};
+use crate::model::Json;
+use crate::plan::{Closing, Header, Kept, RunId, RunRecord};
+
+/// Reads the file of one run. What a kill leaves at its end, a line cut off or blocks that were never
+/// filled, is left out.
+///
+/// # Errors
+/// The medium; a file without a header; a damaged line before a good one.
+pub fn read(path: &Path) -> Result<RunRecord, JournalError> {
+    let bytes = std::fs::read(path).map_err(JournalError::io("read", path))?;
+    parse(path, &bytes)
+}
+
+/// Reads a run with the runs that it resumed, theirs first.
+///
+/// # Errors
+/// Those of [`read`]; [`JournalError::NoRun`]. A resumed run that was pruned is left out.
+pub fn load(state: &Path, run: &RunId) -> Result<RunRecord, JournalError> {
+    let path = file(state, run);
+    if !path.exists() {
+        return Err(JournalError::NoRun { run: run.to_string(), state: state.to_owned() });
+    }
+    let mut record = read(&path)?;
+    let mut seen = vec![run.clone()];
+    let mut earlier = record.header.resumes.clone();
+    while let Some(run) = earlier {
+        if seen.contains(&run) {
+            return Err(JournalError::Circle { run: run.to_string() });
+        }
+        let path = file(state, &run);
+        if !path.exists() {
+            break;
+        }
+        let mut before = read(&path)?;
+        before.kept.append(&mut record.kept);
+        record.kept = before.kept;
+        earlier = before.header.resumes;
+        seen.push(run);
+    }
+    Ok(record)
+}
+
+pub(super) fn parse(path: &Path, bytes: &[u8]) -> Result<RunRecord, JournalError> {
+    let mut header: Option<Header> = None;
+    let mut kept = Vec::new();
+    let mut closing: Option<Closing> = None;
+    let mut bad: Option<(usize, String)> = None;
+    for (at, text) in bytes.split(|byte| *byte == b'\n').enumerate().filter(|(_, text)| !text.is_empty()) {
+        let damaged = |reason| JournalError::Damaged { path: path.to_owned(), line: at + 1, reason };
+        let line = match serde_json::from_slice::<Line>(text) {
+            Ok(line) => line,
+            Err(error) => {
+                check_format(path, text)?;
+                // Whole JSON that says something else was not cut off by a kill.
+                if error.classify() == Category::Data {
+                    return Err(damaged(error.to_string()));
+                }
+                bad.get_or_insert((at, error.to_string()));
+                continue;
+            }
+        };
+        if let Some((at, reason)) = bad {
+            return Err(JournalError::Damaged { path: path.to_owned(), line: at + 1, reason });
+        }
+        match line {
+            Line::Header { format_version, header: first } if header.is_none() => {
+                if format_version != FORMAT_VERSION {
+                    return Err(JournalError::Format { path: path.to_owned(), version: format_version.into() });
+                }
+                header = Some(first);
+            }
+            Line::Header { .. } => return Err(damaged("a second header".to_owned())),
+            _ if header.is_none() => return Err(damaged("it stands before the header".to_owned())),
+            _ if closing.is_some() => return Err(damaged("it stands behind the closing line".to_owned())),
+            Line::Intent(intent) => kept.push(Kept::Intent(intent)),
+            Line::Outcome(step) => kept.push(Kept::Outcome(step)),
+            Line::Closing(line) => closing = Some(line),
+        }
+    }
+    let header = header.ok_or_else(|| JournalError::NoHeader { path: path.to_owned() })?;
+    Ok(RunRecord { header, kept, closing, torn: bad.is_some() })
+}
+
+/// A header that this version cannot read may be one of another format, which is told better.
+fn check_format(path: &Path, text: &[u8]) -> Result<(), JournalError> {
+    let Ok(value) = serde_json::from_slice::<Json>(text) else { return Ok(()) };
+    match value.get("header").and_then(|header| header.get("format_version")).and_then(Json::as_u64) {
+        Some(version) if version != u64::from(FORMAT_VERSION) => {
+            Err(JournalError::Format { path: path.to_owned(), version })
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,329 @@
+use std::collections::BTreeSet;
+
+use crate::diff::{self, Context};
+use crate::model::{
+    Endpoint, Field, Json, Key, Live, LiveItem, LiveObject, Mark, Namespace, NamespaceRead, PROTECT, is_mark,
+};
+use crate::plan::{
+    Action, ActionKind, Allow, Before, Blocked, Cause, Change, Conflict, FieldChange, Held, Hold, Ignore, Intent,
+    Marks, Note, Plan, Request, RunId, RunRecord, Scope, ScopeRead, Source, ThreeWay,
+};
+
+/// What a rollback is made of.
+#[derive(Clone, Copy)]
+pub struct Ground<'a> {
+    /// The run that is undone.
+    pub record: &'a RunRecord,
+    /// What the service holds now, of every namespace that the run wrote in.
+    pub live: &'a Live,
+    /// Which endpoints are put back.
+    pub only: &'a dyn Fn(&Key) -> bool,
+    /// Fields that are left out of comparison.
+    pub ignore: &'a Ignore,
+    /// What was allowed by name.
+    pub allow: &'a Allow,
+    /// The version of this program.
+    pub tool_version: &'a str,
+}
+
+/// A plan that puts back what a run wrote.
+///
+/// # Guarantees
+/// - Only fields that the run wrote are put back, and its marks; everything else stays as it is now.
+/// - A field that is neither as the run left it nor as it was before holds its object back, with the
+///   three values.
+/// - What already is as before needs nothing, so that a write which never took effect is no matter.
+///
+/// # Caveats
+/// An endpoint that is created again gets another uid, and loses what the model does not hold; a note
+/// says who referred to it. Who refers to an endpoint that would go is not in a list: call
+/// [`Plan::refer`] as for any plan.
+#[must_use]
+pub fn rollback(ground: Ground<'_>) -> Plan {
+    let undone = &ground.record.header.plan;
+    let mut plan = Plan {
+        tool_version: ground.tool_version.to_owned(),
+        service: undone.service.clone(),
+        stack: undone.stack.clone(),
+        settings: undone.settings.clone(),
+        scope: Default::default(),
+        changes: Vec::new(),
+        held: Vec::new(),
+        guards: Vec::new(),
+        notes: Vec::new(),
+        source: Source { directory: format!("rollback of {}", ground.record.run()), ..Source::default() },
+    };
+    let writes: Vec<&Intent> = ground.record.writes().into_iter().filter(|write| (ground.only)(&write.key)).collect();
+    let namespaces: BTreeSet<&Namespace> = writes.iter().map(|write| &write.key.namespace).collect();
+    for namespace in namespaces {
+        plan.scope.insert(namespace.clone(), scope(&ground, namespace));
+    }
+    for write in writes {
+        let Some(NamespaceRead::Complete { items }) = ground.live.namespaces.get(&write.key.namespace) else {
+            continue;
+        };
+        let Some(change) = undone.changes.iter().find(|change| change.key == write.key) else { continue };
+        Undo { ground: &ground, plan: &mut plan, change, write }.undo(items.get(&write.key));
+    }
+    plan.changes.sort_by(|a, b| (a.action.kind().phase(), &a.key).cmp(&(b.action.kind().phase(), &b.key)));
+    plan.held.sort_by(|a, b| a.key.cmp(&b.key));
+    plan.notes.sort();
+    plan.guard();
+    plan
+}
+
+fn scope(ground: &Ground<'_>, namespace: &Namespace) -> Scope {
+    let stack = ground.record.header.plan.stack.as_deref();
+    let read = match ground.live.namespaces.get(namespace) {
+        Some(NamespaceRead::Complete { items }) => {
+            let ours = |item: &&LiveItem| match item {
+                LiveItem::Object(live) => {
+                    Mark::read(&live.endpoint.annotations).is_some_and(|mark| mark.stack.as_deref() == stack)
+                }
+                LiveItem::Unheld(_) => false,
+            };
+            ScopeRead::Complete { live: items.len(), owned: items.values().filter(ours).count() }
+        }
+        Some(NamespaceRead::Unknown { reason }) => ScopeRead::Unknown { reason: reason.clone() },
+        None => ScopeRead::Unknown { reason: "it was not read".to_owned() },
+    };
+    Scope { read, definitions: 0, in_sync: 0, pruned: false, selected: true }
+}
+
+/// Undoes one write.
+struct Undo<'a, 'g> {
+    ground: &'a Ground<'g>,
+    plan: &'a mut Plan,
+    change: &'a Change,
+    write: &'a Intent,
+}
+
+const CHANGED: &str = "changed since the run";
+const DELETED: &str = "deleted since the run";
+const RECREATED: &str = "deleted and created again since the run";
+const CREATED: &str = "created again since the run";
+
+impl Undo<'_, '_> {
+    fn undo(mut self, item: Option<&LiveItem>) {
+        let live = match item {
+            None => None,
+            Some(LiveItem::Object(live)) => Some(live),
+            Some(LiveItem::Unheld(unheld)) => {
+                return self.hold(Hold::Blocked(Blocked::Unheld { reason: unheld.reason.clone() }), None);
+            }
+        };
+        match (self.write.action, live) {
+            // It is gone again, or never was: nothing to undo.
+            (ActionKind::Create, None) => {}
+            (ActionKind::Create, Some(live)) => self.created(live),
+            (ActionKind::Replace | ActionKind::Mark, live) => self.replaced(live),
+            (ActionKind::Delete, live) => self.deleted(live),
+        }
+    }
+
+    fn hold(&mut self, hold: Hold, change: Option<Change>) {
+        self.plan.held.push(Held::new(self.change.key.clone(), hold, change));
+    }
+
+    fn new_change(&self, action: Action) -> Change {
+        Change { cause: Some(Cause::Pending), ..Change::new(self.change.key.clone(), action) }
+    }
+
+    /// The managed fields in which live is not `image`.
+    fn moved(&self, image: &Endpoint, live: &Endpoint) -> Vec<Field> {
+        let mark = Mark::read(&image.annotations);
+        let applied = mark.as_ref().and_then(|mark| mark.applied.as_ref());
+        let ignored = self.ground.ignore.fields(&self.change.key);
+        let mut named = image.clone();
+        let changes = |key: &str| self.change.fields().iter().any(|c| c.field == Field::Annotation(key.to_owned()));
+        named.annotations.retain(|key, _| changes(key));
+        diff::moved(image, live, Some(&named), Context { applied, ignored: &ignored })
+    }
+
+    fn created(&mut self, live: &LiveObject) {
+        let Some(written) = body(&self.write.request) else { return };
+        let delete = self.new_change(Action::Delete { before: Before::of(live), referrers: Vec::new() });
+        let moved = self.moved(&written, &live.endpoint);
+        if live.deleting {
+            return;
+        }
+        if let Some(owner) = &live.owner_view {
+            return self.hold(Hold::Blocked(Blocked::OwnerView(owner.clone())), Some(delete));
+        }
+        if !moved.is_empty() {
+            let conflict = three_ways(CHANGED, moved, Some(&written), Some(&live.endpoint), None);
+            return self.hold(Hold::Moved(conflict), Some(delete));
+        }
+        let protected = live.endpoint.annotations.get(PROTECT).is_some_and(|value| value == "true");
+        if protected && !self.ground.allow.protected(&self.change.key) {
+            return self.hold(Hold::Protected, Some(delete));
+        }
+        self.plan.changes.push(delete);
+    }
+
+    fn deleted(&mut self, live: Option<&LiveObject>) {
+        let Some(before) = &self.write.before else { return };
+        match live {
+            Some(live) if live.uid == before.uid && !live.deleting => return,
+            Some(live) if live.deleting => return self.hold(Hold::Blocked(Blocked::Deleting), None),
+            _ => {}
+        }
+        let mut wanted = before.endpoint.clone();
+        wanted.annotations.retain(|key, _| !is_mark(key));
+        let create = Change { marks: marks_of(&before.endpoint), ..self.new_change(Action::Create { wanted }) };
+        if let Some(live) = live {
+            let conflict = three_ways(
+                CREATED,
+                self.moved(&before.endpoint, &live.endpoint),
+                None,
+                Some(&live.endpoint),
+                Some(&before.endpoint),
+            );
+            return self.hold(Hold::Moved(conflict), Some(create));
+        }
+        let referrers = match &self.change.action {
+            Action::Delete { referrers, .. } => referrers.clone(),
+            _ => Vec::new(),
+        };
+        self.plan.notes.push(Note::Recreated { key: self.change.key.clone(), referrers });
+        self.plan.changes.push(create);
+    }
+
+    fn replaced(&mut self, live: Option<&LiveObject>) {
+        let Some(before) = &self.write.before else { return };
+        let Some(written) = self.written(before) else { return };
+        let original = &before.endpoint;
+        let Some(live) = live else {
+            let fields = self.moved(original, &written);
+            let conflict = three_ways(DELETED, fields, Some(&written), None, Some(original));
+            return self.hold(Hold::Moved(conflict), None);
+        };
+        let wrote: BTreeSet<Field> = self.wrote().collect();
+        let off = |image: &Endpoint| -> BTreeSet<Field> {
+            self.moved(image, &live.endpoint).into_iter().filter(|field| wrote.contains(field)).collect()
+        };
+        let to_restore = off(original);
+        let changed_since: Vec<Field> = off(&written).intersection(&to_restore).cloned().collect();
+        if to_restore.is_empty() {
+            return;
+        }
+        let (marks, fields): (Vec<Field>, Vec<Field>) = to_restore.into_iter().partition(is_mark_field);
+        let before_now = Before::of(live);
+        let action = if fields.is_empty() {
+            Action::Mark { before: before_now }
+        } else {
+            let fields = fields
+                .into_iter()
+                .map(|field| FieldChange {
+                    before: field.value(&live.endpoint),
+                    after: field.value(original),
+                    cause: Cause::Pending,
+                    side: None,
+                    place: None,
+                    field,
+                })
+                .collect();
+            Action::Replace { fields, adopts: false, before: before_now }
+        };
+        let restored = || Marks {
+            stack: annotation(original, crate::model::STACK),
+            applied: annotation(original, crate::model::APPLIED),
+        };
+        let change = Change { marks: (!marks.is_empty()).then(restored), ..self.new_change(action) };
+        let blocking = live.unknown.iter().find(|field| field.blocks);
+        let conflict =
+            |reason, fields| three_ways(reason, fields, Some(&written), Some(&live.endpoint), Some(original));
+        let hold = if let Some(owner) = &live.owner_view {
+            Some(Hold::Blocked(Blocked::OwnerView(owner.clone())))
+        } else if live.deleting {
+            Some(Hold::Blocked(Blocked::Deleting))
+        } else if live.uid != before.uid {
+            Some(Hold::Moved(conflict(RECREATED, wrote.iter().cloned().collect())))
+        } else if !changed_since.is_empty() {
+            Some(Hold::Moved(conflict(CHANGED, changed_since)))
+        } else if let (Some(field), Action::Replace { .. }) = (blocking, &change.action) {
+            Some(Hold::Blocked(Blocked::UnknownOption { path: field.path.clone() }))
+        } else {
+            None
+        };
+        match hold {
+            Some(hold) => self.hold(hold, Some(change)),
+            None => self.plan.changes.push(change),
+        }
+    }
+
+    /// The fields that the run wrote, its marks among them.
+    fn wrote(&self) -> impl Iterator<Item = Field> {
+        let fields = self.change.fields().iter().map(|change| change.field.clone());
+        let marks = self.change.marks.iter().flat_map(|marks| marks.annotations("")).map(|(field, _)| field);
+        fields.chain(marks)
+    }
+
+    /// The endpoint as the run left it, marks included.
+    fn written(&self, before: &Before) -> Option<Endpoint> {
+        let run = match &self.write.request {
+            Request::Replace { body } => writer_of(body),
+            Request::Create { .. } | Request::Delete => None,
+        };
+        let run = run.unwrap_or_else(|| self.ground.record.run().clone());
+        let mut object = serde_json::to_value(&before.endpoint).ok()?;
+        for change in self.change.fields() {
+            change.field.set(&mut object, &change.after);
+        }
+        for (field, value) in self.change.marks.iter().flat_map(|marks| marks.annotations(run.as_str())) {
+            field.set(&mut object, &value.into());
+        }
+        serde_json::from_value(object).ok()
+    }
+}
+
+/// The run whose mark a body carries; a run that resumed another undoes both.
+fn writer_of(body: &Json) -> Option<RunId> {
+    let mark = body.get("metadata")?.get("annotations")?.get(crate::model::APPLIED)?.as_str()?;
+    RunId::new(mark.split(' ').nth(1)?)
+}
+
+/// The endpoint that a create sent.
+fn body(request: &Request) -> Option<Endpoint> {
+    match request {
+        Request::Create { body } => serde_json::from_value(body.clone()).ok(),
+        Request::Replace { .. } | Request::Delete => None,
+    }
+}
+
+fn is_mark_field(field: &Field) -> bool {
+    matches!(field, Field::Annotation(key) if is_mark(key))
+}
+
+fn annotation(endpoint: &Endpoint, key: &str) -> Option<String> {
+    endpoint.annotations.get(key).cloned()
+}
+
+fn marks_of(endpoint: &Endpoint) -> Option<Marks> {
+    let marks = Marks {
+        stack: annotation(endpoint, crate::model::STACK),
+        applied: annotation(endpoint, crate::model::APPLIED),
+    };
+    (marks.stack.is_some() || marks.applied.is_some()).then_some(marks)
+}
+
+/// Fields three ways: as the run left them, now, as they were before it.
+fn three_ways(
+    reason: &str,
+    fields: Vec<Field>,
+    planned: Option<&Endpoint>,
+    now: Option<&Endpoint>,
+    wanted: Option<&Endpoint>,
+) -> Conflict {
+    let value = |field: &Field, endpoint: Option<&Endpoint>| endpoint.map_or(Json::Null, |e| field.value(e));
+    let fields = fields
+        .into_iter()
+        .map(|field| ThreeWay {
+            planned: value(&field, planned),
+            now: value(&field, now),
+            wanted: value(&field, wanted),
+            field,
+        })
+        .collect();
+    Conflict { reason: reason.to_owned(), ours_may_be_lost: false, fields }
+}
