@@ -2,10 +2,24 @@
 //! formats of other programs. Values of the plan go in, a string comes out; whoever calls decides
 //! where it is written. Text from the service or a file is untrusted: [`safe`] takes its force away.
 
+pub mod edits;
 pub mod json;
+pub mod markdown;
 pub mod rows;
 pub mod safe;
+#[cfg(test)]
+mod sample;
 mod style;
 pub mod text;
 
 pub use style::{Palette, Role};
+
+/// Which differences a report tells in full, where a base branch says whose they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Sides {
+    /// What the working tree changed, and what is behind the base; the others are counted.
+    #[default]
+    ThisChange,
+    /// Every difference.
+    All,
+}

@@ -216,6 +216,11 @@ fn collect(path: &str, value: &Json, leaves: &mut Vec<(String, String)>) {
     }
 }
 
+/// What a target holds, each part by its path below `spec`.
+pub(super) fn target_parts(value: &Json) -> Vec<(String, String)> {
+    target(value).leaves
+}
+
 fn of_target(before: &Json, after: &Json) -> Vec<(String, RowText)> {
     let (old, new) = (target(before), target(after));
     if old.option != new.option {
@@ -240,7 +245,7 @@ fn of_target(before: &Json, after: &Json) -> Vec<(String, RowText)> {
 }
 
 /// The prefixes of a pool; nothing where there is no pool.
-fn prefixes(value: &Json) -> Option<BTreeSet<String>> {
+pub(super) fn prefixes(value: &Json) -> Option<BTreeSet<String>> {
     let list = value.pointer("/snat_pool/prefixes")?.as_array()?;
     Some(list.iter().filter_map(Json::as_str).map(str::to_owned).collect())
 }

@@ -10,9 +10,11 @@ mod progress;
 mod refusal;
 
 pub use drift::drift;
+pub(in crate::report) use notes::lines as note_lines;
 pub use outcome::outcome;
 pub use plan::plan;
 pub use progress::{LineProgress, step_line};
+pub(in crate::report) use refusal::hold;
 pub use refusal::{held, incomplete, refusal};
 
 use std::time::Duration;

@@ -9,17 +9,18 @@ const NAMES: usize = 6;
 
 /// The notes of a plan, equal ones folded into one line.
 pub(super) fn notes(plan: &Plan, view: &View) -> String {
+    let word = view.palette.paint(Role::Quiet, "note");
+    lines(plan).into_iter().map(|line| format!("  {word}  {line}\n")).collect()
+}
+
+/// The notes of a plan in words, a line each.
+pub(in crate::report) fn lines(plan: &Plan) -> Vec<String> {
     let mut kinds: BTreeMap<(u8, String), Vec<String>> = BTreeMap::new();
     for note in &plan.notes {
         let (kind, name) = kind(note);
         kinds.entry(kind).or_default().push(name);
     }
-    let mut text = String::new();
-    for ((kind, shared), names) in kinds {
-        let line = told(kind, &safe::line(&shared), &names);
-        text.push_str(&format!("  {}  {line}\n", view.palette.paint(Role::Quiet, "note")));
-    }
-    text
+    kinds.into_iter().map(|((kind, shared), names)| told(kind, &safe::line(&shared), &names)).collect()
 }
 
 /// Notes with one kind and one shared text are told together; the other text names each.

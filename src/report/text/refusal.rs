@@ -73,7 +73,7 @@ pub fn incomplete(plan: &Plan, view: &View) -> String {
 }
 
 /// Why a change is held back, and what allows it.
-pub(super) fn hold(held: &Held) -> (String, Option<String>) {
+pub(in crate::report) fn hold(held: &Held) -> (String, Option<String>) {
     let key = held.key.to_string();
     let key = safe::line(&key);
     match &held.hold {

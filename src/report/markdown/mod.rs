@@ -1,0 +1,69 @@
+//! Reports as Markdown for a pull request, under a budget of bytes. Deletes, guards, what is held back
+//! and what could not be read are never left out; edits follow as far as the budget reaches, whole
+//! blocks at a time, so that no fence is ever cut. Every text from the service or a file stands in a
+//! code span, a fence or escaped HTML, where neither Markdown nor a forge's mentions and references
+//! look. A hidden first line lets a bot find its own comment.
+
+mod block;
+mod drift;
+mod inert;
+mod plan;
+
+pub use drift::drift;
+pub use plan::plan;
+
+use super::Sides;
+
+/// The default budget, in bytes: GitHub takes comments of 65,536 characters.
+pub const BUDGET: usize = 65_000;
+
+/// How much is told.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Bytes that the report may have. Only what is never left out exceeds it.
+    pub budget: usize,
+    /// The command that shows everything.
+    pub rest: String,
+    /// Which differences are told in full.
+    pub sides: Sides,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { budget: BUDGET, rest: "trueup plan".to_owned(), sides: Sides::default() }
+    }
+}
+
+/// The hidden first line: what the report is, and of which stack.
+fn marker(kind: &str, stack: Option<&str>) -> String {
+    // Whatever could end a comment is percent-encoded.
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
+    let stack: String = stack
+        .unwrap_or_default()
+        .bytes()
+        .map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
+        .collect();
+    let stack = stack.replace("--", "-%2D");
+    format!("<!-- trueup:{kind} stack={stack} -->\n")
+}
+
+/// `1 change`, `1,234 changes`.
+fn count(number: usize, one: &str) -> String {
+    format!("{} {one}{}", digits(number), if number == 1 { "" } else { "s" })
+}
+
+/// A number with a comma between thousands.
+fn digits(number: usize) -> String {
+    let text = number.to_string();
+    let mut grouped = String::with_capacity(text.len() + text.len() / 3);
+    for (at, digit) in text.chars().enumerate() {
+        if at > 0 && (text.len() - at).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+#[cfg(test)]
+mod tests;

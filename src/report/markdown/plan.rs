@@ -1,0 +1,312 @@
+//! A plan for a reviewer, under a budget.
+
+use std::collections::BTreeMap;
+
+use super::super::{edits, text};
+use super::{Options, block, count, digits, inert, marker};
+use crate::model::Key;
+use crate::plan::{Action, ActionKind, Change, Guard, Hold, Plan, ScopeRead};
+
+/// The plan as Markdown. What is never left out comes first; edits follow while `options.budget`
+/// bytes last.
+#[must_use]
+pub fn plan(plan: &Plan, options: &Options) -> String {
+    let mut text = head(plan);
+    text.push_str(&alarms(plan));
+    let deletes: Vec<&Change> = of_kind(plan, ActionKind::Delete).collect();
+    let others = plan.changes.iter().filter(|change| change.action.kind() != ActionKind::Delete);
+    let (told, left): (Vec<&Change>, Vec<&Change>) = others
+        .filter(|change| change.action.kind() != ActionKind::Mark)
+        .partition(|change| block::is_told_in_part(change, options.sides));
+    let total = deletes.len() + told.len() + left.len();
+    // What is told at the end is made first, as long as it can become, so that its room is known.
+    let reserve = foot(plan, options, Shown { shown: total, total, deletes: deletes.len(), over: true }).len()
+        + self::left(&left).len();
+
+    let full = self::deletes(&deletes);
+    let compact = compact_deletes(&deletes);
+    let held = held(plan);
+    // Deletes that would take more than half of the room are named without their details.
+    let room = options.budget.saturating_sub(text.len() + held.len() + reserve);
+    text.push_str(if full.len() * 2 > room && compact.len() < full.len() { &compact } else { &full });
+    text.push_str(&held);
+
+    let mut room = options.budget.saturating_sub(text.len() + reserve);
+    let over = text.len() + reserve > options.budget;
+    let mut put = |text: &mut String, piece: &str| {
+        let fits = piece.len() <= room;
+        if fits {
+            text.push_str(piece);
+            room -= piece.len();
+        }
+        fits
+    };
+    put(&mut text, &table(plan));
+    let mut shown = deletes.len();
+    let mut blocks = String::new();
+    let folds = edits::fold(told.iter().copied());
+    let (mut first, mut misses) = (true, 0);
+    for fold in &folds {
+        // The shortest block there is, and how many that are too long are tried in search of one that fits.
+        const LEAST: usize = 80;
+        const MISSES: usize = 40;
+        let heading = if first { "#### Changes\n\n" } else { "" };
+        let left = room.saturating_sub(blocks.len() + heading.len());
+        if left < LEAST || misses == MISSES {
+            break;
+        }
+        let Some(block) = block::draw(fold, options.sides, left) else {
+            misses += 1;
+            continue;
+        };
+        blocks.push_str(heading);
+        blocks.push_str(&block.text);
+        shown += block.changes;
+        first = false;
+    }
+    text.push_str(&blocks);
+    room -= blocks.len();
+    text.push_str(&self::left(&left));
+    let notes = notes(plan);
+    if notes.len() <= room {
+        text.push_str(&notes);
+    }
+    text.push_str(&foot(plan, options, Shown { shown, total, deletes: deletes.len(), over }));
+    text
+}
+
+fn of_kind(plan: &Plan, kind: ActionKind) -> impl Iterator<Item = &Change> {
+    plan.changes.iter().filter(move |change| change.action.kind() == kind)
+}
+
+/// The summary: what would be done, to what.
+fn head(plan: &Plan) -> String {
+    let mut parts: Vec<String> = [ActionKind::Create, ActionKind::Replace, ActionKind::Delete]
+        .into_iter()
+        .filter(|kind| plan.count(*kind) > 0)
+        .map(|kind| format!("{} to {kind}", digits(plan.count(kind))))
+        .collect();
+    if !plan.held.is_empty() {
+        parts.push(format!("{} held back", digits(plan.held.len())));
+    }
+    if plan.unknown().next().is_some() {
+        parts.push("a read is incomplete".to_owned());
+    }
+    if parts.is_empty() {
+        parts.push("in sync".to_owned());
+    }
+    let mut text = marker("plan", plan.stack.as_deref());
+    text.push_str(&format!("### trueup plan: {}\n\n", parts.join(", ")));
+    text.push_str(&format!("Service {}, ", inert::code(&plan.service.base_url)));
+    text.push_str(&match &plan.stack {
+        Some(stack) => format!("stack {}, ", inert::code(stack)),
+        None => "no stack, ".to_owned(),
+    });
+    text.push_str(&format!("{}, {} in sync", count(plan.scope.len(), "namespace"), digits(plan.in_sync())));
+    if let Some(base) = &plan.source.base {
+        text.push_str(&format!(", against {}", inert::code(base)));
+    }
+    let marks = plan.count(ActionKind::Mark);
+    if marks > 0 {
+        text.push_str(&format!(", {} in sync of which only the mark is written", digits(marks)));
+    }
+    text.push_str(".\n\n");
+    text
+}
+
+/// Guards that stand and reads that are unknown.
+fn alarms(plan: &Plan) -> String {
+    let mut text = String::new();
+    for (namespace, reason) in plan.unknown() {
+        text.push_str(&format!(
+            "- **Incomplete:** the list of {} cannot be trusted: {}; nothing is concluded about it\n",
+            inert::code(namespace.as_str()),
+            inert::code(reason)
+        ));
+    }
+    for guard in &plan.guards {
+        text.push_str(&format!("- **Refused unless allowed:** {}; `--allow {}`\n", told(guard), guard.name));
+    }
+    if !text.is_empty() {
+        text.push('\n');
+    }
+    text
+}
+
+fn told(guard: &Guard) -> String {
+    let words = guard.to_string();
+    match &guard.namespace {
+        Some(namespace) if !namespace.is_label() => inert::code(&words),
+        _ => words,
+    }
+}
+
+/// Every delete with what is known of it.
+fn deletes(deletes: &[&Change]) -> String {
+    if deletes.is_empty() {
+        return String::new();
+    }
+    let mut text = format!("#### {}\n\n", count(deletes.len(), "delete"));
+    for change in deletes {
+        text.push_str(&format!("- {}: {}", inert::code(&change.key.to_string()), edits::reason(change)));
+        if let Some(commit) = &change.removed_in {
+            let id: String = commit.id.chars().take(7).collect();
+            text.push_str(&format!(", file removed in {} ({})", inert::code(&id), inert::code(&commit.date)));
+        }
+        if let Action::Delete { before, referrers } = &change.action {
+            let target = edits::of(change).into_iter().next();
+            if let Some((name, value)) = target.and_then(|edit| Some((edit.name, edit.before?))) {
+                text.push_str(&format!(", was {}", inert::code(&format!("{name} {value}"))));
+            }
+            if let Some(modified) = &before.modified {
+                text.push_str(&format!(", last changed {}", inert::code(modified)));
+            }
+            for referrer in referrers {
+                text.push_str(&format!(", referred to by {}", inert::code(&referrer.to_string())));
+            }
+        }
+        text.push('\n');
+    }
+    text.push('\n');
+    text
+}
+
+/// Every delete by its name alone, by namespace.
+fn compact_deletes(deletes: &[&Change]) -> String {
+    if deletes.is_empty() {
+        return String::new();
+    }
+    let keys = deletes.iter().map(|change| &change.key);
+    format!("#### {}\n\n{}\n", count(deletes.len(), "delete"), names(keys))
+}
+
+/// Names in a fence, a line for each namespace.
+fn names<'a>(keys: impl Iterator<Item = &'a Key>) -> String {
+    let mut namespaces: BTreeMap<&str, String> = BTreeMap::new();
+    for key in keys {
+        let line = namespaces.entry(key.namespace.as_str()).or_default();
+        line.push(' ');
+        // A name that the service holds and no definition could have might look like two.
+        if key.name.is_label() {
+            line.push_str(key.name.as_str());
+        } else {
+            line.push_str(&inert::line(&format!("{:?}", key.name.as_str())));
+        }
+    }
+    let lines: Vec<String> =
+        namespaces.into_iter().map(|(namespace, names)| format!("{}:{names}", inert::line(namespace))).collect();
+    inert::fenced("text", &lines)
+}
+
+/// What is held back, equal reasons together, every name.
+fn held(plan: &Plan) -> String {
+    if plan.held.is_empty() {
+        return String::new();
+    }
+    let mut reasons: BTreeMap<(String, String), Vec<&Key>> = BTreeMap::new();
+    for held in &plan.held {
+        let (why, allow) = text::hold(held);
+        let why = match &held.hold {
+            Hold::Protected => why,
+            _ => inert::code(&why),
+        };
+        // The flag names the endpoint: told once, it is told for all.
+        let flag = allow.map(|allow| allow.split('=').next().unwrap_or_default().to_owned()).unwrap_or_default();
+        reasons.entry((why, flag)).or_default().push(&held.key);
+    }
+    let mut text = format!("#### {} held back\n\n", digits(plan.held.len()));
+    for ((why, flag), keys) in reasons {
+        let names = match keys.as_slice() {
+            [one] => inert::code(&one.to_string()),
+            many => digits(many.len()),
+        };
+        let allow = if flag.is_empty() { String::new() } else { format!("; to allow it: `{flag}=NAMESPACE/NAME`") };
+        text.push_str(&format!("{names}: {why}{allow}\n\n"));
+        if keys.len() > 1 {
+            text.push_str(&self::names(keys.into_iter()));
+            text.push('\n');
+        }
+    }
+    text
+}
+
+/// Counts by namespace.
+fn table(plan: &Plan) -> String {
+    let mut text = String::from("| namespace | create | replace | delete | held back | in sync |\n");
+    text.push_str("|---|--:|--:|--:|--:|--:|\n");
+    for (namespace, scope) in plan.scope.iter().filter(|(_, scope)| scope.selected) {
+        let changes = |kind| of_kind(plan, kind).filter(|change| change.key.namespace == *namespace).count();
+        let held = plan.held.iter().filter(|held| held.key.namespace == *namespace).count();
+        let in_sync = match &scope.read {
+            ScopeRead::Complete { .. } => digits(scope.in_sync),
+            ScopeRead::Unknown { .. } => "unknown".to_owned(),
+        };
+        text.push_str(&format!(
+            "| {} | {} | {} | {} | {} | {in_sync} |\n",
+            inert::cell(namespace.as_str()),
+            digits(changes(ActionKind::Create)),
+            digits(changes(ActionKind::Replace)),
+            digits(changes(ActionKind::Delete)),
+            digits(held),
+        ));
+    }
+    text.push('\n');
+    text
+}
+
+/// What is not this change's is counted.
+fn left(changes: &[&Change]) -> String {
+    if changes.is_empty() {
+        return String::new();
+    }
+    let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
+    for change in changes {
+        *reasons.entry(edits::reason(change)).or_default() += 1;
+    }
+    let told: Vec<String> =
+        reasons.into_iter().map(|(reason, number)| format!("{} {reason}", digits(number))).collect();
+    format!("Not from this change, and only counted: {} (`--all` shows them).\n\n", told.join(", "))
+}
+
+fn notes(plan: &Plan) -> String {
+    let lines = text::note_lines(plan);
+    if lines.is_empty() {
+        return String::new();
+    }
+    let list: String = lines.iter().map(|line| format!("- {}\n", inert::code(line))).collect();
+    format!("<details><summary>{}</summary>\n\n{list}\n</details>\n\n", count(lines.len(), "note"))
+}
+
+/// What was told of how much.
+struct Shown {
+    shown: usize,
+    total: usize,
+    deletes: usize,
+    over: bool,
+}
+
+fn foot(plan: &Plan, options: &Options, shown: Shown) -> String {
+    let Shown { shown, total, deletes, over } = shown;
+    let mut text = String::new();
+    if total > 0 {
+        text.push_str(&format!("{} of {} shown", digits(shown), count(total, "change")));
+        match deletes {
+            0 => {}
+            1 => text.push_str(", the delete shown"),
+            many => text.push_str(&format!(", all {} deletes shown", digits(many))),
+        }
+        text.push_str(". ");
+    }
+    if over {
+        text.push_str(&format!(
+            "This is longer than {} bytes: deletes, guards and what is held back are never left out. ",
+            digits(options.budget)
+        ));
+    }
+    text.push_str(&format!("Digest `{}`.", plan.digest().short()));
+    if shown < total || over {
+        text.push_str(&format!(" Everything: {}", inert::code(&options.rest)));
+    }
+    text.push('\n');
+    text
+}

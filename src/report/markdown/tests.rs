@@ -1,0 +1,217 @@
+//! Budgets, counts, and texts that try to break out, read back by a CommonMark parser.
+
+use pulldown_cmark::{CodeBlockKind, Event, Options as Reading, Parser, Tag, TagEnd};
+
+use super::super::sample::{self, HOSTILE};
+use super::*;
+use crate::plan::{Action, ActionKind, Plan, Unmanaged};
+
+const BUDGETS: [usize; 3] = [1_000, 4_000, 65_000];
+const SIZES: [usize; 3] = [1, 50, 5_000];
+
+/// What a parser finds in a report.
+#[derive(Default)]
+struct Found {
+    /// Everything in code, spans and fences.
+    code: String,
+    /// Everything outside of code.
+    prose: String,
+    /// Raw HTML.
+    html: String,
+    /// Links, images and whatever else should not be there.
+    odd: Vec<String>,
+    /// Cells of the widest and of the narrowest table row.
+    cells: Vec<usize>,
+    fences: usize,
+}
+
+fn read(text: &str) -> Found {
+    let mut found = Found::default();
+    let mut in_code = false;
+    let mut cells = 0;
+    for event in Parser::new_ext(text, Reading::ENABLE_TABLES | Reading::ENABLE_STRIKETHROUGH | Reading::ENABLE_GFM) {
+        match event {
+            Event::Start(Tag::CodeBlock(kind)) => {
+                in_code = true;
+                found.fences += 1;
+                if !matches!(&kind, CodeBlockKind::Fenced(word) if matches!(&**word, "diff" | "text")) {
+                    found.odd.push(format!("{kind:?}"));
+                }
+            }
+            Event::End(TagEnd::CodeBlock) => in_code = false,
+            Event::Start(Tag::TableRow | Tag::TableHead) => cells = 0,
+            Event::Start(Tag::TableCell) => cells += 1,
+            Event::End(TagEnd::TableRow | TagEnd::TableHead) => found.cells.push(cells),
+            Event::Start(Tag::Link { .. } | Tag::Image { .. } | Tag::BlockQuote(_) | Tag::Strikethrough) => {
+                found.odd.push(format!("{event:?}"));
+            }
+            Event::Text(text) if in_code => found.code.push_str(&text),
+            Event::Text(text) => found.prose.push_str(&text),
+            Event::Code(text) => {
+                found.code.push_str(&text);
+                found.code.push('\n');
+            }
+            Event::Html(text) | Event::InlineHtml(text) => found.html.push_str(&text),
+            _ => {}
+        }
+    }
+    found
+}
+
+/// The HTML of a report without the elements that it writes itself.
+fn foreign_html(html: &str) -> String {
+    let mut rest = html.to_owned();
+    for own in ["<details>", "</details>", "<summary>", "</summary>", "<code>", "</code>"] {
+        rest = rest.replace(own, "");
+    }
+    let marker = rest.lines().filter(|line| !line.starts_with("<!-- trueup:"));
+    marker.collect::<Vec<_>>().join("\n")
+}
+
+fn options(budget: usize) -> Options {
+    Options { budget, rest: "trueup plan endpoints --format html".to_owned(), sides: Sides::All }
+}
+
+fn check(plan: &Plan, budget: usize) {
+    let text = super::plan(plan, &options(budget));
+    let found = read(&text);
+    let context = format!("budget {budget}, {} changes:\n{:.3000}", plan.changes.len(), text);
+    assert!(found.odd.is_empty(), "{:?} in {context}", found.odd);
+    assert_eq!(found.html.matches("<details>").count(), found.html.matches("</details>").count(), "{context}");
+    assert!(found.cells.iter().all(|cells| *cells == 6), "{:?} in {context}", found.cells);
+    assert!(!foreign_html(&found.html).contains('<'), "{:?} in {context}", foreign_html(&found.html));
+    for word in ["@octocat", "evil", "javascript", "GH-7", "#12", "$"] {
+        assert!(!found.prose.contains(word), "`{word}` in the prose of {context}");
+    }
+    for forceful in ['\u{1b}', '\u{202e}', '\u{200b}', '\0'] {
+        assert!(!text.contains(forceful), "{context}");
+    }
+    // Every delete by name, in the order of the plan or by namespace.
+    let deletes: Vec<&str> = plan
+        .changes
+        .iter()
+        .filter(|change| change.action.kind() == ActionKind::Delete)
+        .map(|change| change.key.name.as_str())
+        .collect();
+    for name in &deletes {
+        let line = super::super::safe::line(name);
+        let quoted = format!("{name:?}");
+        let quoted = super::super::safe::line(&quoted);
+        assert!(
+            found.code.contains(&*line) || found.code.contains(&*quoted),
+            "the delete of {name:?} is missing in {context}"
+        );
+    }
+    if !deletes.is_empty() {
+        let many = format!("all {} deletes shown", digits(deletes.len()));
+        assert!(found.prose.contains(&many) || deletes.len() == 1, "{context}");
+    }
+    let total = digits(plan.changes.len());
+    assert!(found.prose.contains(&format!("of {total} change")), "{context}");
+    assert!(text.len() <= budget || text.contains("never left out"), "{} bytes: {context}", text.len());
+}
+
+#[test]
+fn a_report_is_whole_at_any_budget_whatever_the_texts() {
+    for budget in BUDGETS {
+        for size in SIZES {
+            for hostile in [false, true] {
+                check(&sample::plan(size, hostile), budget);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_report_is_whole_at_every_small_budget() {
+    let plan = sample::plan(20, true);
+    for budget in (0..6_000).step_by(173) {
+        check(&plan, budget);
+    }
+}
+
+#[test]
+fn the_number_shown_is_the_number_of_names() {
+    for size in [1, 10, 50, 300] {
+        let plan = sample::plan(size, false);
+        for budget in [2_000, 4_000, 9_000, 65_000] {
+            let text = super::plan(&plan, &options(budget));
+            let found = read(&text);
+            // Names end in a line break, a code end or an odd sign; `ep-1` is a part of `ep-11`.
+            let words: std::collections::BTreeSet<&str> = text
+                .split(|c: char| !(c.is_ascii_alphanumeric() || c == '-'))
+                .filter(|w| w.starts_with("ep-"))
+                .collect();
+            assert!(
+                found.prose.contains(&format!("{} of {}", digits(words.len()), count(size, "change"))),
+                "{} named at {budget}:\n{text}",
+                words.len()
+            );
+        }
+    }
+}
+
+#[test]
+fn a_budget_that_holds_everything_shows_everything() {
+    let plan = sample::plan(50, false);
+    let text = super::plan(&plan, &options(BUDGET));
+    assert!(text.contains("50 of 50 changes shown, all 5 deletes shown. Digest"), "{text}");
+    assert!(text.len() < BUDGET);
+    for change in &plan.changes {
+        assert!(text.contains(&change.key.to_string()), "{}", change.key);
+    }
+}
+
+#[test]
+fn equal_edits_are_one_hunk_with_the_names() {
+    let text = super::plan(&sample::plan(50, false), &options(BUDGET));
+    assert_eq!(text.matches("- 8080\n+ 8443\n").count(), 1);
+    assert!(text.contains("~ replace 15 endpoints: the same edit: <code>spec.port</code> (pending)"), "{text}");
+}
+
+#[test]
+fn only_this_change_is_told_in_full_where_a_base_is_known() {
+    let plan = sample::attributed(sample::plan(50, false));
+    let text = super::plan(&plan, &Options { sides: Sides::ThisChange, ..options(BUDGET) });
+    assert!(text.contains("Not from this change, and only counted: "), "{text}");
+    assert!(!text.contains("@@ spec.port  pending on base"), "{text}");
+    assert!(text.contains("behind base"));
+    assert!(super::plan(&plan, &options(BUDGET)).contains("pending on base"));
+}
+
+#[test]
+fn the_marker_ends_where_it_should() {
+    assert_eq!(marker("plan", Some("shop-prod")), "<!-- trueup:plan stack=shop-prod -->\n");
+    let odd = marker("plan", Some("a --> <b>"));
+    assert_eq!(odd.matches("--").count(), 2, "{odd}");
+    assert!(!odd.trim_end().trim_end_matches("-->").contains('>'), "{odd}");
+}
+
+#[test]
+fn a_drift_report_is_whole_at_any_budget_whatever_the_texts() {
+    for budget in BUDGETS {
+        for hostile in [false, true] {
+            let plan = sample::plan(50, hostile);
+            let text = super::drift(&plan, &plan.verdicts(Unmanaged::Fail), &options(budget));
+            let found = read(&text);
+            assert!(found.odd.is_empty(), "{:?} in {text}", found.odd);
+            assert!(found.cells.iter().all(|cells| *cells == 6), "{:?} in {text}", found.cells);
+            assert!(!foreign_html(&found.html).contains('<'), "{text}");
+            assert!(!found.prose.contains("evil"), "{text}");
+            assert!(text.len() <= budget || hostile, "{} bytes at {budget}", text.len());
+            assert!(found.cells.len() > 1 || hostile, "{text}");
+        }
+    }
+}
+
+#[test]
+fn a_plan_without_changes_is_short() {
+    let mut plan = sample::plan(0, false);
+    plan.held.clear();
+    plan.guards.clear();
+    plan.notes.clear();
+    let text = super::plan(&plan, &options(1_000));
+    assert!(text.contains("### trueup plan: in sync"), "{text}");
+    assert!(!plan.changes.iter().any(|change| matches!(change.action, Action::Create { .. })));
+    assert!(HOSTILE.len() > 1);
+}
