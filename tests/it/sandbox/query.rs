@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 use trueup::sandbox::{Effect, Storage, Tenant};
 
+use super::schema::Published;
 use super::{Bench, options};
 
 const TENANT: &str = "\
@@ -423,4 +424,64 @@ async fn the_example_is_a_tenant() {
     assert_eq!(bench.get("/api/config/namespaces/shop/endpoints").await.json()["items"].as_array().unwrap().len(), 3);
     let status = bench.get(&format!("{UNIFORM}/system/upgrade_status/ce-berlin")).await.json();
     assert_eq!(status["upgrade_status"]["sw_upgrade_progress"]["status"], "IN_PROGRESS");
+}
+
+#[tokio::test]
+async fn every_answer_agrees_with_the_published_schemas() {
+    let files = ["app_security_events.json", "infraprotect_events.json", "upgrade_status.json"];
+    let [Some(security), Some(ddos), Some(upgrade)] = files.map(Published::read) else { return };
+    let bench = bench().await;
+    let mut problems = Vec::new();
+    let mut check = |published: &Published, schema: &str, answer: super::Answer| {
+        assert_eq!(answer.status, 200, "{}", answer.text);
+        problems.extend(published.problems(schema, &answer.json()));
+        answer.json()
+    };
+
+    let query = json!({
+        "start_time": DAY, "end_time": "1764663926", "limit": 20, "scroll": true,
+        "aggs": {"a": {"field_aggregation": {"field": "CITY"}}},
+    });
+    assert_eq!(security.problems("app_securitySecurityEventsRequest", &query), [] as [String; 0]);
+    let response = "app_securitySecurityEventsResponse";
+    for path in [
+        format!("{UNIFORM}/shop/events"),
+        format!("{PUBLISHED}/shop/app_security/events"),
+        format!("{PUBLISHED}/system/app_security/all_ns_events"),
+        format!("{PUBLISHED}/shop/app_security/events/aggregation"),
+    ] {
+        check(&security, response, bench.send("POST", &path, Some(&query)).await);
+    }
+    let page = bench.send("POST", &format!("{PUBLISHED}/shop/app_security/events"), Some(&query)).await.json();
+    let scroll = json!({"namespace": "shop", "scroll_id": page["scroll_id"]});
+    assert_eq!(security.problems("app_securitySecurityEventsScrollRequest", &scroll), [] as [String; 0]);
+    let path = format!("{PUBLISHED}/shop/app_security/events/scroll");
+    check(&security, response, bench.send("POST", &path, Some(&scroll)).await);
+    check(&security, response, bench.get(&format!("{path}?scroll_id={}", page["scroll_id"].as_str().unwrap())).await);
+    check(&security, response, bench.send("POST", &format!("{UNIFORM}/shop/events"), Some(&scroll)).await);
+
+    let published = "/api/infraprotect/namespaces/system/infraprotect";
+    let body = json!({"start_time": "2025-11-01T00:00:00Z", "namespace": "system"});
+    assert_eq!(ddos.problems("infraprotectListEventsRequest", &body), [] as [String; 0]);
+    check(&ddos, "infraprotectListEventsResponse", bench.get(&format!("{UNIFORM}/system/events")).await);
+    let list = bench.send("POST", &format!("{published}/events"), Some(&body)).await;
+    let list = check(&ddos, "infraprotectListEventsResponse", list);
+    assert_eq!(list["events"].as_array().unwrap().len(), 2);
+    let edit = json!({"name": "net_9", "event_attachments": list["events"][0]["attachments"], "event_id": "open-one"});
+    assert_eq!(ddos.problems("infraprotectEditEventRequest", &edit), [] as [String; 0]);
+    for path in [format!("{UNIFORM}/system/events/open-one"), format!("{published}/event/open-one")] {
+        check(&ddos, "infraprotectGetEventResponse", bench.get(&path).await);
+        check(&ddos, "infraprotectEditEventResponse", bench.send("PUT", &path, Some(&edit)).await);
+    }
+
+    let versions = "upgrade_statusGetUpgradableSWVersionsResponse";
+    check(&upgrade, versions, bench.get("/api/maurice/upgradable_sw_versions").await);
+    check(&upgrade, versions, bench.get(&format!("{UNIFORM}/system/upgradable_sw_versions")).await);
+    for site in ["ce01", "ce02", "ce03"] {
+        let status = "upgrade_statusGetUpgradeStatusResponse";
+        check(&upgrade, status, bench.get(&format!("{UNIFORM}/system/upgrade_status/{site}")).await);
+        let path = format!("/api/maurice/namespaces/system/sites/{site}/upgrade_status");
+        check(&upgrade, status, bench.get(&path).await);
+    }
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
 }
