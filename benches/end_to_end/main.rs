@@ -1,0 +1,244 @@
+//! `cargo bench --bench end_to_end [-- --count N --namespaces N --runs N --terraform PATH]`
+//!
+//! Starts the embedded service as a process, fills it, runs the release binary as a user would, and
+//! prints in one run, side by side and as ratios, what each step takes and what the machine could do
+//! at best: the same files read and parsed by the same crates with nothing else, the list fetched and
+//! parsed by a bare client, the same bodies sent by a bare load generator.
+
+mod generator;
+mod limit;
+mod measure;
+mod terraform;
+mod world;
+
+use std::error::Error;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use measure::Usage;
+use world::{Edited, Service, Stack};
+
+type Failure = Box<dyn Error>;
+
+fn main() -> Result<(), Failure> {
+    let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        ["limit-load", directory] => limit::load(Path::new(directory)).map(|_| ()),
+        ["limit-list", base_url, namespace] => {
+            runtime()?.block_on(limit::list(base_url, world::TOKEN, namespace)).map(|_| ())
+        }
+        _ => Bench::read(&words)?.run(),
+    }
+}
+
+fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
+    Ok(tokio::runtime::Builder::new_multi_thread().enable_all().build()?)
+}
+
+/// What is measured.
+struct Bench {
+    count: usize,
+    namespaces: usize,
+    runs: usize,
+    concurrency: usize,
+    terraform: Option<PathBuf>,
+    program: PathBuf,
+    rows: Vec<(String, Usage)>,
+}
+
+impl Bench {
+    fn read(words: &[&str]) -> Result<Self, Failure> {
+        let program = PathBuf::from(env!("CARGO_BIN_EXE_trueup"));
+        let mut bench =
+            Self { count: 10_000, namespaces: 1, runs: 5, concurrency: 32, terraform: None, program, rows: Vec::new() };
+        let mut words = words.iter();
+        while let Some(word) = words.next() {
+            let value = words.next().ok_or_else(|| format!("`{word}` needs a value"))?;
+            match *word {
+                "--count" => bench.count = value.parse()?,
+                "--namespaces" => bench.namespaces = value.parse()?,
+                "--runs" => bench.runs = value.parse()?,
+                "--concurrency" => bench.concurrency = value.parse()?,
+                "--terraform" => bench.terraform = Some(PathBuf::from(value)),
+                _ => return Err(format!("`{word}` is not known").into()),
+            }
+        }
+        Ok(bench)
+    }
+
+    fn run(mut self) -> Result<(), Failure> {
+        let home = tempfile::tempdir()?;
+        let stack = Stack::write(&home.path().join("stack"), self.count, self.namespaces)?;
+        let service = Service::start(&self.program, &home.path().join("service.redb"))?;
+        println!("{} endpoints in {} namespaces, {} runs each, medians\n", self.count, self.namespaces, self.runs);
+        let state = home.path().join("state");
+        let act = |words: &[&str]| self.command(&service, &state, &stack, words);
+
+        let apply = ["apply", ".", "--yes", "--allow", "mass-change", "--allow", "empty-namespace"];
+        let creates = measure::run(&mut act(&apply))?;
+        check("apply", creates, 0)?;
+        let bare = self.bare_creates(&service)?;
+
+        let mut validate = Vec::new();
+        let mut plan = Vec::new();
+        let mut drift = Vec::new();
+        let (mut load_limit, mut list_limit) = (Vec::new(), Vec::new());
+        for _ in 0..=self.runs {
+            load_limit
+                .push(measure::run(Command::new(std::env::current_exe()?).arg("limit-load").arg(&stack.directory))?);
+            validate.push(measure::run(&mut act(&["validate", "."]))?);
+            list_limit.push(self.list_limit(&service)?);
+            plan.push(measure::run(&mut act(&["plan", ".", "--detailed-exitcode"]))?);
+            drift.push(measure::run(&mut act(&["drift", "."]))?);
+        }
+        for (name, runs) in [
+            ("limit: read and parse the files", load_limit),
+            ("limit: fetch and parse the lists", list_limit),
+            ("validate", validate),
+            ("plan, no changes", plan),
+            ("drift, in sync", drift),
+        ] {
+            self.row(name, runs, 0)?;
+        }
+        stack.edit(Edited::OnePercent, 9443)?;
+        let runs = self.repeat(|| self.plan(&service, &state, &stack, "text"))?;
+        self.row("plan, 1 % changed", runs, 2)?;
+        stack.edit(Edited::All, 9443)?;
+        for format in ["text", "json", "markdown", "html"] {
+            let runs = self.repeat(|| self.plan(&service, &state, &stack, format))?;
+            self.row(&format!("plan, all changed, {format}"), runs, 2)?;
+        }
+        let replaces = measure::run(&mut self.command(&service, &state, &stack, &apply))?;
+        check("apply of replaces", replaces, 0)?;
+        stack.empty()?;
+        let deletes = measure::run(&mut self.command(&service, &state, &stack, &apply))?;
+        check("apply of deletes", deletes, 0)?;
+        self.table();
+        self.rates(creates, replaces, deletes, bare);
+        self.start_up()?;
+        if let Some(program) = &self.terraform {
+            terraform::run(program, self.count, home.path())?;
+        }
+        Ok(())
+    }
+
+    fn command(&self, service: &Service, state: &Path, stack: &Stack, words: &[&str]) -> Command {
+        let mut command = Command::new(&self.program);
+        command
+            .args(words)
+            .args(["--base-url", &service.base_url, "--concurrency", &self.concurrency.to_string()])
+            .arg("--state-dir")
+            .arg(state)
+            .current_dir(&stack.directory)
+            .env("TRUEUP_TOKEN", world::TOKEN);
+        command
+    }
+
+    fn plan(&self, service: &Service, state: &Path, stack: &Stack, format: &str) -> Command {
+        self.command(service, state, stack, &["plan", ".", "--detailed-exitcode", "--format", format])
+    }
+
+    fn list_limit(&self, service: &Service) -> Result<Usage, Failure> {
+        let mut whole = Usage::default();
+        for at in 0..self.namespaces {
+            let usage = measure::run(Command::new(std::env::current_exe()?).args([
+                "limit-list",
+                &service.base_url,
+                &world::namespace(at),
+            ]))?;
+            whole.wall += usage.wall;
+            whole.cpu += usage.cpu;
+            whole.memory = whole.memory.max(usage.memory);
+        }
+        Ok(whole)
+    }
+
+    /// The same bodies by a bare generator; requests a second.
+    fn bare_creates(&self, service: &Service) -> Result<f64, Failure> {
+        let shots = (0..self.count)
+            .map(|at| {
+                let body = world::body(at, self.namespaces, &format!("bare-{at:06}"))?;
+                let path = format!("/api/config/namespaces/bare-{}/endpoints", world::namespace(at % self.namespaces));
+                Ok(generator::Shot { method: http::Method::POST, path, body: body.into() })
+            })
+            .collect::<Result<Vec<_>, Failure>>()?;
+        let fired = generator::fire(service.address(), world::TOKEN, self.concurrency, shots);
+        let took = runtime()?.block_on(fired).map_err(|error| error.to_string())?;
+        Ok(self.count as f64 / took.as_secs_f64())
+    }
+
+    fn repeat(&self, command: impl Fn() -> Command) -> Result<Vec<Usage>, Failure> {
+        Ok((0..=self.runs).map(|_| measure::run(&mut command())).collect::<Result<_, _>>()?)
+    }
+
+    /// Takes in a row; the first run warmed up and does not count.
+    fn row(&mut self, name: &str, mut runs: Vec<Usage>, code: i32) -> Result<(), Failure> {
+        runs.remove(0);
+        let usage = measure::median(runs);
+        check(name, usage, code)?;
+        self.rows.push((name.to_owned(), usage));
+        Ok(())
+    }
+
+    fn table(&self) {
+        println!("| what | wall ms | CPU ms | peak MB |\n|---|---:|---:|---:|");
+        for (name, usage) in &self.rows {
+            println!(
+                "| {name} | {:.0} | {:.0} | {:.1} |",
+                milliseconds(usage.wall),
+                milliseconds(usage.cpu),
+                usage.memory as f64 / 1e6
+            );
+        }
+        let of = |name: &str| self.rows.iter().find(|(row, _)| row.starts_with(name)).map(|(_, usage)| *usage);
+        if let (Some(load), Some(list), Some(validate), Some(plan)) =
+            (of("limit: read"), of("limit: fetch"), of("validate"), of("plan, no"))
+        {
+            println!("\n| ratio | |\n|---|---:|");
+            println!("| validate / reading limit, wall | {:.2} |", ratio(validate.wall, load.wall));
+            println!("| plan / larger limit, wall | {:.2} |", ratio(plan.wall, load.wall.max(list.wall)));
+            println!("| plan / both limits, CPU | {:.2} |", ratio(plan.cpu, load.cpu + list.cpu));
+        }
+    }
+
+    fn rates(&self, creates: Usage, replaces: Usage, deletes: Usage, bare: f64) {
+        println!("\n| apply of {} | s | changes a second | peak MB |\n|---|---:|---:|---:|", self.count);
+        let row = |name: &str, usage: Usage| {
+            let rate = self.count as f64 / usage.wall.as_secs_f64();
+            println!("| {name} | {:.2} | {rate:.0} | {:.1} |", usage.wall.as_secs_f64(), usage.memory as f64 / 1e6);
+            rate
+        };
+        let rate = row("creates", creates);
+        row("replaces", replaces);
+        row("deletes", deletes);
+        println!("| bare generator, creates | | {bare:.0} | |");
+        println!("\ncreates / bare generator, requests a second: {:.2}", rate / bare);
+    }
+
+    fn start_up(&self) -> Result<(), Failure> {
+        let mut ours = Vec::new();
+        let mut least = Vec::new();
+        for _ in 0..21 {
+            ours.push(measure::run(Command::new(&self.program).arg("--version"))?);
+            least.push(measure::run(&mut Command::new("true"))?);
+        }
+        let apart = measure::median(ours).wall.saturating_sub(measure::median(least).wall);
+        println!("trueup --version, above true: {:.1} ms", milliseconds(apart));
+        println!("binary: {:.1} MB", std::fs::metadata(&self.program)?.len() as f64 / 1e6);
+        Ok(())
+    }
+}
+
+fn check(name: &str, usage: Usage, code: i32) -> Result<(), Failure> {
+    if usage.code == code { Ok(()) } else { Err(format!("{name} ended with {}, not {code}", usage.code).into()) }
+}
+
+fn milliseconds(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1000.0
+}
+
+fn ratio(one: Duration, other: Duration) -> f64 {
+    one.as_secs_f64() / other.as_secs_f64()
+}

@@ -1,0 +1,148 @@
+//! A stack of many definitions on disk and the service as a process beside it.
+
+use std::error::Error;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+/// The token of the service that the bench starts; it guards nothing but made-up data.
+pub const TOKEN: &str = "bench-token";
+
+/// Which part of the definitions is written otherwise than it was applied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Edited {
+    OnePercent,
+    All,
+}
+
+/// A stack in a directory of its own.
+pub struct Stack {
+    pub directory: PathBuf,
+    pub count: usize,
+    pub namespaces: usize,
+}
+
+impl Stack {
+    /// Writes the definitions: `count` files spread over `namespaces`.
+    pub fn write(directory: &Path, count: usize, namespaces: usize) -> Result<Self, Box<dyn Error>> {
+        let stack = Self { directory: directory.to_owned(), count, namespaces };
+        std::fs::create_dir_all(directory)?;
+        let names: Vec<String> = (0..namespaces).map(|at| format!("  - {}\n", namespace(at))).collect();
+        std::fs::write(directory.join("trueup.yaml"), format!("stack: bench\nnamespaces:\n{}", names.concat()))?;
+        for at in 0..namespaces {
+            std::fs::create_dir_all(directory.join(namespace(at)))?;
+        }
+        stack.edit(Edited::All, 8443)?;
+        Ok(stack)
+    }
+
+    /// Writes the chosen definitions with another port.
+    pub fn edit(&self, edited: Edited, port: u16) -> Result<(), Box<dyn Error>> {
+        for at in 0..self.count {
+            if edited == Edited::All || (edited == Edited::OnePercent && at % 100 == 0) {
+                std::fs::write(self.file(at), definition(at, self.namespaces, port))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes all definitions away.
+    pub fn empty(&self) -> Result<(), Box<dyn Error>> {
+        for at in 0..self.count {
+            std::fs::remove_file(self.file(at))?;
+        }
+        Ok(())
+    }
+
+    fn file(&self, at: usize) -> PathBuf {
+        self.directory.join(namespace(at % self.namespaces)).join(format!("endpoint-{at:06}.yaml"))
+    }
+}
+
+/// The name of a namespace.
+pub fn namespace(at: usize) -> String {
+    format!("team-{at:03}")
+}
+
+fn definition(at: usize, namespaces: usize, port: u16) -> String {
+    let namespace = namespace(at % namespaces);
+    format!(
+        "# endpoint {at} of team {namespace}
+metadata:
+  name: endpoint-{at:06}
+  namespace: {namespace}
+  description: \"endpoint {at}, as its team wants it\"
+  labels:
+    app: app-{}
+    tier: web
+    zone: z{}
+  annotations:
+    owner: team-{}
+spec:
+  dns_name: host-{at}.example.net
+  protocol: TCP
+  port: {port}
+  health_check_port: 9080
+  snat_pool:
+    snat_pool:
+      prefixes:
+        - 10.{}.0.0/16
+        - 192.0.2.0/24
+  where:
+    site:
+      ref:
+        - name: ce{:02}
+          namespace: system
+      network_type: VIRTUAL_NETWORK_SITE_LOCAL
+",
+        at % 97,
+        at % 5,
+        at % 13,
+        at % 200,
+        at % 40,
+    )
+}
+
+/// The create body that a definition stands for.
+pub fn body(at: usize, namespaces: usize, name: &str) -> Result<String, Box<dyn Error>> {
+    let mut raw: serde_json::Value = serde_yaml::from_str(&definition(at, namespaces, 8443))?;
+    raw["metadata"]["name"] = name.into();
+    Ok(raw.to_string())
+}
+
+/// The service in a process of its own; ends with this value.
+pub struct Service {
+    child: Child,
+    pub base_url: String,
+}
+
+impl Service {
+    /// Starts it on a file and waits for its first line.
+    pub fn start(program: &Path, data: &Path) -> Result<Self, Box<dyn Error>> {
+        let mut child = Command::new(program)
+            .args(["sandbox", "--listen", "127.0.0.1:0", "--data"])
+            .arg(data)
+            .env("TRUEUP_TOKEN", TOKEN)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::inherit())
+            .spawn()?;
+        let output = child.stdout.take().ok_or("the service has no output")?;
+        let mut line = String::new();
+        BufReader::new(output).read_line(&mut line)?;
+        let base_url = line.split_whitespace().find(|word| word.starts_with("http://")).ok_or("no address told")?;
+        let base_url = base_url.trim_end_matches('/').to_owned();
+        Ok(Self { child, base_url })
+    }
+
+    /// Host and port.
+    pub fn address(&self) -> &str {
+        self.base_url.trim_start_matches("http://")
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
