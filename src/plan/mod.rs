@@ -3,12 +3,15 @@
 //! it will do, and is applied only as an [`Approved`] plan. The events and fates of a run are also
 //! here, because the applier and the reports meet in nothing else. No IO.
 
+mod acknowledge;
 mod approve;
 mod arrange;
 mod attribute;
 mod change;
+mod check;
 mod digest;
 mod guard;
+mod memory;
 mod note;
 mod record;
 mod run;
@@ -17,12 +20,17 @@ mod select;
 mod settings;
 mod verdict;
 
+pub use acknowledge::{
+    Acknowledged, Acknowledgement, Acknowledgements, AcknowledgementsKind, Drifted, Standing, ValueDigest,
+};
 pub use approve::{Approved, Consent, Refusal};
 pub use arrange::{Facts, arrange};
 pub use attribute::History;
 pub use change::{Action, ActionKind, Before, Cause, Change, Commit, FieldChange, Marks, Referrer, Side};
+pub use check::Check;
 pub use digest::Digest;
 pub use guard::{Guard, GuardName};
+pub use memory::{Memory, MemoryError, Remember, Seen};
 pub use note::{Blocked, Held, Hold, Note};
 pub use record::{Ending, Kept, Progress, RunRecord};
 pub use run::{

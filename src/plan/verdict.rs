@@ -110,19 +110,30 @@ impl Plan {
 }
 
 fn object(change: &Change) -> Option<ObjectVerdict> {
+    judged(change, |_| false)
+}
+
+/// How a change makes its endpoint stand, without the drift that is accepted; no field stands for the
+/// whole object.
+pub(super) fn judged(change: &Change, accepted: impl Fn(Option<&Field>) -> bool) -> Option<ObjectVerdict> {
+    let left = |verdict: Verdict, field: Option<&Field>| match verdict {
+        Verdict::Drift if accepted(field) => Verdict::InSync,
+        Verdict::Both if accepted(field) => Verdict::Pending,
+        verdict => verdict,
+    };
     match &change.action {
         Action::Mark { .. } => None,
         Action::Create { .. } | Action::Delete { .. } => {
-            let verdict = Verdict::of(change.cause.unwrap_or(Cause::Pending));
+            let verdict = left(Verdict::of(change.cause.unwrap_or(Cause::Pending)), None);
             Some(ObjectVerdict { verdict, drifted: Vec::new() })
         }
-        Action::Replace { fields, .. } => Some(ObjectVerdict {
-            verdict: fields.iter().fold(Verdict::InSync, |verdict, field| verdict.and(Verdict::of(field.cause))),
-            drifted: fields
-                .iter()
-                .filter(|field| field.cause != Cause::Pending)
-                .map(|field| field.field.clone())
-                .collect(),
-        }),
+        Action::Replace { fields, .. } => {
+            let verdicts = fields.iter().map(|field| (field, left(Verdict::of(field.cause), Some(&field.field))));
+            let drifted = verdicts.clone().filter(|(_, verdict)| matches!(verdict, Verdict::Drift | Verdict::Both));
+            Some(ObjectVerdict {
+                drifted: drifted.map(|(field, _)| field.field.clone()).collect(),
+                verdict: verdicts.fold(Verdict::InSync, |whole, (_, verdict)| whole.and(verdict)),
+            })
+        }
     }
 }

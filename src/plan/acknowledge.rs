@@ -1,0 +1,306 @@
+//! Drift that somebody has seen and accepts for a while. An acknowledgement names the object, the
+//! field, the live value by its digest, a reason and its last day: it silences the alarm for exactly
+//! that value and never changes what an apply does. What has expired or no longer fits is told.
+
+use jiff::civil::Date;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use super::verdict::judged;
+use super::{Action, Cause, Change, Plan, Verdict, Verdicts};
+use crate::model::{Field, Json, Key};
+
+/// Hex digits of a value's digest.
+const DIGITS: usize = 16;
+
+/// The file: a document of `kind: acknowledgements`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Acknowledgements {
+    /// What the document is.
+    pub kind: AcknowledgementsKind,
+    /// What is accepted.
+    #[serde(default)]
+    pub acknowledged: Vec<Acknowledgement>,
+}
+
+/// The one kind that such a file has.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum AcknowledgementsKind {
+    /// `acknowledgements`
+    #[default]
+    #[serde(rename = "acknowledgements")]
+    Acknowledgements,
+}
+
+/// One value that is accepted.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Acknowledgement {
+    /// Which endpoint, `namespace/name`.
+    pub object: Key,
+    /// Which field; nothing where the whole object was deleted or appeared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub field: Option<Field>,
+    /// The live value, by the digest that `drift` tells.
+    pub value: ValueDigest,
+    /// Why it is accepted.
+    pub reason: String,
+    /// The last day on which it is: what should stay for good is an `ignore:` rule.
+    pub expires: Date,
+}
+
+/// A live value without the value itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ValueDigest(String);
+
+impl ValueDigest {
+    /// The digest of a value; `null` stands for absence.
+    #[must_use]
+    pub fn of(value: &Json) -> Self {
+        let hash = Sha256::digest(value.to_string().as_bytes());
+        Self(hash.iter().take(DIGITS / 2).map(|byte| format!("{byte:02x}")).collect())
+    }
+
+    /// The hex digits.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// How an acknowledgement stands to what was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Standing {
+    /// It silences a difference.
+    Silences,
+    /// It would, and its last day is over.
+    Expired,
+    /// The field drifted on to another value.
+    Moved,
+    /// Nothing differs there any more.
+    Unneeded,
+}
+
+/// An acknowledgement with how it stands.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Acknowledged {
+    /// The acknowledgement.
+    #[serde(flatten)]
+    pub acknowledgement: Acknowledgement,
+    /// How it stands.
+    pub standing: Standing,
+}
+
+/// One value of the live state that drifted.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Drifted {
+    /// Of which endpoint.
+    pub object: Key,
+    /// Which field; nothing for the whole object.
+    pub field: Option<Field>,
+    /// The live value.
+    pub value: ValueDigest,
+}
+
+impl Acknowledgements {
+    /// The verdicts without what is accepted on `today`, and how every acknowledgement stands. An
+    /// object with nothing left to tell is in the verdicts no more; it is not counted as in sync.
+    #[must_use]
+    pub fn silence(&self, plan: &Plan, verdicts: &Verdicts, today: Date) -> (Verdicts, Vec<Acknowledged>) {
+        let drifted = plan.drifted(verdicts);
+        let standing = |one: &Acknowledgement| {
+            let here = drifted.iter().find(|drifted| drifted.object == one.object && drifted.field == one.field);
+            match here {
+                None => Standing::Unneeded,
+                Some(drifted) if drifted.value != one.value => Standing::Moved,
+                Some(_) if one.expires < today => Standing::Expired,
+                Some(_) => Standing::Silences,
+            }
+        };
+        let told: Vec<Acknowledged> = self
+            .acknowledged
+            .iter()
+            .map(|one| Acknowledged { acknowledgement: one.clone(), standing: standing(one) })
+            .collect();
+        let accepted = |key: &Key, field: Option<&Field>| {
+            told.iter().any(|told| {
+                told.standing == Standing::Silences
+                    && told.acknowledgement.object == *key
+                    && told.acknowledgement.field.as_ref() == field
+            })
+        };
+        let mut left = verdicts.clone();
+        left.objects.retain(|key, object| {
+            if let Some(change) = plan.change_of(key) {
+                match judged(change, |field| accepted(key, field)) {
+                    Some(judged) if judged.verdict != Verdict::InSync => *object = judged,
+                    _ => return false,
+                }
+                return true;
+            }
+            !(object.verdict == Verdict::Drift && accepted(key, None))
+        });
+        (left, told)
+    }
+
+    /// A file that accepts everything that drifted, for a person to cut down.
+    #[must_use]
+    pub fn offered(plan: &Plan, verdicts: &Verdicts, reason: &str, expires: Date) -> Self {
+        let accept = |drifted: Drifted| Acknowledgement {
+            object: drifted.object,
+            field: drifted.field,
+            value: drifted.value,
+            reason: reason.to_owned(),
+            expires,
+        };
+        let acknowledged = plan.drifted(verdicts).into_iter().map(accept).collect();
+        Self { kind: AcknowledgementsKind::Acknowledgements, acknowledged }
+    }
+}
+
+impl Plan {
+    /// The change of an endpoint, one that is held back included.
+    #[must_use]
+    pub fn change_of(&self, key: &Key) -> Option<&Change> {
+        let held = self.held.iter().filter_map(|held| held.change.as_ref());
+        self.changes.iter().chain(held).find(|change| change.key == *key)
+    }
+
+    /// Every value that drifted, in the order of the verdicts.
+    #[must_use]
+    pub fn drifted(&self, verdicts: &Verdicts) -> Vec<Drifted> {
+        let mut drifted = Vec::new();
+        for (key, object) in &verdicts.objects {
+            if !matches!(object.verdict, Verdict::Drift | Verdict::Both) {
+                continue;
+            }
+            let mut push = |field: Option<&Field>, value: &Json| {
+                drifted.push(Drifted { object: key.clone(), field: field.cloned(), value: ValueDigest::of(value) });
+            };
+            match self.change_of(key).map(|change| &change.action) {
+                Some(Action::Replace { fields, .. }) => {
+                    for field in fields.iter().filter(|field| field.cause != Cause::Pending) {
+                        push(Some(&field.field), &field.before);
+                    }
+                }
+                Some(Action::Create { .. } | Action::Mark { .. }) => push(None, &Json::Null),
+                Some(Action::Delete { before, .. }) => {
+                    push(None, &serde_json::to_value(&before.endpoint).unwrap_or_default());
+                }
+                // Unmanaged and only noted: its being there is all that is known of it.
+                None => push(None, &Json::Bool(true)),
+            }
+        }
+        drifted
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::model::{Layout, Place};
+    use crate::plan::{Before, FieldChange, Service, Settings, Source, Unmanaged};
+
+    fn plan(causes: &[(Field, Cause)]) -> Plan {
+        let endpoint: crate::model::Endpoint = serde_json::from_value(
+            json!({"metadata": {"name": "cart", "namespace": "shop"}, "spec": {"ip": "10.0.0.1"}}),
+        )
+        .expect("an endpoint");
+        let fields = causes
+            .iter()
+            .map(|(field, cause)| FieldChange {
+                field: field.clone(),
+                before: json!(9999),
+                after: json!(80),
+                cause: *cause,
+                side: None,
+                place: None::<Place>,
+            })
+            .collect();
+        let key = endpoint.key.clone();
+        let before = Before { uid: "1".to_owned(), resource_version: None, endpoint, creator: None, modified: None };
+        Plan {
+            tool_version: "test".to_owned(),
+            service: Service { base_url: "https://acme.example.net".to_owned(), layout: Layout::Uniform },
+            stack: None,
+            settings: Settings::default(),
+            scope: Default::default(),
+            changes: vec![Change::new(key, Action::Replace { fields, adopts: false, before })],
+            held: Vec::new(),
+            guards: Vec::new(),
+            notes: Vec::new(),
+            source: Source::default(),
+        }
+    }
+
+    fn day(text: &str) -> Date {
+        text.parse().expect("a date")
+    }
+
+    /// The verdict left and the standings, with what drifted accepted until `expires`.
+    fn left(plan: &Plan, expires: &str, change: impl Fn(&mut Acknowledgements)) -> (Verdict, Vec<Standing>) {
+        let verdicts = plan.verdicts(Unmanaged::Note);
+        let mut accepted = Acknowledgements::offered(plan, &verdicts, "known", day(expires));
+        change(&mut accepted);
+        let (verdicts, told) = accepted.silence(plan, &verdicts, day("2026-11-21"));
+        (verdicts.whole(), told.iter().map(|told| told.standing).collect())
+    }
+
+    #[test]
+    fn what_is_accepted_is_silent_to_the_end_of_its_last_day() {
+        let plan = plan(&[(Field::Port, Cause::Drift)]);
+        assert_eq!(left(&plan, "2026-11-21", |_| ()), (Verdict::InSync, vec![Standing::Silences]));
+        assert_eq!(left(&plan, "2026-11-20", |_| ()), (Verdict::Drift, vec![Standing::Expired]));
+    }
+
+    #[test]
+    fn another_value_of_the_field_is_drift_again() {
+        let plan = plan(&[(Field::Port, Cause::Drift)]);
+        let other = |file: &mut Acknowledgements| file.acknowledged[0].value = ValueDigest::of(&json!(1));
+        assert_eq!(left(&plan, "2027-01-01", other), (Verdict::Drift, vec![Standing::Moved]));
+    }
+
+    #[test]
+    fn only_the_drift_of_a_field_is_accepted_and_what_is_pending_stays() {
+        let plan = plan(&[(Field::Port, Cause::Both), (Field::Protocol, Cause::Pending)]);
+        assert_eq!(left(&plan, "2027-01-01", |_| ()), (Verdict::Pending, vec![Standing::Silences]));
+    }
+
+    #[test]
+    fn an_acknowledgement_of_what_no_longer_differs_is_told() {
+        let plan = plan(&[(Field::Port, Cause::Pending)]);
+        let extra = |file: &mut Acknowledgements| {
+            file.acknowledged.push(Acknowledgement {
+                object: Key::parse("shop/cart").expect("a key"),
+                field: Some(Field::Port),
+                value: ValueDigest::of(&json!(9999)),
+                reason: "known".to_owned(),
+                expires: day("2027-01-01"),
+            });
+        };
+        assert_eq!(left(&plan, "2027-01-01", extra), (Verdict::Pending, vec![Standing::Unneeded]));
+    }
+
+    #[test]
+    fn an_object_deleted_outside_can_be_accepted_whole() {
+        let mut plan = plan(&[]);
+        let wanted = plan.changes[0].action.before().expect("a before-image").endpoint.clone();
+        plan.changes[0].action = Action::Create { wanted };
+        plan.changes[0].cause = Some(Cause::Drift);
+        assert_eq!(left(&plan, "2027-01-01", |_| ()), (Verdict::InSync, vec![Standing::Silences]));
+    }
+
+    #[test]
+    fn the_file_is_read_as_it_is_written() {
+        let plan = plan(&[(Field::Label("a.b/c".to_owned()), Cause::Drift)]);
+        let file = Acknowledgements::offered(&plan, &plan.verdicts(Unmanaged::Note), "known", day("2027-01-01"));
+        let text = serde_yaml::to_string(&file).expect("plain values");
+        assert!(text.starts_with("kind: acknowledgements\n"), "{text}");
+        assert_eq!(serde_yaml::from_str::<Acknowledgements>(&text).expect("its own text"), file);
+    }
+}

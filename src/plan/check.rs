@@ -1,0 +1,36 @@
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+
+use super::{Acknowledged, Acknowledgements, Memory, Plan, Verdicts};
+
+/// One check of a tenant, as its reports tell it.
+#[derive(Debug, Clone)]
+pub struct Check<'a> {
+    /// The plan that the check made.
+    pub plan: &'a Plan,
+    /// The verdicts that are left after acknowledgements.
+    pub verdicts: Verdicts,
+    /// How each acknowledgement stands.
+    pub acknowledged: Vec<Acknowledged>,
+    /// Since when what drifted has drifted, this check included.
+    pub memory: Option<&'a Memory>,
+    /// When it was made.
+    pub now: Timestamp,
+}
+
+impl<'a> Check<'a> {
+    /// A check of `plan` at `now`.
+    #[must_use]
+    pub fn new(plan: &'a Plan, verdicts: Verdicts, now: Timestamp) -> Self {
+        Self { plan, verdicts, acknowledged: Vec::new(), memory: None, now }
+    }
+
+    /// The check without what is accepted. Days are those of UTC, wherever the check runs.
+    #[must_use]
+    pub fn accepting(mut self, accepted: &Acknowledgements) -> Self {
+        let today: Date = self.now.to_zoned(TimeZone::UTC).date();
+        (self.verdicts, self.acknowledged) = accepted.silence(self.plan, &self.verdicts, today);
+        self
+    }
+}

@@ -1,0 +1,275 @@
+//! What a scheduled check remembers from one time to the next, in a file that the caller keeps: since
+//! when a value has drifted, in how many checks it was seen, and which objects were ever found in
+//! place, so that one that is missing later is known to have been deleted. It decides nothing about
+//! an apply. The clock is passed in.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::{Plan, ScopeRead, Verdicts};
+use crate::model::{Desired, Field, Key, Live, NamespaceRead};
+
+/// The format that this program writes and reads.
+const FORMAT_VERSION: u32 = 1;
+
+/// The state of a scheduled check.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Memory {
+    kind: String,
+    format_version: u32,
+    /// Checks so far.
+    checks: u64,
+    /// Defined objects that were found in place.
+    #[serde(default)]
+    applied: BTreeSet<Key>,
+    /// What drifted at the last check.
+    #[serde(default)]
+    drift: BTreeMap<Key, Vec<Remembered>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Remembered {
+    /// Nothing for the whole object.
+    #[serde(default)]
+    field: Option<Field>,
+    #[serde(flatten)]
+    seen: Seen,
+}
+
+/// Since when a value has drifted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Seen {
+    /// The first check that saw it.
+    pub first_seen: Timestamp,
+    /// The checks that saw it, without a gap.
+    pub checks: u64,
+}
+
+/// A file that holds no state of ours.
+#[derive(Debug, thiserror::Error)]
+pub enum MemoryError {
+    /// It cannot be read as one.
+    #[error("the file holds no memory of checks: {reason}")]
+    NotAMemory {
+        /// What the reader said.
+        reason: String,
+    },
+    /// Another version of this program wrote it.
+    #[error("the memory has format version {found}, this trueup reads {FORMAT_VERSION}: give another file")]
+    Format {
+        /// The file's.
+        found: u32,
+    },
+}
+
+impl Default for Memory {
+    fn default() -> Self {
+        Self {
+            kind: "memory".to_owned(),
+            format_version: FORMAT_VERSION,
+            checks: 0,
+            applied: BTreeSet::new(),
+            drift: BTreeMap::new(),
+        }
+    }
+}
+
+impl Memory {
+    /// The state that a file holds.
+    ///
+    /// # Errors
+    /// The file holds something else, or another version's.
+    pub fn from_file(bytes: &[u8]) -> Result<Self, MemoryError> {
+        let memory: Memory =
+            serde_json::from_slice(bytes).map_err(|error| MemoryError::NotAMemory { reason: error.to_string() })?;
+        if memory.kind != "memory" {
+            return Err(MemoryError::NotAMemory { reason: format!("its kind is `{}`", memory.kind.escape_debug()) });
+        }
+        if memory.format_version != FORMAT_VERSION {
+            return Err(MemoryError::Format { found: memory.format_version });
+        }
+        Ok(memory)
+    }
+
+    /// The state as a file holds it, a final line break included.
+    #[must_use]
+    pub fn to_file(&self) -> String {
+        // Text keys, strings, numbers: nothing that fails.
+        let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
+        text.push('\n');
+        text
+    }
+
+    /// Whether the object was once found in place: missing now, it was deleted.
+    #[must_use]
+    pub fn knows(&self, key: &Key) -> bool {
+        self.applied.contains(key)
+    }
+
+    /// Checks so far.
+    #[must_use]
+    pub fn checks(&self) -> u64 {
+        self.checks
+    }
+
+    /// Since when a field, or the whole object, has drifted.
+    #[must_use]
+    pub fn seen(&self, key: &Key, field: Option<&Field>) -> Option<Seen> {
+        self.drift.get(key)?.iter().find(|one| one.field.as_ref() == field).map(|one| one.seen)
+    }
+
+    /// Takes in one check at `now`. The plan has to be one without filters; of a namespace whose read
+    /// is unknown nothing is concluded, so what was remembered of it stays.
+    pub fn remember(&mut self, check: Remember<'_>, now: Timestamp) {
+        let Remember { plan, verdicts, desired, live } = check;
+        self.checks += 1;
+        let known = |key: &Key| {
+            plan.scope.get(&key.namespace).is_some_and(|scope| matches!(scope.read, ScopeRead::Complete { .. }))
+        };
+        self.applied.retain(|key| !known(key) || desired.definitions.contains_key(key));
+        for (namespace, read) in &live.namespaces {
+            if let NamespaceRead::Complete { items } = read {
+                let defined = items.keys().filter(|key| desired.definitions.contains_key(*key));
+                self.applied.extend(defined.filter(|key| key.namespace == *namespace).cloned());
+            }
+        }
+        let before = std::mem::take(&mut self.drift);
+        for drifted in plan.drifted(verdicts) {
+            let old = before
+                .get(&drifted.object)
+                .and_then(|fields| fields.iter().find(|one| one.field == drifted.field))
+                .map(|one| one.seen);
+            let seen = match old {
+                Some(old) => Seen { checks: old.checks + 1, ..old },
+                None => Seen { first_seen: now, checks: 1 },
+            };
+            self.drift.entry(drifted.object).or_default().push(Remembered { field: drifted.field, seen });
+        }
+        self.drift.extend(before.into_iter().filter(|(key, _)| !known(key)));
+    }
+}
+
+/// One check, for the memory.
+#[derive(Clone, Copy)]
+pub struct Remember<'a> {
+    /// The plan, made without filters.
+    pub plan: &'a Plan,
+    /// Its verdicts, before acknowledgements.
+    pub verdicts: &'a Verdicts,
+    /// The definitions.
+    pub desired: &'a Desired,
+    /// What was read.
+    pub live: &'a Live,
+}
+
+impl Seen {
+    /// How long ago the first check saw it; nothing where the clock went back.
+    #[must_use]
+    pub fn age(&self, now: Timestamp) -> Duration {
+        Duration::try_from(now.duration_since(self.first_seen)).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::model::{Endpoint, Layout, Namespace};
+    use crate::plan::{
+        Action, Before, Cause, Change, FieldChange, ObjectVerdict, Scope, Service, Settings, Source, Verdict,
+    };
+
+    fn at(text: &str) -> Timestamp {
+        text.parse().expect("a time")
+    }
+
+    /// A plan over `shop`, whose read is complete or not, with `cart`'s port drifted or not.
+    fn check(drifts: bool, complete: bool) -> (Plan, Verdicts) {
+        let endpoint: Endpoint = serde_json::from_value(
+            json!({"metadata": {"name": "cart", "namespace": "shop"}, "spec": {"ip": "10.0.0.1"}}),
+        )
+        .expect("an endpoint");
+        let key = endpoint.key.clone();
+        let before = Before { uid: "1".to_owned(), resource_version: None, endpoint, creator: None, modified: None };
+        let field = FieldChange {
+            field: Field::Port,
+            before: json!(9),
+            after: json!(80),
+            cause: Cause::Drift,
+            side: None,
+            place: None,
+        };
+        let read = if complete {
+            ScopeRead::Complete { live: 1, owned: 1 }
+        } else {
+            ScopeRead::Unknown { reason: "cut".to_owned() }
+        };
+        let scope = Scope { read, definitions: 1, in_sync: 0, pruned: true, selected: true };
+        let change = Change::new(key.clone(), Action::Replace { fields: vec![field], adopts: false, before });
+        let plan = Plan {
+            tool_version: "test".to_owned(),
+            service: Service { base_url: "https://acme.example.net".to_owned(), layout: Layout::Uniform },
+            stack: None,
+            settings: Settings::default(),
+            scope: BTreeMap::from([(Namespace::parse("shop").expect("a namespace"), scope)]),
+            changes: if drifts && complete { vec![change] } else { Vec::new() },
+            held: Vec::new(),
+            guards: Vec::new(),
+            notes: Vec::new(),
+            source: Source::default(),
+        };
+        let mut verdicts = Verdicts::default();
+        if drifts && complete {
+            let object = ObjectVerdict { verdict: Verdict::Drift, drifted: vec![Field::Port] };
+            verdicts.objects.insert(key, object);
+        }
+        (plan, verdicts)
+    }
+
+    fn remember(memory: &mut Memory, drifts: bool, complete: bool, now: &str) {
+        let (plan, verdicts) = check(drifts, complete);
+        let (desired, live) = (Desired::default(), Live::default());
+        memory.remember(Remember { plan: &plan, verdicts: &verdicts, desired: &desired, live: &live }, at(now));
+    }
+
+    #[test]
+    fn drift_keeps_its_first_time_and_counts_its_checks_until_it_is_gone() {
+        let cart = Key::parse("shop/cart").expect("a key");
+        let mut memory = Memory::default();
+        remember(&mut memory, true, true, "2026-11-19T14:00:00Z");
+        remember(&mut memory, true, true, "2026-11-20T14:00:00Z");
+        let seen = memory.seen(&cart, Some(&Field::Port)).expect("it drifted");
+        assert_eq!((seen.first_seen, seen.checks), (at("2026-11-19T14:00:00Z"), 2));
+        assert_eq!(seen.age(at("2026-11-21T14:00:00Z")), Duration::from_secs(2 * 24 * 3600));
+        remember(&mut memory, false, true, "2026-11-21T14:00:00Z");
+        assert_eq!(memory.seen(&cart, Some(&Field::Port)), None);
+        assert_eq!(memory.checks(), 3);
+    }
+
+    #[test]
+    fn an_unknown_read_forgets_nothing() {
+        let cart = Key::parse("shop/cart").expect("a key");
+        let mut memory = Memory::default();
+        remember(&mut memory, true, true, "2026-11-19T14:00:00Z");
+        remember(&mut memory, true, false, "2026-11-20T14:00:00Z");
+        assert!(memory.seen(&cart, Some(&Field::Port)).is_some());
+        remember(&mut memory, true, true, "2026-11-21T14:00:00Z");
+        assert_eq!(memory.seen(&cart, Some(&Field::Port)).map(|seen| seen.checks), Some(2));
+    }
+
+    #[test]
+    fn a_memory_survives_its_file() {
+        let mut memory = Memory::default();
+        remember(&mut memory, true, true, "2026-11-19T14:00:00Z");
+        assert_eq!(Memory::from_file(memory.to_file().as_bytes()).expect("its own text"), memory);
+        assert!(Memory::from_file(b"{}").is_err());
+        let newer = memory.to_file().replace("\"format_version\": 1", "\"format_version\": 2");
+        assert!(matches!(Memory::from_file(newer.as_bytes()), Err(MemoryError::Format { found: 2 })));
+    }
+}
