@@ -2,7 +2,10 @@
 //! formats of other programs. Values of the plan go in, a string comes out; whoever calls decides
 //! where it is written. Text from the service or a file is untrusted: [`safe`] takes its force away.
 
+pub mod bars;
+mod charset;
 pub mod edits;
+pub mod histogram;
 pub mod json;
 pub mod markdown;
 pub mod rows;
@@ -10,8 +13,11 @@ pub mod safe;
 #[cfg(test)]
 mod sample;
 mod style;
+pub mod table;
 pub mod text;
+pub mod tree;
 
+pub use charset::Charset;
 pub use style::{Palette, Role};
 
 /// Which differences a report tells in full, where a base branch says whose they are.

@@ -32,6 +32,28 @@ pub fn is_forceful(character: char) -> bool {
             | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
 }
 
+/// A JSON document whose texts hold the same, with forceful characters as `\u` escapes: what reads it
+/// sees no difference, and a terminal that shows it comes to no harm. Such characters can stand only in
+/// the strings of a document, apart from the line breaks and tabs between its parts, which stay.
+#[must_use]
+pub fn json(document: &str) -> Cow<'_, str> {
+    let escaped = |character: char| is_forceful(character) && !matches!(character, '\n' | '\t');
+    if !document.chars().any(escaped) {
+        return Cow::Borrowed(document);
+    }
+    let mut clean = String::with_capacity(document.len() + 64);
+    for character in document.chars() {
+        if escaped(character) {
+            for unit in character.encode_utf16(&mut [0; 2]) {
+                clean.push_str(&format!("\\u{unit:04x}"));
+            }
+        } else {
+            clean.push(character);
+        }
+    }
+    Cow::Owned(clean)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -48,5 +70,16 @@ mod tests {
         for text in ["shop/cart", "Straße", "日本語", "π ≈ 3", ""] {
             assert!(matches!(line(text), Cow::Borrowed(same) if same == text));
         }
+    }
+
+    #[test]
+    fn escaped_json_holds_the_same() {
+        let value = serde_json::json!({"a": "x\u{202e}y\u{9b}2J\u{e0001}\u{1b}", "b": "日本語 ✔\u{fe0f}"});
+        for document in [value.to_string(), serde_json::to_string_pretty(&value).expect("JSON")] {
+            let clean = json(&document);
+            assert!(!clean.chars().any(|character| is_forceful(character) && character != '\n'), "{clean}");
+            assert_eq!(serde_json::from_str::<serde_json::Value>(&clean).expect("JSON"), value);
+        }
+        assert!(matches!(json(r#"{"a": "plain"}"#), Cow::Borrowed(_)));
     }
 }

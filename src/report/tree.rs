@@ -1,0 +1,211 @@
+//! Work that consists of work, as a tree: each line has a sign and a word for how far it is, a bar
+//! where steps are counted, and a note. The signs alone tell enough for a glance, the words for a log.
+
+use unicode_width::UnicodeWidthStr as _;
+
+use super::{Charset, Palette, Role, safe, table};
+
+/// Columns of a bar.
+const BAR: u64 = 10;
+/// Columns that a note has at least before lines become longer than the terminal.
+const NOTE: usize = 16;
+
+/// How far a piece of work is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum State {
+    /// Nothing is known.
+    Unknown,
+    /// Not begun.
+    Waiting,
+    /// Begun.
+    Running,
+    /// Ended well.
+    Done,
+    /// Ended badly.
+    Failed,
+    /// Not needed.
+    Skipped,
+    /// A word that the service made up.
+    Other(String),
+}
+
+/// A piece of work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Node {
+    /// Its name.
+    pub label: String,
+    /// How far it is; nothing for a heading.
+    pub state: Option<State>,
+    /// Steps done of steps to do, where they are counted.
+    pub steps: Option<(u64, u64)>,
+    /// What else is to be said.
+    pub note: String,
+    /// What it consists of.
+    pub parts: Vec<Node>,
+}
+
+impl Node {
+    /// A piece of work without parts, steps and note.
+    pub fn new(label: impl Into<String>, state: Option<State>) -> Self {
+        Self { label: label.into(), state, steps: None, note: String::new(), parts: Vec::new() }
+    }
+}
+
+impl State {
+    fn word(&self) -> String {
+        match self {
+            State::Unknown => "unknown".to_owned(),
+            State::Waiting => "waiting".to_owned(),
+            State::Running => "running".to_owned(),
+            State::Done => "done".to_owned(),
+            State::Failed => "failed".to_owned(),
+            State::Skipped => "skipped".to_owned(),
+            State::Other(word) => safe::line(word).into_owned(),
+        }
+    }
+
+    fn sign(&self, charset: Charset) -> &'static str {
+        let (unicode, ascii) = match self {
+            State::Unknown | State::Other(_) => ("?", "?"),
+            State::Waiting => ("·", "."),
+            State::Running => ("▶", ">"),
+            State::Done => ("✔", "+"),
+            State::Failed => ("✘", "!"),
+            State::Skipped => ("–", "-"),
+        };
+        match charset {
+            Charset::Unicode => unicode,
+            Charset::Ascii => ascii,
+        }
+    }
+
+    fn role(&self) -> Option<Role> {
+        match self {
+            State::Done => Some(Role::Right),
+            State::Failed => Some(Role::Wrong),
+            State::Running => Some(Role::Careful),
+            State::Waiting | State::Skipped => Some(Role::Quiet),
+            State::Unknown | State::Other(_) => None,
+        }
+    }
+}
+
+/// One line before it is aligned.
+struct Line<'a> {
+    left: String,
+    node: &'a Node,
+}
+
+/// The tree in `width` columns.
+#[must_use]
+pub fn draw(root: &Node, width: usize, palette: Palette, charset: Charset) -> String {
+    let mut lines = Vec::new();
+    grow(root, "", "", charset, &mut lines);
+    let left = lines.iter().map(|line| line.left.width()).max().unwrap_or_default();
+    let words = lines.iter().filter_map(|line| line.node.state.as_ref()).map(|state| state.word().width());
+    let word = words.max().unwrap_or_default();
+    let mut text = String::new();
+    for line in &lines {
+        let space = left - line.left.width();
+        let mut whole = format!("{}{:space$}", line.left, "");
+        let mut taken = left;
+        if let Some(state) = &line.node.state {
+            let (said, sign) = (state.word(), state.sign(charset));
+            let space = word - said.width();
+            let told = format!("{sign} {said}{:space$}", "");
+            taken += 2 + told.width();
+            match state.role() {
+                Some(role) => whole.push_str(&format!("  {}", palette.paint(role, told))),
+                None => whole.push_str(&format!("  {told}")),
+            }
+        }
+        let steps = steps(line.node.steps, charset);
+        let note = safe::line(&line.node.note);
+        for more in [steps.as_str(), note.as_ref()].into_iter().filter(|more| !more.is_empty()) {
+            let more = table::cut(more, width.saturating_sub(taken + 2).max(NOTE), charset);
+            taken += 2 + more.width();
+            whole.push_str("  ");
+            whole.push_str(&more);
+        }
+        text.push_str(whole.trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+fn grow<'a>(node: &'a Node, stem: &str, branch: &str, charset: Charset, into: &mut Vec<Line<'a>>) {
+    into.push(Line { left: format!("{stem}{branch}{}", safe::line(&node.label)), node });
+    let (between, last, through) = match charset {
+        Charset::Unicode => ("├─ ", "└─ ", "│  "),
+        Charset::Ascii => ("|- ", "`- ", "|  "),
+    };
+    let below = match branch {
+        "" => stem.to_owned(),
+        branch if branch == last => format!("{stem}   "),
+        _ => format!("{stem}{through}"),
+    };
+    for (at, part) in node.parts.iter().enumerate() {
+        let branch = if at + 1 == node.parts.len() { last } else { between };
+        grow(part, &below, branch, charset, into);
+    }
+}
+
+fn steps(steps: Option<(u64, u64)>, charset: Charset) -> String {
+    let Some((done, all)) = steps.filter(|(_, all)| *all > 0) else { return String::new() };
+    let full = usize::try_from(u128::from(done.min(all)) * u128::from(BAR) / u128::from(all)).unwrap_or_default();
+    let (filled, empty) = match charset {
+        Charset::Unicode => ("█", "░"),
+        Charset::Ascii => ("#", "-"),
+    };
+    let rest = usize::try_from(BAR).unwrap_or_default() - full;
+    format!("[{}{}] {done}/{all}", filled.repeat(full), empty.repeat(rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample() -> Node {
+        let mut download = Node::new("image download", Some(State::Done));
+        download.steps = Some((4, 4));
+        let mut nodes = Node::new("nodes", Some(State::Running));
+        let mut one = Node::new("master-0", Some(State::Running));
+        one.steps = Some((1, 3));
+        one.parts = vec![Node::new("network", Some(State::Done)), Node::new("agents", Some(State::Waiting))];
+        let mut other = Node::new("worker-0", Some(State::Failed));
+        other.note = "not enough disk space\u{1b}[0m".to_owned();
+        nodes.parts = vec![one, other];
+        let mut root = Node::new("ce-lyon", Some(State::Running));
+        root.note = "to crt-20260201-0179".to_owned();
+        root.parts = vec![download, nodes, Node::new("validation", Some(State::Other("REWINDING".to_owned())))];
+        root
+    }
+
+    #[test]
+    fn a_tree_shows_states_steps_and_notes() {
+        insta::assert_snapshot!(draw(&sample(), 100, Palette::Plain, Charset::Unicode), @r"
+        ce-lyon            ▶ running    to crt-20260201-0179
+        ├─ image download  ✔ done       [██████████] 4/4
+        ├─ nodes           ▶ running
+        │  ├─ master-0     ▶ running    [███░░░░░░░] 1/3
+        │  │  ├─ network   ✔ done
+        │  │  └─ agents    · waiting
+        │  └─ worker-0     ✘ failed     not enough disk space\u{1b}[0m
+        └─ validation      ? REWINDING
+        ");
+    }
+
+    #[test]
+    fn ascii_and_a_narrow_terminal_lose_no_word() {
+        insta::assert_snapshot!(draw(&sample(), 50, Palette::Plain, Charset::Ascii), @r"
+        ce-lyon            > running    to crt-20260201-0~
+        |- image download  + done       [##########] 4/4
+        |- nodes           > running
+        |  |- master-0     > running    [###-------] 1/3
+        |  |  |- network   + done
+        |  |  `- agents    . waiting
+        |  `- worker-0     ! failed     not enough disk s~
+        `- validation      ? REWINDING
+        ");
+    }
+}
