@@ -10,9 +10,6 @@ mod read;
 mod rollback;
 mod write;
 
-#[cfg(test)]
-mod tests;
-
 pub use error::JournalError;
 pub use history::{Counts, History, Keep, Summary, applied_keys, find, history, prune};
 pub use read::{load, read};

@@ -1,6 +1,7 @@
 //! Everything that is tested through the binary or over HTTP.
 
 mod api;
+mod apply;
 mod architecture;
 mod properties;
 mod sandbox;

@@ -1,0 +1,213 @@
+//! Apply, journal, resume and rollback over HTTP against the sandbox.
+
+mod faults;
+mod runs;
+mod undo;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::sync::watch;
+use trueup::api::{self, BaseUrl, Pace, Secret, Settings as ClientSettings, Writer};
+use trueup::apply::{self, Clock, Options, Patience};
+use trueup::journal::{self, Ground, Journal};
+use trueup::model::{Endpoint, Key, Layout, Live, LiveItem, Namespace, NamespaceRead};
+use trueup::plan::{
+    self, Allow, Consent, Event, Facts, Fate, Header, Ignore, Observer, Outcome, Plan, Prune, Referrer, RunId,
+    RunRecord, Selection, Service, Settings, Source,
+};
+use trueup::sandbox::{self, Running, Storage, Token};
+
+use crate::strategies;
+
+const TOKEN: &str = "correct-horse";
+
+struct Quiet;
+
+impl Observer for Quiet {
+    fn event(&self, _: Event) {}
+}
+
+/// A sandbox, a state directory, and the runs made so far.
+struct Bench {
+    running: Running,
+    state: TempDir,
+    runs: AtomicU32,
+    stop: watch::Sender<bool>,
+    concurrency: usize,
+}
+
+fn namespaces() -> BTreeSet<Namespace> {
+    ["pay", "shop"].into_iter().map(|name| Namespace::parse(name).unwrap()).collect()
+}
+
+fn key(name: &str) -> Key {
+    Key::parse(&format!("shop/{name}")).unwrap()
+}
+
+fn endpoint(name: &str, port: u16) -> Endpoint {
+    let text = json!({"metadata": {"name": name, "namespace": "shop"}, "spec": {"ip": "10.0.0.1", "port": port}});
+    serde_json::from_value(text).unwrap()
+}
+
+fn endpoints(wanted: &[(&str, u16)]) -> Vec<Endpoint> {
+    wanted.iter().map(|(name, port)| endpoint(name, *port)).collect()
+}
+
+impl Bench {
+    async fn start() -> Self {
+        let seconds = AtomicI64::new(1_764_663_926);
+        let clock = sandbox::Clock::new(move || Timestamp::new(seconds.fetch_add(1, Ordering::Relaxed), 0).unwrap());
+        let options = sandbox::Options::new(Storage::Memory, Token::new(TOKEN), clock);
+        let running = sandbox::start(options).await.unwrap();
+        let state = tempfile::tempdir().unwrap();
+        Self { running, state, runs: AtomicU32::new(0), stop: watch::channel(false).0, concurrency: 3 }
+    }
+
+    /// `c`, `d`, `e`, `f` are there; the plan creates `a`, `b`, changes `c`, `d`, deletes `e`, `f`.
+    async fn with_plan() -> (Self, Plan) {
+        let bench = Self::start().await;
+        let outcome = bench.apply(bench.plan(endpoints(&[("c", 1), ("d", 1), ("e", 1), ("f", 1)])).await).await;
+        assert!(all_done(&outcome), "{outcome:?}");
+        let plan = bench.plan(endpoints(&[("a", 1), ("b", 1), ("c", 2), ("d", 2)])).await;
+        (bench, plan)
+    }
+
+    fn writer(&self) -> Writer {
+        let base_url = BaseUrl::parse(&self.running.base_url()).unwrap();
+        let secret = Secret::new(TOKEN).unwrap();
+        let mut settings = ClientSettings::new(base_url, Layout::Uniform, Some(secret), Pace::noted(|_| {}));
+        settings.bounds.body = 1024 * 1024;
+        Writer::new(settings).unwrap()
+    }
+
+    async fn live(&self) -> Live {
+        api::fetch(self.writer().reader(), &namespaces()).await
+    }
+
+    /// Every endpoint that is there, with all its annotations.
+    async fn endpoints(&self) -> BTreeMap<Key, Endpoint> {
+        let mut all = BTreeMap::new();
+        for (namespace, read) in self.live().await.namespaces {
+            let NamespaceRead::Complete { items } = read else { panic!("{namespace} is unknown") };
+            for (key, item) in items {
+                let LiveItem::Object(live) = item else { panic!("{key} cannot be held") };
+                all.insert(key, live.endpoint);
+            }
+        }
+        all
+    }
+
+    async fn plan(&self, definitions: Vec<Endpoint>) -> Plan {
+        let live = self.live().await;
+        let mut plan = plan::arrange(Facts {
+            desired: &strategies::desired(definitions),
+            live: &live,
+            stack: Some("shop"),
+            namespaces: Some(&namespaces()),
+            settings: &Settings { prune: Prune::Owned, ..Settings::default() },
+            ignore: &Ignore::default(),
+            allow: &Allow::default(),
+            selection: &Selection::all(),
+            applied_before: &|_| false,
+            service: &Service { base_url: self.running.base_url(), layout: Layout::Uniform },
+            source: &Source::default(),
+            tool_version: "test",
+        });
+        self.refer(&mut plan).await;
+        plan
+    }
+
+    async fn refer(&self, plan: &mut Plan) {
+        let writer = self.writer();
+        let mut known = BTreeMap::new();
+        for key in plan.deletes() {
+            let found = api::referrers(writer.reader(), key).await.unwrap();
+            let found = found.into_iter().map(|by| Referrer { kind: by.kind, namespace: by.namespace, name: by.name });
+            known.insert(key.clone(), found.collect::<Vec<_>>());
+        }
+        plan.refer(&Allow::default(), |key| Ok(known[key].clone()));
+    }
+
+    fn state(&self) -> &Path {
+        self.state.path()
+    }
+
+    /// A header with a run that there was not before.
+    fn header(&self, plan: &Plan) -> Header {
+        let number = self.runs.fetch_add(1, Ordering::Relaxed);
+        Header {
+            run: RunId::new(&format!("run-{number:03}")).unwrap(),
+            started: format!("2026-11-21T00:00:{:02}Z", number % 60),
+            user: None,
+            resumes: None,
+            rolls_back: None,
+            plan: plan.clone(),
+        }
+    }
+
+    fn options(&self, run: &RunId) -> Options {
+        Options {
+            run: run.clone(),
+            concurrency: self.concurrency,
+            stop: self.stop.subscribe(),
+            version_checked: false,
+            ignore: Ignore::default(),
+            patience: Patience { first: Duration::from_millis(1), whole: Duration::from_millis(3) },
+            clock: Clock::new(|| Timestamp::UNIX_EPOCH),
+            pace: Pace::noted(|_| {}),
+        }
+    }
+
+    async fn apply(&self, plan: Plan) -> Outcome {
+        let header = self.header(&plan);
+        let journal = Journal::begin(self.state(), &header).unwrap();
+        let mut allow = Allow::default();
+        for guard in ["mass-change", "empty-namespace"] {
+            allow.add(guard).unwrap();
+        }
+        let approved = plan.approve(Consent::Given, &allow).unwrap();
+        apply::run(approved, &self.writer(), &journal, &Quiet, self.options(&header.run)).await
+    }
+
+    async fn resume(&self, record: &RunRecord) -> Outcome {
+        let header = Header { resumes: Some(record.run().clone()), ..self.header(&record.header.plan) };
+        let journal = Journal::begin(self.state(), &header).unwrap();
+        apply::resume(record, &self.writer(), &journal, &Quiet, self.options(&header.run)).await
+    }
+
+    fn record(&self, run: &RunId) -> RunRecord {
+        journal::load(self.state(), run).unwrap()
+    }
+
+    async fn rollback(&self, run: &RunId) -> Plan {
+        let live = self.live().await;
+        let mut plan = journal::rollback(Ground {
+            record: &self.record(run),
+            live: &live,
+            only: &|_| true,
+            ignore: &Ignore::default(),
+            allow: &Allow::default(),
+            tool_version: "test",
+        });
+        self.refer(&mut plan).await;
+        plan
+    }
+
+    async fn interfere(&self, name: &str, field: &str, value: Value) {
+        self.running.interfere("shop", name, field, &value).await.unwrap();
+    }
+}
+
+fn all_done(outcome: &Outcome) -> bool {
+    outcome.steps.iter().all(|step| step.fate.is_done())
+}
+
+fn fate<'o>(outcome: &'o Outcome, name: &str) -> &'o Fate {
+    &outcome.steps.iter().find(|step| step.key == key(name)).unwrap().fate
+}

@@ -1,0 +1,128 @@
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+
+use serde_json::json;
+use trueup::journal::{self, Journal, JournalError, Keep};
+use trueup::plan::{Convergence, Ending, Fate, Progress, Settled};
+use trueup::sandbox::{Action, Rule, Scenario};
+
+use super::{Bench, all_done, endpoints, fate, key};
+
+#[tokio::test]
+async fn an_applied_plan_converges_and_the_next_plan_is_empty() {
+    let (bench, plan) = Bench::with_plan().await;
+    let outcome = bench.apply(plan).await;
+    assert!(all_done(&outcome), "{outcome:?}");
+    assert_eq!(outcome.convergence, Convergence::Proven { looks: 1 });
+    // Two creates, two replaces of two, two deletes of three, a list and its health.
+    assert_eq!(outcome.requests, 2 + 4 + 6 + 2);
+    let next = bench.plan(endpoints(&[("a", 1), ("b", 1), ("c", 2), ("d", 2)])).await;
+    assert!(next.changes.is_empty() && next.held.is_empty(), "{next:?}");
+}
+
+#[tokio::test]
+async fn a_concurrent_writer_is_seen_and_the_version_check_is_proved() {
+    let (mut bench, plan) = Bench::with_plan().await;
+    bench.concurrency = 1;
+    bench.running.set_scenario(Scenario::new([Rule::on("endpoint-replace", Action::conflict()).times(1)]));
+    let outcome = bench.apply(plan).await;
+    let Fate::Conflict(conflict) = fate(&outcome, "c") else { panic!("{outcome:?}") };
+    assert!(!conflict.ours_may_be_lost);
+    assert_eq!(conflict.fields[0].now, json!("changed by somebody else"));
+    assert!(matches!(fate(&outcome, "d"), Fate::Done { settled: Settled::Guarded, .. }));
+    assert!(matches!(fate(&outcome, "e"), Fate::Skipped { .. }));
+}
+
+#[tokio::test]
+async fn a_refused_rate_is_waited_out() {
+    let (bench, plan) = Bench::with_plan().await;
+    bench.running.set_scenario(Scenario::new([Rule::on("*", Action::status(429)).every(3).times(4)]));
+    assert!(all_done(&bench.apply(plan).await));
+}
+
+#[tokio::test]
+async fn a_journal_is_read_back_as_it_was_written_and_only_its_owner_can_read_it() {
+    let (bench, plan) = Bench::with_plan().await;
+    let digest = plan.digest();
+    let outcome = bench.apply(plan).await;
+    let record = bench.record(&outcome.run);
+    assert_eq!(record.header.plan.digest(), digest);
+    assert_eq!(record.ending(), Ending::Finished);
+    assert_eq!(record.writes().len(), 6);
+    assert!(record.progress().iter().all(|(_, p)| matches!(p, Progress::Fated(fate) if fate.is_done())));
+    let mode = |path: &std::path::Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let runs = bench.state().join("runs");
+    assert_eq!(mode(&runs), 0o700);
+    assert_eq!(mode(&runs.join(format!("{}.jsonl", outcome.run))), 0o600);
+}
+
+#[tokio::test]
+async fn a_torn_end_is_normal_and_a_damaged_middle_is_not() {
+    let (bench, plan) = Bench::with_plan().await;
+    let outcome = bench.apply(plan).await;
+    let path = bench.state().join(format!("runs/{}.jsonl", outcome.run));
+    let whole = fs::read(&path).unwrap();
+    let lines: Vec<&[u8]> = whole.split_inclusive(|byte| *byte == b'\n').collect();
+    let header = lines[0].len();
+    for end in header..whole.len() {
+        fs::write(&path, &whole[..end]).unwrap();
+        let record = journal::read(&path).unwrap();
+        let boundary = whole[end - 1] == b'\n' || whole[end] == b'\n';
+        assert_eq!(record.torn, !boundary, "cut at {end}");
+        assert!(record.closing.is_none() || boundary);
+    }
+    let zeros = [&whole[..header + 20], &[0; 4096]].concat();
+    fs::write(&path, zeros).unwrap();
+    assert!(journal::read(&path).unwrap().torn);
+    for end in 0..header - 1 {
+        fs::write(&path, &whole[..end]).unwrap();
+        assert!(matches!(journal::read(&path), Err(JournalError::NoHeader { .. })), "cut at {end}");
+    }
+    let damaged = [lines[0], b"{\"outc\n", &lines[2..].concat()].concat();
+    fs::write(&path, damaged).unwrap();
+    assert!(matches!(journal::read(&path), Err(JournalError::Damaged { line: 2, .. })));
+    fs::write(&path, String::from_utf8(whole).unwrap().replace("\"format_version\":1", "\"format_version\":9"))
+        .unwrap();
+    assert!(matches!(journal::read(&path), Err(JournalError::Format { version: 9, .. })));
+}
+
+#[tokio::test]
+async fn two_applies_of_one_stack_exclude_each_other() {
+    let (bench, plan) = Bench::with_plan().await;
+    let header = bench.header(&plan);
+    let held = Journal::begin(bench.state(), &header).unwrap();
+    let error = Journal::begin(bench.state(), &bench.header(&plan)).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        format!("another apply of stack `shop` is running on this machine (run `{}`); wait for it to end", header.run)
+    );
+    let mut other = bench.header(&plan);
+    other.plan.stack = Some("other".to_owned());
+    assert!(Journal::begin(bench.state(), &other).is_ok());
+    drop(held);
+    assert!(Journal::begin(bench.state(), &bench.header(&plan)).is_ok());
+}
+
+#[tokio::test]
+async fn history_knows_how_runs_ended_and_a_prune_keeps_what_is_open() {
+    let (bench, plan) = Bench::with_plan().await;
+    let open = bench.header(&plan);
+    drop(Journal::begin(bench.state(), &open).unwrap());
+    let history = journal::history(bench.state()).unwrap();
+    let told: Vec<_> = history.runs.iter().map(|run| (run.ending, run.done, run.is_open())).collect();
+    assert_eq!(told, [(Ending::Finished, 4, false), (Ending::Unfinished, 0, true)]);
+    let unfinished = history.open(Some("shop"), &bench.running.base_url()).unwrap();
+    assert_eq!(unfinished.run, open.run);
+    let record = journal::find(bench.state(), "last").unwrap();
+    assert!(all_done(&bench.resume(&record).await));
+    let history = journal::history(bench.state()).unwrap();
+    assert!(history.runs.iter().all(|run| !run.is_open()));
+    assert_eq!(history.runs[1].resumed_by, Some(history.runs[2].run.clone()));
+    let applied = journal::applied_keys(bench.state(), Some("shop"), &bench.running.base_url()).unwrap();
+    assert_eq!(applied, ["a", "b", "c", "d"].map(key).into());
+    // The resumed run stays with the one that resumed it.
+    assert_eq!(journal::prune(bench.state(), Keep::Newest(1)).unwrap().len(), 1);
+    assert_eq!(journal::history(bench.state()).unwrap().runs.len(), 2);
+    assert!(matches!(journal::find(bench.state(), "run-0"), Err(JournalError::Ambiguous { count: 2, .. })));
+    assert!(matches!(journal::find(bench.state(), "nope"), Err(JournalError::NoRun { .. })));
+}

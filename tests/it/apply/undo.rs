@@ -1,0 +1,82 @@
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+use serde_json::json;
+use trueup::plan::{Hold, Note};
+
+use super::{Bench, all_done, endpoints, key};
+use crate::strategies;
+
+#[tokio::test]
+async fn a_rollback_puts_everything_back_and_can_be_rolled_back() {
+    let (bench, plan) = Bench::with_plan().await;
+    let before = bench.endpoints().await;
+    let outcome = bench.apply(plan).await;
+    let after = bench.endpoints().await;
+    let undo = bench.rollback(&outcome.run).await;
+    assert!(undo.held.is_empty(), "{:?}", undo.held);
+    let recreated = undo.notes.iter().filter(|note| matches!(note, Note::Recreated { .. })).count();
+    assert_eq!(recreated, 2);
+    let undone = bench.apply(undo).await;
+    assert!(all_done(&undone), "{undone:?}");
+    assert_eq!(bench.endpoints().await, before);
+    let redone = bench.apply(bench.rollback(&undone.run).await).await;
+    assert!(all_done(&redone), "{redone:?}");
+    assert_eq!(bench.endpoints().await, after);
+}
+
+#[tokio::test]
+async fn what_somebody_changed_since_is_held_back_three_ways_and_other_fields_stay() {
+    let (bench, plan) = Bench::with_plan().await;
+    let outcome = bench.apply(plan).await;
+    bench.interfere("c", "spec.port", json!(7)).await;
+    bench.interfere("d", "metadata.description", json!("theirs")).await;
+    bench.interfere("a", "spec.port", json!(9)).await;
+    let undo = bench.rollback(&outcome.run).await;
+    let held: Vec<_> = undo.held.iter().map(|held| held.key.clone()).collect();
+    assert_eq!(held, [key("a"), key("c")]);
+    let Hold::Moved(conflict) = &undo.held[1].hold else { panic!("{:?}", undo.held) };
+    let field = &conflict.fields[0];
+    assert_eq!((&field.planned, &field.now, &field.wanted), (&json!(2), &json!(7), &json!(1)));
+    assert!(all_done(&bench.apply(undo).await));
+    let live = bench.endpoints().await;
+    assert_eq!(live[&key("c")].spec.port, 7);
+    assert_eq!((live[&key("d")].spec.port, live[&key("d")].description.as_str()), (1, "theirs"));
+}
+
+#[tokio::test]
+async fn a_rollback_of_nothing_that_is_left_plans_nothing() {
+    let (bench, plan) = Bench::with_plan().await;
+    let outcome = bench.apply(plan).await;
+    let undone = bench.apply(bench.rollback(&outcome.run).await).await;
+    assert!(all_done(&undone));
+    bench.apply(bench.plan(endpoints(&[("c", 1), ("d", 1), ("e", 1), ("f", 1)])).await).await;
+    let again = bench.rollback(&outcome.run).await;
+    assert!(again.changes.iter().all(|change| change.fields().is_empty()), "{:?}", again.changes);
+}
+
+#[test]
+fn for_any_live_and_any_definitions_apply_then_rollback_gives_the_old_live() {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    let mut runner = TestRunner::new(Config { cases: 24, failure_persistence: None, ..Config::default() });
+    let cases = (strategies::endpoints(), strategies::endpoints(), 1usize..9);
+    let result = runner.run(&cases, |(old, new, concurrency)| {
+        runtime.block_on(async {
+            let mut bench = Bench::start().await;
+            bench.concurrency = concurrency;
+            let first = bench.apply(bench.plan(old).await).await;
+            prop_assert!(all_done(&first), "{first:?}");
+            let before = bench.endpoints().await;
+            let outcome = bench.apply(bench.plan(new.clone()).await).await;
+            prop_assert!(all_done(&outcome), "{outcome:?}");
+            let next = bench.plan(new).await;
+            prop_assert!(next.changes.is_empty(), "{:?}", next.changes);
+            let undo = bench.rollback(&outcome.run).await;
+            prop_assert!(undo.held.is_empty(), "{:?}", undo.held);
+            let undone = bench.apply(undo).await;
+            prop_assert!(all_done(&undone), "{undone:?}");
+            prop_assert_eq!(bench.endpoints().await, before);
+            Ok(())
+        })
+    });
+    result.unwrap_or_else(|error| panic!("{error}"));
+}
