@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use crate::diff::{self, Context};
 use crate::model::{Endpoint, Field, Json, LiveObject, Mark, is_mark};
 use crate::plan::{Action, Before, Change, Conflict, RunId, ThreeWay};
@@ -85,9 +87,8 @@ impl<'a> Aim<'a> {
     /// The managed fields, the marks among them, in which `now` is not what `before` was.
     pub(super) fn moved(&self, before: &Endpoint, now: &Endpoint) -> Vec<Field> {
         let marks = [Some(before), self.wanted.as_ref()].map(|endpoint| Mark::read(&endpoint?.annotations));
-        // Every annotation that a definition names stands in one of the two marks, or changes.
-        let mut named = before.clone();
-        named.annotations.retain(|key, _| self.names(key));
+        // The other annotations that a definition names stand in one of the two marks.
+        let named = Endpoint { annotations: self.named(), ..before.clone() };
         let mut fields = Vec::new();
         for mark in &marks {
             let applied = mark.as_ref().and_then(|mark| mark.applied.as_ref());
@@ -98,11 +99,11 @@ impl<'a> Aim<'a> {
         fields
     }
 
-    /// Whether the change itself names this annotation.
-    fn names(&self, annotation: &str) -> bool {
+    /// The annotations that the change itself names; only their keys matter.
+    fn named(&self) -> BTreeMap<String, String> {
         match &self.change.action {
-            Action::Create { wanted } => wanted.annotations.contains_key(annotation),
-            _ => self.change.fields().iter().any(|change| change.field == Field::Annotation(annotation.to_owned())),
+            Action::Create { wanted } => wanted.annotations.clone(),
+            _ => self.change.named_annotations().map(|key| (key.to_owned(), String::new())).collect(),
         }
     }
 

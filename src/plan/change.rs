@@ -211,6 +211,14 @@ impl Change {
         }
     }
 
+    /// The keys of the annotations among its fields.
+    pub fn named_annotations(&self) -> impl Iterator<Item = &str> {
+        self.fields().iter().filter_map(|change| match &change.field {
+            Field::Annotation(key) => Some(key.as_str()),
+            _ => None,
+        })
+    }
+
     /// Whether anything in it is behind the base branch.
     #[must_use]
     pub fn is_behind_base(&self) -> bool {
