@@ -36,6 +36,7 @@ impl Observer for Quiet {
 /// A sandbox, a state directory, and the runs made so far.
 struct Bench {
     running: Running,
+    writer: Writer,
     state: TempDir,
     runs: AtomicU32,
     stop: watch::Sender<bool>,
@@ -59,6 +60,14 @@ fn endpoints(wanted: &[(&str, u16)]) -> Vec<Endpoint> {
     wanted.iter().map(|(name, port)| endpoint(name, *port)).collect()
 }
 
+fn writer(running: &Running) -> Writer {
+    let base_url = BaseUrl::parse(&running.base_url()).unwrap();
+    let secret = Secret::new(TOKEN).unwrap();
+    let mut settings = ClientSettings::new(base_url, Layout::Uniform, Some(secret), Pace::noted(|_| {}));
+    settings.bounds.body = 64 * 1024;
+    Writer::new(settings).unwrap()
+}
+
 impl Bench {
     async fn start() -> Self {
         let seconds = AtomicI64::new(1_764_663_926);
@@ -66,7 +75,8 @@ impl Bench {
         let options = sandbox::Options::new(Storage::Memory, Token::new(TOKEN), clock);
         let running = sandbox::start(options).await.unwrap();
         let state = tempfile::tempdir().unwrap();
-        Self { running, state, runs: AtomicU32::new(0), stop: watch::channel(false).0, concurrency: 3 }
+        let writer = writer(&running);
+        Self { running, writer, state, runs: AtomicU32::new(0), stop: watch::channel(false).0, concurrency: 3 }
     }
 
     /// `c`, `d`, `e`, `f` are there; the plan creates `a`, `b`, changes `c`, `d`, deletes `e`, `f`.
@@ -78,16 +88,8 @@ impl Bench {
         (bench, plan)
     }
 
-    fn writer(&self) -> Writer {
-        let base_url = BaseUrl::parse(&self.running.base_url()).unwrap();
-        let secret = Secret::new(TOKEN).unwrap();
-        let mut settings = ClientSettings::new(base_url, Layout::Uniform, Some(secret), Pace::noted(|_| {}));
-        settings.bounds.body = 1024 * 1024;
-        Writer::new(settings).unwrap()
-    }
-
     async fn live(&self) -> Live {
-        api::fetch(self.writer().reader(), &namespaces()).await
+        api::fetch(self.writer.reader(), &namespaces()).await
     }
 
     /// Every endpoint that is there, with all its annotations.
@@ -124,10 +126,9 @@ impl Bench {
     }
 
     async fn refer(&self, plan: &mut Plan) {
-        let writer = self.writer();
         let mut known = BTreeMap::new();
         for key in plan.deletes() {
-            let found = api::referrers(writer.reader(), key).await.unwrap();
+            let found = api::referrers(self.writer.reader(), key).await.unwrap();
             let found = found.into_iter().map(|by| Referrer { kind: by.kind, namespace: by.namespace, name: by.name });
             known.insert(key.clone(), found.collect::<Vec<_>>());
         }
@@ -172,13 +173,13 @@ impl Bench {
             allow.add(guard).unwrap();
         }
         let approved = plan.approve(Consent::Given, &allow).unwrap();
-        apply::run(approved, &self.writer(), &journal, &Quiet, self.options(&header.run)).await
+        apply::run(approved, &self.writer, &journal, &Quiet, self.options(&header.run)).await
     }
 
     async fn resume(&self, record: &RunRecord) -> Outcome {
         let header = Header { resumes: Some(record.run().clone()), ..self.header(&record.header.plan) };
         let journal = Journal::begin(self.state(), &header).unwrap();
-        apply::resume(record, &self.writer(), &journal, &Quiet, self.options(&header.run)).await
+        apply::resume(record, &self.writer, &journal, &Quiet, self.options(&header.run)).await
     }
 
     fn record(&self, run: &RunId) -> RunRecord {
