@@ -1,1 +1,306 @@
-//! Reads a directory of definitions into .
+//! Reads a directory of definitions, whole, and says everything that is wrong with it at once.
+//! A fast reader takes typed values; a careful one, on spans, is the diagnostics and resolves merge
+//! keys, variables and overlays. Files are read in parallel; the order of files never matters.
+
+mod careful;
+pub mod config;
+mod definition;
+mod diagnostic;
+mod fast;
+mod fields;
+mod item;
+mod options;
+mod overlay;
+mod overlays;
+mod places;
+mod render;
+mod rules;
+mod source;
+mod text;
+mod tree;
+mod variable;
+
+pub use config::Config;
+pub use diagnostic::{Diagnostic, Diagnostics, Mark, Position, Severity};
+pub use item::Origin as ValueOrigin;
+pub use options::{Limits, Loaded, Options, PathFilter, SourceFile, StackFile};
+pub use places::{Places, Writing, Written};
+pub use render::Look;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use careful::Context;
+use overlays::Overlays;
+use rules::StackRules;
+use source::{Filter, Origin};
+use text::{Reader, SourceText};
+use variable::Variables;
+
+use crate::model::{self, Definition, Desired, Endpoint};
+
+/// Files that a thread takes at a time.
+const STRIDE: usize = 16;
+
+/// A definition that a file holds.
+#[derive(Debug)]
+struct Found {
+    endpoint: Endpoint,
+    file: Arc<str>,
+    document: usize,
+    overlays: Vec<Arc<str>>,
+}
+
+/// What a file held.
+#[derive(Debug, Default)]
+struct FileRead {
+    found: Vec<Found>,
+    problems: Vec<Diagnostic>,
+    notes: Vec<Diagnostic>,
+}
+
+/// Loads the stack that `path` lies in: the directory that holds `trueup.yaml`, at `path` or above it,
+/// or `path` itself where there is none. A path below the stack's directory selects and never narrows.
+///
+/// # Errors
+/// Everything that is wrong in any file.
+pub fn directory(path: &Path, options: &Options) -> Result<Loaded, Diagnostics> {
+    let refuse = |problem: Diagnostic| Diagnostics::new(vec![problem], 0);
+    let given = path.canonicalize().map_err(|error| {
+        let what = format!("`{}` cannot be read: {error}", path.display());
+        refuse(Diagnostic::without_place(what, "give the directory of the definitions"))
+    })?;
+    let (root, stack) = root_of(&given, options).map_err(refuse)?;
+    let below = source::relative(&root, &given);
+    let selection = (given != root).then_some(PathFilter(below));
+    load(Origin::Disk { root: root.clone() }, root, stack, selection, options)
+}
+
+/// Loads a stack whose files are in memory, `trueup.yaml` among them if it has one.
+///
+/// # Errors
+/// Everything that is wrong in any file.
+pub fn sources(files: Vec<SourceFile>, options: &Options) -> Result<Loaded, Diagnostics> {
+    let files: std::collections::BTreeMap<Arc<str>, Vec<u8>> =
+        files.into_iter().map(|file| (file.path.into(), file.bytes)).collect();
+    let stack = if files.contains_key(config::FILE) { StackFile::Found } else { StackFile::Missing };
+    load(Origin::Memory { files }, PathBuf::new(), stack, None, options)
+}
+
+/// The stack's directory and whether it has settings.
+fn root_of(given: &Path, options: &Options) -> Result<(PathBuf, StackFile), Diagnostic> {
+    if let Some(file) = &options.config {
+        let unreadable = |why: String| {
+            let what = format!("`{}` is no settings file: {why}", file.display());
+            Diagnostic::without_place(what, format!("name a {}", config::FILE))
+        };
+        let file = file.canonicalize().map_err(|error| unreadable(error.to_string()))?;
+        let root = file.parent().filter(|_| file.file_name().is_some_and(|name| name == config::FILE));
+        let root = root.ok_or_else(|| unreadable("another name".to_owned()))?;
+        if !given.starts_with(root) {
+            let what = format!("`{}` lies outside of the stack in `{}`", given.display(), root.display());
+            return Err(Diagnostic::without_place(what, "give a path in the stack's directory"));
+        }
+        return Ok((root.to_owned(), StackFile::Found));
+    }
+    for directory in given.ancestors().filter(|directory| directory.is_dir()) {
+        if directory.join(config::FILE).is_file() {
+            return Ok((directory.to_owned(), StackFile::Found));
+        }
+        // What lies above a repository is somebody else's.
+        if directory.join(".git").exists() {
+            break;
+        }
+    }
+    Ok((given.to_owned(), StackFile::Missing))
+}
+
+fn load(
+    origin: Origin,
+    root: PathBuf,
+    stack: StackFile,
+    selection: Option<PathFilter>,
+    options: &Options,
+) -> Result<Loaded, Diagnostics> {
+    let mut problems = Vec::new();
+    let config = settings(&origin, stack, options, &mut problems);
+    let filter = Filter::new(&config, options.environment.as_deref());
+    let single = matches!(&origin, Origin::Disk { root } if root.is_file());
+    let (origin, files) = if single {
+        // Without settings a file is the whole.
+        let name: Arc<str> = root.file_name().map(|name| name.to_string_lossy().into()).unwrap_or_default();
+        let parent = root.parent().map(Path::to_owned).unwrap_or_default();
+        (Origin::Disk { root: parent }, vec![name])
+    } else {
+        let files = origin.list(&filter, &options.limits, &mut problems);
+        (origin, files)
+    };
+    let root = match &origin {
+        Origin::Disk { root } => root.clone(),
+        Origin::Memory { .. } => PathBuf::new(),
+    };
+    let (overlay_files, files): (Vec<_>, Vec<_>) = files.into_iter().partition(|file| filter.is_overlay(file));
+    let variables = Variables::new(&config.variables);
+    let texts: Vec<SourceText> = overlay_files
+        .iter()
+        .filter_map(|file| text_of(&origin, file, &options.limits).map_err(|problem| problems.push(problem)).ok())
+        .collect();
+    let overlays = Overlays::read(&texts, &variables, &mut problems);
+    let context = Context { rules: StackRules::new(&config), variables: &variables, overlays, limits: options.limits };
+    let reads = read_all(&origin, &files, &context, options.threads);
+    let mut found = Vec::with_capacity(reads.len());
+    let mut notes = Vec::new();
+    for read in reads {
+        found.extend(read.found);
+        problems.extend(read.problems);
+        notes.extend(read.notes);
+    }
+    leftover_overlays(&context, &mut found, &mut problems);
+    let definitions = unique(found, &origin, &context, &mut problems);
+    let count = files.len() + overlay_files.len() + usize::from(stack == StackFile::Found);
+    if !problems.is_empty() {
+        return Err(Diagnostics::new(problems, count).below(root));
+    }
+    let desired = Desired { definitions, files: files.len() };
+    let notes = Diagnostics::new(notes, count).list;
+    Ok(Loaded { config, root, stack, desired, selection, notes, origin: Arc::new(origin), options: options.clone() })
+}
+
+fn settings(origin: &Origin, stack: StackFile, options: &Options, problems: &mut Vec<Diagnostic>) -> Config {
+    if stack == StackFile::Missing {
+        let config = Config { variables: options.variables.clone(), ..Config::default() };
+        problems.extend(options.environment.as_ref().map(|name| config::no_environment(name, &config)));
+        return config;
+    }
+    match text_of(origin, &config::FILE.into(), &options.limits) {
+        Ok(source) => config::read(&source, options, problems),
+        Err(problem) => {
+            problems.push(problem);
+            Config::default()
+        }
+    }
+}
+
+fn text_of(origin: &Origin, file: &Arc<str>, limits: &Limits) -> Result<SourceText, Diagnostic> {
+    SourceText::new(file, origin.read(file, limits)?)
+}
+
+/// Reads and parses every file, on several threads; the answers stand in the order of the files.
+fn read_all(origin: &Origin, files: &[Arc<str>], context: &Context<'_>, threads: Option<usize>) -> Vec<FileRead> {
+    let processors = || std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = threads.unwrap_or_else(processors).clamp(1, files.len().div_ceil(STRIDE).max(1));
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut reads: Vec<(usize, FileRead)> = Vec::new();
+        loop {
+            let start = next.fetch_add(STRIDE, Ordering::Relaxed);
+            let Some(part) = files.get(start..files.len().min(start + STRIDE)).filter(|part| !part.is_empty()) else {
+                return reads;
+            };
+            reads.extend(part.iter().enumerate().map(|(at, file)| (start + at, read_file(origin, file, context))));
+        }
+    };
+    let mut reads = std::thread::scope(|scope| {
+        let workers: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+        let mut reads = work();
+        for worker in workers {
+            match worker.join() {
+                Ok(more) => reads.extend(more),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        reads
+    });
+    reads.sort_by_key(|(at, _)| *at);
+    reads.into_iter().map(|(_, read)| read).collect()
+}
+
+fn read_file(origin: &Origin, file: &Arc<str>, context: &Context<'_>) -> FileRead {
+    let source = match text_of(origin, file, &context.limits) {
+        Ok(source) => source,
+        Err(problem) => return FileRead { problems: vec![problem], ..FileRead::default() },
+    };
+    if source.reader() == Reader::Fast
+        && let Some(found) = read_fast(&source, context)
+    {
+        return FileRead { found, ..FileRead::default() };
+    }
+    if fast::is_other_kind(&source) {
+        return FileRead::default();
+    }
+    read_carefully(&source, context)
+}
+
+/// The careful reader borrows from its text, so overlays are narrowed to its life here.
+fn read_carefully<'s>(source: &'s SourceText, context: &Context<'s>) -> FileRead {
+    careful::read(source, context)
+}
+
+/// The file's definitions, `None` at the first sign that there is more to say about it.
+fn read_fast(source: &SourceText, context: &Context<'_>) -> Option<Vec<Found>> {
+    let documents = fast::read(source, context.limits.documents)?;
+    let mut found = Vec::with_capacity(documents.len());
+    for (document, raw) in documents.into_iter().enumerate() {
+        let mut problems = model::check(&raw);
+        problems.extend(context.rules.check(&raw, None));
+        if !problems.is_empty() {
+            return None;
+        }
+        let endpoint = raw.endpoint().ok()?;
+        if context.overlays.changes(&endpoint.key.to_string()) || !context.rules.fits(&endpoint) {
+            return None;
+        }
+        found.push(Found { endpoint, file: source.path.clone(), document, overlays: Vec::new() });
+    }
+    Some(found)
+}
+
+/// Overlays that changed nothing: whole endpoints of the environment, or mistakes.
+fn leftover_overlays(context: &Context<'_>, found: &mut Vec<Found>, problems: &mut Vec<Diagnostic>) {
+    let mut whole = Vec::new();
+    for (key, overlay) in context.overlays.left() {
+        let mut item = overlay.item.clone();
+        let mut inner = Vec::new();
+        variable::substitute(&mut item, context.variables, &mut inner);
+        let examined = definition::examine(&item, overlay.source.language(), &context.rules);
+        match examined {
+            definition::Examined::Endpoint { endpoint, .. } if inner.is_empty() => whole.push(Found {
+                endpoint: *endpoint,
+                file: overlay.source.path.clone(),
+                document: 0,
+                overlays: Vec::new(),
+            }),
+            definition::Examined::Skipped => {}
+            _ => {
+                let keys: Vec<String> = found.iter().map(|found| found.endpoint.key.to_string()).collect();
+                problems.push(overlays::without_base(key, overlay, keys.iter().map(String::as_str)));
+            }
+        }
+    }
+    found.extend(whole);
+}
+
+/// The definitions by key; one that stands twice is a problem with both places.
+fn unique(
+    mut found: Vec<Found>,
+    origin: &Origin,
+    context: &Context<'_>,
+    problems: &mut Vec<Diagnostic>,
+) -> std::collections::BTreeMap<model::Key, Definition> {
+    // The sort is stable: of one key the first file stays first.
+    found.sort_by(|a, b| a.endpoint.key.cmp(&b.endpoint.key));
+    let mut first = 0;
+    for at in 1..found.len() {
+        if found[at].endpoint.key == found[first].endpoint.key {
+            problems.push(places::twice(origin, context, &found[first], &found[at]));
+        } else {
+            first = at;
+        }
+    }
+    let definition = |found: Found| {
+        let Found { endpoint, file, document, overlays } = found;
+        (endpoint.key.clone(), Definition { endpoint, file, document, overlays })
+    };
+    found.into_iter().map(definition).collect()
+}

@@ -1,0 +1,117 @@
+//! The careful reader: every document of a file as a tree with places, merge keys, overlays and
+//! variables applied, and every problem of it. It is also what answers where a value is written.
+
+use std::sync::Arc;
+
+use super::definition::{Examined, examine, is_other_kind};
+use super::diagnostic::Diagnostic;
+use super::item::{Item, resolve};
+use super::options::Limits;
+use super::overlays::Overlays;
+use super::rules::StackRules;
+use super::text::{Language, SourceText};
+use super::tree::Documents;
+use super::variable::{Variables, substitute};
+use super::{FileRead, Found};
+
+/// What every file of a stack is read with.
+#[derive(Debug)]
+pub(super) struct Context<'s> {
+    pub(super) rules: StackRules,
+    pub(super) variables: &'s Variables,
+    pub(super) overlays: Overlays<'s>,
+    pub(super) limits: Limits,
+}
+
+/// A document that is ready to be examined.
+pub(super) struct Prepared<'s> {
+    pub(super) item: Item<'s>,
+    pub(super) document: usize,
+    pub(super) overlays: Vec<Arc<str>>,
+}
+
+/// The documents of a file with everything applied, and the problems so far; empty ones and other
+/// kinds are left out.
+pub(super) fn prepare<'s>(
+    source: &'s SourceText,
+    context: &Context<'s>,
+    problems: &mut Vec<Diagnostic>,
+) -> Vec<Prepared<'s>> {
+    let mut prepared = Vec::new();
+    each(source, context, problems, |document, _| prepared.push(document));
+    prepared
+}
+
+/// Reads a file whole.
+pub(super) fn read<'s>(source: &'s SourceText, context: &Context<'s>) -> FileRead {
+    let mut read = FileRead::default();
+    let mut problems = Vec::new();
+    let language = source.language();
+    each(source, context, &mut problems, |prepared, problems| {
+        match examine(&prepared.item, language, &context.rules) {
+            Examined::Skipped => {}
+            Examined::Bad { problems: bad } => problems.extend(bad),
+            Examined::Endpoint { endpoint, notes } => {
+                read.notes.extend(notes);
+                read.found.push(Found {
+                    endpoint: *endpoint,
+                    file: source.path.clone(),
+                    document: prepared.document,
+                    overlays: prepared.overlays,
+                });
+            }
+        }
+    });
+    if language == Language::Json && problems.is_empty() {
+        problems.extend(json_syntax(source));
+    }
+    read.problems = problems;
+    read
+}
+
+fn each<'s>(
+    source: &'s SourceText,
+    context: &Context<'s>,
+    problems: &mut Vec<Diagnostic>,
+    mut take: impl FnMut(Prepared<'s>, &mut Vec<Diagnostic>),
+) {
+    let end = source.as_str().len();
+    for (document, tree) in Documents::new(source).enumerate() {
+        if document >= context.limits.documents {
+            let what = format!("the file holds more than the allowed {} documents", context.limits.documents);
+            problems.push(Diagnostic::of_file(what, &source.path, "split it"));
+            return;
+        }
+        if problems.len() > context.limits.problems {
+            problems.truncate(context.limits.problems);
+            let what = format!("more than {} problems in this file; the rest is not told", context.limits.problems);
+            problems.push(Diagnostic::error(what, source, end..end, ""));
+            return;
+        }
+        let tree = match tree {
+            Ok(tree) => tree,
+            Err(problem) => {
+                problems.push(problem);
+                continue;
+            }
+        };
+        let Some(mut item) = resolve(&tree, source, problems).filter(|item| !item.is_null()) else { continue };
+        if is_other_kind(&item) {
+            continue;
+        }
+        let overlays = context.overlays.apply(&mut item, context.variables);
+        substitute(&mut item, context.variables, problems);
+        take(Prepared { item, document, overlays }, problems);
+    }
+}
+
+/// What is wrong with a text that is good YAML and no JSON.
+fn json_syntax(source: &SourceText) -> Option<Diagnostic> {
+    let error = serde_json::from_str::<serde::de::IgnoredAny>(source.as_str()).err()?;
+    let line_start = source.as_str().split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum();
+    let at = source.floor(usize::saturating_add(line_start, error.column().saturating_sub(1)));
+    let end = source.floor(at + 1).max(at);
+    let text = error.to_string();
+    let what = text.split(" at line ").next().unwrap_or(&text);
+    Some(Diagnostic::error(format!("syntax error: {what}"), source, at..end, "a .json file holds one JSON value"))
+}

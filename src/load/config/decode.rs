@@ -1,0 +1,376 @@
+use std::collections::BTreeMap;
+
+use globset::Glob;
+
+use super::{Config, Environment, Files, GateMode, Gates, Guards, Ignore, Prune};
+use crate::load::diagnostic::Diagnostic;
+use crate::load::fields::{Decoder, Fields, Spelling, Suggestion, suggest};
+use crate::load::item::{Entry, Item, Value, resolve};
+use crate::load::options::Options;
+use crate::load::text::{Language, SourceText};
+use crate::load::tree::Documents;
+use crate::load::variable;
+use crate::model::{Field, Layout, Name, NameError, Namespace};
+
+/// What the fields of an endpoint are called in `ignore:`.
+const FIELDS: &str = "description, disable, labels.KEY, annotations.KEY, spec.target, spec.protocol, spec.port, \
+                      spec.health_check_port, spec.snat_pool, spec.where";
+
+/// The settings in `source` for the environment that `options` names, as far as they can be read.
+pub(in crate::load) fn read(source: &SourceText, options: &Options, problems: &mut Vec<Diagnostic>) -> Config {
+    let mut documents = Documents::new(source);
+    let mut config = Config::default();
+    let first = documents.next();
+    if let Some(Ok(tree)) = &first
+        && let Some(root) = resolve(tree, source, problems).filter(|root| !root.is_null())
+    {
+        config = document(&root, options, problems);
+    }
+    if let Some(Err(problem)) = first {
+        problems.push(problem);
+        return config;
+    }
+    for document in documents {
+        match document {
+            Err(problem) => problems.push(problem),
+            Ok(tree) => {
+                let Some(root) = resolve(&tree, source, problems).filter(|root| !root.is_null()) else { continue };
+                problems.push(root.at.error("the settings hold a second document", "one document is read here"));
+            }
+        }
+    }
+    choose(&mut config, options, problems);
+    config
+}
+
+fn document(root: &Item<'_>, options: &Options, problems: &mut Vec<Diagnostic>) -> Config {
+    let mut decoder = Decoder::new(Language::Yaml, Spelling::Snake);
+    let mut config = Config::default();
+    if let Some(mut fields) = Fields::open(&mut decoder, root, &root.at, Vec::new()) {
+        settings(&mut fields, &mut config);
+        prune(&mut fields, &mut config, options);
+        fields.finish();
+    }
+    problems.extend(decoder.faults.into_iter().filter_map(|fault| fault.diagnostic));
+    config
+}
+
+fn settings(fields: &mut Fields<'_, '_, '_>, config: &mut Config) {
+    config.base_url = base_url(fields);
+    config.layout = layout(fields);
+    config.stack = name(fields, "stack");
+    config.environments = fields.nested("environments", environments).unwrap_or_default();
+    config.namespaces = namespaces(fields).unwrap_or_default();
+    config.guards = fields.nested("guards", guards).unwrap_or_default();
+    config.gates = fields.nested("gates", gates).unwrap_or_default();
+    config.ignore = fields.list("ignore", ignore).unwrap_or_default().into_iter().flatten().collect();
+    config.variables = variables(fields);
+    config.files = fields
+        .nested("files", |fields| Files { include: globs(fields, "include"), exclude: globs(fields, "exclude") })
+        .unwrap_or_default();
+    config.token_variable = token_variable(fields);
+    config.rate_limit = rate_limit(fields);
+    config.concurrency = number(fields, "concurrency", 1, 256).and_then(|number| usize::try_from(number).ok());
+    config.marks = fields.boolean("marks").unwrap_or(true);
+    config.version_checked = fields.boolean("version_checked").unwrap_or(false);
+}
+
+fn wrong(fields: &mut Fields<'_, '_, '_>, entry: &Entry<'_>, key: &'static str, message: String, label: String) {
+    let path = fields.join(key);
+    let told = if label.len() > 60 {
+        entry.value_at().error(message, "").with_help(label)
+    } else {
+        entry.value_at().error(message, label)
+    };
+    fields.decoder.fault(&path, told);
+}
+
+/// A text of the setting `key` with its entry.
+fn given<'i, 's>(fields: &mut Fields<'i, 's, '_>, key: &'static str) -> Option<(String, &'i Entry<'s>)> {
+    let entry = fields.given(key)?;
+    let path = fields.join(key);
+    Some((fields.decoder.text(&entry.item, &entry.value_at(), &path)?, entry))
+}
+
+fn base_url(fields: &mut Fields<'_, '_, '_>) -> Option<String> {
+    let (text, entry) = given(fields, "base_url")?;
+    let label = match text.split_once("://") {
+        Some(("http" | "https", rest)) => {
+            let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
+            if host.contains('@') {
+                "take the user name and password out: the token is given apart"
+            } else if host.is_empty() || host.starts_with(':') {
+                "a host is needed"
+            } else if rest.contains(['?', '#']) {
+                "end it after the host or the path"
+            } else {
+                return Some(text);
+            }
+        }
+        _ => "https://TENANT.console.ves.volterra.io",
+    };
+    wrong(fields, entry, "base_url", "`base_url` is no address of a service".to_owned(), label.to_owned());
+    None
+}
+
+/// One of some words.
+fn word<T: Copy>(fields: &mut Fields<'_, '_, '_>, key: &'static str, words: &[(&str, T)]) -> Option<T> {
+    let (text, entry) = given(fields, key)?;
+    let found = words.iter().find(|(word, _)| *word == text).map(|(_, value)| *value);
+    if found.is_none() {
+        let names: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+        let label = match suggest(&text, names.iter().copied()) {
+            Suggestion::Near(near) => format!("did you mean `{near}`?"),
+            Suggestion::None => format!("one of {}", names.join(", ")),
+        };
+        wrong(fields, entry, key, format!("`{key}` is `{text}`"), label);
+    }
+    found
+}
+
+fn layout(fields: &mut Fields<'_, '_, '_>) -> Option<Layout> {
+    word(fields, "layout", &Layout::ALL.map(|layout| (layout.as_str(), layout)))
+}
+
+fn prune(fields: &mut Fields<'_, '_, '_>, config: &mut Config, options: &Options) {
+    let words = [("owned", Prune::Owned), ("all", Prune::All), ("none", Prune::None)];
+    let said = word(fields, "prune", &words);
+    let chosen = options.environment.as_ref().and_then(|name| config.environments.get(name));
+    let listed = !config.namespaces.is_empty()
+        || match chosen {
+            Some(environment) => environment.namespaces.is_some(),
+            None => config.environments.values().any(|environment| environment.namespaces.is_some()),
+        };
+    config.prune = said.unwrap_or(if listed { Prune::Owned } else { Prune::None });
+    if let (Some(Prune::Owned | Prune::All), false, Some(entry)) = (said, listed, fields.given("prune")) {
+        let what = "`prune` needs `namespaces:`, which say where objects may be deleted".to_owned();
+        wrong(fields, entry, "prune", what, "list the namespaces of the stack".to_owned());
+    }
+}
+
+fn name(fields: &mut Fields<'_, '_, '_>, key: &'static str) -> Option<Name> {
+    let (text, entry) = given(fields, key)?;
+    match Name::parse(&text) {
+        Ok(name) => Some(name),
+        Err(error) => {
+            let label = "a DNS-1035 label of at most 63 characters".to_owned();
+            wrong(fields, entry, key, format!("`{key}` is `{text}`, which {error}"), label);
+            None
+        }
+    }
+}
+
+fn namespaces(fields: &mut Fields<'_, '_, '_>) -> Option<Vec<Namespace>> {
+    let texts = fields.texts("namespaces")?;
+    let entry = fields.given("namespaces")?;
+    let Value::List(items) = &entry.item.value else { return None };
+    let mut listed: Vec<Namespace> = Vec::new();
+    for (text, item) in texts.iter().zip(items) {
+        let fault = match Namespace::parse(text) {
+            Err(NameError::Empty) => continue,
+            Err(error) => format!("the namespace `{text}` {error}"),
+            Ok(namespace) if listed.contains(&namespace) => format!("the namespace `{text}` is listed twice"),
+            Ok(namespace) => {
+                listed.push(namespace);
+                continue;
+            }
+        };
+        let path = fields.join("namespaces");
+        fields.decoder.fault(&path, item.at.error(fault, "a DNS-1035 label, once"));
+    }
+    Some(listed)
+}
+
+fn environments(fields: &mut Fields<'_, '_, '_>) -> BTreeMap<String, Environment> {
+    let mut environments = BTreeMap::new();
+    for entry in fields.named() {
+        let path = fields.join(crate::model::Segment::Key(entry.key.clone().into_owned().into()));
+        if entry.key.is_empty() {
+            fields.decoder.fault(&path, entry.key_at.error("an environment has no name", "name it"));
+            continue;
+        }
+        if entry.item.is_null() {
+            environments.insert(entry.key.clone().into_owned(), Environment::default());
+            continue;
+        }
+        if let Some(mut inner) = Fields::open(fields.decoder, &entry.item, &entry.value_at(), path) {
+            environments.insert(entry.key.clone().into_owned(), environment(&mut inner));
+            inner.finish();
+        }
+    }
+    environments
+}
+
+fn environment(fields: &mut Fields<'_, '_, '_>) -> Environment {
+    Environment {
+        base_url: base_url(fields),
+        layout: layout(fields),
+        stack: name(fields, "stack"),
+        namespaces: namespaces(fields),
+        variables: variables(fields),
+        overlay: overlay(fields),
+    }
+}
+
+fn overlay(fields: &mut Fields<'_, '_, '_>) -> Option<String> {
+    let (text, entry) = given(fields, "overlay")?;
+    let clean: Vec<&str> = text.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
+    if text.starts_with('/') || clean.is_empty() || clean.contains(&"..") {
+        let what = format!("`overlay` is `{text}`, which is no directory below this one");
+        wrong(fields, entry, "overlay", what, "a path such as overlays/prod".to_owned());
+        return None;
+    }
+    Some(clean.join("/"))
+}
+
+fn guards(fields: &mut Fields<'_, '_, '_>) -> Guards {
+    let default = Guards::default();
+    Guards {
+        percent: number(fields, "percent", 0, 100).and_then(|n| u8::try_from(n).ok()).unwrap_or(default.percent),
+        least: number(fields, "least", 0, 1_000_000).and_then(|n| usize::try_from(n).ok()).unwrap_or(default.least),
+    }
+}
+
+fn mode(fields: &mut Fields<'_, '_, '_>, key: &'static str, default: GateMode) -> GateMode {
+    word(fields, key, &GateMode::ALL.map(|mode| (mode.as_str(), mode))).unwrap_or(default)
+}
+
+fn gates(fields: &mut Fields<'_, '_, '_>) -> Gates {
+    let default = Gates::default();
+    let mut gates = Gates {
+        upgrade: mode(fields, "upgrade", default.upgrade),
+        ddos: mode(fields, "ddos", default.ddos),
+        ..default
+    };
+    if fields.given("events").is_some_and(|entry| matches!(entry.item.value, Value::Map(_))) {
+        fields.nested("events", |fields| {
+            gates.events = mode(fields, "mode", GateMode::Warn);
+            let minutes = number(fields, "minutes", 1, 1440).and_then(|n| u32::try_from(n).ok());
+            let threshold = number(fields, "threshold", 1, i64::MAX).and_then(|n| u64::try_from(n).ok());
+            gates.events_minutes = minutes.unwrap_or(default.events_minutes);
+            gates.events_threshold = threshold.unwrap_or(default.events_threshold);
+        });
+    } else {
+        gates.events = mode(fields, "events", default.events);
+    }
+    gates
+}
+
+fn ignore(fields: &mut Fields<'_, '_, '_>) -> Option<Ignore> {
+    let object = glob(fields, "object");
+    let field = match given(fields, "field") {
+        None => None,
+        Some((text, entry)) => {
+            let field = Field::from_path(&text);
+            if field.is_none() {
+                wrong(
+                    fields,
+                    entry,
+                    "field",
+                    format!("`{text}` is no field of an endpoint"),
+                    format!("one of {FIELDS}"),
+                );
+            }
+            Some(field?)
+        }
+    };
+    Some(Ignore { object: object?, field: field? })
+}
+
+fn glob(fields: &mut Fields<'_, '_, '_>, key: &'static str) -> Option<String> {
+    let (text, entry) = given(fields, key)?;
+    match Glob::new(&text) {
+        Ok(_) => Some(text),
+        Err(error) => {
+            wrong(fields, entry, key, format!("`{text}` is no pattern: {}", error.kind()), "a glob".to_owned());
+            None
+        }
+    }
+}
+
+fn globs(fields: &mut Fields<'_, '_, '_>, key: &'static str) -> Vec<String> {
+    let mut texts = fields.texts(key).unwrap_or_default();
+    let Some(entry) = fields.given(key) else { return texts };
+    texts.retain(|text| match Glob::new(text) {
+        Ok(_) => true,
+        Err(error) => {
+            let what = format!("`{text}` is no pattern: {}", error.kind());
+            wrong(fields, entry, key, what, "globs over paths, such as archive/**".to_owned());
+            false
+        }
+    });
+    texts
+}
+
+fn variables(fields: &mut Fields<'_, '_, '_>) -> BTreeMap<String, String> {
+    let map = fields.map("variables").unwrap_or_default();
+    if let Some(entry) = fields.given("variables") {
+        for inner in entry.item.entries().iter().filter(|inner| !variable::is_name(&inner.key)) {
+            let path = fields.join("variables");
+            let what = format!("`{}` is no name of a variable", inner.key);
+            let label = "letters, digits, `_`, `-` and `.`; a letter or `_` first";
+            fields.decoder.fault(&path, inner.key_at.error(what, label));
+        }
+    }
+    map.into_iter().map(|(name, value)| (name, value.unwrap_or_default())).collect()
+}
+
+fn token_variable(fields: &mut Fields<'_, '_, '_>) -> Option<String> {
+    let (text, entry) = given(fields, "token_variable")?;
+    let fits = text.starts_with("TRUEUP_TOKEN") && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+    if !fits {
+        let what = format!("`token_variable` is `{text}`");
+        wrong(fields, entry, "token_variable", what, "a name that begins with TRUEUP_TOKEN".to_owned());
+    }
+    fits.then_some(text)
+}
+
+fn rate_limit(fields: &mut Fields<'_, '_, '_>) -> Option<f64> {
+    let (text, entry) = given(fields, "rate_limit")?;
+    let rate = text.parse::<f64>().ok().filter(|rate| (0.01..=10_000.0).contains(rate));
+    if rate.is_none() {
+        let what = format!("`rate_limit` is `{text}`");
+        wrong(fields, entry, "rate_limit", what, "0.01 to 10000 requests a second".to_owned());
+    }
+    rate
+}
+
+fn number(fields: &mut Fields<'_, '_, '_>, key: &'static str, least: i64, most: i64) -> Option<i64> {
+    let number = fields.integer(key)?;
+    if (least..=most).contains(&number) {
+        return Some(number);
+    }
+    let entry = fields.given(key)?;
+    let allowed = if most == i64::MAX { format!("{least} or more") } else { format!("{least} to {most}") };
+    wrong(fields, entry, key, format!("`{key}` is {number}"), allowed);
+    None
+}
+
+/// Lets the chosen environment stand over the file, and `--var` over both.
+fn choose(config: &mut Config, options: &Options, problems: &mut Vec<Diagnostic>) {
+    if let Some(name) = &options.environment {
+        match config.environments.get(name).cloned() {
+            Some(environment) => {
+                config.base_url = environment.base_url.or(config.base_url.take());
+                config.layout = environment.layout.or(config.layout);
+                config.stack = environment.stack.or(config.stack.take());
+                if let Some(namespaces) = environment.namespaces {
+                    config.namespaces = namespaces;
+                }
+                config.variables.extend(environment.variables);
+            }
+            None => problems.push(no_environment(name, config)),
+        }
+    }
+    config.variables.extend(options.variables.clone());
+}
+
+/// The environment that was asked for is not there.
+pub(in crate::load) fn no_environment(name: &str, config: &Config) -> Diagnostic {
+    let names: Vec<&str> = config.environments.keys().map(String::as_str).collect();
+    let help = match names.as_slice() {
+        [] => "trueup.yaml names no `environments:`".to_owned(),
+        names => format!("one of {}", names.join(", ")),
+    };
+    Diagnostic::without_place(format!("there is no environment `{name}`"), help)
+}

@@ -1,0 +1,259 @@
+//! What is wrong where, for people and for programs. A diagnostic holds the few source lines that it
+//! shows, so that files need not be kept; its texts are neutral to a terminal.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use super::text::SourceText;
+
+/// Bytes of one source line that are kept on each side of a mark.
+const LONGEST_CONTEXT: usize = 500;
+/// Lines between two marks up to which they are shown in one piece of source.
+const NEAR: usize = 12;
+
+/// How bad it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// Nothing is sent.
+    Error,
+    /// Something was read otherwise than it was written.
+    Note,
+}
+
+/// A place in a text; both count from 1, the column in characters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub struct Position {
+    /// The line.
+    pub line: usize,
+    /// The column.
+    pub column: usize,
+}
+
+/// A marked piece of a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Mark {
+    /// The file, relative to the stack's directory.
+    pub file: Box<str>,
+    /// Its first character.
+    pub start: Position,
+    /// The character behind it.
+    pub end: Position,
+    /// What to say beside it; may be empty.
+    pub label: String,
+    #[serde(skip)]
+    pub(super) excerpt: Excerpt,
+    #[serde(skip)]
+    bytes: Range<usize>,
+}
+
+/// The source lines that a mark shows.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Excerpt {
+    /// The number of the first line.
+    pub(super) line: usize,
+    /// The lines; empty where the file as a whole is meant.
+    pub(super) text: String,
+    /// Where in `text` the mark is.
+    pub(super) range: Range<usize>,
+}
+
+/// One thing that is wrong or worth a note.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Diagnostic {
+    /// How bad it is.
+    pub severity: Severity,
+    /// What it is: a lower-case fragment.
+    pub message: String,
+    /// Where; the first is its place. None where no file is to blame.
+    pub marks: Vec<Mark>,
+    /// What is allowed, or what to do.
+    pub help: Option<String>,
+}
+
+impl Diagnostic {
+    fn new(severity: Severity, message: impl AsRef<str>) -> Self {
+        Self { severity, message: neutral(message.as_ref()), marks: Vec::new(), help: None }
+    }
+
+    /// An error at a place in a text.
+    #[must_use]
+    pub fn error(message: impl AsRef<str>, source: &SourceText, range: Range<usize>, label: impl AsRef<str>) -> Self {
+        Self::new(Severity::Error, message).also(source, range, label)
+    }
+
+    /// A note at a place in a text.
+    #[must_use]
+    pub fn note(message: impl AsRef<str>, source: &SourceText, range: Range<usize>, label: impl AsRef<str>) -> Self {
+        Self::new(Severity::Note, message).also(source, range, label)
+    }
+
+    /// An error of a file as a whole.
+    #[must_use]
+    pub fn of_file(message: impl AsRef<str>, file: &str, help: impl AsRef<str>) -> Self {
+        let mut diagnostic = Self::new(Severity::Error, message).with_help(help);
+        let start = Position { line: 1, column: 1 };
+        diagnostic.marks.push(Mark {
+            file: neutral(file).into(),
+            start,
+            end: start,
+            label: String::new(),
+            excerpt: Excerpt::default(),
+            bytes: 0..0,
+        });
+        diagnostic
+    }
+
+    /// An error that no file is to blame for.
+    #[must_use]
+    pub fn without_place(message: impl AsRef<str>, help: impl AsRef<str>) -> Self {
+        Self::new(Severity::Error, message).with_help(help)
+    }
+
+    /// The same with one more place.
+    #[must_use]
+    pub fn also(mut self, source: &SourceText, range: Range<usize>, label: impl AsRef<str>) -> Self {
+        let range = source.floor(range.start)..source.floor(range.end.max(range.start));
+        self.marks.push(Mark {
+            file: neutral(&source.path).into(),
+            start: source.position(range.start),
+            end: source.position(range.end),
+            label: neutral(label.as_ref()),
+            excerpt: excerpt(source, &range),
+            bytes: range,
+        });
+        self.join_near(source);
+        self
+    }
+
+    /// Lets the newest mark and the first share one piece of source, where they stand near each other.
+    fn join_near(&mut self, source: &SourceText) {
+        let [first, .., newest] = self.marks.as_mut_slice() else { return };
+        if first.file != newest.file || first.start.line.abs_diff(newest.start.line) > NEAR {
+            return;
+        }
+        let line_of = |mark: &Mark| source.lines(&(mark.bytes.start..mark.bytes.start));
+        let (one, other) = (line_of(first), line_of(newest));
+        let lines = one.start.min(other.start)..one.end.max(other.end);
+        if lines.len() > 8 * LONGEST_CONTEXT {
+            return;
+        }
+        let line = first.start.line.min(newest.start.line);
+        for (mark, own) in [(first, one), (newest, other)] {
+            let end = mark.bytes.end.min(own.end);
+            mark.excerpt = Excerpt {
+                line,
+                text: source.as_str()[lines.clone()].to_owned(),
+                range: mark.bytes.start - lines.start..end.max(mark.bytes.start) - lines.start,
+            };
+        }
+    }
+
+    /// The same with what is allowed, or what to do.
+    #[must_use]
+    pub fn with_help(mut self, help: impl AsRef<str>) -> Self {
+        self.help = Some(neutral(help.as_ref())).filter(|help| !help.is_empty());
+        self
+    }
+
+    /// The file to blame.
+    #[must_use]
+    pub fn file(&self) -> Option<&str> {
+        self.marks.first().map(|mark| &*mark.file)
+    }
+
+    /// The line, 1 where no file is to blame.
+    #[must_use]
+    pub fn line(&self) -> usize {
+        self.marks.first().map_or(1, |mark| mark.start.line)
+    }
+
+    /// The column, 1 where no file is to blame.
+    #[must_use]
+    pub fn column(&self) -> usize {
+        self.marks.first().map_or(1, |mark| mark.start.column)
+    }
+
+    fn order(&self) -> (Option<&str>, usize, usize, Severity, &str) {
+        (self.file(), self.line(), self.column(), self.severity, &self.message)
+    }
+}
+
+fn excerpt(source: &SourceText, range: &Range<usize>) -> Excerpt {
+    // A value of many lines is shown by its first.
+    let first_end = source.as_str()[range.start..].find('\n').map_or(source.as_str().len(), |at| range.start + at);
+    let end = range.end.min(first_end.max(range.start));
+    let lines = source.lines(&(range.start..end));
+    let start = source.floor(lines.start.max(range.start.saturating_sub(LONGEST_CONTEXT)));
+    let end_of_mark = end.min(source.floor(range.start + LONGEST_CONTEXT));
+    let stop = source.floor(lines.end.min(end_of_mark + LONGEST_CONTEXT));
+    Excerpt {
+        line: source.position(range.start).line,
+        text: source.as_str()[start..stop].trim_end_matches('\r').to_owned(),
+        range: range.start - start..end_of_mark - start,
+    }
+}
+
+/// All that was found, in the order of files, lines and columns.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, thiserror::Error)]
+#[error("{}", self.summary())]
+pub struct Diagnostics {
+    /// Each of them.
+    pub list: Vec<Diagnostic>,
+    /// Files that were looked at.
+    pub files: usize,
+    #[serde(skip)]
+    pub(super) root: Option<PathBuf>,
+}
+
+impl Diagnostics {
+    /// These diagnostics of so many files, put in order; the same one twice is told once.
+    #[must_use]
+    pub fn new(mut list: Vec<Diagnostic>, files: usize) -> Self {
+        list.sort_by(|a, b| a.order().cmp(&b.order()));
+        list.dedup_by(|a, b| a.order() == b.order());
+        Self { list, files, root: None }
+    }
+
+    /// The same, of files below this directory.
+    pub(super) fn below(self, root: PathBuf) -> Self {
+        Self { root: Some(root).filter(|root| !root.as_os_str().is_empty()), ..self }
+    }
+
+    /// How many are errors.
+    #[must_use]
+    pub fn errors(&self) -> usize {
+        self.list.iter().filter(|diagnostic| diagnostic.severity == Severity::Error).count()
+    }
+
+    /// `3 errors in 3 of 41 files`
+    #[must_use]
+    pub fn summary(&self) -> String {
+        let errors = self.errors();
+        let plural = |count: usize| if count == 1 { "" } else { "s" };
+        let bad = self.list.iter().filter(|diagnostic| diagnostic.severity == Severity::Error);
+        let bad: BTreeSet<&str> = bad.filter_map(Diagnostic::file).collect();
+        if bad.is_empty() {
+            return format!("{errors} error{}", plural(errors));
+        }
+        let files = self.files.max(bad.len());
+        format!("{errors} error{} in {} of {files} file{}", plural(errors), bad.len(), plural(files))
+    }
+}
+
+/// `text` with everything spelled out that a terminal would act upon.
+pub(super) fn neutral(text: &str) -> String {
+    let acts = |c: char| {
+        c.is_control()
+            || matches!(c, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
+                | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+    };
+    let mut clean = String::with_capacity(text.len());
+    for c in text.chars() {
+        if acts(c) { clean.extend(c.escape_unicode()) } else { clean.push(c) }
+    }
+    clean
+}

@@ -1,0 +1,63 @@
+//! The typed reader: a file's documents straight into the wire form. It answers only where it sees
+//! all that the careful reader would see, and gives up at the first doubt.
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
+use super::text::{Language, SourceText};
+use crate::model::{RawEndpoint, RawMetadata, RawSpec};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Document {
+    #[serde(default)]
+    kind: Option<String>,
+    #[serde(default)]
+    metadata: Option<RawMetadata>,
+    #[serde(default)]
+    spec: Option<RawSpec>,
+}
+
+impl Document {
+    /// The endpoint; an empty document may be a comment or a mistake, which the careful reader tells.
+    fn endpoint(self) -> Option<RawEndpoint> {
+        let endpoint = self.kind.as_deref().is_none_or(|kind| kind == "endpoint");
+        let empty = self.metadata.is_none() && self.spec.is_none();
+        (endpoint && !empty).then_some(RawEndpoint { metadata: self.metadata, spec: self.spec })
+    }
+}
+
+/// The documents of a file, `None` where the careful reader has to look.
+pub(super) fn read(source: &SourceText, most: usize) -> Option<Vec<RawEndpoint>> {
+    if source.language() == Language::Json {
+        let document: Document = serde_json::from_str(source.as_str()).ok()?;
+        return Some(vec![document.endpoint()?]);
+    }
+    let mut endpoints = Vec::new();
+    // The iterator repeats a syntax error for ever, so the first one has to end it.
+    for document in serde_yaml::Deserializer::from_str(source.as_str()) {
+        if endpoints.len() >= most {
+            return None;
+        }
+        endpoints.push(Document::deserialize(document).ok()?.endpoint()?);
+    }
+    Some(endpoints)
+}
+
+/// Whether a JSON text says that it is no definition, without building anything of it.
+pub(super) fn is_other_kind(source: &SourceText) -> bool {
+    #[derive(Deserialize)]
+    struct Head {
+        kind: String,
+        #[serde(default)]
+        format_version: Option<IgnoredAny>,
+    }
+    if source.language() != Language::Json {
+        return false;
+    }
+    serde_json::from_str::<Head>(source.as_str()).is_ok_and(|head| match head.kind.as_str() {
+        "tenant" | "acknowledgements" => true,
+        "plan" => head.format_version.is_some(),
+        _ => false,
+    })
+}

@@ -1,0 +1,475 @@
+//! Reads the fields of a mapping one by one, remembers which were asked for, and reports what is
+//! wrong with each and what is left over. Every reader of a shape is a few lines on top of it.
+
+use std::collections::BTreeMap;
+
+use super::diagnostic::Diagnostic;
+use super::item::{At, Entry, Item, Value};
+use super::text::Language;
+use super::tree::Style;
+use crate::model::{Choice, Segment};
+
+/// A problem with the path of what it spoils, so that what only follows from it is not told too.
+#[derive(Debug)]
+pub(super) struct Fault {
+    /// Nothing where it was told already.
+    pub(super) diagnostic: Option<Diagnostic>,
+    pub(super) path: Vec<Segment>,
+}
+
+/// What a reader of fields knows and collects.
+#[derive(Debug)]
+pub(super) struct Decoder {
+    pub(super) faults: Vec<Fault>,
+    language: Language,
+    spelling: Spelling,
+}
+
+/// Which spellings of a key are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Spelling {
+    /// `snake_case`
+    Snake,
+    /// `snake_case`, and the `camelCase` that the vendor's tool prints.
+    Both,
+}
+
+/// The nearest word, if one is near enough to be meant.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Suggestion<'a> {
+    Near(&'a str),
+    None,
+}
+
+/// The word among `known` that `text` most likely stands for.
+pub(super) fn suggest<'a>(text: &str, known: impl IntoIterator<Item = &'a str>) -> Suggestion<'a> {
+    // A long text is no slip of the fingers, and its distance would cost.
+    if text.len() > 64 {
+        return Suggestion::None;
+    }
+    let lower = text.to_lowercase();
+    let near = known
+        .into_iter()
+        .map(|word| (strsim::damerau_levenshtein(&lower, &word.to_lowercase()), word))
+        .filter(|(distance, word)| {
+            *distance <= ((word.chars().count() + 1) / 3).max(1) && word.chars().count() > *distance
+        })
+        .min_by_key(|(distance, _)| *distance);
+    near.map_or(Suggestion::None, |(_, word)| Suggestion::Near(word))
+}
+
+/// `dns_name` as `dnsName`.
+fn camel_case(name: &str) -> String {
+    let mut camel = String::with_capacity(name.len());
+    let mut upper = false;
+    for c in name.chars() {
+        match c {
+            '_' => upper = true,
+            c if std::mem::take(&mut upper) => camel.push(c.to_ascii_uppercase()),
+            c => camel.push(c),
+        }
+    }
+    camel
+}
+
+impl Decoder {
+    pub(super) fn new(language: Language, spelling: Spelling) -> Self {
+        Self { faults: Vec::new(), language, spelling }
+    }
+
+    pub(super) fn fault(&mut self, path: &[Segment], diagnostic: Diagnostic) {
+        self.faults.push(Fault { diagnostic: Some(diagnostic), path: path.to_vec() });
+    }
+
+    fn wrong(&mut self, path: &[Segment], at: &At<'_>, item: &Item<'_>, wanted: &str) {
+        if let Value::Refused = item.value {
+            self.faults.push(Fault { diagnostic: None, path: path.to_vec() });
+            return;
+        }
+        let what = format!("`{}` is {}, not {wanted}", name_of(path), described(item));
+        self.fault(path, at.error(what, format!("{wanted} is needed here")));
+    }
+
+    pub(super) fn text(&mut self, item: &Item<'_>, at: &At<'_>, path: &[Segment]) -> Option<String> {
+        match &item.value {
+            Value::Text(text, Style::Plain) if self.language == Language::Json => {
+                let what = format!("`{}` is `{text}`, not a text", name_of(path));
+                self.fault(path, at.error(what, "write it in quotes"));
+                None
+            }
+            Value::Text(text, _) => Some(text.clone().into_owned()),
+            Value::List(_) | Value::Map(_) | Value::Refused => {
+                self.wrong(path, at, item, "a text");
+                None
+            }
+        }
+    }
+
+    fn integer(&mut self, item: &Item<'_>, at: &At<'_>, path: &[Segment]) -> Option<i64> {
+        let Value::Text(text, style) = &item.value else {
+            self.wrong(path, at, item, "an integer");
+            return None;
+        };
+        match integer_of(text, *style) {
+            Some(Ok(number)) => Some(number),
+            Some(Err(())) => {
+                let what = format!("`{}` is {text}, too large an integer", name_of(path));
+                self.fault(path, at.error(what, "a smaller one"));
+                None
+            }
+            None => {
+                self.wrong(path, at, item, "an integer");
+                None
+            }
+        }
+    }
+
+    fn boolean(&mut self, item: &Item<'_>, at: &At<'_>, path: &[Segment]) -> Option<bool> {
+        match &item.value {
+            Value::Text(text, Style::Plain) if matches!(&**text, "true" | "True" | "TRUE") => Some(true),
+            Value::Text(text, Style::Plain) if matches!(&**text, "false" | "False" | "FALSE") => Some(false),
+            Value::Refused => {
+                self.wrong(path, at, item, "a boolean");
+                None
+            }
+            _ => {
+                let what = format!("`{}` is {}, not a boolean", name_of(path), described(item));
+                self.fault(path, at.error(what, "write `true` or `false`"));
+                None
+            }
+        }
+    }
+}
+
+/// The integer that a scalar stands for in YAML 1.2, or by quoted digits; `Err` where it is too large.
+fn integer_of(text: &str, style: Style) -> Option<Result<i64, ()>> {
+    let (digits, radix, negative) = if style == Style::Plain {
+        let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
+        match (text.strip_prefix("0x"), text.strip_prefix("0o")) {
+            (Some(hex), _) => (hex, 16, false),
+            (_, Some(octal)) => (octal, 8, false),
+            _ => (unsigned, 10, text.starts_with('-')),
+        }
+    } else {
+        (text, 10, false)
+    };
+    if digits.is_empty() || !digits.chars().all(|c| c.is_digit(radix)) {
+        return None;
+    }
+    let number = i64::from_str_radix(digits, radix).map_err(|_| ());
+    Some(number.map(|number| if negative { -number } else { number }))
+}
+
+fn described(item: &Item<'_>) -> String {
+    match item.text() {
+        Some(text) if !item.is_null() && text.len() <= 60 => format!("`{text}`"),
+        _ => item.kind().to_owned(),
+    }
+}
+
+/// The last key of a path.
+fn name_of(path: &[Segment]) -> String {
+    let key = path.iter().rev().find_map(|segment| match segment {
+        Segment::Key(key) => Some(key.to_string()),
+        Segment::Index(_) => None,
+    });
+    key.unwrap_or_else(|| "the document".to_owned())
+}
+
+/// The fields of one mapping.
+pub(super) struct Fields<'i, 's, 'd> {
+    pub(super) decoder: &'d mut Decoder,
+    item: &'i Item<'s>,
+    pub(super) path: Vec<Segment>,
+    known: Vec<&'static str>,
+    taken: Vec<bool>,
+}
+
+impl<'i, 's, 'd> Fields<'i, 's, 'd> {
+    /// The fields of `item`, `None` and a problem at `at` where it is no mapping.
+    pub(super) fn open(decoder: &'d mut Decoder, item: &'i Item<'s>, at: &At<'_>, path: Vec<Segment>) -> Option<Self> {
+        if !matches!(item.value, Value::Map(_)) {
+            decoder.wrong(&path, at, item, "a mapping");
+            return None;
+        }
+        Some(Self { decoder, item, path, known: Vec::new(), taken: vec![false; item.entries().len()] })
+    }
+
+    pub(super) fn join(&self, segment: impl Into<Segment>) -> Vec<Segment> {
+        let mut path = self.path.clone();
+        path.push(segment.into());
+        path
+    }
+
+    /// The entry of `name`, whatever its value.
+    pub(super) fn entry(&mut self, name: &'static str) -> Option<&'i Entry<'s>> {
+        if !self.known.contains(&name) {
+            self.known.push(name);
+        }
+        let camel = camel_case(name);
+        let both = self.decoder.spelling == Spelling::Both;
+        let mut found: Option<&'i Entry<'s>> = None;
+        for (at, entry) in self.item.entries().iter().enumerate() {
+            if entry.key != name && !(both && entry.key == camel) {
+                continue;
+            }
+            self.taken[at] = true;
+            if let Some(first) = found {
+                let what = format!("`{}` and `{}` are two spellings of one field", first.key, entry.key);
+                let told = entry.key_at.error(what, "second time here");
+                let told = told.also(first.key_at.source, first.key_at.range(), "first time here");
+                self.decoder.fault(&self.join(name), told);
+            } else {
+                found = Some(entry);
+            }
+        }
+        found
+    }
+
+    /// The entry of `name`, unless its value is null.
+    pub(super) fn given(&mut self, name: &'static str) -> Option<&'i Entry<'s>> {
+        self.entry(name).filter(|entry| !entry.item.is_null())
+    }
+
+    pub(super) fn text(&mut self, name: &'static str) -> Option<String> {
+        let entry = self.given(name)?;
+        let path = self.join(name);
+        self.decoder.text(&entry.item, &entry.value_at(), &path)
+    }
+
+    pub(super) fn integer(&mut self, name: &'static str) -> Option<i64> {
+        let entry = self.given(name)?;
+        let path = self.join(name);
+        self.decoder.integer(&entry.item, &entry.value_at(), &path)
+    }
+
+    pub(super) fn boolean(&mut self, name: &'static str) -> Option<bool> {
+        let entry = self.given(name)?;
+        let path = self.join(name);
+        self.decoder.boolean(&entry.item, &entry.value_at(), &path)
+    }
+
+    /// An option without fields.
+    pub(super) fn choice(&mut self, name: &'static str) -> Choice {
+        let Some(entry) = self.entry(name) else { return Choice::Absent };
+        if entry.item.is_null() {
+            return Choice::Null;
+        }
+        if let Value::Map(_) = entry.item.value {
+            self.nested(name, |_| ());
+            return Choice::Set;
+        }
+        let path = self.join(name);
+        if let Value::Refused = entry.item.value {
+            self.decoder.wrong(&path, &entry.value_at(), &entry.item, "a mapping");
+            return Choice::Absent;
+        }
+        let what = format!("`{name}` is {}, but it has no value", described(&entry.item));
+        self.decoder.fault(&path, entry.value_at().error(what, format!("write `{name}: {{}}`")));
+        Choice::Absent
+    }
+
+    /// The mapping under `name`; what `read` does not ask for is reported.
+    pub(super) fn nested<T>(
+        &mut self,
+        name: &'static str,
+        read: impl FnOnce(&mut Fields<'i, 's, '_>) -> T,
+    ) -> Option<T> {
+        let entry = self.given(name)?;
+        let path = self.join(name);
+        let mut fields = Fields::open(self.decoder, &entry.item, &entry.value_at(), path)?;
+        let value = read(&mut fields);
+        fields.finish();
+        Some(value)
+    }
+
+    /// The items of the list under `name`, each with its path and place.
+    fn items(&mut self, name: &'static str) -> Option<Vec<(&'i Item<'s>, At<'i>, Vec<Segment>)>> {
+        let entry = self.given(name)?;
+        let path = self.join(name);
+        let Value::List(items) = &entry.item.value else {
+            self.decoder.wrong(&path, &entry.value_at(), &entry.item, "a list");
+            return None;
+        };
+        let items = items.iter().enumerate().map(|(index, item)| {
+            let mut path = path.clone();
+            path.push(index.into());
+            let at = if item.at.is_empty() { entry.key_at } else { first_line(item) };
+            (item, at, path)
+        });
+        Some(items.collect())
+    }
+
+    pub(super) fn texts(&mut self, name: &'static str) -> Option<Vec<String>> {
+        let mut texts = Vec::new();
+        for (item, at, path) in self.items(name)? {
+            if item.is_null() {
+                self.decoder.wrong(&path, &at, item, "a text");
+            } else if let Some(text) = self.decoder.text(item, &at, &path) {
+                texts.push(text);
+            } else {
+                // The place in the list must stay right for the messages that follow.
+                texts.push(String::new());
+            }
+        }
+        Some(texts)
+    }
+
+    pub(super) fn list<T>(
+        &mut self,
+        name: &'static str,
+        mut read: impl FnMut(&mut Fields<'i, 's, '_>) -> T,
+    ) -> Option<Vec<T>> {
+        let mut values = Vec::new();
+        for (item, at, path) in self.items(name)? {
+            if let Some(mut fields) = Fields::open(self.decoder, item, &at, path) {
+                values.push(read(&mut fields));
+                fields.finish();
+            }
+        }
+        Some(values)
+    }
+
+    /// A mapping of texts whose keys are free; `null` is kept as absence.
+    pub(super) fn map(&mut self, name: &'static str) -> Option<BTreeMap<String, Option<String>>> {
+        let entry = self.given(name)?;
+        let path = self.join(name);
+        if !matches!(entry.item.value, Value::Map(_)) {
+            self.decoder.wrong(&path, &entry.value_at(), &entry.item, "a mapping");
+            return None;
+        }
+        let mut map = BTreeMap::new();
+        for inner in entry.item.entries() {
+            let mut path = path.clone();
+            path.push(Segment::Key(inner.key.clone().into_owned().into()));
+            let text = if inner.item.is_null() {
+                None
+            } else {
+                match self.decoder.text(&inner.item, &inner.value_at(), &path) {
+                    Some(text) => Some(text),
+                    None => continue,
+                }
+            };
+            map.insert(inner.key.clone().into_owned(), text);
+        }
+        Some(map)
+    }
+
+    /// Every entry, for a mapping whose keys are names; nothing of it is unknown afterwards.
+    pub(super) fn named(&mut self) -> &'i [Entry<'s>] {
+        self.taken.fill(true);
+        self.item.entries()
+    }
+
+    /// Takes an entry without reading it.
+    pub(super) fn skip(&mut self, name: &'static str) -> Option<&'i Entry<'s>> {
+        let found = self.entry(name);
+        // It is not offered to somebody who misspelt another field.
+        self.known.pop();
+        found
+    }
+
+    /// Reports what was not asked for.
+    pub(super) fn finish(self) {
+        let entries = self.item.entries().iter().zip(&self.taken);
+        for entry in entries.filter(|(_, taken)| !**taken).map(|(entry, _)| entry) {
+            let free: Vec<&str> = self.known.clone();
+            let label = match suggest(&canonical_key(&entry.key), free.iter().copied()) {
+                Suggestion::Near(near) => Some(near.to_owned()),
+                Suggestion::None => None,
+            };
+            let mut path = self.path.clone();
+            path.push(Segment::Key(label.clone().unwrap_or_else(|| entry.key.to_string()).into()));
+            let names: Vec<String> = free.iter().map(|name| format!("`{name}`")).collect();
+            let allowed = match names.as_slice() {
+                [] => "nothing is allowed here".to_owned(),
+                names => format!("allowed here: {}", names.join(", ")),
+            };
+            let beside = match (&label, home(&entry.key)) {
+                (Some(near), _) => format!("did you mean `{near}`?"),
+                (None, Some(home)) if !self.path.last().is_some_and(|last| *last == Segment::from(home)) => {
+                    format!("it belongs under `{home}`")
+                }
+                _ => String::new(),
+            };
+            let what = format!("unknown field `{}`", entry.key);
+            self.decoder.fault(&path, entry.key_at.error(what, beside).with_help(allowed));
+        }
+    }
+}
+
+/// An item of a list is pointed at by its first line.
+fn first_line<'a>(item: &'a Item<'_>) -> At<'a> {
+    let range = item.at.range();
+    let end = item.at.slice().find('\n').map_or(range.end, |end| range.start + end);
+    At::new(item.at.source, &(range.start..end))
+}
+
+/// `dnsName` as `dns_name`; what has an underscore already stays as it is.
+pub(super) fn canonical_key(key: &str) -> String {
+    if key.contains('_') || !key.starts_with(|c: char| c.is_ascii_lowercase()) {
+        return key.to_owned();
+    }
+    let mut snake = String::with_capacity(key.len() + 4);
+    for c in key.chars() {
+        if c.is_ascii_uppercase() {
+            snake.push('_');
+        }
+        snake.push(c.to_ascii_lowercase());
+    }
+    snake
+}
+
+/// Where a field of an endpoint belongs.
+fn home(key: &str) -> Option<&'static str> {
+    match canonical_key(key).as_str() {
+        "name" | "namespace" | "labels" | "annotations" | "description" | "disable" => Some("metadata"),
+        "dns_name" | "dns_name_advanced" | "ip" | "service_info" | "protocol" | "port" | "health_check_port"
+        | "snat_pool" | "where" => Some("spec"),
+        "discovery_type" | "service_name" | "service_selector" => Some("service_info"),
+        "refresh_interval" => Some("dns_name_advanced"),
+        "prefixes" => Some("snat_pool"),
+        "site" | "virtual_site" | "virtual_network" => Some("where"),
+        "network_type" | "disable_internet_vip" | "enable_internet_vip" => Some("site"),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn integers_are_those_of_yaml_1_2_and_quoted_digits() {
+        let plain = |text| integer_of(text, Style::Plain);
+        for (text, number) in
+            [("80", 80), ("010", 10), ("0x1F", 31), ("0o17", 15), ("+5", 5), ("-5", -5), ("-010", -10)]
+        {
+            assert_eq!(plain(text), Some(Ok(number)), "{text}");
+        }
+        for text in ["", "0b11", "1_000", "12:30", "1e3", "+0x1F", "-0x1F", "0x", "8.0", "٣"] {
+            assert_eq!(plain(text), None, "{text}");
+        }
+        assert_eq!(plain("9223372036854775808"), Some(Err(())));
+        assert_eq!(integer_of("80", Style::Quoted), Some(Ok(80)));
+        assert_eq!(integer_of("-80", Style::Quoted), None);
+        assert_eq!(integer_of("0x50", Style::Quoted), None);
+    }
+
+    #[test]
+    fn a_misspelt_word_finds_its_neighbour_and_a_strange_one_none() {
+        let known = ["protocol", "port", "ip", "where"];
+        assert_eq!(suggest("protocl", known), Suggestion::Near("protocol"));
+        assert_eq!(suggest("Prot", known), Suggestion::Near("port"));
+        assert_eq!(suggest("id", known), Suggestion::Near("ip"));
+        assert_eq!(suggest("replicas", known), Suggestion::None);
+        assert_eq!(suggest("xy", known), Suggestion::None);
+    }
+
+    #[test]
+    fn both_spellings_name_one_key() {
+        assert_eq!(camel_case("dns_name_advanced"), "dnsNameAdvanced");
+        assert_eq!(canonical_key("dnsNameAdvanced"), "dns_name_advanced");
+        assert_eq!(canonical_key("Name"), "Name");
+    }
+}

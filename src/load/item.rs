@@ -1,0 +1,285 @@
+//! A document with its aliases followed and its merge keys applied: the values that a decoder reads,
+//! each with the place where it is written and how it got there.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use super::diagnostic::Diagnostic;
+use super::text::SourceText;
+use super::tree::{NodeId, Shape, Style, Tag, Tree};
+
+/// Values of one document after every alias is followed.
+const MOST_ITEMS: usize = 200_000;
+/// Levels after every alias is followed.
+const DEEPEST: usize = 64;
+
+/// A place in a text.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct At<'s> {
+    pub(super) source: &'s SourceText,
+    start: usize,
+    end: usize,
+}
+
+impl<'s> At<'s> {
+    pub(super) fn new(source: &'s SourceText, range: &Range<usize>) -> Self {
+        Self { source, start: range.start, end: range.end }
+    }
+
+    pub(super) fn range(&self) -> Range<usize> {
+        self.start..self.end
+    }
+
+    pub(super) fn slice(&self) -> &'s str {
+        self.source.as_str().get(self.range()).unwrap_or_default()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.start == self.end
+    }
+
+    pub(super) fn error(&self, message: impl AsRef<str>, label: impl AsRef<str>) -> Diagnostic {
+        Diagnostic::error(message, self.source, self.range(), label)
+    }
+}
+
+/// How a value got where it is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// It is written there.
+    Written,
+    /// It is written there and carries an anchor, so that aliases elsewhere read it too.
+    Anchored,
+    /// An alias names it.
+    Alias,
+    /// A merge key brought it.
+    Merged,
+    /// A variable is in it.
+    Variable,
+}
+
+/// A value and its place.
+#[derive(Debug, Clone)]
+pub(super) struct Item<'s> {
+    pub(super) value: Value<'s>,
+    pub(super) at: At<'s>,
+    pub(super) origin: Origin,
+    /// Written in flow style, or a scalar on one line: its own place can be marked.
+    pub(super) compact: bool,
+}
+
+#[derive(Debug, Clone)]
+pub(super) enum Value<'s> {
+    Text(Cow<'s, str>, Style),
+    List(Vec<Item<'s>>),
+    Map(Vec<Entry<'s>>),
+    /// What stands here was refused already, so nothing more is said about it.
+    Refused,
+}
+
+/// A key with its value.
+#[derive(Debug, Clone)]
+pub(super) struct Entry<'s> {
+    pub(super) key: Cow<'s, str>,
+    pub(super) key_at: At<'s>,
+    pub(super) item: Item<'s>,
+}
+
+impl Entry<'_> {
+    /// Where to point for the value: an empty or long one is shown by its key.
+    pub(super) fn value_at(&self) -> At<'_> {
+        if self.item.compact && !self.item.at.is_empty() { self.item.at } else { self.key_at }
+    }
+}
+
+impl<'s> Item<'s> {
+    pub(super) fn is_null(&self) -> bool {
+        matches!(&self.value, Value::Text(text, Style::Plain) if is_null(text))
+    }
+
+    pub(super) fn entries(&self) -> &[Entry<'s>] {
+        match &self.value {
+            Value::Map(entries) => entries,
+            Value::Text(..) | Value::List(_) | Value::Refused => &[],
+        }
+    }
+
+    /// The value of `key`, `null` counting as absent.
+    pub(super) fn get(&self, key: &str) -> Option<&Item<'s>> {
+        self.entries().iter().find(|entry| entry.key == key).map(|entry| &entry.item).filter(|item| !item.is_null())
+    }
+
+    pub(super) fn text(&self) -> Option<&str> {
+        match &self.value {
+            Value::Text(text, _) => Some(text),
+            Value::List(_) | Value::Map(_) | Value::Refused => None,
+        }
+    }
+
+    /// What it is, for messages.
+    pub(super) fn kind(&self) -> &'static str {
+        match &self.value {
+            Value::Text(..) if self.is_null() => "null",
+            Value::Text(_, Style::Plain) => "a scalar",
+            Value::Text(..) => "a text",
+            Value::List(_) => "a list",
+            Value::Map(_) => "a mapping",
+            Value::Refused => "refused",
+        }
+    }
+
+    /// Lets everything in it look as if it were written at `at`.
+    pub(super) fn moved(mut self, at: At<'s>, origin: Origin) -> Self {
+        self.at = at;
+        self.origin = origin;
+        self.compact = true;
+        self.value = match self.value {
+            Value::List(items) => Value::List(items.into_iter().map(|item| item.moved(at, origin)).collect()),
+            Value::Map(entries) => Value::Map(
+                entries
+                    .into_iter()
+                    .map(|entry| Entry { key: entry.key, key_at: at, item: entry.item.moved(at, origin) })
+                    .collect(),
+            ),
+            other @ (Value::Text(..) | Value::Refused) => other,
+        };
+        self
+    }
+}
+
+/// The ways to write null in the core schema.
+pub(super) fn is_null(text: &str) -> bool {
+    matches!(text, "" | "~" | "null" | "Null" | "NULL")
+}
+
+/// The document's value, `None` where it is empty or cannot be read on.
+pub(super) fn resolve<'s>(tree: &Tree<'s>, source: &'s SourceText, problems: &mut Vec<Diagnostic>) -> Option<Item<'s>> {
+    let mut resolver = Resolver { tree, source, problems, items: 0, told: false };
+    resolver.item(tree.root?, 0, Origin::Written)
+}
+
+struct Resolver<'t, 's, 'p> {
+    tree: &'t Tree<'s>,
+    source: &'s SourceText,
+    problems: &'p mut Vec<Diagnostic>,
+    items: usize,
+    told: bool,
+}
+
+impl<'s> Resolver<'_, 's, '_> {
+    fn at(&self, id: NodeId) -> At<'s> {
+        At::new(self.source, &self.tree.node(id).range)
+    }
+
+    /// Whether there is room for one more value at this depth; a document without is given up.
+    fn room(&mut self, id: NodeId, depth: usize) -> bool {
+        self.items += 1;
+        if self.items <= MOST_ITEMS && depth <= DEEPEST {
+            return true;
+        }
+        if !self.told {
+            self.told = true;
+            let what = "the aliases of the document expand to more than an endpoint can need";
+            self.problems.push(self.at(id).error(what, "write the values out"));
+        }
+        false
+    }
+
+    fn item(&mut self, id: NodeId, depth: usize, origin: Origin) -> Option<Item<'s>> {
+        if !self.room(id, depth) {
+            return None;
+        }
+        let node = self.tree.node(id);
+        let at = self.at(id);
+        if let Tag::Unknown(tag) = &node.tag {
+            self.problems.push(at.error(format!("the tag `{tag}` means nothing here"), "take the tag out"));
+        }
+        let own = if node.anchored && origin == Origin::Written { Origin::Anchored } else { origin };
+        let (value, compact) = match &node.shape {
+            Shape::Scalar { text, style } => (Value::Text(text.clone(), *style), !at.slice().contains('\n')),
+            Shape::Alias { target: Some(target) } => {
+                let origin = if origin == Origin::Merged { origin } else { Origin::Alias };
+                let item = self.item(*target, depth + 1, origin)?;
+                // The alias is the place: what it names may stand far away.
+                return Some(Item { at, compact: true, ..item });
+            }
+            Shape::Alias { target: None } => {
+                self.problems.push(at.error("the alias stands inside the value that it names", "write the value out"));
+                return None;
+            }
+            Shape::List { items } => {
+                let items = items.iter().filter_map(|item| self.item(*item, depth + 1, own)).collect();
+                (Value::List(items), node.flow && !at.slice().contains('\n'))
+            }
+            Shape::Map { entries } => {
+                (Value::Map(self.entries(entries, depth, own)), node.flow && !at.slice().contains('\n'))
+            }
+        };
+        Some(Item { value, at, origin: own, compact })
+    }
+
+    fn entries(&mut self, pairs: &[(NodeId, NodeId)], depth: usize, origin: Origin) -> Vec<Entry<'s>> {
+        let mut entries: Vec<Entry<'s>> = Vec::with_capacity(pairs.len());
+        let mut merges = Vec::new();
+        let mut seen = std::collections::HashMap::new();
+        for (key_id, value_id) in pairs {
+            let key_at = self.at(*key_id);
+            let Some((key, plain)) = self.key(*key_id) else {
+                self.problems.push(key_at.error("a key is a list or a mapping", "a key is a text"));
+                continue;
+            };
+            if let Some(first) = seen.insert(key.clone(), key_at) {
+                let told = key_at.error(format!("the key `{key}` stands twice"), "second time here");
+                self.problems.push(told.also(self.source, first.range(), "first time here"));
+                continue;
+            }
+            if key == "<<" && plain {
+                merges.push(*value_id);
+                continue;
+            }
+            if let Some(item) = self.item(*value_id, depth + 1, origin) {
+                entries.push(Entry { key, key_at, item });
+            }
+        }
+        for merge in merges {
+            self.merge(&mut entries, merge, depth);
+        }
+        entries
+    }
+
+    fn key(&self, id: NodeId) -> Option<(Cow<'s, str>, bool)> {
+        match &self.tree.node(id).shape {
+            Shape::Scalar { text, style } => Some((text.clone(), *style == Style::Plain)),
+            Shape::Alias { target: Some(target) } => match &self.tree.node(*target).shape {
+                Shape::Scalar { text, .. } => Some((text.clone(), false)),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// Adds what a merge key names; what is there already stays, and of several the first wins.
+    fn merge(&mut self, entries: &mut Vec<Entry<'s>>, id: NodeId, depth: usize) {
+        let Some(item) = self.item(id, depth + 1, Origin::Merged) else { return };
+        let maps = match item.value {
+            Value::Map(entries) => vec![entries],
+            Value::List(items) if items.iter().all(|item| matches!(item.value, Value::Map(_))) => items
+                .into_iter()
+                .filter_map(|item| match item.value {
+                    Value::Map(entries) => Some(entries),
+                    Value::Text(..) | Value::List(_) | Value::Refused => None,
+                })
+                .collect(),
+            Value::Text(..) | Value::List(_) | Value::Refused => {
+                let told = item.at.error("`<<` merges a mapping or a list of mappings", "no mapping here");
+                self.problems.push(told);
+                return;
+            }
+        };
+        for entry in maps.into_iter().flatten() {
+            if entries.iter().all(|own| own.key != entry.key) {
+                entries.push(entry);
+            }
+        }
+    }
+}

@@ -1,0 +1,277 @@
+//! Where the values of a definition are written, looked up only when asked for. The careful reader
+//! reads the one file again; what it finds is kept for the next question. An edit in place can be
+//! made from the answer: it tells the bytes, the way of writing and how the value got there.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::careful::{self, Context, Prepared};
+use super::diagnostic::Diagnostic;
+use super::fields::canonical_key;
+use super::item::{At, Entry, Item, Origin as ValueOrigin, Value};
+use super::options::Loaded;
+use super::overlays::Overlays;
+use super::source::Origin;
+use super::text::SourceText;
+use super::tree::Style;
+use super::variable::Variables;
+use super::{Found, rules, text_of};
+use crate::model::{Definition, Field, Key, Place};
+
+/// How a value is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Writing {
+    /// Nothing behind the colon; the range is empty and stands right behind it.
+    Empty,
+    /// A scalar without quotes.
+    Plain,
+    /// A scalar in quotes.
+    Quoted,
+    /// A `|` or `>` scalar; the range begins at its header.
+    Block,
+    /// A list or mapping in block style.
+    Collection,
+    /// A list or mapping in brackets.
+    Flow,
+}
+
+/// A value of a definition as it is written in a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Written {
+    /// Where its key begins; a list's item where it begins itself.
+    pub place: Place,
+    /// The bytes of its key in the file; empty for an item of a list.
+    pub key: Range<usize>,
+    /// The bytes of its value in the file, without an anchor or tag before it.
+    pub value: Range<usize>,
+    /// How it is written.
+    pub writing: Writing,
+    /// How it got there; only what is `Written` can be edited without another meaning elsewhere.
+    pub origin: ValueOrigin,
+}
+
+/// The values of a definition by their path.
+type Nodes = BTreeMap<Vec<String>, Written>;
+/// The definitions of a file by `namespace/name`.
+type FileNodes = HashMap<String, Nodes>;
+
+/// Answers where the values of a load are written.
+#[derive(Debug)]
+pub struct Places<'l> {
+    loaded: &'l Loaded,
+    variables: Variables,
+    /// The overlay files that change definitions of a file.
+    overlays: BTreeMap<Arc<str>, BTreeSet<Arc<str>>>,
+    /// Files of many definitions, and the newest of one.
+    kept: RefCell<HashMap<Arc<str>, Arc<FileNodes>>>,
+}
+
+impl<'l> Places<'l> {
+    /// For what was loaded; the files must still be as they were.
+    #[must_use]
+    pub fn new(loaded: &'l Loaded) -> Self {
+        let mut overlays: BTreeMap<Arc<str>, BTreeSet<Arc<str>>> = BTreeMap::new();
+        for definition in loaded.desired.definitions.values().filter(|definition| !definition.overlays.is_empty()) {
+            overlays.entry(definition.file.clone()).or_default().extend(definition.overlays.iter().cloned());
+        }
+        Self { loaded, variables: Variables::new(&loaded.config.variables), overlays, kept: RefCell::default() }
+    }
+
+    /// The place of a definition, or of a field in it; `None` where it is not written.
+    #[must_use]
+    pub fn place(&self, key: &Key, field: Option<&Field>) -> Option<Place> {
+        match field {
+            None => self.at(key, &[]).map(|written| written.place),
+            Some(field) => self.field(key, field).map(|written| written.place),
+        }
+    }
+
+    /// How a field of a definition is written; for an exclusive group its chosen option.
+    #[must_use]
+    pub fn field(&self, key: &Key, field: &Field) -> Option<Written> {
+        let spec = |name| self.at(key, &["spec", name]);
+        match field {
+            Field::Description => self.at(key, &["metadata", "description"]),
+            Field::Disable => self.at(key, &["metadata", "disable"]),
+            Field::Label(label) => self.at(key, &["metadata", "labels", label]),
+            Field::Annotation(annotation) => self.at(key, &["metadata", "annotations", annotation]),
+            Field::Target => {
+                ["dns_name", "dns_name_advanced", "ip", "service_info"].into_iter().find_map(|option| {
+                    // An option with nothing behind it is not the chosen one.
+                    spec(option).filter(|written| written.writing != Writing::Empty)
+                })
+            }
+            Field::Protocol => spec("protocol"),
+            Field::Port => spec("port"),
+            Field::HealthCheckPort => spec("health_check_port"),
+            Field::SnatPool => spec("snat_pool"),
+            Field::Where => spec("where"),
+        }
+    }
+
+    /// How the value at a path of snake_case keys is written, items of lists by their number; the
+    /// definition as a whole for the empty path.
+    #[must_use]
+    pub fn at(&self, key: &Key, path: &[&str]) -> Option<Written> {
+        let definition = self.loaded.desired.definitions.get(key)?;
+        let file = self.file(definition);
+        let path: Vec<String> = path.iter().map(|part| (*part).to_owned()).collect();
+        file.get(&key.to_string())?.get(&path).cloned()
+    }
+
+    fn file(&self, definition: &Definition) -> Arc<FileNodes> {
+        if let Some(kept) = self.kept.borrow().get(&definition.file) {
+            return kept.clone();
+        }
+        let read = Arc::new(self.read(&definition.file).unwrap_or_default());
+        let mut kept = self.kept.borrow_mut();
+        // A directory of small files is asked for once each; keeping them all would cost memory.
+        kept.retain(|_, file| file.len() > 1);
+        kept.insert(definition.file.clone(), read.clone());
+        read
+    }
+
+    fn read(&self, file: &Arc<str>) -> Option<FileNodes> {
+        let limits = self.loaded.options.limits;
+        let origin = &self.loaded.origin;
+        let texts: Vec<SourceText> = self
+            .overlays
+            .get(file)
+            .into_iter()
+            .flatten()
+            .filter_map(|overlay| text_of(origin, overlay, &limits).ok())
+            .collect();
+        let source = text_of(origin, file, &limits).ok()?;
+        let mut problems = Vec::new();
+        let overlays = Overlays::read(&texts, &self.variables, &mut problems);
+        let rules = rules::StackRules::default();
+        let context = Context { rules, variables: &self.variables, overlays, limits };
+        let documents = careful::prepare(&source, &context, &mut problems);
+        let nodes = documents.iter().filter_map(|document| Some((key_of(&document.item)?, nodes(&document.item))));
+        Some(nodes.collect())
+    }
+}
+
+fn key_of(item: &Item<'_>) -> Option<String> {
+    let part = |key: &str| item.get("metadata")?.get(key)?.text().map(str::to_owned);
+    Some(format!("{}/{}", part("namespace")?, part("name")?))
+}
+
+/// Every value of a document by its path.
+fn nodes(root: &Item<'_>) -> Nodes {
+    let mut nodes = Nodes::new();
+    let first = root.entries().first().map_or(root.at, |entry| entry.key_at);
+    nodes.insert(Vec::new(), written(root, None, first, root.origin));
+    collect(root, &mut Vec::new(), root.origin, &mut nodes);
+    nodes
+}
+
+fn collect(item: &Item<'_>, path: &mut Vec<String>, above: ValueOrigin, nodes: &mut Nodes) {
+    let inherited = |item: &Item<'_>| match above {
+        ValueOrigin::Written | ValueOrigin::Anchored if item.origin != ValueOrigin::Written => item.origin,
+        ValueOrigin::Written => item.origin,
+        above => above,
+    };
+    match &item.value {
+        Value::Text(..) | Value::Refused => {}
+        Value::List(items) => {
+            for (index, item) in items.iter().enumerate() {
+                path.push(index.to_string());
+                let origin = inherited(item);
+                nodes.insert(path.clone(), written(item, None, item.at, origin));
+                collect(item, path, origin, nodes);
+                path.pop();
+            }
+        }
+        Value::Map(entries) => {
+            for entry in entries {
+                let free = matches!(path.as_slice(), [first, second] if first == "metadata" && (second == "labels" || second == "annotations"));
+                path.push(if free { entry.key.clone().into_owned() } else { canonical_key(&entry.key) });
+                let origin = inherited(&entry.item);
+                nodes.insert(path.clone(), written(&entry.item, Some(entry), entry.key_at, origin));
+                collect(&entry.item, path, origin, nodes);
+                path.pop();
+            }
+        }
+    }
+}
+
+fn written(item: &Item<'_>, entry: Option<&Entry<'_>>, start: At<'_>, origin: ValueOrigin) -> Written {
+    let source = start.source;
+    let position = source.position(start.range().start);
+    let place = Place { file: source.path.to_string(), line: position.line, column: position.column };
+    let (range, writing) = value_range(item, entry);
+    Written {
+        place,
+        key: entry.map_or(0..0, |entry| source.file_range(&entry.key_at.range())),
+        value: item.at.source.file_range(&range),
+        writing,
+        origin,
+    }
+}
+
+/// The bytes to replace for another value, where parser spans are not already that.
+fn value_range(item: &Item<'_>, entry: Option<&Entry<'_>>) -> (Range<usize>, Writing) {
+    let range = item.at.range();
+    match &item.value {
+        Value::Text(_, Style::Plain) if item.at.is_empty() => {
+            // The parser puts an empty value before the colon.
+            let end = entry.map_or(range.end, |entry| {
+                let end = entry.key_at.range().end;
+                let rest = entry.key_at.source.as_str().get(end..).unwrap_or_default();
+                rest.find(':').map_or(end, |colon| end + colon + 1)
+            });
+            (end..end, Writing::Empty)
+        }
+        Value::Text(_, Style::Block) => (block_range(item, entry), Writing::Block),
+        Value::Text(_, Style::Plain) => (range, Writing::Plain),
+        Value::Text(_, Style::Quoted) => (range, Writing::Quoted),
+        Value::List(_) | Value::Map(_) if item.at.slice().starts_with(['{', '[']) => (range, Writing::Flow),
+        Value::List(_) | Value::Map(_) | Value::Refused => (range, Writing::Collection),
+    }
+}
+
+/// A block scalar from its header to its last character: the parser begins behind the header, and
+/// ends behind the blank lines that follow.
+fn block_range(item: &Item<'_>, entry: Option<&Entry<'_>>) -> Range<usize> {
+    let range = item.at.range();
+    let end = range.start + item.at.slice().trim_end().len();
+    let text = item.at.source.as_str();
+    let from = entry.map_or(0, |entry| entry.key_at.range().end).min(range.start);
+    let between = text.get(from..range.start).unwrap_or_default();
+    // The header is the last thing on its line but for a comment.
+    let header = between.split('#').next().unwrap_or_default().rfind(['|', '>']);
+    header.map_or(range.start, |header| from + header)..end.max(range.start)
+}
+
+/// The problem of a definition that stands twice.
+pub(super) fn twice(origin: &Origin, context: &Context<'_>, first: &Found, second: &Found) -> Diagnostic {
+    let key = &first.endpoint.key;
+    let what = format!("`{key}` is defined twice");
+    let text = |found: &Found| text_of(origin, &found.file, &context.limits).ok();
+    let (Some(one), Some(two)) = (text(first), text(second)) else {
+        return Diagnostic::of_file(what, &second.file, format!("it is also in {}", first.file));
+    };
+    let first_place = name_in(&one, context, first);
+    let second_place = name_in(&two, context, second);
+    Diagnostic::error(what, &two, second_place, "second definition here").also(
+        &one,
+        first_place,
+        "first definition here",
+    )
+}
+
+/// Where a definition's name is written.
+fn name_in<'s>(source: &'s SourceText, context: &Context<'s>, found: &Found) -> Range<usize> {
+    let documents = careful::prepare(source, context, &mut Vec::new());
+    let key = found.endpoint.key.to_string();
+    let is_it = |document: &&Prepared<'_>| key_of(&document.item).as_deref() == Some(&*key);
+    let by_number = documents.iter().filter(is_it).find(|document| document.document == found.document);
+    let name = by_number
+        .or_else(|| documents.iter().find(is_it))
+        .and_then(|document| document.item.get("metadata")?.get("name").map(|name| name.at));
+    // An overlay's name stands in another file.
+    name.filter(|at| at.source.path == source.path).map_or(0..0, |at| at.range())
+}

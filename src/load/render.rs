@@ -1,0 +1,92 @@
+//! Diagnostics as a compiler draws them.
+
+use std::path::Path;
+
+use annotate_snippets::renderer::DecorStyle;
+use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
+
+use super::diagnostic::{Diagnostic, Diagnostics, Mark, Severity, neutral};
+
+/// How diagnostics are drawn.
+#[derive(Debug, Clone, Copy)]
+pub struct Look<'a> {
+    /// With colours.
+    pub colour: bool,
+    /// Columns of the terminal.
+    pub width: usize,
+    /// The directory that paths are shown from; they are shown from the stack's where nothing is said.
+    pub directory: Option<&'a Path>,
+}
+
+impl Default for Look<'_> {
+    fn default() -> Self {
+        Self { colour: false, width: 100, directory: None }
+    }
+}
+
+impl Diagnostics {
+    /// Every diagnostic, drawn, with a line break after each.
+    #[must_use]
+    pub fn render(&self, look: &Look<'_>) -> String {
+        let prefix = self.prefix(look.directory);
+        let mut text = String::new();
+        for diagnostic in &self.list {
+            text.push_str(&diagnostic.render(look, &prefix));
+            text.push('\n');
+        }
+        text
+    }
+
+    /// What stands before every path so that it can be opened from `directory`.
+    #[must_use]
+    pub fn prefix(&self, directory: Option<&Path>) -> String {
+        let (Some(root), Some(directory)) = (&self.root, directory) else { return String::new() };
+        let directory = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
+        let shown = root.strip_prefix(&directory).unwrap_or(root).to_string_lossy();
+        if shown.is_empty() { String::new() } else { neutral(&format!("{}/", shown.trim_end_matches('/'))) }
+    }
+}
+
+impl Diagnostic {
+    /// The diagnostic, drawn, without a final line break; `prefix` stands before every path.
+    #[must_use]
+    pub fn render(&self, look: &Look<'_>, prefix: &str) -> String {
+        let level = match self.severity {
+            Severity::Error => Level::ERROR,
+            Severity::Note => Level::NOTE,
+        };
+        let mut group = Group::with_title(level.primary_title(self.message.as_str()));
+        let path = |mark: &Mark| format!("{prefix}{}", mark.file);
+        let mut shown: Vec<bool> = vec![false; self.marks.len()];
+        for (at, mark) in self.marks.iter().enumerate() {
+            if std::mem::replace(&mut shown[at], true) {
+                continue;
+            }
+            if mark.excerpt.line == 0 {
+                group = group.element(Origin::path(path(mark)));
+                continue;
+            }
+            let mut snippet =
+                Snippet::source(mark.excerpt.text.as_str()).line_start(mark.excerpt.line).path(path(mark));
+            for (other, second) in self.marks.iter().enumerate().skip(at) {
+                let together = second.file == mark.file
+                    && second.excerpt.line == mark.excerpt.line
+                    && second.excerpt.text == mark.excerpt.text;
+                if !together {
+                    continue;
+                }
+                shown[other] = true;
+                let kind = if other == 0 { AnnotationKind::Primary } else { AnnotationKind::Context };
+                let annotation = kind.span(second.excerpt.range.clone());
+                let label = Some(second.label.as_str()).filter(|label| !label.is_empty());
+                snippet = snippet.annotation(annotation.label(label));
+            }
+            group = group.element(snippet);
+        }
+        if let Some(help) = &self.help {
+            group = group.element(Level::HELP.message(help.as_str()));
+        }
+        let renderer = if look.colour { Renderer::styled() } else { Renderer::plain() };
+        renderer.term_width(look.width).decor_style(DecorStyle::Ascii).hyperlink(false).render(&[group])
+    }
+}

@@ -1,0 +1,97 @@
+//! What a stack's settings ask of every definition: its namespace is listed, it leaves the marks
+//! alone, and there is room for them.
+
+use std::collections::BTreeSet;
+
+use super::config::Config;
+use super::fields::{Suggestion, suggest};
+use crate::model::{APPLIED, Endpoint, Mark, Namespace, Problem, RawEndpoint, STACK, Segment, is_mark};
+
+/// Characters that the service allows in one annotation (API.md 4.2).
+const LONGEST_ANNOTATION: usize = 1024;
+/// Characters of the longest id of a run.
+const LONGEST_RUN: usize = 96;
+/// Labels and annotations that fit into a mark beside every other field, whatever they are.
+const SURELY_FITTING: usize = 60;
+
+/// The settings that a definition is checked against.
+#[derive(Debug, Clone, Default)]
+pub(super) struct StackRules {
+    namespaces: BTreeSet<Namespace>,
+    stack: Option<String>,
+    marks: bool,
+}
+
+impl StackRules {
+    pub(super) fn new(config: &Config) -> Self {
+        Self {
+            namespaces: config.namespaces.iter().cloned().collect(),
+            stack: config.stack.as_ref().map(ToString::to_string),
+            marks: config.marks,
+        }
+    }
+
+    /// What the settings forbid.
+    pub(super) fn check(&self, raw: &RawEndpoint, endpoint: Option<&Endpoint>) -> Vec<Problem> {
+        let mut problems = Vec::new();
+        let metadata = raw.metadata.as_ref();
+        if let Some(namespace) = metadata.and_then(|metadata| metadata.namespace.as_deref()) {
+            self.namespace(namespace, &mut problems);
+        }
+        let annotations = metadata.and_then(|metadata| metadata.annotations.as_ref());
+        for (key, _) in annotations.into_iter().flatten().filter(|(key, value)| is_mark(key) && value.is_some()) {
+            let path = vec!["metadata".into(), "annotations".into(), Segment::Key(key.clone().into())];
+            let what = format!("a definition may not set `{key}`");
+            problems.push(Problem::key(path, what, "trueup writes it by itself: take it out"));
+        }
+        if let Some(endpoint) = endpoint.filter(|_| self.marks) {
+            self.room_for_marks(endpoint, &mut problems);
+        }
+        problems
+    }
+
+    /// Whether there is surely room for the marks of an endpoint.
+    pub(super) fn fits(&self, endpoint: &Endpoint) -> bool {
+        let mut problems = Vec::new();
+        if self.marks {
+            self.room_for_marks(endpoint, &mut problems);
+        }
+        problems.is_empty()
+    }
+
+    fn namespace(&self, namespace: &str, problems: &mut Vec<Problem>) {
+        let listed = self.namespaces.iter().any(|listed| listed.as_str() == namespace);
+        if listed || self.namespaces.is_empty() || namespace.is_empty() {
+            return;
+        }
+        let names = self.namespaces.iter().map(Namespace::as_str);
+        let label = match suggest(namespace, names) {
+            Suggestion::Near(near) => format!("did you mean `{near}`?"),
+            Suggestion::None => "list it there, or move the definition".to_owned(),
+        };
+        let what = format!("the namespace `{namespace}` is not listed under `namespaces:` in trueup.yaml");
+        problems.push(Problem::value(vec!["metadata".into(), "namespace".into()], what, label));
+    }
+
+    fn room_for_marks(&self, endpoint: &Endpoint, problems: &mut Vec<Problem>) {
+        if endpoint.labels.len() + endpoint.annotations.len() <= SURELY_FITTING {
+            return;
+        }
+        let run = "r".repeat(LONGEST_RUN);
+        let marks = Mark::of(endpoint, self.stack.as_deref(), &run).annotations();
+        for (key, value) in marks.into_iter().filter(|(key, _)| *key == APPLIED || *key == STACK) {
+            if value.len() > LONGEST_ANNOTATION {
+                let what = format!(
+                    "`{key}` would be {} characters long for this many labels and annotations, above the allowed \
+                     {LONGEST_ANNOTATION}",
+                    value.len()
+                );
+                problems.push(Problem::key(
+                    vec!["metadata".into()],
+                    what,
+                    "take some out, or set `marks: false` in trueup.yaml",
+                ));
+            }
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! Where files come from: a directory, walked in order and within bounds, or memory. What a hostile
+//! directory can do (links that lead out or in circles, endless or special files) ends in a problem.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use globset::{Glob, GlobSet, GlobSetBuilder};
+use walkdir::{DirEntry, WalkDir};
+
+use super::config::{self, Config};
+use super::diagnostic::Diagnostic;
+use super::options::Limits;
+
+/// Where the files of a stack are.
+#[derive(Debug)]
+pub(super) enum Origin {
+    /// Below this directory.
+    Disk { root: PathBuf },
+    /// Here, by path.
+    Memory { files: BTreeMap<Arc<str>, Vec<u8>> },
+}
+
+impl Origin {
+    /// The bytes of a file.
+    pub(super) fn read(&self, path: &str, limits: &Limits) -> Result<Vec<u8>, Diagnostic> {
+        let too_large = || {
+            let what = format!("the file is larger than the allowed {} MiB", limits.file_bytes / (1024 * 1024));
+            Diagnostic::of_file(what, path, "split it, or leave it out with `files: {exclude: [...]}` in trueup.yaml")
+        };
+        let Origin::Disk { root } = self else {
+            let Origin::Memory { files } = self else { return Ok(Vec::new()) };
+            let bytes = files.get(path).cloned().unwrap_or_default();
+            return if bytes.len() as u64 > limits.file_bytes { Err(too_large()) } else { Ok(bytes) };
+        };
+        let unreadable =
+            |error: std::io::Error| Diagnostic::of_file(format!("the file cannot be read: {error}"), path, "");
+        let file = File::open(root.join(path)).map_err(unreadable)?;
+        let length = file.metadata().map_err(unreadable)?.len();
+        if length > limits.file_bytes {
+            return Err(too_large());
+        }
+        let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or(0) + 1);
+        // A file can grow while it is read.
+        file.take(limits.file_bytes + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+        if bytes.len() as u64 > limits.file_bytes { Err(too_large()) } else { Ok(bytes) }
+    }
+
+    /// Every file that could be a definition or an overlay, sorted.
+    pub(super) fn list(&self, filter: &Filter, limits: &Limits, problems: &mut Vec<Diagnostic>) -> Vec<Arc<str>> {
+        let mut paths = match self {
+            Origin::Disk { root } => walk(root, filter, limits, problems),
+            Origin::Memory { files } => {
+                let seen = |path: &&Arc<str>| !path.split('/').any(|part| part.starts_with('.')) && is_source(path);
+                files.keys().filter(seen).cloned().collect()
+            }
+        };
+        paths.sort();
+        paths.retain(|path| filter.keeps(path, problems));
+        paths
+    }
+}
+
+/// Whether the name is one of a file of definitions.
+fn is_source(path: &str) -> bool {
+    Path::new(path)
+        .extension()
+        .is_some_and(|extension| extension == "yaml" || extension == "yml" || extension == "json")
+}
+
+/// Which of the files are what.
+#[derive(Debug)]
+pub(super) struct Filter {
+    include: Option<GlobSet>,
+    exclude: GlobSet,
+    /// The overlay directories of all environments.
+    overlays: Vec<String>,
+    /// The overlay directory of the chosen one.
+    overlay: Option<String>,
+}
+
+impl Filter {
+    /// The filter of these settings, whose globs were checked when they were read.
+    pub(super) fn new(config: &Config, environment: Option<&str>) -> Self {
+        let set = |globs: &[String]| {
+            let mut builder = GlobSetBuilder::new();
+            globs.iter().filter_map(|glob| Glob::new(glob).ok()).for_each(|glob| {
+                builder.add(glob);
+            });
+            builder.build().unwrap_or_else(|_| GlobSet::empty())
+        };
+        Self {
+            include: (!config.files.include.is_empty()).then(|| set(&config.files.include)),
+            exclude: set(&config.files.exclude),
+            overlays: config.environments.values().filter_map(|environment| environment.overlay.clone()).collect(),
+            overlay: environment
+                .and_then(|name| config.environments.get(name))
+                .and_then(|environment| environment.overlay.clone()),
+        }
+    }
+
+    /// Whether the file lies in the overlay of the chosen environment.
+    pub(super) fn is_overlay(&self, path: &str) -> bool {
+        self.overlay.as_deref().is_some_and(|overlay| is_below(path, overlay))
+    }
+
+    fn excludes(&self, path: &str) -> bool {
+        self.exclude.is_match(path)
+    }
+
+    fn keeps(&self, path: &Arc<str>, problems: &mut Vec<Diagnostic>) -> bool {
+        if self.excludes(path) || &**path == config::FILE {
+            return false;
+        }
+        let name = path.rsplit('/').next().unwrap_or(path);
+        if name == config::FILE {
+            let what = "a second trueup.yaml stands inside this stack";
+            let help = "one directory is one stack: move it out, or leave its directory out with `files: {exclude: \
+                        [...]}`";
+            problems.push(Diagnostic::of_file(what, path, help));
+            return false;
+        }
+        if matches!(name, "trueup.yml" | "trueup.json") {
+            let what = format!("settings are read from trueup.yaml, not from {name}");
+            problems.push(Diagnostic::of_file(what, path, "rename it"));
+            return false;
+        }
+        if self.is_overlay(path) {
+            return true;
+        }
+        !self.overlays.iter().any(|overlay| is_below(path, overlay))
+            && self.include.as_ref().is_none_or(|include| include.is_match(&**path))
+    }
+}
+
+fn is_below(path: &str, directory: &str) -> bool {
+    path.strip_prefix(directory).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+fn walk(root: &Path, filter: &Filter, limits: &Limits, problems: &mut Vec<Diagnostic>) -> Vec<Arc<str>> {
+    let hidden = |entry: &DirEntry| entry.depth() > 0 && entry.file_name().to_string_lossy().starts_with('.');
+    let mut walker = WalkDir::new(root).follow_links(true).into_iter();
+    let mut paths: Vec<Arc<str>> = Vec::new();
+    while let Some(entry) = walker.next() {
+        let entry = match entry {
+            Ok(entry) => entry,
+            Err(error) => {
+                problems.extend(walk_problem(root, &error, filter));
+                continue;
+            }
+        };
+        let directory = entry.file_type().is_dir();
+        if hidden(&entry) {
+            if directory {
+                walker.skip_current_dir();
+            }
+            continue;
+        }
+        let relative = relative(root, entry.path());
+        if directory && entry.depth() > 0 && filter.excludes(&relative) {
+            walker.skip_current_dir();
+            continue;
+        }
+        if !directory && !is_source(&relative) {
+            continue;
+        }
+        if entry.path_is_symlink() && !filter.excludes(&relative) && leaves(root, entry.path()) {
+            let what = "the symbolic link leads out of the stack's directory";
+            problems.push(Diagnostic::of_file(what, &relative, "put the files here, or exclude the link"));
+            if directory {
+                walker.skip_current_dir();
+            }
+            continue;
+        }
+        if directory || filter.excludes(&relative) {
+            continue;
+        }
+        if !entry.file_type().is_file() {
+            problems.push(Diagnostic::of_file("this is no regular file", &relative, "take it out, or exclude it"));
+        } else if entry.path().strip_prefix(root).is_ok_and(|path| path.to_str().is_none()) {
+            problems.push(Diagnostic::of_file("the file's name is no valid UTF-8", &relative, "rename it"));
+        } else if paths.len() >= limits.files {
+            let what = format!("the directory holds more than the allowed {} files", limits.files);
+            problems.push(Diagnostic::of_file(what, &relative, "is this the right directory?"));
+            break;
+        } else {
+            paths.push(relative.into());
+        }
+    }
+    paths
+}
+
+fn walk_problem(root: &Path, error: &walkdir::Error, filter: &Filter) -> Option<Diagnostic> {
+    let path = relative(root, error.path().unwrap_or(root));
+    if filter.excludes(&path) || path.split('/').any(|part| part.starts_with('.')) {
+        return None;
+    }
+    if error.loop_ancestor().is_some() {
+        let what = "the symbolic link leads back to a directory above it";
+        return Some(Diagnostic::of_file(what, &path, "take the link out, or exclude it"));
+    }
+    let reason = error.io_error().map_or_else(|| "it cannot be walked".to_owned(), ToString::to_string);
+    Some(Diagnostic::of_file(format!("cannot be read: {reason}"), &path, ""))
+}
+
+fn leaves(root: &Path, path: &Path) -> bool {
+    path.canonicalize().is_ok_and(|target| !target.starts_with(root))
+}
+
+/// `path` below `root`, with `/` between parts.
+pub(super) fn relative(root: &Path, path: &Path) -> String {
+    let below = path.strip_prefix(root).unwrap_or(path);
+    let parts: Vec<_> = below.components().map(|part| part.as_os_str().to_string_lossy()).collect();
+    parts.join("/")
+}

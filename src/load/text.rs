@@ -1,0 +1,234 @@
+//! The text of one file, checked before any parser sees it: valid UTF-8, no control characters, a
+//! byte-order mark set aside. It knows lines and columns, and whether something in it needs the
+//! careful reader.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::diagnostic::{Diagnostic, Position};
+
+/// Bytes between two `---` up to which the fast reader is trusted: its parser's work on nested
+/// brackets grows with their square.
+const LONGEST_FAST_DOCUMENT: usize = 64 * 1024;
+/// Opening brackets in one document up to which the fast reader is trusted.
+const MOST_FAST_BRACKETS: usize = 2_000;
+
+/// How a file is written, told by its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Language {
+    /// `.yaml`, `.yml`
+    Yaml,
+    /// `.json`
+    Json,
+}
+
+/// Which reader a text needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reader {
+    /// The typed one will do, unless it fails.
+    Fast,
+    /// Something in the text means more, or other things, than the typed reader sees.
+    Careful,
+}
+
+/// A file's text.
+#[derive(Debug, Clone)]
+pub struct SourceText {
+    /// The file, relative to the stack's directory.
+    pub path: Arc<str>,
+    text: Box<str>,
+    /// Bytes of the byte-order mark that stood before the text.
+    mark: usize,
+}
+
+impl SourceText {
+    /// The text of these bytes.
+    ///
+    /// # Errors
+    /// They are no UTF-8, or hold a control character; the place is given.
+    pub fn new(path: &Arc<str>, bytes: Vec<u8>) -> Result<Self, Diagnostic> {
+        let utf16 = bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]);
+        let text = match String::from_utf8(bytes) {
+            Ok(text) => text,
+            Err(error) => {
+                let good = error.utf8_error().valid_up_to();
+                let before = String::from_utf8_lossy(&error.as_bytes()[..good]).into_owned();
+                let source = Self { path: path.clone(), text: before.into(), mark: 0 };
+                let label = if utf16 { "the file is UTF-16: save it as UTF-8" } else { "save the file as UTF-8" };
+                let place = source.text.len();
+                return Err(Diagnostic::error("the file is no valid UTF-8", &source, place..place, label));
+            }
+        };
+        let mark = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+        let text = if mark == 0 { text } else { text[mark..].to_owned() };
+        let source = Self { path: path.clone(), text: text.into(), mark };
+        let forbidden = |b: &u8| matches!(b, 0..=8 | 11 | 12 | 14..=31 | 127);
+        if let Some(at) = source.text.as_bytes().iter().position(forbidden) {
+            let code = source.text.as_bytes()[at];
+            let what = format!("the control character U+{code:04X} is not allowed in a file");
+            return Err(Diagnostic::error(what, &source, at..at + 1, "take it out, or write an escape in quotes"));
+        }
+        Ok(source)
+    }
+
+    /// A text that stands in no file.
+    #[must_use]
+    pub fn inline(name: &str, text: &str) -> Self {
+        Self { path: name.into(), text: text.into(), mark: 0 }
+    }
+
+    /// The text, without a byte-order mark.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// How it is written.
+    #[must_use]
+    pub fn language(&self) -> Language {
+        if self.path.ends_with(".json") { Language::Json } else { Language::Yaml }
+    }
+
+    /// The range in the file's bytes that a range of the text stands for.
+    #[must_use]
+    pub fn file_range(&self, range: &Range<usize>) -> Range<usize> {
+        range.start + self.mark..range.end + self.mark
+    }
+
+    /// Line and column of a byte of the text.
+    #[must_use]
+    pub fn position(&self, at: usize) -> Position {
+        let at = self.floor(at);
+        let before = &self.text[..at];
+        let start = before.rfind('\n').map_or(0, |end| end + 1);
+        Position {
+            line: before.bytes().filter(|b| *b == b'\n').count() + 1,
+            column: before[start..].chars().count() + 1,
+        }
+    }
+
+    /// The nearest boundary of a character at or before `at`.
+    #[must_use]
+    pub fn floor(&self, at: usize) -> usize {
+        let mut at = at.min(self.text.len());
+        while !self.text.is_char_boundary(at) {
+            at -= 1;
+        }
+        at
+    }
+
+    /// The whole lines that hold `range`, without the final line break.
+    #[must_use]
+    pub fn lines(&self, range: &Range<usize>) -> Range<usize> {
+        let (start, end) = (self.floor(range.start), self.floor(range.end));
+        let first = self.text[..start].rfind('\n').map_or(0, |at| at + 1);
+        let last = self.text[end..].find('\n').map_or(self.text.len(), |at| end + at);
+        first..last
+    }
+
+    /// Which reader it needs.
+    #[must_use]
+    pub fn reader(&self) -> Reader {
+        let careful = match self.language() {
+            Language::Yaml => yaml_needs_care(self.text.as_bytes()),
+            Language::Json => json_needs_care(self.text.as_bytes()),
+        };
+        if careful { Reader::Careful } else { Reader::Fast }
+    }
+}
+
+/// Merge keys and variables; integers that the typed reader takes for more than YAML 1.2 does
+/// (`0b1`, `+0x1`, `+0o1`); tags, which it drops; and documents too large for it.
+fn yaml_needs_care(text: &[u8]) -> bool {
+    let (mut document, mut brackets, mut before) = (0, 0, b'\n');
+    for (at, byte) in text.iter().enumerate() {
+        match byte {
+            b'<' | b'{' | b'b' | b'x' | b'o' | b'!' | b'[' | b'-' => {
+                let found = match byte {
+                    b'<' => before == b'<',
+                    b'b' => before == b'0',
+                    b'x' | b'o' => before == b'0' && at > 1 && text[at - 2] == b'+',
+                    b'!' => matches!(before, b' ' | b'\t' | b'\n' | b'\r' | b'[' | b'{' | b','),
+                    b'{' | b'[' => {
+                        brackets += 1;
+                        (*byte == b'{' && before == b'$') || brackets > MOST_FAST_BRACKETS
+                    }
+                    _ => {
+                        if before == b'\n' && text[at..].starts_with(b"---") {
+                            (document, brackets) = (at, 0);
+                        }
+                        false
+                    }
+                };
+                if found || at - document > LONGEST_FAST_DOCUMENT {
+                    return true;
+                }
+            }
+            _ => {}
+        }
+        before = *byte;
+    }
+    text.len() - document > LONGEST_FAST_DOCUMENT
+}
+
+/// Variables; a list where a list cannot be, which serde would take for a struct by position; and
+/// texts too large.
+fn json_needs_care(text: &[u8]) -> bool {
+    const LISTS: [&[u8]; 3] = [b"\"ref\"", b"\"expressions\"", b"\"prefixes\""];
+    let mut brackets = 0;
+    text.len() > LONGEST_FAST_DOCUMENT
+        || text.iter().enumerate().any(|(at, byte)| match byte {
+            b'{' => at > 0 && text[at - 1] == b'$',
+            b'[' => {
+                brackets += 1;
+                let key = text[..at].trim_ascii_end().strip_suffix(b":").unwrap_or_default().trim_ascii_end();
+                brackets > MOST_FAST_BRACKETS || !LISTS.iter().any(|list| key.ends_with(list))
+            }
+            _ => false,
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn source(text: &str) -> SourceText {
+        SourceText::new(&"a.yaml".into(), text.as_bytes().to_vec()).expect("a good text")
+    }
+
+    #[test]
+    fn columns_count_characters_and_lines_count_either_line_break() {
+        let text = source("a: 1\r\nü: é x\r\n");
+        let x = text.as_str().find('x').expect("x");
+        assert_eq!(text.position(x), Position { line: 2, column: 6 });
+        assert_eq!(text.position(0), Position { line: 1, column: 1 });
+    }
+
+    #[test]
+    fn a_byte_order_mark_shifts_bytes_and_not_columns() {
+        let text = source("\u{feff}a: 1\n");
+        assert_eq!(text.position(3), Position { line: 1, column: 4 });
+        assert_eq!(text.file_range(&(3..4)), 6..7);
+    }
+
+    #[test]
+    fn what_is_no_text_is_refused_with_its_place() {
+        let refused = |bytes: &[u8]| SourceText::new(&"a.yaml".into(), bytes.to_vec()).expect_err("refused");
+        let bad = refused(b"a: 1\nb: \xff\n");
+        assert_eq!((bad.message.as_str(), bad.line(), bad.column()), ("the file is no valid UTF-8", 2, 4));
+        assert_eq!(refused(b"a: \0\n").message, "the control character U+0000 is not allowed in a file");
+        assert_eq!(refused(&[0xff, 0xfe, 0x61, 0]).marks[0].label, "the file is UTF-16: save it as UTF-8");
+    }
+
+    #[test]
+    fn what_the_typed_reader_would_misread_goes_to_the_careful_one() {
+        for text in ["a: {<<: *b}", "a: ${b}", "port: 0b11", "port: +0x1F", "a: !!str 5", "a: [!x 1]"] {
+            assert_eq!(source(text).reader(), Reader::Careful, "{text}");
+        }
+        for text in ["a: b", "e: 'x in (y),z'", "port: 010", "a: 0x1F", "a: {b: c}"] {
+            assert_eq!(source(text).reader(), Reader::Fast, "{text}");
+        }
+        assert_eq!(source(&"[".repeat(3000)).reader(), Reader::Careful);
+        assert_eq!(source(&"a: b\n---\n".repeat(20_000)).reader(), Reader::Fast);
+    }
+}

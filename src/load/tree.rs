@@ -1,0 +1,261 @@
+//! Parser events as a tree in which every node knows its bytes. One document is held at a time; after
+//! a syntax error the next document is read on. Nesting and node counts are bounded.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::ops::Range;
+
+use granit_parser::{Event, Options, Parser, ScalarStyle, ScanError, Span, StrInput, StructureStyle};
+
+use super::diagnostic::Diagnostic;
+use super::text::SourceText;
+
+/// Levels of nesting; an endpoint needs seven.
+const DEEPEST: usize = 64;
+/// Nodes of one document.
+const MOST_NODES: usize = 200_000;
+
+/// A node's index in its tree.
+pub(super) type NodeId = usize;
+
+/// What a node is.
+#[derive(Debug)]
+pub(super) enum Shape<'s> {
+    /// A scalar with its text, escapes resolved.
+    Scalar { text: Cow<'s, str>, style: Style },
+    /// A sequence.
+    List { items: Vec<NodeId> },
+    /// A mapping, in the order of the text.
+    Map { entries: Vec<(NodeId, NodeId)> },
+    /// An alias; without a target it stands inside its own anchor.
+    Alias { target: Option<NodeId> },
+}
+
+/// How a scalar is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Style {
+    /// Without quotes: may be a number, a boolean or null.
+    Plain,
+    /// In quotes, or tagged as a text.
+    Quoted,
+    /// `|` or `>`
+    Block,
+}
+
+/// A tag that is not one of the core schema's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Tag {
+    None,
+    Core,
+    Unknown(String),
+}
+
+/// One node.
+#[derive(Debug)]
+pub(super) struct Node<'s> {
+    pub(super) shape: Shape<'s>,
+    pub(super) range: Range<usize>,
+    pub(super) anchored: bool,
+    pub(super) flow: bool,
+    pub(super) tag: Tag,
+}
+
+/// One document.
+#[derive(Debug)]
+pub(super) struct Tree<'s> {
+    nodes: Vec<Node<'s>>,
+    /// Nothing, where the document is empty.
+    pub(super) root: Option<NodeId>,
+}
+
+impl<'s> Tree<'s> {
+    pub(super) fn node(&self, id: NodeId) -> &Node<'s> {
+        &self.nodes[id]
+    }
+}
+
+/// The documents of a text, one after the other.
+pub(super) struct Documents<'s> {
+    source: &'s SourceText,
+    parser: Parser<'s, StrInput<'s>>,
+    ended: bool,
+}
+
+impl<'s> Documents<'s> {
+    pub(super) fn new(source: &'s SourceText) -> Self {
+        let mut options = Options::default();
+        options.emit_unresolved_aliases = true;
+        options.emit_comments = false;
+        options.flow_nesting_limit = DEEPEST;
+        options.block_nesting_limit = DEEPEST;
+        Self { source, parser: Parser::new_from_str_with_options(source.as_str(), options), ended: false }
+    }
+
+    fn refuse(&mut self, error: &ScanError) -> Diagnostic {
+        let marker = error.marker();
+        let at = marker.byte_offset().unwrap_or_else(|| self.source.as_str().len());
+        let text = self.source.as_str();
+        let at = self.source.floor(at);
+        // The end of the text is no place to look at; the last character of it is.
+        let at = if at >= text.len() { self.source.floor(text.trim_end().len().saturating_sub(1)) } else { at };
+        let end = text[at..].chars().next().filter(|c| *c != '\n').map_or(at, |c| at + c.len_utf8());
+        self.ended = !matches!(self.parser.proceed_next_document(), Ok(true));
+        let info = error.info();
+        let what = if info.contains("recursion") || info.contains("nest") {
+            format!("the nesting is deeper than the allowed {DEEPEST} levels")
+        } else {
+            format!("syntax error: {info}")
+        };
+        Diagnostic::error(what, self.source, at..end, "here")
+    }
+}
+
+impl<'s> Iterator for Documents<'s> {
+    type Item = Result<Tree<'s>, Diagnostic>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let mut builder = Builder::default();
+        while !self.ended {
+            match self.parser.next_event() {
+                None => self.ended = true,
+                Some(Err(error)) => return Some(Err(self.refuse(&error))),
+                Some(Ok((Event::StreamEnd, _))) => self.ended = true,
+                Some(Ok((Event::DocumentEnd, _))) => {
+                    return Some(Ok(Tree { root: builder.root, nodes: builder.nodes }));
+                }
+                Some(Ok((event, span))) => {
+                    if let Err(fault) = builder.event(event, &span) {
+                        let at = range(&span);
+                        self.ended = !matches!(self.parser.proceed_next_document(), Ok(true));
+                        let label = fault.label();
+                        return Some(Err(Diagnostic::error(fault.to_string(), self.source, at, label)));
+                    }
+                }
+            }
+        }
+        None
+    }
+}
+
+fn range(span: &Span) -> Range<usize> {
+    span.byte_range().unwrap_or_default()
+}
+
+#[derive(Debug, thiserror::Error)]
+enum Fault {
+    #[error("the document has more than {MOST_NODES} nodes")]
+    TooManyNodes,
+    #[error("`*{0}` names no anchor of this document")]
+    NoAnchor(String),
+}
+
+impl Fault {
+    fn label(&self) -> &'static str {
+        match self {
+            Fault::TooManyNodes => "split it",
+            Fault::NoAnchor(_) => "define it before with `&`",
+        }
+    }
+}
+
+/// A collection that is not closed yet.
+struct Open {
+    id: NodeId,
+    key: Option<NodeId>,
+}
+
+#[derive(Default)]
+struct Builder<'s> {
+    nodes: Vec<Node<'s>>,
+    root: Option<NodeId>,
+    open: Vec<Open>,
+    anchors: HashMap<usize, NodeId>,
+}
+
+impl<'s> Builder<'s> {
+    fn event(&mut self, event: Event<'s>, span: &Span) -> Result<(), Fault> {
+        if self.nodes.len() >= MOST_NODES {
+            return Err(Fault::TooManyNodes);
+        }
+        let flow = |style| style == StructureStyle::Flow;
+        match event {
+            Event::Scalar(text, style, anchor, tag) => {
+                let tag = tag_of(tag.as_deref());
+                let style = match style {
+                    ScalarStyle::Plain if tag.1 => Style::Quoted,
+                    ScalarStyle::Plain => Style::Plain,
+                    ScalarStyle::SingleQuoted | ScalarStyle::DoubleQuoted => Style::Quoted,
+                    ScalarStyle::Literal | ScalarStyle::Folded => Style::Block,
+                };
+                self.add(Shape::Scalar { text, style }, span, anchor, tag.0, false);
+            }
+            Event::SequenceStart(style, anchor, tag) => {
+                let shape = Shape::List { items: Vec::new() };
+                let id = self.add(shape, span, anchor, tag_of(tag.as_deref()).0, flow(style));
+                self.open.push(Open { id, key: None });
+            }
+            Event::MappingStart(style, anchor, tag) => {
+                let shape = Shape::Map { entries: Vec::new() };
+                let id = self.add(shape, span, anchor, tag_of(tag.as_deref()).0, flow(style));
+                self.open.push(Open { id, key: None });
+            }
+            Event::SequenceEnd | Event::MappingEnd => self.close(span),
+            Event::Alias(anchor) => {
+                let target = self.anchors.get(&anchor).copied();
+                let target = target.filter(|target| !self.open.iter().any(|open| open.id == *target));
+                self.add(Shape::Alias { target }, span, 0, Tag::None, false);
+            }
+            Event::UnresolvedAlias(name) => return Err(Fault::NoAnchor(name.into_owned())),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn close(&mut self, span: &Span) {
+        let Some(Open { id, .. }) = self.open.pop() else { return };
+        let end = if self.nodes[id].flow { range(span).end } else { self.nodes[id].range.end };
+        self.nodes[id].range.end = end;
+        self.grow(end);
+    }
+
+    /// A collection ends no earlier than what is in it.
+    fn grow(&mut self, end: usize) {
+        if let Some(open) = self.open.last() {
+            let node = &mut self.nodes[open.id];
+            node.range.end = node.range.end.max(end);
+        }
+    }
+
+    fn add(&mut self, shape: Shape<'s>, span: &Span, anchor: usize, tag: Tag, flow: bool) -> NodeId {
+        let id = self.nodes.len();
+        let range = range(span);
+        let end = range.end;
+        self.nodes.push(Node { shape, range, anchored: anchor != 0, flow, tag });
+        if anchor != 0 {
+            self.anchors.insert(anchor, id);
+        }
+        match self.open.last_mut() {
+            None => self.root = Some(id),
+            Some(open) => match (&mut self.nodes[open.id].shape, open.key.take()) {
+                (Shape::List { items }, _) => items.push(id),
+                (Shape::Map { entries }, Some(key)) => entries.push((key, id)),
+                (_, _) => open.key = Some(id),
+            },
+        }
+        self.grow(end);
+        id
+    }
+}
+
+/// The tag, and whether it makes a text of a plain scalar.
+fn tag_of(tag: Option<&granit_parser::Tag>) -> (Tag, bool) {
+    match tag {
+        None => (Tag::None, false),
+        Some(tag) => match tag.core_suffix() {
+            Some("str") => (Tag::Core, true),
+            Some("int" | "bool" | "float" | "null" | "map" | "seq") => (Tag::Core, false),
+            _ if tag.original() == "!" => (Tag::Core, true),
+            _ => (Tag::Unknown(tag.original()), false),
+        },
+    }
+}

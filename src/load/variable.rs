@@ -1,0 +1,154 @@
+//! `${name}` in values. A value that is one variable and stands without quotes is read again as YAML;
+//! elsewhere the text is put in. Replaced text is never looked through again.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use super::diagnostic::Diagnostic;
+use super::fields::{Suggestion, suggest};
+use super::item::{At, Item, Origin, Value, resolve};
+use super::text::SourceText;
+use super::tree::{Documents, Style};
+
+/// The values of variables by name.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Variables {
+    texts: BTreeMap<String, SourceText>,
+}
+
+impl Variables {
+    pub(super) fn new<'a>(variables: impl IntoIterator<Item = (&'a String, &'a String)>) -> Self {
+        let texts = variables.into_iter().map(|(name, value)| (name.clone(), SourceText::inline(name, value)));
+        Self { texts: texts.collect() }
+    }
+}
+
+/// Whether a text is the name of a variable.
+pub(super) fn is_name(text: &str) -> bool {
+    let mut bytes = text.bytes();
+    bytes.next().is_some_and(|b| b.is_ascii_alphabetic() || b == b'_')
+        && bytes.all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.'))
+}
+
+/// Puts the variables into every value.
+pub(super) fn substitute<'s>(item: &mut Item<'s>, variables: &'s Variables, problems: &mut Vec<Diagnostic>) {
+    let at = item.at;
+    match &mut item.value {
+        Value::List(items) => items.iter_mut().for_each(|item| substitute(item, variables, problems)),
+        Value::Map(entries) => {
+            for entry in entries {
+                if contains(&entry.key) {
+                    problems.push(entry.key_at.error("a variable in a key", "variables are replaced in values only"));
+                }
+                substitute(&mut entry.item, variables, problems);
+            }
+        }
+        Value::Text(text, style) if contains(text) => {
+            if let Some(name) = whole(text).filter(|_| *style == Style::Plain) {
+                match lookup(name, &at, variables, problems) {
+                    Some(value) => *item = again(value, at, problems),
+                    None => item.value = Value::Refused,
+                }
+                return;
+            }
+            // What is put in must not turn a text into a number or null.
+            let style = if *style == Style::Plain { Style::Quoted } else { *style };
+            item.value = match replaced(text, &at, variables, problems) {
+                Some(text) => Value::Text(Cow::Owned(text), style),
+                None => Value::Refused,
+            };
+            item.origin = Origin::Variable;
+        }
+        Value::Text(..) | Value::Refused => {}
+    }
+}
+
+fn contains(text: &str) -> bool {
+    text.contains("${")
+}
+
+/// The name, where the whole text is one variable.
+fn whole(text: &str) -> Option<&str> {
+    text.strip_prefix("${")?.strip_suffix('}').filter(|name| is_name(name))
+}
+
+fn lookup<'s>(
+    name: &str,
+    at: &At<'_>,
+    variables: &'s Variables,
+    problems: &mut Vec<Diagnostic>,
+) -> Option<&'s SourceText> {
+    let found = variables.texts.get(name);
+    if found.is_none() {
+        let label = match suggest(name, variables.texts.keys().map(String::as_str)) {
+            Suggestion::Near(near) => format!("did you mean `${{{near}}}`?"),
+            Suggestion::None => "define it under `variables:` in trueup.yaml, or with `--var`".to_owned(),
+        };
+        let what = format!("the variable `{name}` is not defined");
+        problems.push(Diagnostic::error(what, at.source, spot(at, &format!("${{{name}}}")), label));
+    }
+    found
+}
+
+/// Where in the value `needle` stands.
+fn spot(at: &At<'_>, needle: &str) -> Range<usize> {
+    let start = at.range().start;
+    match at.slice().find(needle) {
+        Some(found) => start + found..start + found + needle.len(),
+        None => at.range(),
+    }
+}
+
+/// The text with its variables put in, `None` where one of them is refused.
+fn replaced(text: &str, at: &At<'_>, variables: &Variables, problems: &mut Vec<Diagnostic>) -> Option<String> {
+    let mut result = String::with_capacity(text.len());
+    let mut refused = false;
+    let mut rest = text;
+    while let Some(found) = rest.find("${") {
+        let (before, from) = rest.split_at(found);
+        if let Some(before) = before.strip_suffix('$') {
+            result.push_str(before);
+            result.push_str("${");
+            rest = &from[2..];
+            continue;
+        }
+        result.push_str(before);
+        let name = from[2..].split_once('}').map(|(name, _)| name).filter(|name| is_name(name));
+        let Some(name) = name else {
+            let what = "`${` begins no variable";
+            let label = "write `${name}`, or `$${` for the characters themselves";
+            problems.push(Diagnostic::error(what, at.source, spot(at, "${"), label));
+            return None;
+        };
+        match lookup(name, at, variables, problems) {
+            Some(value) => result.push_str(value.as_str()),
+            None => refused = true,
+        }
+        rest = &from[2 + name.len() + 1..];
+    }
+    result.push_str(rest);
+    (!refused).then_some(result)
+}
+
+/// The value of a variable, read as YAML.
+fn again<'s>(value: &'s SourceText, at: At<'s>, problems: &mut Vec<Diagnostic>) -> Item<'s> {
+    let text = |style| Item {
+        value: Value::Text(Cow::Borrowed(value.as_str()), style),
+        at,
+        origin: Origin::Variable,
+        compact: true,
+    };
+    let mut documents = Documents::new(value);
+    let tree = match documents.next() {
+        None => return text(Style::Plain),
+        Some(Ok(tree)) if documents.next().is_none() => tree,
+        Some(_) => return text(Style::Quoted),
+    };
+    let mut inner = Vec::new();
+    let item = resolve(&tree, value, &mut inner);
+    if let Some(first) = inner.first() {
+        problems.push(at.error(format!("the value of the variable is no good YAML: {}", first.message), "used here"));
+    }
+    item.map_or_else(|| text(Style::Quoted), |item| item.moved(at, Origin::Variable))
+}
