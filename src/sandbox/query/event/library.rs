@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::heading::Heading;
 use super::language::{self, Matcher, Query};
+use super::piece::{Place, quote};
 use super::series::Series;
 use crate::sandbox::query::window::Window;
 
@@ -147,15 +148,19 @@ impl Source {
         }
     }
 
-    /// Appends the event at `index` as JSON.
+    /// Appends the event at `index` as an answer holds it: a JSON string that contains JSON.
     pub fn write(&self, index: u64, out: &mut String) {
         match self {
             Self::Written(events) => {
                 if let Some(event) = written(events, index) {
-                    out.push_str(&event.event.to_string());
+                    quote(&event.event.to_string(), out);
                 }
             }
-            Self::Generated(series) => series.write(index, out),
+            Self::Generated(series) => {
+                out.push('"');
+                series.write(index, Place::InString, out);
+                out.push('"');
+            }
         }
     }
 

@@ -52,7 +52,7 @@ impl<'a> Search<'a> {
         Self { lanes, order }
     }
 
-    /// Appends the next event as JSON; `false` when there is none.
+    /// Appends the next event, a JSON string that contains JSON; `false` when there is none.
     pub fn next(&mut self, out: &mut String) -> bool {
         let first = self.lanes.iter_mut().filter(|lane| lane.head.is_some()).reduce(|first, other| {
             let earlier = match self.order {
@@ -186,7 +186,8 @@ mod tests {
 
     fn times(events: &[String]) -> Vec<String> {
         let time = |event: &String| {
-            let event: serde_json::Value = serde_json::from_str(event).unwrap();
+            let event: String = serde_json::from_str(event).unwrap();
+            let event: serde_json::Value = serde_json::from_str(&event).unwrap();
             event["@timestamp"].as_str().unwrap().to_owned()
         };
         events.iter().map(time).collect()

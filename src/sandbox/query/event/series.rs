@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::curve::Curve;
 use super::draw::{Choice, Draw};
 use super::heading::HEADINGS;
-use super::piece::Fragment;
+use super::piece::{Fragment, Place};
 use super::sketch::{Kind, Sketch};
 use super::vocabulary as words;
 
@@ -144,17 +144,18 @@ impl Series {
     }
 
     /// Appends event `index` as JSON.
-    pub fn write(&self, index: u64, out: &mut String) {
+    pub fn write(&self, index: u64, place: Place, out: &mut String) {
         let sketch = self.sketch(index);
         let mut open = '{';
-        for (name, key) in HEADINGS {
-            if let Some(piece) = sketch.field(*name) {
+        for (heading, key) in HEADINGS {
+            if let Some(piece) = sketch.field(*heading) {
                 out.push(open);
                 open = ',';
-                out.push('"');
+                out.push_str(place.mark());
                 out.push_str(key);
-                out.push_str("\":");
-                piece.write(out);
+                out.push_str(place.mark());
+                out.push(':');
+                piece.write(place, out);
             }
         }
         out.push('}');
@@ -206,7 +207,11 @@ mod tests {
 
     fn event(series: &Series, index: u64) -> serde_json::Value {
         let mut text = String::new();
-        series.write(index, &mut text);
+        series.write(index, Place::Plain, &mut text);
+        let mut inside = String::from("\"");
+        series.write(index, Place::InString, &mut inside);
+        inside.push('"');
+        assert_eq!(serde_json::from_str::<String>(&inside).unwrap(), text);
         serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
     }
 

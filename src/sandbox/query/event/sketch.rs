@@ -2,6 +2,8 @@
 //! its address, place and program follow from it, so that an address keeps its country; inside the
 //! burst most events come from a few machines.
 
+use std::cell::OnceCell;
+
 use super::draw::Draw;
 use super::heading::Heading;
 use super::piece::{Fragment, Piece};
@@ -98,11 +100,15 @@ pub struct Sketch<'a> {
     series: &'a Series,
     index: u64,
     draw: Draw,
+    // What many fields follow from, drawn once.
+    kind: OnceCell<Kind>,
+    client: OnceCell<u64>,
+    place: OnceCell<&'static Place>,
 }
 
 impl<'a> Sketch<'a> {
     pub(super) fn new(series: &'a Series, index: u64, draw: Draw) -> Self {
-        Self { series, index, draw }
+        Self { series, index, draw, kind: OnceCell::new(), client: OnceCell::new(), place: OnceCell::new() }
     }
 
     /// The namespace that the event belongs to.
@@ -154,7 +160,6 @@ impl<'a> Sketch<'a> {
 
     /// What an event about one request has beside.
     fn request(&self, name: Heading, kind: Kind) -> Option<Piece<'a>> {
-        let place = self.place();
         Some(match name {
             Heading::Severity => Piece::Text(if self.blocks(kind) { "error" } else { "info" }),
             Heading::Action => Piece::Text(self.action(kind)),
@@ -167,14 +172,14 @@ impl<'a> Sketch<'a> {
             Heading::DstIp => Piece::Address([203, 0, 113, 10 + (self.host_index() % 200) as u8]),
             Heading::DstPort => Piece::Digits(if self.draw.below(purpose::PORT + 100, 8) == 0 { 0 } else { 443 }),
             Heading::Src => Piece::Text("N:public"),
-            Heading::SrcInstance => Piece::Text(place.city),
+            Heading::SrcInstance => Piece::Text(self.place().city),
             Heading::Hostname => Piece::Built(format!("master-{}", self.draw.below(purpose::SITE + 100, 6))),
             Heading::ClusterName => Piece::Built(format!("{}-int-ves-io", self.site())),
             Heading::Dcid => self.client_digest(3),
             Heading::IsNewDcid => Piece::Flag(self.draw.below(purpose::SHAPE + 100, 3) == 0),
-            Heading::Latitude => Piece::Text(place.latitude),
-            Heading::Longitude => Piece::Text(place.longitude),
-            Heading::AsNumber => Piece::Digits(place.as_number),
+            Heading::Latitude => Piece::Text(self.place().latitude),
+            Heading::Longitude => Piece::Text(self.place().longitude),
+            Heading::AsNumber => Piece::Digits(self.place().as_number),
             Heading::Network => {
                 let [a, b, c, _] = self.address();
                 Piece::Address([a, b, c, 0])
@@ -306,9 +311,11 @@ impl<'a> Sketch<'a> {
     }
 
     fn kind(&self) -> Kind {
-        let choices = &self.series.choices;
-        let kinds = if self.in_burst() { &choices.burst_kinds } else { &choices.kinds };
-        Kind::ALL[kinds.pick(self.draw, purpose::KIND)]
+        *self.kind.get_or_init(|| {
+            let choices = &self.series.choices;
+            let kinds = if self.in_burst() { &choices.burst_kinds } else { &choices.kinds };
+            Kind::ALL[kinds.pick(self.draw, purpose::KIND)]
+        })
     }
 
     /// The machine of the burst that sent the request, where one did.
@@ -319,13 +326,13 @@ impl<'a> Sketch<'a> {
 
     /// The number of the client, the same from event to event; the machines come after the others.
     fn client_number(&self) -> u64 {
-        self.machine().map_or_else(
-            || {
+        *self.client.get_or_init(|| match self.machine() {
+            Some(machine) => CLIENTS as u64 + machine,
+            None => {
                 let share = self.draw.share(purpose::CLIENT);
                 (share * share * share * CLIENTS) as u64
-            },
-            |machine| CLIENTS as u64 + machine,
-        )
+            }
+        })
     }
 
     /// The draws of the client.
@@ -334,10 +341,13 @@ impl<'a> Sketch<'a> {
     }
 
     fn place(&self) -> &'static Place {
-        if self.machine().is_some() {
-            return &PLACES[BURST_PLACES[self.client().below(purpose::PLACE, BURST_PLACES.len() as u64) as usize]];
-        }
-        &PLACES[self.series.choices.places.pick(self.client(), purpose::PLACE)]
+        self.place.get_or_init(|| {
+            if self.machine().is_some() {
+                let place = self.client().below(purpose::PLACE, BURST_PLACES.len() as u64);
+                return &PLACES[BURST_PLACES[place as usize]];
+            }
+            &PLACES[self.series.choices.places.pick(self.client(), purpose::PLACE)]
+        })
     }
 
     /// In 198.18.0.0/15, which is reserved for tests; the odd factor gives each client its own.
