@@ -2,16 +2,21 @@
 //! formats of other programs. Values of the plan go in, a string comes out; whoever calls decides
 //! where it is written. Text from the service or a file is untrusted: [`safe`] takes its force away.
 
+pub mod annotation;
 pub mod bars;
 mod charset;
 pub mod edits;
+pub mod github;
 pub mod histogram;
 pub mod json;
+pub mod junit;
 pub mod markdown;
+pub mod prometheus;
 pub mod rows;
 pub mod safe;
 #[cfg(test)]
 mod sample;
+pub mod sarif;
 mod style;
 pub mod table;
 pub mod text;

@@ -2,15 +2,16 @@
 
 use super::super::edits::{self, Edit};
 use super::{Options, count, digits, inert, marker};
-use crate::plan::{Action, Cause, Change, Plan, Verdict, Verdicts};
+use crate::plan::{Action, Cause, Change, Check, Standing, Verdict, Verdicts};
 
 /// Characters of a value that a table shows.
 const LONG: usize = 80;
 
 /// The verdicts as Markdown: what could not be read always, then a table of what was changed outside
-/// while `options.budget` bytes last.
+/// and what is accepted, while `options.budget` bytes last.
 #[must_use]
-pub fn drift(plan: &Plan, verdicts: &Verdicts, options: &Options) -> String {
+pub fn drift(check: &Check<'_>, options: &Options) -> String {
+    let Check { plan, verdicts, .. } = check;
     let mut text = marker("drift", plan.stack.as_deref());
     text.push_str(&format!("### trueup drift: {}\n\n", headline(verdicts)));
     text.push_str(&format!("Service {}", inert::code(&plan.service.base_url)));
@@ -28,7 +29,7 @@ pub fn drift(plan: &Plan, verdicts: &Verdicts, options: &Options) -> String {
     if !verdicts.unknown.is_empty() {
         text.push('\n');
     }
-    let rows = rows(plan, verdicts);
+    let rows = rows(check);
     let total = rows.len();
     let foot = |shown: usize| {
         if shown < total {
@@ -51,9 +52,12 @@ pub fn drift(plan: &Plan, verdicts: &Verdicts, options: &Options) -> String {
     if shown > 0 {
         text.push_str(&format!("{head}{table}\n"));
     }
-    if total > 0 {
-        text.push_str(&foot(shown));
+    let accepted = accepted(check);
+    let end = if total > 0 { foot(shown) } else { String::new() };
+    if text.len() + accepted.len() + end.len() <= options.budget {
+        text.push_str(&accepted);
     }
+    text.push_str(&end);
     text
 }
 
@@ -75,7 +79,8 @@ fn headline(verdicts: &Verdicts) -> String {
 }
 
 /// A row a value; what was changed outside first.
-fn rows(plan: &Plan, verdicts: &Verdicts) -> Vec<String> {
+fn rows(check: &Check<'_>) -> Vec<String> {
+    let Check { plan, verdicts, .. } = check;
     let changes: Vec<&Change> =
         plan.changes.iter().chain(plan.held.iter().filter_map(|held| held.change.as_ref())).collect();
     let mut rows: Vec<(bool, String)> = Vec::new();
@@ -88,12 +93,23 @@ fn rows(plan: &Plan, verdicts: &Verdicts) -> Vec<String> {
             continue;
         };
         match &change.action {
-            Action::Replace { before, .. } => {
-                let since = before.modified.as_deref().map(inert::cell).unwrap_or_default();
-                rows.extend(edits::of(change).iter().map(|edit| {
-                    let outside = edit.cause != Some(Cause::Pending);
-                    (outside, row(&name, edit, if outside { &since } else { "" }))
-                }));
+            Action::Replace { fields, before, .. } => {
+                let modified = before.modified.as_deref().map(inert::cell).unwrap_or_default();
+                for field in fields {
+                    let outside = field.cause != Cause::Pending;
+                    if outside && !object.drifted.contains(&field.field) && field.cause != Cause::Both {
+                        continue;
+                    }
+                    let since = match check.memory.and_then(|memory| memory.seen(key, Some(&field.field))) {
+                        Some(seen) if outside => {
+                            let first = seen.first_seen.strftime("%Y-%m-%d %H:%M");
+                            format!("{first}, seen in {}", count(usize::try_from(seen.checks).unwrap_or(0), "check"))
+                        }
+                        _ if outside => modified.clone(),
+                        _ => String::new(),
+                    };
+                    rows.extend(edits::of_field(field).iter().map(|edit| (outside, row(&name, edit, &since))));
+                }
             }
             Action::Create { .. } | Action::Delete { .. } | Action::Mark { .. } => {
                 rows.push(plain(edits::reason(change)));
@@ -116,4 +132,26 @@ fn row(name: &str, edit: &Edit, since: &str) -> String {
     let why = edit.cause.map_or("", Cause::as_str);
     let field = inert::cell(&edit.name);
     format!("| {name} | {field} | {} | {} | {why} | {since} |\n", value(&edit.after), value(&edit.before))
+}
+
+/// What is accepted, and what of it has expired or fits no more.
+fn accepted(check: &Check<'_>) -> String {
+    if check.acknowledged.is_empty() {
+        return String::new();
+    }
+    let mut text = String::from("#### Acknowledged\n\n");
+    for told in &check.acknowledged {
+        let one = &told.acknowledgement;
+        let field = one.field.as_ref().map(|field| format!(" {}", inert::code(&field.to_string()))).unwrap_or_default();
+        let standing = match told.standing {
+            Standing::Silences => format!("accepted until {}", one.expires),
+            Standing::Expired => format!("**expired on {}**", one.expires),
+            Standing::Moved => "**drifted on to another value**".to_owned(),
+            Standing::Unneeded => "needed no more".to_owned(),
+        };
+        let (object, reason) = (inert::code(&one.object.to_string()), inert::code(&one.reason));
+        text.push_str(&format!("- {object}{field}: {standing}, {reason}\n"));
+    }
+    text.push('\n');
+    text
 }

@@ -4,7 +4,7 @@ use pulldown_cmark::{CodeBlockKind, Event, Options as Reading, Parser, Tag, TagE
 
 use super::super::sample::{self, HOSTILE};
 use super::*;
-use crate::plan::{Action, ActionKind, Plan, Unmanaged};
+use crate::plan::{Action, ActionKind, Check, Plan, Unmanaged};
 
 const BUDGETS: [usize; 3] = [1_000, 4_000, 65_000];
 const SIZES: [usize; 3] = [1, 50, 5_000];
@@ -192,7 +192,8 @@ fn a_drift_report_is_whole_at_any_budget_whatever_the_texts() {
     for budget in BUDGETS {
         for hostile in [false, true] {
             let plan = sample::plan(50, hostile);
-            let text = super::drift(&plan, &plan.verdicts(Unmanaged::Fail), &options(budget));
+            let now = "2026-11-21T10:00:00Z".parse().expect("a time");
+            let text = super::drift(&Check::new(&plan, plan.verdicts(Unmanaged::Fail), now), &options(budget));
             let found = read(&text);
             assert!(found.odd.is_empty(), "{:?} in {text}", found.odd);
             assert!(found.cells.iter().all(|cells| *cells == 6), "{:?} in {text}", found.cells);

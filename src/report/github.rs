@@ -1,0 +1,79 @@
+//! Remarks as workflow commands of GitHub Actions, which draws them beside the source. A text that
+//! could end a command, begin another or add a property is percent-encoded as the runner decodes it.
+
+use super::annotation::{Annotation, Level};
+use super::safe;
+
+/// The remarks, a command a line. `prefix` leads from the repository's top to the directory that the
+/// places are relative to, with a final `/` where it is not empty.
+#[must_use]
+pub fn annotations(annotations: &[Annotation], prefix: &str) -> String {
+    annotations.iter().map(|annotation| command(annotation, prefix)).collect()
+}
+
+fn command(annotation: &Annotation, prefix: &str) -> String {
+    let word = match annotation.level {
+        Level::Error => "error",
+        Level::Warning => "warning",
+        Level::Notice => "notice",
+    };
+    let mut properties = Vec::new();
+    if let Some(place) = &annotation.place {
+        properties.push(format!("file={}", property(&format!("{prefix}{}", place.file))));
+        properties.push(format!("line={}", place.line));
+        properties.push(format!("col={}", place.column));
+    }
+    properties.push(format!("title={}", property(&annotation.title)));
+    format!("::{word} {}::{}\n", properties.join(","), message(&annotation.message))
+}
+
+fn message(text: &str) -> String {
+    safe::line(text).replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+}
+
+fn property(text: &str) -> String {
+    message(text).replace(':', "%3A").replace(',', "%2C")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::annotation;
+    use super::super::sample;
+    use super::*;
+    use crate::model::Place;
+
+    #[test]
+    fn a_remark_is_a_command_with_its_place() {
+        let annotation = Annotation {
+            level: Level::Warning,
+            place: Some(Place { file: "shop/a,b:c.yaml".to_owned(), line: 7, column: 3 }),
+            title: "replace shop/cart".to_owned(),
+            message: "spec.port: 80 -> 100 %\n::error::boo".to_owned(),
+        };
+        assert_eq!(
+            annotations(&[annotation], "endpoints/"),
+            "::warning file=endpoints/shop/a%2Cb%3Ac.yaml,line=7,col=3,title=replace shop/cart::\
+             spec.port: 80 -> 100 %25\\n::error::boo\n"
+        );
+    }
+
+    #[test]
+    fn hostile_texts_begin_no_command_of_their_own() {
+        let text = annotations(&annotation::of_plan(&sample::plan(50, true)), "");
+        let remarks = annotation::of_plan(&sample::plan(50, true)).len();
+        assert_eq!(text.lines().count(), remarks);
+        for line in text.lines() {
+            let kinds = ["::error ", "::warning ", "::notice "];
+            assert!(kinds.iter().any(|kind| line.starts_with(kind)), "{line}");
+        }
+        assert!(!text.contains('\u{1b}'));
+    }
+
+    #[test]
+    fn what_matters_most_comes_first() {
+        let levels: Vec<Level> =
+            annotation::of_plan(&sample::plan(50, false)).iter().map(|annotation| annotation.level).collect();
+        assert!(levels.is_sorted());
+        assert_eq!(levels.first(), Some(&Level::Error));
+    }
+}

@@ -1,0 +1,194 @@
+//! A check as JUnit XML, which every pipeline draws: a suite a namespace, a case an endpoint that is
+//! not in sync, one case for all that are. Drift and what is pending fail, what could not be read is
+//! an error, what is accepted is skipped with its reason.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use super::edits;
+use super::safe;
+use crate::model::Key;
+use crate::plan::{Check, ScopeRead, Standing, Verdict};
+
+#[derive(Default)]
+struct Suite {
+    cases: String,
+    tests: usize,
+    failures: usize,
+    errors: usize,
+    skipped: usize,
+}
+
+/// The check as one XML document.
+#[must_use]
+pub fn report(check: &Check<'_>) -> String {
+    let mut suites: BTreeMap<&str, Suite> = BTreeMap::new();
+    for (namespace, scope) in check.plan.scope.iter().filter(|(_, scope)| scope.selected) {
+        let suite = suites.entry(namespace.as_str()).or_default();
+        let outcome = match &scope.read {
+            ScopeRead::Complete { .. } => String::new(),
+            ScopeRead::Unknown { reason } => {
+                suite.errors += 1;
+                format!("<error type=\"unknown\" message=\"{}\"/>", xml(reason))
+            }
+        };
+        let name = if outcome.is_empty() { format!("{} in sync", scope.in_sync) } else { "list".to_owned() };
+        suite.case(namespace.as_str(), &name, &outcome);
+    }
+    for (key, object) in &check.verdicts.objects {
+        let suite = suites.entry(key.namespace.as_str()).or_default();
+        let kind = match object.verdict {
+            Verdict::InSync => continue,
+            Verdict::Pending => "pending",
+            Verdict::Drift => "drift",
+            Verdict::Both => "drift and pending",
+            Verdict::Unknown => "unknown",
+        };
+        let details = details(check, key);
+        let message = details.first().cloned().unwrap_or_else(|| kind.to_owned());
+        suite.failures += 1;
+        let outcome = format!(
+            "<failure type=\"{kind}\" message=\"{}\">{}</failure>",
+            xml(&message),
+            details.iter().map(|line| xml(line)).collect::<Vec<_>>().join("\n")
+        );
+        suite.case(key.namespace.as_str(), key.name.as_str(), &outcome);
+    }
+    for told in check.acknowledged.iter().filter(|told| told.standing == Standing::Silences) {
+        let one = &told.acknowledgement;
+        let suite = suites.entry(one.object.namespace.as_str()).or_default();
+        let field = one.field.as_ref().map(|field| format!(" {field}")).unwrap_or_default();
+        let outcome = format!("<skipped message=\"accepted until {}: {}\"/>", one.expires, xml(&one.reason));
+        suite.skipped += 1;
+        suite.case(one.object.namespace.as_str(), &format!("{}{field}", one.object.name), &outcome);
+    }
+    let sum = |number: fn(&Suite) -> usize| suites.values().map(number).sum::<usize>();
+    let mut text = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
+    let _ = writeln!(
+        text,
+        "<testsuites name=\"trueup drift\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\">",
+        sum(|suite| suite.tests),
+        sum(|suite| suite.failures),
+        sum(|suite| suite.errors),
+        sum(|suite| suite.skipped)
+    );
+    for (name, suite) in &suites {
+        let _ = writeln!(
+            text,
+            "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\" timestamp=\"{}\">",
+            xml(name),
+            suite.tests,
+            suite.failures,
+            suite.errors,
+            suite.skipped,
+            check.now.strftime("%Y-%m-%dT%H:%M:%S"),
+        );
+        text.push_str(&suite.cases);
+        text.push_str("  </testsuite>\n");
+    }
+    text.push_str("</testsuites>\n");
+    text
+}
+
+impl Suite {
+    fn case(&mut self, namespace: &str, name: &str, outcome: &str) {
+        self.tests += 1;
+        let (namespace, name) = (xml(namespace), xml(name));
+        // Writing to a string cannot fail.
+        let _ = if outcome.is_empty() {
+            writeln!(self.cases, "    <testcase classname=\"{namespace}\" name=\"{name}\"/>")
+        } else {
+            writeln!(self.cases, "    <testcase classname=\"{namespace}\" name=\"{name}\">{outcome}</testcase>")
+        };
+    }
+}
+
+/// What differs, a line a value.
+fn details(check: &Check<'_>, key: &Key) -> Vec<String> {
+    let Some(change) = check.plan.change_of(key) else { return Vec::new() };
+    if change.fields().is_empty() {
+        return vec![edits::reason(change).to_owned()];
+    }
+    let value = |value: Option<String>| value.unwrap_or_else(|| "(none)".to_owned());
+    let lines = edits::of(change).into_iter().map(|edit| {
+        let why = edit.cause.map(|cause| format!(" ({cause})")).unwrap_or_default();
+        let place = edit.place.as_ref().map(|place| format!(" at {place}")).unwrap_or_default();
+        format!("{}: wanted {}, live {}{why}{place}", edit.name, value(edit.after), value(edit.before))
+    });
+    lines.collect()
+}
+
+/// Text between tags or in an attribute.
+fn xml(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for character in safe::line(text).chars() {
+        match character {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&apos;"),
+            // XML holds neither.
+            '\u{fffe}' | '\u{ffff}' => escaped.push('\u{fffd}'),
+            other => escaped.push(other),
+        }
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sample;
+    use super::*;
+    use crate::plan::{Acknowledgements, Unmanaged};
+
+    fn now() -> jiff::Timestamp {
+        "2026-11-21T10:00:00Z".parse().expect("a time")
+    }
+
+    /// Whether tags are closed in order and attributes are quoted: enough of XML to see a text break out.
+    fn is_well_formed(text: &str) -> bool {
+        let mut open: Vec<String> = Vec::new();
+        let mut rest = text;
+        while let Some(at) = rest.find('<') {
+            let Some(end) = rest[at..].find('>') else { return false };
+            let tag = &rest[at + 1..at + end];
+            rest = &rest[at + end + 1..];
+            if tag.matches('"').count() % 2 == 1 {
+                return false;
+            }
+            let name: String = tag.trim_start_matches('/').chars().take_while(char::is_ascii_alphabetic).collect();
+            if let Some(closed) = tag.strip_prefix('/') {
+                if open.pop().as_deref() != Some(closed) {
+                    return false;
+                }
+            } else if !tag.ends_with(['/', '?']) {
+                open.push(name);
+            }
+        }
+        open.is_empty()
+    }
+
+    #[test]
+    fn hostile_texts_stay_inside_of_their_attributes() {
+        for hostile in [false, true] {
+            let plan = sample::plan(40, hostile);
+            let text = report(&Check::new(&plan, plan.verdicts(Unmanaged::Fail), now()));
+            assert!(is_well_formed(&text), "{text}");
+            assert!(!text.contains("<script"), "{text}");
+        }
+    }
+
+    #[test]
+    fn counts_tell_failures_errors_and_what_is_accepted() {
+        let plan = sample::plan(20, true);
+        let verdicts = plan.verdicts(Unmanaged::Note);
+        let accepted = Acknowledgements::offered(&plan, &verdicts, "known <b>", "2027-01-01".parse().expect("a date"));
+        let before = report(&Check::new(&plan, verdicts.clone(), now()));
+        let after = report(&Check::new(&plan, verdicts.clone(), now()).accepting(&accepted));
+        assert!(before.contains(" errors=\"1\" skipped=\"0\">"), "{before}");
+        assert_eq!(after.matches("<skipped ").count(), accepted.acknowledged.len());
+        assert!(after.matches("<failure ").count() <= before.matches("<failure ").count());
+        assert!(after.contains("accepted until 2027-01-01: known &lt;b&gt;"), "{after}");
+    }
+}

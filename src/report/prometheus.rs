@@ -1,0 +1,163 @@
+//! A check as a text file for Prometheus, as the node exporter's textfile collector reads it. Names
+//! and labels are stable; only endpoints that are not in sync have series of their own, so that the
+//! number of series follows the trouble and not the tenant.
+
+use super::safe;
+use crate::model::Namespace;
+use crate::plan::{Check, ScopeRead, Standing, Verdict};
+
+const VERDICTS: [(Verdict, &str); 5] = [
+    (Verdict::InSync, "in_sync"),
+    (Verdict::Pending, "pending"),
+    (Verdict::Drift, "drift"),
+    (Verdict::Both, "both"),
+    (Verdict::Unknown, "unknown"),
+];
+
+const STANDINGS: [(Standing, &str); 4] = [
+    (Standing::Silences, "silences"),
+    (Standing::Expired, "expired"),
+    (Standing::Moved, "moved"),
+    (Standing::Unneeded, "unneeded"),
+];
+
+/// The check as gauges.
+#[must_use]
+pub fn report(check: &Check<'_>) -> String {
+    let stack = check.plan.stack.as_deref().unwrap_or_default();
+    let service = check.plan.service.base_url.as_str();
+    let mut text =
+        Text { lines: String::new(), common: vec![("service", service.to_owned()), ("stack", stack.to_owned())] };
+
+    text.metric("trueup_drift_verdict", "1 for the verdict over everything, 0 for the others.");
+    let whole = check.verdicts.whole();
+    for (verdict, name) in VERDICTS {
+        text.sample("trueup_drift_verdict", &[("verdict", name.to_owned())], u64::from(verdict == whole));
+    }
+
+    text.metric("trueup_drift_endpoints", "Endpoints of a namespace by their verdict.");
+    for (namespace, scope) in check.plan.scope.iter().filter(|(_, scope)| scope.selected) {
+        for (verdict, name) in VERDICTS {
+            let number = endpoints(check, namespace, scope.in_sync, verdict);
+            let labels = [("namespace", namespace.to_string()), ("verdict", name.to_owned())];
+            text.sample("trueup_drift_endpoints", &labels, number);
+        }
+    }
+
+    text.metric("trueup_drift_namespace_unknown", "1 for a namespace whose list could not be trusted.");
+    for (namespace, scope) in check.plan.scope.iter().filter(|(_, scope)| scope.selected) {
+        let unknown = matches!(scope.read, ScopeRead::Unknown { .. });
+        text.sample("trueup_drift_namespace_unknown", &[("namespace", namespace.to_string())], u64::from(unknown));
+    }
+
+    text.metric("trueup_drift_object", "1 for each endpoint that is not in sync.");
+    for (key, object) in &check.verdicts.objects {
+        let verdict = VERDICTS.iter().find(|(verdict, _)| *verdict == object.verdict).map_or("", |(_, name)| name);
+        let labels =
+            [("namespace", key.namespace.to_string()), ("name", key.name.to_string()), ("verdict", verdict.to_owned())];
+        text.sample("trueup_drift_object", &labels, 1);
+    }
+
+    if let Some(memory) = check.memory {
+        text.metric(
+            "trueup_drift_first_seen_timestamp_seconds",
+            "When a check first saw that a field drifted, in seconds since 1970; no field stands for the whole endpoint.",
+        );
+        for drifted in check.plan.drifted(&check.verdicts) {
+            let Some(seen) = memory.seen(&drifted.object, drifted.field.as_ref()) else { continue };
+            let labels = [
+                ("namespace", drifted.object.namespace.to_string()),
+                ("name", drifted.object.name.to_string()),
+                ("field", drifted.field.map(|field| field.to_string()).unwrap_or_default()),
+            ];
+            let seconds = u64::try_from(seen.first_seen.as_second()).unwrap_or(0);
+            text.sample("trueup_drift_first_seen_timestamp_seconds", &labels, seconds);
+        }
+    }
+
+    text.metric("trueup_drift_acknowledgements", "Acknowledgements by how they stand.");
+    for (standing, name) in STANDINGS {
+        let number = check.acknowledged.iter().filter(|told| told.standing == standing).count();
+        text.sample("trueup_drift_acknowledgements", &[("standing", name.to_owned())], number as u64);
+    }
+
+    text.metric("trueup_drift_check_timestamp_seconds", "When the check was made, in seconds since 1970.");
+    let seconds = u64::try_from(check.now.as_second()).unwrap_or(0);
+    text.sample("trueup_drift_check_timestamp_seconds", &[], seconds);
+    text.lines
+}
+
+fn endpoints(check: &Check<'_>, namespace: &Namespace, in_sync: usize, verdict: Verdict) -> u64 {
+    let objects = check.verdicts.objects.iter();
+    let here = objects.filter(|(key, object)| key.namespace == *namespace && object.verdict == verdict).count();
+    (here + if verdict == Verdict::InSync { in_sync } else { 0 }) as u64
+}
+
+struct Text {
+    lines: String,
+    common: Vec<(&'static str, String)>,
+}
+
+impl Text {
+    fn metric(&mut self, name: &str, help: &str) {
+        self.lines.push_str(&format!("# HELP {name} {help}\n# TYPE {name} gauge\n"));
+    }
+
+    fn sample(&mut self, name: &str, labels: &[(&'static str, String)], value: u64) {
+        let labels: Vec<String> =
+            self.common.iter().chain(labels).map(|(name, value)| format!("{name}=\"{}\"", label(value))).collect();
+        self.lines.push_str(&format!("{name}{{{}}} {value}\n", labels.join(",")));
+    }
+}
+
+/// The value of a label: what would end it is escaped, control characters are written out.
+fn label(text: &str) -> String {
+    safe::line(text).replace('\\', "\\\\").replace('"', "\\\"")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sample;
+    use super::*;
+    use crate::model::{Desired, Live};
+    use crate::plan::{Memory, Remember, Unmanaged};
+
+    fn now() -> jiff::Timestamp {
+        "2026-11-21T10:00:00Z".parse().expect("a time")
+    }
+
+    #[test]
+    fn every_line_is_a_comment_or_a_sample_whatever_the_texts() {
+        let sample =
+            regex::Regex::new(r#"^trueup_drift_[a-z_]+\{([a-z]+="([^"\\]|\\.)*")(,[a-z]+="([^"\\]|\\.)*")*\} \d+$"#)
+                .expect("a pattern");
+        for hostile in [false, true] {
+            let plan = super::super::sample::plan(40, hostile);
+            let text = report(&Check::new(&plan, plan.verdicts(Unmanaged::Fail), now()));
+            for line in text.lines() {
+                assert!(line.starts_with("# HELP ") || line.starts_with("# TYPE ") || sample.is_match(line), "{line}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_verdict_is_one_of_five() {
+        let plan = sample::plan(40, false);
+        let text = report(&Check::new(&plan, plan.verdicts(Unmanaged::Note), now()));
+        let verdicts: Vec<&str> = text.lines().filter(|line| line.starts_with("trueup_drift_verdict{")).collect();
+        assert_eq!(verdicts.len(), 5);
+        assert_eq!(verdicts.iter().filter(|line| line.ends_with(" 1")).count(), 1);
+        assert!(text.contains("verdict=\"both\"} 1\n"), "{text}");
+    }
+
+    #[test]
+    fn what_the_memory_knows_has_its_first_time() {
+        let plan = sample::plan(10, false);
+        let verdicts = plan.verdicts(Unmanaged::Note);
+        let mut memory = Memory::default();
+        let (desired, live) = (Desired::default(), Live::default());
+        memory.remember(Remember { plan: &plan, verdicts: &verdicts, desired: &desired, live: &live }, now());
+        let text = report(&Check { memory: Some(&memory), ..Check::new(&plan, verdicts, now()) });
+        assert!(text.contains("field=\"spec.target\"} 1795255200\n"), "{text}");
+    }
+}

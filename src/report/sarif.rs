@@ -1,0 +1,110 @@
+//! Remarks as SARIF 2.1.0, for code scanning. One rule stands for each kind of remark; paths are
+//! relative to the repository's top, and lines and columns are SARIF's own, counted from 1.
+
+use std::collections::BTreeSet;
+
+use serde_json::json;
+
+use super::annotation::{Annotation, Level};
+use super::safe;
+use crate::model::Json;
+
+/// The remarks as one run. `prefix` leads from the repository's top to the directory that the places
+/// are relative to, with a final `/` where it is not empty.
+#[must_use]
+pub fn report(annotations: &[Annotation], prefix: &str, tool_version: &str) -> String {
+    let results: Vec<Json> = annotations.iter().map(|annotation| result(annotation, prefix)).collect();
+    let rules: BTreeSet<&str> = annotations.iter().map(|annotation| rule(annotation.level)).collect();
+    let rules: Vec<Json> =
+        rules.into_iter().map(|id| json!({"id": id, "shortDescription": {"text": meaning(id)}})).collect();
+    let log = json!({
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [{
+            "tool": {"driver": {"name": "trueup", "version": tool_version, "rules": rules}},
+            "columnKind": "unicodeCodePoints",
+            "results": results,
+        }],
+    });
+    // Text keys, strings, numbers: nothing that fails.
+    let mut text = serde_json::to_string_pretty(&log).unwrap_or_default();
+    text.push('\n');
+    text
+}
+
+fn rule(level: Level) -> &'static str {
+    match level {
+        Level::Error => "definition-error",
+        Level::Warning => "definition-warning",
+        Level::Notice => "definition-note",
+    }
+}
+
+fn meaning(rule: &str) -> &'static str {
+    match rule {
+        "definition-error" => "a definition that cannot be applied",
+        "definition-warning" => "a definition to look at",
+        _ => "something that was read otherwise than it was written",
+    }
+}
+
+fn result(annotation: &Annotation, prefix: &str) -> Json {
+    let level = match annotation.level {
+        Level::Error => "error",
+        Level::Warning => "warning",
+        Level::Notice => "note",
+    };
+    let text = match annotation.title.as_str() {
+        "" => safe::line(&annotation.message).into_owned(),
+        title => format!("{}: {}", safe::line(title), safe::line(&annotation.message)),
+    };
+    let mut result = json!({"ruleId": rule(annotation.level), "level": level, "message": {"text": text}});
+    if let Some(place) = &annotation.place {
+        result["locations"] = json!([{"physicalLocation": {
+            "artifactLocation": {"uri": uri(&format!("{prefix}{}", place.file))},
+            "region": {"startLine": place.line.max(1), "startColumn": place.column.max(1)},
+        }}]);
+    }
+    result
+}
+
+/// A path as a relative reference.
+fn uri(path: &str) -> String {
+    path.bytes()
+        .map(|byte| match byte {
+            b'/' | b'.' | b'_' | b'-' | b'~' => char::from(byte).to_string(),
+            byte if byte.is_ascii_alphanumeric() => char::from(byte).to_string(),
+            byte => format!("%{byte:02X}"),
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Place;
+
+    #[test]
+    fn a_remark_is_a_result_with_its_region() {
+        let annotation = Annotation {
+            level: Level::Error,
+            place: Some(Place { file: "shop/a b.yaml".to_owned(), line: 7, column: 23 }),
+            title: String::new(),
+            message: "`refresh_interval` is 5\u{1b}".to_owned(),
+        };
+        let log: Json = serde_json::from_str(&report(&[annotation], "endpoints/", "1.0")).expect("JSON");
+        let result = &log["runs"][0]["results"][0];
+        assert_eq!(log["version"], "2.1.0");
+        assert_eq!(result["message"]["text"], "`refresh_interval` is 5\\u{1b}");
+        let place = &result["locations"][0]["physicalLocation"];
+        assert_eq!(place["artifactLocation"]["uri"], "endpoints/shop/a%20b.yaml");
+        assert_eq!(place["region"], json!({"startLine": 7, "startColumn": 23}));
+        assert_eq!(log["runs"][0]["tool"]["driver"]["rules"][0]["id"], result["ruleId"]);
+    }
+
+    #[test]
+    fn a_clean_run_has_no_results() {
+        let log: Json = serde_json::from_str(&report(&[], "", "1.0")).expect("JSON");
+        assert_eq!(log["runs"][0]["results"], json!([]));
+    }
+}
