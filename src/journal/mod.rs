@@ -12,7 +12,7 @@ mod write;
 
 pub use error::JournalError;
 pub use history::{Counts, History, Keep, Summary, applied_keys, find, history, prune};
-pub use read::{load, read};
+pub use read::{load, parse, read};
 pub use rollback::{Ground, rollback};
 pub use write::{Journal, RecordError};
 

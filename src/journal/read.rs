@@ -45,7 +45,11 @@ pub fn load(state: &Path, run: &RunId) -> Result<RunRecord, JournalError> {
     Ok(record)
 }
 
-pub(super) fn parse(path: &Path, bytes: &[u8]) -> Result<RunRecord, JournalError> {
+/// Reads the bytes of a run's file; `path` stands in errors.
+///
+/// # Errors
+/// Those of [`read`], but for the medium.
+pub fn parse(path: &Path, bytes: &[u8]) -> Result<RunRecord, JournalError> {
     let mut header: Option<Header> = None;
     let mut kept = Vec::new();
     let mut closing: Option<Closing> = None;

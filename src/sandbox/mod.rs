@@ -37,7 +37,7 @@ pub use endpoint::{Referrer, Seed, SeedMetadata, ViewReference};
 pub use fault::{Action, Rule, Runs, Scenario, ScenarioError};
 pub use log::{Effect, Entry};
 pub use options::{Deletion, Options, Rate, Token};
-pub use query::{Asked, Tenant, TenantError};
+pub use query::{Asked, EventLanguage, Tenant, TenantError};
 pub use store::{Batch, Error as StoreError, Storage, Store, Ticket};
 
 use endpoint::Endpoints;

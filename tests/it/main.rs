@@ -3,6 +3,7 @@
 mod api;
 mod apply;
 mod architecture;
+mod corpus;
 mod load;
 mod properties;
 mod sandbox;

@@ -30,6 +30,7 @@ use axum::routing::{MethodRouter, get, post};
 use super::router::Operation;
 use super::service::Service;
 
+pub use event::language::Query as EventLanguage;
 pub use holding::{Asked, Holding, Laid, known, lay, queries, tenant_name};
 pub use tenant::{Tenant, TenantError};
 

@@ -1,0 +1,163 @@
+//! What must hold for any bytes, one function for each fuzz target. The integration tests run the same
+//! functions over the seeds and over every input that ever found a fault.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde_json::Value;
+use trueup::api::events::{EventQuery, Match};
+use trueup::journal::{self, Ground, JournalError};
+use trueup::load::{self, Look, Places, SourceFile};
+use trueup::model::{Json, Live, Namespace, NamespaceRead, Selector};
+use trueup::plan::{Allow, Ending, Ignore, Plan, Progress, RunRecord, SavedError};
+use trueup::sandbox::EventLanguage;
+
+/// A file of definitions: everything that is wrong with it is told without anything that a terminal
+/// would act upon, and what is loaded has its place and loads again from what it says.
+pub fn loader(bytes: &[u8]) {
+    let file = |path: &str, bytes: &[u8]| vec![SourceFile { path: path.to_owned(), bytes: bytes.to_vec() }];
+    let variables = BTreeMap::from([("n".to_owned(), "x".to_owned())]);
+    let options = load::Options { variables, threads: Some(1), ..load::Options::default() };
+    let loaded = match load::sources(file("a.yaml", bytes), &options) {
+        Ok(loaded) => loaded,
+        Err(wrong) => {
+            assert!(wrong.errors() > 0, "{}", wrong.summary());
+            let drawn = wrong.render(&Look::default());
+            assert!(!drawn.chars().any(|c| c.is_control() && c != '\n'), "{drawn:?}");
+            return;
+        }
+    };
+    let places = Places::new(&loaded);
+    for (key, definition) in &loaded.desired.definitions {
+        assert_eq!(*key, definition.endpoint.key);
+        assert!(places.place(key, None).is_some(), "{key} stands nowhere");
+        let said = serde_json::to_string(&definition.endpoint).expect("JSON");
+        // What escaped a variable in YAML would be one here.
+        if !said.contains("${") {
+            let again = load::sources(file("b.json", said.as_bytes()), &options);
+            let again = again.unwrap_or_else(|wrong| panic!("{}\n{said}", wrong.render(&Look::default())));
+            assert_eq!(again.desired.definitions[key].endpoint, definition.endpoint);
+        }
+    }
+}
+
+/// A label selector: its normal form means the same and is its own normal form.
+pub fn selector(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    let canonical = Selector::canonical(text);
+    assert_eq!(Selector::canonical(canonical.as_str()), canonical, "{text:?}");
+    let (Ok(written), Ok(normal)) = (Selector::parse(text), Selector::parse(canonical.as_str())) else { return };
+    for key in ["a", "b"] {
+        for value in [None, Some(""), Some("x"), Some("y")] {
+            let labels: BTreeMap<String, String> =
+                value.map(|value| (key.to_owned(), value.to_owned())).into_iter().collect();
+            let holds = |all: &[trueup::model::Requirement]| all.iter().all(|one| one.holds(&labels));
+            assert_eq!(holds(&written), holds(&normal), "{text:?} on {labels:?}");
+        }
+    }
+}
+
+/// An event query: the service's reader ends on any text, and what the client writes for a condition
+/// is read back by it as that condition.
+pub fn event_query(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    if let Ok(query) = EventLanguage::parse(text) {
+        let _ = query.accepts(&serde_json::json!({"vh_name": "shop", "a": {"b": ["x", 1, true, null]}}));
+    }
+    let Ok(condition) = text.parse::<Match>() else { return };
+    let asked = EventQuery { matches: vec![condition.clone()], ..EventQuery::new(namespace()) };
+    match EventLanguage::parse(&asked.query()) {
+        Ok(read) => {
+            assert_eq!(read.matchers().len(), 1, "{}", asked.query());
+            assert_eq!(read.matchers()[0].name(), condition.field);
+            let event =
+                Value::Object([(condition.field.clone(), condition.value.clone().into())].into_iter().collect());
+            match condition.operator.as_str() {
+                "=" => assert!(read.accepts(&event), "{}", asked.query()),
+                "!=" => assert!(!read.accepts(&event), "{}", asked.query()),
+                _ => {}
+            }
+        }
+        Err(malformed) => {
+            assert!(condition.operator.as_str().contains('~'), "{}: {malformed}", asked.query());
+        }
+    }
+}
+
+/// A saved plan: a file that is taken writes itself back, and one with a wrong digest never is.
+pub fn plan_file(bytes: &[u8]) {
+    let plan = match Plan::from_file(bytes) {
+        Ok(plan) => plan,
+        // A mutated plan never has its digest: put it right, to get behind the check.
+        Err(SavedError::Altered { is, says }) => {
+            assert_ne!(is, says);
+            let Ok(mut file) = serde_json::from_slice::<Json>(bytes) else { return };
+            file["digest"] = is.into();
+            match Plan::from_file(file.to_string().as_bytes()) {
+                Ok(plan) => plan,
+                Err(error) => panic!("a plan with its own digest is refused: {error}"),
+            }
+        }
+        Err(_) => return,
+    };
+    let written = plan.to_file();
+    assert!(Plan::is_file(written.as_bytes()));
+    let again = Plan::from_file(written.as_bytes()).unwrap_or_else(|error| panic!("{error}\n{written}"));
+    assert_eq!(again.to_file(), written);
+    assert_eq!(again.digest(), plan.digest());
+}
+
+/// A journal: whatever is read has a fate for each change, and a file cut anywhere is the same run.
+pub fn journal(bytes: &[u8]) {
+    let path = Path::new("run.jsonl");
+    let Ok(record) = journal::parse(path, bytes) else { return };
+    settled(&record);
+    let first = bytes.len().saturating_sub(200);
+    for end in (first..bytes.len()).step_by(7) {
+        match journal::parse(path, &bytes[..end]) {
+            Ok(cut) => assert!(cut.kept.len() <= record.kept.len()),
+            Err(JournalError::NoHeader { .. }) => {}
+            Err(error) => panic!("cut at {end}: {error}"),
+        }
+    }
+}
+
+fn settled(record: &RunRecord) {
+    let progress = record.progress();
+    assert_eq!(progress.len(), record.header.plan.changes.len());
+    let in_doubt = progress.iter().filter(|(_, progress)| matches!(progress, Progress::InDoubt(_))).count();
+    assert_eq!(matches!(record.ending(), Ending::InDoubt { count } if count == in_doubt), in_doubt > 0);
+    let mut written: Vec<_> = record.writes().into_iter().map(|intent| &intent.key).collect();
+    let all = written.len();
+    written.sort();
+    written.dedup();
+    assert_eq!(written.len(), all, "an endpoint is undone twice");
+    let undo = journal::rollback(Ground {
+        record,
+        live: &Live::default(),
+        only: &|_| true,
+        ignore: &Ignore::default(),
+        allow: &Allow::default(),
+        tool_version: "fuzz",
+    });
+    assert!(undo.changes.is_empty(), "changes are planned from a read that is unknown");
+}
+
+/// The answer to a list: either whole and all of the namespace, or unknown.
+pub fn list(bytes: &[u8]) {
+    let namespace = namespace();
+    let NamespaceRead::Complete { items } = trueup::api::read_list(&namespace, bytes) else { return };
+    for (key, item) in &items {
+        assert_eq!(key.namespace, namespace);
+        assert_eq!(item.key(), key);
+    }
+    let answer: Json = serde_json::from_slice(bytes).expect("a list that is complete is JSON");
+    let errors = answer.get("errors").and_then(Json::as_array).map_or(0, Vec::len);
+    assert_eq!(errors, 0, "a list with errors is called complete");
+    let listed = answer.get("items").and_then(Json::as_array).map_or(0, Vec::len);
+    assert!(items.len() <= listed);
+}
+
+fn namespace() -> Namespace {
+    Namespace::parse("shop").expect("a name")
+}
