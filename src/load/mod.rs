@@ -6,6 +6,7 @@ mod careful;
 pub mod config;
 mod definition;
 mod diagnostic;
+pub mod edit;
 mod fast;
 mod fields;
 mod item;

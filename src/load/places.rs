@@ -53,7 +53,7 @@ pub struct Written {
 }
 
 /// The values of a definition by their path.
-type Nodes = BTreeMap<Vec<String>, Written>;
+pub(super) type Nodes = BTreeMap<Vec<String>, Written>;
 /// The definitions of a file by `namespace/name`.
 type FileNodes = HashMap<String, Nodes>;
 
@@ -154,13 +154,13 @@ impl<'l> Places<'l> {
     }
 }
 
-fn key_of(item: &Item<'_>) -> Option<String> {
+pub(super) fn key_of(item: &Item<'_>) -> Option<String> {
     let part = |key: &str| item.get("metadata")?.get(key)?.text().map(str::to_owned);
     Some(format!("{}/{}", part("namespace")?, part("name")?))
 }
 
 /// Every value of a document by its path.
-fn nodes(root: &Item<'_>) -> Nodes {
+pub(super) fn nodes(root: &Item<'_>) -> Nodes {
     let mut nodes = Nodes::new();
     let first = root.entries().first().map_or(root.at, |entry| entry.key_at);
     nodes.insert(Vec::new(), written(root, None, first, root.origin));

@@ -1,0 +1,255 @@
+//! Lets files say what live says: edits just the bytes of the values that changed, so that comments,
+//! order, quotes and line breaks stay. What a variable, an alias, a merge key or an overlay produced is
+//! left alone. Every edit is read again and withdrawn where it does not give what was wanted. Pure:
+//! texts in, texts out.
+
+mod splice;
+#[cfg(test)]
+mod tests;
+mod value;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use splice::{Document, Splice};
+
+use super::careful::{self, Context};
+use super::options::{Limits, Loaded};
+use super::overlays::Overlays;
+use super::places::{Nodes, key_of, nodes};
+use super::rules::StackRules;
+use super::text::SourceText;
+use super::text_of;
+use super::variable::Variables;
+use crate::model::{Endpoint, Field, Json, Key, Place, RawEndpoint};
+
+/// A live value that a definition is to take over.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Wanted {
+    /// Which endpoint.
+    pub key: Key,
+    /// Which field.
+    pub field: Field,
+    /// The live value, as [`Field::value`] gives it; `null` is absence.
+    pub live: Json,
+}
+
+/// What came of it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Edits {
+    /// The files that change, by path.
+    pub files: BTreeMap<Arc<str>, Vec<u8>>,
+    /// What they take over, with the place before the edit (of the definition, for a field that was
+    /// not written).
+    pub adopted: Vec<(Key, Field, Option<Place>)>,
+    /// What they do not, and why.
+    pub left: Vec<(Key, Field, Option<Place>, Reason)>,
+}
+
+/// Why a value is not edited in place.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Reason {
+    /// A variable is in it.
+    #[error("a variable is in it: change the variable, or write the value out")]
+    Variable,
+    /// An alias names it.
+    #[error("an alias stands there: change what it names, or write the value out")]
+    Alias,
+    /// It carries an anchor.
+    #[error("it carries an anchor, and aliases elsewhere read it too: edit it by hand")]
+    Anchor,
+    /// A merge key brought it.
+    #[error("a merge key brings it: change what it merges, or write the value out")]
+    MergeKey,
+    /// An overlay says it.
+    #[error("the overlay {file} says it: edit it there")]
+    Overlay {
+        /// The overlay's file.
+        file: String,
+    },
+    /// A comment stands inside what would be replaced.
+    #[error("a comment stands inside it: edit it by hand")]
+    Comment,
+    /// It is written in a way that no edit in place is made for.
+    #[error("it is written in a way that cannot be edited in place: edit it by hand")]
+    Shape,
+    /// The edited file did not say what was wanted.
+    #[error("an edit in place would not say what live says: edit it by hand")]
+    Withdrawn,
+}
+
+/// The edits that let the files of `loaded` say what live says. Nothing is written.
+#[must_use]
+pub fn adopt(loaded: &Loaded, wanted: &[Wanted]) -> Edits {
+    let mut by_file: BTreeMap<Arc<str>, Vec<&Wanted>> = BTreeMap::new();
+    for wanted in wanted {
+        if let Some(definition) = loaded.desired.definitions.get(&wanted.key) {
+            by_file.entry(definition.file.clone()).or_default().push(wanted);
+        }
+    }
+    let mut edits = Edits::default();
+    for (file, wanted) in by_file {
+        Editor::new(loaded, &file).adopt(&wanted, &mut edits);
+    }
+    edits
+}
+
+/// One file with what its reading needs.
+struct Editor<'l> {
+    loaded: &'l Loaded,
+    file: Arc<str>,
+    variables: Variables,
+    overlays: Vec<SourceText>,
+    limits: Limits,
+}
+
+impl<'l> Editor<'l> {
+    fn new(loaded: &'l Loaded, file: &Arc<str>) -> Self {
+        let limits = loaded.options.limits;
+        let of_file = loaded.desired.definitions.values().filter(|definition| definition.file == *file);
+        let mut names: Vec<&Arc<str>> = of_file.flat_map(|definition| &definition.overlays).collect();
+        names.sort();
+        names.dedup();
+        let overlays = names.into_iter().filter_map(|name| text_of(&loaded.origin, name, &limits).ok()).collect();
+        let variables = Variables::new(&loaded.config.variables);
+        Self { loaded, file: file.clone(), variables, overlays, limits }
+    }
+
+    fn context(&self) -> Context<'_> {
+        Context {
+            rules: StackRules::new(&self.loaded.config),
+            variables: &self.variables,
+            overlays: Overlays::read(&self.overlays, &self.variables, &mut Vec::new()),
+            limits: self.limits,
+        }
+    }
+
+    /// All edits in one go; one by one where that does not give what is wanted.
+    fn adopt(&self, wanted: &[&Wanted], edits: &mut Edits) {
+        let bytes = self.loaded.origin.read(&self.file, &self.limits).unwrap_or_default();
+        let Ok(text) = String::from_utf8(bytes) else { return };
+        let Some(before) = self.endpoints(&text) else {
+            edits.left.extend(wanted.iter().map(|one| left(one, None, Reason::Withdrawn)));
+            return;
+        };
+        let places = self.places(&text, wanted);
+        let spliced = self.splices(&text, &before, wanted);
+        let good = || wanted.iter().zip(&spliced).filter_map(|(one, made)| Some((*one, made.as_ref().ok()?)));
+        let together = splice::spliced(&text, good().flat_map(|(_, splices)| splices.clone()).collect());
+        let all: Vec<&Wanted> = good().map(|(one, _)| one).collect();
+        let together = together.filter(|new| self.says(new, &before, &all));
+        let mut now = together.clone().unwrap_or_else(|| text.clone());
+        for ((one, place), made) in wanted.iter().zip(places).zip(spliced) {
+            let done = match (made, &together) {
+                (Err(reason), _) => Err(reason),
+                (Ok(_), Some(_)) => Ok(()),
+                (Ok(_), None) => self.one(&mut now, one),
+            };
+            match done {
+                Ok(()) => edits.adopted.push((one.key.clone(), one.field.clone(), place)),
+                Err(reason) => edits.left.push(left(one, place, reason)),
+            }
+        }
+        if now != text {
+            edits.files.insert(self.file.clone(), now.into_bytes());
+        }
+    }
+
+    fn one(&self, text: &mut String, wanted: &Wanted) -> Result<(), Reason> {
+        let before = self.endpoints(text).ok_or(Reason::Withdrawn)?;
+        let made = self.splices(text, &before, &[wanted]).pop().ok_or(Reason::Withdrawn)??;
+        let new = splice::spliced(text, made).filter(|new| self.says(new, &before, &[wanted]));
+        *text = new.ok_or(Reason::Withdrawn)?;
+        Ok(())
+    }
+
+    fn source(&self, text: &str) -> Option<SourceText> {
+        SourceText::new(&self.file, text.as_bytes().to_vec()).ok()
+    }
+
+    /// The definitions of a text; nothing where anything is wrong with it.
+    fn endpoints(&self, text: &str) -> Option<BTreeMap<Key, Endpoint>> {
+        let source = self.source(text)?;
+        let context = self.context();
+        let read = careful::read(&source, &context);
+        let endpoints = read.found.into_iter().map(|found| (found.endpoint.key.clone(), found.endpoint));
+        read.problems.is_empty().then(|| endpoints.collect())
+    }
+
+    /// What is written where, by definition.
+    fn written(&self, text: &str) -> BTreeMap<String, Nodes> {
+        let Some(source) = self.source(text) else { return BTreeMap::new() };
+        let context = self.context();
+        let documents = careful::prepare(&source, &context, &mut Vec::new());
+        documents.iter().filter_map(|document| Some((key_of(&document.item)?, nodes(&document.item)))).collect()
+    }
+
+    fn places(&self, text: &str, wanted: &[&Wanted]) -> Vec<Option<Place>> {
+        let written = self.written(text);
+        let place = |one: &&Wanted| {
+            let nodes = written.get(&one.key.to_string())?;
+            let path = splice::path(&one.field, &self.current(one)?);
+            nodes.get(&path).or_else(|| nodes.get(&Vec::new())).map(|node| node.place.clone())
+        };
+        wanted.iter().map(place).collect()
+    }
+
+    fn current(&self, wanted: &Wanted) -> Option<Json> {
+        let definition = self.loaded.desired.definitions.get(&wanted.key)?;
+        Some(wanted.field.value(&definition.endpoint))
+    }
+
+    fn splices(
+        &self,
+        text: &str,
+        before: &BTreeMap<Key, Endpoint>,
+        wanted: &[&Wanted],
+    ) -> Vec<Result<Vec<Splice>, Reason>> {
+        let written = self.written(text);
+        let one = |wanted: &&Wanted| {
+            let nodes = written.get(&wanted.key.to_string()).ok_or(Reason::Withdrawn)?;
+            let endpoint = before.get(&wanted.key).ok_or(Reason::Withdrawn)?;
+            let current = wanted.field.value(endpoint);
+            let language = self.source(text).ok_or(Reason::Withdrawn)?.language();
+            let document = Document { text, file: &self.file, language, nodes };
+            splice::splices(document, &wanted.field, &current, &as_written(wanted, &current))
+        };
+        wanted.iter().map(one).collect()
+    }
+
+    /// Whether `text` holds the definitions of `before` with just these values taken over.
+    fn says(&self, text: &str, before: &BTreeMap<Key, Endpoint>, wanted: &[&Wanted]) -> bool {
+        let mut expected = before.clone();
+        for one in wanted {
+            let Some(endpoint) = expected.get_mut(&one.key) else { return false };
+            let value = as_written(one, &one.field.value(endpoint));
+            let Ok(mut object) = serde_json::to_value(RawEndpoint::from(&*endpoint)) else { return false };
+            one.field.set(&mut object, &value);
+            let Ok(changed) = serde_json::from_value(object) else { return false };
+            *endpoint = changed;
+        }
+        self.endpoints(text).is_some_and(|now| now == expected)
+    }
+}
+
+fn left(wanted: &Wanted, place: Option<Place>, reason: Reason) -> (Key, Field, Option<Place>, Reason) {
+    (wanted.key.clone(), wanted.field.clone(), place, reason)
+}
+
+/// The live value as a definition writes it: without the parts of a reference that the service fills
+/// in, unless the definition names them.
+fn as_written(wanted: &Wanted, current: &Json) -> Json {
+    let mut value = wanted.live.clone();
+    let reference = |value: &Json| -> Option<Json> { value.as_object()?.values().next()?.pointer("/ref/0").cloned() };
+    let named = reference(current);
+    let option = value.as_object_mut().filter(|_| wanted.field == Field::Where).and_then(|map| map.values_mut().next());
+    let filled = option.and_then(|option| option.pointer_mut("/ref/0")).and_then(Json::as_object_mut);
+    if let Some(filled) = filled {
+        filled.retain(|key, _| match (key.as_str(), &named) {
+            ("name", _) => true,
+            (key, Some(named)) => named.get(key).is_some(),
+            (key, None) => key == "namespace",
+        });
+    }
+    value
+}

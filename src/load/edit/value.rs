@@ -1,0 +1,159 @@
+//! Values as the text of a file: in the style of what stood there, in quotes where a reader could take
+//! the text for something else, and on one line where there is more than a scalar.
+
+use crate::load::text::Language;
+use crate::model::Json;
+
+/// What a value stands in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Around {
+    /// Block style: a line of its own.
+    Block,
+    /// Brackets of YAML.
+    Flow,
+    /// JSON.
+    Json,
+}
+
+impl Around {
+    /// Of a file in `language`, inside or outside of brackets.
+    pub(super) fn of(language: Language, in_brackets: bool) -> Self {
+        match (language, in_brackets) {
+            (Language::Json, _) => Around::Json,
+            (Language::Yaml, true) => Around::Flow,
+            (Language::Yaml, false) => Around::Block,
+        }
+    }
+}
+
+/// `value` as it stands where nothing stood, on one line.
+pub(super) fn fresh(value: &Json, around: Around) -> String {
+    let inside = if around == Around::Block { Around::Flow } else { around };
+    match value {
+        Json::String(text) => text_like(text, "", around),
+        Json::Array(items) => {
+            let items: Vec<String> = items.iter().map(|item| fresh(item, inside)).collect();
+            format!("[{}]", items.join(", "))
+        }
+        Json::Object(map) => {
+            let entries: Vec<String> =
+                map.iter().map(|(key, value)| format!("{}: {}", key_text(key, inside), fresh(value, inside))).collect();
+            format!("{{{}}}", entries.join(", "))
+        }
+        scalar => scalar.to_string(),
+    }
+}
+
+/// A key as it stands before its colon.
+pub(super) fn key_text(key: &str, around: Around) -> String {
+    text_like(key, "", around)
+}
+
+/// A scalar in the style of the `old` text that it replaces.
+pub(super) fn like(value: &Json, old: &str, around: Around) -> String {
+    match value {
+        Json::String(text) => text_like(text, old, around),
+        other => fresh(other, around),
+    }
+}
+
+fn text_like(text: &str, old: &str, around: Around) -> String {
+    // In a definition `${` begins a variable.
+    let text = text.replace("${", "$${");
+    let one_line = !text.chars().any(char::is_control);
+    match old.bytes().next() {
+        _ if around == Around::Json => double(&text),
+        Some(b'\'') if one_line => format!("'{}'", text.replace('\'', "''")),
+        Some(b'"') => double(&text),
+        _ if one_line && is_plain(&text, around) => text,
+        _ => double(&text),
+    }
+}
+
+/// Whether every reader takes the bare text for just this text: careful rather than complete.
+fn is_plain(text: &str, around: Around) -> bool {
+    let first = text.bytes().next().is_some_and(|b| b.is_ascii_alphanumeric() || b >= 0x80);
+    let good = |c: char| match c {
+        '.' | '_' | '/' | '-' => true,
+        ':' | ' ' | '(' | ')' | ',' | '=' | '@' | '+' | '\'' | '"' => around == Around::Block,
+        c => c.is_alphanumeric(),
+    };
+    let trap = text.ends_with([' ', ':']) || text.contains(": ") || text.contains(" #");
+    first && !trap && text.chars().all(good) && !has_another_meaning(text)
+}
+
+/// Numbers, booleans, null and dates of any version of YAML.
+fn has_another_meaning(text: &str) -> bool {
+    const WORDS: [&str; 11] = ["true", "false", "null", "yes", "no", "on", "off", "y", "n", "nan", "inf"];
+    let number = |c: char| c.is_ascii_hexdigit() || "xo.+-_:T ".contains(c);
+    let dots = text.matches('.').count();
+    WORDS.contains(&text.to_lowercase().as_str())
+        || (text.starts_with(|c: char| c.is_ascii_digit())
+            && dots < 2
+            && !text.contains('/')
+            && !text.contains("::")
+            && text.chars().all(number))
+}
+
+/// In double quotes, with the escapes that JSON and YAML share.
+fn double(text: &str) -> String {
+    let odd = |c: char| matches!(c, '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}' | '\u{feff}');
+    let mut quoted = String::with_capacity(text.len() + 2);
+    quoted.push('"');
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => quoted.extend(['\\', c]),
+            '\n' => quoted.push_str("\\n"),
+            '\t' => quoted.push_str("\\t"),
+            '\r' => quoted.push_str("\\r"),
+            c if c.is_ascii_control() || odd(c) => quoted.push_str(&format!("\\u{:04x}", u32::from(c))),
+            c => quoted.push(c),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_text_keeps_the_quotes_of_the_one_before() {
+        let like = |old: &str| like(&json!("it's web"), old, Around::Block);
+        assert_eq!(like("db"), "it's web");
+        assert_eq!(like("'db'"), "'it''s web'");
+        assert_eq!(like("\"db\""), "\"it's web\"");
+    }
+
+    #[test]
+    fn what_could_be_read_as_something_else_stands_in_quotes() {
+        for text in
+            ["", "true", "No", "1", "1.50", "0x1f", "12:30", "2026-11-21", "~", "- a", "a: b", "a #b", "*a", "1e3"]
+        {
+            let written = fresh(&json!(text), Around::Block);
+            assert!(written.starts_with('"'), "{text:?} became {written}");
+        }
+        for text in ["web", "10.0.0.7", "10.0.0.0/8", "a.example.net", "db primary", "über"] {
+            assert_eq!(fresh(&json!(text), Around::Block), text);
+        }
+    }
+
+    #[test]
+    fn brackets_need_more_quotes_and_json_always() {
+        assert_eq!(fresh(&json!("x in (y),z"), Around::Block), "x in (y),z");
+        assert_eq!(fresh(&json!({"a": ["x in (y),z", "b"]}), Around::Block), "{a: [\"x in (y),z\", b]}");
+        assert_eq!(fresh(&json!({"a": ["b"], "n": 5}), Around::Json), "{\"a\": [\"b\"], \"n\": 5}");
+    }
+
+    #[test]
+    fn escapes_bring_back_any_text() {
+        for text in ["a\nb\tc", "\u{1b}[31m", "\u{7f}\u{85}\u{2028}", "\"\\", "üñ😀"] {
+            let read: String = serde_yaml::from_str(&double(text)).expect("a text");
+            assert_eq!(read, text);
+        }
+        assert_eq!(fresh(&json!("a ${b}"), Around::Block), "\"a $${b}\"");
+    }
+}
