@@ -15,7 +15,7 @@ use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use tokio::sync::Semaphore;
 
-use crate::model::{Json, Key, Layout, Namespace};
+use crate::model::{Json, Key, Layout, Namespace, Referred};
 
 use super::base_url::{BaseUrl, SANDBOX_HOST};
 use super::endpoints::{self, ListParameters, ResponseFormat};
@@ -505,12 +505,12 @@ impl Writer {
         self.change(request.map_err(unbuilt(Operation::EndpointReplace, format!("endpoint `{key}`")))?).await
     }
 
-    /// Deletes the endpoint `key`.
+    /// Deletes the endpoint `key`; see [`endpoints::delete`].
     ///
     /// # Errors
     /// [`ApiError::certainty`] tells whether it can be gone all the same.
-    pub async fn delete(&self, key: &Key) -> Result<Json, ApiError> {
-        let request = endpoints::delete(self.reader.layout(), key);
+    pub async fn delete(&self, key: &Key, referred: Referred) -> Result<Json, ApiError> {
+        let request = endpoints::delete(self.reader.layout(), key, referred);
         self.change(request.map_err(unbuilt(Operation::EndpointDelete, format!("endpoint `{key}`")))?).await
     }
 

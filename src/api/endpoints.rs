@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::model::{Json, Key, Layout, Namespace};
+use crate::model::{Json, Key, Layout, Namespace, Referred};
 
 use super::operations::Operation;
 use super::request::{Request, RequestError};
@@ -108,10 +108,10 @@ impl ListParameters {
         Self { report_fields: vec!["spec".to_owned()], ..Self::default() }
     }
 
-    /// The status of every item.
+    /// Metadata, spec and status of every item: what the look after an apply reads.
     #[must_use]
     pub fn with_status() -> Self {
-        Self { report_status_fields: vec!["status".to_owned()], ..Self::default() }
+        Self { report_status_fields: vec!["status".to_owned()], ..Self::with_spec() }
     }
 }
 
@@ -156,12 +156,15 @@ pub fn replace(layout: Layout, key: &Key, body: Json) -> Result<Request, Request
     Request::build(Operation::EndpointReplace, layout, &named(key), Some(body))
 }
 
-/// Deletes an endpoint.
+/// Deletes an endpoint. In the published layout the service is asked to refuse it where others refer to
+/// it, unless that is allowed; the uniform layout has no way to say either.
 ///
 /// # Errors
 /// A name that no path can hold.
-pub fn delete(layout: Layout, key: &Key) -> Result<Request, RequestError> {
-    Request::build(Operation::EndpointDelete, layout, &named(key), None)
+pub fn delete(layout: Layout, key: &Key, referred: Referred) -> Result<Request, RequestError> {
+    let body =
+        (layout == Layout::Published).then(|| serde_json::json!({ "fail_if_referred": referred == Referred::Refused }));
+    Request::build(Operation::EndpointDelete, layout, &named(key), body)
 }
 
 fn named(key: &Key) -> [(&'static str, &str); 2] {

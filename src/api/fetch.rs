@@ -154,14 +154,19 @@ pub fn conditions(status: &Json) -> Vec<Condition> {
     lists.flatten().filter_map(|condition| Condition::deserialize(condition).ok()).collect()
 }
 
-/// The failed conditions of every endpoint of a namespace that has any: one list.
-///
-/// # Errors
-/// Whatever goes wrong. An incomplete list tells what it holds: these are notes, no verdict.
-pub async fn failed_conditions(
+/// Reads a namespace as [`fetch`] does, and the failed conditions of its endpoints with it: one list.
+/// Conditions are notes, no verdict: what cannot be read of them is left out.
+pub async fn fetch_with_health(
     reader: &Reader,
     namespace: &Namespace,
-) -> Result<BTreeMap<Key, Vec<Condition>>, ApiError> {
+) -> (NamespaceRead, BTreeMap<Key, Vec<Condition>>) {
+    match reader.list(namespace, &ListParameters::with_status()).await {
+        Ok(answer) => (read_list(namespace, &answer.body), failed_conditions(namespace, &answer.body)),
+        Err(error) => (NamespaceRead::Unknown { reason: error.failure.to_string() }, BTreeMap::new()),
+    }
+}
+
+fn failed_conditions(namespace: &Namespace, body: &[u8]) -> BTreeMap<Key, Vec<Condition>> {
     #[derive(Deserialize)]
     struct List {
         items: Vec<Item>,
@@ -175,12 +180,7 @@ pub async fn failed_conditions(
         #[serde(default)]
         status_set: Json,
     }
-    let answer = reader.list(namespace, &ListParameters::with_status()).await?;
-    let list: List = answer.json().map_err(|failure| ApiError {
-        operation: Operation::EndpointList,
-        subject: format!("endpoints of `{namespace}`"),
-        failure,
-    })?;
+    let Ok(list) = serde_json::from_slice::<List>(body) else { return BTreeMap::new() };
     let mut failed = BTreeMap::new();
     for item in list.items.into_iter().filter(|item| item.namespace == namespace.as_str()) {
         let conditions: Vec<_> = conditions(&item.status_set).into_iter().filter(Condition::is_failed).collect();
@@ -188,7 +188,7 @@ pub async fn failed_conditions(
             failed.insert(Key { namespace: namespace.clone(), name }, conditions);
         }
     }
-    Ok(failed)
+    failed
 }
 
 #[cfg(test)]

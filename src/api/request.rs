@@ -246,10 +246,10 @@ fn fill_body(
         return Err(RequestError::BodyNotObject { operation });
     }
     match (wanted, body) {
-        (Body::None | Body::Bare | Body::Referred, Some(_)) => Err(RequestError::UnwantedBody { operation }),
+        (Body::None | Body::Bare, Some(_)) => Err(RequestError::UnwantedBody { operation }),
         (Body::None | Body::Bare, None) => Ok(None),
-        (Body::Referred, None) => Ok(Some(serde_json::json!({
-            "fail_if_referred": true,
+        (Body::Referred, body) => Ok(Some(serde_json::json!({
+            "fail_if_referred": body.and_then(|body| body.get("fail_if_referred")?.as_bool()).unwrap_or(true),
             "name": text("name"),
             "namespace": text("namespace"),
         }))),

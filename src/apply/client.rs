@@ -39,21 +39,16 @@ impl Service for Client<'_> {
         match request {
             Request::Create { body } => self.writer.create(key, body.clone()).await?,
             Request::Replace { body } => self.writer.replace(key, body.clone()).await?,
-            Request::Delete => self.writer.delete(key).await?,
+            Request::Delete { referred } => self.writer.delete(key, *referred).await?,
         };
         Ok(())
     }
 
-    async fn list(&self, namespace: &Namespace) -> NamespaceRead {
-        let live = api::fetch(self.writer.reader(), &[namespace.clone()].into()).await;
-        live.namespaces.into_values().next().unwrap_or(NamespaceRead::Unknown { reason: "it was not read".to_owned() })
-    }
-
-    async fn failed(&self, namespace: &Namespace) -> Result<Vec<(Key, String)>, ApiError> {
-        let failed = api::failed_conditions(self.writer.reader(), namespace).await?;
+    async fn list(&self, namespace: &Namespace) -> (NamespaceRead, Vec<(Key, String)>) {
+        let (read, failed) = api::fetch_with_health(self.writer.reader(), namespace).await;
         let told =
             |conditions: Vec<api::Condition>| conditions.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
-        Ok(failed.into_iter().map(|(key, conditions)| (key, told(conditions))).collect())
+        (read, failed.into_iter().map(|(key, conditions)| (key, told(conditions))).collect())
     }
 
     fn requests(&self) -> u64 {

@@ -39,14 +39,14 @@ pub(super) async fn look<S: Service, O: Observer>(
     let mut left: Vec<(&Change, Vec<Field>)> =
         plan.changes.iter().filter(is_done).map(|change| (change, Vec::new())).collect();
     let applied: BTreeSet<&Key> = left.iter().map(|(change, _)| &change.key).collect();
-    let namespaces: BTreeSet<&Namespace> = applied.iter().map(|key| &key.namespace).collect();
+    let mut failed = BTreeMap::new();
     let mut unread = None;
     let (mut waited, mut wait) = (Duration::ZERO, options.patience.first);
     let mut looks = 0;
     loop {
         looks += 1;
         observer.event(Event::Looking { look: looks });
-        (left, unread) = again(left, service, options, unread).await;
+        (left, unread) = again(left, &mut failed, service, options, unread).await;
         let stop = *options.stop.borrow() || waited >= options.patience.whole || wait.is_zero();
         if (left.is_empty() && unread.is_none()) || stop {
             break;
@@ -62,18 +62,15 @@ pub(super) async fn look<S: Service, O: Observer>(
             left: left.into_iter().map(|(change, fields)| (change.key.clone(), fields)).collect(),
         },
     };
-    let mut unhealthy = Vec::new();
-    for namespace in namespaces {
-        // Health is told where it is known; it decides nothing.
-        let failed = service.failed(namespace).await.unwrap_or_default();
-        unhealthy.extend(failed.into_iter().filter(|(key, _)| applied.contains(key)));
-    }
+    let unhealthy = failed.into_iter().filter(|(key, _)| applied.contains(key)).collect();
     Looked { convergence, unhealthy }
 }
 
-/// One look at everything that is left, with what is left after it.
+/// One look at everything that is left, with what is left after it; `failed` holds the newest word on
+/// each endpoint's health.
 async fn again<'p, S: Service>(
     left: Vec<(&'p Change, Vec<Field>)>,
+    failed: &mut BTreeMap<Key, String>,
     service: &S,
     options: &Options,
     mut unread: Option<String>,
@@ -87,7 +84,10 @@ async fn again<'p, S: Service>(
         unread = None;
     }
     for (namespace, changes) in of {
-        match service.list(namespace).await {
+        let (read, unhealthy) = service.list(namespace).await;
+        failed.retain(|key, _| key.namespace != *namespace);
+        failed.extend(unhealthy);
+        match read {
             NamespaceRead::Unknown { reason } => {
                 unread = Some(reason);
                 still.extend(changes);

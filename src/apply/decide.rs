@@ -1,7 +1,7 @@
 //! What to do about one object, given the planned change and what a GET just before shows. Pure.
 
 use super::aim::{Aim, Now, Seen, body, holds_mark};
-use crate::model::{Endpoint, Json};
+use crate::model::{Endpoint, Json, Referred};
 use crate::plan::{Action, Before, Conflict, Referrer, Request};
 
 /// What to do about one object.
@@ -113,7 +113,11 @@ pub(super) fn delete(aim: &Aim<'_>, before: &Before, now: &Now) -> Decision {
     if !aim.moved(&before.endpoint, endpoint).is_empty() {
         return Decision::Conflict(aim.conflict(CHANGED, Some(endpoint)));
     }
-    Decision::Send(Request::Delete, Some(Before::of(live)))
+    let referred = match &aim.change.action {
+        Action::Delete { referrers, .. } if !referrers.is_empty() => Referred::Allowed,
+        _ => Referred::Refused,
+    };
+    Decision::Send(Request::Delete { referred }, Some(Before::of(live)))
 }
 
 /// A delete that may be sent, after a look at who refers to the object: those that the plan named

@@ -17,11 +17,8 @@ pub(super) trait Service: Sync {
     /// Sends a write.
     fn send(&self, key: &Key, request: &Request) -> impl Future<Output = Result<(), ApiError>> + Send;
 
-    /// Reads a whole namespace.
-    fn list(&self, namespace: &Namespace) -> impl Future<Output = NamespaceRead> + Send;
-
-    /// The endpoints of a namespace that the service reports as failed, with its words.
-    fn failed(&self, namespace: &Namespace) -> impl Future<Output = Result<Vec<(Key, String)>, ApiError>> + Send;
+    /// Reads a whole namespace, and which of its endpoints the service reports as failed, with its words.
+    fn list(&self, namespace: &Namespace) -> impl Future<Output = (NamespaceRead, Vec<(Key, String)>)> + Send;
 
     /// Requests sent so far.
     fn requests(&self) -> u64;

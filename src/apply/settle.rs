@@ -46,9 +46,9 @@ pub(super) fn settle(sent: &Sent<'_>, now: &Now) -> Settlement {
     match (sent.request, sent.before) {
         (Request::Create { .. }, _) => create(sent, now),
         (Request::Replace { .. }, Some(before)) => replace(sent, before, now),
-        (Request::Delete, Some(before)) => delete(sent, before, now),
+        (Request::Delete { .. }, Some(before)) => delete(sent, before, now),
         // Without a before-image nothing can be told.
-        (Request::Replace { .. } | Request::Delete, None) => sent.conflict(CHANGED, now),
+        (Request::Replace { .. } | Request::Delete { .. }, None) => sent.conflict(CHANGED, now),
     }
 }
 

@@ -151,7 +151,7 @@ impl<S: Service, R: Recorder, O: Observer> Worker<'_, S, R, O> {
                     Settled::Versioned
                 }
             }
-            Request::Create { .. } | Request::Replace { .. } | Request::Delete => Settled::Unguarded,
+            Request::Create { .. } | Request::Replace { .. } | Request::Delete { .. } => Settled::Unguarded,
         }
     }
 
@@ -225,7 +225,9 @@ impl<S: Service, R: Recorder, O: Observer> Worker<'_, S, R, O> {
         }
         match settle::settle(&sent, &now) {
             // A delete that was refused and is not there was somebody else's.
-            Settlement::Done if plain_refusal && matches!(write.request, Request::Delete) => Some(Fate::AlreadyDone),
+            Settlement::Done if plain_refusal && matches!(write.request, Request::Delete { .. }) => {
+                Some(Fate::AlreadyDone)
+            }
             Settlement::Done => Some(self.done_by_reading(write)),
             Settlement::AlreadyDone => Some(Fate::AlreadyDone),
             Settlement::Conflict(conflict) => Some(Fate::Conflict(conflict)),
@@ -240,7 +242,7 @@ impl<S: Service, R: Recorder, O: Observer> Worker<'_, S, R, O> {
 
     /// A refused delete may have been refused because somebody began to refer to the object.
     async fn not_made(&self, aim: &Aim<'_>, write: &Write, error: &ApiError) -> Fate {
-        if let Request::Delete = write.request
+        if let Request::Delete { .. } = write.request
             && let Ok(by) = self.service.referrers(&aim.change.key).await
             && !by.is_empty()
         {

@@ -151,7 +151,7 @@ impl State {
                 }
                 self.put(key, body, Some(object.uid));
             }
-            Request::Delete => {
+            Request::Delete { .. } => {
                 self.objects.remove(key).ok_or(404u16)?;
             }
         }
@@ -241,22 +241,19 @@ impl Service for Fake {
         let (operation, what) = match request {
             Request::Create { .. } => (Operation::EndpointCreate, "POST"),
             Request::Replace { .. } => (Operation::EndpointReplace, "PUT"),
-            Request::Delete => (Operation::EndpointDelete, "DELETE"),
+            Request::Delete { .. } => (Operation::EndpointDelete, "DELETE"),
         };
         self.request(operation, what, key, |state| state.write(key, request))
     }
 
-    async fn list(&self, namespace: &Namespace) -> NamespaceRead {
+    async fn list(&self, namespace: &Namespace) -> (NamespaceRead, Vec<(Key, String)>) {
         let key = key("list");
         let list = self.request(Operation::EndpointList, "LIST", &key, |state| Ok(items(state, namespace)));
-        match list {
+        let read = match list {
             Ok(items) => NamespaceRead::Complete { items },
             Err(error) => NamespaceRead::Unknown { reason: error.to_string() },
-        }
-    }
-
-    async fn failed(&self, _: &Namespace) -> Result<Vec<(Key, String)>, ApiError> {
-        Ok(self.state.lock().expect("unpoisoned").failed.clone())
+        };
+        (read, self.state.lock().expect("unpoisoned").failed.clone())
     }
 
     fn requests(&self) -> u64 {

@@ -262,7 +262,7 @@ impl Undo<'_, '_> {
     fn written(&self, before: &Before) -> Option<Endpoint> {
         let run = match &self.write.request {
             Request::Replace { body } => writer_of(body),
-            Request::Create { .. } | Request::Delete => None,
+            Request::Create { .. } | Request::Delete { .. } => None,
         };
         let run = run.unwrap_or_else(|| self.ground.record.run().clone());
         let mut object = serde_json::to_value(&before.endpoint).ok()?;
@@ -286,7 +286,7 @@ fn writer_of(body: &Json) -> Option<RunId> {
 fn body(request: &Request) -> Option<Endpoint> {
     match request {
         Request::Create { body } => serde_json::from_value(body.clone()).ok(),
-        Request::Replace { .. } | Request::Delete => None,
+        Request::Replace { .. } | Request::Delete { .. } => None,
     }
 }
 

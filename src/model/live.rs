@@ -111,3 +111,14 @@ impl LiveItem {
         }
     }
 }
+
+/// What becomes of a delete of an object that others refer to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Referred {
+    /// The service is asked to refuse it, where its layout can say so.
+    #[default]
+    Refused,
+    /// A person allowed it by name.
+    Allowed,
+}

@@ -23,7 +23,7 @@ pub use endpoint::{
 pub use field::{Field, Json};
 pub use key::{Key, Name, NameError, Namespace};
 pub use layout::Layout;
-pub use live::{Live, LiveItem, LiveObject, NamespaceRead, OwnerView, Unheld, UnknownField};
+pub use live::{Live, LiveItem, LiveObject, NamespaceRead, OwnerView, Referred, Unheld, UnknownField};
 pub use mark::{APPLIED, Applied, Mark, MarkedCause, PROTECT, RUN_PENDING, STACK, is_mark};
 pub use problem::{Problem, Segment, Spot};
 pub use raw::{

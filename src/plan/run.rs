@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::{ActionKind, Before, Plan, Referrer};
-use crate::model::{Field, Json, Key};
+use crate::model::{Field, Json, Key, Referred};
 
 /// The id of a run, unique by its time and randomness; it stands in marks and names the journal's file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -86,7 +86,11 @@ pub enum Request {
         body: Json,
     },
     /// A delete.
-    Delete,
+    Delete {
+        /// What becomes of it where others refer to the object.
+        #[serde(default)]
+        referred: Referred,
+    },
 }
 
 /// Whether and how a write that was done is known to be ours alone.

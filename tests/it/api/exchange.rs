@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::json;
 use trueup::api::events::EventQuery;
 use trueup::api::{self, Certainty, Failure, Operation, Request, ResponseFormat, ddos, events};
-use trueup::model::{Layout, NamespaceRead};
+use trueup::model::{Layout, NamespaceRead, Referred};
 
 use super::server::{Reply, answer, json as reply};
 use super::{Bench, TOKEN, cart, shop};
@@ -18,7 +18,7 @@ async fn headers_are_those_of_the_reference() {
     bench.reader().get(&cart(), ResponseFormat::Default).await.unwrap();
     bench.writer.create(&cart(), json!({"metadata": {"name": "cart"}})).await.unwrap();
     bench.writer.replace(&cart(), json!({"spec": {}})).await.unwrap();
-    bench.writer.delete(&cart()).await.unwrap();
+    bench.writer.delete(&cart(), Referred::Refused).await.unwrap();
     let seen = bench.server.seen();
     let lines: Vec<&str> = seen.iter().map(|seen| seen.line.as_str()).collect();
     assert_eq!(
@@ -44,10 +44,17 @@ async fn headers_are_those_of_the_reference() {
 #[tokio::test]
 async fn a_published_delete_refuses_what_is_referred_to() {
     let bench = Bench::with(vec![reply(200, "{}")], |settings| settings.layout = Layout::Published).await;
-    bench.writer.delete(&cart()).await.unwrap();
+    bench.writer.delete(&cart(), Referred::Refused).await.unwrap();
     let seen = bench.server.seen().remove(0);
     assert_eq!(seen.header("content-type"), Some("application/json"));
     assert_eq!(seen.body, r#"{"fail_if_referred":true,"name":"cart","namespace":"shop"}"#);
+}
+
+#[tokio::test]
+async fn a_published_delete_that_was_allowed_does_not_ask_for_a_refusal() {
+    let bench = Bench::with(vec![reply(200, "{}")], |settings| settings.layout = Layout::Published).await;
+    bench.writer.delete(&cart(), Referred::Allowed).await.unwrap();
+    assert_eq!(bench.server.seen().remove(0).body, r#"{"fail_if_referred":false,"name":"cart","namespace":"shop"}"#);
 }
 
 #[tokio::test]
@@ -80,7 +87,7 @@ async fn a_write_of_unknown_effect_is_sent_once() {
 #[tokio::test]
 async fn a_write_waits_out_a_refusal_for_pace_a_bounded_number_of_times() {
     let bench = Bench::start(vec![answer(429, &[("retry-after", "1")], r#"{"code":8,"message":"quota"}"#)]).await;
-    let error = bench.writer.delete(&cart()).await.unwrap_err();
+    let error = bench.writer.delete(&cart(), Referred::Refused).await.unwrap_err();
     assert_eq!(error.certainty(), Certainty::Refused);
     assert_eq!(bench.server.seen().len(), 7);
     assert!(error.to_string().contains("quota"), "{error}");
@@ -106,7 +113,7 @@ async fn no_connection_means_that_nothing_was_sent() {
     while tokio::net::TcpStream::connect(address).await.is_ok() {
         tokio::task::yield_now().await;
     }
-    let error = writer.delete(&cart()).await.unwrap_err();
+    let error = writer.delete(&cart(), Referred::Refused).await.unwrap_err();
     assert_eq!(error.certainty(), Certainty::NotSent, "{error}");
     assert!(matches!(error.failure, Failure::Connect { .. }), "{error:?}");
     assert_eq!(writer.reader().requests()[&Operation::EndpointDelete], 4);

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::json;
 use trueup::api::{self, BaseUrl, Certainty, Pace, Request, ResponseFormat, Secret, Settings, Writer};
-use trueup::model::{Key, Layout, LiveItem, Namespace, NamespaceRead};
+use trueup::model::{Key, Layout, LiveItem, Namespace, NamespaceRead, Referred};
 use trueup::sandbox::{self, Clock, Options, Running, Storage, Token};
 
 use super::{TOKEN, cart, shop};
@@ -53,10 +53,11 @@ async fn an_endpoint_goes_through_its_life_in_both_layouts() {
         assert_eq!(stale.certainty(), Certainty::Refused, "{stale}");
 
         assert_eq!(api::referrers(reader, &cart()).await.unwrap(), []);
-        assert!(api::failed_conditions(reader, &shop()).await.unwrap().is_empty());
-        writer.delete(&cart()).await.unwrap();
+        let (read, failed) = api::fetch_with_health(reader, &shop()).await;
+        assert!(matches!(read, NamespaceRead::Complete { items } if items.len() == 1) && failed.is_empty());
+        writer.delete(&cart(), Referred::Refused).await.unwrap();
         assert!(api::fetch_object(reader, &cart()).await.unwrap().is_none());
-        assert!(writer.delete(&cart()).await.unwrap_err().is_absent());
+        assert!(writer.delete(&cart(), Referred::Refused).await.unwrap_err().is_absent());
     }
 }
 
