@@ -152,6 +152,15 @@ impl Diagnostic {
         }
     }
 
+    /// The same without its source line, which must not be shown.
+    #[must_use]
+    pub(super) fn without_source(mut self) -> Self {
+        for mark in &mut self.marks {
+            mark.excerpt = Excerpt::default();
+        }
+        self
+    }
+
     /// The same with what is allowed, or what to do.
     #[must_use]
     pub fn with_help(mut self, help: impl AsRef<str>) -> Self {

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use super::diagnostic::Diagnostic;
 use super::text::SourceText;
-use super::tree::{NodeId, Shape, Style, Tag, Tree};
+use super::tree::{NodeId, Shape, Style, Tag, Target, Tree};
 
 /// Values of one document after every alias is followed.
 const MOST_ITEMS: usize = 200_000;
@@ -155,7 +155,9 @@ pub(super) fn is_null(text: &str) -> bool {
 /// The document's value, `None` where it is empty or cannot be read on.
 pub(super) fn resolve<'s>(tree: &Tree<'s>, source: &'s SourceText, problems: &mut Vec<Diagnostic>) -> Option<Item<'s>> {
     let mut resolver = Resolver { tree, source, problems, items: 0, told: false };
-    resolver.item(tree.root?, 0, Origin::Written)
+    let item = resolver.item(tree.root?, 0, Origin::Written);
+    // A part of a document would only be told to lack the rest.
+    item.filter(|_| !resolver.told)
 }
 
 struct Resolver<'t, 's, 'p> {
@@ -197,15 +199,20 @@ impl<'s> Resolver<'_, 's, '_> {
         let own = if node.anchored && origin == Origin::Written { Origin::Anchored } else { origin };
         let (value, compact) = match &node.shape {
             Shape::Scalar { text, style } => (Value::Text(text.clone(), *style), !at.slice().contains('\n')),
-            Shape::Alias { target: Some(target) } => {
+            Shape::Alias { target: Target::Node(target) } => {
                 let origin = if origin == Origin::Merged { origin } else { Origin::Alias };
                 let item = self.item(*target, depth + 1, origin)?;
                 // The alias is the place: what it names may stand far away.
                 return Some(Item { at, compact: true, ..item });
             }
-            Shape::Alias { target: None } => {
+            Shape::Alias { target: Target::Around } => {
                 self.problems.push(at.error("the alias stands inside the value that it names", "write the value out"));
-                return None;
+                (Value::Refused, true)
+            }
+            Shape::Alias { target: Target::Missing(name) } => {
+                let what = format!("`*{name}` names no anchor of this document");
+                self.problems.push(at.error(what, "define it before with `&`"));
+                (Value::Refused, true)
             }
             Shape::List { items } => {
                 let items = items.iter().filter_map(|item| self.item(*item, depth + 1, own)).collect();
@@ -250,7 +257,7 @@ impl<'s> Resolver<'_, 's, '_> {
     fn key(&self, id: NodeId) -> Option<(Cow<'s, str>, bool)> {
         match &self.tree.node(id).shape {
             Shape::Scalar { text, style } => Some((text.clone(), *style == Style::Plain)),
-            Shape::Alias { target: Some(target) } => match &self.tree.node(*target).shape {
+            Shape::Alias { target: Target::Node(target) } => match &self.tree.node(*target).shape {
                 Shape::Scalar { text, .. } => Some((text.clone(), false)),
                 _ => None,
             },

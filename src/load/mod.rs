@@ -126,6 +126,10 @@ fn load(
 ) -> Result<Loaded, Diagnostics> {
     let mut problems = Vec::new();
     let config = settings(&origin, stack, options, &mut problems);
+    if options.environment.as_ref().is_some_and(|name| !config.environments.contains_key(name)) {
+        // Definitions without the variables and overlays that were meant would only be told to lack them.
+        return Err(Diagnostics::new(problems, 1).below(root));
+    }
     let filter = Filter::new(&config, options.environment.as_deref());
     let single = matches!(&origin, Origin::Disk { root } if root.is_file());
     let (origin, files) = if single {
@@ -305,3 +309,6 @@ fn unique(
     };
     found.into_iter().map(definition).collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -27,6 +27,10 @@ fn merge_at<'s>(base: &mut Item<'s>, overlay: &Item<'s>, path: &mut Vec<String>)
     };
     for change in changes {
         let key = spelled(path, &change.key);
+        // The name says which definition is meant and changes nothing.
+        if matches!((path.as_slice(), &*key), ([first], "name" | "namespace") if first == "metadata") {
+            continue;
+        }
         if change.item.is_null() {
             entries.retain(|entry| spelled(path, &entry.key) != key);
             continue;
@@ -34,7 +38,9 @@ fn merge_at<'s>(base: &mut Item<'s>, overlay: &Item<'s>, path: &mut Vec<String>)
         drop_rivals(entries, path, &key);
         match entries.iter_mut().find(|entry| spelled(path, &entry.key) == key) {
             Some(entry) => {
-                entry.key_at = change.key_at;
+                if !matches!((&entry.item.value, &change.item.value), (Value::Map(_), Value::Map(_))) {
+                    entry.key_at = change.key_at;
+                }
                 path.push(key);
                 merge_at(&mut entry.item, &change.item, path);
                 path.pop();

@@ -63,7 +63,7 @@ impl Diagnostic {
                 continue;
             }
             if mark.excerpt.line == 0 {
-                group = group.element(Origin::path(path(mark)));
+                group = group.element(Origin::path(path(mark)).line(mark.start.line).char_column(mark.start.column));
                 continue;
             }
             let mut snippet =

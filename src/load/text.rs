@@ -138,37 +138,43 @@ impl SourceText {
 }
 
 /// Merge keys and variables; integers that the typed reader takes for more than YAML 1.2 does
-/// (`0b1`, `+0x1`, `+0o1`); tags, which it drops; and documents too large for it.
+/// (`0b1`, `+0x1`, `+0o1`); tags, which it drops; quoted texts of several lines, whose indentation it
+/// does not check; and documents too large for it.
 fn yaml_needs_care(text: &[u8]) -> bool {
     let (mut document, mut brackets, mut before) = (0, 0, b'\n');
+    // Whether a quote is open at the end of the line, as far as counting tells.
+    let (mut double, mut single) = (false, false);
     for (at, byte) in text.iter().enumerate() {
-        match byte {
-            b'<' | b'{' | b'b' | b'x' | b'o' | b'!' | b'[' | b'-' => {
-                let found = match byte {
-                    b'<' => before == b'<',
-                    b'b' => before == b'0',
-                    b'x' | b'o' => before == b'0' && at > 1 && text[at - 2] == b'+',
-                    b'!' => matches!(before, b' ' | b'\t' | b'\n' | b'\r' | b'[' | b'{' | b','),
-                    b'{' | b'[' => {
-                        brackets += 1;
-                        (*byte == b'{' && before == b'$') || brackets > MOST_FAST_BRACKETS
-                    }
-                    _ => {
-                        if before == b'\n' && text[at..].starts_with(b"---") {
-                            (document, brackets) = (at, 0);
-                        }
-                        false
-                    }
-                };
-                if found || at - document > LONGEST_FAST_DOCUMENT {
-                    return true;
-                }
+        let found = match byte {
+            b'\n' => double || single || at - document > LONGEST_FAST_DOCUMENT,
+            b'"' => {
+                double ^= before != b'\\';
+                false
             }
-            _ => {}
+            b'\'' => {
+                single = !single;
+                false
+            }
+            b'<' => before == b'<',
+            b'b' => before == b'0',
+            b'x' | b'o' => before == b'0' && at > 1 && text[at - 2] == b'+',
+            b'!' => matches!(before, b' ' | b'\t' | b'\n' | b'\r' | b'[' | b'{' | b','),
+            b'{' | b'[' => {
+                brackets += 1;
+                (*byte == b'{' && before == b'$') || brackets > MOST_FAST_BRACKETS
+            }
+            b'-' if before == b'\n' && text[at..].starts_with(b"---") => {
+                (document, brackets) = (at, 0);
+                false
+            }
+            _ => false,
+        };
+        if found {
+            return true;
         }
         before = *byte;
     }
-    text.len() - document > LONGEST_FAST_DOCUMENT
+    double || single || text.len() - document > LONGEST_FAST_DOCUMENT
 }
 
 /// Variables; a list where a list cannot be, which serde would take for a struct by position; and

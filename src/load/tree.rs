@@ -27,8 +27,18 @@ pub(super) enum Shape<'s> {
     List { items: Vec<NodeId> },
     /// A mapping, in the order of the text.
     Map { entries: Vec<(NodeId, NodeId)> },
-    /// An alias; without a target it stands inside its own anchor.
-    Alias { target: Option<NodeId> },
+    /// An alias.
+    Alias { target: Target<'s> },
+}
+
+/// What an alias names.
+#[derive(Debug)]
+pub(super) enum Target<'s> {
+    Node(NodeId),
+    /// The value that the alias itself stands in.
+    Around,
+    /// No anchor of the document.
+    Missing(Cow<'s, str>),
 }
 
 /// How a scalar is written.
@@ -124,11 +134,10 @@ impl<'s> Iterator for Documents<'s> {
                     return Some(Ok(Tree { root: builder.root, nodes: builder.nodes }));
                 }
                 Some(Ok((event, span))) => {
-                    if let Err(fault) = builder.event(event, &span) {
-                        let at = range(&span);
+                    if let Err(TooManyNodes) = builder.event(event, &span) {
                         self.ended = !matches!(self.parser.proceed_next_document(), Ok(true));
-                        let label = fault.label();
-                        return Some(Err(Diagnostic::error(fault.to_string(), self.source, at, label)));
+                        let what = format!("the document has more than {MOST_NODES} nodes");
+                        return Some(Err(Diagnostic::error(what, self.source, range(&span), "split it")));
                     }
                 }
             }
@@ -141,22 +150,8 @@ fn range(span: &Span) -> Range<usize> {
     span.byte_range().unwrap_or_default()
 }
 
-#[derive(Debug, thiserror::Error)]
-enum Fault {
-    #[error("the document has more than {MOST_NODES} nodes")]
-    TooManyNodes,
-    #[error("`*{0}` names no anchor of this document")]
-    NoAnchor(String),
-}
-
-impl Fault {
-    fn label(&self) -> &'static str {
-        match self {
-            Fault::TooManyNodes => "split it",
-            Fault::NoAnchor(_) => "define it before with `&`",
-        }
-    }
-}
+/// A document with more nodes than are held.
+struct TooManyNodes;
 
 /// A collection that is not closed yet.
 struct Open {
@@ -173,9 +168,9 @@ struct Builder<'s> {
 }
 
 impl<'s> Builder<'s> {
-    fn event(&mut self, event: Event<'s>, span: &Span) -> Result<(), Fault> {
+    fn event(&mut self, event: Event<'s>, span: &Span) -> Result<(), TooManyNodes> {
         if self.nodes.len() >= MOST_NODES {
-            return Err(Fault::TooManyNodes);
+            return Err(TooManyNodes);
         }
         let flow = |style| style == StructureStyle::Flow;
         match event {
@@ -201,11 +196,16 @@ impl<'s> Builder<'s> {
             }
             Event::SequenceEnd | Event::MappingEnd => self.close(span),
             Event::Alias(anchor) => {
-                let target = self.anchors.get(&anchor).copied();
-                let target = target.filter(|target| !self.open.iter().any(|open| open.id == *target));
+                let target = match self.anchors.get(&anchor) {
+                    Some(target) if self.open.iter().any(|open| open.id == *target) => Target::Around,
+                    Some(target) => Target::Node(*target),
+                    None => Target::Missing(Cow::Borrowed("")),
+                };
                 self.add(Shape::Alias { target }, span, 0, Tag::None, false);
             }
-            Event::UnresolvedAlias(name) => return Err(Fault::NoAnchor(name.into_owned())),
+            Event::UnresolvedAlias(name) => {
+                self.add(Shape::Alias { target: Target::Missing(name) }, span, 0, Tag::None, false);
+            }
             _ => {}
         }
         Ok(())

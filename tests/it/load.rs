@@ -67,3 +67,140 @@ fn every_case_says_what_is_expected() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
+
+fn write(root: &Path, path: &str, text: impl AsRef<[u8]>) {
+    let path = root.join(path);
+    std::fs::create_dir_all(path.parent().expect("a file has a directory")).expect("a directory");
+    std::fs::write(path, text).expect("a file");
+}
+
+const GOOD: &str = "metadata: {name: a, namespace: shop}\nspec: {ip: 10.0.0.1}\n";
+
+fn messages(root: &Path) -> Vec<String> {
+    let diagnostics = load::directory(root, &Options::default()).expect_err("it is refused");
+    let told = |one: &load::Diagnostic| format!("{}: {}", one.file().unwrap_or("-"), one.message);
+    diagnostics.list.iter().map(told).collect()
+}
+
+#[test]
+fn a_path_below_the_stack_selects_and_never_narrows() {
+    let root = tempfile::tempdir().expect("a directory");
+    write(root.path(), "trueup.yaml", "stack: s\nnamespaces: [shop]\n");
+    write(root.path(), "one/a.yaml", GOOD);
+    write(root.path(), "two/b.yaml", GOOD.replace("name: a", "name: b"));
+    for (path, selected) in [("", None), ("one", Some("one")), ("two/b.yaml", Some("two/b.yaml"))] {
+        let loaded = load::directory(&root.path().join(path), &Options::default()).expect("it loads");
+        assert_eq!(loaded.desired.definitions.len(), 2);
+        assert_eq!(loaded.selection.as_ref().map(|filter| filter.as_str()), selected);
+    }
+}
+
+#[test]
+fn a_file_without_settings_is_the_whole() {
+    let root = tempfile::tempdir().expect("a directory");
+    write(root.path(), "a.yaml", GOOD);
+    write(root.path(), "broken.yaml", "[");
+    let loaded = load::directory(&root.path().join("a.yaml"), &Options::default()).expect("it loads");
+    assert_eq!((loaded.desired.definitions.len(), loaded.selection), (1, None));
+}
+
+#[test]
+fn globs_leave_files_out() {
+    let root = tempfile::tempdir().expect("a directory");
+    write(root.path(), "trueup.yaml", "files: {include: ['in/**'], exclude: ['**/old/**', '*.json']}\n");
+    write(root.path(), "in/a.yaml", GOOD);
+    for path in ["in/old/b.yaml", "out.yaml", "in/c.json", "old/x/y.yaml"] {
+        write(root.path(), path, "nonsense");
+    }
+    let loaded = load::directory(root.path(), &Options::default()).expect("it loads");
+    assert_eq!(loaded.desired.files, 1);
+}
+
+#[test]
+fn a_second_stack_inside_is_told() {
+    let root = tempfile::tempdir().expect("a directory");
+    write(root.path(), "trueup.yaml", "stack: s\n");
+    write(root.path(), "in/trueup.yaml", "stack: t\n");
+    assert_eq!(messages(root.path()), ["in/trueup.yaml: a second trueup.yaml stands inside this stack"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn links_that_lead_out_or_in_circles_and_special_files_are_refused() {
+    use std::os::unix::fs::symlink;
+    let outside = tempfile::tempdir().expect("a directory");
+    write(outside.path(), "x.yaml", GOOD);
+    let root = tempfile::tempdir().expect("a directory");
+    write(root.path(), "in/a.yaml", GOOD);
+    symlink(outside.path().join("x.yaml"), root.path().join("file.yaml")).expect("a link");
+    symlink(outside.path(), root.path().join("folder")).expect("a link");
+    symlink(root.path(), root.path().join("in/loop")).expect("a link");
+    symlink("nowhere", root.path().join("dangling.yaml")).expect("a link");
+    let socket = root.path().join("socket.yaml");
+    let _listener = std::os::unix::net::UnixListener::bind(&socket).expect("a socket");
+    assert_eq!(
+        messages(root.path()),
+        [
+            "dangling.yaml: cannot be read: No such file or directory (os error 2)",
+            "file.yaml: the symbolic link leads out of the stack's directory",
+            "folder: the symbolic link leads out of the stack's directory",
+            "in/loop: the symbolic link leads back to a directory above it",
+            "socket.yaml: this is no regular file",
+        ]
+    );
+}
+
+#[test]
+fn a_huge_file_is_refused_unread_and_so_are_too_many_documents() {
+    let root = tempfile::tempdir().expect("a directory");
+    let huge = std::fs::File::create(root.path().join("huge.yaml")).expect("a file");
+    huge.set_len(2 * 1024 * 1024 * 1024).expect("a sparse file");
+    write(root.path(), "many.yaml", "---\na\n".repeat(100_000));
+    write(root.path(), "empty.yaml", "---\n".repeat(100_000));
+    assert_eq!(
+        messages(root.path())
+            .into_iter()
+            .filter(|message| !message.contains("the document is a scalar"))
+            .collect::<Vec<_>>(),
+        [
+            "empty.yaml: the file holds more than the allowed 20000 documents",
+            "huge.yaml: the file is larger than the allowed 16 MiB",
+            "many.yaml: more than 200 problems in this file; the rest is not told",
+        ]
+    );
+}
+
+#[test]
+fn a_stack_in_memory_loads_as_the_directory_does() {
+    let case = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/load/environment");
+    let options = options(&case);
+    let mut files = Vec::new();
+    for file in ["trueup.yaml", "endpoints/cart.yaml", "endpoints/half.yaml", "overlays/prod/cart.yaml"] {
+        let bytes = std::fs::read(case.join("input").join(file)).expect("a file of the case");
+        files.push(load::SourceFile { path: file.to_owned(), bytes });
+    }
+    let disk = load::directory(&case.join("input"), &options);
+    assert_eq!(told(load::sources(files, &options)), told(disk));
+}
+
+#[test]
+fn paths_are_shown_from_where_the_person_stands_and_colour_only_adds() {
+    let root = tempfile::tempdir().expect("a directory");
+    write(root.path(), "stack/a.yaml", "metadata: {name: a, namespace: b}\nspec: 1\n");
+    let diagnostics = load::directory(&root.path().join("stack"), &Options::default()).expect_err("it is refused");
+    let plain = diagnostics.render(&Look { directory: Some(root.path()), ..Look::default() });
+    assert!(plain.contains("--> stack/a.yaml:2:7"), "{plain}");
+    let coloured = diagnostics.render(&Look { colour: true, directory: Some(root.path()), ..Look::default() });
+    let mut stripped = String::new();
+    let mut rest = coloured.as_str();
+    while let Some((before, after)) = rest.split_once('\u{1b}') {
+        stripped.push_str(before);
+        rest = after.split_once('m').expect("a colour ends").1;
+    }
+    stripped.push_str(rest);
+    assert_eq!(stripped, plain);
+    assert_eq!(
+        serde_json::to_value(&diagnostics).expect("JSON")["list"][0]["marks"][0],
+        serde_json::json!({"file": "a.yaml", "start": {"line": 2, "column": 7}, "end": {"line": 2, "column": 8}, "label": "a mapping is needed here"})
+    );
+}

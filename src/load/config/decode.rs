@@ -98,7 +98,11 @@ fn base_url(fields: &mut Fields<'_, '_, '_>) -> Option<String> {
         Some(("http" | "https", rest)) => {
             let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
             if host.contains('@') {
-                "take the user name and password out: the token is given apart"
+                let what = "`base_url` holds a user name or a password";
+                let told = entry.value_at().error(what, "").without_source();
+                let path = fields.join("base_url");
+                fields.decoder.fault(&path, told.with_help("take them out: the token is given apart"));
+                return None;
             } else if host.is_empty() || host.starts_with(':') {
                 "a host is needed"
             } else if rest.contains(['?', '#']) {
