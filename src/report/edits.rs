@@ -200,12 +200,13 @@ pub fn reason(change: &Change) -> &'static str {
         (Action::Mark { .. }, _) => "in sync",
         (Action::Replace { adopts: true, .. }, _) => "adopts",
         (Action::Replace { .. }, _) => {
-            let sides = fields.iter().map(|field| field.side);
-            let causes = fields.iter().map(|field| field.cause);
-            match (one(sides).flatten(), one(causes)) {
-                (Some(side), _) => side.as_str(),
-                (None, Some(cause)) => cause.as_str(),
-                (None, None) => "mixed",
+            let sides = one(fields.iter().map(|field| field.side));
+            let causes = one(fields.iter().map(|field| field.cause));
+            match (sides, causes) {
+                (Some(Some(side)), _) => side.as_str(),
+                (None, _) => "this change and others",
+                (Some(None), Some(cause)) => cause.as_str(),
+                (Some(None), None) => "pending and drift",
             }
         }
     }

@@ -8,6 +8,7 @@ mod charset;
 pub mod edits;
 pub mod github;
 pub mod histogram;
+pub mod html;
 pub mod json;
 pub mod junit;
 pub mod markdown;

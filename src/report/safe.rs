@@ -21,6 +21,23 @@ pub fn line(text: &str) -> Cow<'_, str> {
     Cow::Owned(clean)
 }
 
+/// `text` on one line, for HTML: between tags or in a quoted attribute.
+#[must_use]
+pub fn html(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for character in line(text).chars() {
+        match character {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            other => escaped.push(other),
+        }
+    }
+    escaped
+}
+
 /// Whether a character does something to a terminal or to other characters, or cannot be seen.
 #[must_use]
 pub fn is_forceful(character: char) -> bool {

@@ -24,20 +24,7 @@ fn span(text: &str) -> String {
 }
 
 /// Text inside of an HTML element.
-pub(super) fn html(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for character in safe::line(text).chars() {
-        match character {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\'' => escaped.push_str("&#39;"),
-            other => escaped.push(other),
-        }
-    }
-    escaped
-}
+pub(super) use super::super::safe::html;
 
 /// A fenced block. A line that begins like the fence cannot end it: the fence is longer.
 pub(super) fn fenced(language: &str, lines: &[String]) -> String {

@@ -53,7 +53,7 @@ fn count(number: usize, one: &str) -> String {
 }
 
 /// A number with a comma between thousands.
-fn digits(number: usize) -> String {
+pub(super) fn digits(number: usize) -> String {
     let text = number.to_string();
     let mut grouped = String::with_capacity(text.len() + text.len() / 3);
     for (at, digit) in text.chars().enumerate() {

@@ -1,0 +1,343 @@
+//! A plan as one HTML page that needs nothing else: styles, script and data stand in it, and its
+//! content security policy names them by their hashes, so that nothing of what a definition or the
+//! service says can load or run anything. Numbers, alarms, what is held back and the names of all
+//! changes can be read without the script.
+
+use std::collections::HashMap;
+
+use serde::Serialize;
+use sha2::{Digest as _, Sha256};
+
+use super::edits::{self, Edit, Sign};
+use super::markdown::digits;
+use super::{safe, text};
+use crate::plan::{Action, ActionKind, Change, Held, Plan};
+
+const PAGE: &str = include_str!("page.html");
+const STYLE: &str = include_str!("page.css");
+const SCRIPT: &str = include_str!("page.js");
+
+/// What the page's script draws.
+#[derive(Serialize)]
+struct Content {
+    changes: Vec<Row>,
+    /// Each different list of edits once.
+    edits: Vec<Vec<DrawnEdit>>,
+}
+
+/// One change; the keys are short because there may be many thousands.
+#[derive(Serialize)]
+struct Row {
+    /// The key.
+    k: String,
+    /// The namespace.
+    n: String,
+    /// The action, or `held`.
+    a: &'static str,
+    /// Why.
+    r: &'static str,
+    /// Where the definition stands.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    p: Option<String>,
+    /// What else there is to say.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    t: String,
+    /// Which edits.
+    e: usize,
+    /// The place of each edit: a line of the definition's file, or a place of its own.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    l: Vec<At>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum At {
+    Line(usize),
+    Place(String),
+    Nowhere(()),
+}
+
+/// One edit.
+#[derive(Serialize, PartialEq, Eq, Hash, Clone)]
+struct DrawnEdit {
+    /// The name.
+    n: String,
+    /// Signed lines.
+    l: Vec<(char, String)>,
+    /// The cause or the side.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    c: Option<&'static str>,
+}
+
+/// The plan as a page. `command` applies exactly it.
+#[must_use]
+pub fn plan(plan: &Plan, command: &str) -> String {
+    let stack = plan.stack.as_ref().map_or_else(|| "no stack".to_owned(), |stack| format!("stack {stack}"));
+    let heading = format!("Plan for {stack}");
+    let data = data(plan);
+    // The hashes are of what stands between the tags, byte for byte.
+    let policy = format!(
+        "default-src 'none'; style-src 'sha256-{}'; script-src 'sha256-{}'; base-uri 'none'; form-action 'none'",
+        base64(&Sha256::digest(STYLE)),
+        base64(&Sha256::digest(SCRIPT))
+    );
+    let part = |name: &str| match name {
+        "policy" => policy.clone(),
+        "title" => safe::html(&format!("{heading} · trueup")),
+        "style" => STYLE.to_owned(),
+        "heading" => safe::html(&heading),
+        "facts" => facts(plan),
+        "counts" => counts(plan),
+        "alarms" => alarms(plan),
+        "plain" => plain(plan),
+        "notes" => notes(plan),
+        "footer" => footer(plan, command),
+        "data" => data.clone(),
+        "script" => SCRIPT.to_owned(),
+        _ => String::new(),
+    };
+    // One pass over the template alone: what is put in is never looked at.
+    let mut page = String::with_capacity(PAGE.len() + STYLE.len() + SCRIPT.len() + data.len() + 4096);
+    let mut rest = PAGE;
+    while let Some((before, (name, after))) =
+        rest.split_once("{{").and_then(|(before, after)| Some((before, after.split_once("}}")?)))
+    {
+        page.push_str(before);
+        page.push_str(&part(name));
+        rest = after;
+    }
+    page.push_str(rest);
+    page
+}
+
+fn facts(plan: &Plan) -> String {
+    let mut facts = vec![format!("<code>{}</code>", safe::html(&plan.service.base_url))];
+    let names = if plan.scope.len() == 1 { "namespace" } else { "namespaces" };
+    facts.push(format!("{} {names}", plan.scope.len()));
+    if let Some(base) = &plan.source.base {
+        facts.push(format!("against <code>{}</code>", safe::html(base)));
+    }
+    if let Some(commit) = &plan.source.commit {
+        let commit: String = commit.chars().take(12).collect();
+        facts.push(format!("commit <code>{}</code>", safe::html(&commit)));
+    }
+    facts.push(format!("digest <code>{}</code>", plan.digest().short()));
+    facts.join(" · ")
+}
+
+fn counts(plan: &Plan) -> String {
+    let mut text = String::new();
+    let mut card = |class: &str, number: usize, words: &str| {
+        text.push_str(&format!("<li class=\"{class}\"><b>{}</b> {words}</li>", digits(number)));
+    };
+    card("create", plan.count(ActionKind::Create), "to create");
+    card("replace", plan.count(ActionKind::Replace), "to replace");
+    card("delete", plan.count(ActionKind::Delete), "to delete");
+    if !plan.held.is_empty() {
+        card("held", plan.held.len(), "held back");
+    }
+    if plan.count(ActionKind::Mark) > 0 {
+        card("mark", plan.count(ActionKind::Mark), "marks only");
+    }
+    card("sync", plan.in_sync(), "in sync");
+    text
+}
+
+fn alarms(plan: &Plan) -> String {
+    let mut text = String::new();
+    for (namespace, reason) in plan.unknown() {
+        text.push_str(&format!(
+            "<p class=\"alarm\" role=\"note\"><strong>Incomplete.</strong> The list of <code>{}</code> cannot be \
+             trusted: {}. Nothing is concluded about it.</p>",
+            safe::html(namespace.as_str()),
+            safe::html(reason)
+        ));
+    }
+    for guard in &plan.guards {
+        text.push_str(&format!(
+            "<p class=\"alarm\" role=\"note\"><strong>Refused unless allowed.</strong> {}: \
+             <code>--allow {}</code></p>",
+            quoted(&guard.to_string()),
+            guard.name
+        ));
+    }
+    text
+}
+
+/// Our own words, what they quote in backticks as code.
+fn quoted(words: &str) -> String {
+    let pieces = words.split('`').enumerate();
+    pieces
+        .map(|(at, piece)| match at % 2 {
+            0 => safe::html(piece),
+            _ => format!("<code>{}</code>", safe::html(piece)),
+        })
+        .collect()
+}
+
+/// Every change by its name, for readers without the script.
+fn plain(plan: &Plan) -> String {
+    let mut lines = String::new();
+    for change in plan.changes.iter().filter(|change| change.action.kind() != ActionKind::Mark) {
+        let line = format!("{:<8}{}  ({})\n", change.action.kind().as_str(), change.key, edits::reason(change));
+        lines.push_str(&safe::html(line.trim_end()));
+        lines.push('\n');
+    }
+    for held in &plan.held {
+        let line = format!("held    {}: {}", held.key, text::hold(held).0);
+        lines.push_str(&safe::html(&line));
+        lines.push('\n');
+    }
+    format!(
+        "<h2>Changes</h2><p>Their differences need JavaScript; the names do not.</p><div class=\"plain\">{lines}</div>"
+    )
+}
+
+fn notes(plan: &Plan) -> String {
+    let lines = text::note_lines(plan);
+    if lines.is_empty() {
+        return String::new();
+    }
+    let items: String = lines.iter().map(|line| format!("<li>{}</li>", safe::html(line))).collect();
+    let words = if lines.len() == 1 { "note" } else { "notes" };
+    format!("<details class=\"notes\"><summary>{} {words}</summary><ul>{items}</ul></details>", lines.len())
+}
+
+fn footer(plan: &Plan, command: &str) -> String {
+    format!(
+        "Apply exactly this: <code>{}</code><br>Made by trueup {}.",
+        safe::html(command),
+        safe::html(&plan.tool_version)
+    )
+}
+
+/// The data as JSON that cannot end its element.
+fn data(plan: &Plan) -> String {
+    let mut known: HashMap<Vec<DrawnEdit>, usize> = HashMap::new();
+    let mut content = Content { changes: Vec::new(), edits: Vec::new() };
+    let mut put = |content: &mut Content, edits: &[Edit]| {
+        let drawn: Vec<DrawnEdit> = edits.iter().map(drawn).collect();
+        *known.entry(drawn).or_insert_with_key(|drawn| {
+            content.edits.push(drawn.clone());
+            content.edits.len() - 1
+        })
+    };
+    for held in &plan.held {
+        let edits = held.change.as_ref().map(edits::of).unwrap_or_default();
+        let at = put(&mut content, &edits);
+        content.changes.push(of_held(held, at));
+    }
+    // What needs the most care first.
+    let mut changes: Vec<&Change> =
+        plan.changes.iter().filter(|change| change.action.kind() != ActionKind::Mark).collect();
+    changes.sort_by_key(|change| match change.action.kind() {
+        ActionKind::Delete => 0,
+        _ if change.is_behind_base() => 1,
+        ActionKind::Replace => 2,
+        ActionKind::Create | ActionKind::Mark => 3,
+    });
+    for change in changes {
+        let edits = edits::of(change);
+        let at = put(&mut content, &edits);
+        content.changes.push(of_change(change, &edits, at));
+    }
+    // Text keys, strings, numbers: nothing that fails.
+    let json = serde_json::to_string(&content).unwrap_or_default();
+    let mut escaped = String::with_capacity(json.len());
+    for character in json.chars() {
+        match character {
+            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => escaped.push_str(&format!("\\u{:04x}", u32::from(character))),
+            other => escaped.push(other),
+        }
+    }
+    escaped
+}
+
+fn drawn(edit: &Edit) -> DrawnEdit {
+    let line = |(sign, text): (Sign, String)| {
+        let sign = match sign {
+            Sign::Gone => '-',
+            Sign::Come => '+',
+            Sign::Same => ' ',
+        };
+        (sign, safe::line(&text).into_owned())
+    };
+    let reason = edit.side.map(|side| side.as_str()).or(edit.cause.map(|cause| cause.as_str()));
+    DrawnEdit { n: safe::line(&edit.name).into_owned(), l: edit.lines().into_iter().map(line).collect(), c: reason }
+}
+
+fn of_change(change: &Change, edits: &[Edit], at: usize) -> Row {
+    let file = change.place.as_ref().map(|place| &place.file);
+    let places = edits.iter().map(|edit| match &edit.place {
+        Some(place) if Some(&place.file) == file => At::Line(place.line),
+        Some(place) => At::Place(safe::line(&format!("{}:{}", place.file, place.line)).into_owned()),
+        None => At::Nowhere(()),
+    });
+    let places: Vec<At> = places.collect();
+    Row {
+        k: safe::line(&change.key.to_string()).into_owned(),
+        n: safe::line(change.key.namespace.as_str()).into_owned(),
+        a: change.action.kind().as_str(),
+        r: edits::reason(change),
+        p: change.place.as_ref().map(|place| safe::line(&format!("{}:{}", place.file, place.line)).into_owned()),
+        t: told(change),
+        e: at,
+        l: if places.iter().all(|place| matches!(place, At::Nowhere(()))) { Vec::new() } else { places },
+    }
+}
+
+/// What is known of a change beside its edits.
+fn told(change: &Change) -> String {
+    let mut parts = Vec::new();
+    if let Some(commit) = &change.removed_in {
+        let id: String = commit.id.chars().take(7).collect();
+        parts.push(format!("file removed in {id} ({})", commit.date));
+    }
+    if let Action::Delete { referrers, .. } = &change.action {
+        parts.extend(referrers.iter().map(|referrer| format!("referred to by {referrer}")));
+    }
+    if let Some(before) = change.action.before() {
+        if let Some(modified) = &before.modified {
+            parts.push(format!("last changed {modified}"));
+        }
+        if let Some(creator) = &before.creator {
+            parts.push(format!("created by {creator}"));
+        }
+    }
+    safe::line(&parts.join("; ")).into_owned()
+}
+
+fn of_held(held: &Held, at: usize) -> Row {
+    let (why, allow) = text::hold(held);
+    let allow = allow.map(|allow| format!("; if you mean it: {allow}")).unwrap_or_default();
+    Row {
+        k: safe::line(&held.key.to_string()).into_owned(),
+        n: safe::line(held.key.namespace.as_str()).into_owned(),
+        a: "held",
+        r: held.change.as_ref().map_or("blocked", edits::reason),
+        p: held.place.as_ref().map(|place| safe::line(&format!("{}:{}", place.file, place.line)).into_owned()),
+        t: format!("{why}{allow}"),
+        e: at,
+        l: Vec::new(),
+    }
+}
+
+/// RFC 4648, with padding: how a content security policy writes a hash.
+fn base64(bytes: &[u8]) -> String {
+    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::new();
+    for chunk in bytes.chunks(3) {
+        let bits = chunk.iter().fold(0u32, |bits, byte| bits << 8 | u32::from(*byte)) << (8 * (3 - chunk.len()));
+        for at in 0..4 {
+            if at <= chunk.len() {
+                text.push(char::from(ALPHABET[(bits >> (18 - 6 * at)) as usize & 63]));
+            } else {
+                text.push('=');
+            }
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,334 @@
+'use strict';
+(() => {
+  const data = JSON.parse(document.getElementById('data').textContent);
+  const at = (id) => document.getElementById(id);
+  const SIGNS = { create: '+', replace: '~', delete: '−', held: '!' };
+  const WARN = new Set(['drift', 'both', 'unmarked', 'pending and drift', 'adopts', 'deleted outside', 'not managed']);
+  const BAD = new Set(['behind base']);
+  // Rows that are drawn at once; the others follow when the reader comes near the end.
+  const FIRST = 36;
+  const CHUNK = 100;
+
+  const state = { words: [], namespace: '', actions: new Set(), reasons: new Set(), split: false, fold: true };
+  let shown = [];
+  let drawn = 0;
+
+  const element = (tag, name, text) => {
+    const made = document.createElement(tag);
+    if (name) made.className = name;
+    if (text !== undefined) made.textContent = text;
+    return made;
+  };
+  const number = (value) => value.toLocaleString('en-US');
+
+  // What a search looks through, made once for each change.
+  const haystacks = new Array(data.changes.length);
+  const haystack = (index) => {
+    if (haystacks[index] === undefined) {
+      const change = data.changes[index];
+      const parts = [change.k, change.a, change.r, change.p || '', change.t || ''];
+      for (const edit of data.edits[change.e]) {
+        parts.push(edit.n);
+        for (const line of edit.l) parts.push(line[1]);
+      }
+      haystacks[index] = parts.join('\n').toLowerCase();
+    }
+    return haystacks[index];
+  };
+
+  const said = (index) => {
+    const change = data.changes[index];
+    if (state.namespace && change.n !== state.namespace) return false;
+    if (!state.words.length) return true;
+    const text = haystack(index);
+    return state.words.every((word) => text.includes(word));
+  };
+
+  // Entries to draw: each a list of changes that make one and the same edit. The counts of a chip are
+  // of what fits otherwise, so that it tells what choosing it would show.
+  const select = () => {
+    const found = { entries: [], count: 0, actions: new Map(), reasons: new Map() };
+    const add = (counts, value) => counts.set(value, (counts.get(value) || 0) + 1);
+    const folds = new Map();
+    for (let index = 0; index < data.changes.length; index += 1) {
+      if (!said(index)) continue;
+      const change = data.changes[index];
+      const action = !state.actions.size || state.actions.has(change.a);
+      const reason = !state.reasons.size || state.reasons.has(change.r);
+      if (reason) add(found.actions, change.a);
+      if (action) add(found.reasons, change.r);
+      if (!action || !reason) continue;
+      found.count += 1;
+      const fold = state.fold && change.a === 'replace' ? change.e : -1;
+      const entry = fold < 0 ? undefined : folds.get(fold);
+      if (entry) {
+        entry.push(index);
+      } else {
+        const made = [index];
+        if (fold >= 0) folds.set(fold, made);
+        found.entries.push(made);
+      }
+    }
+    return found;
+  };
+
+  const tag = (reason) => {
+    const kind = BAD.has(reason) ? 'tag bad' : WARN.has(reason) ? 'tag warn' : 'tag';
+    return element('span', kind, reason);
+  };
+
+  const lineOf = (sign, text) => {
+    const kind = sign === '-' ? 'gone' : sign === '+' ? 'come' : '';
+    const row = element('div', `row ${kind}`);
+    const shownSign = element('span', 'sign', sign === '-' ? '−' : sign);
+    shownSign.setAttribute('aria-hidden', 'true');
+    const value = element(sign === '-' ? 'del' : sign === '+' ? 'ins' : 'span', 'value', text);
+    row.append(shownSign, value);
+    return row;
+  };
+
+  const blank = () => {
+    const row = element('div', 'row blank');
+    row.append(element('span', 'sign'), element('span', 'value'));
+    return row;
+  };
+
+  const sides = (lines) => {
+    const grid = element('div', 'sides');
+    grid.append(element('div', 'side', 'live'), element('div', 'side', 'wanted'));
+    let gone = [];
+    let come = [];
+    const flush = () => {
+      for (let row = 0; row < Math.max(gone.length, come.length); row += 1) {
+        grid.append(row < gone.length ? lineOf('-', gone[row]) : blank());
+        grid.append(row < come.length ? lineOf('+', come[row]) : blank());
+      }
+      gone = [];
+      come = [];
+    };
+    for (const [sign, text] of lines) {
+      if (sign === '-') gone.push(text);
+      else if (sign === '+') come.push(text);
+      else {
+        flush();
+        grid.append(lineOf(' ', text), lineOf(' ', text));
+      }
+    }
+    flush();
+    return grid;
+  };
+
+  const placeOf = (change, index) => {
+    const place = change.l && change.l[index];
+    if (!place) return '';
+    return typeof place === 'number' ? `${(change.p || '').replace(/:\d+$/, '')}:${place}` : place;
+  };
+
+  const fill = (details, entry) => {
+    const change = data.changes[entry[0]];
+    const body = element('div', 'body');
+    if (change.t) body.append(element('p', '', change.t));
+    if (entry.length > 1) {
+      const names = element('ul', 'names');
+      for (const index of entry) {
+        const one = data.changes[index];
+        const item = element('li');
+        item.append(element('code', '', one.k), element('span', 'place', placeOf(one, 0) || one.p || ''));
+        names.append(item);
+      }
+      body.append(names);
+    }
+    const edits = data.edits[change.e];
+    if (change.a === 'create' || change.a === 'delete') {
+      const flat = element('div', 'flat');
+      for (const edit of edits) {
+        for (const [sign, text] of edit.l) {
+          const row = lineOf(sign, text);
+          row.insertBefore(element('span', 'name', edit.n), row.lastChild);
+          flat.append(row);
+        }
+      }
+      if (edits.length) body.append(flat);
+    } else {
+      edits.forEach((edit, index) => {
+        const box = element('section', 'edit');
+        const head = element('h3', '', edit.n);
+        if (edit.c) head.append(tag(edit.c));
+        if (entry.length === 1) head.append(element('span', 'place', placeOf(change, index)));
+        box.append(head);
+        if (state.split) box.append(sides(edit.l));
+        else for (const [sign, text] of edit.l) box.append(lineOf(sign, text));
+        body.append(box);
+      });
+    }
+    details.append(body);
+  };
+
+  const draw = (entry) => {
+    const change = data.changes[entry[0]];
+    const item = element('li');
+    const details = element('details', `change ${change.a}`);
+    const summary = element('summary');
+    const what = element('span', 'what');
+    const sign = element('i', '', SIGNS[change.a]);
+    sign.setAttribute('aria-hidden', 'true');
+    what.append(sign, change.a);
+    const many = entry.length > 1;
+    const key = element('span', 'key', many ? `${number(entry.length)} endpoints, one edit` : change.k);
+    const fields = [...new Set(data.edits[change.e].map((edit) => edit.n))];
+    const text = change.a === 'replace' ? fields.join(', ') : change.a === 'held' ? change.t : change.p || change.t || '';
+    summary.append(what, key, element('span', 'fields', text), tag(change.r));
+    details.append(summary);
+    details.addEventListener('toggle', () => {
+      if (details.open && details.childElementCount === 1) fill(details, entry);
+    });
+    item.append(details);
+    return item;
+  };
+
+  const more = (count) => {
+    const list = at('changes');
+    const part = document.createDocumentFragment();
+    const end = Math.min(drawn + count, shown.length);
+    for (; drawn < end; drawn += 1) part.append(draw(shown[drawn]));
+    list.append(part);
+  };
+
+  new IntersectionObserver((seen) => {
+    if (seen.some((one) => one.isIntersecting) && drawn < shown.length) more(CHUNK);
+  }, { rootMargin: '500px' }).observe(at('end'));
+
+  // Texts to search in are made ahead, a piece at a time.
+  const later = window.requestIdleCallback || ((then) => setTimeout(then, 30));
+  const prepare = (from) => {
+    const to = Math.min(from + 500, data.changes.length);
+    for (let index = from; index < to; index += 1) haystack(index);
+    if (to < data.changes.length) later(() => prepare(to));
+  };
+
+  const chips = (id, values, chosen, counts) => {
+    const box = at(id);
+    if (!box.childElementCount) {
+      for (const value of values) {
+        const chip = element('button', '', value);
+        chip.type = 'button';
+        chip.append(element('span'));
+        chip.addEventListener('click', () => {
+          if (chosen.has(value)) chosen.delete(value);
+          else chosen.add(value);
+          refresh();
+        });
+        box.append(chip);
+      }
+    }
+    values.forEach((value, index) => {
+      const chip = box.children[index];
+      chip.setAttribute('aria-pressed', String(chosen.has(value)));
+      chip.lastChild.textContent = number(counts.get(value) || 0);
+    });
+  };
+
+  const distinct = (pick) => [...new Set(data.changes.map(pick))];
+  const actions = ['create', 'replace', 'delete', 'held'].filter((a) => data.changes.some((change) => change.a === a));
+  const reasons = distinct((change) => change.r).sort();
+  const namespaces = distinct((change) => change.n).sort();
+
+  const refresh = () => {
+    const found = select();
+    shown = found.entries;
+    drawn = 0;
+    at('changes').replaceChildren();
+    more(FIRST);
+    at('none').hidden = found.count > 0;
+    at('status').textContent = found.count === data.changes.length
+      ? `${number(found.count)} change${found.count === 1 ? '' : 's'}`
+      : `${number(found.count)} of ${number(data.changes.length)} changes`;
+    chips('actions', actions, state.actions, found.actions);
+    chips('reasons', reasons, state.reasons, found.reasons);
+  };
+
+  const all = () => at('changes').querySelectorAll('details');
+
+  const namespace = at('namespace');
+  namespace.append(new Option(`All ${number(namespaces.length)} namespaces`, ''));
+  for (const name of namespaces) namespace.append(new Option(name, name));
+  namespace.addEventListener('change', () => { state.namespace = namespace.value; refresh(); });
+
+  const search = at('search');
+  search.addEventListener('input', () => {
+    state.words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+    refresh();
+  });
+
+  const view = (split) => {
+    state.split = split;
+    at('split').setAttribute('aria-pressed', String(split));
+    at('unified').setAttribute('aria-pressed', String(!split));
+    const open = [...all()].map((details) => details.open);
+    const before = drawn;
+    refresh();
+    more(before - drawn);
+    all().forEach((details, index) => { details.open = open[index] || false; });
+  };
+  at('split').addEventListener('click', () => view(true));
+  at('unified').addEventListener('click', () => view(false));
+  at('fold').addEventListener('change', (event) => { state.fold = event.target.checked; refresh(); });
+  at('open').addEventListener('click', () => all().forEach((details) => { details.open = true; }));
+  at('close').addEventListener('click', () => all().forEach((details) => { details.open = false; }));
+  at('reset').addEventListener('click', () => {
+    state.words = [];
+    state.namespace = '';
+    state.actions.clear();
+    state.reasons.clear();
+    search.value = '';
+    namespace.value = '';
+    refresh();
+    search.focus();
+  });
+
+  const themes = [['', 'Auto', 'as the system says'], ['light', 'Light', 'light'], ['dark', 'Dark', 'dark']];
+  let theme = 0;
+  at('theme').addEventListener('click', () => {
+    theme = (theme + 1) % themes.length;
+    const [name, text, words] = themes[theme];
+    if (name) document.documentElement.dataset.theme = name;
+    else delete document.documentElement.dataset.theme;
+    at('theme').textContent = text;
+    at('theme').setAttribute('aria-label', `Colours: ${words}`);
+  });
+
+  document.addEventListener('keydown', (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const typing = event.target instanceof HTMLInputElement || event.target instanceof HTMLSelectElement;
+    if (event.key === '/' && !typing) {
+      event.preventDefault();
+      search.focus();
+      search.select();
+    } else if (event.key === 'Escape' && event.target === search && search.value) {
+      search.value = '';
+      state.words = [];
+      refresh();
+    } else if (event.key === 'ArrowDown' || event.key === 'ArrowUp') {
+      const here = event.target.closest && event.target.closest('li');
+      const down = event.key === 'ArrowDown';
+      let next = null;
+      if (event.target === search && down) next = at('changes').firstElementChild;
+      else if (event.target.tagName === 'SUMMARY' && here) next = down ? here.nextElementSibling : here.previousElementSibling;
+      const summary = next && next.querySelector('summary');
+      if (summary) {
+        event.preventDefault();
+        summary.focus();
+      }
+    }
+  });
+
+  // A print shows what is on the screen, whole; a short list with its differences.
+  window.addEventListener('beforeprint', () => {
+    more(shown.length);
+    if (shown.length <= 300) all().forEach((details) => { details.open = true; });
+  });
+
+  document.documentElement.classList.add('ready');
+  refresh();
+  later(() => prepare(0));
+})();
