@@ -14,8 +14,8 @@ async fn an_applied_plan_converges_and_the_next_plan_is_empty() {
     let outcome = bench.apply(plan).await;
     assert!(all_done(&outcome), "{outcome:?}");
     assert_eq!(outcome.convergence, Convergence::Proven { looks: 1 });
-    // Two creates, two replaces of two, two deletes of three, a list and its health.
-    assert_eq!(outcome.requests, 2 + 4 + 6 + 2);
+    // Two creates, two replaces of two, two deletes of three, one list.
+    assert_eq!(outcome.requests, 2 + 4 + 6 + 1);
     let next = bench.plan(endpoints(&[("a", 1), ("b", 1), ("c", 2), ("d", 2)])).await;
     assert!(next.changes.is_empty() && next.held.is_empty(), "{next:?}");
 }
