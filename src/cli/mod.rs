@@ -1,1 +1,85 @@
-//! The command line: one file per command, settings, errors and exit codes.
+//! The command line: arguments in, one of the commands run, an exit code out. Each command is a file
+//! in `command` that reads like the flow: load, fetch, compare, arrange, then report or approve and
+//! apply. Environment, clock, terminal and chance are read here and passed down as values.
+
+mod args;
+mod command;
+mod consent;
+mod definition;
+mod ending;
+mod file;
+mod flow;
+mod gates;
+mod interrupt;
+mod output;
+mod panic;
+mod progress;
+mod service;
+mod settings;
+mod stack;
+mod surroundings;
+mod token;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use args::{Arguments, Command, Global};
+use ending::{Ending, Error};
+use output::Output;
+use surroundings::Surroundings;
+
+/// What every command is given.
+struct Context {
+    global: Global,
+    surroundings: Surroundings,
+    output: Output,
+}
+
+/// Runs the program with these arguments, the first being its own name.
+#[must_use]
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let watch = panic::watch();
+    let ending = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| parse_and_run(arguments)));
+    let ending = if watch.saw_one() { Ending::Bug } else { ending.unwrap_or(Ending::Bug) };
+    ExitCode::from(ending.code())
+}
+
+fn parse_and_run(arguments: impl IntoIterator<Item = OsString>) -> Ending {
+    match Arguments::try_parse_from(arguments) {
+        Ok(arguments) => dispatch(arguments),
+        Err(told) => {
+            // Help and version are answers; a closed stdout is no error.
+            let _ = told.print();
+            if told.use_stderr() { Ending::Usage } else { Ending::Done }
+        }
+    }
+}
+
+fn dispatch(arguments: Arguments) -> Ending {
+    let surroundings = Surroundings::read();
+    let output = Output::new(&arguments.global, &surroundings);
+    let context = Context { global: arguments.global, surroundings, output };
+    let ended = match tokio::runtime::Runtime::new() {
+        Ok(runtime) => runtime.block_on(command(arguments.command, &context)),
+        Err(error) => Err(Error::new(Ending::Failed, error)),
+    };
+    ended.unwrap_or_else(|error| {
+        context.output.error(&error);
+        error.ending()
+    })
+}
+
+async fn command(command: Command, context: &Context) -> Result<Ending, Error> {
+    match command {
+        Command::Validate(arguments) => command::validate::run(&arguments, context),
+        Command::Plan(arguments) => command::plan::run(&arguments, context).await,
+        Command::Apply(arguments) => command::apply::run(&arguments, context).await,
+        Command::Drift(arguments) => command::drift::run(&arguments, context).await,
+        Command::Pull(arguments) => command::pull::run(&arguments, context).await,
+        Command::Sandbox(arguments) => command::sandbox::run(&arguments, context).await,
+        Command::Completions(arguments) => Ok(command::completions::run(&arguments, context)),
+        Command::Man(_) => command::man::run(context),
+    }
+}

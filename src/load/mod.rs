@@ -78,6 +78,23 @@ pub fn directory(path: &Path, options: &Options) -> Result<Loaded, Diagnostics> 
     load(Origin::Disk { root: root.clone() }, root, stack, selection, options)
 }
 
+/// The settings of the stack that `path` lies in, without its definitions; the default where there is
+/// no `trueup.yaml`.
+///
+/// # Errors
+/// Everything that is wrong in the settings.
+pub fn settings(path: &Path, options: &Options) -> Result<Config, Diagnostics> {
+    let refuse = |problem: Diagnostic| Diagnostics::new(vec![problem], 0);
+    let given = path.canonicalize().map_err(|error| {
+        let what = format!("`{}` cannot be read: {error}", path.display());
+        refuse(Diagnostic::without_place(what, "give the directory of the definitions"))
+    })?;
+    let (root, stack) = root_of(&given, options).map_err(refuse)?;
+    let mut problems = Vec::new();
+    let config = config_of(&Origin::Disk { root: root.clone() }, stack, options, &mut problems);
+    if problems.is_empty() { Ok(config) } else { Err(Diagnostics::new(problems, 1).below(root)) }
+}
+
 /// Loads a stack whose files are in memory, `trueup.yaml` among them if it has one.
 ///
 /// # Errors
@@ -125,7 +142,7 @@ fn load(
     options: &Options,
 ) -> Result<Loaded, Diagnostics> {
     let mut problems = Vec::new();
-    let config = settings(&origin, stack, options, &mut problems);
+    let config = config_of(&origin, stack, options, &mut problems);
     if options.environment.as_ref().is_some_and(|name| !config.environments.contains_key(name)) {
         // Definitions without the variables and overlays that were meant would only be told to lack them.
         return Err(Diagnostics::new(problems, 1).below(root));
@@ -172,7 +189,7 @@ fn load(
     Ok(Loaded { config, root, stack, desired, selection, notes, origin: Arc::new(origin), options: options.clone() })
 }
 
-fn settings(origin: &Origin, stack: StackFile, options: &Options, problems: &mut Vec<Diagnostic>) -> Config {
+fn config_of(origin: &Origin, stack: StackFile, options: &Options, problems: &mut Vec<Diagnostic>) -> Config {
     if stack == StackFile::Missing {
         let config = Config { variables: options.variables.clone(), ..Config::default() };
         problems.extend(options.environment.as_ref().map(|name| config::no_environment(name, &config)));

@@ -3,8 +3,10 @@
 mod api;
 mod apply;
 mod architecture;
+mod cli;
 mod corpus;
 mod load;
 mod properties;
 mod sandbox;
 mod strategies;
+mod support;

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::{View, at_the_end, columns, count, difference, notes, refusal, seconds, some_of};
-use crate::model::Place;
+use crate::model::{Field, Place};
 use crate::plan::{Action, ActionKind, Cause, Change, Held, Plan};
 use crate::report::rows::{self, Row, RowText};
 use crate::report::{Role, safe};
@@ -27,7 +27,8 @@ pub fn plan(plan: &Plan, saved: Option<&Path>, view: &View) -> String {
     }
     let mut text = header(plan, view);
     let (folded, single) = fold(&plan.changes);
-    for change in single {
+    let goes = |change: &&&Change| change.action.kind() == ActionKind::Delete;
+    for change in single.iter().filter(|change| !goes(change)) {
         text.push('\n');
         text.push_str(&self::change(change, view));
     }
@@ -36,6 +37,10 @@ pub fn plan(plan: &Plan, saved: Option<&Path>, view: &View) -> String {
         text.push_str(&self::folded(&changes, view));
     }
     text.push_str(&marks(plan, view));
+    for change in single.iter().filter(goes) {
+        text.push('\n');
+        text.push_str(&self::change(change, view));
+    }
     for held in &plan.held {
         text.push('\n');
         text.push_str(&self::held(held, view));
@@ -154,8 +159,10 @@ fn change(change: &Change, view: &View) -> String {
         }
         Action::Mark { .. } => {}
         Action::Delete { before, referrers } => {
-            let target = rows::of_endpoint(&before.endpoint).into_iter().next();
-            text.extend(target.iter().map(|row| self::row(row, None, view)));
+            let (target, port) = (Field::Target.value(&before.endpoint), before.endpoint.spec.port);
+            let target = rows::words(&Field::Target, &target).unwrap_or_default();
+            let port = if port == 0 { String::new() } else { format!(", port {port}") };
+            text.push_str(&words("was", &format!("{}{port}", safe::line(&target))));
             for referrer in referrers {
                 let referrer = referrer.to_string();
                 text.push_str(&words("referred to by", &format!("{} (allowed)", safe::line(&referrer))));

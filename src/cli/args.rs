@@ -1,0 +1,342 @@
+//! What stands on the command line, as clap reads it. Values are taken as they are written; what they
+//! mean is decided in `settings`.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+const EXAMPLES: &str = "\
+Examples:
+  trueup apply examples/03-repository --sandbox --yes   try it: an embedded service, nothing real
+  trueup plan endpoints                                 what would change
+  trueup plan endpoints -o plan.json                    … kept, for a review
+  trueup apply plan.json --digest 7b1e90c4d2a85f13      … and exactly that
+  trueup drift endpoints                                in sync, pending or changed outside
+
+Exit codes:
+  0 done or in sync     1 failed            2 changes pending   3 drift            4 both
+  5 a read was unknown  6 refused, nothing sent                 7 partly applied or not proven
+  64 usage              70 a bug of trueup  130 interrupted";
+
+/// Keeps the service-mesh endpoints of a tenant equal to what a directory of definitions says.
+#[derive(Debug, Parser)]
+#[command(name = "trueup", version, after_help = EXAMPLES, max_term_width = 100, arg_required_else_help = true)]
+pub struct Arguments {
+    #[command(subcommand)]
+    pub command: Command,
+    #[command(flatten)]
+    pub global: Global,
+}
+
+/// Options of every command.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Options of every command")]
+pub struct Global {
+    /// The service, with or without /api [environment: TRUEUP_BASE_URL]
+    #[arg(long, global = true, value_name = "URL")]
+    pub base_url: Option<String>,
+    /// The paths that the service answers at: uniform (default) or published
+    #[arg(long, global = true, value_name = "LAYOUT")]
+    pub layout: Option<String>,
+    /// A file that holds the API token; else TRUEUP_TOKEN
+    #[arg(long, global = true, value_name = "FILE")]
+    pub token_file: Option<PathBuf>,
+    /// Authorities to trust beside the system's, PEM
+    #[arg(long, global = true, value_name = "FILE")]
+    pub ca_cert: Option<PathBuf>,
+    /// The client certificate, PEM
+    #[arg(long, global = true, value_name = "FILE", requires = "client_key")]
+    pub client_cert: Option<PathBuf>,
+    /// The key of the client certificate, PEM
+    #[arg(long, global = true, value_name = "FILE", requires = "client_cert")]
+    pub client_key: Option<PathBuf>,
+    /// The configuration, instead of the trueup.yaml in the directory or above it
+    #[arg(long, global = true, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// The environment of the configuration [environment: TRUEUP_ENV]
+    #[arg(long, global = true, value_name = "NAME")]
+    pub env: Option<String>,
+    /// A variable for `${name}` in definitions; repeatable
+    #[arg(long, global = true, value_name = "NAME=VALUE")]
+    pub var: Vec<String>,
+    /// The stack that owns the objects [environment: TRUEUP_STACK]
+    #[arg(long, global = true, value_name = "NAME")]
+    pub stack: Option<String>,
+    /// Where runs are kept [environment: TRUEUP_STATE_DIR]
+    #[arg(long, global = true, value_name = "DIR")]
+    pub state_dir: Option<PathBuf>,
+    /// Use an embedded service instead of a real one, kept in FILE (default: in the state directory)
+    #[arg(long, global = true, value_name = "FILE", num_args = 0..=1, require_equals = true)]
+    pub sandbox: Option<Option<PathBuf>>,
+    /// Requests at the same time
+    #[arg(long, global = true, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub concurrency: u16,
+    /// Requests a second at most; 0 for no limit
+    #[arg(long, global = true, value_name = "N")]
+    pub rate: Option<f64>,
+    /// When to use colour
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    pub color: Color,
+    /// Tell every request
+    #[arg(long, short, global = true, conflicts_with = "quiet")]
+    pub verbose: bool,
+    /// Tell nothing but the answer and errors
+    #[arg(long, short, global = true)]
+    pub quiet: bool,
+}
+
+/// When colour is added.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Color {
+    /// On a terminal, unless NO_COLOR is set
+    Auto,
+    /// Also into a pipe
+    Always,
+    /// Not at all
+    Never,
+}
+
+/// The commands, in the order of their help.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    Validate(Validate),
+    Plan(Plan),
+    Apply(Apply),
+    Drift(Drift),
+    Pull(Pull),
+    Sandbox(Sandbox),
+    Completions(Completions),
+    Man(Man),
+}
+
+/// What is loaded, and which changes are left in.
+#[derive(Debug, Clone, Args)]
+pub struct Scope {
+    /// The stack's directory; or a directory or file in it, which filters the changes [default: .]
+    #[arg(value_name = "PATH")]
+    pub paths: Vec<PathBuf>,
+    #[command(flatten)]
+    pub filter: Filter,
+}
+
+/// Filters choose among the changes; they never narrow what is loaded or read.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Filters (they choose among the changes, and never cause one)")]
+pub struct Filter {
+    /// Only endpoints whose namespace/name matches; repeatable
+    #[arg(long, value_name = "GLOB")]
+    pub only: Vec<String>,
+    /// No endpoints whose namespace/name matches; repeatable
+    #[arg(long, value_name = "GLOB")]
+    pub except: Vec<String>,
+    /// Only endpoints of this namespace; repeatable
+    #[arg(long, short, value_name = "NAME")]
+    pub namespace: Vec<String>,
+    /// Only endpoints whose live or desired labels meet the selector, such as `tier in (web, db)`
+    #[arg(long, short = 'l', value_name = "SELECTOR")]
+    pub selector: Option<String>,
+}
+
+/// What a person allows by name.
+#[derive(Debug, Clone, Default, Args)]
+pub struct Permission {
+    /// Allow what a guard holds back: mass-change, empty-namespace, behind-base,
+    /// foreign-stack=KEY, protected=KEY, referred=KEY; repeatable
+    #[arg(long, value_name = "NAME")]
+    pub allow: Vec<String>,
+    /// Take ownership of endpoints that are in sync and carry no mark
+    #[arg(long)]
+    pub adopt: bool,
+}
+
+/// Checks the definitions, without the service.
+///
+/// Every problem of every file is told in one go, with its place.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  trueup validate endpoints")]
+pub struct Validate {
+    #[command(flatten)]
+    pub scope: Scope,
+    /// How to tell it
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub format: ValidateFormat,
+}
+
+/// Shows what would change.
+///
+/// A plan names every change with its fields and their places in the files. `-o` keeps it as a file
+/// that `apply` runs exactly.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  trueup plan endpoints\n  trueup plan endpoints -o plan.json --detailed-exitcode\n  trueup plan endpoints --only 'shop/*' --format json"
+)]
+pub struct Plan {
+    #[command(flatten)]
+    pub scope: Scope,
+    #[command(flatten)]
+    pub permission: Permission,
+    /// Keep the plan in a file for `trueup apply FILE`
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// How to show it
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub format: PlanFormat,
+    /// Exit with 2 when changes are pending
+    #[arg(long)]
+    pub detailed_exitcode: bool,
+}
+
+/// Makes the changes of a directory, or those of a saved plan.
+///
+/// Creates come first, then replaces, then deletes; deletes only when everything before them
+/// succeeded. Each replace looks first whether the object still is as the plan saw it. A second look
+/// at the end proves that nothing differs any more.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  trueup apply endpoints\n  trueup apply plan.json --digest 7b1e90c4d2a85f13\n  trueup apply endpoints --yes --allow mass-change"
+)]
+pub struct Apply {
+    #[command(flatten)]
+    pub scope: Scope,
+    #[command(flatten)]
+    pub permission: Permission,
+    /// Apply without asking
+    #[arg(long, short, conflicts_with = "digest")]
+    pub yes: bool,
+    /// Apply without asking if the plan has this digest (16 hex digits or more)
+    #[arg(long, value_name = "DIGEST")]
+    pub digest: Option<String>,
+    /// How to tell the outcome
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub format: ApplyFormat,
+}
+
+/// Tells whether the tenant still is as defined: the verdict for a schedule.
+///
+/// Exits with 0 in sync, 2 changes pending, 3 drift, 4 both, 5 unknown.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  trueup drift endpoints\n  trueup drift endpoints --format json --unmanaged fail")]
+pub struct Drift {
+    #[command(flatten)]
+    pub scope: Scope,
+    /// How to tell it
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub format: DriftFormat,
+    /// Whether a live endpoint that nobody defined is a note or drift
+    #[arg(long, value_name = "HOW", default_value = "note")]
+    pub unmanaged: Unmanaged,
+}
+
+/// Writes live endpoints as definitions, one file each.
+///
+/// What the service fills in, its own labels and trueup's marks are left out. A plan right after is
+/// empty.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  trueup pull -n shop -o endpoints\n  trueup pull -n shop --only 'shop/web-*' -o endpoints --overwrite"
+)]
+pub struct Pull {
+    #[command(flatten)]
+    pub filter: Filter,
+    /// The directory to write to; files go to NAMESPACE/NAME.yaml in it
+    #[arg(long, short, value_name = "DIR", default_value = ".")]
+    pub output: PathBuf,
+    /// Write over files that are there
+    #[arg(long)]
+    pub overwrite: bool,
+    /// Begin each file with a line that tells editors its schema
+    #[arg(long, value_name = "URL", num_args = 0..=1, default_missing_value = "trueup.schema.json")]
+    pub schema: Option<String>,
+}
+
+/// Runs the embedded service by itself, until Ctrl-C.
+///
+/// Its token comes from TRUEUP_TOKEN or --token-file; without one it makes one up and prints it.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  trueup sandbox --listen 127.0.0.1:8787 --data tenant.redb")]
+pub struct Sandbox {
+    /// Where to listen; port 0 takes any that is free
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8787")]
+    pub listen: SocketAddr,
+    /// The file that keeps the tenant; without one nothing outlives the command
+    #[arg(long, value_name = "FILE")]
+    pub data: Option<PathBuf>,
+    /// The tenant's name in objects and references
+    #[arg(long, value_name = "NAME", default_value = "sandbox-tenant")]
+    pub tenant: String,
+    /// A scenario of faults, YAML or JSON
+    #[arg(long, value_name = "FILE")]
+    pub faults: Option<PathBuf>,
+    /// Append each request to this file, as a line of JSON
+    #[arg(long, value_name = "FILE")]
+    pub log: Option<PathBuf>,
+}
+
+/// Prints completions for a shell.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  trueup completions bash > /etc/bash_completion.d/trueup")]
+pub struct Completions {
+    /// The shell
+    pub shell: clap_complete::Shell,
+}
+
+/// Prints the manual page.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  trueup man > trueup.1")]
+pub struct Man {}
+
+macro_rules! formats {
+    ($(#[$doc:meta])* $type:ident { $($variant:ident),+ }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+        pub enum $type { $($variant),+ }
+    };
+}
+
+formats!(
+    /// Formats of `validate`.
+    ValidateFormat { Text, Json }
+);
+formats!(
+    /// Formats of `plan`.
+    PlanFormat { Text, Json }
+);
+formats!(
+    /// Formats of `apply`.
+    ApplyFormat { Text, Json }
+);
+formats!(
+    /// Formats of `drift`.
+    DriftFormat { Text, Json }
+);
+
+/// What a live endpoint without a definition is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Unmanaged {
+    /// Told, and no drift
+    Note,
+    /// Drift
+    Fail,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn sandbox_takes_a_file_only_behind_an_equals_sign() {
+        let parse = |words: &[&str]| Arguments::try_parse_from(words).expect("a command line");
+        assert_eq!(parse(&["trueup", "plan", "--sandbox", "dir"]).global.sandbox, Some(None));
+        let with_file = parse(&["trueup", "plan", "dir", "--sandbox=x.redb"]);
+        assert_eq!(with_file.global.sandbox, Some(Some(PathBuf::from("x.redb"))));
+        assert_eq!(parse(&["trueup", "plan"]).global.sandbox, None);
+    }
+}

@@ -1,0 +1,37 @@
+use crate::cli::Context;
+use crate::cli::args::Sandbox;
+use crate::cli::ending::{Ending, Error};
+use crate::cli::{service, token};
+use crate::sandbox::{self, Options, Scenario, Storage, Token};
+
+/// Runs the embedded service until Ctrl-C.
+pub async fn run(arguments: &Sandbox, context: &Context) -> Result<Ending, Error> {
+    let given = token::given(&context.global, &context.surroundings, None)?;
+    let shown = given.is_none().then(|| context.surroundings.secret());
+    let token = given.or_else(|| shown.clone()).unwrap_or_default();
+    let storage = arguments.data.clone().map_or(Storage::Memory, Storage::File);
+    let mut options = Options::new(storage, Token::new(token.trim()), service::clock());
+    options.listen = arguments.listen;
+    options.tenant.clone_from(&arguments.tenant);
+    options.log_file.clone_from(&arguments.log);
+    if let Some(path) = &arguments.faults {
+        options.scenario = Scenario::read(path).map_err(|error| Error::new(Ending::Invalid, error))?;
+    }
+    let running = sandbox::start(options).await.map_err(|error| Error::new(Ending::Failed, error))?;
+    let base_url = running.base_url();
+    context.output.answer(&greeting(&base_url, shown.as_deref()));
+    // Where no signal can be awaited the command runs until it is killed.
+    if tokio::signal::ctrl_c().await.is_err() {
+        std::future::pending::<()>().await;
+    }
+    running.stop().await;
+    Ok(Ending::Done)
+}
+
+fn greeting(base_url: &str, token: Option<&str>) -> String {
+    let mut text = format!("sandbox listens at {base_url}\n");
+    if let Some(token) = token {
+        text.push_str(&format!("\n  export TRUEUP_BASE_URL={base_url}\n  export TRUEUP_TOKEN={token}\n"));
+    }
+    text
+}

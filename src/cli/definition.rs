@@ -1,0 +1,133 @@
+//! An endpoint as a definition file: the keys in the order in which a person would write them, and
+//! nothing that the service fills in.
+
+use serde_yaml::{Mapping, Value};
+
+use crate::model::{Endpoint, RawEndpoint, is_mark};
+
+/// Labels under this prefix are the service's (API.md 3.5).
+const PLATFORM_PREFIX: &str = "ves.io/";
+/// The tenant of objects that the service shares with everybody; a reference to one must name it.
+const SHARED_TENANT: &str = "ves-io";
+
+/// The keys of a definition in order; others follow in the order of the alphabet.
+const ORDER: [&str; 18] = [
+    "metadata",
+    "spec",
+    "name",
+    "namespace",
+    "description",
+    "disable",
+    "labels",
+    "annotations",
+    "dns_name",
+    "dns_name_advanced",
+    "ip",
+    "service_info",
+    "discovery_type",
+    "protocol",
+    "port",
+    "health_check_port",
+    "snat_pool",
+    "where",
+];
+
+/// The file of `endpoint`, with a line for editors when a schema is named.
+pub fn text(endpoint: &Endpoint, schema: Option<&str>) -> String {
+    let mut endpoint = endpoint.clone();
+    endpoint.labels.retain(|key, _| !key.starts_with(PLATFORM_PREFIX));
+    endpoint.annotations.retain(|key, _| !is_mark(key));
+    let wire = serde_json::to_value(RawEndpoint::from(&endpoint)).unwrap_or_default();
+    let tree = ordered(&wire).unwrap_or(Value::Null);
+    let body = serde_yaml::to_string(&tree).unwrap_or_default();
+    let head = schema.map(|schema| format!("# yaml-language-server: $schema={schema}\n")).unwrap_or_default();
+    format!("{head}{body}")
+}
+
+/// A value with its keys in order, and without what says nothing.
+fn ordered(value: &serde_json::Value) -> Option<Value> {
+    use serde_json::Value as Json;
+    Some(match value {
+        Json::Null => return None,
+        Json::Bool(flag) => Value::Bool(*flag),
+        Json::Number(number) => Value::Number(number.as_u64()?.into()),
+        Json::String(text) => Value::String(text.clone()),
+        Json::Array(items) => Value::Sequence(items.iter().filter_map(ordered).collect()),
+        Json::Object(map) => {
+            let place = |key: &String| ORDER.iter().position(|known| known == key).unwrap_or(ORDER.len());
+            let mut keys: Vec<&String> = map.keys().collect();
+            keys.sort_by_key(|key| (place(key), *key));
+            let mut ordered_map = Mapping::new();
+            for key in keys {
+                let inner = match key.as_str() {
+                    "labels" | "annotations" => texts(&map[key]),
+                    key if says_something(key, &map[key]) => ordered(&map[key]),
+                    _ => None,
+                };
+                if let Some(inner) = inner {
+                    ordered_map.insert(Value::String(key.clone()), inner);
+                }
+            }
+            Value::Mapping(ordered_map)
+        }
+    })
+}
+
+/// Labels or annotations: any key, and each text as it is, the empty one too.
+fn texts(map: &serde_json::Value) -> Option<Value> {
+    let map = map.as_object().filter(|map| !map.is_empty())?;
+    let entry = |(key, value): (&String, &serde_json::Value)| {
+        (Value::String(key.clone()), Value::String(value.as_str().unwrap_or_default().to_owned()))
+    };
+    Some(Value::Mapping(map.iter().map(entry).collect()))
+}
+
+/// Whether a key of the wire form has to be written.
+fn says_something(key: &str, value: &serde_json::Value) -> bool {
+    match key {
+        "description" => value != "",
+        "disable" => value == true,
+        "protocol" => value != "TCP",
+        "port" | "health_check_port" => value != 0,
+        "snat_pool" => value.get("no_snat_pool").is_none(),
+        "disable_internet_vip" | "uid" => !value.is_object() && !value.is_string(),
+        "tenant" => value == SHARED_TENANT,
+        _ => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn endpoint(body: serde_json::Value) -> Endpoint {
+        serde_json::from_value(body).expect("an endpoint")
+    }
+
+    #[test]
+    fn a_definition_holds_what_a_person_would_write() {
+        let live = endpoint(serde_json::json!({
+            "metadata": {"name": "cart", "namespace": "shop", "description": "", "disable": false,
+                "labels": {"tier": "web", "port": "", "ves.io/app_type": "x"},
+                "annotations": {"trueup/stack": "s", "trueup/applied": "1 r t", "team": "1.50"}},
+            "spec": {"ip": "10.0.0.7", "protocol": "TCP", "port": 8443, "health_check_port": 0,
+                "snat_pool": {"no_snat_pool": {}},
+                "where": {"site": {"ref": [{"kind": "site", "name": "ce01", "namespace": "system", "tenant": "acme-x", "uid": "u"}],
+                    "network_type": "VIRTUAL_NETWORK_SITE_LOCAL", "disable_internet_vip": {}}}}
+        }));
+        assert_eq!(
+            text(&live, None),
+            "metadata:\n  name: cart\n  namespace: shop\n  labels:\n    port: ''\n    tier: web\n  annotations:\n    \
+             team: '1.50'\nspec:\n  ip: 10.0.0.7\n  port: 8443\n  where:\n    site:\n      network_type: \
+             VIRTUAL_NETWORK_SITE_LOCAL\n      ref:\n      - name: ce01\n        namespace: system\n"
+        );
+    }
+
+    #[test]
+    fn the_first_line_may_name_a_schema_for_editors() {
+        let live = endpoint(serde_json::json!({
+            "metadata": {"name": "cart", "namespace": "shop"}, "spec": {"ip": "10.0.0.7"}
+        }));
+        assert!(text(&live, Some("x.json")).starts_with("# yaml-language-server: $schema=x.json\nmetadata:\n"));
+    }
+}

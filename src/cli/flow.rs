@@ -1,0 +1,96 @@
+//! The steps between definitions and a plan, which plan, apply and drift share.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Context;
+use super::args::Permission;
+use super::ending::{Ending, Error};
+use super::service::Connection;
+use super::settings;
+use super::stack::Stack;
+use crate::api::{self, Reader};
+use crate::journal;
+use crate::load::{Diagnostic, Loaded, Places};
+use crate::model::{Key, Live, Place};
+use crate::plan::{self, Allow, Facts, Note, Plan, Referrer, Source};
+
+/// Reads the service and arranges the plan of a stack.
+///
+/// # Errors
+/// A name that allows nothing, or a state directory that cannot be read. Reads that fail are part of
+/// the plan.
+pub async fn plan(
+    context: &Context,
+    stack: &Stack,
+    connection: &Connection,
+    permission: &Permission,
+) -> Result<Plan, Error> {
+    let allow = settings::allow(permission)?;
+    let reader = connection.reader()?;
+    let live = api::fetch(&reader, &stack.namespaces()).await;
+    let mut plan = arrange(context, stack, connection, permission, &allow, &live)?;
+    let referrers = referrers(&reader, &plan).await;
+    plan.refer(&allow, |key| referrers.get(key).cloned().unwrap_or_else(|| Ok(Vec::new())));
+    locate(context, &mut plan, &stack.loaded);
+    let told = |note: &Diagnostic| format!("{}:{}: {}", note.file().unwrap_or_default(), note.line(), note.message);
+    plan.notes.extend(stack.loaded.notes.iter().map(|note| Note::Loaded { text: told(note) }));
+    Ok(plan)
+}
+
+/// Gives every change its place, with paths that can be opened from the working directory.
+fn locate(context: &Context, plan: &mut Plan, loaded: &Loaded) {
+    let prefix = context.surroundings.shown_from_here(&loaded.root);
+    let places = Places::new(loaded);
+    plan.locate(|key, field| {
+        // A field that a definition does not write is told at the definition.
+        let place = places.place(key, field).or_else(|| places.place(key, None))?;
+        Some(Place { file: format!("{prefix}{}", place.file), ..place })
+    });
+}
+
+fn arrange(
+    context: &Context,
+    stack: &Stack,
+    connection: &Connection,
+    permission: &Permission,
+    allow: &Allow,
+    live: &Live,
+) -> Result<Plan, Error> {
+    let config = &stack.loaded.config;
+    let service = connection.service();
+    let name = settings::stack(context, config);
+    let state = settings::state_directory(&context.global, &context.surroundings)?;
+    let applied = journal::applied_keys(&state, name.as_deref(), &service.base_url)
+        .map_err(|error| Error::new(Ending::Failed, error))?;
+    let listed: BTreeSet<_> = config.namespaces.iter().cloned().collect();
+    let facts = Facts {
+        desired: &stack.loaded.desired,
+        live,
+        stack: name.as_deref(),
+        namespaces: (!listed.is_empty()).then_some(&listed),
+        settings: &settings::of_plan(config, permission),
+        ignore: &settings::ignore(config)?,
+        allow,
+        selection: &stack.selection,
+        applied_before: &|key| applied.contains(key),
+        service: &service,
+        source: &Source { directory: stack.directory.clone(), requests: live.requests, ..Source::default() },
+        tool_version: env!("CARGO_PKG_VERSION"),
+    };
+    Ok(plan::arrange(facts))
+}
+
+/// Who refers to each endpoint that would go.
+async fn referrers(reader: &Reader, plan: &Plan) -> BTreeMap<Key, Result<Vec<Referrer>, String>> {
+    let asked = plan.deletes().map(async |key| {
+        let answer = api::referrers(reader, key).await;
+        let told = |referrer: api::Referrer| Referrer {
+            kind: referrer.kind,
+            namespace: referrer.namespace,
+            name: referrer.name,
+        };
+        let answer = answer.map(|list| list.into_iter().map(told).collect());
+        (key.clone(), answer.map_err(|error: api::ApiError| error.failure.to_string()))
+    });
+    futures_util::future::join_all(asked).await.into_iter().collect()
+}

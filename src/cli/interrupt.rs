@@ -1,0 +1,41 @@
+//! Ctrl-C while a run goes on: no new calls, those in flight finish, the outcome is written.
+
+use tokio::sync::watch;
+
+use super::Context;
+
+/// Becomes `true` when a person interrupts the command.
+pub fn watch(context: &Context) -> watch::Receiver<bool> {
+    let (stop, stopped) = watch::channel(false);
+    let output = context.output.clone();
+    tokio::spawn(async move {
+        interrupted().await;
+        output.tell("interrupted: no new changes are begun; those in flight finish");
+        stop.send_replace(true);
+        // The sender stays, so that a receiver never mistakes its end for an answer.
+        std::future::pending::<()>().await;
+    });
+    stopped
+}
+
+/// Returns at Ctrl-C, or when the process is told to end.
+pub async fn interrupted() {
+    use tokio::signal::unix::{SignalKind, signal};
+    let interrupt = async {
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    };
+    let terminate = async {
+        match signal(SignalKind::terminate()) {
+            Ok(mut signal) => {
+                signal.recv().await;
+            }
+            Err(_) => std::future::pending::<()>().await,
+        }
+    };
+    tokio::select! {
+        () = interrupt => {}
+        () = terminate => {}
+    }
+}

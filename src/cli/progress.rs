@@ -1,0 +1,82 @@
+//! Tells a run while it goes on: a bar on a terminal, a line a change elsewhere.
+
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use super::Context;
+use super::output::Output;
+use crate::plan::{ActionKind, Event, Fate, Observer};
+use crate::report::safe;
+use crate::report::text::LineProgress;
+
+/// The observer of a run.
+pub enum Progress {
+    /// On a terminal.
+    Bar { bar: ProgressBar, output: Output, lines: LineProgress },
+    /// In a log.
+    Lines { output: Output, lines: LineProgress },
+}
+
+impl Progress {
+    /// The observer that fits where messages go.
+    pub fn new(context: &Context) -> Self {
+        let output = context.output.clone();
+        let lines = LineProgress::new(output.message_view());
+        if !context.surroundings.stderr_is_terminal || context.global.quiet || context.global.verbose {
+            return Progress::Lines { output, lines };
+        }
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+        let style = ProgressStyle::with_template("[{bar:30}] {pos}/{len}  {msg}");
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> "));
+        Progress::Bar { bar, output, lines }
+    }
+}
+
+impl Observer for Progress {
+    fn event(&self, event: Event) {
+        match self {
+            Progress::Lines { output, lines } => {
+                if let Some(line) = lines.line(&event) {
+                    output.message(&line);
+                }
+            }
+            Progress::Bar { bar, output, lines } => draw(bar, output, lines, &event),
+        }
+    }
+}
+
+fn draw(bar: &ProgressBar, output: &Output, lines: &LineProgress, event: &Event) {
+    match event {
+        Event::Started { total } => {
+            bar.set_length(u64::try_from(*total).unwrap_or(u64::MAX));
+            bar.enable_steady_tick(Duration::from_millis(100));
+        }
+        Event::Phase { kind, .. } => bar.set_message(match kind {
+            ActionKind::Create => "creating",
+            ActionKind::Replace | ActionKind::Mark => "creates done · replacing",
+            ActionKind::Delete => "replaces done · deleting",
+        }),
+        Event::Waiting { key, reason, wait } => {
+            let key = key.to_string();
+            let wait = wait.as_secs_f64();
+            bar.set_message(format!("{} ({}, waiting {wait:.1} s)", safe::line(&key), safe::line(reason)));
+        }
+        Event::Finished { step, .. } => {
+            if !step.fate.is_done() && !matches!(step.fate, Fate::Skipped { .. }) {
+                bar.suspend(|| output.message(&lines.line(event).unwrap_or_default()));
+            }
+            bar.inc(1);
+        }
+        Event::Looking { look: 1 } => bar.set_message("looking again"),
+        Event::Looking { look } => bar.set_message(format!("still different, look {look}")),
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if let Progress::Bar { bar, .. } = self {
+            bar.finish_and_clear();
+        }
+    }
+}

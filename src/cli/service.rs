@@ -1,0 +1,147 @@
+//! The way to the service: settings become a client, and with `--sandbox` an embedded service is
+//! started first, in this process, over real HTTP on the loopback.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::Context;
+use super::args::Global;
+use super::ending::{Ending, Error};
+use super::settings::Place;
+use super::token;
+use crate::api::{self, BaseUrl, Identity, Pace, Rate, Reader, Secret, Trust, Writer};
+use crate::model::Layout;
+use crate::plan;
+use crate::report::safe;
+use crate::sandbox::{self, Clock, Options, Running, Storage, Token};
+
+/// A client with what it talks to.
+pub struct Connection {
+    settings: api::Settings,
+    running: Option<Running>,
+}
+
+/// Makes the client's settings, and starts the embedded service where it is asked for.
+///
+/// # Errors
+/// No token, files that cannot be read, a sandbox that does not start.
+pub async fn connect(
+    context: &Context,
+    place: Place,
+    layout: Layout,
+    token_variable: Option<&str>,
+) -> Result<Connection, Error> {
+    let pace = Pace::real(context.surroundings.chance());
+    let (mut settings, running) = match place {
+        Place::At(base_url) => {
+            let token = token(context, token_variable)?;
+            (api::Settings::new(base_url, layout, token, pace), None)
+        }
+        Place::Sandbox(file) => {
+            let secret = context.surroundings.secret();
+            let running = start(&file, &secret).await?;
+            let token = Secret::new(&secret).map_err(|error| Error::new(Ending::Bug, error))?;
+            let mut settings = api::Settings::new(BaseUrl::sandbox(), layout, Some(token), pace);
+            settings.address = Some(running.address());
+            (settings, Some(running))
+        }
+    };
+    settings.trust = trust(&context.global)?;
+    settings.concurrency = usize::from(context.global.concurrency);
+    settings.rate = match context.global.rate {
+        None => settings.rate,
+        Some(rate) if rate > 0.0 => Some(Rate { per_second: rate, burst: Rate::CAREFUL.burst }),
+        Some(_) => None,
+    };
+    if context.global.verbose {
+        let output = context.output.clone();
+        settings.listener = Some(Arc::new(move |exchange| {
+            output.tell(&format!(
+                "  {} {} -> {} ({} ms{})",
+                exchange.method,
+                safe::line(&exchange.path_and_query),
+                safe::line(&exchange.outcome),
+                exchange.took.as_millis(),
+                if exchange.attempt > 1 { format!(", attempt {}", exchange.attempt) } else { String::new() }
+            ));
+        }));
+    }
+    Ok(Connection { settings, running })
+}
+
+impl Connection {
+    /// The service, as a plan names it.
+    pub fn service(&self) -> plan::Service {
+        plan::Service { base_url: self.settings.base_url.to_string(), layout: self.settings.layout }
+    }
+
+    /// A client that only looks.
+    ///
+    /// # Errors
+    /// Certificates that cannot be used.
+    pub fn reader(&self) -> Result<Reader, Error> {
+        Reader::new(self.settings.clone()).map_err(|error| Error::new(Ending::Invalid, error))
+    }
+
+    /// A client that may change something.
+    ///
+    /// # Errors
+    /// Certificates that cannot be used.
+    pub fn writer(&self) -> Result<Writer, Error> {
+        Writer::new(self.settings.clone()).map_err(|error| Error::new(Ending::Invalid, error))
+    }
+
+    /// Lets go of the service; an embedded one gives its file free.
+    pub async fn close(self) {
+        if let Some(running) = self.running {
+            running.stop().await;
+        }
+    }
+}
+
+/// The time, for the embedded service.
+pub fn clock() -> Clock {
+    Clock::new(Timestamp::now)
+}
+
+async fn start(file: &Path, token: &str) -> Result<Running, Error> {
+    if let Some(directory) = file.parent().filter(|directory| !directory.as_os_str().is_empty()) {
+        std::fs::create_dir_all(directory).map_err(|error| {
+            let told = format!("cannot make the directory of the sandbox's file, `{}`", directory.display());
+            Error::new(Ending::Failed, anyhow::Error::from(error).context(told))
+        })?;
+    }
+    let options = Options::new(Storage::File(file.to_owned()), Token::new(token), clock());
+    sandbox::start(options)
+        .await
+        .map_err(|error| Error::new(Ending::Failed, error).hint("another file: --sandbox=FILE"))
+}
+
+fn token(context: &Context, variable: Option<&str>) -> Result<Option<Secret>, Error> {
+    let given = token::given(&context.global, &context.surroundings, variable)?;
+    let Some(text) = given else {
+        if context.global.client_cert.is_some() {
+            return Ok(None);
+        }
+        return Err(Error::words(Ending::Invalid, "there is no API token")
+            .hint("set TRUEUP_TOKEN, or give a file with --token-file; or try it with --sandbox"));
+    };
+    Secret::new(&text).map(Some).map_err(|error| Error::new(Ending::Invalid, error))
+}
+
+fn trust(global: &Global) -> Result<Trust, Error> {
+    let read = |path: &Path| {
+        std::fs::read(path).map_err(|error| {
+            let told = anyhow::Error::from(error).context(format!("cannot read `{}`", path.display()));
+            Error::new(Ending::Invalid, told)
+        })
+    };
+    let authorities = global.ca_cert.as_deref().map(read).transpose()?;
+    let identity = match (&global.client_cert, &global.client_key) {
+        (Some(certificate), Some(key)) => Some(Identity { certificate: read(certificate)?, key: read(key)? }),
+        _ => None,
+    };
+    Ok(Trust { authorities, identity })
+}

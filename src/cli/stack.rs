@@ -1,0 +1,231 @@
+//! The definitions that a command works with: where the stack begins, what is loaded of it (always
+//! everything), and which part of the changes the call leaves in.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use super::Context;
+use super::args::{Filter, Scope};
+use super::ending::{Ending, Error};
+use super::service::{self, Connection};
+use super::settings;
+use crate::load::{self, Config, Diagnostics, Loaded, Look};
+use crate::model::Namespace;
+use crate::plan::{Plan, Selection};
+use crate::report::{Palette, Role};
+
+/// A stack as a command sees it.
+pub struct Stack {
+    /// What was loaded, with its configuration.
+    pub loaded: Loaded,
+    /// The filters of the call.
+    pub selection: Selection,
+    /// The paths as the person wrote them.
+    pub directory: String,
+    /// Paths and filters as the person wrote them, for the commands that a report proposes.
+    pub call: String,
+}
+
+/// Loads the stack that the paths of a call name. Paths below the stack's directory become filters.
+///
+/// # Errors
+/// Paths of two stacks, wrong definitions (told with their places), or a wrong configuration.
+pub fn open(context: &Context, scope: &Scope) -> Result<Stack, Error> {
+    let paths = if scope.paths.is_empty() { vec![PathBuf::from(".")] } else { scope.paths.clone() };
+    let mut selection = selection(&scope.filter)?;
+    let loaded = load(context, &paths[0])?;
+    let below = paths.iter().map(|path| below(&loaded.root, path)).collect::<Result<Vec<_>, _>>()?;
+    // The whole directory among the paths leaves everything in.
+    if !below.iter().any(String::is_empty) {
+        below.iter().for_each(|path| selection.add_path(path));
+    }
+    let shown: Vec<String> = paths.iter().map(|path| quoted(&path.display().to_string())).collect();
+    let directory = shown.join(" ");
+    Ok(Stack { loaded, selection, call: format!("{directory}{}", flags(&scope.filter)), directory })
+}
+
+/// Loads a stack whole, and tells everything that is wrong in it.
+fn load(context: &Context, path: &Path) -> Result<Loaded, Error> {
+    let loaded = load::directory(path, &options(context)?);
+    loaded.map_err(|diagnostics| wrong(context, &diagnostics))
+}
+
+/// What a load has to know, from flags and environment.
+fn options(context: &Context) -> Result<load::Options, Error> {
+    let Context { global, surroundings, .. } = context;
+    let environment = global.env.clone().or_else(|| surroundings.variable("TRUEUP_ENV").map(str::to_owned));
+    let mut variables = BTreeMap::new();
+    for text in &global.var {
+        let (name, value) = text.split_once('=').filter(|(name, _)| !name.is_empty()).ok_or_else(|| {
+            Error::words(Ending::Usage, format!("`--var {text}` gives no value; write it as --var name=value"))
+        })?;
+        variables.insert(name.to_owned(), value.to_owned());
+    }
+    Ok(load::Options { variables, environment, config: global.config.clone(), ..load::Options::default() })
+}
+
+/// Tells what is wrong in the definitions, each with its place.
+fn wrong(context: &Context, diagnostics: &Diagnostics) -> Error {
+    context.output.tell(&drawn(context, diagnostics));
+    Error::told(Ending::Invalid, anyhow::anyhow!("{}; nothing was sent", diagnostics.summary()))
+}
+
+impl Stack {
+    /// The way to the stack's service.
+    ///
+    /// # Errors
+    /// Settings that name no service, or a service that cannot be used.
+    pub async fn connect(&self, context: &Context) -> Result<Connection, Error> {
+        connect(context, &self.loaded.config).await
+    }
+
+    /// Every namespace that must be read: those of definitions and those that the configuration lists.
+    pub fn namespaces(&self) -> BTreeSet<Namespace> {
+        let defined = self.loaded.desired.definitions.keys().map(|key| key.namespace.clone());
+        let listed = self.loaded.config.namespaces.iter().cloned();
+        defined.chain(listed).collect()
+    }
+}
+
+/// The way to the service that a configuration names.
+///
+/// # Errors
+/// Settings that name no service, or a service that cannot be used.
+pub async fn connect(context: &Context, config: &Config) -> Result<Connection, Error> {
+    let place = settings::place(context, config)?;
+    let layout = settings::layout(context, config)?;
+    service::connect(context, place, layout, config.token_variable.as_deref()).await
+}
+
+/// Diagnostics as a compiler draws them, with paths that can be opened from the working directory.
+fn drawn(context: &Context, diagnostics: &Diagnostics) -> String {
+    let view = context.output.message_view();
+    diagnostics.render(&Look {
+        colour: view.palette == Palette::Coloured,
+        width: view.width,
+        directory: context.surroundings.directory.as_deref(),
+    })
+}
+
+/// `path` relative to the stack's directory, empty for the directory itself.
+fn below(root: &Path, path: &Path) -> Result<String, Error> {
+    let full = path.canonicalize().map_err(|error| {
+        let told = anyhow::Error::from(error).context(format!("cannot read `{}`", path.display()));
+        Error::new(Ending::Invalid, told)
+    })?;
+    match full.strip_prefix(root) {
+        Ok(below) => Ok(below.to_string_lossy().replace(std::path::MAIN_SEPARATOR, "/")),
+        Err(_) => {
+            let told = format!("`{}` lies outside of the stack in `{}`", path.display(), root.display());
+            Err(Error::words(Ending::Usage, told).hint("give the paths of one stack at a time"))
+        }
+    }
+}
+
+/// The filters of a call.
+///
+/// # Errors
+/// A text that is no pattern, namespace or selector.
+pub fn selection(filter: &Filter) -> Result<Selection, Error> {
+    let usage = |error: anyhow::Error, flag: &str| Error::new(Ending::Usage, error.context(format!("in `{flag}`")));
+    let mut selection = Selection::all();
+    for glob in &filter.only {
+        selection.add_only(glob).map_err(|error| usage(error.into(), "--only"))?;
+    }
+    for glob in &filter.except {
+        selection.add_except(glob).map_err(|error| usage(error.into(), "--except"))?;
+    }
+    for name in &filter.namespace {
+        selection.add_namespace(namespace(name)?);
+    }
+    if let Some(selector) = &filter.selector {
+        selection.set_selector(selector).map_err(|error| usage(error.into(), "--selector"))?;
+    }
+    Ok(selection)
+}
+
+/// The filters as flags, each behind a blank.
+fn flags(filter: &Filter) -> String {
+    let many = [("--only", &filter.only), ("--except", &filter.except), ("--namespace", &filter.namespace)];
+    let mut flags: String = many
+        .iter()
+        .flat_map(|(flag, values)| values.iter().map(move |value| format!(" {flag} {}", quoted(value))))
+        .collect();
+    if let Some(selector) = &filter.selector {
+        flags.push_str(&format!(" --selector {}", quoted(selector)));
+    }
+    flags
+}
+
+/// A word as a shell reads it back.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:@,+".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+/// A namespace of `--namespace`.
+///
+/// # Errors
+/// A text that is no name.
+pub fn namespace(name: &str) -> Result<Namespace, Error> {
+    Namespace::parse(name).map_err(|error| Error::words(Ending::Usage, format!("the namespace `{name}` {error}")))
+}
+
+/// The configuration in `directory` or above it; the default where there is none.
+///
+/// # Errors
+/// It cannot be read.
+pub fn configuration_for(context: &Context, directory: &Path) -> Result<Config, Error> {
+    let there = directory.ancestors().find(|ancestor| ancestor.is_dir()).unwrap_or(Path::new("."));
+    load::settings(there, &options(context)?).map_err(|diagnostics| wrong(context, &diagnostics))
+}
+
+/// The configuration of the stack that a saved plan is for, where its directory is still there.
+///
+/// # Errors
+/// It cannot be read.
+pub fn configuration_of(context: &Context, plan: &Plan) -> Result<Config, Error> {
+    let directory = Path::new(&plan.source.directory);
+    configuration_for(context, if directory.exists() { directory } else { Path::new(".") })
+}
+
+/// What a check of the definitions found.
+#[expect(clippy::large_enum_variant, reason = "one check a command")]
+pub enum Checked {
+    /// Nothing is wrong.
+    Valid(Loaded),
+    /// This is.
+    Wrong(Diagnostics),
+}
+
+/// Loads a stack and keeps what is wrong in it as a value.
+///
+/// # Errors
+/// Flags that cannot be read.
+pub fn check(context: &Context, scope: &Scope) -> Result<Checked, Error> {
+    let path = scope.paths.first().map_or(Path::new("."), PathBuf::as_path);
+    Ok(load::directory(path, &options(context)?).map_or_else(Checked::Wrong, Checked::Valid))
+}
+
+/// What a stack holds, in words.
+pub fn told(context: &Context, stack: &Stack) -> String {
+    let view = context.output.view();
+    let notes = Diagnostics::new(stack.loaded.notes.clone(), stack.loaded.desired.files);
+    if !notes.list.is_empty() {
+        context.output.message(&drawn(context, &notes));
+    }
+    let (endpoints, files) = (stack.loaded.desired.definitions.len(), stack.loaded.desired.files);
+    let plural = |count: usize| if count == 1 { "" } else { "s" };
+    let namespaces = stack.namespaces().len();
+    format!(
+        "{}: {endpoints} endpoint{} in {namespaces} namespace{}, {files} file{}\n",
+        view.palette.paint(Role::Right, "Valid"),
+        plural(endpoints),
+        plural(namespaces),
+        plural(files)
+    )
+}

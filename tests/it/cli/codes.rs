@@ -1,0 +1,161 @@
+//! The table of exit codes: each code by each format of the commands that can end with it.
+
+use serde_json::{Value, json};
+
+use crate::support::{Ran, Service, Stage, definition};
+
+fn stage(service: &Service) -> Stage {
+    let stage = Stage::new()
+        .at(service)
+        .file("trueup.yaml", "stack: codes\nnamespaces: [shop]\n")
+        .file("a.yaml", &definition("shop/cart", 80))
+        .file("b.yaml", &definition("shop/search", 80));
+    stage.run("apply . --yes --quiet").code(0);
+    stage
+}
+
+/// Runs a command in both formats; each must end with the code, and JSON must be JSON.
+fn both(stage: &Stage, line: &str, code: i32) -> Value {
+    let quiet = |ran: &Ran| {
+        ran.code(code).tells("");
+    };
+    quiet(&stage.run(&format!("{line} --format text")));
+    let json = stage.run(&format!("{line} --format json"));
+    quiet(&json);
+    if json.text().is_empty() { Value::Null } else { json.json() }
+}
+
+#[test]
+fn commands_that_look_end_by_their_verdict_in_every_format() {
+    let service = Service::start();
+    let stage = stage(&service);
+    assert_eq!(both(&stage, "plan . --detailed-exitcode", 0)["verdict"], "in_sync");
+    assert_eq!(both(&stage, "drift .", 0)["verdict"], "in_sync");
+    both(&stage, "validate .", 0);
+
+    stage.edit("a.yaml", "port: 80", "port: 81");
+    both(&stage, "plan .", 0);
+    assert_eq!(both(&stage, "plan . --detailed-exitcode", 2)["verdict"], "pending");
+    assert_eq!(both(&stage, "drift .", 2)["verdict"], "pending");
+
+    service.change("shop/search", |object| object["spec"]["port"] = json!(9999));
+    assert_eq!(both(&stage, "drift .", 4)["verdict"], "both");
+    assert_eq!(both(&stage, "plan . --detailed-exitcode", 2)["verdict"], "both");
+
+    stage.edit("a.yaml", "port: 81", "port: 80");
+    assert_eq!(both(&stage, "drift .", 3)["verdict"], "drift");
+
+    service.misbehave("rules: [{operation: endpoint-list, status: {code: 403}}]");
+    assert_eq!(both(&stage, "drift .", 5)["verdict"], "unknown");
+    assert_eq!(both(&stage, "plan .", 5)["verdict"], "unknown");
+
+    stage.write("wrong.yaml", "metadata: {name: x}\nspec: {}\n");
+    for line in ["drift .", "plan ."] {
+        both(&stage, line, 1);
+    }
+    assert_eq!(both(&stage, "validate .", 1)["valid"], false);
+}
+
+#[test]
+fn an_apply_ends_by_what_became_of_it_in_every_format() {
+    for format in ["text", "json"] {
+        let service = Service::start();
+        let stage = stage(&service);
+        let apply = |arguments: &str| stage.run(&format!("apply {arguments} --quiet --format {format}"));
+        apply(". --yes").code(0);
+
+        stage.edit("a.yaml", "port: 80", "port: 81");
+        apply(".").code(6).tells("nobody can be asked");
+        apply(". --digest 0123456789abcdef").code(6).tells("refused: this plan's digest is");
+        apply(". --digest abc").code(64).tells("is no digest");
+
+        service.misbehave("rules: [{operation: endpoint-replace, status: {code: 403}}]");
+        apply(". --yes").code(1);
+        service.misbehave("rules: [{operation: endpoint-replace, name: cart, status: {code: 403}}]");
+        stage.edit("b.yaml", "port: 80", "port: 81");
+        apply(". --yes").code(7);
+        service.misbehave("rules: [{operation: endpoint-list, status: {code: 403}}]");
+        apply(". --yes").code(5).tells("nothing was sent");
+        service.misbehave("rules: []");
+        apply(". --yes").code(0);
+    }
+}
+
+#[test]
+fn a_saved_plan_that_is_altered_or_meant_for_another_service_is_refused() {
+    let service = Service::start();
+    let stage = stage(&service);
+    stage.edit("a.yaml", "port: 80", "port: 81");
+    stage.run("plan . -o p.json").code(0);
+    stage.run("apply p.json --yes --sandbox").code(6).tells("the plan is for").tells("nothing was sent");
+    stage.edit("p.json", "\"after\": 81", "\"after\": 82");
+    stage.run("apply p.json --yes").code(6).tells("was altered");
+    stage.edit("p.json", "\"format_version\": 1", "\"format_version\": 99");
+    stage.run("apply p.json --yes").code(6).tells("format version 99");
+    assert_eq!(service.requests("PUT"), 0);
+}
+
+#[test]
+fn a_saved_plan_can_be_read_by_its_owner_alone() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let service = Service::start();
+    let stage = stage(&service);
+    stage.run("plan . -o p.json").code(0);
+    std::fs::set_permissions(stage.path("p.json"), std::fs::Permissions::from_mode(0o644)).expect("the file is ours");
+    stage.run("plan . -o p.json").code(0);
+    let mode = std::fs::metadata(stage.path("p.json")).expect("the plan").permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+}
+
+#[test]
+fn wrong_command_lines_are_usage_errors() {
+    let stage = Stage::new();
+    for line in [
+        "",
+        "nonsense",
+        "plan --nonsense",
+        "apply . --yes --digest 0123456789abcdef",
+        "plan . --format nonsense",
+        "plan . --selector =",
+        "plan . --only [",
+        "plan . --var nonsense",
+        "plan . --sandbox --base-url http://127.0.0.1:1",
+    ] {
+        stage.run(line).code(64).tells("");
+    }
+    stage.run("--help").code(0).says("Exit codes:");
+    stage.run("apply --help").code(0).says("Examples:");
+    stage.run("--version").code(0).says("trueup ");
+}
+
+#[test]
+fn wrong_settings_send_nothing() {
+    let stage = Stage::new().file("a.yaml", &definition("shop/cart", 80));
+    stage.run("plan .").code(1).tells("no service is named").tells("--sandbox");
+    stage.run("plan . --base-url http://127.0.0.1:9").code(1).tells("there is no API token");
+    stage.run("plan . --base-url http://example.net").code(1).tells("plain http");
+    let configured = stage
+        .file("trueup.yaml", "stack: s\nbase_url: https://one.example.net\n")
+        .env("TRUEUP_BASE_URL", "https://two.example.net")
+        .env("TRUEUP_TOKEN", "secret-d00d");
+    configured
+        .run("plan .")
+        .code(1)
+        .tells("https://one.example.net")
+        .tells("https://two.example.net")
+        .does_not_say("secret-d00d");
+}
+
+#[test]
+fn a_closed_stdout_ends_quietly() {
+    use std::io::Read as _;
+    use std::process::Stdio;
+    let stage = Stage::new();
+    let mut child =
+        stage.command(&["man"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program starts");
+    drop(child.stdout.take());
+    let mut told = String::new();
+    child.stderr.take().expect("stderr").read_to_string(&mut told).expect("text");
+    assert_eq!(told, "");
+    assert!(child.wait().expect("an end").success());
+}

@@ -1,0 +1,61 @@
+//! Filters choose among the changes and never cause one.
+
+use serde_json::json;
+
+use crate::support::{Service, Stage, definition};
+
+fn stage(service: &Service) -> Stage {
+    let stage = Stage::new()
+        .at(service)
+        .file("trueup.yaml", "stack: filters\nnamespaces: [shop, pay]\n")
+        .file("shop/cart.yaml", &definition("shop/cart", 80))
+        .file("shop/search.yaml", &definition("shop/search", 80))
+        .file("pay/card.yaml", &definition("pay/card", 80));
+    stage.run("apply . --yes --quiet").code(0);
+    stage
+}
+
+#[test]
+fn a_narrower_call_plans_no_delete_that_a_whole_one_would_not() {
+    let service = Service::start();
+    let stage = stage(&service);
+    for narrower in ["shop", "shop/cart.yaml", ". --only shop/cart", ". --selector tier=none", ". --namespace shop"] {
+        stage.run(&format!("plan {narrower} --detailed-exitcode")).code(0).does_not_say("delete");
+    }
+    stage.edit("shop/cart.yaml", "port: 80", "port: 81");
+    stage.edit("pay/card.yaml", "port: 80", "port: 81");
+    stage.run("plan shop/cart.yaml").code(0).says("1 to replace").does_not_say("pay/card");
+    stage.run("apply shop --yes --quiet").code(0).says("Applied 1 of 1");
+    assert!(service.has("pay/card"));
+    assert_eq!(service.get("pay/card")["spec"]["port"], 80);
+}
+
+#[test]
+fn an_object_whose_live_label_was_changed_is_still_found() {
+    let service = Service::start();
+    let stage = stage(&service);
+    stage.edit("shop/cart.yaml", "spec:", "  labels:\n    tier: web\nspec:");
+    stage.run("apply . --yes --quiet").code(0);
+    service.change("shop/cart", |object| object["metadata"]["labels"]["tier"] = json!("db"));
+    stage.run("plan . --selector tier=web").code(0).says("labels.tier").says("db -> web").does_not_say("create");
+    stage.run("plan . --selector tier=db").code(0).says("db -> web");
+}
+
+#[test]
+fn a_file_that_is_moved_or_split_changes_nothing() {
+    let service = Service::start();
+    let stage = stage(&service);
+    stage.remove("shop/cart.yaml");
+    stage.remove("pay/card.yaml");
+    let both = format!("{}---\n{}", definition("pay/card", 80), definition("shop/cart", 80));
+    stage.write("elsewhere/all.yml", &both);
+    stage.run("plan . --detailed-exitcode").code(0).says("In sync: 3 endpoints");
+}
+
+#[test]
+fn a_proposed_command_repeats_the_filters() {
+    let service = Service::start();
+    let stage = stage(&service);
+    stage.edit("shop/cart.yaml", "port: 80", "port: 81");
+    stage.run_words(&["plan", ".", "--only", "shop/*"]).code(0).says("trueup apply . --only 'shop/*' --digest ");
+}

@@ -1,0 +1,8 @@
+//! The program as people run it: wiring, exit codes, texts and faults.
+
+mod codes;
+mod commands;
+mod filters;
+mod reads;
+mod stacks;
+mod story;

@@ -1,0 +1,61 @@
+//! Nothing is concluded from a read that is not complete.
+
+use crate::support::{Service, Stage, definition};
+
+fn after_an_apply(scenario: &str) -> (Service, Stage) {
+    let service = Service::start();
+    let stage = Stage::new()
+        .at(&service)
+        .file("trueup.yaml", "stack: reads\nnamespaces: [shop, pay]\n")
+        .file("a.yaml", &definition("shop/cart", 80))
+        .file("b.yaml", &definition("shop/search", 80))
+        .file("c.yaml", &definition("pay/card", 80));
+    stage.run("apply . --yes --quiet").code(0);
+    // One definition goes: a plan from half a list could say that much more should.
+    stage.remove("b.yaml");
+    service.misbehave(scenario);
+    (service, stage)
+}
+
+fn nothing_is_concluded(action: &str) {
+    let (service, stage) = after_an_apply(&format!("rules: [{{operation: endpoint-list, namespace: shop, {action}}}]"));
+    stage
+        .run("plan .")
+        .code(5)
+        .says("incomplete: the list of `shop` cannot be trusted")
+        .says("pay: in sync (1)   shop: unknown")
+        .does_not_say("delete");
+    stage.run("drift .").code(5).says("UNKNOWN");
+    stage.run("apply . --yes --quiet").code(5).tells("nothing was sent");
+    stage.run("apply . --namespace pay --yes --quiet").code(0);
+    assert!(service.has("shop/search"));
+}
+
+#[test]
+fn a_list_with_errors_in_it_plans_no_deletes() {
+    nothing_is_concluded("partial: {missing: 1}");
+}
+
+#[test]
+fn a_truncated_list_plans_no_deletes() {
+    nothing_is_concluded("truncate: {bytes: 100}");
+}
+
+#[test]
+fn a_page_for_people_plans_no_deletes() {
+    nothing_is_concluded("html: {}");
+}
+
+#[test]
+fn a_forbidden_list_plans_no_deletes() {
+    nothing_is_concluded("status: {code: 403}");
+}
+
+#[test]
+fn a_service_that_is_not_there_is_an_unknown_read() {
+    let stage = Stage::new()
+        .env("TRUEUP_BASE_URL", "http://127.0.0.1:9")
+        .env("TRUEUP_TOKEN", "t")
+        .file("a.yaml", &definition("shop/cart", 80));
+    stage.run("plan .").code(5).says("shop: unknown");
+}
