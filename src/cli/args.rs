@@ -105,6 +105,10 @@ pub enum Command {
     Apply(Apply),
     Drift(Drift),
     Pull(Pull),
+    Events(super::inquiry::Events),
+    Ddos(super::inquiry::Ddos),
+    Upgrades(super::inquiry::Upgrades),
+    Call(super::inquiry::Call),
     Sandbox(Sandbox),
     Completions(Completions),
     Man(Man),
@@ -254,7 +258,9 @@ pub struct Pull {
 ///
 /// Its token comes from TRUEUP_TOKEN or --token-file; without one it makes one up and prints it.
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  trueup sandbox --listen 127.0.0.1:8787 --data tenant.redb")]
+#[command(
+    after_help = "Examples:\n  trueup sandbox --listen 127.0.0.1:8787 --data tenant.redb\n  trueup sandbox --tenant examples/06-tenant/tenant.yaml"
+)]
 pub struct Sandbox {
     /// Where to listen; port 0 takes any that is free
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8787")]
@@ -262,9 +268,12 @@ pub struct Sandbox {
     /// The file that keeps the tenant; without one nothing outlives the command
     #[arg(long, value_name = "FILE")]
     pub data: Option<PathBuf>,
-    /// The tenant's name in objects and references
+    /// What the tenant holds: a file with `kind: tenant`, as in examples/06-tenant
+    #[arg(long, value_name = "FILE")]
+    pub tenant: Option<PathBuf>,
+    /// The tenant's name in objects and references, where the file gives none
     #[arg(long, value_name = "NAME", default_value = "sandbox-tenant")]
-    pub tenant: String,
+    pub tenant_name: String,
     /// A scenario of faults, YAML or JSON
     #[arg(long, value_name = "FILE")]
     pub faults: Option<PathBuf>,

@@ -10,10 +10,13 @@ mod ending;
 mod file;
 mod flow;
 mod gates;
+mod inquiry;
 mod interrupt;
+mod moment;
 mod output;
 mod panic;
 mod progress;
+mod question;
 mod service;
 mod settings;
 mod stack;
@@ -78,6 +81,10 @@ async fn command(command: Command, context: &Context) -> Result<Ending, Error> {
         Command::Apply(arguments) => command::apply::run(&arguments, context).await,
         Command::Drift(arguments) => command::drift::run(&arguments, context).await,
         Command::Pull(arguments) => command::pull::run(&arguments, context).await,
+        Command::Events(arguments) => command::events::run(&arguments, context).await,
+        Command::Ddos(arguments) => command::ddos::run(&arguments, context).await,
+        Command::Upgrades(arguments) => command::upgrades::run(&arguments, context).await,
+        Command::Call(arguments) => command::call::run(&arguments, context).await,
         Command::Sandbox(arguments) => command::sandbox::run(&arguments, context).await,
         Command::Completions(arguments) => Ok(command::completions::run(&arguments, context)),
         Command::Man(_) => command::man::run(context),

@@ -64,11 +64,11 @@ pub fn draw(series: &Series, width: usize, charset: Charset) -> String {
     let from = label(series.start, days, series.step);
     let to = label(series.time(end), days, series.step);
     let told = format!("peak {peak} {} at {}", per(series.step), label(series.time(peak_at), days, series.step));
-    let room = width.saturating_sub(2 + from.len() + 1 + 1 + to.len() + 5 + told.len()).max(8);
+    let room = width.saturating_sub(2 + from.len() + 1 + 1 + to.len() + 9 + told.len()).max(8);
     let merged = merge(&series.counts, room);
     let most = merged.iter().copied().max().unwrap_or_default();
     let line: String = merged.iter().map(|count| block(*count, most, charset)).collect();
-    format!("  {from} {line} {to}     {told}\n")
+    format!("  {from} {line} {to} UTC     {told}\n")
 }
 
 /// The first piece with the most.
@@ -134,12 +134,12 @@ mod tests {
 
     #[test]
     fn a_line_shows_both_ends_and_the_peak() {
-        insta::assert_snapshot!(draw(&hour(), 120, Charset::Unicode), @"  10:00    ▂                ▃           █▆                        ▁  11:00     peak 14 a minute at 10:32");
+        insta::assert_snapshot!(draw(&hour(), 120, Charset::Unicode), @"  10:00    ▂                ▃           █▆                        ▁  11:00 UTC     peak 14 a minute at 10:32");
     }
 
     #[test]
     fn a_narrow_line_adds_neighbours_up() {
-        insta::assert_snapshot!(draw(&hour(), 70, Charset::Ascii), @"  10:00  :    -   @*       . 11:00     peak 14 a minute at 10:32");
+        insta::assert_snapshot!(draw(&hour(), 70, Charset::Ascii), @"  10:00  :    -   @*       . 11:00 UTC     peak 14 a minute at 10:32");
     }
 
     #[test]
@@ -159,7 +159,7 @@ mod tests {
         assert_eq!(draw(&series, 100, Charset::Unicode), "");
         let (from, to) = (time("2026-01-01T00:00:00Z"), time("2026-03-01T00:00:00Z"));
         let series = Series::of(&[(time("2026-02-03T00:00:00Z"), 8)], from, to, 86_400);
-        assert!(draw(&series, 120, Charset::Unicode).ends_with("2026-03-02     peak 8 a day at 2026-02-03\n"));
+        assert!(draw(&series, 120, Charset::Unicode).ends_with("2026-03-02 UTC     peak 8 a day at 2026-02-03\n"));
         assert_eq!(per(3_600), "an hour");
         assert_eq!(per(300), "in 5 minutes");
     }

@@ -12,6 +12,7 @@ pub mod html;
 pub mod json;
 pub mod junit;
 pub mod markdown;
+pub mod pretty;
 pub mod prometheus;
 pub mod rows;
 pub mod safe;

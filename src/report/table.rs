@@ -27,6 +27,7 @@ pub enum Align {
 pub struct Table {
     columns: Vec<(String, Align)>,
     rows: Vec<Vec<String>>,
+    firm: Vec<usize>,
 }
 
 /// How wide each column is.
@@ -37,7 +38,14 @@ impl Table {
     /// A table with these headings and no rows.
     pub fn new<T: Into<String>>(columns: impl IntoIterator<Item = (T, Align)>) -> Self {
         let columns = columns.into_iter().map(|(heading, align)| (safe::line(&heading.into()).into_owned(), align));
-        Self { columns: columns.collect(), rows: Vec::new() }
+        Self { columns: columns.collect(), rows: Vec::new(), firm: Vec::new() }
+    }
+
+    /// The same with these columns cut last: a time or an id is of no use without its end.
+    #[must_use]
+    pub fn firm(mut self, columns: impl IntoIterator<Item = usize>) -> Self {
+        self.firm.extend(columns);
+        self
     }
 
     /// Adds a row; its cells need not be safe. Cells beyond the headings are left out.
@@ -62,10 +70,11 @@ impl Table {
         let available = width.saturating_sub(GAP * widths.len().saturating_sub(1));
         let mut excess = widths.iter().sum::<usize>().saturating_sub(available);
         while excess > 0 {
-            let Some(widest) = widths.iter_mut().max_by_key(|width| **width).filter(|width| **width > NARROW) else {
-                break;
-            };
-            *widest -= 1;
+            let soft = widths.iter().enumerate().filter(|(at, width)| !self.firm.contains(at) && **width > NARROW);
+            let any = widths.iter().enumerate().filter(|(_, width)| **width > NARROW);
+            let widest = soft.max_by_key(|(_, width)| **width).or_else(|| any.max_by_key(|(_, width)| **width));
+            let Some((at, _)) = widest else { break };
+            widths[at] -= 1;
             excess -= 1;
         }
         Widths(widths)
@@ -168,6 +177,14 @@ mod tests {
         assert!(sample().draw(40, Palette::Plain, Charset::Unicode).lines().all(|line| line.width() <= 40));
         assert_eq!(cut("日本語", 4, Charset::Unicode), "日…");
         assert_eq!(cut("ab", 0, Charset::Unicode), "");
+    }
+
+    #[test]
+    fn a_firm_column_is_cut_last() {
+        let mut table = Table::new([("ID", Align::Left), ("NAME", Align::Left)]).firm([0]);
+        table.row(["6c1d0b7e-5f0a-4c58", "a name that can be guessed"]);
+        assert!(table.draw(30, Palette::Plain, Charset::Ascii).contains("6c1d0b7e-5f0a-4c58  a name th~"));
+        assert!(table.draw(20, Palette::Plain, Charset::Ascii).contains("6c1d0b7e-5f~  a nam~"));
     }
 
     #[test]

@@ -7,6 +7,7 @@ mod cli;
 mod corpus;
 mod load;
 mod properties;
+mod query;
 mod sandbox;
 mod strategies;
 mod support;

@@ -1,10 +1,14 @@
 //! One file per command.
 
 pub mod apply;
+pub mod call;
 pub mod completions;
+pub mod ddos;
 pub mod drift;
+pub mod events;
 pub mod man;
 pub mod plan;
 pub mod pull;
 pub mod sandbox;
+pub mod upgrades;
 pub mod validate;

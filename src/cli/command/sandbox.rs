@@ -1,8 +1,10 @@
+use std::path::Path;
+
 use crate::cli::Context;
 use crate::cli::args::Sandbox;
 use crate::cli::ending::{Ending, Error};
 use crate::cli::{service, token};
-use crate::sandbox::{self, Options, Scenario, Storage, Token};
+use crate::sandbox::{self, Options, Scenario, Storage, Tenant, Token};
 
 /// Runs the embedded service until Ctrl-C.
 pub async fn run(arguments: &Sandbox, context: &Context) -> Result<Ending, Error> {
@@ -12,7 +14,8 @@ pub async fn run(arguments: &Sandbox, context: &Context) -> Result<Ending, Error
     let storage = arguments.data.clone().map_or(Storage::Memory, Storage::File);
     let mut options = Options::new(storage, Token::new(token.trim()), service::clock());
     options.listen = arguments.listen;
-    options.tenant.clone_from(&arguments.tenant);
+    options.tenant.clone_from(&arguments.tenant_name);
+    options.tenant_file = arguments.tenant.as_deref().map(|path| tenant(path, context)).transpose()?;
     options.log_file.clone_from(&arguments.log);
     if let Some(path) = &arguments.faults {
         options.scenario = Scenario::read(path).map_err(|error| Error::new(Ending::Invalid, error))?;
@@ -34,4 +37,12 @@ fn greeting(base_url: &str, token: Option<&str>) -> String {
         text.push_str(&format!("\n  export TRUEUP_BASE_URL={base_url}\n  export TRUEUP_TOKEN={token}\n"));
     }
     text
+}
+
+fn tenant(path: &Path, context: &Context) -> Result<Tenant, Error> {
+    let wrong = |error: anyhow::Error, what: &str| {
+        Error::new(Ending::Invalid, error.context(format!("{what} the tenant file `{}`", path.display())))
+    };
+    let text = std::fs::read_to_string(path).map_err(|error| wrong(error.into(), "cannot read"))?;
+    Tenant::read(&text, context.surroundings.now()).map_err(|error| wrong(error.into(), "cannot use"))
 }

@@ -1,0 +1,204 @@
+use std::io::Read as _;
+use std::path::Path;
+
+use serde_json::json;
+
+use crate::api::{Body, Effect, Entry, Operation, Parameter, Part, Repeat, Request, RequestError, TABLE};
+use crate::cli::ending::{Ending, Error};
+use crate::cli::inquiry::{AskFormat, Call};
+use crate::cli::question::{self, Consent};
+use crate::cli::{Context, settings, stack};
+use crate::model::{Json, Layout};
+use crate::report::text::View;
+use crate::report::{Role, pretty, safe};
+
+/// Calls an operation by its name, or lists the operations.
+pub async fn run(arguments: &Call, context: &Context) -> Result<Ending, Error> {
+    let config = stack::configuration_for(context, Path::new("."))?;
+    let layout = settings::layout(context, &config)?;
+    let operation = arguments.operation.as_deref().map(operation).transpose()?;
+    let Some(operation) = operation.filter(|_| !arguments.list) else {
+        context.output.answer(&list(operation, layout, arguments.format, &context.output.view()));
+        return Ok(Ending::Done);
+    };
+    let request = request(arguments, operation, layout)?;
+    let connection = stack::connect(context, &config).await?;
+    let answer = match request.looking() {
+        Ok(look) => connection.reader()?.ask(&look).await.map_err(question::unanswered)?,
+        Err(request) => {
+            context.output.tell(&shown(&request));
+            Consent::of(arguments.yes).ask(context, "Do this?")?;
+            connection.writer()?.call(&request).await.map_err(question::unconfirmed)?
+        }
+    };
+    connection.close().await;
+    tell(context, answer.status, &answer.body)
+}
+
+fn operation(name: &str) -> Result<Operation, Error> {
+    Operation::from_name(name).ok_or_else(|| {
+        let near = TABLE.iter().map(|entry| (strsim::jaro_winkler(name, entry.name), entry.name));
+        let near = near.filter(|(near, _)| *near > 0.8).max_by(|one, other| one.0.total_cmp(&other.0));
+        let known = TABLE.iter().map(|entry| entry.name).collect::<Vec<_>>().join(", ");
+        let error = Error::words(Ending::Usage, format!("unknown operation `{name}`"));
+        let error = match near {
+            Some((_, near)) => error.hint(format!("did you mean `{near}`?")),
+            None => error,
+        };
+        error.hint(format!("there are: {known}"))
+    })
+}
+
+fn request(arguments: &Call, operation: Operation, layout: Layout) -> Result<Request, Error> {
+    let pair = |text: &String| match text.split_once('=') {
+        Some((name, value)) => Ok((name.to_owned(), value.to_owned())),
+        None => Err(Error::words(Ending::Usage, format!("`--param {text}` is none; write KEY=VALUE"))),
+    };
+    let parameters: Vec<(String, String)> = arguments.param.iter().map(pair).collect::<Result<_, _>>()?;
+    let body = arguments.body.as_deref().map(body).transpose()?;
+    Request::build(operation, layout, &parameters, body).map_err(|error| {
+        let hint = match &error {
+            RequestError::MissingBody { .. } => Some("give it with --body FILE, or --body - for stdin"),
+            RequestError::MissingParameter { .. } => Some("give each with --param KEY=VALUE"),
+            _ => None,
+        };
+        let told = Error::new(Ending::Usage, error);
+        match hint {
+            Some(hint) => told.hint(hint),
+            None => told,
+        }
+    })
+}
+
+fn body(path: &Path) -> Result<Json, Error> {
+    let mut text = Vec::new();
+    let (name, read) = if path == Path::new("-") {
+        ("stdin".to_owned(), std::io::stdin().lock().read_to_end(&mut text).map(|_| ()))
+    } else {
+        (path.display().to_string(), std::fs::read(path).map(|bytes| text = bytes))
+    };
+    let wrong = |error: anyhow::Error, what: String| Error::new(Ending::Invalid, error.context(what));
+    read.map_err(|error| wrong(error.into(), format!("cannot read the body from `{name}`")))?;
+    serde_json::from_slice(&text).map_err(|error| wrong(error.into(), format!("the body in `{name}` is no JSON")))
+}
+
+fn shown(request: &Request) -> String {
+    let entry = request.operation.entry();
+    let mut text =
+        format!("{} ({} risk): {} {}", entry.name, entry.risk, request.method, safe::line(&request.path_and_query));
+    if let Some(body) = request.body.as_deref().and_then(|body| std::str::from_utf8(body).ok()) {
+        text.push_str(&format!("\n{}", safe::json(&pretty::json(body))));
+    }
+    text
+}
+
+fn tell(context: &Context, status: u16, body: &[u8]) -> Result<Ending, Error> {
+    let text =
+        std::str::from_utf8(body).ok().filter(|text| serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok());
+    match text {
+        Some(text) => {
+            context.output.answer(&safe::json(&pretty::json(text)));
+            Ok(Ending::Done)
+        }
+        None if body.iter().all(u8::is_ascii_whitespace) => {
+            context.output.message(&format!("done: the service answered {status} without a body"));
+            Ok(Ending::Done)
+        }
+        None => Err(Error::words(Ending::Failed, format!("the service answered {status} with a body that is no JSON"))),
+    }
+}
+
+fn list(only: Option<Operation>, layout: Layout, format: AskFormat, view: &View) -> String {
+    let entries = TABLE.iter().filter(|entry| only.is_none_or(|only| only == entry.operation));
+    match format {
+        AskFormat::Text => entries.map(|entry| block(entry, layout, view)).collect::<Vec<_>>().join("\n"),
+        AskFormat::Json => {
+            let operations: Vec<Json> = entries.map(|entry| described(entry, layout)).collect();
+            let content = json!({ "layout": layout.as_str(), "operations": operations });
+            crate::report::json::document("operations", content)
+        }
+    }
+}
+
+fn block(entry: &Entry, layout: Layout, view: &View) -> String {
+    let route = entry.route(layout);
+    let mut text = format!("{}\n", view.palette.paint(Role::Strong, entry.name));
+    text.push_str(&format!("  {}\n  {} {}\n", entry.description, route.method, route.path));
+    let mut told = format!("{} risk, {}", entry.risk, effect(entry));
+    if let Some(side_effect) = entry.side_effect {
+        told.push_str(&format!(", side effect: {side_effect}"));
+    }
+    if entry.repeat == Repeat::Once {
+        told.push_str(", sent once");
+    }
+    if !entry.in_reference {
+        told.push_str(", not named in the reference");
+    }
+    text.push_str(&format!("  {told}\n"));
+    let name = route.parameters.iter().map(|parameter| parameter.name.len()).max().unwrap_or_default();
+    for parameter in route.parameters {
+        text.push_str(&format!("    {:name$}  {} ({})\n", parameter.name, parameter.meaning, kind(parameter)));
+    }
+    if let Some(meaning) = meaning(route.body) {
+        text.push_str(&format!("    --body: {meaning}\n"));
+    }
+    text
+}
+
+fn effect(entry: &Entry) -> &'static str {
+    match entry.effect {
+        Effect::Looks => "looks",
+        Effect::Changes => "changes something",
+    }
+}
+
+fn kind(parameter: &Parameter) -> String {
+    let mut kind = match parameter.part {
+        Part::Path => "path",
+        Part::Query => "query",
+        Part::Body => "body",
+    }
+    .to_owned();
+    if parameter.required {
+        kind.push_str(", required");
+    }
+    if parameter.repeated {
+        kind.push_str(", repeatable");
+    }
+    kind
+}
+
+/// What a caller gives as the body.
+fn meaning(body: Body) -> Option<&'static str> {
+    match body {
+        Body::None | Body::Bare | Body::Referred => None,
+        Body::Given(meaning) | Body::Parameters(meaning) => Some(meaning),
+    }
+}
+
+fn described(entry: &Entry, layout: Layout) -> Json {
+    let route = entry.route(layout);
+    let parameter = |parameter: &Parameter| {
+        json!({
+            "name": parameter.name,
+            "meaning": parameter.meaning,
+            "in": match parameter.part { Part::Path => "path", Part::Query => "query", Part::Body => "body" },
+            "required": parameter.required,
+            "repeatable": parameter.repeated,
+        })
+    };
+    json!({
+        "name": entry.name,
+        "in_reference": entry.in_reference,
+        "area": entry.area,
+        "description": entry.description,
+        "method": route.method.as_str(),
+        "path": route.path,
+        "parameters": route.parameters.iter().map(parameter).collect::<Vec<_>>(),
+        "body": meaning(route.body),
+        "risk": entry.risk.to_string(),
+        "side_effect": entry.side_effect,
+        "changes_something": entry.effect == Effect::Changes,
+        "sent_once": entry.repeat == Repeat::Once,
+    })
+}

@@ -1,0 +1,285 @@
+use std::path::Path;
+
+use jiff::Timestamp;
+use serde_json::json;
+
+use crate::api::ddos::{self, Attachment, DdosEdit, DdosEditError, DdosEvent, DdosFilter};
+use crate::api::{ApiError, Certainty, Reader, Writer};
+use crate::cli::ending::{Ending, Error};
+use crate::cli::inquiry::{self, AskFormat, Ddos, DdosCommand};
+use crate::cli::moment::{self, Range};
+use crate::cli::question::{self, Consent};
+use crate::cli::service::Connection;
+use crate::cli::{Context, stack};
+use crate::model::Namespace;
+use crate::report::table::{Align, Table};
+use crate::report::text::View;
+use crate::report::{Charset, Role, json as documents, safe};
+
+/// Lists, shows or edits DDoS events.
+pub async fn run(arguments: &Ddos, context: &Context) -> Result<Ending, Error> {
+    let namespace = stack::namespace(&arguments.namespace)?;
+    match &arguments.command {
+        DdosCommand::List(list) => self::list(list, &namespace, context).await,
+        DdosCommand::Show(show) => self::show(show, &namespace, context).await,
+        DdosCommand::Edit(edit) => self::edit(edit, &namespace, context).await,
+    }
+}
+
+async fn connect(context: &Context) -> Result<Connection, Error> {
+    let config = stack::configuration_for(context, Path::new("."))?;
+    stack::connect(context, &config).await
+}
+
+async fn list(arguments: &inquiry::DdosList, namespace: &Namespace, context: &Context) -> Result<Ending, Error> {
+    let now = context.surroundings.now();
+    let range = Range::read(arguments.since.as_deref(), arguments.until.as_deref(), now)?;
+    let filter = DdosFilter {
+        start_time: range.since.map(|time| time.to_string()),
+        end_time: range.until.or(range.since.map(|_| now)).map(|time| time.to_string()),
+        network_id: arguments.network.clone(),
+        mitigation_id: arguments.mitigation.clone(),
+    };
+    let connection = connect(context).await?;
+    let events = ddos::list(&connection.reader()?, namespace, &filter).await.map_err(question::unanswered)?;
+    connection.close().await;
+    context.output.answer(&match arguments.format {
+        AskFormat::Text => table(&events, &context.output.view(), charset(context)),
+        AskFormat::Json => document("ddos_events", json!({ "events": events })),
+    });
+    Ok(Ending::Done)
+}
+
+async fn show(arguments: &inquiry::DdosShow, namespace: &Namespace, context: &Context) -> Result<Ending, Error> {
+    let connection = connect(context).await?;
+    let event = read(&connection.reader()?, namespace, &arguments.id).await?;
+    connection.close().await;
+    context.output.answer(&match arguments.format {
+        AskFormat::Text => page(&event, &context.output.view(), charset(context)),
+        AskFormat::Json => document("ddos_event", json!({ "event": event })),
+    });
+    Ok(Ending::Done)
+}
+
+async fn edit(arguments: &inquiry::DdosEdit, namespace: &Namespace, context: &Context) -> Result<Ending, Error> {
+    let wanted = wanted(arguments, context.surroundings.now())?;
+    let connection = connect(context).await?;
+    let writer = connection.writer()?;
+    let event = read(writer.reader(), namespace, &arguments.id).await?;
+    sensible(&wanted, &event)?;
+    let changes = wanted.changes(&event);
+    if changes.is_empty() {
+        connection.close().await;
+        context.output.answer("nothing to change: the event is so already\n");
+        return Ok(Ending::Done);
+    }
+    context.output.tell(&difference(&event, &changes, &context.output.message_view()));
+    Consent::of(arguments.yes).ask(context, "Edit the event?")?;
+    let ending = write(&writer, namespace, &event, &wanted, context).await?;
+    connection.close().await;
+    Ok(ending)
+}
+
+async fn read(reader: &Reader, namespace: &Namespace, id: &str) -> Result<DdosEvent, Error> {
+    ddos::show(reader, namespace, id).await.map_err(|error| {
+        let absent = error.is_absent();
+        let error = question::unanswered(error);
+        if absent { error.hint("`trueup ddos list --since 30d` shows the ids of the last month") } else { error }
+    })
+}
+
+fn wanted(arguments: &inquiry::DdosEdit, now: Timestamp) -> Result<DdosEdit, Error> {
+    for (flag, text) in [("--name", &arguments.name), ("--description", &arguments.description)] {
+        if text.as_deref() == Some("") {
+            let told = format!("`{flag}` cannot be made empty: the service takes an empty text for one that stays");
+            return Err(Error::words(Ending::Usage, told));
+        }
+    }
+    let end = arguments.end.as_deref().map(|text| moment::read("--end", text, now)).transpose()?;
+    Ok(DdosEdit {
+        name: arguments.name.clone(),
+        description: arguments.description.clone(),
+        end_time: end.map(|end| end.to_string()),
+    })
+}
+
+/// An end before the begin is refused here, before anybody is asked.
+fn sensible(wanted: &DdosEdit, event: &DdosEvent) -> Result<(), Error> {
+    let time = |text: &Option<String>| text.as_deref()?.parse::<Timestamp>().ok();
+    match (time(&event.start_time), time(&wanted.end_time)) {
+        (Some(start), Some(end)) if end < start => {
+            let told = format!("the time range is backwards: `--end` {end} is before the event's start {start}");
+            Err(Error::words(Ending::Usage, told).hint("nothing was sent"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Writes the edit and looks whether it took.
+async fn write(
+    writer: &Writer,
+    namespace: &Namespace,
+    event: &DdosEvent,
+    wanted: &DdosEdit,
+    context: &Context,
+) -> Result<Ending, Error> {
+    let lost = match ddos::edit(writer, namespace, event, wanted).await {
+        Ok(()) => None,
+        Err(DdosEditError::Moved { now, .. }) => return Err(moved(event, &now, wanted, context)),
+        // What became of it is settled by a look.
+        Err(DdosEditError::Api(error)) if error.certainty() == Certainty::Unknown => Some(error),
+        Err(DdosEditError::Api(error)) => return Err(question::unconfirmed(error)),
+    };
+    let now = ddos::show(writer.reader(), namespace, &event.id).await;
+    settled(wanted, event, lost, now, context)
+}
+
+fn settled(
+    wanted: &DdosEdit,
+    before: &DdosEvent,
+    lost: Option<ApiError>,
+    now: Result<DdosEvent, ApiError>,
+    context: &Context,
+) -> Result<Ending, Error> {
+    let now = match (now, lost) {
+        (Ok(now), None) => now,
+        (Ok(now), Some(error)) => {
+            if now == *before {
+                return Err(question::unanswered(error).hint("a second look found the event as it was"));
+            }
+            now
+        }
+        (Err(error), None) => {
+            return Err(
+                Error::new(Ending::Partly, error).hint("the edit was answered well; whether it took is not known")
+            );
+        }
+        (Err(_), Some(error)) => return Err(question::unconfirmed(error)),
+    };
+    let left: Vec<&str> = wanted.changes(&now).into_iter().filter(|left| !same_time(left)).map(|left| left.0).collect();
+    if left.is_empty() {
+        context.output.answer(&format!("Edited DDoS event {}.\n", safe::line(&before.id)));
+        return Ok(Ending::Done);
+    }
+    let told = format!("the service answered well, but `{}` is not as wanted", left.join("`, `"));
+    Err(Error::words(Ending::Partly, told).hint(format!("look at it: trueup ddos show {}", safe::line(&before.id))))
+}
+
+/// The same moment may be written in more than one way.
+fn same_time((field, now, wanted): &(&str, String, String)) -> bool {
+    let time = |text: &str| text.parse::<Timestamp>().ok();
+    *field == "end_time" && time(now).is_some() && time(now) == time(wanted)
+}
+
+fn moved(shown: &DdosEvent, now: &DdosEvent, wanted: &DdosEdit, context: &Context) -> Error {
+    let mut table = Table::new([
+        ("  field", Align::Left),
+        ("when shown", Align::Left),
+        ("now", Align::Left),
+        ("wanted", Align::Left),
+    ]);
+    let text = |event: &DdosEvent| {
+        let end = event.end_time.clone().unwrap_or_default();
+        [event.name.clone(), event.description.clone(), end]
+    };
+    let wanted = [&wanted.name, &wanted.description, &wanted.end_time];
+    for (((field, before), after), wanted) in
+        ["name", "description", "end_time"].iter().zip(text(shown)).zip(text(now)).zip(wanted)
+    {
+        if before != after {
+            let wanted = wanted.clone().unwrap_or_else(|| "as it is".to_owned());
+            table.row([format!("  {field}"), before, after, wanted]);
+        }
+    }
+    let view = context.output.message_view();
+    let id = safe::line(&shown.id);
+    context.output.tell(&format!(
+        "conflict: DDoS event {id} was changed by someone else after it was shown\n\n{}",
+        table.draw(view.width, view.palette, charset(context))
+    ));
+    Error::told(Ending::Refused, anyhow::anyhow!("nothing was sent; look again: trueup ddos show {id}"))
+}
+
+fn difference(event: &DdosEvent, changes: &[(&'static str, String, String)], view: &View) -> String {
+    let mut text = format!("Edit of DDoS event {} ({})\n\n", safe::line(&event.id), safe::line(&event.name));
+    for (field, now, wanted) in changes {
+        let sign = view.palette.paint(Role::Replace, "~");
+        let now = if now.is_empty() { "(none)".into() } else { safe::line(now) };
+        text.push_str(&format!("  {sign} {field:11}  {now} -> {}\n", safe::line(wanted)));
+    }
+    text
+}
+
+fn table(events: &[DdosEvent], view: &View, charset: Charset) -> String {
+    if events.is_empty() {
+        return "no DDoS events in this time\n".to_owned();
+    }
+    let headings = ["ID", "STARTED", "ENDED", "TARGET", "NAME", "DESCRIPTION"];
+    let mut table = Table::new(headings.map(|heading| (heading, Align::Left))).firm([0, 1, 2]);
+    for event in events {
+        let started = short(event.start_time.as_deref().unwrap_or_default());
+        table.row([&event.id, &started, &short(&ended(event)), &event.ip, &event.name, &event.description]);
+    }
+    table.draw(view.width, view.palette, charset)
+}
+
+fn ended(event: &DdosEvent) -> String {
+    if event.is_open() { "open".to_owned() } else { event.end_time.clone().unwrap_or_default() }
+}
+
+/// A time to the second, or whatever stands there instead of one.
+fn short(text: &str) -> String {
+    text.parse::<Timestamp>().map_or_else(|_| text.to_owned(), moment::short)
+}
+
+/// One event for people, every field that it has.
+fn page(event: &DdosEvent, view: &View, charset: Charset) -> String {
+    let mut rows: Vec<(&str, String)> = vec![
+        ("name", event.name.clone()),
+        ("description", event.description.clone()),
+        ("target", event.ip.clone()),
+        ("started", event.start_time.clone().unwrap_or_default()),
+        ("ended", ended(event)),
+        ("creator", event.creator.clone()),
+        ("network", event.network_id.clone()),
+        ("mitigation", event.mitigation_id.clone()),
+    ];
+    rows.extend(event.others.iter().map(|(name, value)| (name.as_str(), shown(value))));
+    let width = rows.iter().map(|(name, _)| name.len()).max().unwrap_or_default();
+    let mut text = format!("DDoS event {}\n", view.palette.paint(Role::Strong, safe::line(&event.id)));
+    for (name, value) in rows.iter().filter(|(_, value)| !value.is_empty()) {
+        text.push_str(&format!("  {:width$}  {}\n", safe::line(name), safe::line(value)));
+    }
+    text.push_str(&attachments(&event.attachments, view, charset));
+    text
+}
+
+fn attachments(attachments: &[Attachment], view: &View, charset: Charset) -> String {
+    if attachments.is_empty() {
+        return "\nno attachments\n".to_owned();
+    }
+    let mut table =
+        Table::new([("ATTACHMENT", Align::Left), ("TYPE", Align::Left), ("BYTES", Align::Right), ("ID", Align::Left)]);
+    for one in attachments {
+        let kind = one.attachment_type.trim_start_matches("ATTACHMENT_TYPE_").to_lowercase();
+        let bytes = one.size_bytes.map(|bytes| bytes.to_string()).unwrap_or_default();
+        table.row([&one.name, &kind, &bytes, &one.attachment_id]);
+    }
+    format!("\n{}", table.draw(view.width, view.palette, charset))
+}
+
+fn shown(value: &crate::model::Json) -> String {
+    match value {
+        crate::model::Json::Null => String::new(),
+        crate::model::Json::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+fn document(kind: &str, content: crate::model::Json) -> String {
+    safe::json(&documents::document(kind, content)).into_owned()
+}
+
+fn charset(context: &Context) -> Charset {
+    Charset::of_locale(|name| context.surroundings.variable(name))
+}

@@ -1,0 +1,87 @@
+//! `events`: the question is read and doubted, then listed or counted.
+
+mod counts;
+mod doubt;
+mod listing;
+mod tally;
+
+use std::path::Path;
+
+use jiff::Timestamp;
+
+use crate::api::events::{EventQuery, Match, Sort};
+use crate::cli::ending::{Ending, Error};
+use crate::cli::inquiry::{EventFormat, Events};
+use crate::cli::moment::Range;
+use crate::cli::{Context, interrupt, stack};
+
+/// How far the service looks back where nothing is said (API.md 7.1).
+const REACH: &str = "10 minutes";
+
+/// What was asked for.
+struct Question {
+    query: EventQuery,
+    range: Range,
+    now: Timestamp,
+}
+
+/// Queries security events.
+pub async fn run(arguments: &Events, context: &Context) -> Result<Ending, Error> {
+    let question = Question::read(arguments, context.surroundings.now())?;
+    doubt::tell(arguments, context);
+    let config = stack::configuration_for(context, Path::new("."))?;
+    let connection = stack::connect(context, &config).await?;
+    let reader = connection.reader()?;
+    let answer = async {
+        if arguments.by.is_empty() {
+            listing::run(arguments, context, question, &reader).await
+        } else {
+            counts::run(arguments, context, question, &reader).await
+        }
+    };
+    let ending = tokio::select! {
+        ending = answer => ending?,
+        () = interrupt::interrupted() => Ending::Interrupted,
+    };
+    connection.close().await;
+    Ok(ending)
+}
+
+impl Question {
+    fn read(arguments: &Events, now: Timestamp) -> Result<Self, Error> {
+        let range = Range::read(arguments.since.as_deref(), arguments.until.as_deref(), now)?;
+        let parsed = |text: &String| {
+            text.parse::<Match>()
+                .map_err(|error| Error::new(Ending::Usage, anyhow::Error::from(error).context("in `--match`")))
+        };
+        let mut query = EventQuery::new(stack::namespace(&arguments.namespace)?);
+        query.matches = arguments.matches.iter().map(parsed).collect::<Result<_, _>>()?;
+        query.text.clone_from(&arguments.query);
+        query.start_time = range.since.map(|time| time.to_string());
+        // A start alone would be taken for ten minutes from it on.
+        let until = range.until.or(range.since.map(|_| now));
+        query.end_time = until.map(|time| time.to_string());
+        query.sort = if arguments.oldest_first { Sort::Ascending } else { Sort::Descending };
+        Ok(Self { query, range, now })
+    }
+
+    /// `482 security events in shop, last hour`
+    fn heading(&self, total: Option<u64>) -> String {
+        let total = match total {
+            Some(0) => "no security events".to_owned(),
+            Some(1) => "1 security event".to_owned(),
+            Some(total) => format!("{total} security events"),
+            None => "security events".to_owned(),
+        };
+        let place = match self.query.namespace.as_str() {
+            "system" => "the tenant",
+            namespace => namespace,
+        };
+        format!("{total} in {place}, {}", self.range.words(REACH, self.now))
+    }
+}
+
+/// Whether the answer is for a program.
+fn is_for_people(format: EventFormat) -> bool {
+    format == EventFormat::Table
+}

@@ -1,0 +1,147 @@
+use serde_json::{Value, json};
+use trueup::api::TABLE;
+
+use super::service;
+use crate::support::{Service, Stage};
+
+fn staged() -> (Service, Stage) {
+    let service = service();
+    let stage = Stage::new().at(&service);
+    (service, stage)
+}
+
+#[test]
+fn the_list_shows_every_operation_of_the_table() {
+    let stage = Stage::new();
+    let ran = stage.run("call --list");
+    for entry in &TABLE {
+        ran.code(0).says(entry.name).says(entry.uniform.path);
+    }
+    ran.says("medium risk, looks, side effect: creates event, sent once").says("high risk, changes something");
+    let published = stage.run("call --list --format json --layout published").code(0).json();
+    let operations = published["operations"].as_array().expect("operations");
+    assert_eq!(operations.len(), TABLE.len());
+    for (entry, shown) in TABLE.iter().zip(operations) {
+        assert_eq!(shown["path"], entry.published.path);
+        assert_eq!(shown["method"], entry.published.method.as_str());
+        assert_eq!(shown["risk"], entry.risk.to_string());
+    }
+    let ran = stage.run("call --list svc-api-ddos-event-update");
+    ran.code(0).says("svc-api-ddos-event-update").does_not_say("svc-api-ddos-event-list");
+}
+
+#[test]
+fn missing_and_unknown_parameters_are_told_with_what_there_is() {
+    let (service, stage) = staged();
+    stage
+        .run("call svc-api-servicemesh-endpoint-get --param namespace=shop")
+        .code(64)
+        .tells("needs `name`")
+        .tells("`response_format`");
+    let ran = stage.run("call svc-api-servicemesh-endpoint-list --param namespace=shop --param nam=x");
+    ran.code(64).tells("has no parameter `nam`").tells("`label_filter`");
+    stage
+        .run("call svc-api-servicemesh-endpoint-create --param namespace=shop --yes")
+        .code(64)
+        .tells("needs a body")
+        .tells("--body");
+    stage
+        .run("call svc-api-servicemesh-endpoint-gett")
+        .code(64)
+        .tells("did you mean `svc-api-servicemesh-endpoint-get`?")
+        .tells("svc-api-ddos-event-list");
+    stage.run("call svc-api-waf-event-create --param namespace").code(64).tells("write KEY=VALUE");
+    stage
+        .run("call svc-api-waf-event-create --param namespace=shop --body none.json")
+        .code(1)
+        .tells("cannot read the body");
+    stage.write("odd.json", "{");
+    stage.run("call svc-api-waf-event-create --param namespace=shop --body odd.json").code(1).tells("is no JSON");
+    stage.run("call").code(64).tells("OPERATION");
+    assert_eq!((service.requests("GET"), service.requests("POST")), (0, 0));
+}
+
+#[test]
+fn every_endpoint_operation_can_be_called() {
+    let (service, stage) = staged();
+    for layout in ["uniform", "published"] {
+        let call = |operation: &str, words: &str| {
+            stage.run(&format!(
+                "call svc-api-servicemesh-endpoint-{operation} --param namespace=shop --layout {layout} {words}"
+            ))
+        };
+        let body = json!({"metadata": {"name": "cart", "namespace": "shop"}, "spec": {"ip": "10.0.0.7", "port": 80}});
+        stage.write("cart.json", &body.to_string());
+        call("create", "--body cart.json").code(6).tells("POST /api/config").tells("give --yes");
+        assert!(!service.has("shop/cart"));
+        let ran = call("create", "--body cart.json --yes");
+        assert_eq!(ran.code(0).tells("medium risk").json()["metadata"]["name"], "cart");
+        let got = call("get", "--param name=cart").code(0).json();
+        assert_eq!(got["spec"]["port"], 80);
+        let listed = call("list", "--param report_fields=spec").code(0).json();
+        assert_eq!(listed["items"].as_array().map(Vec::len), Some(1));
+        stage.write("cart.json", &got.to_string().replace("\"port\":80", "\"port\":81"));
+        call("update", "--param name=cart --body cart.json --yes").code(0).tells("PUT");
+        assert_eq!(service.get("shop/cart")["spec"]["port"], 81);
+        call("update", "--param name=cart --body cart.json --yes")
+            .code(1)
+            .tells("409 Conflict")
+            .tells("nothing was changed");
+        call("delete", "--param name=cart").code(6).tells("high risk").tells("give --yes");
+        call("delete", "--param name=cart --yes").code(0).tells("DELETE");
+        assert!(!service.has("shop/cart"));
+        call("get", "--param name=cart").code(1).tells("404 Not Found");
+    }
+}
+
+#[test]
+fn security_events_are_queried_under_both_names_and_scrolled() {
+    let (service, stage) = staged();
+    stage.write(
+        "query.json",
+        r#"{"query": "{}", "start_time": "1", "end_time": "4000000000", "limit": 2, "scroll": true}"#,
+    );
+    for layout in ["uniform", "published"] {
+        for operation in ["svc-api-waf-event-create", "svc-api-virtual-event-create"] {
+            let line = format!("call {operation} --param namespace=system --body query.json --layout {layout}");
+            let page = stage.run(&line).code(0).json();
+            assert_eq!(page["events"].as_array().map(Vec::len), Some(2));
+            assert_eq!(page["total_hits"], "1201");
+            let id = page["scroll_id"].as_str().expect("an id");
+            let line =
+                format!("call security-event-scroll --param namespace=system --param scroll_id={id} --layout {layout}");
+            assert_eq!(stage.run(&line).code(0).json()["events"].as_array().map(Vec::len), Some(2));
+        }
+    }
+    service.misbehave("rules: [{operation: security-event-query, status: {code: 503}}]");
+    let before = service.requests("POST");
+    stage.run("call svc-api-waf-event-create --param namespace=system --body query.json").code(1).tells("503");
+    assert_eq!(service.requests("POST"), before + 1);
+}
+
+#[test]
+fn ddos_events_versions_and_statuses_can_be_called() {
+    let (_service, stage) = staged();
+    stage.write("edit.json", r#"{"description": "called"}"#);
+    for layout in ["uniform", "published"] {
+        let call = |line: &str| -> Value { stage.run(&format!("call {line} --layout {layout}")).code(0).json() };
+        let list = call("svc-api-ddos-event-create --param namespace=system --param network_id=n1");
+        assert_eq!(list["events"][0]["id"], "open-one");
+        let one = call("svc-api-ddos-event-list --param namespace=system --param event_id=open-one");
+        assert_eq!(one["event"]["network_id"], "n1");
+        let edit = "call svc-api-ddos-event-update --param namespace=system --param event_id=open-one --body edit.json";
+        stage.run(&format!("{edit} --layout {layout}")).code(6).tells("give --yes");
+        stage.run(&format!("{edit} --layout {layout} --yes")).code(0).tells("PUT");
+        let one = call("svc-api-ddos-event-list --param namespace=system --param event_id=open-one");
+        assert_eq!(one["event"]["description"], "called");
+        let versions = match layout {
+            "uniform" => {
+                "svc-api-cemanagement-upgradable-sw-version-list --param namespace=system --param current_os_version=9.2026.10"
+            }
+            _ => "svc-api-cemanagement-upgradable-sw-version-list --param current_os_version=9.2026.10",
+        };
+        assert_eq!(call(versions)["sw_versions"].as_array().map(Vec::len), Some(2));
+        let status = call("svc-api-cemanagement-upgrade-statu-get --param namespace=system --param name=ce02");
+        assert_eq!(status["upgrade_status"]["sw_upgrade_progress"]["status"], "FAILED");
+    }
+}

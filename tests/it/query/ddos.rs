@@ -1,0 +1,122 @@
+use std::io::{BufRead as _, BufReader};
+use std::process::Stdio;
+
+use serde_json::Value;
+
+use super::service;
+use crate::support::{Service, Stage};
+
+const EVENT: &str = "/api/config/namespaces/system/events/open-one";
+
+fn staged() -> (Service, Stage) {
+    let service = service();
+    let stage = Stage::new().at(&service);
+    (service, stage)
+}
+
+fn event(service: &Service) -> Value {
+    let (status, body) = service.send("GET", EVENT, None);
+    assert_eq!(status, 200, "{body}");
+    serde_json::from_str::<Value>(&body).expect("JSON")["event"].take()
+}
+
+#[test]
+fn a_list_is_filtered_by_time_network_and_mitigation_in_both_layouts() {
+    let (_service, stage) = staged();
+    for layout in ["uniform", "published"] {
+        let ids = |words: &str| {
+            let document = stage.run(&format!("ddos list --layout {layout} --format json {words}")).code(0).json();
+            let events = document["events"].as_array().expect("events").clone();
+            events.iter().map(|event| event["id"].as_str().expect("an id").to_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(ids("--since 2d"), ["open-one"]);
+        assert_eq!(ids("--since 30d"), ["open-one", "old-one"]);
+        assert_eq!(ids("--since 30d --until 2d"), ["old-one"]);
+        assert_eq!(ids("--since 30d --network n2"), ["old-one"]);
+        assert_eq!(ids("--since 30d --mitigation m1"), ["open-one"]);
+    }
+    let ran = stage.run("ddos list --since 30d");
+    ran.code(0).says("ID").says("open-one").says("open ").says("198.51.100.0/24").says("a flood");
+    stage.run("ddos list --since 60d --until 50d").code(0).says("no DDoS events in this time");
+    stage.run("ddos list --since 1h --until 2h").code(64).tells("backwards");
+    stage.run("ddos list -n shop").code(1).tells("400 Bad Request");
+}
+
+#[test]
+fn an_event_is_shown_with_its_attachments() {
+    let (_service, stage) = staged();
+    for layout in ["uniform", "published"] {
+        let ran = stage.run(&format!("ddos show open-one --layout {layout}"));
+        ran.code(0).says("description  a flood").says("ended        open").says("one.pcap    pcap  12345  a1");
+        let document = stage.run(&format!("ddos show open-one --layout {layout} --format json")).code(0).json();
+        assert_eq!(document["event"]["attachments"][0]["size_bytes"], "12345");
+    }
+    stage.run("ddos show nobody").code(1).tells("404 Not Found").tells("trueup ddos list");
+}
+
+#[test]
+fn an_edit_shows_the_difference_and_sends_only_it() {
+    let (service, stage) = staged();
+    let ran = stage.run_words(&["ddos", "edit", "open-one", "--description", "reflectors"]);
+    ran.code(6).tells("~ description  a flood -> reflectors").tells("give --yes").tells("nothing was sent");
+    assert_eq!(service.requests("PUT"), 0);
+    for (layout, name) in [("uniform", "net_3"), ("published", "net_4")] {
+        let before = event(&service);
+        let ran = stage.run(&format!("ddos edit open-one --name {name} --end now --yes --layout {layout}"));
+        ran.code(0).tells(&format!("-> {name}")).says("Edited DDoS event open-one.");
+        let after = event(&service);
+        assert_eq!(after["name"], name);
+        assert!(after["end_time"].is_string());
+        for kept in ["description", "creator", "ip", "start_time", "attachments", "network_id"] {
+            assert_eq!(before[kept], after[kept], "{kept}");
+        }
+    }
+    stage.run("ddos edit open-one --name net_4 --yes").code(0).says("nothing to change");
+}
+
+#[test]
+fn an_edit_that_makes_no_sense_is_refused_before_it_is_sent() {
+    let (service, stage) = staged();
+    stage.run("ddos edit open-one").code(64).tells("--description");
+    stage.run_words(&["ddos", "edit", "open-one", "--name", "", "--yes"]).code(64).tells("cannot be made empty");
+    stage.run("ddos edit open-one --end 3d --yes").code(64).tells("before the event's start");
+    stage.run("ddos edit nobody --end now --yes").code(1).tells("404 Not Found");
+    assert_eq!(service.requests("PUT"), 0);
+}
+
+#[test]
+fn an_event_that_moved_after_it_was_shown_is_not_written() {
+    let (service, stage) = staged();
+    // The second look is held up long enough for somebody else to come in between.
+    service.misbehave("rules: [{operation: ddos-event-get, after: 1, for: 1, delay: {milliseconds: 1500}}]");
+    let mut child = stage
+        .command(&["ddos", "edit", "open-one", "--description", "mine", "--yes"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let mut stderr = BufReader::new(child.stderr.take().expect("a pipe"));
+    let mut told = String::new();
+    while !told.contains("-> mine") {
+        assert_ne!(stderr.read_line(&mut told).expect("text"), 0, "{told}");
+    }
+    let (status, body) = service.send("PUT", EVENT, Some(r#"{"description": "theirs"}"#));
+    assert_eq!(status, 200, "{body}");
+    std::io::Read::read_to_string(&mut stderr, &mut told).expect("text");
+    assert_eq!(child.wait().expect("an end").code(), Some(6), "{told}");
+    assert!(told.contains("conflict: DDoS event open-one was changed by someone else"), "{told}");
+    assert!(told.contains("description  a flood     theirs  mine"), "{told}");
+    assert!(told.contains("nothing was sent"), "{told}");
+    assert_eq!(event(&service)["description"], "theirs");
+}
+
+#[test]
+fn a_lost_answer_is_settled_by_a_look() {
+    let (service, stage) = staged();
+    service.misbehave("rules: [{operation: ddos-event-edit, for: 1, cut: after}]");
+    stage.run("ddos edit open-one --name taken --yes").code(0).tells("-> taken").says("Edited");
+    service.misbehave("rules: [{operation: ddos-event-edit, for: 1, status: {code: 502}}]");
+    let ran = stage.run("ddos edit open-one --name lost --yes");
+    ran.code(1).tells("502 Bad Gateway").tells("a second look found the event as it was");
+}

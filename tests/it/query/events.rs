@@ -1,0 +1,196 @@
+use std::io::Read as _;
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+
+use super::service;
+use crate::support::{Ran, Service, Stage};
+
+fn lines(ran: &Ran) -> Vec<Value> {
+    ran.text().lines().map(|line| serde_json::from_str(line).expect("a document a line")).collect()
+}
+
+#[test]
+fn a_query_without_times_sees_the_last_ten_minutes_of_the_tenant() {
+    let (service, stage) = staged();
+    let ran = stage.run("events --format ndjson");
+    let events = lines(ran.code(0));
+    assert_eq!(events.len(), 1);
+    assert_eq!(events[0]["city"], "Nowhere");
+    // Decoded once, nothing lost.
+    assert_eq!(events[0]["future"], json!({"deep": [1, 2.5]}));
+    stage.run("events -n shop").code(0).says("no security events in shop, last 10 minutes");
+    drop(service);
+}
+
+#[test]
+fn conditions_times_and_both_layouts_select() {
+    let (_service, stage) = staged();
+    let count = |words: &str| {
+        let hits = |layout: &str| {
+            let line = format!("events --since 1d --limit 1 --format json --quiet --layout {layout} {words}");
+            stage.run(&line).code(0).json()["total_hits"].as_u64().expect("a count")
+        };
+        let uniform = hits("uniform");
+        assert_eq!(uniform, hits("published"), "{words}");
+        uniform
+    };
+    let all = count("");
+    assert_eq!(all, 1201);
+    assert_eq!(count("-n shop") + count("-n pay"), all);
+    let waf = count("--match sec_event_type=waf_sec_event");
+    assert!(waf > 0 && waf < all);
+    assert_eq!(waf + count("--match sec_event_type!=waf_sec_event"), all);
+    let german = count("--match country=~Germ.* --match city!~Berlin");
+    assert!(german > 0 && german < all);
+    assert_eq!(count("--query {city=\"Nowhere\"}"), 1);
+    assert_eq!(count("--query {city=\"Nowhere\"} --match asn=64511"), 1);
+    assert_eq!(count("--until -30s --match city=Nowhere"), 1);
+}
+
+#[test]
+fn the_limit_may_lie_beyond_one_answer_and_the_rest_is_told() {
+    let (service, stage) = staged();
+    let ran = stage.run("events --since 1d --limit 700 --format ndjson");
+    assert_eq!(lines(ran.code(0).tells("700 of 1201 events; every one with --all")).len(), 700);
+    assert_eq!(service.requests("POST"), 2);
+    let ran = stage.run("events --since 1d --format ndjson --quiet");
+    assert_eq!(lines(ran.code(0)).len(), 500);
+}
+
+#[test]
+fn every_event_comes_once_in_the_order_asked_for() {
+    let (_service, stage) = staged();
+    let ran = stage.run("events --since 1d --all --oldest-first --format ndjson");
+    let times: Vec<String> =
+        lines(ran.code(0)).iter().map(|event| event["@timestamp"].as_str().expect("a time").to_owned()).collect();
+    assert_eq!(times.len(), 1201);
+    assert!(times.is_sorted());
+    let document = stage.run("events --since 1d --all --format json").code(0).json();
+    assert_eq!(document["kind"], "security_events");
+    assert_eq!(document["total_hits"], 1201);
+    assert_eq!(document["events"].as_array().map(Vec::len), Some(1201));
+}
+
+#[test]
+fn counts_are_bars_and_a_line_over_time() {
+    let (service, stage) = staged();
+    let ran = stage.run("events --since 1d --by country,sec_event_type --top 3");
+    ran.code(0).says("1201 security events in the tenant, last day").says("by country").says("by sec_event_type");
+    ran.says("  United States").says("█").says("  (other ").says(" UTC     peak ");
+    // One query, whatever is counted.
+    assert_eq!(service.requests("POST"), 1);
+    let by_service = stage.run("events --since 1d --by country,sec_event_type --format json").code(0).json();
+    let here = stage.run("events --since 1d --by country,sec_event_type --all --format json").code(0).json();
+    assert_eq!(by_service["by"], here["by"]);
+    assert_eq!(by_service["total_hits"], here["total_hits"]);
+    let sum = |document: &Value| -> u64 {
+        let counts = document["over_time"]["counts"].as_array().expect("counts").iter();
+        counts.map(|piece| piece["count"].as_u64().expect("a count")).sum()
+    };
+    assert_eq!((sum(&by_service), sum(&here)), (1201, 1201));
+    let values = lines(stage.run("events --since 1d --by sec_event_type --format ndjson").code(0));
+    assert!(values.iter().any(|line| line["value"] == "waf_sec_event" && line["count"].as_u64() > Some(0)));
+}
+
+#[test]
+fn a_field_that_the_service_does_not_count_is_counted_here_if_asked_for() {
+    let (service, stage) = staged();
+    let ran = stage.run("events --since 1d --by as_org");
+    ran.code(64).tells("the service does not count events by `as_org`").tells("--all");
+    assert_eq!(service.requests("POST"), 0);
+    stage.run("events --since 1d --by as_org --all").code(0).says("by as_org").says("Bay Broadband");
+    stage.run("events --since 1d --by rsp_code").code(0).says("by rsp_code");
+}
+
+#[test]
+fn a_terminal_without_utf_8_gets_ascii() {
+    let (_service, stage) = staged();
+    let stage = stage.env("LC_ALL", "C");
+    let ran = stage.run("events --since 1d --by sec_event_type");
+    assert!(ran.code(0).text().is_ascii(), "{}", ran.text());
+    ran.says("###");
+}
+
+#[test]
+fn a_field_that_finds_nothing_is_doubted_with_the_nearest_names() {
+    let (_service, stage) = staged();
+    let ran = stage.run("events --match vhname=x --query {contry=\"Germany\"} --format ndjson");
+    ran.code(0).tells("`vhname` is no known field").tells("did you mean `vh_name`");
+    ran.tells("`contry` is no known field").tells("`country`");
+    stage.run("events --match signatures.id=1 --format ndjson").code(0);
+}
+
+#[test]
+fn what_is_wrong_with_a_question_is_told() {
+    let (service, stage) = staged();
+    stage.run("events --since 1h --until 2h").code(64).tells("the time range is backwards");
+    stage.run("events --since soon").code(64).tells("`--since soon` is no time").tells("seconds since 1970");
+    stage.run("events --match country").code(64).tells("write FIELD=VALUE");
+    stage.run("events --namespace UPPER").code(64).tells("`UPPER`");
+    stage.run("events --all --limit 3").code(64).tells("--limit");
+    assert_eq!(service.requests("POST"), 0);
+    stage.run("events --query {city=}").code(1).tells("400 Bad Request").tells("malformed query at position 7");
+    stage.run("events --help").code(0).says("medium risk").says("side\neffect").says("sent once");
+}
+
+#[test]
+fn a_query_is_sent_once_whatever_comes_back() {
+    let (service, stage) = staged();
+    for fault in ["status: {code: 503}", "status: {code: 429, retry_after: 0}", "cut: after", "garbage: {}"] {
+        service.misbehave(&format!("rules: [{{operation: security-event-query, {fault}}}]"));
+        let before = service.requests("POST");
+        stage.run("events --since 1d").code(1).tells("cannot query security events of `system`");
+        assert_eq!(service.requests("POST"), before + 1, "{fault}");
+    }
+}
+
+#[test]
+fn a_scroll_that_breaks_says_how_much_came() {
+    let (service, stage) = staged();
+    let expired = r#"{"code": 5, "details": [], "message": "the scroll id has expired"}"#;
+    service.misbehave(&format!(
+        "rules: [{{operation: security-event-query, after: 2, status: {{code: 404, body: '{expired}'}}}}]"
+    ));
+    let ran = stage.run("events --since 1d --all --format ndjson");
+    assert_eq!(lines(ran.code(1)).len(), 1000);
+    ran.tells("the scroll id has expired").tells("1000 of 1201 events had been read").tells("start it again");
+}
+
+#[test]
+fn no_field_of_an_event_has_force_on_a_terminal() {
+    let (_service, stage) = staged();
+    for words in ["", "--format json", "--format ndjson", "--fields country,city,time"] {
+        let ran = stage.run(&format!("events {words}"));
+        let text = ran.code(0).text();
+        assert!(text.contains("Nowhere") || words.is_empty(), "{text}");
+        assert!(!text.chars().any(|c| (c.is_control() && c != '\n') || c == '\u{202e}'), "{text:?}");
+    }
+    let event = &lines(stage.run("events --format ndjson").code(0))[0];
+    assert_eq!(event["country"], "\u{202e}Land\u{1b}[31m");
+    stage.run("events --by country").code(0).says(r"\u{202e}Land\u{1b}[31m");
+}
+
+#[test]
+fn a_closed_stdout_ends_quietly() {
+    let (service, stage) = staged();
+    let mut child = stage
+        .command(&["events", "--since", "1d", "--all", "--format", "ndjson"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let mut stdout = child.stdout.take().expect("a pipe");
+    stdout.read_exact(&mut [0; 64]).expect("a beginning");
+    drop(stdout);
+    let ended = child.wait_with_output().expect("an end");
+    assert_eq!((ended.status.code(), String::from_utf8_lossy(&ended.stderr).as_ref()), (Some(0), ""));
+    assert!(service.requests("POST") <= 3, "it goes on for nobody");
+}
+
+fn staged() -> (Service, Stage) {
+    let service = service();
+    let stage = Stage::new().at(&service);
+    (service, stage)
+}
