@@ -3,7 +3,7 @@
 //! careful reader.
 
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::diagnostic::{Diagnostic, Position};
 
@@ -39,6 +39,8 @@ pub struct SourceText {
     text: Box<str>,
     /// Bytes of the byte-order mark that stood before the text.
     mark: usize,
+    /// Where each line begins, found when a place is first asked for.
+    lines: OnceLock<Vec<usize>>,
 }
 
 impl SourceText {
@@ -53,7 +55,7 @@ impl SourceText {
             Err(error) => {
                 let good = error.utf8_error().valid_up_to();
                 let before = String::from_utf8_lossy(&error.as_bytes()[..good]).into_owned();
-                let source = Self { path: path.clone(), text: before.into(), mark: 0 };
+                let source = Self { path: path.clone(), text: before.into(), mark: 0, lines: OnceLock::new() };
                 let label = if utf16 { "the file is UTF-16: save it as UTF-8" } else { "save the file as UTF-8" };
                 let place = source.text.len();
                 return Err(Diagnostic::error("the file is no valid UTF-8", &source, place..place, label));
@@ -61,7 +63,7 @@ impl SourceText {
         };
         let mark = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
         let text = if mark == 0 { text } else { text[mark..].to_owned() };
-        let source = Self { path: path.clone(), text: text.into(), mark };
+        let source = Self { path: path.clone(), text: text.into(), mark, lines: OnceLock::new() };
         let forbidden = |b: &u8| matches!(b, 0..=8 | 11 | 12 | 14..=31 | 127);
         if let Some(at) = source.text.as_bytes().iter().position(forbidden) {
             let code = source.text.as_bytes()[at];
@@ -74,7 +76,7 @@ impl SourceText {
     /// A text that stands in no file.
     #[must_use]
     pub fn inline(name: &str, text: &str) -> Self {
-        Self { path: name.into(), text: text.into(), mark: 0 }
+        Self { path: name.into(), text: text.into(), mark: 0, lines: OnceLock::new() }
     }
 
     /// The text, without a byte-order mark.
@@ -99,12 +101,13 @@ impl SourceText {
     #[must_use]
     pub fn position(&self, at: usize) -> Position {
         let at = self.floor(at);
-        let before = &self.text[..at];
-        let start = before.rfind('\n').map_or(0, |end| end + 1);
-        Position {
-            line: before.bytes().filter(|b| *b == b'\n').count() + 1,
-            column: before[start..].chars().count() + 1,
-        }
+        let starts = self.lines.get_or_init(|| {
+            let ends = self.text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
+            std::iter::once(0).chain(ends.map(|(end, _)| end + 1)).collect()
+        });
+        let line = starts.partition_point(|start| *start <= at);
+        let column = self.text[starts[line - 1]..at].chars().count() + 1;
+        Position { line, column }
     }
 
     /// The nearest boundary of a character at or before `at`.

@@ -3,6 +3,7 @@
 mod faults;
 mod runs;
 mod undo;
+mod writers;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

@@ -63,7 +63,8 @@ fn options(storage: Storage, time: &Time) -> Options {
     options
 }
 
-fn client() -> Client {
+/// A client that knows nothing of ours and trusts nobody.
+pub fn client() -> Client {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let tls = rustls::ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
