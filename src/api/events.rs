@@ -70,7 +70,7 @@ pub enum MatchError {
         text: String,
     },
     /// The field is no name.
-    #[error("`{field}` is no field name; it holds letters, digits, `_`, `-`, `.` and `@`")]
+    #[error("`{field}` is no field name; it holds letters, digits, `_`, `-`, `@`, and dots between them")]
     Field {
         /// The field.
         field: String,
@@ -88,7 +88,7 @@ impl FromStr for Match {
         let (operator, value) = found.ok_or_else(no_operator)?;
         let field = field.trim();
         let named = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.' | b'@');
-        if field.is_empty() || !field.bytes().all(named) {
+        if !field.bytes().all(named) || field.split('.').any(str::is_empty) {
             return Err(MatchError::Field { field: neutral(field, 100) });
         }
         Ok(Self { field: field.to_owned(), operator, value: value.to_owned() })

@@ -104,6 +104,8 @@ pub enum Command {
     Plan(Plan),
     Apply(Apply),
     Drift(Drift),
+    History(History),
+    Rollback(Rollback),
     Pull(Pull),
     Events(super::inquiry::Events),
     Ddos(super::inquiry::Ddos),
@@ -198,13 +200,23 @@ pub struct Plan {
 /// at the end proves that nothing differs any more.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  trueup apply endpoints\n  trueup apply plan.json --digest 7b1e90c4d2a85f13\n  trueup apply endpoints --yes --allow mass-change"
+    after_help = "Examples:\n  trueup apply endpoints\n  trueup apply plan.json --digest 7b1e90c4d2a85f13\n  trueup apply endpoints --yes --allow mass-change\n  trueup apply --resume last"
 )]
 pub struct Apply {
     #[command(flatten)]
     pub scope: Scope,
     #[command(flatten)]
     pub permission: Permission,
+    /// Go on with this run, which was killed or interrupted: its name, the beginning of it, or `last`
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["paths", "only", "except", "namespace", "selector", "allow", "adopt"])]
+    pub resume: Option<String>,
+    #[command(flatten)]
+    pub decision: Decision,
+}
+
+/// How a person decides about a plan, and how its outcome is told.
+#[derive(Debug, Clone, Args)]
+pub struct Decision {
     /// Apply without asking
     #[arg(long, short, conflicts_with = "digest")]
     pub yes: bool,
@@ -214,6 +226,68 @@ pub struct Apply {
     /// How to tell the outcome
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub format: ApplyFormat,
+}
+
+/// Lists the runs that are kept, or shows one with what became of every change.
+///
+/// A run is named by its name, the beginning of it, or `last`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  trueup history\n  trueup history last\n  trueup history --keep 90d")]
+pub struct History {
+    /// The run to show [default: a list of all]
+    #[arg(value_name = "RUN")]
+    pub run: Option<String>,
+    /// Remove all but the newest N runs, or those older than so many days (`90d`); open runs stay
+    #[arg(long, value_name = "N|DAYSd", conflicts_with = "run")]
+    pub keep: Option<Kept>,
+    /// How to tell it
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub format: HistoryFormat,
+}
+
+/// What is left of old runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kept {
+    /// The newest, so many.
+    Newest(usize),
+    /// Those of the last so many days.
+    Days(u32),
+}
+
+impl std::str::FromStr for Kept {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let kept = match text.strip_suffix('d') {
+            Some(days) => days.parse().map(Kept::Days).ok(),
+            None => text.parse().map(Kept::Newest).ok(),
+        };
+        kept.ok_or_else(|| "give a number of runs, such as 100, or of days, such as 90d".to_owned())
+    }
+}
+
+/// Puts back what a run changed.
+///
+/// A rollback is an ordinary plan: shown, guarded, approved, checked against what the service holds
+/// now, and kept as a run of its own. A field that somebody changed since is held back.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  trueup rollback last\n  trueup rollback 2026-11-21T10-04 --only 'shop/*' -o back.json\n  trueup apply back.json"
+)]
+pub struct Rollback {
+    /// The run: its name, the beginning of it, or `last`
+    #[arg(value_name = "RUN")]
+    pub run: String,
+    /// Only endpoints whose namespace/name matches; repeatable
+    #[arg(long, value_name = "GLOB")]
+    pub only: Vec<String>,
+    /// Keep the plan in a file for `trueup apply FILE`, and change nothing
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Allow what a guard holds back: mass-change, empty-namespace, protected=KEY, referred=KEY; repeatable
+    #[arg(long, value_name = "NAME")]
+    pub allow: Vec<String>,
+    #[command(flatten)]
+    pub decision: Decision,
 }
 
 /// Tells whether the tenant still is as defined: the verdict for a schedule.
@@ -314,6 +388,10 @@ formats!(
 formats!(
     /// Formats of `apply`.
     ApplyFormat { Text, Json }
+);
+formats!(
+    /// Formats of `history`.
+    HistoryFormat { Text, Json }
 );
 formats!(
     /// Formats of `drift`.

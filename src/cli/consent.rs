@@ -4,10 +4,9 @@
 use std::io::{BufRead as _, Write as _};
 
 use super::Context;
-use super::args::{Apply, ApplyFormat};
+use super::args::{ApplyFormat, Decision};
 use super::ending::{Ending, Error};
-use super::settings;
-use crate::plan::{Approved, Consent, Plan};
+use crate::plan::{Allow, Approved, Consent, Plan};
 use crate::report::text::View;
 use crate::report::{json, text};
 
@@ -20,18 +19,28 @@ pub enum Answer {
     Ended(Ending),
 }
 
+/// A plan that somebody is asked about.
+pub struct Question<'a> {
+    /// The plan.
+    pub plan: Plan,
+    /// What was allowed by name.
+    pub allow: &'a Allow,
+    /// How it is drawn.
+    pub view: &'a View,
+}
+
 /// Asks for consent to a plan.
 ///
 /// # Errors
-/// Nobody can be asked and nothing was said beforehand, or a name that allows nothing.
-pub fn ask(arguments: &Apply, context: &Context, plan: Plan, view: &View) -> Result<Answer, Error> {
-    let allow = settings::allow(&arguments.permission)?;
-    let consent = arguments.digest.as_deref().map_or(Consent::Given, Consent::Digest);
-    if plan.changes.is_empty() && plan.unknown().next().is_none() && arguments.digest.is_none() {
-        return Ok(Answer::Ended(nothing_to_do(arguments, context, &plan, view)));
+/// Nobody can be asked and nothing was said beforehand.
+pub fn ask(decision: &Decision, context: &Context, question: Question<'_>) -> Result<Answer, Error> {
+    let Question { plan, allow, view } = question;
+    let consent = decision.digest.as_deref().map_or(Consent::Given, Consent::Digest);
+    if plan.changes.is_empty() && plan.unknown().next().is_none() && decision.digest.is_none() {
+        return Ok(Answer::Ended(nothing_to_do(decision, context, &plan, view)));
     }
     let shown = plan.clone();
-    let approved = match plan.approve(consent, &allow) {
+    let approved = match plan.approve(consent, allow) {
         Ok(approved) => approved,
         Err(refusal) => {
             context.output.tell(&text::refusal(
@@ -42,9 +51,9 @@ pub fn ask(arguments: &Apply, context: &Context, plan: Plan, view: &View) -> Res
         }
     };
     if shown.changes.is_empty() {
-        return Ok(Answer::Ended(nothing_to_do(arguments, context, &shown, view)));
+        return Ok(Answer::Ended(nothing_to_do(decision, context, &shown, view)));
     }
-    if arguments.yes || arguments.digest.is_some() {
+    if decision.yes || decision.digest.is_some() {
         return Ok(Answer::Given(approved));
     }
     if !context.surroundings.can_ask {
@@ -58,27 +67,58 @@ pub fn ask(arguments: &Apply, context: &Context, plan: Plan, view: &View) -> Res
         None,
         &View { palette: context.output.message_view().palette, ..view.clone() },
     ));
-    Ok(if yes(shown.changes.len()) { Answer::Given(approved) } else { declined(context) })
+    let changes = shown.changes.len();
+    let these = if changes == 1 { "this change".to_owned() } else { format!("these {changes} changes") };
+    Ok(if yes(&format!("Apply {these}?")) { Answer::Given(approved) } else { Answer::Ended(declined(context)) })
 }
 
-fn nothing_to_do(arguments: &Apply, context: &Context, plan: &Plan, view: &View) -> Ending {
-    context.output.answer(&match arguments.format {
+fn nothing_to_do(decision: &Decision, context: &Context, plan: &Plan, view: &View) -> Ending {
+    context.output.answer(&match decision.format {
         ApplyFormat::Text => text::plan(plan, None, view),
         ApplyFormat::Json => json::plan(plan),
     });
     if plan.held.is_empty() { Ending::Done } else { Ending::Refused }
 }
 
-fn declined(context: &Context) -> Answer {
+/// Asks whether a run is gone on with.
+///
+/// # Errors
+/// Nobody can be asked and nothing was said beforehand, or the digest is another.
+pub fn ask_to_resume(
+    decision: &Decision,
+    context: &Context,
+    plan: &Plan,
+    left: usize,
+) -> Result<Option<Ending>, Error> {
+    if let Some(digest) = &decision.digest {
+        let is = plan.digest();
+        if digest.len() < 16 || !is.full().starts_with(digest.as_str()) {
+            return Err(Error::words(Ending::Refused, format!("the run's plan has the digest {}", is.short()))
+                .hint("nothing was sent"));
+        }
+        return Ok(None);
+    }
+    if decision.yes {
+        return Ok(None);
+    }
+    if !context.surroundings.can_ask {
+        return Err(Error::words(Ending::Refused, "nobody can be asked, and nobody said yes beforehand")
+            .hint("give --yes")
+            .hint("nothing was sent"));
+    }
+    let these = if left == 1 { "1 change".to_owned() } else { format!("{left} changes") };
+    Ok(if yes(&format!("Go on with {these} that are left?")) { None } else { Some(declined(context)) })
+}
+
+fn declined(context: &Context) -> Ending {
     context.output.tell("declined: nothing was sent");
-    Answer::Ended(Ending::Refused)
+    Ending::Refused
 }
 
 /// Asks on stderr, so that stdout carries the answer alone.
-fn yes(changes: usize) -> bool {
+fn yes(question: &str) -> bool {
     let mut stderr = std::io::stderr().lock();
-    let changes = if changes == 1 { "this change".to_owned() } else { format!("these {changes} changes") };
-    let asked = write!(stderr, "\nApply {changes}? Only `yes` does: ").and_then(|()| stderr.flush());
+    let asked = write!(stderr, "\n{question} Only `yes` does: ").and_then(|()| stderr.flush());
     let mut line = String::new();
     asked.is_ok() && std::io::stdin().lock().read_line(&mut line).is_ok() && line.trim() == "yes"
 }

@@ -9,10 +9,10 @@ use super::service::Connection;
 use super::settings;
 use super::stack::Stack;
 use crate::api::{self, Reader};
-use crate::journal;
+use crate::journal::{self, Ground};
 use crate::load::{Diagnostic, Loaded, Places};
 use crate::model::{Key, Live, Place};
-use crate::plan::{self, Allow, Facts, Note, Plan, Referrer, Source};
+use crate::plan::{self, Allow, Facts, Ignore, Note, Plan, Referrer, RunRecord, Source};
 
 /// Reads the service and arranges the plan of a stack.
 ///
@@ -25,12 +25,11 @@ pub async fn plan(
     connection: &Connection,
     permission: &Permission,
 ) -> Result<Plan, Error> {
-    let allow = settings::allow(permission)?;
+    let allow = settings::allow(&permission.allow)?;
     let reader = connection.reader()?;
     let live = api::fetch(&reader, &stack.namespaces()).await;
     let mut plan = arrange(context, stack, connection, permission, &allow, &live)?;
-    let referrers = referrers(&reader, &plan).await;
-    plan.refer(&allow, |key| referrers.get(key).cloned().unwrap_or_else(|| Ok(Vec::new())));
+    refer(&reader, &mut plan, &allow).await;
     locate(context, &mut plan, &stack.loaded);
     let told = |note: &Diagnostic| format!("{}:{}: {}", note.file().unwrap_or_default(), note.line(), note.message);
     plan.notes.extend(stack.loaded.notes.iter().map(|note| Note::Loaded { text: told(note) }));
@@ -80,6 +79,12 @@ fn arrange(
     Ok(plan::arrange(facts))
 }
 
+/// Holds back the deletes of endpoints that others refer to.
+async fn refer(reader: &Reader, plan: &mut Plan, allow: &Allow) {
+    let referrers = referrers(reader, plan).await;
+    plan.refer(allow, |key| referrers.get(key).cloned().unwrap_or_else(|| Ok(Vec::new())));
+}
+
 /// Who refers to each endpoint that would go.
 async fn referrers(reader: &Reader, plan: &Plan) -> BTreeMap<Key, Result<Vec<Referrer>, String>> {
     let asked = plan.deletes().map(async |key| {
@@ -93,4 +98,37 @@ async fn referrers(reader: &Reader, plan: &Plan) -> BTreeMap<Key, Result<Vec<Ref
         (key.clone(), answer.map_err(|error: api::ApiError| error.failure.to_string()))
     });
     futures_util::future::join_all(asked).await.into_iter().collect()
+}
+
+/// What a way back is planned from.
+pub struct Back<'a> {
+    /// The run that is undone.
+    pub record: &'a RunRecord,
+    /// Which endpoints are put back.
+    pub only: &'a dyn Fn(&Key) -> bool,
+    /// Fields that are left out of comparison.
+    pub ignore: &'a Ignore,
+    /// What was allowed by name.
+    pub allow: &'a Allow,
+}
+
+/// Reads the service and plans the way back from a run.
+///
+/// # Errors
+/// Certificates that cannot be used. Reads that fail are part of the plan.
+pub async fn rollback(connection: &Connection, back: Back<'_>) -> Result<Plan, Error> {
+    let reader = connection.reader()?;
+    let namespaces = back.record.writes().into_iter().map(|write| write.key.namespace.clone()).collect();
+    let live = api::fetch(&reader, &namespaces).await;
+    let mut plan = journal::rollback(Ground {
+        record: back.record,
+        live: &live,
+        only: back.only,
+        ignore: back.ignore,
+        allow: back.allow,
+        tool_version: env!("CARGO_PKG_VERSION"),
+    });
+    plan.source.requests = live.requests;
+    refer(&reader, &mut plan, back.allow).await;
+    Ok(plan)
 }

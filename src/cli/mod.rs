@@ -17,6 +17,7 @@ mod output;
 mod panic;
 mod progress;
 mod question;
+mod run;
 mod service;
 mod settings;
 mod stack;
@@ -80,6 +81,8 @@ async fn command(command: Command, context: &Context) -> Result<Ending, Error> {
         Command::Plan(arguments) => command::plan::run(&arguments, context).await,
         Command::Apply(arguments) => command::apply::run(&arguments, context).await,
         Command::Drift(arguments) => command::drift::run(&arguments, context).await,
+        Command::History(arguments) => command::history::run(&arguments, context),
+        Command::Rollback(arguments) => command::rollback::run(&arguments, context).await,
         Command::Pull(arguments) => command::pull::run(&arguments, context).await,
         Command::Events(arguments) => command::events::run(&arguments, context).await,
         Command::Ddos(arguments) => command::ddos::run(&arguments, context).await,

@@ -77,6 +77,22 @@ impl Connection {
         plan::Service { base_url: self.settings.base_url.to_string(), layout: self.settings.layout }
     }
 
+    /// A plan or record is for one service, and the settings must name the same.
+    ///
+    /// # Errors
+    /// They name another.
+    pub fn is_for(&self, plan: &plan::Plan) -> Result<(), Error> {
+        let (is, planned) = (self.service(), &plan.service);
+        if is == *planned {
+            return Ok(());
+        }
+        let told = format!(
+            "the plan is for {} ({} layout), and the settings name {} ({} layout)",
+            planned.base_url, planned.layout, is.base_url, is.layout
+        );
+        Err(Error::words(Ending::Refused, told).hint("nothing was sent"))
+    }
+
     /// A client that only looks.
     ///
     /// # Errors

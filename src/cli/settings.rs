@@ -145,9 +145,9 @@ pub fn ignore(config: &Config) -> Result<Ignore, Error> {
 ///
 /// # Errors
 /// A name that allows nothing.
-pub fn allow(permission: &Permission) -> Result<Allow, Error> {
+pub fn allow(names: &[String]) -> Result<Allow, Error> {
     let mut allow = Allow::default();
-    for text in &permission.allow {
+    for text in names {
         allow.add(text).map_err(|error| Error::new(Ending::Usage, error))?;
     }
     Ok(allow)

@@ -1,64 +1,18 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
-
 use super::read::{load, read};
 use super::{JournalError, file, runs};
 use crate::model::Key;
-use crate::plan::{ActionKind, Ending, Fate, Kept, Progress, RunId, RunRecord};
+use crate::plan::{ActionKind, Fate, Kept, RunId, RunRecord, RunSummary};
 
 /// All runs of a state directory.
 #[derive(Debug, Default)]
 pub struct History {
     /// The runs, oldest first.
-    pub runs: Vec<Summary>,
+    pub runs: Vec<RunSummary>,
     /// Files that cannot be read, with the reason.
     pub unreadable: Vec<(PathBuf, JournalError)>,
-}
-
-/// One run in short.
-#[derive(Debug, Clone, Serialize)]
-pub struct Summary {
-    /// The run.
-    pub run: RunId,
-    /// When it began, RFC 3339.
-    pub started: String,
-    /// When it ended, where it did.
-    pub ended: Option<String>,
-    /// Who ran it.
-    pub user: Option<String>,
-    /// The stack.
-    pub stack: Option<String>,
-    /// The service.
-    pub base_url: String,
-    /// The commit that the definitions came from.
-    pub commit: Option<String>,
-    /// What was planned.
-    pub planned: Counts,
-    /// Changes that are done.
-    pub done: usize,
-    /// How it ended.
-    pub ending: Ending,
-    /// The run that this one resumed.
-    pub resumes: Option<RunId>,
-    /// The run that this one rolled back.
-    pub rolls_back: Option<RunId>,
-    /// The run that went on with this one and settled it.
-    pub resumed_by: Option<RunId>,
-}
-
-/// Planned changes by kind.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct Counts {
-    /// Creates.
-    pub create: usize,
-    /// Replaces.
-    pub replace: usize,
-    /// Marks.
-    pub mark: usize,
-    /// Deletes.
-    pub delete: usize,
 }
 
 /// What a prune leaves.
@@ -70,44 +24,10 @@ pub enum Keep {
     Since(jiff::Timestamp),
 }
 
-impl Summary {
-    fn of(record: &RunRecord) -> Self {
-        let plan = &record.header.plan;
-        let count = |kind| plan.count(kind);
-        let done = |progress: &Progress<'_>| matches!(progress, Progress::Fated(fate) if fate.is_done());
-        Self {
-            run: record.header.run.clone(),
-            started: record.header.started.clone(),
-            ended: record.closing.as_ref().map(|closing| closing.ended.clone()),
-            user: record.header.user.clone(),
-            stack: plan.stack.clone(),
-            base_url: plan.service.base_url.clone(),
-            commit: plan.source.commit.clone(),
-            planned: Counts {
-                create: count(ActionKind::Create),
-                replace: count(ActionKind::Replace),
-                mark: count(ActionKind::Mark),
-                delete: count(ActionKind::Delete),
-            },
-            done: record.progress().iter().filter(|(_, progress)| done(progress)).count(),
-            ending: record.ending(),
-            resumes: record.header.resumes.clone(),
-            rolls_back: record.header.rolls_back.clone(),
-            resumed_by: None,
-        }
-    }
-
-    /// Whether something is left that a resume would settle or send.
-    #[must_use]
-    pub fn is_open(&self) -> bool {
-        self.ending != Ending::Finished && self.resumed_by.is_none()
-    }
-}
-
 impl History {
     /// The newest run of a stack against a service, where it is open: an apply says so first.
     #[must_use]
-    pub fn open(&self, stack: Option<&str>, base_url: &str) -> Option<&Summary> {
+    pub fn open(&self, stack: Option<&str>, base_url: &str) -> Option<&RunSummary> {
         let mut of_stack =
             self.runs.iter().rev().filter(|run| run.stack.as_deref() == stack && run.base_url == base_url);
         of_stack.next().filter(|run| run.is_open())
@@ -122,7 +42,7 @@ pub fn history(state: &Path) -> Result<History, JournalError> {
     let mut history = History::default();
     for path in files(state)? {
         match read(&path) {
-            Ok(record) => history.runs.push(Summary::of(&record)),
+            Ok(record) => history.runs.push(RunSummary::of(&record)),
             Err(error) => history.unreadable.push((path, error)),
         }
     }
@@ -170,6 +90,23 @@ pub fn find(state: &Path, text: &str) -> Result<RunRecord, JournalError> {
         (None, []) => Err(none()),
         (None, many) => Err(JournalError::Ambiguous { run: text.to_owned(), count: many.len() }),
     }
+}
+
+/// The run that a person names, or the newest of those that went on with it.
+///
+/// # Errors
+/// Those of [`find`].
+pub fn find_newest(state: &Path, text: &str) -> Result<RunRecord, JournalError> {
+    let record = find(state, text)?;
+    let runs = history(state)?.runs;
+    let mut newest = record.run();
+    // A run is resumed by later ones alone, so one pass in their order finds the last of the chain.
+    for later in runs.iter().filter(|later| later.run != *record.run()) {
+        if later.resumes.as_ref() == Some(newest) {
+            newest = &later.run;
+        }
+    }
+    if newest == record.run() { Ok(record) } else { load(state, newest) }
 }
 
 /// Removes old runs and says which. A run that is open stays, and so does every run that a run which

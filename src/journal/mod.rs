@@ -11,7 +11,7 @@ mod rollback;
 mod write;
 
 pub use error::JournalError;
-pub use history::{Counts, History, Keep, Summary, applied_keys, find, history, prune};
+pub use history::{History, Keep, applied_keys, find, find_newest, history, prune};
 pub use read::{load, parse, read};
 pub use rollback::{Ground, rollback};
 pub use write::{Journal, RecordError};

@@ -51,7 +51,7 @@ pub fn rollback(ground: Ground<'_>) -> Plan {
         held: Vec::new(),
         guards: Vec::new(),
         notes: Vec::new(),
-        source: Source { directory: format!("rollback of {}", ground.record.run()), ..Source::default() },
+        source: Source::rollback(ground.record.run()),
     };
     let writes: Vec<&Intent> = ground.record.writes().into_iter().filter(|write| (ground.only)(&write.key)).collect();
     let namespaces: BTreeSet<&Namespace> = writes.iter().map(|write| &write.key.namespace).collect();

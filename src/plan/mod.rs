@@ -18,6 +18,7 @@ mod run;
 mod saved;
 mod select;
 mod settings;
+mod summary;
 mod verdict;
 
 pub use acknowledge::{
@@ -41,6 +42,7 @@ pub use saved::SavedError;
 pub use select::Selection;
 pub use settings::{Allow, GuardSettings, Ignore, IgnoreRule, Prune, Settings};
 pub use settings::{AllowError, PatternError};
+pub use summary::{RunCounts, RunSummary};
 pub use verdict::{ObjectVerdict, Unmanaged, Verdict, Verdicts};
 
 use std::collections::BTreeMap;
@@ -145,7 +147,24 @@ pub struct Source {
     pub requests: u64,
 }
 
+/// How the source of a rollback begins.
+const ROLLBACK_OF: &str = "rollback of ";
+
+impl Source {
+    /// The record of a run, which is undone.
+    #[must_use]
+    pub fn rollback(run: &RunId) -> Self {
+        Self { directory: format!("{ROLLBACK_OF}{run}"), ..Self::default() }
+    }
+}
+
 impl Plan {
+    /// The run that this plan undoes, if it does.
+    #[must_use]
+    pub fn undone(&self) -> Option<RunId> {
+        RunId::new(self.source.directory.strip_prefix(ROLLBACK_OF)?)
+    }
+
     /// Computes the guards again, after the changes were altered.
     pub fn guard(&mut self) {
         self.guards = guard::standing(self);

@@ -84,6 +84,13 @@ impl RunRecord {
         self.header.plan.changes.iter().map(|change| (change, of(&change.key))).collect()
     }
 
+    /// Changes that are not known to be done: what a resume would settle or send.
+    #[must_use]
+    pub fn left(&self) -> usize {
+        let done = |progress: &Progress<'_>| matches!(progress, Progress::Fated(fate) if fate.is_done());
+        self.progress().iter().filter(|(_, progress)| !done(progress)).count()
+    }
+
     /// The writes that took effect, or may have, each with whether that is known: for each endpoint
     /// the first, whose before-image is what the run found.
     #[must_use]

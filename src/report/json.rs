@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use crate::model::Json;
-use crate::plan::{ActionKind, Outcome, Plan, Unmanaged, Verdicts};
+use crate::plan::{ActionKind, Outcome, Plan, Progress, RunRecord, RunSummary, Unmanaged, Verdicts};
 
 /// The version of every document of this module.
 pub const FORMAT_VERSION: u32 = 1;
@@ -54,6 +54,31 @@ pub fn outcome(outcome: &Outcome, plan: &Plan) -> String {
             "held": plan.held,
         }),
     )
+}
+
+/// The runs that a journal keeps, oldest first.
+#[must_use]
+pub fn history(runs: &[RunSummary], unreadable: &[String]) -> String {
+    document("history", json!({ "runs": runs, "unreadable": unreadable }))
+}
+
+/// One run with every change and its fate: `untouched`, `in_doubt`, or the fate itself.
+#[must_use]
+pub fn run(record: &RunRecord, summary: &RunSummary) -> String {
+    let steps: Vec<Json> = record
+        .progress()
+        .into_iter()
+        .map(|(change, progress)| {
+            let fate = match progress {
+                Progress::Untouched => json!("untouched"),
+                Progress::InDoubt(_) => json!("in_doubt"),
+                Progress::Fated(fate) => json!(fate),
+            };
+            json!({ "key": change.key, "action": change.action.kind(), "fate": fate })
+        })
+        .collect();
+    let convergence = record.closing.as_ref().map(|closing| &closing.convergence);
+    document("run", json!({ "run": summary, "steps": steps, "convergence": convergence, "plan": record.header.plan }))
 }
 
 /// Any other answer under its `kind`.

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
-use trueup::sandbox::{self, Clock, Options, Running, Storage, Token};
+use trueup::sandbox::{self, Clock, Entry, Options, Running, Storage, Token};
 
 /// The token of every service of these tests.
 pub const TOKEN: &str = "stage-token-f00d";
@@ -188,6 +188,11 @@ impl Ran {
         serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {}\n{}", self.stdout, self.stderr))
     }
 
+    /// The exit code.
+    pub fn exit(&self) -> i32 {
+        self.code
+    }
+
     pub fn text(&self) -> &str {
         &self.stdout
     }
@@ -218,6 +223,7 @@ pub struct Service {
     runtime: Runtime,
     running: Option<Running>,
     client: reqwest::Client,
+    token: String,
 }
 
 impl Service {
@@ -239,7 +245,13 @@ impl Service {
             .with_root_certificates(rustls::RootCertStore::empty())
             .with_no_client_auth();
         let client = reqwest::Client::builder().tls_backend_preconfigured(tls).no_proxy().build().expect("a client");
-        Self { runtime, running: Some(running), client }
+        Self { runtime, running: Some(running), client, token: TOKEN.to_owned() }
+    }
+
+    /// The same where the service was started with another token.
+    pub fn with_token(mut self, token: &str) -> Self {
+        token.clone_into(&mut self.token);
+        self
     }
 
     fn running(&self) -> &Running {
@@ -256,7 +268,7 @@ impl Service {
         let mut request = self
             .client
             .request(method.parse().expect("a method"), url)
-            .header("Authorization", format!("APIToken {TOKEN}"));
+            .header("Authorization", format!("APIToken {}", self.token));
         if let Some(body) = body {
             request = request.header("Content-Type", "application/json").body(body.to_owned());
         }
@@ -316,6 +328,11 @@ impl Service {
     pub fn plant(&self, seeds: &Value) {
         let (status, answer) = self.send("PUT", "/sandbox/endpoints", Some(&seeds.to_string()));
         assert_eq!(status, 200, "{answer}");
+    }
+
+    /// Every request so far.
+    pub fn log(&self) -> Vec<Entry> {
+        self.running().log()
     }
 
     /// How many requests with this method were answered.

@@ -1,23 +1,21 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use crate::api::Pace;
-use crate::apply::{self, Clock, Options, Patience};
-use crate::cli::args::{Apply, ApplyFormat};
-use crate::cli::consent::{self, Answer};
+use crate::cli::args::Apply;
+use crate::cli::consent;
 use crate::cli::ending::{Ending, Error};
-use crate::cli::progress::Progress;
-use crate::cli::service::Connection;
+use crate::cli::run::{self, Origin, Work};
 use crate::cli::stack::{self, Stack};
-use crate::cli::{Context, flow, gates, interrupt, settings};
-use crate::journal::Journal;
-use crate::load::Config;
-use crate::plan::{Approved, Header, Outcome, Plan};
+use crate::cli::{Context, flow, settings};
+use crate::journal;
+use crate::plan::{Allow, Plan};
 use crate::report::text::View;
-use crate::report::{json, text};
 
 /// Makes the changes of a directory or of a saved plan.
 pub async fn run(arguments: &Apply, context: &Context) -> Result<Ending, Error> {
+    if let Some(name) = &arguments.resume {
+        return resume(name, arguments, context).await;
+    }
     match saved(arguments)? {
         Some((path, plan)) => apply_file(arguments, context, &path, plan).await,
         None => apply_directory(arguments, context).await,
@@ -31,7 +29,13 @@ async fn apply_directory(arguments: &Apply, context: &Context) -> Result<Ending,
     let plan = flow::plan(context, &stack, &connection, &arguments.permission).await?;
     let Stack { loaded, call, .. } = stack;
     let view = View { elapsed: Some(begun.elapsed()), directory: call, ..context.output.view() };
-    let ended = approve_and_apply(arguments, context, &connection, &loaded.config, plan, &view).await;
+    let ended = async {
+        let allow = settings::allow(&arguments.permission.allow)?;
+        let origin = Origin::Definitions;
+        let work = Work { connection: &connection, config: &loaded.config, allow: &allow, view: &view, origin };
+        run::approve_and_apply(&arguments.decision, context, plan, work).await
+    };
+    let ended = ended.await;
     connection.close().await;
     ended
 }
@@ -39,73 +43,45 @@ async fn apply_directory(arguments: &Apply, context: &Context) -> Result<Ending,
 async fn apply_file(arguments: &Apply, context: &Context, path: &Path, plan: Plan) -> Result<Ending, Error> {
     let config = stack::configuration_of(context, &plan)?;
     let connection = stack::connect(context, &config).await?;
-    if connection.service() != plan.service {
-        let (is, planned) = (connection.service(), &plan.service);
-        connection.close().await;
-        let told = format!(
-            "the plan is for {} ({} layout), and the settings name {} ({} layout)",
-            planned.base_url, planned.layout, is.base_url, is.layout
-        );
-        return Err(Error::words(Ending::Refused, told).hint("nothing was sent"));
-    }
     let view = View { directory: path.display().to_string(), ..context.output.view() };
-    let ended = approve_and_apply(arguments, context, &connection, &config, plan, &view).await;
+    let ended = async {
+        connection.is_for(&plan)?;
+        let allow = settings::allow(&arguments.permission.allow)?;
+        let origin = plan.undone().map_or(Origin::Definitions, Origin::Undone);
+        let work = Work { connection: &connection, config: &config, allow: &allow, view: &view, origin };
+        run::approve_and_apply(&arguments.decision, context, plan, work).await
+    };
+    let ended = ended.await;
     connection.close().await;
     ended
 }
 
-async fn approve_and_apply(
-    arguments: &Apply,
-    context: &Context,
-    connection: &Connection,
-    config: &Config,
-    plan: Plan,
-    view: &View,
-) -> Result<Ending, Error> {
-    gates::look(context, connection, &plan).await?;
-    let approved = match consent::ask(arguments, context, plan, view)? {
-        Answer::Given(approved) => approved,
-        Answer::Ended(ending) => return Ok(ending),
+/// Goes on with a run that was killed or interrupted, or that did not make everything.
+async fn resume(name: &str, arguments: &Apply, context: &Context) -> Result<Ending, Error> {
+    let state = settings::state_directory(&context.global, &context.surroundings)?;
+    let record = journal::find_newest(&state, name).map_err(|error| Error::new(Ending::Invalid, error))?;
+    let plan = &record.header.plan;
+    let left = record.left();
+    if left == 0 {
+        context.output.message(&format!("run {} is finished: there is nothing to go on with", record.run()));
+        return Ok(Ending::Done);
+    }
+    let config = stack::configuration_of(context, plan)?;
+    let connection = stack::connect(context, &config).await?;
+    let ended = async {
+        connection.is_for(plan)?;
+        if let Some(declined) = consent::ask_to_resume(&arguments.decision, context, plan, left)? {
+            return Ok(declined);
+        }
+        let view = View { directory: plan.source.directory.clone(), ..context.output.view() };
+        let origin = Origin::Resumed(record.run().clone());
+        let allow = Allow::default();
+        let work = Work { connection: &connection, config: &config, allow: &allow, view: &view, origin };
+        run::resume(&arguments.decision, context, &record, work).await
     };
-    let outcome = make(context, connection, config, approved.clone()).await?;
-    let plan = approved.plan();
-    context.output.answer(&match arguments.format {
-        ApplyFormat::Text => text::outcome(&outcome, plan, view),
-        ApplyFormat::Json => json::outcome(&outcome, plan),
-    });
-    Ok(Ending::of_outcome(&outcome, plan))
-}
-
-async fn make(
-    context: &Context,
-    connection: &Connection,
-    config: &Config,
-    approved: Approved,
-) -> Result<Outcome, Error> {
-    let surroundings = &context.surroundings;
-    let plan = approved.plan();
-    let run = settings::run_id(surroundings, plan.stack.as_deref());
-    let header = Header {
-        run: run.clone(),
-        started: surroundings.now().to_string(),
-        user: surroundings.user(),
-        resumes: None,
-        rolls_back: None,
-        plan: plan.clone(),
-    };
-    let state = settings::state_directory(&context.global, surroundings)?;
-    let journal = Journal::begin(&state, &header).map_err(|error| Error::new(Ending::Refused, error))?;
-    let options = Options {
-        run,
-        concurrency: usize::from(context.global.concurrency),
-        stop: interrupt::watch(context),
-        version_checked: config.version_checked,
-        ignore: settings::ignore(config)?,
-        patience: Patience::default(),
-        clock: Clock::new(jiff::Timestamp::now),
-        pace: Pace::real(surroundings.chance()),
-    };
-    Ok(apply::run(approved, &connection.writer()?, &journal, &Progress::new(context), options).await)
+    let ended = ended.await;
+    connection.close().await;
+    ended
 }
 
 /// The saved plan that the call names: a file is a plan when it says so.

@@ -3,6 +3,7 @@
 
 mod difference;
 mod drift;
+mod history;
 mod notes;
 mod outcome;
 mod plan;
@@ -10,6 +11,7 @@ mod progress;
 mod refusal;
 
 pub use drift::drift;
+pub use history::{history, open_run, pruned, run};
 pub(in crate::report) use notes::lines as note_lines;
 pub use outcome::outcome;
 pub use plan::plan;

@@ -62,6 +62,9 @@ pub fn plan(plan: &Plan, saved: Option<&Path>, view: &View) -> String {
 }
 
 fn in_sync(plan: &Plan, view: &View) -> String {
+    if let Some(run) = plan.undone() {
+        return format!("Nothing to roll back: what {run} wrote is as it was before it.\n{}", notes::notes(plan, view));
+    }
     let mut text = format!(
         "{}: {} in {}, {}",
         view.palette.paint(Role::Right, "In sync"),
@@ -83,12 +86,15 @@ fn header(plan: &Plan, view: &View) -> String {
         None => ", no stack".to_owned(),
     };
     let live: usize = plan.scope.values().map(|scope| scope.definitions).sum();
+    let (title, defined) = match plan.undone() {
+        Some(run) => (format!("Rollback of {run} at"), String::new()),
+        None => ("Plan for".to_owned(), format!("{} defined, ", count(live, "endpoint"))),
+    };
     format!(
-        "{} {}{stack}, {}, {} defined, {}\n",
-        view.palette.paint(Role::Strong, "Plan for"),
+        "{} {}{stack}, {}, {defined}{}\n",
+        view.palette.paint(Role::Strong, title),
         safe::line(&plan.service.base_url),
         count(plan.scope.len(), "namespace"),
-        count(live, "endpoint"),
         count(usize::try_from(plan.source.requests).unwrap_or(usize::MAX), "request"),
     )
 }

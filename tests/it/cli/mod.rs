@@ -4,5 +4,6 @@ mod codes;
 mod commands;
 mod filters;
 mod reads;
+mod runs;
 mod stacks;
 mod story;

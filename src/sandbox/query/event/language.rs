@@ -252,6 +252,7 @@ impl<'a> Reader<'a> {
                     Some((_, escaped @ ('"' | '\\'))) => value.push(escaped),
                     Some((_, 'n')) => value.push('\n'),
                     Some((_, 't')) => value.push('\t'),
+                    Some((_, 'r')) => value.push('\r'),
                     // A regular expression such as `\d` is mostly written with one backslash.
                     Some((_, other)) => value.extend(['\\', other]),
                     None => break,

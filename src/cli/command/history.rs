@@ -1,0 +1,50 @@
+use crate::cli::args::{History, HistoryFormat, Kept};
+use crate::cli::ending::{Ending, Error};
+use crate::cli::{Context, settings};
+use crate::journal::{self, Keep};
+use crate::plan::RunSummary;
+use crate::report::{json, text};
+
+/// Lists the runs that are kept, shows one, or removes old ones.
+pub fn run(arguments: &History, context: &Context) -> Result<Ending, Error> {
+    let state = settings::state_directory(&context.global, &context.surroundings)?;
+    let failed = |error| Error::new(Ending::Failed, error);
+    if let Some(keep) = arguments.keep {
+        let gone = journal::prune(&state, since(keep, context)?).map_err(failed)?;
+        context.output.message(&text::pruned(&gone, &context.output.message_view()));
+    }
+    let history = journal::history(&state).map_err(failed)?;
+    let view = context.output.view();
+    let answer = match &arguments.run {
+        None => {
+            let unreadable: Vec<String> = history.unreadable.iter().map(|(_, error)| error.to_string()).collect();
+            match arguments.format {
+                HistoryFormat::Text => text::history(&history.runs, &unreadable, &view),
+                HistoryFormat::Json => json::history(&history.runs, &unreadable),
+            }
+        }
+        Some(name) => {
+            let record = journal::find(&state, name).map_err(|error| Error::new(Ending::Invalid, error))?;
+            let known = history.runs.iter().find(|summary| summary.run == *record.run());
+            let resumed_by = known.and_then(|summary| summary.resumed_by.clone());
+            let summary = RunSummary { resumed_by, ..RunSummary::of(&record) };
+            match arguments.format {
+                HistoryFormat::Text => text::run(&record, &summary, &view),
+                HistoryFormat::Json => json::run(&record, &summary),
+            }
+        }
+    };
+    context.output.answer(&answer);
+    Ok(Ending::Done)
+}
+
+fn since(keep: Kept, context: &Context) -> Result<Keep, Error> {
+    Ok(match keep {
+        Kept::Newest(count) => Keep::Newest(count),
+        Kept::Days(days) => {
+            let span = jiff::SignedDuration::from_hours(i64::from(days) * 24);
+            let time = context.surroundings.now().checked_sub(span);
+            Keep::Since(time.map_err(|error| Error::new(Ending::Usage, error))?)
+        }
+    })
+}

@@ -1,0 +1,48 @@
+use std::time::Instant;
+
+use crate::cli::args::{ApplyFormat, Filter, Rollback};
+use crate::cli::ending::{Ending, Error};
+use crate::cli::run::{self, Origin, Work};
+use crate::cli::{Context, file, flow, settings, stack};
+use crate::journal;
+use crate::report::text::View;
+use crate::report::{json, text};
+
+/// Plans the way back from a run, and keeps or applies that plan.
+pub async fn run(arguments: &Rollback, context: &Context) -> Result<Ending, Error> {
+    let begun = Instant::now();
+    let state = settings::state_directory(&context.global, &context.surroundings)?;
+    let record = journal::find(&state, &arguments.run).map_err(|error| Error::new(Ending::Invalid, error))?;
+    let filter = Filter { only: arguments.only.clone(), ..Filter::default() };
+    let selection = stack::selection(&filter)?;
+    let allow = settings::allow(&arguments.allow)?;
+    let config = stack::configuration_of(context, &record.header.plan)?;
+    let connection = stack::connect(context, &config).await?;
+    let ended = async {
+        connection.is_for(&record.header.plan)?;
+        let ignore = settings::ignore(&config)?;
+        let only = |key: &_| selection.selects(key, None, None);
+        let back = flow::Back { record: &record, only: &only, ignore: &ignore, allow: &allow };
+        let plan = flow::rollback(&connection, back).await?;
+        let view =
+            View { elapsed: Some(begun.elapsed()), directory: plan.source.directory.clone(), ..context.output.view() };
+        match &arguments.output {
+            Some(path) => {
+                file::write_private(path, &plan.to_file())?;
+                context.output.answer(&match arguments.decision.format {
+                    ApplyFormat::Text => text::plan(&plan, Some(path), &view),
+                    ApplyFormat::Json => json::plan(&plan),
+                });
+                Ok(if plan.unknown().next().is_some() { Ending::Unknown } else { Ending::Done })
+            }
+            None => {
+                let origin = Origin::Undone(record.run().clone());
+                let work = Work { connection: &connection, config: &config, allow: &allow, view: &view, origin };
+                run::approve_and_apply(&arguments.decision, context, plan, work).await
+            }
+        }
+    };
+    let ended = ended.await;
+    connection.close().await;
+    ended
+}

@@ -1,0 +1,135 @@
+//! The way from a plan to its outcome, which apply and rollback share: gates, consent, journal, the
+//! run, and what is told of it. A run that was not finished is gone on with in the same way.
+
+use super::Context;
+use super::args::{ApplyFormat, Decision};
+use super::consent::{self, Answer, Question};
+use super::ending::{Ending, Error};
+use super::progress::Progress;
+use super::service::Connection;
+use super::{gates, interrupt, settings};
+use crate::api::Pace;
+use crate::apply::{self, Clock, Options, Patience};
+use crate::journal::{self, Journal};
+use crate::load::Config;
+use crate::plan::{Allow, Header, Outcome, Plan, RunId, RunRecord};
+use crate::report::text::View;
+use crate::report::{json, text};
+
+/// A plan on its way to an outcome.
+pub struct Work<'a> {
+    /// The service.
+    pub connection: &'a Connection,
+    /// The configuration that is in force.
+    pub config: &'a Config,
+    /// What was allowed by name.
+    pub allow: &'a Allow,
+    /// How it is drawn.
+    pub view: &'a View,
+    /// Where the plan comes from.
+    pub origin: Origin,
+}
+
+/// Where a run comes from.
+pub enum Origin {
+    /// Definitions.
+    Definitions,
+    /// The record of this run, which is undone.
+    Undone(RunId),
+    /// The record of this run, which is gone on with.
+    Resumed(RunId),
+}
+
+/// Asks for consent to a plan, makes its changes and tells the outcome.
+///
+/// # Errors
+/// A gate that blocks, nobody who consents, a journal that cannot be begun.
+pub async fn approve_and_apply(
+    decision: &Decision,
+    context: &Context,
+    plan: Plan,
+    work: Work<'_>,
+) -> Result<Ending, Error> {
+    if matches!(work.origin, Origin::Definitions) {
+        tell_open(context, &plan)?;
+    }
+    gates::look(context, work.connection, &plan).await?;
+    let approved = match consent::ask(decision, context, Question { plan, allow: work.allow, view: work.view })? {
+        Answer::Given(approved) => approved,
+        Answer::Ended(ending) => return Ok(ending),
+    };
+    let plan = approved.plan().clone();
+    let (journal, options) = begin(context, &work, &plan)?;
+    let writer = work.connection.writer()?;
+    let outcome = apply::run(approved, &writer, &journal, &Progress::new(context), options).await;
+    Ok(tell(decision, context, work.view, &outcome, &plan))
+}
+
+/// Goes on with an earlier run and tells the outcome.
+///
+/// # Errors
+/// A journal that cannot be begun.
+pub async fn resume(
+    decision: &Decision,
+    context: &Context,
+    record: &RunRecord,
+    work: Work<'_>,
+) -> Result<Ending, Error> {
+    let plan = &record.header.plan;
+    let (journal, options) = begin(context, &work, plan)?;
+    let writer = work.connection.writer()?;
+    let outcome = apply::resume(record, &writer, &journal, &Progress::new(context), options).await;
+    Ok(tell(decision, context, work.view, &outcome, plan))
+}
+
+fn begin(context: &Context, work: &Work<'_>, plan: &Plan) -> Result<(Journal, Options), Error> {
+    let surroundings = &context.surroundings;
+    let run = settings::run_id(surroundings, plan.stack.as_deref());
+    let (resumes, rolls_back) = match &work.origin {
+        Origin::Definitions => (None, None),
+        Origin::Undone(run) => (None, Some(run.clone())),
+        Origin::Resumed(run) => (Some(run.clone()), None),
+    };
+    let header = Header {
+        run: run.clone(),
+        started: surroundings.now().to_string(),
+        user: surroundings.user(),
+        resumes,
+        rolls_back,
+        plan: plan.clone(),
+    };
+    let options = Options {
+        run,
+        concurrency: usize::from(context.global.concurrency),
+        stop: interrupt::watch(context),
+        version_checked: work.config.version_checked,
+        ignore: settings::ignore(work.config)?,
+        patience: Patience::default(),
+        clock: Clock::new(jiff::Timestamp::now),
+        pace: Pace::real(surroundings.chance()),
+    };
+    let state = settings::state_directory(&context.global, surroundings)?;
+    let journal = Journal::begin(&state, &header).map_err(|error| Error::new(Ending::Refused, error))?;
+    Ok((journal, options))
+}
+
+fn tell(decision: &Decision, context: &Context, view: &View, outcome: &Outcome, plan: &Plan) -> Ending {
+    context.output.answer(&match decision.format {
+        ApplyFormat::Text => text::outcome(outcome, plan, view),
+        ApplyFormat::Json => json::outcome(outcome, plan),
+    });
+    Ending::of_outcome(outcome, plan)
+}
+
+/// Says that the newest run of a stack was not finished, before another is begun.
+///
+/// # Errors
+/// The state directory cannot be read.
+fn tell_open(context: &Context, plan: &Plan) -> Result<(), Error> {
+    let state = settings::state_directory(&context.global, &context.surroundings)?;
+    let history = journal::history(&state).map_err(|error| Error::new(Ending::Failed, error))?;
+    if let Some(open) = history.open(plan.stack.as_deref(), &plan.service.base_url) {
+        context.output.message(&text::open_run(open, &context.output.message_view()));
+    }
+    Ok(())
+}

@@ -1,0 +1,91 @@
+use serde::Serialize;
+
+use super::{ActionKind, Ending, Progress, RunId, RunRecord};
+
+/// One run in short.
+#[derive(Debug, Clone, Serialize)]
+pub struct RunSummary {
+    /// The run.
+    pub run: RunId,
+    /// When it began, RFC 3339.
+    pub started: String,
+    /// When it ended, where it did.
+    pub ended: Option<String>,
+    /// Who ran it.
+    pub user: Option<String>,
+    /// The stack.
+    pub stack: Option<String>,
+    /// The service.
+    pub base_url: String,
+    /// The commit that the definitions came from.
+    pub commit: Option<String>,
+    /// What was planned.
+    pub planned: RunCounts,
+    /// Changes that are done.
+    pub done: usize,
+    /// How it ended.
+    pub ending: Ending,
+    /// The run that this one resumed.
+    pub resumes: Option<RunId>,
+    /// The run that this one rolled back.
+    pub rolls_back: Option<RunId>,
+    /// The run that went on with this one and settled it.
+    pub resumed_by: Option<RunId>,
+}
+
+/// Planned changes by kind.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct RunCounts {
+    /// Creates.
+    pub create: usize,
+    /// Replaces.
+    pub replace: usize,
+    /// Marks.
+    pub mark: usize,
+    /// Deletes.
+    pub delete: usize,
+}
+
+impl RunSummary {
+    /// A run in short; whether another resumed it is told by whoever knows all runs.
+    #[must_use]
+    pub fn of(record: &RunRecord) -> Self {
+        let plan = &record.header.plan;
+        let count = |kind| plan.count(kind);
+        let done = |progress: &Progress<'_>| matches!(progress, Progress::Fated(fate) if fate.is_done());
+        Self {
+            run: record.header.run.clone(),
+            started: record.header.started.clone(),
+            ended: record.closing.as_ref().map(|closing| closing.ended.clone()),
+            user: record.header.user.clone(),
+            stack: plan.stack.clone(),
+            base_url: plan.service.base_url.clone(),
+            commit: plan.source.commit.clone(),
+            planned: RunCounts {
+                create: count(ActionKind::Create),
+                replace: count(ActionKind::Replace),
+                mark: count(ActionKind::Mark),
+                delete: count(ActionKind::Delete),
+            },
+            done: record.progress().iter().filter(|(_, progress)| done(progress)).count(),
+            ending: record.ending(),
+            resumes: record.header.resumes.clone(),
+            rolls_back: record.header.rolls_back.clone(),
+            resumed_by: None,
+        }
+    }
+
+    /// Whether something is left that a resume would settle or send.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.ending != Ending::Finished && self.resumed_by.is_none()
+    }
+}
+
+impl RunCounts {
+    /// All together.
+    #[must_use]
+    pub fn whole(self) -> usize {
+        self.create + self.replace + self.mark + self.delete
+    }
+}

@@ -1,0 +1,201 @@
+use super::plan::sign;
+use super::{View, columns, count};
+use crate::plan::{Convergence, Ending, Fate, Progress, RunCounts, RunId, RunRecord, RunSummary, Settled};
+use crate::report::{Role, safe};
+
+/// The runs that a journal keeps, the newest first, with what to do about those that are open.
+#[must_use]
+pub fn history(runs: &[RunSummary], unreadable: &[String], view: &View) -> String {
+    let mut text = String::new();
+    if runs.is_empty() {
+        text.push_str("No runs are kept.\n");
+    }
+    let rows: Vec<[String; 4]> = runs.iter().rev().map(row).collect();
+    let width = |at: usize| rows.iter().map(|row| columns(&row[at])).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..4).map(width).collect();
+    for (run, row) in runs.iter().rev().zip(&rows) {
+        let mut line = String::from("  ");
+        for (cell, width) in row.iter().zip(&widths) {
+            line.push_str(cell);
+            line.push_str(&" ".repeat(width + 2 - columns(cell)));
+        }
+        line.push_str(&ended(run, view));
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    for told in unreadable {
+        text.push_str(&format!("{}: {}\n", view.palette.paint(Role::Careful, "unreadable"), safe::line(told)));
+    }
+    if let Some(newest) = runs.last() {
+        let next = match runs.iter().rev().find(|run| run.is_open()) {
+            Some(open) => format!("go on:  trueup apply --resume {}", open.run),
+            None => format!("show one:  trueup history {run}      undo it:  trueup rollback {run}", run = newest.run),
+        };
+        text.push_str(&format!("\n{}\n", view.palette.paint(Role::Quiet, next)));
+    }
+    text
+}
+
+fn row(run: &RunSummary) -> [String; 4] {
+    let who = run.user.as_deref().unwrap_or("-");
+    let changes = format!("{} of {}", run.done, run.planned.whole());
+    [
+        run.run.to_string(),
+        seconds(&run.started),
+        safe::line(who).into_owned(),
+        format!("{changes} ({})", signs(run.planned)),
+    ]
+}
+
+/// `+12 ~3 -1`; marks are replaces of annotations alone.
+fn signs(counts: RunCounts) -> String {
+    let parts: Vec<String> = [("+", counts.create), ("~", counts.replace), ("=", counts.mark), ("-", counts.delete)]
+        .into_iter()
+        .filter(|(_, number)| *number > 0)
+        .map(|(sign, number)| format!("{sign}{number}"))
+        .collect();
+    if parts.is_empty() { "nothing".to_owned() } else { parts.join(" ") }
+}
+
+/// A time without its fractions.
+fn seconds(time: &str) -> String {
+    let whole = time.split_once('.').map_or(time.trim_end_matches('Z'), |(whole, _)| whole);
+    safe::line(&whole.replace('T', " ")).into_owned()
+}
+
+fn ended(run: &RunSummary, view: &View) -> String {
+    let mut told = match (&run.resumed_by, run.ending) {
+        (Some(later), _) => view.palette.paint(Role::Quiet, format!("resumed by {later}")).to_string(),
+        (None, Ending::Finished) if run.done == run.planned.whole() => {
+            view.palette.paint(Role::Right, "finished".to_owned()).to_string()
+        }
+        (None, Ending::Finished) => {
+            let left = run.planned.whole().saturating_sub(run.done);
+            view.palette.paint(Role::Careful, format!("finished, {left} not made")).to_string()
+        }
+        (None, Ending::Unfinished) => view.palette.paint(Role::Wrong, "unfinished".to_owned()).to_string(),
+        (None, Ending::InDoubt { count: number }) => {
+            view.palette.paint(Role::Wrong, format!("{} in doubt", count(number, "write"))).to_string()
+        }
+    };
+    if let Some(earlier) = &run.rolls_back {
+        told.push_str(&format!(", rolls back {earlier}"));
+    }
+    told
+}
+
+/// One run: what it was, every change with its fate, how it ended, and what can be done next.
+#[must_use]
+pub fn run(record: &RunRecord, summary: &RunSummary, view: &View) -> String {
+    let who = summary.user.as_deref().map(|user| format!(" by {}", safe::line(user))).unwrap_or_default();
+    let ended_at = summary.ended.as_deref().map(|time| format!(", ended {}", seconds(time))).unwrap_or_default();
+    let mut text = format!(
+        "Run {}{who}, began {}{ended_at}\n  {}",
+        view.palette.paint(Role::Strong, &summary.run),
+        seconds(&summary.started),
+        safe::line(&summary.base_url)
+    );
+    if let Some(stack) = &summary.stack {
+        text.push_str(&format!(", stack {}", safe::line(stack)));
+    }
+    if let Some(commit) = &summary.commit {
+        text.push_str(&format!(", commit {}", safe::line(commit)));
+    }
+    text.push('\n');
+    for (word, other) in
+        [("resumes", &summary.resumes), ("rolls back", &summary.rolls_back), ("resumed by", &summary.resumed_by)]
+    {
+        if let Some(other) = other {
+            text.push_str(&format!("  {word} {other}\n"));
+        }
+    }
+    text.push('\n');
+    for (change, progress) in record.progress() {
+        let (sign, role) = sign(change.action.kind());
+        let key = change.key.to_string();
+        let told = fate(progress);
+        let role = if matches!(progress, Progress::Fated(fate) if fate.is_done()) { role } else { Role::Wrong };
+        let line = format!("  {} {:<46}  {}", view.palette.paint(role, sign), safe::line(&key), safe::line(&told));
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    text.push_str(&format!("\n{} of {} done, {}.\n", summary.done, summary.planned.whole(), ended(summary, view)));
+    if let Some(closing) = &record.closing {
+        text.push_str(converged(&closing.convergence));
+    }
+    let next = if summary.is_open() {
+        format!("go on:  trueup apply --resume {}", summary.run)
+    } else {
+        format!("undo with:  trueup rollback {}", summary.run)
+    };
+    text.push_str(&format!("{}\n", view.palette.paint(Role::Quiet, next)));
+    text
+}
+
+fn converged(convergence: &Convergence) -> &'static str {
+    match convergence {
+        Convergence::Proven { .. } => "Converged: a second look found no difference.\n",
+        Convergence::Differs { .. } => "Not converged: the second look found differences.\n",
+        Convergence::Unknown { .. } => "Convergence not proven.\n",
+        Convergence::NotNeeded => "",
+    }
+}
+
+fn fate(progress: Progress<'_>) -> String {
+    let because = |word: &str, reason: &str| format!("{word}: {reason}");
+    match progress {
+        Progress::Untouched => "not sent".to_owned(),
+        Progress::InDoubt(_) => "in doubt: it was sent, and what became of it is not known".to_owned(),
+        Progress::Fated(fate) => match fate {
+            Fate::Done { settled, by_reading } => {
+                let settled = match settled {
+                    Settled::Guarded => "guarded",
+                    Settled::Versioned => "versioned",
+                    Settled::Unguarded => "unguarded",
+                };
+                format!("done ({settled}{})", if *by_reading { ", settled by reading" } else { "" })
+            }
+            Fate::AlreadyDone => "already as wanted".to_owned(),
+            Fate::Conflict(conflict) => because("conflict", &conflict.reason),
+            Fate::Referred { by } => format!(
+                "held back: {} to it",
+                match by.len() {
+                    1 => "1 other object refers".to_owned(),
+                    more => format!("{more} other objects refer"),
+                }
+            ),
+            Fate::Failed { reason } => because("failed", reason),
+            Fate::Unsettled { reason } => because("unsettled", reason),
+            Fate::Skipped { reason } => because("not tried", reason),
+        },
+    }
+}
+
+/// That the newest run of a stack was not finished.
+#[must_use]
+pub fn open_run(run: &RunSummary, view: &View) -> String {
+    let doubt = match run.ending {
+        Ending::InDoubt { count: number } => format!(", {} in doubt", count(number, "write")),
+        Ending::Finished | Ending::Unfinished => String::new(),
+    };
+    format!(
+        "{}: run {} of {} was not finished: {} of {} done{doubt}\n  go on with it instead:  trueup apply --resume {}",
+        view.palette.paint(Role::Careful, "warning"),
+        run.run,
+        seconds(&run.started),
+        run.done,
+        run.planned.whole(),
+        run.run
+    )
+}
+
+/// Which runs were removed.
+#[must_use]
+pub fn pruned(gone: &[RunId], view: &View) -> String {
+    let told = match gone {
+        [] => "no run was old enough to be removed".to_owned(),
+        [one] => format!("removed run {one}"),
+        [first, .., last] => format!("removed {} runs, {first} to {last}", gone.len()),
+    };
+    view.palette.paint(Role::Quiet, told).to_string()
+}

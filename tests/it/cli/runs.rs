@@ -1,0 +1,122 @@
+//! Runs after they ended: history, rollback, and going on with one that was killed.
+
+use serde_json::json;
+
+use crate::support::{Service, Stage, definition};
+
+/// `cart` is there; one run creates `search`, changes `cart` and deletes `old`.
+fn stage(service: &Service) -> Stage {
+    let stage = Stage::new()
+        .at(service)
+        .env("USER", "kim")
+        .file("trueup.yaml", "stack: runs\nnamespaces: [shop]\n")
+        .file("cart.yaml", &definition("shop/cart", 80))
+        .file("old.yaml", &definition("shop/old", 80));
+    stage.run("apply . --yes --quiet").code(0);
+    stage.edit("cart.yaml", "port: 80", "port: 81");
+    stage.remove("old.yaml");
+    stage.write("search.yaml", &definition("shop/search", 80));
+    stage.run("apply . --yes --quiet").code(0);
+    stage
+}
+
+/// Takes the closing line and the last fate out of the newest journal, as a kill would have.
+fn kill_newest(stage: &Stage) {
+    let runs = stage.path("../state/trueup/runs");
+    let mut files: Vec<_> = std::fs::read_dir(runs).expect("runs").map(|entry| entry.expect("a run").path()).collect();
+    files.sort_by_key(|file| std::fs::metadata(file).and_then(|file| file.modified()).expect("a time"));
+    let newest = files.last().expect("a run");
+    let text = std::fs::read_to_string(newest).expect("a journal");
+    let lines: Vec<&str> = text.lines().collect();
+    let kept = format!("{}\n{}", lines[..lines.len() - 2].join("\n"), "{\"outcome\":{\"key\":\"sh");
+    std::fs::write(newest, kept).expect("it can be written");
+}
+
+#[test]
+fn history_lists_the_runs_and_shows_one_with_every_fate() {
+    let service = Service::start();
+    let stage = stage(&service);
+    let runs = stage.run("history --format json").code(0).json()["runs"].as_array().expect("runs").clone();
+    assert_eq!(runs.len(), 2);
+    assert_eq!(runs[1]["planned"], json!({"create": 1, "replace": 1, "mark": 0, "delete": 1}));
+    assert_eq!(
+        (&runs[1]["done"], &runs[1]["ending"], &runs[1]["user"]),
+        (&json!(3), &json!("finished"), &json!("kim"))
+    );
+    let list = stage.run("history");
+    list.code(0).says("kim  3 of 3 (+1 ~1 -1)  finished").says("kim  2 of 2 (+2)        finished");
+    let newest = runs[1]["run"].as_str().expect("a run");
+    list.says(&format!("undo it:  trueup rollback {newest}"));
+    stage
+        .run("history last")
+        .code(0)
+        .says("by kim, began")
+        .says("  + create  shop/search                                     done (unguarded)\n")
+        .says("  ~ replace shop/cart                                       done (versioned)\n")
+        .says("3 of 3 done, finished.\nConverged");
+    let steps = stage.run(&format!("history {newest} --format json")).code(0).json()["steps"].clone();
+    assert_eq!(steps[0]["fate"], json!({"done": {"settled": "unguarded", "by_reading": false}}));
+    stage.run("history nothing-such").code(1).tells("there is no run `nothing-such`");
+}
+
+#[test]
+fn history_without_runs_says_so_and_keep_removes_old_ones() {
+    let service = Service::start();
+    Stage::new().run("history").code(0).stdout("No runs are kept.\n");
+    let stage = stage(&service);
+    stage.run("history --keep 30d").code(0).tells("no run was old enough");
+    stage.run("history --keep 1").code(0).tells("removed run ").says("3 of 3").does_not_say("2 of 2");
+    stage.run("history --keep some").code(64).tells("give a number of runs");
+}
+
+#[test]
+fn a_rollback_is_shown_saved_applied_and_rolled_back_itself() {
+    let service = Service::start();
+    let stage = stage(&service);
+    let held = |key: &str| service.has(key).then(|| service.get(key)["spec"]["port"].clone());
+    stage.run("rollback last").code(6).tells("nobody can be asked");
+    stage
+        .run("rollback last -o back.json")
+        .code(0)
+        .says("Rollback of")
+        .says("81 -> 80")
+        .says("1 to create, 1 to replace, 1 to delete");
+    stage.run("rollback last --only shop/cart --yes --quiet").code(0).says("Applied 1 of 1");
+    assert_eq!((held("shop/cart"), held("shop/old")), (Some(json!(80)), None));
+    stage.run("rollback last --yes --quiet").code(0);
+    assert_eq!(held("shop/cart"), Some(json!(81)));
+    stage.run("rollback last --yes --quiet --only shop/none").code(0).says("Nothing to roll back");
+    stage.run("apply back.json --yes --quiet").code(0).says("Applied 3 of 3");
+    assert_eq!((held("shop/cart"), held("shop/old"), held("shop/search")), (Some(json!(80)), Some(json!(80)), None));
+    let last = stage.run("history last --format json").code(0).json();
+    assert!(last["run"]["rolls_back"].is_string(), "{last}");
+    stage.run("rollback last --yes --quiet --format json").code(0);
+    assert_eq!((held("shop/cart"), held("shop/old"), held("shop/search")), (Some(json!(81)), None, Some(json!(80))));
+}
+
+#[test]
+fn a_rollback_leaves_alone_what_somebody_changed_since() {
+    let service = Service::start();
+    let stage = stage(&service);
+    service.change("shop/cart", |object| object["spec"]["port"] = json!(9999));
+    stage.run("rollback last --yes --quiet").code(7).says("changed since the run").says("spec.port");
+    assert_eq!(service.get("shop/cart")["spec"]["port"], 9999);
+    assert!(service.has("shop/old") && !service.has("shop/search"));
+}
+
+#[test]
+fn a_run_that_was_killed_is_told_of_and_gone_on_with() {
+    let service = Service::start();
+    let stage = stage(&service);
+    stage.run("apply --resume last").code(0).tells("there is nothing to go on with");
+    kill_newest(&stage);
+    stage.run("history").code(0).says("2 of 3 (+1 ~1 -1)").says("1 write in doubt").says("trueup apply --resume");
+    stage.run("apply . --yes").code(0).tells("was not finished: 2 of 3 done, 1 write in doubt").says("In sync");
+    stage.run("apply --resume last").code(6).tells("nobody can be asked");
+    stage.run("apply --resume last --yes --quiet").code(0).says("Applied 3 of 3");
+    stage.run("apply . --yes").code(0).says("In sync");
+    stage.run("history").code(0).says("resumed by");
+    stage.run("apply --resume last --yes").code(0).tells("there is nothing to go on with");
+    stage.run("apply . --resume last").code(64).tells("cannot be used with");
+    assert_eq!(service.requests("DELETE"), 1);
+}

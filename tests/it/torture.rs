@@ -1,0 +1,392 @@
+//! The kill harness: 200 mixed changes a round, the program or the service killed in the middle of
+//! them, and `apply --resume last` until the run ends. `TRUEUP_TORTURE` says how many kills, and
+//! `TRUEUP_SEED` repeats a run; without them it is a small fixed number.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use rand::rngs::StdRng;
+use rand::{Rng as _, SeedableRng as _};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+const TOKEN: &str = "torture-token-7";
+/// In each round a quarter of them comes, a quarter changes, a quarter goes.
+const ENDPOINTS: usize = 267;
+const CHANGES: usize = 200;
+const FOREIGN: usize = 30;
+const LIST: &str = "/api/config/namespaces/shop/endpoints?report_fields=all";
+
+/// The program as a service, in a process of its own.
+struct Service {
+    child: Child,
+    url: String,
+    data: PathBuf,
+    log: PathBuf,
+}
+
+impl Service {
+    fn start(directory: &Path) -> Self {
+        let (data, log) = (directory.join("tenant.redb"), directory.join("requests.jsonl"));
+        let (child, url) = Self::spawn("127.0.0.1:0", &data, &log).expect("a sandbox");
+        Self { child, url, data, log }
+    }
+
+    fn spawn(listen: &str, data: &Path, log: &Path) -> Option<(Child, String)> {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_trueup"))
+            .args(["sandbox", "--listen", listen, "--data"])
+            .arg(data)
+            .arg("--log")
+            .arg(log)
+            .env_clear()
+            .env("TRUEUP_TOKEN", TOKEN)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the program starts");
+        let told = BufReader::new(child.stdout.take().expect("a pipe")).lines().next().and_then(Result::ok);
+        match told.and_then(|line| Some(line.split_once("http://")?.1.trim().to_owned())) {
+            Some(address) => Some((child, format!("http://{address}"))),
+            None => {
+                child.wait().expect("it ended");
+                None
+            }
+        }
+    }
+
+    fn kill(&mut self) {
+        self.child.kill().expect("it runs");
+        self.child.wait().expect("it ends");
+    }
+
+    /// Kills it and starts it again on its file, at the same address.
+    fn kill_and_restart(&mut self) {
+        self.kill();
+        let address = self.url.trim_start_matches("http://").to_owned();
+        let started = (0..50).find_map(|_| Self::spawn(&address, &self.data, &self.log));
+        (self.child, _) = started.expect("it comes back on its file");
+    }
+
+    /// The writes that took effect, by method and name, from line `from` of the log on.
+    fn writes(&self, from: usize) -> (BTreeMap<(String, String), usize>, usize) {
+        let text = std::fs::read_to_string(&self.log).unwrap_or_default();
+        let mut writes = BTreeMap::new();
+        // A kill may leave half a line.
+        for entry in text.lines().skip(from).filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
+            if entry["effect"] == "done" {
+                let word = |key: &str| entry[key].as_str().unwrap_or_default().to_owned();
+                *writes.entry((word("method"), word("name"))).or_insert(0) += 1;
+            }
+        }
+        (writes, text.lines().count())
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        // It may be dead already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// How a call of the program ended.
+#[derive(Debug, PartialEq)]
+enum Ended {
+    Killed,
+    Code(i32),
+}
+
+/// What was counted.
+#[derive(Debug, Default)]
+struct Figures {
+    rounds: usize,
+    client_kills: usize,
+    service_kills: usize,
+    resumes: usize,
+    changes: usize,
+    writes: usize,
+}
+
+struct Torture {
+    directory: TempDir,
+    service: Service,
+    random: StdRng,
+    http: reqwest::Client,
+    runtime: tokio::runtime::Runtime,
+    round: usize,
+    figures: Figures,
+}
+
+impl Torture {
+    fn new(seed: u64) -> Self {
+        let directory = tempfile::tempdir().expect("a directory");
+        let service = Service::start(directory.path());
+        let work = directory.path().join("work");
+        std::fs::create_dir_all(&work).expect("a directory");
+        let settings = format!("stack: torture\nbase_url: {}\nnamespaces: [shop]\n", service.url);
+        std::fs::write(work.join("trueup.yaml"), settings).expect("the settings");
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        let http = crate::sandbox::client();
+        let mut torture = Self {
+            directory,
+            service,
+            random: StdRng::seed_from_u64(seed),
+            http,
+            runtime,
+            round: 0,
+            figures: Figures::default(),
+        };
+        torture.plant_foreign();
+        torture
+    }
+
+    fn send(&self, method: &str, path: &str, body: Option<String>) -> Value {
+        let url = format!("{}{path}", self.service.url);
+        let request = self.http.request(method.parse().expect("a method"), url);
+        let request = request.header("Authorization", format!("APIToken {TOKEN}")).body(body.unwrap_or_default());
+        self.runtime.block_on(async {
+            let response = request.send().await.expect("an answer");
+            assert!(response.status().is_success(), "{}", response.status());
+            serde_json::from_slice(&response.bytes().await.expect("a body")).expect("JSON")
+        })
+    }
+
+    /// Objects of another stack and of nobody, beside ours.
+    fn plant_foreign(&mut self) {
+        for number in 0..FOREIGN {
+            let mark = if number % 2 == 0 { json!({"trueup/stack": "neighbour"}) } else { json!({}) };
+            let body = json!({
+                "metadata": {"name": format!("foreign-{number}"), "namespace": "shop", "annotations": mark},
+                "spec": {"ip": "10.1.1.1", "port": number}
+            });
+            self.send("POST", "/api/config/namespaces/shop/endpoints", Some(body.to_string()));
+        }
+    }
+
+    /// Name and port of everything that is to be there in this round.
+    fn wanted(&self) -> BTreeMap<String, u64> {
+        let round = self.round;
+        (0..ENDPOINTS)
+            .filter_map(|number| {
+                let port = match (number + round) % 4 {
+                    0 => return None,
+                    1 => round,
+                    // Changed in the round after the one in which it came, and left alone in the next.
+                    2 => round,
+                    _ => round - 1,
+                };
+                Some((format!("ep-{number}"), 1000 + u64::try_from(port).expect("small")))
+            })
+            .collect()
+    }
+
+    fn write_definitions(&self) {
+        let define = |(name, port): (&String, &u64)| {
+            format!("metadata:\n  name: {name}\n  namespace: shop\nspec:\n  ip: 10.0.0.7\n  port: {port}\n")
+        };
+        let text: Vec<String> = self.wanted().iter().map(define).collect();
+        std::fs::write(self.directory.path().join("work/all.yaml"), text.join("---\n")).expect("the definitions");
+    }
+
+    /// Every object as the service holds it, ours apart from the others.
+    fn live(&self) -> (BTreeMap<String, u64>, BTreeMap<String, Value>) {
+        let (mut ours, mut others) = (BTreeMap::new(), BTreeMap::new());
+        let list = self.send("GET", LIST, None);
+        for item in list["items"].as_array().expect("items") {
+            let name = item["name"].as_str().expect("a name").to_owned();
+            let object = self.send("GET", &format!("/api/config/namespaces/shop/endpoints/{name}"), None);
+            if name.starts_with("ep-") {
+                ours.insert(name, object["spec"]["port"].as_u64().expect("a port"));
+            } else {
+                others.insert(name, object);
+            }
+        }
+        (ours, others)
+    }
+
+    fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_trueup"));
+        command
+            .args(words)
+            .current_dir(self.directory.path().join("work"))
+            .env_clear()
+            .env("HOME", self.directory.path())
+            .env("XDG_STATE_HOME", self.directory.path().join("state"))
+            .env("TRUEUP_TOKEN", TOKEN)
+            .stdin(Stdio::null());
+        command
+    }
+
+    /// Runs a command; when it has told of `lines` changes, `act` is done to it or to the service.
+    fn run(&mut self, words: &[&str], lines: usize, act: impl FnOnce(&mut Self, &mut Child)) -> Ended {
+        let mut child =
+            self.command(words).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the program starts");
+        let mut told = BufReader::new(child.stderr.take().expect("a pipe")).lines().map_while(Result::ok);
+        let mut seen = 0;
+        let mut last = String::new();
+        while seen < lines {
+            match told.next() {
+                Some(line) => {
+                    seen += 1;
+                    last = line;
+                }
+                None => break,
+            }
+        }
+        if seen == lines {
+            // Anywhere between two lines.
+            std::thread::sleep(Duration::from_micros(self.random.random_range(0..8_000)));
+            act(self, &mut child);
+        }
+        last = told.last().unwrap_or(last);
+        match child.wait().expect("it ends").code() {
+            Some(code) => {
+                assert!([0, 1, 5, 7].contains(&code), "{words:?} ended with {code}: {last}");
+                Ended::Code(code)
+            }
+            None => Ended::Killed,
+        }
+    }
+
+    /// Runs a command to its end and gives its code and answer.
+    fn ask(&self, words: &[&str]) -> (i32, String, String) {
+        let output = self.command(words).output().expect("the program starts");
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (output.status.code().unwrap_or(-1), text(&output.stdout), text(&output.stderr))
+    }
+
+    fn runs(&self) -> Vec<Value> {
+        let (code, answer, told) = self.ask(&["history", "--format", "json"]);
+        assert_eq!(code, 0, "{told}");
+        let history: Value = serde_json::from_str(&answer).expect("JSON");
+        // A kill in the middle of the header leaves a run that sent nothing.
+        for told in history["unreadable"].as_array().expect("a list") {
+            assert!(told.as_str().is_some_and(|told| told.contains("before it sent anything")), "{told}");
+        }
+        history["runs"].as_array().expect("runs").clone()
+    }
+
+    const APPLY: [&'static str; 5] = ["apply", ".", "--yes", "--allow", "mass-change"];
+    const RESUME: [&'static str; 4] = ["apply", "--resume", "last", "--yes"];
+
+    /// One round in which the program is killed again and again, at most `kills` times.
+    fn kill_clients(&mut self, kills: usize) {
+        let before = self.begin();
+        let kill = |_: &mut Self, child: &mut Child| {
+            child.kill().expect("it runs or has just ended");
+        };
+        let mut words: &[&str] = &Self::APPLY;
+        for _ in 0..kills {
+            let lines = self.random.random_range(0..CHANGES / 4);
+            match self.run(words, lines, kill) {
+                Ended::Killed => self.figures.client_kills += 1,
+                Ended::Code(0) => break,
+                Ended::Code(code) => panic!("nobody was killed, and {words:?} ended with {code}"),
+            }
+            // A program that was killed before its journal began has nothing to resume.
+            if self.runs().len() > before.runs {
+                words = &Self::RESUME;
+                self.figures.resumes += 1;
+            }
+        }
+        let (code, answer, told) = self.ask(words);
+        assert_eq!(code, 0, "{answer}{told}");
+        self.end(&before, Exactly::Once);
+    }
+
+    /// One round in which the service is killed and started again, at most `kills` times.
+    fn kill_services(&mut self, kills: usize) {
+        let before = self.begin();
+        let mut words: &[&str] = &Self::APPLY;
+        for kill in 0.. {
+            let killing = kill < kills;
+            let lines = if killing { self.random.random_range(0..CHANGES / 2) } else { usize::MAX };
+            let ended = self.run(words, lines, |torture, _| {
+                torture.service.kill_and_restart();
+                // Connections to the one that was killed are dead.
+                torture.http = crate::sandbox::client();
+                torture.figures.service_kills += 1;
+            });
+            if ended == Ended::Code(0) {
+                break;
+            }
+            assert!(kill < kills + 10, "it does not end");
+            if self.runs().len() > before.runs {
+                words = &Self::RESUME;
+                self.figures.resumes += 1;
+            }
+        }
+        self.end(&before, Exactly::OnceOrUnseen);
+    }
+
+    fn begin(&mut self) -> Before {
+        self.round += 1;
+        self.write_definitions();
+        let (_, others) = self.live();
+        Before { others, runs: self.runs().len(), log: self.service.writes(0).1, first: self.round == 1 }
+    }
+
+    fn end(&mut self, before: &Before, exactly: Exactly) {
+        let (ours, others) = self.live();
+        assert_eq!(ours, self.wanted(), "live is not as defined");
+        assert_eq!(others, before.others, "somebody else's objects were touched");
+        let (code, answer, told) = self.ask(&["plan", ".", "--detailed-exitcode"]);
+        assert_eq!(code, 0, "a plan after it is not empty\n{answer}{told}");
+        for run in self.runs() {
+            let settled = run["ending"] == "finished" || !run["resumed_by"].is_null();
+            assert!(settled, "a run is left unsettled: {run}");
+        }
+        let (writes, _) = self.service.writes(before.log);
+        for (write, count) in &writes {
+            assert_eq!(*count, 1, "{write:?} was made {count} times");
+        }
+        let changes = if before.first { self.wanted().len() } else { CHANGES };
+        match exactly {
+            Exactly::Once => assert_eq!(writes.len(), changes),
+            // A service that was killed between a write and its line in the log tells of one less.
+            Exactly::OnceOrUnseen => assert!(writes.len() <= changes),
+        }
+        self.figures.rounds += 1;
+        self.figures.changes += changes;
+        self.figures.writes += writes.values().sum::<usize>();
+    }
+}
+
+/// How often the log has to hold each write.
+enum Exactly {
+    Once,
+    OnceOrUnseen,
+}
+
+/// What stood before a round.
+struct Before {
+    others: BTreeMap<String, Value>,
+    runs: usize,
+    log: usize,
+    first: bool,
+}
+
+fn number(name: &str, default: u64) -> u64 {
+    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+}
+
+#[test]
+fn no_kill_loses_a_write_makes_one_twice_or_leaves_a_run_unsettled() {
+    let kills = usize::try_from(number("TRUEUP_TORTURE", 15)).expect("a number of kills");
+    let seed = number("TRUEUP_SEED", 20_261_121);
+    let mut torture = Torture::new(seed);
+    let of_services = kills / 3;
+    while torture.figures.client_kills < kills - of_services {
+        let left = kills - of_services - torture.figures.client_kills;
+        torture.kill_clients(left.min(10));
+    }
+    while torture.figures.service_kills < of_services {
+        let left = of_services - torture.figures.service_kills;
+        torture.kill_services(left.min(5));
+    }
+    println!("seed {seed}: {:?}; lost 0, made twice 0, unsettled 0", torture.figures);
+}
