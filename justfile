@@ -26,3 +26,11 @@ sandbox *arguments:
 # The manual page
 man:
     cargo run --quiet -- man | man -l -
+
+# The kill harness and the concurrent writers with large numbers; takes an hour without --release
+torture kills="1000":
+    TRUEUP_TORTURE={{kills}} cargo test --release --test it -- torture writers matrix --nocapture --test-threads 1
+
+# Fuzz one target of fuzz/targets; RUSTC_BOOTSTRAP lets the stable compiler instrument
+fuzz target seconds="600":
+    RUSTC_BOOTSTRAP=1 cargo fuzz run {{target}} fuzz/corpus/{{target}} fuzz/seeds/{{target}} -- -max_total_time={{seconds}}

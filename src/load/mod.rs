@@ -44,6 +44,9 @@ use crate::model::{self, Definition, Desired, Endpoint};
 /// Files that a thread takes at a time.
 const STRIDE: usize = 16;
 
+/// Definitions that stand twice and are told with both places.
+const MOST_TWICE: usize = 20;
+
 /// A definition that a file holds.
 #[derive(Debug)]
 struct Found {
@@ -312,13 +315,21 @@ fn unique(
 ) -> std::collections::BTreeMap<model::Key, Definition> {
     // The sort is stable: of one key the first file stays first.
     found.sort_by(|a, b| a.endpoint.key.cmp(&b.endpoint.key));
-    let mut first = 0;
+    let (mut first, mut twice) = (0, 0);
     for at in 1..found.len() {
-        if found[at].endpoint.key == found[first].endpoint.key {
-            problems.push(places::twice(origin, context, &found[first], &found[at]));
-        } else {
+        if found[at].endpoint.key != found[first].endpoint.key {
             first = at;
+            continue;
         }
+        twice += 1;
+        // Each is looked for in its file again, which a file of nothing else would make endless.
+        if twice <= MOST_TWICE {
+            problems.push(places::twice(origin, context, &found[first], &found[at]));
+        }
+    }
+    if twice > MOST_TWICE {
+        let what = format!("{} more definitions stand twice", twice - MOST_TWICE);
+        problems.push(Diagnostic::without_place(what, "mend these first"));
     }
     let definition = |found: Found| {
         let Found { endpoint, file, document, overlays } = found;

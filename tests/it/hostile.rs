@@ -104,7 +104,6 @@ fn a_hundred_thousand_documents_are_refused_with_what_to_do() {
 fn names_from_the_service_lead_nowhere_outside() {
     let service = Service::start();
     let long = "x".repeat(300);
-    let long = "x".repeat(300);
     let names = ["../../x", "..", "/etc/x", "a/../../b", "a\u{0}b", "con\u{1b}[31m", long.as_str()];
     let seed = |name: &&str| json!({"metadata": {"name": name, "namespace": "shop"}, "spec": {"ip": "10.0.0.1"}});
     let seeds: Vec<_> = names.iter().map(seed).collect();

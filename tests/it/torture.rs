@@ -221,23 +221,22 @@ impl Torture {
         command
     }
 
-    /// Runs a command; when it has told of `lines` changes, `act` is done to it or to the service.
-    fn run(&mut self, words: &[&str], lines: usize, act: impl FnOnce(&mut Self, &mut Child)) -> Ended {
+    /// Runs a command; at each of these counts of changes that it told of, `act` is done to it or to the
+    /// service.
+    fn run(&mut self, words: &[&str], moments: &[usize], act: impl Fn(&mut Self, &mut Child)) -> Ended {
         let mut child =
             self.command(words).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the program starts");
         let mut told = BufReader::new(child.stderr.take().expect("a pipe")).lines().map_while(Result::ok);
-        let mut seen = 0;
-        let mut last = String::new();
-        while seen < lines {
-            match told.next() {
-                Some(line) => {
-                    seen += 1;
-                    last = line;
-                }
-                None => break,
+        let (mut seen, mut last) = (0, String::new());
+        for moment in moments {
+            while seen < *moment
+                && let Some(line) = told.next()
+            {
+                (seen, last) = (seen + 1, line);
             }
-        }
-        if seen == lines {
+            if seen < *moment {
+                break;
+            }
             // Anywhere between two lines.
             std::thread::sleep(Duration::from_micros(self.random.random_range(0..8_000)));
             act(self, &mut child);
@@ -252,11 +251,29 @@ impl Torture {
         }
     }
 
+    /// A sequence of counts, each at most `most` behind the one before.
+    fn moments(&mut self, count: usize, most: usize) -> Vec<usize> {
+        let mut at = 0;
+        (0..count)
+            .map(|_| {
+                at += self.random.random_range(0..most);
+                at
+            })
+            .collect()
+    }
+
     /// Runs a command to its end and gives its code and answer.
     fn ask(&self, words: &[&str]) -> (i32, String, String) {
         let output = self.command(words).output().expect("the program starts");
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         (output.status.code().unwrap_or(-1), text(&output.stdout), text(&output.stderr))
+    }
+
+    /// Journals that have their header; what has none sent nothing.
+    fn journals(&self) -> usize {
+        let runs = self.directory.path().join("state/trueup/runs");
+        let files = std::fs::read_dir(runs).into_iter().flatten().filter_map(Result::ok);
+        files.filter(|file| std::fs::read(file.path()).is_ok_and(|bytes| bytes.contains(&b'\n'))).count()
     }
 
     fn runs(&self) -> Vec<Value> {
@@ -281,14 +298,14 @@ impl Torture {
         };
         let mut words: &[&str] = &Self::APPLY;
         for _ in 0..kills {
-            let lines = self.random.random_range(0..CHANGES / 4);
-            match self.run(words, lines, kill) {
+            let moment = self.moments(1, CHANGES / 5);
+            match self.run(words, &moment, kill) {
                 Ended::Killed => self.figures.client_kills += 1,
                 Ended::Code(0) => break,
                 Ended::Code(code) => panic!("nobody was killed, and {words:?} ended with {code}"),
             }
             // A program that was killed before its journal began has nothing to resume.
-            if self.runs().len() > before.runs {
+            if self.journals() > before.journals {
                 words = &Self::RESUME;
                 self.figures.resumes += 1;
             }
@@ -303,9 +320,8 @@ impl Torture {
         let before = self.begin();
         let mut words: &[&str] = &Self::APPLY;
         for kill in 0.. {
-            let killing = kill < kills;
-            let lines = if killing { self.random.random_range(0..CHANGES / 2) } else { usize::MAX };
-            let ended = self.run(words, lines, |torture, _| {
+            let moments = if kill == 0 { self.moments(kills, CHANGES / 5) } else { Vec::new() };
+            let ended = self.run(words, &moments, |torture, _| {
                 torture.service.kill_and_restart();
                 // Connections to the one that was killed are dead.
                 torture.http = crate::sandbox::client();
@@ -314,8 +330,8 @@ impl Torture {
             if ended == Ended::Code(0) {
                 break;
             }
-            assert!(kill < kills + 10, "it does not end");
-            if self.runs().len() > before.runs {
+            assert!(kill < 10, "it does not end");
+            if self.journals() > before.journals {
                 words = &Self::RESUME;
                 self.figures.resumes += 1;
             }
@@ -327,7 +343,7 @@ impl Torture {
         self.round += 1;
         self.write_definitions();
         let (_, others) = self.live();
-        Before { others, runs: self.runs().len(), log: self.service.writes(0).1, first: self.round == 1 }
+        Before { others, journals: self.journals(), log: self.service.writes(0).1, first: self.round == 1 }
     }
 
     fn end(&mut self, before: &Before, exactly: Exactly) {
@@ -350,7 +366,13 @@ impl Torture {
             // A service that was killed between a write and its line in the log tells of one less.
             Exactly::OnceOrUnseen => assert!(writes.len() <= changes),
         }
+        // Every call reads every journal: old ones would make the last rounds slow.
+        let (code, _, told) = self.ask(&["history", "--keep", "1", "--quiet"]);
+        assert_eq!(code, 0, "{told}");
         self.figures.rounds += 1;
+        if self.figures.rounds.is_multiple_of(10) {
+            println!("{:?}", self.figures);
+        }
         self.figures.changes += changes;
         self.figures.writes += writes.values().sum::<usize>();
     }
@@ -365,7 +387,7 @@ enum Exactly {
 /// What stood before a round.
 struct Before {
     others: BTreeMap<String, Value>,
-    runs: usize,
+    journals: usize,
     log: usize,
     first: bool,
 }
@@ -382,11 +404,11 @@ fn no_kill_loses_a_write_makes_one_twice_or_leaves_a_run_unsettled() {
     let of_services = kills / 3;
     while torture.figures.client_kills < kills - of_services {
         let left = kills - of_services - torture.figures.client_kills;
-        torture.kill_clients(left.min(10));
+        torture.kill_clients(left.min(12));
     }
     while torture.figures.service_kills < of_services {
         let left = of_services - torture.figures.service_kills;
-        torture.kill_services(left.min(5));
+        torture.kill_services(left.min(8));
     }
     println!("seed {seed}: {:?}; lost 0, made twice 0, unsettled 0", torture.figures);
 }
