@@ -383,7 +383,7 @@ formats!(
 );
 formats!(
     /// Formats of `plan`.
-    PlanFormat { Text, Json }
+    PlanFormat { Text, Json, Markdown, Html, Github, Sarif }
 );
 formats!(
     /// Formats of `apply`.
@@ -395,7 +395,7 @@ formats!(
 );
 formats!(
     /// Formats of `drift`.
-    DriftFormat { Text, Json }
+    DriftFormat { Text, Json, Markdown, Junit, Prometheus, Github, Sarif }
 );
 
 /// What a live endpoint without a definition is.

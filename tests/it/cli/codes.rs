@@ -14,12 +14,19 @@ fn stage(service: &Service) -> Stage {
     stage
 }
 
-/// Runs a command in both formats; each must end with the code, and JSON must be JSON.
-fn both(stage: &Stage, line: &str, code: i32) -> Value {
+/// Runs a command in all its formats; each must end with the code, and JSON must be JSON.
+fn all(stage: &Stage, line: &str, code: i32) -> Value {
     let quiet = |ran: &Ran| {
         ran.code(code).tells("");
     };
-    quiet(&stage.run(&format!("{line} --format text")));
+    let formats: &[&str] = match line.split(' ').next() {
+        Some("plan") => &["text", "markdown", "html", "github", "sarif"],
+        Some("drift") => &["text", "markdown", "junit", "prometheus", "github", "sarif"],
+        _ => &["text"],
+    };
+    for format in formats {
+        quiet(&stage.run(&format!("{line} --format {format}")));
+    }
     let json = stage.run(&format!("{line} --format json"));
     quiet(&json);
     if json.text().is_empty() { Value::Null } else { json.json() }
@@ -29,31 +36,31 @@ fn both(stage: &Stage, line: &str, code: i32) -> Value {
 fn commands_that_look_end_by_their_verdict_in_every_format() {
     let service = Service::start();
     let stage = stage(&service);
-    assert_eq!(both(&stage, "plan . --detailed-exitcode", 0)["verdict"], "in_sync");
-    assert_eq!(both(&stage, "drift .", 0)["verdict"], "in_sync");
-    both(&stage, "validate .", 0);
+    assert_eq!(all(&stage, "plan . --detailed-exitcode", 0)["verdict"], "in_sync");
+    assert_eq!(all(&stage, "drift .", 0)["verdict"], "in_sync");
+    all(&stage, "validate .", 0);
 
     stage.edit("a.yaml", "port: 80", "port: 81");
-    both(&stage, "plan .", 0);
-    assert_eq!(both(&stage, "plan . --detailed-exitcode", 2)["verdict"], "pending");
-    assert_eq!(both(&stage, "drift .", 2)["verdict"], "pending");
+    all(&stage, "plan .", 0);
+    assert_eq!(all(&stage, "plan . --detailed-exitcode", 2)["verdict"], "pending");
+    assert_eq!(all(&stage, "drift .", 2)["verdict"], "pending");
 
     service.change("shop/search", |object| object["spec"]["port"] = json!(9999));
-    assert_eq!(both(&stage, "drift .", 4)["verdict"], "both");
-    assert_eq!(both(&stage, "plan . --detailed-exitcode", 2)["verdict"], "both");
+    assert_eq!(all(&stage, "drift .", 4)["verdict"], "both");
+    assert_eq!(all(&stage, "plan . --detailed-exitcode", 2)["verdict"], "both");
 
     stage.edit("a.yaml", "port: 81", "port: 80");
-    assert_eq!(both(&stage, "drift .", 3)["verdict"], "drift");
+    assert_eq!(all(&stage, "drift .", 3)["verdict"], "drift");
 
     service.misbehave("rules: [{operation: endpoint-list, status: {code: 403}}]");
-    assert_eq!(both(&stage, "drift .", 5)["verdict"], "unknown");
-    assert_eq!(both(&stage, "plan .", 5)["verdict"], "unknown");
+    assert_eq!(all(&stage, "drift .", 5)["verdict"], "unknown");
+    assert_eq!(all(&stage, "plan .", 5)["verdict"], "unknown");
 
     stage.write("wrong.yaml", "metadata: {name: x}\nspec: {}\n");
     for line in ["drift .", "plan ."] {
-        both(&stage, line, 1);
+        all(&stage, line, 1);
     }
-    assert_eq!(both(&stage, "validate .", 1)["valid"], false);
+    assert_eq!(all(&stage, "validate .", 1)["valid"], false);
 }
 
 #[test]

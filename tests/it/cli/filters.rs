@@ -59,3 +59,14 @@ fn a_proposed_command_repeats_the_filters() {
     stage.edit("shop/cart.yaml", "port: 80", "port: 81");
     stage.run_words(&["plan", ".", "--only", "shop/*"]).code(0).says("trueup apply . --only 'shop/*' --digest ");
 }
+
+#[test]
+fn ten_thousand_endpoints_in_one_namespace_are_one_list_request() {
+    let service = Service::start();
+    let many: Vec<String> = (0..10_000).map(|number| definition(&format!("shop/ep-{number}"), 80)).collect();
+    let stage = Stage::new().at(&service).file("all.yaml", &many.join("---\n"));
+    let plan = stage.run("plan . --format json").code(0).json();
+    assert_eq!(plan["counts"]["create"], 10_000);
+    assert_eq!(plan["counts"]["requests"], 1);
+    assert_eq!(service.requests("GET"), 1);
+}
