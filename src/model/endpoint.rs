@@ -23,6 +23,16 @@ pub struct Endpoint {
     pub spec: Spec,
 }
 
+impl schemars::JsonSchema for Endpoint {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Endpoint".into()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        super::RawEndpoint::json_schema(generator)
+    }
+}
+
 impl serde::Serialize for Endpoint {
     /// The wire form, in canonical writing.
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -1,5 +1,6 @@
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Endpoint, RawSnatPool, RawSpec, RawWhere, Where};
@@ -170,6 +171,20 @@ impl fmt::Display for Field {
             Field::HealthCheckPort => "spec.health_check_port",
             Field::SnatPool => "spec.snat_pool",
             Field::Where => "spec.where",
+        })
+    }
+}
+
+impl JsonSchema for Field {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Field".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "type": "string",
+            "description": "A field by its path; an option of a group stands for the group.",
+            "pattern": r"^(description|disable|labels\.[\s\S]*|annotations\.[\s\S]*|spec\.[a-z_]+)$",
         })
     }
 }

@@ -1,5 +1,6 @@
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The longest name and namespace the service accepts, in bytes (API.md 4.2).
@@ -41,7 +42,8 @@ fn check_label(text: &str) -> Result<(), NameError> {
 macro_rules! name_type {
     ($(#[$doc:meta])* $type:ident) => {
         $(#[$doc])*
-        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+        #[schemars(with = "String")]
         #[serde(try_from = "String", into = "String")]
         pub struct $type(Box<str>);
 
@@ -130,6 +132,20 @@ impl Key {
 impl fmt::Display for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.namespace, self.name)
+    }
+}
+
+impl JsonSchema for Key {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Key".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "type": "string",
+            "description": "What identifies an endpoint: `namespace/name`.",
+            "pattern": r"^[^/]+/[\s\S]+$",
+        })
     }
 }
 

@@ -1,5 +1,6 @@
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Endpoint, Json, Key, Namespace};
@@ -72,7 +73,7 @@ pub struct UnknownField {
 }
 
 /// The object of the service that an endpoint belongs to.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OwnerView {
     /// Its kind.
     #[serde(default)]

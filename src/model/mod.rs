@@ -12,6 +12,7 @@ mod live;
 mod mark;
 mod problem;
 mod raw;
+mod reference;
 mod rules;
 mod selector;
 
@@ -30,5 +31,6 @@ pub use raw::{
     Choice, RawDnsNameAdvanced, RawEmpty, RawEndpoint, RawMetadata, RawPrefixes, RawReference, RawSelector,
     RawServiceInfo, RawSite, RawSnatPool, RawSpec, RawVirtualNetwork, RawWhere,
 };
+pub use reference::{FieldEntry, Needed, REFERENCE_PARTS, REFERENCE_TABLE, Rule};
 pub use rules::check;
 pub use selector::{Requirement, Selector, SelectorError};

@@ -8,6 +8,7 @@ use std::collections::btree_map::Entry;
 use std::net::IpAddr;
 
 use ipnet::Ipv4Net;
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::problem::steps;
@@ -17,7 +18,7 @@ use super::{
 };
 
 /// The create request: `metadata` and `spec`.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RawEndpoint {
     /// Name, namespace, labels, annotations.
@@ -29,7 +30,7 @@ pub struct RawEndpoint {
 }
 
 /// `metadata` of the create request.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RawMetadata {
     /// DNS-1035 label, at most 63 bytes.
@@ -53,7 +54,7 @@ pub struct RawMetadata {
 }
 
 /// `spec` of the create request.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RawSpec {
     /// Target option.
@@ -86,7 +87,7 @@ pub struct RawSpec {
 }
 
 /// `spec.dns_name_advanced`
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RawDnsNameAdvanced {
     /// The host name.
@@ -98,7 +99,7 @@ pub struct RawDnsNameAdvanced {
 }
 
 /// `spec.service_info`
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RawServiceInfo {
     /// One of [`Discovery::ALL`].
@@ -113,7 +114,7 @@ pub struct RawServiceInfo {
 }
 
 /// `spec.service_info.service_selector`
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RawSelector {
     /// Exactly one expression.
@@ -122,7 +123,7 @@ pub struct RawSelector {
 }
 
 /// `spec.snat_pool`
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RawSnatPool {
     /// Option: none.
@@ -134,7 +135,7 @@ pub struct RawSnatPool {
 }
 
 /// `spec.snat_pool.snat_pool`
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RawPrefixes {
     /// At most 128 unique IPv4 prefixes.
@@ -143,7 +144,7 @@ pub struct RawPrefixes {
 }
 
 /// `spec.where`
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RawWhere {
     /// Option: a site.
@@ -158,7 +159,7 @@ pub struct RawWhere {
 }
 
 /// `spec.where.site` and `spec.where.virtual_site`
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RawSite {
     /// Exactly one reference.
@@ -176,7 +177,7 @@ pub struct RawSite {
 }
 
 /// `spec.where.virtual_network`
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RawVirtualNetwork {
     /// Exactly one reference.
@@ -185,7 +186,7 @@ pub struct RawVirtualNetwork {
 }
 
 /// A reference to an object of the service.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RawReference {
     /// Read and never compared (API.md 3.4).
@@ -206,7 +207,7 @@ pub struct RawReference {
 }
 
 /// An empty message, written `{}`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RawEmpty {}
 
@@ -226,6 +227,16 @@ pub enum Choice {
 impl Choice {
     fn is_absent(&self) -> bool {
         *self == Choice::Absent
+    }
+}
+
+impl JsonSchema for Choice {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Choice".into()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        generator.subschema_for::<Option<RawEmpty>>()
     }
 }
 

@@ -3,6 +3,7 @@
 //! that value and never changes what an apply does. What has expired or no longer fits is told.
 
 use jiff::civil::Date;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
@@ -34,7 +35,7 @@ pub enum AcknowledgementsKind {
 }
 
 /// One value that is accepted.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Acknowledgement {
     /// Which endpoint, `namespace/name`.
@@ -47,11 +48,12 @@ pub struct Acknowledgement {
     /// Why it is accepted.
     pub reason: String,
     /// The last day on which it is: what should stay for good is an `ignore:` rule.
+    #[schemars(with = "String")]
     pub expires: Date,
 }
 
 /// A live value without the value itself.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct ValueDigest(String);
 
@@ -71,7 +73,7 @@ impl ValueDigest {
 }
 
 /// How an acknowledgement stands to what was read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Standing {
     /// It silences a difference.
@@ -85,7 +87,7 @@ pub enum Standing {
 }
 
 /// An acknowledgement with how it stands.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Acknowledged {
     /// The acknowledgement.
     #[serde(flatten)]

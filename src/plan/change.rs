@@ -1,11 +1,12 @@
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::model::{APPLIED, Endpoint, Field, Json, Key, Mark, Place, RUN_PENDING, STACK};
 
 /// One endpoint that is created, replaced, deleted or marked.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Change {
     /// Which endpoint.
@@ -30,7 +31,7 @@ pub struct Change {
 }
 
 /// What is done to one endpoint. What cannot be is not writable: a create has no before-image.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Action {
     /// It appears.
@@ -64,7 +65,7 @@ pub enum Action {
 }
 
 /// The kinds of [`Action`], in the order in which they are applied; marks go with replaces.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ActionKind {
     /// [`Action::Create`]
@@ -78,7 +79,7 @@ pub enum ActionKind {
 }
 
 /// A live object as a plan saw it.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Before {
     /// The service's id of the object.
@@ -97,7 +98,7 @@ pub struct Before {
 }
 
 /// One field that changes.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FieldChange {
     /// Which field.
@@ -117,7 +118,7 @@ pub struct FieldChange {
 }
 
 /// Why a difference exists. For people: nothing decides by it but the verdict of `drift`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Cause {
     /// The files moved on.
@@ -131,7 +132,7 @@ pub enum Cause {
 }
 
 /// Whose change a difference is, judged against a base branch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Side {
     /// The working tree changed it.
@@ -145,7 +146,7 @@ pub enum Side {
 }
 
 /// A commit.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Commit {
     /// Its id, in full.
@@ -155,7 +156,7 @@ pub struct Commit {
 }
 
 /// An object of the service that refers to an endpoint.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Referrer {
     /// Its kind, as the service spells it.
@@ -167,7 +168,7 @@ pub struct Referrer {
 }
 
 /// The two marks as a change leaves them. `None` takes an annotation away (a rollback may).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Marks {
     /// `trueup/stack`

@@ -47,6 +47,7 @@ pub use verdict::{ObjectVerdict, Unmanaged, Verdict, Verdicts};
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::model::{Field, Key, Layout, Namespace, Place};
@@ -55,7 +56,7 @@ use crate::model::{Field, Key, Layout, Namespace, Place};
 pub const FORMAT_VERSION: u32 = 1;
 
 /// What an apply would do, in order, against what, and why.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
     /// The version of trueup that made it.
@@ -86,7 +87,7 @@ pub struct Plan {
 }
 
 /// The service that a plan is for.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Service {
     /// Without `/api` and without a trailing slash.
@@ -96,7 +97,7 @@ pub struct Service {
 }
 
 /// One namespace of a plan.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Scope {
     /// What its read gave.
@@ -112,7 +113,7 @@ pub struct Scope {
 }
 
 /// What the read of a namespace gave.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum ScopeRead {
     /// A complete list of so many live endpoints.
@@ -130,7 +131,7 @@ pub enum ScopeRead {
 }
 
 /// Where the definitions of a plan came from.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Source {
     /// The directory as it was given.

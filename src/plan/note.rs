@@ -1,10 +1,11 @@
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Change, Conflict, Referrer};
 use crate::model::{Key, Namespace, OwnerView, Place};
 
 /// A change that is held back singly; the rest proceeds.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Held {
     /// Which endpoint.
@@ -28,7 +29,7 @@ impl Held {
 }
 
 /// Why one change is held back.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Hold {
     /// The live object belongs to another stack; `--allow foreign-stack=KEY`.
@@ -50,7 +51,7 @@ pub enum Hold {
 }
 
 /// Why an object cannot be changed at all.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Blocked {
     /// It belongs to another object of the service.
@@ -75,7 +76,7 @@ pub enum Blocked {
 }
 
 /// Something that a reviewer should know and that changes nothing.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Note {
     /// A live endpoint without a definition that nobody marked.

@@ -2,6 +2,7 @@ use std::fmt;
 use std::future::Future;
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{ActionKind, Before, Plan, Referrer};
@@ -144,7 +145,7 @@ pub enum Fate {
 }
 
 /// Why a change was refused, field by field.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Conflict {
     /// In one fragment: changed by someone else, deleted, re-created, being deleted.
@@ -157,7 +158,7 @@ pub struct Conflict {
 }
 
 /// One field, three ways; `null` is absence.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ThreeWay {
     /// Which field.

@@ -2,13 +2,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use globset::{Glob, GlobMatcher};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::GuardName;
 use crate::model::{Field, Key};
 
 /// What a plan was asked to do, as far as it decides what will be done.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
     /// What may be deleted.
@@ -45,7 +46,7 @@ impl Default for Settings {
 }
 
 /// What a stack may delete in the namespaces that it lists.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Prune {
     /// What this stack owns.
@@ -58,7 +59,7 @@ pub enum Prune {
 }
 
 /// The numbers of the `mass-change` guard.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GuardSettings {
     /// The largest share that may be deleted or replaced, in per cent.

@@ -1,12 +1,13 @@
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Action, Cause, Change, Note, Plan};
 use crate::model::{Field, Key, Namespace};
 
 /// How an endpoint or a whole plan stands to its definitions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// Nothing differs.
@@ -23,7 +24,7 @@ pub enum Verdict {
 }
 
 /// The verdict over one endpoint.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ObjectVerdict {
     /// How it stands.
     pub verdict: Verdict,
@@ -32,7 +33,7 @@ pub struct ObjectVerdict {
 }
 
 /// The verdicts over a plan.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Verdicts {
     /// Endpoints that are not in sync.
     pub objects: BTreeMap<Key, ObjectVerdict>,

@@ -6,6 +6,7 @@ pub mod annotation;
 pub mod bars;
 mod charset;
 pub mod edits;
+mod explain;
 pub mod github;
 pub mod histogram;
 pub mod html;
@@ -19,12 +20,14 @@ pub mod safe;
 #[cfg(test)]
 mod sample;
 pub mod sarif;
+pub mod schema;
 mod style;
 pub mod table;
 pub mod text;
 pub mod tree;
 
 pub use charset::Charset;
+pub use explain::explain;
 pub use style::{Palette, Role};
 
 /// Which differences a report tells in full, where a base branch says whose they are.

@@ -1,0 +1,388 @@
+//! What each field of a definition means: one table, from which the JSON Schema takes its descriptions
+//! and limits and `explain` its text. Limits are those that [`super::check`] keeps; a test holds the
+//! table to the wire form, so that no field is without an entry.
+
+use super::rules::{
+    LONGEST_ANNOTATION, LONGEST_ANNOTATION_KEY, LONGEST_DESCRIPTION, LONGEST_HOST_NAME, LONGEST_REFERENCE_NAME,
+    LONGEST_REFERENCE_PART, LONGEST_SERVICE_NAME, MOST_PREFIXES, REFRESH_INTERVAL,
+};
+use super::{Discovery, NetworkType, Protocol};
+
+/// One field of a definition.
+#[derive(Debug, Clone, Copy)]
+pub struct FieldEntry {
+    /// Its path, such as `spec.where.site.ref.name`; items of a list have no step of their own.
+    pub path: &'static str,
+    /// What is written there, in words.
+    pub kind: &'static str,
+    /// What is allowed.
+    pub rule: Rule,
+    /// What saying nothing means; empty where something must be said.
+    pub default: &'static str,
+    /// What it is for.
+    pub meaning: &'static str,
+    /// Where this is known from.
+    pub source: &'static str,
+}
+
+/// What is allowed in a field.
+#[derive(Debug, Clone, Copy)]
+pub enum Rule {
+    /// Nothing beside its kind.
+    Free,
+    /// A DNS-1035 label.
+    Label,
+    /// From and to.
+    Range(u64, u64),
+    /// At most so many bytes.
+    Bytes(usize),
+    /// At least and at most so many characters.
+    Characters(usize, usize),
+    /// Keys and values of a map, each 1 to so many characters.
+    Map(usize, usize),
+    /// At least and at most so many items.
+    Items(usize, usize),
+    /// One of these words.
+    Words(fn() -> Vec<&'static str>),
+    /// Exactly one of these, or at most one.
+    Options(Needed, &'static [&'static str]),
+}
+
+/// Whether an exclusive group needs one of its options.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Needed {
+    /// One must be given.
+    One,
+    /// One may be given.
+    AtMostOne,
+}
+
+impl Rule {
+    /// The rule in words; empty where there is none.
+    #[must_use]
+    pub fn words(self) -> String {
+        match self {
+            Rule::Free => String::new(),
+            Rule::Label => {
+                "lower-case letters, digits and `-`, a letter first, a letter or digit last, at most 63".to_owned()
+            }
+            Rule::Range(least, most) => format!("{least} to {most}"),
+            Rule::Bytes(most) => format!("at most {most} bytes"),
+            Rule::Characters(least, most) => format!("{least} to {most} characters"),
+            Rule::Map(key, value) => format!("keys of 1 to {key} and values of 1 to {value} characters"),
+            Rule::Items(1, 1) => "exactly one item".to_owned(),
+            Rule::Items(least, most) => format!("{least} to {most} items"),
+            Rule::Words(words) => format!("one of {}", words().join(", ")),
+            Rule::Options(Needed::One, options) => format!("exactly one of {}", options.join(", ")),
+            Rule::Options(Needed::AtMostOne, options) => format!("at most one of {}", options.join(", ")),
+        }
+    }
+}
+
+fn protocols() -> Vec<&'static str> {
+    Protocol::ALL.iter().map(|one| one.as_str()).collect()
+}
+
+fn discoveries() -> Vec<&'static str> {
+    Discovery::ALL.iter().map(|one| one.as_str()).collect()
+}
+
+fn networks() -> Vec<&'static str> {
+    NetworkType::ALL.iter().map(|one| one.as_str()).collect()
+}
+
+const REFERENCE: &str = "reference 2.1";
+const API: &str = "API.md 3";
+const LIMITS: &str = "API.md 4.1";
+
+const fn entry(
+    path: &'static str,
+    kind: &'static str,
+    rule: Rule,
+    default: &'static str,
+    meaning: &'static str,
+    source: &'static str,
+) -> FieldEntry {
+    FieldEntry { path, kind, rule, default, meaning, source }
+}
+
+/// Every field of a definition, in the order of a file.
+pub const REFERENCE_TABLE: &[FieldEntry] = &[
+    entry(
+        "metadata",
+        "mapping",
+        Rule::Free,
+        "",
+        "What identifies the endpoint, and what people say about it.",
+        REFERENCE,
+    ),
+    entry(
+        "metadata.name",
+        "text",
+        Rule::Label,
+        "",
+        "The name of the endpoint, unique in its namespace. Another name is another endpoint.",
+        LIMITS,
+    ),
+    entry(
+        "metadata.namespace",
+        "text",
+        Rule::Label,
+        "",
+        "The namespace that holds the endpoint. Where `namespaces:` is set, it must be listed there.",
+        LIMITS,
+    ),
+    entry(
+        "metadata.labels",
+        "mapping of texts",
+        Rule::Free,
+        "none",
+        "Labels, by which other objects select this one. They belong to the definition whole: a label that it does not name is taken away, but for those under `ves.io/`, which are the service's.",
+        REFERENCE,
+    ),
+    entry(
+        "metadata.annotations",
+        "mapping of texts",
+        Rule::Map(LONGEST_ANNOTATION_KEY, LONGEST_ANNOTATION),
+        "none",
+        "Remarks for programs. Annotations that no definition names are somebody else's and stay. `trueup/protect: \"true\"` forbids a delete; `trueup/stack` and `trueup/applied` are written by trueup alone.",
+        LIMITS,
+    ),
+    entry("metadata.description", "text", Rule::Bytes(LONGEST_DESCRIPTION), "empty", "A text for people.", LIMITS),
+    entry(
+        "metadata.disable",
+        "true or false",
+        Rule::Free,
+        "false",
+        "Takes the endpoint out of use without taking it away.",
+        REFERENCE,
+    ),
+    entry(
+        "spec",
+        "mapping",
+        Rule::Options(Needed::One, &["dns_name", "dns_name_advanced", "ip", "service_info"]),
+        "",
+        "What the endpoint points at, and where it applies. The first four fields are an exclusive group: the target.",
+        REFERENCE,
+    ),
+    entry(
+        "spec.dns_name",
+        "text",
+        Rule::Characters(1, LONGEST_HOST_NAME),
+        "",
+        "Target: the host name that is looked up for the address. Compared without case and without a final dot.",
+        REFERENCE,
+    ),
+    entry(
+        "spec.dns_name_advanced",
+        "mapping",
+        Rule::Free,
+        "",
+        "Target: a host name with a say in how often it is looked up.",
+        REFERENCE,
+    ),
+    entry(
+        "spec.dns_name_advanced.name",
+        "text",
+        Rule::Characters(1, LONGEST_HOST_NAME),
+        "",
+        "The host name that is looked up.",
+        REFERENCE,
+    ),
+    entry(
+        "spec.dns_name_advanced.refresh_interval",
+        "seconds, a whole number",
+        Rule::Range(*REFRESH_INTERVAL.start() as u64, *REFRESH_INTERVAL.end() as u64),
+        "left to the service",
+        "The time between two look-ups.",
+        API,
+    ),
+    entry("spec.ip", "text", Rule::Free, "", "Target: an address, version 4 or 6. Compared by value.", REFERENCE),
+    entry(
+        "spec.service_info",
+        "mapping",
+        Rule::Options(Needed::One, &["service_name", "service_selector"]),
+        "",
+        "Target: a service that a discovery of the site finds.",
+        REFERENCE,
+    ),
+    entry(
+        "spec.service_info.discovery_type",
+        "word",
+        Rule::Words(discoveries),
+        "",
+        "How the service is discovered.",
+        API,
+    ),
+    entry(
+        "spec.service_info.service_name",
+        "text",
+        Rule::Bytes(LONGEST_SERVICE_NAME),
+        "",
+        "The service by its name, such as `cart.shop`.",
+        API,
+    ),
+    entry("spec.service_info.service_selector", "mapping", Rule::Free, "", "The service by its labels.", API),
+    entry(
+        "spec.service_info.service_selector.expressions",
+        "list of texts",
+        Rule::Items(1, 1),
+        "",
+        "One label selector, such as `tier in (web, db),!legacy`, at most 4096 characters.",
+        API,
+    ),
+    entry("spec.protocol", "word", Rule::Words(protocols), "TCP", "The transport protocol.", API),
+    entry("spec.port", "whole number", Rule::Range(0, 65_535), "0", "The port of the target.", API),
+    entry(
+        "spec.health_check_port",
+        "whole number",
+        Rule::Range(0, 65_535),
+        "0",
+        "The port that health checks use; 0 means the same as `port`.",
+        API,
+    ),
+    entry(
+        "spec.snat_pool",
+        "mapping",
+        Rule::Options(Needed::AtMostOne, &["no_snat_pool", "snat_pool"]),
+        "no_snat_pool",
+        "Source NAT of what reaches the target: an exclusive group.",
+        REFERENCE,
+    ),
+    entry("spec.snat_pool.no_snat_pool", "{}", Rule::Free, "chosen", "No pool.", REFERENCE),
+    entry("spec.snat_pool.snat_pool", "mapping", Rule::Free, "", "A pool of addresses.", REFERENCE),
+    entry(
+        "spec.snat_pool.snat_pool.prefixes",
+        "list of texts",
+        Rule::Items(1, MOST_PREFIXES),
+        "",
+        "The pool as IPv4 prefixes, such as `10.1.0.0/16`. Compared as a set.",
+        API,
+    ),
+    entry(
+        "spec.where",
+        "mapping",
+        Rule::Options(Needed::AtMostOne, &["site", "virtual_site", "virtual_network"]),
+        "nothing is said",
+        "Where the endpoint applies: an exclusive group.",
+        REFERENCE,
+    ),
+    entry(
+        "spec.where.site",
+        "mapping",
+        Rule::Options(Needed::AtMostOne, &["disable_internet_vip", "enable_internet_vip"]),
+        "",
+        "One site.",
+        REFERENCE,
+    ),
+    entry("spec.where.site.ref", "list of references", Rule::Items(1, 1), "", "The site.", REFERENCE),
+    entry(
+        "spec.where.site.network_type",
+        "word",
+        Rule::Words(networks),
+        "VIRTUAL_NETWORK_SITE_LOCAL",
+        "The network at the site.",
+        API,
+    ),
+    entry(
+        "spec.where.site.disable_internet_vip",
+        "{}",
+        Rule::Free,
+        "chosen",
+        "No VIP towards the Internet at the site.",
+        REFERENCE,
+    ),
+    entry(
+        "spec.where.site.enable_internet_vip",
+        "{}",
+        Rule::Free,
+        "",
+        "A VIP towards the Internet at the site.",
+        REFERENCE,
+    ),
+    entry(
+        "spec.where.virtual_site",
+        "mapping",
+        Rule::Options(Needed::AtMostOne, &["disable_internet_vip", "enable_internet_vip"]),
+        "",
+        "All sites that a virtual site selects.",
+        REFERENCE,
+    ),
+    entry("spec.where.virtual_site.ref", "list of references", Rule::Items(1, 1), "", "The virtual site.", REFERENCE),
+    entry(
+        "spec.where.virtual_site.network_type",
+        "word",
+        Rule::Words(networks),
+        "VIRTUAL_NETWORK_SITE_LOCAL",
+        "The network at the sites.",
+        API,
+    ),
+    entry(
+        "spec.where.virtual_site.disable_internet_vip",
+        "{}",
+        Rule::Free,
+        "chosen",
+        "No VIP towards the Internet at the sites.",
+        REFERENCE,
+    ),
+    entry(
+        "spec.where.virtual_site.enable_internet_vip",
+        "{}",
+        Rule::Free,
+        "",
+        "A VIP towards the Internet at the sites.",
+        REFERENCE,
+    ),
+    entry("spec.where.virtual_network", "mapping", Rule::Free, "", "One virtual network.", REFERENCE),
+    entry(
+        "spec.where.virtual_network.ref",
+        "list of references",
+        Rule::Items(1, 1),
+        "",
+        "The virtual network.",
+        REFERENCE,
+    ),
+];
+
+/// The parts of a reference, below every path that ends in `.ref`.
+pub const REFERENCE_PARTS: &[FieldEntry] = &[
+    entry("name", "text", Rule::Bytes(LONGEST_REFERENCE_NAME), "", "The name of the object referred to.", API),
+    entry(
+        "namespace",
+        "text",
+        Rule::Bytes(LONGEST_REFERENCE_PART),
+        "filled in by the service",
+        "Its namespace. What a definition leaves out is the service's to fill, and is not compared.",
+        API,
+    ),
+    entry(
+        "tenant",
+        "text",
+        Rule::Bytes(LONGEST_REFERENCE_PART),
+        "filled in by the service",
+        "Its tenant, with the random suffix of the service.",
+        API,
+    ),
+    entry("uid", "text", Rule::Free, "filled in by the service", "Its uid.", API),
+    entry(
+        "kind",
+        "text",
+        Rule::Free,
+        "filled in by the service",
+        "Its kind. Read, and never compared: the service spells it in many ways.",
+        API,
+    ),
+];
+
+impl FieldEntry {
+    /// The entry at `path`: of the table, or a part of a reference.
+    #[must_use]
+    pub fn at(path: &str) -> Option<FieldEntry> {
+        let found = REFERENCE_TABLE.iter().find(|entry| entry.path == path);
+        found.copied().or_else(|| {
+            let (before, part) = path.rsplit_once(".ref.")?;
+            REFERENCE_TABLE.iter().any(|entry| entry.path.strip_suffix(".ref") == Some(before)).then_some(())?;
+            REFERENCE_PARTS.iter().find(|entry| entry.path == part).copied()
+        })
+    }
+}

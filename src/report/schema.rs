@@ -1,0 +1,284 @@
+//! JSON Schemas of what trueup reads and writes. Their structure comes from the types that are read
+//! and written, so that they cannot fall behind; a definition's descriptions and limits come from the
+//! model's table, which `explain` tells too. The schema of a definition accepts what `load` accepts:
+//! both spellings of a key, `${name}` in values, and the root keys that only the service writes.
+
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, SchemaGenerator};
+use serde_json::{Map, json};
+
+use crate::model::{FieldEntry, Json, Needed, RawEndpoint, Rule};
+use crate::plan::{Acknowledged, Plan, Verdict, Verdicts};
+
+/// Of what a schema is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Of {
+    /// A saved plan.
+    Plan,
+    /// The JSON of `drift`.
+    Drift,
+    /// A document of a definition file.
+    Definition,
+    /// `trueup.yaml`
+    Config,
+}
+
+/// The schema, draft 2020-12.
+#[must_use]
+pub fn of(of: Of) -> Json {
+    let mut schema = match of {
+        Of::Plan => plan(),
+        Of::Drift => drift(),
+        Of::Definition => definition(),
+        // Read key by key and not into a type, so its schema is written by hand and tested by its reader.
+        Of::Config => serde_json::from_str(include_str!("schema/config.json")).unwrap_or_default(),
+    };
+    let title = match of {
+        Of::Plan => "a saved plan of trueup",
+        Of::Drift => "the verdict of trueup drift",
+        Of::Definition => "an endpoint, as trueup reads it",
+        Of::Config => "trueup.yaml",
+    };
+    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema".into();
+    schema["title"] = title.into();
+    schema
+}
+
+fn subschema<T: JsonSchema>(generator: &mut SchemaGenerator) -> Json {
+    generator.subschema_for::<T>().to_value()
+}
+
+fn plan() -> Json {
+    // What is written is described: fields with defaults are always there.
+    let mut generator = SchemaSettings::draft2020_12().into_generator();
+    let plan = subschema::<Plan>(&mut generator);
+    document("plan", &["digest", "plan"], json!({"digest": digest(), "plan": plan}), generator)
+}
+
+fn digest() -> Json {
+    json!({
+        "type": "string",
+        "pattern": "^[0-9a-f]{64}$",
+        "description": "SHA-256 of what the plan will do and against what.",
+    })
+}
+
+fn drift() -> Json {
+    let mut generator = SchemaSettings::draft2020_12().into_generator();
+    let fields = json!({
+        "verdict": subschema::<Verdict>(&mut generator),
+        "counts": {"type": "object", "additionalProperties": {"type": "integer", "minimum": 0}},
+        "verdicts": subschema::<Verdicts>(&mut generator),
+        "acknowledged": {"type": "array", "items": subschema::<Acknowledged>(&mut generator)},
+        "seen": {
+            "type": "array",
+            "description": "Since when what drifted has drifted, where a memory is kept.",
+            "items": {"type": "object", "required": ["object", "value"], "properties": {
+                "object": {"type": "string"},
+                "field": {"type": ["string", "null"]},
+                "value": {"type": "string", "description": "The digest that an acknowledgement names."},
+                "first_seen": {"type": ["string", "null"], "format": "date-time"},
+                "checks": {"type": ["integer", "null"]},
+            }},
+        },
+        "plan": subschema::<Plan>(&mut generator),
+    });
+    document("drift", &["verdict", "verdicts", "plan"], fields, generator)
+}
+
+/// A document with its kind and version.
+fn document(kind: &str, required: &[&str], fields: Json, mut generator: SchemaGenerator) -> Json {
+    let definitions = generator.take_definitions(true);
+    let mut properties = json!({
+        "kind": {"const": kind},
+        "format_version": {"const": crate::plan::FORMAT_VERSION},
+    });
+    if let (Some(properties), Json::Object(fields)) = (properties.as_object_mut(), fields) {
+        properties.extend(fields);
+    }
+    let required: Vec<&str> = ["kind", "format_version"].into_iter().chain(required.iter().copied()).collect();
+    json!({"type": "object", "required": required, "properties": properties, "$defs": definitions})
+}
+
+/// A value from a variable, which a reader of the schema cannot know.
+fn variable() -> Json {
+    json!({"type": "string", "pattern": r"\$\{[^}]+\}"})
+}
+
+fn definition() -> Json {
+    let mut settings = SchemaSettings::draft2020_12();
+    // Every place of the tree has its own node, which takes the words of its path.
+    settings.inline_subschemas = true;
+    let mut schema = settings.into_generator().into_root_schema_for::<RawEndpoint>().to_value();
+    describe(&mut schema, "");
+    schema["required"] = json!(["metadata", "spec"]);
+    schema["description"] = "One endpoint of the service mesh.".into();
+    if let Some(properties) = schema["properties"].as_object_mut() {
+        properties.insert("kind".to_owned(), json!({"const": "endpoint", "description": "May be left out."}));
+        for key in [
+            "system_metadata",
+            "resource_version",
+            "status",
+            "create_form",
+            "replace_form",
+            "referring_objects",
+            "deleted_referred_objects",
+            "disabled_referred_objects",
+        ] {
+            let written = json!({"description": "Written by the service; dropped with a note.", "deprecated": true});
+            properties.insert(camel_case(key), written.clone());
+            properties.insert(key.to_owned(), written);
+        }
+    }
+    needed(&mut schema["properties"]["metadata"], &["name", "namespace"]);
+    let service = &mut schema["properties"]["spec"]["properties"]["service_info"];
+    let discovered = json!([{"required": ["discovery_type"]}, {"required": ["discoveryType"]}, {"type": "null"}]);
+    service["anyOf"] = discovered;
+    for option in ["site", "virtual_site", "virtual_network"] {
+        let place = &mut schema["properties"]["spec"]["properties"]["where"]["properties"][option];
+        needed(&mut place["properties"]["ref"]["items"], &["name"]);
+        place["required"] = json!(["ref"]);
+    }
+    schema
+}
+
+fn needed(node: &mut Json, keys: &[&str]) {
+    node["required"] = json!(keys);
+}
+
+/// Gives a node and everything below it the words and limits of its path.
+fn describe(node: &mut Json, path: &str) {
+    if let Some(entry) = FieldEntry::at(path) {
+        words(node, entry);
+        limits(node, entry.rule);
+    }
+    let Some(object) = node.as_object_mut() else { return };
+    if let Some(items) = object.get_mut("items") {
+        describe(items, path);
+        if !items.get("properties").is_some_and(Json::is_object)
+            && let Some(items) = items.as_object_mut()
+        {
+            // The words are those of the list.
+            items.remove("description");
+        }
+    }
+    let Some(properties) = object.get_mut("properties").and_then(Json::as_object_mut) else { return };
+    for (name, property) in properties.iter_mut() {
+        let below = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+        describe(property, &below);
+    }
+    both_spellings(properties);
+}
+
+fn both_spellings(properties: &mut Map<String, Json>) {
+    let others: Vec<(String, Json)> = properties
+        .iter()
+        .filter_map(|(name, property)| {
+            let camel = camel_case(name);
+            let mut property = property.clone();
+            property["description"] = format!("Another spelling of `{name}`, which is what trueup writes.").into();
+            property["deprecated"] = true.into();
+            (camel != *name).then_some((camel, property))
+        })
+        .collect();
+    properties.extend(others);
+}
+
+fn words(node: &mut Json, entry: FieldEntry) {
+    let mut text = entry.meaning.to_owned();
+    let rule = entry.rule.words();
+    if !rule.is_empty() {
+        text.push_str(&format!(" Allowed: {rule}."));
+    }
+    if !entry.default.is_empty() {
+        text.push_str(&format!(" Default: {}.", entry.default));
+    }
+    node["description"] = text.into();
+}
+
+fn limits(node: &mut Json, rule: Rule) {
+    let is_list = node.get("items").is_some();
+    match rule {
+        // The items of a list pass by here with the rule of their list.
+        Rule::Items(least, most) if is_list => {
+            node["minItems"] = least.into();
+            node["maxItems"] = most.into();
+        }
+        Rule::Free | Rule::Items(..) => {}
+        Rule::Label => {
+            node["pattern"] = r"^([a-z]([-a-z0-9]{0,61}[a-z0-9])?|.*\$\{[^}]+\}.*)$".into();
+        }
+        Rule::Range(least, most) => {
+            let digits = json!({"type": "string", "pattern": "^[0-9]+$"});
+            let integer = json!({"type": "integer", "minimum": least, "maximum": most});
+            any_of(node, vec![integer, digits, variable(), json!({"type": "null"})]);
+        }
+        // A schema counts characters: no text of more characters has fewer bytes.
+        Rule::Bytes(most) => node["maxLength"] = most.into(),
+        Rule::Characters(_, most) => node["maxLength"] = most.into(),
+        Rule::Map(_, value) => {
+            node["additionalProperties"]["maxLength"] = value.into();
+        }
+        Rule::Words(words) => {
+            let mut allowed: Vec<Json> = words().into_iter().map(Json::from).collect();
+            allowed.extend(["".into(), Json::Null]);
+            any_of(node, vec![json!({"enum": allowed}), variable()]);
+        }
+        Rule::Options(needed, options) => exclusive(node, needed, options),
+    }
+    // A label's value without quotes may look like a number.
+    if let Some(values) = node.get_mut("additionalProperties").filter(|values| values.is_object()) {
+        values["type"] = json!(["string", "number", "boolean", "null"]);
+    }
+}
+
+fn any_of(node: &mut Json, schemas: Vec<Json>) {
+    if let Some(object) = node.as_object_mut() {
+        for key in ["type", "format", "minimum", "maximum"] {
+            object.remove(key);
+        }
+    }
+    node["anyOf"] = schemas.into();
+}
+
+/// An exclusive group. What is `null` or empty is absent, as it is to the service.
+fn exclusive(node: &mut Json, needed: Needed, options: &[&str]) {
+    let given = |name: &str| {
+        let given = |name: &str| json!({"required": [name], "properties": {name: {"not": {"enum": [null, ""]}}}});
+        let camel = camel_case(name);
+        if camel == name { given(name) } else { json!({"anyOf": [given(name), given(&camel)]}) }
+    };
+    let mut choices: Vec<Json> = options.iter().map(|option| given(option)).collect();
+    if needed == Needed::AtMostOne {
+        let none: Vec<Json> = choices.iter().map(|choice| json!({"not": choice})).collect();
+        choices.push(json!({"allOf": none}));
+    }
+    // A value that is null as a whole says nothing.
+    let nullable =
+        node.get("type").is_some_and(|kind| kind.as_array().is_some_and(|kinds| kinds.contains(&"null".into())));
+    if nullable {
+        choices.push(json!({"type": "null"}));
+        // `required` speaks of objects alone, and so is met by null.
+        for choice in &mut choices {
+            if choice.get("type").is_none() {
+                *choice = json!({"type": "object", "allOf": [choice.clone()]});
+            }
+        }
+    }
+    node["oneOf"] = choices.into();
+}
+
+/// `dns_name` as `dnsName`.
+fn camel_case(name: &str) -> String {
+    let mut words = name.split('_');
+    let first = words.next().unwrap_or_default().to_owned();
+    words.fold(first, |mut camel, word| {
+        let mut letters = word.chars();
+        camel.extend(letters.next().map(|letter| letter.to_ascii_uppercase()));
+        camel.push_str(letters.as_str());
+        camel
+    })
+}
+
+#[cfg(test)]
+mod tests;

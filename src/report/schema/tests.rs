@@ -1,0 +1,197 @@
+//! The schemas accept what trueup reads and writes, and refuse what it refuses.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+
+use super::super::{json as report, sample};
+use super::*;
+use crate::model::{REFERENCE_TABLE, check};
+use crate::plan::Unmanaged;
+
+fn validator(of: Of) -> jsonschema::Validator {
+    jsonschema::validator_for(&super::of(of)).expect("a schema")
+}
+
+fn faults(validator: &jsonschema::Validator, document: &Json) -> Vec<String> {
+    validator.iter_errors(document).map(|error| format!("{}: {error}", error.instance_path())).collect()
+}
+
+fn endpoint(spec: Json) -> Json {
+    json!({"metadata": {"name": "cart", "namespace": "shop"}, "spec": spec})
+}
+
+#[test]
+fn a_definition_is_accepted_by_the_schema_as_the_model_accepts_it() {
+    let validator = validator(Of::Definition);
+    let site = |more: Json| {
+        let mut site = json!({"ref": [{"name": "ce01", "namespace": "system"}]});
+        for (key, value) in more.as_object().expect("an object") {
+            site[key] = value.clone();
+        }
+        endpoint(json!({"ip": "10.0.0.1", "where": {"site": site}}))
+    };
+    let cases = [
+        (true, endpoint(json!({"ip": "10.0.0.1"}))),
+        (true, endpoint(json!({"dnsName": "a.example.net", "healthCheckPort": 8080}))),
+        (true, endpoint(json!({"dns_name": "a.example.net", "port": "443", "protocol": "UDP"}))),
+        (true, endpoint(json!({"dns_name": "a.example.net", "ip": null}))),
+        (true, endpoint(json!({"dns_name": "a.example.net", "ip": ""}))),
+        (true, endpoint(json!({"ip": "10.0.0.1", "where": null, "snat_pool": null, "protocol": ""}))),
+        (true, endpoint(json!({"ip": "10.0.0.1", "snat_pool": {"no_snat_pool": {}}}))),
+        (true, endpoint(json!({"ip": "10.0.0.1", "snat_pool": {"snat_pool": {"prefixes": ["10.1.0.0/16"]}}}))),
+        (true, endpoint(json!({"service_info": {"discovery_type": "CONSUL", "service_name": "cart"}}))),
+        (
+            true,
+            endpoint(
+                json!({"service_info": {"discovery_type": "K8S", "service_selector": {"expressions": ["a in (b)"]}}}),
+            ),
+        ),
+        (true, site(json!({}))),
+        (true, site(json!({"network_type": "VIRTUAL_NETWORK_PUBLIC", "enable_internet_vip": {}}))),
+        (false, endpoint(json!({}))),
+        (false, endpoint(json!({"ip": "10.0.0.1", "dns_name": "a.example.net"}))),
+        (false, endpoint(json!({"ip": "10.0.0.1", "port": 65536}))),
+        (false, endpoint(json!({"ip": "10.0.0.1", "port": "a"}))),
+        (false, endpoint(json!({"ip": "10.0.0.1", "protocl": "TCP"}))),
+        (false, endpoint(json!({"ip": "10.0.0.1", "protocol": "ICMP"}))),
+        (false, endpoint(json!({"dns_name_advanced": {"name": "a.example.net", "refresh_interval": 5}}))),
+        (false, endpoint(json!({"service_info": {"service_name": "a", "service_selector": {"expressions": ["a=b"]}}}))),
+        (false, endpoint(json!({"service_info": {"service_name": "cart"}}))),
+        (false, endpoint(json!({"ip": "10.0.0.1", "where": {"site": {}}}))),
+        (false, site(json!({"network_type": "NOWHERE"}))),
+        (false, site(json!({"enable_internet_vip": {}, "disable_internet_vip": {}}))),
+        (false, json!({"metadata": {"name": "Cart", "namespace": "shop"}, "spec": {"ip": "10.0.0.1"}})),
+        (false, json!({"metadata": {"name": "cart"}, "spec": {"ip": "10.0.0.1"}})),
+        (false, json!({"spec": {"ip": "10.0.0.1"}})),
+    ];
+    for (valid, document) in cases {
+        let found = faults(&validator, &document);
+        assert_eq!(found.is_empty(), valid, "{document}: {found:?}");
+        let read = serde_json::from_value::<RawEndpoint>(document.clone())
+            .ok()
+            .is_some_and(|raw| raw.clone().endpoint().is_ok_and(|_| check(&raw).is_empty()));
+        assert_eq!(read, valid, "the model reads otherwise: {document}");
+    }
+}
+
+#[test]
+fn what_only_the_loader_reads_is_accepted_too() {
+    let validator = validator(Of::Definition);
+    let mut document = endpoint(json!({"ip": "${address}", "port": "${port}", "protocol": "${protocol}"}));
+    document["kind"] = "endpoint".into();
+    document["system_metadata"] = json!({"uid": "1"});
+    document["resource_version"] = "7".into();
+    document["metadata"]["labels"] = json!({"version": 1.5, "tier": null});
+    document["metadata"]["namespace"] = "shop-${stage}".into();
+    assert_eq!(faults(&validator, &document), Vec::<String>::new());
+    document["kind"] = "tenant".into();
+    assert!(!validator.is_valid(&document));
+}
+
+#[test]
+fn every_field_of_the_wire_form_is_in_the_table_and_the_other_way() {
+    fn collect(node: &Json, path: &str, into: &mut BTreeSet<String>) {
+        let node = node.get("items").unwrap_or(node);
+        for (name, property) in node["properties"].as_object().into_iter().flatten() {
+            if property["deprecated"] == true || (path.is_empty() && name == "kind") {
+                continue;
+            }
+            let below = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+            collect(property, &below, into);
+            into.insert(below);
+        }
+    }
+    let mut wire = BTreeSet::new();
+    collect(&super::of(Of::Definition), "", &mut wire);
+    for path in &wire {
+        assert!(FieldEntry::at(path).is_some(), "`{path}` is not in the table");
+    }
+    for entry in REFERENCE_TABLE {
+        assert!(wire.contains(entry.path), "`{}` is no field", entry.path);
+    }
+}
+
+#[test]
+fn a_saved_plan_and_a_verdict_fit_their_schemas() {
+    let (of_plan, of_drift) = (validator(Of::Plan), validator(Of::Drift));
+    for hostile in [false, true] {
+        let plan = sample::attributed(sample::plan(40, hostile));
+        let saved: Json = serde_json::from_str(&plan.to_file()).expect("JSON");
+        assert_eq!(faults(&of_plan, &saved), Vec::<String>::new());
+        let drift: Json = serde_json::from_str(&report::drift(&plan, &plan.verdicts(Unmanaged::Fail))).expect("JSON");
+        assert_eq!(faults(&of_drift, &drift), Vec::<String>::new());
+        let mut altered = saved;
+        altered["plan"]["changes"][0]["action"] = json!({"destroy": {}});
+        assert!(!of_plan.is_valid(&altered));
+    }
+}
+
+#[test]
+fn the_settings_schema_knows_what_the_reader_knows() {
+    let validator = validator(Of::Config);
+    let good = json!({
+        "base_url": "https://acme.example.net", "layout": "published", "stack": "shop-prod",
+        "environments": {"prod": {"base_url": "https://acme.example.net", "namespaces": ["shop"],
+            "variables": {"port": 80}, "overlay": "overlays/prod", "layout": "uniform", "stack": "x"}},
+        "namespaces": ["shop", "pay"], "prune": "owned", "guards": {"percent": 30, "least": 10},
+        "gates": {"upgrade": "block", "ddos": "warn", "events": {"mode": "warn", "minutes": 15, "threshold": 1000}},
+        "ignore": [{"object": "shop/*", "field": "spec.port"}], "variables": {"stage": "prod"},
+        "files": {"include": ["**"], "exclude": ["archive/**"]}, "token_variable": "TRUEUP_TOKEN_PROD",
+        "rate_limit": 10.5, "concurrency": 8, "marks": true, "version_checked": false,
+    });
+    assert_eq!(faults(&validator, &good), Vec::<String>::new());
+    // The reader takes every key that the schema names, and no schema names a key that it refuses.
+    let named = super::of(Of::Config);
+    let keys: BTreeSet<&String> = named["properties"].as_object().expect("properties").keys().collect();
+    assert_eq!(keys, good.as_object().expect("an object").keys().collect());
+    let directory = tempfile::tempdir().expect("a directory");
+    std::fs::write(directory.path().join("trueup.yaml"), serde_yaml::to_string(&good).expect("YAML")).expect("written");
+    let options = crate::load::Options { environment: Some("prod".to_owned()), ..Default::default() };
+    crate::load::settings(directory.path(), &options).expect("the reader takes all of it");
+    for bad in [json!({"prune": "some"}), json!({"concurency": 1}), json!({"token_variable": "AWS_SECRET"})] {
+        assert!(!validator.is_valid(&bad), "{bad}");
+    }
+}
+
+/// Every YAML and JSON file below a directory.
+fn files(directory: &Path, into: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            files(&path, into);
+        } else if path.extension().is_some_and(|extension| ["yaml", "yml", "json"].iter().any(|one| extension == *one))
+        {
+            into.push(path);
+        }
+    }
+}
+
+fn documents(text: &str) -> Vec<Json> {
+    use serde::Deserialize as _;
+    let documents = serde_yaml::Deserializer::from_str(text).map(Json::deserialize);
+    documents.map(|document| document.expect("an example is YAML")).filter(|document| !document.is_null()).collect()
+}
+
+#[test]
+fn every_example_fits_its_schema() {
+    let mut found = Vec::new();
+    files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("examples"), &mut found);
+    let (definition, config) = (validator(Of::Definition), validator(Of::Config));
+    for path in found.iter().filter(|path| !path.components().any(|part| part.as_os_str() == "pipelines")) {
+        let text = std::fs::read_to_string(path).expect("an example is readable");
+        let is_config = path.file_name().is_some_and(|name| name == "trueup.yaml");
+        for document in documents(&text) {
+            let kind = document["kind"].as_str().unwrap_or("endpoint");
+            if is_config {
+                assert_eq!(faults(&config, &document), Vec::<String>::new(), "{}", path.display());
+            } else if kind == "endpoint"
+                && document.get("spec").is_some()
+                && document["metadata"].get("namespace").is_some()
+            {
+                assert_eq!(faults(&definition, &document), Vec::<String>::new(), "{}", path.display());
+            }
+        }
+    }
+}
