@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read as _;
-use std::path::{Path, PathBuf};
+use std::path::{MAIN_SEPARATOR, Path, PathBuf};
 use std::sync::Arc;
 
 use globset::{Glob, GlobSet, GlobSetBuilder};
@@ -140,7 +140,7 @@ fn is_below(path: &str, directory: &str) -> bool {
 }
 
 fn walk(root: &Path, filter: &Filter, limits: &Limits, problems: &mut Vec<Diagnostic>) -> Vec<Arc<str>> {
-    let hidden = |entry: &DirEntry| entry.depth() > 0 && entry.file_name().to_string_lossy().starts_with('.');
+    let hidden = |entry: &DirEntry| entry.depth() > 0 && entry.file_name().as_encoded_bytes().starts_with(b".");
     let mut walker = WalkDir::new(root).follow_links(true).into_iter();
     let mut paths: Vec<Arc<str>> = Vec::new();
     while let Some(entry) = walker.next() {
@@ -212,6 +212,6 @@ fn leaves(root: &Path, path: &Path) -> bool {
 /// `path` below `root`, with `/` between parts.
 pub(super) fn relative(root: &Path, path: &Path) -> String {
     let below = path.strip_prefix(root).unwrap_or(path);
-    let parts: Vec<_> = below.components().map(|part| part.as_os_str().to_string_lossy()).collect();
-    parts.join("/")
+    let text = below.to_string_lossy();
+    if MAIN_SEPARATOR == '/' { text.into_owned() } else { text.replace(MAIN_SEPARATOR, "/") }
 }

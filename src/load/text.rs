@@ -36,7 +36,7 @@ pub enum Reader {
 pub struct SourceText {
     /// The file, relative to the stack's directory.
     pub path: Arc<str>,
-    text: Box<str>,
+    text: String,
     /// Bytes of the byte-order mark that stood before the text.
     mark: usize,
     /// Where each line begins, found when a place is first asked for.
@@ -55,7 +55,7 @@ impl SourceText {
             Err(error) => {
                 let good = error.utf8_error().valid_up_to();
                 let before = String::from_utf8_lossy(&error.as_bytes()[..good]).into_owned();
-                let source = Self { path: path.clone(), text: before.into(), mark: 0, lines: OnceLock::new() };
+                let source = Self { path: path.clone(), text: before, mark: 0, lines: OnceLock::new() };
                 let label = if utf16 { "the file is UTF-16: save it as UTF-8" } else { "save the file as UTF-8" };
                 let place = source.text.len();
                 return Err(Diagnostic::error("the file is no valid UTF-8", &source, place..place, label));
@@ -63,7 +63,7 @@ impl SourceText {
         };
         let mark = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
         let text = if mark == 0 { text } else { text[mark..].to_owned() };
-        let source = Self { path: path.clone(), text: text.into(), mark, lines: OnceLock::new() };
+        let source = Self { path: path.clone(), text, mark, lines: OnceLock::new() };
         let forbidden = |b: &u8| matches!(b, 0..=8 | 11 | 12 | 14..=31 | 127);
         if let Some(at) = source.text.as_bytes().iter().position(forbidden) {
             let code = source.text.as_bytes()[at];
@@ -76,7 +76,7 @@ impl SourceText {
     /// A text that stands in no file.
     #[must_use]
     pub fn inline(name: &str, text: &str) -> Self {
-        Self { path: name.into(), text: text.into(), mark: 0, lines: OnceLock::new() }
+        Self { path: name.into(), text: text.to_owned(), mark: 0, lines: OnceLock::new() }
     }
 
     /// The text, without a byte-order mark.
