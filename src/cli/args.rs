@@ -112,6 +112,8 @@ pub enum Command {
     Upgrades(super::inquiry::Upgrades),
     Call(super::inquiry::Call),
     Sandbox(Sandbox),
+    Schema(Schema),
+    Explain(Explain),
     Completions(Completions),
     Man(Man),
 }
@@ -356,6 +358,37 @@ pub struct Sandbox {
     pub log: Option<PathBuf>,
 }
 
+/// Prints a JSON Schema, for editors and pipelines.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  trueup schema > trueup.schema.json\n  trueup schema --of plan")]
+pub struct Schema {
+    /// Of what
+    #[arg(long, value_name = "WHAT", default_value = "definition")]
+    pub of: SchemaOf,
+}
+
+/// What has a schema.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum SchemaOf {
+    /// A document of a definition file
+    Definition,
+    /// trueup.yaml
+    Config,
+    /// A saved plan, and the JSON of plan
+    Plan,
+    /// The JSON of drift
+    Drift,
+}
+
+/// Tells what a field of a definition means, its type, what is allowed, and its default.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  trueup explain\n  trueup explain spec.where\n  trueup explain refresh_interval")]
+pub struct Explain {
+    /// The field, by its path or the end of it; without one, all of them
+    #[arg(value_name = "FIELD")]
+    pub field: Option<String>,
+}
+
 /// Prints completions for a shell.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  trueup completions bash > /etc/bash_completion.d/trueup")]
@@ -379,7 +412,7 @@ macro_rules! formats {
 
 formats!(
     /// Formats of `validate`.
-    ValidateFormat { Text, Json }
+    ValidateFormat { Text, Json, Github, Sarif }
 );
 formats!(
     /// Formats of `plan`.

@@ -89,6 +89,8 @@ async fn command(command: Command, context: &Context) -> Result<Ending, Error> {
         Command::Upgrades(arguments) => command::upgrades::run(&arguments, context).await,
         Command::Call(arguments) => command::call::run(&arguments, context).await,
         Command::Sandbox(arguments) => command::sandbox::run(&arguments, context).await,
+        Command::Schema(arguments) => Ok(command::schema::run(&arguments, context)),
+        Command::Explain(arguments) => command::explain::run(&arguments, context),
         Command::Completions(arguments) => Ok(command::completions::run(&arguments, context)),
         Command::Man(_) => command::man::run(context),
     }

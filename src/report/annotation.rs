@@ -3,6 +3,7 @@
 //! each format neutralises them in its own way.
 
 use super::{edits, text};
+use crate::load::{Diagnostic, Severity};
 use crate::model::Place;
 use crate::plan::{Action, Cause, Change, Check, Plan, Side, Standing, Verdict};
 
@@ -82,6 +83,30 @@ pub fn of_check(check: &Check<'_>) -> Vec<Annotation> {
     }
     all.sort_by_key(|annotation| annotation.level);
     all
+}
+
+/// The remarks on definitions. `prefix` stands before every path, so that it can be opened.
+#[must_use]
+pub fn of_diagnostics(diagnostics: &[Diagnostic], prefix: &str) -> Vec<Annotation> {
+    let remark = |diagnostic: &Diagnostic| {
+        let level = match diagnostic.severity {
+            Severity::Error => Level::Error,
+            Severity::Note => Level::Notice,
+        };
+        let mark = diagnostic.marks.first();
+        let place = mark.map(|mark| Place {
+            file: format!("{prefix}{}", mark.file),
+            line: mark.start.line,
+            column: mark.start.column,
+        });
+        let label = mark.map(|mark| mark.label.as_str()).filter(|label| !label.is_empty());
+        let mut message = diagnostic.message.clone();
+        for more in label.into_iter().chain(diagnostic.help.as_deref()) {
+            message.push_str(&format!("; {more}"));
+        }
+        annotation(level, place, "definition".to_owned(), message)
+    };
+    diagnostics.iter().map(remark).collect()
 }
 
 fn annotation(level: Level, place: Option<Place>, title: String, message: String) -> Annotation {

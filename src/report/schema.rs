@@ -13,7 +13,7 @@ use crate::plan::{Acknowledged, Plan, Verdict, Verdicts};
 /// Of what a schema is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Of {
-    /// A saved plan.
+    /// A saved plan, and the JSON of `plan`, which holds one.
     Plan,
     /// The JSON of `drift`.
     Drift,
@@ -51,8 +51,14 @@ fn subschema<T: JsonSchema>(generator: &mut SchemaGenerator) -> Json {
 fn plan() -> Json {
     // What is written is described: fields with defaults are always there.
     let mut generator = SchemaSettings::draft2020_12().into_generator();
-    let plan = subschema::<Plan>(&mut generator);
-    document("plan", &["digest", "plan"], json!({"digest": digest(), "plan": plan}), generator)
+    let fields = json!({
+        "digest": digest(),
+        "verdict": subschema::<Verdict>(&mut generator),
+        "counts": counts(),
+        "verdicts": subschema::<Verdicts>(&mut generator),
+        "plan": subschema::<Plan>(&mut generator),
+    });
+    document(&["plan", "plan_report"], &["digest", "plan"], fields, generator)
 }
 
 fn digest() -> Json {
@@ -63,34 +69,43 @@ fn digest() -> Json {
     })
 }
 
+fn counts() -> Json {
+    json!({
+        "type": "object",
+        "description": "Changes by action, what is held back, what is in sync, and requests.",
+        "additionalProperties": {"type": "integer", "minimum": 0},
+    })
+}
+
 fn drift() -> Json {
     let mut generator = SchemaSettings::draft2020_12().into_generator();
     let fields = json!({
         "verdict": subschema::<Verdict>(&mut generator),
-        "counts": {"type": "object", "additionalProperties": {"type": "integer", "minimum": 0}},
+        "counts": counts(),
         "verdicts": subschema::<Verdicts>(&mut generator),
         "acknowledged": {"type": "array", "items": subschema::<Acknowledged>(&mut generator)},
-        "seen": {
+        "drifted": {
             "type": "array",
-            "description": "Since when what drifted has drifted, where a memory is kept.",
+            "description": "Each value that drifted, and since when that is known.",
             "items": {"type": "object", "required": ["object", "value"], "properties": {
-                "object": {"type": "string"},
-                "field": {"type": ["string", "null"]},
+                "object": {"type": "string", "description": "`namespace/name`"},
+                "field": {"type": ["string", "null"], "description": "Null where the whole object is meant."},
                 "value": {"type": "string", "description": "The digest that an acknowledgement names."},
                 "first_seen": {"type": ["string", "null"], "format": "date-time"},
                 "checks": {"type": ["integer", "null"]},
+                "age_seconds": {"type": ["integer", "null"]},
             }},
         },
         "plan": subschema::<Plan>(&mut generator),
     });
-    document("drift", &["verdict", "verdicts", "plan"], fields, generator)
+    document(&["drift"], &["verdict", "verdicts", "plan"], fields, generator)
 }
 
 /// A document with its kind and version.
-fn document(kind: &str, required: &[&str], fields: Json, mut generator: SchemaGenerator) -> Json {
+fn document(kinds: &[&str], required: &[&str], fields: Json, mut generator: SchemaGenerator) -> Json {
     let definitions = generator.take_definitions(true);
     let mut properties = json!({
-        "kind": {"const": kind},
+        "kind": {"enum": kinds},
         "format_version": {"const": crate::plan::FORMAT_VERSION},
     });
     if let (Some(properties), Json::Object(fields)) = (properties.as_object_mut(), fields) {

@@ -5,6 +5,7 @@ mod apply;
 mod architecture;
 mod cli;
 mod corpus;
+mod formats;
 mod hostile;
 mod load;
 mod matrix;

@@ -69,7 +69,7 @@ struct DrawnEdit {
     c: Option<&'static str>,
 }
 
-/// The plan as a page. `command` applies exactly it.
+/// The plan as a page. `command` shows it again.
 #[must_use]
 pub fn plan(plan: &Plan, command: &str) -> String {
     let stack = plan.stack.as_ref().map_or_else(|| "no stack".to_owned(), |stack| format!("stack {stack}"));
@@ -205,9 +205,11 @@ fn notes(plan: &Plan) -> String {
 
 fn footer(plan: &Plan, command: &str) -> String {
     format!(
-        "Apply exactly this: <code>{}</code><br>Made by trueup {}.",
+        "Made with <code>{}</code> by trueup {}. <code>trueup apply</code> with <code>--digest {}</code> makes \
+         exactly this plan and no other.",
         safe::html(command),
-        safe::html(&plan.tool_version)
+        safe::html(&plan.tool_version),
+        plan.digest().short()
     )
 }
 

@@ -5,7 +5,7 @@ use super::*;
 use crate::model::Json;
 
 fn page(count: usize, hostile: bool) -> String {
-    plan(&sample::plan(count, hostile), "trueup apply plan.json --digest 0123456789abcdef")
+    plan(&sample::plan(count, hostile), "trueup plan endpoints")
 }
 
 fn between<'a>(text: &'a str, from: &str, to: &str) -> &'a str {
@@ -90,7 +90,7 @@ fn names_and_alarms_are_there_without_the_script() {
 #[test]
 fn pages_are_written_for_a_browser_where_one_asks() {
     let Some(directory) = std::env::var_os("TRUEUP_PAGES").map(std::path::PathBuf::from) else { return };
-    let command = "trueup apply plan.json --digest 0123456789abcdef";
+    let command = "trueup plan endpoints";
     for (name, plan) in [
         ("plan", sample::attributed(sample::plan(60, false))),
         ("hostile", sample::plan(60, true)),

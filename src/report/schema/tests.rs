@@ -120,6 +120,8 @@ fn a_saved_plan_and_a_verdict_fit_their_schemas() {
         let plan = sample::attributed(sample::plan(40, hostile));
         let saved: Json = serde_json::from_str(&plan.to_file()).expect("JSON");
         assert_eq!(faults(&of_plan, &saved), Vec::<String>::new());
+        let shown: Json = serde_json::from_str(&report::plan(&plan)).expect("JSON");
+        assert_eq!(faults(&of_plan, &shown), Vec::<String>::new());
         let drift: Json = serde_json::from_str(&report::drift(&plan, &plan.verdicts(Unmanaged::Fail))).expect("JSON");
         assert_eq!(faults(&of_drift, &drift), Vec::<String>::new());
         let mut altered = saved;

@@ -1,0 +1,86 @@
+//! What the program prints for other programs: remarks, schemas, and explanations of fields.
+
+use serde_json::{Value, json};
+
+use crate::support::{Service, Stage, definition};
+
+const WRONG: &str = "metadata:\n  name: cart\n  namespace: shop\nspec:\n  ip: 10.0.0.7\n  port: 70000\n";
+
+/// A stage with one definition that waits for an apply.
+fn pending(service: &Service) -> Stage {
+    Stage::new()
+        .at(service)
+        .file("trueup.yaml", "stack: s\nnamespaces: [shop]\n")
+        .file("cart.yaml", &definition("shop/cart", 80))
+}
+
+#[test]
+fn wrong_definitions_are_remarks_at_their_places() {
+    let stage = Stage::new().file("endpoints/trueup.yaml", "stack: s\n").file("endpoints/cart.yaml", WRONG);
+    let remark = "::error file=endpoints/cart.yaml,line=6,col=9,title=definition::`port` is 70000";
+    stage.run("validate endpoints --format github").code(1).says(remark);
+    let log = stage.run("validate endpoints --format sarif").code(1).json();
+    let place = &log["runs"][0]["results"][0]["locations"][0]["physicalLocation"];
+    assert_eq!(place["artifactLocation"]["uri"], "endpoints/cart.yaml");
+    assert_eq!(place["region"]["startLine"], 6);
+}
+
+#[test]
+fn right_definitions_leave_nothing_to_remark() {
+    let stage = Stage::new().file("cart.yaml", &definition("shop/cart", 80));
+    stage.run("validate . --format github").code(0).stdout("");
+    let log = stage.run("validate . --format sarif").code(0).json();
+    assert_eq!(log["runs"][0]["results"], json!([]));
+}
+
+#[test]
+fn every_schema_is_one_and_what_is_written_fits_it() {
+    let service = Service::start();
+    let stage = pending(&service);
+    stage.run("plan . -o plan.json --quiet").code(0);
+    let saved: Value = serde_json::from_str(&stage.read("plan.json")).expect("JSON");
+    let shown = stage.run("plan . --format json").code(0).json();
+    let drift = stage.run("drift . --format json").code(2).json();
+    for (of, documents) in
+        [("plan", vec![saved, shown]), ("drift", vec![drift]), ("definition", vec![]), ("config", vec![])]
+    {
+        let schema = stage.run(&format!("schema --of {of}")).code(0).json();
+        let validator = jsonschema::validator_for(&schema).expect("a schema");
+        for document in documents {
+            let faults: Vec<String> = validator.iter_errors(&document).map(|error| error.to_string()).collect();
+            assert_eq!(faults, Vec::<String>::new(), "{of}");
+        }
+    }
+}
+
+#[test]
+fn a_field_is_explained_and_a_misspelt_one_gets_a_proposal() {
+    let stage = Stage::new();
+    stage.run("explain refreshInterval").code(0).says("10 to 604800");
+    stage.run("explain protocl").code(64).tells("did you mean `spec.protocol`?");
+    stage.run("explain network_type").code(64).tells("several fields end in `network_type`");
+}
+
+#[test]
+fn a_plan_is_drawn_for_a_pull_request_as_a_page_and_as_remarks() {
+    let service = Service::start();
+    let stage = pending(&service);
+    let markdown = stage.run("plan . --format markdown");
+    markdown.code(0).says("<!-- trueup:plan stack=s -->\n### trueup plan: 1 to create\n");
+    let page = stage.run("plan . --format html");
+    page.code(0).says("<!doctype html>").says("shop/cart");
+    stage
+        .run("plan . --format github")
+        .code(0)
+        .stdout("::notice file=cart.yaml,line=1,col=1,title=create shop/cart::new\n");
+}
+
+#[test]
+fn a_check_is_drawn_for_test_reports_and_metrics() {
+    let service = Service::start();
+    let stage = pending(&service);
+    let failure = "<testcase classname=\"shop\" name=\"cart\"><failure type=\"pending\"";
+    stage.run("drift . --format junit").code(2).says(failure);
+    stage.run("drift . --format prometheus").code(2).says("verdict=\"pending\"} 1\n");
+    stage.run("drift . --format markdown").code(2).says("<!-- trueup:drift stack=s -->");
+}
