@@ -158,6 +158,14 @@ pub struct Permission {
     pub adopt: bool,
 }
 
+/// The branch that the definitions are going to.
+#[derive(Debug, Clone, Default, Args)]
+pub struct Base {
+    /// Tell whose change each difference is, against this branch or commit
+    #[arg(long, value_name = "REF")]
+    pub base: Option<String>,
+}
+
 /// Checks the definitions, without the service.
 ///
 /// Every problem of every file is told in one go, with its place.
@@ -184,12 +192,20 @@ pub struct Plan {
     pub scope: Scope,
     #[command(flatten)]
     pub permission: Permission,
+    #[command(flatten)]
+    pub base: Base,
+    /// Show every difference in full, not only those of this change
+    #[arg(long, requires = "base")]
+    pub all: bool,
     /// Keep the plan in a file for `trueup apply FILE`
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// How to show it
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub format: PlanFormat,
+    /// Bytes that a Markdown report may have
+    #[arg(long, value_name = "BYTES", default_value_t = crate::report::markdown::BUDGET)]
+    pub budget: usize,
     /// Exit with 2 when changes are pending
     #[arg(long)]
     pub detailed_exitcode: bool,
@@ -212,6 +228,8 @@ pub struct Apply {
     /// Go on with this run, which was killed or interrupted: its name, the beginning of it, or `last`
     #[arg(long, value_name = "RUN", conflicts_with_all = ["paths", "only", "except", "namespace", "selector", "allow", "adopt"])]
     pub resume: Option<String>,
+    #[command(flatten)]
+    pub base: Base,
     #[command(flatten)]
     pub decision: Decision,
 }
@@ -296,7 +314,9 @@ pub struct Rollback {
 ///
 /// Exits with 0 in sync, 2 changes pending, 3 drift, 4 both, 5 unknown.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  trueup drift endpoints\n  trueup drift endpoints --format json --unmanaged fail")]
+#[command(
+    after_help = "Examples:\n  trueup drift endpoints\n  trueup drift endpoints --format json --unmanaged fail\n  trueup drift endpoints --memory drift.json --acknowledged drift-acknowledged.yaml\n  trueup drift endpoints --format acknowledgements > drift-acknowledged.yaml\n  trueup drift endpoints --shard 2/5 --format prometheus"
+)]
 pub struct Drift {
     #[command(flatten)]
     pub scope: Scope,
@@ -306,12 +326,46 @@ pub struct Drift {
     /// Whether a live endpoint that nobody defined is a note or drift
     #[arg(long, value_name = "HOW", default_value = "note")]
     pub unmanaged: Unmanaged,
+    /// Drift that is accepted for a while: it is told and raises no alarm
+    #[arg(long, value_name = "FILE")]
+    pub acknowledged: Option<PathBuf>,
+    /// Remember in this file since when drift stands
+    #[arg(long, value_name = "FILE")]
+    pub memory: Option<PathBuf>,
+    /// Check only the namespaces that are the I-th of N checkers' to do, I from 1
+    #[arg(long, value_name = "I/N")]
+    pub shard: Option<Shard>,
+    /// Bytes that a Markdown report may have
+    #[arg(long, value_name = "BYTES", default_value_t = crate::report::markdown::BUDGET)]
+    pub budget: usize,
+}
+
+/// One of several checkers that share the namespaces of a stack.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shard {
+    /// From 1.
+    pub index: u32,
+    /// How many there are.
+    pub of: u32,
+}
+
+impl std::str::FromStr for Shard {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let parts = text.split_once('/').and_then(|(index, of)| Some((index.parse().ok()?, of.parse().ok()?)));
+        match parts {
+            Some((index, of)) if (1..=of).contains(&index) => Ok(Self { index, of }),
+            _ => Err("write it as I/N with I from 1 to N, such as 2/5"),
+        }
+    }
 }
 
 /// Writes live endpoints as definitions, one file each.
 ///
 /// What the service fills in, its own labels and trueup's marks are left out. A plan right after is
-/// empty.
+/// empty. With --drift the definitions that are there take over just the values that somebody changed
+/// outside; comments, order and quotes stay, and what cannot be edited in place is told.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  trueup pull -n shop -o endpoints\n  trueup pull -n shop --only 'shop/web-*' -o endpoints --overwrite"
@@ -319,6 +373,9 @@ pub struct Drift {
 pub struct Pull {
     #[command(flatten)]
     pub filter: Filter,
+    /// Let the definitions of this stack take over what was changed outside, edited in place
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["output", "overwrite", "schema"])]
+    pub drift: Option<PathBuf>,
     /// The directory to write to; files go to NAMESPACE/NAME.yaml in it
     #[arg(long, short, value_name = "DIR", default_value = ".")]
     pub output: PathBuf,
@@ -428,7 +485,7 @@ formats!(
 );
 formats!(
     /// Formats of `drift`.
-    DriftFormat { Text, Json, Markdown, Junit, Prometheus, Github, Sarif }
+    DriftFormat { Text, Json, Markdown, Junit, Prometheus, Github, Sarif, Acknowledgements }
 );
 
 /// What a live endpoint without a definition is.

@@ -41,3 +41,23 @@ pub fn write(path: &Path, text: &str) -> Result<(), Error> {
         Error::new(Ending::Failed, told)
     })
 }
+
+/// Writes a file in one step: a reader, or a power cut, finds the old text or the new one.
+///
+/// # Errors
+/// The file cannot be written.
+pub fn replace(path: &Path, text: &str) -> Result<(), Error> {
+    let write = || {
+        let mut name = path.file_name().unwrap_or_default().to_owned();
+        name.push(".new");
+        let beside = path.with_file_name(name);
+        let mut file = fs::File::create(&beside)?;
+        file.write_all(text.as_bytes())?;
+        file.sync_all()?;
+        fs::rename(&beside, path)
+    };
+    write().map_err(|error: std::io::Error| {
+        let told = anyhow::Error::from(error).context(format!("cannot write `{}`", path.display()));
+        Error::new(Ending::Failed, told)
+    })
+}

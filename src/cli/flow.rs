@@ -11,8 +11,18 @@ use super::stack::Stack;
 use crate::api::{self, Reader};
 use crate::journal::{self, Ground};
 use crate::load::{Diagnostic, Loaded, Places};
-use crate::model::{Key, Live, Place};
-use crate::plan::{self, Allow, Facts, Ignore, Note, Plan, Referrer, RunRecord, Source};
+use crate::model::{Key, Live, Namespace, Place};
+use crate::plan::{self, Allow, Facts, Ignore, Memory, Note, Plan, Referrer, RunRecord, Source};
+
+/// What a look at the service is made for.
+pub struct Purpose<'a> {
+    /// What the call allows.
+    pub permission: &'a Permission,
+    /// The namespaces to read; the plan speaks of these alone.
+    pub namespaces: BTreeSet<Namespace>,
+    /// What earlier checks saw.
+    pub memory: &'a Memory,
+}
 
 /// Reads the service and arranges the plan of a stack.
 ///
@@ -25,15 +35,29 @@ pub async fn plan(
     connection: &Connection,
     permission: &Permission,
 ) -> Result<Plan, Error> {
-    let allow = settings::allow(&permission.allow)?;
+    let purpose = Purpose { permission, namespaces: stack.namespaces(), memory: &Memory::default() };
+    Ok(look(context, stack, connection, &purpose).await?.0)
+}
+
+/// The plan with what was read for it.
+///
+/// # Errors
+/// Those of [`plan`].
+pub async fn look(
+    context: &Context,
+    stack: &Stack,
+    connection: &Connection,
+    purpose: &Purpose<'_>,
+) -> Result<(Plan, Live), Error> {
+    let allow = settings::allow(&purpose.permission.allow)?;
     let reader = connection.reader()?;
-    let live = api::fetch(&reader, &stack.namespaces()).await;
-    let mut plan = arrange(context, stack, connection, permission, &allow, &live)?;
+    let live = api::fetch(&reader, &purpose.namespaces).await;
+    let mut plan = arrange(context, stack, connection, purpose, &allow, &live)?;
     refer(&reader, &mut plan, &allow).await;
     locate(context, &mut plan, &stack.loaded);
     let told = |note: &Diagnostic| format!("{}:{}: {}", note.file().unwrap_or_default(), note.line(), note.message);
     plan.notes.extend(stack.loaded.notes.iter().map(|note| Note::Loaded { text: told(note) }));
-    Ok(plan)
+    Ok((plan, live))
 }
 
 /// Gives every change its place, with paths that can be opened from the working directory.
@@ -51,7 +75,7 @@ fn arrange(
     context: &Context,
     stack: &Stack,
     connection: &Connection,
-    permission: &Permission,
+    purpose: &Purpose<'_>,
     allow: &Allow,
     live: &Live,
 ) -> Result<Plan, Error> {
@@ -67,11 +91,11 @@ fn arrange(
         live,
         stack: name.as_deref(),
         namespaces: (!listed.is_empty()).then_some(&listed),
-        settings: &settings::of_plan(config, permission),
+        settings: &settings::of_plan(config, purpose.permission),
         ignore: &settings::ignore(config)?,
         allow,
         selection: &stack.selection,
-        applied_before: &|key| applied.contains(key),
+        applied_before: &|key| applied.contains(key) || purpose.memory.knows(key),
         service: &service,
         source: &Source { directory: stack.directory.clone(), requests: live.requests, ..Source::default() },
         tool_version: env!("CARGO_PKG_VERSION"),

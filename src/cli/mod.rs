@@ -3,6 +3,7 @@
 //! apply. Environment, clock, terminal and chance are read here and passed down as values.
 
 mod args;
+mod base;
 mod command;
 mod consent;
 mod definition;
@@ -20,6 +21,7 @@ mod question;
 mod run;
 mod service;
 mod settings;
+mod shard;
 mod stack;
 mod surroundings;
 mod token;

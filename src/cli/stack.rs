@@ -51,7 +51,7 @@ fn load(context: &Context, path: &Path) -> Result<Loaded, Error> {
 }
 
 /// What a load has to know, from flags and environment.
-fn options(context: &Context) -> Result<load::Options, Error> {
+pub fn options(context: &Context) -> Result<load::Options, Error> {
     let Context { global, surroundings, .. } = context;
     let environment = global.env.clone().or_else(|| surroundings.variable("TRUEUP_ENV").map(str::to_owned));
     let mut variables = BTreeMap::new();
@@ -65,7 +65,7 @@ fn options(context: &Context) -> Result<load::Options, Error> {
 }
 
 /// Tells what is wrong in the definitions, each with its place.
-fn wrong(context: &Context, diagnostics: &Diagnostics) -> Error {
+pub fn wrong(context: &Context, diagnostics: &Diagnostics) -> Error {
     context.output.tell(&drawn(context, diagnostics));
     Error::told(Ending::Invalid, anyhow::anyhow!("{}; nothing was sent", diagnostics.summary()))
 }

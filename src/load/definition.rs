@@ -27,7 +27,7 @@ const SERVICE_KEYS: [&str; 8] = [
 ];
 
 /// Documents of ours that are no definitions.
-const OTHER_KINDS: [&str; 2] = ["tenant", "acknowledgements"];
+const OTHER_KINDS: [&str; 3] = ["tenant", "acknowledgements", "memory"];
 
 /// What a document turned out to be.
 #[derive(Debug)]

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use crate::model::Json;
-use crate::plan::{ActionKind, Outcome, Plan, Progress, RunRecord, RunSummary, Unmanaged, Verdicts};
+use crate::plan::{ActionKind, Check, Outcome, Plan, Progress, RunRecord, RunSummary, Unmanaged};
 
 /// The version of every document of this module.
 pub const FORMAT_VERSION: u32 = 1;
@@ -29,16 +29,35 @@ pub fn plan(plan: &Plan) -> String {
     )
 }
 
-/// The verdicts of a check, per endpoint and whole.
+/// The verdicts of a check, per endpoint and whole, after what is accepted; each value that drifted
+/// with its digest, as an acknowledgement names it, and since when it is known.
 #[must_use]
-pub fn drift(plan: &Plan, verdicts: &Verdicts) -> String {
+pub fn drift(check: &Check<'_>) -> String {
+    let drifted: Vec<Json> = check
+        .plan
+        .drifted(&check.plan.verdicts(Unmanaged::Note))
+        .into_iter()
+        .map(|one| {
+            let seen = check.memory.and_then(|memory| memory.seen(&one.object, one.field.as_ref()));
+            json!({
+                "object": one.object,
+                "field": one.field,
+                "value": one.value,
+                "first_seen": seen.map(|seen| seen.first_seen),
+                "checks": seen.map(|seen| seen.checks),
+                "age_seconds": seen.map(|seen| seen.age(check.now).as_secs()),
+            })
+        })
+        .collect();
     document(
         "drift",
         json!({
-            "verdict": verdicts.whole(),
-            "counts": counts(plan),
-            "verdicts": verdicts,
-            "plan": plan,
+            "verdict": check.verdicts.whole(),
+            "counts": counts(check.plan),
+            "verdicts": check.verdicts,
+            "seen": drifted,
+            "acknowledged": check.acknowledged,
+            "plan": check.plan,
         }),
     )
 }

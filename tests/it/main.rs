@@ -1,14 +1,18 @@
 //! Everything that is tested through the binary or over HTTP.
 
+mod adopt;
 mod api;
 mod apply;
 mod architecture;
+mod base;
 mod cli;
 mod corpus;
+mod drift;
 mod formats;
 mod hostile;
 mod load;
 mod matrix;
+mod pipelines;
 mod properties;
 mod query;
 mod sandbox;

@@ -6,9 +6,10 @@ use crate::cli::consent;
 use crate::cli::ending::{Ending, Error};
 use crate::cli::run::{self, Origin, Work};
 use crate::cli::stack::{self, Stack};
-use crate::cli::{Context, flow, settings};
+use crate::cli::{Context, base, flow, settings};
 use crate::journal;
 use crate::plan::{Allow, Plan};
+use crate::report::Sides;
 use crate::report::text::View;
 
 /// Makes the changes of a directory or of a saved plan.
@@ -26,9 +27,10 @@ async fn apply_directory(arguments: &Apply, context: &Context) -> Result<Ending,
     let begun = Instant::now();
     let stack = stack::open(context, &arguments.scope)?;
     let connection = stack.connect(context).await?;
-    let plan = flow::plan(context, &stack, &connection, &arguments.permission).await?;
+    let mut plan = flow::plan(context, &stack, &connection, &arguments.permission).await?;
+    base::attribute(context, &stack, &mut plan, arguments.base.base.as_deref())?;
     let Stack { loaded, call, .. } = stack;
-    let view = View { elapsed: Some(begun.elapsed()), directory: call, ..context.output.view() };
+    let view = View { sides: Sides::All, elapsed: Some(begun.elapsed()), directory: call, ..context.output.view() };
     let ended = async {
         let allow = settings::allow(&arguments.permission.allow)?;
         let origin = Origin::Definitions;
@@ -43,7 +45,7 @@ async fn apply_directory(arguments: &Apply, context: &Context) -> Result<Ending,
 async fn apply_file(arguments: &Apply, context: &Context, path: &Path, plan: Plan) -> Result<Ending, Error> {
     let config = stack::configuration_of(context, &plan)?;
     let connection = stack::connect(context, &config).await?;
-    let view = View { directory: path.display().to_string(), ..context.output.view() };
+    let view = View { sides: Sides::All, directory: path.display().to_string(), ..context.output.view() };
     let ended = async {
         connection.is_for(&plan)?;
         let allow = settings::allow(&arguments.permission.allow)?;

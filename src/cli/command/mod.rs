@@ -1,5 +1,6 @@
 //! One file per command.
 
+pub mod adopt;
 pub mod apply;
 pub mod call;
 pub mod completions;

@@ -12,6 +12,9 @@ use crate::report::safe;
 
 /// Writes live endpoints as definitions.
 pub async fn run(arguments: &Pull, context: &Context) -> Result<Ending, Error> {
+    if let Some(path) = &arguments.drift {
+        return super::adopt::run(path, arguments, context).await;
+    }
     let config = stack::configuration_for(context, &arguments.output)?;
     let selection = stack::selection(&arguments.filter)?;
     let namespaces = namespaces(arguments, &config)?;

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::super::{json as report, sample};
 use super::*;
 use crate::model::{REFERENCE_TABLE, check};
-use crate::plan::Unmanaged;
+use crate::plan::{Check, Unmanaged};
 
 fn validator(of: Of) -> jsonschema::Validator {
     jsonschema::validator_for(&super::of(of)).expect("a schema")
@@ -122,7 +122,8 @@ fn a_saved_plan_and_a_verdict_fit_their_schemas() {
         assert_eq!(faults(&of_plan, &saved), Vec::<String>::new());
         let shown: Json = serde_json::from_str(&report::plan(&plan)).expect("JSON");
         assert_eq!(faults(&of_plan, &shown), Vec::<String>::new());
-        let drift: Json = serde_json::from_str(&report::drift(&plan, &plan.verdicts(Unmanaged::Fail))).expect("JSON");
+        let check = Check::new(&plan, plan.verdicts(Unmanaged::Fail), jiff::Timestamp::UNIX_EPOCH);
+        let drift: Json = serde_json::from_str(&report::drift(&check)).expect("JSON");
         assert_eq!(faults(&of_drift, &drift), Vec::<String>::new());
         let mut altered = saved;
         altered["plan"]["changes"][0]["action"] = json!({"destroy": {}});

@@ -1,18 +1,21 @@
+use std::time::Duration;
+
 use super::{View, columns, count, notes, refusal, seconds, some_of};
-use crate::plan::{Action, Cause, Change, Plan, Verdict, Verdicts};
+use crate::model::Field;
+use crate::plan::{Action, Change, Check, Plan, Standing, Verdict, Verdicts};
 use crate::report::rows::{self, RowText};
 use crate::report::{Role, safe};
 
 /// The verdict over a tenant: what was changed outside, what is pending, and what to do about it.
 #[must_use]
-pub fn drift(plan: &Plan, verdicts: &Verdicts, view: &View) -> String {
+pub fn drift(check: &Check<'_>, view: &View) -> String {
+    let Check { plan, verdicts, .. } = check;
     let mut text = headline(plan, verdicts, view);
     let changes = plan.changes.iter().chain(plan.held.iter().filter_map(|held| held.change.as_ref()));
     let mut lines: Vec<[String; 4]> = Vec::new();
     for change in changes {
-        if verdicts.objects.get(&change.key).is_some_and(|object| object.verdict != Verdict::Pending) {
-            lines.extend(drifted(change));
-        }
+        let object = verdicts.objects.get(&change.key).filter(|object| object.verdict != Verdict::Pending);
+        lines.extend(object.into_iter().flat_map(|object| drifted(change, &object.drifted, check)));
     }
     for (key, object) in &verdicts.objects {
         let told = plan.changes.iter().map(|change| &change.key).chain(plan.held.iter().map(|held| &held.key));
@@ -23,6 +26,7 @@ pub fn drift(plan: &Plan, verdicts: &Verdicts, view: &View) -> String {
     if !lines.is_empty() {
         text.push_str(&format!("\n{}", table(&lines)));
     }
+    text.push_str(&accepted(check));
     let pending: Vec<String> = verdicts
         .objects
         .iter()
@@ -68,26 +72,35 @@ fn headline(plan: &Plan, verdicts: &Verdicts, view: &View) -> String {
     }
 }
 
-/// Key, field, movement from wanted to live, and since when.
-fn drifted(change: &Change) -> Vec<[String; 4]> {
+/// Key, field, movement from wanted to live, and since when. Of a replace only the fields in `left`
+/// are told, for others are accepted.
+fn drifted(change: &Change, left: &[Field], check: &Check<'_>) -> Vec<[String; 4]> {
     let key = change.key.to_string();
-    let since = |time: Option<&String>| {
-        time.and_then(|time| Some(format!("since {} {}", time.get(..10)?, time.get(11..16)?))).unwrap_or_default()
+    let by = change.action.before().and_then(|before| before.creator.as_deref());
+    let created = by.map(|by| format!(", created by {by}")).unwrap_or_default();
+    let since = |field: Option<&Field>, time: Option<&String>| {
+        if let Some(seen) = check.memory.and_then(|memory| memory.seen(&change.key, field)) {
+            let first = seen.first_seen.strftime("%Y-%m-%d %H:%M");
+            let checks = count(usize::try_from(seen.checks).unwrap_or(usize::MAX), "check");
+            return format!("since {first} ({}), seen in {checks}{created}", age(seen.age(check.now)));
+        }
+        let time = time.and_then(|time| Some(format!("since {} {}", time.get(..10)?, time.get(11..16)?)));
+        time.map(|time| format!("{time}{created}")).unwrap_or_default()
     };
     match &change.action {
         Action::Create { .. } => {
-            vec![[key, "deleted".to_owned(), "it was applied and is gone".to_owned(), String::new()]]
+            vec![[key, "deleted".to_owned(), "it was applied and is gone".to_owned(), since(None, None)]]
         }
         Action::Delete { before, .. } => {
-            vec![[key, "not managed".to_owned(), String::new(), since(before.modified.as_ref())]]
+            vec![[key, "not managed".to_owned(), String::new(), since(None, before.modified.as_ref())]]
         }
         Action::Mark { .. } => Vec::new(),
         Action::Replace { fields, before, .. } => fields
             .iter()
-            .filter(|field| field.cause != Cause::Pending)
-            .flat_map(rows::of_field)
-            .filter(|row| row.name != "target")
-            .map(|row| {
+            .filter(|field| left.contains(&field.field))
+            .flat_map(|field| rows::of_field(field).into_iter().map(move |row| (field, row)))
+            .filter(|(_, row)| row.name != "target")
+            .map(|(field, row)| {
                 let none = || "(none)".to_owned();
                 let text = match row.text {
                     RowText::Value(text) | RowText::Words(text) => text,
@@ -96,10 +109,41 @@ fn drifted(change: &Change) -> Vec<[String; 4]> {
                     }
                     RowText::Lines { .. } => "changed".to_owned(),
                 };
-                [key.clone(), row.name, text, since(before.modified.as_ref())]
+                [key.clone(), row.name, text, since(Some(&field.field), before.modified.as_ref())]
             })
             .collect(),
     }
+}
+
+/// A time in the unit that a person would choose.
+fn age(age: Duration) -> String {
+    let seconds = age.as_secs();
+    match seconds {
+        0..=119 => format!("{seconds} s"),
+        120..=7_199 => format!("{} min", seconds / 60),
+        7_200..=172_799 => format!("{} h", seconds / 3_600),
+        _ => format!("{} d", seconds / 86_400),
+    }
+}
+
+/// What is accepted, and what of it has ended or fits no more.
+fn accepted(check: &Check<'_>) -> String {
+    let lines: Vec<[String; 4]> = check
+        .acknowledged
+        .iter()
+        .map(|told| {
+            let one = &told.acknowledgement;
+            let standing = match told.standing {
+                Standing::Silences => format!("accepted until {}", one.expires),
+                Standing::Expired => format!("EXPIRED on {}", one.expires),
+                Standing::Moved => "drifted on to another value".to_owned(),
+                Standing::Unneeded => "needed no more".to_owned(),
+            };
+            let field = one.field.as_ref().map(ToString::to_string).unwrap_or_default();
+            [one.object.to_string(), field, standing, one.reason.clone()]
+        })
+        .collect();
+    if lines.is_empty() { String::new() } else { format!("\n  acknowledged\n{}", table(&lines)) }
 }
 
 fn table(lines: &[[String; 4]]) -> String {

@@ -9,6 +9,7 @@ mod outcome;
 mod plan;
 mod progress;
 mod refusal;
+mod sides;
 
 pub use drift::drift;
 pub use history::{history, open_run, pruned, run};
@@ -23,7 +24,7 @@ use std::time::Duration;
 
 use unicode_width::UnicodeWidthStr as _;
 
-use super::Palette;
+use super::{Palette, Sides};
 
 /// How and for whom a report is drawn.
 #[derive(Debug, Clone, Default)]
@@ -36,6 +37,8 @@ pub struct View {
     pub elapsed: Option<Duration>,
     /// The directory, as the person wrote it, for the commands that are proposed.
     pub directory: String,
+    /// Which differences are told in full, where a base branch says whose they are.
+    pub sides: Sides,
 }
 
 /// A list of names that does not grow without end.

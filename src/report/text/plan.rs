@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::{View, at_the_end, columns, count, difference, notes, refusal, seconds, some_of};
+use super::{View, at_the_end, columns, count, difference, notes, refusal, seconds, sides, some_of};
 use crate::model::{Field, Place};
 use crate::plan::{Action, ActionKind, Cause, Change, Held, Plan};
 use crate::report::rows::{self, Row, RowText};
@@ -26,7 +26,8 @@ pub fn plan(plan: &Plan, saved: Option<&Path>, view: &View) -> String {
         return in_sync(plan, view);
     }
     let mut text = header(plan, view);
-    let (folded, single) = fold(&plan.changes);
+    let told = sides::told(plan, view);
+    let (folded, single) = fold(&told);
     let goes = |change: &&&Change| change.action.kind() == ActionKind::Delete;
     for change in single.iter().filter(|change| !goes(change)) {
         text.push('\n');
@@ -41,10 +42,11 @@ pub fn plan(plan: &Plan, saved: Option<&Path>, view: &View) -> String {
         text.push('\n');
         text.push_str(&self::change(change, view));
     }
-    for held in &plan.held {
+    for held in plan.held.iter().filter(|held| sides::tells(held, plan, view)) {
         text.push('\n');
         text.push_str(&self::held(held, view));
     }
+    text.push_str(&sides::others(plan, view));
     let notes = notes::notes(plan, view);
     if !notes.is_empty() {
         text.push('\n');
@@ -90,8 +92,12 @@ fn header(plan: &Plan, view: &View) -> String {
         Some(run) => (format!("Rollback of {run} at"), String::new()),
         None => ("Plan for".to_owned(), format!("{} defined, ", count(live, "endpoint"))),
     };
+    let against = match &plan.source.base {
+        Some(base) => format!(", against {}", safe::line(base)),
+        None => String::new(),
+    };
     format!(
-        "{} {}{stack}, {}, {defined}{}\n",
+        "{} {}{stack}{against}, {}, {defined}{}\n",
         view.palette.paint(Role::Strong, title),
         safe::line(&plan.service.base_url),
         count(plan.scope.len(), "namespace"),
@@ -205,7 +211,7 @@ fn short(commit: &str) -> String {
     safe::line(commit).chars().take(7).collect()
 }
 
-fn at(place: &Place) -> String {
+pub(super) fn at(place: &Place) -> String {
     format!("{}:{}", safe::line(&place.file), place.line)
 }
 

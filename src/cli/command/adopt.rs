@@ -1,0 +1,88 @@
+use std::path::Path;
+
+use crate::cli::args::{Permission, Pull, Scope};
+use crate::cli::ending::{Ending, Error};
+use crate::cli::{Context, file, flow, stack};
+use crate::load::edit::{self, Edits, Wanted};
+use crate::model::{Field, Key, Place};
+use crate::plan::{Action, ActionKind, Cause, Plan};
+use crate::report::safe;
+
+/// Lets the definitions take over what was changed outside.
+pub async fn run(path: &Path, arguments: &Pull, context: &Context) -> Result<Ending, Error> {
+    let scope = Scope { paths: vec![path.to_owned()], filter: arguments.filter.clone() };
+    let stack = stack::open(context, &scope)?;
+    let connection = stack.connect(context).await?;
+    let planned = flow::plan(context, &stack, &connection, &Permission::default()).await;
+    connection.close().await;
+    let plan = planned?;
+    if let Some((namespace, reason)) = plan.unknown().next() {
+        let told = format!("the list of `{namespace}` cannot be trusted: {reason}");
+        return Err(Error::words(Ending::Unknown, told).hint("nothing was written"));
+    }
+    let edits = edit::adopt(&stack.loaded, &wanted(&plan));
+    for (name, bytes) in &edits.files {
+        // Edits give texts back.
+        file::write(&stack.loaded.root.join(&**name), &String::from_utf8_lossy(bytes))?;
+    }
+    let prefix = context.surroundings.shown_from_here(&stack.loaded.root);
+    context.output.answer(&told(&plan, &edits, &prefix, &stack.call));
+    Ok(Ending::Done)
+}
+
+/// What was changed outside, and nothing else.
+fn wanted(plan: &Plan) -> Vec<Wanted> {
+    let fields = plan.changes.iter().flat_map(|change| change.fields().iter().map(|field| (&change.key, field)));
+    fields
+        .filter(|(_, field)| matches!(field.cause, Cause::Drift | Cause::Unmarked))
+        .map(|(key, field)| Wanted { key: key.clone(), field: field.field.clone(), live: field.before.clone() })
+        .collect()
+}
+
+fn told(plan: &Plan, edits: &Edits, prefix: &str, call: &str) -> String {
+    let line = |key: &Key, what: &str, place: Option<&Place>, why: &str| {
+        let place = place.map(|place| format!("{prefix}{}:{}", place.file, place.line)).unwrap_or_default();
+        let key = key.to_string();
+        let text = format!("  {:<40}  {:<24}  {place}  {why}", safe::line(&key), safe::line(what));
+        format!("{}\n", text.trim_end())
+    };
+    let name = |field: &Field| field.to_string();
+    let mut text = String::new();
+    if !edits.adopted.is_empty() {
+        text.push_str("Taken over from live:\n");
+        for (key, field, place) in &edits.adopted {
+            text.push_str(&line(key, &name(field), place.as_ref(), ""));
+        }
+    }
+    let mut left: String = edits
+        .left
+        .iter()
+        .map(|(key, field, place, reason)| line(key, &name(field), place.as_ref(), &reason.to_string()))
+        .collect();
+    for change in &plan.changes {
+        for field in change.fields().iter().filter(|field| field.cause == Cause::Both) {
+            left.push_str(&line(&change.key, &name(&field.field), None, "changed here and outside: decide"));
+        }
+        if change.action.kind() == ActionKind::Create && change.cause == Some(Cause::Drift) {
+            let place = match &change.action {
+                Action::Create { .. } => change.place.as_ref().map(|place| format!("{}:{}", place.file, place.line)),
+                _ => None,
+            };
+            let why =
+                format!("deleted outside: remove {} to keep that", place.unwrap_or_else(|| "its file".to_owned()));
+            left.push_str(&line(&change.key, "the endpoint", None, &why));
+        }
+    }
+    if !left.is_empty() {
+        text.push_str(&format!("Left as it is:\n{left}"));
+    }
+    if text.is_empty() {
+        return "No drift: nothing was changed outside.\n".to_owned();
+    }
+    let files = match edits.files.len() {
+        0 => "no file was".to_owned(),
+        1 => "1 file was".to_owned(),
+        more => format!("{more} files were"),
+    };
+    format!("{text}{files} edited.   Look at it: git diff    Next:  trueup plan {}\n", safe::line(call))
+}

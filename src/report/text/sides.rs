@@ -1,0 +1,101 @@
+//! Whose change a difference is, for the person who reviews one change: that change in full, what it
+//! leaves behind by name, everything else as a count.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use super::{View, at_the_end, columns, count};
+use crate::model::{Key, Place};
+use crate::plan::{Action, ActionKind, Change, FieldChange, Held, Plan, Side};
+use crate::report::{Role, Sides, safe};
+
+/// The changes that are told in full; of a replace only the fields that are.
+pub(super) fn told<'p>(plan: &'p Plan, view: &View) -> Cow<'p, [Change]> {
+    if tells_all(plan, view) {
+        return Cow::Borrowed(&plan.changes);
+    }
+    Cow::Owned(plan.changes.iter().filter_map(ours).collect())
+}
+
+/// Whether what is held back is told.
+pub(super) fn tells(held: &Held, plan: &Plan, view: &View) -> bool {
+    tells_all(plan, view) || held.change.as_ref().is_none_or(|change| ours(change).is_some())
+}
+
+fn tells_all(plan: &Plan, view: &View) -> bool {
+    plan.source.base.is_none() || view.sides == Sides::All
+}
+
+fn ours(change: &Change) -> Option<Change> {
+    let is_ours = |side: Option<Side>| matches!(side, None | Some(Side::ThisChange));
+    match &change.action {
+        Action::Replace { fields, adopts, before } => {
+            let fields: Vec<FieldChange> = fields.iter().filter(|field| is_ours(field.side)).cloned().collect();
+            let action = Action::Replace { fields, adopts: *adopts, before: before.clone() };
+            let change = Change { action, ..change.clone() };
+            (!change.fields().is_empty()).then_some(change)
+        }
+        Action::Mark { .. } => Some(change.clone()),
+        Action::Create { .. } | Action::Delete { .. } => is_ours(change.side).then(|| change.clone()),
+    }
+}
+
+/// A difference of another side, by what it is about.
+struct Other<'p> {
+    side: Side,
+    key: &'p Key,
+    what: String,
+    place: Option<&'p Place>,
+}
+
+fn all_others(plan: &Plan) -> Vec<Other<'_>> {
+    let held = plan.held.iter().filter_map(|held| held.change.as_ref());
+    let mut others = Vec::new();
+    for change in plan.changes.iter().chain(held).filter(|change| change.action.kind() != ActionKind::Mark) {
+        let whole =
+            change.side.map(|side| (side, format!("the {} of it", change.action.kind()), change.place.as_ref()));
+        let fields = change
+            .fields()
+            .iter()
+            .filter_map(|field| Some((field.side?, field.field.to_string(), field.place.as_ref())));
+        let sides = whole.into_iter().chain(fields).filter(|(side, ..)| *side != Side::ThisChange);
+        others.extend(sides.map(|(side, what, place)| Other { side, key: &change.key, what, place }));
+    }
+    others
+}
+
+/// What is not told in full: what is behind the base by name, the rest by numbers.
+pub(super) fn others(plan: &Plan, view: &View) -> String {
+    if tells_all(plan, view) {
+        return String::new();
+    }
+    let base = plan.source.base.as_deref().unwrap_or_default();
+    let base = safe::line(base);
+    let others = all_others(plan);
+    let mut text = String::new();
+    if plan.changes.iter().filter(|change| change.action.kind() != ActionKind::Mark).all(|one| ours(one).is_none()) {
+        text.push_str("\n  nothing of this is this change\n");
+    }
+    let behind: Vec<&Other<'_>> = others.iter().filter(|other| other.side == Side::BehindBase).collect();
+    if !behind.is_empty() {
+        let word = view.palette.paint(Role::Careful, "behind base");
+        text.push_str(&format!("\n  {word}  {base} moved on and this change did not follow:\n"));
+        for other in &behind {
+            let key = other.key.to_string();
+            let left = format!("        {:<40}  {}", safe::line(&key), safe::line(&other.what));
+            let place = other.place.map(super::plan::at).unwrap_or_default();
+            text.push_str(&format!("{}\n", at_the_end(&left, columns(&left), &place, columns(&place), view.width)));
+        }
+        text.push_str(&format!("        an apply would take back merged work; merge {base} into this change first\n"));
+    }
+    let mut counts: BTreeMap<Side, usize> = BTreeMap::new();
+    for other in others.iter().filter(|other| other.side != Side::BehindBase) {
+        *counts.entry(other.side).or_default() += 1;
+    }
+    if !counts.is_empty() {
+        let counts: Vec<String> =
+            counts.into_iter().map(|(side, number)| format!("{} {side}", count(number, "difference"))).collect();
+        text.push_str(&format!("\n  not this change: {} (--all shows them)\n", counts.join(", ")));
+    }
+    text
+}

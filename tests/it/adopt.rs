@@ -1,0 +1,91 @@
+//! `pull --drift`: the definitions take over what was changed outside, and not a byte more.
+
+use serde_json::json;
+
+use crate::support::{Service, Stage};
+
+const CART: &str = "\
+# the cart
+metadata:
+  name: cart
+  namespace: shop
+  labels: {tier: db, team: 'a'}  # as agreed
+spec:
+  ip: 10.0.0.7   # überall
+  port: 8080\r
+";
+
+const SEARCH: &str = "\
+metadata: {name: search, namespace: shop}
+spec:
+  dns_name: search.example.net
+  port: &port 80
+  health_check_port: *port
+";
+
+fn applied(service: &Service) -> Stage {
+    let stage = Stage::new()
+        .at(service)
+        .file("stack/trueup.yaml", "stack: shop\nnamespaces: [shop]\n")
+        .file("stack/cart.yaml", CART)
+        .file("stack/search.yaml", SEARCH);
+    stage.run("apply stack --yes --quiet").code(0);
+    stage
+}
+
+#[test]
+fn the_files_take_over_just_what_was_changed_outside() {
+    let service = Service::start();
+    let stage = applied(&service);
+    service.change("shop/cart", |object| {
+        object["spec"]["port"] = json!(9999);
+        object["spec"]["protocol"] = json!("UDP");
+        object["spec"].as_object_mut().expect("a spec").remove("ip");
+        object["spec"]["dns_name"] = json!("cart.example.net");
+        object["metadata"]["labels"] = json!({"team": "b's", "zone": "1"});
+    });
+    stage.run("drift stack").code(3).says("pull --drift stack");
+    stage
+        .run("pull --drift stack")
+        .code(0)
+        .says("Taken over from live:")
+        .says("stack/cart.yaml:8")
+        .says("1 file was edited.");
+    let expected = CART
+        .replace("{tier: db, team: 'a'}", "{team: 'b''s', zone: \"1\"}")
+        .replace("ip: 10.0.0.7 ", "dns_name: cart.example.net ")
+        .replace("8080\r\n", "9999\r\n  protocol: UDP\r\n");
+    assert_eq!(stage.read("stack/cart.yaml"), expected);
+    assert_eq!(stage.read("stack/search.yaml"), SEARCH);
+    stage.run("drift stack").code(0).says("In sync");
+    stage.run("pull --drift stack").code(0).says("No drift");
+}
+
+#[test]
+fn what_cannot_be_edited_in_place_is_told() {
+    let service = Service::start();
+    let stage = applied(&service);
+    service.change("shop/search", |object| object["spec"]["port"] = json!(81));
+    service.change("shop/cart", |object| object["spec"]["port"] = json!(1));
+    stage.edit("stack/cart.yaml", "port: 8080", "port: 2");
+    stage
+        .run("pull --drift stack")
+        .code(0)
+        .says("Left as it is:")
+        .says("it carries an anchor")
+        .says("changed here and outside: decide")
+        .says("no file was edited");
+    assert_eq!(stage.read("stack/search.yaml"), SEARCH);
+    service.delete("shop/search");
+    stage.run("pull --drift stack").code(0).says("deleted outside: remove stack/search.yaml:1 to keep that");
+}
+
+#[test]
+fn nothing_is_taken_over_from_an_incomplete_read() {
+    let service = Service::start();
+    let stage = applied(&service);
+    service.change("shop/cart", |object| object["spec"]["port"] = json!(1));
+    service.misbehave("rules: [{operation: endpoint-list, partial: {missing: 1}}]");
+    stage.run("pull --drift stack").code(5).tells("nothing was written");
+    assert_eq!(stage.read("stack/cart.yaml"), CART);
+}

@@ -1,0 +1,201 @@
+//! Whose change a difference is, told from a repository's history: the accident in which a branch
+//! that is behind takes back what somebody merged and applied, and the other sides.
+
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::json;
+
+use crate::support::{Service, Stage, definition};
+
+/// Runs `git` in the stage's working directory.
+#[track_caller]
+fn git(stage: &Stage, line: &str) -> String {
+    let identity = ["-c", "user.name=t", "-c", "user.email=t@example.net", "-c", "commit.gpgsign=false"];
+    let output = Command::new("git")
+        .args(identity)
+        .args(line.split(' '))
+        .current_dir(stage.path(""))
+        .output()
+        .expect("git starts");
+    assert!(output.status.success(), "git {line}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).trim().to_owned()
+}
+
+#[track_caller]
+fn commit(stage: &Stage, message: &str) {
+    git(stage, "add -A");
+    git(stage, &format!("commit -qm {message}"));
+}
+
+/// A repository whose branch `main` is applied.
+fn repository(service: &Service) -> Stage {
+    let stage = Stage::new()
+        .at(service)
+        .file("trueup.yaml", "stack: shop\nnamespaces: [shop]\n")
+        .file("cart.yaml", &definition("shop/cart", 8080))
+        .file("search.yaml", &definition("shop/search", 80))
+        .file("legacy.yaml", &definition("shop/legacy", 1));
+    git(&stage, "init -q -b main");
+    commit(&stage, "first");
+    stage.run("apply . --yes --quiet").code(0);
+    stage
+}
+
+#[test]
+fn a_branch_that_is_behind_takes_nothing_back() {
+    let service = Service::start();
+    let stage = repository(&service);
+    git(&stage, "checkout -qb branch");
+    stage.edit("search.yaml", "port: 80", "port: 81");
+    commit(&stage, "search");
+    // Main moves on, and is applied.
+    git(&stage, "checkout -q main");
+    stage.edit("cart.yaml", "port: 8080", "port: 8443");
+    stage.write("news.yaml", &definition("shop/news", 7));
+    commit(&stage, "main-moves-on");
+    stage.run("apply . --yes --quiet").code(0);
+    git(&stage, "checkout -q branch");
+
+    let told = stage.run("plan . --base main -o plan.json");
+    told.code(0)
+        .says("spec.port                80 -> 81")
+        .says("behind base  main moved on and this change did not follow:")
+        .says("shop/cart                                 spec.port")
+        .says("shop/news                                 the delete of it")
+        .says("merge main into this change first");
+    // Nothing looks as if the branch wanted it.
+    told.does_not_say("8443 -> 8080").does_not_say("- delete");
+    stage
+        .run("plan . --base main --all")
+        .code(0)
+        .says("8443 -> 8080")
+        .says("(behind base)")
+        .says("- delete  shop/news");
+
+    for line in ["apply plan.json --yes", "apply . --base main --yes"] {
+        stage.run(line).code(6).tells("behind-base").tells("nothing was sent");
+    }
+    assert_eq!(service.get("shop/cart")["spec"]["port"], 8443);
+    assert_eq!(service.get("shop/search")["spec"]["port"], 80);
+    assert!(service.has("shop/news"));
+
+    // What the message asks for helps.
+    git(&stage, "merge -q --no-edit main");
+    stage.run("plan . --base main").code(0).says("80 -> 81").does_not_say("behind base");
+    stage.run("apply . --base main --yes --quiet").code(0);
+    assert_eq!(service.get("shop/cart")["spec"]["port"], 8443);
+    assert_eq!(service.get("shop/search")["spec"]["port"], 81);
+}
+
+#[test]
+fn what_is_behind_the_base_can_be_allowed_by_its_name() {
+    let service = Service::start();
+    let stage = repository(&service);
+    git(&stage, "checkout -qb branch");
+    git(&stage, "checkout -q main");
+    stage.edit("cart.yaml", "port: 8080", "port: 8443");
+    commit(&stage, "main-moves-on");
+    stage.run("apply . --yes --quiet").code(0);
+    git(&stage, "checkout -q branch");
+    stage.run("apply . --base main --yes --quiet --allow behind-base").code(0);
+    assert_eq!(service.get("shop/cart")["spec"]["port"], 8080);
+}
+
+#[test]
+fn other_sides_are_counted_and_shown_on_request() {
+    let service = Service::start();
+    let stage = repository(&service);
+    // Main moves on and is not applied.
+    stage.edit("cart.yaml", "port: 8080", "port: 8443");
+    commit(&stage, "pending");
+    git(&stage, "checkout -qb branch");
+    stage.edit("search.yaml", "port: 80", "port: 81");
+    service.change("shop/legacy", |object| object["spec"]["port"] = json!(9));
+
+    stage
+        .run("plan . --base main --detailed-exitcode")
+        .code(2)
+        .says("80 -> 81")
+        .says("not this change: 1 difference pending on base, 1 difference drift (--all shows them)")
+        .does_not_say("8080 -> 8443")
+        .does_not_say("9 -> 1");
+    stage
+        .run("plan . --base main --all")
+        .code(0)
+        .says("8080 -> 8443  (pending on base)")
+        .says("9 -> 1  (drift)")
+        .says("80 -> 81  (this change)");
+    let plan = stage.run("plan . --base main --format json").json();
+    let sides: Vec<&str> = plan["plan"]["changes"]
+        .as_array()
+        .or_else(|| plan["changes"].as_array())
+        .expect("changes")
+        .iter()
+        .map(|change| change["action"]["replace"]["fields"][0]["side"].as_str().expect("a side"))
+        .collect();
+    assert_eq!(sides, ["pending_on_base", "drift", "this_change"]);
+}
+
+#[test]
+fn a_change_that_changes_nothing_says_so() {
+    let service = Service::start();
+    let stage = repository(&service);
+    service.change("shop/legacy", |object| object["spec"]["port"] = json!(9));
+    stage.run("plan . --base main").code(0).says("nothing of this is this change").says("1 difference drift");
+}
+
+#[test]
+fn a_deleted_definition_names_the_commit_that_removed_it() {
+    let service = Service::start();
+    let stage = repository(&service);
+    git(&stage, "checkout -qb branch");
+    stage.remove("legacy.yaml");
+    commit(&stage, "remove-legacy");
+    let removed = git(&stage, "rev-parse --short=7 HEAD");
+    stage.edit("cart.yaml", "port: 8080", "port: 8081");
+    commit(&stage, "another");
+    let saved = stage.run("plan . --base main -o plan.json");
+    saved.code(0).says(&format!("file removed in {removed}")).says("- delete  shop/legacy");
+    let plan: serde_json::Value = serde_json::from_str(&stage.read("plan.json")).expect("JSON");
+    assert_eq!(plan["plan"]["source"]["commit"], json!(git(&stage, "rev-parse HEAD")));
+    assert_eq!(plan["plan"]["source"]["base"], json!("main"));
+    stage.run("plan .").code(0).says(&format!("file removed in {removed}"));
+}
+
+#[test]
+fn a_base_that_cannot_be_judged_is_an_error() {
+    let service = Service::start();
+    let stage = repository(&service);
+    stage.run("plan . --base nowhere").code(1).tells("`nowhere` names no commit here");
+    stage.run("plan . --all").code(64).tells("--base");
+    git(&stage, "checkout -qb broken");
+    stage.edit("cart.yaml", "port: 8080", "prot: 8080");
+    commit(&stage, "broken");
+    git(&stage, "checkout -q main");
+    stage
+        .run("plan . --base broken")
+        .code(1)
+        .tells("did you mean `port`?")
+        .tells("the definitions of broken (")
+        .tells(") do not load");
+
+    let outside = Stage::new().at(&service).file("cart.yaml", &definition("shop/cart", 8080));
+    outside.run("plan . --base main").code(1).tells("is in no git repository");
+    outside.run("plan .").code(0);
+
+    let origin = stage.path("").canonicalize().expect("a path");
+    let shallow = Stage::new().at(&service);
+    git(&shallow, &format!("clone -q --depth 1 file://{} .", Path::new(&origin).display()));
+    shallow.run("plan . --base main").code(1).tells("the clone is shallow").tells("fetch-depth: 0");
+}
+
+#[test]
+fn the_base_is_loaded_with_its_own_settings() {
+    let service = Service::start();
+    let stage = repository(&service);
+    git(&stage, "checkout -qb branch");
+    stage.write("trueup.yaml", "stack: shop\nnamespaces: [shop]\nvariables: {port: '82'}\n");
+    stage.edit("search.yaml", "port: 80", "port: ${port}");
+    stage.run("plan . --base main").code(0).says("80 -> 82").does_not_say("not this change");
+}

@@ -1,0 +1,164 @@
+//! The verdict of a schedule: its codes, what it remembers, what it accepts, how a fleet shares it.
+
+use std::collections::BTreeSet;
+
+use serde_json::json;
+
+use crate::support::{Service, Stage, definition};
+
+/// A stack of two endpoints that is applied.
+fn applied(service: &Service) -> Stage {
+    let stage = Stage::new()
+        .at(service)
+        .file("trueup.yaml", "stack: shop\nnamespaces: [shop]\n")
+        .file("cart.yaml", &definition("shop/cart", 80))
+        .file("search.yaml", &definition("shop/search", 80));
+    stage.run("apply . --yes --quiet").code(0);
+    stage
+}
+
+fn someone_changes_the_port(service: &Service) {
+    service.change("shop/cart", |object| object["spec"]["port"] = json!(9));
+}
+
+#[test]
+fn the_verdict_tells_whose_move_it_is() {
+    let service = Service::start();
+    let stage = applied(&service);
+    stage.run("drift .").code(0).says("In sync: 2 endpoints");
+    someone_changes_the_port(&service);
+    stage.run("drift .").code(3).says("DRIFT  1 of 2 endpoints was changed outside").says("80 -> 9");
+    stage.edit("search.yaml", "port: 80", "port: 81");
+    stage.run("drift .").code(4).says("DRIFT AND PENDING").says("not applied yet: shop/search");
+    service.change("shop/cart", |object| object["spec"]["port"] = json!(80));
+    stage.run("drift .").code(2).says("PENDING  1 of 2 endpoints waits for an apply");
+    service.misbehave("rules: [{operation: endpoint-list, partial: {missing: 1}}]");
+    stage.run("drift .").code(5).says("UNKNOWN").says("the list of `shop` cannot be trusted");
+}
+
+#[test]
+fn a_check_sends_nothing_that_changes_anything() {
+    let service = Service::start();
+    let stage = applied(&service);
+    someone_changes_the_port(&service);
+    service.delete("shop/search");
+    stage.remove("cart.yaml");
+    let writes = || ["POST", "PUT", "DELETE", "PATCH"].map(|method| service.requests(method));
+    let before = writes();
+    for format in ["text", "json", "markdown", "github", "junit", "prometheus", "acknowledgements"] {
+        stage.run(&format!("drift . --unmanaged fail --format {format}")).code(4);
+    }
+    assert_eq!(writes(), before);
+}
+
+#[test]
+fn an_accepted_value_raises_no_alarm_until_its_last_day_or_until_it_moves() {
+    let service = Service::start();
+    let stage = applied(&service);
+    someone_changes_the_port(&service);
+    let offered = stage.run("drift . --format acknowledgements");
+    offered.code(3).says("kind: acknowledgements").says("object: shop/cart").says("field: spec.port");
+    stage.write("drift-acknowledged.yaml", offered.text());
+    let accepted = "drift . --acknowledged drift-acknowledged.yaml";
+    stage.run(accepted).code(0).says("acknowledged").says("accepted until").says("say why it is accepted");
+    stage.run(&format!("{accepted} --format markdown")).code(0).says("#### Acknowledged");
+    let answer = stage.run(&format!("{accepted} --format json")).json();
+    assert_eq!(answer["verdict"], "in_sync");
+    assert_eq!(answer["acknowledged"][0]["standing"], "silences");
+    // It never changes what an apply would do.
+    stage.run("plan .").code(0).says("9 -> 80");
+
+    let text = stage.read("drift-acknowledged.yaml");
+    let line = text.lines().find(|line| line.trim_start().starts_with("expires:")).expect("a last day").to_owned();
+    stage.edit("drift-acknowledged.yaml", &line, "  expires: 2020-01-31");
+    stage.run(accepted).code(3).says("EXPIRED on 2020-01-31");
+
+    stage.write("drift-acknowledged.yaml", offered.text());
+    service.change("shop/cart", |object| object["spec"]["port"] = json!(10));
+    stage.run(accepted).code(3).says("drifted on to another value");
+    stage.write("drift-acknowledged.yaml", "kind: acknowledgements\nacknowledged: [{objet: x}]\n");
+    stage.run(accepted).code(1).tells("holds no acknowledgements").tells("objet");
+}
+
+#[test]
+fn a_memory_tells_since_when() {
+    let service = Service::start();
+    let stage = applied(&service);
+    let check = "drift . --memory memory.json";
+    stage.run(check).code(0);
+    someone_changes_the_port(&service);
+    stage.run(check).code(3).says("seen in 1 check");
+    stage.run(check).code(3).says("seen in 2 checks");
+    let answer = stage.run(&format!("{check} --format json")).json();
+    assert_eq!(answer["seen"][0]["object"], "shop/cart");
+    assert_eq!(answer["seen"][0]["field"], "spec.port");
+    assert_eq!(answer["seen"][0]["checks"], 3);
+    stage.run(&format!("{check} --only shop/cart")).code(64).tells("without filters");
+    stage.write("broken.txt", "{}");
+    stage.run("drift . --memory broken.txt").code(1).tells("`broken.txt` cannot be used");
+}
+
+#[test]
+fn a_memory_knows_what_was_deleted_where_no_journal_is() {
+    let service = Service::start();
+    let stage = applied(&service);
+    let elsewhere = "--state-dir elsewhere";
+    stage.run(&format!("drift . --memory memory.json {elsewhere}")).code(0);
+    service.delete("shop/search");
+    stage.run(&format!("drift . {elsewhere}")).code(2);
+    stage.run(&format!("drift . --memory memory.json {elsewhere}")).code(3).says("shop/search  deleted");
+}
+
+#[test]
+fn what_nobody_defined_is_drift_on_request() {
+    let service = Service::start();
+    let stage = applied(&service);
+    service.create(&json!({"metadata": {"name": "handmade", "namespace": "shop"}, "spec": {"ip": "10.0.0.9"}}));
+    stage.run("drift .").code(0).says("shop/handmade");
+    stage.run("drift . --unmanaged fail").code(3).says("not managed");
+}
+
+#[test]
+fn every_namespace_is_one_shards_to_check() {
+    let service = Service::start();
+    let names = ["a", "b", "c", "d", "e", "f", "g"];
+    let mut stage =
+        Stage::new().at(&service).file("trueup.yaml", &format!("stack: fleet\nnamespaces: [{}]\n", names.join(", ")));
+    for name in names {
+        stage = stage.file(&format!("{name}.yaml"), &definition(&format!("{name}/cart"), 80));
+    }
+    stage.run("apply . --yes --quiet").code(0);
+    for name in names {
+        service.change(&format!("{name}/cart"), |object| object["spec"]["port"] = json!(9));
+    }
+    let mut seen: Vec<String> = Vec::new();
+    for index in 1..=3 {
+        let lists = service.requests("GET");
+        let answer = stage.run(&format!("drift . --shard {index}/3 --format json")).json();
+        let objects = answer["verdicts"]["objects"].as_object().expect("objects");
+        assert_eq!(service.requests("GET") - lists, objects.len(), "only its own are read");
+        assert!((2..=3).contains(&objects.len()), "dealt out evenly");
+        seen.extend(objects.keys().cloned());
+    }
+    assert_eq!(seen.len(), names.len());
+    assert_eq!(seen.iter().collect::<BTreeSet<_>>().len(), names.len());
+    stage.run("drift . --shard 4/3").code(64).tells("I from 1 to N");
+    stage.run("drift . --shard 0/3").code(64).tells("I from 1 to N");
+}
+
+#[test]
+fn every_format_tells_the_same_verdict() {
+    let service = Service::start();
+    let stage = applied(&service);
+    someone_changes_the_port(&service);
+    stage
+        .run("drift . --format markdown")
+        .code(3)
+        .says("<!-- trueup:drift stack=shop -->")
+        .says("1 endpoint changed outside");
+    stage.run("drift . --format junit").code(3).says("<testsuites").says("spec.port: wanted 80, live 9");
+    stage.run("drift . --format prometheus").code(3).says("name=\"cart\",verdict=\"drift\"");
+    stage.run("drift . --format github").code(3).says("::warning file=cart.yaml,line=6");
+    let answer = stage.run("drift . --format json");
+    assert_eq!(answer.code(3).json()["verdict"], "drift");
+}
