@@ -78,16 +78,24 @@ fn files(state: &Path) -> Result<Vec<PathBuf>, JournalError> {
 /// # Errors
 /// [`JournalError::NoRun`], [`JournalError::Ambiguous`], and those of [`read`].
 pub fn find(state: &Path, text: &str) -> Result<RunRecord, JournalError> {
-    let none = || JournalError::NoRun { run: text.to_owned(), state: state.to_owned() };
-    if text == "last" {
-        let newest = history(state)?.runs.pop().ok_or_else(none)?;
-        return load(state, &newest.run);
-    }
+    let run = match text {
+        "last" => history(state)?.runs.pop().map(|newest| newest.run).ok_or_else(|| no_run(state, text))?,
+        text => named(state, text)?,
+    };
+    load(state, &run)
+}
+
+fn no_run(state: &Path, text: &str) -> JournalError {
+    JournalError::NoRun { run: text.to_owned(), state: state.to_owned() }
+}
+
+/// The run whose name this is, or begins so.
+fn named(state: &Path, text: &str) -> Result<RunId, JournalError> {
     let runs: Vec<RunId> = files(state)?.iter().filter_map(|path| RunId::new(path.file_stem()?.to_str()?)).collect();
     let begin: Vec<&RunId> = runs.iter().filter(|run| run.as_str().starts_with(text)).collect();
     match (begin.iter().find(|run| run.as_str() == text), begin.as_slice()) {
-        (Some(run), _) | (None, [run]) => load(state, run),
-        (None, []) => Err(none()),
+        (Some(run), _) | (None, [run]) => Ok((*run).clone()),
+        (None, []) => Err(no_run(state, text)),
         (None, many) => Err(JournalError::Ambiguous { run: text.to_owned(), count: many.len() }),
     }
 }
@@ -97,16 +105,18 @@ pub fn find(state: &Path, text: &str) -> Result<RunRecord, JournalError> {
 /// # Errors
 /// Those of [`find`].
 pub fn find_newest(state: &Path, text: &str) -> Result<RunRecord, JournalError> {
-    let record = find(state, text)?;
     let runs = history(state)?.runs;
-    let mut newest = record.run();
+    let mut newest = match text {
+        "last" => runs.last().map(|newest| newest.run.clone()).ok_or_else(|| no_run(state, text))?,
+        text => named(state, text)?,
+    };
     // A run is resumed by later ones alone, so one pass in their order finds the last of the chain.
-    for later in runs.iter().filter(|later| later.run != *record.run()) {
-        if later.resumes.as_ref() == Some(newest) {
-            newest = &later.run;
+    for later in runs {
+        if later.resumes.as_ref() == Some(&newest) {
+            newest = later.run;
         }
     }
-    if newest == record.run() { Ok(record) } else { load(state, newest) }
+    load(state, &newest)
 }
 
 /// Removes old runs and says which. A run that is open stays, and so does every run that a run which

@@ -315,6 +315,7 @@ fn unique(
 ) -> std::collections::BTreeMap<model::Key, Definition> {
     // The sort is stable: of one key the first file stays first.
     found.sort_by(|a, b| a.endpoint.key.cmp(&b.endpoint.key));
+    let mut names = places::Names::new(origin, context);
     let (mut first, mut twice) = (0, 0);
     for at in 1..found.len() {
         if found[at].endpoint.key != found[first].endpoint.key {
@@ -322,9 +323,8 @@ fn unique(
             continue;
         }
         twice += 1;
-        // Each is looked for in its file again, which a file of nothing else would make endless.
         if twice <= MOST_TWICE {
-            problems.push(places::twice(origin, context, &found[first], &found[at]));
+            problems.push(names.twice(&found[first], &found[at]));
         }
     }
     if twice > MOST_TWICE {

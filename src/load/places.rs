@@ -246,32 +246,66 @@ fn block_range(item: &Item<'_>, entry: Option<&Entry<'_>>) -> Range<usize> {
     header.map_or(range.start, |header| from + header)..end.max(range.start)
 }
 
-/// The problem of a definition that stands twice.
-pub(super) fn twice(origin: &Origin, context: &Context<'_>, first: &Found, second: &Found) -> Diagnostic {
-    let key = &first.endpoint.key;
-    let what = format!("`{key}` is defined twice");
-    let text = |found: &Found| text_of(origin, &found.file, &context.limits).ok();
-    let (Some(one), Some(two)) = (text(first), text(second)) else {
-        return Diagnostic::of_file(what, &second.file, format!("it is also in {}", first.file));
-    };
-    let first_place = name_in(&one, context, first);
-    let second_place = name_in(&two, context, second);
-    Diagnostic::error(what, &two, second_place, "second definition here").also(
-        &one,
-        first_place,
-        "first definition here",
-    )
+/// Where names are written, for the problems of definitions that stand twice. Each file is read once.
+pub(super) struct Names<'c> {
+    origin: &'c Origin,
+    context: &'c Context<'c>,
+    files: BTreeMap<Arc<str>, Option<Arc<Named>>>,
 }
 
-/// Where a definition's name is written.
-fn name_in<'s>(source: &'s SourceText, context: &Context<'s>, found: &Found) -> Range<usize> {
+/// A file's text with the key, the number and the name's place of each definition in it.
+struct Named {
+    source: SourceText,
+    names: Vec<(String, usize, Range<usize>)>,
+}
+
+impl<'c> Names<'c> {
+    /// For files of this origin.
+    pub(super) fn new(origin: &'c Origin, context: &'c Context<'c>) -> Self {
+        Self { origin, context, files: BTreeMap::new() }
+    }
+
+    /// The problem of a definition that stands twice.
+    pub(super) fn twice(&mut self, first: &Found, second: &Found) -> Diagnostic {
+        let key = &first.endpoint.key;
+        let what = format!("`{key}` is defined twice");
+        let (Some(one), Some(two)) = (self.file(&first.file), self.file(&second.file)) else {
+            return Diagnostic::of_file(what, &second.file, format!("it is also in {}", first.file));
+        };
+        Diagnostic::error(what, &two.source, two.place(second), "second definition here").also(
+            &one.source,
+            one.place(first),
+            "first definition here",
+        )
+    }
+
+    fn file(&mut self, file: &Arc<str>) -> Option<Arc<Named>> {
+        if !self.files.contains_key(file) {
+            let named = text_of(self.origin, file, &self.context.limits).ok();
+            let named = named.map(|source| Arc::new(Named { names: names(&source, self.context), source }));
+            self.files.insert(file.clone(), named);
+        }
+        self.files.get(file)?.clone()
+    }
+}
+
+impl Named {
+    fn place(&self, found: &Found) -> Range<usize> {
+        let key = found.endpoint.key.to_string();
+        let mut of_key = self.names.iter().filter(|(name, ..)| *name == key);
+        let first = of_key.clone().next();
+        let by_number = of_key.find(|(_, document, _)| *document == found.document).or(first);
+        by_number.map_or(0..0, |(.., place)| place.clone())
+    }
+}
+
+fn names<'s>(source: &'s SourceText, context: &Context<'s>) -> Vec<(String, usize, Range<usize>)> {
     let documents = careful::prepare(source, context, &mut Vec::new());
-    let key = found.endpoint.key.to_string();
-    let is_it = |document: &&Prepared<'_>| key_of(&document.item).as_deref() == Some(&*key);
-    let by_number = documents.iter().filter(is_it).find(|document| document.document == found.document);
-    let name = by_number
-        .or_else(|| documents.iter().find(is_it))
-        .and_then(|document| document.item.get("metadata")?.get("name").map(|name| name.at));
-    // An overlay's name stands in another file.
-    name.filter(|at| at.source.path == source.path).map_or(0..0, |at| at.range())
+    let name = |document: &Prepared<'_>| {
+        let at = document.item.get("metadata")?.get("name")?.at;
+        // An overlay's name stands in another file.
+        let place = if at.source.path == source.path { at.range() } else { 0..0 };
+        Some((key_of(&document.item)?, document.document, place))
+    };
+    documents.iter().filter_map(name).collect()
 }

@@ -1,4 +1,4 @@
-//! The kill harness: 200 mixed changes a round, the program or the service killed in the middle of
+//! The kill harness: some 200 mixed changes a round, the program or the service killed in the middle of
 //! them, and `apply --resume last` until the run ends. `TRUEUP_TORTURE` says how many kills, and
 //! `TRUEUP_SEED` repeats a run; without them it is a small fixed number.
 
@@ -15,8 +15,8 @@ use tempfile::TempDir;
 
 const TOKEN: &str = "torture-token-7";
 /// In each round a quarter of them comes, a quarter changes, a quarter goes.
-const ENDPOINTS: usize = 267;
-const CHANGES: usize = 200;
+const ENDPOINTS: usize = 268;
+const CHANGES: usize = 201;
 const FOREIGN: usize = 30;
 const LIST: &str = "/api/config/namespaces/shop/endpoints?report_fields=all";
 
