@@ -77,7 +77,7 @@ fn told(path: &str, paths: &[String]) -> String {
     row("type", entry.kind);
     row("allowed", &entry.rule.words());
     row("default", if entry.default.is_empty() { "none" } else { entry.default });
-    row("known from", entry.source);
+    row("source", entry.source);
     let below: Vec<&String> = paths
         .iter()
         .filter(|other| other.strip_prefix(path).is_some_and(|rest| rest.starts_with('.') && !rest[1..].contains('.')))

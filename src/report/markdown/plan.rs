@@ -20,8 +20,10 @@ pub fn plan(plan: &Plan, options: &Options) -> String {
         .partition(|change| block::is_told_in_part(change, options.sides));
     let total = deletes.len() + told.len() + left.len();
     // What is told at the end is made first, as long as it can become, so that its room is known.
-    let reserve = foot(plan, options, Shown { shown: total, total, deletes: deletes.len(), over: true }).len()
-        + self::left(&left).len();
+    let digest = plan.digest();
+    let digest = digest.short();
+    let most = Shown { shown: total, total, deletes: deletes.len(), over: true };
+    let reserve = foot(digest, options, most, Rest::Told).len() + self::left(&left).len();
 
     let full = self::deletes(&deletes);
     let compact = compact_deletes(&deletes);
@@ -71,7 +73,8 @@ pub fn plan(plan: &Plan, options: &Options) -> String {
     if notes.len() <= room {
         text.push_str(&notes);
     }
-    text.push_str(&foot(plan, options, Shown { shown, total, deletes: deletes.len(), over }));
+    let rest = if shown < total || over { Rest::Told } else { Rest::None };
+    text.push_str(&foot(digest, options, Shown { shown, total, deletes: deletes.len(), over }, rest));
     text
 }
 
@@ -285,7 +288,13 @@ struct Shown {
     over: bool,
 }
 
-fn foot(plan: &Plan, options: &Options, shown: Shown) -> String {
+/// Whether there is more to see elsewhere.
+enum Rest {
+    Told,
+    None,
+}
+
+fn foot(digest: &str, options: &Options, shown: Shown, rest: Rest) -> String {
     let Shown { shown, total, deletes, over } = shown;
     let mut text = String::new();
     if total > 0 {
@@ -303,8 +312,8 @@ fn foot(plan: &Plan, options: &Options, shown: Shown) -> String {
             digits(options.budget)
         ));
     }
-    text.push_str(&format!("Digest `{}`.", plan.digest().short()));
-    if shown < total || over {
+    text.push_str(&format!("Digest `{digest}`."));
+    if let Rest::Told = rest {
         text.push_str(&format!(" Everything: {}", inert::code(&options.rest)));
     }
     text.push('\n');
