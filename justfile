@@ -23,6 +23,10 @@ try:
 sandbox *arguments:
     cargo run --release -- sandbox {{arguments}}
 
+# The HTML report in headless Chromium; screenshots go to target/browser
+browser:
+    tests/browser/run.sh
+
 # The manual page
 man:
     cargo run --quiet -- man | man -l -

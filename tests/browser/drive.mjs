@@ -111,6 +111,13 @@ try {
   await shot('plan-light');
   await evaluate("document.getElementById('split').click()");
   check((await evaluate("document.querySelectorAll('.sides').length")) > 0, 'there is no side-by-side view');
+  await evaluate("document.querySelectorAll('#changes details.replace').forEach((one) => { one.open = true; })");
+  await evaluate("document.querySelector('#changes details.replace').scrollIntoView()");
+  await shot('plan-split');
+  await evaluate("document.getElementById('unified').click()");
+  await evaluate("document.querySelectorAll('#changes details.replace')[1].scrollIntoView()");
+  await shot('plan-unified');
+  await evaluate("document.getElementById('split').click(); scrollTo(0, 0)");
   await scheme('dark');
   await shot('plan-dark');
   await size(390, 844, true);
