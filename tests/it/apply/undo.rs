@@ -2,6 +2,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::json;
 use trueup::plan::{Hold, Note};
+use trueup::sandbox::{Action, Rule, Scenario};
 
 use super::{Bench, all_done, endpoints, key};
 use crate::strategies;
@@ -75,6 +76,46 @@ fn for_any_live_and_any_definitions_apply_then_rollback_gives_the_old_live() {
             let undone = bench.apply(undo).await;
             prop_assert!(all_done(&undone), "{undone:?}");
             prop_assert_eq!(bench.endpoints().await, before);
+            Ok(())
+        })
+    });
+    result.unwrap_or_else(|error| panic!("{error}"));
+}
+
+/// Faults that a run settles or tells of, spread over every write.
+fn faults(every: u64) -> Scenario {
+    Scenario::new([
+        Rule::on("endpoint-create", Action::CutAfter).every(every),
+        Rule::on("endpoint-create", Action::status(503)).every(every + 2),
+        Rule::on("endpoint-replace", Action::CutBefore).every(every + 1),
+        Rule::on("endpoint-replace", Action::CutAfter).every(every),
+        Rule::on("endpoint-delete", Action::CutAfter).every(every),
+        Rule::on("endpoint-get", Action::status(502)).every(every + 3),
+    ])
+}
+
+#[test]
+fn for_any_live_and_any_definitions_apply_under_faults_and_again_leaves_nothing() {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    let mut runner = TestRunner::new(Config { cases: 24, failure_persistence: None, ..Config::default() });
+    let cases = (strategies::endpoints(), strategies::endpoints(), 1usize..9, 2u64..5);
+    let result = runner.run(&cases, |(old, new, concurrency, every)| {
+        runtime.block_on(async {
+            let mut bench = Bench::start().await;
+            bench.concurrency = concurrency;
+            bench.apply(bench.plan(old).await).await;
+            bench.running.set_scenario(faults(every));
+            let shaken = bench.apply(bench.plan(new.clone()).await).await;
+            bench.running.set_scenario(Scenario::new([]));
+            // What is called done is there: a second run has exactly the rest to do.
+            let undone: Vec<_> =
+                shaken.steps.iter().filter(|step| !step.fate.is_done()).map(|step| &step.key).collect();
+            let rest = bench.plan(new.clone()).await;
+            prop_assert!(rest.changes.iter().all(|change| undone.contains(&&change.key)), "{shaken:?} {rest:?}");
+            let settled = bench.apply(rest).await;
+            prop_assert!(all_done(&settled), "{settled:?}");
+            let left = bench.plan(new).await;
+            prop_assert!(left.changes.is_empty(), "{:?}", left.changes);
             Ok(())
         })
     });
