@@ -38,7 +38,9 @@ use crate::plan::{Approved, Observer, Outcome, Recorder, RunRecord};
 ///   saw, the change is refused with each field three ways, and the others go on.
 /// - No delete is sent unless every create, replace and mark is done.
 /// - A write whose answer is lost is sent again only after a GET showed the same uid and version, a
-///   bounded number of times; never after a 500 or a refusal.
+///   bounded number of times; never after a 500 or a refusal. A replace that was plainly refused for its
+///   version took no effect: where nothing that the plan looks at moved, it is made anew of a fresh GET,
+///   as often.
 /// - The outcome holds every change of the plan, however the run ended.
 ///
 /// # Assumptions

@@ -7,7 +7,7 @@ use super::decide::{self, Decision};
 use super::service::Service;
 use super::settle::{self, Doubt, Sent, Settlement};
 use crate::api::{ApiError, Certainty};
-use crate::plan::{Action, Before, Change, Event, Fate, Intent, Observer, Recorder, Request, RunId, Settled, Step};
+use crate::plan::{Action, Before, Change, Conflict, Event, Fate, Intent, Observer, Recorder, Request, RunId, Settled, Step};
 
 /// Times that one write is sent at most.
 const MOST_TRIES: u32 = 4;
@@ -45,6 +45,18 @@ pub(super) struct Worker<'a, S, R, O> {
 struct Write {
     request: Request,
     before: Option<Before>,
+}
+
+/// What follows a try that did not end well.
+#[expect(clippy::large_enum_variant, reason = "one lives for one step; a box would cost an allocation a write")]
+enum Next {
+    /// Nothing: this became of it.
+    Over(Fate),
+    /// It was not made, and is sent again.
+    Again,
+    /// It was refused for its version, and nothing that the plan looks at moved: this is sent instead,
+    /// of the object as it is now. The conflict stands where it was tried often enough.
+    Anew(Write, Conflict),
 }
 
 impl<S: Service, R: Recorder, O: Observer> Worker<'_, S, R, O> {
@@ -156,20 +168,15 @@ impl<S: Service, R: Recorder, O: Observer> Worker<'_, S, R, O> {
     }
 
     /// Sends a write until it is settled, each time with its intent on disk before.
-    async fn write(&self, aim: &Aim<'_>, write: Write) -> Fate {
+    async fn write(&self, aim: &Aim<'_>, mut write: Write) -> Fate {
         let key = &aim.change.key;
         let mut may_be_made = false;
         let mut last = String::new();
         for attempt in 0..MOST_TRIES {
-            if attempt > 0 {
-                let wait = FIRST_WAIT * (1 << (attempt - 1));
-                self.observer.event(Event::Waiting { key: key.clone(), reason: last.clone(), wait });
-                self.options.pace.wait(wait).await;
-            }
             if let Some(reason) = self.halted() {
-                return match attempt {
-                    0 => Fate::Skipped { reason: reason.to_owned() },
-                    _ => Fate::Unsettled { reason: format!("{last}; {reason}") },
+                return match may_be_made {
+                    false => Fate::Skipped { reason: reason.to_owned() },
+                    true => Fate::Unsettled { reason: format!("{last}; {reason}") },
                 };
             }
             let intent = Intent {
@@ -190,17 +197,25 @@ impl<S: Service, R: Recorder, O: Observer> Worker<'_, S, R, O> {
             };
             last = error.to_string();
             match self.settle(aim, &write, &error, &mut may_be_made).await {
-                Some(fate) => return fate,
-                None => continue,
+                Next::Over(fate) => return fate,
+                Next::Again if attempt + 1 < MOST_TRIES => {
+                    let wait = FIRST_WAIT * (1 << attempt);
+                    self.observer.event(Event::Waiting { key: key.clone(), reason: last.clone(), wait });
+                    self.options.pace.wait(wait).await;
+                }
+                Next::Again => {}
+                // At once, before somebody moves it again.
+                Next::Anew(fresh, _) if attempt + 1 < MOST_TRIES => write = fresh,
+                Next::Anew(_, conflict) => return Fate::Conflict(conflict),
             }
         }
         Fate::Unsettled { reason: format!("{last}; it was sent {MOST_TRIES} times") }
     }
 
-    /// What became of a write that did not end well; nothing where it is to be sent again.
-    async fn settle(&self, aim: &Aim<'_>, write: &Write, error: &ApiError, may_be_made: &mut bool) -> Option<Fate> {
+    /// What follows a write that did not end well.
+    async fn settle(&self, aim: &Aim<'_>, write: &Write, error: &ApiError, may_be_made: &mut bool) -> Next {
         let doubt = match error.certainty() {
-            Certainty::NotSent if !*may_be_made => return Some(Fate::Failed { reason: error.to_string() }),
+            Certainty::NotSent if !*may_be_made => return Next::Over(Fate::Failed { reason: error.to_string() }),
             Certainty::NotSent | Certainty::Refused => Doubt::Refused,
             Certainty::Unknown if error.status() == Some(500) => Doubt::Broken,
             Certainty::Unknown => Doubt::Lost,
@@ -209,31 +224,37 @@ impl<S: Service, R: Recorder, O: Observer> Worker<'_, S, R, O> {
         let plain_refusal = doubt == Doubt::Refused && !*may_be_made;
         let is_create = matches!(write.request, Request::Create { .. });
         if is_create && plain_refusal && error.status() != Some(409) {
-            return Some(Fate::Failed { reason: error.to_string() });
+            return Next::Over(Fate::Failed { reason: error.to_string() });
         }
         let now = match self.service.look(&aim.change.key).await {
             Ok(now) => now,
             Err(unread) => {
                 let reason = format!("{error}; a look at it failed too: {unread}");
-                return Some(if *may_be_made { Fate::Unsettled { reason } } else { Fate::Failed { reason } });
+                return Next::Over(if *may_be_made { Fate::Unsettled { reason } } else { Fate::Failed { reason } });
             }
         };
         let before = write.before.as_ref();
         let sent = Sent { aim, request: &write.request, before, doubt, may_be_made: *may_be_made };
-        if settle::proves_check(&sent, &now) {
+        let moved_on = settle::proves_check(&sent, &now);
+        if moved_on {
             self.checks_versions.store(true, Ordering::Relaxed);
         }
-        match settle::settle(&sent, &now) {
+        let fate = match settle::settle(&sent, &now) {
             // A delete that was refused and is not there was somebody else's.
-            Settlement::Done if plain_refusal && matches!(write.request, Request::Delete { .. }) => {
-                Some(Fate::AlreadyDone)
+            Settlement::Done if plain_refusal && matches!(write.request, Request::Delete { .. }) => Fate::AlreadyDone,
+            Settlement::Done => self.done_by_reading(write),
+            Settlement::AlreadyDone => Fate::AlreadyDone,
+            Settlement::Conflict(conflict) if plain_refusal && moved_on && is_about_version(error) => {
+                return match self.decide_on(aim, &now).await {
+                    Ok(Decision::Send(request, before)) => Next::Anew(Write { request, before }, conflict),
+                    _ => Next::Over(Fate::Conflict(conflict)),
+                };
             }
-            Settlement::Done => Some(self.done_by_reading(write)),
-            Settlement::AlreadyDone => Some(Fate::AlreadyDone),
-            Settlement::Conflict(conflict) => Some(Fate::Conflict(conflict)),
-            Settlement::NotMade if settle::may_repeat(doubt) => None,
-            Settlement::NotMade => Some(self.not_made(aim, write, error).await),
-        }
+            Settlement::Conflict(conflict) => Fate::Conflict(conflict),
+            Settlement::NotMade if settle::may_repeat(doubt) => return Next::Again,
+            Settlement::NotMade => self.not_made(aim, write, error).await,
+        };
+        Next::Over(fate)
     }
 
     fn done_by_reading(&self, write: &Write) -> Fate {
@@ -250,6 +271,11 @@ impl<S: Service, R: Recorder, O: Observer> Worker<'_, S, R, O> {
         }
         Fate::Failed { reason: error.to_string() }
     }
+}
+
+/// Whether a refusal can be one of the version (API.md: which of the two is not known).
+fn is_about_version(error: &ApiError) -> bool {
+    matches!(error.status(), Some(409 | 412))
 }
 
 fn failed(error: ApiError) -> Fate {

@@ -36,6 +36,8 @@ enum Fault {
     NoConnection,
     /// Somebody changes the object just before.
     Meddle,
+    /// Somebody changes something of it that the plan does not look at just before.
+    Annotate,
     /// A person interrupts the run just before.
     Interrupt,
     /// The process dies before the request leaves.
@@ -158,6 +160,13 @@ impl State {
         Ok(())
     }
 
+    fn annotate(&mut self, key: &Key) {
+        if let Some(Object { raw: mut body, uid, version }) = self.objects.get(key).cloned() {
+            body["metadata"]["annotations"]["theirs"] = version.to_string().into();
+            self.put(key, &body, Some(uid));
+        }
+    }
+
     fn meddle(&mut self, key: &Key) {
         if let Some(object) = self.objects.get(key).cloned() {
             let mut body = object.raw;
@@ -195,6 +204,10 @@ impl Fake {
             Some(Fault::Status(code)) => Some(status(code)),
             Some(Fault::Meddle) => {
                 state.meddle(key);
+                None
+            }
+            Some(Fault::Annotate) => {
+                state.annotate(key);
                 None
             }
             Some(Fault::Interrupt) => {
@@ -543,6 +556,32 @@ fn a_wrong_version_that_is_refused_proves_the_guard() {
 }
 
 #[test]
+fn a_replace_that_was_refused_for_its_version_alone_is_made_anew_of_the_object_as_it_is() {
+    let bench = Bench::with(Fault::Annotate, 3);
+    let outcome = bench.run();
+    assert!(matches!(fate(&outcome, "c"), Fate::Done { settled: Settled::Guarded, by_reading: false }));
+    assert!(bench.is_as_planned());
+    assert_eq!(bench.log().iter().filter(|line| *line == "PUT c").count(), 2);
+    assert!(bench.state().objects[&key("c")].raw["metadata"]["annotations"]["theirs"].is_string());
+    assert!(bench.waits.lock().expect("unpoisoned").is_empty());
+}
+
+#[test]
+fn a_replace_is_made_anew_a_bounded_number_of_times_and_never_over_what_moved() {
+    let bench = Bench::new();
+    // GET, PUT, GET, PUT, …
+    bench.state().faults.extend((3..20).step_by(2).map(|at| (at, Fault::Annotate)));
+    assert_eq!(word(fate(&bench.run(), "c")), "conflict");
+    assert_eq!(bench.log().iter().filter(|line| *line == "PUT c").count(), 4);
+
+    let bench = Bench::with(Fault::Annotate, 3);
+    bench.state().faults.insert(5, Fault::Meddle);
+    assert_eq!(word(fate(&bench.run(), "c")), "conflict");
+    assert_eq!(bench.log().iter().filter(|line| *line == "PUT c").count(), 2);
+    assert_eq!(bench.port("c"), Some(json!(1)));
+}
+
+#[test]
 fn a_put_keeps_what_somebody_else_wrote_beside_it() {
     let bench = Bench::new();
     {
@@ -698,6 +737,7 @@ fn at_every_step_every_fault_leaves_a_journal_that_agrees_with_the_service() {
         Fault::StatusAfter(503),
         Fault::NoConnection,
         Fault::Meddle,
+        Fault::Annotate,
         Fault::Interrupt,
     ];
     for fault in faults {

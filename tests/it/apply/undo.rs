@@ -1,10 +1,11 @@
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::json;
+use trueup::model::Protocol;
 use trueup::plan::{Hold, Note};
 use trueup::sandbox::{Action, Rule, Scenario};
 
-use super::{Bench, all_done, endpoints, key};
+use super::{Bench, all_done, endpoint, endpoints, key};
 use crate::strategies;
 
 #[tokio::test]
@@ -55,10 +56,33 @@ async fn a_rollback_of_nothing_that_is_left_plans_nothing() {
     assert!(again.changes.iter().all(|change| change.fields().is_empty()), "{:?}", again.changes);
 }
 
+/// Cases of a property that asks a service: few, unless `PROPTEST_CASES` says otherwise.
+fn config() -> Config {
+    let cases = std::env::var("PROPTEST_CASES").ok().and_then(|text| text.parse().ok());
+    Config { cases: cases.unwrap_or(24), failure_persistence: None, ..Config::default() }
+}
+
+/// What the property below once found: the annotation stands in no before-image, and was left there.
+#[tokio::test]
+async fn an_annotation_that_only_the_run_knows_is_taken_back() {
+    let bench = Bench::start().await;
+    let plain = endpoint("e4", 0);
+    bench.apply(bench.plan(vec![plain.clone()]).await).await;
+    let before = bench.endpoints().await;
+    let mut named = plain;
+    named.annotations = [("a".to_owned(), "y".to_owned())].into();
+    named.spec.port = 2;
+    named.spec.protocol = Protocol::Udp;
+    let outcome = bench.apply(bench.plan(vec![named, endpoint("e5", 1)]).await).await;
+    assert!(all_done(&outcome), "{outcome:?}");
+    assert!(all_done(&bench.apply(bench.rollback(&outcome.run).await).await));
+    assert_eq!(bench.endpoints().await, before);
+}
+
 #[test]
 fn for_any_live_and_any_definitions_apply_then_rollback_gives_the_old_live() {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
-    let mut runner = TestRunner::new(Config { cases: 24, failure_persistence: None, ..Config::default() });
+    let mut runner = TestRunner::new(config());
     let cases = (strategies::endpoints(), strategies::endpoints(), 1usize..9);
     let result = runner.run(&cases, |(old, new, concurrency)| {
         runtime.block_on(async {
@@ -97,7 +121,7 @@ fn faults(every: u64) -> Scenario {
 #[test]
 fn for_any_live_and_any_definitions_apply_under_faults_and_again_leaves_nothing() {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
-    let mut runner = TestRunner::new(Config { cases: 24, failure_persistence: None, ..Config::default() });
+    let mut runner = TestRunner::new(config());
     let cases = (strategies::endpoints(), strategies::endpoints(), 1usize..9, 2u64..5);
     let result = runner.run(&cases, |(old, new, concurrency, every)| {
         runtime.block_on(async {
