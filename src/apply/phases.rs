@@ -46,7 +46,8 @@ pub(super) async fn run<'b, S: Service, R: Recorder, O: Observer>(
         checks_versions: AtomicBool::new(false),
         journal_failed: AtomicBool::new(false),
     };
-    observer.event(Event::Started { total: plan.changes.len() });
+    let over = |change: &&Change| matches!(begin(&change.key), Begin::Over(_));
+    observer.event(Event::Started { total: plan.changes.len() - plan.changes.iter().filter(over).count() });
     let mut fates: BTreeMap<&Key, Fate> = BTreeMap::new();
     for kind in [ActionKind::Create, ActionKind::Replace, ActionKind::Delete] {
         let phase: Vec<&Change> =
@@ -123,6 +124,7 @@ async fn work<'c, S: Service, R: Recorder, O: Observer>(
     held: Option<&str>,
 ) -> (&'c Change, Fate) {
     let started = worker.options.clock.now();
+    let over = matches!(begin, Begin::Over(_));
     let fate = match (begin, held) {
         (Begin::Over(fate), _) => fate,
         (Begin::InDoubt(intent, run), None) => worker.make(change, Start::InDoubt(intent, &run)).await,
@@ -134,7 +136,10 @@ async fn work<'c, S: Service, R: Recorder, O: Observer>(
     };
     let step = Step { key: change.key.clone(), action: change.action.kind(), fate: fate.clone() };
     worker.keep(&step).await;
-    worker.observer.event(Event::Finished { step, took: worker.options.clock.since(started) });
+    // What an earlier run did was told then.
+    if !over {
+        worker.observer.event(Event::Finished { step, took: worker.options.clock.since(started) });
+    }
     (change, fate)
 }
 

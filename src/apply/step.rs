@@ -7,7 +7,9 @@ use super::decide::{self, Decision};
 use super::service::Service;
 use super::settle::{self, Doubt, Sent, Settlement};
 use crate::api::{ApiError, Certainty};
-use crate::plan::{Action, Before, Change, Conflict, Event, Fate, Intent, Observer, Recorder, Request, RunId, Settled, Step};
+use crate::plan::{
+    Action, Before, Change, Conflict, Event, Fate, Intent, Observer, Recorder, Request, RunId, Settled, Step,
+};
 
 /// Times that one write is sent at most.
 const MOST_TRIES: u32 = 4;

@@ -2,15 +2,12 @@
 
 use tokio::sync::watch;
 
-use super::Context;
-
-/// Becomes `true` when a person interrupts the command.
-pub fn watch(context: &Context) -> watch::Receiver<bool> {
+/// Becomes `true` when a person interrupts the command, who is told so.
+pub fn watch(tell: impl Fn(&str) + Send + 'static) -> watch::Receiver<bool> {
     let (stop, stopped) = watch::channel(false);
-    let output = context.output.clone();
     tokio::spawn(async move {
         interrupted().await;
-        output.tell("interrupted: no new changes are begun; those in flight finish");
+        tell("interrupted: no new changes are begun; those in flight finish");
         stop.send_replace(true);
         // The sender stays, so that a receiver never mistakes its end for an answer.
         std::future::pending::<()>().await;

@@ -33,6 +33,20 @@ impl Progress {
     }
 }
 
+impl Progress {
+    /// Tells something while the run goes on, above the bar where there is one.
+    pub fn teller(&self) -> impl Fn(&str) + Send + 'static {
+        let (bar, output) = match self {
+            Progress::Bar { bar, output, .. } => (Some(bar.clone()), output.clone()),
+            Progress::Lines { output, .. } => (None, output.clone()),
+        };
+        move |text| match &bar {
+            Some(bar) => bar.suspend(|| output.tell(text)),
+            None => output.tell(text),
+        }
+    }
+}
+
 impl Observer for Progress {
     fn event(&self, event: Event) {
         match self {

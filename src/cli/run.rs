@@ -59,9 +59,11 @@ pub async fn approve_and_apply(
         Answer::Ended(ending) => return Ok(ending),
     };
     let plan = approved.plan().clone();
-    let (journal, options) = begin(context, &work, &plan)?;
+    let progress = Progress::new(context);
+    let (journal, options) = begin(context, &work, &plan, &progress)?;
     let writer = work.connection.writer()?;
-    let outcome = apply::run(approved, &writer, &journal, &Progress::new(context), options).await;
+    let outcome = apply::run(approved, &writer, &journal, &progress, options).await;
+    drop(progress);
     Ok(tell(decision, context, work.view, &outcome, &plan))
 }
 
@@ -76,13 +78,15 @@ pub async fn resume(
     work: Work<'_>,
 ) -> Result<Ending, Error> {
     let plan = &record.header.plan;
-    let (journal, options) = begin(context, &work, plan)?;
+    let progress = Progress::new(context);
+    let (journal, options) = begin(context, &work, plan, &progress)?;
     let writer = work.connection.writer()?;
-    let outcome = apply::resume(record, &writer, &journal, &Progress::new(context), options).await;
+    let outcome = apply::resume(record, &writer, &journal, &progress, options).await;
+    drop(progress);
     Ok(tell(decision, context, work.view, &outcome, plan))
 }
 
-fn begin(context: &Context, work: &Work<'_>, plan: &Plan) -> Result<(Journal, Options), Error> {
+fn begin(context: &Context, work: &Work<'_>, plan: &Plan, progress: &Progress) -> Result<(Journal, Options), Error> {
     let surroundings = &context.surroundings;
     let run = settings::run_id(surroundings, plan.stack.as_deref());
     let (resumes, rolls_back) = match &work.origin {
@@ -101,7 +105,7 @@ fn begin(context: &Context, work: &Work<'_>, plan: &Plan) -> Result<(Journal, Op
     let options = Options {
         run,
         concurrency: usize::from(context.global.concurrency),
-        stop: interrupt::watch(context),
+        stop: interrupt::watch(progress.teller()),
         version_checked: work.config.version_checked,
         ignore: settings::ignore(work.config)?,
         patience: Patience::default(),

@@ -199,10 +199,12 @@ fn excerpt(source: &SourceText, range: &Range<usize>) -> Excerpt {
     let start = source.floor(lines.start.max(range.start.saturating_sub(LONGEST_CONTEXT)));
     let end_of_mark = end.min(source.floor(range.start + LONGEST_CONTEXT));
     let stop = source.floor(lines.end.min(end_of_mark + LONGEST_CONTEXT));
+    let text = source.as_str()[start..stop].trim_end_matches('\r');
     Excerpt {
         line: source.position(range.start).line,
-        text: source.as_str()[start..stop].trim_end_matches('\r').to_owned(),
-        range: range.start - start..end_of_mark - start,
+        text: text.to_owned(),
+        // A mark may stand on what is taken off.
+        range: (range.start - start).min(text.len())..(end_of_mark - start).min(text.len()),
     }
 }
 

@@ -243,7 +243,7 @@ pub struct Closing {
 /// What is told while a run goes on.
 #[derive(Debug, Clone)]
 pub enum Event {
-    /// A run begins with so many changes.
+    /// A run begins, with so many changes that no earlier run made.
     Started {
         /// Changes.
         total: usize,

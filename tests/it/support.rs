@@ -188,6 +188,11 @@ impl Ran {
         serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {}\n{}", self.stdout, self.stderr))
     }
 
+    /// Lines of messages.
+    pub fn stderr_lines(&self) -> usize {
+        self.stderr.lines().count()
+    }
+
     /// The exit code.
     pub fn exit(&self) -> i32 {
         self.code

@@ -8,9 +8,9 @@ use crate::cli::run::{self, Origin, Work};
 use crate::cli::stack::{self, Stack};
 use crate::cli::{Context, base, flow, settings};
 use crate::journal;
-use crate::plan::{Allow, Plan};
+use crate::plan::{Allow, Plan, RunSummary};
 use crate::report::Sides;
-use crate::report::text::View;
+use crate::report::text::{self, View};
 
 /// Makes the changes of a directory or of a saved plan.
 pub async fn run(arguments: &Apply, context: &Context) -> Result<Ending, Error> {
@@ -68,6 +68,7 @@ async fn resume(name: &str, arguments: &Apply, context: &Context) -> Result<Endi
         context.output.message(&format!("run {} is finished: there is nothing to go on with", record.run()));
         return Ok(Ending::Done);
     }
+    context.output.message(&text::resuming(&RunSummary::of(&record)));
     let config = stack::configuration_of(context, plan)?;
     let connection = stack::connect(context, &config).await?;
     let ended = async {

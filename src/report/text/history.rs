@@ -189,6 +189,19 @@ pub fn open_run(run: &RunSummary, view: &View) -> String {
     )
 }
 
+/// What a resume begins with.
+#[must_use]
+pub fn resuming(run: &RunSummary) -> String {
+    let doubt = match run.ending {
+        Ending::InDoubt { count: number } => format!(", of these {} in doubt", count(number, "write")),
+        Ending::Finished | Ending::Unfinished => String::new(),
+    };
+    let whole = run.planned.whole();
+    let left = whole.saturating_sub(run.done);
+    let began = seconds(&run.started);
+    format!("going on with run {} of {began}: {} of {whole} done, {left} left{doubt}", run.run, run.done)
+}
+
 /// Which runs were removed.
 #[must_use]
 pub fn pruned(gone: &[RunId], view: &View) -> String {

@@ -12,6 +12,7 @@ pub fn outcome(outcome: &Outcome, plan: &Plan, view: &View) -> String {
     for step in &outcome.steps {
         text.push_str(&fate(&step.key, step.action, &step.fate, outcome, view));
     }
+    text.push_str(&not_tried(outcome, view));
     text.push_str(&refusal::held(plan, view));
     for (key, words) in &outcome.unhealthy {
         let key = key.to_string();
@@ -34,7 +35,8 @@ fn fate(key: &Key, action: ActionKind, fate: &Fate, outcome: &Outcome, view: &Vi
         format!("{}: {action} {key_text}: {}\n", view.palette.paint(Role::Wrong, word), safe::line(reason))
     };
     match fate {
-        Fate::Done { .. } | Fate::AlreadyDone => String::new(),
+        // What was not tried is told together, by reason.
+        Fate::Done { .. } | Fate::AlreadyDone | Fate::Skipped { .. } => String::new(),
         Fate::Conflict(conflict) => self::conflict(&key_text, conflict, outcome, view),
         Fate::Referred { by } => {
             let by: Vec<String> = by.iter().map(ToString::to_string).collect();
@@ -42,9 +44,26 @@ fn fate(key: &Key, action: ActionKind, fate: &Fate, outcome: &Outcome, view: &Vi
             told("held back", &reason)
         }
         Fate::Failed { reason } => told("failed", reason),
-        Fate::Unsettled { reason } => told("unsettled", &format!("{reason}; plan again to see how it stands")),
-        Fate::Skipped { reason } => told("not tried", reason),
+        Fate::Unsettled { reason } => told("unsettled", reason),
     }
+}
+
+fn not_tried(outcome: &Outcome, view: &View) -> String {
+    let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
+    for step in &outcome.steps {
+        let Fate::Skipped { reason } = &step.fate else { continue };
+        let told = format!("{} {}", step.action, step.key);
+        match reasons.iter_mut().find(|(other, _)| other == reason) {
+            Some((_, steps)) => steps.push(told),
+            None => reasons.push((reason, vec![told])),
+        }
+    }
+    let told = reasons.into_iter().map(|(reason, steps)| {
+        let these = if steps.len() > 1 { format!("{} changes: ", steps.len()) } else { String::new() };
+        let word = view.palette.paint(Role::Wrong, "not tried");
+        format!("{word}: {these}{}: {}\n", some_of(&steps, 4), safe::line(reason))
+    });
+    told.collect()
 }
 
 fn conflict(key: &str, conflict: &Conflict, outcome: &Outcome, view: &View) -> String {
@@ -207,5 +226,10 @@ fn next(outcome: &Outcome, view: &View) -> String {
     }
     let run = &outcome.run;
     let undo = view.palette.paint(Role::Quiet, format!("undo with: trueup rollback {run}"));
-    format!("run {run} · {undo}\n")
+    let unsettled = outcome.steps.iter().any(|step| matches!(step.fate, Fate::Unsettled { .. }));
+    let on = match outcome.interrupted || unsettled {
+        true => format!("go on with: trueup apply --resume {run}\n"),
+        false => String::new(),
+    };
+    format!("run {run} · {undo}\n{on}")
 }

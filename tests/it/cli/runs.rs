@@ -1,5 +1,8 @@
 //! Runs after they ended: history, rollback, and going on with one that was killed.
 
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::process::{Command, Stdio};
+
 use serde_json::json;
 
 use crate::support::{Service, Stage, definition};
@@ -113,10 +116,44 @@ fn a_run_that_was_killed_is_told_of_and_gone_on_with() {
     stage.run("history").code(0).says("2 of 3 (+1 ~1 -1)").says("1 write in doubt").says("trueup apply --resume");
     stage.run("apply . --yes").code(0).tells("was not finished: 2 of 3 done, 1 write in doubt").says("In sync");
     stage.run("apply --resume last").code(6).tells("nobody can be asked");
-    stage.run("apply --resume last --yes --quiet").code(0).says("Applied 3 of 3");
+    let resumed = stage.run("apply --resume last --yes");
+    resumed.code(0).says("Applied 3 of 3").tells(": 2 of 3 done, 1 left, of these 1 write in doubt");
     stage.run("apply . --yes").code(0).says("In sync");
     stage.run("history").code(0).says("resumed by");
     stage.run("apply --resume last --yes").code(0).tells("there is nothing to go on with");
     stage.run("apply . --resume last").code(64).tells("cannot be used with");
     assert_eq!(service.requests("DELETE"), 1);
+}
+
+#[test]
+fn an_interrupted_run_finishes_what_is_in_flight_says_how_to_go_on_and_goes_on() {
+    let service = Service::start();
+    let stage = Stage::new().at(&service).file("trueup.yaml", "stack: runs\nnamespaces: [shop]\n");
+    for number in 0..9 {
+        stage.write(&format!("{number}.yaml"), &definition(&format!("shop/e{number}"), 80));
+    }
+    service.misbehave("rules: [{operation: endpoint-create, delay: {milliseconds: 400}}]");
+    let mut apply = stage.command(&["apply", ".", "--yes", "--concurrency", "2"]);
+    let apply = apply.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut apply = apply.spawn().expect("the program starts");
+    let mut told = BufReader::new(apply.stderr.take().expect("a pipe")).lines().map(|line| line.expect("text"));
+    told.find(|line| line.contains("done")).expect("a change is done");
+    let kill = Command::new("sh").args(["-c", &format!("kill -INT {}", apply.id())]).status().expect("a shell");
+    assert!(kill.success());
+    assert!(told.any(|line| line.contains("those in flight finish")));
+    let told: Vec<String> = told.collect();
+    let mut said = String::new();
+    apply.stdout.take().expect("a pipe").read_to_string(&mut said).expect("text");
+    assert_eq!(apply.wait().expect("it ends").code(), Some(130), "{said}{told:?}");
+    let made = service.requests("POST");
+    assert!((2..9).contains(&made), "{made}");
+    assert!(said.contains(&format!("Interrupted: applied {made} of 9")), "{said}");
+    assert!(said.contains(&format!("not tried: {} changes: create shop/e", 9 - made)), "{said}");
+    assert!(said.contains("\ngo on with: trueup apply --resume "), "{said}");
+
+    service.misbehave("rules: []");
+    let resumed = stage.run("apply --resume last --yes");
+    resumed.code(0).says("Applied 9 of 9").tells(&format!(": {made} of 9 done, {} left\n", 9 - made));
+    assert_eq!(resumed.stderr_lines(), 1 + 9 - made);
+    assert_eq!(service.requests("POST"), 9);
 }
