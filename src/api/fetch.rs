@@ -97,7 +97,7 @@ pub async fn referrers(reader: &Reader, key: &Key) -> Result<Vec<Referrer>, ApiE
     }
 }
 
-fn read_referrers(raw: &Json) -> Result<Vec<Referrer>, String> {
+pub(super) fn read_referrers(raw: &Json) -> Result<Vec<Referrer>, String> {
     match raw.get("referring_objects") {
         // Not filled is not empty: a service without this format would let every delete pass.
         None | Some(Json::Null) => Err("it does not say who refers to the object".to_owned()),

@@ -15,6 +15,7 @@ mod request;
 mod response;
 mod retry;
 mod secret;
+pub mod snapshot;
 mod text;
 mod tls;
 pub mod upgrades;

@@ -111,6 +111,7 @@ pub enum Command {
     Ddos(super::inquiry::Ddos),
     Upgrades(super::inquiry::Upgrades),
     Call(super::inquiry::Call),
+    Snapshot(Snapshot),
     Sandbox(Sandbox),
     Schema(Schema),
     Explain(Explain),
@@ -119,7 +120,7 @@ pub enum Command {
 }
 
 /// What is loaded, and which changes are left in.
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Clone, Default, Args)]
 pub struct Scope {
     /// The stack's directory; or a directory or file in it, which filters the changes [default: .]
     #[arg(value_name = "PATH")]
@@ -166,6 +167,14 @@ pub struct Base {
     pub base: Option<String>,
 }
 
+/// What is taken for live.
+#[derive(Debug, Clone, Default, Args)]
+pub struct Live {
+    /// Look at this snapshot instead of the service: no token, no network
+    #[arg(long, value_name = "FILE")]
+    pub live: Option<PathBuf>,
+}
+
 /// Checks the definitions, without the service.
 ///
 /// Every problem of every file is told in one go, with its place.
@@ -185,7 +194,7 @@ pub struct Validate {
 /// that `apply` runs exactly.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  trueup plan endpoints\n  trueup plan endpoints -o plan.json --detailed-exitcode\n  trueup plan endpoints --only 'shop/*' --format json"
+    after_help = "Examples:\n  trueup plan endpoints\n  trueup plan endpoints -o plan.json --detailed-exitcode\n  trueup plan endpoints --only 'shop/*' --format json\n  trueup plan endpoints --live live.json"
 )]
 pub struct Plan {
     #[command(flatten)]
@@ -194,6 +203,8 @@ pub struct Plan {
     pub permission: Permission,
     #[command(flatten)]
     pub base: Base,
+    #[command(flatten)]
+    pub live: Live,
     /// Show every difference in full, not only those of this change
     #[arg(long, requires = "base")]
     pub all: bool,
@@ -329,8 +340,10 @@ pub struct Drift {
     /// Drift that is accepted for a while: it is told and raises no alarm
     #[arg(long, value_name = "FILE")]
     pub acknowledged: Option<PathBuf>,
+    #[command(flatten)]
+    pub live: Live,
     /// Remember in this file since when drift stands
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "live")]
     pub memory: Option<PathBuf>,
     /// Check only the namespaces that are the I-th of N checkers' to do, I from 1
     #[arg(long, value_name = "I/N")]
@@ -387,6 +400,30 @@ pub struct Pull {
     pub schema: Option<String>,
 }
 
+/// Keeps what the service holds in a sealed file, to plan against without it.
+///
+/// The file holds whole objects, as the service gave them, and a digest by which an alteration is seen.
+/// A plan made against it can be reviewed, saved and applied: the apply checks everything anew. Nothing
+/// is written where a read is not complete.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  trueup snapshot endpoints -o live.json\n  trueup plan endpoints --live live.json\n  trueup snapshot -n shop -n pay --referrers -o live.json"
+)]
+pub struct Snapshot {
+    /// The stack's directory, whose namespaces are read [default: .]
+    #[arg(value_name = "PATH")]
+    pub path: Option<PathBuf>,
+    /// Read this namespace instead of those of the stack; repeatable
+    #[arg(long, short, value_name = "NAME")]
+    pub namespace: Vec<String>,
+    /// The file to write
+    #[arg(long, short, value_name = "FILE")]
+    pub output: PathBuf,
+    /// Also ask who refers to each endpoint, one request each: deletes are planned with it
+    #[arg(long)]
+    pub referrers: bool,
+}
+
 /// Runs the embedded service by itself, until Ctrl-C.
 ///
 /// Its token comes from TRUEUP_TOKEN or --token-file; without one it makes one up and prints it.
@@ -435,6 +472,8 @@ pub enum SchemaOf {
     Plan,
     /// The JSON of drift
     Drift,
+    /// A snapshot
+    Snapshot,
 }
 
 /// Tells what a field of a definition means, its type, what is allowed, and its default.

@@ -7,12 +7,12 @@ use super::args::Permission;
 use super::ending::{Ending, Error};
 use super::service::Connection;
 use super::settings;
+use super::sight::Sight;
 use super::stack::Stack;
-use crate::api::{self, Reader};
 use crate::journal::{self, Ground};
 use crate::load::{Diagnostic, Loaded, Places};
 use crate::model::{Key, Live, Namespace, Place};
-use crate::plan::{self, Allow, Facts, Ignore, Memory, Note, Plan, Referrer, RunRecord, Source};
+use crate::plan::{self, Allow, Facts, Ignore, Memory, Note, Plan, RunRecord, Source};
 
 /// What a look at the service is made for.
 pub struct Purpose<'a> {
@@ -36,7 +36,7 @@ pub async fn plan(
     permission: &Permission,
 ) -> Result<Plan, Error> {
     let purpose = Purpose { permission, namespaces: stack.namespaces(), memory: &Memory::default() };
-    Ok(look(context, stack, connection, &purpose).await?.0)
+    Ok(look(context, stack, &Sight::of(connection)?, &purpose).await?.0)
 }
 
 /// The plan with what was read for it.
@@ -46,14 +46,13 @@ pub async fn plan(
 pub async fn look(
     context: &Context,
     stack: &Stack,
-    connection: &Connection,
+    sight: &Sight<'_>,
     purpose: &Purpose<'_>,
 ) -> Result<(Plan, Live), Error> {
     let allow = settings::allow(&purpose.permission.allow)?;
-    let reader = connection.reader()?;
-    let live = api::fetch(&reader, &purpose.namespaces).await;
-    let mut plan = arrange(context, stack, connection, purpose, &allow, &live)?;
-    refer(&reader, &mut plan, &allow).await;
+    let live = sight.live(&purpose.namespaces).await;
+    let mut plan = arrange(context, stack, sight, purpose, &allow, &live)?;
+    refer(sight, &mut plan, &allow).await;
     locate(context, &mut plan, &stack.loaded);
     let told = |note: &Diagnostic| format!("{}:{}: {}", note.file().unwrap_or_default(), note.line(), note.message);
     plan.notes.extend(stack.loaded.notes.iter().map(|note| Note::Loaded { text: told(note) }));
@@ -74,13 +73,13 @@ fn locate(context: &Context, plan: &mut Plan, loaded: &Loaded) {
 fn arrange(
     context: &Context,
     stack: &Stack,
-    connection: &Connection,
+    sight: &Sight<'_>,
     purpose: &Purpose<'_>,
     allow: &Allow,
     live: &Live,
 ) -> Result<Plan, Error> {
     let config = &stack.loaded.config;
-    let service = connection.service();
+    let service = sight.service();
     let name = settings::stack(context, config);
     let state = settings::state_directory(&context.global, &context.surroundings)?;
     let applied = journal::applied_keys(&state, name.as_deref(), &service.base_url)
@@ -97,31 +96,25 @@ fn arrange(
         selection: &stack.selection,
         applied_before: &|key| applied.contains(key) || purpose.memory.knows(key),
         service: &service,
-        source: &Source { directory: stack.directory.clone(), requests: live.requests, ..Source::default() },
+        source: &Source {
+            directory: stack.directory.clone(),
+            requests: live.requests,
+            snapshot: sight.taken(),
+            ..Source::default()
+        },
         tool_version: env!("CARGO_PKG_VERSION"),
     };
     Ok(plan::arrange(facts))
 }
 
 /// Holds back the deletes of endpoints that others refer to.
-async fn refer(reader: &Reader, plan: &mut Plan, allow: &Allow) {
-    let referrers = referrers(reader, plan).await;
-    plan.refer(allow, |key| referrers.get(key).cloned().unwrap_or_else(|| Ok(Vec::new())));
-}
-
-/// Who refers to each endpoint that would go.
-async fn referrers(reader: &Reader, plan: &Plan) -> BTreeMap<Key, Result<Vec<Referrer>, String>> {
-    let asked = plan.deletes().map(async |key| {
-        let answer = api::referrers(reader, key).await;
-        let told = |referrer: api::Referrer| Referrer {
-            kind: referrer.kind,
-            namespace: referrer.namespace,
-            name: referrer.name,
-        };
-        let answer = answer.map(|list| list.into_iter().map(told).collect());
-        (key.clone(), answer.map_err(|error: api::ApiError| error.failure.to_string()))
-    });
-    futures_util::future::join_all(asked).await.into_iter().collect()
+async fn refer(sight: &Sight<'_>, plan: &mut Plan, allow: &Allow) {
+    let asked = plan.deletes().map(async |key| (key.clone(), sight.referrers(key).await));
+    let referrers: BTreeMap<Key, _> = futures_util::future::join_all(asked).await.into_iter().collect();
+    let silent = referrers.iter().filter(|(_, answer)| matches!(answer, Ok(None)));
+    let notes: Vec<Note> = silent.map(|(key, _)| Note::ReferrersNotAsked { key: key.clone() }).collect();
+    plan.refer(allow, |key| referrers.get(key).cloned().unwrap_or(Ok(None)).map(Option::unwrap_or_default));
+    plan.notes.extend(notes);
 }
 
 /// What a way back is planned from.
@@ -141,9 +134,9 @@ pub struct Back<'a> {
 /// # Errors
 /// Certificates that cannot be used. Reads that fail are part of the plan.
 pub async fn rollback(connection: &Connection, back: Back<'_>) -> Result<Plan, Error> {
-    let reader = connection.reader()?;
+    let sight = Sight::of(connection)?;
     let namespaces = back.record.writes().into_iter().map(|write| write.key.namespace.clone()).collect();
-    let live = api::fetch(&reader, &namespaces).await;
+    let live = sight.live(&namespaces).await;
     let mut plan = journal::rollback(Ground {
         record: back.record,
         live: &live,
@@ -153,6 +146,6 @@ pub async fn rollback(connection: &Connection, back: Back<'_>) -> Result<Plan, E
         tool_version: env!("CARGO_PKG_VERSION"),
     });
     plan.source.requests = live.requests;
-    refer(&reader, &mut plan, back.allow).await;
+    refer(&sight, &mut plan, back.allow).await;
     Ok(plan)
 }

@@ -22,6 +22,7 @@ mod run;
 mod service;
 mod settings;
 mod shard;
+mod sight;
 mod stack;
 mod surroundings;
 mod token;
@@ -90,6 +91,7 @@ async fn command(command: Command, context: &Context) -> Result<Ending, Error> {
         Command::Ddos(arguments) => command::ddos::run(&arguments, context).await,
         Command::Upgrades(arguments) => command::upgrades::run(&arguments, context).await,
         Command::Call(arguments) => command::call::run(&arguments, context).await,
+        Command::Snapshot(arguments) => command::snapshot::run(&arguments, context).await,
         Command::Sandbox(arguments) => command::sandbox::run(&arguments, context).await,
         Command::Schema(arguments) => Ok(command::schema::run(&arguments, context)),
         Command::Explain(arguments) => command::explain::run(&arguments, context),

@@ -25,31 +25,52 @@ pub enum Place {
     Sandbox(PathBuf),
 }
 
+impl Place {
+    /// Its address, as plans and snapshots name it.
+    pub fn base_url(&self) -> BaseUrl {
+        match self {
+            Place::At(url) => url.clone(),
+            Place::Sandbox(_) => BaseUrl::sandbox(),
+        }
+    }
+}
+
 /// The service that flags, environment and configuration name together.
 ///
 /// # Errors
 /// None is named, one is no URL, or environment and configuration name different ones.
 pub fn place(context: &Context, config: &Config) -> Result<Place, Error> {
+    named(context, config)?.ok_or_else(|| {
+        Error::words(Ending::Invalid, "no service is named")
+            .hint("give --base-url, TRUEUP_BASE_URL, or `base_url` in trueup.yaml; or try it with --sandbox")
+    })
+}
+
+/// The same; nothing where none is named.
+///
+/// # Errors
+/// One is no URL, or environment and configuration name different ones.
+pub fn named(context: &Context, config: &Config) -> Result<Option<Place>, Error> {
     let Context { global, surroundings, .. } = context;
     if let Some(file) = &global.sandbox {
         if global.base_url.is_some() {
             return Err(Error::words(Ending::Usage, "`--sandbox` and `--base-url` name two services; give one"));
         }
         return match file {
-            Some(file) => Ok(Place::Sandbox(file.clone())),
-            None => Ok(Place::Sandbox(state_directory(global, surroundings)?.join("sandbox.redb"))),
+            Some(file) => Ok(Some(Place::Sandbox(file.clone()))),
+            None => Ok(Some(Place::Sandbox(state_directory(global, surroundings)?.join("sandbox.redb")))),
         };
     }
-    base_url(global, surroundings, config.base_url.as_deref()).map(Place::At)
+    Ok(base_url(global, surroundings, config.base_url.as_deref())?.map(Place::At))
 }
 
-fn base_url(global: &Global, surroundings: &Surroundings, configured: Option<&str>) -> Result<BaseUrl, Error> {
+fn base_url(global: &Global, surroundings: &Surroundings, configured: Option<&str>) -> Result<Option<BaseUrl>, Error> {
     let read = |text: &str, source: &str| {
         BaseUrl::parse(text)
             .map_err(|error| Error::new(Ending::Invalid, anyhow::Error::from(error).context(format!("in {source}"))))
     };
     if let Some(text) = &global.base_url {
-        return read(text, "`--base-url`");
+        return read(text, "`--base-url`").map(Some);
     }
     let environment =
         surroundings.variable("TRUEUP_BASE_URL").map(|text| read(text, "`TRUEUP_BASE_URL`")).transpose()?;
@@ -62,17 +83,17 @@ fn base_url(global: &Global, surroundings: &Surroundings, configured: Option<&st
             );
             Err(Error::words(Ending::Invalid, told).hint("make them equal, or name the service with --base-url"))
         }
-        (Some(url), _) | (None, Some(url)) => Ok(url),
+        (Some(url), _) | (None, Some(url)) => Ok(Some(url)),
         (None, None) => foreign(surroundings, read),
     }
 }
 
-fn foreign(surroundings: &Surroundings, read: impl Fn(&str, &str) -> Result<BaseUrl, Error>) -> Result<BaseUrl, Error> {
+fn foreign(
+    surroundings: &Surroundings,
+    read: impl Fn(&str, &str) -> Result<BaseUrl, Error>,
+) -> Result<Option<BaseUrl>, Error> {
     let named = |name: &&str| surroundings.variable(name).map(|text| read(text, &format!("`{name}`")));
-    FOREIGN_BASE_URLS.iter().find_map(named).unwrap_or_else(|| {
-        Err(Error::words(Ending::Invalid, "no service is named")
-            .hint("give --base-url, TRUEUP_BASE_URL, or `base_url` in trueup.yaml; or try it with --sandbox"))
-    })
+    FOREIGN_BASE_URLS.iter().find_map(named).transpose()
 }
 
 /// The paths that the service answers at.
@@ -80,9 +101,17 @@ fn foreign(surroundings: &Surroundings, read: impl Fn(&str, &str) -> Result<Base
 /// # Errors
 /// A name of no layout.
 pub fn layout(context: &Context, config: &Config) -> Result<Layout, Error> {
+    Ok(named_layout(context, config)?.unwrap_or_default())
+}
+
+/// The same; nothing where none is named.
+///
+/// # Errors
+/// A name of no layout.
+pub fn named_layout(context: &Context, config: &Config) -> Result<Option<Layout>, Error> {
     let named = context.global.layout.as_deref().or_else(|| context.surroundings.variable("TRUEUP_LAYOUT"));
-    let Some(named) = named else { return Ok(config.layout.unwrap_or_default()) };
-    Layout::ALL.into_iter().find(|layout| layout.as_str() == named).ok_or_else(|| {
+    let Some(named) = named else { return Ok(config.layout) };
+    Layout::ALL.into_iter().find(|layout| layout.as_str() == named).map(Some).ok_or_else(|| {
         let known = Layout::ALL.map(Layout::as_str).join(", ");
         Error::words(Ending::Usage, format!("`{named}` is no layout; there are: {known}"))
     })
@@ -178,7 +207,7 @@ mod tests {
 
     fn url(flags: &[&str], environment: &[(&str, &str)], configured: Option<&str>) -> Result<String, String> {
         base_url(&global(flags), &Surroundings::with(environment), configured)
-            .map(|url| url.to_string())
+            .map(|url| url.map_or_else(|| "none".to_owned(), |url| url.to_string()))
             .map_err(|error| error.to_string())
     }
 
@@ -210,7 +239,7 @@ mod tests {
         assert_eq!(url(&[], &foreign, CONFIGURED).as_deref(), Ok("https://configured.example.net"));
         assert_eq!(url(&[], &foreign, None).as_deref(), Ok("https://foreign.example.net"));
         assert_eq!(url(&[], &foreign[1..], None).as_deref(), Ok("https://older.example.net"));
-        assert!(url(&[], &[], None).is_err());
+        assert_eq!(url(&[], &[], None).as_deref(), Ok("none"));
     }
 
     #[test]

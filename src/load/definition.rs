@@ -43,7 +43,8 @@ pub(super) enum Examined {
 /// Whether a document says that it is no definition.
 pub(super) fn is_other_kind(root: &Item<'_>) -> bool {
     let kind = root.get("kind").and_then(Item::text).unwrap_or_default();
-    OTHER_KINDS.contains(&kind) || (kind == "plan" && root.get("format_version").is_some())
+    let versioned = ["plan", "snapshot"].contains(&kind);
+    OTHER_KINDS.contains(&kind) || (versioned && root.get("format_version").is_some())
 }
 
 /// Reads a document that is to be a definition.

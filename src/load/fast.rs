@@ -57,7 +57,7 @@ pub(super) fn is_other_kind(source: &SourceText) -> bool {
     }
     serde_json::from_str::<Head>(source.as_str()).is_ok_and(|head| match head.kind.as_str() {
         "tenant" | "acknowledgements" | "memory" => true,
-        "plan" => head.format_version.is_some(),
+        "plan" | "snapshot" => head.format_version.is_some(),
         _ => false,
     })
 }

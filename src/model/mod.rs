@@ -15,6 +15,7 @@ mod raw;
 mod reference;
 mod rules;
 mod selector;
+mod snapshot;
 
 pub use desired::{Definition, Desired, Place};
 pub use endpoint::{
@@ -34,3 +35,4 @@ pub use raw::{
 pub use reference::{FieldEntry, Needed, REFERENCE_PARTS, REFERENCE_TABLE, Rule};
 pub use rules::check;
 pub use selector::{Requirement, Selector, SelectorError};
+pub use snapshot::{Kept, Snapshot, SnapshotError};

@@ -143,6 +143,10 @@ pub struct Source {
     /// The base that changes were attributed against, as it was given.
     #[serde(default)]
     pub base: Option<String>,
+    /// When the snapshot was taken that the plan was made against, RFC 3339; nothing where it was made
+    /// against the service.
+    #[serde(default)]
+    pub snapshot: Option<String>,
     /// List requests that the plan took.
     #[serde(default)]
     pub requests: u64,

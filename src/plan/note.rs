@@ -135,6 +135,11 @@ pub enum Note {
         /// Who referred to it when it was deleted.
         referrers: Vec<Referrer>,
     },
+    /// Planned to go against a snapshot that does not say who refers to it; an apply asks.
+    ReferrersNotAsked {
+        /// Which.
+        key: Key,
+    },
     /// Something that the loader dropped or noticed.
     Loaded {
         /// In words.

@@ -139,7 +139,8 @@ impl World {
             Note::Owned { key, .. } => Some(format!("owned {}", key.name)),
             Note::Unheld { key, .. } => Some(format!("unheld {}", key.name)),
             Note::UnknownField { path, .. } => Some(format!("unknown field {path}")),
-            Note::EmptyNamespace { .. } | Note::Loaded { .. } | Note::Recreated { .. } => None,
+            Note::EmptyNamespace { .. } | Note::Loaded { .. } => None,
+            Note::Recreated { .. } | Note::ReferrersNotAsked { .. } => None,
         });
         changes.chain(held).chain(notes).collect()
     }

@@ -78,7 +78,7 @@ pub(super) fn plan(count: usize, hostile: bool) -> Plan {
             allowed_percent: Some(30),
         }],
         notes: vec![Note::Unmanaged { key: key("shop", "handmade") }],
-        source: Source { directory: "endpoints".to_owned(), commit: None, base: None, requests: 3 },
+        source: Source { directory: "endpoints".to_owned(), requests: 3, ..Source::default() },
     };
     if hostile {
         let by = vec![Referrer { kind: HOSTILE[1].into(), namespace: HOSTILE[2].into(), name: HOSTILE[3].into() }];

@@ -7,7 +7,7 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, json};
 
-use crate::model::{FieldEntry, Json, Needed, RawEndpoint, Rule};
+use crate::model::{FieldEntry, Json, Needed, RawEndpoint, Rule, Snapshot};
 use crate::plan::{Acknowledged, Plan, Verdict, Verdicts};
 
 /// Of what a schema is.
@@ -19,6 +19,8 @@ pub enum Of {
     Drift,
     /// A document of a definition file.
     Definition,
+    /// A snapshot.
+    Snapshot,
     /// `trueup.yaml`
     Config,
 }
@@ -29,6 +31,7 @@ pub fn of(of: Of) -> Json {
     let mut schema = match of {
         Of::Plan => plan(),
         Of::Drift => drift(),
+        Of::Snapshot => snapshot(),
         Of::Definition => definition(),
         // Read key by key and not into a type, so its schema is written by hand and tested by its reader.
         Of::Config => serde_json::from_str(include_str!("schema/config.json")).unwrap_or_default(),
@@ -36,6 +39,7 @@ pub fn of(of: Of) -> Json {
     let title = match of {
         Of::Plan => "a saved plan of trueup",
         Of::Drift => "the verdict of trueup drift",
+        Of::Snapshot => "a snapshot of what a service holds",
         Of::Definition => "an endpoint, as trueup reads it",
         Of::Config => "trueup.yaml",
     };
@@ -75,6 +79,17 @@ fn counts() -> Json {
         "description": "Changes by action, what is held back, what is in sync, and requests.",
         "additionalProperties": {"type": "integer", "minimum": 0},
     })
+}
+
+fn snapshot() -> Json {
+    let mut generator = SchemaSettings::draft2020_12().into_generator();
+    let digest = json!({
+        "type": "string",
+        "pattern": "^[0-9a-f]{64}$",
+        "description": "SHA-256 over the canonical JSON of `snapshot`: sorted keys, no blanks.",
+    });
+    let fields = json!({"digest": digest, "snapshot": subschema::<Snapshot>(&mut generator)});
+    document(&["snapshot"], &["digest", "snapshot"], fields, generator)
 }
 
 fn drift() -> Json {

@@ -17,6 +17,7 @@ mod properties;
 mod query;
 mod sandbox;
 mod secrets;
+mod snapshot;
 mod strategies;
 mod support;
 mod torture;

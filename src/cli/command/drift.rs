@@ -4,7 +4,7 @@ use std::time::Instant;
 use crate::cli::args::{Drift, DriftFormat, Permission, Unmanaged};
 use crate::cli::ending::{Ending, Error};
 use crate::cli::flow::Purpose;
-use crate::cli::{Context, base, file, flow, shard, stack};
+use crate::cli::{Context, base, file, flow, shard, sight, stack};
 use crate::plan::{self, Acknowledgements, Check, Memory, Remember, Verdicts};
 use crate::report::text::View;
 use crate::report::{annotation, github, json, junit, markdown, prometheus, sarif, text};
@@ -18,12 +18,13 @@ pub async fn run(arguments: &Drift, context: &Context) -> Result<Ending, Error> 
     let stack = stack::open(context, &arguments.scope)?;
     let acknowledged = arguments.acknowledged.as_deref().map(acknowledgements).transpose()?;
     let mut memory = memory(arguments, &stack)?;
-    let connection = stack.connect(context).await?;
+    let opened = sight::open(context, &stack, arguments.live.live.as_deref()).await?;
+    let sight = opened.sight()?;
     let permission = Permission::default();
-    let namespaces = shard::namespaces(stack.namespaces(), arguments.shard, &connection.service().base_url);
+    let namespaces = shard::namespaces(stack.namespaces(), arguments.shard, &sight.service().base_url);
     let purpose = Purpose { permission: &permission, namespaces, memory: &memory };
-    let looked = flow::look(context, &stack, &connection, &purpose).await;
-    connection.close().await;
+    let looked = flow::look(context, &stack, &sight, &purpose).await;
+    opened.close().await;
     let (mut plan, live) = looked?;
     base::attribute(context, &stack, &mut plan, None)?;
     let verdicts = plan.verdicts(match arguments.unmanaged {

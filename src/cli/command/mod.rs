@@ -15,5 +15,6 @@ pub mod pull;
 pub mod rollback;
 pub mod sandbox;
 pub mod schema;
+pub mod snapshot;
 pub mod upgrades;
 pub mod validate;

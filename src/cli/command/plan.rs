@@ -2,8 +2,9 @@ use std::time::Instant;
 
 use crate::cli::args::{Plan, PlanFormat};
 use crate::cli::ending::{Ending, Error};
-use crate::cli::{Context, base, file, flow, stack};
-use crate::plan;
+use crate::cli::flow::Purpose;
+use crate::cli::{Context, base, file, flow, sight, stack};
+use crate::plan::{self, Memory};
 use crate::report::text::View;
 use crate::report::{Sides, annotation, github, html, json, markdown, sarif, text};
 
@@ -11,10 +12,12 @@ use crate::report::{Sides, annotation, github, html, json, markdown, sarif, text
 pub async fn run(arguments: &Plan, context: &Context) -> Result<Ending, Error> {
     let begun = Instant::now();
     let stack = stack::open(context, &arguments.scope)?;
-    let connection = stack.connect(context).await?;
-    let planned = flow::plan(context, &stack, &connection, &arguments.permission).await;
-    connection.close().await;
-    let mut plan = planned?;
+    let opened = sight::open(context, &stack, arguments.live.live.as_deref()).await?;
+    let (permission, memory) = (&arguments.permission, &Memory::default());
+    let purpose = Purpose { permission, namespaces: stack.namespaces(), memory };
+    let looked = flow::look(context, &stack, &opened.sight()?, &purpose).await;
+    opened.close().await;
+    let (mut plan, _) = looked?;
     base::attribute(context, &stack, &mut plan, arguments.base.base.as_deref())?;
     if let Some(path) = &arguments.output {
         file::write_private(path, &plan.to_file())?;

@@ -10,6 +10,7 @@ pub fn run(arguments: &Schema, context: &Context) -> Ending {
         SchemaOf::Config => Of::Config,
         SchemaOf::Plan => Of::Plan,
         SchemaOf::Drift => Of::Drift,
+        SchemaOf::Snapshot => Of::Snapshot,
     });
     context.output.answer(&format!("{schema:#}\n"));
     Ending::Done

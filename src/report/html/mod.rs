@@ -117,6 +117,9 @@ fn facts(plan: &Plan) -> String {
     if let Some(base) = &plan.source.base {
         facts.push(format!("against <code>{}</code>", safe::html(base)));
     }
+    if let Some(taken) = &plan.source.snapshot {
+        facts.push(format!("against the snapshot of {}", safe::html(&text::minute(taken))));
+    }
     if let Some(commit) = &plan.source.commit {
         let commit: String = commit.chars().take(12).collect();
         facts.push(format!("commit <code>{}</code>", safe::html(&commit)));

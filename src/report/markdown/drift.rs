@@ -1,6 +1,7 @@
 //! The verdict of a check, for an issue that a schedule opens or updates.
 
 use super::super::edits::{self, Edit};
+use super::super::text;
 use super::{Options, count, digits, inert, marker};
 use crate::plan::{Action, Cause, Change, Check, Standing, Verdict, Verdicts};
 
@@ -17,6 +18,9 @@ pub fn drift(check: &Check<'_>, options: &Options) -> String {
     text.push_str(&format!("Service {}", inert::code(&plan.service.base_url)));
     if let Some(stack) = &plan.stack {
         text.push_str(&format!(", stack {}", inert::code(stack)));
+    }
+    if let Some(taken) = &plan.source.snapshot {
+        text.push_str(&format!(", against the snapshot of {}", inert::code(&text::minute(taken))));
     }
     text.push_str(&format!(", {} in sync.\n\n", digits(verdicts.in_sync)));
     for (namespace, reason) in &verdicts.unknown {

@@ -109,6 +109,9 @@ fn head(plan: &Plan) -> String {
     if let Some(base) = &plan.source.base {
         text.push_str(&format!(", against {}", inert::code(base)));
     }
+    if let Some(taken) = &plan.source.snapshot {
+        text.push_str(&format!(", against the snapshot of {}", inert::code(&text::minute(taken))));
+    }
     let marks = plan.count(ActionKind::Mark);
     if marks > 0 {
         text.push_str(&format!(", {} in sync of which only the mark is written", digits(marks)));

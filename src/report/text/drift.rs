@@ -11,6 +11,9 @@ use crate::report::{Role, safe};
 pub fn drift(check: &Check<'_>, view: &View) -> String {
     let Check { plan, verdicts, .. } = check;
     let mut text = headline(plan, verdicts, view);
+    if plan.source.snapshot.is_some() {
+        text.push_str(&format!("{}, not the service\n", super::plan::looked(plan)));
+    }
     let changes = plan.changes.iter().chain(plan.held.iter().filter_map(|held| held.change.as_ref()));
     let mut lines: Vec<[String; 4]> = Vec::new();
     for change in changes {

@@ -15,6 +15,7 @@ pub use drift::drift;
 pub use history::{history, open_run, pruned, resuming, run};
 pub(in crate::report) use notes::lines as note_lines;
 pub use outcome::outcome;
+pub(in crate::report) use plan::minute;
 pub use plan::plan;
 pub use progress::{LineProgress, step_line};
 pub(in crate::report) use refusal::hold;

@@ -38,6 +38,7 @@ fn kind(note: &Note) -> ((u8, String), String) {
             let by: Vec<String> = referrers.iter().map(ToString::to_string).collect();
             ((9, by.join(", ")), key.to_string())
         }
+        Note::ReferrersNotAsked { key } => ((10, String::new()), key.to_string()),
         Note::Loaded { text } => ((8, text.clone()), String::new()),
     }
 }
@@ -62,6 +63,11 @@ fn told(kind: u8, shared: &str, names: &[String]) -> String {
             if names.len() == 1 { "has" } else { "have" }
         ),
         9 if shared.is_empty() => format!("{endpoints} {is} created again and gets a new uid: {list}"),
+        10 => format!(
+            "{endpoints} would go, and the snapshot does not say who refers to {} (an apply asks; so does \
+             `snapshot --referrers`): {list}",
+            if names.len() == 1 { "it" } else { "them" }
+        ),
         9 => format!("{endpoints} {is} created again and gets a new uid; {shared} referred to the old one: {list}"),
         _ => shared.to_owned(),
     }

@@ -72,7 +72,7 @@ fn in_sync(plan: &Plan, view: &View) -> String {
         view.palette.paint(Role::Right, "In sync"),
         count(plan.in_sync(), "endpoint"),
         count(plan.scope.len(), "namespace"),
-        count(usize::try_from(plan.source.requests).unwrap_or(usize::MAX), "request"),
+        looked(plan),
     );
     if let Some(elapsed) = view.elapsed {
         text.push_str(&format!(", {}", seconds(elapsed)));
@@ -80,6 +80,22 @@ fn in_sync(plan: &Plan, view: &View) -> String {
     text.push('\n');
     text.push_str(&notes::notes(plan, view));
     text
+}
+
+/// What was looked at: the service in so many requests, or a snapshot of a time.
+pub(super) fn looked(plan: &Plan) -> String {
+    match &plan.source.snapshot {
+        None => count(usize::try_from(plan.source.requests).unwrap_or(usize::MAX), "request"),
+        Some(taken) => format!("against the snapshot of {}", safe::line(&minute(taken))),
+    }
+}
+
+/// An RFC 3339 time up to its minute.
+pub(in crate::report) fn minute(time: &str) -> String {
+    match (time.get(..10), time.get(11..16)) {
+        (Some(day), Some(minute)) => format!("{day} {minute} UTC"),
+        _ => time.to_owned(),
+    }
 }
 
 fn header(plan: &Plan, view: &View) -> String {
@@ -101,7 +117,7 @@ fn header(plan: &Plan, view: &View) -> String {
         view.palette.paint(Role::Strong, title),
         safe::line(&plan.service.base_url),
         count(plan.scope.len(), "namespace"),
-        count(usize::try_from(plan.source.requests).unwrap_or(usize::MAX), "request"),
+        looked(plan),
     )
 }
 

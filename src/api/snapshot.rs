@@ -1,0 +1,173 @@
+//! Takes a snapshot, and reads one back as the service would have been read: what was kept goes
+//! through the reader of lists, so that a plan against a copy is the plan that the service would have
+//! led to. Nothing is kept of a read that is not complete.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::model::{Json, Kept, Key, Live, Name, Namespace, NamespaceRead, Snapshot};
+
+use super::client::Reader;
+use super::endpoints::{ListParameters, ResponseFormat};
+use super::error::ApiError;
+use super::fetch::{Referrer, read_referrers};
+use super::live::read_list;
+
+/// Whether the service is also asked who refers to each endpoint: one request each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Referring {
+    /// It is not.
+    Left,
+    /// It is.
+    Asked,
+}
+
+/// A read that does not prove what the service holds. Nothing is kept then.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Unread {
+    #[error("the list of `{namespace}` cannot be trusted: {reason}")]
+    List { namespace: Namespace, reason: String },
+    #[error("who refers to `{key}` cannot be read: {reason}")]
+    Referrers { key: Key, reason: String },
+}
+
+/// Reads `namespaces` and keeps them.
+///
+/// # Errors
+/// The first namespace whose read is not complete, or endpoint whose referrers cannot be read.
+pub async fn take(
+    reader: &Reader,
+    namespaces: &BTreeSet<Namespace>,
+    referring: Referring,
+    taken: Timestamp,
+) -> Result<Snapshot, Unread> {
+    let reads = namespaces.iter().map(async |namespace| {
+        let kept = keep(reader, namespace, referring).await;
+        kept.map(|kept| (namespace.clone(), kept))
+    });
+    let namespaces = futures_util::future::join_all(reads).await.into_iter().collect::<Result<_, _>>()?;
+    Ok(Snapshot {
+        tool_version: env!("CARGO_PKG_VERSION").to_owned(),
+        taken,
+        base_url: reader.base_url().to_string(),
+        layout: reader.layout(),
+        namespaces,
+    })
+}
+
+/// What a fetch of `wanted` would have read when the snapshot was taken. What was not kept is unknown.
+#[must_use]
+pub fn live(snapshot: &Snapshot, wanted: &BTreeSet<Namespace>) -> Live {
+    let read = |namespace: &Namespace| match snapshot.namespaces.get(namespace) {
+        Some(kept) => read_list(namespace, json!({ "items": kept.items }).to_string().as_bytes()),
+        None => NamespaceRead::Unknown { reason: "it is not in the snapshot".to_owned() },
+    };
+    Live { namespaces: wanted.iter().map(|namespace| (namespace.clone(), read(namespace))).collect(), requests: 0 }
+}
+
+/// Who referred to `key`; nothing where nobody asked.
+///
+/// # Errors
+/// What was kept cannot be read.
+pub fn referrers(snapshot: &Snapshot, key: &Key) -> Result<Option<Vec<Referrer>>, String> {
+    let kept = snapshot.namespaces.get(&key.namespace).and_then(|kept| kept.referrers.as_ref());
+    let Some(told) = kept.and_then(|kept| kept.get(&key.name)) else { return Ok(None) };
+    read_referrers(&json!({ "referring_objects": told })).map(Some)
+}
+
+async fn keep(reader: &Reader, namespace: &Namespace, referring: Referring) -> Result<Kept, Unread> {
+    let unread = |reason: String| Unread::List { namespace: namespace.clone(), reason };
+    let answer = reader.list(namespace, &ListParameters::with_spec()).await;
+    let answer = answer.map_err(|error| unread(error.failure.to_string()))?;
+    let keys: Vec<Key> = match read_list(namespace, &answer.body) {
+        NamespaceRead::Complete { items } => items.into_keys().collect(),
+        NamespaceRead::Unknown { reason } => return Err(unread(reason)),
+    };
+    let items = items(namespace, &answer.body).map_err(|error| unread(error.to_string()))?;
+    let referrers = match referring {
+        Referring::Left => None,
+        Referring::Asked => Some(referring_to(reader, keys).await?),
+    };
+    Ok(Kept { items, referrers })
+}
+
+/// The items of the list that belong to the namespace, by name.
+fn items(namespace: &Namespace, body: &[u8]) -> serde_json::Result<Vec<Json>> {
+    #[derive(Deserialize)]
+    struct List {
+        items: Vec<Json>,
+    }
+    let part = |item: &Json, name: &str| {
+        let direct = item.get(name).and_then(Json::as_str).filter(|text| !text.is_empty());
+        direct.or_else(|| item.get("metadata")?.get(name)?.as_str()).unwrap_or_default().to_owned()
+    };
+    let mut items = serde_json::from_slice::<List>(body)?.items;
+    items.retain(|item| part(item, "namespace") == namespace.as_str());
+    items.sort_by_cached_key(|item| part(item, "name"));
+    Ok(items)
+}
+
+/// What refers to each endpoint, as the service tells it. One that went meanwhile has nothing.
+async fn referring_to(reader: &Reader, keys: Vec<Key>) -> Result<BTreeMap<Name, Json>, Unread> {
+    let asked = keys.into_iter().map(async |key| {
+        let told = match reader.get(&key, ResponseFormat::ReferringObjects).await {
+            Ok(raw) => read_referrers(&raw).map(|_| raw["referring_objects"].clone()),
+            Err(error) if ApiError::is_absent(&error) => Ok(json!([])),
+            Err(error) => Err(error.failure.to_string()),
+        };
+        match told {
+            Ok(told) => Ok((key.name, told)),
+            Err(reason) => Err(Unread::Referrers { key, reason }),
+        }
+    });
+    futures_util::future::join_all(asked).await.into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Layout;
+
+    fn namespace(name: &str) -> Namespace {
+        Namespace::parse(name).expect("a name")
+    }
+
+    fn snapshot() -> Snapshot {
+        let item =
+            json!({"namespace": "shop", "name": "cart", "uid": "7", "get_spec": {"ip": "10.0.0.7", "x_new": [1]}});
+        let other = json!({"namespace": "shared", "name": "cart", "get_spec": {"ip": "10.0.0.8"}});
+        let body = json!({"items": [other, item], "errors": []}).to_string();
+        let items = items(&namespace("shop"), body.as_bytes()).expect("a list");
+        Snapshot {
+            tool_version: "0.1.0".to_owned(),
+            taken: Timestamp::UNIX_EPOCH,
+            base_url: "https://acme.example.net".to_owned(),
+            layout: Layout::Uniform,
+            namespaces: BTreeMap::from([(namespace("shop"), Kept { items, referrers: None })]),
+        }
+    }
+
+    #[test]
+    fn what_was_not_kept_is_unknown_and_what_was_is_read_as_a_list() {
+        let snapshot = snapshot();
+        assert_eq!(snapshot.namespaces[&namespace("shop")].items[0]["get_spec"]["x_new"][0], 1);
+        let live = live(&snapshot, &BTreeSet::from([namespace("shop"), namespace("pay")]));
+        let NamespaceRead::Complete { items } = &live.namespaces[&namespace("shop")] else { panic!("it is complete") };
+        assert_eq!(items.len(), 1, "an item of another namespace is no part of it");
+        assert!(matches!(live.namespaces[&namespace("pay")], NamespaceRead::Unknown { .. }));
+    }
+
+    #[test]
+    fn nobody_asked_is_not_nobody_refers() {
+        let mut snapshot = snapshot();
+        let key = Key::parse("shop/cart").expect("a key");
+        assert_eq!(referrers(&snapshot, &key), Ok(None));
+        if let Some(kept) = snapshot.namespaces.get_mut(&namespace("shop")) {
+            kept.referrers = Some(BTreeMap::from([(key.name.clone(), json!([]))]));
+        }
+        assert_eq!(referrers(&snapshot, &key), Ok(Some(Vec::new())));
+    }
+}

@@ -1,0 +1,62 @@
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use crate::api::snapshot::{self, Referring};
+use crate::cli::args::{self, Scope};
+use crate::cli::ending::{Ending, Error};
+use crate::cli::{Context, file, stack};
+use crate::load::Config;
+use crate::model::{Namespace, Snapshot};
+use crate::report::safe;
+
+/// Keeps what the service holds in a sealed file.
+pub async fn run(arguments: &args::Snapshot, context: &Context) -> Result<Ending, Error> {
+    let directory = arguments.path.clone().unwrap_or_else(|| PathBuf::from("."));
+    let (config, namespaces) = scope(arguments, context, &directory)?;
+    let connection = stack::connect(context, &config).await?;
+    let referring = if arguments.referrers { Referring::Asked } else { Referring::Left };
+    let taken = match connection.reader() {
+        Ok(reader) => Ok(snapshot::take(&reader, &namespaces, referring, context.surroundings.now()).await),
+        Err(error) => Err(error),
+    };
+    connection.close().await;
+    let snapshot = taken?.map_err(|error| Error::new(Ending::Unknown, error).hint("nothing was written"))?;
+    file::write_private(&arguments.output, &snapshot.to_file())?;
+    context.output.answer(&told(&arguments.output, &directory, &snapshot));
+    Ok(Ending::Done)
+}
+
+/// The namespaces of the call, else those of the stack, with the configuration that names the service.
+fn scope(
+    arguments: &args::Snapshot,
+    context: &Context,
+    directory: &Path,
+) -> Result<(Config, BTreeSet<Namespace>), Error> {
+    if !arguments.namespace.is_empty() {
+        let named = arguments.namespace.iter().map(|name| stack::namespace(name)).collect::<Result<_, _>>()?;
+        return Ok((stack::configuration_for(context, directory)?, named));
+    }
+    let scope = Scope { paths: vec![directory.to_owned()], ..Scope::default() };
+    let stack = stack::open(context, &scope)?;
+    let namespaces = stack.namespaces();
+    if namespaces.is_empty() {
+        return Err(Error::words(Ending::Usage, "no namespace is named")
+            .hint("give --namespace, or list them under `namespaces:` in trueup.yaml"));
+    }
+    Ok((stack.loaded.config, namespaces))
+}
+
+fn told(path: &Path, directory: &Path, snapshot: &Snapshot) -> String {
+    let plural = |count: usize| if count == 1 { "" } else { "s" };
+    let (endpoints, namespaces) = (snapshot.len(), snapshot.namespaces.len());
+    let (path, directory) = (path.display().to_string(), directory.display().to_string());
+    let (path, directory) = (safe::line(&path), safe::line(&directory));
+    format!(
+        "Kept {endpoints} endpoint{} of {namespaces} namespace{} of {} in {path}, digest {}.\n\
+         Next:  trueup plan {directory} --live {path}\n",
+        plural(endpoints),
+        plural(namespaces),
+        safe::line(&snapshot.base_url),
+        &snapshot.digest()[..16],
+    )
+}

@@ -1,0 +1,152 @@
+//! Snapshots: what is kept is whole and sealed, and a plan against it is the plan that the service
+//! would have led to, without a token and without a request.
+
+use serde_json::{Value, json};
+
+use crate::support::{Service, Stage, definition};
+
+/// A stage whose definitions were applied to `service`, with a delete, a replace and a create to come.
+fn moved_on(service: &Service) -> Stage {
+    let stage = Stage::new()
+        .at(service)
+        .file("trueup.yaml", "stack: s\nnamespaces: [shop, pay]\n")
+        .file("cart.yaml", &definition("shop/cart", 80))
+        .file("legacy.yaml", &definition("shop/legacy", 81))
+        .file("more.yaml", &definition("shop/more", 82))
+        .file("card.yaml", &definition("pay/card", 83));
+    stage.run("apply . --yes --quiet").code(0);
+    stage.remove("legacy.yaml");
+    stage.edit("cart.yaml", "port: 80", "port: 8080");
+    stage.write("news.yaml", &definition("pay/news", 84));
+    stage
+}
+
+/// The stage's files without its service and its token.
+fn offline(stage: &Stage) -> Stage {
+    let mut other = Stage::new();
+    for name in ["trueup.yaml", "cart.yaml", "more.yaml", "card.yaml", "news.yaml", "live.json"] {
+        other = other.file(name, &stage.read(name));
+    }
+    other
+}
+
+fn digest(answer: &Value) -> &str {
+    answer["digest"].as_str().expect("a digest")
+}
+
+#[test]
+fn a_plan_against_a_snapshot_is_the_plan_of_the_service_without_a_request() {
+    let service = Service::start();
+    let stage = moved_on(&service);
+    let writes = || ["POST", "PUT", "DELETE"].map(|method| service.requests(method));
+    let before = writes();
+    stage
+        .run("snapshot . -o live.json")
+        .code(0)
+        .says("Kept 4 endpoints of 2 namespaces of http://127.0.0.1:")
+        .says("Next:  trueup plan . --live live.json");
+    assert_eq!(writes(), before);
+    let live = stage.run("plan . --format json").code(0).json();
+    let reads = service.requests("GET");
+    let offline = offline(&stage);
+    let kept = offline.run("plan . --live live.json --format json").code(0).json();
+    assert_eq!(service.requests("GET"), reads, "nothing was asked");
+    assert_eq!(digest(&kept), digest(&live));
+    assert_eq!(kept["counts"]["delete"], 1);
+    assert!(kept["plan"]["source"]["snapshot"].is_string());
+    offline
+        .run("plan . --live live.json")
+        .code(0)
+        .says("against the snapshot of 20")
+        .says("the snapshot does not say who refers to it");
+    offline.run("plan . --live live.json --format markdown").code(0).says("against the snapshot of");
+    offline.run("plan . --live live.json --format html").code(0).says("against the snapshot of");
+    // A check takes it too.
+    offline.run("drift . --live live.json").code(2).says("against the snapshot of").says("not applied yet");
+    offline.run("drift . --live live.json --memory memory.json").code(64).tells("--memory");
+}
+
+#[test]
+fn a_plan_against_a_snapshot_is_saved_and_applied_and_finds_what_moved_since() {
+    let service = Service::start();
+    let stage = moved_on(&service);
+    stage.run("snapshot . -o live.json").code(0);
+    stage.run("plan . --live live.json -o plan.json").code(0);
+    service.change("shop/cart", |object| object["spec"]["port"] = json!(9));
+    stage.run("apply plan.json --yes --quiet").code(7).says("conflict: shop/cart");
+    assert!(service.has("pay/news"));
+    assert!(service.has("shop/legacy"), "no delete after a conflict");
+}
+
+#[test]
+fn a_snapshot_is_sealed_private_and_of_one_service() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let service = Service::start();
+    let stage = moved_on(&service);
+    stage.run("snapshot . -o live.json").code(0);
+    let mode = std::fs::metadata(stage.path("live.json")).expect("the file").permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let text = stage.read("live.json");
+    assert!(!text.contains(crate::support::TOKEN));
+    let document: Value = serde_json::from_str(&text).expect("JSON");
+    let item = &document["snapshot"]["namespaces"]["shop"]["items"][0];
+    assert_eq!(item["name"], "cart");
+    assert!(item["system_metadata"]["uid"].is_string(), "the whole object");
+    let schema = stage.run("schema --of snapshot").code(0).json();
+    let validator = jsonschema::validator_for(&schema).expect("a schema");
+    let faults: Vec<String> = validator.iter_errors(&document).map(|error| error.to_string()).collect();
+    assert_eq!(faults, Vec::<String>::new());
+
+    let other = stage.run("plan . --live live.json --base-url https://other.example.net");
+    other.code(6).tells("the snapshot is of http://127.0.0.1:").tells("https://other.example.net");
+    stage.run("plan . --live live.json --layout published").code(6).tells("uniform layout");
+    stage.write("live.json", &text.replacen("\"port\": 80", "\"port\": 79", 1));
+    stage.run("plan . --live live.json").code(6).tells("was altered after it was taken");
+    stage.run("plan . --live cart.yaml").code(6).tells("is no snapshot");
+    stage.run("plan . --live nothing.json").code(1).tells("cannot read `nothing.json`");
+    // Beside the definitions it is none.
+    stage.write("live.json", &text);
+    stage.run("validate .").code(0);
+}
+
+#[test]
+fn nothing_is_kept_of_an_incomplete_read_and_what_was_not_kept_is_unknown() {
+    let service = Service::start();
+    let stage = moved_on(&service);
+    service.misbehave("rules: [{operation: endpoint-list, namespace: pay, partial: {missing: 1}}]");
+    stage
+        .run("snapshot . -o live.json")
+        .code(5)
+        .tells("the list of `pay` cannot be trusted")
+        .tells("nothing was written");
+    assert!(!stage.path("live.json").exists());
+    stage.run("snapshot -n shop -o live.json").code(0).says("3 endpoints of 1 namespace ");
+    let told = stage.run("plan . --live live.json");
+    told.code(5).says("the list of `pay` cannot be trusted: it is not in the snapshot").does_not_say("pay/news");
+    stage.run("drift . --live live.json").code(5).says("UNKNOWN");
+}
+
+#[test]
+fn who_refers_is_kept_on_request_and_holds_deletes_back() {
+    let service = Service::start();
+    let stage = moved_on(&service);
+    let legacy = service.get("shop/legacy");
+    let metadata = &legacy["metadata"];
+    service.plant(&json!([{
+        "metadata": {"name": "legacy", "namespace": "shop", "annotations": metadata["annotations"]},
+        "raw_spec": legacy["spec"],
+        "uid": legacy["system_metadata"]["uid"],
+        "referring_objects": [{"kind": "cluster", "namespace": "shop", "name": "legacy-cluster"}],
+    }]));
+    stage.run("snapshot . --referrers -o live.json").code(0);
+    let offline = offline(&stage);
+    offline
+        .run("plan . --live live.json")
+        .code(0)
+        .says("cluster shop/legacy-cluster")
+        .says("held back")
+        .does_not_say("does not say who refers");
+    service.misbehave("rules: [{operation: endpoint-get, status: {code: 403}}]");
+    stage.run("snapshot . --referrers -o other.json").code(5).tells("who refers to `").tells("nothing was written");
+    assert!(!stage.path("other.json").exists());
+}
