@@ -29,7 +29,7 @@ impl Pace {
         }
     }
 
-    /// No waits at all: each is only told to `note`. For tests.
+    /// No waits at all: each is only told to `note`. For tests and rehearsals.
     #[must_use]
     pub fn noted(note: impl Fn(Duration) + Send + Sync + 'static) -> Self {
         Self {

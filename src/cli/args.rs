@@ -104,6 +104,7 @@ pub enum Command {
     Plan(Plan),
     Apply(Apply),
     Drift(Drift),
+    Rehearse(Rehearse),
     History(History),
     Rollback(Rollback),
     Pull(Pull),
@@ -353,6 +354,31 @@ pub struct Drift {
     pub budget: usize,
 }
 
+/// Applies the plan to a copy of live, with faults, and proves that it converges.
+///
+/// What the service holds is read, or taken from a snapshot, and copied into an embedded service in
+/// memory. The real applier runs there while answers are lost and requests fail, and a second plan must
+/// be empty. The copy is our model of the service: it cannot tell what the service itself would refuse.
+/// Guards are told and do not stop a rehearsal. Nothing is ever sent to the service that changes it.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  trueup rehearse endpoints\n  trueup rehearse endpoints --faults rough\n  trueup rehearse endpoints --live live.json --faults faults.yaml"
+)]
+pub struct Rehearse {
+    #[command(flatten)]
+    pub scope: Scope,
+    #[command(flatten)]
+    pub permission: Permission,
+    #[command(flatten)]
+    pub live: Live,
+    /// What goes wrong: none, rough (lost answers, overload, refusals for pace), or a scenario's file
+    #[arg(long, value_name = "FAULTS", default_value = "none")]
+    pub faults: super::rehearsal::Faults,
+    /// How to tell it
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub format: RehearseFormat,
+}
+
 /// One of several checkers that share the namespaces of a stack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shard {
@@ -517,6 +543,10 @@ formats!(
 formats!(
     /// Formats of `apply`.
     ApplyFormat { Text, Json }
+);
+formats!(
+    /// Formats of `rehearse`.
+    RehearseFormat { Text, Json }
 );
 formats!(
     /// Formats of `history`.

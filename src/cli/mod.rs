@@ -18,6 +18,7 @@ mod output;
 mod panic;
 mod progress;
 mod question;
+mod rehearsal;
 mod run;
 mod service;
 mod settings;
@@ -91,6 +92,7 @@ async fn command(command: Command, context: &Context) -> Result<Ending, Error> {
         Command::Ddos(arguments) => command::ddos::run(&arguments, context).await,
         Command::Upgrades(arguments) => command::upgrades::run(&arguments, context).await,
         Command::Call(arguments) => command::call::run(&arguments, context).await,
+        Command::Rehearse(arguments) => command::rehearse::run(&arguments, context).await,
         Command::Snapshot(arguments) => command::snapshot::run(&arguments, context).await,
         Command::Sandbox(arguments) => command::sandbox::run(&arguments, context).await,
         Command::Schema(arguments) => Ok(command::schema::run(&arguments, context)),

@@ -16,6 +16,8 @@ pub enum Progress {
     Bar { bar: ProgressBar, output: Output, lines: LineProgress },
     /// In a log.
     Lines { output: Output, lines: LineProgress },
+    /// In a log that wants none.
+    Nothing { output: Output },
 }
 
 impl Progress {
@@ -31,6 +33,15 @@ impl Progress {
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> "));
         Progress::Bar { bar, output, lines }
     }
+
+    /// The observer of a rehearsal: a log gets no line a change, unless it asked for every request.
+    pub fn rehearsing(context: &Context) -> Self {
+        if context.surroundings.stderr_is_terminal || context.global.verbose {
+            Progress::new(context)
+        } else {
+            Progress::Nothing { output: context.output.clone() }
+        }
+    }
 }
 
 impl Progress {
@@ -38,7 +49,7 @@ impl Progress {
     pub fn teller(&self) -> impl Fn(&str) + Send + 'static {
         let (bar, output) = match self {
             Progress::Bar { bar, output, .. } => (Some(bar.clone()), output.clone()),
-            Progress::Lines { output, .. } => (None, output.clone()),
+            Progress::Lines { output, .. } | Progress::Nothing { output } => (None, output.clone()),
         };
         move |text| match &bar {
             Some(bar) => bar.suspend(|| output.tell(text)),
@@ -55,6 +66,7 @@ impl Observer for Progress {
                     output.message(&line);
                 }
             }
+            Progress::Nothing { .. } => {}
             Progress::Bar { bar, output, lines } => draw(bar, output, lines, &event),
         }
     }

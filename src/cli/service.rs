@@ -15,7 +15,10 @@ use crate::api::{self, BaseUrl, Identity, Pace, Rate, Reader, Secret, Trust, Wri
 use crate::model::Layout;
 use crate::plan;
 use crate::report::safe;
-use crate::sandbox::{self, Clock, Options, Running, Storage, Token};
+use crate::sandbox::{self, Clock, Options, Running, Scenario, Storage, Token};
+
+/// Requests of a rehearsal that are kept, to count those that met a fault.
+const REHEARSED_REQUESTS: usize = 1_000_000;
 
 /// A client with what it talks to.
 pub struct Connection {
@@ -93,6 +96,11 @@ impl Connection {
         Err(Error::words(Ending::Refused, told).hint("nothing was sent"))
     }
 
+    /// The embedded service, where there is one.
+    pub fn running(&self) -> Option<&Running> {
+        self.running.as_ref()
+    }
+
     /// A client that only looks.
     ///
     /// # Errors
@@ -115,6 +123,25 @@ impl Connection {
             running.stop().await;
         }
     }
+}
+
+/// Starts an embedded service in memory for one rehearsal, which misbehaves as `scenario` says. Nothing
+/// waits there: what a real client would wait for is passed over.
+///
+/// # Errors
+/// It does not start.
+pub async fn rehearse(context: &Context, layout: Layout, scenario: Scenario) -> Result<Connection, Error> {
+    let secret = context.surroundings.secret();
+    let mut options = Options::new(Storage::Memory, Token::new(&secret), clock());
+    options.scenario = scenario;
+    options.log_size = REHEARSED_REQUESTS;
+    let running = sandbox::start(options).await.map_err(|error| Error::new(Ending::Failed, error))?;
+    let token = Secret::new(&secret).map_err(|error| Error::new(Ending::Bug, error))?;
+    let mut settings = api::Settings::new(BaseUrl::sandbox(), layout, Some(token), Pace::noted(|_| {}));
+    settings.address = Some(running.address());
+    settings.concurrency = usize::from(context.global.concurrency);
+    settings.rate = None;
+    Ok(Connection { settings, running: Some(running) })
 }
 
 /// The time, for the embedded service.

@@ -29,6 +29,8 @@ pub enum Sight<'a> {
     Service(plan::Service, Reader),
     /// Of a copy.
     Snapshot(&'a Snapshot),
+    /// Of a copy that was just taken; who refers to an endpoint is asked of the service.
+    Copied(&'a Snapshot, Reader),
 }
 
 /// Opens the snapshot that the call names, else the way to the stack's service.
@@ -101,14 +103,16 @@ impl Sight<'_> {
     pub fn service(&self) -> plan::Service {
         match self {
             Sight::Service(service, _) => service.clone(),
-            Sight::Snapshot(snapshot) => plan::Service { base_url: snapshot.base_url.clone(), layout: snapshot.layout },
+            Sight::Snapshot(copy) | Sight::Copied(copy, _) => {
+                plan::Service { base_url: copy.base_url.clone(), layout: copy.layout }
+            }
         }
     }
 
     /// When the copy was taken, RFC 3339; nothing of the service itself.
     pub fn taken(&self) -> Option<String> {
         match self {
-            Sight::Service(..) => None,
+            Sight::Service(..) | Sight::Copied(..) => None,
             Sight::Snapshot(snapshot) => Some(snapshot.taken.to_string()),
         }
     }
@@ -117,7 +121,7 @@ impl Sight<'_> {
     pub async fn live(&self, namespaces: &BTreeSet<Namespace>) -> Live {
         match self {
             Sight::Service(_, reader) => api::fetch(reader, namespaces).await,
-            Sight::Snapshot(snapshot) => api::snapshot::live(snapshot, namespaces),
+            Sight::Snapshot(copy) | Sight::Copied(copy, _) => api::snapshot::live(copy, namespaces),
         }
     }
 
@@ -132,7 +136,7 @@ impl Sight<'_> {
             name: referrer.name,
         };
         match self {
-            Sight::Service(_, reader) => match api::referrers(reader, key).await {
+            Sight::Service(_, reader) | Sight::Copied(_, reader) => match api::referrers(reader, key).await {
                 Ok(list) => Ok(Some(list.into_iter().map(told).collect())),
                 Err(error) => Err(error.failure.to_string()),
             },

@@ -14,6 +14,7 @@ mod guard;
 mod memory;
 mod note;
 mod record;
+mod rehearsal;
 mod run;
 mod saved;
 mod select;
@@ -34,6 +35,7 @@ pub use guard::{Guard, GuardName};
 pub use memory::{Memory, MemoryError, Remember, Seen};
 pub use note::{Blocked, Held, Hold, Note};
 pub use record::{Ending, Kept, Progress, RunRecord};
+pub use rehearsal::{Faults, Rehearsal};
 pub use run::{
     Closing, Conflict, Convergence, Event, Fate, Header, Intent, Observer, Outcome, Recorder, Request, RunId, Settled,
     Step, ThreeWay,

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use crate::model::Json;
-use crate::plan::{ActionKind, Check, Outcome, Plan, Progress, RunRecord, RunSummary, Unmanaged};
+use crate::plan::{ActionKind, Check, Outcome, Plan, Progress, Rehearsal, RunRecord, RunSummary, Unmanaged};
 
 /// The version of every document of this module.
 pub const FORMAT_VERSION: u32 = 1;
@@ -71,6 +71,25 @@ pub fn outcome(outcome: &Outcome, plan: &Plan) -> String {
             "digest": plan.digest().full(),
             "outcome": outcome,
             "held": plan.held,
+        }),
+    )
+}
+
+/// A rehearsal: whether the plan converges on a copy, what became of each change, and what is left.
+#[must_use]
+pub fn rehearsal(rehearsal: &Rehearsal) -> String {
+    document(
+        "rehearsal",
+        json!({
+            "converges": rehearsal.converges(),
+            "digest": rehearsal.plan.digest().full(),
+            "service": rehearsal.plan.service,
+            "counts": counts(&rehearsal.plan),
+            "faults": rehearsal.faults,
+            "guards": rehearsal.plan.guards,
+            "held": rehearsal.plan.held,
+            "outcome": rehearsal.outcome,
+            "left": rehearsal.left(),
         }),
     )
 }

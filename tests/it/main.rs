@@ -15,6 +15,7 @@ mod matrix;
 mod pipelines;
 mod properties;
 mod query;
+mod rehearse;
 mod sandbox;
 mod secrets;
 mod snapshot;

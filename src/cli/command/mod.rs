@@ -12,6 +12,7 @@ pub mod history;
 pub mod man;
 pub mod plan;
 pub mod pull;
+pub mod rehearse;
 pub mod rollback;
 pub mod sandbox;
 pub mod schema;

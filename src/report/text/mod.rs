@@ -9,6 +9,7 @@ mod outcome;
 mod plan;
 mod progress;
 mod refusal;
+mod rehearsal;
 mod sides;
 
 pub use drift::drift;
@@ -20,6 +21,7 @@ pub use plan::plan;
 pub use progress::{LineProgress, step_line};
 pub(in crate::report) use refusal::hold;
 pub use refusal::{held, incomplete, refusal};
+pub use rehearsal::rehearsal;
 
 use std::time::Duration;
 

@@ -8,12 +8,7 @@ use crate::report::{Role, rows, safe};
 /// What became of a run: what was not made and why, the sum, the second look, and how to undo it.
 #[must_use]
 pub fn outcome(outcome: &Outcome, plan: &Plan, view: &View) -> String {
-    let mut text = String::new();
-    for step in &outcome.steps {
-        text.push_str(&fate(&step.key, step.action, &step.fate, outcome, view));
-    }
-    text.push_str(&not_tried(outcome, view));
-    text.push_str(&refusal::held(plan, view));
+    let mut text = undone(outcome, plan, view);
     for (key, words) in &outcome.unhealthy {
         let key = key.to_string();
         let told = format!("{} is applied, and the service reports: {}", safe::line(&key), safe::line(words));
@@ -25,6 +20,17 @@ pub fn outcome(outcome: &Outcome, plan: &Plan, view: &View) -> String {
     text.push_str(&sum(outcome, view));
     text.push_str(&convergence(&outcome.convergence, view));
     text.push_str(&next(outcome, view));
+    text
+}
+
+/// What was not made, and why.
+pub(super) fn undone(outcome: &Outcome, plan: &Plan, view: &View) -> String {
+    let mut text = String::new();
+    for step in &outcome.steps {
+        text.push_str(&fate(&step.key, step.action, &step.fate, outcome, view));
+    }
+    text.push_str(&not_tried(outcome, view));
+    text.push_str(&refusal::held(plan, view));
     text
 }
 

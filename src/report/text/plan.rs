@@ -369,7 +369,7 @@ fn held(held: &Held, view: &View) -> String {
     text
 }
 
-fn guards(plan: &Plan, view: &View) -> String {
+pub(super) fn guards(plan: &Plan, view: &View) -> String {
     let mut text = String::new();
     for guard in &plan.guards {
         let guard_text = guard.to_string();

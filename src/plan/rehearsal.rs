@@ -1,0 +1,54 @@
+use std::collections::BTreeSet;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{Convergence, Fate, Outcome, Plan};
+use crate::model::Key;
+
+/// An apply of a plan to a copy of what the service holds, with faults, and what a plan finds after it.
+#[derive(Debug, Clone)]
+pub struct Rehearsal {
+    /// The plan that was rehearsed.
+    pub plan: Plan,
+    /// What became of its run.
+    pub outcome: Outcome,
+    /// The plan after it.
+    pub second: Plan,
+    /// The faults that were chosen.
+    pub faults: Faults,
+}
+
+/// How the copy misbehaved.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Faults {
+    /// By which name or file they were chosen.
+    pub chosen: String,
+    /// Requests that met one.
+    pub met: usize,
+}
+
+impl Rehearsal {
+    /// Changes that are done.
+    #[must_use]
+    pub fn done(&self) -> usize {
+        self.outcome.steps.iter().filter(|step| step.fate.is_done()).count()
+    }
+
+    /// What the second plan would still do, beside what the first one held back.
+    #[must_use]
+    pub fn left(&self) -> Vec<&Key> {
+        let held: BTreeSet<&Key> = self.plan.held.iter().map(|held| &held.key).collect();
+        let changes = self.second.changes.iter().map(|change| &change.key);
+        let news = self.second.held.iter().map(|held| &held.key).filter(|key| !held.contains(key));
+        changes.chain(news).collect()
+    }
+
+    /// Whether every change is done, the second look found no difference, and the second plan is empty.
+    #[must_use]
+    pub fn converges(&self) -> bool {
+        let proven = matches!(self.outcome.convergence, Convergence::Proven { .. } | Convergence::NotNeeded);
+        let done = self.outcome.steps.iter().map(|step| &step.fate).all(Fate::is_done);
+        done && proven && self.left().is_empty() && self.second.unknown().next().is_none()
+    }
+}

@@ -1,0 +1,66 @@
+use super::{View, count, outcome, plan, seconds, some_of};
+use crate::plan::{Convergence, Fate, Rehearsal};
+use crate::report::{Role, safe};
+
+/// Names that are shown of what is left.
+const NAMES: usize = 12;
+
+/// A rehearsal: what was not made and why, whether the plan converges, and what that is worth.
+#[must_use]
+pub fn rehearsal(rehearsal: &Rehearsal, view: &View) -> String {
+    let Rehearsal { plan, outcome, .. } = rehearsal;
+    let paint = |role, text: &str| view.palette.paint(role, text).to_string();
+    let url = safe::line(&plan.service.base_url).into_owned();
+    if plan.changes.is_empty() && plan.held.is_empty() {
+        return format!("Nothing to rehearse: {} in sync with {url}\n", count(plan.in_sync(), "endpoint"));
+    }
+    let mut text = outcome::undone(outcome, plan, view);
+    text.push_str(&left(rehearsal, view));
+    if !text.is_empty() {
+        text.push('\n');
+    }
+    text.push_str(&plan::guards(plan, view));
+    let verdict = match (rehearsal.converges(), outcome.interrupted) {
+        (true, _) => paint(Role::Right, "converges"),
+        (false, true) => paint(Role::Careful, "interrupted"),
+        (false, false) => paint(Role::Wrong, "does not converge"),
+    };
+    let requests = count(usize::try_from(outcome.requests).unwrap_or(usize::MAX), "request");
+    text.push_str(&format!("{} of {} applied, {verdict}, {requests}", rehearsal.done(), outcome.steps.len()));
+    if rehearsal.faults.chosen != "none" {
+        let name = safe::line(&rehearsal.faults.chosen).into_owned();
+        text.push_str(&format!(", {} met (faults {name})", count(rehearsal.faults.met, "fault")));
+    }
+    let elapsed = view.elapsed.map(|time| format!(", {}", seconds(time))).unwrap_or_default();
+    text.push_str(&format!("{elapsed}.   digest {}\n", plan.digest().short()));
+    let source = match &plan.source.snapshot {
+        Some(taken) => format!("the snapshot of {} of {url}", safe::line(&plan::minute(taken))),
+        None => format!("a copy of {url}"),
+    };
+    text.push_str(&format!(
+        "Rehearsed in the sandbox on {source}; nothing was changed there.\n\
+         Mind that it is our model of the service: what the service itself would refuse shows only there.\n"
+    ));
+    if rehearsal.converges() && plan.held.is_empty() && plan.guards.is_empty() {
+        text.push_str(&format!("Apply:  trueup apply {}\n", safe::line(&view.directory)));
+    }
+    text
+}
+
+/// What still differs after it, by the second look and by the second plan.
+fn left(rehearsal: &Rehearsal, view: &View) -> String {
+    let mut text = String::new();
+    if rehearsal.outcome.steps.iter().map(|step| &step.fate).all(Fate::is_done) {
+        if let Convergence::Unknown { reason } = &rehearsal.outcome.convergence {
+            let word = view.palette.paint(Role::Careful, "not proven");
+            text.push_str(&format!("{word}: {}\n", safe::line(reason)));
+        }
+        let left: Vec<String> = rehearsal.left().into_iter().map(ToString::to_string).collect();
+        if !left.is_empty() {
+            let word = view.palette.paint(Role::Wrong, "left over");
+            let endpoints = count(left.len(), "endpoint");
+            text.push_str(&format!("{word}: a second plan would change {endpoints}: {}\n", some_of(&left, NAMES)));
+        }
+    }
+    text
+}
