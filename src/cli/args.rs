@@ -371,6 +371,8 @@ pub struct Rehearse {
     pub permission: Permission,
     #[command(flatten)]
     pub live: Live,
+    #[command(flatten)]
+    pub base: Base,
     /// What goes wrong: none, rough (lost answers, overload, refusals for pace), or a scenario's file
     #[arg(long, value_name = "FAULTS", default_value = "none")]
     pub faults: super::rehearsal::Faults,

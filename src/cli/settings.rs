@@ -152,7 +152,7 @@ pub fn of_plan(config: &Config, permission: &Permission) -> plan::Settings {
             config::Prune::All => Prune::All,
             config::Prune::None => Prune::None,
         },
-        guards: GuardSettings { percent: config.guards.percent, least: config.guards.least },
+        guards: GuardSettings { percent: config.guards.percent, least: config.guards.least, base: false },
         gates: gates.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
         marks: config.marks,
         adopt: permission.adopt,

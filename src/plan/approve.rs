@@ -25,12 +25,16 @@ pub enum Refusal {
         guards: Vec<Guard>,
     },
     /// The plan is not the one that was reviewed.
-    #[error("this plan's digest is {is}, not {given}: the files or the service changed since it was reviewed")]
+    #[error(
+        "this plan's digest is {is}, not {given}: the files, the service or the options are not those of the review"
+    )]
     OtherDigest {
         /// What was given.
         given: String,
         /// This plan's.
         is: String,
+        /// Whether this plan was made with a base.
+        base: bool,
     },
     /// What was given is no digest.
     #[error("`{given}` is no digest: at least 16 hex digits, as the plan shows them")]
@@ -70,7 +74,8 @@ impl Plan {
             match digest.is_named(given) {
                 None => return Err(Refusal::NoDigest { given: given.to_owned() }),
                 Some(false) => {
-                    return Err(Refusal::OtherDigest { given: given.to_owned(), is: digest.short().to_owned() });
+                    let (given, is) = (given.to_owned(), digest.short().to_owned());
+                    return Err(Refusal::OtherDigest { given, is, base: self.settings.guards.base });
                 }
                 Some(true) => {}
             }

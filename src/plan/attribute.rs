@@ -42,7 +42,11 @@ impl History<'_> {
 impl Plan {
     /// Gives each changed field, and each whole object that appears or goes, its side, and lets the
     /// `behind-base` guard stand where one is behind the base.
+    ///
+    /// The guard's settings then say that there is a base: a plan that was reviewed with one has another
+    /// digest than a plan without, which would not see what is behind it.
     pub fn attribute(&mut self, history: History<'_>) {
+        self.settings.guards.base = true;
         let held = self.held.iter_mut().filter_map(|held| held.change.as_mut());
         for change in self.changes.iter_mut().chain(held) {
             attribute(change, history);

@@ -3,7 +3,7 @@ use std::fmt;
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
-use super::{Action, Change, Plan};
+use super::{Action, Change, Plan, Side};
 use crate::model::{Endpoint, Field, Json, PROTECT};
 
 /// Hex digits that a person gives at least, and that reports show.
@@ -66,7 +66,13 @@ fn change(change: &Change) -> Json {
         Action::Mark { .. } | Action::Delete { .. } => Json::Null,
     };
     let before = change.action.before().map(|before| json!([before.uid, image(&before.endpoint, change)]));
-    json!([change.key, change.action.kind(), wanted, before, change.marks])
+    let mut covered = vec![json!(change.key), json!(change.action.kind()), wanted, json!(before), json!(change.marks)];
+    // What is behind the base was refused, or allowed by name: more of it is another plan.
+    if change.is_behind_base() {
+        let behind = change.fields().iter().filter(|field| field.side == Some(Side::BehindBase));
+        covered.push(behind.map(|field| json!(field.field)).collect());
+    }
+    Json::Array(covered)
 }
 
 /// The before-image without what belongs to others: annotations that the change does not touch.

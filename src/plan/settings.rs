@@ -66,11 +66,14 @@ pub struct GuardSettings {
     pub percent: u8,
     /// Endpoints from which on shares are counted.
     pub least: usize,
+    /// A base says whose each difference is, so that what is behind it is refused.
+    #[serde(default)]
+    pub base: bool,
 }
 
 impl Default for GuardSettings {
     fn default() -> Self {
-        Self { percent: 30, least: 10 }
+        Self { percent: 30, least: 10, base: false }
     }
 }
 

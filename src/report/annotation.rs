@@ -2,14 +2,19 @@
 //! A plan or a check goes in, remarks come out, those that matter most first. The texts are untrusted:
 //! each format neutralises them in its own way.
 
+use std::collections::BTreeMap;
+
+use super::sides::{Sides, concerns_us};
 use super::{edits, text};
 use crate::load::{Diagnostic, Severity};
 use crate::model::Place;
-use crate::plan::{Action, Cause, Change, Check, Plan, Side, Standing, Verdict};
+use crate::plan::{Action, Cause, Change, Check, FieldChange, GuardName, Hold, Plan, Side, Standing, Verdict};
 
 /// One remark at one place, for programs that draw remarks beside the source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Annotation {
+    /// Of which kind it is.
+    pub finding: Finding,
     /// How much it matters.
     pub level: Level,
     /// Where; nothing where no file is to blame.
@@ -31,20 +36,102 @@ pub enum Level {
     Notice,
 }
 
+macro_rules! findings {
+    ($($(#[doc = $meaning:literal])+ $variant:ident = $id:literal,)+) => {
+        /// The kinds of remarks, one for each thing that a reader may want to see or to mute by itself.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum Finding { $($(#[doc = $meaning])+ $variant),+ }
+
+        impl Finding {
+            /// Every kind.
+            pub const ALL: &'static [Finding] = &[$(Finding::$variant),+];
+
+            /// The name, which never changes its meaning.
+            #[must_use]
+            pub fn id(self) -> &'static str {
+                match self { $(Finding::$variant => $id),+ }
+            }
+
+            /// What it means, in a sentence.
+            #[must_use]
+            pub fn meaning(self) -> &'static str {
+                match self { $(Finding::$variant => concat!($($meaning),+).trim_ascii()),+ }
+            }
+        }
+    };
+}
+
+findings! {
+    /// A definition that cannot be applied.
+    Definition = "definition-error",
+    /// A definition that was read otherwise than it was written.
+    Read = "definition-note",
+    /// The list of a namespace cannot be trusted: nothing is concluded about it.
+    Unknown = "unknown-read",
+    /// More endpoints would be deleted or replaced than the guard allows.
+    MassChange = "guard-mass-change",
+    /// Every owned endpoint of a namespace would be deleted.
+    EmptyNamespace = "guard-empty-namespace",
+    /// Applying would take back what the base branch merged.
+    BehindBaseGuard = "guard-behind-base",
+    /// Held back: the live object belongs to another stack.
+    ForeignStack = "held-foreign-stack",
+    /// Held back: the object is protected from deletes.
+    Protected = "held-protected",
+    /// Held back: others refer to the object that would go.
+    Referred = "held-referred",
+    /// Held back: somebody changed since what a rollback would undo.
+    Moved = "held-moved",
+    /// Held back: the object cannot be changed.
+    Blocked = "held-blocked",
+    /// An endpoint that is created.
+    Create = "create",
+    /// An endpoint that was applied and that somebody deleted.
+    DeletedOutside = "deleted-outside",
+    /// An endpoint that is deleted because its definition is gone.
+    Delete = "delete",
+    /// A live endpoint that nobody defined.
+    Unmanaged = "not-managed",
+    /// A value that the files changed and that is not applied yet.
+    Pending = "value-pending",
+    /// A value that somebody changed outside.
+    Drift = "value-drift",
+    /// A value that the files and somebody outside changed.
+    Both = "value-both",
+    /// A value of an endpoint that carries no mark of who wrote it.
+    Unmarked = "value-unmarked",
+    /// A value that the base branch changed and this change did not follow.
+    BehindBase = "value-behind-base",
+    /// Differences that are not this change, counted.
+    Others = "not-this-change",
+    /// An acknowledgement whose last day is over.
+    Expired = "acknowledgement-expired",
+}
+
 /// The remarks on a plan, those that matter most first: forges show only the first few.
+///
+/// Where a base says whose each difference is, those of others are counted unless `sides` wants them.
 #[must_use]
-pub fn of_plan(plan: &Plan) -> Vec<Annotation> {
+pub fn of_plan(plan: &Plan, sides: Sides) -> Vec<Annotation> {
     let mut all = unknown(plan);
     for guard in &plan.guards {
         let message = format!("{guard}; if that is what you mean: --allow {}", guard.name);
-        all.push(annotation(Level::Error, None, format!("guard {}", guard.name), message));
+        let finding = match guard.name {
+            GuardName::MassChange => Finding::MassChange,
+            GuardName::EmptyNamespace => Finding::EmptyNamespace,
+            GuardName::BehindBase => Finding::BehindBaseGuard,
+        };
+        all.push(annotation(finding, Level::Error, None, format!("guard {}", guard.name), message));
     }
-    for held in &plan.held {
+    for held in plan.held.iter().filter(|held| sides.tells(held, plan, concerns_us)) {
         let (why, allow) = text::hold(held);
         let message = allow.map_or_else(|| why.clone(), |allow| format!("{why}; if you mean it: {allow}"));
-        all.push(annotation(Level::Warning, held.place.clone(), format!("held back: {}", held.key), message));
+        let title = format!("held back: {}", held.key);
+        all.push(annotation(of_hold(&held.hold), Level::Warning, held.place.clone(), title, message));
     }
-    all.extend(plan.changes.iter().flat_map(|change| of_change(change, |_| true)));
+    let told = sides.told(plan, concerns_us);
+    all.extend(told.iter().flat_map(|change| of_change(change, |_| true)));
+    all.extend(others(plan, sides));
     all.sort_by_key(|annotation| annotation.level);
     all
 }
@@ -65,7 +152,8 @@ pub fn of_check(check: &Check<'_>) -> Vec<Annotation> {
             }
             None if object.verdict == Verdict::Drift => {
                 let message = "a live endpoint that nobody defined".to_owned();
-                all.push(annotation(Level::Warning, None, format!("not managed: {key}"), message));
+                let title = format!("not managed: {key}");
+                all.push(annotation(Finding::Unmanaged, Level::Warning, None, title, message));
             }
             // Held back without a change of its own: told with the holds.
             None => {}
@@ -73,13 +161,14 @@ pub fn of_check(check: &Check<'_>) -> Vec<Annotation> {
     }
     for held in check.plan.held.iter().filter(|held| held.change.is_none()) {
         let (why, _) = text::hold(held);
-        all.push(annotation(Level::Warning, held.place.clone(), format!("held back: {}", held.key), why));
+        let title = format!("held back: {}", held.key);
+        all.push(annotation(of_hold(&held.hold), Level::Warning, held.place.clone(), title, why));
     }
     for told in check.acknowledged.iter().filter(|told| told.standing == Standing::Expired) {
         let one = &told.acknowledgement;
         let title = format!("acknowledgement expired: {}", one.object);
         let message = format!("it ended on {}: {}", one.expires, one.reason);
-        all.push(annotation(Level::Warning, None, title, message));
+        all.push(annotation(Finding::Expired, Level::Warning, None, title, message));
     }
     all.sort_by_key(|annotation| annotation.level);
     all
@@ -89,9 +178,9 @@ pub fn of_check(check: &Check<'_>) -> Vec<Annotation> {
 #[must_use]
 pub fn of_diagnostics(diagnostics: &[Diagnostic], prefix: &str) -> Vec<Annotation> {
     let remark = |diagnostic: &Diagnostic| {
-        let level = match diagnostic.severity {
-            Severity::Error => Level::Error,
-            Severity::Note => Level::Notice,
+        let (finding, level) = match diagnostic.severity {
+            Severity::Error => (Finding::Definition, Level::Error),
+            Severity::Note => (Finding::Read, Level::Notice),
         };
         let mark = diagnostic.marks.first();
         let place = mark.map(|mark| Place {
@@ -104,37 +193,82 @@ pub fn of_diagnostics(diagnostics: &[Diagnostic], prefix: &str) -> Vec<Annotatio
         for more in label.into_iter().chain(diagnostic.help.as_deref()) {
             message.push_str(&format!("; {more}"));
         }
-        annotation(level, place, "definition".to_owned(), message)
+        annotation(finding, level, place, "definition".to_owned(), message)
     };
     diagnostics.iter().map(remark).collect()
 }
 
-fn annotation(level: Level, place: Option<Place>, title: String, message: String) -> Annotation {
-    Annotation { level, place, title, message }
+fn annotation(finding: Finding, level: Level, place: Option<Place>, title: String, message: String) -> Annotation {
+    Annotation { finding, level, place, title, message }
+}
+
+fn of_hold(hold: &Hold) -> Finding {
+    match hold {
+        Hold::ForeignStack { .. } => Finding::ForeignStack,
+        Hold::Protected => Finding::Protected,
+        Hold::Referred { .. } => Finding::Referred,
+        Hold::Moved(_) => Finding::Moved,
+        Hold::Blocked(_) => Finding::Blocked,
+    }
+}
+
+fn of_value(field: &FieldChange) -> Finding {
+    match (field.side, field.cause) {
+        (Some(Side::BehindBase), _) => Finding::BehindBase,
+        (_, Cause::Pending) => Finding::Pending,
+        (_, Cause::Drift) => Finding::Drift,
+        (_, Cause::Both) => Finding::Both,
+        (_, Cause::Unmarked) => Finding::Unmarked,
+    }
+}
+
+/// What is left to others, as one remark.
+fn others(plan: &Plan, sides: Sides) -> Option<Annotation> {
+    if sides.tells_all(plan) {
+        return None;
+    }
+    let mut counts: BTreeMap<Side, usize> = BTreeMap::new();
+    for change in &plan.changes {
+        let all = change.side.into_iter().chain(change.fields().iter().filter_map(|field| field.side));
+        for side in all.filter(|side| !concerns_us(Some(*side))) {
+            *counts.entry(side).or_default() += 1;
+        }
+    }
+    if counts.is_empty() {
+        return None;
+    }
+    let told: Vec<String> = counts.into_iter().map(|(side, number)| format!("{number} {side}")).collect();
+    let message = format!("{} (--all shows them)", told.join(", "));
+    Some(annotation(Finding::Others, Level::Notice, None, "not this change".to_owned(), message))
 }
 
 fn unknown(plan: &Plan) -> Vec<Annotation> {
     plan.unknown()
         .map(|(namespace, reason)| {
             let title = format!("incomplete: {namespace}");
-            annotation(Level::Error, None, title, format!("the list cannot be trusted: {reason}"))
+            annotation(Finding::Unknown, Level::Error, None, title, format!("the list cannot be trusted: {reason}"))
         })
         .collect()
 }
 
-fn of_change(change: &Change, told: impl Fn(&crate::plan::FieldChange) -> bool) -> Vec<Annotation> {
+fn of_change(change: &Change, told: impl Fn(&FieldChange) -> bool) -> Vec<Annotation> {
     let title = format!("{} {}", change.action.kind(), change.key);
     match &change.action {
         Action::Mark { .. } => Vec::new(),
         Action::Create { .. } => {
-            let level = if change.cause == Some(Cause::Drift) { Level::Warning } else { Level::Notice };
-            vec![annotation(level, change.place.clone(), title, edits::reason(change).to_owned())]
+            let (finding, level) = match change.cause {
+                Some(Cause::Drift) => (Finding::DeletedOutside, Level::Warning),
+                _ => (Finding::Create, Level::Notice),
+            };
+            vec![annotation(finding, level, change.place.clone(), title, edits::reason(change).to_owned())]
         }
         Action::Delete { .. } => {
             let removed = change.removed_in.as_ref();
             let removed = removed.map(|commit| format!(", file removed in {} ({})", commit.id, commit.date));
             let message = format!("{}{}", edits::reason(change), removed.unwrap_or_default());
-            vec![annotation(Level::Warning, change.place.clone(), title, message)]
+            let unmanaged = change.cause == Some(Cause::Unmarked);
+            let finding = if unmanaged { Finding::Unmanaged } else { Finding::Delete };
+            vec![annotation(finding, Level::Warning, change.place.clone(), title, message)]
         }
         Action::Replace { fields, .. } => fields
             .iter()
@@ -150,7 +284,7 @@ fn of_change(change: &Change, told: impl Fn(&crate::plan::FieldChange) -> bool) 
                 edits::of_field(field).into_iter().map(move |edit| {
                     let value = |value: Option<String>| value.unwrap_or_else(|| "(none)".to_owned());
                     let message = format!("{}: {} -> {} ({why})", edit.name, value(edit.before), value(edit.after));
-                    annotation(level, place.clone(), title.clone(), message)
+                    annotation(of_value(field), level, place.clone(), title.clone(), message)
                 })
             })
             .collect(),

@@ -204,12 +204,18 @@ pub fn reason(change: &Change) -> &'static str {
             let causes = one(fields.iter().map(|field| field.cause));
             match (sides, causes) {
                 (Some(Some(side)), _) => side.as_str(),
-                (None, _) => "this change and others",
+                (None, _) if has(fields, Side::ThisChange) => "this change and others",
+                (None, _) if has(fields, Side::BehindBase) => "behind base and others",
+                (None, _) => "not this change",
                 (Some(None), Some(cause)) => cause.as_str(),
                 (Some(None), None) => "pending and drift",
             }
         }
     }
+}
+
+fn has(fields: &[FieldChange], side: Side) -> bool {
+    fields.iter().any(|field| field.side == Some(side))
 }
 
 /// The value that all share.

@@ -37,14 +37,14 @@ fn property(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::annotation;
-    use super::super::sample;
+    use super::super::{Sides, annotation, sample};
     use super::*;
     use crate::model::Place;
 
     #[test]
     fn a_remark_is_a_command_with_its_place() {
         let annotation = Annotation {
+            finding: annotation::Finding::Drift,
             level: Level::Warning,
             place: Some(Place { file: "shop/a,b:c.yaml".to_owned(), line: 7, column: 3 }),
             title: "replace shop/cart".to_owned(),
@@ -59,8 +59,8 @@ mod tests {
 
     #[test]
     fn hostile_texts_begin_no_command_of_their_own() {
-        let text = annotations(&annotation::of_plan(&sample::plan(50, true)), "");
-        let remarks = annotation::of_plan(&sample::plan(50, true)).len();
+        let text = annotations(&annotation::of_plan(&sample::plan(50, true), Sides::All), "");
+        let remarks = annotation::of_plan(&sample::plan(50, true), Sides::All).len();
         assert_eq!(text.lines().count(), remarks);
         for line in text.lines() {
             let kinds = ["::error ", "::warning ", "::notice "];
@@ -70,9 +70,23 @@ mod tests {
     }
 
     #[test]
+    fn what_is_not_this_change_is_counted_unless_everything_is_asked_for() {
+        let plan = sample::attributed(sample::plan(60, false));
+        let told = |sides| annotations(&annotation::of_plan(&plan, sides), "");
+        let (ours, all) = (told(Sides::ThisChange), told(Sides::All));
+        assert!(!ours.contains("(pending on base)") && all.contains("(pending on base)"));
+        assert!(ours.contains("(this change)") && ours.contains("(behind base)"));
+        let counted = ours.lines().find(|line| line.contains("title=not this change")).expect("the others are counted");
+        assert!(counted.contains("pending on base (--all shows them)"), "{counted}");
+        assert!(!all.contains("title=not this change"));
+    }
+
+    #[test]
     fn what_matters_most_comes_first() {
-        let levels: Vec<Level> =
-            annotation::of_plan(&sample::plan(50, false)).iter().map(|annotation| annotation.level).collect();
+        let levels: Vec<Level> = annotation::of_plan(&sample::plan(50, false), Sides::All)
+            .iter()
+            .map(|annotation| annotation.level)
+            .collect();
         assert!(levels.is_sorted());
         assert_eq!(levels.first(), Some(&Level::Error));
     }

@@ -21,6 +21,7 @@ pub mod safe;
 mod sample;
 pub mod sarif;
 pub mod schema;
+mod sides;
 mod style;
 pub mod table;
 pub mod text;
@@ -28,14 +29,5 @@ pub mod tree;
 
 pub use charset::Charset;
 pub use explain::explain;
+pub use sides::Sides;
 pub use style::{Palette, Role};
-
-/// Which differences a report tells in full, where a base branch says whose they are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Sides {
-    /// What the working tree changed, and what is behind the base; the others are counted.
-    #[default]
-    ThisChange,
-    /// Every difference.
-    All,
-}

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use serde_json::json;
 
-use super::annotation::{Annotation, Level};
+use super::annotation::{Annotation, Finding, Level};
 use super::safe;
 use crate::model::Json;
 
@@ -14,9 +14,11 @@ use crate::model::Json;
 #[must_use]
 pub fn report(annotations: &[Annotation], prefix: &str, tool_version: &str) -> String {
     let results: Vec<Json> = annotations.iter().map(|annotation| result(annotation, prefix)).collect();
-    let rules: BTreeSet<&str> = annotations.iter().map(|annotation| rule(annotation.level)).collect();
-    let rules: Vec<Json> =
-        rules.into_iter().map(|id| json!({"id": id, "shortDescription": {"text": meaning(id)}})).collect();
+    let rules: BTreeSet<Finding> = annotations.iter().map(|annotation| annotation.finding).collect();
+    let rules: Vec<Json> = rules
+        .into_iter()
+        .map(|finding| json!({"id": finding.id(), "shortDescription": {"text": finding.meaning()}}))
+        .collect();
     let log = json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
@@ -32,22 +34,6 @@ pub fn report(annotations: &[Annotation], prefix: &str, tool_version: &str) -> S
     text
 }
 
-fn rule(level: Level) -> &'static str {
-    match level {
-        Level::Error => "definition-error",
-        Level::Warning => "definition-warning",
-        Level::Notice => "definition-note",
-    }
-}
-
-fn meaning(rule: &str) -> &'static str {
-    match rule {
-        "definition-error" => "a definition that cannot be applied",
-        "definition-warning" => "a definition to look at",
-        _ => "something that was read otherwise than it was written",
-    }
-}
-
 fn result(annotation: &Annotation, prefix: &str) -> Json {
     let level = match annotation.level {
         Level::Error => "error",
@@ -58,7 +44,7 @@ fn result(annotation: &Annotation, prefix: &str) -> Json {
         "" => safe::line(&annotation.message).into_owned(),
         title => format!("{}: {}", safe::line(title), safe::line(&annotation.message)),
     };
-    let mut result = json!({"ruleId": rule(annotation.level), "level": level, "message": {"text": text}});
+    let mut result = json!({"ruleId": annotation.finding.id(), "level": level, "message": {"text": text}});
     if let Some(place) = &annotation.place {
         result["locations"] = json!([{"physicalLocation": {
             "artifactLocation": {"uri": uri(&format!("{prefix}{}", place.file))},
@@ -81,12 +67,14 @@ fn uri(path: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{Sides, annotation, sample};
     use super::*;
     use crate::model::Place;
 
     #[test]
     fn a_remark_is_a_result_with_its_region() {
         let annotation = Annotation {
+            finding: Finding::Definition,
             level: Level::Error,
             place: Some(Place { file: "shop/a b.yaml".to_owned(), line: 7, column: 23 }),
             title: String::new(),
@@ -100,6 +88,35 @@ mod tests {
         assert_eq!(place["artifactLocation"]["uri"], "endpoints/shop/a%20b.yaml");
         assert_eq!(place["region"], json!({"startLine": 7, "startColumn": 23}));
         assert_eq!(log["runs"][0]["tool"]["driver"]["rules"][0]["id"], result["ruleId"]);
+    }
+
+    #[test]
+    fn each_kind_of_finding_has_a_rule_of_its_own() {
+        let ids: BTreeSet<&str> = Finding::ALL.iter().map(|finding| finding.id()).collect();
+        assert_eq!(ids.len(), Finding::ALL.len());
+        let plan = sample::attributed(sample::plan(60, false));
+        let log: Json =
+            serde_json::from_str(&report(&annotation::of_plan(&plan, Sides::All), "", "1.0")).expect("JSON");
+        let run = &log["runs"][0];
+        let rules = run["tool"]["driver"]["rules"].as_array().expect("rules");
+        let named: BTreeSet<&str> = rules.iter().filter_map(|rule| rule["id"].as_str()).collect();
+        let used: BTreeSet<&str> =
+            run["results"].as_array().expect("results").iter().filter_map(|result| result["ruleId"].as_str()).collect();
+        assert_eq!(named, used);
+        for id in [
+            "create",
+            "delete",
+            "value-drift",
+            "value-pending",
+            "value-behind-base",
+            "guard-mass-change",
+            "held-protected",
+        ] {
+            assert!(used.contains(id), "{id}: {used:?}");
+        }
+        assert!(
+            rules.iter().all(|rule| rule["shortDescription"]["text"].as_str().is_some_and(|text| text.ends_with('.')))
+        );
     }
 
     #[test]

@@ -106,7 +106,15 @@ try {
   await size(1280, 900);
   await scheme('light');
   await open('plan');
-  check((await evaluate("document.querySelectorAll('#changes > li').length")) > 20, 'the list is short');
+  // The page begins with this change, counts the others, and shows them on request.
+  const status = () => evaluate("document.getElementById('status').textContent");
+  const told = await status();
+  check(/^\d+ of \d+ changes$/.test(told), `the page does not begin with this change: ${told}`);
+  check(!(await evaluate("[...document.querySelectorAll('#changes .tag')].some((tag) => tag.textContent === 'pending on base')")), 'what is not this change is shown');
+  await evaluate("document.getElementById('ours').click()");
+  check(/^\d+ changes$/.test(await status()), 'the others cannot be shown');
+  await open('plan');
+  check((await evaluate("document.querySelectorAll('#changes > li').length")) > 10, 'the list is short');
   await evaluate("document.querySelectorAll('#changes details').forEach((one, at) => { if ([1, 8, 13].includes(at)) one.open = true; })");
   await shot('plan-light');
   await evaluate("document.getElementById('split').click()");

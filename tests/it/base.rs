@@ -199,3 +199,75 @@ fn the_base_is_loaded_with_its_own_settings() {
     stage.edit("search.yaml", "port: 80", "port: ${port}");
     stage.run("plan . --base main").code(0).says("80 -> 82").does_not_say("not this change");
 }
+
+#[test]
+fn a_digest_that_was_reviewed_with_a_base_is_no_digest_of_a_plan_without_one() {
+    let service = Service::start();
+    let stage = repository(&service);
+    let digest = |line: &str| stage.run(line).json()["digest"].as_str().expect("a digest")[..16].to_owned();
+    git(&stage, "checkout -qb branch");
+    stage.edit("search.yaml", "port: 80", "port: 81");
+    commit(&stage, "search");
+    let reviewed = digest("plan . --base main --format json");
+    assert_ne!(reviewed, digest("plan . --format json"));
+    // Main moves on: without a base an apply would not see it.
+    git(&stage, "checkout -q main");
+    stage.edit("legacy.yaml", "port: 1", "port: 2");
+    commit(&stage, "legacy");
+    git(&stage, "checkout -q branch");
+    stage
+        .run(&format!("apply . --digest {reviewed}"))
+        .code(6)
+        .tells("are not those of the review")
+        .tells("give the same --base here")
+        .tells("nothing was sent");
+    // Merged as it was reviewed, it is the plan that was reviewed, whatever the base is called.
+    git(&stage, "checkout -q main");
+    git(&stage, "reset -q --hard HEAD~1");
+    git(&stage, "merge -q --ff-only branch");
+    stage.run(&format!("apply . --base HEAD --digest {reviewed} --quiet")).code(0);
+    assert_eq!(service.get("shop/search")["spec"]["port"], 81);
+}
+
+#[test]
+fn more_that_is_behind_the_base_is_another_plan() {
+    let service = Service::start();
+    let stage = repository(&service);
+    git(&stage, "checkout -qb branch");
+    stage.edit("search.yaml", "port: 80", "port: 81");
+    stage.edit("cart.yaml", "port: 8080", "port: 8082");
+    commit(&stage, "both");
+    let reviewed =
+        stage.run("plan . --base main --format json").json()["digest"].as_str().expect("a digest")[..16].to_owned();
+    git(&stage, "checkout -q main");
+    stage.edit("cart.yaml", "port: 8080", "port: 8443");
+    commit(&stage, "main-moves-on");
+    git(&stage, "checkout -q branch");
+    // The same values, and now one of them takes back merged work.
+    stage
+        .run(&format!("apply . --base main --digest {reviewed} --allow behind-base"))
+        .code(6)
+        .tells("are not those of the review");
+}
+
+#[test]
+fn every_report_begins_with_this_change() {
+    let service = Service::start();
+    let stage = repository(&service);
+    stage.edit("cart.yaml", "port: 8080", "port: 8443");
+    commit(&stage, "pending");
+    git(&stage, "checkout -qb branch");
+    stage.edit("search.yaml", "port: 80", "port: 81");
+    let plan = "plan . --base main --format";
+    stage
+        .run(&format!("{plan} github"))
+        .code(0)
+        .says("80 -> 81 (this change)")
+        .says("title=not this change::1 pending on base (--all shows them)")
+        .does_not_say("8443");
+    stage.run(&format!("{plan} github --all")).code(0).says("8080 -> 8443 (pending on base)");
+    stage.run(&format!("{plan} sarif")).code(0).says("\"value-pending\"").does_not_say("8443");
+    stage.run(&format!("{plan} html")).code(0).says("\"ours\":1");
+    stage.run(&format!("{plan} html --all")).code(0).does_not_say("\"ours\":");
+    stage.run("rehearse . --base main").code(0).says("2 of 2 applied, converges");
+}

@@ -37,9 +37,9 @@ fn drawn(arguments: &Plan, plan: &plan::Plan, view: &View) -> String {
         PlanFormat::Markdown => {
             markdown::plan(plan, &markdown::Options { budget: arguments.budget, rest: whole(), sides: view.sides })
         }
-        PlanFormat::Html => html::plan(plan, &whole()),
-        PlanFormat::Github => github::annotations(&annotation::of_plan(plan), ""),
-        PlanFormat::Sarif => sarif::report(&annotation::of_plan(plan), "", env!("CARGO_PKG_VERSION")),
+        PlanFormat::Html => html::plan(plan, &whole(), view.sides),
+        PlanFormat::Github => github::annotations(&annotation::of_plan(plan, view.sides), ""),
+        PlanFormat::Sarif => sarif::report(&annotation::of_plan(plan, view.sides), "", env!("CARGO_PKG_VERSION")),
     }
 }
 

@@ -11,7 +11,7 @@ use crate::cli::rehearsal::{self, Forgetting};
 use crate::cli::service::{self, Connection};
 use crate::cli::sight::{self, Opened, Sight};
 use crate::cli::stack::{self, Stack};
-use crate::cli::{Context, flow, interrupt, settings};
+use crate::cli::{Context, base, flow, interrupt, settings};
 use crate::model::Snapshot;
 use crate::plan::{Allow, Consent, Faults, GuardName, Memory, Outcome, Plan, Rehearsal};
 use crate::report::text::View;
@@ -26,7 +26,8 @@ pub async fn run(arguments: &Rehearse, context: &Context) -> Result<Ending, Erro
     let opened = sight::open(context, &stack, arguments.live.live.as_deref()).await?;
     let copied = copy(arguments, context, &stack, &opened).await;
     opened.close().await;
-    let (snapshot, plan) = copied?;
+    let (snapshot, mut plan) = copied?;
+    base::attribute(context, &stack, &mut plan, arguments.base.base.as_deref())?;
     if let Some((namespace, reason)) = plan.unknown().next() {
         let told = format!("the list of `{namespace}` cannot be trusted: {reason}");
         return Err(Error::words(Ending::Unknown, told).hint("nothing was rehearsed"));

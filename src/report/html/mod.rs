@@ -10,6 +10,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::edits::{self, Edit, Sign};
 use super::markdown::digits;
+use super::sides::{Sides, concerns_us, part};
 use super::{safe, text};
 use crate::plan::{Action, ActionKind, Change, Held, Plan};
 
@@ -23,6 +24,10 @@ struct Content {
     changes: Vec<Row>,
     /// Each different list of edits once.
     edits: Vec<Vec<DrawnEdit>>,
+    /// How many of them, the first ones, concern the change under review; nothing where everything does,
+    /// or where everything was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ours: Option<usize>,
 }
 
 /// One change; the keys are short because there may be many thousands.
@@ -69,12 +74,13 @@ struct DrawnEdit {
     c: Option<&'static str>,
 }
 
-/// The plan as a page. `command` shows it again.
+/// The plan as a page. `command` shows it again. Where a base says whose each difference is, the page
+/// opens with those of this change and counts the others, unless `sides` wants them all.
 #[must_use]
-pub fn plan(plan: &Plan, command: &str) -> String {
+pub fn plan(plan: &Plan, command: &str, sides: Sides) -> String {
     let stack = plan.stack.as_ref().map_or_else(|| "no stack".to_owned(), |stack| format!("stack {stack}"));
     let heading = format!("Plan for {stack}");
-    let data = data(plan);
+    let data = data(plan, sides);
     // The hashes are of what stands between the tags, byte for byte.
     let policy = format!(
         "default-src 'none'; style-src 'sha256-{}'; script-src 'sha256-{}'; base-uri 'none'; form-action 'none'",
@@ -181,7 +187,10 @@ fn quoted(words: &str) -> String {
 /// Every change by its name, for readers without the script.
 fn plain(plan: &Plan) -> String {
     let mut lines = String::new();
-    for change in plan.changes.iter().filter(|change| change.action.kind() != ActionKind::Mark) {
+    let mut changes: Vec<&Change> =
+        plan.changes.iter().filter(|change| change.action.kind() != ActionKind::Mark).collect();
+    changes.sort_by_key(|change| part(change, concerns_us).is_none());
+    for change in changes {
         let line = format!("{:<8}{}  ({})\n", change.action.kind().as_str(), change.key, edits::reason(change));
         lines.push_str(&safe::html(line.trim_end()));
         lines.push('\n');
@@ -216,10 +225,17 @@ fn footer(plan: &Plan, command: &str) -> String {
     )
 }
 
+/// What stands in the list.
+#[derive(Clone, Copy)]
+enum Drawn<'a> {
+    Held(&'a Held),
+    Change(&'a Change),
+}
+
 /// The data as JSON that cannot end its element.
-fn data(plan: &Plan) -> String {
+fn data(plan: &Plan, sides: Sides) -> String {
     let mut known: HashMap<Vec<DrawnEdit>, usize> = HashMap::new();
-    let mut content = Content { changes: Vec::new(), edits: Vec::new() };
+    let mut content = Content { changes: Vec::new(), edits: Vec::new(), ours: None };
     let mut put = |content: &mut Content, edits: &[Edit]| {
         let drawn: Vec<DrawnEdit> = edits.iter().map(drawn).collect();
         *known.entry(drawn).or_insert_with_key(|drawn| {
@@ -227,24 +243,35 @@ fn data(plan: &Plan) -> String {
             content.edits.len() - 1
         })
     };
-    for held in &plan.held {
-        let edits = held.change.as_ref().map(edits::of).unwrap_or_default();
-        let at = put(&mut content, &edits);
-        content.changes.push(of_held(held, at));
-    }
-    // What needs the most care first.
-    let mut changes: Vec<&Change> =
-        plan.changes.iter().filter(|change| change.action.kind() != ActionKind::Mark).collect();
-    changes.sort_by_key(|change| match change.action.kind() {
-        ActionKind::Delete => 0,
-        _ if change.is_behind_base() => 1,
-        ActionKind::Replace => 2,
-        ActionKind::Create | ActionKind::Mark => 3,
+    // What concerns this change first, and in it what needs the most care.
+    let held = plan.held.iter().map(|held| {
+        let ours = held.change.as_ref().is_none_or(|change| part(change, concerns_us).is_some());
+        (!ours, 0, Drawn::Held(held))
     });
-    for change in changes {
-        let edits = edits::of(change);
+    let changes = plan.changes.iter().filter(|change| change.action.kind() != ActionKind::Mark).map(|change| {
+        let care = match change.action.kind() {
+            ActionKind::Delete => 1,
+            _ if change.is_behind_base() => 2,
+            ActionKind::Replace => 3,
+            ActionKind::Create | ActionKind::Mark => 4,
+        };
+        (part(change, concerns_us).is_none(), care, Drawn::Change(change))
+    });
+    let mut all: Vec<(bool, u8, Drawn<'_>)> = held.chain(changes).collect();
+    all.sort_by_key(|(others, care, _)| (*others, *care));
+    if !sides.tells_all(plan) {
+        content.ours = Some(all.iter().filter(|(others, ..)| !others).count());
+    }
+    for (_, _, one) in all {
+        let edits = match one {
+            Drawn::Held(held) => held.change.as_ref().map(edits::of).unwrap_or_default(),
+            Drawn::Change(change) => edits::of(change),
+        };
         let at = put(&mut content, &edits);
-        content.changes.push(of_change(change, &edits, at));
+        content.changes.push(match one {
+            Drawn::Held(held) => of_held(held, at),
+            Drawn::Change(change) => of_change(change, &edits, at),
+        });
     }
     // Text keys, strings, numbers: nothing that fails.
     let json = serde_json::to_string(&content).unwrap_or_default();

@@ -9,7 +9,7 @@
   const FIRST = 36;
   const CHUNK = 100;
 
-  const state = { words: [], namespace: '', actions: new Set(), reasons: new Set(), split: false, fold: true };
+  const state = { words: [], namespace: '', actions: new Set(), reasons: new Set(), split: false, fold: true, ours: data.ours !== undefined };
   let shown = [];
   let drawn = 0;
 
@@ -37,6 +37,7 @@
   };
 
   const said = (index) => {
+    if (state.ours && index >= data.ours) return false;
     const change = data.changes[index];
     if (state.namespace && change.n !== state.namespace) return false;
     if (!state.words.length) return true;
@@ -243,6 +244,7 @@
     at('status').textContent = found.count === data.changes.length
       ? `${number(found.count)} change${found.count === 1 ? '' : 's'}`
       : `${number(found.count)} of ${number(data.changes.length)} changes`;
+    at('ours').checked = state.ours;
     chips('actions', actions, state.actions, found.actions);
     chips('reasons', reasons, state.reasons, found.reasons);
   };
@@ -272,12 +274,17 @@
   };
   at('split').addEventListener('click', () => view(true));
   at('unified').addEventListener('click', () => view(false));
+  const whose = at('whose');
+  whose.hidden = data.ours === undefined;
+  whose.lastElementChild.textContent = `(${number(data.changes.length - (data.ours || 0))} others)`;
+  at('ours').addEventListener('change', (event) => { state.ours = event.target.checked; refresh(); });
   at('fold').addEventListener('change', (event) => { state.fold = event.target.checked; refresh(); });
   at('open').addEventListener('click', () => all().forEach((details) => { details.open = true; }));
   at('close').addEventListener('click', () => all().forEach((details) => { details.open = false; }));
   at('reset').addEventListener('click', () => {
     state.words = [];
     state.namespace = '';
+    state.ours = false;
     state.actions.clear();
     state.reasons.clear();
     search.value = '';

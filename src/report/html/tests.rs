@@ -5,7 +5,7 @@ use super::*;
 use crate::model::Json;
 
 fn page(count: usize, hostile: bool) -> String {
-    plan(&sample::plan(count, hostile), "trueup plan endpoints")
+    plan(&sample::plan(count, hostile), "trueup plan endpoints", Sides::ThisChange)
 }
 
 fn between<'a>(text: &'a str, from: &str, to: &str) -> &'a str {
@@ -25,6 +25,23 @@ fn the_data_holds_every_change_and_equal_edits_once() {
     let edits = data["edits"].as_array().expect("a list");
     let port = edits.iter().filter(|edits| edits[0]["n"] == "spec.port" && edits[0]["l"][0][1] == "8080");
     assert_eq!(port.count(), 1);
+}
+
+#[test]
+fn a_page_with_a_base_begins_with_what_concerns_this_change() {
+    let attributed = sample::attributed(sample::plan(70, false));
+    let data = data_of(&plan(&attributed, "trueup plan endpoints", Sides::ThisChange));
+    let ours = usize::try_from(data["ours"].as_u64().expect("a number")).expect("it fits");
+    let changes = data["changes"].as_array().expect("a list");
+    assert!(0 < ours && ours < changes.len());
+    let others = ["pending on base", "drift", "not this change"];
+    for (at, change) in changes.iter().enumerate() {
+        let other = others.contains(&change["r"].as_str().expect("a reason"));
+        assert_eq!(other, at >= ours, "{at} {change}");
+    }
+    assert!(changes[..ours].iter().any(|change| change["r"] == "behind base"));
+    let all = data_of(&plan(&attributed, "trueup plan endpoints", Sides::All));
+    assert!(all.get("ours").is_none());
 }
 
 #[test]
@@ -96,6 +113,7 @@ fn pages_are_written_for_a_browser_where_one_asks() {
         ("hostile", sample::plan(60, true)),
         ("large", sample::plan(10_000, false)),
     ] {
-        std::fs::write(directory.join(format!("{name}.html")), super::plan(&plan, command)).expect("a page is written");
+        std::fs::write(directory.join(format!("{name}.html")), super::plan(&plan, command, Sides::ThisChange))
+            .expect("a page is written");
     }
 }

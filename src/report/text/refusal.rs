@@ -17,9 +17,15 @@ pub fn refusal(refusal: &Refusal, view: &View) -> String {
             names.dedup();
             text.push_str(&format!("  if that is what you mean: {}\n", names.join(" ")));
         }
-        Refusal::OtherDigest { .. } => {
+        Refusal::OtherDigest { base, .. } => {
             let told = refusal.to_string();
             text.push_str(&format!("{refused}: {}\n", safe::line(&told)));
+            text.push_str(match base {
+                true => "  if it was reviewed without --base: leave that out here, too\n",
+                false => {
+                    "  if it was reviewed with --base: give the same --base here, or what is behind it goes unseen\n"
+                }
+            });
             text.push_str(&format!("  look again: trueup plan {}\n", safe::line(&view.directory)));
         }
         Refusal::NoDigest { .. } => {

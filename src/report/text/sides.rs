@@ -6,38 +6,18 @@ use std::collections::BTreeMap;
 
 use super::{View, at_the_end, columns, count};
 use crate::model::{Key, Place};
-use crate::plan::{Action, ActionKind, Change, FieldChange, Held, Plan, Side};
-use crate::report::{Role, Sides, safe};
+use crate::plan::{ActionKind, Change, Held, Plan, Side};
+use crate::report::sides::{is_ours, part};
+use crate::report::{Role, safe};
 
 /// The changes that are told in full; of a replace only the fields that are.
 pub(super) fn told<'p>(plan: &'p Plan, view: &View) -> Cow<'p, [Change]> {
-    if tells_all(plan, view) {
-        return Cow::Borrowed(&plan.changes);
-    }
-    Cow::Owned(plan.changes.iter().filter_map(ours).collect())
+    view.sides.told(plan, is_ours)
 }
 
 /// Whether what is held back is told.
 pub(super) fn tells(held: &Held, plan: &Plan, view: &View) -> bool {
-    tells_all(plan, view) || held.change.as_ref().is_none_or(|change| ours(change).is_some())
-}
-
-fn tells_all(plan: &Plan, view: &View) -> bool {
-    plan.source.base.is_none() || view.sides == Sides::All
-}
-
-fn ours(change: &Change) -> Option<Change> {
-    let is_ours = |side: Option<Side>| matches!(side, None | Some(Side::ThisChange));
-    match &change.action {
-        Action::Replace { fields, adopts, before } => {
-            let fields: Vec<FieldChange> = fields.iter().filter(|field| is_ours(field.side)).cloned().collect();
-            let action = Action::Replace { fields, adopts: *adopts, before: before.clone() };
-            let change = Change { action, ..change.clone() };
-            (!change.fields().is_empty()).then_some(change)
-        }
-        Action::Mark { .. } => Some(change.clone()),
-        Action::Create { .. } | Action::Delete { .. } => is_ours(change.side).then(|| change.clone()),
-    }
+    view.sides.tells(held, plan, is_ours)
 }
 
 /// A difference of another side, by what it is about.
@@ -66,14 +46,19 @@ fn all_others(plan: &Plan) -> Vec<Other<'_>> {
 
 /// What is not told in full: what is behind the base by name, the rest by numbers.
 pub(super) fn others(plan: &Plan, view: &View) -> String {
-    if tells_all(plan, view) {
+    if view.sides.tells_all(plan) {
         return String::new();
     }
     let base = plan.source.base.as_deref().unwrap_or_default();
     let base = safe::line(base);
     let others = all_others(plan);
     let mut text = String::new();
-    if plan.changes.iter().filter(|change| change.action.kind() != ActionKind::Mark).all(|one| ours(one).is_none()) {
+    if plan
+        .changes
+        .iter()
+        .filter(|change| change.action.kind() != ActionKind::Mark)
+        .all(|one| part(one, is_ours).is_none())
+    {
         text.push_str("\n  nothing of this is this change\n");
     }
     let behind: Vec<&Other<'_>> = others.iter().filter(|other| other.side == Side::BehindBase).collect();

@@ -1,0 +1,61 @@
+//! Which differences a report tells in full, where a base branch says whose they are. What is not told
+//! is counted; what is behind the base is always told by name, because an apply would revert it.
+
+use std::borrow::Cow;
+
+use crate::plan::{Action, Change, FieldChange, Held, Plan, Side};
+
+/// Which differences a report tells in full.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Sides {
+    /// What the working tree changed, and what is behind the base; the others are counted.
+    #[default]
+    ThisChange,
+    /// Every difference.
+    All,
+}
+
+impl Sides {
+    /// Whether everything is told: there is no base, or everything was asked for.
+    #[must_use]
+    pub fn tells_all(self, plan: &Plan) -> bool {
+        plan.source.base.is_none() || self == Sides::All
+    }
+
+    /// The changes with the fields for which `is_told` holds; all of them where everything is told.
+    pub(super) fn told(self, plan: &Plan, is_told: fn(Option<Side>) -> bool) -> Cow<'_, [Change]> {
+        if self.tells_all(plan) {
+            return Cow::Borrowed(&plan.changes);
+        }
+        Cow::Owned(plan.changes.iter().filter_map(|change| part(change, is_told)).collect())
+    }
+
+    /// Whether what is held back is told.
+    pub(super) fn tells(self, held: &Held, plan: &Plan, is_told: fn(Option<Side>) -> bool) -> bool {
+        self.tells_all(plan) || held.change.as_ref().is_none_or(|change| part(change, is_told).is_some())
+    }
+}
+
+/// Of this change, or of nobody that is known.
+pub(super) fn is_ours(side: Option<Side>) -> bool {
+    matches!(side, None | Some(Side::ThisChange))
+}
+
+/// Of this change, or what it would take back.
+pub(super) fn concerns_us(side: Option<Side>) -> bool {
+    is_ours(side) || side == Some(Side::BehindBase)
+}
+
+/// The part of a change that is told: of a replace only the fields that are.
+pub(super) fn part(change: &Change, is_told: fn(Option<Side>) -> bool) -> Option<Change> {
+    match &change.action {
+        Action::Replace { fields, adopts, before } => {
+            let fields: Vec<FieldChange> = fields.iter().filter(|field| is_told(field.side)).cloned().collect();
+            let action = Action::Replace { fields, adopts: *adopts, before: before.clone() };
+            let change = Change { action, ..change.clone() };
+            (!change.fields().is_empty()).then_some(change)
+        }
+        Action::Mark { .. } => Some(change.clone()),
+        Action::Create { .. } | Action::Delete { .. } => is_told(change.side).then(|| change.clone()),
+    }
+}
