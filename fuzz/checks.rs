@@ -49,7 +49,7 @@ pub fn selector(bytes: &[u8]) {
     let (Ok(written), Ok(normal)) = (Selector::parse(text), Selector::parse(canonical.as_str())) else { return };
     for key in ["a", "b"] {
         for value in [None, Some(""), Some("x"), Some("y")] {
-            let labels: BTreeMap<String, String> =
+            let labels: trueup::model::Texts =
                 value.map(|value| (key.to_owned(), value.to_owned())).into_iter().collect();
             let holds = |all: &[trueup::model::Requirement]| all.iter().all(|one| one.holds(&labels));
             assert_eq!(holds(&written), holds(&normal), "{text:?} on {labels:?}");

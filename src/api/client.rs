@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use bytes::{Bytes, BytesMut};
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue, StatusCode};
+use serde::de::IgnoredAny;
 use tokio::sync::Semaphore;
 
 use crate::model::{Json, Key, Layout, Namespace, Referred};
@@ -485,12 +486,11 @@ impl Writer {
         &self.reader
     }
 
-    /// Creates the endpoint `key`; `body` holds `metadata` and `spec`. Returns what the service says
-    /// it created.
+    /// Creates the endpoint `key`; `body` holds `metadata` and `spec`.
     ///
     /// # Errors
     /// [`ApiError::certainty`] tells whether it can be there all the same.
-    pub async fn create(&self, key: &Key, body: Json) -> Result<Json, ApiError> {
+    pub async fn create(&self, key: &Key, body: &Json) -> Result<(), ApiError> {
         let request = endpoints::create(self.reader.layout(), &key.namespace, body);
         self.change(request.map_err(unbuilt(Operation::EndpointCreate, format!("endpoint `{key}`")))?).await
     }
@@ -500,7 +500,7 @@ impl Writer {
     ///
     /// # Errors
     /// [`ApiError::certainty`] tells whether it can have been replaced all the same.
-    pub async fn replace(&self, key: &Key, body: Json) -> Result<Json, ApiError> {
+    pub async fn replace(&self, key: &Key, body: &Json) -> Result<(), ApiError> {
         let request = endpoints::replace(self.reader.layout(), key, body);
         self.change(request.map_err(unbuilt(Operation::EndpointReplace, format!("endpoint `{key}`")))?).await
     }
@@ -509,7 +509,7 @@ impl Writer {
     ///
     /// # Errors
     /// [`ApiError::certainty`] tells whether it can be gone all the same.
-    pub async fn delete(&self, key: &Key, referred: Referred) -> Result<Json, ApiError> {
+    pub async fn delete(&self, key: &Key, referred: Referred) -> Result<(), ApiError> {
         let request = endpoints::delete(self.reader.layout(), key, referred);
         self.change(request.map_err(unbuilt(Operation::EndpointDelete, format!("endpoint `{key}`")))?).await
     }
@@ -524,11 +524,11 @@ impl Writer {
 
     /// Sends a write. A good status with a body that is no JSON may come from something in between,
     /// so it is a failure of unknown effect.
-    pub(super) async fn change(&self, request: Request) -> Result<Json, ApiError> {
+    pub(super) async fn change(&self, request: Request) -> Result<(), ApiError> {
         let answer = self.reader.client.send(&request).await?;
         if answer.status == 204 {
-            return Ok(Json::Null);
+            return Ok(());
         }
-        answer.json().map_err(|failure| request.failed(failure))
+        answer.json().map(|IgnoredAny| ()).map_err(|failure| request.failed(failure))
     }
 }

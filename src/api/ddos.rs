@@ -148,7 +148,7 @@ impl DdosEdit {
             body["end_time"] = end.as_str().into();
         }
         let parameters = [("namespace", namespace.as_str()), ("event_id", event.id.as_str())];
-        Request::build(Operation::DdosEdit, layout, &parameters, Some(body))
+        Request::build(Operation::DdosEdit, layout, &parameters, Some(&body))
     }
 }
 

@@ -144,7 +144,7 @@ pub fn list(layout: Layout, namespace: &Namespace, list: &ListParameters) -> Res
 ///
 /// # Errors
 /// A name that no path can hold, a body that is no object.
-pub fn create(layout: Layout, namespace: &Namespace, body: Json) -> Result<Request, RequestError> {
+pub fn create(layout: Layout, namespace: &Namespace, body: &Json) -> Result<Request, RequestError> {
     Request::build(Operation::EndpointCreate, layout, &[("namespace", namespace.as_str())], Some(body))
 }
 
@@ -152,7 +152,7 @@ pub fn create(layout: Layout, namespace: &Namespace, body: Json) -> Result<Reque
 ///
 /// # Errors
 /// A name that no path can hold, a body that is no object.
-pub fn replace(layout: Layout, key: &Key, body: Json) -> Result<Request, RequestError> {
+pub fn replace(layout: Layout, key: &Key, body: &Json) -> Result<Request, RequestError> {
     Request::build(Operation::EndpointReplace, layout, &named(key), Some(body))
 }
 
@@ -164,7 +164,7 @@ pub fn replace(layout: Layout, key: &Key, body: Json) -> Result<Request, Request
 pub fn delete(layout: Layout, key: &Key, referred: Referred) -> Result<Request, RequestError> {
     let body =
         (layout == Layout::Published).then(|| serde_json::json!({ "fail_if_referred": referred == Referred::Refused }));
-    Request::build(Operation::EndpointDelete, layout, &named(key), body)
+    Request::build(Operation::EndpointDelete, layout, &named(key), body.as_ref())
 }
 
 fn named(key: &Key) -> [(&'static str, &str); 2] {

@@ -193,7 +193,7 @@ impl EventQuery {
         put("sort", (self.sort == Sort::Ascending).then(|| "ASCENDING".into()));
         put("aggs", (!self.aggregations.is_null()).then(|| self.aggregations.clone()));
         let parameters = [("namespace", self.namespace.as_str())];
-        Request::build(Operation::SecurityEvents, layout, &parameters, Some(body))
+        Request::build(Operation::SecurityEvents, layout, &parameters, Some(&body))
     }
 }
 

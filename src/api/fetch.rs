@@ -12,6 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use serde::Deserialize;
+use tokio::task::JoinSet;
 
 use crate::model::{Json, Key, Live, Name, Namespace, NamespaceRead};
 
@@ -24,11 +25,58 @@ use super::text::neutral;
 
 /// Reads `namespaces`, one list each, at the same time as far as the client's limits allow.
 pub async fn fetch(reader: &Reader, namespaces: &BTreeSet<Namespace>) -> Live {
-    let sent = || reader.requests().get(&Operation::EndpointList).copied().unwrap_or_default();
-    let before = sent();
-    let reads = namespaces.iter().map(async |namespace| (namespace.clone(), fetch_namespace(reader, namespace).await));
-    let namespaces = futures_util::future::join_all(reads).await.into_iter().collect();
-    Live { namespaces, requests: sent() - before }
+    Fetching::begin(reader.clone(), namespaces).live().await
+}
+
+/// Lists that are on their way; to let go of them ends them.
+#[derive(Debug)]
+pub struct Fetching {
+    reader: Reader,
+    before: u64,
+    asked: BTreeSet<Namespace>,
+    lists: JoinSet<(Namespace, NamespaceRead)>,
+}
+
+impl Fetching {
+    /// Asks for a list of each namespace. Every list is a task of the runtime, so that lists are
+    /// parsed on all its threads.
+    #[must_use]
+    pub fn begin(reader: Reader, namespaces: &BTreeSet<Namespace>) -> Self {
+        let before = lists_sent(&reader);
+        let fetching = Self { reader, before, asked: BTreeSet::new(), lists: JoinSet::new() };
+        fetching.and(namespaces)
+    }
+
+    /// Asks for those of `namespaces` that were not asked for yet.
+    #[must_use]
+    pub fn and(mut self, namespaces: &BTreeSet<Namespace>) -> Self {
+        for namespace in namespaces {
+            if self.asked.insert(namespace.clone()) {
+                let (reader, namespace) = (self.reader.clone(), namespace.clone());
+                self.lists.spawn(async move {
+                    let read = fetch_namespace(&reader, &namespace).await;
+                    (namespace, read)
+                });
+            }
+        }
+        self
+    }
+
+    /// The client that asks.
+    #[must_use]
+    pub fn reader(&self) -> &Reader {
+        &self.reader
+    }
+
+    /// What came of all of them.
+    pub async fn live(self) -> Live {
+        let namespaces = self.lists.join_all().await.into_iter().collect();
+        Live { namespaces, requests: lists_sent(&self.reader) - self.before }
+    }
+}
+
+fn lists_sent(reader: &Reader) -> u64 {
+    reader.requests().get(&Operation::EndpointList).copied().unwrap_or_default()
 }
 
 async fn fetch_namespace(reader: &Reader, namespace: &Namespace) -> NamespaceRead {
@@ -180,6 +228,10 @@ fn failed_conditions(namespace: &Namespace, body: &[u8]) -> BTreeMap<Key, Vec<Co
         #[serde(default)]
         status_set: Json,
     }
+    // Nearly always nothing failed, and a second reading of a long list is not for nothing.
+    if !says_failed(body) {
+        return BTreeMap::new();
+    }
     let Ok(list) = serde_json::from_slice::<List>(body) else { return BTreeMap::new() };
     let mut failed = BTreeMap::new();
     for item in list.items.into_iter().filter(|item| item.namespace == namespace.as_str()) {
@@ -189,6 +241,12 @@ fn failed_conditions(namespace: &Namespace, body: &[u8]) -> BTreeMap<Key, Vec<Co
         }
     }
     failed
+}
+
+/// Whether the word stands anywhere, in any case.
+fn says_failed(body: &[u8]) -> bool {
+    let rest = |at: usize| body.get(at..at + 6).is_some_and(|word| word.eq_ignore_ascii_case(b"failed"));
+    memchr::memchr2_iter(b'f', b'F', body).any(rest)
 }
 
 #[cfg(test)]

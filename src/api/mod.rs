@@ -25,7 +25,7 @@ pub use base_url::{BaseUrl, BaseUrlError, SANDBOX_HOST};
 pub use client::{Bounds, Exchange, Listener, Reader, Settings, SettingsError, Writer};
 pub use endpoints::{ListParameters, ResponseFormat, ResponseFormatError};
 pub use error::{ApiError, Certainty, Failure, Refusal};
-pub use fetch::{Condition, Referrer, conditions, fetch, fetch_object, fetch_with_health, referrers};
+pub use fetch::{Condition, Fetching, Referrer, conditions, fetch, fetch_object, fetch_with_health, referrers};
 pub use live::{FreshObject, read_list};
 pub use operations::{Body, Effect, Entry, Operation, Parameter, Part, Repeat, Risk, Route, TABLE};
 pub use pace::{Pace, Rate};

@@ -113,7 +113,7 @@ impl Request {
         operation: Operation,
         layout: Layout,
         parameters: &[(N, V)],
-        body: Option<Json>,
+        body: Option<&Json>,
     ) -> Result<Self, RequestError> {
         let entry = operation.entry();
         let route = entry.route(layout);
@@ -140,14 +140,13 @@ impl Request {
             path_and_query.extend(utf8_percent_encode(value, RESERVED));
         }
 
-        let subject = subject(entry, &given, body.as_ref());
+        let subject = subject(entry, &given, body);
         let body = fill_body(operation, route.body, &given, body)?;
         Ok(Self {
             operation,
             method: route.method.clone(),
             path_and_query,
-            // A map with text keys is always JSON.
-            body: body.map(|body| Bytes::from(body.to_string())),
+            body,
             content_type: route.body != Body::Bare,
             subject,
         })
@@ -161,7 +160,7 @@ impl Request {
         name: &str,
         layout: Layout,
         parameters: &[(String, String)],
-        body: Option<Json>,
+        body: Option<&Json>,
     ) -> Result<Self, RequestError> {
         let operation = Operation::from_name(name).ok_or_else(|| RequestError::UnknownOperation {
             name: super::text::neutral(name, 80),
@@ -236,34 +235,36 @@ fn fill_body(
     operation: Operation,
     wanted: Body,
     given: &[(&'static Parameter, &str)],
-    body: Option<Json>,
-) -> Result<Option<Json>, RequestError> {
+    body: Option<&Json>,
+) -> Result<Option<Bytes>, RequestError> {
     let text = |name: &str| {
         let found = given.iter().find(|(parameter, _)| parameter.name == name);
         Json::from(found.map(|(_, value)| *value).unwrap_or_default())
     };
-    if body.as_ref().is_some_and(|body| !body.is_object()) {
+    if body.is_some_and(|body| !body.is_object()) {
         return Err(RequestError::BodyNotObject { operation });
     }
-    match (wanted, body) {
-        (Body::None | Body::Bare, Some(_)) => Err(RequestError::UnwantedBody { operation }),
-        (Body::None | Body::Bare, None) => Ok(None),
-        (Body::Referred, body) => Ok(Some(serde_json::json!({
+    // A map with text keys is always JSON.
+    let bytes = |body: &Json| Bytes::from(serde_json::to_vec(body).unwrap_or_default());
+    Ok(match (wanted, body) {
+        (Body::None | Body::Bare, Some(_)) => return Err(RequestError::UnwantedBody { operation }),
+        (Body::None | Body::Bare, None) => None,
+        (Body::Referred, body) => Some(bytes(&serde_json::json!({
             "fail_if_referred": body.and_then(|body| body.get("fail_if_referred")?.as_bool()).unwrap_or(true),
             "name": text("name"),
             "namespace": text("namespace"),
         }))),
-        (Body::Given(meaning), None) => Err(RequestError::MissingBody { operation, meaning }),
-        (Body::Given(_), Some(body)) => Ok(Some(body)),
+        (Body::Given(meaning), None) => return Err(RequestError::MissingBody { operation, meaning }),
+        (Body::Given(_), Some(body)) => Some(bytes(body)),
         (Body::Parameters(_), body) => {
-            let mut body = body.unwrap_or_else(|| serde_json::json!({}));
+            let mut body = body.cloned().unwrap_or_else(|| serde_json::json!({}));
             body["namespace"] = text("namespace");
             for (parameter, value) in given.iter().filter(|(parameter, _)| parameter.part == Part::Body) {
                 body[parameter.name] = (*value).into();
             }
-            Ok(Some(body))
+            Some(bytes(&body))
         }
-    }
+    })
 }
 
 /// What the request is about. A create has its name in the body.
@@ -382,9 +383,9 @@ mod tests {
         let namespace = [("namespace", "shop")];
         let error = Request::build(Operation::EndpointCreate, Layout::Uniform, &namespace, None).expect_err("no body");
         assert!(matches!(error, RequestError::MissingBody { .. }));
-        let error = Request::build(Operation::EndpointList, Layout::Uniform, &namespace, Some(json!({})));
+        let error = Request::build(Operation::EndpointList, Layout::Uniform, &namespace, Some(&json!({})));
         assert!(matches!(error, Err(RequestError::UnwantedBody { .. })));
-        let error = Request::build(Operation::EndpointCreate, Layout::Uniform, &namespace, Some(json!([])));
+        let error = Request::build(Operation::EndpointCreate, Layout::Uniform, &namespace, Some(&json!([])));
         assert!(matches!(error, Err(RequestError::BodyNotObject { .. })));
     }
 
@@ -417,7 +418,7 @@ mod tests {
     #[test]
     fn a_create_is_named_by_its_body() {
         let body = json!({"metadata": {"name": "cart", "namespace": "other"}, "spec": {}});
-        let request = Request::build(Operation::EndpointCreate, Layout::Uniform, &[("namespace", "shop")], Some(body));
+        let request = Request::build(Operation::EndpointCreate, Layout::Uniform, &[("namespace", "shop")], Some(&body));
         let request = request.expect("a create");
         assert_eq!(request.subject, "endpoint `shop/cart`");
         assert!(request.content_type);

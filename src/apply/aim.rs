@@ -1,7 +1,5 @@
-use std::collections::BTreeMap;
-
 use crate::diff::{self, Context};
-use crate::model::{Endpoint, Field, Json, LiveObject, Mark, is_mark};
+use crate::model::{Endpoint, Field, Json, LiveObject, Mark, Texts, is_mark};
 use crate::plan::{Action, Before, Change, Conflict, RunId, ThreeWay};
 
 /// What one change wants of one object in one run.
@@ -58,11 +56,28 @@ impl<'a> Aim<'a> {
             Action::Replace { before, .. } | Action::Mark { before } => &before.endpoint,
             Action::Delete { .. } => return Ok(aim),
         };
-        let mut object = object(base)?;
-        aim.set(&mut object);
-        let wanted = serde_json::from_value(object);
-        aim.wanted = Some(wanted.map_err(|error| format!("the planned fields make no endpoint: {error}"))?);
+        aim.wanted = Some(if change.fields().is_empty() { aim.marked(base) } else { aim.changed(base)? });
         Ok(aim)
+    }
+
+    /// `base` with the marks: what is left to do where no field changes.
+    fn marked(&self, base: &Endpoint) -> Endpoint {
+        let mut wanted = base.clone();
+        for (field, value) in self.marks() {
+            match (field, value) {
+                (Field::Annotation(key), Some(value)) => drop(wanted.annotations.insert(key, value)),
+                (Field::Annotation(key), None) => drop(wanted.annotations.remove(&key)),
+                _ => {}
+            }
+        }
+        wanted
+    }
+
+    /// `base` with the wanted fields and the marks.
+    fn changed(&self, base: &Endpoint) -> Result<Endpoint, String> {
+        let mut object = object(base)?;
+        self.set(&mut object);
+        serde_json::from_value(object).map_err(|error| format!("the planned fields make no endpoint: {error}"))
     }
 
     /// The endpoint as it should stand afterwards; nothing for a delete.
@@ -100,7 +115,7 @@ impl<'a> Aim<'a> {
     }
 
     /// The annotations that the change itself names; only their keys matter.
-    fn named(&self) -> BTreeMap<String, String> {
+    fn named(&self) -> Texts {
         match &self.change.action {
             Action::Create { wanted } => wanted.annotations.clone(),
             _ => self.change.named_annotations().map(|key| (key.to_owned(), String::new())).collect(),

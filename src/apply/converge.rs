@@ -83,8 +83,8 @@ async fn again<'p, S: Service>(
     if !of.is_empty() {
         unread = None;
     }
-    for (namespace, changes) in of {
-        let (read, unhealthy) = service.list(namespace).await;
+    let lists = of.into_iter().map(async |(namespace, changes)| (namespace, changes, service.list(namespace).await));
+    for (namespace, changes, (read, unhealthy)) in futures_util::future::join_all(lists).await {
         failed.retain(|key, _| key.namespace != *namespace);
         failed.extend(unhealthy);
         match read {

@@ -43,12 +43,6 @@ pub(super) struct Worker<'a, S, R, O> {
     pub(super) journal_failed: AtomicBool,
 }
 
-/// A write that is being made.
-struct Write {
-    request: Request,
-    before: Option<Before>,
-}
-
 /// What follows a try that did not end well.
 #[expect(clippy::large_enum_variant, reason = "one lives for one step; a box would cost an allocation a write")]
 enum Next {
@@ -58,7 +52,7 @@ enum Next {
     Again,
     /// It was refused for its version, and nothing that the plan looks at moved: this is sent instead,
     /// of the object as it is now. The conflict stands where it was tried often enough.
-    Anew(Write, Conflict),
+    Anew(Intent, Conflict),
 }
 
 impl<S: Service, R: Recorder, O: Observer> Worker<'_, S, R, O> {
@@ -100,7 +94,7 @@ impl<S: Service, R: Recorder, O: Observer> Worker<'_, S, R, O> {
             },
         };
         match decision {
-            Ok(Decision::Send(request, before)) => self.write(&aim, Write { request, before }).await,
+            Ok(Decision::Send(request, before)) => self.write(&aim, intent(&aim, request, before)).await,
             Ok(Decision::AlreadyDone) => Fate::AlreadyDone,
             Ok(Decision::Conflict(conflict)) => Fate::Conflict(conflict),
             Ok(Decision::Referred(by)) => Fate::Referred { by },
@@ -170,7 +164,7 @@ impl<S: Service, R: Recorder, O: Observer> Worker<'_, S, R, O> {
     }
 
     /// Sends a write until it is settled, each time with its intent on disk before.
-    async fn write(&self, aim: &Aim<'_>, mut write: Write) -> Fate {
+    async fn write(&self, aim: &Aim<'_>, mut write: Intent) -> Fate {
         let key = &aim.change.key;
         let mut may_be_made = false;
         let mut last = String::new();
@@ -181,14 +175,8 @@ impl<S: Service, R: Recorder, O: Observer> Worker<'_, S, R, O> {
                     true => Fate::Unsettled { reason: format!("{last}; {reason}") },
                 };
             }
-            let intent = Intent {
-                key: key.clone(),
-                action: aim.change.action.kind(),
-                attempt,
-                request: write.request.clone(),
-                before: write.before.clone(),
-            };
-            if let Err(error) = self.recorder.intent(intent).await {
+            write.attempt = attempt;
+            if let Err(error) = self.recorder.intent(&write).await {
                 self.journal_failed.store(true, Ordering::Relaxed);
                 let reason = format!("nothing was sent, because the journal could not be written: {error}");
                 return if may_be_made { Fate::Unsettled { reason: last } } else { Fate::Failed { reason } };
@@ -215,7 +203,7 @@ impl<S: Service, R: Recorder, O: Observer> Worker<'_, S, R, O> {
     }
 
     /// What follows a write that did not end well.
-    async fn settle(&self, aim: &Aim<'_>, write: &Write, error: &ApiError, may_be_made: &mut bool) -> Next {
+    async fn settle(&self, aim: &Aim<'_>, write: &Intent, error: &ApiError, may_be_made: &mut bool) -> Next {
         let doubt = match error.certainty() {
             Certainty::NotSent if !*may_be_made => return Next::Over(Fate::Failed { reason: error.to_string() }),
             Certainty::NotSent | Certainty::Refused => Doubt::Refused,
@@ -248,7 +236,7 @@ impl<S: Service, R: Recorder, O: Observer> Worker<'_, S, R, O> {
             Settlement::AlreadyDone => Fate::AlreadyDone,
             Settlement::Conflict(conflict) if plain_refusal && moved_on && is_about_version(error) => {
                 return match self.decide_on(aim, &now).await {
-                    Ok(Decision::Send(request, before)) => Next::Anew(Write { request, before }, conflict),
+                    Ok(Decision::Send(request, before)) => Next::Anew(intent(aim, request, before), conflict),
                     _ => Next::Over(Fate::Conflict(conflict)),
                 };
             }
@@ -259,12 +247,12 @@ impl<S: Service, R: Recorder, O: Observer> Worker<'_, S, R, O> {
         Next::Over(fate)
     }
 
-    fn done_by_reading(&self, write: &Write) -> Fate {
+    fn done_by_reading(&self, write: &Intent) -> Fate {
         Fate::Done { settled: self.settled(&write.request), by_reading: true }
     }
 
     /// A refused delete may have been refused because somebody began to refer to the object.
-    async fn not_made(&self, aim: &Aim<'_>, write: &Write, error: &ApiError) -> Fate {
+    async fn not_made(&self, aim: &Aim<'_>, write: &Intent, error: &ApiError) -> Fate {
         if let Request::Delete { .. } = write.request
             && let Ok(by) = self.service.referrers(&aim.change.key).await
             && !by.is_empty()
@@ -278,6 +266,11 @@ impl<S: Service, R: Recorder, O: Observer> Worker<'_, S, R, O> {
 /// Whether a refusal can be one of the version (API.md: which of the two is not known).
 fn is_about_version(error: &ApiError) -> bool {
     matches!(error.status(), Some(409 | 412))
+}
+
+/// What is about to be sent for the first time.
+fn intent(aim: &Aim<'_>, request: Request, before: Option<Before>) -> Intent {
+    Intent { key: aim.change.key.clone(), action: aim.change.action.kind(), attempt: 0, request, before }
 }
 
 fn failed(error: ApiError) -> Fate {

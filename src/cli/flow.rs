@@ -1,5 +1,6 @@
 //! The steps between definitions and a plan, which plan, apply and drift share.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Context;
@@ -11,7 +12,7 @@ use super::sight::Sight;
 use super::stack::Stack;
 use crate::journal::{self, Ground};
 use crate::load::{Diagnostic, Loaded, Places};
-use crate::model::{Key, Live, Namespace, Place};
+use crate::model::{Field, Key, Live, Namespace, Place};
 use crate::plan::{self, Allow, Facts, Ignore, Memory, Note, Plan, RunRecord, Source};
 
 /// What a look at the service is made for.
@@ -29,14 +30,9 @@ pub struct Purpose<'a> {
 /// # Errors
 /// A name that allows nothing, or a state directory that cannot be read. Reads that fail are part of
 /// the plan.
-pub async fn plan(
-    context: &Context,
-    stack: &Stack,
-    connection: &Connection,
-    permission: &Permission,
-) -> Result<Plan, Error> {
+pub async fn plan(context: &Context, stack: &Stack, sight: &Sight<'_>, permission: &Permission) -> Result<Plan, Error> {
     let purpose = Purpose { permission, namespaces: stack.namespaces(), memory: &Memory::default() };
-    Ok(look(context, stack, &Sight::of(connection)?, &purpose).await?.0)
+    Ok(look(context, stack, sight, &purpose).await?.0)
 }
 
 /// The plan with what was read for it.
@@ -53,20 +49,23 @@ pub async fn look(
     let live = sight.live(&purpose.namespaces).await;
     let mut plan = arrange(context, stack, sight, purpose, &allow, &live)?;
     refer(sight, &mut plan, &allow).await;
-    locate(context, &mut plan, &stack.loaded);
     let told = |note: &Diagnostic| format!("{}:{}: {}", note.file().unwrap_or_default(), note.line(), note.message);
     plan.notes.extend(stack.loaded.notes.iter().map(|note| Note::Loaded { text: told(note) }));
     Ok((plan, live))
 }
 
-/// Gives every change its place, with paths that can be opened from the working directory.
-fn locate(context: &Context, plan: &mut Plan, loaded: &Loaded) {
+/// Gives every change its place, with paths that can be opened from the working directory: for a plan
+/// that is shown, because each place takes another reading of a file.
+pub fn locate(context: &Context, plan: &mut Plan, loaded: &Loaded) {
     let prefix = context.surroundings.shown_from_here(&loaded.root);
-    let places = Places::new(loaded);
-    plan.locate(|key, field| {
-        // A field that a definition does not write is told at the definition.
-        let place = places.place(key, field).or_else(|| places.place(key, None))?;
-        Some(Place { file: format!("{prefix}{}", place.file), ..place })
+    plan.locate(|| {
+        let places = Places::new(loaded);
+        let prefix = &prefix;
+        move |key: &Key, field: Option<&Field>| {
+            // A field that a definition does not write is told at the definition.
+            let place = places.place(key, field).or_else(|| places.place(key, None))?;
+            Some(Place { file: format!("{prefix}{}", place.file), ..place })
+        }
     });
 }
 
@@ -82,8 +81,9 @@ fn arrange(
     let service = sight.service();
     let name = settings::stack(context, config);
     let state = settings::state_directory(&context.global, &context.surroundings)?;
-    let applied = journal::applied_keys(&state, name.as_deref(), &service.base_url)
-        .map_err(|error| Error::new(Ending::Failed, error))?;
+    // Only what is missing asks for it, and the journal of a long time is much to read.
+    let journal = OnceCell::new();
+    let applied = || journal.get_or_init(|| journal::applied_keys(&state, name.as_deref(), &service.base_url));
     let listed: BTreeSet<_> = config.namespaces.iter().cloned().collect();
     let facts = Facts {
         desired: &stack.loaded.desired,
@@ -94,7 +94,7 @@ fn arrange(
         ignore: &settings::ignore(config)?,
         allow,
         selection: &stack.selection,
-        applied_before: &|key| applied.contains(key) || purpose.memory.knows(key),
+        applied_before: &|key| purpose.memory.knows(key) || applied().as_ref().is_ok_and(|keys| keys.contains(key)),
         service: &service,
         source: &Source {
             directory: stack.directory.clone(),
@@ -104,7 +104,11 @@ fn arrange(
         },
         tool_version: env!("CARGO_PKG_VERSION"),
     };
-    Ok(plan::arrange(facts))
+    let plan = plan::arrange(facts);
+    match journal.into_inner() {
+        Some(Err(error)) => Err(Error::new(Ending::Failed, error)),
+        _ => Ok(plan),
+    }
 }
 
 /// Holds back the deletes of endpoints that others refer to.

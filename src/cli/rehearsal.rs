@@ -158,7 +158,7 @@ pub struct Forgetting;
 impl Recorder for Forgetting {
     type Error = Infallible;
 
-    async fn intent(&self, _: Intent) -> Result<(), Infallible> {
+    async fn intent(&self, _: &Intent) -> Result<(), Infallible> {
         Ok(())
     }
 

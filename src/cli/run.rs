@@ -131,9 +131,9 @@ fn tell(decision: &Decision, context: &Context, view: &View, outcome: &Outcome, 
 /// The state directory cannot be read.
 fn tell_open(context: &Context, plan: &Plan) -> Result<(), Error> {
     let state = settings::state_directory(&context.global, &context.surroundings)?;
-    let history = journal::history(&state).map_err(|error| Error::new(Ending::Failed, error))?;
-    if let Some(open) = history.open(plan.stack.as_deref(), &plan.service.base_url) {
-        context.output.message(&text::open_run(open, &context.output.message_view()));
+    let open = journal::open_run(&state, plan.stack.as_deref(), &plan.service.base_url);
+    if let Some(open) = open.map_err(|error| Error::new(Ending::Failed, error))? {
+        context.output.message(&text::open_run(&open, &context.output.message_view()));
     }
     Ok(())
 }

@@ -1,15 +1,17 @@
 //! What a plan is made against: the service, or a sealed copy of what it held. A copy needs no token
 //! and opens no connection; its base URL and layout must be those that the settings name.
 
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::Context;
+use super::args::{Scope, Shard};
 use super::ending::{Ending, Error};
 use super::service::Connection;
-use super::settings;
-use super::stack::Stack;
-use crate::api::{self, Reader};
+use super::stack::{self, Stack};
+use super::{settings, shard};
+use crate::api::{self, Fetching, Reader};
 use crate::load::Config;
 use crate::model::{Key, Live, Namespace, Snapshot};
 use crate::plan::{self, Referrer};
@@ -17,30 +19,84 @@ use crate::plan::{self, Referrer};
 /// What was opened to be looked at.
 #[expect(clippy::large_enum_variant, reason = "one a command")]
 pub enum Opened {
-    /// The service.
-    Service(Connection),
+    /// The service, with the lists that are on their way.
+    Service(Connection, Cell<Option<Fetching>>),
     /// A copy.
     Snapshot(Snapshot),
 }
 
 /// A look at it, as a plan takes one.
 pub enum Sight<'a> {
-    /// Of the service.
-    Service(plan::Service, Reader),
+    /// Of the service, which may have been asked already.
+    Service(plan::Service, Reader, Cell<Option<Fetching>>),
     /// Of a copy.
     Snapshot(&'a Snapshot),
     /// Of a copy that was just taken; who refers to an endpoint is asked of the service.
     Copied(&'a Snapshot, Reader),
 }
 
-/// Opens the snapshot that the call names, else the way to the stack's service.
+/// Opens a stack and what it is compared with: the snapshot that the call names, else the service.
 ///
 /// # Errors
-/// A file that is no snapshot, is altered or is of another service; else those of [`Stack::connect`].
-pub async fn open(context: &Context, stack: &Stack, live: Option<&Path>) -> Result<Opened, Error> {
-    match live {
-        None => Ok(Opened::Service(stack.connect(context).await?)),
-        Some(path) => Ok(Opened::Snapshot(snapshot(context, &stack.loaded.config, path)?)),
+/// A file that is no snapshot, is altered or is of another service; else those of [`connect`].
+pub async fn open(context: &Context, scope: &Scope, call: Call<'_>) -> Result<(Stack, Opened), Error> {
+    if call.live.is_some() {
+        let stack = stack::open(context, scope)?;
+        let opened = Opened::of(context, &stack, call.live).await?;
+        return Ok((stack, opened));
+    }
+    let (stack, connection, lists) = connect(context, scope, call.shard).await?;
+    Ok((stack, Opened::Service(connection, Cell::new(Some(lists)))))
+}
+
+/// What a call says of the look that it wants.
+#[derive(Default)]
+pub struct Call<'a> {
+    /// The snapshot to look at.
+    pub live: Option<&'a Path>,
+    /// The part of a fleet that is looked at.
+    pub shard: Option<Shard>,
+}
+
+/// Loads a stack while its service already answers for the namespaces that its settings list.
+///
+/// # Errors
+/// What is wrong in the definitions comes first, then what is wrong with the way to the service.
+pub async fn connect(
+    context: &Context,
+    scope: &Scope,
+    shard: Option<Shard>,
+) -> Result<(Stack, Connection, Fetching), Error> {
+    let early = match stack::settings(context, scope) {
+        Some(config) => ask(context, &config, shard).await.ok(),
+        None => None,
+    };
+    match (stack::open(context, scope), early) {
+        (Ok(stack), Some((connection, lists))) => Ok((stack, connection, lists)),
+        (Ok(stack), None) => {
+            let (connection, lists) = ask(context, &stack.loaded.config, shard).await?;
+            Ok((stack, connection, lists))
+        }
+        (Err(error), early) => {
+            if let Some((connection, _)) = early {
+                connection.close().await;
+            }
+            Err(error)
+        }
+    }
+}
+
+/// Connects, and asks for the namespaces that the settings list.
+async fn ask(context: &Context, config: &Config, shard: Option<Shard>) -> Result<(Connection, Fetching), Error> {
+    let connection = stack::connect(context, config).await?;
+    let listed = config.namespaces.iter().cloned().collect();
+    let namespaces = shard::namespaces(listed, shard, &connection.service().base_url);
+    match connection.reader() {
+        Ok(reader) => Ok((connection, Fetching::begin(reader, &namespaces))),
+        Err(error) => {
+            connection.close().await;
+            Err(error)
+        }
     }
 }
 
@@ -70,13 +126,28 @@ pub fn snapshot(context: &Context, config: &Config, path: &Path) -> Result<Snaps
 }
 
 impl Opened {
+    /// What a loaded stack is compared with; nothing was asked yet.
+    ///
+    /// # Errors
+    /// Those of [`open`].
+    pub async fn of(context: &Context, stack: &Stack, live: Option<&Path>) -> Result<Self, Error> {
+        let config = &stack.loaded.config;
+        match live {
+            None => Ok(Opened::Service(stack::connect(context, config).await?, Cell::default())),
+            Some(path) => Ok(Opened::Snapshot(snapshot(context, config, path)?)),
+        }
+    }
+
     /// A look at it.
     ///
     /// # Errors
     /// Certificates that cannot be used.
     pub fn sight(&self) -> Result<Sight<'_>, Error> {
         match self {
-            Opened::Service(connection) => Sight::of(connection),
+            Opened::Service(connection, lists) => match lists.take() {
+                Some(lists) => Ok(Sight::with(connection, lists)),
+                None => Sight::of(connection),
+            },
             Opened::Snapshot(snapshot) => Ok(Sight::Snapshot(snapshot)),
         }
     }
@@ -84,7 +155,7 @@ impl Opened {
     /// Lets go of the service.
     pub async fn close(self) {
         match self {
-            Opened::Service(connection) => connection.close().await,
+            Opened::Service(connection, _) => connection.close().await,
             Opened::Snapshot(_) => {}
         }
     }
@@ -96,13 +167,18 @@ impl Sight<'_> {
     /// # Errors
     /// Certificates that cannot be used.
     pub fn of(connection: &Connection) -> Result<Self, Error> {
-        Ok(Sight::Service(connection.service(), connection.reader()?))
+        Ok(Sight::Service(connection.service(), connection.reader()?, Cell::new(None)))
+    }
+
+    /// A look at the service with the lists that are on their way.
+    pub fn with(connection: &Connection, lists: Fetching) -> Self {
+        Sight::Service(connection.service(), lists.reader().clone(), Cell::new(Some(lists)))
     }
 
     /// The service, as a plan names it.
     pub fn service(&self) -> plan::Service {
         match self {
-            Sight::Service(service, _) => service.clone(),
+            Sight::Service(service, ..) => service.clone(),
             Sight::Snapshot(copy) | Sight::Copied(copy, _) => {
                 plan::Service { base_url: copy.base_url.clone(), layout: copy.layout }
             }
@@ -120,7 +196,10 @@ impl Sight<'_> {
     /// What these namespaces hold.
     pub async fn live(&self, namespaces: &BTreeSet<Namespace>) -> Live {
         match self {
-            Sight::Service(_, reader) => api::fetch(reader, namespaces).await,
+            Sight::Service(_, reader, lists) => {
+                let asked = lists.take().unwrap_or_else(|| Fetching::begin(reader.clone(), &BTreeSet::new()));
+                asked.and(namespaces).live().await
+            }
             Sight::Snapshot(copy) | Sight::Copied(copy, _) => api::snapshot::live(copy, namespaces),
         }
     }
@@ -136,7 +215,7 @@ impl Sight<'_> {
             name: referrer.name,
         };
         match self {
-            Sight::Service(_, reader) | Sight::Copied(_, reader) => match api::referrers(reader, key).await {
+            Sight::Service(_, reader, _) | Sight::Copied(_, reader) => match api::referrers(reader, key).await {
                 Ok(list) => Ok(Some(list.into_iter().map(told).collect())),
                 Err(error) => Err(error.failure.to_string()),
             },

@@ -44,6 +44,13 @@ pub fn open(context: &Context, scope: &Scope) -> Result<Stack, Error> {
     Ok(Stack { loaded, selection, call: format!("{directory}{}", flags(&scope.filter)), directory })
 }
 
+/// The settings of the stack that a call names, where they can be read; [`open`] tells what is wrong
+/// with others.
+pub fn settings(context: &Context, scope: &Scope) -> Option<Config> {
+    let path = scope.paths.first().map_or(Path::new("."), PathBuf::as_path);
+    load::settings(path, &options(context).ok()?).ok()
+}
+
 /// Loads a stack whole, and tells everything that is wrong in it.
 fn load(context: &Context, path: &Path) -> Result<Loaded, Error> {
     let loaded = load::directory(path, &options(context)?);
@@ -71,14 +78,6 @@ pub fn wrong(context: &Context, diagnostics: &Diagnostics) -> Error {
 }
 
 impl Stack {
-    /// The way to the stack's service.
-    ///
-    /// # Errors
-    /// Settings that name no service, or a service that cannot be used.
-    pub async fn connect(&self, context: &Context) -> Result<Connection, Error> {
-        connect(context, &self.loaded.config).await
-    }
-
     /// Every namespace that must be read: those of definitions and those that the configuration lists.
     pub fn namespaces(&self) -> BTreeSet<Namespace> {
         let defined = self.loaded.desired.definitions.keys().map(|key| key.namespace.clone());

@@ -1,10 +1,14 @@
 use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 
-use super::read::{load, read};
-use super::{JournalError, file, runs};
+use serde::Deserialize;
+
+use super::read::{load, parse, read};
+use super::{JournalError, Line, file, runs};
 use crate::model::Key;
-use crate::plan::{ActionKind, Fate, Kept, RunId, RunRecord, RunSummary};
+use crate::plan::{ActionKind, Fate, RunId, RunRecord, RunSummary, Service};
 
 /// All runs of a state directory.
 #[derive(Debug, Default)]
@@ -24,13 +28,81 @@ pub enum Keep {
     Since(jiff::Timestamp),
 }
 
-impl History {
-    /// The newest run of a stack against a service, where it is open: an apply says so first.
-    #[must_use]
-    pub fn open(&self, stack: Option<&str>, base_url: &str) -> Option<&RunSummary> {
-        let mut of_stack =
-            self.runs.iter().rev().filter(|run| run.stack.as_deref() == stack && run.base_url == base_url);
-        of_stack.next().filter(|run| run.is_open())
+/// The newest run of a stack against a service, where it is open: an apply says so first. Files that
+/// cannot be read are passed over.
+///
+/// # Errors
+/// The directory cannot be read.
+pub fn open_run(state: &Path, stack: Option<&str>, base_url: &str) -> Result<Option<RunSummary>, JournalError> {
+    let mut paths = files(state)?;
+    while let Some(newest) = paths.last() {
+        // Names begin with the second; which of one second is the newest, only the headers say.
+        let begin = paths.partition_point(|path| second(path) < second(newest));
+        let of_second = heads(paths.split_off(begin), stack, base_url);
+        if let Some((_, path)) = of_second.last()
+            && let Ok(bytes) = std::fs::read(path)
+        {
+            let record = if ended_well(&bytes) { None } else { parse(path, &bytes).ok() };
+            return Ok(record.map(|record| RunSummary::of(&record)).filter(RunSummary::is_open));
+        }
+    }
+    Ok(None)
+}
+
+fn second(path: &Path) -> Option<&[u8]> {
+    const WIDTH: usize = "2026-11-21T05-59-56".len();
+    path.file_name()?.as_encoded_bytes().get(..WIDTH)
+}
+
+/// Those of the runs that are of a stack against a service, oldest first.
+fn heads(paths: Vec<PathBuf>, stack: Option<&str>, base_url: &str) -> Vec<(Head, PathBuf)> {
+    let mut heads: Vec<_> = paths.into_iter().filter_map(|path| Some((Head::read(&path)?, path))).collect();
+    heads.retain(|(head, _)| head.is_of(stack, base_url));
+    heads.sort_by(|(a, _), (b, _)| (&a.started, &a.run).cmp(&(&b.started, &b.run)));
+    heads
+}
+
+/// Whether the closing line is there, tells of no interruption, and no write stayed in doubt. To read
+/// the whole run takes a hundred times as long, so only the others are.
+fn ended_well(bytes: &[u8]) -> bool {
+    let last = bytes.strip_suffix(b"\n").and_then(|lines| lines.rsplit(|byte| *byte == b'\n').next());
+    let closed = last.and_then(|line| serde_json::from_slice(line).ok());
+    let unsettled = memchr::memmem::find(bytes, b"\"unsettled\"").is_some();
+    matches!(closed, Some(Line::Closing(closing)) if !closing.interrupted) && !unsettled
+}
+
+/// What the first line of a run says of whose it is; the plan in it is passed over.
+#[derive(Deserialize)]
+struct Head {
+    started: String,
+    run: RunId,
+    plan: PlanHead,
+}
+
+#[derive(Deserialize)]
+struct PlanHead {
+    #[serde(default)]
+    stack: Option<String>,
+    service: Service,
+}
+
+impl Head {
+    fn read(path: &Path) -> Option<Self> {
+        #[derive(Deserialize)]
+        struct First {
+            header: Second,
+        }
+        #[derive(Deserialize)]
+        struct Second {
+            header: Head,
+        }
+        let mut line = Vec::new();
+        BufReader::new(File::open(path).ok()?).read_until(b'\n', &mut line).ok()?;
+        serde_json::from_slice::<First>(&line).ok().map(|first| first.header.header)
+    }
+
+    fn is_of(&self, stack: Option<&str>, base_url: &str) -> bool {
+        self.plan.stack.as_deref() == stack && self.plan.service.base_url == base_url
     }
 }
 
@@ -156,15 +228,12 @@ pub fn prune(state: &Path, keep: Keep) -> Result<Vec<RunId>, JournalError> {
 /// The directory cannot be read.
 pub fn applied_keys(state: &Path, stack: Option<&str>, base_url: &str) -> Result<BTreeSet<Key>, JournalError> {
     let mut applied = BTreeSet::new();
-    let mut records: Vec<RunRecord> = files(state)?.iter().filter_map(|path| read(path).ok()).collect();
-    records.sort_by(|a, b| (&a.header.started, &a.header.run).cmp(&(&b.header.started, &b.header.run)));
-    for record in records {
-        let plan = &record.header.plan;
-        if plan.stack.as_deref() != stack || plan.service.base_url != base_url {
-            continue;
-        }
-        for kept in &record.kept {
-            if let Kept::Outcome(step) = kept {
+    for (_, path) in heads(files(state)?, stack, base_url) {
+        let Ok(bytes) = std::fs::read(path) else { continue };
+        // Intents are nearly all of a file, and say nothing here.
+        let lines = bytes.split(|byte| *byte == b'\n').filter(|line| line.starts_with(b"{\"outcome\""));
+        for line in lines.filter_map(|line| serde_json::from_slice(line).ok()) {
+            if let Line::Outcome(step) = line {
                 note(&mut applied, step.action, &step.key, &step.fate);
             }
         }

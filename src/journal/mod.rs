@@ -11,7 +11,7 @@ mod rollback;
 mod write;
 
 pub use error::JournalError;
-pub use history::{History, Keep, applied_keys, find, find_newest, history, prune};
+pub use history::{History, Keep, applied_keys, find, find_newest, history, open_run, prune};
 pub use read::{load, parse, read};
 pub use rollback::{Ground, rollback};
 pub use write::{Journal, RecordError};
@@ -26,7 +26,7 @@ use crate::plan::{Closing, Header, Intent, RunId, Step};
 const FORMAT_VERSION: u32 = 1;
 
 /// One line of a run's file.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 enum Line {
     /// The first line.
@@ -42,6 +42,16 @@ enum Line {
     Outcome(Step),
     /// The last line.
     Closing(Closing),
+}
+
+/// A [`Line`] as it is written.
+#[derive(Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Entry<'a> {
+    Header { format_version: u32, header: &'a Header },
+    Intent(&'a Intent),
+    Outcome(&'a Step),
+    Closing(&'a Closing),
 }
 
 fn runs(state: &Path) -> PathBuf {

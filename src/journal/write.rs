@@ -3,14 +3,14 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver, Sender};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
 use serde::Serialize as _;
 use tokio::sync::oneshot;
 
 use super::lock::Lock;
-use super::{FORMAT_VERSION, JournalError, Line, file, runs};
+use super::{Entry, FORMAT_VERSION, JournalError, file, runs};
 use crate::plan::{Closing, Header, Intent, Recorder, Step};
 
 /// The journal of a run that goes on. Dropping it waits until everything is written.
@@ -53,7 +53,7 @@ impl Journal {
         let mut options = OpenOptions::new();
         options.append(true).create_new(true).mode(0o600);
         let mut file = options.open(&path).map_err(JournalError::io("create", &path))?;
-        let first = line(&Line::Header { format_version: FORMAT_VERSION, header: header.clone() });
+        let first = line(&Entry::Header { format_version: FORMAT_VERSION, header });
         first
             .and_then(|first| file.write_all(&first))
             .and_then(|()| file.sync_all())
@@ -78,7 +78,11 @@ impl Journal {
         &self.path
     }
 
-    fn send(&self, entry: &Line, flushed: Option<oneshot::Sender<Result<(), RecordError>>>) -> Result<(), RecordError> {
+    fn send(
+        &self,
+        entry: &Entry<'_>,
+        flushed: Option<oneshot::Sender<Result<(), RecordError>>>,
+    ) -> Result<(), RecordError> {
         if let Some(error) = self.failed.lock().unwrap_or_else(PoisonError::into_inner).clone() {
             return Err(error);
         }
@@ -87,7 +91,7 @@ impl Journal {
         if sent { Ok(()) } else { Err(self.gone()) }
     }
 
-    async fn flush(&self, entry: Line) -> Result<(), RecordError> {
+    async fn flush(&self, entry: Entry<'_>) -> Result<(), RecordError> {
         let (flushed, on_disk) = oneshot::channel();
         self.send(&entry, Some(flushed))?;
         on_disk.await.unwrap_or_else(|_| Err(self.gone()))
@@ -105,16 +109,16 @@ impl Journal {
 impl Recorder for Journal {
     type Error = RecordError;
 
-    async fn intent(&self, intent: Intent) -> Result<(), RecordError> {
-        self.flush(Line::Intent(intent)).await
+    async fn intent(&self, intent: &Intent) -> Result<(), RecordError> {
+        self.flush(Entry::Intent(intent)).await
     }
 
     async fn outcome(&self, step: &Step) -> Result<(), RecordError> {
-        self.send(&Line::Outcome(step.clone()), None)
+        self.send(&Entry::Outcome(step), None)
     }
 
     async fn close(&self, closing: Closing) -> Result<(), RecordError> {
-        self.flush(Line::Closing(closing)).await
+        self.flush(Entry::Closing(&closing)).await
     }
 }
 
@@ -148,22 +152,26 @@ impl Writing {
     }
 
     fn write(&mut self, batch: &[Job]) -> Result<(), RecordError> {
-        let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(error) = &*failed {
-            return Err(error.clone());
+        if let Some(error) = self.failed().clone() {
+            return Err(error);
         }
-        let bytes: Vec<u8> = batch.iter().flat_map(|job| &job.line).copied().collect();
+        let lines: Vec<&[u8]> = batch.iter().map(|job| job.line.as_slice()).collect();
         let flush = batch.iter().any(|job| job.flushed.is_some());
-        let written = self.file.write_all(&bytes).and_then(|()| if flush { self.file.sync_data() } else { Ok(()) });
-        written.map_err(|error| {
+        // Whoever sends a line meanwhile must not wait for the disk, so nothing is locked here.
+        let written = self.file.write_all(&lines.concat());
+        written.and_then(|()| if flush { self.file.sync_data() } else { Ok(()) }).map_err(|error| {
             // After a failed flush nobody knows what is on disk: nothing more is written.
             let error = RecordError { path: self.path.clone(), reason: error.to_string() };
-            failed.insert(error).clone()
+            self.failed().insert(error).clone()
         })
+    }
+
+    fn failed(&self) -> MutexGuard<'_, Option<RecordError>> {
+        self.failed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn line(entry: &Line) -> io::Result<Vec<u8>> {
+fn line(entry: &Entry<'_>) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::with_capacity(512);
     entry.serialize(&mut serde_json::Serializer::new(&mut bytes))?;
     bytes.push(b'\n');

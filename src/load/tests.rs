@@ -344,8 +344,8 @@ fn a_scalar_replaced_by_its_bytes_reads_as_the_new_one() {
             let endpoint = &after.desired.definitions[&key()].endpoint;
             let value = match path {
                 [_, "description"] => endpoint.description.clone(),
-                [_, "labels", label] => endpoint.labels[*label].clone(),
-                [_, _, annotation] => endpoint.annotations[*annotation].clone(),
+                [_, "labels", label] => endpoint.labels[&(*label).to_owned()].clone(),
+                [_, _, annotation] => endpoint.annotations[&(*annotation).to_owned()].clone(),
                 _ => String::new(),
             };
             assert_eq!(value, "new", "{path:?}\n{edited}");

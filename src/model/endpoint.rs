@@ -1,10 +1,15 @@
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::net::IpAddr;
 
 use ipnet::Ipv4Net;
+use litemap::LiteMap;
 
 use super::{Key, Selector};
+
+/// Labels or annotations. An endpoint has a handful, for which the nodes of a tree would be the better
+/// part of its memory.
+pub type Texts = LiteMap<String, String>;
 
 /// One endpoint: a network target and the place where it applies, in canonical form.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -12,9 +17,9 @@ pub struct Endpoint {
     /// What identifies it.
     pub key: Key,
     /// Labels; they belong to the definition whole, because selectors depend on them.
-    pub labels: BTreeMap<String, String>,
+    pub labels: Texts,
     /// Annotations; on a live object also those of others and our marks.
-    pub annotations: BTreeMap<String, String>,
+    pub annotations: Texts,
     /// Free text, at most 1,200 bytes.
     pub description: String,
     /// Administratively disabled.

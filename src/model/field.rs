@@ -3,7 +3,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Endpoint, RawSnatPool, RawSpec, RawWhere, Where};
+use super::{Endpoint, RawSnatPool, RawSpec, RawWhere};
 
 /// A JSON value: how a field's value travels in plans, journals and requests. `null` is absence.
 pub type Json = serde_json::Value;
@@ -36,9 +36,16 @@ pub enum Field {
 /// The keys of the target's options in the spec.
 const TARGET_OPTIONS: [&str; 4] = ["dns_name", "dns_name_advanced", "ip", "service_info"];
 
-fn json(value: impl Serialize) -> Json {
-    // The wire structs hold strings, numbers and maps with text keys only: nothing that fails.
-    serde_json::to_value(value).unwrap_or_default()
+/// A field's value in the shape of the wire.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub(super) enum Wire<'e> {
+    Text(Option<&'e str>),
+    Flag(bool),
+    Number(u16),
+    Target(Box<RawSpec>),
+    SnatPool(RawSnatPool),
+    Place(Option<RawWhere>),
 }
 
 impl Field {
@@ -82,18 +89,24 @@ impl Field {
     /// one option, `null` for a label, annotation or place that is not there.
     #[must_use]
     pub fn value(&self, endpoint: &Endpoint) -> Json {
+        // The wire structs hold strings, numbers and maps with text keys only: nothing that fails.
+        serde_json::to_value(self.wire(endpoint)).unwrap_or_default()
+    }
+
+    /// The same value as it is written, for what needs its bytes and no tree.
+    pub(super) fn wire<'e>(&self, endpoint: &'e Endpoint) -> Wire<'e> {
         let spec = &endpoint.spec;
         match self {
-            Field::Description => endpoint.description.clone().into(),
-            Field::Disable => endpoint.disable.into(),
-            Field::Label(key) => endpoint.labels.get(key).cloned().into(),
-            Field::Annotation(key) => endpoint.annotations.get(key).cloned().into(),
-            Field::Target => json(RawSpec::of_target(&spec.target)),
-            Field::Protocol => spec.protocol.as_str().into(),
-            Field::Port => spec.port.into(),
-            Field::HealthCheckPort => spec.health_check_port.into(),
-            Field::SnatPool => json(RawSnatPool::from(&spec.snat_pool)),
-            Field::Where => spec.place.as_ref().map_or(Json::Null, place_json),
+            Field::Description => Wire::Text(Some(&endpoint.description)),
+            Field::Disable => Wire::Flag(endpoint.disable),
+            Field::Label(key) => Wire::Text(endpoint.labels.get(key).map(String::as_str)),
+            Field::Annotation(key) => Wire::Text(endpoint.annotations.get(key).map(String::as_str)),
+            Field::Target => Wire::Target(Box::new(RawSpec::of_target(&spec.target))),
+            Field::Protocol => Wire::Text(Some(spec.protocol.as_str())),
+            Field::Port => Wire::Number(spec.port),
+            Field::HealthCheckPort => Wire::Number(spec.health_check_port),
+            Field::SnatPool => Wire::SnatPool(RawSnatPool::from(&spec.snat_pool)),
+            Field::Where => Wire::Place(spec.place.as_ref().map(RawWhere::from)),
         }
     }
 
@@ -138,10 +151,6 @@ impl Field {
 }
 
 /// A place on the wire.
-pub(super) fn place_json(place: &Where) -> Json {
-    json(RawWhere::from(place))
-}
-
 fn put(object: &mut Json, into: &[&str], key: &str, value: &Json) {
     let mut map = object;
     for step in into {

@@ -4,13 +4,15 @@
 //! of the canonical form, the run that wrote it, and one entry of fixed width a field that was not
 //! its default: a letter and six characters of digest for a fixed field, `l` or `a`, six characters
 //! of the key's digest and six of the value's for a label or an annotation. Digests tell whether a
-//! field still is as it was applied; they protect nothing, so 36 bits are enough.
+//! field still is as it was applied; they protect nothing, so 36 bits of SipHash are enough. Every
+//! object in sync is digested in every plan, which is why they must be cheap.
 
-use std::collections::BTreeMap;
+use std::hash::Hasher as _;
 
-use sha2::{Digest as _, Sha256};
+use siphasher::sip::SipHasher13;
 
-use super::{Endpoint, Field};
+use super::field::Wire;
+use super::{Endpoint, Field, RawWhere, Texts};
 
 /// The annotation that names the stack.
 pub const STACK: &str = "trueup/stack";
@@ -41,7 +43,8 @@ pub struct Mark {
 pub struct Applied {
     /// The run that wrote it.
     pub run: String,
-    entries: BTreeMap<String, String>,
+    /// Entries of fixed width, one behind the other, as the annotation holds them.
+    entries: String,
 }
 
 /// Why a field of a marked object differs from its definition.
@@ -73,7 +76,7 @@ impl Mark {
 
     /// The mark that an object's annotations hold, `None` where there is neither annotation.
     #[must_use]
-    pub fn read(annotations: &BTreeMap<String, String>) -> Option<Self> {
+    pub fn read(annotations: &Texts) -> Option<Self> {
         let stack = annotations.get(STACK).cloned();
         let applied = annotations.get(APPLIED);
         if stack.is_none() && applied.is_none() {
@@ -99,61 +102,50 @@ impl Mark {
     /// Whether `other` says the same of the object, the run aside.
     #[must_use]
     pub fn fits(&self, other: &Mark) -> bool {
-        let entries = |mark: &Mark| mark.applied.as_ref().map(|applied| applied.entries.clone());
-        self.stack == other.stack && entries(self) == entries(other)
+        let applied = self.applied.as_ref().map(|applied| &applied.entries);
+        self.stack == other.stack && applied == other.applied.as_ref().map(|applied| &applied.entries)
     }
 }
 
 impl Applied {
     fn read(text: &str) -> Option<Self> {
         let mut parts = text.split(' ');
-        let (version, run, packed) = (parts.next()?, parts.next()?, parts.next()?);
-        if version != VERSION || parts.next().is_some() || !packed.is_ascii() {
+        let (version, run, entries) = (parts.next()?, parts.next()?, parts.next()?);
+        if version != VERSION || parts.next().is_some() || !entries.is_ascii() {
             return None;
         }
-        let mut entries = BTreeMap::new();
-        let mut rest = packed;
-        while let Some(kind) = rest.chars().next() {
-            let slot = if matches!(kind, 'l' | 'a') { 1 + WIDTH } else { 1 };
-            if rest.len() < slot + WIDTH {
-                return None;
-            }
-            let (entry, after) = rest.split_at(slot + WIDTH);
-            let (slot, digest) = entry.split_at(slot);
-            entries.insert(slot.to_owned(), digest.to_owned());
-            rest = after;
-        }
-        Some(Self { run: run.to_owned(), entries })
+        let whole: usize = split(entries).map(|(slot, digest)| slot.len() + digest.len()).sum();
+        (whole == entries.len()).then(|| Self { run: run.to_owned(), entries: entries.to_owned() })
     }
 
     /// The text of the annotation.
     #[must_use]
     pub fn text(&self) -> String {
-        let mut text = format!("{VERSION} {} ", self.run);
-        for (slot, digest) in &self.entries {
-            text.push_str(slot);
-            text.push_str(digest);
-        }
-        text
+        format!("{VERSION} {} {}", self.run, self.entries)
     }
 
     /// Whether the run wrote the annotation `key`.
     #[must_use]
     pub fn wrote_annotation(&self, key: &str) -> bool {
-        self.entries.contains_key(&slot(&Field::Annotation(key.to_owned())))
+        self.digest(&slot(&Field::Annotation(key.to_owned()))).is_some()
+    }
+
+    /// The digest of the value that was applied; nothing where that was the default.
+    fn digest(&self, slot: &str) -> Option<&str> {
+        split(&self.entries).find(|(taken, _)| *taken == slot).map(|(_, digest)| digest)
     }
 
     /// Why `field` differs between a live object and its definition.
     #[must_use]
     pub fn cause(&self, field: &Field, live: &Endpoint, desired: &Endpoint) -> MarkedCause {
-        let applied = self.entries.get(&slot(field));
-        let as_applied = |endpoint: &Endpoint| applied == entry(field, endpoint).as_ref();
+        let slot = slot(field);
+        let applied = self.digest(&slot);
+        let as_applied = |endpoint: &Endpoint| applied == value_digest(&slot, field, endpoint).as_deref();
         let live_as_applied = match (field, &live.spec.place) {
             // The service fills parts of a reference; any way to have written it counts.
-            (Field::Where, Some(place)) => place.spellings().any(|place| {
-                let spelled = serde_json::to_vec(&super::field::place_json(&place)).unwrap_or_default();
-                applied == Some(&digest(&[slot(field).as_bytes(), &spelled]))
-            }),
+            (Field::Where, Some(place)) => place
+                .spellings()
+                .any(|place| applied == Some(wire_digest(&slot, &Wire::Place(Some(RawWhere::from(&place)))).as_str())),
             _ => as_applied(live),
         };
         match (live_as_applied, as_applied(desired)) {
@@ -164,8 +156,20 @@ impl Applied {
     }
 }
 
-/// Where a field's digest stands among the entries.
+/// The entries of a mark as slot and digest, up to the first that is cut off.
+fn split(entries: &str) -> impl Iterator<Item = (&str, &str)> {
+    let mut rest = entries;
+    std::iter::from_fn(move || {
+        let slot = if rest.starts_with(['l', 'a']) { 1 + WIDTH } else { 1 };
+        let (entry, after) = rest.split_at_checked(slot + WIDTH)?;
+        rest = after;
+        Some(entry.split_at(slot))
+    })
+}
+
+/// What a field's entry begins with.
 fn slot(field: &Field) -> String {
+    let of_key = |letter: char, key: &str| format!("{letter}{}", digest(&[key.as_bytes()]));
     match field {
         Field::Description => "d".to_owned(),
         Field::Disable => "x".to_owned(),
@@ -175,42 +179,48 @@ fn slot(field: &Field) -> String {
         Field::HealthCheckPort => "h".to_owned(),
         Field::SnatPool => "s".to_owned(),
         Field::Where => "w".to_owned(),
-        Field::Label(key) => format!("l{}", digest(&[key.as_bytes()])),
-        Field::Annotation(key) => format!("a{}", digest(&[key.as_bytes()])),
+        Field::Label(key) => of_key('l', key),
+        Field::Annotation(key) => of_key('a', key),
     }
 }
 
 /// The digest of a field's value, `None` where it is the default.
-fn entry(field: &Field, endpoint: &Endpoint) -> Option<String> {
+fn value_digest(slot: &str, field: &Field, endpoint: &Endpoint) -> Option<String> {
     if field.is_default(endpoint) {
         return None;
     }
-    let value = serde_json::to_vec(&field.value(endpoint)).unwrap_or_default();
-    Some(digest(&[slot(field).as_bytes(), &value]))
+    Some(wire_digest(slot, &field.wire(endpoint)))
 }
 
-fn entries(endpoint: &Endpoint) -> BTreeMap<String, String> {
+fn wire_digest(slot: &str, value: &Wire<'_>) -> String {
+    // Strings, numbers and maps with text keys: nothing that fails.
+    digest(&[slot.as_bytes(), &serde_json::to_vec(value).unwrap_or_default()])
+}
+
+fn entries(endpoint: &Endpoint) -> String {
     let labels = endpoint.labels.keys().cloned().map(Field::Label);
     let annotations = endpoint.annotations.keys().filter(|key| !is_mark(key)).cloned().map(Field::Annotation);
-    Field::FIXED
-        .into_iter()
-        .chain(labels)
-        .chain(annotations)
-        .filter_map(|field| Some((slot(&field), entry(&field, endpoint)?)))
-        .collect()
+    let mut entries = String::with_capacity(128);
+    for field in Field::FIXED.into_iter().chain(labels).chain(annotations) {
+        let slot = slot(&field);
+        if let Some(digest) = value_digest(&slot, &field, endpoint) {
+            entries.push_str(&slot);
+            entries.push_str(&digest);
+        }
+    }
+    entries
 }
 
-/// The first 36 bits of a SHA-256, six characters of 64.
+/// The first 36 bits of a SipHash-1-3 without a key, six characters of 64.
 fn digest(parts: &[&[u8]]) -> String {
     const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-    let mut hash = Sha256::new();
+    let mut hash = SipHasher13::new();
     for part in parts {
-        hash.update((part.len() as u64).to_le_bytes());
-        hash.update(part);
+        hash.write_u64((part.len() as u64).to_le());
+        hash.write(part);
     }
-    let hash = hash.finalize();
-    let bits = hash.iter().take(5).fold(0u64, |bits, byte| bits << 8 | u64::from(*byte));
-    (0..WIDTH).map(|at| char::from(ALPHABET[(bits >> (34 - 6 * at)) as usize & 63])).collect()
+    let bits = hash.finish();
+    (0..WIDTH).map(|at| char::from(ALPHABET[(bits >> (58 - 6 * at)) as usize & 63])).collect()
 }
 
 #[cfg(test)]
@@ -233,7 +243,7 @@ mod tests {
     #[test]
     fn a_mark_of_another_version_keeps_its_stack_and_nothing_else() {
         let annotations =
-            BTreeMap::from([(STACK.to_owned(), "s".to_owned()), (APPLIED.to_owned(), "9 r x".to_owned())]);
+            Texts::from_iter([(STACK.to_owned(), "s".to_owned()), (APPLIED.to_owned(), "9 r x".to_owned())]);
         assert_eq!(Mark::read(&annotations), Some(Mark { stack: Some("s".to_owned()), applied: None }));
     }
 

@@ -20,7 +20,7 @@ mod snapshot;
 pub use desired::{Definition, Desired, Place};
 pub use endpoint::{
     Discovery, Endpoint, HostName, InternetVip, NetworkType, Protocol, Reference, Service, SitePlace, SnatPool, Spec,
-    Target, Where,
+    Target, Texts, Where,
 };
 pub use field::{Field, Json};
 pub use key::{Key, Name, NameError, Namespace};

@@ -14,7 +14,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use super::problem::steps;
 use super::{
     Discovery, Endpoint, HostName, InternetVip, Key, Name, Namespace, NetworkType, Problem, Protocol, Reference,
-    Segment, Selector, Service, SitePlace, SnatPool, Spec, Spot, Target, Where,
+    Segment, Selector, Service, SitePlace, SnatPool, Spec, Spot, Target, Texts, Where,
 };
 
 /// The create request: `metadata` and `spec`.
@@ -365,7 +365,7 @@ fn port(problems: &mut Vec<Problem>, value: Option<i64>, key: &'static str) -> u
     })
 }
 
-fn present(map: Option<BTreeMap<String, Option<String>>>) -> BTreeMap<String, String> {
+fn present(map: Option<BTreeMap<String, Option<String>>>) -> Texts {
     map.unwrap_or_default().into_iter().filter_map(|(key, value)| Some((key, value?))).collect()
 }
 
@@ -780,9 +780,7 @@ impl From<&Spec> for RawSpec {
 
 impl From<&Endpoint> for RawEndpoint {
     fn from(endpoint: &Endpoint) -> Self {
-        let map = |map: &BTreeMap<String, String>| {
-            Some(map.iter().map(|(key, value)| (key.clone(), Some(value.clone()))).collect())
-        };
+        let map = |map: &Texts| Some(map.iter().map(|(key, value)| (key.clone(), Some(value.clone()))).collect());
         Self {
             metadata: Some(RawMetadata {
                 name: Some(endpoint.key.name.to_string()),

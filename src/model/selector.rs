@@ -1,5 +1,7 @@
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt;
+
+use super::Texts;
 
 /// A label selector in normal form: requirements sorted, a one-value `in` written `=`. A text that
 /// is no selector is kept as it is, so that a live object which holds one can still be compared.
@@ -79,7 +81,7 @@ impl fmt::Display for Selector {
 impl Requirement {
     /// Whether labels meet it. As with Kubernetes, `!=` and `notin` hold where the key is absent.
     #[must_use]
-    pub fn holds(&self, labels: &BTreeMap<String, String>) -> bool {
+    pub fn holds(&self, labels: &Texts) -> bool {
         let value = labels.get(&self.key);
         match &self.test {
             Test::In(values) => value.is_some_and(|value| values.contains(value)),

@@ -1,10 +1,12 @@
+use std::collections::BTreeMap;
 use std::fmt;
+use std::io::{self, BufWriter, IntoInnerError};
 
-use serde_json::json;
+use serde::{Serialize, Serializer};
 use sha2::{Digest as _, Sha256};
 
-use super::{Action, Change, Plan, Side};
-use crate::model::{Endpoint, Field, Json, PROTECT};
+use super::{Action, ActionKind, Change, Marks, Plan, Scope, Settings, Side};
+use crate::model::{Endpoint, Field, Json, Key, Layout, Namespace, PROTECT};
 
 /// Hex digits that a person gives at least, and that reports show.
 const SHOWN: usize = 16;
@@ -41,49 +43,107 @@ impl fmt::Display for Digest {
     }
 }
 
+/// What the digest covers, as canonical JSON. It streams into the hash: as a tree, that of ten
+/// thousand changes would be larger than the plan.
+#[derive(Serialize)]
+struct Covered<'p> {
+    base_url: &'p str,
+    layout: Layout,
+    stack: Option<&'p str>,
+    scope: &'p BTreeMap<Namespace, Scope>,
+    settings: &'p Settings,
+    #[serde(serialize_with = "changes")]
+    changes: &'p [Change],
+}
+
+/// Key, action, what is wanted, the before-image, the marks, and what is behind the base.
+#[derive(Serialize)]
+struct Covering<'p>(
+    &'p Key,
+    ActionKind,
+    Wanted<'p>,
+    Option<(&'p str, Endpoint)>,
+    Option<&'p Marks>,
+    #[serde(skip_serializing_if = "Option::is_none")] Option<Vec<&'p Field>>,
+);
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Wanted<'p> {
+    Whole(&'p Endpoint),
+    Fields(Vec<(&'p Field, &'p Json)>),
+    Nothing,
+}
+
+struct Hash(Sha256);
+
+impl io::Write for Hash {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.update(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 impl Plan {
     /// The digest of this plan.
     #[must_use]
     pub fn digest(&self) -> Digest {
-        let changes: Vec<Json> = self.changes.iter().map(change).collect();
-        let covered = json!({
-            "base_url": self.service.base_url,
-            "layout": self.service.layout,
-            "stack": self.stack,
-            "scope": self.scope,
-            "settings": self.settings,
-            "changes": changes,
-        });
-        let hash = Sha256::digest(covered.to_string().as_bytes());
-        Digest(hash.iter().map(|byte| format!("{byte:02x}")).collect())
+        let covered = Covered {
+            base_url: &self.service.base_url,
+            layout: self.service.layout,
+            stack: self.stack.as_deref(),
+            scope: &self.scope,
+            settings: &self.settings,
+            changes: &self.changes,
+        };
+        let mut text = BufWriter::new(Hash(Sha256::new()));
+        let written = serde_json::to_writer(&mut text, &covered).map_err(io::Error::from);
+        let hash = written.and_then(|()| text.into_inner().map_err(IntoInnerError::into_error));
+        match hash {
+            Ok(hash) => Digest(hash.0.finalize().iter().map(|byte| format!("{byte:02x}")).collect()),
+            Err(error) => unreachable!("a hash takes every text, number and map with text keys: {error}"),
+        }
     }
 }
 
-fn change(change: &Change) -> Json {
+fn changes<S: Serializer>(changes: &[Change], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(changes.iter().map(covering))
+}
+
+fn covering(change: &Change) -> Covering<'_> {
     let wanted = match &change.action {
-        Action::Create { wanted } => json!(wanted),
-        Action::Replace { fields, .. } => fields.iter().map(|field| json!([field.field, field.after])).collect(),
-        Action::Mark { .. } | Action::Delete { .. } => Json::Null,
+        Action::Create { wanted } => Wanted::Whole(wanted),
+        Action::Replace { fields, .. } => {
+            Wanted::Fields(fields.iter().map(|field| (&field.field, &field.after)).collect())
+        }
+        Action::Mark { .. } | Action::Delete { .. } => Wanted::Nothing,
     };
-    let before = change.action.before().map(|before| json!([before.uid, image(&before.endpoint, change)]));
-    let mut covered = vec![json!(change.key), json!(change.action.kind()), wanted, json!(before), json!(change.marks)];
+    let before = change.action.before().map(|before| (before.uid.as_str(), image(&before.endpoint, change)));
     // What is behind the base was refused, or allowed by name: more of it is another plan.
-    if change.is_behind_base() {
-        let behind = change.fields().iter().filter(|field| field.side == Some(Side::BehindBase));
-        covered.push(behind.map(|field| json!(field.field)).collect());
-    }
-    Json::Array(covered)
+    let behind = change.is_behind_base().then(|| {
+        let fields = change.fields().iter().filter(|field| field.side == Some(Side::BehindBase));
+        fields.map(|field| &field.field).collect()
+    });
+    Covering(&change.key, change.action.kind(), wanted, before, change.marks.as_ref(), behind)
 }
 
 /// The before-image without what belongs to others: annotations that the change does not touch.
-fn image(endpoint: &Endpoint, change: &Change) -> Json {
-    let touched = |key: &String| {
-        key == PROTECT || change.fields().iter().any(|field| field.field == Field::Annotation(key.clone()))
+fn image(endpoint: &Endpoint, change: &Change) -> Endpoint {
+    let touched = |key: &str| {
+        let fields = change.fields();
+        key == PROTECT || fields.iter().any(|field| matches!(&field.field, Field::Annotation(own) if own == key))
     };
     let annotations = endpoint.annotations.iter().filter(|(key, _)| touched(key));
-    let kept = Endpoint {
+    Endpoint {
         annotations: annotations.map(|(key, value)| (key.clone(), value.clone())).collect(),
-        ..endpoint.clone()
-    };
-    json!(kept)
+        key: endpoint.key.clone(),
+        labels: endpoint.labels.clone(),
+        description: endpoint.description.clone(),
+        disable: endpoint.disable,
+        spec: endpoint.spec.clone(),
+    }
 }

@@ -57,6 +57,9 @@ use crate::model::{Field, Key, Layout, Namespace, Place};
 /// The format that this program writes and reads.
 pub const FORMAT_VERSION: u32 = 1;
 
+/// Changes below which a thread of their own costs more than it gives.
+const FEWEST_SHARED: usize = 256;
+
 /// What an apply would do, in order, against what, and why.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -203,18 +206,39 @@ impl Plan {
         !self.held.is_empty() || self.changes.iter().any(|change| change.action.kind() != ActionKind::Mark)
     }
 
-    /// Gives every change and field its place in the files, as far as `place` knows one.
-    pub fn locate(&mut self, mut place: impl FnMut(&Key, Option<&Field>) -> Option<Place>) {
+    /// Gives every change and field its place in the files, as far as one is known. To look one up is to
+    /// read a file again, so many changes are shared among threads, each with its own `places`.
+    pub fn locate<P>(&mut self, places: impl Fn() -> P + Sync)
+    where
+        P: FnMut(&Key, Option<&Field>) -> Option<Place>,
+    {
+        let mut place = places();
         for held in &mut self.held {
             held.place = place(&held.key, None);
+            held.change.iter_mut().for_each(|change| change.locate(&mut place));
         }
-        let held = self.held.iter_mut().filter_map(|held| held.change.as_mut());
-        for change in self.changes.iter_mut().chain(held) {
-            change.place = place(&change.key, None);
-            if let Action::Replace { fields, .. } = &mut change.action {
-                for field in fields {
-                    field.place = place(&change.key, Some(&field.field));
-                }
+        let share = self.changes.len().div_ceil(std::thread::available_parallelism().map_or(1, usize::from));
+        let mut shares = self.changes.chunks_mut(share.max(FEWEST_SHARED));
+        let mine = shares.next().unwrap_or_default();
+        std::thread::scope(|scope| {
+            for share in shares {
+                let places = &places;
+                scope.spawn(move || {
+                    let mut place = places();
+                    share.iter_mut().for_each(|change| change.locate(&mut place));
+                });
+            }
+            mine.iter_mut().for_each(|change| change.locate(&mut place));
+        });
+    }
+}
+
+impl Change {
+    fn locate(&mut self, mut place: impl FnMut(&Key, Option<&Field>) -> Option<Place>) {
+        self.place = place(&self.key, None);
+        if let Action::Replace { fields, .. } = &mut self.action {
+            for field in fields {
+                field.place = place(&self.key, Some(&field.field));
             }
         }
     }

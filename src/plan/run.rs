@@ -290,7 +290,7 @@ pub trait Recorder: Sync {
     type Error: std::error::Error + Send + Sync + 'static;
 
     /// Returns when the intent is on disk. Intents of several tasks may share one flush.
-    fn intent(&self, intent: Intent) -> impl Future<Output = Result<(), Self::Error>> + Send;
+    fn intent(&self, intent: &Intent) -> impl Future<Output = Result<(), Self::Error>> + Send;
 
     /// Keeps what became of a change; need not wait for the disk.
     fn outcome(&self, step: &Step) -> impl Future<Output = Result<(), Self::Error>> + Send;

@@ -1,9 +1,9 @@
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use globset::GlobMatcher;
 
 use super::settings::{PatternError, pattern};
-use crate::model::{Definition, Desired, Endpoint, Key, Namespace, Requirement, Selector, SelectorError};
+use crate::model::{Definition, Desired, Endpoint, Key, Namespace, Requirement, Selector, SelectorError, Texts};
 
 /// The filters of a call. They choose among the changes and never narrow what is loaded or read, so
 /// that a narrower call can never look like a removal.
@@ -78,9 +78,9 @@ impl Selection {
             return true;
         }
         let text = key.to_string();
-        let labels: [Option<&BTreeMap<String, String>>; 2] =
+        let labels: [Option<&Texts>; 2] =
             [definition.map(|definition| &definition.endpoint.labels), live.map(|live| &live.labels)];
-        let meets = |labels: &BTreeMap<String, String>| self.selector.iter().all(|one| one.holds(labels));
+        let meets = |labels: &Texts| self.selector.iter().all(|one| one.holds(labels));
         (self.paths.is_empty() || definition.is_some_and(|definition| self.in_paths(&definition.file)))
             && (self.only.is_empty() || self.only.iter().any(|glob| glob.is_match(&text)))
             && !self.except.iter().any(|glob| glob.is_match(&text))

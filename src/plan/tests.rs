@@ -468,7 +468,7 @@ fn the_digest_covers_what_is_done_and_not_how_it_is_told() {
     let mut told = world().plan();
     told.source.commit = Some("3f2c9ab".to_owned());
     told.tool_version = "other".to_owned();
-    told.locate(|_, _| Some(crate::model::Place { file: "f".to_owned(), line: 1, column: 1 }));
+    told.locate(|| |_: &_, _: Option<&_>| Some(crate::model::Place { file: "f".to_owned(), line: 1, column: 1 }));
     assert_eq!(told.digest(), digest);
     let mut other = world().plan();
     other.service.base_url.push('x');

@@ -7,7 +7,10 @@ use serde::Serialize;
 use serde_json::json;
 
 use crate::model::Json;
-use crate::plan::{ActionKind, Check, Outcome, Plan, Progress, Rehearsal, RunRecord, RunSummary, Unmanaged};
+use crate::plan::{
+    Acknowledged, ActionKind, Check, Outcome, Plan, Progress, Rehearsal, RunRecord, RunSummary, Unmanaged, Verdict,
+    Verdicts,
+};
 
 /// The version of every document of this module.
 pub const FORMAT_VERSION: u32 = 1;
@@ -16,24 +19,34 @@ pub const FORMAT_VERSION: u32 = 1;
 /// that is the file which `plan -o` writes.
 #[must_use]
 pub fn plan(plan: &Plan) -> String {
-    let verdicts = plan.verdicts(Unmanaged::Note);
-    document(
-        "plan_report",
-        json!({
-            "digest": plan.digest().full(),
-            "verdict": verdicts.whole(),
-            "counts": counts(plan),
-            "verdicts": verdicts,
-            "plan": plan,
-        }),
-    )
+    // A struct, because the tree of a large plan is many times the plan.
+    #[derive(Serialize)]
+    struct Report<'p> {
+        counts: Json,
+        digest: &'p str,
+        plan: &'p Plan,
+        verdict: Verdict,
+        verdicts: &'p Verdicts,
+    }
+    let (verdicts, digest) = (plan.verdicts(Unmanaged::Note), plan.digest());
+    let (counts, verdict) = (counts(plan), verdicts.whole());
+    document("plan_report", Report { counts, digest: digest.full(), plan, verdict, verdicts: &verdicts })
 }
 
 /// The verdicts of a check, per endpoint and whole, after what is accepted; each value that drifted
 /// with its digest, as an acknowledgement names it, and since when it is known.
 #[must_use]
 pub fn drift(check: &Check<'_>) -> String {
-    let drifted: Vec<Json> = check
+    #[derive(Serialize)]
+    struct Report<'p> {
+        acknowledged: &'p [Acknowledged],
+        counts: Json,
+        plan: &'p Plan,
+        seen: Vec<Json>,
+        verdict: Verdict,
+        verdicts: &'p Verdicts,
+    }
+    let seen: Vec<Json> = check
         .plan
         .drifted(&check.plan.verdicts(Unmanaged::Note))
         .into_iter()
@@ -49,17 +62,9 @@ pub fn drift(check: &Check<'_>) -> String {
             })
         })
         .collect();
-    document(
-        "drift",
-        json!({
-            "verdict": check.verdicts.whole(),
-            "counts": counts(check.plan),
-            "verdicts": check.verdicts,
-            "seen": drifted,
-            "acknowledged": check.acknowledged,
-            "plan": check.plan,
-        }),
-    )
+    let (counts, verdict) = (counts(check.plan), check.verdicts.whole());
+    let (acknowledged, plan) = (&check.acknowledged, check.plan);
+    document("drift", Report { acknowledged, counts, plan, seen, verdict, verdicts: &check.verdicts })
 }
 
 /// What became of a run.
@@ -121,13 +126,13 @@ pub fn run(record: &RunRecord, summary: &RunSummary) -> String {
 
 /// Any other answer under its `kind`.
 #[must_use]
-pub fn document(kind: &str, content: Json) -> String {
+pub fn document(kind: &str, content: impl Serialize) -> String {
     #[derive(Serialize)]
-    struct Document<'a> {
+    struct Document<'a, C> {
         kind: &'a str,
         format_version: u32,
         #[serde(flatten)]
-        content: Json,
+        content: C,
     }
     // Text keys, strings, numbers: nothing that fails.
     let document = Document { kind, format_version: FORMAT_VERSION, content };

@@ -2,9 +2,9 @@
 //! prefix set by what comes and goes. Every report draws these rows in its own way; the texts are as
 //! the files and the service wrote them, so whoever draws them neutralises them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use crate::model::{Endpoint, Field, Json, Place};
+use crate::model::{Endpoint, Field, Json, Place, Texts};
 use crate::plan::{Cause, FieldChange, Side};
 
 /// Values longer than this, in characters, get a difference by lines.
@@ -153,7 +153,7 @@ fn scalar(value: &Json) -> Option<String> {
     }
 }
 
-fn pairs(map: &BTreeMap<String, String>) -> String {
+fn pairs(map: &Texts) -> String {
     map.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(", ")
 }
 

@@ -84,8 +84,8 @@ pub fn endpoint(key: Key) -> impl Strategy<Value = Endpoint> {
     (texts("[xy]?"), texts("[xy]"), "[a-z ]{0,4}", any::<bool>(), spec()).prop_map(
         move |(labels, annotations, description, disable, spec)| Endpoint {
             key: key.clone(),
-            labels,
-            annotations,
+            labels: labels.into_iter().collect(),
+            annotations: annotations.into_iter().collect(),
             description,
             disable,
             spec,

@@ -2,7 +2,8 @@ use std::path::Path;
 
 use crate::cli::args::{Permission, Pull, Scope};
 use crate::cli::ending::{Ending, Error};
-use crate::cli::{Context, file, flow, stack};
+use crate::cli::sight::{self, Sight};
+use crate::cli::{Context, file, flow};
 use crate::load::edit::{self, Edits, Wanted};
 use crate::model::{Field, Key, Place};
 use crate::plan::{Action, ActionKind, Cause, Plan};
@@ -11,11 +12,12 @@ use crate::report::safe;
 /// Lets the definitions take over what was changed outside.
 pub async fn run(path: &Path, arguments: &Pull, context: &Context) -> Result<Ending, Error> {
     let scope = Scope { paths: vec![path.to_owned()], filter: arguments.filter.clone() };
-    let stack = stack::open(context, &scope)?;
-    let connection = stack.connect(context).await?;
-    let planned = flow::plan(context, &stack, &connection, &Permission::default()).await;
+    let (stack, connection, lists) = sight::connect(context, &scope, None).await?;
+    let sight = Sight::with(&connection, lists);
+    let planned = flow::plan(context, &stack, &sight, &Permission::default()).await;
     connection.close().await;
-    let plan = planned?;
+    let mut plan = planned?;
+    flow::locate(context, &mut plan, &stack.loaded);
     if let Some((namespace, reason)) = plan.unknown().next() {
         let told = format!("the list of `{namespace}` cannot be trusted: {reason}");
         return Err(Error::words(Ending::Unknown, told).hint("nothing was written"));

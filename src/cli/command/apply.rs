@@ -5,6 +5,7 @@ use crate::cli::args::Apply;
 use crate::cli::consent;
 use crate::cli::ending::{Ending, Error};
 use crate::cli::run::{self, Origin, Work};
+use crate::cli::sight::{self, Sight};
 use crate::cli::stack::{self, Stack};
 use crate::cli::{Context, base, flow, settings};
 use crate::journal;
@@ -25,9 +26,14 @@ pub async fn run(arguments: &Apply, context: &Context) -> Result<Ending, Error> 
 
 async fn apply_directory(arguments: &Apply, context: &Context) -> Result<Ending, Error> {
     let begun = Instant::now();
-    let stack = stack::open(context, &arguments.scope)?;
-    let connection = stack.connect(context).await?;
-    let mut plan = flow::plan(context, &stack, &connection, &arguments.permission).await?;
+    let (stack, connection, lists) = sight::connect(context, &arguments.scope, None).await?;
+    let sight = Sight::with(&connection, lists);
+    let mut plan = flow::plan(context, &stack, &sight, &arguments.permission).await?;
+    let decision = &arguments.decision;
+    let is_asked_for = !decision.yes && decision.digest.is_none();
+    if is_asked_for || plan.changes.is_empty() {
+        flow::locate(context, &mut plan, &stack.loaded);
+    }
     base::attribute(context, &stack, &mut plan, arguments.base.base.as_deref())?;
     let Stack { loaded, call, .. } = stack;
     let view = View { sides: Sides::All, elapsed: Some(begun.elapsed()), directory: call, ..context.output.view() };

@@ -56,7 +56,7 @@ fn request(arguments: &Call, operation: Operation, layout: Layout) -> Result<Req
     };
     let parameters: Vec<(String, String)> = arguments.param.iter().map(pair).collect::<Result<_, _>>()?;
     let body = arguments.body.as_deref().map(body).transpose()?;
-    Request::build(operation, layout, &parameters, body).map_err(|error| {
+    Request::build(operation, layout, &parameters, body.as_ref()).map_err(|error| {
         let hint = match &error {
             RequestError::MissingBody { .. } => Some("give it with --body FILE, or --body - for stdin"),
             RequestError::MissingParameter { .. } => Some("give each with --param KEY=VALUE"),

@@ -4,7 +4,8 @@ use std::time::Instant;
 use crate::cli::args::{Drift, DriftFormat, Permission, Unmanaged};
 use crate::cli::ending::{Ending, Error};
 use crate::cli::flow::Purpose;
-use crate::cli::{Context, base, file, flow, shard, sight, stack};
+use crate::cli::sight::{self, Call};
+use crate::cli::{Context, base, file, flow, shard, stack};
 use crate::plan::{self, Acknowledgements, Check, Memory, Remember, Verdicts};
 use crate::report::text::View;
 use crate::report::{annotation, github, json, junit, markdown, prometheus, sarif, text};
@@ -15,10 +16,10 @@ const OFFERED_DAYS: i64 = 14;
 /// Gives the verdict over the tenant.
 pub async fn run(arguments: &Drift, context: &Context) -> Result<Ending, Error> {
     let begun = Instant::now();
-    let stack = stack::open(context, &arguments.scope)?;
     let acknowledged = arguments.acknowledged.as_deref().map(acknowledgements).transpose()?;
+    let call = Call { live: arguments.live.live.as_deref(), shard: arguments.shard };
+    let (stack, opened) = sight::open(context, &arguments.scope, call).await?;
     let mut memory = memory(arguments, &stack)?;
-    let opened = sight::open(context, &stack, arguments.live.live.as_deref()).await?;
     let sight = opened.sight()?;
     let permission = Permission::default();
     let namespaces = shard::namespaces(stack.namespaces(), arguments.shard, &sight.service().base_url);
@@ -26,6 +27,7 @@ pub async fn run(arguments: &Drift, context: &Context) -> Result<Ending, Error> 
     let looked = flow::look(context, &stack, &sight, &purpose).await;
     opened.close().await;
     let (mut plan, live) = looked?;
+    flow::locate(context, &mut plan, &stack.loaded);
     base::attribute(context, &stack, &mut plan, None)?;
     let verdicts = plan.verdicts(match arguments.unmanaged {
         Unmanaged::Note => plan::Unmanaged::Note,

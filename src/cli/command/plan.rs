@@ -3,7 +3,8 @@ use std::time::Instant;
 use crate::cli::args::{Plan, PlanFormat};
 use crate::cli::ending::{Ending, Error};
 use crate::cli::flow::Purpose;
-use crate::cli::{Context, base, file, flow, sight, stack};
+use crate::cli::sight::{self, Call};
+use crate::cli::{Context, base, file, flow};
 use crate::plan::{self, Memory};
 use crate::report::text::View;
 use crate::report::{Sides, annotation, github, html, json, markdown, sarif, text};
@@ -11,13 +12,14 @@ use crate::report::{Sides, annotation, github, html, json, markdown, sarif, text
 /// Shows what would change.
 pub async fn run(arguments: &Plan, context: &Context) -> Result<Ending, Error> {
     let begun = Instant::now();
-    let stack = stack::open(context, &arguments.scope)?;
-    let opened = sight::open(context, &stack, arguments.live.live.as_deref()).await?;
+    let live = arguments.live.live.as_deref();
+    let (stack, opened) = sight::open(context, &arguments.scope, Call { live, ..Call::default() }).await?;
     let (permission, memory) = (&arguments.permission, &Memory::default());
     let purpose = Purpose { permission, namespaces: stack.namespaces(), memory };
     let looked = flow::look(context, &stack, &opened.sight()?, &purpose).await;
     opened.close().await;
     let (mut plan, _) = looked?;
+    flow::locate(context, &mut plan, &stack.loaded);
     base::attribute(context, &stack, &mut plan, arguments.base.base.as_deref())?;
     if let Some(path) = &arguments.output {
         file::write_private(path, &plan.to_file())?;

@@ -1,3 +1,4 @@
+use std::cell::Cell;
 use std::time::Instant;
 
 use crate::api::snapshot::{self, Referring};
@@ -9,7 +10,7 @@ use crate::cli::flow::Purpose;
 use crate::cli::progress::Progress;
 use crate::cli::rehearsal::{self, Forgetting};
 use crate::cli::service::{self, Connection};
-use crate::cli::sight::{self, Opened, Sight};
+use crate::cli::sight::{Opened, Sight};
 use crate::cli::stack::{self, Stack};
 use crate::cli::{Context, base, flow, interrupt, settings};
 use crate::model::Snapshot;
@@ -23,7 +24,7 @@ pub async fn run(arguments: &Rehearse, context: &Context) -> Result<Ending, Erro
     let begun = Instant::now();
     let stack = stack::open(context, &arguments.scope)?;
     let scenario = arguments.faults.scenario()?;
-    let opened = sight::open(context, &stack, arguments.live.live.as_deref()).await?;
+    let opened = Opened::of(context, &stack, arguments.live.live.as_deref()).await?;
     let copied = copy(arguments, context, &stack, &opened).await;
     opened.close().await;
     let (snapshot, mut plan) = copied?;
@@ -59,7 +60,7 @@ async fn copy(
             reader = None;
             snapshot.clone()
         }
-        Opened::Service(connection) => {
+        Opened::Service(connection, _) => {
             let reading = connection.reader()?;
             let now = context.surroundings.now();
             let taken = snapshot::take(&reading, &namespaces, Referring::Left, now).await;
@@ -92,7 +93,7 @@ async fn rehearse(
     let outcome = apply(context, stack, connection, plan.clone()).await?;
     let met = running.log().iter().filter(|entry| entry.fault.is_some()).count();
     running.set_scenario(Scenario::default());
-    let sight = Sight::Service(service, connection.reader()?);
+    let sight = Sight::Service(service, connection.reader()?, Cell::default());
     let purpose =
         Purpose { permission: &arguments.permission, namespaces: stack.namespaces(), memory: &Memory::default() };
     let (second, _) = flow::look(context, stack, &sight, &purpose).await?;

@@ -12,7 +12,7 @@ use super::edits::{self, Edit, Sign};
 use super::markdown::digits;
 use super::sides::{Sides, concerns_us, part};
 use super::{safe, text};
-use crate::plan::{Action, ActionKind, Change, Held, Plan};
+use crate::plan::{Action, ActionKind, Change, Digest, Held, Plan};
 
 const PAGE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");
@@ -80,7 +80,7 @@ struct DrawnEdit {
 pub fn plan(plan: &Plan, command: &str, sides: Sides) -> String {
     let stack = plan.stack.as_ref().map_or_else(|| "no stack".to_owned(), |stack| format!("stack {stack}"));
     let heading = format!("Plan for {stack}");
-    let data = data(plan, sides);
+    let (data, digest) = (data(plan, sides), plan.digest());
     // The hashes are of what stands between the tags, byte for byte.
     let policy = format!(
         "default-src 'none'; style-src 'sha256-{}'; script-src 'sha256-{}'; base-uri 'none'; form-action 'none'",
@@ -92,12 +92,12 @@ pub fn plan(plan: &Plan, command: &str, sides: Sides) -> String {
         "title" => safe::html(&format!("{heading} · trueup")),
         "style" => STYLE.to_owned(),
         "heading" => safe::html(&heading),
-        "facts" => facts(plan),
+        "facts" => facts(plan, &digest),
         "counts" => counts(plan),
         "alarms" => alarms(plan),
         "plain" => plain(plan),
         "notes" => notes(plan),
-        "footer" => footer(plan, command),
+        "footer" => footer(plan, &digest, command),
         "data" => data.clone(),
         "script" => SCRIPT.to_owned(),
         _ => String::new(),
@@ -116,7 +116,7 @@ pub fn plan(plan: &Plan, command: &str, sides: Sides) -> String {
     page
 }
 
-fn facts(plan: &Plan) -> String {
+fn facts(plan: &Plan, digest: &Digest) -> String {
     let mut facts = vec![format!("<code>{}</code>", safe::html(&plan.service.base_url))];
     let names = if plan.scope.len() == 1 { "namespace" } else { "namespaces" };
     facts.push(format!("{} {names}", plan.scope.len()));
@@ -130,7 +130,7 @@ fn facts(plan: &Plan) -> String {
         let commit: String = commit.chars().take(12).collect();
         facts.push(format!("commit <code>{}</code>", safe::html(&commit)));
     }
-    facts.push(format!("digest <code>{}</code>", plan.digest().short()));
+    facts.push(format!("digest <code>{}</code>", digest.short()));
     facts.join(" · ")
 }
 
@@ -215,13 +215,13 @@ fn notes(plan: &Plan) -> String {
     format!("<details class=\"notes\"><summary>{} {words}</summary><ul>{items}</ul></details>", lines.len())
 }
 
-fn footer(plan: &Plan, command: &str) -> String {
+fn footer(plan: &Plan, digest: &Digest, command: &str) -> String {
     format!(
         "Made with <code>{}</code> by trueup {}. <code>trueup apply</code> with <code>--digest {}</code> makes \
          exactly this plan and no other.",
         safe::html(command),
         safe::html(&plan.tool_version),
-        plan.digest().short()
+        digest.short()
     )
 }
 

@@ -3,7 +3,7 @@ use std::path::Path;
 
 use super::{View, at_the_end, columns, count, difference, notes, refusal, seconds, sides, some_of};
 use crate::model::{Field, Place};
-use crate::plan::{Action, ActionKind, Cause, Change, Held, Plan};
+use crate::plan::{Action, ActionKind, Cause, Change, Digest, Held, Plan};
 use crate::report::rows::{self, Row, RowText};
 use crate::report::{Role, safe};
 
@@ -58,8 +58,9 @@ pub fn plan(plan: &Plan, saved: Option<&Path>, view: &View) -> String {
     }
     text.push('\n');
     text.push_str(&guards(plan, view));
-    text.push_str(&format!("{}\n", counts(plan)));
-    text.push_str(&next(plan, saved, view));
+    let digest = plan.digest();
+    text.push_str(&format!("{}\n", counts(plan, &digest)));
+    text.push_str(&next(plan, &digest, saved, view));
     text
 }
 
@@ -382,7 +383,7 @@ pub(super) fn guards(plan: &Plan, view: &View) -> String {
     text
 }
 
-fn counts(plan: &Plan) -> String {
+fn counts(plan: &Plan, digest: &Digest) -> String {
     let mut parts = Vec::new();
     for kind in ActionKind::ALL {
         let number = plan.count(kind);
@@ -394,14 +395,13 @@ fn counts(plan: &Plan) -> String {
         parts.push(format!("{} held back", plan.held.len()));
     }
     parts.push(format!("{} in sync", plan.in_sync()));
-    format!("{}.   digest {}", parts.join(", "), plan.digest().short())
+    format!("{}.   digest {}", parts.join(", "), digest.short())
 }
 
-fn next(plan: &Plan, saved: Option<&Path>, view: &View) -> String {
+fn next(plan: &Plan, digest: &Digest, saved: Option<&Path>, view: &View) -> String {
     if plan.changes.is_empty() {
         return String::new();
     }
-    let digest = plan.digest();
     let file = match saved {
         Some(path) => path.to_string_lossy().into_owned(),
         None if view.directory.is_empty() => ".".to_owned(),

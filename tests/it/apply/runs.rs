@@ -112,12 +112,13 @@ async fn history_knows_how_runs_ended_and_a_prune_keeps_what_is_open() {
     let history = journal::history(bench.state()).unwrap();
     let told: Vec<_> = history.runs.iter().map(|run| (run.ending, run.done, run.is_open())).collect();
     assert_eq!(told, [(Ending::Finished, 4, false), (Ending::Unfinished, 0, true)]);
-    let unfinished = history.open(Some("shop"), &bench.running.base_url()).unwrap();
-    assert_eq!(unfinished.run, open.run);
+    let unfinished = || journal::open_run(bench.state(), Some("shop"), &bench.running.base_url()).unwrap();
+    assert_eq!(unfinished().unwrap().run, open.run);
     let record = journal::find(bench.state(), "last").unwrap();
     assert!(all_done(&bench.resume(&record).await));
     let history = journal::history(bench.state()).unwrap();
     assert!(history.runs.iter().all(|run| !run.is_open()));
+    assert!(unfinished().is_none());
     assert_eq!(history.runs[1].resumed_by, Some(history.runs[2].run.clone()));
     let applied = journal::applied_keys(bench.state(), Some("shop"), &bench.running.base_url()).unwrap();
     assert_eq!(applied, ["a", "b", "c", "d"].map(key).into());

@@ -70,7 +70,7 @@ async fn an_annotation_that_only_the_run_knows_is_taken_back() {
     bench.apply(bench.plan(vec![plain.clone()]).await).await;
     let before = bench.endpoints().await;
     let mut named = plain;
-    named.annotations = [("a".to_owned(), "y".to_owned())].into();
+    named.annotations = [("a".to_owned(), "y".to_owned())].into_iter().collect();
     named.spec.port = 2;
     named.spec.protocol = Protocol::Udp;
     let outcome = bench.apply(bench.plan(vec![named, endpoint("e5", 1)]).await).await;
