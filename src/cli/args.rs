@@ -324,10 +324,12 @@ pub struct Rollback {
 
 /// Tells whether the tenant still is as defined: the verdict for a schedule.
 ///
-/// Exits with 0 in sync, 2 changes pending, 3 drift, 4 both, 5 unknown.
+/// Exits with 0 in sync, 2 changes pending, 3 drift, 4 both, 5 unknown. Directories of several stacks
+/// are checked one by one, each with the service and the token variable of its own trueup.yaml, and get
+/// a verdict each and a whole one; one that cannot be checked makes it 1 and stops no other.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  trueup drift endpoints\n  trueup drift endpoints --format json --unmanaged fail\n  trueup drift endpoints --memory drift.json --acknowledged drift-acknowledged.yaml\n  trueup drift endpoints --format acknowledgements > drift-acknowledged.yaml\n  trueup drift endpoints --shard 2/5 --format prometheus"
+    after_help = "Examples:\n  trueup drift endpoints\n  trueup drift endpoints --format json --unmanaged fail\n  trueup drift endpoints --memory drift.json --acknowledged drift-acknowledged.yaml\n  trueup drift endpoints --format acknowledgements > drift-acknowledged.yaml\n  trueup drift endpoints --shard 2/5 --format prometheus\n  trueup drift tenants/* --shard 2/5 --memory memories"
 )]
 pub struct Drift {
     #[command(flatten)]
@@ -335,18 +337,23 @@ pub struct Drift {
     /// How to tell it
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub format: DriftFormat,
+    /// Taken only to say that `plan` has it
+    #[arg(long, value_name = "REF", hide = true)]
+    pub base: Option<String>,
     /// Whether a live endpoint that nobody defined is a note or drift
     #[arg(long, value_name = "HOW", default_value = "note")]
     pub unmanaged: Unmanaged,
-    /// Drift that is accepted for a while: it is told and raises no alarm
+    /// Drift that is accepted for a while: it is told and raises no alarm. Of several stacks, a file of
+    /// this name in each one's directory
     #[arg(long, value_name = "FILE")]
     pub acknowledged: Option<PathBuf>,
     #[command(flatten)]
     pub live: Live,
-    /// Remember in this file since when drift stands
+    /// Remember in this file since when drift stands. Of several stacks, a directory
     #[arg(long, value_name = "FILE", conflicts_with = "live")]
     pub memory: Option<PathBuf>,
-    /// Check only the namespaces that are the I-th of N checkers' to do, I from 1
+    /// Check only the namespaces that are the I-th of N checkers' to do, I from 1; each namespace of each
+    /// stack is exactly one's
     #[arg(long, value_name = "I/N")]
     pub shard: Option<Shard>,
     /// Bytes that a Markdown report may have

@@ -48,6 +48,9 @@ pub fn write(path: &Path, text: &str) -> Result<(), Error> {
 /// The file cannot be written.
 pub fn replace(path: &Path, text: &str) -> Result<(), Error> {
     let write = || {
+        if let Some(directory) = path.parent().filter(|directory| !directory.as_os_str().is_empty()) {
+            fs::create_dir_all(directory)?;
+        }
         let mut name = path.file_name().unwrap_or_default().to_owned();
         name.push(".new");
         let beside = path.with_file_name(name);

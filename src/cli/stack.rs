@@ -57,6 +57,14 @@ fn load(context: &Context, path: &Path) -> Result<Loaded, Error> {
     loaded.map_err(|diagnostics| wrong(context, &diagnostics))
 }
 
+/// The directory of the stack that a path lies in.
+///
+/// # Errors
+/// It cannot be read.
+pub fn root(context: &Context, path: &Path) -> Result<PathBuf, Error> {
+    load::root(path, &options(context)?).map_err(|diagnostics| wrong(context, &diagnostics))
+}
+
 /// What a load has to know, from flags and environment.
 pub fn options(context: &Context) -> Result<load::Options, Error> {
     let Context { global, surroundings, .. } = context;

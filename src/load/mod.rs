@@ -98,6 +98,19 @@ pub fn settings(path: &Path, options: &Options) -> Result<Config, Diagnostics> {
     if problems.is_empty() { Ok(config) } else { Err(Diagnostics::new(problems, 1).below(root)) }
 }
 
+/// The directory of the stack that `path` lies in; the directory itself where there is no `trueup.yaml`.
+///
+/// # Errors
+/// A path that cannot be read, or settings of another directory.
+pub fn root(path: &Path, options: &Options) -> Result<PathBuf, Diagnostics> {
+    let refuse = |problem: Diagnostic| Diagnostics::new(vec![problem], 0);
+    let given = path.canonicalize().map_err(|error| {
+        let what = format!("`{}` cannot be read: {error}", path.display());
+        refuse(Diagnostic::without_place(what, "give the directory of the definitions"))
+    })?;
+    root_of(&given, options).map(|(root, _)| root).map_err(refuse)
+}
+
 /// Loads a stack whose files are in memory, `trueup.yaml` among them if it has one.
 ///
 /// # Errors

@@ -11,6 +11,8 @@ pub struct Check<'a> {
     pub plan: &'a Plan,
     /// The verdicts that are left after acknowledgements.
     pub verdicts: Verdicts,
+    /// The verdicts before them.
+    pub found: Verdicts,
     /// How each acknowledgement stands.
     pub acknowledged: Vec<Acknowledged>,
     /// Since when what drifted has drifted, this check included.
@@ -23,14 +25,14 @@ impl<'a> Check<'a> {
     /// A check of `plan` at `now`.
     #[must_use]
     pub fn new(plan: &'a Plan, verdicts: Verdicts, now: Timestamp) -> Self {
-        Self { plan, verdicts, acknowledged: Vec::new(), memory: None, now }
+        Self { plan, found: verdicts.clone(), verdicts, acknowledged: Vec::new(), memory: None, now }
     }
 
     /// The check without what is accepted. Days are those of UTC, wherever the check runs.
     #[must_use]
     pub fn accepting(mut self, accepted: &Acknowledgements) -> Self {
         let today: Date = self.now.to_zoned(TimeZone::UTC).date();
-        (self.verdicts, self.acknowledged) = accepted.silence(self.plan, &self.verdicts, today);
+        (self.verdicts, self.acknowledged) = accepted.silence(self.plan, &self.found, today);
         self
     }
 }

@@ -68,6 +68,8 @@ findings! {
     Read = "definition-note",
     /// The list of a namespace cannot be trusted: nothing is concluded about it.
     Unknown = "unknown-read",
+    /// A stack of a fleet that could not be checked.
+    Unchecked = "not-checked",
     /// More endpoints would be deleted or replaced than the guard allows.
     MassChange = "guard-mass-change",
     /// Every owned endpoint of a namespace would be deleted.

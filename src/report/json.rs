@@ -6,9 +6,10 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::json;
 
+use super::fleet::{Fleet, Outcome, Part};
 use crate::model::Json;
 use crate::plan::{
-    Acknowledged, ActionKind, Check, Outcome, Plan, Progress, Rehearsal, RunRecord, RunSummary, Unmanaged, Verdict,
+    self, Acknowledged, ActionKind, Check, Plan, Progress, Rehearsal, RunRecord, RunSummary, Unmanaged, Verdict,
     Verdicts,
 };
 
@@ -37,20 +38,53 @@ pub fn plan(plan: &Plan) -> String {
 /// with its digest, as an acknowledgement names it, and since when it is known.
 #[must_use]
 pub fn drift(check: &Check<'_>) -> String {
+    document("drift", Checked::new(check, None))
+}
+
+/// The checks of several stacks: one verdict each, and the whole.
+#[must_use]
+pub fn fleet(fleet: &Fleet<'_>) -> String {
+    #[derive(Serialize)]
+    #[serde(untagged)]
+    enum One<'p> {
+        Checked(Checked<'p>),
+        Failed { directory: &'p str, failed: &'p str },
+        Elsewhere { directory: &'p str, elsewhere: bool },
+    }
     #[derive(Serialize)]
     struct Report<'p> {
-        acknowledged: &'p [Acknowledged],
-        counts: Json,
-        plan: &'p Plan,
-        seen: Vec<Json>,
+        checks: Vec<One<'p>>,
+        failed: usize,
         verdict: Verdict,
-        verdicts: &'p Verdicts,
     }
-    let seen: Vec<Json> = check
-        .plan
-        .drifted(&check.plan.verdicts(Unmanaged::Note))
-        .into_iter()
-        .map(|one| {
+    fn one<'p>(part: &'p Part<'_>) -> One<'p> {
+        let directory = part.directory.as_str();
+        match &part.outcome {
+            Outcome::Checked(check) => One::Checked(Checked::new(check, Some(directory))),
+            Outcome::Failed(failed) => One::Failed { directory, failed },
+            Outcome::Elsewhere => One::Elsewhere { directory, elsewhere: true },
+        }
+    }
+    let checks = fleet.parts.iter().map(one).collect();
+    document("fleet", Report { checks, failed: fleet.failed(), verdict: fleet.whole() })
+}
+
+/// A check, and of which of several stacks.
+#[derive(Serialize)]
+struct Checked<'p> {
+    acknowledged: &'p [Acknowledged],
+    counts: Json,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    directory: Option<&'p str>,
+    drifted: Vec<Json>,
+    plan: &'p Plan,
+    verdict: Verdict,
+    verdicts: &'p Verdicts,
+}
+
+impl<'p> Checked<'p> {
+    fn new(check: &'p Check<'_>, directory: Option<&'p str>) -> Self {
+        let drifted = check.plan.drifted(&check.found).into_iter().map(|one| {
             let seen = check.memory.and_then(|memory| memory.seen(&one.object, one.field.as_ref()));
             json!({
                 "object": one.object,
@@ -60,16 +94,22 @@ pub fn drift(check: &Check<'_>) -> String {
                 "checks": seen.map(|seen| seen.checks),
                 "age_seconds": seen.map(|seen| seen.age(check.now).as_secs()),
             })
-        })
-        .collect();
-    let (counts, verdict) = (counts(check.plan), check.verdicts.whole());
-    let (acknowledged, plan) = (&check.acknowledged, check.plan);
-    document("drift", Report { acknowledged, counts, plan, seen, verdict, verdicts: &check.verdicts })
+        });
+        Self {
+            acknowledged: &check.acknowledged,
+            counts: counts(check.plan),
+            directory,
+            drifted: drifted.collect(),
+            plan: check.plan,
+            verdict: check.verdicts.whole(),
+            verdicts: &check.verdicts,
+        }
+    }
 }
 
 /// What became of a run.
 #[must_use]
-pub fn outcome(outcome: &Outcome, plan: &Plan) -> String {
+pub fn outcome(outcome: &plan::Outcome, plan: &Plan) -> String {
     document(
         "outcome",
         json!({

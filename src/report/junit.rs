@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::edits;
+use super::fleet::Fleet;
 use super::safe;
 use crate::model::Key;
 use crate::plan::{Check, ScopeRead, Standing, Verdict};
@@ -22,6 +23,27 @@ struct Suite {
 /// The check as one XML document.
 #[must_use]
 pub fn report(check: &Check<'_>) -> String {
+    drawn(&of(check, "").into_iter().map(|(name, suite)| (name, suite, Some(check))).collect::<Vec<_>>())
+}
+
+/// The checks of several stacks as one XML document; a suite's name begins with its stack's directory.
+#[must_use]
+pub fn fleet(fleet: &Fleet<'_>) -> String {
+    let mut suites = Vec::new();
+    for (directory, check) in fleet.checks() {
+        let of = of(check, &format!("{directory}: "));
+        suites.extend(of.into_iter().map(|(name, suite)| (name, suite, Some(check))));
+    }
+    for (directory, reason) in fleet.failures() {
+        let mut suite = Suite { errors: 1, ..Suite::default() };
+        suite.case(directory, "check", &format!("<error type=\"failed\" message=\"{}\"/>", xml(reason)));
+        suites.push((directory.to_owned(), suite, None));
+    }
+    drawn(&suites)
+}
+
+/// The suites of a check, each namespace one, their names behind `prefix`.
+fn of(check: &Check<'_>, prefix: &str) -> Vec<(String, Suite)> {
     let mut suites: BTreeMap<&str, Suite> = BTreeMap::new();
     for (namespace, scope) in check.plan.scope.iter().filter(|(_, scope)| scope.selected) {
         let suite = suites.entry(namespace.as_str()).or_default();
@@ -62,7 +84,11 @@ pub fn report(check: &Check<'_>) -> String {
         suite.skipped += 1;
         suite.case(one.object.namespace.as_str(), &format!("{}{field}", one.object.name), &outcome);
     }
-    let sum = |number: fn(&Suite) -> usize| suites.values().map(number).sum::<usize>();
+    suites.into_iter().map(|(name, suite)| (format!("{prefix}{name}"), suite)).collect()
+}
+
+fn drawn(suites: &[(String, Suite, Option<&Check<'_>>)]) -> String {
+    let sum = |number: fn(&Suite) -> usize| suites.iter().map(|(_, suite, _)| number(suite)).sum::<usize>();
     let mut text = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
     let _ = writeln!(
         text,
@@ -72,16 +98,17 @@ pub fn report(check: &Check<'_>) -> String {
         sum(|suite| suite.errors),
         sum(|suite| suite.skipped)
     );
-    for (name, suite) in &suites {
+    for (name, suite, check) in suites {
+        let time = check.map(|check| format!(" timestamp=\"{}\"", check.now.strftime("%Y-%m-%dT%H:%M:%S")));
         let _ = writeln!(
             text,
-            "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\" timestamp=\"{}\">",
+            "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\"{}>",
             xml(name),
             suite.tests,
             suite.failures,
             suite.errors,
             suite.skipped,
-            check.now.strftime("%Y-%m-%dT%H:%M:%S"),
+            time.unwrap_or_default(),
         );
         text.push_str(&suite.cases);
         text.push_str("  </testsuite>\n");

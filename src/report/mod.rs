@@ -7,6 +7,7 @@ pub mod bars;
 mod charset;
 pub mod edits;
 mod explain;
+pub mod fleet;
 pub mod github;
 pub mod histogram;
 pub mod html;

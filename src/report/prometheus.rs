@@ -2,6 +2,7 @@
 //! and labels are stable; only endpoints that are not in sync have series of their own, so that the
 //! number of series follows the trouble and not the tenant.
 
+use super::fleet::Fleet;
 use super::safe;
 use crate::model::Namespace;
 use crate::plan::{Check, ScopeRead, Standing, Verdict};
@@ -24,66 +25,103 @@ const STANDINGS: [(Standing, &str); 4] = [
 /// The check as gauges.
 #[must_use]
 pub fn report(check: &Check<'_>) -> String {
-    let stack = check.plan.stack.as_deref().unwrap_or_default();
-    let service = check.plan.service.base_url.as_str();
-    let mut text =
-        Text { lines: String::new(), common: vec![("service", service.to_owned()), ("stack", stack.to_owned())] };
+    gauges(&[check])
+}
 
-    text.metric("trueup_drift_verdict", "1 for the verdict over everything, 0 for the others.");
-    let whole = check.verdicts.whole();
-    for (verdict, name) in VERDICTS {
-        text.sample("trueup_drift_verdict", &[("verdict", name.to_owned())], u64::from(verdict == whole));
+/// The checks of several stacks as gauges, and how many could not be made.
+#[must_use]
+pub fn fleet(fleet: &Fleet<'_>) -> String {
+    let checks: Vec<&Check<'_>> = fleet.checks().map(|(_, check)| check).collect();
+    let mut text = Text { lines: gauges(&checks), common: Vec::new() };
+    text.metric("trueup_drift_unchecked", "1 for each stack of a fleet that could not be checked.");
+    for (directory, _) in fleet.failures() {
+        text.sample("trueup_drift_unchecked", &[("directory", directory.to_owned())], 1);
     }
+    text.lines
+}
 
-    text.metric("trueup_drift_endpoints", "Endpoints of a namespace by their verdict.");
-    for (namespace, scope) in check.plan.scope.iter().filter(|(_, scope)| scope.selected) {
+/// What one metric tells of one check.
+type Tell = fn(&mut Text, &Check<'_>);
+
+/// Each metric with its meaning and what it tells; a family stands together, whatever the number of stacks.
+const METRICS: [(&str, &str, Tell); 7] = [
+    ("trueup_drift_verdict", "1 for the verdict over everything, 0 for the others.", |text, check| {
+        let whole = check.verdicts.whole();
         for (verdict, name) in VERDICTS {
-            let number = endpoints(check, namespace, scope.in_sync, verdict);
-            let labels = [("namespace", namespace.to_string()), ("verdict", name.to_owned())];
-            text.sample("trueup_drift_endpoints", &labels, number);
+            text.sample("trueup_drift_verdict", &[("verdict", name.to_owned())], u64::from(verdict == whole));
         }
-    }
-
-    text.metric("trueup_drift_namespace_unknown", "1 for a namespace whose list could not be trusted.");
-    for (namespace, scope) in check.plan.scope.iter().filter(|(_, scope)| scope.selected) {
-        let unknown = matches!(scope.read, ScopeRead::Unknown { .. });
-        text.sample("trueup_drift_namespace_unknown", &[("namespace", namespace.to_string())], u64::from(unknown));
-    }
-
-    text.metric("trueup_drift_object", "1 for each endpoint that is not in sync.");
-    for (key, object) in &check.verdicts.objects {
-        let verdict = VERDICTS.iter().find(|(verdict, _)| *verdict == object.verdict).map_or("", |(_, name)| name);
-        let labels =
-            [("namespace", key.namespace.to_string()), ("name", key.name.to_string()), ("verdict", verdict.to_owned())];
-        text.sample("trueup_drift_object", &labels, 1);
-    }
-
-    if let Some(memory) = check.memory {
-        text.metric(
-            "trueup_drift_first_seen_timestamp_seconds",
-            "When a check first saw that a field drifted, in seconds since 1970; no field stands for the whole endpoint.",
-        );
-        for drifted in check.plan.drifted(&check.verdicts) {
-            let Some(seen) = memory.seen(&drifted.object, drifted.field.as_ref()) else { continue };
+    }),
+    ("trueup_drift_endpoints", "Endpoints of a namespace by their verdict.", |text, check| {
+        for (namespace, scope) in check.plan.scope.iter().filter(|(_, scope)| scope.selected) {
+            for (verdict, name) in VERDICTS {
+                let number = endpoints(check, namespace, scope.in_sync, verdict);
+                let labels = [("namespace", namespace.to_string()), ("verdict", name.to_owned())];
+                text.sample("trueup_drift_endpoints", &labels, number);
+            }
+        }
+    }),
+    ("trueup_drift_namespace_unknown", "1 for a namespace whose list could not be trusted.", |text, check| {
+        for (namespace, scope) in check.plan.scope.iter().filter(|(_, scope)| scope.selected) {
+            let unknown = matches!(scope.read, ScopeRead::Unknown { .. });
+            let labels = [("namespace", namespace.to_string())];
+            text.sample("trueup_drift_namespace_unknown", &labels, u64::from(unknown));
+        }
+    }),
+    ("trueup_drift_object", "1 for each endpoint that is not in sync.", |text, check| {
+        for (key, object) in &check.verdicts.objects {
+            let verdict = VERDICTS.iter().find(|(verdict, _)| *verdict == object.verdict).map_or("", |(_, name)| name);
             let labels = [
-                ("namespace", drifted.object.namespace.to_string()),
-                ("name", drifted.object.name.to_string()),
-                ("field", drifted.field.map(|field| field.to_string()).unwrap_or_default()),
+                ("namespace", key.namespace.to_string()),
+                ("name", key.name.to_string()),
+                ("verdict", verdict.to_owned()),
             ];
-            let seconds = u64::try_from(seen.first_seen.as_second()).unwrap_or(0);
-            text.sample("trueup_drift_first_seen_timestamp_seconds", &labels, seconds);
+            text.sample("trueup_drift_object", &labels, 1);
+        }
+    }),
+    (
+        FIRST_SEEN,
+        "When a check first saw that a field drifted, in seconds since 1970; no field stands for the whole endpoint.",
+        |text, check| {
+            let Some(memory) = check.memory else { return };
+            for drifted in check.plan.drifted(&check.verdicts) {
+                let Some(seen) = memory.seen(&drifted.object, drifted.field.as_ref()) else { continue };
+                let labels = [
+                    ("namespace", drifted.object.namespace.to_string()),
+                    ("name", drifted.object.name.to_string()),
+                    ("field", drifted.field.map(|field| field.to_string()).unwrap_or_default()),
+                ];
+                text.sample(FIRST_SEEN, &labels, u64::try_from(seen.first_seen.as_second()).unwrap_or(0));
+            }
+        },
+    ),
+    ("trueup_drift_acknowledgements", "Acknowledgements by how they stand.", |text, check| {
+        for (standing, name) in STANDINGS {
+            let number = check.acknowledged.iter().filter(|told| told.standing == standing).count();
+            text.sample("trueup_drift_acknowledgements", &[("standing", name.to_owned())], number as u64);
+        }
+    }),
+    ("trueup_drift_check_timestamp_seconds", "When the check was made, in seconds since 1970.", |text, check| {
+        let seconds = u64::try_from(check.now.as_second()).unwrap_or(0);
+        text.sample("trueup_drift_check_timestamp_seconds", &[], seconds);
+    }),
+];
+
+/// Has samples only where a check has a memory.
+const FIRST_SEEN: &str = "trueup_drift_first_seen_timestamp_seconds";
+
+fn gauges(checks: &[&Check<'_>]) -> String {
+    let mut text = Text { lines: String::new(), common: Vec::new() };
+    for (name, help, tell) in METRICS {
+        if name == FIRST_SEEN && checks.iter().all(|check| check.memory.is_none()) {
+            continue;
+        }
+        text.metric(name, help);
+        for check in checks {
+            let stack = check.plan.stack.clone().unwrap_or_default();
+            text.common = vec![("service", check.plan.service.base_url.clone()), ("stack", stack)];
+            tell(&mut text, check);
         }
     }
-
-    text.metric("trueup_drift_acknowledgements", "Acknowledgements by how they stand.");
-    for (standing, name) in STANDINGS {
-        let number = check.acknowledged.iter().filter(|told| told.standing == standing).count();
-        text.sample("trueup_drift_acknowledgements", &[("standing", name.to_owned())], number as u64);
-    }
-
-    text.metric("trueup_drift_check_timestamp_seconds", "When the check was made, in seconds since 1970.");
-    let seconds = u64::try_from(check.now.as_second()).unwrap_or(0);
-    text.sample("trueup_drift_check_timestamp_seconds", &[], seconds);
     text.lines
 }
 

@@ -113,7 +113,31 @@ fn drift() -> Json {
         },
         "plan": subschema::<Plan>(&mut generator),
     });
-    document(&["drift"], &["verdict", "verdicts", "plan"], fields, generator)
+    let mut schema = document(&["drift", "fleet"], &["verdict"], Json::Null, generator);
+    let one = json!({"required": ["verdict", "verdicts", "plan"], "properties": fields});
+    schema["$defs"]["Checked"] = one;
+    schema["properties"]["verdict"] = json!({"$ref": "#/$defs/Verdict"});
+    schema["oneOf"] = json!([
+        {"properties": {"kind": {"const": "drift"}}, "$ref": "#/$defs/Checked"},
+        {
+            "properties": {
+                "kind": {"const": "fleet"},
+                "failed": {"type": "integer", "minimum": 0, "description": "Stacks that could not be checked."},
+                "checks": {"type": "array", "items": {
+                    "type": "object",
+                    "required": ["directory"],
+                    "properties": {
+                        "directory": {"type": "string", "description": "As the call named it."},
+                        "failed": {"type": "string", "description": "Why there is no verdict."},
+                        "elsewhere": {"const": true, "description": "All its namespaces are other shards'."},
+                    },
+                    "anyOf": [{"required": ["failed"]}, {"required": ["elsewhere"]}, {"$ref": "#/$defs/Checked"}],
+                }},
+            },
+            "required": ["checks", "failed"],
+        },
+    ]);
+    schema
 }
 
 /// A document with its kind and version.

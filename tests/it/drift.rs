@@ -90,9 +90,9 @@ fn a_memory_tells_since_when() {
     stage.run(check).code(3).says("seen in 1 check");
     stage.run(check).code(3).says("seen in 2 checks");
     let answer = stage.run(&format!("{check} --format json")).json();
-    assert_eq!(answer["seen"][0]["object"], "shop/cart");
-    assert_eq!(answer["seen"][0]["field"], "spec.port");
-    assert_eq!(answer["seen"][0]["checks"], 3);
+    assert_eq!(answer["drifted"][0]["object"], "shop/cart");
+    assert_eq!(answer["drifted"][0]["field"], "spec.port");
+    assert_eq!(answer["drifted"][0]["checks"], 3);
     stage.run(&format!("{check} --only shop/cart")).code(64).tells("without filters");
     stage.write("broken.txt", "{}");
     stage.run("drift . --memory broken.txt").code(1).tells("`broken.txt` cannot be used");
@@ -161,4 +161,20 @@ fn every_format_tells_the_same_verdict() {
     stage.run("drift . --format github").code(3).says("::warning file=cart.yaml,line=6");
     let answer = stage.run("drift . --format json");
     assert_eq!(answer.code(3).json()["verdict"], "drift");
+}
+
+#[test]
+fn what_nobody_defined_is_among_what_drifted_only_where_it_is_drift() {
+    let service = Service::start();
+    let stage = applied(&service);
+    service.create(&json!({"metadata": {"name": "handmade", "namespace": "shop"}, "spec": {"ip": "10.0.0.9"}}));
+    let drifted = |line: &str| stage.run(line).json()["drifted"].clone();
+    assert_eq!(drifted("drift . --format json"), json!([]));
+    let failing = drifted("drift . --unmanaged fail --format json");
+    assert_eq!(failing[0]["object"], "shop/handmade");
+    // What is accepted stays told, with the value that an acknowledgement names.
+    let offered = stage.run("drift . --unmanaged fail --format acknowledgements");
+    stage.write("accepted.yaml", offered.code(3).text());
+    let accepted = stage.run("drift . --unmanaged fail --acknowledged accepted.yaml --format json");
+    assert_eq!(accepted.code(0).json()["drifted"][0]["object"], "shop/handmade");
 }

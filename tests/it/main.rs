@@ -8,6 +8,7 @@ mod base;
 mod cli;
 mod corpus;
 mod drift;
+mod fleet;
 mod formats;
 mod hostile;
 mod load;

@@ -1,25 +1,165 @@
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use crate::cli::args::{Drift, DriftFormat, Permission, Unmanaged};
+use jiff::Timestamp;
+
+use crate::cli::args::{Drift, DriftFormat, Permission, Scope, Unmanaged};
 use crate::cli::ending::{Ending, Error};
 use crate::cli::flow::Purpose;
-use crate::cli::sight::{self, Call};
-use crate::cli::{Context, base, file, flow, shard, stack};
-use crate::plan::{self, Acknowledgements, Check, Memory, Remember, Verdicts};
+use crate::cli::sight::{self, Call, Opened};
+use crate::cli::stack::Stack;
+use crate::cli::{Context, base, file, flow, settings, shard, stack};
+use crate::plan::{self, Acknowledgements, Check, Memory, Plan, Remember, Verdicts};
+use crate::report::fleet::{Fleet, Outcome, Part};
 use crate::report::text::View;
 use crate::report::{annotation, github, json, junit, markdown, prometheus, sarif, text};
 
 /// Days for which an offered acknowledgement is good.
 const OFFERED_DAYS: i64 = 14;
 
-/// Gives the verdict over the tenant.
+/// Gives the verdict over the tenant, or over each of several.
 pub async fn run(arguments: &Drift, context: &Context) -> Result<Ending, Error> {
     let begun = Instant::now();
-    let acknowledged = arguments.acknowledged.as_deref().map(acknowledgements).transpose()?;
+    if arguments.base.is_some() {
+        return Err(Error::words(Ending::Usage, "`drift` compares with what was applied, and takes no --base")
+            .hint("whose change each difference is tells: trueup plan --base REF"));
+    }
+    let stacks = stacks(arguments, context)?;
+    match stacks.as_slice() {
+        [paths] => one(arguments, context, paths, begun).await,
+        many => several(arguments, context, many, begun).await,
+    }
+}
+
+async fn one(arguments: &Drift, context: &Context, paths: &[PathBuf], begun: Instant) -> Result<Ending, Error> {
+    let files = Files { memory: arguments.memory.clone(), acknowledged: arguments.acknowledged.clone() };
+    let scope = Scope { paths: paths.to_vec(), filter: arguments.scope.filter.clone() };
     let call = Call { live: arguments.live.live.as_deref(), shard: arguments.shard };
-    let (stack, opened) = sight::open(context, &arguments.scope, call).await?;
-    let mut memory = memory(arguments, &stack)?;
+    let (stack, opened) = sight::open(context, &scope, call).await?;
+    let checked = check(arguments, context, (stack, opened), files).await?;
+    let check = checked.check();
+    let view = View { elapsed: Some(begun.elapsed()), directory: checked.call.clone(), ..context.output.view() };
+    context.output.answer(&told(arguments, &check, &view));
+    Ok(Ending::of_verdict(check.verdicts.whole()))
+}
+
+/// Checks every stack, whatever becomes of the others.
+async fn several(
+    arguments: &Drift,
+    context: &Context,
+    stacks: &[Vec<PathBuf>],
+    begun: Instant,
+) -> Result<Ending, Error> {
+    let one_only = [
+        (arguments.live.live.is_some(), "--live", "a snapshot is of one service"),
+        (arguments.format == DriftFormat::Acknowledgements, "--format acknowledgements", "they stand beside a stack"),
+    ];
+    if let Some((_, flag, why)) = one_only.into_iter().find(|(given, ..)| *given) {
+        return Err(Error::words(Ending::Usage, format!("`{flag}` is for one stack, and the paths name several"))
+            .hint(format!("{why}: give the directories one at a time")));
+    }
+    let mut done: Vec<(String, Result<Option<Checked>, Error>)> = Vec::new();
+    for paths in stacks {
+        let shown: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
+        let checked = member(arguments, context, paths).await;
+        if let Err(error) = &checked {
+            context.output.error(error);
+        }
+        done.push((shown.join(" "), checked));
+    }
+    let parts = done.iter().map(|(directory, checked)| Part {
+        directory: directory.clone(),
+        outcome: match checked {
+            Ok(Some(checked)) => Outcome::Checked(checked.check()),
+            Ok(None) => Outcome::Elsewhere,
+            Err(error) => Outcome::Failed(error.to_string()),
+        },
+    });
+    let fleet = Fleet { parts: parts.collect() };
+    let view = View { elapsed: Some(begun.elapsed()), ..context.output.view() };
+    context.output.answer(&told_of(arguments, &fleet, &view));
+    Ok(if fleet.failed() > 0 { Ending::Failed } else { Ending::of_verdict(fleet.whole()) })
+}
+
+/// Checks one stack of several; nothing where all its namespaces are other checkers'.
+async fn member(arguments: &Drift, context: &Context, paths: &[PathBuf]) -> Result<Option<Checked>, Error> {
+    let stack = stack::open(context, &Scope { paths: paths.to_vec(), filter: arguments.scope.filter.clone() })?;
+    let base_url = settings::place(context, &stack.loaded.config)?.base_url().to_string();
+    if shard::namespaces(stack.namespaces(), arguments.shard, &base_url).is_empty() {
+        return Ok(None);
+    }
+    let root = stack.loaded.root.clone();
+    let name = stack.loaded.config.stack.as_ref().map_or_else(|| "stack".to_owned(), ToString::to_string);
+    let files = Files {
+        // A memory is one stack's: they lie together in a directory, by service and name.
+        memory: arguments.memory.as_ref().map(|directory| directory.join(memory_name(&base_url, &name))),
+        // What is accepted stands beside the definitions of its stack.
+        acknowledged: arguments.acknowledged.as_ref().map(|name| root.join(name)).filter(|path| path.exists()),
+    };
+    let opened = Opened::of(context, &stack, None).await?;
+    check(arguments, context, (stack, opened), files).await.map(Some)
+}
+
+fn memory_name(base_url: &str, stack: &str) -> String {
+    let host = base_url.split_once("://").map_or(base_url, |(_, host)| host);
+    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' || c == '.' { c } else { '_' };
+    format!("{}_{}.json", host.chars().map(plain).collect::<String>(), stack.chars().map(plain).collect::<String>())
+}
+
+/// The paths of the call by the stack that they lie in, in the order of the call.
+fn stacks(arguments: &Drift, context: &Context) -> Result<Vec<Vec<PathBuf>>, Error> {
+    let given = &arguments.scope.paths;
+    if given.len() < 2 {
+        return Ok(vec![given.clone()]);
+    }
+    let mut order: BTreeMap<PathBuf, usize> = BTreeMap::new();
+    let mut stacks: Vec<Vec<PathBuf>> = Vec::new();
+    for path in given {
+        let at = *order.entry(stack::root(context, path)?).or_insert(stacks.len());
+        match stacks.get_mut(at) {
+            Some(paths) => paths.push(path.clone()),
+            None => stacks.push(vec![path.clone()]),
+        }
+    }
+    Ok(stacks)
+}
+
+/// The files of one stack's check.
+struct Files {
+    memory: Option<PathBuf>,
+    acknowledged: Option<PathBuf>,
+}
+
+/// A stack that was checked.
+struct Checked {
+    call: String,
+    plan: Plan,
+    verdicts: Verdicts,
+    memory: Option<Memory>,
+    acknowledged: Option<Acknowledgements>,
+    now: Timestamp,
+}
+
+impl Checked {
+    fn check(&self) -> Check<'_> {
+        let mut check = Check::new(&self.plan, self.verdicts.clone(), self.now);
+        check.memory = self.memory.as_ref();
+        match &self.acknowledged {
+            Some(acknowledged) => check.accepting(acknowledged),
+            None => check,
+        }
+    }
+}
+
+async fn check(
+    arguments: &Drift,
+    context: &Context,
+    (stack, opened): (Stack, Opened),
+    files: Files,
+) -> Result<Checked, Error> {
+    let acknowledged = files.acknowledged.as_deref().map(acknowledgements).transpose()?;
+    let mut memory = memory(files.memory.as_deref(), &stack)?;
     let sight = opened.sight()?;
     let permission = Permission::default();
     let namespaces = shard::namespaces(stack.namespaces(), arguments.shard, &sight.service().base_url);
@@ -34,22 +174,16 @@ pub async fn run(arguments: &Drift, context: &Context) -> Result<Ending, Error> 
         Unmanaged::Fail => plan::Unmanaged::Fail,
     });
     let now = context.surroundings.now();
-    if let Some(path) = &arguments.memory {
+    if let Some(path) = &files.memory {
         let desired = &stack.loaded.desired;
         memory.remember(Remember { plan: &plan, verdicts: &verdicts, desired, live: &live }, now);
         file::replace(path, &memory.to_file())?;
     }
-    let mut check = Check::new(&plan, verdicts.clone(), now);
-    check.memory = arguments.memory.is_some().then_some(&memory);
-    if let Some(acknowledged) = &acknowledged {
-        check = check.accepting(acknowledged);
-    }
-    let view = View { elapsed: Some(begun.elapsed()), directory: stack.call, ..context.output.view() };
-    context.output.answer(&told(arguments, &check, &verdicts, &view));
-    Ok(Ending::of_verdict(check.verdicts.whole()))
+    let memory = files.memory.is_some().then_some(memory);
+    Ok(Checked { call: stack.call, plan, verdicts, memory, acknowledged, now })
 }
 
-fn told(arguments: &Drift, check: &Check<'_>, verdicts: &Verdicts, view: &View) -> String {
+fn told(arguments: &Drift, check: &Check<'_>, view: &View) -> String {
     match arguments.format {
         DriftFormat::Text => text::drift(check, view),
         DriftFormat::Json => json::drift(check),
@@ -64,10 +198,25 @@ fn told(arguments: &Drift, check: &Check<'_>, verdicts: &Verdicts, view: &View) 
         DriftFormat::Acknowledgements => {
             let today = check.now.to_zoned(jiff::tz::TimeZone::UTC).date();
             let expires = today.saturating_add(jiff::Span::new().days(OFFERED_DAYS));
-            let offered = Acknowledgements::offered(check.plan, verdicts, "say why it is accepted", expires);
+            let offered = Acknowledgements::offered(check.plan, &check.found, "say why it is accepted", expires);
             // Plain keys and texts: nothing that fails.
             serde_yaml::to_string(&offered).unwrap_or_default()
         }
+    }
+}
+
+fn told_of(arguments: &Drift, fleet: &Fleet<'_>, view: &View) -> String {
+    match arguments.format {
+        // Acknowledgements were refused before.
+        DriftFormat::Text | DriftFormat::Acknowledgements => text::fleet(fleet, view),
+        DriftFormat::Json => json::fleet(fleet),
+        DriftFormat::Markdown => {
+            markdown::fleet(fleet, &markdown::Options { budget: arguments.budget, ..Default::default() })
+        }
+        DriftFormat::Github => github::annotations(&fleet.remarks(), ""),
+        DriftFormat::Junit => junit::fleet(fleet),
+        DriftFormat::Prometheus => prometheus::fleet(fleet),
+        DriftFormat::Sarif => sarif::report(&fleet.remarks(), "", env!("CARGO_PKG_VERSION")),
     }
 }
 
@@ -86,13 +235,12 @@ fn acknowledgements(path: &Path) -> Result<Acknowledgements, Error> {
 }
 
 /// What the file remembers; nothing yet where there is none.
-fn memory(arguments: &Drift, stack: &stack::Stack) -> Result<Memory, Error> {
-    let Some(path) = arguments.memory.as_deref() else { return Ok(Memory::default()) };
+fn memory(path: Option<&Path>, stack: &Stack) -> Result<Memory, Error> {
+    let Some(path) = path else { return Ok(Memory::default()) };
     if !stack.selection.is_all() {
         return Err(Error::words(
             Ending::Usage,
-            "a memory needs a check without filters: what is left out would be \
-                                                taken for mended",
+            "a memory needs a check without filters: what is left out would be taken for mended",
         ));
     }
     if !path.exists() {

@@ -276,7 +276,7 @@
   at('unified').addEventListener('click', () => view(false));
   const whose = at('whose');
   whose.hidden = data.ours === undefined;
-  whose.lastElementChild.textContent = `(${number(data.changes.length - (data.ours || 0))} others)`;
+  whose.lastElementChild.textContent = `This change only (${number(data.changes.length - (data.ours || 0))} others)`;
   at('ours').addEventListener('change', (event) => { state.ours = event.target.checked; refresh(); });
   at('fold').addEventListener('change', (event) => { state.fold = event.target.checked; refresh(); });
   at('open').addEventListener('click', () => all().forEach((details) => { details.open = true; }));

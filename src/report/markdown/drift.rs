@@ -1,6 +1,7 @@
 //! The verdict of a check, for an issue that a schedule opens or updates.
 
 use super::super::edits::{self, Edit};
+use super::super::fleet::{Fleet, Outcome};
 use super::super::text;
 use super::{Options, count, digits, inert, marker};
 use crate::plan::{Action, Cause, Change, Check, Standing, Verdict, Verdicts};
@@ -62,6 +63,38 @@ pub fn drift(check: &Check<'_>, options: &Options) -> String {
         text.push_str(&accepted);
     }
     text.push_str(&end);
+    text
+}
+
+/// The checks of several stacks: a table of verdicts, then each that is not in sync, in turn.
+#[must_use]
+pub fn fleet(fleet: &Fleet<'_>, options: &Options) -> String {
+    let mut text = marker("fleet", None);
+    let trouble = fleet.checks().filter(|(_, check)| check.verdicts.whole() != Verdict::InSync).count();
+    let headline = match (fleet.failed(), trouble) {
+        (0, 0) => format!("{} in sync", count(fleet.checks().count(), "stack")),
+        (0, more) => format!("{} not in sync", count(more, "stack")),
+        (failed, more) => format!("{} not in sync, {} not checked", count(more, "stack"), digits(failed)),
+    };
+    text.push_str(&format!("### trueup drift: {headline}\n\n| stack | verdict |\n|---|---|\n"));
+    for part in &fleet.parts {
+        let told = match &part.outcome {
+            Outcome::Checked(check) => self::headline(&check.verdicts),
+            Outcome::Failed(reason) => format!("**not checked:** {}", inert::cell(reason)),
+            Outcome::Elsewhere => "another checker's".to_owned(),
+        };
+        text.push_str(&format!("| {} | {told} |\n", inert::cell(&part.directory)));
+    }
+    let share = options.budget.saturating_sub(text.len()) / trouble.max(1);
+    for (directory, check) in fleet.checks().filter(|(_, check)| check.verdicts.whole() != Verdict::InSync) {
+        let rest = format!("trueup drift {directory}");
+        let one = drift(check, &Options { budget: share.saturating_sub(1), rest, sides: options.sides });
+        // One report has one marker.
+        let one = one.split_once('\n').map_or("", |(_, rest)| rest);
+        if text.len() + one.len() < options.budget {
+            text.push_str(&format!("\n{one}"));
+        }
+    }
     text
 }
 

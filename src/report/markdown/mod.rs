@@ -9,7 +9,7 @@ mod drift;
 mod inert;
 mod plan;
 
-pub use drift::drift;
+pub use drift::{drift, fleet};
 pub use plan::plan;
 
 use super::Sides;

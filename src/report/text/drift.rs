@@ -3,6 +3,7 @@ use std::time::Duration;
 use super::{View, columns, count, notes, refusal, seconds, some_of};
 use crate::model::Field;
 use crate::plan::{Action, Change, Check, Plan, Standing, Verdict, Verdicts};
+use crate::report::fleet::{Fleet, Outcome};
 use crate::report::rows::{self, RowText};
 use crate::report::{Role, safe};
 
@@ -48,6 +49,52 @@ pub fn drift(check: &Check<'_>, view: &View) -> String {
     }
     text.push_str(&next(verdicts, view));
     text
+}
+
+/// The checks of several stacks, each under its directory, and the sum.
+#[must_use]
+pub fn fleet(fleet: &Fleet<'_>, view: &View) -> String {
+    let mut text = String::new();
+    for part in &fleet.parts {
+        let directory = view.palette.paint(Role::Strong, safe::line(&part.directory)).to_string();
+        match &part.outcome {
+            Outcome::Elsewhere => {}
+            Outcome::Failed(reason) => {
+                let word = view.palette.paint(Role::Wrong, "NOT CHECKED");
+                text.push_str(&format!("== {directory}\n{word}  {}\n\n", safe::line(reason)));
+            }
+            Outcome::Checked(check) => {
+                let view = View { directory: part.directory.clone(), elapsed: None, ..view.clone() };
+                text.push_str(&format!("== {directory}  ({})\n", safe::line(&check.plan.service.base_url)));
+                text.push_str(&format!("{}\n", drift(check, &view)));
+            }
+        }
+    }
+    text.push_str(&sum(fleet, view));
+    text
+}
+
+/// How many stacks stand how.
+fn sum(fleet: &Fleet<'_>, view: &View) -> String {
+    const WORDS: [(Verdict, &str); 5] = [
+        (Verdict::InSync, "in sync"),
+        (Verdict::Pending, "pending"),
+        (Verdict::Drift, "changed outside"),
+        (Verdict::Both, "changed outside and pending"),
+        (Verdict::Unknown, "unknown"),
+    ];
+    let stand = |verdict| fleet.checks().filter(|(_, check)| check.verdicts.whole() == verdict).count();
+    let numbers = WORDS.map(|(verdict, words)| (stand(verdict), words));
+    let elsewhere = fleet.parts.iter().filter(|part| matches!(part.outcome, Outcome::Elsewhere)).count();
+    let more = [(fleet.failed(), "not checked"), (elsewhere, "other checkers'")];
+    let parts: Vec<String> = numbers
+        .into_iter()
+        .chain(more)
+        .filter(|(number, _)| *number > 0)
+        .map(|(number, words)| format!("{number} {words}"))
+        .collect();
+    let elapsed = view.elapsed.map(|time| format!("   {}", seconds(time))).unwrap_or_default();
+    format!("{}: {}{elapsed}\n", count(fleet.parts.len(), "stack"), parts.join(", "))
 }
 
 fn headline(plan: &Plan, verdicts: &Verdicts, view: &View) -> String {

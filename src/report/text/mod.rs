@@ -12,7 +12,7 @@ mod refusal;
 mod rehearsal;
 mod sides;
 
-pub use drift::drift;
+pub use drift::{drift, fleet};
 pub use history::{history, open_run, pruned, resuming, run};
 pub(in crate::report) use notes::lines as note_lines;
 pub use outcome::outcome;

@@ -1,0 +1,158 @@
+//! Checks of several stacks at once: a fleet of tenants, each with its own service and token.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use crate::support::{Service, Stage, definition};
+
+/// Two tenants with tokens of their own, applied, and a third whose service is not there.
+fn fleet(one: &Service, two: &Service) -> Stage {
+    let mut stage = Stage::new().env("TRUEUP_TOKEN_ONE", "token-of-one").env("TRUEUP_TOKEN_TWO", "token-of-two");
+    for (name, service) in [("one", one), ("two", two)] {
+        let variable = format!("TRUEUP_TOKEN_{}", name.to_uppercase());
+        let url = service.url();
+        stage = stage
+            .file(
+                &format!("tenants/{name}/trueup.yaml"),
+                &format!("stack: {name}\nbase_url: {url}\ntoken_variable: {variable}\nnamespaces: [shop, pay]\n"),
+            )
+            .file(&format!("tenants/{name}/cart.yaml"), &definition("shop/cart", 80))
+            .file(&format!("tenants/{name}/card.yaml"), &definition("pay/card", 80));
+        stage.run(&format!("apply tenants/{name} --yes --quiet")).code(0);
+    }
+    stage
+}
+
+fn tenants() -> (Service, Service) {
+    let start = |token: &'static str| {
+        Service::with(|options| options.token = trueup::sandbox::Token::new(token)).with_token(token)
+    };
+    (start("token-of-one"), start("token-of-two"))
+}
+
+#[test]
+fn several_stacks_get_a_verdict_each_and_a_whole_one() {
+    let (one, two) = tenants();
+    let stage = fleet(&one, &two);
+    stage
+        .run("drift tenants/one tenants/two")
+        .code(0)
+        .says("== tenants/one  (http://127.0.0.1:")
+        .says("2 stacks: 2 in sync");
+    two.change("shop/cart", |object| object["spec"]["port"] = json!(9));
+    stage.edit("tenants/one/card.yaml", "port: 80", "port: 81");
+    let told = stage.run("drift tenants/one tenants/two");
+    told.code(4).says("PENDING  1 of 2").says("DRIFT  1 of 2").says("1 pending, 1 changed outside");
+    told.says("put back:  trueup apply tenants/two");
+    // Two paths of one stack are one stack, whatever else there is.
+    stage.run("drift tenants/two/cart.yaml tenants/two/card.yaml").code(3).does_not_say("stacks:");
+    let lists = one.requests("GET");
+    let answer = stage.run("drift tenants/two/cart.yaml tenants/two tenants/one --format json").code(4).json();
+    assert_eq!(one.requests("GET") - lists, 2);
+    assert_eq!(answer["kind"], "fleet");
+    assert_eq!(answer["verdict"], "both");
+    assert_eq!(answer["checks"][0]["verdict"], "drift");
+    assert_eq!(answer["checks"][1]["verdict"], "pending");
+}
+
+#[test]
+fn a_stack_that_cannot_be_checked_stops_no_other_and_is_no_success() {
+    let (one, two) = tenants();
+    let stage = fleet(&one, &two);
+    stage.write("tenants/bad/trueup.yaml", "stack: bad\nbase_url: https://bad.example.net\n");
+    stage.write("tenants/bad/x.yaml", "metadata: {name: x}\n");
+    stage.write("tenants/poor/trueup.yaml", "stack: poor\nbase_url: https://poor.example.net\nnamespaces: [shop]\n");
+    two.change("shop/cart", |object| object["spec"]["port"] = json!(9));
+    let line = "drift tenants/bad tenants/one tenants/poor tenants/two";
+    stage
+        .run(line)
+        .code(1)
+        .tells("x.yaml:1:1")
+        .tells("there is no API token")
+        .says("NOT CHECKED")
+        .says("4 stacks: 1 in sync, 1 changed outside, 2 not checked");
+    let answer = stage.run(&format!("{line} --format json"));
+    answer.tells("");
+    let answer = answer.code(1).json();
+    assert_eq!((&answer["failed"], &answer["verdict"]), (&json!(2), &json!("drift")));
+    stage.run(&format!("{line} --format junit")).code(1).says("errors=\"2\"").says("tenants/two: shop").tells("");
+    let metrics = stage.run(&format!("{line} --format prometheus"));
+    metrics.code(1).says("trueup_drift_unchecked{directory=\"tenants/poor\"} 1").tells("");
+    assert_eq!(metrics.text().matches("# TYPE trueup_drift_verdict gauge").count(), 1, "a family stands together");
+    stage.run(&format!("{line} --format github")).code(1).says("::error title=not checked%3A tenants/poor").tells("");
+    stage.run(&format!("{line} --format sarif")).code(1).says("\"not-checked\"").tells("");
+    let markdown = stage.run(&format!("{line} --format markdown"));
+    markdown
+        .code(1)
+        .says("<!-- trueup:fleet stack= -->\n### trueup drift: 1 stack not in sync, 2 not checked")
+        .tells("");
+    assert_eq!(markdown.text().matches("<!--").count(), 1, "one report has one marker");
+}
+
+#[test]
+fn a_fleet_fits_the_schema_of_drift() {
+    let (one, two) = tenants();
+    let stage = fleet(&one, &two);
+    let schema = stage.run("schema --of drift").code(0).json();
+    let validator = jsonschema::validator_for(&schema).expect("a schema");
+    two.change("shop/cart", |object| object["spec"]["port"] = json!(9));
+    for line in ["drift tenants/one tenants/two", "drift tenants/one tenants/two --shard 1/9", "drift tenants/two"] {
+        let ran = stage.run(&format!("{line} --format json"));
+        ran.tells("");
+        let document: Value = ran.json();
+        let faults: Vec<String> = validator.iter_errors(&document).map(|error| error.to_string()).collect();
+        assert_eq!(faults, Vec::<String>::new(), "{line}");
+    }
+    assert!(!validator.is_valid(&json!({"kind": "fleet", "format_version": 1, "verdict": "in_sync"})));
+    assert!(!validator.is_valid(&json!({"kind": "drift", "format_version": 1, "verdict": "in_sync"})));
+}
+
+#[test]
+fn every_namespace_of_every_stack_is_one_shards() {
+    let (one, two) = tenants();
+    let stage = fleet(&one, &two);
+    for service in [&one, &two] {
+        service.change("shop/cart", |object| object["spec"]["port"] = json!(9));
+        service.change("pay/card", |object| object["spec"]["port"] = json!(9));
+    }
+    let mut seen = Vec::new();
+    for index in 1..=3 {
+        let ran = stage.run(&format!("drift tenants/one tenants/two --shard {index}/3 --format json"));
+        for check in ran.json()["checks"].as_array().expect("a list") {
+            if let Some(objects) = check["verdicts"]["objects"].as_object() {
+                seen.extend(objects.keys().map(|key| format!("{} {key}", check["directory"])));
+            }
+        }
+    }
+    assert_eq!(seen.len(), 4, "{seen:?}");
+    assert_eq!(seen.iter().collect::<BTreeSet<_>>().len(), 4);
+}
+
+#[test]
+fn memories_and_acknowledgements_are_each_stacks_own() {
+    let (one, two) = tenants();
+    let stage = fleet(&one, &two);
+    let check = "drift tenants/one tenants/two --memory memories --acknowledged drift-acknowledged.yaml";
+    stage.run(check).code(0);
+    assert_eq!(std::fs::read_dir(stage.path("memories")).expect("the directory").count(), 2);
+    two.change("shop/cart", |object| object["spec"]["port"] = json!(9));
+    stage.run(check).code(3).says("seen in 1 check");
+    stage.run(check).code(3).says("seen in 2 checks");
+    let offered = stage.run("drift tenants/two --format acknowledgements");
+    stage.write("tenants/two/drift-acknowledged.yaml", offered.code(3).text());
+    stage.run(check).code(0).says("accepted until");
+    // The other stack accepts nothing.
+    one.change("shop/cart", |object| object["spec"]["port"] = json!(9));
+    stage.run(check).code(3);
+}
+
+#[test]
+fn what_is_for_one_stack_is_refused_for_several() {
+    let (one, two) = tenants();
+    let stage = fleet(&one, &two);
+    let line = "drift tenants/one tenants/two";
+    stage.run(&format!("{line} --format acknowledgements")).code(64).tells("is for one stack");
+    stage.run(&format!("{line} --live live.json")).code(64).tells("a snapshot is of one service");
+    stage.run("drift tenants/one --base main").code(64).tells("takes no --base").tells("trueup plan --base REF");
+}
