@@ -412,7 +412,8 @@ impl std::str::FromStr for Shard {
 /// Writes live endpoints as definitions, one file each.
 ///
 /// What the service fills in, its own labels and trueup's marks are left out. A plan right after is
-/// empty. With --drift the definitions that are there take over just the values that somebody changed
+/// empty. Each file begins with a line by which editors find the schema: they complete and explain
+/// fields, and mark mistakes. With --drift the definitions that are there take over just the values that somebody changed
 /// outside; comments, order and quotes stay, and what cannot be edited in place is told.
 #[derive(Debug, Args)]
 #[command(
@@ -422,7 +423,7 @@ pub struct Pull {
     #[command(flatten)]
     pub filter: Filter,
     /// Let the definitions of this stack take over what was changed outside, edited in place
-    #[arg(long, value_name = "PATH", conflicts_with_all = ["output", "overwrite", "schema"])]
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["output", "overwrite", "schema", "no_schema"])]
     pub drift: Option<PathBuf>,
     /// The directory to write to; files go to NAMESPACE/NAME.yaml in it
     #[arg(long, short, value_name = "DIR", default_value = ".")]
@@ -430,9 +431,13 @@ pub struct Pull {
     /// Write over files that are there
     #[arg(long)]
     pub overwrite: bool,
-    /// Begin each file with a line that tells editors its schema
-    #[arg(long, value_name = "URL", num_args = 0..=1, default_missing_value = "trueup.schema.json")]
+    /// The schema that the first line of each file names to editors, instead of a copy that is written
+    /// into the directory as .trueup.schema.json
+    #[arg(long, value_name = "URL")]
     pub schema: Option<String>,
+    /// Begin no file with such a line
+    #[arg(long, conflicts_with = "schema")]
+    pub no_schema: bool,
 }
 
 /// Keeps what the service holds in a sealed file, to plan against without it.
@@ -489,7 +494,7 @@ pub struct Sandbox {
 
 /// Prints a JSON Schema, for editors and pipelines.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  trueup schema > trueup.schema.json\n  trueup schema --of plan")]
+#[command(after_help = "Examples:\n  trueup schema > .trueup.schema.json\n  trueup schema --of plan")]
 pub struct Schema {
     /// Of what
     #[arg(long, value_name = "WHAT", default_value = "definition")]

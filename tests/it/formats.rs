@@ -84,3 +84,32 @@ fn a_check_is_drawn_for_test_reports_and_metrics() {
     stage.run("drift . --format prometheus").code(2).says("verdict=\"pending\"} 1\n");
     stage.run("drift . --format markdown").code(2).says("<!-- trueup:drift stack=s -->");
 }
+
+#[test]
+fn an_editor_finds_the_schema_of_what_was_pulled() {
+    let service = Service::start();
+    service.create(&json!({"metadata": {"name": "cart", "namespace": "shop"}, "spec": {"ip": "10.0.0.7"}}));
+    let stage = Stage::new().at(&service).file("endpoints/trueup.yaml", "stack: s\nnamespaces: [shop]\n");
+    stage.run("pull -n shop -o endpoints").code(0);
+    let text = stage.read("endpoints/shop/cart.yaml");
+    let named =
+        text.lines().next().and_then(|line| line.strip_prefix("# yaml-language-server: $schema=")).expect("a line");
+    // As an editor resolves it: relative to the file.
+    let schema: Value = serde_json::from_str(&stage.read(&format!("endpoints/shop/{named}"))).expect("JSON");
+    let validator = jsonschema::validator_for(&schema).expect("a schema");
+    let document: Value = serde_yaml::from_str(&text).expect("YAML");
+    assert!(validator.is_valid(&document));
+    // The copy is no definition.
+    stage.run("plan endpoints --detailed-exitcode").code(0).says("In sync: 1 endpoint");
+    stage.run("pull -n shop -o endpoints").code(0).says("1 of them as they were");
+
+    stage.run("pull -n shop -o other --schema https://example.net/endpoint.json").code(0).says("Pulled 1 endpoint");
+    assert!(
+        stage
+            .read("other/shop/cart.yaml")
+            .starts_with("# yaml-language-server: $schema=https://example.net/endpoint.json\n")
+    );
+    assert!(!stage.path("other/.trueup.schema.json").exists());
+    stage.run("pull -n shop -o plain --no-schema").code(0);
+    assert!(stage.read("plain/shop/cart.yaml").starts_with("metadata:\n"));
+}

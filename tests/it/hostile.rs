@@ -120,5 +120,5 @@ fn names_from_the_service_lead_nowhere_outside() {
         .filter(|entry| entry.file_type().is_file())
         .map(|entry| entry.path().strip_prefix(&root).expect("below").display().to_string())
         .collect();
-    assert_eq!(files, ["work/pulled/shop/good.yaml"]);
+    assert_eq!(files, ["work/pulled/.trueup.schema.json", "work/pulled/shop/good.yaml"]);
 }

@@ -9,6 +9,12 @@ use crate::load::Config;
 use crate::model::{Live, LiveItem, LiveObject, Namespace, NamespaceRead};
 use crate::plan::Selection;
 use crate::report::safe;
+use crate::report::schema::{self, Of};
+
+/// The schema's copy in the directory of a pull; hidden, so that it is no definition.
+const SCHEMA: &str = ".trueup.schema.json";
+/// The copy as the files name it, which lie one directory below.
+const SCHEMA_FROM_A_FILE: &str = "../.trueup.schema.json";
 
 /// Writes live endpoints as definitions.
 pub async fn run(arguments: &Pull, context: &Context) -> Result<Ending, Error> {
@@ -81,11 +87,20 @@ fn pulled(arguments: &Pull, context: &Context, live: &Live, selection: &Selectio
             Some(reason) => skip(context, item, &reason),
             None => pulled.push(Pulled {
                 path: path(arguments, object),
-                text: definition::text(&object.endpoint, arguments.schema.as_deref()),
+                text: definition::text(&object.endpoint, schema(arguments)),
             }),
         }
     }
     pulled
+}
+
+/// The schema that a file of the pull names: a URL, or the copy in the directory.
+fn schema(arguments: &Pull) -> Option<&str> {
+    match (&arguments.schema, arguments.no_schema) {
+        (_, true) => None,
+        (Some(url), false) => Some(url),
+        (None, false) => Some(SCHEMA_FROM_A_FILE),
+    }
 }
 
 fn reason_to_skip(object: &LiveObject) -> Option<String> {
@@ -130,6 +145,10 @@ fn write(arguments: &Pull, pulled: &[Pulled]) -> Result<usize, Error> {
     }
     for one in &news {
         file::write(&one.path, &one.text)?;
+    }
+    if arguments.schema.is_none() && !arguments.no_schema && !pulled.is_empty() {
+        let schema = format!("{:#}\n", schema::of(Of::Definition));
+        file::write(&arguments.output.join(SCHEMA), &schema)?;
     }
     Ok(news.len())
 }
