@@ -40,9 +40,18 @@ pub fn ask(decision: &Decision, context: &Context, question: Question<'_>) -> Re
         return Ok(Answer::Ended(nothing_to_do(decision, context, &plan, view)));
     }
     let shown = plan.clone();
+    let beforehand = decision.yes || decision.digest.is_some();
+    let show = || {
+        let view = View { palette: context.output.message_view().palette, ..view.clone() };
+        context.output.tell(&text::plan(&shown, None, &view));
+    };
     let approved = match plan.approve(consent, allow) {
         Ok(approved) => approved,
         Err(refusal) => {
+            // Whoever said nothing beforehand looks for the first time.
+            if !beforehand {
+                show();
+            }
             context.output.tell(&text::refusal(
                 &refusal,
                 &View { palette: context.output.message_view().palette, ..view.clone() },
@@ -53,20 +62,16 @@ pub fn ask(decision: &Decision, context: &Context, question: Question<'_>) -> Re
     if shown.changes.is_empty() {
         return Ok(Answer::Ended(nothing_to_do(decision, context, &shown, view)));
     }
-    if decision.yes || decision.digest.is_some() {
+    if beforehand {
         return Ok(Answer::Given(approved));
     }
+    show();
     if !context.surroundings.can_ask {
         let digest = shown.digest();
         return Err(Error::words(Ending::Refused, "nobody can be asked, and nobody said yes beforehand")
             .hint(format!("give --yes, or --digest {} for exactly this plan", digest.short()))
             .hint("nothing was sent"));
     }
-    context.output.tell(&text::plan(
-        &shown,
-        None,
-        &View { palette: context.output.message_view().palette, ..view.clone() },
-    ));
     let changes = shown.changes.len();
     let these = if changes == 1 { "this change".to_owned() } else { format!("these {changes} changes") };
     Ok(if yes(&format!("Apply {these}?")) { Answer::Given(approved) } else { Answer::Ended(declined(context)) })

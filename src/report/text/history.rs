@@ -145,7 +145,7 @@ fn fate(progress: Progress<'_>) -> String {
     let because = |word: &str, reason: &str| format!("{word}: {reason}");
     match progress {
         Progress::Untouched => "not sent".to_owned(),
-        Progress::InDoubt(_) => "in doubt: it was sent, and what became of it is not known".to_owned(),
+        Progress::InDoubt(_) => "in doubt: it may have been sent, and what became of it is not known".to_owned(),
         Progress::Fated(fate) => match fate {
             Fate::Done { settled, by_reading } => {
                 let settled = match settled {

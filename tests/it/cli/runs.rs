@@ -77,7 +77,7 @@ fn a_rollback_is_shown_saved_applied_and_rolled_back_itself() {
     let service = Service::start();
     let stage = stage(&service);
     let held = |key: &str| service.has(key).then(|| service.get(key)["spec"]["port"].clone());
-    stage.run("rollback last").code(6).tells("nobody can be asked");
+    stage.run("rollback last").code(6).tells("81 -> 80").tells("nobody can be asked");
     stage
         .run("rollback last -o back.json")
         .code(0)
