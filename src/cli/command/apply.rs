@@ -9,7 +9,7 @@ use crate::cli::sight::{self, Sight};
 use crate::cli::stack::{self, Stack};
 use crate::cli::{Context, base, flow, settings};
 use crate::journal;
-use crate::plan::{Allow, Plan, RunSummary};
+use crate::plan::{self, Allow, Plan, RunSummary};
 use crate::report::Sides;
 use crate::report::text::{self, View};
 
@@ -70,7 +70,8 @@ async fn resume(name: &str, arguments: &Apply, context: &Context) -> Result<Endi
     let record = journal::find_newest(&state, name).map_err(|error| Error::new(Ending::Invalid, error))?;
     let plan = &record.header.plan;
     let left = record.left();
-    if left == 0 {
+    // A run that ended between its last change and its end lacks the second look.
+    if left == 0 && record.ending() == plan::Ending::Finished {
         context.output.message(&format!("run {} is finished: there is nothing to go on with", record.run()));
         return Ok(Ending::Done);
     }
@@ -79,7 +80,9 @@ async fn resume(name: &str, arguments: &Apply, context: &Context) -> Result<Endi
     let connection = stack::connect(context, &config).await?;
     let ended = async {
         connection.is_for(plan)?;
-        if let Some(declined) = consent::ask_to_resume(&arguments.decision, context, plan, left)? {
+        if left > 0
+            && let Some(declined) = consent::ask_to_resume(&arguments.decision, context, plan, left)?
+        {
             return Ok(declined);
         }
         let view = View { directory: plan.source.directory.clone(), ..context.output.view() };

@@ -197,7 +197,10 @@ pub fn resuming(run: &RunSummary) -> String {
         Ending::Finished | Ending::Unfinished => String::new(),
     };
     let whole = run.planned.whole();
-    let left = whole.saturating_sub(run.done);
+    let left = match whole.saturating_sub(run.done) {
+        0 => "the second look is".to_owned(),
+        left => left.to_string(),
+    };
     let began = seconds(&run.started);
     format!("going on with run {} of {began}: {} of {whole} done, {left} left{doubt}", run.run, run.done)
 }

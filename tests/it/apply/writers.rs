@@ -60,7 +60,14 @@ async fn write(number: usize, url: String, stop: Arc<AtomicBool>) -> Vec<u64> {
 fn unseen(log: &[Entry]) -> Vec<&Entry> {
     let mut versions = std::collections::BTreeMap::new();
     let mut unseen = Vec::new();
-    for entry in log.iter().filter(|entry| entry.effect == Effect::Done) {
+    // The log is in the order of the answers; the versions are in that of the writes.
+    let mut done: Vec<(u64, &Entry)> = log
+        .iter()
+        .filter(|entry| entry.effect == Effect::Done)
+        .map(|entry| (entry.version.as_deref().unwrap().parse().unwrap(), entry))
+        .collect();
+    done.sort_by_key(|(version, _)| *version);
+    for (_, entry) in done {
         let held = versions.insert(&entry.name, &entry.version);
         if entry.method == "PUT" && held != Some(&entry.version_sent) {
             unseen.push(entry);

@@ -25,13 +25,18 @@ fn stage(service: &Service) -> Stage {
 
 /// Takes the closing line and the last fate out of the newest journal, as a kill would have.
 fn kill_newest(stage: &Stage) {
+    cut_newest(stage, 2, "{\"outcome\":{\"key\":\"sh");
+}
+
+/// Takes so many lines from the end of the newest journal, and leaves `torn` there.
+fn cut_newest(stage: &Stage, less: usize, torn: &str) {
     let runs = stage.path("../state/trueup/runs");
     let mut files: Vec<_> = std::fs::read_dir(runs).expect("runs").map(|entry| entry.expect("a run").path()).collect();
     files.sort_by_key(|file| std::fs::metadata(file).and_then(|file| file.modified()).expect("a time"));
     let newest = files.last().expect("a run");
     let text = std::fs::read_to_string(newest).expect("a journal");
     let lines: Vec<&str> = text.lines().collect();
-    let kept = format!("{}\n{}", lines[..lines.len() - 2].join("\n"), "{\"outcome\":{\"key\":\"sh");
+    let kept = format!("{}\n{torn}", lines[..lines.len() - less].join("\n"));
     std::fs::write(newest, kept).expect("it can be written");
 }
 
@@ -123,6 +128,23 @@ fn a_run_that_was_killed_is_told_of_and_gone_on_with() {
     stage.run("apply --resume last --yes").code(0).tells("there is nothing to go on with");
     stage.run("apply . --resume last").code(64).tells("cannot be used with");
     assert_eq!(service.requests("DELETE"), 1);
+}
+
+#[test]
+fn a_run_that_was_killed_behind_its_last_change_is_looked_at_again_and_closed() {
+    let service = Service::start();
+    let stage = stage(&service);
+    cut_newest(&stage, 1, "");
+    stage.run("history").code(0).says("3 of 3 (+1 ~1 -1)  unfinished").says("trueup apply --resume");
+    let writes = || ["POST", "PUT", "DELETE"].map(|method| service.requests(method));
+    let before = writes();
+    // Nothing is sent, so nobody is asked.
+    let resumed = stage.run("apply --resume last");
+    resumed.code(0).tells(": 3 of 3 done, the second look is left\n").says("Converged");
+    assert_eq!(writes(), before);
+    stage.run("history").code(0).says("resumed by").does_not_say("unfinished");
+    stage.run("apply . --yes").code(0).says("In sync");
+    stage.run("apply --resume last").code(0).tells("there is nothing to go on with");
 }
 
 #[test]
