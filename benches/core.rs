@@ -96,20 +96,22 @@ fn live(count: usize, changed: Changed) -> Live {
 }
 
 fn arrange(desired: &Desired, live: &Live) -> Plan {
-    plan::arrange(Facts {
-        desired,
+    plan::arrange(
+        Facts {
+            desired,
+            stack: Some(STACK),
+            namespaces: Some(&BTreeSet::from([Namespace::parse("shop").expect("a name")])),
+            settings: &Settings::default(),
+            ignore: &Ignore::default(),
+            allow: &Allow::default(),
+            selection: &Selection::all(),
+            applied_before: &|_| false,
+            service: &Service { base_url: "https://bench.example.net".to_owned(), layout: Layout::Uniform },
+            source: &Source::default(),
+            tool_version: "bench",
+        },
         live,
-        stack: Some(STACK),
-        namespaces: Some(&BTreeSet::from([Namespace::parse("shop").expect("a name")])),
-        settings: &Settings::default(),
-        ignore: &Ignore::default(),
-        allow: &Allow::default(),
-        selection: &Selection::all(),
-        applied_before: &|_| false,
-        service: &Service { base_url: "https://bench.example.net".to_owned(), layout: Layout::Uniform },
-        source: &Source::default(),
-        tool_version: "bench",
-    })
+    )
 }
 
 fn canonical_form(criterion: &mut Criterion) {

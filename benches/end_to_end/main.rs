@@ -8,15 +8,18 @@
 mod generator;
 mod limit;
 mod measure;
+mod rates;
 mod terraform;
 mod world;
 
+use std::cell::RefCell;
 use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
 use measure::Usage;
+use rates::{Applied, Bare};
 use world::{Edited, Service, Stack};
 
 type Failure = Box<dyn Error>;
@@ -45,14 +48,21 @@ struct Bench {
     concurrency: usize,
     terraform: Option<PathBuf>,
     program: PathBuf,
-    rows: Vec<(String, Usage)>,
+    rows: RefCell<Vec<(String, Usage)>>,
 }
 
 impl Bench {
     fn read(words: &[&str]) -> Result<Self, Failure> {
         let program = PathBuf::from(env!("CARGO_BIN_EXE_trueup"));
-        let mut bench =
-            Self { count: 10_000, namespaces: 1, runs: 5, concurrency: 32, terraform: None, program, rows: Vec::new() };
+        let mut bench = Self {
+            count: 10_000,
+            namespaces: 1,
+            runs: 5,
+            concurrency: 32,
+            terraform: None,
+            program,
+            rows: RefCell::default(),
+        };
         let mut words = words.iter();
         while let Some(word) = words.next() {
             let value = words.next().ok_or_else(|| format!("`{word}` needs a value"))?;
@@ -68,7 +78,7 @@ impl Bench {
         Ok(bench)
     }
 
-    fn run(mut self) -> Result<(), Failure> {
+    fn run(self) -> Result<(), Failure> {
         let home = tempfile::tempdir()?;
         let stack = Stack::write(&home.path().join("stack"), self.count, self.namespaces)?;
         let service = Service::start(&self.program, &home.path().join("service.redb"))?;
@@ -77,9 +87,14 @@ impl Bench {
         let act = |words: &[&str]| self.command(&service, &state, &stack, words);
 
         let apply = ["apply", ".", "--yes", "--allow", "mass-change", "--allow", "empty-namespace"];
-        let creates = measure::run(&mut act(&apply))?;
-        check("apply", creates, 0)?;
-        let bare = self.bare_creates(&service)?;
+        let answer = home.path().join("answer.json");
+        let applied = |name: &str| {
+            let applied = rates::apply(&mut act(&apply), &answer)?;
+            check(name, applied.whole, 0).map(|()| applied)
+        };
+        let creates = applied("apply of creates")?;
+        let (count, namespaces, concurrency) = (self.count, self.namespaces, self.concurrency);
+        let bare = Bare { address: service.address(), count, namespaces, concurrency }.rates()?;
 
         let mut validate = Vec::new();
         let mut plan = Vec::new();
@@ -106,17 +121,18 @@ impl Bench {
         let runs = self.repeat(|| self.plan(&service, &state, &stack, "text"))?;
         self.row("plan, 1 % changed", runs, 2)?;
         stack.edit(Edited::All, 9443)?;
+        let filtered = ["plan", ".", "--only", "none/none"];
+        let runs = self.repeat(|| self.command(&service, &state, &stack, &filtered))?;
+        self.row("plan, all changed, all filtered out", runs, 0)?;
         for format in ["text", "json", "markdown", "html"] {
             let runs = self.repeat(|| self.plan(&service, &state, &stack, format))?;
             self.row(&format!("plan, all changed, {format}"), runs, 2)?;
         }
-        let replaces = measure::run(&mut self.command(&service, &state, &stack, &apply))?;
-        check("apply of replaces", replaces, 0)?;
+        let replaces = applied("apply of replaces")?;
         stack.empty()?;
-        let deletes = measure::run(&mut self.command(&service, &state, &stack, &apply))?;
-        check("apply of deletes", deletes, 0)?;
+        let deletes = applied("apply of deletes")?;
         self.table();
-        self.rates(creates, replaces, deletes, bare);
+        self.rates([creates, replaces, deletes], bare);
         self.start_up()?;
         if let Some(program) = &self.terraform {
             terraform::run(program, self.count, home.path())?;
@@ -155,36 +171,23 @@ impl Bench {
         Ok(whole)
     }
 
-    /// The same bodies by a bare generator; requests a second.
-    fn bare_creates(&self, service: &Service) -> Result<f64, Failure> {
-        let shots = (0..self.count)
-            .map(|at| {
-                let body = world::body(at, self.namespaces, &format!("bare-{at:06}"))?;
-                let path = format!("/api/config/namespaces/bare-{}/endpoints", world::namespace(at % self.namespaces));
-                Ok(generator::Shot { method: http::Method::POST, path, body: body.into() })
-            })
-            .collect::<Result<Vec<_>, Failure>>()?;
-        let fired = generator::fire(service.address(), world::TOKEN, self.concurrency, shots);
-        let took = runtime()?.block_on(fired).map_err(|error| error.to_string())?;
-        Ok(self.count as f64 / took.as_secs_f64())
-    }
-
     fn repeat(&self, command: impl Fn() -> Command) -> Result<Vec<Usage>, Failure> {
         Ok((0..=self.runs).map(|_| measure::run(&mut command())).collect::<Result<_, _>>()?)
     }
 
     /// Takes in a row; the first run warmed up and does not count.
-    fn row(&mut self, name: &str, mut runs: Vec<Usage>, code: i32) -> Result<(), Failure> {
+    fn row(&self, name: &str, mut runs: Vec<Usage>, code: i32) -> Result<(), Failure> {
         runs.remove(0);
         let usage = measure::median(runs);
         check(name, usage, code)?;
-        self.rows.push((name.to_owned(), usage));
+        self.rows.borrow_mut().push((name.to_owned(), usage));
         Ok(())
     }
 
     fn table(&self) {
         println!("| what | wall ms | CPU ms | peak MB |\n|---|---:|---:|---:|");
-        for (name, usage) in &self.rows {
+        let rows = self.rows.borrow();
+        for (name, usage) in rows.iter() {
             println!(
                 "| {name} | {:.0} | {:.0} | {:.1} |",
                 milliseconds(usage.wall),
@@ -192,7 +195,7 @@ impl Bench {
                 usage.memory as f64 / 1e6
             );
         }
-        let of = |name: &str| self.rows.iter().find(|(row, _)| row.starts_with(name)).map(|(_, usage)| *usage);
+        let of = |name: &str| rows.iter().find(|(row, _)| row.starts_with(name)).map(|(_, usage)| *usage);
         if let (Some(load), Some(list), Some(validate), Some(plan)) =
             (of("limit: read"), of("limit: fetch"), of("validate"), of("plan, no"))
         {
@@ -203,18 +206,21 @@ impl Bench {
         }
     }
 
-    fn rates(&self, creates: Usage, replaces: Usage, deletes: Usage, bare: f64) {
-        println!("\n| apply of {} | s | changes a second | peak MB |\n|---|---:|---:|---:|", self.count);
-        let row = |name: &str, usage: Usage| {
-            let rate = self.count as f64 / usage.wall.as_secs_f64();
-            println!("| {name} | {:.2} | {rate:.0} | {:.1} |", usage.wall.as_secs_f64(), usage.memory as f64 / 1e6);
-            rate
-        };
-        let rate = row("creates", creates);
-        row("replaces", replaces);
-        row("deletes", deletes);
-        println!("| bare generator, creates | | {bare:.0} | |");
-        println!("\ncreates / bare generator, requests a second: {:.2}", rate / bare);
+    fn rates(&self, ours: [Applied; 3], bare: [f64; 3]) {
+        println!("\n| apply of {} | whole s | run s | requests a second | bare | ratio | peak MB |", self.count);
+        println!("|---|---:|---:|---:|---:|---:|---:|");
+        for (name, ours, bare) in
+            [("creates", ours[0], bare[0]), ("replaces", ours[1], bare[1]), ("deletes", ours[2], bare[2])]
+        {
+            let rate = ours.requests / ours.seconds;
+            println!(
+                "| {name} | {:.2} | {:.2} | {rate:.0} | {bare:.0} | {:.2} | {:.1} |",
+                ours.whole.wall.as_secs_f64(),
+                ours.seconds,
+                rate / bare,
+                ours.whole.memory as f64 / 1e6
+            );
+        }
     }
 
     fn start_up(&self) -> Result<(), Failure> {

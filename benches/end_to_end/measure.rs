@@ -19,7 +19,12 @@ pub struct Usage {
 
 /// Runs the command; its output is thrown away.
 pub fn run(command: &mut Command) -> io::Result<Usage> {
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    run_into(command, Stdio::null())
+}
+
+/// Runs the command; what it answers goes to `output`.
+pub fn run_into(command: &mut Command, output: impl Into<Stdio>) -> io::Result<Usage> {
+    command.stdin(Stdio::null()).stdout(output).stderr(Stdio::null());
     let begin = Instant::now();
     let child = command.spawn()?;
     let pid = i32::try_from(child.id()).map_err(io::Error::other)?;

@@ -104,8 +104,8 @@ spec:
 }
 
 /// The create body that a definition stands for.
-pub fn body(at: usize, namespaces: usize, name: &str) -> Result<String, Box<dyn Error>> {
-    let mut raw: serde_json::Value = serde_yaml::from_str(&definition(at, namespaces, 8443))?;
+pub fn body(at: usize, namespaces: usize, name: &str, port: u16) -> Result<String, Box<dyn Error>> {
+    let mut raw: serde_json::Value = serde_yaml::from_str(&definition(at, namespaces, port))?;
     raw["metadata"]["name"] = name.into();
     Ok(raw.to_string())
 }

@@ -291,7 +291,8 @@ impl Client {
         started: Instant,
     ) -> Result<Bytes, Failure> {
         let limit = if status.is_success() { self.settings.bounds.body } else { LONGEST_REFUSAL };
-        let mut whole = BytesMut::new();
+        let told = response.content_length().and_then(|length| usize::try_from(length).ok());
+        let mut whole = BytesMut::with_capacity(told.unwrap_or_default().min(limit));
         loop {
             let piece = match response.chunk().await {
                 Ok(Some(piece)) => piece,

@@ -8,7 +8,7 @@
 //! # Caveats
 //! The service answers the list of a namespace that does not exist with 200 and no items (API.md 1.4).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
 
 use serde::Deserialize;
@@ -34,6 +34,7 @@ pub struct Fetching {
     reader: Reader,
     before: u64,
     asked: BTreeSet<Namespace>,
+    waiting: VecDeque<Namespace>,
     lists: JoinSet<(Namespace, NamespaceRead)>,
 }
 
@@ -43,23 +44,42 @@ impl Fetching {
     #[must_use]
     pub fn begin(reader: Reader, namespaces: &BTreeSet<Namespace>) -> Self {
         let before = lists_sent(&reader);
-        let fetching = Self { reader, before, asked: BTreeSet::new(), lists: JoinSet::new() };
-        fetching.and(namespaces)
+        let (asked, waiting, lists) = (BTreeSet::new(), VecDeque::new(), JoinSet::new());
+        Self { reader, before, asked, waiting, lists }.and(namespaces)
     }
 
     /// Asks for those of `namespaces` that were not asked for yet.
     #[must_use]
     pub fn and(mut self, namespaces: &BTreeSet<Namespace>) -> Self {
-        for namespace in namespaces {
-            if self.asked.insert(namespace.clone()) {
-                let (reader, namespace) = (self.reader.clone(), namespace.clone());
-                self.lists.spawn(async move {
-                    let read = fetch_namespace(&reader, &namespace).await;
-                    (namespace, read)
-                });
-            }
-        }
+        let new: Vec<_> = namespaces.difference(&self.asked).cloned().collect();
+        self.asked.extend(new.iter().cloned());
+        self.waiting.extend(new);
+        self.ask();
         self
+    }
+
+    /// Asks for as many as may be held at a time.
+    fn ask(&mut self) {
+        while self.lists.len() < self.reader.concurrency()
+            && let Some(namespace) = self.waiting.pop_front()
+        {
+            let reader = self.reader.clone();
+            self.lists.spawn(async move {
+                let read = fetch_namespace(&reader, &namespace).await;
+                (namespace, read)
+            });
+        }
+    }
+
+    /// The next namespace that was read, whichever that is. As many are read ahead as requests may be
+    /// sent at the same time, so that a tenant of many namespaces is never held whole.
+    pub async fn next(&mut self) -> Option<(Namespace, NamespaceRead)> {
+        let read = self.lists.join_next().await?;
+        self.ask();
+        match read {
+            Ok(read) => Some(read),
+            Err(error) => std::panic::resume_unwind(error.into_panic()),
+        }
     }
 
     /// The client that asks.
@@ -68,10 +88,19 @@ impl Fetching {
         &self.reader
     }
 
+    /// Requests that were sent so far.
+    #[must_use]
+    pub fn requests(&self) -> u64 {
+        lists_sent(&self.reader) - self.before
+    }
+
     /// What came of all of them.
-    pub async fn live(self) -> Live {
-        let namespaces = self.lists.join_all().await.into_iter().collect();
-        Live { namespaces, requests: lists_sent(&self.reader) - self.before }
+    pub async fn live(mut self) -> Live {
+        let mut namespaces = BTreeMap::new();
+        while let Some((namespace, read)) = self.next().await {
+            namespaces.insert(namespace, read);
+        }
+        Live { namespaces, requests: self.requests() }
     }
 }
 

@@ -85,13 +85,9 @@ struct SystemMetadata {
     owner_view: Option<OwnerView>,
 }
 
-/// What one item of a list is.
-enum Read {
-    /// An item of the namespace that was asked for.
-    Mine(Box<LiveItem>),
-    /// Of `shared`, `system` or another namespace: left out (API.md 1.4).
-    Foreign,
-}
+/// An item of the namespace that was asked for; one of `shared`, `system` or another is left out
+/// (API.md 1.4).
+type Read = Result<Option<LiveItem>, String>;
 
 /// What the answer to a list of `namespace` proves.
 #[must_use]
@@ -103,27 +99,27 @@ pub fn read_list(namespace: &Namespace, body: &[u8]) -> NamespaceRead {
 }
 
 fn list(namespace: &Namespace, body: &[u8]) -> Result<BTreeMap<Key, LiveItem>, String> {
-    let reads = match serde_json::from_slice::<List<Item>>(body) {
+    let mut reads = match serde_json::from_slice::<List<Item>>(body) {
         Ok(list) => {
             let whole = whole(list)?;
-            let raw = LazyItems { body, items: None };
-            typed(namespace, whole, raw)?
+            let mut raw = LazyItems { body, items: None };
+            let items = whole.into_iter().enumerate();
+            items.filter_map(|(index, item)| one(namespace, item, || raw.json(index)).transpose()).collect()
         }
         Err(_) => {
             let list: List<&RawValue> =
                 serde_json::from_slice(body).map_err(|error| format!("the list cannot be read: {}", told(&error)))?;
-            whole(list)?.into_iter().map(|raw| careful(namespace, raw)).collect::<Result<Vec<_>, _>>()?
+            whole(list)?
+                .into_iter()
+                .filter_map(|raw| careful(namespace, raw).transpose())
+                .collect::<Result<Vec<_>, _>>()
         }
-    };
-    let mut items = BTreeMap::new();
-    for read in reads {
-        let Read::Mine(item) = read else { continue };
-        let key = item.key().clone();
-        if items.insert(key.clone(), *item).is_some() {
-            return Err(format!("the list holds `{}` twice", neutral(&key.to_string(), 130)));
-        }
+    }?;
+    reads.sort_by(|one, other| one.key().cmp(other.key()));
+    if let Some(twice) = reads.windows(2).find(|pair| pair[0].key() == pair[1].key()) {
+        return Err(format!("the list holds `{}` twice", neutral(&twice[0].key().to_string(), 130)));
     }
-    Ok(items)
+    Ok(reads.into_iter().map(|item| (item.key().clone(), item)).collect())
 }
 
 fn told(error: &serde_json::Error) -> String {
@@ -171,13 +167,8 @@ impl<'a> LazyItems<'a> {
     }
 }
 
-fn typed(namespace: &Namespace, items: Vec<Item>, mut raw: LazyItems) -> Result<Vec<Read>, String> {
-    let reads = items.into_iter().enumerate().map(|(index, item)| one(namespace, item, || raw.json(index)));
-    reads.collect()
-}
-
 /// An item of a list of which at least one has an unexpected shape.
-fn careful(namespace: &Namespace, raw: &RawValue) -> Result<Read, String> {
+fn careful(namespace: &Namespace, raw: &RawValue) -> Read {
     let json = || serde_json::from_str(raw.get()).unwrap_or_default();
     let error = match serde_json::from_str::<Item>(raw.get()) {
         Ok(item) => return one(namespace, item, json),
@@ -190,10 +181,10 @@ fn careful(namespace: &Namespace, raw: &RawValue) -> Result<Read, String> {
     };
     let key = key(text("namespace"), text("name"))?;
     if key.namespace != *namespace {
-        return Ok(Read::Foreign);
+        return Ok(None);
     }
     let uid = text("uid").unwrap_or_default();
-    Ok(Read::Mine(Box::new(LiveItem::Unheld(Unheld { key, uid, reason: told(&error), raw: json }))))
+    Ok(Some(LiveItem::Unheld(Unheld { key, uid, reason: told(&error), raw: json })))
 }
 
 fn key(namespace: Option<String>, name: Option<String>) -> Result<Key, String> {
@@ -205,7 +196,7 @@ fn key(namespace: Option<String>, name: Option<String>) -> Result<Key, String> {
     }
 }
 
-fn one(namespace: &Namespace, item: Item, raw: impl FnOnce() -> Json) -> Result<Read, String> {
+fn one(namespace: &Namespace, item: Item, raw: impl FnOnce() -> Json) -> Read {
     let mut metadata = match item.metadata {
         Some(metadata) => metadata,
         None => Metadata {
@@ -219,7 +210,7 @@ fn one(namespace: &Namespace, item: Item, raw: impl FnOnce() -> Json) -> Result<
     let given = |root: Option<String>, inner: Option<String>| root.filter(|text| !text.is_empty()).or(inner);
     let key = key(given(item.namespace, metadata.namespace.take()), given(item.name, metadata.name.take()))?;
     if key.namespace != *namespace {
-        return Ok(Read::Foreign);
+        return Ok(None);
     }
     let Some(spec) = item.get_spec else {
         return Err(format!("the service sent no spec for `{}`", neutral(&key.to_string(), 130)));
@@ -228,7 +219,7 @@ fn one(namespace: &Namespace, item: Item, raw: impl FnOnce() -> Json) -> Result<
     system.uid = given(item.uid, system.uid);
     system.owner_view = item.owner_view.or(system.owner_view);
     let spec = read_spec(serde_json::from_str(spec.get()), || serde_json::from_str(spec.get()).unwrap_or_default());
-    Ok(Read::Mine(Box::new(assemble(key, metadata, system, None, spec, raw))))
+    Ok(Some(assemble(key, metadata, system, None, spec, raw)))
 }
 
 fn map(raw: Option<&RawValue>) -> Option<BTreeMap<String, Option<String>>> {

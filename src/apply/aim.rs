@@ -1,5 +1,5 @@
 use crate::diff::{self, Context};
-use crate::model::{Endpoint, Field, Json, LiveObject, Mark, Texts, is_mark};
+use crate::model::{Endpoint, Field, Json, LiveObject, Mark, is_mark};
 use crate::plan::{Action, Before, Change, Conflict, RunId, ThreeWay};
 
 /// What one change wants of one object in one run.
@@ -103,22 +103,22 @@ impl<'a> Aim<'a> {
     pub(super) fn moved(&self, before: &Endpoint, now: &Endpoint) -> Vec<Field> {
         let marks = [Some(before), self.wanted.as_ref()].map(|endpoint| Mark::read(&endpoint?.annotations));
         // The other annotations that a definition names stand in one of the two marks.
-        let named = Endpoint { annotations: self.named(), ..before.clone() };
+        let names = |key: &str| self.names(key);
         let mut fields = Vec::new();
         for mark in &marks {
             let applied = mark.as_ref().and_then(|mark| mark.applied.as_ref());
-            fields.extend(diff::moved(before, now, Some(&named), Context { applied, ignored: &self.ignored }));
+            fields.extend(diff::moved(before, now, names, Context { applied, ignored: &self.ignored }));
         }
         fields.sort();
         fields.dedup();
         fields
     }
 
-    /// The annotations that the change itself names; only their keys matter.
-    fn named(&self) -> Texts {
+    /// Whether the change itself names this annotation.
+    fn names(&self, key: &str) -> bool {
         match &self.change.action {
-            Action::Create { wanted } => wanted.annotations.clone(),
-            _ => self.change.named_annotations().map(|key| (key.to_owned(), String::new())).collect(),
+            Action::Create { wanted } => wanted.annotations.contains_key(key),
+            _ => self.change.named_annotations().any(|named| named == key),
         }
     }
 

@@ -3,6 +3,7 @@ use std::sync::atomic::AtomicBool;
 
 use futures_util::StreamExt as _;
 use futures_util::stream;
+use tokio::sync::Semaphore;
 
 use super::Options;
 use super::converge;
@@ -13,6 +14,10 @@ use crate::plan::{
     ActionKind, Change, Closing, Event, Fate, Intent, Observer, Outcome, Plan, Progress, Recorder, Request, RunId,
     RunRecord, Step,
 };
+
+/// Changes that are worked on for each that may be sent: while some are sent, the intents of the next
+/// reach the disk together, so that safety does not cost a flush a request.
+const AHEAD: usize = 3;
 
 /// How far an earlier run got with a change.
 #[derive(Debug, Clone)]
@@ -45,6 +50,7 @@ pub(super) async fn run<'b, S: Service, R: Recorder, O: Observer>(
         options,
         checks_versions: AtomicBool::new(false),
         journal_failed: AtomicBool::new(false),
+        slots: Semaphore::new(options.concurrency.max(1)),
     };
     let over = |change: &&Change| matches!(begin(&change.key), Begin::Over(_));
     observer.event(Event::Started { total: plan.changes.len() - plan.changes.iter().filter(over).count() });
@@ -58,7 +64,7 @@ pub(super) async fn run<'b, S: Service, R: Recorder, O: Observer>(
         observer.event(Event::Phase { kind, count: phase.len() });
         let held = (kind == ActionKind::Delete).then(|| held_back(&fates)).flatten();
         let steps = stream::iter(phase).map(|change| work(&worker, change, begin(&change.key), held.as_deref()));
-        let mut steps = steps.buffer_unordered(options.concurrency.max(1));
+        let mut steps = steps.buffer_unordered(options.concurrency.max(1) * AHEAD);
         while let Some((change, fate)) = steps.next().await {
             fates.insert(&change.key, fate);
         }

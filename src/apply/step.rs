@@ -1,6 +1,8 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use tokio::sync::Semaphore;
+
 use super::Options;
 use super::aim::{Aim, Now};
 use super::decide::{self, Decision};
@@ -41,6 +43,8 @@ pub(super) struct Worker<'a, S, R, O> {
     pub(super) checks_versions: AtomicBool,
     /// The journal failed: nothing more is sent.
     pub(super) journal_failed: AtomicBool,
+    /// Writes at the same time.
+    pub(super) slots: Semaphore,
 }
 
 /// What follows a try that did not end well.
@@ -169,11 +173,8 @@ impl<S: Service, R: Recorder, O: Observer> Worker<'_, S, R, O> {
         let mut may_be_made = false;
         let mut last = String::new();
         for attempt in 0..MOST_TRIES {
-            if let Some(reason) = self.halted() {
-                return match may_be_made {
-                    false => Fate::Skipped { reason: reason.to_owned() },
-                    true => Fate::Unsettled { reason: format!("{last}; {reason}") },
-                };
+            if let Some(fate) = self.held_up(may_be_made, &last) {
+                return fate;
             }
             write.attempt = attempt;
             if let Err(error) = self.recorder.intent(&write).await {
@@ -181,7 +182,14 @@ impl<S: Service, R: Recorder, O: Observer> Worker<'_, S, R, O> {
                 let reason = format!("nothing was sent, because the journal could not be written: {error}");
                 return if may_be_made { Fate::Unsettled { reason: last } } else { Fate::Failed { reason } };
             }
-            let error = match self.service.send(key, &write.request).await {
+            // Never closed. Its intent may have waited for others while the run was stopped.
+            let slot = self.slots.acquire().await;
+            if let Some(fate) = self.held_up(may_be_made, &last) {
+                return fate;
+            }
+            let sent = self.service.send(key, &write.request).await;
+            drop(slot);
+            let error = match sent {
                 Ok(()) => return Fate::Done { settled: self.settled(&write.request), by_reading: false },
                 Err(error) => error,
             };
@@ -200,6 +208,15 @@ impl<S: Service, R: Recorder, O: Observer> Worker<'_, S, R, O> {
             }
         }
         Fate::Unsettled { reason: format!("{last}; it was sent {MOST_TRIES} times") }
+    }
+
+    /// What becomes of a write that may not be sent any more, if so.
+    fn held_up(&self, may_be_made: bool, last: &str) -> Option<Fate> {
+        let reason = self.halted()?;
+        Some(match may_be_made {
+            false => Fate::Skipped { reason: reason.to_owned() },
+            true => Fate::Unsettled { reason: format!("{last}; {reason}") },
+        })
     }
 
     /// What follows a write that did not end well.

@@ -445,20 +445,22 @@ fn plan(state: &State, wanted: &[(&str, u16)]) -> Plan {
     let desired = Desired { definitions: definitions.collect(), files: 1 };
     let read = NamespaceRead::Complete { items: items(state, &namespace) };
     let live = Live { namespaces: [(namespace.clone(), read)].into(), requests: 1 };
-    plan::arrange(Facts {
-        desired: &desired,
-        live: &live,
-        stack: Some(STACK),
-        namespaces: Some(&[namespace].into()),
-        settings: &Settings { prune: Prune::Owned, ..Settings::default() },
-        ignore: &Ignore::default(),
-        allow: &Allow::default(),
-        selection: &Selection::default(),
-        applied_before: &|_| false,
-        service: &plan::Service { base_url: "http://sandbox.localhost".to_owned(), layout: Default::default() },
-        source: &Source::default(),
-        tool_version: "0",
-    })
+    plan::arrange(
+        Facts {
+            desired: &desired,
+            stack: Some(STACK),
+            namespaces: Some(&[namespace].into()),
+            settings: &Settings { prune: Prune::Owned, ..Settings::default() },
+            ignore: &Ignore::default(),
+            allow: &Allow::default(),
+            selection: &Selection::default(),
+            applied_before: &|_| false,
+            service: &plan::Service { base_url: "http://sandbox.localhost".to_owned(), layout: Default::default() },
+            source: &Source::default(),
+            tool_version: "0",
+        },
+        &live,
+    )
 }
 
 fn fate<'o>(outcome: &'o Outcome, name: &str) -> &'o Fate {

@@ -69,10 +69,10 @@ pub struct Global {
     /// Use an embedded service instead of a real one, kept in FILE (default: in the state directory)
     #[arg(long, global = true, value_name = "FILE", num_args = 0..=1, require_equals = true)]
     pub sandbox: Option<Option<PathBuf>>,
-    /// Requests at the same time
-    #[arg(long, global = true, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=256))]
-    pub concurrency: u16,
-    /// Requests a second at most; 0 for no limit
+    /// Requests at the same time (default: `concurrency` of trueup.yaml, else 8)
+    #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub concurrency: Option<u16>,
+    /// Requests a second at most, 0 for no limit (default: `rate_limit` of trueup.yaml, else careful)
     #[arg(long, global = true, value_name = "N")]
     pub rate: Option<f64>,
     /// When to use colour

@@ -12,8 +12,8 @@ use super::sight::Sight;
 use super::stack::Stack;
 use crate::journal::{self, Ground};
 use crate::load::{Diagnostic, Loaded, Places};
-use crate::model::{Field, Key, Live, Namespace, Place};
-use crate::plan::{self, Allow, Facts, Ignore, Memory, Note, Plan, RunRecord, Source};
+use crate::model::{Field, Key, Namespace, Place};
+use crate::plan::{Allow, Arrangement, Facts, Ignore, Memory, Note, Plan, RunRecord, Source};
 
 /// What a look at the service is made for.
 pub struct Purpose<'a> {
@@ -32,26 +32,20 @@ pub struct Purpose<'a> {
 /// the plan.
 pub async fn plan(context: &Context, stack: &Stack, sight: &Sight<'_>, permission: &Permission) -> Result<Plan, Error> {
     let purpose = Purpose { permission, namespaces: stack.namespaces(), memory: &Memory::default() };
-    Ok(look(context, stack, sight, &purpose).await?.0)
+    look(context, stack, sight, &purpose).await
 }
 
-/// The plan with what was read for it.
+/// The plan of a stack for this purpose.
 ///
 /// # Errors
 /// Those of [`plan`].
-pub async fn look(
-    context: &Context,
-    stack: &Stack,
-    sight: &Sight<'_>,
-    purpose: &Purpose<'_>,
-) -> Result<(Plan, Live), Error> {
+pub async fn look(context: &Context, stack: &Stack, sight: &Sight<'_>, purpose: &Purpose<'_>) -> Result<Plan, Error> {
     let allow = settings::allow(&purpose.permission.allow)?;
-    let live = sight.live(&purpose.namespaces).await;
-    let mut plan = arrange(context, stack, sight, purpose, &allow, &live)?;
+    let mut plan = arrange(context, stack, sight, purpose, &allow).await?;
     refer(sight, &mut plan, &allow).await;
     let told = |note: &Diagnostic| format!("{}:{}: {}", note.file().unwrap_or_default(), note.line(), note.message);
     plan.notes.extend(stack.loaded.notes.iter().map(|note| Note::Loaded { text: told(note) }));
-    Ok((plan, live))
+    Ok(plan)
 }
 
 /// Gives every change its place, with paths that can be opened from the working directory: for a plan
@@ -69,13 +63,12 @@ pub fn locate(context: &Context, plan: &mut Plan, loaded: &Loaded) {
     });
 }
 
-fn arrange(
+async fn arrange(
     context: &Context,
     stack: &Stack,
     sight: &Sight<'_>,
     purpose: &Purpose<'_>,
     allow: &Allow,
-    live: &Live,
 ) -> Result<Plan, Error> {
     let config = &stack.loaded.config;
     let service = sight.service();
@@ -87,7 +80,6 @@ fn arrange(
     let listed: BTreeSet<_> = config.namespaces.iter().cloned().collect();
     let facts = Facts {
         desired: &stack.loaded.desired,
-        live,
         stack: name.as_deref(),
         namespaces: (!listed.is_empty()).then_some(&listed),
         settings: &settings::of_plan(config, purpose.permission),
@@ -96,15 +88,12 @@ fn arrange(
         selection: &stack.selection,
         applied_before: &|key| purpose.memory.knows(key) || applied().as_ref().is_ok_and(|keys| keys.contains(key)),
         service: &service,
-        source: &Source {
-            directory: stack.directory.clone(),
-            requests: live.requests,
-            snapshot: sight.taken(),
-            ..Source::default()
-        },
+        source: &Source { directory: stack.directory.clone(), snapshot: sight.taken(), ..Source::default() },
         tool_version: env!("CARGO_PKG_VERSION"),
     };
-    let plan = plan::arrange(facts);
+    let mut arrangement = Arrangement::new(facts);
+    let requests = sight.read(&purpose.namespaces, |namespace, read| arrangement.take(namespace, &read)).await;
+    let plan = arrangement.finish(requests);
     match journal.into_inner() {
         Some(Err(error)) => Err(Error::new(Ending::Failed, error)),
         _ => Ok(plan),

@@ -104,7 +104,7 @@ fn begin(context: &Context, work: &Work<'_>, plan: &Plan, progress: &Progress) -
     };
     let options = Options {
         run,
-        concurrency: usize::from(context.global.concurrency),
+        concurrency: work.connection.concurrency(),
         stop: interrupt::watch(progress.teller()),
         version_checked: work.config.version_checked,
         ignore: settings::ignore(work.config)?,

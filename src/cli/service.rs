@@ -9,9 +9,10 @@ use jiff::Timestamp;
 use super::Context;
 use super::args::Global;
 use super::ending::{Ending, Error};
-use super::settings::Place;
+use super::settings::{self, Place};
 use super::token;
 use crate::api::{self, BaseUrl, Identity, Pace, Rate, Reader, Secret, Trust, Writer};
+use crate::load::Config;
 use crate::model::Layout;
 use crate::plan;
 use crate::report::safe;
@@ -30,17 +31,14 @@ pub struct Connection {
 ///
 /// # Errors
 /// No token, files that cannot be read, a sandbox that does not start.
-pub async fn connect(
-    context: &Context,
-    place: Place,
-    layout: Layout,
-    token_variable: Option<&str>,
-) -> Result<Connection, Error> {
+pub async fn connect(context: &Context, place: Place, layout: Layout, config: &Config) -> Result<Connection, Error> {
     let pace = Pace::real(context.surroundings.chance());
     let (mut settings, running) = match place {
         Place::At(base_url) => {
-            let token = token(context, token_variable)?;
-            (api::Settings::new(base_url, layout, token, pace), None)
+            let token = token(context, config.token_variable.as_deref())?;
+            let mut settings = api::Settings::new(base_url, layout, token, pace);
+            settings.rate = config.rate_limit.map(rate).or(settings.rate);
+            (settings, None)
         }
         Place::Sandbox(file) => {
             let secret = context.surroundings.secret();
@@ -52,10 +50,10 @@ pub async fn connect(
         }
     };
     settings.trust = trust(&context.global)?;
-    settings.concurrency = usize::from(context.global.concurrency);
+    settings.concurrency = settings::concurrency(context, config);
     settings.rate = match context.global.rate {
         None => settings.rate,
-        Some(rate) if rate > 0.0 => Some(Rate { per_second: rate, burst: Rate::CAREFUL.burst }),
+        Some(given) if given > 0.0 => Some(rate(given)),
         Some(_) => None,
     };
     if context.global.verbose {
@@ -74,7 +72,16 @@ pub async fn connect(
     Ok(Connection { settings, running })
 }
 
+fn rate(per_second: f64) -> Rate {
+    Rate { per_second, burst: Rate::CAREFUL.burst }
+}
+
 impl Connection {
+    /// Requests at the same time.
+    pub fn concurrency(&self) -> usize {
+        self.settings.concurrency
+    }
+
     /// The service, as a plan names it.
     pub fn service(&self) -> plan::Service {
         plan::Service { base_url: self.settings.base_url.to_string(), layout: self.settings.layout }
@@ -130,7 +137,12 @@ impl Connection {
 ///
 /// # Errors
 /// It does not start.
-pub async fn rehearse(context: &Context, layout: Layout, scenario: Scenario) -> Result<Connection, Error> {
+pub async fn rehearse(
+    context: &Context,
+    layout: Layout,
+    config: &Config,
+    scenario: Scenario,
+) -> Result<Connection, Error> {
     let secret = context.surroundings.secret();
     let mut options = Options::new(Storage::Memory, Token::new(&secret), clock());
     options.scenario = scenario;
@@ -139,7 +151,7 @@ pub async fn rehearse(context: &Context, layout: Layout, scenario: Scenario) -> 
     let token = Secret::new(&secret).map_err(|error| Error::new(Ending::Bug, error))?;
     let mut settings = api::Settings::new(BaseUrl::sandbox(), layout, Some(token), Pace::noted(|_| {}));
     settings.address = Some(running.address());
-    settings.concurrency = usize::from(context.global.concurrency);
+    settings.concurrency = settings::concurrency(context, config);
     settings.rate = None;
     Ok(Connection { settings, running: Some(running) })
 }

@@ -16,6 +16,9 @@ use crate::plan::{self, Allow, GuardSettings, Ignore, IgnoreRule, Prune, RunId};
 /// Variables of other tools that name a service; below the configuration.
 const FOREIGN_BASE_URLS: [&str; 2] = ["F5XC_API_URL", "VOLT_API_URL"];
 
+/// Requests at the same time, where nobody says.
+const DEFAULT_CONCURRENCY: usize = 8;
+
 /// Which service a command talks to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
@@ -115,6 +118,12 @@ pub fn named_layout(context: &Context, config: &Config) -> Result<Option<Layout>
         let known = Layout::ALL.map(Layout::as_str).join(", ");
         Error::words(Ending::Usage, format!("`{named}` is no layout; there are: {known}"))
     })
+}
+
+/// Requests at the same time: the flag, else the configuration.
+pub fn concurrency(context: &Context, config: &Config) -> usize {
+    let given = context.global.concurrency.map(usize::from);
+    given.or(config.concurrency).unwrap_or(DEFAULT_CONCURRENCY)
 }
 
 /// The stack that owns the objects, if there is one.

@@ -13,7 +13,7 @@ use super::stack::{self, Stack};
 use super::{settings, shard};
 use crate::api::{self, Fetching, Reader};
 use crate::load::Config;
-use crate::model::{Key, Live, Namespace, Snapshot};
+use crate::model::{Key, Live, Namespace, NamespaceRead, Snapshot};
 use crate::plan::{self, Referrer};
 
 /// What was opened to be looked at.
@@ -193,15 +193,35 @@ impl Sight<'_> {
         }
     }
 
-    /// What these namespaces hold.
-    pub async fn live(&self, namespaces: &BTreeSet<Namespace>) -> Live {
+    /// What each of these namespaces holds, one after the other as they come; the lists that were
+    /// asked for.
+    pub async fn read(&self, namespaces: &BTreeSet<Namespace>, mut take: impl FnMut(&Namespace, NamespaceRead)) -> u64 {
         match self {
             Sight::Service(_, reader, lists) => {
                 let asked = lists.take().unwrap_or_else(|| Fetching::begin(reader.clone(), &BTreeSet::new()));
-                asked.and(namespaces).live().await
+                let mut lists = asked.and(namespaces);
+                while let Some((namespace, read)) = lists.next().await {
+                    take(&namespace, read);
+                }
+                lists.requests()
             }
-            Sight::Snapshot(copy) | Sight::Copied(copy, _) => api::snapshot::live(copy, namespaces),
+            Sight::Snapshot(copy) | Sight::Copied(copy, _) => {
+                let live = api::snapshot::live(copy, namespaces);
+                live.namespaces.into_iter().for_each(|(namespace, read)| take(&namespace, read));
+                live.requests
+            }
         }
+    }
+
+    /// What these namespaces hold.
+    pub async fn live(&self, namespaces: &BTreeSet<Namespace>) -> Live {
+        let mut live = Live::default();
+        live.requests = self
+            .read(namespaces, |namespace, read| {
+                live.namespaces.insert(namespace.clone(), read);
+            })
+            .await;
+        live
     }
 
     /// Who refers to an endpoint; nothing where a copy does not say.

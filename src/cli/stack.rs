@@ -101,7 +101,7 @@ impl Stack {
 pub async fn connect(context: &Context, config: &Config) -> Result<Connection, Error> {
     let place = settings::place(context, config)?;
     let layout = settings::layout(context, config)?;
-    service::connect(context, place, layout, config.token_variable.as_deref()).await
+    service::connect(context, place, layout, config).await
 }
 
 /// Diagnostics as a compiler draws them, with paths that can be opened from the working directory.

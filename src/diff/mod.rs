@@ -88,22 +88,23 @@ fn is_managed_label(key: &str) -> bool {
 
 /// The fields of two live states of one object that differ and that a plan for `desired` depends on:
 /// everything that [`compare`] looks at, with the annotations that somebody else wrote left out.
-/// `desired` is nothing for an object that is to be deleted.
+/// `names` tells the annotations that the definition names.
 #[must_use]
-pub fn moved(before: &Endpoint, now: &Endpoint, desired: Option<&Endpoint>, context: Context<'_>) -> Vec<Field> {
+pub fn moved(before: &Endpoint, now: &Endpoint, names: impl Fn(&str) -> bool, context: Context<'_>) -> Vec<Field> {
     let mut fields: Vec<Field> = Field::FIXED.into_iter().filter(|field| !same_exactly(field, before, now)).collect();
-    let keys = before.labels.keys().chain(now.labels.keys()).filter(|key| is_managed_label(key));
-    fields.extend(keys.filter(|key| before.labels.get(*key) != now.labels.get(*key)).cloned().map(Field::Label));
+    let keys = before.labels.keys().chain(now.labels.keys());
+    let differs = |key: &&String| before.labels.get(*key) != now.labels.get(*key) && is_managed_label(key);
+    fields.extend(keys.filter(differs).cloned().map(Field::Label));
     let ours = |key: &str| {
-        desired.is_some_and(|desired| desired.annotations.contains_key(key))
-            || context.applied.is_some_and(|applied| applied.wrote_annotation(key))
+        is_mark(key)
             || key == PROTECT
-            || is_mark(key)
+            || names(key)
+            || context.applied.is_some_and(|applied| applied.wrote_annotation(key))
     };
-    let keys = before.annotations.keys().chain(now.annotations.keys()).filter(|key| ours(key));
-    fields.extend(
-        keys.filter(|key| before.annotations.get(*key) != now.annotations.get(*key)).cloned().map(Field::Annotation),
-    );
+    let keys = before.annotations.keys().chain(now.annotations.keys());
+    // Whose an annotation is takes longer to tell than that it is as it was.
+    let differs = |key: &&String| before.annotations.get(*key) != now.annotations.get(*key) && ours(key);
+    fields.extend(keys.filter(differs).cloned().map(Field::Annotation));
     fields.retain(|field| !context.ignored.contains(field));
     fields.sort();
     fields.dedup();

@@ -104,6 +104,6 @@ fn a_foreign_annotation_is_no_move_and_protection_is() {
     let before = endpoint("", r#"{"ip":"::1"}"#);
     let theirs = endpoint(r#","annotations":{"x":"1"}"#, r#"{"ip":"::1"}"#);
     let protected = endpoint(r#","annotations":{"trueup/protect":"true"}"#, r#"{"ip":"::1"}"#);
-    assert_eq!(moved(&before, &theirs, None, Context::default()), []);
-    assert_eq!(moved(&before, &protected, None, Context::default()), [Field::Annotation(PROTECT.to_owned())]);
+    assert_eq!(moved(&before, &theirs, |_| false, Context::default()), []);
+    assert_eq!(moved(&before, &protected, |_| false, Context::default()), [Field::Annotation(PROTECT.to_owned())]);
 }

@@ -134,9 +134,8 @@ impl Undo<'_, '_> {
         let mark = Mark::read(&image.annotations);
         let applied = mark.as_ref().and_then(|mark| mark.applied.as_ref());
         let ignored = self.ground.ignore.fields(&self.change.key);
-        let named = self.change.named_annotations().map(|key| (key.to_owned(), String::new())).collect();
-        let named = Endpoint { annotations: named, ..image.clone() };
-        diff::moved(image, live, Some(&named), Context { applied, ignored: &ignored })
+        let names = |key: &str| self.change.named_annotations().any(|named| named == key);
+        diff::moved(image, live, names, Context { applied, ignored: &ignored })
     }
 
     fn created(&mut self, live: &LiveObject) {

@@ -14,8 +14,6 @@ use crate::model::{
 pub struct Facts<'a> {
     /// All definitions.
     pub desired: &'a Desired,
-    /// What the service holds.
-    pub live: &'a Live,
     /// The stack, if there is one.
     pub stack: Option<&'a str>,
     /// The namespaces in which deletes may be planned; nothing where the configuration lists none.
@@ -53,33 +51,63 @@ pub struct Facts<'a> {
 /// # Caveats
 /// Who refers to an endpoint that would go is not in a list: see [`Plan::refer`].
 #[must_use]
-pub fn arrange(facts: Facts<'_>) -> Plan {
-    let mut plan = Plan {
-        tool_version: facts.tool_version.to_owned(),
-        service: facts.service.clone(),
-        stack: facts.stack.map(str::to_owned),
-        settings: facts.settings.clone(),
-        scope: Default::default(),
-        changes: Vec::new(),
-        held: Vec::new(),
-        guards: Vec::new(),
-        notes: Vec::new(),
-        source: facts.source.clone(),
-    };
-    let mut definitions: HashMap<&Namespace, Vec<&Definition>> = HashMap::new();
-    for (key, definition) in &facts.desired.definitions {
-        definitions.entry(&key.namespace).or_default().push(definition);
+pub fn arrange(facts: Facts<'_>, live: &Live) -> Plan {
+    let mut arrangement = Arrangement::new(facts);
+    for (namespace, read) in &live.namespaces {
+        arrangement.take(namespace, read);
     }
-    for (namespace, read) in &facts.live.namespaces {
-        let wanted = definitions.get(namespace).map_or(&[][..], Vec::as_slice);
-        let scope = arrange_namespace(&mut plan, &facts, namespace, read, wanted);
-        plan.scope.insert(namespace.clone(), scope);
+    arrangement.finish(live.requests)
+}
+
+/// A plan that is made namespace by namespace, in any order, so that none has to be kept longer than
+/// its turn takes. See [`arrange`].
+pub struct Arrangement<'f> {
+    facts: Facts<'f>,
+    definitions: HashMap<&'f Namespace, Vec<&'f Definition>>,
+    plan: Plan,
+}
+
+impl<'f> Arrangement<'f> {
+    /// A plan over nothing yet.
+    #[must_use]
+    pub fn new(facts: Facts<'f>) -> Self {
+        let mut definitions: HashMap<_, Vec<_>> = HashMap::new();
+        for (key, definition) in &facts.desired.definitions {
+            definitions.entry(&key.namespace).or_default().push(definition);
+        }
+        let plan = Plan {
+            tool_version: facts.tool_version.to_owned(),
+            service: facts.service.clone(),
+            stack: facts.stack.map(str::to_owned),
+            settings: facts.settings.clone(),
+            scope: Default::default(),
+            changes: Vec::new(),
+            held: Vec::new(),
+            guards: Vec::new(),
+            notes: Vec::new(),
+            source: facts.source.clone(),
+        };
+        Self { facts, definitions, plan }
     }
-    plan.changes.sort_by(|a, b| (a.action.kind().phase(), &a.key).cmp(&(b.action.kind().phase(), &b.key)));
-    plan.held.sort_by(|a, b| a.key.cmp(&b.key));
-    plan.notes.sort();
-    plan.guards = guard::standing(&plan);
-    plan
+
+    /// Takes in what a namespace holds.
+    pub fn take(&mut self, namespace: &Namespace, read: &NamespaceRead) {
+        let wanted = self.definitions.get(namespace).map_or(&[][..], Vec::as_slice);
+        let scope = arrange_namespace(&mut self.plan, &self.facts, namespace, read, wanted);
+        self.plan.scope.insert(namespace.clone(), scope);
+    }
+
+    /// The plan, for which so many lists were asked for.
+    #[must_use]
+    pub fn finish(self, requests: u64) -> Plan {
+        let mut plan = self.plan;
+        plan.changes.sort_by(|a, b| (a.action.kind().phase(), &a.key).cmp(&(b.action.kind().phase(), &b.key)));
+        plan.held.sort_by(|a, b| a.key.cmp(&b.key));
+        plan.notes.sort();
+        plan.guards = guard::standing(&plan);
+        plan.source.requests = requests;
+        plan
+    }
 }
 
 fn arrange_namespace(

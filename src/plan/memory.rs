@@ -9,8 +9,8 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{Plan, ScopeRead, Verdicts};
-use crate::model::{Desired, Field, Key, Live, NamespaceRead};
+use super::{ActionKind, Plan, ScopeRead, Verdicts};
+use crate::model::{Desired, Field, Key};
 
 /// The format that this program writes and reads.
 const FORMAT_VERSION: u32 = 1;
@@ -126,18 +126,20 @@ impl Memory {
     /// Takes in one check at `now`. The plan has to be one without filters; of a namespace whose read
     /// is unknown nothing is concluded, so what was remembered of it stays.
     pub fn remember(&mut self, check: Remember<'_>, now: Timestamp) {
-        let Remember { plan, verdicts, desired, live } = check;
+        let Remember { plan, verdicts, desired } = check;
         self.checks += 1;
         let known = |key: &Key| {
             plan.scope.get(&key.namespace).is_some_and(|scope| matches!(scope.read, ScopeRead::Complete { .. }))
         };
         self.applied.retain(|key| !known(key) || desired.definitions.contains_key(key));
-        for (namespace, read) in &live.namespaces {
-            if let NamespaceRead::Complete { items } = read {
-                let defined = items.keys().filter(|key| desired.definitions.contains_key(*key));
-                self.applied.extend(defined.filter(|key| key.namespace == *namespace).cloned());
-            }
-        }
+        let missing: BTreeSet<&Key> = plan
+            .changes
+            .iter()
+            .filter(|change| change.action.kind() == ActionKind::Create)
+            .map(|change| &change.key)
+            .collect();
+        let there = desired.definitions.keys().filter(|key| known(key) && !missing.contains(key));
+        self.applied.extend(there.cloned());
         let before = std::mem::take(&mut self.drift);
         for drifted in plan.drifted(verdicts) {
             let old = before
@@ -163,8 +165,6 @@ pub struct Remember<'a> {
     pub verdicts: &'a Verdicts,
     /// The definitions.
     pub desired: &'a Desired,
-    /// What was read.
-    pub live: &'a Live,
 }
 
 impl Seen {
@@ -234,8 +234,8 @@ mod tests {
 
     fn remember(memory: &mut Memory, drifts: bool, complete: bool, now: &str) {
         let (plan, verdicts) = check(drifts, complete);
-        let (desired, live) = (Desired::default(), Live::default());
-        memory.remember(Remember { plan: &plan, verdicts: &verdicts, desired: &desired, live: &live }, at(now));
+        let desired = Desired::default();
+        memory.remember(Remember { plan: &plan, verdicts: &verdicts, desired: &desired }, at(now));
     }
 
     #[test]

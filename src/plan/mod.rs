@@ -26,7 +26,7 @@ pub use acknowledge::{
     Acknowledged, Acknowledgement, Acknowledgements, AcknowledgementsKind, Drifted, Standing, ValueDigest,
 };
 pub use approve::{Approved, Consent, Refusal};
-pub use arrange::{Facts, arrange};
+pub use arrange::{Arrangement, Facts, arrange};
 pub use attribute::History;
 pub use change::{Action, ActionKind, Before, Cause, Change, Commit, FieldChange, Marks, Referrer, Side};
 pub use check::Check;

@@ -95,20 +95,22 @@ impl World {
     fn plan(&self) -> Plan {
         let live = Live { namespaces: self.reads.clone(), requests: 1 };
         let service = Service { base_url: "https://acme.example.net".to_owned(), layout: Layout::Uniform };
-        arrange(Facts {
-            desired: &self.desired,
-            live: &live,
-            stack: self.stack,
-            namespaces: self.namespaces.as_ref(),
-            settings: &self.settings,
-            ignore: &self.ignore,
-            allow: &self.allow,
-            selection: &self.selection,
-            applied_before: &|_| self.applied_before,
-            service: &service,
-            source: &Source::default(),
-            tool_version: "test",
-        })
+        arrange(
+            Facts {
+                desired: &self.desired,
+                stack: self.stack,
+                namespaces: self.namespaces.as_ref(),
+                settings: &self.settings,
+                ignore: &self.ignore,
+                allow: &self.allow,
+                selection: &self.selection,
+                applied_before: &|_| self.applied_before,
+                service: &service,
+                source: &Source::default(),
+                tool_version: "test",
+            },
+            &live,
+        )
     }
 
     /// The plan in a line an entry: `create a`, `replace a port=pending`, `held a protected`.

@@ -157,7 +157,7 @@ fn label(text: &str) -> String {
 mod tests {
     use super::super::sample;
     use super::*;
-    use crate::model::{Desired, Live};
+    use crate::model::Desired;
     use crate::plan::{Memory, Remember, Unmanaged};
 
     fn now() -> jiff::Timestamp {
@@ -193,8 +193,8 @@ mod tests {
         let plan = sample::plan(10, false);
         let verdicts = plan.verdicts(Unmanaged::Note);
         let mut memory = Memory::default();
-        let (desired, live) = (Desired::default(), Live::default());
-        memory.remember(Remember { plan: &plan, verdicts: &verdicts, desired: &desired, live: &live }, now());
+        let desired = Desired::default();
+        memory.remember(Remember { plan: &plan, verdicts: &verdicts, desired: &desired }, now());
         let text = report(&Check { memory: Some(&memory), ..Check::new(&plan, verdicts, now()) });
         assert!(text.contains("field=\"spec.target\"} 1795255200\n"), "{text}");
     }

@@ -39,20 +39,22 @@ fn arrange(definitions: Vec<Endpoint>, live: &BTreeMap<Key, Endpoint>) -> Plan {
             items.insert(key.clone(), LiveItem::Object(object(endpoint.clone())));
         }
     }
-    plan::arrange(Facts {
-        desired: &strategies::desired(definitions),
-        live: &Live { namespaces: reads, requests: 0 },
-        stack: Some(STACK),
-        namespaces: Some(&namespaces()),
-        settings: &Settings { prune: plan::Prune::All, ..Settings::default() },
-        ignore: &Ignore::default(),
-        allow: &Allow::default(),
-        selection: &Selection::all(),
-        applied_before: &|_| false,
-        service: &Service { base_url: "http://x".to_owned(), layout: Layout::Uniform },
-        source: &Source::default(),
-        tool_version: "test",
-    })
+    plan::arrange(
+        Facts {
+            desired: &strategies::desired(definitions),
+            stack: Some(STACK),
+            namespaces: Some(&namespaces()),
+            settings: &Settings { prune: plan::Prune::All, ..Settings::default() },
+            ignore: &Ignore::default(),
+            allow: &Allow::default(),
+            selection: &Selection::all(),
+            applied_before: &|_| false,
+            service: &Service { base_url: "http://x".to_owned(), layout: Layout::Uniform },
+            source: &Source::default(),
+            tool_version: "test",
+        },
+        &Live { namespaces: reads, requests: 0 },
+    )
 }
 
 /// Does to values what an apply does to a service.

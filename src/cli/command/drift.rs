@@ -166,7 +166,7 @@ async fn check(
     let purpose = Purpose { permission: &permission, namespaces, memory: &memory };
     let looked = flow::look(context, &stack, &sight, &purpose).await;
     opened.close().await;
-    let (mut plan, live) = looked?;
+    let mut plan = looked?;
     flow::locate(context, &mut plan, &stack.loaded);
     base::attribute(context, &stack, &mut plan, None)?;
     let verdicts = plan.verdicts(match arguments.unmanaged {
@@ -176,7 +176,7 @@ async fn check(
     let now = context.surroundings.now();
     if let Some(path) = &files.memory {
         let desired = &stack.loaded.desired;
-        memory.remember(Remember { plan: &plan, verdicts: &verdicts, desired, live: &live }, now);
+        memory.remember(Remember { plan: &plan, verdicts: &verdicts, desired }, now);
         file::replace(path, &memory.to_file())?;
     }
     let memory = files.memory.is_some().then_some(memory);

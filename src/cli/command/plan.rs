@@ -18,7 +18,7 @@ pub async fn run(arguments: &Plan, context: &Context) -> Result<Ending, Error> {
     let purpose = Purpose { permission, namespaces: stack.namespaces(), memory };
     let looked = flow::look(context, &stack, &opened.sight()?, &purpose).await;
     opened.close().await;
-    let (mut plan, _) = looked?;
+    let mut plan = looked?;
     flow::locate(context, &mut plan, &stack.loaded);
     base::attribute(context, &stack, &mut plan, arguments.base.base.as_deref())?;
     if let Some(path) = &arguments.output {

@@ -33,7 +33,7 @@ pub async fn run(arguments: &Rehearse, context: &Context) -> Result<Ending, Erro
         let told = format!("the list of `{namespace}` cannot be trusted: {reason}");
         return Err(Error::words(Ending::Unknown, told).hint("nothing was rehearsed"));
     }
-    let connection = service::rehearse(context, plan.service.layout, scenario).await?;
+    let connection = service::rehearse(context, plan.service.layout, &stack.loaded.config, scenario).await?;
     let rehearsed = rehearse(arguments, context, &stack, &connection, &snapshot, plan).await;
     connection.close().await;
     let rehearsal = rehearsed?;
@@ -73,7 +73,7 @@ async fn copy(
         None => Sight::Snapshot(&snapshot),
     };
     let purpose = Purpose { permission: &arguments.permission, namespaces, memory: &Memory::default() };
-    let (plan, _) = flow::look(context, stack, &sight, &purpose).await?;
+    let plan = flow::look(context, stack, &sight, &purpose).await?;
     Ok((snapshot, plan))
 }
 
@@ -96,7 +96,7 @@ async fn rehearse(
     let sight = Sight::Service(service, connection.reader()?, Cell::default());
     let purpose =
         Purpose { permission: &arguments.permission, namespaces: stack.namespaces(), memory: &Memory::default() };
-    let (second, _) = flow::look(context, stack, &sight, &purpose).await?;
+    let second = flow::look(context, stack, &sight, &purpose).await?;
     let faults = Faults { chosen: arguments.faults.name(), met };
     Ok(Rehearsal { plan, outcome, second, faults })
 }
@@ -113,7 +113,7 @@ async fn apply(context: &Context, stack: &Stack, connection: &Connection, plan: 
     let progress = Progress::rehearsing(context);
     let options = Options {
         run,
-        concurrency: usize::from(context.global.concurrency),
+        concurrency: connection.concurrency(),
         stop: interrupt::watch(progress.teller()),
         version_checked: config.version_checked,
         ignore: settings::ignore(config)?,

@@ -108,20 +108,22 @@ impl Bench {
 
     async fn plan(&self, definitions: Vec<Endpoint>) -> Plan {
         let live = self.live().await;
-        let mut plan = plan::arrange(Facts {
-            desired: &strategies::desired(definitions),
-            live: &live,
-            stack: Some("shop"),
-            namespaces: Some(&namespaces()),
-            settings: &Settings { prune: Prune::Owned, ..Settings::default() },
-            ignore: &Ignore::default(),
-            allow: &Allow::default(),
-            selection: &Selection::all(),
-            applied_before: &|_| false,
-            service: &Service { base_url: self.running.base_url(), layout: Layout::Uniform },
-            source: &Source::default(),
-            tool_version: "test",
-        });
+        let mut plan = plan::arrange(
+            Facts {
+                desired: &strategies::desired(definitions),
+                stack: Some("shop"),
+                namespaces: Some(&namespaces()),
+                settings: &Settings { prune: Prune::Owned, ..Settings::default() },
+                ignore: &Ignore::default(),
+                allow: &Allow::default(),
+                selection: &Selection::all(),
+                applied_before: &|_| false,
+                service: &Service { base_url: self.running.base_url(), layout: Layout::Uniform },
+                source: &Source::default(),
+                tool_version: "test",
+            },
+            &live,
+        );
         self.refer(&mut plan).await;
         plan
     }
