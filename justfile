@@ -27,6 +27,10 @@ sandbox *arguments:
 browser:
     tests/browser/run.sh
 
+# The pipelines of the examples, checked by the tools of their forges
+pipelines:
+    tests/pipelines/run.sh
+
 # The manual page
 man:
     cargo run --quiet -- man | man -l -
