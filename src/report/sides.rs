@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use crate::plan::{Action, Change, FieldChange, Held, Plan, Side};
+use crate::plan::{Action, ActionKind, Change, FieldChange, Held, Plan, Side};
 
 /// Which differences a report tells in full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -34,6 +34,27 @@ impl Sides {
     pub(super) fn tells(self, held: &Held, plan: &Plan, is_told: fn(Option<Side>) -> bool) -> bool {
         self.tells_all(plan) || held.change.as_ref().is_none_or(|change| part(change, is_told).is_some())
     }
+}
+
+/// What a plan would do, as a reviewer counts it: what this change does by action, then what is behind
+/// the base, then what is of others. Where everything is told, all of it by action.
+pub(super) fn summary(plan: &Plan, sides: Sides, number: fn(usize) -> String) -> Vec<String> {
+    let all = sides.tells_all(plan);
+    let done: Vec<&Change> = plan.changes.iter().filter(|change| change.action.kind() != ActionKind::Mark).collect();
+    let (ours, others): (Vec<&Change>, Vec<&Change>) =
+        done.into_iter().partition(|change| all || part(change, is_ours).is_some());
+    let mut parts: Vec<String> = [ActionKind::Create, ActionKind::Replace, ActionKind::Delete]
+        .into_iter()
+        .map(|kind| (kind, ours.iter().filter(|change| change.action.kind() == kind).count()))
+        .filter(|(_, count)| *count > 0)
+        .map(|(kind, count)| format!("{} to {kind}", number(count)))
+        .collect();
+    let behind = others.iter().filter(|change| change.is_behind_base()).count();
+    let more = [(behind, "behind base"), (others.len() - behind, "not this change")];
+    parts.extend(
+        more.into_iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{} {what}", number(count))),
+    );
+    parts
 }
 
 /// Of this change, or of nobody that is known.

@@ -66,6 +66,16 @@ fn a_branch_that_is_behind_takes_nothing_back() {
         .says("merge main into this change first");
     // Nothing looks as if the branch wanted it.
     told.does_not_say("8443 -> 8080").does_not_say("- delete");
+    // It is counted apart, and no command that would take it back is proposed.
+    told.says("1 to replace, 2 behind base, 1 in sync").does_not_say("Apply exactly this");
+    let markdown = stage.run("plan . --base main --format markdown");
+    markdown
+        .code(0)
+        .says("### trueup plan: 1 to replace, 2 behind base\n")
+        .says("- `shop/news`: behind base")
+        .says("#### Behind base: an apply would take back merged work");
+    let at = |part: &str| markdown.text().find(part).unwrap_or_else(|| panic!("{part}"));
+    assert!(at("shop/search</code>") < at("#### Behind base"), "this change stands first");
     stage
         .run("plan . --base main --all")
         .code(0)
@@ -82,7 +92,8 @@ fn a_branch_that_is_behind_takes_nothing_back() {
 
     // What the message asks for helps.
     git(&stage, "merge -q --no-edit main");
-    stage.run("plan . --base main").code(0).says("80 -> 81").does_not_say("behind base");
+    let told = stage.run("plan . --base main");
+    told.code(0).says("80 -> 81").says("trueup apply . --base main --digest").does_not_say("behind base");
     stage.run("apply . --base main --yes --quiet").code(0);
     assert_eq!(service.get("shop/cart")["spec"]["port"], 8443);
     assert_eq!(service.get("shop/search")["spec"]["port"], 81);

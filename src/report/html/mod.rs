@@ -10,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::edits::{self, Edit, Sign};
 use super::markdown::digits;
-use super::sides::{Sides, concerns_us, part};
+use super::sides::{Sides, concerns_us, is_ours, part};
 use super::{safe, text};
 use crate::plan::{Action, ActionKind, Change, Digest, Held, Plan};
 
@@ -93,7 +93,7 @@ pub fn plan(plan: &Plan, command: &str, sides: Sides) -> String {
         "style" => STYLE.to_owned(),
         "heading" => safe::html(&heading),
         "facts" => facts(plan, &digest),
-        "counts" => counts(plan),
+        "counts" => counts(plan, sides),
         "alarms" => alarms(plan),
         "plain" => plain(plan),
         "notes" => notes(plan),
@@ -134,14 +134,24 @@ fn facts(plan: &Plan, digest: &Digest) -> String {
     facts.join(" · ")
 }
 
-fn counts(plan: &Plan) -> String {
+fn counts(plan: &Plan, sides: Sides) -> String {
     let mut text = String::new();
     let mut card = |class: &str, number: usize, words: &str| {
         text.push_str(&format!("<li class=\"{class}\"><b>{}</b> {words}</li>", digits(number)));
     };
-    card("create", plan.count(ActionKind::Create), "to create");
-    card("replace", plan.count(ActionKind::Replace), "to replace");
-    card("delete", plan.count(ActionKind::Delete), "to delete");
+    let done: Vec<&Change> = plan.changes.iter().filter(|change| change.action.kind() != ActionKind::Mark).collect();
+    let (ours, others): (Vec<&Change>, Vec<&Change>) =
+        done.into_iter().partition(|change| sides.tells_all(plan) || part(change, is_ours).is_some());
+    for (kind, words) in
+        [(ActionKind::Create, "to create"), (ActionKind::Replace, "to replace"), (ActionKind::Delete, "to delete")]
+    {
+        card(kind.as_str(), ours.iter().filter(|change| change.action.kind() == kind).count(), words);
+    }
+    let behind = others.iter().filter(|change| change.is_behind_base()).count();
+    if !others.is_empty() {
+        card("delete", behind, "behind base");
+        card("mark", others.len() - behind, "not this change");
+    }
     if !plan.held.is_empty() {
         card("held", plan.held.len(), "held back");
     }

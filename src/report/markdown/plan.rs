@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::super::sides::{Sides, is_ours, part, summary};
 use super::super::{edits, text};
 use super::{Options, block, count, digits, inert, marker};
 use crate::model::Key;
@@ -11,13 +12,17 @@ use crate::plan::{Action, ActionKind, Change, Guard, Hold, Plan, ScopeRead};
 /// bytes last.
 #[must_use]
 pub fn plan(plan: &Plan, options: &Options) -> String {
-    let mut text = head(plan);
+    let mut text = head(plan, options.sides);
     text.push_str(&alarms(plan));
-    let deletes: Vec<&Change> = of_kind(plan, ActionKind::Delete).collect();
-    let others = plan.changes.iter().filter(|change| change.action.kind() != ActionKind::Delete);
-    let (told, left): (Vec<&Change>, Vec<&Change>) = others
+    // What this change does stands before what it would take back.
+    let others = |change: &&Change| !options.sides.tells_all(plan) && part(change, is_ours).is_none();
+    let mut deletes: Vec<&Change> = of_kind(plan, ActionKind::Delete).collect();
+    deletes.sort_by_key(others);
+    let rest = plan.changes.iter().filter(|change| change.action.kind() != ActionKind::Delete);
+    let (mut told, left): (Vec<&Change>, Vec<&Change>) = rest
         .filter(|change| change.action.kind() != ActionKind::Mark)
         .partition(|change| block::is_told_in_part(change, options.sides));
+    told.sort_by_key(others);
     let total = deletes.len() + told.len() + left.len();
     // What is told at the end is made first, as long as it can become, so that its room is known.
     let digest = plan.digest();
@@ -47,12 +52,16 @@ pub fn plan(plan: &Plan, options: &Options) -> String {
     let mut shown = deletes.len();
     let mut blocks = String::new();
     let folds = edits::fold(told.iter().copied());
-    let (mut first, mut misses) = (true, 0);
+    let (mut under, mut misses) = ("", 0);
     for fold in &folds {
         // The shortest block there is, and how many that are too long are tried in search of one that fits.
         const LEAST: usize = 80;
         const MISSES: usize = 40;
-        let heading = if first { "#### Changes\n\n" } else { "" };
+        let section = match fold.changes.first().is_some_and(&others) {
+            false => "#### Changes\n\n",
+            true => "#### Behind base: an apply would take back merged work\n\n",
+        };
+        let heading = if section == under { "" } else { section };
         let left = room.saturating_sub(blocks.len() + heading.len());
         if left < LEAST || misses == MISSES {
             break;
@@ -64,7 +73,7 @@ pub fn plan(plan: &Plan, options: &Options) -> String {
         blocks.push_str(heading);
         blocks.push_str(&block.text);
         shown += block.changes;
-        first = false;
+        under = section;
     }
     text.push_str(&blocks);
     room -= blocks.len();
@@ -83,12 +92,8 @@ fn of_kind(plan: &Plan, kind: ActionKind) -> impl Iterator<Item = &Change> {
 }
 
 /// The summary: what would be done, to what.
-fn head(plan: &Plan) -> String {
-    let mut parts: Vec<String> = [ActionKind::Create, ActionKind::Replace, ActionKind::Delete]
-        .into_iter()
-        .filter(|kind| plan.count(*kind) > 0)
-        .map(|kind| format!("{} to {kind}", digits(plan.count(kind))))
-        .collect();
+fn head(plan: &Plan, sides: Sides) -> String {
+    let mut parts = summary(plan, sides, digits);
     if !plan.held.is_empty() {
         parts.push(format!("{} held back", digits(plan.held.len())));
     }

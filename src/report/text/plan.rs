@@ -3,8 +3,9 @@ use std::path::Path;
 
 use super::{View, at_the_end, columns, count, difference, notes, refusal, seconds, sides, some_of};
 use crate::model::{Field, Place};
-use crate::plan::{Action, ActionKind, Cause, Change, Digest, Held, Plan};
+use crate::plan::{Action, ActionKind, Cause, Change, Digest, GuardName, Held, Plan};
 use crate::report::rows::{self, Row, RowText};
+use crate::report::sides::summary;
 use crate::report::{Role, safe};
 
 /// Where the names of fields begin, and how wide they are.
@@ -59,7 +60,7 @@ pub fn plan(plan: &Plan, saved: Option<&Path>, view: &View) -> String {
     text.push('\n');
     text.push_str(&guards(plan, view));
     let digest = plan.digest();
-    text.push_str(&format!("{}\n", counts(plan, &digest)));
+    text.push_str(&format!("{}\n", counts(plan, &digest, view)));
     text.push_str(&next(plan, &digest, saved, view));
     text
 }
@@ -383,13 +384,11 @@ pub(super) fn guards(plan: &Plan, view: &View) -> String {
     text
 }
 
-fn counts(plan: &Plan, digest: &Digest) -> String {
-    let mut parts = Vec::new();
-    for kind in ActionKind::ALL {
-        let number = plan.count(kind);
-        if number > 0 {
-            parts.push(format!("{number} to {kind}"));
-        }
+fn counts(plan: &Plan, digest: &Digest, view: &View) -> String {
+    let mut parts = summary(plan, view.sides, |number| number.to_string());
+    let marks = plan.count(ActionKind::Mark);
+    if marks > 0 {
+        parts.push(format!("{marks} to {}", ActionKind::Mark));
     }
     if !plan.held.is_empty() {
         parts.push(format!("{} held back", plan.held.len()));
@@ -402,12 +401,18 @@ fn next(plan: &Plan, digest: &Digest, saved: Option<&Path>, view: &View) -> Stri
     if plan.changes.is_empty() {
         return String::new();
     }
+    // What would take back merged work is not proposed: the way on stands above.
+    if plan.guards.iter().any(|guard| guard.name == GuardName::BehindBase) {
+        return String::new();
+    }
     let file = match saved {
         Some(path) => path.to_string_lossy().into_owned(),
         None if view.directory.is_empty() => ".".to_owned(),
         None => view.directory.clone(),
     };
-    let mut command = format!("trueup apply {} --digest {}", safe::line(&file), digest.short());
+    let base = plan.source.base.as_ref().filter(|_| saved.is_none());
+    let base = base.map(|base| format!(" --base {}", safe::line(base))).unwrap_or_default();
+    let mut command = format!("trueup apply {}{base} --digest {}", safe::line(&file), digest.short());
     let mut allowed: Vec<&str> = plan.guards.iter().map(|guard| guard.name.as_str()).collect();
     allowed.dedup();
     for name in allowed {
