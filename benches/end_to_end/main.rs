@@ -1,4 +1,5 @@
-//! `cargo bench --bench end_to_end [-- --count N --namespaces N --runs N --terraform PATH]`
+//! `cargo bench --bench end_to_end [-- --count N --namespaces N --runs N --concurrency N --terraform PATH]`
+//! `cargo bench --bench end_to_end -- simulate`
 //!
 //! Starts the embedded service as a process, fills it, runs the release binary as a user would, and
 //! prints in one run, side by side and as ratios, what each step takes and what the machine could do
@@ -9,6 +10,7 @@ mod generator;
 mod limit;
 mod measure;
 mod rates;
+mod simulate;
 mod terraform;
 mod world;
 
@@ -32,6 +34,7 @@ fn main() -> Result<(), Failure> {
         ["limit-list", base_url, namespace] => {
             runtime()?.block_on(limit::list(base_url, world::TOKEN, namespace)).map(|_| ())
         }
+        ["simulate"] => simulate::run(Path::new(env!("CARGO_BIN_EXE_trueup"))),
         _ => Bench::read(&words)?.run(),
     }
 }

@@ -55,7 +55,7 @@ use crate::plan::{Approved, Observer, Outcome, Recorder, RunRecord};
 /// # Errors
 /// None: they are fates ([`crate::plan::Fate`]).
 pub async fn run<R: Recorder, O: Observer>(
-    approved: Approved,
+    approved: Approved<'_>,
     writer: &Writer,
     recorder: &R,
     observer: &O,

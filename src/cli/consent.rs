@@ -11,10 +11,9 @@ use crate::report::text::View;
 use crate::report::{json, text};
 
 /// What came of asking.
-#[expect(clippy::large_enum_variant, reason = "one answer a command")]
-pub enum Answer {
+pub enum Answer<'a> {
     /// The plan may be applied.
-    Given(Approved),
+    Given(Approved<'a>),
     /// The command is at its end: nothing to do, or refused.
     Ended(Ending),
 }
@@ -22,7 +21,7 @@ pub enum Answer {
 /// A plan that somebody is asked about.
 pub struct Question<'a> {
     /// The plan.
-    pub plan: Plan,
+    pub plan: &'a Plan,
     /// What was allowed by name.
     pub allow: &'a Allow,
     /// How it is drawn.
@@ -33,17 +32,16 @@ pub struct Question<'a> {
 ///
 /// # Errors
 /// Nobody can be asked and nothing was said beforehand.
-pub fn ask(decision: &Decision, context: &Context, question: Question<'_>) -> Result<Answer, Error> {
+pub fn ask<'a>(decision: &Decision, context: &Context, question: Question<'a>) -> Result<Answer<'a>, Error> {
     let Question { plan, allow, view } = question;
     let consent = decision.digest.as_deref().map_or(Consent::Given, Consent::Digest);
     if plan.changes.is_empty() && plan.unknown().next().is_none() && decision.digest.is_none() {
-        return Ok(Answer::Ended(nothing_to_do(decision, context, &plan, view)));
+        return Ok(Answer::Ended(nothing_to_do(decision, context, plan, view)));
     }
-    let shown = plan.clone();
     let beforehand = decision.yes || decision.digest.is_some();
     let show = || {
         let view = View { palette: context.output.message_view().palette, ..view.clone() };
-        context.output.tell(&text::plan(&shown, None, &view));
+        context.output.tell(&text::plan(plan, None, &view));
     };
     let approved = match plan.approve(consent, allow) {
         Ok(approved) => approved,
@@ -59,20 +57,20 @@ pub fn ask(decision: &Decision, context: &Context, question: Question<'_>) -> Re
             return Ok(Answer::Ended(Ending::of_refusal(&refusal)));
         }
     };
-    if shown.changes.is_empty() {
-        return Ok(Answer::Ended(nothing_to_do(decision, context, &shown, view)));
+    if plan.changes.is_empty() {
+        return Ok(Answer::Ended(nothing_to_do(decision, context, plan, view)));
     }
     if beforehand {
         return Ok(Answer::Given(approved));
     }
     show();
     if !context.surroundings.can_ask {
-        let digest = shown.digest();
+        let digest = plan.digest();
         return Err(Error::words(Ending::Refused, "nobody can be asked, and nobody said yes beforehand")
             .hint(format!("give --yes, or --digest {} for exactly this plan", digest.short()))
             .hint("nothing was sent"));
     }
-    let changes = shown.changes.len();
+    let changes = plan.changes.len();
     let these = if changes == 1 { "this change".to_owned() } else { format!("these {changes} changes") };
     Ok(if yes(&format!("Apply {these}?")) { Answer::Given(approved) } else { Answer::Ended(declined(context)) })
 }

@@ -54,11 +54,11 @@ pub async fn approve_and_apply(
         tell_open(context, &plan)?;
     }
     gates::look(context, work.connection, &plan).await?;
-    let approved = match consent::ask(decision, context, Question { plan, allow: work.allow, view: work.view })? {
+    let approved = match consent::ask(decision, context, Question { plan: &plan, allow: work.allow, view: work.view })?
+    {
         Answer::Given(approved) => approved,
         Answer::Ended(ending) => return Ok(ending),
     };
-    let plan = approved.plan().clone();
     let progress = Progress::new(context);
     let (journal, options) = begin(context, &work, &plan, &progress)?;
     let writer = work.connection.writer()?;

@@ -3,8 +3,8 @@ use crate::model::Namespace;
 
 /// A plan that somebody approved: the only thing an apply accepts, and [`Plan::approve`] the only way
 /// to get one.
-#[derive(Debug, Clone)]
-pub struct Approved(Plan);
+#[derive(Debug, Clone, Copy)]
+pub struct Approved<'p>(&'p Plan);
 
 /// How a person said yes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,7 +63,7 @@ impl Plan {
     ///
     /// # Errors
     /// The reason why it may not be applied; the order is unknown reads, digest, guards.
-    pub fn approve(self, consent: Consent<'_>, allow: &Allow) -> Result<Approved, Refusal> {
+    pub fn approve(&self, consent: Consent<'_>, allow: &Allow) -> Result<Approved<'_>, Refusal> {
         let namespaces: Vec<(Namespace, String)> =
             self.unknown().map(|(namespace, reason)| (namespace.clone(), reason.to_owned())).collect();
         if !namespaces.is_empty() {
@@ -85,10 +85,10 @@ impl Plan {
     }
 }
 
-impl Approved {
+impl<'p> Approved<'p> {
     /// The plan.
     #[must_use]
-    pub fn plan(&self) -> &Plan {
-        &self.0
+    pub fn plan(self) -> &'p Plan {
+        self.0
     }
 }

@@ -363,7 +363,8 @@ fn nothing_is_concluded_from_an_unknown_read() {
     });
     assert_eq!(world.told(), nothing());
     assert_eq!(world.verdict(), Verdict::Unknown);
-    let refused = world.plan().approve(Consent::Given, &Allow::default());
+    let plan = world.plan();
+    let refused = plan.approve(Consent::Given, &Allow::default());
     assert!(matches!(refused, Err(Refusal::Unknown { .. })));
 }
 
@@ -414,7 +415,7 @@ fn a_guard_is_allowed_by_its_own_name_only() {
         for name in names {
             allow.add(name).expect("an allowance");
         }
-        plan.clone().approve(Consent::Given, &allow).is_ok()
+        plan.approve(Consent::Given, &allow).is_ok()
     };
     assert!(!approve(&[]));
     assert!(!approve(&["mass-change"]));
@@ -492,7 +493,7 @@ fn the_digest_covers_what_is_done_and_not_how_it_is_told() {
 fn a_plan_is_approved_by_its_digest_or_refused_with_both() {
     let plan = World::new().defined(endpoint("a", 2)).plan();
     let digest = plan.digest();
-    let approve = |given: &str| plan.clone().approve(Consent::Digest(given), &Allow::default()).map(|_| ());
+    let approve = |given: &str| plan.approve(Consent::Digest(given), &Allow::default()).map(|_| ());
     assert_eq!(approve(digest.short()), Ok(()));
     assert_eq!(approve(digest.full()), Ok(()));
     assert!(matches!(approve(&digest.full()[..15]), Err(Refusal::NoDigest { .. })));
