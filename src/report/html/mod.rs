@@ -199,7 +199,7 @@ fn plain(plan: &Plan) -> String {
     let mut lines = String::new();
     let mut changes: Vec<&Change> =
         plan.changes.iter().filter(|change| change.action.kind() != ActionKind::Mark).collect();
-    changes.sort_by_key(|change| part(change, concerns_us).is_none());
+    changes.sort_by_key(|change| distance(change));
     for change in changes {
         let line = format!("{:<8}{}  ({})\n", change.action.kind().as_str(), change.key, edits::reason(change));
         lines.push_str(&safe::html(line.trim_end()));
@@ -235,6 +235,19 @@ fn footer(plan: &Plan, digest: &Digest, command: &str) -> String {
     )
 }
 
+/// How far a change is from the change under review.
+const OTHERS: u8 = 2;
+
+/// 0 where it is part of the change under review, 1 where that would take back merged work, [`OTHERS`]
+/// where it does not concern it.
+fn distance(change: &Change) -> u8 {
+    match (part(change, is_ours).is_some(), part(change, concerns_us).is_some()) {
+        (true, _) => 0,
+        (false, true) => 1,
+        (false, false) => OTHERS,
+    }
+}
+
 /// What stands in the list.
 #[derive(Clone, Copy)]
 enum Drawn<'a> {
@@ -254,23 +267,19 @@ fn data(plan: &Plan, sides: Sides) -> String {
         })
     };
     // What concerns this change first, and in it what needs the most care.
-    let held = plan.held.iter().map(|held| {
-        let ours = held.change.as_ref().is_none_or(|change| part(change, concerns_us).is_some());
-        (!ours, 0, Drawn::Held(held))
-    });
+    let held = plan.held.iter().map(|held| (held.change.as_ref().map_or(0, distance), 0, Drawn::Held(held)));
     let changes = plan.changes.iter().filter(|change| change.action.kind() != ActionKind::Mark).map(|change| {
         let care = match change.action.kind() {
             ActionKind::Delete => 1,
-            _ if change.is_behind_base() => 2,
-            ActionKind::Replace => 3,
-            ActionKind::Create | ActionKind::Mark => 4,
+            ActionKind::Replace => 2,
+            ActionKind::Create | ActionKind::Mark => 3,
         };
-        (part(change, concerns_us).is_none(), care, Drawn::Change(change))
+        (distance(change), care, Drawn::Change(change))
     });
-    let mut all: Vec<(bool, u8, Drawn<'_>)> = held.chain(changes).collect();
-    all.sort_by_key(|(others, care, _)| (*others, *care));
+    let mut all: Vec<(u8, u8, Drawn<'_>)> = held.chain(changes).collect();
+    all.sort_by_key(|(distance, care, _)| (*distance, *care));
     if !sides.tells_all(plan) {
-        content.ours = Some(all.iter().filter(|(others, ..)| !others).count());
+        content.ours = Some(all.iter().filter(|(distance, ..)| *distance < OTHERS).count());
     }
     for (_, _, one) in all {
         let edits = match one {
