@@ -156,6 +156,7 @@ try {
   await page('Emulation.setEmulatedMedia', { media: 'print' });
   const { data: pdf } = await page('Page.printToPDF', { printBackground: true });
   writeFileSync(join(out, 'plan.pdf'), Buffer.from(pdf, 'base64'));
+  check((await evaluate("[...document.querySelectorAll('#changes details')].every((one) => one.open && one.childElementCount > 1)")), 'a print lacks the differences');
   await page('Emulation.setEmulatedMedia', { media: '' });
   await scheme('light');
 

@@ -165,6 +165,12 @@
     details.append(body);
   };
 
+  // What each box is about; a box is filled when it is opened for the first time.
+  const entries = new WeakMap();
+  const whole = (details) => {
+    if (details.childElementCount === 1) fill(details, entries.get(details));
+  };
+
   const draw = (entry) => {
     const change = data.changes[entry[0]];
     const item = element('li');
@@ -180,9 +186,8 @@
     const text = change.a === 'replace' ? fields.join(', ') : change.a === 'held' ? change.t : change.p || change.t || '';
     summary.append(what, key, element('span', 'fields', text), tag(change.r));
     details.append(summary);
-    details.addEventListener('toggle', () => {
-      if (details.open && details.childElementCount === 1) fill(details, entry);
-    });
+    entries.set(details, entry);
+    details.addEventListener('toggle', () => { if (details.open) whole(details); });
     item.append(details);
     return item;
   };
@@ -332,7 +337,9 @@
   // A print shows what is on the screen, whole; a short list with its differences.
   window.addEventListener('beforeprint', () => {
     more(shown.length);
-    if (shown.length <= 300) all().forEach((details) => { details.open = true; });
+    if (shown.length > 300) return;
+    // A toggle is told later than the page is printed.
+    all().forEach((details) => { details.open = true; whole(details); });
   });
 
   document.documentElement.classList.add('ready');
