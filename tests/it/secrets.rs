@@ -50,6 +50,8 @@ fn everywhere(stage: &Stage, service: &Service, more: &str) {
     run("drift . --verbose");
     run("drift . --format json");
     run("pull -n shop -o pulled --verbose");
+    run("snapshot . --referrers -o live.json --verbose");
+    run("rehearse . --faults rough --verbose");
     service.misbehave(
         "rules: [{operation: endpoint-list, status: {code: 401, body: 'who is planted-5ecre7-9d1f-0c44-token?'}}]",
     );
@@ -66,6 +68,8 @@ fn everywhere(stage: &Stage, service: &Service, more: &str) {
     run("plan . --verbose");
     run("apply . --yes --verbose");
     run("pull -n shop -o pulled --verbose");
+    run("snapshot . -o held.json --verbose");
+    run("rehearse . --verbose");
 }
 
 /// Every file of the stage, but those that the test itself wrote the token to.
