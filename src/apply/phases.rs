@@ -63,8 +63,10 @@ pub(super) async fn run<'b, S: Service, R: Recorder, O: Observer>(
         }
         observer.event(Event::Phase { kind, count: phase.len() });
         let held = (kind == ActionKind::Delete).then(|| held_back(&fates)).flatten();
+        // A delete carries no version: it leaves right after the look that it goes by.
+        let ahead = if kind == ActionKind::Delete { 1 } else { AHEAD };
         let steps = stream::iter(phase).map(|change| work(&worker, change, begin(&change.key), held.as_deref()));
-        let mut steps = steps.buffer_unordered(options.concurrency.max(1) * AHEAD);
+        let mut steps = steps.buffer_unordered(options.concurrency.max(1) * ahead);
         while let Some((change, fate)) = steps.next().await {
             fates.insert(&change.key, fate);
         }

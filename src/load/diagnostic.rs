@@ -146,7 +146,7 @@ impl Diagnostic {
             let end = mark.bytes.end.min(own.end);
             mark.excerpt = Excerpt {
                 line,
-                text: source.as_str()[lines.clone()].to_owned(),
+                text: shown(&source.as_str()[lines.clone()]),
                 range: mark.bytes.start - lines.start..end.max(mark.bytes.start) - lines.start,
             };
         }
@@ -191,6 +191,12 @@ impl Diagnostic {
     }
 }
 
+/// Source as it is shown. The drawing spells out the control characters of ASCII alone; the others, which
+/// some terminals act upon, become a dot of as many bytes, so that marks stay where they are.
+fn shown(source: &str) -> String {
+    source.replace(|c| matches!(c, '\u{80}'..='\u{9f}'), "\u{b7}")
+}
+
 fn excerpt(source: &SourceText, range: &Range<usize>) -> Excerpt {
     // A value of many lines is shown by its first.
     let first_end = source.as_str()[range.start..].find('\n').map_or(source.as_str().len(), |at| range.start + at);
@@ -202,7 +208,7 @@ fn excerpt(source: &SourceText, range: &Range<usize>) -> Excerpt {
     let text = source.as_str()[start..stop].trim_end_matches('\r');
     Excerpt {
         line: source.position(range.start).line,
-        text: text.to_owned(),
+        text: shown(text),
         // A mark may stand on what is taken off.
         range: (range.start - start).min(text.len())..(end_of_mark - start).min(text.len()),
     }
