@@ -1,0 +1,119 @@
+//! From the model to the wire form, in canonical writing.
+
+use super::{
+    Choice, RawDnsNameAdvanced, RawEndpoint, RawMetadata, RawPrefixes, RawReference, RawSelector, RawServiceInfo,
+    RawSite, RawSnatPool, RawSpec, RawVirtualNetwork, RawWhere,
+};
+use crate::model::{Endpoint, InternetVip, Reference, Service, SitePlace, SnatPool, Spec, Target, Texts, Where};
+
+impl From<&Reference> for RawReference {
+    fn from(reference: &Reference) -> Self {
+        Self {
+            kind: None,
+            name: Some(reference.name.clone()),
+            namespace: reference.namespace.clone(),
+            tenant: reference.tenant.clone(),
+            uid: reference.uid.clone(),
+        }
+    }
+}
+
+impl From<&SitePlace> for RawSite {
+    fn from(place: &SitePlace) -> Self {
+        let chosen = |vip| if place.internet_vip == vip { Choice::Set } else { Choice::Absent };
+        Self {
+            reference: Some(vec![(&place.reference).into()]),
+            network_type: Some(place.network_type.as_str().to_owned()),
+            disable_internet_vip: chosen(InternetVip::Disabled),
+            enable_internet_vip: chosen(InternetVip::Enabled),
+        }
+    }
+}
+
+impl From<&Where> for RawWhere {
+    fn from(place: &Where) -> Self {
+        match place {
+            Where::Site(site) => Self { site: Some(site.into()), ..Self::default() },
+            Where::VirtualSite(site) => Self { virtual_site: Some(site.into()), ..Self::default() },
+            Where::VirtualNetwork(reference) => Self {
+                virtual_network: Some(RawVirtualNetwork { reference: Some(vec![reference.into()]) }),
+                ..Self::default()
+            },
+        }
+    }
+}
+
+impl From<&SnatPool> for RawSnatPool {
+    fn from(pool: &SnatPool) -> Self {
+        match pool {
+            SnatPool::None => Self { no_snat_pool: Choice::Set, snat_pool: None },
+            SnatPool::Prefixes(prefixes) => Self {
+                no_snat_pool: Choice::Absent,
+                snat_pool: Some(RawPrefixes { prefixes: Some(prefixes.iter().map(ToString::to_string).collect()) }),
+            },
+        }
+    }
+}
+
+impl RawSpec {
+    /// The wire form of a target alone.
+    #[must_use]
+    pub fn of_target(target: &Target) -> Self {
+        let mut raw = Self::default();
+        match target {
+            Target::DnsName(name) => raw.dns_name = Some(name.to_string()),
+            Target::DnsNameAdvanced { name, refresh_interval } => {
+                raw.dns_name_advanced = Some(RawDnsNameAdvanced {
+                    name: Some(name.to_string()),
+                    refresh_interval: refresh_interval.map(i64::from),
+                });
+            }
+            Target::Ip(ip) => raw.ip = Some(ip.to_string()),
+            Target::ServiceInfo { discovery, service } => {
+                let (service_name, service_selector) = match service {
+                    Service::Name(name) => (Some(name.clone()), None),
+                    Service::Selector(selector) => {
+                        (None, Some(RawSelector { expressions: Some(vec![selector.to_string()]) }))
+                    }
+                };
+                raw.service_info = Some(RawServiceInfo {
+                    discovery_type: Some(discovery.as_str().to_owned()),
+                    service_name,
+                    service_selector,
+                });
+            }
+        }
+        raw
+    }
+}
+
+impl From<&Spec> for RawSpec {
+    /// Defaults are left out, but for the protocol, which is always sent (API.md 3.3), and the port.
+    fn from(spec: &Spec) -> Self {
+        Self {
+            protocol: Some(spec.protocol.as_str().to_owned()),
+            port: Some(spec.port.into()),
+            health_check_port: (spec.health_check_port != 0).then(|| spec.health_check_port.into()),
+            snat_pool: (spec.snat_pool != SnatPool::None).then(|| (&spec.snat_pool).into()),
+            place: spec.place.as_ref().map(Into::into),
+            ..Self::of_target(&spec.target)
+        }
+    }
+}
+
+impl From<&Endpoint> for RawEndpoint {
+    fn from(endpoint: &Endpoint) -> Self {
+        let map = |map: &Texts| Some(map.iter().map(|(key, value)| (key.clone(), Some(value.clone()))).collect());
+        Self {
+            metadata: Some(RawMetadata {
+                name: Some(endpoint.key.name.to_string()),
+                namespace: Some(endpoint.key.namespace.to_string()),
+                labels: map(&endpoint.labels),
+                annotations: map(&endpoint.annotations),
+                description: Some(endpoint.description.clone()),
+                disable: Some(endpoint.disable),
+            }),
+            spec: Some((&endpoint.spec).into()),
+        }
+    }
+}
