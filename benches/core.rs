@@ -1,4 +1,5 @@
-//! The steps of a plan that neither read nor send: canonical form, compare, arrange, digest, saved form.
+//! The steps of a plan that do not send: load, canonical form, compare, arrange, digest, saved form,
+//! reports.
 //! `cargo bench --bench core`; sizes are 1,000, 10,000 and 100,000 endpoints.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -6,10 +7,13 @@ use std::hint::black_box;
 
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use trueup::diff::{self, Context};
+use trueup::load::{self, SourceFile};
 use trueup::model::{
     Definition, Desired, Endpoint, Layout, Live, LiveItem, LiveObject, Mark, Namespace, NamespaceRead, RawEndpoint,
 };
 use trueup::plan::{self, Allow, Facts, Ignore, Plan, Selection, Service, Settings, Source};
+use trueup::report::text::{self, View};
+use trueup::report::{Sides, html, json, markdown};
 
 const STACK: &str = "bench";
 const SIZES: [usize; 3] = [1_000, 10_000, 100_000];
@@ -131,6 +135,25 @@ fn compare(criterion: &mut Criterion) {
     });
 }
 
+/// From memory, so that the disk is left out; each endpoint is a file of its own, as JSON is YAML too.
+fn load(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("load");
+    group.sample_size(10);
+    for count in SIZES {
+        let file = |index| SourceFile { path: format!("{index:06}.yaml"), bytes: raw(index, 443).into_bytes() };
+        group.throughput(Throughput::Elements(count as u64));
+        group.bench_function(BenchmarkId::from_parameter(count), |bencher| {
+            let files = || (0..count).map(file).collect();
+            bencher.iter_batched(
+                files,
+                |files: Vec<_>| black_box(load::sources(files, &load::Options::default()).expect("good definitions")),
+                BatchSize::PerIteration,
+            );
+        });
+    }
+    group.finish();
+}
+
 fn arrange_all(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("arrange");
     group.sample_size(10);
@@ -162,5 +185,24 @@ fn saved(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, canonical_form, compare, arrange_all, saved);
+fn reports(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("report");
+    group.sample_size(10);
+    for count in SIZES {
+        for changed in Changed::ALL {
+            let plan = arrange(&desired(count), &live(count, changed));
+            let mut report = |name: &str, draw: &dyn Fn(&Plan) -> String| {
+                let id = BenchmarkId::new(format!("{name}, {}", changed.name()), count);
+                group.bench_with_input(id, &plan, |bencher, plan| bencher.iter(|| black_box(draw(plan))));
+            };
+            report("text", &|plan| text::plan(plan, None, &View::default()));
+            report("json", &json::plan);
+            report("markdown", &|plan| markdown::plan(plan, &markdown::Options::default()));
+            report("html", &|plan| html::plan(plan, "trueup plan", Sides::All));
+        }
+    }
+    group.finish();
+}
+
+criterion_group!(benches, load, canonical_form, compare, arrange_all, saved, reports);
 criterion_main!(benches);
