@@ -39,7 +39,7 @@ pub async fn pass(
         answer(service, entry, request, next).await
     } else {
         // A write goes on when its client has gone, and the log tells it.
-        let answering = tokio::spawn(answer(service, entry, request, next));
+        let answering = tokio::spawn(Box::pin(answer(service, entry, request, next)));
         match answering.await {
             Ok(answered) => answered,
             Err(_) => Some(Refusal::new(Code::Internal, "the handler failed").into_response()),

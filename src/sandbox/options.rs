@@ -6,8 +6,6 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use sha2::{Digest, Sha256};
-
 use super::clock::Clock;
 use super::fault::Scenario;
 use super::query::Tenant;
@@ -86,12 +84,12 @@ impl Token {
         Self(text.into())
     }
 
-    /// Whether `shown` is the token, in a time that does not tell how much of it is right.
+    /// Whether `shown` is the token, in a time that tells nothing but its length.
     #[must_use]
     pub fn admits(&self, shown: &[u8]) -> bool {
-        let (ours, theirs) = (Sha256::digest(&self.0), Sha256::digest(shown));
-        let different = ours.iter().zip(theirs).fold(0, |different, (ours, theirs)| different | (ours ^ theirs));
-        std::hint::black_box(different) == 0
+        let ours = self.0.as_bytes();
+        let different = ours.iter().zip(shown).fold(0, |different, (ours, theirs)| different | (ours ^ theirs));
+        ours.len() == shown.len() && std::hint::black_box(different) == 0
     }
 }
 

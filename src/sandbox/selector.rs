@@ -70,6 +70,12 @@ impl Selector {
         }
     }
 
+    /// Whether it holds for everything.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     #[must_use]
     pub fn holds(&self, labels: &BTreeMap<String, String>) -> bool {
         self.0.iter().all(|requirement| {

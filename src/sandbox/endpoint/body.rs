@@ -2,11 +2,13 @@
 //! also as strings, enum values by name or number, unknown fields dropped without a word. A value of
 //! the wrong type or outside its rule is refused with the field's path.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
+use super::json::{Fields, Json};
 use crate::sandbox::answer::{Code, Refusal};
 
 /// Where a value stands in the request, such as `spec.where.site.ref[0]`.
@@ -37,7 +39,8 @@ impl<'a> Place<'a> {
 
     /// The refusal of a value that breaks a rule, in the words of the live service.
     pub fn breaks(&self, rule: Rule<'_>, got: impl fmt::Display) -> Refusal {
-        let got = shortened(&got.to_string());
+        let got = got.to_string();
+        let got = shortened(&got);
         let message = format!("Field {self} should be {}, got {got} in request.", rule.should);
         let detail = format!(
             "Validating Request: {self} fails rule ves.io.schema.rules.{} constraint {} due to value {got}",
@@ -46,14 +49,14 @@ impl<'a> Place<'a> {
         Refusal::new(Code::InvalidArgument, message).detail(detail)
     }
 
-    fn mistyped(&self, wanted: &str, value: &Value) -> Refusal {
+    fn mistyped(&self, wanted: &str, value: &Json<'_>) -> Refusal {
         let got = match value {
-            Value::Null => "null",
-            Value::Bool(_) => "a boolean",
-            Value::Number(_) => "a number",
-            Value::String(_) => "a string",
-            Value::Array(_) => "a list",
-            Value::Object(_) => "an object",
+            Json::Null => "null",
+            Json::Bool(_) => "a boolean",
+            Json::Number(_) => "a number",
+            Json::String(_) => "a string",
+            Json::Array(_) => "a list",
+            Json::Object(_) => "an object",
         };
         let message = format!("Field {self} should be {wanted}, got {got} in request.");
         Refusal::new(Code::InvalidArgument, message)
@@ -84,34 +87,34 @@ pub struct Rule<'a> {
 /// The rule that a message or a choice must be there.
 pub const REQUIRED: Rule<'_> = Rule { name: "message.required", constraint: "true", should: "not nil" };
 
-fn shortened(text: &str) -> String {
+fn shortened(text: &str) -> Cow<'_, str> {
     const LONGEST: usize = 80;
     match text.char_indices().nth(LONGEST) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
+        Some((end, _)) => Cow::Owned(format!("{}…", &text[..end])),
+        None => Cow::Borrowed(text),
     }
 }
 
 /// A JSON object of the request.
 #[derive(Clone, Copy, Debug)]
 pub struct Message<'a> {
-    fields: &'a Map<String, Value>,
+    fields: &'a Fields<'a>,
     pub place: Place<'a>,
 }
 
 impl<'a> Message<'a> {
-    pub fn new(value: &'a Value, place: Place<'a>) -> Result<Self, Refusal> {
+    pub fn new(value: &'a Json<'a>, place: Place<'a>) -> Result<Self, Refusal> {
         match value {
-            Value::Object(fields) => Ok(Self { fields, place }),
+            Json::Object(fields) => Ok(Self { fields, place }),
             other => Err(place.mistyped("an object", other)),
         }
     }
 
     /// A field under either spelling; `null` is absent.
-    pub fn get(&self, name: &str) -> Result<Option<&'a Value>, Refusal> {
-        let snake = self.fields.get(name);
+    pub fn get(&self, name: &str) -> Result<Option<&'a Json<'a>>, Refusal> {
+        let snake = self.fields.find(|key| key == name);
         let value = if name.contains('_') {
-            match (snake, self.fields.get(&camel(name))) {
+            match (snake, self.fields.find(|key| is_camel(key, name))) {
                 (Some(_), Some(_)) => {
                     let message = format!("Field {} stands twice in request.", self.place.field(name));
                     return Err(Refusal::new(Code::InvalidArgument, message));
@@ -121,12 +124,12 @@ impl<'a> Message<'a> {
         } else {
             snake
         };
-        Ok(value.filter(|value| !value.is_null()))
+        Ok(value.filter(|value| !matches!(value, Json::Null)))
     }
 
     /// The one option of an exclusive group that is there.
-    pub fn one_of(&self, names: &[&'static str]) -> Result<Option<(&'static str, &'a Value)>, Refusal> {
-        let mut chosen: Option<(&'static str, &'a Value)> = None;
+    pub fn one_of(&self, names: &[&'static str]) -> Result<Option<(&'static str, &'a Json<'a>)>, Refusal> {
+        let mut chosen: Option<(&'static str, &'a Json<'a>)> = None;
         for name in names {
             let Some(value) = self.get(name)? else { continue };
             if let Some((other, _)) = chosen {
@@ -148,7 +151,7 @@ impl<'a> Message<'a> {
     pub fn boolean(&self, name: &str) -> Result<bool, Refusal> {
         match self.get(name)? {
             None => Ok(false),
-            Some(Value::Bool(value)) => Ok(*value),
+            Some(Json::Bool(value)) => Ok(*value),
             Some(other) => Err(self.place.field(name).mistyped("a boolean", other)),
         }
     }
@@ -166,10 +169,10 @@ impl<'a> Message<'a> {
         };
         match self.get(name)? {
             None => names.first().copied().ok_or_else(|| unknown(&"nothing")),
-            Some(Value::String(text)) => {
+            Some(Json::String(text)) => {
                 names.iter().find(|name| *name == text).copied().ok_or_else(|| unknown(&shortened(text)))
             }
-            Some(value @ Value::Number(_)) => {
+            Some(value @ Json::Number(_)) => {
                 let index = number(value, place)?;
                 let index = usize::try_from(index).unwrap_or(usize::MAX);
                 names.get(index).copied().ok_or_else(|| unknown(&index))
@@ -178,10 +181,10 @@ impl<'a> Message<'a> {
         }
     }
 
-    pub fn list(&self, name: &str) -> Result<&'a [Value], Refusal> {
+    pub fn list(&self, name: &str) -> Result<&'a [Json<'a>], Refusal> {
         match self.get(name)? {
             None => Ok(&[]),
-            Some(Value::Array(items)) => Ok(items),
+            Some(Json::Array(items)) => Ok(items),
             Some(other) => Err(self.place.field(name).mistyped("a list", other)),
         }
     }
@@ -191,9 +194,9 @@ impl<'a> Message<'a> {
         let place = self.place.field(name);
         match self.get(name)? {
             None => Ok(BTreeMap::new()),
-            Some(Value::Object(entries)) => entries
+            Some(Json::Object(entries)) => entries
                 .iter()
-                .map(|(key, value)| Ok((key.clone(), text(value, place.field(&shortened(key)))?)))
+                .map(|(key, value)| Ok((key.to_owned(), text(value, place.field(&shortened(key)))?)))
                 .collect(),
             Some(other) => Err(place.mistyped("an object", other)),
         }
@@ -201,45 +204,56 @@ impl<'a> Message<'a> {
 }
 
 /// A string.
-pub fn text(value: &Value, place: Place<'_>) -> Result<String, Refusal> {
+pub fn text(value: &Json<'_>, place: Place<'_>) -> Result<String, Refusal> {
     match value {
-        Value::String(text) => Ok(text.clone()),
+        Json::String(text) => Ok(text.clone().into_owned()),
         other => Err(place.mistyped("a string", other)),
     }
 }
 
 /// A 32 bit unsigned integer, as a number without a fraction or as a string of one.
-pub fn number(value: &Value, place: Place<'_>) -> Result<u32, Refusal> {
+pub fn number(value: &Json<'_>, place: Place<'_>) -> Result<u32, Refusal> {
     const LARGEST: f64 = u32::MAX as f64;
-    let outside = || {
-        let message = format!("Field {place} should be an unsigned 32 bit integer, got {value} in request.");
+    let outside = |got: &dyn fmt::Display| {
+        let message = format!("Field {place} should be an unsigned 32 bit integer, got {got} in request.");
         Refusal::new(Code::InvalidArgument, message)
     };
     match value {
-        Value::Number(number) => {
+        Json::Number(number) => {
             if let Some(number) = number.as_u64() {
-                return u32::try_from(number).map_err(|_| outside());
+                return u32::try_from(number).map_err(|_| outside(&number));
             }
             match number.as_f64() {
                 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the guard bounds it")]
                 Some(float) if float.fract() == 0.0 && (0.0..=LARGEST).contains(&float) => Ok(float as u32),
-                _ => Err(outside()),
+                _ => Err(outside(number)),
             }
         }
-        Value::String(text) if text.bytes().all(|byte| byte.is_ascii_digit()) => text.parse().map_err(|_| outside()),
-        Value::String(_) => Err(outside()),
+        Json::String(text) => {
+            let digits = text.bytes().all(|byte| byte.is_ascii_digit());
+            let number = if digits { text.parse().ok() } else { None };
+            number.ok_or_else(|| outside(&Value::from(&**text)))
+        }
         other => Err(place.mistyped("a number", other)),
     }
 }
 
-/// The lower camel case that proto3 JSON gives a field.
-fn camel(name: &str) -> String {
-    let mut words = name.split('_');
-    let mut camel = words.next().unwrap_or_default().to_owned();
-    for word in words {
-        let mut letters = word.chars();
-        camel.extend(letters.next().map(|first| first.to_ascii_uppercase()));
-        camel.push_str(letters.as_str());
+/// Whether `key` is the lower camel case that proto3 JSON gives the field `name`, which holds a `_`.
+fn is_camel(key: &str, name: &str) -> bool {
+    let mut rest = key.as_bytes();
+    for (index, word) in name.split('_').enumerate() {
+        let Some((found, after)) = rest.split_at_checked(word.len()) else { return false };
+        let same = match (index, word.as_bytes(), found) {
+            (0, word, found) => word == found,
+            (_, [first, word @ ..], [found_first, found @ ..]) => {
+                first.to_ascii_uppercase() == *found_first && word == found
+            }
+            _ => true,
+        };
+        if !same {
+            return false;
+        }
+        rest = after;
     }
-    camel
+    rest.is_empty()
 }

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
-use serde_json::value::RawValue;
+use serde::Serialize;
+use serde_json::value::{RawValue, to_raw_value};
 
 use super::body::{Message, Place, REQUIRED, Rule};
+use super::json::{Fields, Json};
 use super::rules;
 use super::spec::{Spec, Surroundings};
 use crate::sandbox::answer::{Code, Refusal};
@@ -15,8 +16,9 @@ use crate::sandbox::answer::{Code, Refusal};
 pub struct Draft {
     pub namespace: String,
     pub name: String,
-    pub labels: BTreeMap<String, String>,
-    pub annotations: BTreeMap<String, String>,
+    /// A map of strings, written JSON, as are the annotations.
+    pub labels: Box<RawValue>,
+    pub annotations: Box<RawValue>,
     pub description: String,
     pub disable: bool,
     /// Written JSON, so that an object which no request could make can be held too.
@@ -34,9 +36,9 @@ pub enum Named<'a> {
 ///
 /// # Errors
 /// What the JSON reader stumbled over. No body at all is an empty message.
-pub fn parse(body: &[u8]) -> Result<Value, Refusal> {
+pub fn parse(body: &[u8]) -> Result<Json<'_>, Refusal> {
     if body.iter().all(u8::is_ascii_whitespace) {
-        return Ok(Value::Object(serde_json::Map::new()));
+        return Ok(Json::Object(Fields::default()));
     }
     serde_json::from_slice(body)
         .map_err(|error| Refusal::new(Code::InvalidArgument, format!("request body is not valid JSON: {error}")))
@@ -48,8 +50,8 @@ impl Draft {
     /// # Errors
     /// The first thing that is missing, mistyped or outside its rule. A missing spec comes first, as
     /// it does in the service.
-    pub fn read(request: &Value, tenant: &str, namespace: &str, named: Named<'_>) -> Result<Self, Refusal> {
-        let nil = Value::Object(serde_json::Map::new());
+    pub fn read(request: &Json<'_>, tenant: &str, namespace: &str, named: Named<'_>) -> Result<Self, Refusal> {
+        let nil = Json::Object(Fields::default());
         let request = Message::new(request, Place::root("body"))?;
         let Some(spec) = request.get("spec")? else {
             let (verb, stage) = match named {
@@ -73,18 +75,21 @@ impl Draft {
         check_name(&name, metadata.place.field("name"))?;
         check_name(namespace, metadata.place.field("namespace"))?;
         let spec = Spec::read(spec, Place::root("spec"), Surroundings { tenant, namespace })?;
-        let spec = serde_json::value::to_raw_value(&spec)
-            .map_err(|error| Refusal::new(Code::Internal, format!("the spec cannot be written: {error}")))?;
         Ok(Self {
             namespace: namespace.to_owned(),
             name,
-            labels: metadata.map("labels")?,
-            annotations: annotations(&metadata)?,
+            labels: raw_json(&metadata.map("labels")?)?,
+            annotations: raw_json(&annotations(&metadata)?)?,
             description: description(&metadata)?,
             disable: metadata.boolean("disable")?,
-            spec,
+            spec: raw_json(&spec)?,
         })
     }
+}
+
+/// The written form of a part that is held as it will be told.
+pub fn raw_json(value: &impl Serialize) -> Result<Box<RawValue>, Refusal> {
+    to_raw_value(value).map_err(|error| Refusal::new(Code::Internal, error.to_string()))
 }
 
 /// The live text of the name rule.

@@ -12,7 +12,7 @@ use percent_encoding::percent_decode_str;
 use super::body::{Message, Place};
 use super::draft::{self, Draft, Named};
 use super::index::Referred;
-use super::object::{Fields, Format, Report, Statuses};
+use super::object::{Fields, Format, Object, Report, Statuses, strings};
 use crate::sandbox::answer::{Code, Refusal, empty, json};
 use crate::sandbox::log::{Effect, Trace};
 use crate::sandbox::selector::Selector;
@@ -23,7 +23,8 @@ type Shared = State<Arc<Service>>;
 pub async fn create(State(service): Shared, Path(namespace): Path<String>, body: Bytes) -> Response<Body> {
     let mut trace = Trace::default();
     let draft = draft::parse(&body).and_then(|request| {
-        trace.name = request.pointer("/metadata/name").and_then(|name| name.as_str()).map(ToOwned::to_owned);
+        trace.name =
+            request.field("metadata").and_then(|metadata| metadata.field("name")?.text()).map(ToOwned::to_owned);
         Draft::read(&request, &service.tenant, &namespace, Named::ByBody)
     });
     let result = match draft {
@@ -64,10 +65,12 @@ pub async fn list(State(service): Shared, Path(namespace): Path<String>, RawQuer
         Ok(objects) => objects,
         Err(refusal) => return refusal.into_response(),
     };
-    let mut body = Vec::with_capacity(objects.len() * 1_024 + 32);
+    let size: usize = objects.iter().map(|object| object.size()).sum();
+    let mut body = Vec::with_capacity(size + 32);
     body.extend_from_slice(br#"{"items":["#);
     let start = body.len();
-    for object in objects.iter().filter(|object| selector.holds(&object.record.labels)) {
+    let chosen = |object: &&Arc<Object>| selector.is_empty() || selector.holds(&strings(&object.record.labels));
+    for object in objects.iter().filter(chosen) {
         if body.len() > start {
             body.push(b',');
         }

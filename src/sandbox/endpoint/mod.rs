@@ -11,6 +11,7 @@ mod body;
 mod draft;
 mod handlers;
 mod index;
+mod json;
 mod object;
 mod outside;
 mod rules;

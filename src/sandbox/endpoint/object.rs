@@ -16,8 +16,9 @@ pub struct Record {
     pub version: u64,
     pub namespace: String,
     pub name: String,
-    pub labels: BTreeMap<String, String>,
-    pub annotations: BTreeMap<String, String>,
+    /// A map of strings, as are the annotations.
+    pub labels: Box<RawValue>,
+    pub annotations: Box<RawValue>,
     pub description: String,
     pub disable: bool,
     pub spec: Box<RawValue>,
@@ -129,8 +130,8 @@ pub struct Object {
 struct Metadata<'a> {
     name: &'a str,
     namespace: &'a str,
-    labels: &'a BTreeMap<String, String>,
-    annotations: &'a BTreeMap<String, String>,
+    labels: &'a RawValue,
+    annotations: &'a RawValue,
     description: &'a str,
     disable: bool,
 }
@@ -159,14 +160,20 @@ struct Head<'a> {
     uid: &'a str,
     description: &'a str,
     disabled: bool,
-    labels: &'a BTreeMap<String, String>,
-    annotations: &'a BTreeMap<String, String>,
+    labels: &'a RawValue,
+    annotations: &'a RawValue,
     owner_view: Option<&'a ViewReference>,
 }
 
 fn written(value: &impl Serialize) -> String {
     // Strings, numbers and maps with string keys: there is nothing that JSON cannot hold.
     serde_json::to_string(value).unwrap_or_default()
+}
+
+/// The entries of a written map of strings.
+pub fn strings(map: &RawValue) -> BTreeMap<String, String> {
+    // Only such maps are ever written.
+    serde_json::from_str(map.get()).unwrap_or_default()
 }
 
 impl Object {
@@ -249,6 +256,11 @@ impl Object {
             status,
             referring,
         )
+    }
+
+    /// About the length of its item in a list, in bytes and without statuses, never too little.
+    pub fn size(&self) -> usize {
+        128 + self.head.len() + self.metadata.len() + self.system.len() + self.record.spec.get().len()
     }
 
     /// Appends the item of a list.

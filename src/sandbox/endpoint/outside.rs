@@ -7,13 +7,14 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use serde_json::value::{RawValue, to_raw_value};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::body::Place;
-use super::draft::{Draft, Named};
+use super::draft::{Draft, Named, raw_json};
 use super::index::{Endpoints, Outcome};
-use super::object::{Fields, Object, Record, Referrer, Report, Statuses, ViewReference};
+use super::json::Json;
+use super::object::{Fields, Object, Record, Referrer, Report, Statuses, ViewReference, strings};
 use super::spec::{Spec, Surroundings};
 use crate::sandbox::answer::{Code, Refusal};
 use crate::sandbox::clock::written;
@@ -92,7 +93,7 @@ impl Endpoints {
             (spec, None) => {
                 let around = Surroundings { tenant: self.tenant(), namespace: &metadata.namespace };
                 let spec = spec.unwrap_or_else(|| Value::Object(Map::new()));
-                raw_json(&Spec::read(&spec, Place::root("spec"), around)?)?
+                raw_json(&Spec::read(&Json::of(&spec), Place::root("spec"), around)?)?
             }
         };
         let status: Result<Vec<_>, _> = seed.status.iter().map(raw_json).collect();
@@ -100,8 +101,8 @@ impl Endpoints {
         let draft = Draft {
             namespace: metadata.namespace,
             name: metadata.name,
-            labels: metadata.labels,
-            annotations: metadata.annotations,
+            labels: raw_json(&metadata.labels)?,
+            annotations: raw_json(&metadata.annotations)?,
             description: metadata.description,
             disable: metadata.disable,
             spec,
@@ -146,13 +147,9 @@ impl Endpoints {
     /// When it is there already, or its name breaks the rule.
     pub async fn forestall(&self, namespace: &str, name: &str) -> Result<(), Refusal> {
         let request = serde_json::json!({"metadata": {"name": name}, "spec": {"ip": "192.0.2.1"}});
-        let draft = Draft::read(&request, self.tenant(), namespace, Named::ByBody)?;
+        let draft = Draft::read(&Json::of(&request), self.tenant(), namespace, Named::ByBody)?;
         self.settled(self.create(draft)).await.map(|_| ())
     }
-}
-
-fn raw_json(value: &impl Serialize) -> Result<Box<RawValue>, Refusal> {
-    to_raw_value(value).map_err(|error| Refusal::new(Code::Internal, error.to_string()))
 }
 
 /// Sets `metadata.…` or `spec.…`; a target replaces the other targets.
@@ -180,11 +177,18 @@ fn set(record: &mut Record, field: &str, value: &Value) -> Result<(), Refusal> {
         return Err(misfit());
     };
     match path.split_once('.') {
-        Some(("labels", key)) => drop(record.labels.insert(key.to_owned(), text()?)),
-        Some(("annotations", key)) => drop(record.annotations.insert(key.to_owned(), text()?)),
+        Some(("labels", key)) => record.labels = with_entry(&record.labels, key, text()?)?,
+        Some(("annotations", key)) => record.annotations = with_entry(&record.annotations, key, text()?)?,
         None if path == "description" => record.description = text()?,
         None if path == "disable" => record.disable = value.as_bool().ok_or_else(misfit)?,
         _ => return Err(misfit()),
     }
     Ok(())
+}
+
+/// A written map of strings with one entry set.
+fn with_entry(map: &RawValue, key: &str, value: String) -> Result<Box<RawValue>, Refusal> {
+    let mut entries = strings(map);
+    entries.insert(key.to_owned(), value);
+    raw_json(&entries)
 }

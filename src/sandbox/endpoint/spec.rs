@@ -2,13 +2,11 @@
 //! every rule of the published specification checked, and written the way the service writes it
 //! (everything unset is there as `""`, `0` or `null`, except the options of an exclusive group).
 
-use std::collections::HashSet;
-
 use serde::Serialize;
-use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::body::{Message, Place, REQUIRED, Rule, number, text};
+use super::json::Json;
 use super::rules;
 use crate::sandbox::answer::{Code, Refusal};
 use crate::sandbox::selector::Selector;
@@ -139,7 +137,7 @@ impl Spec {
     ///
     /// # Errors
     /// The first field that has a wrong type or breaks a rule.
-    pub fn read(value: &Value, at: Place<'_>, around: Surroundings<'_>) -> Result<Self, Refusal> {
+    pub fn read(value: &Json<'_>, at: Place<'_>, around: Surroundings<'_>) -> Result<Self, Refusal> {
         let spec = Message::new(value, at)?;
         let place = match spec.get("where")? {
             Some(value) => Some(Where::read(value, at.field("where"), around)?),
@@ -181,7 +179,7 @@ fn port(spec: &Message<'_>, name: &str) -> Result<u32, Refusal> {
 impl Where {
     /// A given `where` needs a choice, and the default choice of the service is a virtual site, which
     /// then lacks its reference.
-    fn read(value: &Value, at: Place<'_>, around: Surroundings<'_>) -> Result<Self, Refusal> {
+    fn read(value: &Json<'_>, at: Place<'_>, around: Surroundings<'_>) -> Result<Self, Refusal> {
         let message = Message::new(value, at)?;
         let system = Surroundings { namespace: "system", ..around };
         match message.one_of(&["site", "virtual_site", "virtual_network"])? {
@@ -206,7 +204,7 @@ impl Where {
 }
 
 impl SiteReference {
-    fn read(value: &Value, at: Place<'_>, kind: &'static str, around: Surroundings<'_>) -> Result<Self, Refusal> {
+    fn read(value: &Json<'_>, at: Place<'_>, kind: &'static str, around: Surroundings<'_>) -> Result<Self, Refusal> {
         let message = Message::new(value, at)?;
         let internet_vip = match message.one_of(&["disable_internet_vip", "enable_internet_vip"])? {
             None => InternetVip::DisableInternetVip {},
@@ -385,7 +383,7 @@ fn expression(message: &Message<'_>) -> Result<String, Refusal> {
 
 impl SnatPool {
     /// A pool without a choice becomes the first one.
-    fn read(value: &Value, at: Place<'_>) -> Result<Self, Refusal> {
+    fn read(value: &Json<'_>, at: Place<'_>) -> Result<Self, Refusal> {
         const MOST: Rule<'_> = Rule { name: "repeated.max_items", constraint: "128", should: "at most 128 items" };
         const PREFIX: Rule<'_> = Rule { name: "string.ipv4_prefix", constraint: "true", should: "an IPv4 prefix" };
         let Some((choice, value)) = Message::new(value, at)?.one_of(&["no_snat_pool", "snat_pool"])? else {
@@ -401,7 +399,6 @@ impl SnatPool {
         if items.len() > 128 {
             return Err(list.breaks(MOST, format!("{} items", items.len())));
         }
-        let mut seen = HashSet::new();
         let mut prefixes = Vec::with_capacity(items.len());
         for (index, value) in items.iter().enumerate() {
             let at = list.item(index);
@@ -409,7 +406,7 @@ impl SnatPool {
             if !rules::is_ipv4_prefix(&prefix) {
                 return Err(at.breaks(PREFIX, prefix));
             }
-            if !seen.insert(prefix.clone()) {
+            if prefixes.contains(&prefix) {
                 let message = format!("Field {list} should be without repetition, got {prefix} twice in request.");
                 return Err(Refusal::new(Code::InvalidArgument, message));
             }
@@ -421,13 +418,13 @@ impl SnatPool {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
 
     fn read(spec: Value) -> Result<Value, Refusal> {
         let around = Surroundings { tenant: "acme-abcdefgh", namespace: "shop" };
-        let spec = Spec::read(&spec, Place::root("spec"), around)?;
+        let spec = Spec::read(&Json::of(&spec), Place::root("spec"), around)?;
         Ok(serde_json::to_value(spec).unwrap())
     }
 
