@@ -117,6 +117,8 @@ pub fn journal(bytes: &[u8]) {
         match journal::parse(path, &bytes[..end]) {
             Ok(cut) => assert!(cut.kept.len() <= record.kept.len()),
             Err(JournalError::NoHeader { .. }) => {}
+            // What a kill left at the end may begin with a good line, which a second cut lays bare.
+            Err(JournalError::Damaged { .. }) if record.torn => {}
             Err(error) => panic!("cut at {end}: {error}"),
         }
     }
