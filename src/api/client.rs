@@ -13,7 +13,9 @@ use std::time::{Duration, Instant};
 use bytes::{Bytes, BytesMut};
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue, StatusCode};
+use reqwest::Url;
 use serde::de::IgnoredAny;
+use serde_json::value::RawValue;
 use tokio::sync::Semaphore;
 
 use crate::model::{Json, Key, Layout, Namespace, Referred};
@@ -149,7 +151,8 @@ pub enum SettingsError {
 
 struct Client {
     http: reqwest::Client,
-    root: String,
+    /// With a slash at its end.
+    root: Url,
     settings: Settings,
     throttle: Throttle,
     permits: Semaphore,
@@ -195,9 +198,10 @@ impl Client {
         }
         let http = builder.build().map_err(|error| SettingsError::Client { reason: innermost(&error) })?;
         let root = match settings.address {
-            Some(address) => format!("http://{address}"),
-            None => settings.base_url.as_str().to_owned(),
+            Some(address) => format!("http://{address}/"),
+            None => format!("{}/", settings.base_url.as_str()),
         };
+        let root = Url::parse(&root).map_err(|error| SettingsError::Client { reason: error.to_string() })?;
         Ok(Self {
             http,
             root,
@@ -275,12 +279,13 @@ impl Client {
         if request.content_type {
             headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         }
-        let url = format!("{}{}", self.root, request.path_and_query);
-        let mut builder = self.http.request(request.method.clone(), url).headers(headers);
-        if let Some(body) = &request.body {
-            builder = builder.body(body.clone());
-        }
-        builder.build().map_err(|error| Failure::NotBuilt { reason: self.masked(&innermost(&error)) })
+        // The host is parsed once for all requests.
+        let url = self.root.join(request.path_and_query.trim_start_matches('/'));
+        let url = url.map_err(|error| Failure::NotBuilt { reason: self.masked(&error.to_string()) })?;
+        let mut built = reqwest::Request::new(request.method.clone(), url);
+        *built.headers_mut() = headers;
+        *built.body_mut() = request.body.clone().map(reqwest::Body::from);
+        Ok(built)
     }
 
     /// The body, up to its bound; of a refusal, its beginning.
@@ -491,8 +496,8 @@ impl Writer {
     ///
     /// # Errors
     /// [`ApiError::certainty`] tells whether it can be there all the same.
-    pub async fn create(&self, key: &Key, body: &Json) -> Result<(), ApiError> {
-        let request = endpoints::create(self.reader.layout(), &key.namespace, body);
+    pub async fn create(&self, key: &Key, body: &RawValue) -> Result<(), ApiError> {
+        let request = endpoints::create(self.reader.layout(), key, body);
         self.change(request.map_err(unbuilt(Operation::EndpointCreate, format!("endpoint `{key}`")))?).await
     }
 
@@ -501,7 +506,7 @@ impl Writer {
     ///
     /// # Errors
     /// [`ApiError::certainty`] tells whether it can have been replaced all the same.
-    pub async fn replace(&self, key: &Key, body: &Json) -> Result<(), ApiError> {
+    pub async fn replace(&self, key: &Key, body: &RawValue) -> Result<(), ApiError> {
         let request = endpoints::replace(self.reader.layout(), key, body);
         self.change(request.map_err(unbuilt(Operation::EndpointReplace, format!("endpoint `{key}`")))?).await
     }

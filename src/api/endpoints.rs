@@ -3,10 +3,13 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::model::{Json, Key, Layout, Namespace, Referred};
+use serde_json::value::RawValue;
+
+use crate::model::{Key, Layout, Namespace, Referred};
 
 use super::operations::Operation;
 use super::request::{Request, RequestError};
+use super::text::neutral;
 
 /// The format in which an endpoint is fetched (API.md 1.3), in the order of their numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -140,20 +143,22 @@ pub fn list(layout: Layout, namespace: &Namespace, list: &ListParameters) -> Res
     Request::build(Operation::EndpointList, layout, &parameters, None)
 }
 
-/// Creates an endpoint; `body` holds `metadata` and `spec`.
+/// Creates the endpoint `key`; `body` is an object of `metadata` and `spec`.
 ///
 /// # Errors
-/// A name that no path can hold, a body that is no object.
-pub fn create(layout: Layout, namespace: &Namespace, body: &Json) -> Result<Request, RequestError> {
-    Request::build(Operation::EndpointCreate, layout, &[("namespace", namespace.as_str())], Some(body))
+/// A name that no path can hold.
+pub fn create(layout: Layout, key: &Key, body: &RawValue) -> Result<Request, RequestError> {
+    let parameters = [("namespace", key.namespace.as_str())];
+    let request = Request::written(Operation::EndpointCreate, layout, &parameters, body)?;
+    Ok(Request { subject: subject(key), ..request })
 }
 
-/// Replaces an endpoint; `body` holds `metadata`, `spec` and, where known, `resource_version`.
+/// Replaces an endpoint; `body` is an object of `metadata`, `spec` and, where known, `resource_version`.
 ///
 /// # Errors
-/// A name that no path can hold, a body that is no object.
-pub fn replace(layout: Layout, key: &Key, body: &Json) -> Result<Request, RequestError> {
-    Request::build(Operation::EndpointReplace, layout, &named(key), Some(body))
+/// A name that no path can hold.
+pub fn replace(layout: Layout, key: &Key, body: &RawValue) -> Result<Request, RequestError> {
+    Request::written(Operation::EndpointReplace, layout, &named(key), body)
 }
 
 /// Deletes an endpoint. In the published layout the service is asked to refuse it where others refer to
@@ -165,6 +170,11 @@ pub fn delete(layout: Layout, key: &Key, referred: Referred) -> Result<Request, 
     let body =
         (layout == Layout::Published).then(|| serde_json::json!({ "fail_if_referred": referred == Referred::Refused }));
     Request::build(Operation::EndpointDelete, layout, &named(key), body.as_ref())
+}
+
+/// The endpoint `key` in a message.
+pub(super) fn subject(key: &Key) -> String {
+    format!("endpoint `{}`", neutral(&key.to_string(), 130))
 }
 
 fn named(key: &Key) -> [(&'static str, &str); 2] {

@@ -21,6 +21,7 @@ use super::endpoints::{ListParameters, ResponseFormat};
 use super::error::{ApiError, Failure};
 use super::live::{FreshObject, read_list};
 use super::operations::Operation;
+use super::response::Answer;
 use super::text::neutral;
 
 /// Reads `namespaces`, one list each, at the same time as far as the client's limits allow.
@@ -39,8 +40,7 @@ pub struct Fetching {
 }
 
 impl Fetching {
-    /// Asks for a list of each namespace. Every list is a task of the runtime, so that lists are
-    /// parsed on all its threads.
+    /// Asks for a list of each namespace.
     #[must_use]
     pub fn begin(reader: Reader, namespaces: &BTreeSet<Namespace>) -> Self {
         let before = lists_sent(&reader);
@@ -110,9 +110,20 @@ fn lists_sent(reader: &Reader) -> u64 {
 
 async fn fetch_namespace(reader: &Reader, namespace: &Namespace) -> NamespaceRead {
     match reader.list(namespace, &ListParameters::with_spec()).await {
-        Ok(answer) => read_list(namespace, &answer.body),
+        Ok(answer) => read_aside(namespace, answer, read_list).await,
         Err(error) => NamespaceRead::Unknown { reason: error.failure.to_string() },
     }
+}
+
+/// Reads a list on a thread of its own: it may be long, and others come meanwhile.
+async fn read_aside<T: Send + 'static>(
+    namespace: &Namespace,
+    answer: Answer,
+    read: impl FnOnce(&Namespace, &[u8]) -> T + Send + 'static,
+) -> T {
+    let namespace = namespace.clone();
+    let read = tokio::task::spawn_blocking(move || read(&namespace, &answer.body)).await;
+    read.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))
 }
 
 /// Reads one endpoint whole; nothing where the service says that it is not there.
@@ -130,7 +141,7 @@ pub async fn fetch_object(reader: &Reader, key: &Key) -> Result<Option<FreshObje
 fn unreadable(key: &Key, reason: String) -> ApiError {
     ApiError {
         operation: Operation::EndpointGet,
-        subject: format!("endpoint `{}`", neutral(&key.to_string(), 130)),
+        subject: super::endpoints::subject(key),
         failure: Failure::NotJson { reason },
     }
 }
@@ -238,7 +249,11 @@ pub async fn fetch_with_health(
     namespace: &Namespace,
 ) -> (NamespaceRead, BTreeMap<Key, Vec<Condition>>) {
     match reader.list(namespace, &ListParameters::with_status()).await {
-        Ok(answer) => (read_list(namespace, &answer.body), failed_conditions(namespace, &answer.body)),
+        Ok(answer) => {
+            let read =
+                |namespace: &Namespace, body: &[u8]| (read_list(namespace, body), failed_conditions(namespace, body));
+            read_aside(namespace, answer, read).await
+        }
         Err(error) => (NamespaceRead::Unknown { reason: error.failure.to_string() }, BTreeMap::new()),
     }
 }

@@ -5,6 +5,7 @@
 use bytes::Bytes;
 use http::Method;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use serde_json::value::RawValue;
 
 use crate::model::{Json, Layout};
 
@@ -103,6 +104,9 @@ pub enum RequestError {
     },
 }
 
+/// Parameters as the table knows them, with their values.
+type Given<'v> = Vec<(&'static Parameter, &'v str)>;
+
 impl Request {
     /// The request of `operation` with these parameters and this body.
     ///
@@ -115,9 +119,36 @@ impl Request {
         parameters: &[(N, V)],
         body: Option<&Json>,
     ) -> Result<Self, RequestError> {
+        let (outline, given) = Self::outline(operation, layout, parameters, body)?;
+        let body = fill_body(operation, operation.entry().route(layout).body, &given, body)?;
+        Ok(Self { body, ..outline })
+    }
+
+    /// The request of an operation that takes a body whole, with a body that is an object already written.
+    ///
+    /// # Errors
+    /// As [`Self::build`].
+    pub(super) fn written<N: AsRef<str>, V: AsRef<str>>(
+        operation: Operation,
+        layout: Layout,
+        parameters: &[(N, V)],
+        body: &RawValue,
+    ) -> Result<Self, RequestError> {
+        let (outline, _) = Self::outline(operation, layout, parameters, None)?;
+        debug_assert!(matches!(operation.entry().route(layout).body, Body::Given(_)), "it takes a body whole");
+        Ok(Self { body: Some(Bytes::copy_from_slice(body.get().as_bytes())), ..outline })
+    }
+
+    /// The request without its body, and the parameters as the table knows them.
+    fn outline<'v, N: AsRef<str>, V: AsRef<str>>(
+        operation: Operation,
+        layout: Layout,
+        parameters: &'v [(N, V)],
+        body: Option<&Json>,
+    ) -> Result<(Self, Given<'v>), RequestError> {
         let entry = operation.entry();
         let route = entry.route(layout);
-        let given: Vec<(&'static Parameter, &str)> = parameters
+        let given: Given<'v> = parameters
             .iter()
             .map(|(name, value)| match route.parameters.iter().find(|known| known.name == name.as_ref()) {
                 Some(parameter) => Ok((parameter, value.as_ref())),
@@ -141,15 +172,15 @@ impl Request {
         }
 
         let subject = subject(entry, &given, body);
-        let body = fill_body(operation, route.body, &given, body)?;
-        Ok(Self {
+        let outline = Self {
             operation,
             method: route.method.clone(),
             path_and_query,
-            body,
+            body: None,
             content_type: route.body != Body::Bare,
             subject,
-        })
+        };
+        Ok((outline, given))
     }
 
     /// The request of the operation with this tool name: what `call` builds.

@@ -37,8 +37,8 @@ impl Service for Client<'_> {
 
     async fn send(&self, key: &Key, request: &Request) -> Result<(), ApiError> {
         match request {
-            Request::Create { body } => self.writer.create(key, body).await?,
-            Request::Replace { body } => self.writer.replace(key, body).await?,
+            Request::Create { body } => self.writer.create(key, body.raw()).await?,
+            Request::Replace { body } => self.writer.replace(key, body.raw()).await?,
             Request::Delete { referred } => self.writer.delete(key, *referred).await?,
         };
         Ok(())

@@ -1,8 +1,8 @@
 //! What to do about one object, given the planned change and what a GET just before shows. Pure.
 
-use super::aim::{Aim, Now, Seen, body, holds_mark};
+use super::aim::{Aim, Now, Seen, holds_mark};
 use crate::model::{Endpoint, Json, Referred};
-use crate::plan::{Action, Before, Conflict, Referrer, Request};
+use crate::plan::{Action, Before, Body, Conflict, Referrer, Request};
 
 /// What to do about one object.
 #[derive(Debug, Clone)]
@@ -22,10 +22,10 @@ pub(super) enum Decision {
 
 /// The create of an object that nobody looked at before: the service refuses a second one itself.
 pub(super) fn create(aim: &Aim<'_>) -> Decision {
-    let body = aim.wanted().ok_or_else(|| "nothing is wanted".to_owned()).and_then(body);
-    match body {
+    let Some(wanted) = aim.wanted() else { return Decision::Refuse("nothing is wanted".to_owned()) };
+    match Body::of(wanted) {
         Ok(body) => Decision::Send(Request::Create { body }, None),
-        Err(reason) => Decision::Refuse(reason),
+        Err(error) => unwritable(&error),
     }
 }
 
@@ -76,7 +76,10 @@ pub(super) fn replace(aim: &Aim<'_>, before: &Before, now: &Now) -> Decision {
             field.path
         ));
     }
-    Decision::Send(Request::Replace { body: replaced(aim, seen) }, Some(Before::of(live)))
+    match Body::of(&replaced(aim, seen)) {
+        Ok(body) => Decision::Send(Request::Replace { body }, Some(Before::of(live))),
+        Err(error) => unwritable(&error),
+    }
 }
 
 /// The fresh object with only the wanted fields set, and the version that it was read with.
@@ -133,6 +136,10 @@ fn untouchable(aim: &Aim<'_>, seen: &Seen) -> Option<Conflict> {
         return Some(aim.conflict(OWNED, endpoint));
     }
     seen.live.deleting.then(|| aim.conflict(DELETING, endpoint))
+}
+
+fn unwritable(error: &serde_json::Error) -> Decision {
+    Decision::Refuse(format!("the endpoint cannot be written: {error}"))
 }
 
 fn unheld(reason: &str) -> Decision {

@@ -9,10 +9,10 @@ use super::Options;
 use super::converge;
 use super::service::Service;
 use super::step::{INTERRUPTED, Start, Worker};
-use crate::model::{APPLIED, Key};
+use crate::model::Key;
 use crate::plan::{
-    ActionKind, Change, Closing, Event, Fate, Intent, Observer, Outcome, Plan, Progress, Recorder, Request, RunId,
-    RunRecord, Step,
+    ActionKind, Change, Closing, Event, Fate, Intent, Observer, Outcome, Plan, Progress, Recorder, RunId, RunRecord,
+    Step,
 };
 
 /// Changes that are worked on for each that may be sent: while some are sent, the intents of the next
@@ -111,17 +111,12 @@ pub(super) async fn resume<S: Service, R: Recorder, O: Observer>(
 fn after<'a>(record: &RunRecord, progress: Progress<'a>) -> Begin<'a> {
     match progress {
         Progress::Untouched => Begin::Tried,
-        Progress::InDoubt(intent) => Begin::InDoubt(intent, writer_of(intent).unwrap_or_else(|| record.run().clone())),
+        Progress::InDoubt(intent) => {
+            Begin::InDoubt(intent, intent.request.run().unwrap_or_else(|| record.run().clone()))
+        }
         Progress::Fated(fate) if fate.is_done() => Begin::Over(fate.clone()),
         Progress::Fated(_) => Begin::Tried,
     }
-}
-
-/// The run whose mark a body carries; a chain of resumed runs holds writes of each.
-fn writer_of(intent: &Intent) -> Option<RunId> {
-    let (Request::Create { body } | Request::Replace { body }) = &intent.request else { return None };
-    let mark = body.get("metadata")?.get("annotations")?.get(APPLIED)?.as_str()?;
-    RunId::new(mark.split(' ').nth(1)?)
 }
 
 /// Works on one change and tells everyone what became of it.

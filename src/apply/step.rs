@@ -146,24 +146,26 @@ impl<S: Service, R: Recorder, O: Observer> Worker<'_, S, R, O> {
             may_be_made: true,
         };
         match settle::settle(&sent, &now) {
-            Settlement::Done => Err(Fate::Done { settled: self.settled(&intent.request), by_reading: true }),
+            Settlement::Done => Err(Fate::Done { settled: self.settled(intent), by_reading: true }),
             Settlement::AlreadyDone => Ok(Decision::AlreadyDone),
             Settlement::Conflict(conflict) => Ok(Decision::Conflict(conflict)),
             Settlement::NotMade => self.decide_on(aim, &now).await,
         }
     }
 
-    /// How safe a write with this request is.
-    fn settled(&self, request: &Request) -> Settled {
-        match request {
-            Request::Replace { body } if body.get("resource_version").is_some() => {
+    /// How safe a write is.
+    fn settled(&self, write: &Intent) -> Settled {
+        // A replace carries the version of the look before it, where that had one.
+        let version = write.before.as_ref().and_then(|before| before.resource_version.as_ref());
+        match (&write.request, version) {
+            (Request::Replace { .. }, Some(_)) => {
                 if self.options.version_checked || self.checks_versions.load(Ordering::Relaxed) {
                     Settled::Guarded
                 } else {
                     Settled::Versioned
                 }
             }
-            Request::Create { .. } | Request::Replace { .. } | Request::Delete { .. } => Settled::Unguarded,
+            _ => Settled::Unguarded,
         }
     }
 
@@ -190,7 +192,7 @@ impl<S: Service, R: Recorder, O: Observer> Worker<'_, S, R, O> {
             let sent = self.service.send(key, &write.request).await;
             drop(slot);
             let error = match sent {
-                Ok(()) => return Fate::Done { settled: self.settled(&write.request), by_reading: false },
+                Ok(()) => return Fate::Done { settled: self.settled(&write), by_reading: false },
                 Err(error) => error,
             };
             last = error.to_string();
@@ -265,7 +267,7 @@ impl<S: Service, R: Recorder, O: Observer> Worker<'_, S, R, O> {
     }
 
     fn done_by_reading(&self, write: &Intent) -> Fate {
-        Fate::Done { settled: self.settled(&write.request), by_reading: true }
+        Fate::Done { settled: self.settled(write), by_reading: true }
     }
 
     /// A refused delete may have been refused because somebody began to refer to the object.

@@ -144,14 +144,15 @@ impl State {
                 if self.objects.contains_key(key) {
                     return Err(409);
                 }
-                self.put(key, body, None);
+                self.put(key, &body.read().expect("an object"), None);
             }
             Request::Replace { body } => {
                 let Some(object) = self.objects.get(key).cloned() else { return Err(404) };
+                let body: Json = body.read().expect("an object");
                 if self.checks && body["resource_version"] != json!(object.version.to_string()) {
                     return Err(409);
                 }
-                self.put(key, body, Some(object.uid));
+                self.put(key, &body, Some(object.uid));
             }
             Request::Delete { .. } => {
                 self.objects.remove(key).ok_or(404u16)?;

@@ -37,6 +37,7 @@ use args::{Arguments, Command, Global};
 use ending::{Ending, Error};
 use output::Output;
 use surroundings::Surroundings;
+use tokio::runtime::Runtime;
 
 /// What every command is given.
 struct Context {
@@ -69,7 +70,7 @@ fn dispatch(arguments: Arguments) -> Ending {
     let surroundings = Surroundings::read();
     let output = Output::new(&arguments.global, &surroundings);
     let context = Context { global: arguments.global, surroundings, output };
-    let ended = match tokio::runtime::Runtime::new() {
+    let ended = match runtime(&arguments.command) {
         Ok(runtime) => runtime.block_on(command(arguments.command, &context)),
         Err(error) => Err(Error::new(Ending::Failed, error)),
     };
@@ -77,6 +78,15 @@ fn dispatch(arguments: Arguments) -> Ending {
         context.output.error(&error);
         error.ending()
     })
+}
+
+/// A command waits for the service more than it computes: on one thread no answer has to wake another.
+/// Files and lists are read on threads of their own. The service as a command uses every processor.
+fn runtime(command: &Command) -> std::io::Result<Runtime> {
+    match command {
+        Command::Sandbox(_) => Runtime::new(),
+        _ => tokio::runtime::Builder::new_current_thread().enable_all().build(),
+    }
 }
 
 async fn command(command: Command, context: &Context) -> Result<Ending, Error> {

@@ -67,11 +67,13 @@ pub async fn connect(
     scope: &Scope,
     shard: Option<Shard>,
 ) -> Result<(Stack, Connection, Fetching), Error> {
-    let early = match stack::settings(context, scope) {
-        Some(config) => ask(context, &config, shard).await.ok(),
-        None => None,
+    let early = async {
+        match stack::settings(context, scope) {
+            Some(config) => ask(context, &config, shard).await.ok(),
+            None => None,
+        }
     };
-    match (stack::open(context, scope), early) {
+    match tokio::join!(stack::open_aside(context, scope), early) {
         (Ok(stack), Some((connection, lists))) => Ok((stack, connection, lists)),
         (Ok(stack), None) => {
             let (connection, lists) = ask(context, &stack.loaded.config, shard).await?;

@@ -31,9 +31,28 @@ pub struct Stack {
 /// # Errors
 /// Paths of two stacks, wrong definitions (told with their places), or a wrong configuration.
 pub fn open(context: &Context, scope: &Scope) -> Result<Stack, Error> {
+    let loaded = load::directory(first(scope), &options(context)?);
+    opened(context, scope, loaded)
+}
+
+/// [`open`] on a thread of its own, while the caller does something else.
+///
+/// # Errors
+/// Those of [`open`].
+pub async fn open_aside(context: &Context, scope: &Scope) -> Result<Stack, Error> {
+    let (path, options) = (first(scope).to_owned(), options(context)?);
+    let loaded = tokio::task::spawn_blocking(move || load::directory(&path, &options)).await;
+    opened(context, scope, loaded.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic())))
+}
+
+fn first(scope: &Scope) -> &Path {
+    scope.paths.first().map_or(Path::new("."), PathBuf::as_path)
+}
+
+fn opened(context: &Context, scope: &Scope, loaded: Result<Loaded, Diagnostics>) -> Result<Stack, Error> {
     let paths = if scope.paths.is_empty() { vec![PathBuf::from(".")] } else { scope.paths.clone() };
     let mut selection = selection(&scope.filter)?;
-    let loaded = load(context, &paths[0])?;
+    let loaded = loaded.map_err(|diagnostics| wrong(context, &diagnostics))?;
     let below = paths.iter().map(|path| below(&loaded.root, path)).collect::<Result<Vec<_>, _>>()?;
     // The whole directory among the paths leaves everything in.
     if !below.iter().any(String::is_empty) {
@@ -47,14 +66,7 @@ pub fn open(context: &Context, scope: &Scope) -> Result<Stack, Error> {
 /// The settings of the stack that a call names, where they can be read; [`open`] tells what is wrong
 /// with others.
 pub fn settings(context: &Context, scope: &Scope) -> Option<Config> {
-    let path = scope.paths.first().map_or(Path::new("."), PathBuf::as_path);
-    load::settings(path, &options(context).ok()?).ok()
-}
-
-/// Loads a stack whole, and tells everything that is wrong in it.
-fn load(context: &Context, path: &Path) -> Result<Loaded, Error> {
-    let loaded = load::directory(path, &options(context)?);
-    loaded.map_err(|diagnostics| wrong(context, &diagnostics))
+    load::settings(first(scope), &options(context).ok()?).ok()
 }
 
 /// The directory of the stack that a path lies in.
@@ -214,8 +226,7 @@ pub enum Checked {
 /// # Errors
 /// Flags that cannot be read.
 pub fn check(context: &Context, scope: &Scope) -> Result<Checked, Error> {
-    let path = scope.paths.first().map_or(Path::new("."), PathBuf::as_path);
-    Ok(load::directory(path, &options(context)?).map_or_else(Checked::Wrong, Checked::Valid))
+    Ok(load::directory(first(scope), &options(context)?).map_or_else(Checked::Wrong, Checked::Valid))
 }
 
 /// What a stack holds, in words.

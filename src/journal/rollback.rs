@@ -5,8 +5,8 @@ use crate::model::{
     Endpoint, Field, Json, Key, Live, LiveItem, LiveObject, Mark, Namespace, NamespaceRead, PROTECT, is_mark,
 };
 use crate::plan::{
-    Action, ActionKind, Allow, Before, Blocked, Cause, Change, Conflict, FieldChange, Held, Hold, Ignore, Intent,
-    Marks, Note, Plan, Request, RunId, RunRecord, Scope, ScopeRead, Source, ThreeWay,
+    Action, ActionKind, Allow, Before, Blocked, Body, Cause, Change, Conflict, FieldChange, Held, Hold, Ignore, Intent,
+    Marks, Note, Plan, RunRecord, Scope, ScopeRead, Source, ThreeWay,
 };
 
 /// What a rollback is made of.
@@ -139,7 +139,7 @@ impl Undo<'_, '_> {
     }
 
     fn created(&mut self, live: &LiveObject) {
-        let Some(written) = body(&self.write.request) else { return };
+        let Some(Ok(written)) = self.write.request.body().map(Body::read::<Endpoint>) else { return };
         let delete = self.new_change(Action::Delete { before: Before::of(live), referrers: Vec::new() });
         let moved = self.moved(&written, &live.endpoint);
         if live.deleting {
@@ -259,11 +259,8 @@ impl Undo<'_, '_> {
 
     /// The endpoint as the run left it, marks included.
     fn written(&self, before: &Before) -> Option<Endpoint> {
-        let run = match &self.write.request {
-            Request::Replace { body } => writer_of(body),
-            Request::Create { .. } | Request::Delete { .. } => None,
-        };
-        let run = run.unwrap_or_else(|| self.ground.record.run().clone());
+        // A run that resumed another undoes both.
+        let run = self.write.request.run().unwrap_or_else(|| self.ground.record.run().clone());
         let mut object = serde_json::to_value(&before.endpoint).ok()?;
         for change in self.change.fields() {
             change.field.set(&mut object, &change.after);
@@ -272,20 +269,6 @@ impl Undo<'_, '_> {
             field.set(&mut object, &value.into());
         }
         serde_json::from_value(object).ok()
-    }
-}
-
-/// The run whose mark a body carries; a run that resumed another undoes both.
-fn writer_of(body: &Json) -> Option<RunId> {
-    let mark = body.get("metadata")?.get("annotations")?.get(crate::model::APPLIED)?.as_str()?;
-    RunId::new(mark.split(' ').nth(1)?)
-}
-
-/// The endpoint that a create sent.
-fn body(request: &Request) -> Option<Endpoint> {
-    match request {
-        Request::Create { body } => serde_json::from_value(body.clone()).ok(),
-        Request::Replace { .. } | Request::Delete { .. } => None,
     }
 }
 

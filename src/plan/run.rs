@@ -3,10 +3,12 @@ use std::future::Future;
 use std::time::Duration;
 
 use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
 use super::{ActionKind, Before, Plan, Referrer};
-use crate::model::{Field, Json, Key, Referred};
+use crate::model::{APPLIED, Field, Json, Key, Referred};
 
 /// The id of a run, unique by its time and randomness; it stands in marks and names the journal's file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -79,12 +81,12 @@ pub enum Request {
     /// A create with this body.
     Create {
         /// The whole object.
-        body: Json,
+        body: Body,
     },
     /// A replace with this body, which holds the version it was made for.
     Replace {
         /// The whole object.
-        body: Json,
+        body: Body,
     },
     /// A delete.
     Delete {
@@ -93,6 +95,11 @@ pub enum Request {
         referred: Referred,
     },
 }
+
+/// An object on its way to the service. It is written once: the journal keeps the bytes that are sent.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Body(Box<RawValue>);
 
 /// Whether and how a write that was done is known to be ours alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -297,6 +304,49 @@ pub trait Recorder: Sync {
 
     /// Keeps the closing line and returns when all is on disk.
     fn close(&self, closing: Closing) -> impl Future<Output = Result<(), Self::Error>> + Send;
+}
+
+impl Body {
+    /// The JSON of `object`.
+    ///
+    /// # Errors
+    /// `object` cannot be JSON.
+    pub fn of(object: &impl Serialize) -> serde_json::Result<Self> {
+        serde_json::value::to_raw_value(object).map(Self)
+    }
+
+    /// The JSON.
+    #[must_use]
+    pub fn raw(&self) -> &RawValue {
+        &self.0
+    }
+
+    /// The object, or the parts of it that `T` has.
+    ///
+    /// # Errors
+    /// It is no `T`.
+    pub fn read<T: DeserializeOwned>(&self) -> serde_json::Result<T> {
+        serde_json::from_str(self.0.get())
+    }
+}
+
+impl Request {
+    /// What is sent; a delete has no object.
+    #[must_use]
+    pub fn body(&self) -> Option<&Body> {
+        match self {
+            Request::Create { body } | Request::Replace { body } => Some(body),
+            Request::Delete { .. } => None,
+        }
+    }
+
+    /// The run whose mark the object carries; a chain of resumed runs holds writes of each.
+    #[must_use]
+    pub fn run(&self) -> Option<RunId> {
+        let body: Json = self.body()?.read().ok()?;
+        let mark = body.get("metadata")?.get("annotations")?.get(APPLIED)?.as_str()?;
+        RunId::new(mark.split(' ').nth(1)?)
+    }
 }
 
 impl Fate {

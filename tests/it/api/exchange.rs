@@ -10,14 +10,14 @@ use trueup::api::{self, Certainty, Failure, Operation, Request, ResponseFormat, 
 use trueup::model::{Layout, NamespaceRead, Referred};
 
 use super::server::{Reply, answer, json as reply};
-use super::{Bench, TOKEN, cart, shop};
+use super::{Bench, TOKEN, cart, shop, written};
 
 #[tokio::test]
 async fn headers_are_those_of_the_reference() {
     let bench = Bench::start(vec![reply(200, "{}")]).await;
     bench.reader().get(&cart(), ResponseFormat::Default).await.unwrap();
-    bench.writer.create(&cart(), &json!({"metadata": {"name": "cart"}})).await.unwrap();
-    bench.writer.replace(&cart(), &json!({"spec": {}})).await.unwrap();
+    bench.writer.create(&cart(), &written(&json!({"metadata": {"name": "cart"}}))).await.unwrap();
+    bench.writer.replace(&cart(), &written(&json!({"spec": {}}))).await.unwrap();
     bench.writer.delete(&cart(), Referred::Refused).await.unwrap();
     let seen = bench.server.seen();
     let lines: Vec<&str> = seen.iter().map(|seen| seen.line.as_str()).collect();
@@ -78,7 +78,7 @@ async fn a_write_of_unknown_effect_is_sent_once() {
         (reply(409, r#"{"code":6,"message":"exists","details":[]}"#), Certainty::Refused),
     ] {
         let bench = Bench::start(vec![script]).await;
-        let error = bench.writer.replace(&cart(), &json!({})).await.unwrap_err();
+        let error = bench.writer.replace(&cart(), &written(&json!({}))).await.unwrap_err();
         assert_eq!(error.certainty(), expected, "{error}");
         assert_eq!(bench.server.seen().len(), 1, "{error}");
     }
@@ -163,7 +163,7 @@ async fn a_redirect_is_not_followed() {
         let bench = Bench::start(vec![answer(status, &[("location", &target)], "")]).await;
         let error = bench.reader().get(&cart(), ResponseFormat::Default).await.unwrap_err();
         assert!(matches!(error.failure, Failure::Redirected { .. }), "{error:?}");
-        let error = bench.writer.replace(&cart(), &json!({})).await.unwrap_err();
+        let error = bench.writer.replace(&cart(), &written(&json!({}))).await.unwrap_err();
         assert_eq!(error.certainty(), Certainty::Refused);
     }
     assert!(other.server.seen().is_empty());

@@ -9,12 +9,18 @@ mod tls;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use serde_json::value::RawValue;
 use trueup::api::{BaseUrl, Pace, Reader, Secret, Settings, Writer};
 use trueup::model::{Key, Layout, Namespace};
 
 use server::{Reply, Server};
 
 const TOKEN: &str = "s3cret/token+value=";
+
+/// A body as a write carries it.
+fn written(body: &serde_json::Value) -> Box<RawValue> {
+    serde_json::value::to_raw_value(body).unwrap()
+}
 
 /// A client with the server that it talks to, and the waits that it made.
 struct Bench {

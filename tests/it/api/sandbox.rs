@@ -7,7 +7,7 @@ use trueup::api::{self, BaseUrl, Certainty, Pace, Request, ResponseFormat, Secre
 use trueup::model::{Key, Layout, LiveItem, Namespace, NamespaceRead, Referred};
 use trueup::sandbox::{self, Clock, Options, Running, Storage, Token};
 
-use super::{TOKEN, cart, shop};
+use super::{TOKEN, cart, shop, written};
 
 async fn meet(layout: Layout) -> (Running, Writer) {
     let clock = Clock::new(|| jiff::Timestamp::new(1_764_663_926, 0).unwrap());
@@ -31,8 +31,8 @@ async fn an_endpoint_goes_through_its_life_in_both_layouts() {
     for layout in Layout::ALL {
         let (_running, writer) = meet(layout).await;
         let reader = writer.reader();
-        writer.create(&cart(), &body(&cart())).await.unwrap();
-        let again = writer.create(&cart(), &body(&cart())).await.unwrap_err();
+        writer.create(&cart(), &written(&body(&cart()))).await.unwrap();
+        let again = writer.create(&cart(), &written(&body(&cart()))).await.unwrap_err();
         assert_eq!((again.status(), again.certainty()), (Some(409), Certainty::Refused));
 
         let live = api::fetch(reader, &BTreeSet::from([shop(), Namespace::parse("pay").unwrap()])).await;
@@ -48,8 +48,8 @@ async fn an_endpoint_goes_through_its_life_in_both_layouts() {
 
         let mut body = fresh.body();
         body["spec"]["port"] = 8443.into();
-        writer.replace(&cart(), &body).await.unwrap();
-        let stale = writer.replace(&cart(), &body).await.unwrap_err();
+        writer.replace(&cart(), &written(&body)).await.unwrap();
+        let stale = writer.replace(&cart(), &written(&body)).await.unwrap_err();
         assert_eq!(stale.certainty(), Certainty::Refused, "{stale}");
 
         assert_eq!(api::referrers(reader, &cart()).await.unwrap(), []);
@@ -64,7 +64,7 @@ async fn an_endpoint_goes_through_its_life_in_both_layouts() {
 #[tokio::test]
 async fn every_format_is_answered() {
     let (_running, writer) = meet(Layout::Uniform).await;
-    writer.create(&cart(), &body(&cart())).await.unwrap();
+    writer.create(&cart(), &written(&body(&cart()))).await.unwrap();
     for format in ResponseFormat::ALL {
         let object = writer.reader().get(&cart(), format).await.unwrap();
         assert!(object["resource_version"].is_string(), "{format}: {object}");
