@@ -6,8 +6,6 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use rand::{Rng as _, SeedableRng as _};
-
 /// A wait that is going on.
 type Waiting = Pin<Box<dyn Future<Output = ()> + Send>>;
 
@@ -22,10 +20,10 @@ impl Pace {
     /// Real waits on the runtime's timer; the spread of waits comes from `seed`.
     #[must_use]
     pub fn real(seed: u64) -> Self {
-        let random = Mutex::new(rand::rngs::StdRng::seed_from_u64(seed));
+        let random = Mutex::new(fastrand::Rng::with_seed(seed));
         Self {
             wait: Arc::new(|time| Box::pin(tokio::time::sleep(time))),
-            chance: Arc::new(move || random.lock().unwrap_or_else(PoisonError::into_inner).random()),
+            chance: Arc::new(move || random.lock().unwrap_or_else(PoisonError::into_inner).f64()),
         }
     }
 

@@ -49,10 +49,8 @@ struct Context {
 /// Runs the program with these arguments, the first being its own name.
 #[must_use]
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let watch = panic::watch();
-    let ending = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| parse_and_run(arguments)));
-    let ending = if watch.saw_one() { Ending::Bug } else { ending.unwrap_or(Ending::Bug) };
-    ExitCode::from(ending.code())
+    panic::end_with_one_line();
+    ExitCode::from(parse_and_run(arguments).code())
 }
 
 fn parse_and_run(arguments: impl IntoIterator<Item = OsString>) -> Ending {

@@ -1,19 +1,14 @@
 //! A fault of this program, told in one clean line instead of a trace, wherever it happens.
 
 use std::io::Write as _;
-use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::ending::Ending;
 use crate::report::safe;
 
-static SEEN: AtomicBool = AtomicBool::new(false);
-
-/// Tells whether any thread panicked.
-pub struct Watch(());
-
-/// Takes over the telling of panics.
-pub fn watch() -> Watch {
+/// Takes over the telling of panics. The first one ends the program on whatever thread it happens:
+/// what a run has sent is in its journal by then.
+pub fn end_with_one_line() {
     std::panic::set_hook(Box::new(|panic| {
-        SEEN.store(true, Ordering::Relaxed);
         let what = panic.payload_as_str().unwrap_or("no message");
         let place = panic.location().map(|at| format!(" ({}:{})", at.file(), at.line())).unwrap_or_default();
         let what = safe::line(what);
@@ -23,13 +18,6 @@ pub fn watch() -> Watch {
             "bug: {what}{place}\n  this is a fault of trueup {}, please report it with the command that led to it",
             env!("CARGO_PKG_VERSION")
         );
+        std::process::exit(Ending::Bug.code().into());
     }));
-    Watch(())
-}
-
-impl Watch {
-    /// Whether there was one.
-    pub fn saw_one(&self) -> bool {
-        SEEN.load(Ordering::Relaxed)
-    }
 }

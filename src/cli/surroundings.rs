@@ -106,12 +106,12 @@ impl Surroundings {
     /// A number that nobody can foresee.
     #[must_use]
     pub fn chance(&self) -> u64 {
-        rand::random()
+        uuid::Uuid::new_v4().as_u64_pair().1
     }
 
     /// A secret that nobody can foresee, as hex digits.
     #[must_use]
     pub fn secret(&self) -> String {
-        format!("{:032x}", rand::random::<u128>())
+        uuid::Uuid::new_v4().simple().to_string()
     }
 }

@@ -8,8 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use rand::rngs::StdRng;
-use rand::{Rng as _, SeedableRng as _};
+use fastrand::Rng;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -114,7 +113,7 @@ struct Figures {
 struct Torture {
     directory: TempDir,
     service: Service,
-    random: StdRng,
+    random: Rng,
     http: reqwest::Client,
     runtime: tokio::runtime::Runtime,
     round: usize,
@@ -134,7 +133,7 @@ impl Torture {
         let mut torture = Self {
             directory,
             service,
-            random: StdRng::seed_from_u64(seed),
+            random: Rng::with_seed(seed),
             http,
             runtime,
             round: 0,
@@ -238,7 +237,7 @@ impl Torture {
                 break;
             }
             // Anywhere between two lines.
-            std::thread::sleep(Duration::from_micros(self.random.random_range(0..8_000)));
+            std::thread::sleep(Duration::from_micros(self.random.u64(0..8_000)));
             act(self, &mut child);
         }
         last = told.last().unwrap_or(last);
@@ -256,7 +255,7 @@ impl Torture {
         let mut at = 0;
         (0..count)
             .map(|_| {
-                at += self.random.random_range(0..most);
+                at += self.random.usize(0..most);
                 at
             })
             .collect()

@@ -208,7 +208,7 @@ impl Endpoints {
 
     fn record(&self, draft: Draft, now: Timestamp) -> Record {
         Record {
-            uid: uuid::Builder::from_random_bytes(rand::random()).into_uuid().to_string(),
+            uid: uuid::Uuid::new_v4().to_string(),
             version: 0,
             namespace: draft.namespace,
             name: draft.name,

@@ -4,8 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use rand::rngs::StdRng;
-use rand::{Rng as _, SeedableRng as _};
+use fastrand::Rng;
 use serde_json::Value;
 use tokio::sync::watch;
 use trueup::api::{BaseUrl, Pace, Secret, Settings, Writer};
@@ -33,11 +32,11 @@ async fn bench() -> Bench {
 /// Reads, changes and writes back, as a careful hand would; counts the writes that were taken.
 async fn write(number: usize, url: String, stop: Arc<AtomicBool>) -> Vec<u64> {
     let client = crate::sandbox::client();
-    let mut random = StdRng::seed_from_u64(u64::try_from(number).unwrap());
+    let mut random = Rng::with_seed(u64::try_from(number).unwrap());
     let mut taken = vec![0; ENDPOINTS];
     let mine = format!("writer-{number}");
     while !stop.load(Ordering::Relaxed) {
-        let at = random.random_range(0..ENDPOINTS);
+        let at = random.usize(0..ENDPOINTS);
         let url = format!("{url}/api/config/namespaces/shop/endpoints/e{at}");
         let token = format!("APIToken {TOKEN}");
         let answer = client.get(&url).header("Authorization", &token).send().await.unwrap();
@@ -45,7 +44,7 @@ async fn write(number: usize, url: String, stop: Arc<AtomicBool>) -> Vec<u64> {
         object["metadata"]["annotations"][&mine] = (taken[at] + 1).to_string().into();
         if number % 2 == 1 {
             // A field that the definitions hold otherwise: plans put it back, or are refused.
-            object["spec"]["health_check_port"] = random.random_range(1..9).into();
+            object["spec"]["health_check_port"] = random.u16(1..9).into();
         }
         let answer = client.put(&url).header("Authorization", &token).body(object.to_string()).send().await.unwrap();
         match answer.status().as_u16() {
