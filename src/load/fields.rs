@@ -405,6 +405,11 @@ fn first_line<'a>(item: &'a Item<'_>) -> At<'a> {
     At::new(item.at.source, &(range.start..end))
 }
 
+/// Whether the keys below a path are anybody's words.
+pub(super) fn is_free<P: AsRef<str>>(path: &[P]) -> bool {
+    matches!(path, [first, second] if first.as_ref() == "metadata" && matches!(second.as_ref(), "labels" | "annotations"))
+}
+
 /// `dnsName` as `dns_name`; what has an underscore already stays as it is.
 pub(super) fn canonical_key(key: &str) -> String {
     if key.contains('_') || !key.starts_with(|c: char| c.is_ascii_lowercase()) {

@@ -11,6 +11,7 @@ mod fast;
 mod fields;
 mod item;
 mod options;
+mod outline;
 mod overlay;
 mod overlays;
 mod places;

@@ -9,9 +9,10 @@ use std::sync::Arc;
 
 use super::careful::{self, Context, Prepared};
 use super::diagnostic::Diagnostic;
-use super::fields::canonical_key;
+use super::fields::{canonical_key, is_free};
 use super::item::{At, Entry, Item, Origin as ValueOrigin, Value};
 use super::options::Loaded;
+use super::outline::Outline;
 use super::overlays::Overlays;
 use super::source::Origin;
 use super::text::SourceText;
@@ -66,6 +67,8 @@ pub struct Places<'l> {
     overlays: BTreeMap<Arc<str>, BTreeSet<Arc<str>>>,
     /// Files of many definitions, and the newest of one.
     kept: RefCell<HashMap<Arc<str>, Arc<FileNodes>>>,
+    /// The newest file that was asked for, where it is of the plainest kind.
+    newest: RefCell<Option<(Arc<str>, Option<Outline>)>>,
 }
 
 impl<'l> Places<'l> {
@@ -76,39 +79,60 @@ impl<'l> Places<'l> {
         for definition in loaded.desired.definitions.values().filter(|definition| !definition.overlays.is_empty()) {
             overlays.entry(definition.file.clone()).or_default().extend(definition.overlays.iter().cloned());
         }
-        Self { loaded, variables: Variables::new(&loaded.config.variables), overlays, kept: RefCell::default() }
+        Self {
+            loaded,
+            variables: Variables::new(&loaded.config.variables),
+            overlays,
+            kept: RefCell::default(),
+            newest: RefCell::default(),
+        }
     }
 
     /// The place of a definition, or of a field in it; `None` where it is not written.
     #[must_use]
     pub fn place(&self, key: &Key, field: Option<&Field>) -> Option<Place> {
-        match field {
+        self.outlined(key, field).unwrap_or_else(|| match field {
             None => self.at(key, &[]).map(|written| written.place),
             Some(field) => self.field(key, field).map(|written| written.place),
+        })
+    }
+
+    /// The same from an outline of the file; nothing where the careful reader has to be asked.
+    pub(super) fn outlined(&self, key: &Key, field: Option<&Field>) -> Option<Option<Place>> {
+        let definition = self.loaded.desired.definitions.get(key)?;
+        if !definition.overlays.is_empty() {
+            return None;
         }
+        let mut newest = self.newest.borrow_mut();
+        if newest.as_ref().is_none_or(|(file, _)| *file != definition.file) {
+            *newest = Some((definition.file.clone(), self.outline(&definition.file)));
+        }
+        let outline = newest.as_ref().and_then(|(_, outline)| outline.as_ref())?;
+        let is = |name, text: &str| outline.text(&["metadata", name]) == Some(text);
+        if !is("name", key.name.as_str()) || !is("namespace", key.namespace.as_str()) {
+            return None;
+        }
+        let line = match field {
+            None => outline.first(),
+            Some(field) => {
+                let (paths, chosen) = paths(field);
+                paths.iter().find_map(|path| outline.at(path).filter(|line| !(chosen && line.is_empty)))
+            }
+        };
+        Some(line.map(|line| Place { file: definition.file.to_string(), line: line.line, column: line.column }))
+    }
+
+    fn outline(&self, file: &str) -> Option<Outline> {
+        let bytes = self.loaded.origin.read(file, &self.loaded.options.limits).ok()?;
+        Outline::read(std::str::from_utf8(&bytes).ok()?)
     }
 
     /// How a field of a definition is written; for an exclusive group its chosen option.
     #[must_use]
     pub fn field(&self, key: &Key, field: &Field) -> Option<Written> {
-        let spec = |name| self.at(key, &["spec", name]);
-        match field {
-            Field::Description => self.at(key, &["metadata", "description"]),
-            Field::Disable => self.at(key, &["metadata", "disable"]),
-            Field::Label(label) => self.at(key, &["metadata", "labels", label]),
-            Field::Annotation(annotation) => self.at(key, &["metadata", "annotations", annotation]),
-            Field::Target => {
-                ["dns_name", "dns_name_advanced", "ip", "service_info"].into_iter().find_map(|option| {
-                    // An option with nothing behind it is not the chosen one.
-                    spec(option).filter(|written| written.writing != Writing::Empty)
-                })
-            }
-            Field::Protocol => spec("protocol"),
-            Field::Port => spec("port"),
-            Field::HealthCheckPort => spec("health_check_port"),
-            Field::SnatPool => spec("snat_pool"),
-            Field::Where => spec("where"),
-        }
+        let (paths, chosen) = paths(field);
+        let written = |path: &Vec<&str>| self.at(key, path);
+        paths.iter().filter_map(written).find(|written| !(chosen && written.writing == Writing::Empty))
     }
 
     /// How the value at a path of snake_case keys is written, items of lists by their number; the
@@ -154,6 +178,27 @@ impl<'l> Places<'l> {
     }
 }
 
+/// The paths at which a field can be written, and whether they are the options of an exclusive group, of
+/// which one with nothing behind it is not the chosen one.
+fn paths(field: &Field) -> (Vec<Vec<&str>>, bool) {
+    let path = match field {
+        Field::Target => {
+            let options = ["dns_name", "dns_name_advanced", "ip", "service_info"];
+            return (options.map(|option| vec!["spec", option]).to_vec(), true);
+        }
+        Field::Description => vec!["metadata", "description"],
+        Field::Disable => vec!["metadata", "disable"],
+        Field::Label(label) => vec!["metadata", "labels", label],
+        Field::Annotation(annotation) => vec!["metadata", "annotations", annotation],
+        Field::Protocol => vec!["spec", "protocol"],
+        Field::Port => vec!["spec", "port"],
+        Field::HealthCheckPort => vec!["spec", "health_check_port"],
+        Field::SnatPool => vec!["spec", "snat_pool"],
+        Field::Where => vec!["spec", "where"],
+    };
+    (vec![path], false)
+}
+
 pub(super) fn key_of(item: &Item<'_>) -> Option<String> {
     let part = |key: &str| item.get("metadata")?.get(key)?.text().map(str::to_owned);
     Some(format!("{}/{}", part("namespace")?, part("name")?))
@@ -187,8 +232,7 @@ fn collect(item: &Item<'_>, path: &mut Vec<String>, above: ValueOrigin, nodes: &
         }
         Value::Map(entries) => {
             for entry in entries {
-                let free = matches!(path.as_slice(), [first, second] if first == "metadata" && (second == "labels" || second == "annotations"));
-                path.push(if free { entry.key.clone().into_owned() } else { canonical_key(&entry.key) });
+                path.push(if is_free(path) { entry.key.clone().into_owned() } else { canonical_key(&entry.key) });
                 let origin = inherited(&entry.item);
                 nodes.insert(path.clone(), written(&entry.item, Some(entry), entry.key_at, origin));
                 collect(&entry.item, path, origin, nodes);

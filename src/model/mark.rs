@@ -169,19 +169,22 @@ fn split(entries: &str) -> impl Iterator<Item = (&str, &str)> {
 
 /// What a field's entry begins with.
 fn slot(field: &Field) -> String {
-    let of_key = |letter: char, key: &str| format!("{letter}{}", digest(&[key.as_bytes()]));
-    match field {
-        Field::Description => "d".to_owned(),
-        Field::Disable => "x".to_owned(),
-        Field::Target => "t".to_owned(),
-        Field::Protocol => "p".to_owned(),
-        Field::Port => "o".to_owned(),
-        Field::HealthCheckPort => "h".to_owned(),
-        Field::SnatPool => "s".to_owned(),
-        Field::Where => "w".to_owned(),
-        Field::Label(key) => of_key('l', key),
-        Field::Annotation(key) => of_key('a', key),
-    }
+    let (letter, key) = match field {
+        Field::Description => ('d', None),
+        Field::Disable => ('x', None),
+        Field::Target => ('t', None),
+        Field::Protocol => ('p', None),
+        Field::Port => ('o', None),
+        Field::HealthCheckPort => ('h', None),
+        Field::SnatPool => ('s', None),
+        Field::Where => ('w', None),
+        Field::Label(key) => ('l', Some(key)),
+        Field::Annotation(key) => ('a', Some(key)),
+    };
+    let mut slot = String::with_capacity(1 + WIDTH);
+    slot.push(letter);
+    slot.extend(key.into_iter().flat_map(|key| digest(&[key.as_bytes()])));
+    slot
 }
 
 /// The digest of a field's value, `None` where it is the default.
@@ -194,25 +197,24 @@ fn value_digest(slot: &str, field: &Field, endpoint: &Endpoint) -> Option<String
 
 fn wire_digest(slot: &str, value: &Wire<'_>) -> String {
     // Strings, numbers and maps with text keys: nothing that fails.
-    digest(&[slot.as_bytes(), &serde_json::to_vec(value).unwrap_or_default()])
+    digest(&[slot.as_bytes(), &serde_json::to_vec(value).unwrap_or_default()]).collect()
 }
 
 fn entries(endpoint: &Endpoint) -> String {
     let labels = endpoint.labels.keys().cloned().map(Field::Label);
     let annotations = endpoint.annotations.keys().filter(|key| !is_mark(key)).cloned().map(Field::Annotation);
+    let fields = Field::FIXED.into_iter().chain(labels).chain(annotations);
     let mut entries = String::with_capacity(128);
-    for field in Field::FIXED.into_iter().chain(labels).chain(annotations) {
+    for field in fields.filter(|field| !field.is_default(endpoint)) {
         let slot = slot(&field);
-        if let Some(digest) = value_digest(&slot, &field, endpoint) {
-            entries.push_str(&slot);
-            entries.push_str(&digest);
-        }
+        entries.push_str(&slot);
+        entries.push_str(&wire_digest(&slot, &field.wire(endpoint)));
     }
     entries
 }
 
 /// The first 36 bits of a SipHash-1-3 without a key, six characters of 64.
-fn digest(parts: &[&[u8]]) -> String {
+fn digest(parts: &[&[u8]]) -> impl Iterator<Item = char> + use<> {
     const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     let mut hash = SipHasher13::new();
     for part in parts {
@@ -220,7 +222,7 @@ fn digest(parts: &[&[u8]]) -> String {
         hash.write(part);
     }
     let bits = hash.finish();
-    (0..WIDTH).map(|at| char::from(ALPHABET[(bits >> (58 - 6 * at)) as usize & 63])).collect()
+    (0..WIDTH).map(move |at| char::from(ALPHABET[(bits >> (58 - 6 * at)) as usize & 63]))
 }
 
 #[cfg(test)]
