@@ -102,11 +102,11 @@ impl<'a> Aim<'a> {
 
     /// The managed fields, the marks among them, in which `now` is not what `before` was.
     pub(super) fn moved(&self, before: &Endpoint, now: &Endpoint) -> Vec<Field> {
-        let marks = [Some(before), self.wanted.as_ref()].map(|endpoint| Mark::read(&endpoint?.annotations));
+        let [one, other] = [Some(before), self.wanted.as_ref()].map(|endpoint| Mark::read(&endpoint?.annotations));
         // The other annotations that a definition names stand in one of the two marks.
         let names = |key: &str| self.names(key);
         let mut fields = Vec::new();
-        for mark in &marks {
+        for mark in std::iter::once(&one).chain((other != one).then_some(&other)) {
             let applied = mark.as_ref().and_then(|mark| mark.applied.as_ref());
             fields.extend(diff::moved(before, now, names, Context { applied, ignored: &self.ignored }));
         }

@@ -64,8 +64,9 @@ impl Output {
 
     /// Writes a message that must be seen. A line break is added.
     pub fn tell(&self, text: &str) {
-        let mut stderr = std::io::stderr().lock();
-        let _ = writeln!(stderr, "{}", text.trim_end_matches('\n'));
+        // At once: a run tells a line a change, and stderr keeps nothing back.
+        let line = format!("{}\n", text.trim_end_matches('\n'));
+        let _ = std::io::stderr().lock().write_all(line.as_bytes());
     }
 
     /// Tells an error with what to do about it.

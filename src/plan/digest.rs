@@ -1,11 +1,11 @@
 use std::collections::BTreeMap;
 use std::fmt;
-use std::io::{self, BufWriter, IntoInnerError};
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
+use sha2::digest::Output;
 use sha2::{Digest as _, Sha256};
 
-use super::{Action, ActionKind, Change, Marks, Plan, Scope, Settings, Side};
+use super::{Action, ActionKind, Change, Marks, Plan, Scope, Settings, Side, share};
 use crate::model::{Endpoint, Field, Json, Key, Layout, Namespace, PROTECT};
 
 /// Hex digits that a person gives at least, and that reports show.
@@ -43,8 +43,7 @@ impl fmt::Display for Digest {
     }
 }
 
-/// What the digest covers, as canonical JSON. It streams into the hash: as a tree, that of ten
-/// thousand changes would be larger than the plan.
+/// What the digest covers beside the changes, as canonical JSON.
 #[derive(Serialize)]
 struct Covered<'p> {
     base_url: &'p str,
@@ -52,8 +51,6 @@ struct Covered<'p> {
     stack: Option<&'p str>,
     scope: &'p BTreeMap<Namespace, Scope>,
     settings: &'p Settings,
-    #[serde(serialize_with = "changes")]
-    changes: &'p [Change],
 }
 
 /// Key, action, what is wanted, the before-image, the marks, and what is behind the base.
@@ -75,19 +72,6 @@ enum Wanted<'p> {
     Nothing,
 }
 
-struct Hash(Sha256);
-
-impl io::Write for Hash {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.update(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
 impl Plan {
     /// The digest of this plan.
     #[must_use]
@@ -98,20 +82,19 @@ impl Plan {
             stack: self.stack.as_deref(),
             scope: &self.scope,
             settings: &self.settings,
-            changes: &self.changes,
         };
-        let mut text = BufWriter::new(Hash(Sha256::new()));
-        let written = serde_json::to_writer(&mut text, &covered).map_err(io::Error::from);
-        let hash = written.and_then(|()| text.into_inner().map_err(IntoInnerError::into_error));
-        match hash {
-            Ok(hash) => Digest(hash.0.finalize().iter().map(|byte| format!("{byte:02x}")).collect()),
-            Err(error) => unreachable!("a hash takes every text, number and map with text keys: {error}"),
-        }
+        let mut changes: Vec<&Change> = self.changes.iter().collect();
+        let changes = share::each(&mut changes, || |change: &mut &Change| hash(&covering(change)));
+        let hash = changes.iter().fold(Sha256::new_with_prefix(hash(&covered)), Sha256::chain_update);
+        Digest(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
     }
 }
 
-fn changes<S: Serializer>(changes: &[Change], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_seq(changes.iter().map(covering))
+fn hash(covered: &impl Serialize) -> Output<Sha256> {
+    match serde_json::to_vec(covered) {
+        Ok(text) => Sha256::digest(text),
+        Err(error) => unreachable!("every text, number and map with text keys is JSON: {error}"),
+    }
 }
 
 fn covering(change: &Change) -> Covering<'_> {

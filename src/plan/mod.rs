@@ -19,6 +19,7 @@ mod run;
 mod saved;
 mod select;
 mod settings;
+mod share;
 mod summary;
 mod verdict;
 
@@ -56,9 +57,6 @@ use crate::model::{Field, Key, Layout, Namespace, Place};
 
 /// The format that this program writes and reads.
 pub const FORMAT_VERSION: u32 = 1;
-
-/// Changes below which a thread of their own costs more than it gives.
-const FEWEST_SHARED: usize = 256;
 
 /// What an apply would do, in order, against what, and why.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -217,18 +215,9 @@ impl Plan {
             held.place = place(&held.key, None);
             held.change.iter_mut().for_each(|change| change.locate(&mut place));
         }
-        let share = self.changes.len().div_ceil(std::thread::available_parallelism().map_or(1, usize::from));
-        let mut shares = self.changes.chunks_mut(share.max(FEWEST_SHARED));
-        let mine = shares.next().unwrap_or_default();
-        std::thread::scope(|scope| {
-            for share in shares {
-                let places = &places;
-                scope.spawn(move || {
-                    let mut place = places();
-                    share.iter_mut().for_each(|change| change.locate(&mut place));
-                });
-            }
-            mine.iter_mut().for_each(|change| change.locate(&mut place));
+        share::each(&mut self.changes, || {
+            let mut place = places();
+            move |change: &mut Change| change.locate(&mut place)
         });
     }
 }

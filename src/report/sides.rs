@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use crate::plan::{Action, ActionKind, Change, FieldChange, Held, Plan, Side};
+use crate::plan::{Action, ActionKind, Change, Held, Plan, Side};
 
 /// Which differences a report tells in full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -32,7 +32,7 @@ impl Sides {
 
     /// Whether what is held back is told.
     pub(super) fn tells(self, held: &Held, plan: &Plan, is_told: fn(Option<Side>) -> bool) -> bool {
-        self.tells_all(plan) || held.change.as_ref().is_none_or(|change| part(change, is_told).is_some())
+        self.tells_all(plan) || held.change.as_ref().is_none_or(|change| is_part(change, is_told))
     }
 }
 
@@ -42,7 +42,7 @@ pub(super) fn summary(plan: &Plan, sides: Sides, number: fn(usize) -> String) ->
     let all = sides.tells_all(plan);
     let done: Vec<&Change> = plan.changes.iter().filter(|change| change.action.kind() != ActionKind::Mark).collect();
     let (ours, others): (Vec<&Change>, Vec<&Change>) =
-        done.into_iter().partition(|change| all || part(change, is_ours).is_some());
+        done.into_iter().partition(|change| all || is_part(change, is_ours));
     let mut parts: Vec<String> = [ActionKind::Create, ActionKind::Replace, ActionKind::Delete]
         .into_iter()
         .map(|kind| (kind, ours.iter().filter(|change| change.action.kind() == kind).count()))
@@ -67,16 +67,22 @@ pub(super) fn concerns_us(side: Option<Side>) -> bool {
     is_ours(side) || side == Some(Side::BehindBase)
 }
 
-/// The part of a change that is told: of a replace only the fields that are.
-pub(super) fn part(change: &Change, is_told: fn(Option<Side>) -> bool) -> Option<Change> {
+/// Whether any of a change is told.
+pub(super) fn is_part(change: &Change, is_told: fn(Option<Side>) -> bool) -> bool {
     match &change.action {
-        Action::Replace { fields, adopts, before } => {
-            let fields: Vec<FieldChange> = fields.iter().filter(|field| is_told(field.side)).cloned().collect();
-            let action = Action::Replace { fields, adopts: *adopts, before: before.clone() };
-            let change = Change { action, ..change.clone() };
-            (!change.fields().is_empty()).then_some(change)
-        }
-        Action::Mark { .. } => Some(change.clone()),
-        Action::Create { .. } | Action::Delete { .. } => is_told(change.side).then(|| change.clone()),
+        Action::Replace { fields, .. } => fields.iter().any(|field| is_told(field.side)),
+        Action::Mark { .. } => true,
+        Action::Create { .. } | Action::Delete { .. } => is_told(change.side),
     }
+}
+
+/// The part of a change that is told: of a replace only the fields that are.
+fn part(change: &Change, is_told: fn(Option<Side>) -> bool) -> Option<Change> {
+    is_part(change, is_told).then(|| {
+        let mut change = change.clone();
+        if let Action::Replace { fields, .. } = &mut change.action {
+            fields.retain(|field| is_told(field.side));
+        }
+        change
+    })
 }

@@ -10,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::edits::{self, Edit, Sign};
 use super::markdown::digits;
-use super::sides::{Sides, concerns_us, is_ours, part};
+use super::sides::{Sides, concerns_us, is_ours, is_part};
 use super::{safe, text};
 use crate::plan::{Action, ActionKind, Change, Digest, Held, Plan};
 
@@ -141,7 +141,7 @@ fn counts(plan: &Plan, sides: Sides) -> String {
     };
     let done: Vec<&Change> = plan.changes.iter().filter(|change| change.action.kind() != ActionKind::Mark).collect();
     let (ours, others): (Vec<&Change>, Vec<&Change>) =
-        done.into_iter().partition(|change| sides.tells_all(plan) || part(change, is_ours).is_some());
+        done.into_iter().partition(|change| sides.tells_all(plan) || is_part(change, is_ours));
     for (kind, words) in
         [(ActionKind::Create, "to create"), (ActionKind::Replace, "to replace"), (ActionKind::Delete, "to delete")]
     {
@@ -241,7 +241,7 @@ const OTHERS: u8 = 2;
 /// 0 where it is part of the change under review, 1 where that would take back merged work, [`OTHERS`]
 /// where it does not concern it.
 fn distance(change: &Change) -> u8 {
-    match (part(change, is_ours).is_some(), part(change, concerns_us).is_some()) {
+    match (is_part(change, is_ours), is_part(change, concerns_us)) {
         (true, _) => 0,
         (false, true) => 1,
         (false, false) => OTHERS,

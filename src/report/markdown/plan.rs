@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::super::sides::{Sides, is_ours, part, summary};
+use super::super::sides::{Sides, is_ours, is_part, summary};
 use super::super::{edits, text};
 use super::{Options, block, count, digits, inert, marker};
 use crate::model::Key;
@@ -15,7 +15,7 @@ pub fn plan(plan: &Plan, options: &Options) -> String {
     let mut text = head(plan, options.sides);
     text.push_str(&alarms(plan));
     // What this change does stands before what it would take back.
-    let others = |change: &&Change| !options.sides.tells_all(plan) && part(change, is_ours).is_none();
+    let others = |change: &&Change| !options.sides.tells_all(plan) && !is_part(change, is_ours);
     let mut deletes: Vec<&Change> = of_kind(plan, ActionKind::Delete).collect();
     deletes.sort_by_key(others);
     let rest = plan.changes.iter().filter(|change| change.action.kind() != ActionKind::Delete);

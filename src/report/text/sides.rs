@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use super::{View, at_the_end, columns, count};
 use crate::model::{Key, Place};
 use crate::plan::{ActionKind, Change, Held, Plan, Side};
-use crate::report::sides::{is_ours, part};
+use crate::report::sides::{is_ours, is_part};
 use crate::report::{Role, safe};
 
 /// The changes that are told in full; of a replace only the fields that are.
@@ -53,12 +53,7 @@ pub(super) fn others(plan: &Plan, view: &View) -> String {
     let base = safe::line(base);
     let others = all_others(plan);
     let mut text = String::new();
-    if plan
-        .changes
-        .iter()
-        .filter(|change| change.action.kind() != ActionKind::Mark)
-        .all(|one| part(one, is_ours).is_none())
-    {
+    if plan.changes.iter().filter(|change| change.action.kind() != ActionKind::Mark).all(|one| !is_part(one, is_ours)) {
         text.push_str("\n  nothing of this is this change\n");
     }
     let behind: Vec<&Other<'_>> = others.iter().filter(|other| other.side == Side::BehindBase).collect();

@@ -1,0 +1,23 @@
+//! Work on many changes, shared among as many threads as there are processors.
+
+use std::thread;
+
+/// Items below which a thread of their own costs more than it gives.
+const FEWEST: usize = 256;
+
+/// What comes of each item, in their order. Every thread has a worker of its own.
+pub(super) fn each<T: Send, R: Send, W: FnMut(&mut T) -> R>(items: &mut [T], worker: impl Fn() -> W + Sync) -> Vec<R> {
+    let share = items.len().div_ceil(thread::available_parallelism().map_or(1, usize::from));
+    let mut shares = items.chunks_mut(share.max(FEWEST));
+    let mine = shares.next().unwrap_or_default();
+    let work = |share: &mut [T]| share.iter_mut().map(worker()).collect::<Vec<R>>();
+    thread::scope(|scope| {
+        let work = &work;
+        let others: Vec<_> = shares.map(|share| scope.spawn(move || work(share))).collect();
+        let mut done = work(mine);
+        for other in others {
+            done.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        }
+        done
+    })
+}
