@@ -18,6 +18,8 @@ pub struct Applied {
     pub whole: Usage,
     /// Seconds from the first write to the end of the second look, as the program tells them.
     pub seconds: f64,
+    /// Seconds of them that the second look took.
+    pub look: f64,
     /// Requests that were sent in them.
     pub requests: f64,
 }
@@ -27,7 +29,13 @@ pub fn apply(command: &mut Command, answer: &Path) -> Result<Applied, Box<dyn Er
     let whole = measure::run_into(command.args(["--format", "json"]), std::fs::File::create(answer)?)?;
     let told: serde_json::Value = serde_json::from_slice(&std::fs::read(answer)?)?;
     let number = |name: &str| told["outcome"][name].as_f64().ok_or_else(|| format!("the outcome tells no {name}"));
-    Ok(Applied { whole, seconds: number("milliseconds")? / 1000.0, requests: number("requests")? })
+    let seconds = |name: &str| number(name).map(|milliseconds| milliseconds / 1000.0);
+    Ok(Applied {
+        whole,
+        seconds: seconds("milliseconds")?,
+        look: seconds("look_milliseconds")?,
+        requests: number("requests")?,
+    })
 }
 
 /// A bare client of the service.

@@ -73,11 +73,14 @@ pub(super) async fn run<'b, S: Service, R: Recorder, O: Observer>(
     }
     let interrupted = worker.is_stopped();
     let sent = fates.values().any(Fate::may_have_taken_effect);
+    let written = options.clock.now();
     let looked = match (sent, interrupted) {
         (false, _) => converge::Looked::not_needed(),
         (true, true) => converge::Looked::unknown(INTERRUPTED),
         (true, false) => converge::look(plan, &fates, service, observer, options).await,
     };
+    let milliseconds = |since| u64::try_from(options.clock.since(since).as_millis()).unwrap_or(u64::MAX);
+    let look_milliseconds = milliseconds(written);
     let closing =
         Closing { ended: options.clock.now().to_string(), convergence: looked.convergence.clone(), interrupted };
     // A closing line that cannot be written leaves a run that reads as unfinished: it can be resumed,
@@ -90,7 +93,8 @@ pub(super) async fn run<'b, S: Service, R: Recorder, O: Observer>(
         interrupted,
         unhealthy: looked.unhealthy,
         requests: service.requests().saturating_sub(asked_before),
-        milliseconds: u64::try_from(options.clock.since(started).as_millis()).unwrap_or(u64::MAX),
+        milliseconds: milliseconds(started),
+        look_milliseconds,
     }
 }
 

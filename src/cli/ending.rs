@@ -195,6 +195,7 @@ mod tests {
             unhealthy: Vec::new(),
             requests: 0,
             milliseconds: 0,
+            look_milliseconds: 0,
         }
     }
 

@@ -1,6 +1,9 @@
-//! Ctrl-C while a run goes on: no new calls, those in flight finish, the outcome is written.
+//! Ctrl-C while a run goes on: no new calls, those in flight finish, the outcome is written. Once more,
+//! and the program ends there, as a kill would end it: the journal knows what was in flight.
 
 use tokio::sync::watch;
+
+use super::ending::Ending;
 
 /// Becomes `true` when a person interrupts the command, who is told so.
 pub fn watch(tell: impl Fn(&str) + Send + 'static) -> watch::Receiver<bool> {
@@ -9,8 +12,9 @@ pub fn watch(tell: impl Fn(&str) + Send + 'static) -> watch::Receiver<bool> {
         interrupted().await;
         tell("interrupted: no new changes are begun; those in flight finish");
         stop.send_replace(true);
-        // The sender stays, so that a receiver never mistakes its end for an answer.
-        std::future::pending::<()>().await;
+        interrupted().await;
+        tell("interrupted again: what is in flight is left unsettled; `trueup apply --resume last` settles it");
+        std::process::exit(Ending::Interrupted.code().into());
     });
     stopped
 }

@@ -221,6 +221,9 @@ pub struct Outcome {
     pub requests: u64,
     /// Milliseconds that the run took.
     pub milliseconds: u64,
+    /// Milliseconds of them that the second look took.
+    #[serde(default)]
+    pub look_milliseconds: u64,
 }
 
 /// One change with what became of it.

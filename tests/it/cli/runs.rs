@@ -179,3 +179,29 @@ fn an_interrupted_run_finishes_what_is_in_flight_says_how_to_go_on_and_goes_on()
     assert_eq!(resumed.stderr_lines(), 1 + 9 - made);
     assert_eq!(service.requests("POST"), 9);
 }
+
+#[test]
+fn a_second_interrupt_ends_the_run_at_once_and_a_resume_settles_it() {
+    let service = Service::start();
+    let stage = Stage::new().at(&service).file("trueup.yaml", "stack: runs\nnamespaces: [shop]\n");
+    stage.write("a.yaml", &definition("shop/a", 80));
+    stage.write("b.yaml", &definition("shop/b", 80));
+    service.misbehave("rules: [{operation: endpoint-create, after: 1, delay: {milliseconds: 3000}}]");
+    let mut apply = stage.command(&["apply", ".", "--yes", "--concurrency", "2"]);
+    let apply = apply.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut apply = apply.spawn().expect("the program starts");
+    let mut told = BufReader::new(apply.stderr.take().expect("a pipe")).lines().map(|line| line.expect("text"));
+    told.find(|line| line.contains("done")).expect("a change is done");
+    let interrupt = || {
+        let kill = Command::new("sh").args(["-c", &format!("kill -INT {}", apply.id())]).status().expect("a shell");
+        assert!(kill.success());
+    };
+    interrupt();
+    assert!(told.any(|line| line.contains("those in flight finish")));
+    interrupt();
+    assert!(told.any(|line| line.contains("`trueup apply --resume last` settles it")));
+    assert_eq!(apply.wait().expect("it ends").code(), Some(130));
+
+    service.misbehave("rules: []");
+    stage.run("apply --resume last --yes").code(0).says("Converged");
+}

@@ -1,0 +1,309 @@
+//! A service in memory, and those who keep and watch a run.
+
+use super::*;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fault {
+    /// Cut before it arrived.
+    CutBefore,
+    /// Done, and the answer lost.
+    CutAfter,
+    /// A status, and nothing done.
+    Status(u16),
+    /// A status, although it was done.
+    StatusAfter(u16),
+    /// No connection.
+    NoConnection,
+    /// Somebody changes the object just before.
+    Meddle,
+    /// Somebody changes something of it that the plan does not look at just before.
+    Annotate,
+    /// A person interrupts the run just before.
+    Interrupt,
+    /// The process dies before the request leaves.
+    KillBefore,
+    /// The process dies when the request was done.
+    KillAfter,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Object {
+    pub(super) raw: Json,
+    pub(super) uid: u64,
+    pub(super) version: u64,
+}
+
+/// One request as the service saw it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Seen1 {
+    pub(super) what: &'static str,
+    pub(super) key: String,
+    /// It changed something.
+    pub(super) done: bool,
+}
+
+#[derive(Default)]
+pub(super) struct State {
+    pub(super) objects: BTreeMap<Key, Object>,
+    pub(super) next: u64,
+    pub(super) log: Vec<Seen1>,
+    /// The fault of the request with this number, from 0.
+    pub(super) faults: BTreeMap<usize, Fault>,
+    pub(super) referrers: BTreeMap<Key, Vec<Referrer>>,
+    /// Fields of the spec that a write silently loses.
+    pub(super) drops: Option<&'static str>,
+    /// A wrong version is refused.
+    pub(super) checks: bool,
+    pub(super) failed: Vec<(Key, String)>,
+    /// Lists show what was so many lists ago.
+    pub(super) killed: bool,
+}
+
+pub(super) struct Fake {
+    pub(super) state: Mutex<State>,
+    pub(super) stop: watch::Sender<bool>,
+}
+
+pub(super) fn error(operation: Operation, failure: Failure) -> ApiError {
+    ApiError { operation, subject: "endpoint".to_owned(), failure }
+}
+
+pub(super) fn status(code: u16) -> Failure {
+    let grpc = match code {
+        404 => Some(5),
+        409 => Some(6),
+        _ => None,
+    };
+    let message = String::new();
+    Failure::Status(Box::new(Refusal {
+        status: code,
+        code: grpc,
+        message,
+        details: String::new(),
+        retry_after: None,
+        html: false,
+    }))
+}
+
+pub(super) fn cut() -> Failure {
+    Failure::Cut { reason: "cut".to_owned() }
+}
+
+impl State {
+    pub(super) fn put(&mut self, key: &Key, body: &Json, uid: Option<u64>) {
+        self.next += 1;
+        let mut raw = json!({"metadata": body["metadata"], "spec": body["spec"]});
+        if let Some(field) = self.drops
+            && let Some(spec) = raw["spec"].as_object_mut()
+        {
+            spec.remove(field);
+        }
+        let uid = uid.unwrap_or(self.next);
+        self.objects.insert(key.clone(), Object { raw, uid, version: self.next });
+    }
+
+    pub(super) fn live(object: &Object) -> LiveObject {
+        let endpoint =
+            serde_json::from_value::<RawEndpoint>(object.raw.clone()).expect("raw").endpoint().expect("valid");
+        LiveObject {
+            endpoint,
+            uid: object.uid.to_string(),
+            resource_version: Some(object.version.to_string()),
+            owner_view: None,
+            deleting: false,
+            creator: None,
+            created: None,
+            modified: None,
+            unknown: Vec::new(),
+        }
+    }
+
+    pub(super) fn write(&mut self, key: &Key, request: &Request) -> Result<(), u16> {
+        match request {
+            Request::Create { body } => {
+                if self.objects.contains_key(key) {
+                    return Err(409);
+                }
+                self.put(key, &body.read().expect("an object"), None);
+            }
+            Request::Replace { body } => {
+                let Some(object) = self.objects.get(key).cloned() else { return Err(404) };
+                let body: Json = body.read().expect("an object");
+                if self.checks && body["resource_version"] != json!(object.version.to_string()) {
+                    return Err(409);
+                }
+                self.put(key, &body, Some(object.uid));
+            }
+            Request::Delete { .. } => {
+                self.objects.remove(key).ok_or(404u16)?;
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn annotate(&mut self, key: &Key) {
+        if let Some(Object { raw: mut body, uid, version }) = self.objects.get(key).cloned() {
+            body["metadata"]["annotations"]["theirs"] = version.to_string().into();
+            self.put(key, &body, Some(uid));
+        }
+    }
+
+    pub(super) fn meddle(&mut self, key: &Key) {
+        if let Some(object) = self.objects.get(key).cloned() {
+            let mut body = object.raw;
+            body["metadata"]["description"] = json!("meddled");
+            self.put(key, &body, Some(object.uid));
+        } else {
+            let (namespace, name) = (&key.namespace, &key.name);
+            let body = json!({"metadata": {"name": name, "namespace": namespace}, "spec": {"ip": "10.9.9.9"}});
+            self.put(key, &body, None);
+        }
+    }
+}
+
+impl Fake {
+    /// One request: what it does is done unless a fault comes before.
+    pub(super) fn request<T>(
+        &self,
+        operation: Operation,
+        what: &'static str,
+        key: &Key,
+        act: impl FnOnce(&mut State) -> Result<T, u16>,
+    ) -> Result<T, ApiError> {
+        let mut state = self.state.lock().expect("unpoisoned");
+        let fault = state.faults.get(&state.log.len()).copied();
+        if state.killed || fault == Some(Fault::KillBefore) {
+            state.killed = true;
+            drop(state);
+            self.stop.send_replace(true);
+            return Err(error(operation, cut()));
+        }
+        let log = |state: &mut State, done| state.log.push(Seen1 { what, key: key.to_string(), done });
+        let early = match fault {
+            Some(Fault::CutBefore) => Some(cut()),
+            Some(Fault::NoConnection) => Some(Failure::Connect { reason: String::new() }),
+            Some(Fault::Status(code)) => Some(status(code)),
+            Some(Fault::Meddle) => {
+                state.meddle(key);
+                None
+            }
+            Some(Fault::Annotate) => {
+                state.annotate(key);
+                None
+            }
+            Some(Fault::Interrupt) => {
+                self.stop.send_replace(true);
+                None
+            }
+            _ => None,
+        };
+        if let Some(failure) = early {
+            log(&mut state, false);
+            return Err(error(operation, failure));
+        }
+        let result = act(&mut state);
+        log(&mut state, result.is_ok());
+        match fault {
+            Some(Fault::CutAfter) => Err(error(operation, cut())),
+            Some(Fault::StatusAfter(code)) => Err(error(operation, status(code))),
+            Some(Fault::KillAfter) => {
+                state.killed = true;
+                self.stop.send_replace(true);
+                Err(error(operation, cut()))
+            }
+            _ => result.map_err(|code| error(operation, status(code))),
+        }
+    }
+}
+
+impl Service for Fake {
+    async fn look(&self, key: &Key) -> Result<Now, ApiError> {
+        self.request(Operation::EndpointGet, "GET", key, |state| {
+            Ok(state.objects.get(key).map_or(Now::Absent, |object| {
+                Now::Object(Box::new(Seen { live: State::live(object), raw: object.raw.clone() }))
+            }))
+        })
+    }
+
+    async fn referrers(&self, key: &Key) -> Result<Vec<Referrer>, ApiError> {
+        self.request(Operation::EndpointGet, "REFERRERS", key, |state| {
+            Ok(state.referrers.get(key).cloned().unwrap_or_default())
+        })
+    }
+
+    async fn send(&self, key: &Key, request: &Request) -> Result<(), ApiError> {
+        let (operation, what) = match request {
+            Request::Create { .. } => (Operation::EndpointCreate, "POST"),
+            Request::Replace { .. } => (Operation::EndpointReplace, "PUT"),
+            Request::Delete { .. } => (Operation::EndpointDelete, "DELETE"),
+        };
+        self.request(operation, what, key, |state| state.write(key, request))
+    }
+
+    async fn list(&self, namespace: &Namespace) -> (NamespaceRead, Vec<(Key, String)>) {
+        let key = key("list");
+        let list = self.request(Operation::EndpointList, "LIST", &key, |state| Ok(items(state, namespace)));
+        let read = match list {
+            Ok(items) => NamespaceRead::Complete { items },
+            Err(error) => NamespaceRead::Unknown { reason: error.to_string() },
+        };
+        (read, self.state.lock().expect("unpoisoned").failed.clone())
+    }
+
+    fn requests(&self) -> u64 {
+        self.state.lock().expect("unpoisoned").log.len() as u64
+    }
+}
+
+pub(super) fn items(state: &State, namespace: &Namespace) -> BTreeMap<Key, LiveItem> {
+    let of = state.objects.iter().filter(|(key, _)| key.namespace == *namespace);
+    of.map(|(key, object)| (key.clone(), LiveItem::Object(State::live(object)))).collect()
+}
+
+pub(super) fn key(name: &str) -> Key {
+    Key::parse(&format!("shop/{name}")).expect("a key")
+}
+
+pub(super) fn endpoint(name: &str, port: u16) -> Endpoint {
+    let text = json!({"metadata": {"name": name, "namespace": "shop"}, "spec": {"ip": "10.0.0.1", "port": port}});
+    serde_json::from_value(text).expect("an endpoint")
+}
+
+/// Keeps what is recorded, or fails after so many intents.
+#[derive(Default)]
+pub(super) struct Kept1 {
+    pub(super) kept: Mutex<Vec<Kept>>,
+    pub(super) closing: Mutex<Option<Closing>>,
+    pub(super) full_after: Option<usize>,
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("the disk is full")]
+pub(super) struct Full;
+
+impl Recorder for Kept1 {
+    type Error = Full;
+    async fn intent(&self, intent: &Intent) -> Result<(), Full> {
+        let mut kept = self.kept.lock().expect("unpoisoned");
+        let intents = kept.iter().filter(|kept| matches!(kept, Kept::Intent(_))).count();
+        if self.full_after.is_some_and(|most| intents >= most) {
+            return Err(Full);
+        }
+        kept.push(Kept::Intent(intent.clone()));
+        Ok(())
+    }
+    async fn outcome(&self, step: &Step) -> Result<(), Full> {
+        self.kept.lock().expect("unpoisoned").push(Kept::Outcome(step.clone()));
+        Ok(())
+    }
+    async fn close(&self, closing: Closing) -> Result<(), Full> {
+        *self.closing.lock().expect("unpoisoned") = Some(closing);
+        Ok(())
+    }
+}
+
+pub(super) struct Quiet;
+
+impl Observer for Quiet {
+    fn event(&self, _: Event) {}
+}
