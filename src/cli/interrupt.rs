@@ -5,15 +5,15 @@ use tokio::sync::watch;
 
 use super::ending::Ending;
 
-/// Becomes `true` when a person interrupts the command, who is told so.
-pub fn watch(tell: impl Fn(&str) + Send + 'static) -> watch::Receiver<bool> {
+/// Becomes `true` when a person interrupts the command, who is told so, and at the second time what is `left`.
+pub fn watch(tell: impl Fn(&str) + Send + 'static, left: String) -> watch::Receiver<bool> {
     let (stop, stopped) = watch::channel(false);
     tokio::spawn(async move {
         interrupted().await;
         tell("interrupted: no new changes are begun; those in flight finish");
         stop.send_replace(true);
         interrupted().await;
-        tell("interrupted again: what is in flight is left unsettled; `trueup apply --resume last` settles it");
+        tell(&format!("interrupted again: ended at once; {left}"));
         std::process::exit(Ending::Interrupted.code().into());
     });
     stopped

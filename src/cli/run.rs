@@ -103,9 +103,9 @@ fn begin(context: &Context, work: &Work<'_>, plan: &Plan, progress: &Progress) -
         plan: plan.clone(),
     };
     let options = Options {
+        stop: interrupt::watch(progress.teller(), format!("go on with `trueup apply --resume {run}`")),
         run,
         concurrency: work.connection.concurrency(),
-        stop: interrupt::watch(progress.teller()),
         version_checked: work.config.version_checked,
         ignore: settings::ignore(work.config)?,
         patience: Patience::default(),

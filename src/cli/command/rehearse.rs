@@ -114,7 +114,7 @@ async fn apply(context: &Context, stack: &Stack, connection: &Connection, plan: 
     let options = Options {
         run,
         concurrency: connection.concurrency(),
-        stop: interrupt::watch(progress.teller()),
+        stop: interrupt::watch(progress.teller(), "it was only a copy".to_owned()),
         version_checked: config.version_checked,
         ignore: settings::ignore(config)?,
         patience: Patience::default(),

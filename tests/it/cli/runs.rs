@@ -199,9 +199,10 @@ fn a_second_interrupt_ends_the_run_at_once_and_a_resume_settles_it() {
     interrupt();
     assert!(told.any(|line| line.contains("those in flight finish")));
     interrupt();
-    assert!(told.any(|line| line.contains("`trueup apply --resume last` settles it")));
+    assert!(told.any(|line| line.contains("ended at once; go on with `trueup apply --resume ")));
     assert_eq!(apply.wait().expect("it ends").code(), Some(130));
 
     service.misbehave("rules: []");
-    stage.run("apply --resume last --yes").code(0).says("Converged");
+    let resumed = stage.run("apply --resume last --yes");
+    resumed.code(0).says("Converged").tells(": 1 of 2 done, 1 left, of these 1 write in doubt\n");
 }
