@@ -10,7 +10,7 @@ use super::service::Service;
 use super::settle::{self, Doubt, Sent, Settlement};
 use crate::api::{ApiError, Certainty};
 use crate::plan::{
-    Action, Before, Change, Conflict, Event, Fate, Intent, Observer, Recorder, Request, RunId, Settled, Step,
+    Action, Before, Change, Conflict, Event, Fate, Haste, Intent, Observer, Recorder, Request, RunId, Settled, Step,
 };
 
 /// Times that one write is sent at most.
@@ -179,7 +179,8 @@ impl<S: Service, R: Recorder, O: Observer> Worker<'_, S, R, O> {
                 return fate;
             }
             write.attempt = attempt;
-            if let Err(error) = self.recorder.intent(&write).await {
+            let haste = if self.slots.available_permits() > 0 { Haste::Now } else { Haste::None };
+            if let Err(error) = self.recorder.intent(&write, haste).await {
                 self.journal_failed.store(true, Ordering::Relaxed);
                 let reason = format!("nothing was sent, because the journal could not be written: {error}");
                 return if may_be_made { Fate::Unsettled { reason: last } } else { Fate::Failed { reason } };

@@ -8,7 +8,7 @@ use std::str::FromStr;
 
 use super::ending::{Ending, Error};
 use crate::model::{Json, Key, Name, Namespace, Snapshot};
-use crate::plan::{Action, Closing, Hold, Intent, Plan, Recorder, Referrer, Step};
+use crate::plan::{Action, Closing, Haste, Hold, Intent, Plan, Recorder, Referrer, Step};
 use crate::sandbox::{self, Scenario, Seed, SeedMetadata, ViewReference};
 
 /// What goes wrong on an ordinary bad day: answers that are lost after the work was done, overload,
@@ -158,7 +158,7 @@ pub struct Forgetting;
 impl Recorder for Forgetting {
     type Error = Infallible;
 
-    async fn intent(&self, _: &Intent) -> Result<(), Infallible> {
+    async fn intent(&self, _: &Intent, _: Haste) -> Result<(), Infallible> {
         Ok(())
     }
 

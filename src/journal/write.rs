@@ -2,23 +2,25 @@ use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{self, Receiver, Sender};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 use serde::Serialize as _;
 use tokio::sync::oneshot;
 
 use super::lock::Lock;
 use super::{Entry, FORMAT_VERSION, JournalError, file, runs};
-use crate::plan::{Closing, Header, Intent, Recorder, Step};
+use crate::plan::{Closing, Haste, Header, Intent, Recorder, Step};
+
+/// How long an intent without haste waits at most for others that reach the disk with it.
+const GATHERED_FOR: Duration = Duration::from_millis(5);
 
 /// The journal of a run that goes on. Dropping it waits until everything is written.
 #[derive(Debug)]
 pub struct Journal {
     path: PathBuf,
-    lines: Option<Sender<Job>>,
-    failed: Arc<Mutex<Option<RecordError>>>,
+    queue: Arc<Queue>,
     writer: Option<JoinHandle<()>>,
     _lock: Lock,
 }
@@ -31,12 +33,25 @@ pub struct RecordError {
     reason: String,
 }
 
-/// A line on its way to the disk.
-#[derive(Debug)]
-struct Job {
-    line: Vec<u8>,
-    /// Told when the line is on disk.
-    flushed: Option<oneshot::Sender<Result<(), RecordError>>>,
+type Told = oneshot::Sender<Result<(), RecordError>>;
+
+/// Lines on their way to the disk.
+#[derive(Debug, Default)]
+struct Queue {
+    state: Mutex<State>,
+    /// Lines came to an empty queue, or became urgent.
+    ready: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    lines: Vec<u8>,
+    /// Told when the lines are on disk.
+    waiting: Vec<Told>,
+    /// One of those that wait has haste.
+    hurried: bool,
+    ended: bool,
+    failed: Option<RecordError>,
 }
 
 impl Journal {
@@ -53,23 +68,22 @@ impl Journal {
         let mut options = OpenOptions::new();
         options.append(true).create_new(true).mode(0o600);
         let mut file = options.open(&path).map_err(JournalError::io("create", &path))?;
-        let first = line(&Entry::Header { format_version: FORMAT_VERSION, header });
-        first
-            .and_then(|first| file.write_all(&first))
+        let mut first = Vec::new();
+        put(&mut first, &Entry::Header { format_version: FORMAT_VERSION, header })
+            .and_then(|()| file.write_all(&first))
             .and_then(|()| file.sync_all())
             .map_err(JournalError::io("write", &path))?;
         // The name of a new file is on disk only when its directory is.
         File::open(&directory)
             .and_then(|directory| directory.sync_all())
             .map_err(JournalError::io("write", directory))?;
-        let failed = Arc::default();
-        let (lines, jobs) = mpsc::channel();
-        let writing = Writing { file, path: path.clone(), failed: Arc::clone(&failed) };
+        let queue = Arc::<Queue>::default();
+        let writing = Writing { file, path: path.clone(), queue: Arc::clone(&queue) };
         let writer = std::thread::Builder::new()
             .name("journal".to_owned())
-            .spawn(move || writing.run(&jobs))
+            .spawn(move || writing.run())
             .map_err(JournalError::io("start the writer of", &path))?;
-        Ok(Self { path, lines: Some(lines), failed, writer: Some(writer), _lock: lock })
+        Ok(Self { path, queue, writer: Some(writer), _lock: lock })
     }
 
     /// The file.
@@ -78,53 +92,56 @@ impl Journal {
         &self.path
     }
 
-    fn send(
-        &self,
-        entry: &Entry<'_>,
-        flushed: Option<oneshot::Sender<Result<(), RecordError>>>,
-    ) -> Result<(), RecordError> {
-        if let Some(error) = self.failed.lock().unwrap_or_else(PoisonError::into_inner).clone() {
-            return Err(error);
+    fn add(&self, entry: &Entry<'_>, haste: Haste, told: Option<Told>) -> Result<(), RecordError> {
+        let mut state = self.queue.lock();
+        if let Some(error) = &state.failed {
+            return Err(error.clone());
         }
-        let line = line(entry).map_err(|error| self.error(&error))?;
-        let sent = self.lines.as_ref().is_some_and(|lines| lines.send(Job { line, flushed }).is_ok());
-        if sent { Ok(()) } else { Err(self.gone()) }
+        let before = state.lines.len();
+        if let Err(error) = put(&mut state.lines, entry) {
+            state.lines.truncate(before);
+            return Err(self.error(&error.to_string()));
+        }
+        state.waiting.extend(told);
+        let hurries = haste == Haste::Now && !std::mem::replace(&mut state.hurried, true);
+        // Otherwise the writer looks by itself, a moment after the first line.
+        if before == 0 || hurries {
+            self.queue.ready.notify_one();
+        }
+        Ok(())
     }
 
-    async fn flush(&self, entry: Entry<'_>) -> Result<(), RecordError> {
-        let (flushed, on_disk) = oneshot::channel();
-        self.send(&entry, Some(flushed))?;
-        on_disk.await.unwrap_or_else(|_| Err(self.gone()))
+    async fn flush(&self, entry: Entry<'_>, haste: Haste) -> Result<(), RecordError> {
+        let (told, on_disk) = oneshot::channel();
+        self.add(&entry, haste, Some(told))?;
+        on_disk.await.unwrap_or_else(|_| Err(self.error("its writer ended")))
     }
 
-    fn error(&self, error: &io::Error) -> RecordError {
-        RecordError { path: self.path.clone(), reason: error.to_string() }
-    }
-
-    fn gone(&self) -> RecordError {
-        RecordError { path: self.path.clone(), reason: "its writer ended".to_owned() }
+    fn error(&self, reason: &str) -> RecordError {
+        RecordError { path: self.path.clone(), reason: reason.to_owned() }
     }
 }
 
 impl Recorder for Journal {
     type Error = RecordError;
 
-    async fn intent(&self, intent: &Intent) -> Result<(), RecordError> {
-        self.flush(Entry::Intent(intent)).await
+    async fn intent(&self, intent: &Intent, haste: Haste) -> Result<(), RecordError> {
+        self.flush(Entry::Intent(intent), haste).await
     }
 
     async fn outcome(&self, step: &Step) -> Result<(), RecordError> {
-        self.send(&Entry::Outcome(step), None)
+        self.add(&Entry::Outcome(step), Haste::None, None)
     }
 
     async fn close(&self, closing: Closing) -> Result<(), RecordError> {
-        self.flush(Entry::Closing(&closing)).await
+        self.flush(Entry::Closing(&closing), Haste::Now).await
     }
 }
 
 impl Drop for Journal {
     fn drop(&mut self) {
-        self.lines = None;
+        self.queue.lock().ended = true;
+        self.queue.ready.notify_one();
         if let Some(writer) = self.writer.take() {
             // A writer that panicked has nothing left to wait for.
             let _ = writer.join();
@@ -132,50 +149,72 @@ impl Drop for Journal {
     }
 }
 
+impl Queue {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What is to be written next, and who is told of it; nothing at the end.
+    fn next(&self) -> Option<(Vec<u8>, Vec<Told>)> {
+        let mut state = self.lock();
+        while state.lines.is_empty() && !state.ended {
+            state = self.ready.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        let until = Instant::now() + GATHERED_FOR;
+        while !state.is_urgent()
+            && let Some(left) = until.checked_duration_since(Instant::now()).filter(|left| !left.is_zero())
+        {
+            state = self.ready.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        state.hurried = false;
+        let next = (std::mem::take(&mut state.lines), std::mem::take(&mut state.waiting));
+        (!next.0.is_empty()).then_some(next)
+    }
+}
+
+impl State {
+    /// Whether the lines are written now. What was told as done is soon in the file; an intent may wait.
+    fn is_urgent(&self) -> bool {
+        self.hurried || self.ended || self.waiting.is_empty()
+    }
+}
+
 /// The writer's side: whatever waits when a flush begins shares it.
 struct Writing {
     file: File,
     path: PathBuf,
-    failed: Arc<Mutex<Option<RecordError>>>,
+    queue: Arc<Queue>,
 }
 
 impl Writing {
-    fn run(mut self, jobs: &Receiver<Job>) {
-        while let Ok(first) = jobs.recv() {
-            let batch: Vec<Job> = std::iter::once(first).chain(jobs.try_iter()).collect();
-            let result = self.write(&batch);
-            for told in batch.into_iter().filter_map(|job| job.flushed) {
+    fn run(mut self) {
+        while let Some((lines, waiting)) = self.queue.next() {
+            let result = self.write(&lines, !waiting.is_empty());
+            for told in waiting {
                 // Whoever asked may have gone away with its run.
                 let _ = told.send(result.clone());
             }
         }
     }
 
-    fn write(&mut self, batch: &[Job]) -> Result<(), RecordError> {
-        if let Some(error) = self.failed().clone() {
+    fn write(&mut self, lines: &[u8], flush: bool) -> Result<(), RecordError> {
+        if let Some(error) = self.queue.lock().failed.clone() {
             return Err(error);
         }
-        let lines: Vec<&[u8]> = batch.iter().map(|job| job.line.as_slice()).collect();
-        let flush = batch.iter().any(|job| job.flushed.is_some());
-        // Whoever sends a line meanwhile must not wait for the disk, so nothing is locked here.
-        let written = self.file.write_all(&lines.concat());
+        // Whoever adds a line meanwhile must not wait for the disk, so nothing is locked here.
+        let written = self.file.write_all(lines);
         written.and_then(|()| if flush { self.file.sync_data() } else { Ok(()) }).map_err(|error| {
             // After a failed flush nobody knows what is on disk: nothing more is written.
             let error = RecordError { path: self.path.clone(), reason: error.to_string() };
-            self.failed().insert(error).clone()
+            self.queue.lock().failed.insert(error).clone()
         })
-    }
-
-    fn failed(&self) -> MutexGuard<'_, Option<RecordError>> {
-        self.failed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn line(entry: &Entry<'_>) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::with_capacity(512);
-    entry.serialize(&mut serde_json::Serializer::new(&mut bytes))?;
-    bytes.push(b'\n');
-    Ok(bytes)
+fn put(lines: &mut Vec<u8>, entry: &Entry<'_>) -> io::Result<()> {
+    entry.serialize(&mut serde_json::Serializer::new(&mut *lines))?;
+    lines.push(b'\n');
+    Ok(())
 }
 
 /// Creates a directory that only its owner can enter, where it is not there yet.

@@ -38,8 +38,8 @@ pub use note::{Blocked, Held, Hold, Note};
 pub use record::{Ending, Kept, Progress, RunRecord};
 pub use rehearsal::{Faults, Rehearsal};
 pub use run::{
-    Body, Closing, Conflict, Convergence, Event, Fate, Header, Intent, Observer, Outcome, Recorder, Request, RunId,
-    Settled, Step, ThreeWay,
+    Body, Closing, Conflict, Convergence, Event, Fate, Haste, Header, Intent, Observer, Outcome, Recorder, Request,
+    RunId, Settled, Step, ThreeWay,
 };
 pub use saved::SavedError;
 pub use select::Selection;

@@ -294,13 +294,23 @@ pub trait Observer: Sync {
     fn event(&self, event: Event);
 }
 
+/// How soon an intent has to be on disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Haste {
+    /// Its write could leave now.
+    Now,
+    /// Others are sent meanwhile.
+    None,
+}
+
 /// Who keeps a run. The applier awaits an intent before the write leaves.
 pub trait Recorder: Sync {
     /// An error of the medium.
     type Error: std::error::Error + Send + Sync + 'static;
 
-    /// Returns when the intent is on disk. Intents of several tasks may share one flush.
-    fn intent(&self, intent: &Intent) -> impl Future<Output = Result<(), Self::Error>> + Send;
+    /// Returns when the intent is on disk. Intents of several tasks may share one flush, and where
+    /// there is no haste, one may wait a few milliseconds for others.
+    fn intent(&self, intent: &Intent, haste: Haste) -> impl Future<Output = Result<(), Self::Error>> + Send;
 
     /// Keeps what became of a change; need not wait for the disk.
     fn outcome(&self, step: &Step) -> impl Future<Output = Result<(), Self::Error>> + Send;

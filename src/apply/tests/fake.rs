@@ -283,7 +283,7 @@ pub(super) struct Full;
 
 impl Recorder for Kept1 {
     type Error = Full;
-    async fn intent(&self, intent: &Intent) -> Result<(), Full> {
+    async fn intent(&self, intent: &Intent, _: Haste) -> Result<(), Full> {
         let mut kept = self.kept.lock().expect("unpoisoned");
         let intents = kept.iter().filter(|kept| matches!(kept, Kept::Intent(_))).count();
         if self.full_after.is_some_and(|most| intents >= most) {

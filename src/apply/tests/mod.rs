@@ -19,8 +19,8 @@ use crate::model::{
     Definition, Desired, Endpoint, Json, Key, Live, LiveItem, LiveObject, Namespace, NamespaceRead, RawEndpoint,
 };
 use crate::plan::{
-    self, ActionKind, Allow, Closing, Convergence, Event, Facts, Fate, Header, Ignore, Intent, Kept, Observer, Outcome,
-    Plan, Prune, Recorder, Referrer, Request, RunId, RunRecord, Selection, Settings, Settled, Source, Step,
+    self, ActionKind, Allow, Closing, Convergence, Event, Facts, Fate, Haste, Header, Ignore, Intent, Kept, Observer,
+    Outcome, Plan, Prune, Recorder, Referrer, Request, RunId, RunRecord, Selection, Settings, Settled, Source, Step,
 };
 
 /// What goes wrong with one request.

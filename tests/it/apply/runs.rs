@@ -3,7 +3,7 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use serde_json::json;
 use trueup::journal::{self, Journal, JournalError, Keep};
-use trueup::plan::{Convergence, Ending, Fate, Progress, Settled};
+use trueup::plan::{Convergence, Ending, Fate, Haste, Progress, Recorder as _, Settled};
 use trueup::sandbox::{Action, Rule, Scenario};
 
 use super::{Bench, all_done, endpoints, fate, key};
@@ -85,6 +85,25 @@ async fn a_torn_end_is_normal_and_a_damaged_middle_is_not() {
     fs::write(&path, String::from_utf8(whole).unwrap().replace("\"format_version\":1", "\"format_version\":9"))
         .unwrap();
     assert!(matches!(journal::read(&path), Err(JournalError::Format { version: 9, .. })));
+}
+
+#[tokio::test]
+async fn intents_with_and_without_haste_are_in_the_file_when_their_turn_is_told() {
+    let (bench, plan) = Bench::with_plan().await;
+    bench.apply(plan.clone()).await;
+    let record = journal::find(bench.state(), "last").unwrap();
+    let writes = record.writes();
+    let header = bench.header(&plan);
+    let journal = Journal::begin(bench.state(), &header).unwrap();
+    // Nobody else comes, so each flush is one of its own.
+    for (at, haste) in [Haste::None, Haste::Now, Haste::None].into_iter().enumerate() {
+        journal.intent(writes[at], haste).await.unwrap();
+        assert_eq!(bench.record(&header.run).writes().len(), at + 1, "{haste:?}");
+    }
+    let (slow, fast) = tokio::join!(journal.intent(writes[3], Haste::None), journal.intent(writes[0], Haste::Now));
+    assert!(slow.is_ok() && fast.is_ok());
+    let written = fs::read_to_string(journal.path()).unwrap();
+    assert_eq!(written.lines().count(), 1 + 5, "{written}");
 }
 
 #[tokio::test]
