@@ -14,7 +14,6 @@ use bytes::{Bytes, BytesMut};
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use reqwest::Url;
-use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 use tokio::sync::Semaphore;
 
@@ -402,6 +401,11 @@ fn unbuilt(operation: Operation, subject: String) -> impl FnOnce(RequestError) -
     move |error| ApiError { operation, subject, failure: Failure::NotBuilt { reason: error.to_string() } }
 }
 
+/// The same for one endpoint.
+fn unbuilt_of(operation: Operation, key: &Key) -> impl FnOnce(RequestError) -> ApiError {
+    move |error| unbuilt(operation, endpoints::subject(key))(error)
+}
+
 impl Reader {
     /// A client that only looks. It connects with its first request.
     ///
@@ -448,8 +452,7 @@ impl Reader {
     /// # Errors
     /// [`ApiError::is_absent`] where it is not there.
     pub async fn get(&self, key: &Key, format: ResponseFormat) -> Result<Json, ApiError> {
-        let request = endpoints::get(self.layout(), key, format)
-            .map_err(unbuilt(Operation::EndpointGet, format!("endpoint `{key}`")))?;
+        let request = endpoints::get(self.layout(), key, format).map_err(unbuilt_of(Operation::EndpointGet, key))?;
         let answer = self.client.send(&request).await?;
         answer.json().map_err(|failure| request.failed(failure))
     }
@@ -498,7 +501,7 @@ impl Writer {
     /// [`ApiError::certainty`] tells whether it can be there all the same.
     pub async fn create(&self, key: &Key, body: &RawValue) -> Result<(), ApiError> {
         let request = endpoints::create(self.reader.layout(), key, body);
-        self.change(request.map_err(unbuilt(Operation::EndpointCreate, format!("endpoint `{key}`")))?).await
+        self.change(request.map_err(unbuilt_of(Operation::EndpointCreate, key))?).await
     }
 
     /// Replaces the endpoint `key` by `body`: `metadata`, `spec` and, to be versioned, the root
@@ -508,7 +511,7 @@ impl Writer {
     /// [`ApiError::certainty`] tells whether it can have been replaced all the same.
     pub async fn replace(&self, key: &Key, body: &RawValue) -> Result<(), ApiError> {
         let request = endpoints::replace(self.reader.layout(), key, body);
-        self.change(request.map_err(unbuilt(Operation::EndpointReplace, format!("endpoint `{key}`")))?).await
+        self.change(request.map_err(unbuilt_of(Operation::EndpointReplace, key))?).await
     }
 
     /// Deletes the endpoint `key`; see [`endpoints::delete`].
@@ -517,7 +520,7 @@ impl Writer {
     /// [`ApiError::certainty`] tells whether it can be gone all the same.
     pub async fn delete(&self, key: &Key, referred: Referred) -> Result<(), ApiError> {
         let request = endpoints::delete(self.reader.layout(), key, referred);
-        self.change(request.map_err(unbuilt(Operation::EndpointDelete, format!("endpoint `{key}`")))?).await
+        self.change(request.map_err(unbuilt_of(Operation::EndpointDelete, key))?).await
     }
 
     /// Sends any request: what `call` does with an operation that changes something.
@@ -528,13 +531,13 @@ impl Writer {
         self.reader.client.send(request).await
     }
 
-    /// Sends a write. A good status with a body that is no JSON may come from something in between,
+    /// Sends a write. A good status with a body that is no object may come from something in between,
     /// so it is a failure of unknown effect.
     pub(super) async fn change(&self, request: Request) -> Result<(), ApiError> {
         let answer = self.reader.client.send(&request).await?;
-        if answer.status == 204 {
-            return Ok(());
+        match answer.status == 204 || answer.looks_like_object() {
+            true => Ok(()),
+            false => Err(request.failed(Failure::NotJson { reason: "it is no object".to_owned() })),
         }
-        answer.json().map(|IgnoredAny| ()).map_err(|failure| request.failed(failure))
     }
 }

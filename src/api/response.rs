@@ -85,6 +85,13 @@ impl Answer {
         serde_json::from_slice(&self.body)
             .map_err(|error| Failure::NotJson { reason: neutral(&error.to_string(), 200) })
     }
+
+    /// Whether the body begins and ends as a JSON object does, whatever stands between.
+    #[must_use]
+    pub fn looks_like_object(&self) -> bool {
+        let body = self.body.trim_ascii();
+        body.first() == Some(&b'{') && body.last() == Some(&b'}')
+    }
 }
 
 /// The host of a redirect's target. Its path and query are not told: a login page's may hold a secret.

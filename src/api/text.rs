@@ -5,6 +5,10 @@
 /// characters.
 #[must_use]
 pub fn neutral(text: &str, longest: usize) -> String {
+    // Nearly every text is a name, with nothing to take out.
+    if text.len() <= longest && text.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return text.to_owned();
+    }
     let mut clean = String::with_capacity(text.len().min(longest * 4));
     let mut length = 0;
     let mut gap = false;
