@@ -1,4 +1,4 @@
-//! `cargo bench --bench end_to_end [-- --count N --namespaces N --runs N --concurrency N --terraform PATH]`
+//! `cargo bench --bench end_to_end [-- --count N --namespaces N --runs N --applies N --concurrency N --terraform PATH]`
 //! `cargo bench --bench end_to_end -- simulate`
 //!
 //! Starts the embedded service as a process, fills it, runs the release binary as a user would, and
@@ -21,7 +21,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use measure::Usage;
-use rates::{Applied, Bare};
+use rates::{Applied, Bare, Pair};
 use world::{Edited, Service, Stack};
 
 type Failure = Box<dyn Error>;
@@ -43,11 +43,31 @@ fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
     Ok(tokio::runtime::Builder::new_multi_thread().enable_all().build()?)
 }
 
+/// A stack, a service of its own for it, and where runs are kept.
+struct World {
+    home: PathBuf,
+    state: PathBuf,
+    stack: Stack,
+    service: Service,
+}
+
+impl World {
+    fn new(bench: &Bench, home: &Path) -> Result<Self, Failure> {
+        Ok(Self {
+            home: home.to_owned(),
+            state: home.join("state"),
+            stack: Stack::write(&home.join("stack"), bench.count, bench.namespaces)?,
+            service: Service::start(&bench.program, &home.join("service.redb"))?,
+        })
+    }
+}
+
 /// What is measured.
 struct Bench {
     count: usize,
     namespaces: usize,
     runs: usize,
+    applies: usize,
     concurrency: usize,
     terraform: Option<PathBuf>,
     program: PathBuf,
@@ -61,6 +81,7 @@ impl Bench {
             count: 10_000,
             namespaces: 1,
             runs: 5,
+            applies: 3,
             concurrency: 32,
             terraform: None,
             program,
@@ -73,6 +94,7 @@ impl Bench {
                 "--count" => bench.count = value.parse()?,
                 "--namespaces" => bench.namespaces = value.parse()?,
                 "--runs" => bench.runs = value.parse()?,
+                "--applies" => bench.applies = value.parse()?,
                 "--concurrency" => bench.concurrency = value.parse()?,
                 "--terraform" => bench.terraform = Some(PathBuf::from(value)),
                 _ => return Err(format!("`{word}` is not known").into()),
@@ -82,23 +104,46 @@ impl Bench {
     }
 
     fn run(self) -> Result<(), Failure> {
+        println!(
+            "{} endpoints in {} namespaces; medians of {} runs and {} applies\n",
+            self.count, self.namespaces, self.runs, self.applies
+        );
         let home = tempfile::tempdir()?;
-        let stack = Stack::write(&home.path().join("stack"), self.count, self.namespaces)?;
-        let service = Service::start(&self.program, &home.path().join("service.redb"))?;
-        println!("{} endpoints in {} namespaces, {} runs each, medians\n", self.count, self.namespaces, self.runs);
-        let state = home.path().join("state");
-        let act = |words: &[&str]| self.command(&service, &state, &stack, words);
+        self.looks(&home.path().join("looks"))?;
+        self.table();
+        let rounds = (0..self.applies).map(|round| self.writes(&home.path().join(format!("writes-{round}"))));
+        rates::table(self.count, &rounds.collect::<Result<Vec<_>, _>>()?);
+        self.start_up()?;
+        if let Some(program) = &self.terraform {
+            terraform::run(program, self.count, home.path())?;
+        }
+        Ok(())
+    }
 
+    fn applied(&self, name: &str, world: &World) -> Result<Applied, Failure> {
         let apply = ["apply", ".", "--yes", "--allow", "mass-change", "--allow", "empty-namespace"];
-        let answer = home.path().join("answer.json");
-        let applied = |name: &str| {
-            let applied = rates::apply(&mut act(&apply), &answer)?;
-            check(name, applied.whole, 0).map(|()| applied)
-        };
-        let creates = applied("apply of creates")?;
-        let (count, namespaces, concurrency) = (self.count, self.namespaces, self.concurrency);
-        let bare = Bare { address: service.address(), count, namespaces, concurrency }.rates()?;
+        let applied = rates::apply(&mut self.command(world, &apply), &world.home.join("answer.json"))?;
+        check(name, applied.whole, 0).map(|()| applied)
+    }
 
+    /// Creates, replaces and deletes everything, and has a bare client do the same after each.
+    fn writes(&self, home: &Path) -> Result<[Pair; 3], Failure> {
+        let world = World::new(self, home)?;
+        let bare = Bare { address: world.service.address(), concurrency: self.concurrency };
+        let pair = |name| Ok::<_, Failure>(Pair { ours: self.applied(name, &world)?, bare: bare.rate(&world.state)? });
+        let creates = pair("apply of creates")?;
+        world.stack.edit(Edited::All, 9443)?;
+        let replaces = pair("apply of replaces")?;
+        world.stack.empty()?;
+        Ok([creates, replaces, pair("apply of deletes")?])
+    }
+
+    /// Everything that only looks, on a service that holds what the definitions say.
+    fn looks(&self, home: &Path) -> Result<(), Failure> {
+        let world = World::new(self, home)?;
+        let World { stack, service, .. } = &world;
+        let act = |words: &[&str]| self.command(&world, words);
+        self.applied("apply of creates", &world)?;
         let mut validate = Vec::new();
         let mut plan = Vec::new();
         let mut drift = Vec::new();
@@ -107,7 +152,7 @@ impl Bench {
             load_limit
                 .push(measure::run(Command::new(std::env::current_exe()?).arg("limit-load").arg(&stack.directory))?);
             validate.push(measure::run(&mut act(&["validate", "."]))?);
-            list_limit.push(self.list_limit(&service)?);
+            list_limit.push(self.list_limit(service)?);
             plan.push(measure::run(&mut act(&["plan", ".", "--detailed-exitcode"]))?);
             drift.push(measure::run(&mut act(&["drift", "."]))?);
         }
@@ -121,42 +166,33 @@ impl Bench {
             self.row(name, runs, 0)?;
         }
         stack.edit(Edited::OnePercent, 9443)?;
-        let runs = self.repeat(|| self.plan(&service, &state, &stack, "text"))?;
+        let runs = self.repeat(|| self.plan(&world, "text"))?;
         self.row("plan, 1 % changed", runs, 2)?;
         stack.edit(Edited::All, 9443)?;
         let filtered = ["plan", ".", "--only", "none/none"];
-        let runs = self.repeat(|| self.command(&service, &state, &stack, &filtered))?;
+        let runs = self.repeat(|| self.command(&world, &filtered))?;
         self.row("plan, all changed, all filtered out", runs, 0)?;
         for format in ["text", "json", "markdown", "html"] {
-            let runs = self.repeat(|| self.plan(&service, &state, &stack, format))?;
+            let runs = self.repeat(|| self.plan(&world, format))?;
             self.row(&format!("plan, all changed, {format}"), runs, 2)?;
-        }
-        let replaces = applied("apply of replaces")?;
-        stack.empty()?;
-        let deletes = applied("apply of deletes")?;
-        self.table();
-        self.rates([creates, replaces, deletes], bare);
-        self.start_up()?;
-        if let Some(program) = &self.terraform {
-            terraform::run(program, self.count, home.path())?;
         }
         Ok(())
     }
 
-    fn command(&self, service: &Service, state: &Path, stack: &Stack, words: &[&str]) -> Command {
+    fn command(&self, world: &World, words: &[&str]) -> Command {
         let mut command = Command::new(&self.program);
         command
             .args(words)
-            .args(["--base-url", &service.base_url, "--concurrency", &self.concurrency.to_string()])
+            .args(["--base-url", &world.service.base_url, "--concurrency", &self.concurrency.to_string()])
             .arg("--state-dir")
-            .arg(state)
-            .current_dir(&stack.directory)
+            .arg(&world.state)
+            .current_dir(&world.stack.directory)
             .env("TRUEUP_TOKEN", world::TOKEN);
         command
     }
 
-    fn plan(&self, service: &Service, state: &Path, stack: &Stack, format: &str) -> Command {
-        self.command(service, state, stack, &["plan", ".", "--detailed-exitcode", "--format", format])
+    fn plan(&self, world: &World, format: &str) -> Command {
+        self.command(world, &["plan", ".", "--detailed-exitcode", "--format", format])
     }
 
     fn list_limit(&self, service: &Service) -> Result<Usage, Failure> {
@@ -206,28 +242,6 @@ impl Bench {
             println!("| validate / reading limit, wall | {:.2} |", ratio(validate.wall, load.wall));
             println!("| plan / larger limit, wall | {:.2} |", ratio(plan.wall, load.wall.max(list.wall)));
             println!("| plan / both limits, CPU | {:.2} |", ratio(plan.cpu, load.cpu + list.cpu));
-        }
-    }
-
-    fn rates(&self, ours: [Applied; 3], bare: [f64; 3]) {
-        println!(
-            "\n| apply of {} | whole s | writing s | second look s | requests a second | bare | ratio | with the look | peak MB |",
-            self.count
-        );
-        println!("|---|---:|---:|---:|---:|---:|---:|---:|---:|");
-        for (name, ours, bare) in
-            [("creates", ours[0], bare[0]), ("replaces", ours[1], bare[1]), ("deletes", ours[2], bare[2])]
-        {
-            let writing = ours.seconds - ours.look;
-            println!(
-                "| {name} | {:.2} | {writing:.2} | {:.2} | {:.0} | {bare:.0} | {:.2} | {:.2} | {:.1} |",
-                ours.whole.wall.as_secs_f64(),
-                ours.look,
-                ours.requests / writing,
-                ours.requests / writing / bare,
-                ours.requests / ours.seconds / bare,
-                ours.whole.memory as f64 / 1e6
-            );
         }
     }
 

@@ -103,13 +103,6 @@ spec:
     )
 }
 
-/// The create body that a definition stands for.
-pub fn body(at: usize, namespaces: usize, name: &str, port: u16) -> Result<String, Box<dyn Error>> {
-    let mut raw: serde_json::Value = serde_yaml::from_str(&definition(at, namespaces, port))?;
-    raw["metadata"]["name"] = name.into();
-    Ok(raw.to_string())
-}
-
 /// The service in a process of its own; ends with this value.
 pub struct Service {
     child: Child,
