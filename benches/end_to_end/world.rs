@@ -64,7 +64,8 @@ pub fn namespace(at: usize) -> String {
     format!("team-{at:03}")
 }
 
-fn definition(at: usize, namespaces: usize, port: u16) -> String {
+/// The text of one definition.
+pub fn definition(at: usize, namespaces: usize, port: u16) -> String {
     let namespace = namespace(at % namespaces);
     format!(
         "# endpoint {at} of team {namespace}
