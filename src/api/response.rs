@@ -176,6 +176,13 @@ mod tests {
 
     use super::*;
 
+    #[test]
+    fn an_object_is_known_by_its_two_ends() {
+        let looks = |body: &'static str| Answer { status: 200, body: body.into() }.looks_like_object();
+        assert!(["{}", " {\"metadata\":{}}\n"].into_iter().all(looks));
+        assert!(!["", "OK", "{", "[{}]", "{\"metadata\":{\"na", "\"{}\""].into_iter().any(looks));
+    }
+
     fn secret() -> Secret {
         Secret::new("tok-en123").expect("a token")
     }
