@@ -9,7 +9,7 @@ use axum::response::IntoResponse;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::event::library::WHOLE_TENANT;
+use super::event::store::WHOLE_TENANT;
 use super::security::read;
 use super::{ddos, holding, upgrade};
 use crate::sandbox::answer::{Code, Refusal, json as answer};

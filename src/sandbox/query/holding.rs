@@ -11,8 +11,7 @@ use std::ops::Bound;
 use std::sync::Mutex;
 
 use super::ddos;
-use super::event::library::{Library, Source, Written};
-use super::event::series::{Recipe, Series};
+use super::event::store::{Event, EventStore};
 use super::tenant::Tenant;
 use super::upgrade::Site;
 use super::version::Version;
@@ -24,8 +23,7 @@ const LAID: &str = "laid";
 const SITES: &str = "site";
 const VERSIONS: &str = "sw_version";
 const DDOS_EVENTS: &str = "ddos_event";
-const WRITTEN_EVENTS: &str = "security_event";
-const RECIPES: &str = "security_event_recipe";
+const SECURITY_EVENTS: &str = "security_event";
 const QUERIES: &str = "security_event_query";
 
 /// Queries that the record keeps; older ones go.
@@ -34,7 +32,7 @@ const QUERIES_KEPT: u64 = 10_000;
 /// The areas of one tenant.
 #[derive(Debug)]
 pub struct Holding {
-    pub library: Library,
+    pub events: EventStore,
     /// Changes whenever the positions of events mean other events.
     pub edition: u64,
     next_query: Mutex<u64>,
@@ -107,18 +105,13 @@ pub fn lay(store: &Store, tenant: &Tenant, name: &str) -> Result<Ticket, Error> 
             put(&mut batch, DDOS_EVENTS, event.id.clone(), event);
         }
     }
-    clear(store, &mut batch, WRITTEN_EVENTS)?;
-    clear(store, &mut batch, RECIPES)?;
-    for (index, event) in tenant.written_events.iter().enumerate() {
+    clear(store, &mut batch, SECURITY_EVENTS)?;
+    for (index, event) in tenant.security_events.iter().enumerate() {
         let mut event = event.clone();
         if let Some(fields) = event.event.as_object_mut() {
             fields.entry("tenant").or_insert_with(|| name.into());
         }
-        put(&mut batch, WRITTEN_EVENTS, format!("{index:08}"), &event);
-    }
-    for (index, recipe) in tenant.recipes.iter().enumerate() {
-        let recipe = Recipe { tenant: name.to_owned(), ..recipe.clone() };
-        put(&mut batch, RECIPES, format!("{index:08}"), &recipe);
+        put(&mut batch, SECURITY_EVENTS, format!("{index:08}"), &event);
     }
     let mark = Mark {
         digest: tenant.digest.clone(),
@@ -139,13 +132,9 @@ impl Holding {
         let mark = store.get(TENANT, LAID)?.unwrap_or_default();
         let digest = Sha256::digest(&mark);
         let edition = digest.iter().take(8).fold(0, |edition, byte| edition << 8 | u64::from(*byte));
-        let mut sources = vec![Source::Written(all::<Written>(store, WRITTEN_EVENTS)?)];
-        for recipe in all::<Recipe>(store, RECIPES)? {
-            sources.push(Source::Generated(Box::new(Series::new(recipe))));
-        }
         let last = store.scan(QUERIES)?.pop().and_then(|(key, _)| key.parse::<u64>().ok());
         Ok(Self {
-            library: Library { sources },
+            events: EventStore::new(all::<Event>(store, SECURITY_EVENTS)?),
             edition,
             next_query: Mutex::new(last.map_or(0, |last| last + 1)),
             editing: tokio::sync::Mutex::default(),

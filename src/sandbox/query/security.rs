@@ -4,7 +4,6 @@
 //! malformed one 400. The operation declares that it creates an event: every query, though no scroll
 //! of one, leaves a durable record, which `GET /sandbox/queries` tells.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
@@ -17,9 +16,8 @@ use serde_json::{Map, Value, json};
 
 use super::event::aggregate::Aggregations;
 use super::event::language::Query;
-use super::event::library::{Filter, WHOLE_TENANT};
 use super::event::scroll::{self, Scroll};
-use super::event::search::{Order, Search, count};
+use super::event::store::{Filter, Order, WHOLE_TENANT};
 use super::holding::{Asked, Holding};
 use super::window::Window;
 use crate::sandbox::answer::{Code, Refusal, json as answer};
@@ -219,13 +217,12 @@ impl Question {
     fn answer(self, holding: &Holding, wanted: Wanted, now: Timestamp) -> (String, Asked) {
         let mut aggregations = self.aggregations;
         let filter = Filter::new(&self.namespace, &self.query);
-        let ranges = holding.library.ranges(self.window);
-        let total = if aggregations.is_empty() {
-            count(&holding.library, &filter, &ranges, None)
-        } else {
-            let mut add = |source: &_, index| aggregations.add(source, index);
-            count(&holding.library, &filter, &ranges, Some(&mut add))
-        };
+        let range = holding.events.range(self.window);
+        let mut total = 0;
+        for (_, event) in holding.events.search(range.clone(), &filter, self.order) {
+            total += 1;
+            aggregations.add(event);
+        }
         let asked = Asked::new(now, &self.namespace, &self.text, self.window, total);
         let aggregated = aggregations.answer();
         if wanted == Wanted::Aggregations {
@@ -238,7 +235,7 @@ impl Question {
             limit: self.limit,
             total,
             remaining: total,
-            left: ranges,
+            left: range,
             edition: holding.edition,
             given: now,
         };
@@ -255,31 +252,23 @@ fn go_on(holding: &Holding, scroll: Scroll, now: Timestamp) -> Result<String, Re
 
 /// The body with the next events of a scroll; its id stands for what is left after them.
 fn batch(holding: &Holding, filter: &Filter<'_>, mut scroll: Scroll, scrolls: bool, aggregated: &Value) -> String {
-    let ranges: Vec<Range<u64>> = std::mem::take(&mut scroll.left);
-    let mut search = Search::new(&holding.library, filter, ranges, scroll.order);
     let size = scroll.remaining.min(scroll.limit);
-    let mut body = String::with_capacity(usize::try_from(size).unwrap_or_default() * 3_000 + 256);
-    body.push_str(r#"{"events":["#);
-    for sent in 0..size {
-        if sent > 0 {
-            body.push(',');
-        }
-        if !search.next(&mut body) {
-            // Only an id that was made up promises more than there is.
-            body.truncate(body.len() - usize::from(sent > 0));
-            break;
+    let mut events = Vec::new();
+    for (position, event) in holding
+        .events
+        .search(scroll.left.clone(), filter, scroll.order)
+        .take(usize::try_from(size).unwrap_or(usize::MAX))
+    {
+        events.push(event.event.to_string());
+        match scroll.order {
+            Order::Ascending => scroll.left.start = position + 1,
+            Order::Descending => scroll.left.end = position,
         }
     }
     scroll.remaining -= size;
     let total = scroll.total;
-    let id = if scrolls && scroll.remaining > 0 {
-        scroll.left = search.left();
-        scroll.id()
-    } else {
-        String::new()
-    };
-    body.push_str(&format!(r#"],"total_hits":"{total}","scroll_id":"{id}","aggs":{aggregated}}}"#));
-    body
+    let id = if scrolls && scroll.remaining > 0 { scroll.id() } else { String::new() };
+    json!({"events": events, "total_hits": total.to_string(), "scroll_id": id, "aggs": aggregated}).to_string()
 }
 
 /// An enum by name or number, as the service takes it.

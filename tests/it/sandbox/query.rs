@@ -32,7 +32,7 @@ ddos_events:
   - {attachment_id: a1, attachment_type: ATTACHMENT_TYPE_PCAP, name: one.pcap, size_bytes: 12345, start_time: -50m}
 - {id: old-one, name: net_2, start_time: -9d, end_time: -8d, network_id: n2}
 security_events:
-- generate: {seed: 7, count: 4000, from: -24h}
+- generate: {seed: 7, count: 2600, from: -24h}
 - {time: -1m, namespace: pay, event: {sec_event_type: waf_sec_event, city: Nowhere, asn: 64511, tags: [a, b]}}
 endpoints:
 - {metadata: {name: ledger, namespace: pay}, spec: {ip: 192.0.2.80, port: 5432}}
@@ -97,7 +97,7 @@ async fn the_operators_a_namespace_and_both_layouts_select() {
         assert_eq!(uniform, published);
         hits(&uniform)
     };
-    assert_eq!(all, 4001);
+    assert_eq!(all, 2601);
     assert_eq!(count("shop", "{}").await + count("pay", "{}").await, all);
     assert_eq!(count("nowhere", "").await, 0);
     let waf = count("system", r#"{sec_event_type="waf_sec_event"}"#).await;
@@ -131,7 +131,7 @@ async fn events_are_sorted_by_time_and_limited() {
         assert!(times.is_sorted());
     }
     let most = ask(&bench, "system", &json!({"start_time": DAY, "end_time": "1764663926"})).await;
-    assert_eq!((events(&most).len(), hits(&most)), (500, 4001));
+    assert_eq!((events(&most).len(), hits(&most)), (500, 2601));
 }
 
 #[tokio::test]
@@ -223,8 +223,8 @@ async fn aggregations_count_every_match() {
     let sum = |buckets: &[Value]| -> usize {
         buckets.iter().map(|bucket| bucket["count"].as_str().unwrap().parse::<usize>().unwrap()).sum()
     };
-    assert_eq!(sum(&buckets("by_type", "field_aggregation")), 4001);
-    assert_eq!(sum(&buckets("hours", "date_aggregation")), 4001);
+    assert_eq!(sum(&buckets("by_type", "field_aggregation")), 2601);
+    assert_eq!(sum(&buckets("hours", "date_aggregation")), 2601);
     assert_eq!(buckets("top", "field_aggregation").len(), 2);
     assert_eq!(buckets("top", "field_aggregation")[0]["key"], "United States");
     assert!(
@@ -232,7 +232,7 @@ async fn aggregations_count_every_match() {
     );
     let path = format!("{PUBLISHED}/system/app_security/events/aggregation");
     let alone = bench.send("POST", &path, Some(&body)).await.json();
-    assert_eq!(alone, json!({"total_hits": "4001", "aggs": answer["aggs"]}));
+    assert_eq!(alone, json!({"total_hits": "2601", "aggs": answer["aggs"]}));
 }
 
 #[tokio::test]

@@ -2,12 +2,13 @@
 //! dates and cardinality. The shape of field buckets is known (`key`, `count` as a string); that of
 //! dates and cardinality is our model of it.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
-use super::library::Source;
+use super::language;
+use super::store::Event;
 use crate::sandbox::answer::{Code, Refusal};
 use crate::sandbox::query::window::Window;
 
@@ -86,8 +87,6 @@ const FIELDS: [(&str, &str); 61] = [
 #[derive(Debug, Default)]
 pub struct Aggregations {
     named: Vec<(String, Aggregation)>,
-    buffer: String,
-    seen: Vec<String>,
 }
 
 #[derive(Debug)]
@@ -108,34 +107,25 @@ impl Aggregations {
             .iter()
             .map(|(name, wanted)| Ok((name.clone(), Aggregation::read(name, wanted, window)?)))
             .collect::<Result<_, Refusal>>()?;
-        Ok(Self { named, ..Self::default() })
-    }
-
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.named.is_empty()
+        Ok(Self { named })
     }
 
     /// Counts one event.
-    pub fn add(&mut self, source: &Source, index: u64) {
+    pub fn add(&mut self, event: &Event) {
         for (_, aggregation) in &mut self.named {
             match aggregation {
                 Aggregation::Field { path, counts, .. } | Aggregation::Cardinality { path, counts } => {
-                    self.seen.clear();
-                    let seen = &mut self.seen;
-                    source.texts(index, path, &mut self.buffer, &mut |text| {
-                        // An event counts once for a value that it holds twice.
-                        if !seen.is_empty() && seen.iter().any(|earlier| earlier == text) {
-                            return;
-                        }
-                        seen.push(text.to_owned());
+                    // An event counts once for a value that it has twice.
+                    let mut values = BTreeSet::new();
+                    language::texts(&event.event, path, &mut |text| {
+                        values.insert(text.to_owned());
                     });
-                    for text in seen.drain(..) {
-                        *counts.entry(text).or_default() += 1;
+                    for value in values {
+                        *counts.entry(value).or_default() += 1;
                     }
                 }
                 Aggregation::Date { step, counts } => {
-                    let second = source.time(index).as_second();
+                    let second = event.time.as_second();
                     *counts.entry(second - second.rem_euclid(*step)).or_default() += 1;
                 }
             }

@@ -1,15 +1,9 @@
-//! Security events: the query language, the events that are kept or generated, and the search over
-//! them.
+//! Security events: the query language, the generator, the store of events with its search, and what
+//! is counted over a search.
 
 pub mod aggregate;
-pub mod curve;
-pub mod draw;
-pub mod heading;
+pub mod generator;
 pub mod language;
-pub mod library;
-pub mod piece;
 pub mod scroll;
-pub mod search;
-pub mod series;
-pub mod sketch;
+pub mod store;
 pub mod vocabulary;

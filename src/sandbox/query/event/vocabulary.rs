@@ -107,14 +107,34 @@ pub const AGENTS: [(u32, &str, &str, &str); 9] = [
     (2, "Mozilla/5.0 (compatible; Nikto/2.5.0)", "Other", "Other"),
 ];
 
-/// Empty groups come as an object in one event and as a list in another.
-pub fn empties() -> Vec<Value> {
-    vec![json!({}), json!([])]
+/// The nested groups of an event, each with its weight.
+#[derive(Debug)]
+pub struct Groups {
+    pub findings: Vec<(u32, Value)>,
+    pub bots: Vec<(u32, Value)>,
+    pub defenses: Vec<(u32, Value)>,
+    pub hits: Vec<(u32, Value)>,
+    pub reputations: Vec<(u32, Value)>,
+    pub breaches: Vec<(u32, Value)>,
 }
 
-/// What a signature engine found: weight, then `signatures`, `attack_types`, `violations` and
-/// `threat_campaigns`.
-pub fn findings() -> Vec<(u32, [Value; 4])> {
+impl Groups {
+    /// All of them.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            findings: findings(),
+            bots: bots(),
+            defenses: defenses(),
+            hits: hits(),
+            reputations: reputations(),
+            breaches: breaches(),
+        }
+    }
+}
+
+/// What a signature engine found.
+fn findings() -> Vec<(u32, Value)> {
     let signature = |id: &str, name: &str, kind: &str, context: &str, found: &str| {
         json!({
             "id": id, "name": name, "attack_type": kind, "accuracy": "high_accuracy", "risk": "high",
@@ -122,77 +142,41 @@ pub fn findings() -> Vec<(u32, [Value; 4])> {
         })
     };
     let violation = |name: &str, kind: &str| json!({"name": name, "attack_type": kind, "state": "Enabled"});
-    let (sql, script, traversal, command, leak) = (
+    let finding =
+        |signatures: Vec<Value>, kind: &str| json!({"signatures": signatures, "attack_types": [{"name": kind}]});
+    let with = |mut finding: Value, key: &str, list: Value| {
+        finding[key] = list;
+        finding
+    };
+    let (sql, script, traversal, command, leak, parser) = (
         "ATTACK_TYPE_SQL_INJECTION",
         "ATTACK_TYPE_CROSS_SITE_SCRIPTING",
         "ATTACK_TYPE_PATH_TRAVERSAL",
         "ATTACK_TYPE_COMMAND_EXECUTION",
         "ATTACK_TYPE_INFORMATION_LEAKAGE",
+        "ATTACK_TYPE_HTTP_PARSER_ATTACK",
     );
     let union = signature("200002147", "SQL-INJ UNION SELECT (Parameter)", sql, "parameter (q)", "union select");
     let tautology = signature("200002835", "SQL-INJ always true (Parameter)", sql, "parameter (id)", "1=1");
+    let tag = signature("200001475", "XSS script tag (Parameter)", script, "parameter (q)", "<script>");
+    let parent = signature("200007029", "Directory traversal \"../\" (URI)", traversal, "uri", "../../etc/passwd");
+    let lookup = signature("200004474", "Log4j lookup (Header)", command, "header (User-Agent)", "${jndi:");
+    let dot_file = signature("200010466", "Dot file access (URI)", leak, "uri", "/.env");
+    let campaign = json!([{"id": "cmp1f2d", "name": "Logging library - remote code execution", "state": "Enabled"}]);
+    let broken = json!([violation("VIOL_HTTP_PROTOCOL", parser), violation("VIOL_COOKIE_MALFORMED", parser)]);
     vec![
-        (9, [json!([union]), json!([{"name": sql}]), json!({}), json!({})]),
-        (5, [json!([union, tautology]), json!([{"name": sql}]), json!([]), json!([])]),
-        (
-            8,
-            [
-                json!([signature("200001475", "XSS script tag (Parameter)", script, "parameter (q)", "<script>")]),
-                json!([{"name": script}]),
-                json!([]),
-                json!({}),
-            ],
-        ),
-        (
-            6,
-            [
-                json!([signature(
-                    "200007029",
-                    "Directory traversal \"../\" (URI)",
-                    traversal,
-                    "uri",
-                    "../../etc/passwd"
-                )]),
-                json!([{"name": traversal}]),
-                json!([violation("VIOL_URL_METACHAR", traversal)]),
-                json!([]),
-            ],
-        ),
-        (
-            4,
-            [
-                json!([signature("200004474", "Log4j lookup (Header)", command, "header (User-Agent)", "${jndi:")]),
-                json!([{"name": command}]),
-                json!({}),
-                json!([{"id": "cmp1f2d", "name": "Logging library - remote code execution", "state": "Enabled"}]),
-            ],
-        ),
-        (
-            5,
-            [
-                json!([signature("200010466", "Dot file access (URI)", leak, "uri", "/.env")]),
-                json!([{"name": leak}]),
-                json!({}),
-                json!({}),
-            ],
-        ),
-        (
-            4,
-            [
-                json!({}),
-                json!([{"name": "ATTACK_TYPE_HTTP_PARSER_ATTACK"}]),
-                json!([
-                    violation("VIOL_HTTP_PROTOCOL", "ATTACK_TYPE_HTTP_PARSER_ATTACK"),
-                    violation("VIOL_COOKIE_MALFORMED", "ATTACK_TYPE_HTTP_PARSER_ATTACK"),
-                ]),
-                json!([]),
-            ],
-        ),
+        (9, finding(vec![union.clone()], sql)),
+        (5, finding(vec![union, tautology], sql)),
+        (8, finding(vec![tag], script)),
+        (6, with(finding(vec![parent], traversal), "violations", json!([violation("VIOL_URL_METACHAR", traversal)]))),
+        (4, with(finding(vec![lookup], command), "threat_campaigns", campaign)),
+        (5, finding(vec![dot_file], leak)),
+        (4, json!({"attack_types": [{"name": parser}], "violations": broken})),
     ]
 }
 
 /// `bot_info` of a firewall event.
-pub fn bots() -> Vec<(u32, Value)> {
+fn bots() -> Vec<(u32, Value)> {
     let bot = |classification: &str, name: &str, kind: &str, anomaly: &str| json!({"classification": classification, "name": name, "type": kind, "anomaly": anomaly});
     vec![
         (10, bot("HUMAN", "UNKNOWN", "UNKNOWN", "NONE")),
@@ -204,7 +188,7 @@ pub fn bots() -> Vec<(u32, Value)> {
 }
 
 /// `bot_defense` of a bot defense event.
-pub fn defenses() -> Vec<(u32, Value)> {
+fn defenses() -> Vec<(u32, Value)> {
     let defense = |automation: &str, insight: &str, recommendation: &str| json!({"automation_type": automation, "insight": insight, "recommendation": recommendation});
     vec![
         (7, defense("Token Missing", "MALICIOUS", "block")),
@@ -215,31 +199,31 @@ pub fn defenses() -> Vec<(u32, Value)> {
 }
 
 /// The doubled `policy_hits` of a service policy event, and its `action`.
-pub fn hits() -> Vec<(u32, (&'static str, Value))> {
-    let hit = |result: &str, policy: &str, rule: &str, trust: &str, categories: &str| {
-        json!({"policy_hits": [{
+fn hits() -> Vec<(u32, Value)> {
+    let hit = |action: &str, result: &str, policy: &str, rule: &str, trust: &str, categories: &str| {
+        json!({"action": action, "policy_hits": {"policy_hits": [{
             "result": result, "policy": policy, "policy_rule": rule, "policy_namespace": "shared",
             "policy_set": "shared-service-policies", "ip_risk": "HIGH_RISK", "ip_trustscore": trust,
             "ip_trustworthiness": "LOW", "ip_threat_categories": categories, "rate_limiter_action": "none",
             "malicious_user_mitigate_action": "MUM_NONE",
-        }]})
+        }]}})
     };
     vec![
-        (8, ("block", hit("deny", "deny-countries", "embargo", "40", ""))),
-        (5, ("block", hit("deny", "deny-threats", "scanners", "15", "SCANNERS"))),
-        (3, ("allow", hit("default_allow", "allow-partners", "", "80", ""))),
-        (4, ("block", hit("rate_limiter_drop", "limit-login", "ten-a-minute", "55", ""))),
+        (8, hit("block", "deny", "deny-countries", "embargo", "40", "")),
+        (5, hit("block", "deny", "deny-threats", "scanners", "15", "SCANNERS")),
+        (3, hit("allow", "default_allow", "allow-partners", "", "80", "")),
+        (4, hit("block", "rate_limiter_drop", "limit-login", "ten-a-minute", "55", "")),
     ]
 }
 
 /// The hits of an address with a bad name.
-pub fn reputations() -> Vec<(u32, Value)> {
+fn reputations() -> Vec<(u32, Value)> {
     let reputation = |categories: &str, trust: &str| {
-        json!({"policy_hits": [{
+        json!({"policy_hits": {"policy_hits": [{
             "result": "deny", "policy": "ip-reputation", "policy_rule": "", "policy_namespace": "system",
             "ip_risk": "HIGH_RISK", "ip_trustscore": trust, "ip_trustworthiness": "LOW",
             "ip_threat_categories": categories,
-        }]})
+        }]}})
     };
     vec![
         (4, reputation("BOTNETS", "5")),
@@ -249,7 +233,7 @@ pub fn reputations() -> Vec<(u32, Value)> {
 }
 
 /// `violations` of a request that breaks the API's description.
-pub fn breaches() -> Vec<(u32, Value)> {
+fn breaches() -> Vec<(u32, Value)> {
     let breach = |context: &str, field: &str, property: &str, description: &str| json!([{"context": context, "field": field, "property": property, "description": description}]);
     vec![
         (5, breach("body", "/quantity", "HTTP_BODY", "value is not an integer")),

@@ -14,15 +14,12 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use super::ddos;
-use super::event::library::{WHOLE_TENANT, Written};
-use super::event::series::Recipe;
+use super::event::generator::{MOST_EVENTS, Recipe};
+use super::event::store::{Event, WHOLE_TENANT};
 use super::upgrade::{End, Site, Stage, Upgrade};
 use super::version::Version;
 use crate::sandbox::Seed;
 use file::{Ends, File, Kind};
-
-/// Events that one recipe may make.
-const MOST_EVENTS: u64 = 100_000_000;
 
 /// What a tenant file says, with its times resolved.
 #[derive(Clone, Debug)]
@@ -34,8 +31,8 @@ pub struct Tenant {
     pub(super) sites: Vec<Site>,
     pub(super) versions: Vec<Version>,
     pub(super) ddos_events: Vec<ddos::Event>,
-    pub(super) written_events: Vec<Written>,
-    pub(super) recipes: Vec<Recipe>,
+    /// As written in the file and as generated, in the order of time.
+    pub(super) security_events: Vec<Event>,
     endpoints: Vec<Seed>,
 }
 
@@ -119,24 +116,23 @@ impl Reader {
         let ddos_events = self.each("ddos_events", file.ddos_events, Self::ddos_event);
         self.unique("ddos_events", ddos_events.iter().map(|event| event.id.as_str()));
         let site_names: Vec<_> = sites.iter().map(|site| site.name.clone()).collect();
-        let mut written_events = Vec::new();
-        let mut recipes = Vec::new();
+        let mut security_events = Vec::new();
         for (index, events) in file.security_events.into_iter().enumerate() {
             let place = format!("security_events[{index}]");
             match (events.event, events.generate) {
                 (Some(event), None) => {
-                    written_events.push(self.event(&place, event, events.time, events.namespace));
+                    security_events.push(self.event(&place, event, events.time, events.namespace));
                 }
                 (None, Some(generate)) => {
                     if events.time.is_some() || events.namespace.is_some() {
                         self.problem(&place, "`time` and `namespace` belong to an `event`, not to `generate`");
                     }
-                    recipes.push(self.recipe(&format!("{place}.generate"), generate, &site_names));
+                    security_events.extend(self.generated(&format!("{place}.generate"), generate, &site_names));
                 }
                 _ => self.problem(&place, "exactly one of `event` and `generate` is expected"),
             }
         }
-        written_events.sort_by_key(|event| event.time);
+        security_events.sort_by_key(|event| event.time);
         for (index, endpoint) in file.endpoints.iter().enumerate() {
             self.namespace(&format!("endpoints[{index}].metadata.namespace"), &endpoint.metadata.namespace);
         }
@@ -148,8 +144,7 @@ impl Reader {
             sites,
             versions,
             ddos_events,
-            written_events,
-            recipes,
+            security_events,
             endpoints: file.endpoints,
         }
     }
@@ -309,7 +304,7 @@ impl Reader {
         mut event: serde_json::Map<String, Value>,
         time: Option<String>,
         namespace: Option<String>,
-    ) -> Written {
+    ) -> Event {
         let time = match time {
             Some(time) => self.moment(&format!("{place}.time"), &time),
             None => {
@@ -323,10 +318,10 @@ impl Reader {
         for (key, value) in [("@timestamp", json!(stamp)), ("time", json!(stamp)), ("namespace", json!(namespace))] {
             event.entry(key).or_insert(value);
         }
-        Written { time, namespace, event: event.into() }
+        Event { time, namespace, event: event.into() }
     }
 
-    fn recipe(&mut self, place: &str, generate: file::Generate, sites: &[String]) -> Recipe {
+    fn generated(&mut self, place: &str, generate: file::Generate, sites: &[String]) -> Vec<Event> {
         let from = self.moment(&format!("{place}.from"), &generate.from);
         let to = generate.to.map_or(self.now, |to| self.moment(&format!("{place}.to"), &to));
         self.ordered(place, from, to);
@@ -344,15 +339,10 @@ impl Reader {
         if namespaces.is_empty() {
             self.problem(place, "there is no namespace for the events; list some under `namespaces`");
         }
-        Recipe {
-            seed: generate.seed,
-            count: generate.count,
-            from,
-            to,
-            namespaces,
-            sites: sites.to_vec(),
-            tenant: String::new(),
+        if !self.problems.is_empty() {
+            return Vec::new();
         }
+        Recipe { seed: generate.seed, count: generate.count, from, to, namespaces, sites: sites.to_vec() }.events()
     }
 }
 
@@ -372,11 +362,13 @@ mod tests {
              - generate: {seed: 1, count: 10, from: -1d}\n",
         )
         .unwrap();
-        assert_eq!(tenant.written_events[0].time.to_string(), "2026-11-21T11:55:00Z");
-        assert_eq!(tenant.written_events[0].event["@timestamp"], "2026-11-21T11:55:00.000Z");
-        assert_eq!(tenant.recipes[0].from.to_string(), "2026-11-20T12:00:00Z");
-        assert_eq!(tenant.recipes[0].to.to_string(), "2026-11-21T12:00:00Z");
-        assert_eq!(tenant.recipes[0].namespaces, ["shop"]);
+        let events = &tenant.security_events;
+        assert_eq!(events.len(), 11);
+        assert!(events.iter().all(|event| event.namespace == "shop"));
+        assert!(events[0].time >= "2026-11-20T12:00:00Z".parse().unwrap());
+        let written = events.iter().find(|event| event.event["city"] == "Lyon").unwrap();
+        assert_eq!(written.time.to_string(), "2026-11-21T11:55:00Z");
+        assert_eq!(written.event["@timestamp"], "2026-11-21T11:55:00.000Z");
     }
 
     #[test]
@@ -422,7 +414,7 @@ mod tests {
              \n  `ddos_events[0]`: its end 2026-11-21T11:00:00Z is before its start 2026-11-21T12:00:00Z\
              \n  `security_events[0].namespace`: namespace `pay` is not listed under `namespaces`\
              \n  `security_events[1].generate`: its end 2026-11-21T11:00:00Z is before its start 2026-11-21T12:00:00Z\
-             \n  `security_events[1].generate.count`: 200000000 is above 100000000\
+             \n  `security_events[1].generate.count`: 200000000 is above 20000\
              \n  `security_events[2]`: exactly one of `event` and `generate` is expected"
         );
     }
