@@ -206,6 +206,7 @@ mod tests {
             service: Service { base_url: String::new(), layout: Layout::Uniform },
             stack: None,
             settings: Settings::default(),
+            setting_changes: Vec::new(),
             scope: Default::default(),
             changes: Vec::new(),
             held: (0..held).map(|_| one()).collect(),

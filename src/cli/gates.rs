@@ -3,27 +3,27 @@
 use super::Context;
 use super::ending::{Ending, Error};
 use super::service::Connection;
-use crate::gate::{self, Gates, Mode};
+use crate::gate;
+use crate::model::policy::GateMode;
 use crate::plan::Plan;
 use crate::report::{Role, safe};
 
 /// Looks through every gate of the plan.
 ///
 /// # Errors
-/// A gate that blocks, or a setting that cannot be read.
+/// A gate that blocks, or certificates that cannot be used.
 pub async fn look(context: &Context, connection: &Connection, plan: &Plan) -> Result<(), Error> {
-    let gates = Gates::read(&plan.settings.gates).map_err(|error| Error::new(Ending::Invalid, error))?;
-    let findings = gate::look(&connection.reader()?, plan, &gates, context.surroundings.now()).await;
+    let findings = gate::look(&connection.reader()?, plan, &plan.settings.gates, context.surroundings.now()).await;
     let palette = context.output.message_view().palette;
     let mut refused = None;
     for finding in findings {
         let told = finding.to_string();
         match finding.mode {
-            Mode::Block => {
+            GateMode::Block => {
                 let error = Error::words(Ending::Refused, told).hint("nothing was sent");
                 refused = Some(error.hint(format!("if it must be now: set `gates.{}: warn`", finding.gate)));
             }
-            Mode::Warn | Mode::Off => {
+            GateMode::Warn | GateMode::Off => {
                 context.output.message(&format!("{}: {}", palette.paint(Role::Careful, "warning"), safe::line(&told)));
             }
         }

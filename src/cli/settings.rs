@@ -9,9 +9,9 @@ use super::args::{Global, Permission};
 use super::ending::{Ending, Error};
 use super::surroundings::Surroundings;
 use crate::api::BaseUrl;
-use crate::load::config::{self, Config};
+use crate::load::Config;
 use crate::model::Layout;
-use crate::plan::{self, Allow, GuardSettings, Ignore, IgnoreRule, Prune, RunId};
+use crate::plan::{self, Allow, Ignore, RunId};
 
 /// Variables of other tools that name a service; below the configuration.
 const FOREIGN_BASE_URLS: [&str; 2] = ["F5XC_API_URL", "VOLT_API_URL"];
@@ -147,24 +147,13 @@ pub fn state_directory(global: &Global, surroundings: &Surroundings) -> Result<P
 
 /// What a plan is asked to do.
 pub fn of_plan(config: &Config, permission: &Permission) -> plan::Settings {
-    let gates = &config.gates;
-    let gates = [
-        ("upgrade", gates.upgrade.as_str().to_owned()),
-        ("ddos", gates.ddos.as_str().to_owned()),
-        ("events", gates.events.as_str().to_owned()),
-        ("events_minutes", gates.events_minutes.to_string()),
-        ("events_threshold", gates.events_threshold.to_string()),
-    ];
     plan::Settings {
-        prune: match config.prune {
-            config::Prune::Owned => Prune::Owned,
-            config::Prune::All => Prune::All,
-            config::Prune::None => Prune::None,
-        },
-        guards: GuardSettings { percent: config.guards.percent, least: config.guards.least, base: false },
-        gates: gates.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+        prune: config.prune,
+        guards: config.guards,
+        gates: config.gates,
         marks: config.marks,
         adopt: permission.adopt,
+        base: false,
     }
 }
 
@@ -173,10 +162,7 @@ pub fn of_plan(config: &Config, permission: &Permission) -> plan::Settings {
 /// # Errors
 /// A pattern that is none.
 pub fn ignore(config: &Config) -> Result<Ignore, Error> {
-    let rule = |rule: &config::Ignore| {
-        IgnoreRule::new(&rule.object, rule.field.clone()).map_err(|error| Error::new(Ending::Invalid, error))
-    };
-    Ok(Ignore::new(config.ignore.iter().map(rule).collect::<Result<_, _>>()?))
+    Ignore::new(&config.ignore).map_err(|error| Error::new(Ending::Invalid, error))
 }
 
 /// What was allowed by name.

@@ -3,93 +3,18 @@
 //! events pour in. In go a plan and the gates' modes, out come findings; a finding of a gate that
 //! blocks refuses the apply. A gate that could not look says so, and blocks where it would block.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt;
 
 use jiff::{SignedDuration, Timestamp};
 
 use crate::api::{Reader, ddos, events, upgrades};
+use crate::model::policy::{GateMode, Gates};
 use crate::model::{Endpoint, Namespace, Where};
 use crate::plan::{Action, Plan};
 
 /// Where sites, DDoS events and the events of all namespaces are (API.md 4.3, 8.1).
 const SYSTEM: &str = "system";
-
-/// What a gate does with what it finds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mode {
-    /// It does not look.
-    Off,
-    /// It tells.
-    Warn,
-    /// It refuses the apply.
-    Block,
-}
-
-/// The gates with their modes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Gates {
-    /// An upgrade is in progress, or failed, on a site that a changed endpoint names.
-    pub upgrade: Mode,
-    /// A DDoS event is open.
-    pub ddos: Mode,
-    /// More security events than `threshold` in the last `minutes`.
-    pub events: Mode,
-    /// Security events that are still usual.
-    pub threshold: u64,
-    /// Minutes that the events gate looks back.
-    pub minutes: u32,
-}
-
-impl Default for Gates {
-    fn default() -> Self {
-        Self { upgrade: Mode::Warn, ddos: Mode::Warn, events: Mode::Off, threshold: 100, minutes: 10 }
-    }
-}
-
-/// A gate's setting that cannot be read.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`gates.{name}` is `{value}`: {allowed}")]
-pub struct GatesError {
-    name: String,
-    value: String,
-    allowed: &'static str,
-}
-
-impl Gates {
-    /// The gates as a configuration writes them: `upgrade`, `ddos` and `events` are `off`, `warn` or
-    /// `block`; `events_threshold` and `events_minutes` are numbers.
-    ///
-    /// # Errors
-    /// A name or a value that is none of these.
-    pub fn read(settings: &BTreeMap<String, String>) -> Result<Self, GatesError> {
-        let mut gates = Self::default();
-        for (name, value) in settings {
-            let error = |allowed| GatesError { name: name.clone(), value: value.clone(), allowed };
-            let mode = || Mode::from_text(value).ok_or_else(|| error("off, warn or block"));
-            match name.as_str() {
-                "upgrade" => gates.upgrade = mode()?,
-                "ddos" => gates.ddos = mode()?,
-                "events" => gates.events = mode()?,
-                "events_threshold" => gates.threshold = value.parse().map_err(|_| error("a number of events"))?,
-                "events_minutes" => gates.minutes = value.parse().map_err(|_| error("a number of minutes"))?,
-                _ => return Err(error("there are upgrade, ddos, events, events_threshold and events_minutes")),
-            }
-        }
-        Ok(gates)
-    }
-}
-
-impl Mode {
-    fn from_text(text: &str) -> Option<Self> {
-        match text {
-            "off" => Some(Mode::Off),
-            "warn" => Some(Mode::Warn),
-            "block" => Some(Mode::Block),
-            _ => None,
-        }
-    }
-}
 
 /// What a gate has to say.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -97,7 +22,7 @@ pub struct Finding {
     /// The gate.
     pub gate: &'static str,
     /// Whether it only tells, or refuses.
-    pub mode: Mode,
+    pub mode: GateMode,
     /// In words.
     pub text: String,
 }
@@ -116,14 +41,14 @@ pub async fn look(reader: &Reader, plan: &Plan, gates: &Gates, now: Timestamp) -
     if !plan.is_pending() {
         return findings;
     }
-    if gates.upgrade != Mode::Off {
+    if gates.upgrade != GateMode::Off {
         findings.extend(look_at_sites(reader, &sites(plan), gates.upgrade).await);
     }
-    if gates.ddos != Mode::Off {
+    if gates.ddos != GateMode::Off {
         let found = ddos::list(reader, &system, &ddos::DdosFilter::default()).await;
         findings.extend(judge_ddos(found.map_err(|error| error.to_string()), gates.ddos));
     }
-    if gates.events != Mode::Off {
+    if gates.events != GateMode::Off {
         findings.extend(look_at_events(reader, system, gates, now).await);
     }
     findings
@@ -146,7 +71,7 @@ fn sites(plan: &Plan) -> BTreeSet<(String, String)> {
     endpoints.filter_map(site).collect()
 }
 
-async fn look_at_sites(reader: &Reader, sites: &BTreeSet<(String, String)>, mode: Mode) -> Vec<Finding> {
+async fn look_at_sites(reader: &Reader, sites: &BTreeSet<(String, String)>, mode: GateMode) -> Vec<Finding> {
     let gate = "upgrade";
     let mut findings = Vec::new();
     for (namespace, site) in sites {
@@ -175,7 +100,7 @@ fn upgrade_text(site: &str, progress: &upgrades::UpgradeProgress) -> Option<Stri
     }
 }
 
-fn judge_ddos(found: Result<Vec<ddos::DdosEvent>, String>, mode: Mode) -> Option<Finding> {
+fn judge_ddos(found: Result<Vec<ddos::DdosEvent>, String>, mode: GateMode) -> Option<Finding> {
     let text = match found {
         Ok(events) => {
             let open: Vec<String> = events
@@ -194,7 +119,7 @@ fn judge_ddos(found: Result<Vec<ddos::DdosEvent>, String>, mode: Mode) -> Option
 }
 
 async fn look_at_events(reader: &Reader, system: Namespace, gates: &Gates, now: Timestamp) -> Option<Finding> {
-    let start = now.saturating_sub(SignedDuration::from_mins(i64::from(gates.minutes))).ok()?;
+    let start = now.saturating_sub(SignedDuration::from_mins(i64::from(gates.events_minutes))).ok()?;
     let query = events::EventQuery {
         start_time: Some(start.to_string()),
         end_time: Some(now.to_string()),
@@ -203,9 +128,12 @@ async fn look_at_events(reader: &Reader, system: Namespace, gates: &Gates, now: 
     };
     let text = match events::query(reader, &query).await {
         Ok(page) => match page.total_hits {
-            Some(hits) if hits <= gates.threshold => return None,
+            Some(hits) if hits <= gates.events_threshold => return None,
             Some(hits) => {
-                format!("{hits} security events in the last {} minutes, more than {}", gates.minutes, gates.threshold)
+                format!(
+                    "{hits} security events in the last {} minutes, more than {}",
+                    gates.events_minutes, gates.events_threshold
+                )
             }
             None => "the service does not say how many security events there are".to_owned(),
         },
@@ -218,31 +146,15 @@ async fn look_at_events(reader: &Reader, system: Namespace, gates: &Gates, now: 
 mod tests {
     use super::*;
 
-    fn read(pairs: &[(&str, &str)]) -> Result<Gates, String> {
-        let settings = pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        Gates::read(&settings).map_err(|error| error.to_string())
-    }
-
-    #[test]
-    fn the_modes_are_read_and_a_wrong_one_is_told_with_what_is_allowed() {
-        let gates = read(&[("upgrade", "block"), ("events", "warn"), ("events_threshold", "5")]).expect("gates");
-        assert_eq!(
-            (gates.upgrade, gates.ddos, gates.events, gates.threshold),
-            (Mode::Block, Mode::Warn, Mode::Warn, 5)
-        );
-        assert_eq!(read(&[("ddos", "no")]), Err("`gates.ddos` is `no`: off, warn or block".to_owned()));
-        assert!(read(&[("dos", "warn")]).is_err());
-    }
-
     #[test]
     fn an_open_event_is_found_and_an_unknown_answer_is_told() {
         let event = |end: &str| -> ddos::DdosEvent {
             serde_json::from_value(serde_json::json!({"id": "1", "name": "flood", "end_time": end})).expect("an event")
         };
-        assert_eq!(judge_ddos(Ok(vec![event("2026-01-01T00:00:00Z")]), Mode::Block), None);
-        let open = judge_ddos(Ok(vec![event("")]), Mode::Block).expect("a finding");
+        assert_eq!(judge_ddos(Ok(vec![event("2026-01-01T00:00:00Z")]), GateMode::Block), None);
+        let open = judge_ddos(Ok(vec![event("")]), GateMode::Block).expect("a finding");
         assert_eq!(open.to_string(), "gate `ddos`: 1 open DDoS events: `flood`");
-        assert!(judge_ddos(Err("403".to_owned()), Mode::Warn).is_some());
+        assert!(judge_ddos(Err("403".to_owned()), GateMode::Warn).is_some());
     }
 
     #[test]

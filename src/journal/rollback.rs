@@ -46,6 +46,7 @@ pub fn rollback(ground: Ground<'_>) -> Plan {
         service: undone.service.clone(),
         stack: undone.stack.clone(),
         settings: undone.settings.clone(),
+        setting_changes: Vec::new(),
         scope: Default::default(),
         changes: Vec::new(),
         held: Vec::new(),

@@ -10,6 +10,7 @@ mod key;
 mod layout;
 mod live;
 mod mark;
+pub mod policy;
 mod problem;
 mod raw;
 mod reference;

@@ -231,6 +231,7 @@ mod tests {
             service: Service { base_url: "https://acme.example.net".to_owned(), layout: Layout::Uniform },
             stack: None,
             settings: Settings::default(),
+            setting_changes: Vec::new(),
             scope: Default::default(),
             changes: vec![Change::new(key, Action::Replace { fields, adopts: false, before })],
             held: Vec::new(),

@@ -75,7 +75,7 @@ impl Plan {
                 None => return Err(Refusal::NoDigest { given: given.to_owned() }),
                 Some(false) => {
                     let (given, is) = (given.to_owned(), digest.short().to_owned());
-                    return Err(Refusal::OtherDigest { given, is, base: self.settings.guards.base });
+                    return Err(Refusal::OtherDigest { given, is, base: self.settings.base });
                 }
                 Some(true) => {}
             }

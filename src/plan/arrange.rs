@@ -80,6 +80,7 @@ impl<'f> Arrangement<'f> {
             service: facts.service.clone(),
             stack: facts.stack.map(str::to_owned),
             settings: facts.settings.clone(),
+            setting_changes: Vec::new(),
             scope: Default::default(),
             changes: Vec::new(),
             held: Vec::new(),

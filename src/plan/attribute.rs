@@ -46,7 +46,7 @@ impl Plan {
     /// The guard's settings then say that there is a base: a plan that was reviewed with one has another
     /// digest than a plan without, which would not see what is behind it.
     pub fn attribute(&mut self, history: History<'_>) {
-        self.settings.guards.base = true;
+        self.settings.base = true;
         let held = self.held.iter_mut().filter_map(|held| held.change.as_mut());
         for change in self.changes.iter_mut().chain(held) {
             attribute(change, history);

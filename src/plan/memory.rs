@@ -217,6 +217,7 @@ mod tests {
             service: Service { base_url: "https://acme.example.net".to_owned(), layout: Layout::Uniform },
             stack: None,
             settings: Settings::default(),
+            setting_changes: Vec::new(),
             scope: BTreeMap::from([(Namespace::parse("shop").expect("a namespace"), scope)]),
             changes: if drifts && complete { vec![change] } else { Vec::new() },
             held: Vec::new(),

@@ -23,6 +23,7 @@ mod share;
 mod summary;
 mod verdict;
 
+pub use crate::model::policy::Prune;
 pub use acknowledge::{
     Acknowledged, Acknowledgement, Acknowledgements, AcknowledgementsKind, Drifted, Standing, ValueDigest,
 };
@@ -43,7 +44,7 @@ pub use run::{
 };
 pub use saved::SavedError;
 pub use select::Selection;
-pub use settings::{Allow, GuardSettings, Ignore, IgnoreRule, Prune, Settings};
+pub use settings::{Allow, Ignore, Settings};
 pub use settings::{AllowError, PatternError};
 pub use summary::{RunCounts, RunSummary};
 pub use verdict::{ObjectVerdict, Unmanaged, Verdict, Verdicts};
@@ -53,6 +54,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::model::policy::SettingChange;
 use crate::model::{Field, Key, Layout, Namespace, Place};
 
 /// The format that this program writes and reads.
@@ -71,6 +73,9 @@ pub struct Plan {
     pub stack: Option<String>,
     /// What was asked for.
     pub settings: Settings,
+    /// Settings that are others than at the base, or that the policy limits.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub setting_changes: Vec<SettingChange>,
     /// Every namespace that was read, with its counts.
     pub scope: BTreeMap<Namespace, Scope>,
     /// What will be done: creates, replaces and marks, deletes; each group by key.

@@ -1,11 +1,11 @@
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 
 use globset::{Glob, GlobMatcher};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::GuardName;
+use crate::model::policy::{self, Gates, Guards, Prune};
 use crate::model::{Field, Key};
 
 /// What a plan was asked to do, as far as it decides what will be done.
@@ -17,16 +17,19 @@ pub struct Settings {
     pub prune: Prune,
     /// The guards' numbers.
     #[serde(default)]
-    pub guards: GuardSettings,
-    /// Gates by name with their mode, as the configuration gives them.
+    pub guards: Guards,
+    /// What is checked before an apply.
     #[serde(default)]
-    pub gates: BTreeMap<String, String>,
+    pub gates: Gates,
     /// Whether the two marks are written.
     #[serde(default = "yes")]
     pub marks: bool,
     /// Unmarked objects that are in sync get the mark.
     #[serde(default)]
     pub adopt: bool,
+    /// A base says whose each difference is, so that what is behind it is refused.
+    #[serde(default)]
+    pub base: bool,
 }
 
 fn yes() -> bool {
@@ -37,43 +40,12 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             prune: Prune::default(),
-            guards: GuardSettings::default(),
-            gates: BTreeMap::new(),
+            guards: Guards::default(),
+            gates: Gates::default(),
             marks: true,
             adopt: false,
+            base: false,
         }
-    }
-}
-
-/// What a stack may delete in the namespaces that it lists.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Prune {
-    /// What this stack owns.
-    #[default]
-    Owned,
-    /// Also what nobody marked.
-    All,
-    /// Nothing.
-    None,
-}
-
-/// The numbers of the `mass-change` guard.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct GuardSettings {
-    /// The largest share that may be deleted or replaced, in per cent.
-    pub percent: u8,
-    /// Endpoints from which on shares are counted.
-    pub least: usize,
-    /// A base says whose each difference is, so that what is behind it is refused.
-    #[serde(default)]
-    pub base: bool,
-}
-
-impl Default for GuardSettings {
-    fn default() -> Self {
-        Self { percent: 30, least: 10, base: false }
     }
 }
 
@@ -156,12 +128,12 @@ impl Allow {
 /// Fields that are left out of comparison; their live value is kept.
 #[derive(Debug, Clone, Default)]
 pub struct Ignore {
-    rules: Vec<IgnoreRule>,
+    rules: Vec<Rule>,
 }
 
-/// One rule: which objects, which field.
+/// One rule, its pattern compiled.
 #[derive(Debug, Clone)]
-pub struct IgnoreRule {
+struct Rule {
     object: GlobMatcher,
     field: Field,
 }
@@ -176,16 +148,6 @@ pub struct PatternError {
     pub reason: String,
 }
 
-impl IgnoreRule {
-    /// A rule for objects whose `namespace/name` the glob matches.
-    ///
-    /// # Errors
-    /// The pattern is no glob.
-    pub fn new(object: &str, field: Field) -> Result<Self, PatternError> {
-        Ok(Self { object: pattern(object)?, field })
-    }
-}
-
 /// A glob over `namespace/name`.
 pub(super) fn pattern(text: &str) -> Result<GlobMatcher, PatternError> {
     let error = |error: globset::Error| PatternError { pattern: text.to_owned(), reason: error.kind().to_string() };
@@ -194,9 +156,12 @@ pub(super) fn pattern(text: &str) -> Result<GlobMatcher, PatternError> {
 
 impl Ignore {
     /// These rules.
-    #[must_use]
-    pub fn new(rules: Vec<IgnoreRule>) -> Self {
-        Self { rules }
+    ///
+    /// # Errors
+    /// A pattern is no glob.
+    pub fn new<'a>(rules: impl IntoIterator<Item = &'a policy::IgnoreRule>) -> Result<Self, PatternError> {
+        let rule = |rule: &policy::IgnoreRule| Ok(Rule { object: pattern(&rule.object)?, field: rule.field.clone() });
+        Ok(Self { rules: rules.into_iter().map(rule).collect::<Result<_, _>>()? })
     }
 
     /// The fields of `key` that are left out.
@@ -207,15 +172,5 @@ impl Ignore {
         }
         let text = key.to_string();
         self.rules.iter().filter(|rule| rule.object.is_match(&text)).map(|rule| rule.field.clone()).collect()
-    }
-}
-
-impl fmt::Display for Prune {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Prune::Owned => "owned",
-            Prune::All => "all",
-            Prune::None => "none",
-        })
     }
 }

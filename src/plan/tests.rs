@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;
+use crate::model::policy::IgnoreRule;
 use crate::model::{
     Definition, Desired, Endpoint, Live, LiveItem, LiveObject, Mark, NamespaceRead, OwnerView, Unheld, UnknownField,
 };
@@ -370,10 +371,10 @@ fn nothing_is_concluded_from_an_unknown_read() {
 
 #[test]
 fn an_ignored_field_is_not_planned() {
-    let rule = IgnoreRule::new("shop/*", crate::model::Field::Port).expect("a rule");
+    let rule = IgnoreRule { object: "shop/*".to_owned(), field: crate::model::Field::Port };
+    let ignore = Ignore::new([&rule]).expect("a rule");
     let object = marked(live(endpoint("a", 1)), &endpoint("a", 2), Some(STACK));
-    let world =
-        World::new().defined(endpoint("a", 2)).live(object).with(|world| world.ignore = Ignore::new(vec![rule]));
+    let world = World::new().defined(endpoint("a", 2)).live(object).with(|world| world.ignore = ignore.clone());
     assert_eq!(world.told(), nothing());
 }
 

@@ -67,6 +67,7 @@ pub(super) fn plan(count: usize, hostile: bool) -> Plan {
         service: Service { base_url: "https://acme.example.net".to_owned(), layout: Layout::Uniform },
         stack: Some(if hostile { "a --> <b>|`x`".to_owned() } else { "shop-prod".to_owned() }),
         settings: Settings::default(),
+        setting_changes: Vec::new(),
         scope: scope.collect::<BTreeMap<_, _>>(),
         changes,
         held: vec![Held::new(key("shop", "guarded"), Hold::Protected, None)],

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use globset::Glob;
 
-use super::{Config, Environment, Files, GateMode, Gates, Guards, Ignore, Prune};
+use super::{Config, Environment, Files};
 use crate::load::diagnostic::Diagnostic;
 use crate::load::fields::{Decoder, Fields, Spelling, Suggestion, suggest};
 use crate::load::item::{Entry, Item, Value, resolve};
@@ -10,6 +10,7 @@ use crate::load::options::Options;
 use crate::load::text::{Language, SourceText};
 use crate::load::tree::Documents;
 use crate::load::variable;
+use crate::model::policy::{GateMode, Gates, Guards, IgnoreRule, Prune};
 use crate::model::{Field, Layout, Name, NameError, Namespace};
 
 /// What the fields of an endpoint are called in `ignore:`.
@@ -137,8 +138,7 @@ fn layout(fields: &mut Fields<'_, '_, '_>) -> Option<Layout> {
 }
 
 fn prune(fields: &mut Fields<'_, '_, '_>, config: &mut Config, options: &Options) {
-    let words = [("owned", Prune::Owned), ("all", Prune::All), ("none", Prune::None)];
-    let said = word(fields, "prune", &words);
+    let said = word(fields, "prune", &Prune::ALL.map(|prune| (prune.as_str(), prune)));
     let chosen = options.environment.as_ref().and_then(|name| config.environments.get(name));
     let listed = !config.namespaces.is_empty()
         || match chosen {
@@ -260,7 +260,7 @@ fn gates(fields: &mut Fields<'_, '_, '_>) -> Gates {
     gates
 }
 
-fn ignore(fields: &mut Fields<'_, '_, '_>) -> Option<Ignore> {
+fn ignore(fields: &mut Fields<'_, '_, '_>) -> Option<IgnoreRule> {
     let object = glob(fields, "object");
     let field = match given(fields, "field") {
         None => None,
@@ -278,7 +278,7 @@ fn ignore(fields: &mut Fields<'_, '_, '_>) -> Option<Ignore> {
             Some(field?)
         }
     };
-    Some(Ignore { object: object?, field: field? })
+    Some(IgnoreRule { object: object?, field: field? })
 }
 
 fn glob(fields: &mut Fields<'_, '_, '_>, key: &'static str) -> Option<String> {

@@ -3,11 +3,12 @@
 
 mod decode;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) use decode::{no_environment, read};
 
-use crate::model::{Field, Layout, Name, Namespace};
+use crate::model::policy::{Gates, Guards, IgnoreRule, Prune, Safeguards, SafetySettings, Target};
+use crate::model::{Layout, Name, Namespace};
 
 /// The name of the settings file; the directory that holds it is a stack.
 pub const FILE: &str = "trueup.yaml";
@@ -32,7 +33,7 @@ pub struct Config {
     /// What is looked at before an apply.
     pub gates: Gates,
     /// Fields that are left out of comparison.
-    pub ignore: Vec<Ignore>,
+    pub ignore: BTreeSet<IgnoreRule>,
     /// Values of `${name}`, the environment's over the general ones, `--var` over both.
     pub variables: BTreeMap<String, String>,
     /// Which files are definitions.
@@ -60,7 +61,7 @@ impl Default for Config {
             prune: Prune::None,
             guards: Guards::default(),
             gates: Gates::default(),
-            ignore: Vec::new(),
+            ignore: BTreeSet::new(),
             variables: BTreeMap::new(),
             files: Files::default(),
             token_variable: None,
@@ -69,6 +70,42 @@ impl Default for Config {
             marks: true,
             version_checked: false,
         }
+    }
+}
+
+impl Config {
+    /// Everything in it that decides what a run may do.
+    #[must_use]
+    pub fn safety(&self) -> SafetySettings {
+        let target = Target {
+            base_url: self.base_url.clone(),
+            layout: self.layout.unwrap_or_default(),
+            stack: self.stack.as_ref().map(ToString::to_string),
+            namespaces: self.namespaces.iter().cloned().collect(),
+            include: self.files.include.iter().cloned().collect(),
+            exclude: self.files.exclude.iter().cloned().collect(),
+            token_variable: self.token_variable.clone(),
+        };
+        let safeguards = Safeguards {
+            prune: self.prune,
+            guards: self.guards,
+            gates: self.gates,
+            ignore: self.ignore.clone(),
+            marks: self.marks,
+            version_checked: self.version_checked,
+        };
+        SafetySettings { target, safeguards }
+    }
+
+    /// Puts these safeguards in the place of its own.
+    pub fn obey(&mut self, safeguards: Safeguards) {
+        let Safeguards { prune, guards, gates, ignore, marks, version_checked } = safeguards;
+        self.prune = prune;
+        self.guards = guards;
+        self.gates = gates;
+        self.ignore = ignore;
+        self.marks = marks;
+        self.version_checked = version_checked;
     }
 }
 
@@ -87,95 +124,6 @@ pub struct Environment {
     pub variables: BTreeMap<String, String>,
     /// The directory of its overlays, relative to the stack's, with `/` between parts.
     pub overlay: Option<String>,
-}
-
-/// What may be deleted in the namespaces of a stack.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Prune {
-    /// What the stack owns; the default where `namespaces:` lists any.
-    Owned,
-    /// Also what nobody marked.
-    All,
-    /// Nothing; the default where no namespaces are listed.
-    None,
-}
-
-/// The numbers of the mass-change guard.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Guards {
-    /// The largest share that may be deleted or replaced, in per cent.
-    pub percent: u8,
-    /// Endpoints from which on shares are counted.
-    pub least: usize,
-}
-
-impl Default for Guards {
-    fn default() -> Self {
-        Self { percent: 30, least: 10 }
-    }
-}
-
-/// What a gate does when it finds something.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum GateMode {
-    /// It does not look.
-    Off,
-    /// It tells.
-    #[default]
-    Warn,
-    /// It refuses the apply.
-    Block,
-}
-
-impl GateMode {
-    /// Every mode.
-    pub const ALL: [GateMode; 3] = [GateMode::Off, GateMode::Warn, GateMode::Block];
-
-    /// The word for it.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            GateMode::Off => "off",
-            GateMode::Warn => "warn",
-            GateMode::Block => "block",
-        }
-    }
-}
-
-/// What is looked at before an apply.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Gates {
-    /// An upgrade in progress or failed at a site that a changed endpoint names.
-    pub upgrade: GateMode,
-    /// An open DDoS event.
-    pub ddos: GateMode,
-    /// More security events than usual.
-    pub events: GateMode,
-    /// Minutes that the events gate looks back.
-    pub events_minutes: u32,
-    /// Security events in that time from which on the gate speaks.
-    pub events_threshold: u64,
-}
-
-impl Default for Gates {
-    fn default() -> Self {
-        Self {
-            upgrade: GateMode::Warn,
-            ddos: GateMode::Warn,
-            events: GateMode::Off,
-            events_minutes: 15,
-            events_threshold: 1000,
-        }
-    }
-}
-
-/// A field that is left out of comparison for the objects that a pattern names.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ignore {
-    /// A glob over `namespace/name`.
-    pub object: String,
-    /// The field.
-    pub field: Field,
 }
 
 /// Globs over paths relative to the stack's directory.

@@ -1,0 +1,228 @@
+use std::collections::BTreeSet;
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Safeguards, SafetySettings, Target};
+
+/// Values of a list that are written out.
+const SHOWN: usize = 5;
+
+/// Which way a setting moved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Direction {
+    /// It lets more pass than at the base; the base's value stays in force.
+    Loosened,
+    /// It is another one, and neither is the stricter; the new value is in force.
+    Changed,
+    /// The policy allows less than the configuration says.
+    Limited,
+    /// It lets less pass than at the base.
+    Tightened,
+}
+
+impl Direction {
+    /// The word for it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Direction::Loosened => "loosened",
+            Direction::Changed => "changed",
+            Direction::Limited => "limited",
+            Direction::Tightened => "tightened",
+        }
+    }
+}
+
+impl fmt::Display for Direction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// A setting that is not what it was at the base, or that the policy limits.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SettingChange {
+    /// The setting as `trueup.yaml` writes it, such as `guards.percent`.
+    pub setting: String,
+    /// Which way it moved.
+    pub direction: Direction,
+    /// Its value at the base, in words; nothing where there is no base.
+    #[serde(default)]
+    pub base: Option<String>,
+    /// Its value in the working tree, in words.
+    pub head: String,
+    /// The value that this plan and its apply obey.
+    pub in_force: String,
+}
+
+impl SettingChange {
+    /// The value before and after, as one text.
+    #[must_use]
+    pub fn values(&self) -> String {
+        match &self.base {
+            Some(base) => format!("{base} -> {}", self.head),
+            None => self.head.clone(),
+        }
+    }
+
+    /// The value that is in force and why.
+    #[must_use]
+    pub fn force(&self) -> String {
+        let why = match self.direction {
+            Direction::Changed => "",
+            _ if self.base.as_ref() == Some(&self.in_force) || (self.base.is_some() && self.head == self.in_force) => {
+                ", the stricter"
+            }
+            Direction::Loosened | Direction::Tightened if self.setting == "ignore" => "",
+            _ => ", the policy's limit",
+        };
+        format!("in force: {}{why}", self.in_force)
+    }
+}
+
+impl fmt::Display for SettingChange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}: {}; {}", self.direction, self.setting, self.values(), self.force())
+    }
+}
+
+/// A setting with an order.
+struct Ordered {
+    name: &'static str,
+    text: fn(&Safeguards) -> String,
+    is_looser: fn(&Safeguards, &Safeguards) -> bool,
+}
+
+const ORDERED: [Ordered; 8] = [
+    Ordered { name: "prune", text: |of| of.prune.to_string(), is_looser: |a, b| a.prune > b.prune },
+    Ordered {
+        name: "guards.percent",
+        text: |of| of.guards.percent.to_string(),
+        is_looser: |a, b| a.guards.percent > b.guards.percent,
+    },
+    Ordered {
+        name: "guards.least",
+        text: |of| of.guards.least.to_string(),
+        is_looser: |a, b| a.guards.least > b.guards.least,
+    },
+    Ordered {
+        name: "gates.upgrade",
+        text: |of| of.gates.upgrade.to_string(),
+        is_looser: |a, b| a.gates.upgrade < b.gates.upgrade,
+    },
+    Ordered { name: "gates.ddos", text: |of| of.gates.ddos.to_string(), is_looser: |a, b| a.gates.ddos < b.gates.ddos },
+    Ordered {
+        name: "gates.events",
+        text: |of| of.gates.events_text(),
+        is_looser: |a, b| a.gates.events_are_looser_than(&b.gates),
+    },
+    Ordered { name: "marks", text: |of| of.marks.to_string(), is_looser: |a, b| !a.marks && b.marks },
+    Ordered {
+        name: "version_checked",
+        text: |of| of.version_checked.to_string(),
+        is_looser: |a, b| a.version_checked && !b.version_checked,
+    },
+];
+
+/// How the settings of the working tree differ from those at the base, and from what is in force; what
+/// was loosened first.
+#[must_use]
+pub fn changes(base: Option<&SafetySettings>, head: &SafetySettings, in_force: &Safeguards) -> Vec<SettingChange> {
+    let ours = &head.safeguards;
+    let mut changes = Vec::new();
+    for Ordered { name, text, is_looser } in ORDERED {
+        let moved = base.and_then(|base| {
+            let base = &base.safeguards;
+            match (is_looser(ours, base), is_looser(base, ours)) {
+                (true, _) => Some((Direction::Loosened, text(base))),
+                (false, true) => Some((Direction::Tightened, text(base))),
+                (false, false) => None,
+            }
+        });
+        let (direction, base) = match moved {
+            Some((direction, base)) => (direction, Some(base)),
+            None if is_looser(ours, in_force) => (Direction::Limited, None),
+            None => continue,
+        };
+        let setting = name.to_owned();
+        changes.push(SettingChange { setting, direction, base, head: text(ours), in_force: text(in_force) });
+    }
+    changes.extend(ignored(base.map(|base| &base.safeguards), ours, in_force));
+    if let Some(base) = base {
+        changes.extend(targets(&base.target, &head.target));
+    }
+    changes.sort_by_key(|change| change.direction);
+    changes
+}
+
+/// The rules that were added to and taken out of `ignore`.
+fn ignored(base: Option<&Safeguards>, ours: &Safeguards, in_force: &Safeguards) -> Vec<SettingChange> {
+    let change = |direction, base: Option<String>, head: String, in_force: &str| SettingChange {
+        setting: "ignore".to_owned(),
+        direction,
+        base,
+        head,
+        in_force: in_force.to_owned(),
+    };
+    let Some(base) = base else {
+        let limited = list(ours.ignore.difference(&in_force.ignore));
+        return limited.map(|rules| change(Direction::Limited, None, rules, "not ignored")).into_iter().collect();
+    };
+    let added = list(ours.ignore.difference(&base.ignore))
+        .map(|rules| change(Direction::Loosened, Some("not ignored".to_owned()), rules, "not ignored"));
+    let removed = list(base.ignore.difference(&ours.ignore))
+        .map(|rules| change(Direction::Tightened, Some(rules), "not ignored".to_owned(), "not ignored"));
+    added.into_iter().chain(removed).collect()
+}
+
+/// The settings without an order that are others than at the base.
+fn targets(base: &Target, head: &Target) -> Vec<SettingChange> {
+    let change = |setting: &str, base: String, head: String| SettingChange {
+        setting: setting.to_owned(),
+        direction: Direction::Changed,
+        base: Some(base),
+        in_force: head.clone(),
+        head,
+    };
+    let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "(none)".to_owned());
+    let mut changes = Vec::new();
+    let layouts = (base.layout.to_string(), head.layout.to_string());
+    for (setting, was, is) in [
+        ("base_url", text(&base.base_url), text(&head.base_url)),
+        ("layout", layouts.0, layouts.1),
+        ("stack", text(&base.stack), text(&head.stack)),
+        ("token_variable", text(&base.token_variable), text(&head.token_variable)),
+    ] {
+        if was != is {
+            changes.push(change(setting, was, is));
+        }
+    }
+    let absent = || "(not listed)".to_owned();
+    let mut lists = |setting: &str, added: Option<String>, removed: Option<String>| {
+        changes.extend(added.map(|added| change(setting, absent(), added)));
+        changes.extend(removed.map(|removed| change(setting, removed, absent())));
+    };
+    let (was, is) = (&base.namespaces, &head.namespaces);
+    lists("namespaces", list(is.difference(was)), list(was.difference(is)));
+    for (setting, was, is) in
+        [("files.include", &base.include, &head.include), ("files.exclude", &base.exclude, &head.exclude)]
+    {
+        lists(setting, list(is.difference(was)), list(was.difference(is)));
+    }
+    changes
+}
+
+/// Some of many values with their count; nothing where there are none.
+fn list<T: fmt::Display>(values: impl Iterator<Item = T>) -> Option<String> {
+    let texts: BTreeSet<String> = values.map(|value| value.to_string()).collect();
+    let shown = texts.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");
+    match texts.len() {
+        0 => None,
+        count if count > SHOWN => Some(format!("{shown} and {} more", count - SHOWN)),
+        _ => Some(shown),
+    }
+}

@@ -1,0 +1,180 @@
+use std::collections::BTreeSet;
+use std::fmt;
+
+use super::{GateMode, Gates, Guards, Prune, Safeguards};
+use crate::model::{Key, Name, Namespace};
+
+/// Limits from outside the repository: what a configuration may say at most. Everything that a policy
+/// does not name is left to the configuration.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Policy {
+    /// The largest `guards.percent` and `guards.least`.
+    pub guards: Guards,
+    /// The loosest `prune`.
+    pub prune: Prune,
+    /// The weakest modes of the gates, with the loosest numbers of the events gate.
+    pub gates: Gates,
+    /// Whether `ignore` may be used.
+    pub ignore: bool,
+    /// Whether `marks: false` may be used.
+    pub unmarked: bool,
+    /// Whether `version_checked: true` may be used.
+    pub version_checked: bool,
+    /// The stacks that may be applied; any where there is no list.
+    pub stacks: Option<BTreeSet<Name>>,
+    /// The namespaces that may be changed; any where there is no list.
+    pub namespaces: Option<BTreeSet<Namespace>>,
+    /// The services that may be used, as they are written; any where there is no list. They count as
+    /// named from outside the repository.
+    pub base_urls: Option<Vec<String>>,
+    /// The names that `--allow` may give, without their keys; any where there is no list.
+    pub allow: Option<BTreeSet<String>>,
+}
+
+impl Default for Policy {
+    /// A policy that limits nothing.
+    fn default() -> Self {
+        Self {
+            guards: Guards { percent: u8::MAX, least: usize::MAX },
+            prune: Prune::All,
+            gates: Gates {
+                upgrade: GateMode::Off,
+                ddos: GateMode::Off,
+                events: GateMode::Off,
+                events_minutes: 0,
+                events_threshold: u64::MAX,
+            },
+            ignore: true,
+            unmarked: true,
+            version_checked: true,
+            stacks: None,
+            namespaces: None,
+            base_urls: None,
+            allow: None,
+        }
+    }
+}
+
+/// Something that the policy forbids, and that no stricter value can stand in for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Violation {
+    /// The stack is not listed.
+    Stack {
+        /// Which; nothing where there is no stack.
+        stack: Option<String>,
+        /// What is allowed.
+        allowed: Vec<String>,
+    },
+    /// Namespaces are not listed.
+    Namespaces {
+        /// Which.
+        namespaces: Vec<String>,
+        /// What is allowed.
+        allowed: Vec<String>,
+    },
+    /// The service is not listed.
+    BaseUrl {
+        /// Which.
+        base_url: String,
+        /// What is allowed.
+        allowed: Vec<String>,
+    },
+    /// `--allow` with a name that is not listed.
+    Allow {
+        /// As it was given.
+        given: String,
+        /// What is allowed.
+        allowed: Vec<String>,
+    },
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (what, allowed) = match self {
+            Violation::Stack { stack: Some(stack), allowed } => (format!("the stack `{stack}`"), allowed),
+            Violation::Stack { stack: None, allowed } => ("a run without a stack".to_owned(), allowed),
+            Violation::Namespaces { namespaces, allowed } => match namespaces.as_slice() {
+                [one] => (format!("changes in the namespace `{one}`"), allowed),
+                many => (format!("changes in the namespaces {}", quoted(many)), allowed),
+            },
+            Violation::BaseUrl { base_url, allowed } => (format!("the service {base_url}"), allowed),
+            Violation::Allow { given, allowed } => (format!("`--allow {given}`"), allowed),
+        };
+        match allowed.as_slice() {
+            [] => write!(f, "the policy forbids {what}"),
+            allowed => write!(f, "the policy forbids {what}; it allows {}", quoted(allowed)),
+        }
+    }
+}
+
+impl std::error::Error for Violation {}
+
+fn quoted(names: &[String]) -> String {
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}
+
+impl Policy {
+    /// The settings with what the policy allows at most. Never looser than the settings or the policy.
+    #[must_use]
+    pub fn tighten(&self, settings: &Safeguards) -> Safeguards {
+        let limit = Safeguards {
+            prune: self.prune,
+            guards: self.guards,
+            gates: self.gates,
+            ignore: if self.ignore { settings.ignore.clone() } else { BTreeSet::new() },
+            marks: !self.unmarked,
+            version_checked: self.version_checked,
+        };
+        settings.stricter(&limit)
+    }
+
+    /// Whether the stack may be applied.
+    ///
+    /// # Errors
+    /// It may not.
+    pub fn stack(&self, stack: Option<&str>) -> Result<(), Violation> {
+        match &self.stacks {
+            Some(stacks) if !stacks.iter().any(|allowed| Some(allowed.as_str()) == stack) => {
+                let allowed = stacks.iter().map(ToString::to_string).collect();
+                Err(Violation::Stack { stack: stack.map(str::to_owned), allowed })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether these namespaces may be changed.
+    ///
+    /// # Errors
+    /// Those that may not.
+    pub fn namespaces<'a>(&self, namespaces: impl IntoIterator<Item = &'a Namespace>) -> Result<(), Violation> {
+        let Some(listed) = &self.namespaces else { return Ok(()) };
+        let forbidden: BTreeSet<&Namespace> =
+            namespaces.into_iter().filter(|namespace| !listed.contains(*namespace)).collect();
+        if forbidden.is_empty() {
+            return Ok(());
+        }
+        let namespaces = forbidden.into_iter().map(ToString::to_string).collect();
+        Err(Violation::Namespaces { namespaces, allowed: listed.iter().map(ToString::to_string).collect() })
+    }
+
+    /// Whether these endpoints may be changed.
+    ///
+    /// # Errors
+    /// The namespaces that may not be changed.
+    pub fn keys<'a>(&self, keys: impl IntoIterator<Item = &'a Key>) -> Result<(), Violation> {
+        self.namespaces(keys.into_iter().map(|key| &key.namespace))
+    }
+
+    /// Whether `--allow` may give these names.
+    ///
+    /// # Errors
+    /// The first that it may not.
+    pub fn allow<'a>(&self, given: impl IntoIterator<Item = &'a String>) -> Result<(), Violation> {
+        let Some(listed) = &self.allow else { return Ok(()) };
+        let name = |text: &str| text.split_once('=').map_or(text, |(name, _)| name).to_owned();
+        match given.into_iter().find(|text| !listed.contains(&name(text))) {
+            None => Ok(()),
+            Some(given) => Err(Violation::Allow { given: given.clone(), allowed: listed.iter().cloned().collect() }),
+        }
+    }
+}

@@ -1,0 +1,14 @@
+//! The settings that decide what a run may do to live objects, in one place: their types, which of two
+//! is the stricter, how two configurations differ in the words of a reviewer, and the policy that limits
+//! them from outside the repository. Plans, configuration and gates use these types. No IO.
+
+mod change;
+mod limits;
+mod safeguards;
+
+pub use change::{Direction, SettingChange, changes};
+pub use limits::{Policy, Violation};
+pub use safeguards::{GateMode, Gates, Guards, IgnoreRule, Prune, Safeguards, SafetySettings, Target};
+
+#[cfg(test)]
+mod tests;

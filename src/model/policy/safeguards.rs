@@ -1,0 +1,237 @@
+use std::collections::BTreeSet;
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::model::{Field, Layout, Namespace};
+
+/// What a stack may delete in the namespaces that it lists, the strictest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Prune {
+    /// Nothing.
+    None,
+    /// What this stack owns.
+    #[default]
+    Owned,
+    /// Also what nobody marked.
+    All,
+}
+
+impl Prune {
+    /// Every mode.
+    pub const ALL: [Prune; 3] = [Prune::Owned, Prune::All, Prune::None];
+
+    /// The word for it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Prune::None => "none",
+            Prune::Owned => "owned",
+            Prune::All => "all",
+        }
+    }
+}
+
+impl fmt::Display for Prune {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// The numbers of the `mass-change` guard.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Guards {
+    /// The largest share that may be deleted or replaced, in per cent.
+    pub percent: u8,
+    /// Endpoints from which on shares are counted.
+    pub least: usize,
+}
+
+impl Default for Guards {
+    fn default() -> Self {
+        Self { percent: 30, least: 10 }
+    }
+}
+
+impl Guards {
+    fn stricter(self, other: Self) -> Self {
+        Self { percent: self.percent.min(other.percent), least: self.least.min(other.least) }
+    }
+}
+
+/// What a gate does when it finds something, the loosest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum GateMode {
+    /// It is not asked.
+    Off,
+    /// It prints a warning.
+    Warn,
+    /// It refuses the apply.
+    Block,
+}
+
+impl GateMode {
+    /// Every mode.
+    pub const ALL: [GateMode; 3] = [GateMode::Off, GateMode::Warn, GateMode::Block];
+
+    /// The word for it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            GateMode::Off => "off",
+            GateMode::Warn => "warn",
+            GateMode::Block => "block",
+        }
+    }
+}
+
+impl fmt::Display for GateMode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// What is checked before an apply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Gates {
+    /// An upgrade in progress or failed at a site that a changed endpoint names.
+    pub upgrade: GateMode,
+    /// An open DDoS event.
+    pub ddos: GateMode,
+    /// More security events than usual.
+    pub events: GateMode,
+    /// Minutes for which the events gate counts.
+    pub events_minutes: u32,
+    /// Security events in that time that are still usual.
+    pub events_threshold: u64,
+}
+
+impl Default for Gates {
+    fn default() -> Self {
+        Self {
+            upgrade: GateMode::Warn,
+            ddos: GateMode::Warn,
+            events: GateMode::Off,
+            events_minutes: 15,
+            events_threshold: 1000,
+        }
+    }
+}
+
+impl Gates {
+    fn stricter(self, other: Self) -> Self {
+        // The numbers of a gate that is off mean nothing beside those of one that is on.
+        let (minutes, threshold) = match (self.events, other.events) {
+            (GateMode::Off, GateMode::Warn | GateMode::Block) => (other.events_minutes, other.events_threshold),
+            (GateMode::Warn | GateMode::Block, GateMode::Off) => (self.events_minutes, self.events_threshold),
+            _ => (self.events_minutes.max(other.events_minutes), self.events_threshold.min(other.events_threshold)),
+        };
+        Self {
+            upgrade: self.upgrade.max(other.upgrade),
+            ddos: self.ddos.max(other.ddos),
+            events: self.events.max(other.events),
+            events_minutes: minutes,
+            events_threshold: threshold,
+        }
+    }
+
+    /// Whether the events gate of `self` lets more pass than that of `other`.
+    pub(super) fn events_are_looser_than(&self, other: &Self) -> bool {
+        match (self.events, other.events) {
+            (_, GateMode::Off) => false,
+            (mine, theirs) if mine < theirs => true,
+            _ => self.events_minutes < other.events_minutes || self.events_threshold > other.events_threshold,
+        }
+    }
+
+    /// The events gate with its numbers, in words.
+    pub(super) fn events_text(&self) -> String {
+        match self.events {
+            GateMode::Off => "off".to_owned(),
+            mode => format!("{mode} (more than {} in {} minutes)", self.events_threshold, self.events_minutes),
+        }
+    }
+}
+
+/// A field that is left out of comparison for the objects that a pattern names.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct IgnoreRule {
+    /// A glob over `namespace/name`.
+    pub object: String,
+    /// The field.
+    pub field: Field,
+}
+
+impl fmt::Display for IgnoreRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of {}", self.field, self.object)
+    }
+}
+
+/// The settings that have an order from strict to loose: of two configurations the stricter can be in
+/// force.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Safeguards {
+    /// What may be deleted.
+    pub prune: Prune,
+    /// The numbers of the `mass-change` guard.
+    pub guards: Guards,
+    /// What is checked before an apply.
+    pub gates: Gates,
+    /// Fields that are left out of comparison.
+    pub ignore: BTreeSet<IgnoreRule>,
+    /// Whether ownership annotations are written.
+    pub marks: bool,
+    /// Whether the service is trusted to refuse a version mismatch.
+    pub version_checked: bool,
+}
+
+impl Safeguards {
+    /// What is as strict as both: the smaller numbers, the stronger gates, the rules to ignore that both
+    /// have. Idempotent and commutative, and never looser than either.
+    #[must_use]
+    pub fn stricter(&self, other: &Self) -> Self {
+        Self {
+            prune: self.prune.min(other.prune),
+            guards: self.guards.stricter(other.guards),
+            gates: self.gates.stricter(other.gates),
+            ignore: self.ignore.intersection(&other.ignore).cloned().collect(),
+            marks: self.marks || other.marks,
+            version_checked: self.version_checked && other.version_checked,
+        }
+    }
+}
+
+/// The settings without an order: what a run works on.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Target {
+    /// The service, as the configuration writes it.
+    pub base_url: Option<String>,
+    /// Which paths it answers at.
+    pub layout: Layout,
+    /// The stack.
+    pub stack: Option<String>,
+    /// The namespaces in which the stack may delete.
+    pub namespaces: BTreeSet<Namespace>,
+    /// Globs of the files that are definitions.
+    pub include: BTreeSet<String>,
+    /// Globs of the files that are not.
+    pub exclude: BTreeSet<String>,
+    /// The variable that the token comes from.
+    pub token_variable: Option<String>,
+}
+
+/// Everything in a configuration that decides what a run may do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SafetySettings {
+    /// What it works on.
+    pub target: Target,
+    /// What limits it.
+    pub safeguards: Safeguards,
+}

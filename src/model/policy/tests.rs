@@ -1,0 +1,154 @@
+use std::collections::BTreeSet;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::model::Field;
+
+fn safeguards() -> impl Strategy<Value = Safeguards> {
+    let mode = || prop::sample::select(GateMode::ALL.to_vec());
+    let rule =
+        (prop::sample::select(vec!["shop/*", "*", "pay/card"]), prop::sample::select(vec![Field::Port, Field::Target]))
+            .prop_map(|(object, field)| IgnoreRule { object: object.to_owned(), field });
+    let gates = (mode(), mode(), mode(), 1..4u32, 1..4u64).prop_map(|(upgrade, ddos, events, minutes, threshold)| {
+        Gates { upgrade, ddos, events, events_minutes: minutes, events_threshold: threshold }
+    });
+    let guards = (0..=100u8, 0..20usize).prop_map(|(percent, least)| Guards { percent, least });
+    let prune = prop::sample::select(Prune::ALL.to_vec());
+    (prune, guards, gates, prop::collection::btree_set(rule, 0..4), any::<bool>(), any::<bool>()).prop_map(
+        |(prune, guards, gates, ignore, marks, version_checked)| Safeguards {
+            prune,
+            guards,
+            gates,
+            ignore,
+            marks,
+            version_checked,
+        },
+    )
+}
+
+fn settings(safeguards: &Safeguards) -> SafetySettings {
+    SafetySettings { target: Target::default(), safeguards: safeguards.clone() }
+}
+
+/// Whether `a` lets something pass that `b` does not, by the list that reviewers read.
+fn is_looser(a: &Safeguards, b: &Safeguards) -> bool {
+    changes(Some(&settings(b)), &settings(a), a).iter().any(|change| change.direction == Direction::Loosened)
+}
+
+fn policy() -> impl Strategy<Value = Policy> {
+    (safeguards(), any::<bool>()).prop_map(|(limit, ignore)| Policy {
+        guards: limit.guards,
+        prune: limit.prune,
+        gates: limit.gates,
+        ignore,
+        unmarked: !limit.marks,
+        version_checked: limit.version_checked,
+        ..Policy::default()
+    })
+}
+
+proptest! {
+    #[test]
+    fn the_stricter_of_two_is_idempotent_and_commutative_and_never_looser_than_either(
+        a in safeguards(), b in safeguards(), c in safeguards()
+    ) {
+        let both = a.stricter(&b);
+        prop_assert_eq!(&a.stricter(&a), &a);
+        prop_assert_eq!(&both, &b.stricter(&a));
+        prop_assert!(!is_looser(&both, &a), "{:?}", both);
+        prop_assert!(!is_looser(&both, &b), "{:?}", both);
+        // A third one can only tighten it.
+        prop_assert!(!is_looser(&both.stricter(&c), &both));
+    }
+
+    #[test]
+    fn what_is_not_in_force_as_written_is_listed(a in safeguards(), b in safeguards()) {
+        let both = a.stricter(&b);
+        let listed = changes(Some(&settings(&a)), &settings(&b), &both);
+        let same = !is_looser(&a, &b) && !is_looser(&b, &a);
+        prop_assert_eq!(listed.is_empty(), same, "{:?}", listed);
+        prop_assert_eq!(listed.iter().any(|change| change.direction == Direction::Loosened), is_looser(&b, &a));
+    }
+
+    #[test]
+    fn a_policy_can_only_tighten(settings in safeguards(), policy in policy()) {
+        let tightened = policy.tighten(&settings);
+        prop_assert!(!is_looser(&tightened, &settings));
+        prop_assert_eq!(&policy.tighten(&tightened), &tightened);
+        prop_assert_eq!(&Policy::default().tighten(&settings), &settings);
+        let head = self::settings(&settings);
+        let listed = changes(None, &head, &tightened);
+        prop_assert_eq!(listed.is_empty(), !is_looser(&settings, &tightened), "{:?}", listed);
+    }
+}
+
+fn strict() -> Safeguards {
+    Safeguards {
+        prune: Prune::Owned,
+        guards: Guards::default(),
+        gates: Gates::default(),
+        ignore: BTreeSet::new(),
+        marks: true,
+        version_checked: false,
+    }
+}
+
+#[test]
+fn a_change_of_settings_is_told_in_the_words_of_a_reviewer() {
+    let base = settings(&strict());
+    let mut head = base.clone();
+    head.safeguards.guards.percent = 100;
+    head.safeguards.gates.upgrade = GateMode::Block;
+    head.safeguards.ignore.insert(IgnoreRule { object: "shop/*".to_owned(), field: Field::Port });
+    head.target.stack = Some("other".to_owned());
+    head.target.namespaces.insert(crate::model::Namespace::parse("pay").expect("a name"));
+    let in_force = base.safeguards.stricter(&head.safeguards);
+    let told: Vec<String> = changes(Some(&base), &head, &in_force).iter().map(ToString::to_string).collect();
+    assert_eq!(
+        told,
+        [
+            "loosened guards.percent: 30 -> 100; in force: 30, the stricter",
+            "loosened ignore: not ignored -> spec.port of shop/*; in force: not ignored, the stricter",
+            "changed stack: (none) -> other; in force: other",
+            "changed namespaces: (not listed) -> pay; in force: pay",
+            "tightened gates.upgrade: warn -> block; in force: block, the stricter",
+        ]
+    );
+    let limited = Policy { guards: Guards { percent: 10, least: 5 }, ..Policy::default() };
+    let told: Vec<String> =
+        changes(None, &base, &limited.tighten(&base.safeguards)).iter().map(ToString::to_string).collect();
+    assert_eq!(
+        told,
+        [
+            "limited guards.percent: 30; in force: 10, the policy's limit",
+            "limited guards.least: 10; in force: 5, the policy's limit",
+        ]
+    );
+}
+
+#[test]
+fn a_policy_refuses_what_it_does_not_list() {
+    let name = |text: &str| crate::model::Name::parse(text).expect("a name");
+    let namespace = |text: &str| crate::model::Namespace::parse(text).expect("a name");
+    let policy = Policy {
+        stacks: Some([name("acme")].into()),
+        namespaces: Some([namespace("shop")].into()),
+        allow: Some(["protected".to_owned()].into()),
+        ..Policy::default()
+    };
+    assert!(policy.stack(Some("acme")).is_ok());
+    let told = |result: Result<(), Violation>| result.expect_err("forbidden").to_string();
+    assert_eq!(told(policy.stack(Some("evil"))), "the policy forbids the stack `evil`; it allows `acme`");
+    assert_eq!(told(policy.stack(None)), "the policy forbids a run without a stack; it allows `acme`");
+    assert_eq!(
+        told(policy.namespaces([&namespace("shop"), &namespace("pay")])),
+        "the policy forbids changes in the namespace `pay`; it allows `shop`"
+    );
+    assert!(policy.allow([&"protected=shop/a".to_owned()]).is_ok());
+    assert_eq!(
+        told(policy.allow([&"mass-change".to_owned()])),
+        "the policy forbids `--allow mass-change`; it allows `protected`"
+    );
+    assert!(Policy::default().allow([&"mass-change".to_owned()]).is_ok());
+}
