@@ -5,7 +5,11 @@
 //! kept in a journal. Arrows between modules go one way; `docs/architecture.md` lists them and a test
 //! reads the `use` lines.
 
+#![forbid(unsafe_code)]
+
 pub mod model;
+
+pub mod file;
 
 pub mod load;
 

@@ -1,5 +1,7 @@
 //! Parse, run, exit code.
 
+#![forbid(unsafe_code)]
+
 /// A plan is some millions of small texts, which this allocator makes in half the time.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

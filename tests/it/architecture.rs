@@ -7,14 +7,15 @@ use std::path::{Path, PathBuf};
 /// What each module may use; `cli` sees all.
 const ARROWS: &[(&str, &[&str])] = &[
     ("model", &[]),
-    ("load", &["model"]),
+    ("file", &[]),
+    ("load", &["model", "file"]),
     ("api", &["model"]),
     ("diff", &["model"]),
-    ("sandbox", &["model"]),
+    ("sandbox", &["model", "file"]),
     ("plan", &["model", "diff"]),
-    ("git", &["model", "plan"]),
+    ("git", &["model", "plan", "file"]),
     ("apply", &["model", "diff", "plan", "api"]),
-    ("journal", &["model", "diff", "plan"]),
+    ("journal", &["model", "diff", "plan", "file"]),
     ("gate", &["model", "plan", "api"]),
     ("report", &["model", "load", "diff", "plan"]),
 ];

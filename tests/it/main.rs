@@ -1,5 +1,7 @@
 //! Everything that is tested through the binary or over HTTP.
 
+#![forbid(unsafe_code)]
+
 mod adopt;
 mod api;
 mod apply;

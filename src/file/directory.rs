@@ -1,0 +1,235 @@
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+
+use cap_std::ambient_authority;
+use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt as _};
+use rustix::fs::OFlags;
+
+use super::error::FileError;
+
+/// Names that are tried for a temporary file before the directory is taken for broken.
+const NAMES: usize = 16;
+
+/// What is written, which decides who may read it and whether it is flushed to the disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Content {
+    /// Only the owner may read it. It is on the disk when the write returns.
+    Private,
+    /// Others may read it as the umask allows. It is on the disk when the write returns.
+    Shared,
+    /// As [`Content::Shared`], and not flushed, because the same command can write it again.
+    Reproducible,
+}
+
+/// A directory whose files are opened beneath it: no link on the way leads out.
+#[derive(Debug)]
+pub struct Directory {
+    pub(super) dir: Dir,
+    path: PathBuf,
+}
+
+impl Directory {
+    /// Opens a directory that the caller named; links on the way to it are followed.
+    ///
+    /// # Errors
+    /// There is no such directory, or it cannot be opened.
+    pub fn open(path: &Path) -> Result<Self, FileError> {
+        let dir = Dir::open_ambient_dir(path, ambient_authority()).map_err(FileError::io("read", path))?;
+        Ok(Self { dir, path: path.to_owned() })
+    }
+
+    /// Its path, as it was given.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// A directory beneath this one.
+    ///
+    /// # Errors
+    /// It is absent, or leads out.
+    pub fn below(&self, below: &Path) -> Result<Self, FileError> {
+        let dir = self.dir.open_dir(below).map_err(|error| self.error("read", below, error))?;
+        Ok(Self { dir, path: self.path.join(below) })
+    }
+
+    /// The bytes of a regular file beneath the directory, at most `limit`.
+    ///
+    /// # Errors
+    /// It is absent, too large, not a regular file, or leads out.
+    pub fn read(&self, below: impl AsRef<Path>, limit: u64) -> Result<Vec<u8>, FileError> {
+        let below = below.as_ref();
+        let file = self.open_file(below)?;
+        let metadata = file.metadata().map_err(|error| self.error("read", below, error))?;
+        if !metadata.is_file() {
+            return Err(FileError::NotRegular { path: self.path.join(below) });
+        }
+        bounded(file, metadata.len(), &self.path.join(below), limit)
+    }
+
+    /// Opens for reading, without waiting for whoever writes a pipe.
+    pub(super) fn open_file(&self, below: &Path) -> Result<File, FileError> {
+        let mut options = OpenOptions::new();
+        options.read(true).custom_flags(flags(OFlags::NONBLOCK | OFlags::NOCTTY));
+        let file = self.dir.open_with(below, &options).map_err(|error| self.error("read", below, error))?;
+        Ok(file.into_std())
+    }
+
+    /// Puts a file in its place in one step, with the directories above it. A link and what is not a
+    /// regular file are left alone.
+    ///
+    /// # Errors
+    /// The target is a link or not a regular file, leads out, or the disk refuses.
+    pub fn replace(&self, below: impl AsRef<Path>, bytes: &[u8], content: Content) -> Result<(), FileError> {
+        let below = below.as_ref();
+        let failed = |error| self.error("write", below, error);
+        let parent = below.parent().filter(|parent| !parent.as_os_str().is_empty());
+        if let Some(parent) = parent {
+            self.dir.create_dir_all(parent).map_err(failed)?;
+        }
+        let before = self.regular(below)?;
+        let (temporary, mut file) = self.temporary(below, content)?;
+        let written = file.write_all(bytes).and_then(|()| match (before, content) {
+            // A mode that somebody chose is kept.
+            (Some(permissions), Content::Shared | Content::Reproducible) => file.set_permissions(permissions),
+            _ => Ok(()),
+        });
+        let written = written.and_then(|()| match content {
+            Content::Private | Content::Shared => file.sync_all(),
+            Content::Reproducible => Ok(()),
+        });
+        let renamed = written.and_then(|()| self.dir.rename(&temporary, &self.dir, below));
+        if let Err(error) = renamed {
+            // What is left is hidden, and the error that matters is the first one.
+            let _ = self.dir.remove_file(&temporary);
+            return Err(failed(error));
+        }
+        match content {
+            Content::Private | Content::Shared => self.sync(parent.unwrap_or(Path::new("."))).map_err(failed),
+            Content::Reproducible => Ok(()),
+        }
+    }
+
+    /// The permissions of the regular file with this name; nothing where there is none.
+    fn regular(&self, below: &Path) -> Result<Option<std::fs::Permissions>, FileError> {
+        let path = || self.path.join(below);
+        match self.dir.symlink_metadata(below) {
+            Ok(metadata) if metadata.is_symlink() => Err(FileError::Link { path: path() }),
+            Ok(metadata) if !metadata.is_file() => Err(FileError::NotRegular { path: path() }),
+            Ok(metadata) => {
+                use cap_std::fs::PermissionsExt as _;
+                use std::os::unix::fs::PermissionsExt as _;
+                Ok(Some(std::fs::Permissions::from_mode(metadata.permissions().mode() & 0o777)))
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(self.error("write", below, error)),
+        }
+    }
+
+    /// A new file beside the target, with a name that nobody can foresee.
+    fn temporary(&self, below: &Path, content: Content) -> Result<(PathBuf, File), FileError> {
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true).mode(mode(content));
+        for _ in 0..NAMES {
+            let name = below.with_file_name(format!(".trueup-{}.tmp", uuid::Uuid::new_v4().simple()));
+            match self.dir.open_with(&name, &options) {
+                Ok(file) => return Ok((name, file.into_std())),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(self.error("write", below, error)),
+            }
+        }
+        Err(self.error("write", below, io::ErrorKind::AlreadyExists.into()))
+    }
+
+    /// Creates a private file to append to, which must not be there yet.
+    ///
+    /// # Errors
+    /// Something with this name is there, or the disk refuses.
+    pub fn append_new(&self, name: &str) -> Result<File, FileError> {
+        let failed = |error| self.error("create", Path::new(name), error);
+        let mut options = OpenOptions::new();
+        options.append(true).create_new(true).mode(mode(Content::Private));
+        let file = self.dir.open_with(name, &options).map_err(failed)?.into_std();
+        Ok(file)
+    }
+
+    /// Opens a private file to read and write, and creates it where it is absent; a link is refused.
+    ///
+    /// # Errors
+    /// It is a link or not a regular file, or the disk refuses.
+    pub fn open_or_create(&self, name: &str) -> Result<File, FileError> {
+        let below = Path::new(name);
+        self.regular(below)?;
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false).mode(mode(Content::Private));
+        options.custom_flags(flags(OFlags::NOFOLLOW | OFlags::NONBLOCK));
+        let file = self.dir.open_with(below, &options).map_err(|error| self.error("open", below, error))?;
+        Ok(file.into_std())
+    }
+
+    /// The names in the directory.
+    ///
+    /// # Errors
+    /// The directory cannot be read.
+    pub fn names(&self) -> Result<Vec<OsString>, FileError> {
+        let failed = FileError::io("read", &self.path);
+        let entries = self.dir.entries().map_err(&failed)?;
+        entries.map(|entry| entry.map(|entry| entry.file_name()).map_err(&failed)).collect()
+    }
+
+    /// Removes a file; of a link, the link.
+    ///
+    /// # Errors
+    /// The disk refuses.
+    pub fn remove(&self, name: &Path) -> Result<(), FileError> {
+        self.dir.remove_file(name).map_err(|error| self.error("remove", name, error))
+    }
+
+    /// Flushes the names in the directory to the disk.
+    ///
+    /// # Errors
+    /// The disk refuses.
+    pub fn flush(&self) -> Result<(), FileError> {
+        self.sync(Path::new(".")).map_err(FileError::io("write", &self.path))
+    }
+
+    fn sync(&self, directory: &Path) -> io::Result<()> {
+        // A directory that is only opened to be passed through cannot be flushed.
+        self.dir.open(directory)?.sync_all()
+    }
+
+    fn error(&self, action: &'static str, below: &Path, source: io::Error) -> FileError {
+        let path = self.path.join(below);
+        // `cap-std` gives this kind without a number of the system to a path that leads out.
+        if source.kind() == io::ErrorKind::PermissionDenied && source.raw_os_error().is_none() {
+            return FileError::Outside { path, directory: self.path.clone() };
+        }
+        FileError::Io { action, path, source }
+    }
+}
+
+/// Reads a regular file of this length; it may grow meanwhile.
+pub(super) fn bounded(file: File, length: u64, path: &Path, limit: u64) -> Result<Vec<u8>, FileError> {
+    let too_large = || FileError::TooLarge { path: path.to_owned(), limit };
+    if length > limit {
+        return Err(too_large());
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or(0) + 1);
+    file.take(limit + 1).read_to_end(&mut bytes).map_err(FileError::io("read", path))?;
+    if bytes.len() as u64 > limit { Err(too_large()) } else { Ok(bytes) }
+}
+
+fn mode(content: Content) -> u32 {
+    match content {
+        Content::Private => 0o600,
+        Content::Shared | Content::Reproducible => 0o666,
+    }
+}
+
+/// Flags as the standard library and `cap-std` take them.
+pub(super) fn flags(flags: OFlags) -> i32 {
+    // The flags of `open` are small positive numbers on every system.
+    i32::try_from(flags.bits()).unwrap_or_default()
+}

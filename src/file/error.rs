@@ -1,0 +1,92 @@
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why a file cannot be read or written. It names the path and nothing of what the file contains.
+#[derive(Debug, thiserror::Error)]
+pub enum FileError {
+    /// The system refused.
+    #[error("cannot {action} `{}`", path.display())]
+    Io {
+        /// `read`, `write`, `create`.
+        action: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// A link on the path leads out of the directory that the path lies in by its name.
+    #[error("`{}` leads out of `{}` through a symbolic link", path.display(), directory.display())]
+    Outside {
+        /// The file.
+        path: PathBuf,
+        /// The directory.
+        directory: PathBuf,
+    },
+    /// A link where a file is expected.
+    #[error("`{}` is a symbolic link", path.display())]
+    Link {
+        /// The link.
+        path: PathBuf,
+    },
+    /// A directory, a device, a socket or a pipe where a file is expected.
+    #[error("`{}` is not a regular file", path.display())]
+    NotRegular {
+        /// What it is instead of a file.
+        path: PathBuf,
+    },
+    /// The file is larger than an input of its kind may be.
+    #[error("`{}` is larger than the allowed {}", path.display(), size(*limit))]
+    TooLarge {
+        /// The file.
+        path: PathBuf,
+        /// Bytes.
+        limit: u64,
+    },
+    /// A pipe that does not end.
+    #[error("`{}` did not end within {seconds} seconds", path.display())]
+    TooSlow {
+        /// The pipe.
+        path: PathBuf,
+        /// How long it was read.
+        seconds: u64,
+    },
+    /// A directory of ours that others can change.
+    #[error("the directory `{}` {problem}", path.display())]
+    Exposed {
+        /// The directory.
+        path: PathBuf,
+        /// What is wrong with its owner or its mode.
+        problem: &'static str,
+    },
+}
+
+fn size(bytes: u64) -> String {
+    const UNITS: [(u64, &str); 3] = [(1024 * 1024 * 1024, "GiB"), (1024 * 1024, "MiB"), (1024, "KiB")];
+    let unit = UNITS.iter().find(|(unit, _)| bytes >= *unit);
+    unit.map_or_else(|| format!("{bytes} bytes"), |(unit, name)| format!("{} {name}", bytes / unit))
+}
+
+impl FileError {
+    pub(super) fn io(action: &'static str, path: &Path) -> impl Fn(io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::Io { action, path: path.clone(), source }
+    }
+
+    /// Whether there is no such file.
+    #[must_use]
+    pub fn is_missing(&self) -> bool {
+        matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::NotFound)
+    }
+
+    /// What to do about it, where there is something to do.
+    #[must_use]
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Io { .. } | Self::TooSlow { .. } | Self::TooLarge { .. } => None,
+            Self::Outside { .. } => Some("give the path that the link leads to, or put the file in its place"),
+            Self::Link { .. } => Some("give the path that the link leads to"),
+            Self::NotRegular { .. } => Some("give a regular file"),
+            Self::Exposed { .. } => Some("use a directory that only you can write, such as a new one below it"),
+        }
+    }
+}

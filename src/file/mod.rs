@@ -1,0 +1,32 @@
+//! Reading and writing files. A [`Directory`] opens what is beneath it and never follows a link out of
+//! it; [`read`] and [`replace`] take a path that the caller named. Every read is bounded in size and in
+//! time, and accepts only regular files unless the caller named a pipe. Every write goes to a new file
+//! with a random name, which is then renamed: a write never follows a link, and a reader finds the old
+//! text or the new one. Errors name the path and never show what a file contains.
+
+mod directory;
+mod error;
+mod named;
+mod private;
+mod stream;
+#[cfg(test)]
+mod tests;
+
+pub use directory::{Content, Directory};
+pub use error::FileError;
+pub use named::{exists, leads_out, read, read_secret, replace};
+pub use stream::stdin;
+
+/// The most bytes that are read of one input of each kind.
+pub mod limit {
+    /// Acknowledgements, policies, faults, tenants and request bodies.
+    pub const SETTINGS: u64 = 16 * 1024 * 1024;
+    /// A file with a token.
+    pub const TOKEN: u64 = 64 * 1024;
+    /// A file with certificates or a key.
+    pub const CERTIFICATES: u64 = 4 * 1024 * 1024;
+    /// A saved plan, a snapshot or a drift state.
+    pub const SAVED: u64 = 1024 * 1024 * 1024;
+    /// The journal of one run.
+    pub const JOURNAL: u64 = 4 * 1024 * 1024 * 1024;
+}

@@ -1,0 +1,160 @@
+//! Files whose path the caller gives. A path inside of a stack or a repository is opened beneath that
+//! directory, because whoever changes the repository can put a link there; any other path is followed.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Component, Path, PathBuf};
+
+use rustix::fs::OFlags;
+
+use super::directory::{Content, Directory, bounded, flags};
+use super::error::FileError;
+use super::stream;
+
+/// What makes a directory a stack or the top of a repository.
+const MARKERS: [&str; 2] = ["trueup.yaml", ".git"];
+
+/// The bytes of a file that the caller named, at most `limit`. It may be a pipe; inside of a stack or a
+/// repository no link leads out.
+///
+/// # Errors
+/// It is absent, too large, too slow, a directory or a device of blocks, or leads out.
+pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>, FileError> {
+    match place(path).map_err(FileError::io("read", path))? {
+        Place::Beneath(outer, below) => {
+            let (directory, below) = innermost(outer, below, path)?;
+            take(directory.open_file(&below).map_err(|error| named(error, path))?, path, limit)
+        }
+        Place::Anywhere => read_secret(path, limit),
+    }
+}
+
+/// The same for a file that usually lies elsewhere and is reached through links: a token, a key.
+///
+/// # Errors
+/// Those of [`read`].
+pub fn read_secret(path: &Path, limit: u64) -> Result<Vec<u8>, FileError> {
+    let mut options = OpenOptions::new();
+    options.read(true).custom_flags(flags(OFlags::NONBLOCK | OFlags::NOCTTY));
+    let file = options.open(path).map_err(FileError::io("read", path))?;
+    take(file, path, limit)
+}
+
+fn take(file: File, path: &Path, limit: u64) -> Result<Vec<u8>, FileError> {
+    use std::os::unix::fs::FileTypeExt as _;
+    let metadata = file.metadata().map_err(FileError::io("read", path))?;
+    let kind = metadata.file_type();
+    if kind.is_file() {
+        bounded(file, metadata.len(), path, limit)
+    } else if kind.is_dir() || kind.is_block_device() {
+        Err(FileError::NotRegular { path: path.to_owned() })
+    } else {
+        stream::read(stream::waiting(file).map_err(FileError::io("read", path))?, path, limit)
+    }
+}
+
+/// Puts a file that the caller named in its place in one step, with the directories above it. Links are
+/// never followed out of a stack or a repository, and never as the last part of the path.
+///
+/// # Errors
+/// The target is a link or not a regular file, leads out, or the disk refuses.
+pub fn replace(path: &Path, bytes: &[u8], content: Content) -> Result<(), FileError> {
+    let failed = FileError::io("write", path);
+    let written = match place(path).map_err(&failed)? {
+        Place::Beneath(outer, below) => {
+            let (directory, below) = innermost(outer, below, path)?;
+            directory.replace(below, bytes, content)
+        }
+        Place::Anywhere => {
+            let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            let name = path.file_name().ok_or_else(|| FileError::NotRegular { path: path.to_owned() })?;
+            std::fs::create_dir_all(parent).map_err(&failed)?;
+            Directory::open(parent)?.replace(name, bytes, content)
+        }
+    };
+    written.map_err(|error| named(error, path))
+}
+
+/// Whether something is at a path that the caller named; a link counts wherever it leads.
+#[must_use]
+pub fn exists(path: &Path) -> bool {
+    path.symlink_metadata().is_ok()
+}
+
+/// The stack or repository that a path lies in by its name and leads out of through a link.
+///
+/// # Errors
+/// The path cannot be resolved.
+pub fn leads_out(path: &Path) -> io::Result<Option<PathBuf>> {
+    let full = path.canonicalize()?;
+    for directory in marked(&absolute(path)?) {
+        if !full.starts_with(directory.canonicalize()?) {
+            return Ok(Some(directory));
+        }
+    }
+    Ok(None)
+}
+
+enum Place {
+    /// The outermost directory with a marker, and the path beneath it.
+    Beneath(PathBuf, PathBuf),
+    Anywhere,
+}
+
+fn place(path: &Path) -> io::Result<Place> {
+    let absolute = absolute(path)?;
+    let outer = marked(&absolute).into_iter().next();
+    let below = outer.as_deref().and_then(|outer| absolute.strip_prefix(outer).ok()).map(Path::to_owned);
+    Ok(match (outer, below) {
+        (Some(outer), Some(below)) => Place::Beneath(outer, below),
+        _ => Place::Anywhere,
+    })
+}
+
+/// Opens the directories with a marker, each beneath the one around it, so that none is reached by a
+/// link that leads out.
+fn innermost(outer: PathBuf, below: PathBuf, path: &Path) -> Result<(Directory, PathBuf), FileError> {
+    let named = |error| named(error, path);
+    let inner = marked(&outer.join(&below)).pop();
+    let directory = Directory::open(&outer).map_err(named)?;
+    let Some(step) = inner.as_deref().and_then(|inner| inner.strip_prefix(&outer).ok()) else {
+        return Ok((directory, below));
+    };
+    if step.as_os_str().is_empty() {
+        return Ok((directory, below));
+    }
+    let rest = below.strip_prefix(step).map(Path::to_owned).unwrap_or_default();
+    Ok((directory.below(step).map_err(named)?, rest))
+}
+
+/// Directories above the path that hold a marker, the outermost first.
+fn marked(absolute: &Path) -> Vec<PathBuf> {
+    let holds = |directory: &&Path| MARKERS.iter().any(|marker| directory.join(marker).symlink_metadata().is_ok());
+    let mut found: Vec<PathBuf> = absolute.ancestors().skip(1).filter(holds).map(Path::to_owned).collect();
+    found.reverse();
+    found
+}
+
+/// The path from the root, without `.` and `..`; what stands before a `..` is resolved as the system does.
+fn absolute(path: &Path) -> io::Result<PathBuf> {
+    let absolute = std::path::absolute(path)?;
+    let parts: Vec<Component<'_>> = absolute.components().collect();
+    let Some(last) = parts.iter().rposition(|part| *part == Component::ParentDir) else { return Ok(absolute) };
+    let before: PathBuf = parts[..=last].iter().collect();
+    Ok(before.canonicalize()?.join(parts[last + 1..].iter().collect::<PathBuf>()))
+}
+
+/// The error with the path as the caller wrote it.
+fn named(error: FileError, path: &Path) -> FileError {
+    let path = path.to_owned();
+    match error {
+        FileError::Io { action, source, .. } => FileError::Io { action, path, source },
+        FileError::Outside { directory, .. } => FileError::Outside { path, directory },
+        FileError::Link { .. } => FileError::Link { path },
+        FileError::NotRegular { .. } => FileError::NotRegular { path },
+        FileError::TooLarge { limit, .. } => FileError::TooLarge { path, limit },
+        FileError::TooSlow { seconds, .. } => FileError::TooSlow { path, seconds },
+        exposed @ FileError::Exposed { .. } => exposed,
+    }
+}

@@ -1,0 +1,94 @@
+//! Directories in which the program keeps its own files. Whoever could write there could forge a run,
+//! so owner and mode are checked before anything is read or written.
+
+use std::fs::{DirBuilder, Metadata};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
+use std::path::Path;
+
+use cap_std::fs::DirBuilderExt as _;
+
+use super::directory::Directory;
+use super::error::FileError;
+
+const PRIVATE: u32 = 0o700;
+const GROUP_WRITES: u32 = 0o020;
+const OTHERS_WRITE: u32 = 0o002;
+const STICKY: u32 = 0o1000;
+
+impl Directory {
+    /// The directory `name` in the state directory `state`, for us alone; both are created where they
+    /// are absent.
+    ///
+    /// # Errors
+    /// [`FileError::Exposed`] where others can change what is in it; a link; the disk.
+    pub fn private(state: &Path, name: &str) -> Result<Self, FileError> {
+        DirBuilder::new().recursive(true).mode(PRIVATE).create(state).map_err(FileError::io("create", state))?;
+        let parent = shared(state)?;
+        let mut builder = cap_std::fs::DirBuilder::new();
+        builder.mode(PRIVATE);
+        match parent.dir.create_dir_with(name, &builder) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                return Err(FileError::io("create", &state.join(name))(error));
+            }
+            _ => own(&parent, name),
+        }
+    }
+
+    /// The same where it is there; nothing otherwise.
+    ///
+    /// # Errors
+    /// Those of [`Directory::private`].
+    pub fn find_private(state: &Path, name: &str) -> Result<Option<Self>, FileError> {
+        let found = shared(state).and_then(|parent| own(&parent, name));
+        match found {
+            Err(error) if error.is_missing() => Ok(None),
+            found => found.map(Some),
+        }
+    }
+}
+
+/// The directory around ours: others may read it, and may write it only where they cannot rename what
+/// is ours.
+fn shared(path: &Path) -> Result<Directory, FileError> {
+    let directory = Directory::open(path)?;
+    let metadata = metadata(&directory)?;
+    let exposed = |problem| Err(FileError::Exposed { path: path.to_owned(), problem });
+    let user = rustix::process::geteuid().as_raw();
+    if user != 0 && metadata.uid() != user && metadata.uid() != 0 {
+        return exposed("belongs to another user");
+    }
+    if metadata.mode() & OTHERS_WRITE != 0 && metadata.mode() & STICKY == 0 {
+        return exposed("can be written by everyone");
+    }
+    Ok(directory)
+}
+
+/// Our own directory. One that our group can write is closed to it: some systems open every directory
+/// of a volume to a group.
+fn own(parent: &Directory, name: &str) -> Result<Directory, FileError> {
+    let path = parent.path().join(name);
+    let link = parent.dir.symlink_metadata(name).map_err(FileError::io("read", &path))?;
+    if link.is_symlink() {
+        return Err(FileError::Link { path });
+    }
+    let directory = parent.below(Path::new(name))?;
+    let metadata = metadata(&directory)?;
+    if metadata.uid() != rustix::process::geteuid().as_raw() {
+        return Err(FileError::Exposed { path, problem: "belongs to another user" });
+    }
+    if metadata.mode() & OTHERS_WRITE != 0 {
+        return Err(FileError::Exposed { path, problem: "can be written by everyone" });
+    }
+    if metadata.mode() & GROUP_WRITES != 0 {
+        use cap_std::fs::PermissionsExt as _;
+        let permissions = cap_std::fs::Permissions::from_mode(PRIVATE);
+        parent.dir.set_permissions(name, permissions).map_err(FileError::io("close to the group", &path))?;
+    }
+    Ok(directory)
+}
+
+fn metadata(directory: &Directory) -> Result<Metadata, FileError> {
+    let failed = FileError::io("read", directory.path());
+    directory.dir.try_clone().map_err(&failed)?.into_std_file().metadata().map_err(&failed)
+}

@@ -1,0 +1,62 @@
+//! Standard input and pipes: read on a thread of their own, so that one that does not end costs a
+//! bounded time.
+
+use std::fs::File;
+use std::io::{self, IsTerminal as _, Read};
+use std::path::Path;
+use std::sync::mpsc;
+use std::time::Duration;
+
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+
+use super::error::FileError;
+
+/// How long a pipe may take to end.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Standard input to its end, at most `limit` bytes. Where a person types, nothing is hurried.
+///
+/// # Errors
+/// It is too large, does not end, or cannot be read.
+pub fn stdin(limit: u64) -> Result<Vec<u8>, FileError> {
+    let path = Path::new("stdin");
+    if std::io::stdin().is_terminal() {
+        whole(std::io::stdin(), path, limit)
+    } else {
+        read(std::io::stdin(), path, limit)
+    }
+}
+
+/// The same pipe, which waits for whoever writes it.
+pub(super) fn waiting(file: File) -> io::Result<File> {
+    fcntl_setfl(&file, fcntl_getfl(&file)? - OFlags::NONBLOCK)?;
+    Ok(file)
+}
+
+/// What a pipe gives until it ends.
+pub(super) fn read(from: impl Read + Send + 'static, path: &Path, limit: u64) -> Result<Vec<u8>, FileError> {
+    read_within(PATIENCE, from, path, limit)
+}
+
+pub(super) fn read_within(
+    patience: Duration,
+    from: impl Read + Send + 'static,
+    path: &Path,
+    limit: u64,
+) -> Result<Vec<u8>, FileError> {
+    let (done, result) = mpsc::channel();
+    let name = path.to_owned();
+    let reading = std::thread::Builder::new().name("pipe".to_owned()).spawn(move || {
+        // Nobody waits any more where the time was up.
+        let _ = done.send(whole(from, &name, limit));
+    });
+    reading.map_err(FileError::io("read", path))?;
+    let too_slow = |_| FileError::TooSlow { path: path.to_owned(), seconds: patience.as_secs() };
+    result.recv_timeout(patience).unwrap_or_else(|error| Err(too_slow(error)))
+}
+
+fn whole(from: impl Read, path: &Path, limit: u64) -> Result<Vec<u8>, FileError> {
+    let mut bytes = Vec::new();
+    from.take(limit + 1).read_to_end(&mut bytes).map_err(FileError::io("read", path))?;
+    if bytes.len() as u64 > limit { Err(FileError::TooLarge { path: path.to_owned(), limit }) } else { Ok(bytes) }
+}
