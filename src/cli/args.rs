@@ -352,8 +352,8 @@ pub struct Drift {
     /// Remember in this file since when drift stands. Of several stacks, a directory
     #[arg(long, value_name = "FILE", conflicts_with = "live")]
     pub memory: Option<PathBuf>,
-    /// Check only the namespaces that are the I-th of N checkers' to do, I from 1; each namespace of each
-    /// stack is exactly one's
+    /// Check only the namespaces that are the I-th of N checkers' to do, I from 1 to N or from 0 to N-1;
+    /// each namespace of each stack is exactly one's
     #[arg(long, value_name = "I/N")]
     pub shard: Option<Shard>,
     /// Bytes that a Markdown report may have
@@ -403,6 +403,8 @@ impl std::str::FromStr for Shard {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let parts = text.split_once('/').and_then(|(index, of)| Some((index.parse().ok()?, of.parse().ok()?)));
         match parts {
+            // Counted from 0, as Kubernetes does, the N-th has no name of its own, and 0 is free for it.
+            Some((0, of)) if of > 0 => Ok(Self { index: of, of }),
             Some((index, of)) if (1..=of).contains(&index) => Ok(Self { index, of }),
             _ => Err("write it as I/N with I from 1 to N, such as 2/5"),
         }
@@ -589,6 +591,16 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn shards_counted_from_0_are_those_counted_from_1() {
+        let index = |text: &str| text.parse::<Shard>().map(|shard| shard.index);
+        let mut from_0: Vec<u32> = (0..5).map(|n| index(&format!("{n}/5")).expect("a shard")).collect();
+        from_0.sort_unstable();
+        assert_eq!(from_0, [1, 2, 3, 4, 5]);
+        assert_eq!(index("5/5"), Ok(5));
+        assert!(["0/0", "6/5", "5", "-1/5", "a/5"].iter().all(|text| index(text).is_err()));
     }
 
     #[test]
