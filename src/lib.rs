@@ -4,6 +4,12 @@
 //! compared, the differences are arranged into a plan, an approved plan is applied, and every run is
 //! kept in a journal. Arrows between modules go one way; `docs/architecture.md` lists them and a test
 //! reads the `use` lines.
+//!
+//! # Unstable
+//!
+//! This library has no stable interface. It exists so that this project's own program, tests, benches
+//! and fuzz targets reach its parts: any version, a patch version too, may change or remove any item.
+//! What is stable is the program: `docs/stability.md` lists what may be relied on.
 
 #![forbid(unsafe_code)]
 
