@@ -31,6 +31,27 @@ browser:
 pipelines:
     tests/pipelines/run.sh
 
+# For maintainers: the release of the commit that is checked out, into target/dist, and its checks
+release:
+    release/build.sh
+    release/check.sh target/dist
+
+# Build the release twice, in two directories: the same bytes
+release-twice:
+    release/twice.sh
+
+# Pin the example pipelines to the release in target/dist
+pins:
+    python3 release/pins.py target/dist
+
+# Package the crate, with the address of its repository (default: the remote `origin`)
+package *repository:
+    release/crate.sh package {{repository}}
+
+# Licences, advisories, sources and duplicates of the dependencies
+deny:
+    cargo deny --locked check
+
 # The manual page
 man:
     cargo run --quiet -- man | man -l -
