@@ -41,7 +41,7 @@ fn every_command_of_a_pipeline_is_one_that_the_program_takes() {
         let lines: Vec<&String> = found.iter().filter(|line| line.starts_with("trueup ")).collect();
         assert!(!lines.is_empty(), "{name} runs nothing");
         for line in lines {
-            let line = line.replace("$((JOB_COMPLETION_INDEX + 1))", "1").replace('"', "");
+            let line = line.replace("$(JOB_COMPLETION_INDEX)", "0").replace('"', "");
             let line = line.trim_start_matches("trueup ");
             let line = line.split(['>', '|']).next().unwrap_or_default().trim();
             stage.run(&format!("{line} --help")).code(0);
@@ -74,6 +74,36 @@ fn steps(job: &Value) -> &Vec<Value> {
 
 fn text<'v>(value: &'v Value, key: &str) -> &'v str {
     value.get(key).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// What stands behind each `key` of the example pipelines, once.
+fn pins(key: &str) -> Vec<String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/pipelines");
+    let files = walkdir::WalkDir::new(root).into_iter().map(|entry| entry.expect("an entry").into_path());
+    let mut found: Vec<String> = files
+        .filter(|path| path.extension().is_some_and(|extension| extension == "yaml" || extension == "yml"))
+        .flat_map(|path| {
+            let text = std::fs::read_to_string(path).expect("a text");
+            let behind = text.lines().filter_map(|line| line.split_once(key).map(|(_, value)| value.to_owned()));
+            behind.collect::<Vec<_>>()
+        })
+        .collect();
+    found.sort();
+    found.dedup();
+    found
+}
+
+#[test]
+fn the_pipelines_install_one_version_and_all_of_them_the_same() {
+    let hexadecimal = |text: &str| text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let versions = pins(" version: ");
+    assert!(versions.len() == 1 && versions[0].split('.').count() == 3, "{versions:?}");
+    let sums = pins(" sha256: ");
+    assert!(sums.len() == 1 && hexadecimal(&sums[0]), "{sums:?}");
+    let images = pins(" image: ");
+    assert_eq!(images.len(), 1, "{images:?}");
+    let digest = images[0].split_once("/trueup@sha256:").map(|(_, digest)| digest);
+    assert!(digest.is_some_and(hexadecimal), "an image is pulled by its digest: {images:?}");
 }
 
 #[test]
