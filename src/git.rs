@@ -1,17 +1,32 @@
-//! Definitions at another commit, read through the `git` program. No checkout is touched: a tree is
-//! listed by `ls-tree` and its files come from one `cat-file --batch`. In goes a directory and a
-//! revision, out come file names with their bytes.
+//! What git knows of a directory: the trees of commits, the bytes of files in them, and how commits
+//! follow each other. In goes a directory and a revision, out come entries and bytes.
+//!
+//! # Guarantees
+//! The `git` program is the only one that is started, and it starts no other: it is called on a git
+//! directory of our own ([`view`]), which has the objects and references of the repository and none of
+//! its configuration, with an environment that is written out in [`process`]. Only commands that read
+//! objects are called, no working tree is known to them, and nothing is fetched. Output and time of
+//! each call are bounded.
 
-use std::ffi::OsStr;
-use std::io::{BufRead, BufReader, Read, Write};
+mod find;
+mod history;
+mod process;
+mod view;
+
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
-use crate::model::Key;
-use crate::plan::Commit;
+use find::Found;
+pub use history::{Changed, Step};
+use process::{Bounds, Program, Said};
+use view::View;
 
-/// The largest file that is read from a commit, in bytes.
-const LARGEST_FILE: u64 = 16 * 1024 * 1024;
+/// The largest list of entries or commits, in bytes.
+const LARGEST_LIST: u64 = 512 * 1024 * 1024;
+/// Bytes that are read from the files of one commit, all together.
+const LARGEST_CONTENTS: u64 = 1024 * 1024 * 1024;
+/// Bytes of what `cat-file` writes around each object.
+const AROUND: u64 = 256;
 
 /// Why the repository could not answer.
 #[derive(Debug, thiserror::Error)]
@@ -27,6 +42,24 @@ pub enum GitError {
     NoRepository {
         /// The directory.
         directory: PathBuf,
+    },
+    /// Somebody else put the repository there.
+    #[error(
+        "`{}` belongs neither to the owner of the definitions nor to the current user, so its history is not used: \
+         give both the same owner",
+        path.display()
+    )]
+    OtherOwner {
+        /// A part of the repository.
+        path: PathBuf,
+    },
+    /// The temporary directory cannot be used.
+    #[error("`{}` cannot hold a temporary directory ({source}): set TMPDIR to one that can", directory.display())]
+    NoTemporary {
+        /// Where it should be.
+        directory: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
     },
     /// The clone has no history to judge from.
     #[error(
@@ -46,6 +79,18 @@ pub enum GitError {
         /// As it was given.
         base: String,
     },
+    /// An object that the clone does not have.
+    #[error("the clone lacks an object of `{path}`: fetch it, or clone without `--filter`")]
+    NoObject {
+        /// The path of the file.
+        path: String,
+    },
+    /// More than is read.
+    #[error("{what} is larger than what trueup reads")]
+    TooLarge {
+        /// What it is.
+        what: String,
+    },
     /// The program failed or answered something else.
     #[error("`git {command}` failed: {message}")]
     Failed {
@@ -56,36 +101,72 @@ pub enum GitError {
     },
 }
 
-/// One repository, seen from a directory in it.
+/// What the machine says about running git.
 #[derive(Debug, Clone)]
-pub struct Repository {
-    directory: PathBuf,
-    /// The directory's path from the repository's top, with a final `/` unless it is the top.
-    prefix: String,
+pub struct Machine {
+    /// The search path of programs.
+    pub search_path: Option<OsString>,
+    /// Where temporary directories are made.
+    pub temporary: PathBuf,
 }
 
-/// A file of a commit.
+/// One repository, as it is seen from a directory in it.
+#[derive(Debug)]
+pub struct Repository {
+    program: Program,
+    view: View,
+    found: Found,
+}
+
+/// What an entry of a tree is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EntryKind {
+    /// A regular file.
+    File,
+    /// A symbolic link.
+    Link,
+    /// A commit of another repository.
+    Submodule,
+}
+
+/// An entry of a commit's tree, directories aside.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct File {
-    /// Its path, relative to the directory of the [`Repository`].
+pub struct Entry {
+    /// Its path from the repository's top; lossy where it is not valid UTF-8.
     pub path: String,
-    /// Its bytes.
-    pub bytes: Vec<u8>,
+    /// Whether [`Entry::path`] is its path to the letter.
+    pub is_utf8: bool,
+    /// What it is.
+    pub kind: EntryKind,
+    /// Its object.
+    pub object: String,
+    /// Its bytes; nothing for a submodule.
+    pub size: Option<u64>,
 }
 
 impl Repository {
     /// The repository that holds `directory`.
     ///
     /// # Errors
-    /// There is none, or no `git` program.
-    pub fn open(directory: &Path) -> Result<Self, GitError> {
-        let mut repository = Self { directory: directory.to_owned(), prefix: String::new() };
-        let prefix = repository.ask(["rev-parse", "--show-prefix"]).map_err(|error| match error {
-            GitError::Failed { .. } => GitError::NoRepository { directory: directory.to_owned() },
-            other => other,
-        })?;
-        repository.prefix = prefix;
-        Ok(repository)
+    /// There is none that can be trusted, or no `git` program.
+    pub fn open(directory: &Path, machine: &Machine) -> Result<Self, GitError> {
+        let found = Found::search(directory)?;
+        let program = Program::find(machine.search_path.as_deref(), &found.top)?;
+        let view = View::new(&found, &machine.temporary, &program)?;
+        found.check_owner(directory, view.owner())?;
+        Ok(Self { program, view, found })
+    }
+
+    /// The directory that holds `.git`.
+    #[must_use]
+    pub fn top(&self) -> &Path {
+        &self.found.top
+    }
+
+    /// The path of the directory from the top, with a final `/` unless it is the top.
+    #[must_use]
+    pub fn prefix(&self) -> &str {
+        &self.found.prefix
     }
 
     /// The commit of the working tree.
@@ -96,16 +177,44 @@ impl Repository {
         self.resolve("HEAD")
     }
 
-    /// The full id of the commit that `revision` names.
+    /// The full id of the commit that `revision` names, in any way that git knows.
     ///
     /// # Errors
     /// It names none.
     pub fn resolve(&self, revision: &str) -> Result<String, GitError> {
+        let none = || GitError::NoRevision { revision: revision.to_owned() };
+        if revision.contains(char::is_control) {
+            return Err(none());
+        }
         let commit = format!("{revision}^{{commit}}");
-        self.ask(["rev-parse", "--verify", "--quiet", "--end-of-options", &commit]).map_err(|error| match error {
-            GitError::Failed { .. } => GitError::NoRevision { revision: revision.to_owned() },
-            other => other,
-        })
+        match self.ask(&["rev-parse", "--verify", "--quiet", "--end-of-options", &commit]) {
+            Err(GitError::Failed { .. }) => Err(none()),
+            answer => answer,
+        }
+    }
+
+    /// The full id of a commit by its own id, whole or abbreviated to at least 7 digits. Unlike a
+    /// revision it can come from anywhere: no branch or search is understood.
+    ///
+    /// # Errors
+    /// It is not an id, or the clone does not have the commit.
+    pub fn commit(&self, id: &str) -> Result<String, GitError> {
+        let none = || GitError::NoRevision { revision: id.to_owned() };
+        let is_id =
+            (7..=64).contains(&id.len()) && id.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
+        if !is_id {
+            return Err(none());
+        }
+        // A branch of this name goes before an abbreviated id.
+        self.resolve(id).and_then(|full| if full.starts_with(id) { Ok(full) } else { Err(none()) })
+    }
+
+    /// Whether the history ends before its beginning.
+    ///
+    /// # Errors
+    /// The program failed.
+    pub fn is_shallow(&self) -> Result<bool, GitError> {
+        Ok(self.ask(&["rev-parse", "--is-shallow-repository"])? == "true")
     }
 
     /// The best common ancestor of `base` and the working tree's commit.
@@ -113,191 +222,156 @@ impl Repository {
     /// # Errors
     /// The clone is shallow, the base names no commit, or there is no common ancestor.
     pub fn merge_base(&self, base: &str) -> Result<String, GitError> {
-        if self.ask(["rev-parse", "--is-shallow-repository"])? == "true" {
+        if self.is_shallow()? {
             return Err(GitError::Shallow);
         }
         let commit = self.resolve(base)?;
-        self.ask(["merge-base", &commit, "HEAD"]).map_err(|error| match error {
-            GitError::Failed { .. } => GitError::NoMergeBase { base: base.to_owned() },
-            other => other,
-        })
+        match self.ask(&["merge-base", &commit, "HEAD"]) {
+            Err(GitError::Failed { .. }) => Err(GitError::NoMergeBase { base: base.to_owned() }),
+            answer => answer,
+        }
     }
 
-    /// The regular files below the directory at `commit`, sorted by path; symbolic links and
-    /// submodules are left out, as are files beyond 16 MiB.
+    /// Whether `ancestor` is `descendant` or comes before it; both are full ids.
     ///
     /// # Errors
-    /// The program failed.
-    pub fn files(&self, commit: &str, wanted: impl Fn(&str) -> bool) -> Result<Vec<File>, GitError> {
-        let tree = format!("{commit}:{}", self.prefix);
-        let listed = self.run(["ls-tree", "-r", "-z", "--long", "--full-tree", "--end-of-options", &tree]);
-        let listed = match listed {
-            Ok(listed) => listed,
-            // The directory does not exist at that commit: it held nothing.
-            Err(GitError::Failed { message, .. }) if message.contains("Not a valid object name") => {
-                return Ok(Vec::new());
-            }
-            Err(error) => return Err(error),
-        };
-        let entries: Vec<(String, String)> =
-            listed.split(|byte| *byte == 0).filter_map(entry_of).filter(|(_, path)| wanted(path)).collect();
-        self.read(&entries)
+    /// The program failed, or the clone is shallow and the answer may lie beyond its end.
+    pub fn is_ancestor(&self, ancestor: &str, descendant: &str) -> Result<bool, GitError> {
+        let arguments = ["merge-base", "--is-ancestor", ancestor, descendant];
+        let said = self.program.run(&self.view.directory, &arguments, Vec::new(), Bounds::bytes(LARGEST_LIST))?;
+        match said.status.code() {
+            Some(0) => Ok(true),
+            Some(1) if self.is_shallow()? => Err(GitError::Shallow),
+            Some(1) => Ok(false),
+            _ => Err(GitError::Failed { command: arguments[0].to_owned(), message: said.complaint }),
+        }
     }
 
-    /// The contents of `(object, path)` pairs, through one process.
-    fn read(&self, entries: &[(String, String)]) -> Result<Vec<File>, GitError> {
+    /// Those of `commits` (full ids) that come before none of the others, in the order given: one,
+    /// where all of them are in one line.
+    ///
+    /// # Errors
+    /// The program failed, or the clone is shallow and there is more than one.
+    pub fn newest(&self, commits: &[String]) -> Result<Vec<String>, GitError> {
+        let mut distinct: Vec<&str> = Vec::new();
+        commits.iter().filter(|commit| !commit.is_empty()).for_each(|commit| {
+            if !distinct.contains(&commit.as_str()) {
+                distinct.push(commit);
+            }
+        });
+        if distinct.len() < 2 {
+            return Ok(distinct.into_iter().map(str::to_owned).collect());
+        }
+        let arguments: Vec<&str> =
+            ["merge-base", "--independent"].into_iter().chain(distinct.iter().copied()).collect();
+        let said = self.ask(&arguments)?;
+        let heads: Vec<String> =
+            distinct.into_iter().filter(|commit| said.lines().any(|line| line == *commit)).map(str::to_owned).collect();
+        if heads.len() > 1 && self.is_shallow()? { Err(GitError::Shallow) } else { Ok(heads) }
+    }
+
+    /// Every entry of a commit whose path begins with `below`, a directory with a final `/` or nothing
+    /// for the whole tree; sorted by path.
+    ///
+    /// # Errors
+    /// The program failed, or the clone lacks a part of the tree.
+    pub fn entries(&self, commit: &str, below: &str) -> Result<Vec<Entry>, GitError> {
+        let mut arguments = vec!["ls-tree", "-r", "-z", "--long", "--full-tree", "--end-of-options", commit];
+        if !below.is_empty() {
+            arguments.extend(["--", below]);
+        }
+        let listed = self.run(&arguments, Vec::new(), Bounds::bytes(LARGEST_LIST))?;
+        let lines = listed.split(|byte| *byte == 0).filter(|line| !line.is_empty());
+        let mut entries = Vec::new();
+        for line in lines {
+            let entry = entry_of(line).ok_or_else(|| unexpected("ls-tree"))?;
+            // Of a link or a submodule in the place of the directory git names the thing itself.
+            entries.extend(entry.path.starts_with(below).then_some(entry));
+        }
+        Ok(entries)
+    }
+
+    /// The bytes of files and links, in their order.
+    ///
+    /// # Errors
+    /// The clone lacks one, or they are too large together.
+    pub fn contents(&self, entries: &[&Entry]) -> Result<Vec<Vec<u8>>, GitError> {
         if entries.is_empty() {
             return Ok(Vec::new());
         }
-        let failed = |message: &str| GitError::Failed { command: "cat-file".to_owned(), message: message.to_owned() };
-        let mut child = self
-            .command(["cat-file", "--batch"])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .map_err(|source| GitError::NoProgram { source })?;
-        let (Some(mut input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
-            return Err(failed("its pipes are missing"));
-        };
-        let objects: Vec<u8> = entries.iter().flat_map(|(object, _)| format!("{object}\n").into_bytes()).collect();
-        // Written beside the reading: both pipes are bounded.
-        let writer = std::thread::spawn(move || input.write_all(&objects));
-        let mut output = BufReader::new(output);
-        let mut files = Vec::with_capacity(entries.len());
-        for (_, path) in entries {
-            let mut header = String::new();
-            output.read_line(&mut header).map_err(|error| failed(&error.to_string()))?;
-            let size: usize = header
-                .trim_end()
-                .rsplit(' ')
-                .next()
-                .and_then(|size| size.parse().ok())
-                .ok_or_else(|| failed("an object is missing"))?;
-            let mut bytes = vec![0; size + 1];
-            output.read_exact(&mut bytes).map_err(|error| failed(&error.to_string()))?;
-            bytes.pop();
-            files.push(File { path: path.clone(), bytes });
+        let missing = |entry: &Entry| GitError::NoObject { path: entry.path.clone() };
+        let mut most = 0;
+        for entry in entries {
+            most += entry.size.ok_or_else(|| missing(entry))? + AROUND;
         }
-        drop(output);
-        let written = writer.join().map_err(|_| failed("its input could not be written"))?;
-        written.map_err(|error| failed(&error.to_string()))?;
-        child.wait().map_err(|source| GitError::NoProgram { source })?;
-        files.sort_by(|a, b| a.path.cmp(&b.path));
-        Ok(files)
-    }
-
-    /// The commit that took the definition of `key` out of the directory: the last one that changed
-    /// the number of lines which name it. Nothing where history does not say.
-    #[must_use]
-    pub fn removal(&self, key: &Key) -> Option<Commit> {
-        let line = format!("name[\"']?:[[:space:]]*[\"']?{}[\"']?[[:space:],}}]*$", key.name);
-        let told = self.ask(["log", "-1", "--format=%H %cs", "-G", &line, "--", "."]).ok()?;
-        let (id, date) = told.split_once(' ')?;
-        Some(Commit { id: id.to_owned(), date: date.to_owned() })
-    }
-
-    fn command<I: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = I>) -> Command {
-        let mut command = Command::new("git");
-        // Nothing of the caller's environment may point elsewhere or ask a question.
-        for variable in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_NAMESPACE"] {
-            command.env_remove(variable);
+        if most > LARGEST_CONTENTS {
+            return Err(GitError::TooLarge { what: "the commit's definitions together".to_owned() });
         }
-        command.env("GIT_TERMINAL_PROMPT", "0").env("LC_ALL", "C").env("GIT_OPTIONAL_LOCKS", "0");
-        command.arg("-C").arg(&self.directory).args(["-c", "core.quotePath=false"]).args(arguments);
-        command.stdin(Stdio::null());
-        command
+        let objects: Vec<&str> = entries.iter().map(|entry| entry.object.as_str()).collect();
+        let contents = self.objects(&objects, Bounds::bytes(most))?;
+        entries.iter().zip(contents).map(|(entry, bytes)| bytes.ok_or_else(|| missing(entry))).collect()
     }
 
-    fn run<const N: usize>(&self, arguments: [&str; N]) -> Result<Vec<u8>, GitError> {
-        let output = self.command(arguments).output().map_err(|source| GitError::NoProgram { source })?;
-        if output.status.success() {
-            return Ok(output.stdout);
+    /// The bytes of files by their ids, in their order; nothing for one that the clone lacks.
+    fn objects(&self, ids: &[&str], bounds: Bounds) -> Result<Vec<Option<Vec<u8>>>, GitError> {
+        let input: Vec<u8> = ids.iter().flat_map(|id| format!("{id}\n").into_bytes()).collect();
+        let output = self.run(&["cat-file", "--batch"], input, bounds)?;
+        let mut rest = output.as_slice();
+        let mut contents = Vec::with_capacity(ids.len());
+        for _ in ids {
+            let end = memchr::memchr(b'\n', rest).ok_or_else(|| unexpected("cat-file"))?;
+            let header = std::str::from_utf8(&rest[..end]).map_err(|_| unexpected("cat-file"))?;
+            rest = &rest[end + 1..];
+            let Some((_, size)) = header.split_once(" blob ") else {
+                contents.push(None);
+                continue;
+            };
+            let size: usize = size.parse().map_err(|_| unexpected("cat-file"))?;
+            contents.push(Some(rest.get(..size).ok_or_else(|| unexpected("cat-file"))?.to_vec()));
+            // A line end follows each object.
+            rest = rest.get(size + 1..).ok_or_else(|| unexpected("cat-file"))?;
         }
-        let complaint = String::from_utf8_lossy(&output.stderr);
-        Err(GitError::Failed {
-            command: arguments.first().copied().unwrap_or_default().to_owned(),
-            message: complaint.lines().next().unwrap_or("it said nothing").to_owned(),
-        })
+        Ok(contents)
     }
 
-    fn ask<const N: usize>(&self, arguments: [&str; N]) -> Result<String, GitError> {
-        let output = self.run(arguments)?;
+    fn run(&self, arguments: &[&str], input: Vec<u8>, bounds: Bounds) -> Result<Vec<u8>, GitError> {
+        let Said { status, output, complaint } = self.program.run(&self.view.directory, arguments, input, bounds)?;
+        if status.success() {
+            return Ok(output);
+        }
+        let command = arguments.first().copied().unwrap_or_default().to_owned();
+        Err(GitError::Failed { command, message: complaint })
+    }
+
+    fn ask(&self, arguments: &[&str]) -> Result<String, GitError> {
+        let output = self.run(arguments, Vec::new(), Bounds::bytes(LARGEST_LIST))?;
         Ok(String::from_utf8_lossy(&output).trim_end_matches('\n').to_owned())
     }
 }
 
-/// The object and path of a regular file in a line of `ls-tree --long`.
-fn entry_of(entry: &[u8]) -> Option<(String, String)> {
-    let entry = std::str::from_utf8(entry).ok()?;
-    let (about, path) = entry.split_once('\t')?;
+fn unexpected(command: &str) -> GitError {
+    GitError::Failed { command: command.to_owned(), message: "its answer cannot be read".to_owned() }
+}
+
+/// The entry in a line of `ls-tree --long`.
+fn entry_of(line: &[u8]) -> Option<Entry> {
+    let tab = memchr::memchr(b'\t', line)?;
+    let (about, path) = (std::str::from_utf8(&line[..tab]).ok()?, &line[tab + 1..]);
     let mut parts = about.split_ascii_whitespace();
-    let (mode, kind, object, size) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
-    let regular = kind == "blob" && matches!(mode, "100644" | "100755");
-    (regular && size.parse::<u64>().ok()? <= LARGEST_FILE).then(|| (object.to_owned(), path.to_owned()))
+    let (mode, _, object, size) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
+    let kind = match mode {
+        "120000" => EntryKind::Link,
+        "160000" => EntryKind::Submodule,
+        _ => EntryKind::File,
+    };
+    Some(Entry {
+        path: String::from_utf8_lossy(path).into_owned(),
+        is_utf8: std::str::from_utf8(path).is_ok(),
+        kind,
+        object: object.to_owned(),
+        size: size.parse().ok(),
+    })
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn git(directory: &Path, arguments: &[&str]) {
-        let identity = ["-c", "user.name=t", "-c", "user.email=t@example.net", "-c", "commit.gpgsign=false"];
-        let done = Command::new("git").arg("-C").arg(directory).args(identity).args(arguments).output();
-        assert!(done.is_ok_and(|output| output.status.success()), "git {arguments:?}");
-    }
-
-    fn repository() -> (tempfile::TempDir, Repository) {
-        let directory = tempfile::tempdir().expect("a directory");
-        let stack = directory.path().join("stack");
-        std::fs::create_dir(&stack).expect("a directory");
-        git(directory.path(), &["init", "-q", "-b", "main"]);
-        std::fs::write(stack.join("a.yaml"), "metadata:\n  name: a\n").expect("a file");
-        std::fs::write(stack.join("b \"ü\".yaml"), "metadata:\n  name: b\n").expect("a file");
-        std::fs::write(directory.path().join("outside.yaml"), "x").expect("a file");
-        git(directory.path(), &["add", "-A"]);
-        git(directory.path(), &["commit", "-qm", "one"]);
-        let repository = Repository::open(&stack).expect("a repository");
-        (directory, repository)
-    }
-
-    #[test]
-    fn the_files_of_a_commit_are_read_below_the_directory_only() {
-        let (_directory, repository) = repository();
-        let files = repository.files("HEAD", |path| path.ends_with(".yaml")).expect("files");
-        let paths: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
-        assert_eq!(paths, ["a.yaml", "b \"ü\".yaml"]);
-        assert_eq!(files[0].bytes, b"metadata:\n  name: a\n");
-    }
-
-    #[test]
-    fn a_removal_is_known_by_its_commit() {
-        let (directory, repository) = repository();
-        std::fs::remove_file(directory.path().join("stack/a.yaml")).expect("removed");
-        git(directory.path(), &["commit", "-qam", "two"]);
-        let key = Key::parse("shop/a").expect("a key");
-        assert_eq!(repository.removal(&key).map(|commit| commit.id), repository.head().ok());
-        assert_eq!(repository.removal(&Key::parse("shop/never").expect("a key")), None);
-    }
-
-    #[test]
-    fn what_cannot_be_answered_is_an_error_that_says_what_to_do() {
-        let (directory, repository) = repository();
-        let told = |error: GitError| error.to_string();
-        assert_eq!(
-            repository.merge_base("nowhere").map_err(told),
-            Err("`nowhere` names no commit here: fetch it, or name another base".to_owned())
-        );
-        assert!(repository.resolve("--help").is_err());
-        let clone = tempfile::tempdir().expect("a directory");
-        std::fs::write(directory.path().join("c"), "c").expect("a file");
-        git(directory.path(), &["add", "-A"]);
-        git(directory.path(), &["commit", "-qm", "two"]);
-        let url = format!("file://{}", directory.path().display());
-        git(clone.path(), &["clone", "-q", "--depth", "1", &url, "."]);
-        let shallow = Repository::open(&clone.path().join("stack")).expect("a repository");
-        assert!(matches!(shallow.merge_base("HEAD"), Err(GitError::Shallow)));
-        let nowhere = tempfile::tempdir().expect("a directory");
-        assert!(matches!(Repository::open(nowhere.path()), Err(GitError::NoRepository { .. })));
-    }
-}
+mod tests;

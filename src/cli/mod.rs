@@ -4,6 +4,7 @@
 
 mod args;
 mod base;
+mod blame;
 mod command;
 mod consent;
 mod definition;

@@ -70,6 +70,14 @@ pub struct Loaded {
     pub(super) options: Options,
 }
 
+impl Loaded {
+    /// What it was loaded with.
+    #[must_use]
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+}
+
 /// Whether a directory is a stack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StackFile {

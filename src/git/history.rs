@@ -1,0 +1,120 @@
+//! Commits that changed a directory, newest first, with the files that each of them changed. Nothing
+//! is compared but trees: what changed inside a file is for the caller to read.
+
+use std::time::Duration;
+
+use super::process::Bounds;
+use super::{GitError, Repository, unexpected};
+
+/// How long one walk through the history may take.
+const TIME: Duration = Duration::from_secs(5);
+/// Bytes of lists of changes.
+const LARGEST_CHANGES: u64 = 64 * 1024 * 1024;
+/// Bytes of changed files that are read at once.
+const LARGEST_BLOBS: u64 = 64 * 1024 * 1024;
+
+/// A commit that changed something.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Step {
+    /// Its full id.
+    pub id: String,
+    /// The date of it, `2026-11-21`.
+    pub date: String,
+    /// The commits before it.
+    pub parents: Vec<String>,
+}
+
+/// A file that differs between two commits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Changed {
+    /// Its path from the repository's top.
+    pub path: String,
+    /// Its object before; nothing where it was added, or was no file.
+    pub before: Option<String>,
+    /// Its object after; nothing where it was removed, or is no file.
+    pub after: Option<String>,
+}
+
+impl Repository {
+    /// The commits up to the working tree's that changed something below the directory, no commit
+    /// before one that follows it; at most `most`.
+    ///
+    /// # Errors
+    /// The program failed, or took too long.
+    pub fn steps(&self, most: usize) -> Result<Vec<Step>, GitError> {
+        let most = format!("--max-count={most}");
+        let mut arguments =
+            vec!["rev-list", "--topo-order", "--full-history", "--format=%H %cs %P", &most, "HEAD", "--"];
+        if !self.prefix().is_empty() {
+            arguments.push(self.prefix());
+        }
+        let bounds = Bounds { bytes: LARGEST_CHANGES, time: TIME };
+        let listed = self.run(&arguments, Vec::new(), bounds)?;
+        let listed = String::from_utf8(listed).map_err(|_| unexpected("rev-list"))?;
+        let step = |line: &str| {
+            let mut words = line.split(' ').filter(|word| !word.is_empty()).map(str::to_owned);
+            Some(Step { id: words.next()?, date: words.next()?, parents: words.collect() })
+        };
+        Ok(listed.lines().filter(|line| !line.starts_with("commit ")).filter_map(step).collect())
+    }
+
+    /// The files that differ between pairs of commits, the older first; before the first commit there
+    /// was nothing.
+    ///
+    /// # Errors
+    /// The program failed, or took too long.
+    pub fn changed(&self, pairs: &[(Option<&str>, &str)]) -> Result<Vec<Vec<Changed>>, GitError> {
+        let line = |(before, after): &(Option<&str>, &str)| match before {
+            Some(before) => format!("{after} {before}\n"),
+            None => format!("{after}\n"),
+        };
+        let input: String = pairs.iter().map(line).collect();
+        let arguments = [
+            "diff-tree",
+            "--stdin",
+            "--always",
+            "--root",
+            "-r",
+            "-z",
+            "--raw",
+            "--no-abbrev",
+            "--no-renames",
+            "--no-ext-diff",
+            "--no-textconv",
+        ];
+        let bounds = Bounds { bytes: LARGEST_CHANGES, time: TIME };
+        let output = self.run(&arguments, input.into_bytes(), bounds)?;
+        let mut changed: Vec<Vec<Changed>> = Vec::with_capacity(pairs.len());
+        let mut parts = output.split(|byte| *byte == 0).filter(|part| !part.is_empty());
+        while let Some(part) = parts.next() {
+            let Some(about) = part.strip_prefix(b":") else {
+                changed.push(Vec::new());
+                continue;
+            };
+            let path = parts.next().ok_or_else(|| unexpected("diff-tree"))?;
+            let list = changed.last_mut().ok_or_else(|| unexpected("diff-tree"))?;
+            list.push(change_of(about, path).ok_or_else(|| unexpected("diff-tree"))?);
+        }
+        if changed.len() == pairs.len() { Ok(changed) } else { Err(unexpected("diff-tree")) }
+    }
+
+    /// The bytes of changed files by their objects, in their order.
+    ///
+    /// # Errors
+    /// The clone lacks one, they are too large together, or it took too long.
+    pub fn blobs(&self, objects: &[&str]) -> Result<Vec<Vec<u8>>, GitError> {
+        let contents = self.objects(objects, Bounds { bytes: LARGEST_BLOBS, time: TIME })?;
+        contents.into_iter().collect::<Option<_>>().ok_or_else(|| unexpected("cat-file"))
+    }
+}
+
+/// What stands between `:` and the path in a raw line of `diff-tree`.
+fn change_of(about: &[u8], path: &[u8]) -> Option<Changed> {
+    let mut words = std::str::from_utf8(about).ok()?.split(' ');
+    let (mode_before, mode_after) = (words.next()?, words.next()?);
+    let (before, after) = (words.next()?, words.next()?);
+    // Links and submodules are no files.
+    let file = |mode: &str, object: &str| mode.starts_with("100").then(|| object.to_owned());
+    let path = String::from_utf8_lossy(path).into_owned();
+    Some(Changed { path, before: file(mode_before, before), after: file(mode_after, after) })
+}

@@ -1,0 +1,198 @@
+use std::process::Command;
+
+use super::*;
+
+fn machine() -> Machine {
+    Machine { search_path: std::env::var_os("PATH"), temporary: std::env::temp_dir() }
+}
+
+fn git(directory: &Path, arguments: &[&str]) -> String {
+    let identity = ["-c", "user.name=t", "-c", "user.email=t@example.net", "-c", "commit.gpgsign=false"];
+    let local = ["-c", "protocol.file.allow=always", "-c", "uploadpack.allowFilter=true"];
+    let done =
+        Command::new("git").arg("-C").arg(directory).args(identity).args(local).args(arguments).output().expect("git");
+    assert!(done.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&done.stderr));
+    String::from_utf8_lossy(&done.stdout).trim().to_owned()
+}
+
+fn commit(directory: &Path, message: &str) -> String {
+    git(directory, &["add", "-A"]);
+    git(directory, &["commit", "-q", "--allow-empty", "-m", message]);
+    git(directory, &["rev-parse", "HEAD"])
+}
+
+fn repository() -> (tempfile::TempDir, Repository) {
+    let directory = tempfile::tempdir().expect("a directory");
+    let stack = directory.path().join("stack");
+    std::fs::create_dir(&stack).expect("a directory");
+    git(directory.path(), &["init", "-q", "-b", "main"]);
+    std::fs::write(stack.join("a.yaml"), "metadata:\n  name: a\n").expect("a file");
+    std::fs::write(stack.join("b \"ü\".yaml"), "metadata:\n  name: b\n").expect("a file");
+    std::os::unix::fs::symlink("a.yaml", stack.join("c.yaml")).expect("a link");
+    std::fs::write(directory.path().join("outside.yaml"), "x").expect("a file");
+    commit(directory.path(), "one");
+    let repository = Repository::open(&stack, &machine()).expect("a repository");
+    (directory, repository)
+}
+
+fn paths(entries: &[Entry]) -> Vec<(&str, EntryKind)> {
+    entries.iter().map(|entry| (entry.path.as_str(), entry.kind)).collect()
+}
+
+#[test]
+fn the_entries_of_a_commit_are_read_with_what_they_are() {
+    let (_directory, repository) = repository();
+    assert_eq!(repository.prefix(), "stack/");
+    let entries = repository.entries("HEAD", repository.prefix()).expect("entries");
+    let stack =
+        [("stack/a.yaml", EntryKind::File), ("stack/b \"ü\".yaml", EntryKind::File), ("stack/c.yaml", EntryKind::Link)];
+    assert_eq!(paths(&entries), stack);
+    let contents = repository.contents(&entries.iter().collect::<Vec<_>>()).expect("contents");
+    assert_eq!(contents[0], b"metadata:\n  name: a\n");
+    assert_eq!(contents[2], b"a.yaml");
+    assert_eq!(repository.entries("HEAD", "").expect("entries").len(), 4);
+    assert_eq!(repository.entries("HEAD", "stack/c.yaml/").expect("entries"), []);
+    assert_eq!(repository.entries("HEAD", "nowhere/").expect("entries"), []);
+}
+
+#[test]
+fn what_cannot_be_answered_is_an_error_that_says_what_to_do() {
+    let (directory, repository) = repository();
+    let told = |error: GitError| error.to_string();
+    assert_eq!(
+        repository.merge_base("nowhere").map_err(told),
+        Err("`nowhere` names no commit here: fetch it, or name another base".to_owned())
+    );
+    assert!(repository.resolve("--help").is_err());
+    assert!(repository.resolve("main\nmain").is_err());
+    let clone = tempfile::tempdir().expect("a directory");
+    std::fs::write(directory.path().join("c"), "c").expect("a file");
+    commit(directory.path(), "two");
+    let url = format!("file://{}", directory.path().display());
+    git(clone.path(), &["clone", "-q", "--depth", "1", &url, "."]);
+    let shallow = Repository::open(&clone.path().join("stack"), &machine()).expect("a repository");
+    assert!(matches!(shallow.merge_base("HEAD"), Err(GitError::Shallow)));
+    let nowhere = tempfile::tempdir().expect("a directory");
+    assert!(matches!(Repository::open(nowhere.path(), &machine()), Err(GitError::NoRepository { .. })));
+}
+
+#[test]
+fn a_commit_is_known_by_its_id_alone() {
+    let (directory, repository) = repository();
+    let first = repository.head().expect("a commit");
+    assert_eq!(repository.commit(&first).ok(), Some(first.clone()));
+    assert_eq!(repository.commit(&first[..7]).ok(), Some(first.clone()));
+    for id in ["main", "HEAD", ":/one", "abc", &first[..6], "0000000000", &format!("{first}^")] {
+        assert!(matches!(repository.commit(id), Err(GitError::NoRevision { .. })), "{id}");
+    }
+    // A branch with the name of an id is not taken for it.
+    let second = commit(directory.path(), "two");
+    git(directory.path(), &["branch", &second[..8], &first]);
+    assert!(matches!(repository.commit(&second[..8]), Err(GitError::NoRevision { .. })));
+}
+
+#[test]
+fn commits_are_put_in_their_order() {
+    let (directory, repository) = repository();
+    let first = repository.head().expect("a commit");
+    let second = commit(directory.path(), "two");
+    git(directory.path(), &["checkout", "-q", "-b", "side", &first]);
+    let side = commit(directory.path(), "side");
+    assert!(repository.is_ancestor(&first, &second).expect("an answer"));
+    assert!(repository.is_ancestor(&first, &first).expect("an answer"));
+    assert!(!repository.is_ancestor(&second, &first).expect("an answer"));
+    assert!(!repository.is_ancestor(&second, &side).expect("an answer"));
+    let newest = |commits: &[&String]| {
+        repository.newest(&commits.iter().map(|commit| (*commit).clone()).collect::<Vec<_>>()).expect("an answer")
+    };
+    assert_eq!(newest(&[&first, &second, &first]), [second.clone()]);
+    assert_eq!(newest(&[&first, &second, &side]), [second.clone(), side.clone()]);
+    assert_eq!(newest(&[&first]), [first.clone()]);
+    assert_eq!(newest(&[]), Vec::<String>::new());
+}
+
+#[test]
+fn objects_that_a_partial_clone_lacks_are_an_error_and_are_not_fetched() {
+    let (directory, _) = repository();
+    commit(directory.path(), "two");
+    let url = format!("file://{}", directory.path().display());
+    for (filter, reads) in [("blob:none", "contents"), ("tree:0", "entries")] {
+        let clone = tempfile::tempdir().expect("a directory");
+        git(directory.path(), &["config", "uploadpack.allowFilter", "true"]);
+        git(clone.path(), &["clone", "-q", "--no-checkout", &format!("--filter={filter}"), &url, "."]);
+        let repository = Repository::open(clone.path(), &machine()).expect("a repository");
+        let entries = repository.entries("HEAD", "stack/");
+        if reads == "entries" {
+            assert!(entries.is_err(), "{entries:?}");
+            continue;
+        }
+        let missing = match entries {
+            Ok(entries) => repository.contents(&entries.iter().collect::<Vec<_>>()).map(|_| ()),
+            Err(error) => Err(error),
+        };
+        assert!(missing.is_err(), "{missing:?}");
+    }
+}
+
+#[test]
+fn a_linked_working_tree_has_its_own_head_and_upstream() {
+    let (directory, repository) = repository();
+    let other = tempfile::tempdir().expect("a directory");
+    let place = other.path().join("tree");
+    git(directory.path(), &["worktree", "add", "-q", "-b", "side", place.to_str().expect("a path")]);
+    let side = commit(&place, "side");
+    git(&place, &["branch", "-q", "--set-upstream-to=main"]);
+    let linked = Repository::open(&place.join("stack"), &machine()).expect("a repository");
+    assert_eq!(linked.prefix(), "stack/");
+    assert_eq!(linked.head().ok(), Some(side));
+    assert_eq!(linked.resolve("@{upstream}").ok(), repository.head().ok());
+    assert_eq!(linked.resolve("HEAD@{1}").ok(), repository.head().ok());
+    assert_eq!(linked.merge_base("main").ok(), repository.head().ok());
+}
+
+#[test]
+fn a_repository_of_another_hash_is_read() {
+    let directory = tempfile::tempdir().expect("a directory");
+    git(directory.path(), &["init", "-q", "-b", "main", "--object-format=sha256"]);
+    std::fs::write(directory.path().join("a.yaml"), "x").expect("a file");
+    let id = commit(directory.path(), "one");
+    assert_eq!(id.len(), 64);
+    let repository = Repository::open(directory.path(), &machine()).expect("a repository");
+    assert_eq!(repository.head().ok(), Some(id.clone()));
+    assert_eq!(repository.commit(&id).ok(), Some(id));
+    assert_eq!(paths(&repository.entries("HEAD", "").expect("entries")), [("a.yaml", EntryKind::File)]);
+}
+
+#[test]
+fn nothing_is_left_in_the_temporary_directory() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let (directory, _) = repository();
+    let machine = Machine { temporary: temporary.path().to_owned(), ..machine() };
+    let there = || std::fs::read_dir(temporary.path()).expect("a directory").count();
+    let repository = Repository::open(directory.path(), &machine).expect("a repository");
+    assert_eq!(there(), 1);
+    drop(repository);
+    assert_eq!(there(), 0);
+    assert!(directory.path().join(".git/objects").is_dir());
+    let nowhere = Machine { temporary: temporary.path().join("nowhere"), ..machine };
+    assert!(matches!(Repository::open(directory.path(), &nowhere), Err(GitError::NoTemporary { .. })));
+}
+
+#[test]
+fn a_repository_that_somebody_else_put_above_the_definitions_is_not_used() {
+    let (directory, _) = repository();
+    let chown = |path: &Path, user: u32| std::os::unix::fs::lchown(path, Some(user), None);
+    let stack = directory.path().join("stack");
+    if chown(&stack, 4711).is_err() {
+        // Only root can give files away.
+        return;
+    }
+    // A container runs as root on the checkout of somebody else.
+    for entry in walkdir::WalkDir::new(directory.path()) {
+        chown(entry.expect("a file").path(), 4711).expect("another owner");
+    }
+    assert!(Repository::open(&stack, &machine()).is_ok_and(|repository| repository.head().is_ok()));
+    chown(&directory.path().join(".git"), 4712).expect("another owner");
+    let error = Repository::open(&stack, &machine()).expect_err("somebody else's repository");
+    assert!(matches!(&error, GitError::OtherOwner { .. }), "{error}");
+}

@@ -1,0 +1,135 @@
+//! A git directory of our own, beside the real one: it has the objects, references and logs of the
+//! repository, and none of its configuration, attributes, hooks, grafts or index. Whatever program the
+//! configuration of a repository names, now or in a later version of git, is never read.
+
+use std::io::Read as _;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, symlink};
+use std::path::{Path, PathBuf};
+
+use super::GitError;
+use super::find::Found;
+use super::process::{Bounds, Program};
+
+/// Bytes of a `HEAD`.
+const LARGEST_HEAD: u64 = 8 * 1024;
+/// Bytes of the settings that are taken over.
+const LARGEST_SETTINGS: u64 = 4 * 1024 * 1024;
+/// What a git directory shares with every working tree of the repository.
+const SHARED: [&str; 6] = ["objects", "refs", "packed-refs", "reftable", "logs", "shallow"];
+/// What one working tree has for itself.
+const OWN: [&str; 4] = ["FETCH_HEAD", "ORIG_HEAD", "MERGE_HEAD", "logs"];
+/// What is taken over of a configuration: how objects and references are kept, and what `@{upstream}`
+/// means. None of it names a program.
+const SETTINGS: &str = r"^(extensions\.(objectformat|refstorage)|branch\..*\.(remote|merge)|remote\..*\.fetch)$";
+
+/// The directory; it goes when this is dropped.
+#[derive(Debug)]
+pub(super) struct View {
+    root: PathBuf,
+    /// What git is called on.
+    pub(super) directory: PathBuf,
+}
+
+impl View {
+    /// A view of `found`, in a new directory below `temporary`.
+    pub(super) fn new(found: &Found, temporary: &Path, program: &Program) -> Result<Self, GitError> {
+        let failed = |source: std::io::Error| GitError::NoTemporary { directory: temporary.to_owned(), source };
+        let root = temporary.join(format!("trueup-git-{}", uuid::Uuid::new_v4().simple()));
+        std::fs::DirBuilder::new().mode(0o700).create(&root).map_err(failed)?;
+        let linked = found.common != found.directory;
+        let view = Self { directory: root.join(if linked { "tree" } else { "git" }), root };
+        view.fill(found, linked).map_err(failed)?;
+        let settings = settings(&view.directory, found, program)?;
+        std::fs::write(view.root.join("git/config"), settings).map_err(failed)?;
+        Ok(view)
+    }
+
+    /// Who may write in it, which is who runs this.
+    pub(super) fn owner(&self) -> Option<u32> {
+        std::fs::metadata(&self.root).ok().map(|metadata| metadata.uid())
+    }
+
+    fn fill(&self, found: &Found, linked: bool) -> std::io::Result<()> {
+        let main = self.root.join("git");
+        std::fs::create_dir(&main)?;
+        link(&found.common, &main, &SHARED)?;
+        std::fs::write(main.join("config"), "[core]\n\tbare = true\n")?;
+        // git takes a link for an old kind of reference, so this one is a copy.
+        copy_head(&found.common, &main)?;
+        if linked {
+            std::fs::create_dir(&self.directory)?;
+            link(&found.directory, &self.directory, &OWN)?;
+            link(&found.directory, &self.directory, &["refs", "reftable"])?;
+            copy_head(&found.directory, &self.directory)?;
+            std::fs::write(self.directory.join("commondir"), "../git\n")?;
+        } else {
+            link(&found.directory, &main, &OWN)?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for View {
+    fn drop(&mut self) {
+        // Links are removed, not followed; what cannot be removed is a few links in a private directory.
+        let _ = std::fs::remove_dir_all(&self.root);
+    }
+}
+
+fn link(from: &Path, to: &Path, names: &[&str]) -> std::io::Result<()> {
+    for name in names {
+        let (from, to) = (from.join(name), to.join(name));
+        if from.symlink_metadata().is_ok() && to.symlink_metadata().is_err() {
+            symlink(from, to)?;
+        }
+    }
+    Ok(())
+}
+
+fn copy_head(from: &Path, to: &Path) -> std::io::Result<()> {
+    let head = from.join("HEAD");
+    if !std::fs::metadata(&head).is_ok_and(|metadata| metadata.is_file()) {
+        // The oldest kind of reference is a link, whose target need not exist yet.
+        let target = std::fs::read_link(&head)?;
+        return std::fs::write(to.join("HEAD"), format!("ref: {}\n", target.display()));
+    }
+    let mut text = Vec::new();
+    std::fs::File::open(head)?.take(LARGEST_HEAD).read_to_end(&mut text)?;
+    std::fs::write(to.join("HEAD"), text)
+}
+
+/// The configuration of the view.
+fn settings(view: &Path, found: &Found, program: &Program) -> Result<String, GitError> {
+    let mut text = "[core]\n\tbare = true\n\tlogAllRefUpdates = false\n".to_owned();
+    let file = found.common.join("config");
+    // Anything else than a file could wait for ever.
+    if !std::fs::metadata(&file).is_ok_and(|metadata| metadata.is_file()) {
+        return Ok(text);
+    }
+    let file = file.to_str().ok_or_else(|| GitError::NoRepository { directory: found.top.clone() })?;
+    // Without `include`: it would read any file of the machine.
+    let arguments = ["config", "--file", file, "--no-includes", "-z", "--get-regexp", SETTINGS];
+    let said = program.run(view, &arguments, Vec::new(), Bounds::bytes(LARGEST_SETTINGS))?;
+    // 1 is: there is none of them.
+    if !said.status.success() && said.status.code() != Some(1) {
+        return Err(GitError::Failed { command: "config".to_owned(), message: said.complaint });
+    }
+    let mut format = 0;
+    for entry in said.output.split(|byte| *byte == 0).filter_map(|entry| std::str::from_utf8(entry).ok()) {
+        let Some((key, value)) = entry.split_once('\n') else { continue };
+        let (Some((section, _)), Some((_, name))) = (key.split_once('.'), key.rsplit_once('.')) else { continue };
+        if key.contains(char::is_control) || value.contains(char::is_control) {
+            continue;
+        }
+        format = if section == "extensions" { 1 } else { format };
+        let between = key.get(section.len() + 1..key.len() - name.len()).unwrap_or_default();
+        let quoted = |text: &str| text.replace('\\', r"\\").replace('"', "\\\"");
+        match between.strip_suffix('.') {
+            Some(part) => text.push_str(&format!("[{section} \"{}\"]\n", quoted(part))),
+            None => text.push_str(&format!("[{section}]\n")),
+        }
+        text.push_str(&format!("\t{name} = \"{}\"\n", quoted(value)));
+    }
+    text.push_str(&format!("[core]\n\trepositoryFormatVersion = {format}\n"));
+    Ok(text)
+}

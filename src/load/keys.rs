@@ -1,0 +1,98 @@
+//! The keys of a file's definitions without the rest of them: what a file of another time or place
+//! defines, whatever the settings were that it was loaded with.
+
+use std::collections::BTreeSet;
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
+use crate::model::{Key, Name, Namespace};
+
+/// What names a definition.
+#[derive(Deserialize)]
+struct Head {
+    #[serde(default)]
+    kind: Option<String>,
+    #[serde(default)]
+    metadata: Option<Metadata>,
+    #[serde(default, rename = "<<")]
+    merged: Option<IgnoredAny>,
+}
+
+#[derive(Deserialize)]
+struct Metadata {
+    #[serde(default)]
+    name: Option<String>,
+    #[serde(default)]
+    namespace: Option<String>,
+}
+
+/// The keys that a file defines; nothing where the text alone does not say, because it cannot be read,
+/// or a name comes from a variable or a merged mapping.
+#[must_use]
+pub fn keys(path: &str, bytes: &[u8]) -> Option<BTreeSet<Key>> {
+    let text = std::str::from_utf8(bytes).ok()?;
+    let heads: Vec<Option<Head>> = if path.ends_with(".json") {
+        vec![serde_json::from_str(text).ok()?]
+    } else {
+        let documents = serde_yaml::Deserializer::from_str(text);
+        // The iterator repeats a syntax error for ever; the collection ends at the first.
+        documents.map(|document| Option::<Head>::deserialize(document).ok()).collect::<Option<_>>()?
+    };
+    let mut keys = BTreeSet::new();
+    for head in heads.into_iter().flatten() {
+        if head.kind.as_deref().is_some_and(|kind| kind != "endpoint") {
+            continue;
+        }
+        match head.metadata {
+            Some(Metadata { name: Some(name), namespace: Some(namespace) }) => {
+                keys.insert(Key { namespace: Namespace::parse(&namespace).ok()?, name: Name::parse(&name).ok()? });
+            }
+            Some(_) => return None,
+            None if head.merged.is_some() => return None,
+            None => {}
+        }
+    }
+    Some(keys)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(path: &str, text: &str) -> Option<Vec<String>> {
+        keys(path, text.as_bytes()).map(|keys| keys.iter().map(ToString::to_string).collect())
+    }
+
+    #[test]
+    fn the_keys_of_every_way_of_writing_are_found() {
+        let block = "metadata:\n  name: cart # the cart\n  namespace: 'shop'\nspec:\n  port: ${port}\n";
+        let flow = "{metadata: {namespace: shop, name: pay}, spec: {}}\n";
+        assert_eq!(
+            told("a.yaml", &format!("{block}---\n{flow}---\n")),
+            Some(vec!["shop/cart".into(), "shop/pay".into()])
+        );
+        assert_eq!(
+            told("a.json", r#"{"metadata":{"name":"c\u0061rt","namespace":"shop"}}"#),
+            Some(vec!["shop/cart".into()])
+        );
+        assert_eq!(told("a.yaml", "kind: tenant\nmetadata: {name: cart, namespace: shop}\n"), Some(vec![]));
+        assert_eq!(told("a.yaml", "stack: shop\n"), Some(vec![]));
+        assert_eq!(told("a.yaml", ""), Some(vec![]));
+    }
+
+    #[test]
+    fn what_the_text_alone_does_not_say_is_unknown() {
+        for text in [
+            "metadata: {name: '${name}', namespace: shop}\n",
+            "metadata: {<<: *base, namespace: shop}\n",
+            "<<: {metadata: {name: cart, namespace: shop}}\n",
+            "metadata: {name: cart}\n",
+            "metadata: [\n",
+            "[]\n",
+        ] {
+            assert_eq!(told("a.yaml", text), None, "{text}");
+        }
+        assert_eq!(keys("a.yaml", b"\xff"), None);
+    }
+}
