@@ -12,6 +12,7 @@ use crate::model::{
     Unheld, UnknownField,
 };
 
+use super::metadata::Metadata;
 use super::text::neutral;
 
 /// Errors of a list that a reason quotes.
@@ -50,23 +51,6 @@ struct Item<'a> {
     system_metadata: Option<SystemMetadata>,
     #[serde(borrow, default)]
     get_spec: Option<&'a RawValue>,
-}
-
-/// What is compared of `metadata`; the rest of it is kept by a replace.
-#[derive(Deserialize, Default)]
-struct Metadata {
-    #[serde(default)]
-    name: Option<String>,
-    #[serde(default)]
-    namespace: Option<String>,
-    #[serde(default)]
-    labels: Option<BTreeMap<String, Option<String>>>,
-    #[serde(default)]
-    annotations: Option<BTreeMap<String, Option<String>>>,
-    #[serde(default)]
-    description: Option<String>,
-    #[serde(default)]
-    disable: Option<bool>,
 }
 
 #[derive(Deserialize, Default)]
@@ -258,10 +242,11 @@ fn assemble(
     let unheld = |reason: String, raw: Json| {
         LiveItem::Unheld(Unheld { key: key.clone(), uid: uid.clone(), reason: neutral(&reason, 300), raw })
     };
-    let (spec, unknown) = match spec {
+    let (spec, mut unknown) = match spec {
         Ok(read) => read,
         Err(reason) => return unheld(reason, raw()),
     };
+    unknown.extend(metadata.unknown);
     let metadata = RawMetadata {
         name: Some(key.name.to_string()),
         namespace: Some(key.namespace.to_string()),
@@ -365,8 +350,12 @@ struct Level {
 static EMPTY: Level = Level { keys: &[], options: &[], children: &[] };
 static REFERENCE: Level = Level { keys: &["kind", "name", "namespace", "tenant", "uid"], options: &[], children: &[] };
 static SELECTOR: Level = Level { keys: &["expressions"], options: &[], children: &[] };
-static PREFIXES: Level = Level { keys: &["prefixes"], options: &[], children: &[] };
-static ADVANCED: Level = Level { keys: &["name", "refresh_interval"], options: &["refresh_interval"], children: &[] };
+static PREFIXES: Level = Level { keys: &["prefixes", "ipv6_prefixes"], options: &[], children: &[] };
+static ADVANCED: Level = Level {
+    keys: &["name", "refresh_interval", "strict_ttl"],
+    options: &["refresh_interval", "strict_ttl"],
+    children: &[("strict_ttl", &EMPTY)],
+};
 static SERVICE: Level = Level {
     keys: &["discovery_type", "service_name", "service_selector"],
     options: &["service_name", "service_selector"],
@@ -378,9 +367,14 @@ static SNAT_POOL: Level = Level {
     children: &[("no_snat_pool", &EMPTY), ("snat_pool", &PREFIXES)],
 };
 static SITE: Level = Level {
-    keys: &["ref", "network_type", "disable_internet_vip", "enable_internet_vip"],
+    keys: &["ref", "refs", "network_type", "disable_internet_vip", "enable_internet_vip"],
     options: &["disable_internet_vip", "enable_internet_vip"],
-    children: &[("ref", &REFERENCE), ("disable_internet_vip", &EMPTY), ("enable_internet_vip", &EMPTY)],
+    children: &[
+        ("ref", &REFERENCE),
+        ("refs", &REFERENCE),
+        ("disable_internet_vip", &EMPTY),
+        ("enable_internet_vip", &EMPTY),
+    ],
 };
 static NETWORK: Level = Level { keys: &["ref"], options: &[], children: &[("ref", &REFERENCE)] };
 static WHERE: Level = Level {
@@ -453,7 +447,8 @@ impl Level {
     }
 }
 
-fn is_unset(value: &Json) -> bool {
+/// Whether a value is what the service writes for a field that nobody set.
+pub(super) fn is_unset(value: &Json) -> bool {
     match value {
         Json::Null => true,
         Json::Bool(set) => !set,

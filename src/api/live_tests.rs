@@ -1,7 +1,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::model::Target;
+use crate::model::{SnatPool, Target, TtlChoice, Where};
 
 fn shop() -> Namespace {
     Namespace::parse("shop").expect("a name")
@@ -146,7 +146,7 @@ fn integers_may_be_texts_and_zero_is_no_interval() {
         "dns_name_advanced": {"name": "A.example.net.", "refresh_interval": 0}, "port": "443", "health_check_port": null
     }));
     assert_eq!(object.endpoint.spec.port, 443);
-    assert!(matches!(object.endpoint.spec.target, Target::DnsNameAdvanced { refresh_interval: None, .. }));
+    assert!(matches!(object.endpoint.spec.target, Target::DnsNameAdvanced { ttl: TtlChoice::Unset, .. }));
 }
 
 #[test]
@@ -193,8 +193,10 @@ fn the_levels_know_what_the_wire_form_knows() {
                "health_check_port": 2, "snat_pool": {"no_snat_pool": {}},
                "where": {"site": {"ref": [{"kind": "site", "name": "x", "namespace": "system", "tenant": "t", "uid": "u"}],
                          "network_type": "VIRTUAL_NETWORK_PUBLIC", "enable_internet_vip": {}}}}),
-        json!({"service_info": {"discovery_type": "K8S", "service_selector": {"expressions": ["a=b"]}},
-               "snat_pool": {"snat_pool": {"prefixes": ["10.0.0.0/8"]}},
+        json!({"dns_name_advanced": {"name": "a.b", "strict_ttl": {}},
+               "where": {"virtual_site": {"ref": [{"name": "x"}], "refs": [{"name": "y", "kind": "virtual_network"}]}}}),
+        json!({"service_info": {"discovery_type": "NGINX_ONE", "service_selector": {"expressions": ["a=b"]}},
+               "snat_pool": {"snat_pool": {"prefixes": ["10.0.0.0/8"], "ipv6_prefixes": ["2001:db8::/32"]}},
                "where": {"virtual_network": {"ref": [{"name": "x"}]}}}),
         json!({"serviceInfo": {"discoveryType": "K8S", "serviceName": "s"}, "healthCheckPort": 3,
                "where": {"virtualSite": {"ref": [{"name": "x"}], "networkType": "VIRTUAL_NETWORK_PUBLIC",
@@ -210,6 +212,37 @@ fn the_levels_know_what_the_wire_form_knows() {
         let error = serde_json::from_value::<RawSpec>(json!({ *level_key: true })).expect_err("a wrong type");
         assert!(!error.to_string().contains("unknown field"), "{level_key}: {error}");
     }
+}
+
+#[test]
+fn empty_lists_of_the_newer_fields_say_nothing() {
+    let spec = json!({
+        "ip": "10.0.0.1", "snat_pool": {"snat_pool": {"prefixes": ["10.0.0.0/8"], "ipv6_prefixes": []}},
+        "where": {"site": {"ref": [{"name": "ce01"}], "refs": [], "disable_internet_vip": {}}},
+    });
+    let mut older = spec.clone();
+    older["snat_pool"]["snat_pool"].as_object_mut().expect("a pool").remove("ipv6_prefixes");
+    older["where"]["site"].as_object_mut().expect("a site").remove("refs");
+    assert_eq!(object(&spec).endpoint, object(&older).endpoint);
+    assert_eq!(object(&spec).unknown, []);
+}
+
+#[test]
+fn the_newer_and_the_deprecated_fields_are_held() {
+    let spec = object(&json!({
+        "dns_name_advanced": {"name": "a.b", "refresh_interval": 0, "strict_ttl": {}},
+        "snat_pool": {"snat_pool": {"prefixes": [], "ipv6_prefixes": ["2001:db8::1/32"]}},
+        "where": {"site": {"ref": [{"name": "ce01"}], "refs": [{"name": "blue"}, {"name": "red"}],
+                           "network_type": "VIRTUAL_NETWORK_MANAGEMENT"}},
+    }));
+    assert_eq!(spec.unknown, []);
+    let spec = spec.endpoint.spec;
+    assert!(matches!(spec.target, Target::DnsNameAdvanced { ttl: TtlChoice::StrictTtl, .. }));
+    let SnatPool::Prefixes { ipv4, ipv6 } = spec.snat_pool else { panic!("no pool") };
+    assert_eq!((ipv4.len(), ipv6.iter().map(ToString::to_string).collect()), (0, vec!["2001:db8::/32".to_owned()]));
+    let Some(Where::Site(site)) = spec.place else { panic!("no site") };
+    assert_eq!(site.network_type.as_str(), "VIRTUAL_NETWORK_MANAGEMENT");
+    assert_eq!(site.refs.iter().map(|network| network.name.as_str()).collect::<Vec<_>>(), ["blue", "red"]);
 }
 
 fn fresh() -> Json {
@@ -231,7 +264,8 @@ fn a_fresh_object_keeps_everything_and_its_version() {
     assert_eq!(object.resource_version.as_deref(), Some("4711000123"));
     assert!(object.deleting);
     assert_eq!(object.owner_view.as_ref().map(|view| view.kind.as_str()), Some("origin_pool"));
-    assert_eq!(object.unknown.len(), 1);
+    let unknown: Vec<&str> = object.unknown.iter().map(|field| field.path.as_str()).collect();
+    assert_eq!(unknown, ["spec.shiny", "metadata.future"]);
     assert_eq!(
         fresh_object.body(),
         json!({"metadata": fresh()["metadata"], "spec": fresh()["spec"], "resource_version": "4711000123"})

@@ -9,6 +9,7 @@ mod error;
 pub mod events;
 mod fetch;
 mod live;
+mod metadata;
 mod operations;
 mod pace;
 mod request;

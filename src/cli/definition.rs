@@ -3,7 +3,8 @@
 
 use serde_yaml::{Mapping, Value};
 
-use crate::model::{Endpoint, RawEndpoint, is_mark};
+use crate::model::{Endpoint, RawEndpoint, UnknownField, is_mark};
+use crate::report::safe;
 
 /// Labels under this prefix are the service's (API.md 3.5).
 const PLATFORM_PREFIX: &str = "ves.io/";
@@ -32,15 +33,19 @@ const ORDER: [&str; 18] = [
     "where",
 ];
 
-/// The file of `endpoint`, with a line for editors when a schema is named.
-pub fn text(endpoint: &Endpoint, schema: Option<&str>) -> String {
+/// The file of `endpoint`, with a line for editors when a schema is named, and a line for each live
+/// field that a definition cannot hold.
+pub fn text(endpoint: &Endpoint, unknown: &[UnknownField], schema: Option<&str>) -> String {
     let mut endpoint = endpoint.clone();
     endpoint.labels.retain(|key, _| !key.starts_with(PLATFORM_PREFIX));
     endpoint.annotations.retain(|key, _| !is_mark(key));
     let wire = serde_json::to_value(RawEndpoint::from(&endpoint)).unwrap_or_default();
     let tree = ordered(&wire).unwrap_or(Value::Null);
     let body = serde_yaml::to_string(&tree).unwrap_or_default();
-    let head = schema.map(|schema| format!("# yaml-language-server: $schema={schema}\n")).unwrap_or_default();
+    let mut head = schema.map(|schema| format!("# yaml-language-server: $schema={schema}\n")).unwrap_or_default();
+    for field in unknown {
+        head.push_str(&format!("# not written, this trueup does not know it: {}\n", safe::line(&field.path)));
+    }
     format!("{head}{body}")
 }
 
@@ -116,7 +121,7 @@ mod tests {
                     "network_type": "VIRTUAL_NETWORK_SITE_LOCAL", "disable_internet_vip": {}}}}
         }));
         assert_eq!(
-            text(&live, None),
+            text(&live, &[], None),
             "metadata:\n  name: cart\n  namespace: shop\n  labels:\n    port: ''\n    tier: web\n  annotations:\n    \
              team: '1.50'\nspec:\n  ip: 10.0.0.7\n  port: 8443\n  where:\n    site:\n      network_type: \
              VIRTUAL_NETWORK_SITE_LOCAL\n      ref:\n      - name: ce01\n        namespace: system\n"
@@ -128,6 +133,6 @@ mod tests {
         let live = endpoint(serde_json::json!({
             "metadata": {"name": "cart", "namespace": "shop"}, "spec": {"ip": "10.0.0.7"}
         }));
-        assert!(text(&live, Some("x.json")).starts_with("# yaml-language-server: $schema=x.json\nmetadata:\n"));
+        assert!(text(&live, &[], Some("x.json")).starts_with("# yaml-language-server: $schema=x.json\nmetadata:\n"));
     }
 }

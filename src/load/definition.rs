@@ -83,6 +83,7 @@ pub(super) fn examine(root: &Item<'_>, language: Language, rules: &StackRules) -
     found.retain(|problem| !faults.iter().any(|fault| follows(problem, fault)));
     match endpoint {
         Some(endpoint) if faults.is_empty() && found.is_empty() => {
+            notes.extend(model::deprecated(&raw).iter().map(|problem| located(problem, root).as_note()));
             Examined::Endpoint { endpoint: Box::new(endpoint), notes }
         }
         _ => {
@@ -139,6 +140,7 @@ fn spec(fields: &mut Fields<'_, '_, '_>) -> RawSpec {
         dns_name_advanced: fields.nested("dns_name_advanced", |fields| RawDnsNameAdvanced {
             name: fields.text("name"),
             refresh_interval: fields.integer("refresh_interval"),
+            strict_ttl: fields.choice("strict_ttl"),
         }),
         ip: fields.text("ip"),
         service_info: fields.nested("service_info", |fields| RawServiceInfo {
@@ -152,7 +154,10 @@ fn spec(fields: &mut Fields<'_, '_, '_>) -> RawSpec {
         health_check_port: fields.integer("health_check_port"),
         snat_pool: fields.nested("snat_pool", |fields| RawSnatPool {
             no_snat_pool: fields.choice("no_snat_pool"),
-            snat_pool: fields.nested("snat_pool", |fields| RawPrefixes { prefixes: fields.texts("prefixes") }),
+            snat_pool: fields.nested("snat_pool", |fields| RawPrefixes {
+                prefixes: fields.texts("prefixes"),
+                ipv6_prefixes: fields.texts("ipv6_prefixes"),
+            }),
         }),
         place: fields.nested("where", |fields| RawWhere {
             site: fields.nested("site", site),
@@ -166,6 +171,7 @@ fn spec(fields: &mut Fields<'_, '_, '_>) -> RawSpec {
 fn site(fields: &mut Fields<'_, '_, '_>) -> RawSite {
     RawSite {
         reference: fields.list("ref", reference),
+        refs: fields.list("refs", reference),
         network_type: fields.text("network_type"),
         disable_internet_vip: fields.choice("disable_internet_vip"),
         enable_internet_vip: fields.choice("enable_internet_vip"),

@@ -113,6 +113,13 @@ impl Diagnostic {
         Self::new(Severity::Error, message).with_help(help)
     }
 
+    /// The same as a note: it keeps nobody from anything.
+    #[must_use]
+    pub(super) fn as_note(mut self) -> Self {
+        self.severity = Severity::Note;
+        self
+    }
+
     /// The same with one more place.
     #[must_use]
     pub fn also(mut self, source: &SourceText, range: Range<usize>, label: impl AsRef<str>) -> Self {

@@ -432,10 +432,10 @@ fn home(key: &str) -> Option<&'static str> {
         "dns_name" | "dns_name_advanced" | "ip" | "service_info" | "protocol" | "port" | "health_check_port"
         | "snat_pool" | "where" => Some("spec"),
         "discovery_type" | "service_name" | "service_selector" => Some("service_info"),
-        "refresh_interval" => Some("dns_name_advanced"),
-        "prefixes" => Some("snat_pool"),
+        "refresh_interval" | "strict_ttl" => Some("dns_name_advanced"),
+        "prefixes" | "ipv6_prefixes" => Some("snat_pool"),
         "site" | "virtual_site" | "virtual_network" => Some("where"),
-        "network_type" | "disable_internet_vip" | "enable_internet_vip" => Some("site"),
+        "network_type" | "refs" | "disable_internet_vip" | "enable_internet_vip" => Some("site"),
         _ => None,
     }
 }

@@ -197,7 +197,7 @@ fn load(
         problems.extend(read.problems);
         notes.extend(read.notes);
     }
-    leftover_overlays(&context, &mut found, &mut problems);
+    leftover_overlays(&context, &mut found, &mut problems, &mut notes);
     let definitions = unique(found, &origin, &context, &mut problems);
     let count = files.len() + overlay_files.len() + usize::from(stack == StackFile::Found);
     if !problems.is_empty() {
@@ -285,6 +285,7 @@ fn read_fast(source: &SourceText, context: &Context<'_>) -> Option<Vec<Found>> {
     for (document, raw) in documents.into_iter().enumerate() {
         let mut problems = model::check(&raw);
         problems.extend(context.rules.check(&raw, None));
+        problems.extend(model::deprecated(&raw));
         if !problems.is_empty() {
             return None;
         }
@@ -298,7 +299,12 @@ fn read_fast(source: &SourceText, context: &Context<'_>) -> Option<Vec<Found>> {
 }
 
 /// Overlays that changed nothing: whole endpoints of the environment, or mistakes.
-fn leftover_overlays(context: &Context<'_>, found: &mut Vec<Found>, problems: &mut Vec<Diagnostic>) {
+fn leftover_overlays(
+    context: &Context<'_>,
+    found: &mut Vec<Found>,
+    problems: &mut Vec<Diagnostic>,
+    notes: &mut Vec<Diagnostic>,
+) {
     let mut whole = Vec::new();
     for (key, overlay) in context.overlays.left() {
         let mut item = overlay.item.clone();
@@ -306,12 +312,15 @@ fn leftover_overlays(context: &Context<'_>, found: &mut Vec<Found>, problems: &m
         variable::substitute(&mut item, context.variables, &mut inner);
         let examined = definition::examine(&item, overlay.source.language(), &context.rules);
         match examined {
-            definition::Examined::Endpoint { endpoint, .. } if inner.is_empty() => whole.push(Found {
-                endpoint: *endpoint,
-                file: overlay.source.path.clone(),
-                document: 0,
-                overlays: Vec::new(),
-            }),
+            definition::Examined::Endpoint { endpoint, notes: more } if inner.is_empty() => {
+                notes.extend(more);
+                whole.push(Found {
+                    endpoint: *endpoint,
+                    file: overlay.source.path.clone(),
+                    document: 0,
+                    overlays: Vec::new(),
+                });
+            }
             definition::Examined::Skipped => {}
             _ => {
                 let keys: Vec<String> = found.iter().map(|found| found.endpoint.key.to_string()).collect();

@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::net::IpAddr;
 
-use ipnet::Ipv4Net;
+use ipnet::{Ipv4Net, Ipv6Net};
 use litemap::LiteMap;
 
 use super::{Key, Selector};
@@ -80,8 +80,8 @@ pub enum Target {
     DnsNameAdvanced {
         /// The host name.
         name: HostName,
-        /// Exclusive group of one option: seconds between look-ups, 10 to 604800.
-        refresh_interval: Option<u32>,
+        /// When the name is resolved again.
+        ttl: TtlChoice,
     },
     /// `ip`, version 4 or 6
     Ip(IpAddr),
@@ -92,6 +92,18 @@ pub enum Target {
         /// Which service.
         service: Service,
     },
+}
+
+/// Exclusive group: when an advanced DNS name is resolved again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum TtlChoice {
+    /// Left to the service.
+    #[default]
+    Unset,
+    /// `refresh_interval`, in seconds, 10 to 604800
+    RefreshInterval(u32),
+    /// `strict_ttl`, deprecated by the vendor: when the DNS answer expires
+    StrictTtl,
 }
 
 /// Exclusive group: the service that a discovery should find.
@@ -109,8 +121,13 @@ pub enum SnatPool {
     /// `no_snat_pool`, the default
     #[default]
     None,
-    /// `snat_pool`, a set of at most 128 IPv4 prefixes
-    Prefixes(BTreeSet<Ipv4Net>),
+    /// `snat_pool`
+    Prefixes {
+        /// `prefixes`, at most 128
+        ipv4: BTreeSet<Ipv4Net>,
+        /// `ipv6_prefixes`
+        ipv6: BTreeSet<Ipv6Net>,
+    },
 }
 
 /// Exclusive group: where the endpoint applies.
@@ -129,6 +146,8 @@ pub enum Where {
 pub struct SitePlace {
     /// The site.
     pub reference: Reference,
+    /// `refs`, deprecated by the vendor: virtual networks, in the order of the service.
+    pub refs: Vec<Reference>,
     /// The network at it.
     pub network_type: NetworkType,
     /// Exclusive group: Internet VIP at the site.
@@ -171,6 +190,17 @@ impl Reference {
             uid: keep(&self.uid, &wanted.uid),
         }
     }
+
+    /// This reference with the parts that the service fills as the bits of `kept` say.
+    fn spelling(&self, kept: u8) -> Reference {
+        let keep = |bit: u8, part: &Option<String>| if kept & bit == 0 { None } else { part.clone() };
+        Reference {
+            name: self.name.clone(),
+            namespace: keep(1, &self.namespace),
+            tenant: keep(2, &self.tenant),
+            uid: keep(4, &self.uid),
+        }
+    }
 }
 
 impl Where {
@@ -183,12 +213,20 @@ impl Where {
         }
     }
 
-    /// The same place with another reference.
+    /// The deprecated `refs` of the option.
     #[must_use]
-    pub fn with_reference(&self, reference: Reference) -> Where {
+    pub fn refs(&self) -> &[Reference] {
         match self {
-            Where::Site(place) => Where::Site(SitePlace { reference, ..place.clone() }),
-            Where::VirtualSite(place) => Where::VirtualSite(SitePlace { reference, ..place.clone() }),
+            Where::Site(place) | Where::VirtualSite(place) => &place.refs,
+            Where::VirtualNetwork(_) => &[],
+        }
+    }
+
+    /// The same place with other references.
+    fn with_references(&self, reference: Reference, refs: Vec<Reference>) -> Where {
+        match self {
+            Where::Site(place) => Where::Site(SitePlace { reference, refs, ..*place }),
+            Where::VirtualSite(place) => Where::VirtualSite(SitePlace { reference, refs, ..*place }),
             Where::VirtualNetwork(_) => Where::VirtualNetwork(reference),
         }
     }
@@ -196,21 +234,21 @@ impl Where {
     /// This live place as `wanted` would write it: see [`Reference::seen_as`].
     #[must_use]
     pub fn seen_as(&self, wanted: &Where) -> Where {
-        self.with_reference(self.reference().seen_as(wanted.reference()))
+        let others = wanted.refs().iter().map(Some).chain(std::iter::repeat(None));
+        let refs = self.refs().iter().zip(others).map(|(mine, other)| match other {
+            Some(other) => mine.seen_as(other),
+            None => mine.clone(),
+        });
+        self.with_references(self.reference().seen_as(wanted.reference()), refs.collect())
     }
 
     /// Every way in which a definition could have written this live place: its reference with each
-    /// choice of the parts that the service fills.
+    /// choice of the parts that the service fills, and its `refs` with each choice for all of them.
     pub fn spellings(&self) -> impl Iterator<Item = Where> + '_ {
-        (0u8..8).map(|kept| {
-            let reference = self.reference();
-            let keep = |bit: u8, part: &Option<String>| if kept & bit == 0 { None } else { part.clone() };
-            self.with_reference(Reference {
-                name: reference.name.clone(),
-                namespace: keep(1, &reference.namespace),
-                tenant: keep(2, &reference.tenant),
-                uid: keep(4, &reference.uid),
-            })
+        let choices_of_refs = if self.refs().is_empty() { 1 } else { 8 };
+        (0u8..8 * choices_of_refs).map(|choice| {
+            let refs = self.refs().iter().map(|reference| reference.spelling(choice / 8));
+            self.with_references(self.reference().spelling(choice % 8), refs.collect())
         })
     }
 }
@@ -288,6 +326,7 @@ text_enum!(
     Consul = "CONSUL",
     ClassicBigIp = "CLASSIC_BIGIP",
     ThirdParty = "THIRD_PARTY",
+    NginxOne = "NGINX_ONE",
 );
 
 text_enum!(
@@ -307,4 +346,5 @@ text_enum!(
     Srv6Network = "VIRTUAL_NETWORK_SRV6_NETWORK",
     IpFabric = "VIRTUAL_NETWORK_IP_FABRIC",
     Segment = "VIRTUAL_NETWORK_SEGMENT",
+    Management = "VIRTUAL_NETWORK_MANAGEMENT",
 );

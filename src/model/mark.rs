@@ -250,6 +250,31 @@ mod tests {
     }
 
     #[test]
+    fn an_object_without_the_newer_fields_has_the_digests_of_older_versions() {
+        let entries = |spec: &str, labels: &str, description: &str| {
+            let mut endpoint = endpoint(spec, labels);
+            endpoint.description = description.to_owned();
+            Mark::of(&endpoint, None, "r").applied.expect("applied").entries
+        };
+        // As version 0.1.0 wrote them.
+        let full = r#"{"dns_name_advanced": {"name": "a.example.net", "refresh_interval": 60}, "port": 443,
+            "snat_pool": {"snat_pool": {"prefixes": ["10.1.0.0/16", "10.2.0.0/16"]}},
+            "where": {"site": {"ref": [{"name": "ce01", "namespace": "system"}],
+                               "network_type": "VIRTUAL_NETWORK_PUBLIC", "enable_internet_vip": {}}}}"#;
+        let applied = "dJ-uQgXt7pdSpNoXciOMrsAIZC1gwXMM0d2lo9D_AbhtIB0F";
+        assert_eq!(entries(full, r#"{"tier": "web"}"#, "d"), applied);
+        let bare = r#"{"dns_name_advanced": {"name": "b.example.net"}, "snat_pool": {"snat_pool": {"prefixes": []}},
+            "where": {"virtual_site": {"ref": [{"name": "all"}]}}}"#;
+        assert_eq!(entries(bare, "{}", ""), "tCRujmJs5UXaDRw3aZ_JV");
+        let emptied = bare.replace(r#"{"prefixes": []}"#, r#"{"prefixes": [], "ipv6_prefixes": []}"#);
+        let emptied = emptied.replace(r#"{"ref""#, r#"{"refs": [], "ref""#);
+        assert_eq!(entries(&emptied, "{}", ""), "tCRujmJs5UXaDRw3aZ_JV");
+        let service = r#"{"service_info": {"discovery_type": "THIRD_PARTY", "service_name": "x"},
+            "where": {"virtual_network": {"ref": [{"name": "net"}]}}}"#;
+        assert_eq!(entries(service, "{}", ""), "tcJmXUrwtVDpPU");
+    }
+
+    #[test]
     fn a_cause_tells_who_moved() {
         let applied = endpoint(r#"{"ip":"10.0.0.1","port":1}"#, "{}");
         let moved = endpoint(r#"{"ip":"10.0.0.1","port":2}"#, "{}");
@@ -270,5 +295,15 @@ mod tests {
         let wanted = place(r#"{"name":"ce02"}"#);
         let mark = Mark::of(&applied, None, "r").applied.expect("applied");
         assert_eq!(mark.cause(&Field::Where, &filled, &wanted), MarkedCause::Pending);
+        let with_refs = |name: &str, refs: &str| {
+            let site = format!(r#"{{"ref":[{{"name":"{name}"}}],"refs":[{refs}]}}"#);
+            endpoint(&format!(r#"{{"ip":"10.0.0.1","where":{{"site":{site}}}}}"#), "{}")
+        };
+        let applied = with_refs("ce01", r#"{"name":"blue"},{"name":"red"}"#);
+        let full = r#""namespace":"shop","tenant":"acme-x","uid":"2""#;
+        let filled = with_refs("ce01", &format!(r#"{{"name":"blue",{full}}},{{"name":"red",{full}}}"#));
+        let mark = Mark::of(&applied, None, "r").applied.expect("applied");
+        assert_eq!(mark.cause(&Field::Where, &filled, &with_refs("ce01", "")), MarkedCause::Pending);
+        assert_eq!(mark.cause(&Field::Where, &with_refs("ce01", ""), &applied), MarkedCause::Drift);
     }
 }

@@ -21,7 +21,7 @@ mod snapshot;
 pub use desired::{Definition, Desired, Place};
 pub use endpoint::{
     Discovery, Endpoint, HostName, InternetVip, NetworkType, Protocol, Reference, Service, SitePlace, SnatPool, Spec,
-    Target, Texts, Where,
+    Target, Texts, TtlChoice, Where,
 };
 pub use field::{Field, Json};
 pub use key::{Key, Name, NameError, Namespace};
@@ -33,7 +33,7 @@ pub use raw::{
     Choice, RawDnsNameAdvanced, RawEmpty, RawEndpoint, RawMetadata, RawPrefixes, RawReference, RawSelector,
     RawServiceInfo, RawSite, RawSnatPool, RawSpec, RawVirtualNetwork, RawWhere,
 };
-pub use reference::{FieldEntry, Needed, REFERENCE_PARTS, REFERENCE_TABLE, Rule};
-pub use rules::check;
+pub use reference::{Age, FieldEntry, Needed, REFERENCE_PARTS, REFERENCE_TABLE, Rule};
+pub use rules::{check, deprecated};
 pub use selector::{Requirement, Selector, SelectorError};
 pub use snapshot::{Kept, Snapshot, SnapshotError};

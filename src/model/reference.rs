@@ -23,6 +23,17 @@ pub struct FieldEntry {
     pub meaning: &'static str,
     /// Where this is known from.
     pub source: &'static str,
+    /// Whether the vendor still recommends it.
+    pub age: Age,
+}
+
+/// Whether the vendor still recommends a field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Age {
+    /// It does.
+    Current,
+    /// It does not; the field is still read, sent and compared.
+    Deprecated,
 }
 
 /// What is allowed in a field.
@@ -71,6 +82,7 @@ impl Rule {
             Rule::Characters(least, most) => format!("{least} to {most} characters"),
             Rule::Map(key, value) => format!("keys of 1 to {key} and values of 1 to {value} characters"),
             Rule::Items(1, 1) => "exactly one item".to_owned(),
+            Rule::Items(0, most) => format!("at most {most} items"),
             Rule::Items(least, most) => format!("{least} to {most} items"),
             Rule::Words(words) => format!("one of {}", words().join(", ")),
             Rule::Options(Needed::One, options) => format!("exactly one of {}", options.join(", ")),
@@ -94,6 +106,7 @@ fn networks() -> Vec<&'static str> {
 const REFERENCE: &str = "reference 2.1";
 const API: &str = "API.md 3";
 const LIMITS: &str = "API.md 4.1";
+const NEWER: &str = "API.md 10b";
 
 const fn entry(
     path: &'static str,
@@ -103,7 +116,16 @@ const fn entry(
     meaning: &'static str,
     source: &'static str,
 ) -> FieldEntry {
-    FieldEntry { path, kind, rule, default, meaning, source }
+    FieldEntry { path, kind, rule, default, meaning, source, age: Age::Current }
+}
+
+const fn deprecated(
+    path: &'static str,
+    kind: &'static str,
+    default: &'static str,
+    meaning: &'static str,
+) -> FieldEntry {
+    FieldEntry { age: Age::Deprecated, ..entry(path, kind, Rule::Free, default, meaning, NEWER) }
 }
 
 /// Every field of a definition, in the order of a file.
@@ -176,7 +198,7 @@ pub const REFERENCE_TABLE: &[FieldEntry] = &[
     entry(
         "spec.dns_name_advanced",
         "mapping",
-        Rule::Free,
+        Rule::Options(Needed::AtMostOne, &["refresh_interval", "strict_ttl"]),
         "",
         "Target: a host name with a say in how often it is looked up.",
         REFERENCE,
@@ -196,6 +218,12 @@ pub const REFERENCE_TABLE: &[FieldEntry] = &[
         "left to the service",
         "The time between two look-ups.",
         API,
+    ),
+    deprecated(
+        "spec.dns_name_advanced.strict_ttl",
+        "{}",
+        "left to the service",
+        "The name is looked up again when the DNS answer expires.",
     ),
     entry("spec.ip", "text", Rule::Free, "", "Target: an address, version 4 or 6. Compared by value.", REFERENCE),
     entry(
@@ -254,10 +282,18 @@ pub const REFERENCE_TABLE: &[FieldEntry] = &[
     entry(
         "spec.snat_pool.snat_pool.prefixes",
         "list of texts",
-        Rule::Items(1, MOST_PREFIXES),
-        "",
-        "The pool as IPv4 prefixes, such as `10.1.0.0/16`. Compared as a set.",
+        Rule::Items(0, MOST_PREFIXES),
+        "none",
+        "The IPv4 prefixes of the pool, such as `10.1.0.0/16`. Compared as a set.",
         API,
+    ),
+    entry(
+        "spec.snat_pool.snat_pool.ipv6_prefixes",
+        "list of texts",
+        Rule::Free,
+        "none",
+        "The IPv6 prefixes of the pool, such as `2001:db8::/48`. Compared as a set.",
+        NEWER,
     ),
     entry(
         "spec.where",
@@ -276,6 +312,7 @@ pub const REFERENCE_TABLE: &[FieldEntry] = &[
         REFERENCE,
     ),
     entry("spec.where.site.ref", "list of references", Rule::Items(1, 1), "", "The site.", REFERENCE),
+    deprecated("spec.where.site.refs", "list of references", "none", "Virtual networks of the site."),
     entry(
         "spec.where.site.network_type",
         "word",
@@ -309,6 +346,7 @@ pub const REFERENCE_TABLE: &[FieldEntry] = &[
         REFERENCE,
     ),
     entry("spec.where.virtual_site.ref", "list of references", Rule::Items(1, 1), "", "The virtual site.", REFERENCE),
+    deprecated("spec.where.virtual_site.refs", "list of references", "none", "Virtual networks of the sites."),
     entry(
         "spec.where.virtual_site.network_type",
         "word",
@@ -344,7 +382,7 @@ pub const REFERENCE_TABLE: &[FieldEntry] = &[
     ),
 ];
 
-/// The parts of a reference, below every path that ends in `.ref`.
+/// The parts of a reference, below every list of references.
 pub const REFERENCE_PARTS: &[FieldEntry] = &[
     entry("name", "text", Rule::Bytes(LONGEST_REFERENCE_NAME), "", "The name of the object referred to.", API),
     entry(
@@ -375,13 +413,19 @@ pub const REFERENCE_PARTS: &[FieldEntry] = &[
 ];
 
 impl FieldEntry {
+    /// Whether the parts of a reference are below it.
+    #[must_use]
+    pub fn is_list_of_references(&self) -> bool {
+        self.path.ends_with(".ref") || self.path.ends_with(".refs")
+    }
+
     /// The entry at `path`: of the table, or a part of a reference.
     #[must_use]
     pub fn at(path: &str) -> Option<FieldEntry> {
         let found = REFERENCE_TABLE.iter().find(|entry| entry.path == path);
         found.copied().or_else(|| {
-            let (before, part) = path.rsplit_once(".ref.")?;
-            REFERENCE_TABLE.iter().any(|entry| entry.path.strip_suffix(".ref") == Some(before)).then_some(())?;
+            let (list, part) = path.rsplit_once('.')?;
+            REFERENCE_TABLE.iter().find(|entry| entry.path == list && entry.is_list_of_references())?;
             REFERENCE_PARTS.iter().find(|entry| entry.path == part).copied()
         })
     }

@@ -2,7 +2,9 @@
 //! form becomes the model; these are the rules that a live object may break and still be held.
 
 use super::problem::steps;
-use super::{Choice, Name, Namespace, Problem, RawEndpoint, RawMetadata, RawReference, RawSpec, Segment, Selector};
+use super::{
+    Choice, Name, Namespace, Problem, RawEndpoint, RawMetadata, RawPrefixes, RawReference, RawSpec, Segment, Selector,
+};
 
 /// Seconds between look-ups of an advanced DNS name (reference/openapi, `refresh_interval`).
 pub const REFRESH_INTERVAL: std::ops::RangeInclusive<u32> = 10..=604_800;
@@ -39,6 +41,29 @@ pub fn check(raw: &RawEndpoint) -> Vec<Problem> {
         writing(&mut problems, spec);
     }
     problems
+}
+
+/// The fields of a definition that the vendor has deprecated, each as a problem of its key. They are
+/// still sent and compared.
+#[must_use]
+pub fn deprecated(raw: &RawEndpoint) -> Vec<Problem> {
+    let mut found = Vec::new();
+    let mut note = |path: Vec<Segment>, name: &str, label: &str| {
+        found.push(Problem::key(path, format!("`{name}` is deprecated by the vendor"), label));
+    };
+    let Some(spec) = &raw.spec else { return found };
+    if spec.dns_name_advanced.as_ref().is_some_and(|advanced| advanced.strict_ttl == Choice::Set) {
+        let path = steps!["spec", "dns_name_advanced", "strict_ttl"];
+        note(path, "strict_ttl", "sent as it is; `refresh_interval` is the current option");
+    }
+    let Some(place) = &spec.place else { return found };
+    for (option, site) in [("site", &place.site), ("virtual_site", &place.virtual_site)] {
+        let refs = site.as_ref().and_then(|site| site.refs.as_deref()).unwrap_or_default();
+        if !refs.is_empty() {
+            note(steps!["spec", "where", option, "refs"], "refs", "sent as it is; `ref` is the current field");
+        }
+    }
+    found
 }
 
 /// A text that is there and not empty; an empty one counts as absent, which shape decides about.
@@ -160,10 +185,23 @@ fn selector(problems: &mut Vec<Problem>, expression: &str) {
 }
 
 fn writing(problems: &mut Vec<Problem>, spec: &RawSpec) {
+    if let Some(advanced) = &spec.dns_name_advanced {
+        let strict = [("strict_ttl", advanced.strict_ttl)];
+        nothing_behind(problems, &["spec".into(), "dns_name_advanced".into()], &strict);
+    }
     if let Some(pool) = &spec.snat_pool {
         nothing_behind(problems, &["spec".into(), "snat_pool".into()], &[("no_snat_pool", pool.no_snat_pool)]);
-        if let Some(prefixes) = pool.snat_pool.as_ref().and_then(|pool| pool.prefixes.as_deref()) {
-            prefix_list(problems, prefixes);
+        if let Some(RawPrefixes { prefixes, ipv6_prefixes }) = &pool.snat_pool {
+            let prefixes = prefixes.as_deref().unwrap_or_default();
+            if prefixes.len() > MOST_PREFIXES {
+                problems.push(Problem::value(
+                    steps!["spec", "snat_pool", "snat_pool", "prefixes"],
+                    format!("`prefixes` holds {} prefixes", prefixes.len()),
+                    format!("at most {MOST_PREFIXES}"),
+                ));
+            }
+            unique_prefixes(problems, "prefixes", prefixes);
+            unique_prefixes(problems, "ipv6_prefixes", ipv6_prefixes.as_deref().unwrap_or_default());
         }
     }
     let Some(place) = &spec.place else { return };
@@ -172,10 +210,12 @@ fn writing(problems: &mut Vec<Problem>, spec: &RawSpec) {
         let vip =
             [("disable_internet_vip", site.disable_internet_vip), ("enable_internet_vip", site.enable_internet_vip)];
         nothing_behind(problems, &["spec".into(), "where".into(), option.into()], &vip);
-        references(problems, option, site.reference.as_deref());
+        references(problems, option, "ref", site.reference.as_deref().filter(|references| references.len() == 1));
+        references(problems, option, "refs", site.refs.as_deref());
     }
     if let Some(network) = &place.virtual_network {
-        references(problems, "virtual_network", network.reference.as_deref());
+        let one = network.reference.as_deref().filter(|references| references.len() == 1);
+        references(problems, "virtual_network", "ref", one);
     }
 }
 
@@ -194,23 +234,12 @@ fn nothing_behind(problems: &mut Vec<Problem>, base: &[Segment], options: &[(&'s
     }
 }
 
-fn prefix_list(problems: &mut Vec<Problem>, prefixes: &[String]) {
-    let list = steps!["spec", "snat_pool", "snat_pool", "prefixes"];
-    if prefixes.len() > MOST_PREFIXES {
-        problems.push(Problem::value(
-            list.clone(),
-            format!("`prefixes` holds {} prefixes", prefixes.len()),
-            format!("at most {MOST_PREFIXES}"),
-        ));
-    }
+/// Every prefix of a list that is there twice; what is no prefix is a problem of shape.
+fn unique_prefixes(problems: &mut Vec<Problem>, key: &'static str, prefixes: &[String]) {
+    let item = |index: usize| steps!["spec", "snat_pool", "snat_pool", key, index];
     let mut seen = std::collections::BTreeMap::new();
     for (index, text) in prefixes.iter().enumerate() {
-        let Ok(prefix) = text.parse::<ipnet::Ipv4Net>() else { continue };
-        let item = |index: usize| {
-            let mut path = list.clone();
-            path.push(index.into());
-            path
-        };
+        let Ok(prefix) = text.parse::<ipnet::IpNet>() else { continue };
         if let Some(first) = seen.insert(prefix.trunc(), index) {
             problems.push(
                 Problem::value(item(index), format!("the prefix `{text}` stands twice"), "second time here")
@@ -220,21 +249,27 @@ fn prefix_list(problems: &mut Vec<Problem>, prefixes: &[String]) {
     }
 }
 
-fn references(problems: &mut Vec<Problem>, option: &'static str, references: Option<&[RawReference]>) {
-    let Some([reference]) = references else { return };
-    let parts = [
-        ("name", &reference.name, LONGEST_REFERENCE_NAME),
-        ("namespace", &reference.namespace, LONGEST_REFERENCE_PART),
-        ("tenant", &reference.tenant, LONGEST_REFERENCE_PART),
-    ];
-    for (part, text, longest) in parts {
-        let length = text.as_ref().map_or(0, String::len);
-        if length > longest {
-            problems.push(Problem::value(
-                steps!["spec", "where", option, "ref", 0, part],
-                format!("the reference's `{part}` is {length} bytes long"),
-                format!("at most {longest} bytes"),
-            ));
+fn references(
+    problems: &mut Vec<Problem>,
+    option: &'static str,
+    list: &'static str,
+    references: Option<&[RawReference]>,
+) {
+    for (index, reference) in references.unwrap_or_default().iter().enumerate() {
+        let parts = [
+            ("name", &reference.name, LONGEST_REFERENCE_NAME),
+            ("namespace", &reference.namespace, LONGEST_REFERENCE_PART),
+            ("tenant", &reference.tenant, LONGEST_REFERENCE_PART),
+        ];
+        for (part, text, longest) in parts {
+            let length = text.as_ref().map_or(0, String::len);
+            if length > longest {
+                problems.push(Problem::value(
+                    steps!["spec", "where", option, list, index, part],
+                    format!("the reference's `{part}` is {length} bytes long"),
+                    format!("at most {longest} bytes"),
+                ));
+            }
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What a field of a definition means, from the table that the JSON Schema is made of.
 
-use crate::model::{FieldEntry, REFERENCE_PARTS, REFERENCE_TABLE};
+use crate::model::{Age, FieldEntry, REFERENCE_PARTS, REFERENCE_TABLE};
 
 /// The field that `asked` names, told with what stands below it; else the names that come near.
 ///
@@ -41,7 +41,7 @@ fn paths() -> Vec<String> {
     REFERENCE_TABLE
         .iter()
         .flat_map(|entry| {
-            let parts = if entry.path.ends_with(".ref") { REFERENCE_PARTS } else { &[] };
+            let parts = if entry.is_list_of_references() { REFERENCE_PARTS } else { &[] };
             let parts = parts.iter().map(|part| format!("{}.{}", entry.path, part.path));
             std::iter::once(entry.path.to_owned()).chain(parts)
         })
@@ -77,6 +77,9 @@ fn told(path: &str, paths: &[String]) -> String {
     row("type", entry.kind);
     row("allowed", &entry.rule.words());
     row("default", if entry.default.is_empty() { "none" } else { entry.default });
+    if entry.age == Age::Deprecated {
+        row("status", "deprecated by the vendor; still read, sent and compared");
+    }
     row("source", entry.source);
     let below: Vec<&String> = paths
         .iter()

@@ -201,6 +201,7 @@ fn target(value: &Json) -> Target {
 fn collect(path: &str, value: &Json, leaves: &mut Vec<(String, String)>) {
     match value {
         Json::Null => {}
+        Json::Object(map) if map.is_empty() => leaves.push((path.to_owned(), "{}".to_owned())),
         Json::Object(map) => {
             for (key, value) in map {
                 // A selector is a list of one expression: its name says nothing that the value does not.
@@ -246,8 +247,9 @@ fn of_target(before: &Json, after: &Json) -> Vec<(String, RowText)> {
 
 /// The prefixes of a pool; nothing where there is no pool.
 pub(super) fn prefixes(value: &Json) -> Option<BTreeSet<String>> {
-    let list = value.pointer("/snat_pool/prefixes")?.as_array()?;
-    Some(list.iter().filter_map(Json::as_str).map(str::to_owned).collect())
+    let pool = value.get("snat_pool")?.as_object()?;
+    let lists = ["prefixes", "ipv6_prefixes"].into_iter().filter_map(|key| pool.get(key)?.as_array());
+    Some(lists.flatten().filter_map(Json::as_str).map(str::to_owned).collect())
 }
 
 fn of_prefixes(before: &Json, after: &Json) -> RowText {
@@ -269,6 +271,13 @@ fn of_prefixes(before: &Json, after: &Json) -> RowText {
     RowText::Words(parts.join("; "))
 }
 
+/// The namespace, where one is named, and the name of a reference.
+fn reference_name(reference: &Json) -> String {
+    let part = |key: &str| reference.get(key).and_then(Json::as_str);
+    let namespace = part("namespace").map_or_else(String::new, |namespace| format!("{namespace}/"));
+    format!("{namespace}{}", part("name").unwrap_or_default())
+}
+
 /// A place in words. Parts of a reference that only one side names were filled in by the service and
 /// are no difference.
 fn place(value: &Json, other: Option<&Json>) -> Option<String> {
@@ -276,12 +285,7 @@ fn place(value: &Json, other: Option<&Json>) -> Option<String> {
     let reference = inner.pointer("/ref/0")?;
     let named = |key: &str| reference.get(key).and_then(Json::as_str);
     let across = other.and_then(|other| other.as_object()?.values().next()?.pointer("/ref/0"));
-    let mut words = format!("{} ", option.replace('_', " "));
-    if let Some(namespace) = named("namespace") {
-        words.push_str(namespace);
-        words.push('/');
-    }
-    words.push_str(named("name").unwrap_or_default());
+    let mut words = format!("{} {}", option.replace('_', " "), reference_name(reference));
     for key in ["tenant", "uid"] {
         let compared = across.is_none_or(|across| across.get(key).is_some());
         if let (Some(text), true) = (named(key), compared) {
@@ -294,6 +298,11 @@ fn place(value: &Json, other: Option<&Json>) -> Option<String> {
     }
     if inner.get("enable_internet_vip").is_some_and(|choice| !choice.is_null()) {
         words.push_str(", with an Internet VIP");
+    }
+    let refs = inner.get("refs").and_then(Json::as_array).into_iter().flatten();
+    let names: Vec<String> = refs.map(reference_name).collect();
+    if !names.is_empty() {
+        words.push_str(&format!(", refs {}", names.join(" ")));
     }
     Some(words)
 }

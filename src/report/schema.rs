@@ -7,7 +7,7 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, json};
 
-use crate::model::{FieldEntry, Json, Needed, RawEndpoint, Rule, Snapshot};
+use crate::model::{Age, FieldEntry, Json, Needed, RawEndpoint, Rule, Snapshot};
 use crate::plan::{Acknowledged, Plan, Verdict, Verdicts};
 
 /// Of what a schema is.
@@ -190,7 +190,11 @@ fn definition() -> Json {
     service["anyOf"] = discovered;
     for option in ["site", "virtual_site", "virtual_network"] {
         let place = &mut schema["properties"]["spec"]["properties"]["where"]["properties"][option];
-        needed(&mut place["properties"]["ref"]["items"], &["name"]);
+        for list in ["ref", "refs"] {
+            if let Some(items) = place.pointer_mut(&format!("/properties/{list}/items")) {
+                needed(items, &["name"]);
+            }
+        }
         place["required"] = json!(["ref"]);
     }
     schema
@@ -205,6 +209,9 @@ fn describe(node: &mut Json, path: &str) {
     if let Some(entry) = FieldEntry::at(path) {
         words(node, entry);
         limits(node, entry.rule);
+        if entry.age == Age::Deprecated {
+            node["deprecated"] = true.into();
+        }
     }
     let Some(object) = node.as_object_mut() else { return };
     if let Some(items) = object.get_mut("items") {

@@ -15,6 +15,7 @@ mod formats;
 mod hostile;
 mod load;
 mod matrix;
+mod newer;
 mod pipelines;
 mod properties;
 mod query;

@@ -8,7 +8,7 @@ use proptest::option;
 use proptest::prelude::*;
 use trueup::model::{
     Definition, Desired, Discovery, Endpoint, HostName, InternetVip, Key, NetworkType, Protocol, Reference, Selector,
-    Service, SitePlace, SnatPool, Spec, Target, Where,
+    Service, SitePlace, SnatPool, Spec, Target, TtlChoice, Where,
 };
 
 fn host() -> impl Strategy<Value = HostName> {
@@ -20,12 +20,19 @@ fn target() -> impl Strategy<Value = Target> {
     let service = prop_oneof!["[a-c]{1,4}\\.default".prop_map(Service::Name), selector.prop_map(Service::Selector),];
     prop_oneof![
         host().prop_map(Target::DnsName),
-        (host(), option::of(10u32..=604_800))
-            .prop_map(|(name, refresh_interval)| Target::DnsNameAdvanced { name, refresh_interval }),
+        (host(), ttl()).prop_map(|(name, ttl)| Target::DnsNameAdvanced { name, ttl }),
         (0u8..4).prop_map(|last| Target::Ip(IpAddr::V4(Ipv4Addr::new(10, 0, 0, last)))),
         (0u16..4).prop_map(|last| Target::Ip(IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, last)))),
         (prop::sample::select(Discovery::ALL), service)
             .prop_map(|(discovery, service)| Target::ServiceInfo { discovery, service }),
+    ]
+}
+
+fn ttl() -> impl Strategy<Value = TtlChoice> {
+    prop_oneof![
+        Just(TtlChoice::Unset),
+        (10u32..=604_800).prop_map(TtlChoice::RefreshInterval),
+        Just(TtlChoice::StrictTtl),
     ]
 }
 
@@ -40,8 +47,10 @@ fn reference() -> impl Strategy<Value = Reference> {
 
 fn site() -> impl Strategy<Value = SitePlace> {
     let vip = prop_oneof![Just(InternetVip::Disabled), Just(InternetVip::Enabled)];
-    (reference(), prop::sample::select(NetworkType::ALL), vip)
-        .prop_map(|(reference, network_type, internet_vip)| SitePlace { reference, network_type, internet_vip })
+    let refs = prop_oneof![2 => Just(Vec::new()), 1 => prop::collection::vec(reference(), 1..3)];
+    (reference(), refs, prop::sample::select(NetworkType::ALL), vip).prop_map(
+        |(reference, refs, network_type, internet_vip)| SitePlace { reference, refs, network_type, internet_vip },
+    )
 }
 
 fn place() -> impl Strategy<Value = Where> {
@@ -53,10 +62,11 @@ fn place() -> impl Strategy<Value = Where> {
 }
 
 fn pool() -> impl Strategy<Value = SnatPool> {
-    let prefix = (0u8..4).prop_map(|net| format!("10.{net}.0.0/16").parse().expect("a prefix"));
+    let ipv4 = (0u8..4).prop_map(|net| format!("10.{net}.0.0/16").parse().expect("a prefix"));
+    let ipv6 = (0u8..4).prop_map(|net| format!("2001:db8:{net}::/48").parse().expect("a prefix"));
     prop_oneof![
         2 => Just(SnatPool::None),
-        1 => btree_set(prefix, 1..3).prop_map(SnatPool::Prefixes),
+        1 => (btree_set(ipv4, 0..3), btree_set(ipv6, 0..2)).prop_map(|(ipv4, ipv6)| SnatPool::Prefixes { ipv4, ipv6 }),
     ]
 }
 

@@ -85,10 +85,17 @@ fn pulled(arguments: &Pull, context: &Context, live: &Live, selection: &Selectio
         }
         match reason_to_skip(object) {
             Some(reason) => skip(context, item, &reason),
-            None => pulled.push(Pulled {
-                path: path(arguments, object),
-                text: definition::text(&object.endpoint, schema(arguments)),
-            }),
+            None => {
+                for field in &object.unknown {
+                    let (key, path) = (item.key().to_string(), safe::line(&field.path));
+                    let told = format!("not written: {} of {}: this trueup does not know it", path, safe::line(&key));
+                    context.output.message(&told);
+                }
+                pulled.push(Pulled {
+                    path: path(arguments, object),
+                    text: definition::text(&object.endpoint, &object.unknown, schema(arguments)),
+                });
+            }
         }
     }
     pulled

@@ -240,16 +240,20 @@ fn left(wanted: &Wanted, place: Option<Place>, reason: Reason) -> (Key, Field, O
 /// in, unless the definition names them.
 fn as_written(wanted: &Wanted, current: &Json) -> Json {
     let mut value = wanted.live.clone();
-    let reference = |value: &Json| -> Option<Json> { value.as_object()?.values().next()?.pointer("/ref/0").cloned() };
-    let named = reference(current);
     let option = value.as_object_mut().filter(|_| wanted.field == Field::Where).and_then(|map| map.values_mut().next());
-    let filled = option.and_then(|option| option.pointer_mut("/ref/0")).and_then(Json::as_object_mut);
-    if let Some(filled) = filled {
-        filled.retain(|key, _| match (key.as_str(), &named) {
-            ("name", _) => true,
-            (key, Some(named)) => named.get(key).is_some(),
-            (key, None) => key == "namespace",
-        });
+    let Some(option) = option else { return value };
+    let current = current.as_object().and_then(|map| map.values().next());
+    for list in ["ref", "refs"] {
+        let filled = option.get_mut(list).and_then(Json::as_array_mut).into_iter().flatten();
+        for (index, reference) in filled.enumerate() {
+            let named = current.and_then(|option| option.get(list)?.get(index));
+            let Some(reference) = reference.as_object_mut() else { continue };
+            reference.retain(|key, _| match (key.as_str(), named) {
+                ("name", _) => true,
+                (key, Some(named)) => named.get(key).is_some(),
+                (key, None) => key == "namespace",
+            });
+        }
     }
     value
 }

@@ -436,7 +436,7 @@ impl<'a> Patch<'a> {
 /// What an item of a list says, in canonical form.
 fn meaning(slice: &str) -> Json {
     let text = serde_yaml::from_str::<String>(slice).unwrap_or_else(|_| slice.to_owned());
-    text.parse::<ipnet::Ipv4Net>().map_or(text, |prefix| prefix.trunc().to_string()).into()
+    text.parse::<ipnet::IpNet>().map_or(text, |prefix| prefix.trunc().to_string()).into()
 }
 
 /// A text as a block scalar with the indent of the one before; nothing where a block cannot hold it.

@@ -91,6 +91,9 @@ pub struct RawDnsNameAdvanced {
     /// Seconds, 10 to 604800.
     #[serde(default, alias = "refreshInterval", deserialize_with = "integer", skip_serializing_if = "Option::is_none")]
     pub refresh_interval: Option<i64>,
+    /// Deprecated by the vendor.
+    #[serde(default, alias = "strictTtl", skip_serializing_if = "Choice::is_absent")]
+    pub strict_ttl: Choice,
 }
 
 /// `spec.service_info`
@@ -134,8 +137,11 @@ pub struct RawSnatPool {
 #[serde(deny_unknown_fields)]
 pub struct RawPrefixes {
     /// At most 128 unique IPv4 prefixes.
-    #[serde(default, deserialize_with = "texts")]
+    #[serde(default, deserialize_with = "texts", skip_serializing_if = "Option::is_none")]
     pub prefixes: Option<Vec<String>>,
+    /// Unique IPv6 prefixes.
+    #[serde(default, alias = "ipv6Prefixes", deserialize_with = "texts", skip_serializing_if = "Option::is_none")]
+    pub ipv6_prefixes: Option<Vec<String>>,
 }
 
 /// `spec.where`
@@ -160,6 +166,9 @@ pub struct RawSite {
     /// Exactly one reference.
     #[serde(default, rename = "ref")]
     pub reference: Option<Vec<RawReference>>,
+    /// Deprecated by the vendor.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refs: Option<Vec<RawReference>>,
     /// One of [`NetworkType::ALL`].
     #[serde(default, alias = "networkType", skip_serializing_if = "Option::is_none")]
     pub network_type: Option<String>,

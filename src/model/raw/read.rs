@@ -1,9 +1,10 @@
 //! From the wire form to the model, with every problem of shape on the way.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
+use std::str::FromStr;
 
-use ipnet::Ipv4Net;
+use ipnet::{Ipv4Net, Ipv6Net};
 
 use super::{
     Choice, RawDnsNameAdvanced, RawEndpoint, RawMetadata, RawReference, RawServiceInfo, RawSite, RawSnatPool, RawSpec,
@@ -12,7 +13,7 @@ use super::{
 use crate::model::problem::steps;
 use crate::model::{
     Discovery, Endpoint, HostName, InternetVip, Key, Name, Namespace, NetworkType, Problem, Protocol, Reference,
-    Segment, Selector, Service, SitePlace, SnatPool, Spec, Spot, Target, Texts, Where,
+    Segment, Selector, Service, SitePlace, SnatPool, Spec, Spot, Target, Texts, TtlChoice, Where,
 };
 
 fn given(text: Option<&String>) -> Option<&String> {
@@ -184,23 +185,27 @@ impl RawSpec {
 impl RawDnsNameAdvanced {
     fn target(&self, problems: &mut Vec<Problem>) -> Option<Target> {
         let at = steps!["spec", "dns_name_advanced"];
-        let refresh_interval = match self.refresh_interval.map(u32::try_from) {
-            None => None,
-            Some(Ok(seconds)) => Some(seconds),
+        let strict = self.strict_ttl == Choice::Set;
+        let set = [("refresh_interval", self.refresh_interval.is_some()), ("strict_ttl", strict)];
+        exclusive(problems, &at, "a name is resolved again in one way", &set);
+        let ttl = match self.refresh_interval.map(u32::try_from) {
+            None if strict => TtlChoice::StrictTtl,
+            None => TtlChoice::Unset,
+            Some(Ok(seconds)) => TtlChoice::RefreshInterval(seconds),
             Some(Err(_)) => {
                 problems.push(Problem::value(
                     join(&at, "refresh_interval"),
                     format!("`refresh_interval` is {}, outside its range", self.refresh_interval.unwrap_or_default()),
                     "10 to 604800 seconds",
                 ));
-                None
+                TtlChoice::Unset
             }
         };
         let Some(name) = given(self.name.as_ref()) else {
             problems.push(Problem::value(at, "`dns_name_advanced.name` is missing", "a host name"));
             return None;
         };
-        Some(Target::DnsNameAdvanced { name: HostName::canonical(name), refresh_interval })
+        Some(Target::DnsNameAdvanced { name: HostName::canonical(name), ttl })
     }
 }
 
@@ -260,21 +265,41 @@ impl RawSnatPool {
         let set = [("no_snat_pool", self.no_snat_pool == Choice::Set), ("snat_pool", self.snat_pool.is_some())];
         exclusive(problems, &at, "an endpoint has one source NAT pool or none", &set);
         let Some(pool) = self.snat_pool else { return Some(SnatPool::None) };
-        let mut prefixes = std::collections::BTreeSet::new();
-        for (index, text) in pool.prefixes.unwrap_or_default().iter().enumerate() {
-            match text.parse::<Ipv4Net>() {
-                Ok(prefix) => {
-                    prefixes.insert(prefix.trunc());
-                }
-                Err(_) => problems.push(Problem::value(
-                    steps!["spec", "snat_pool", "snat_pool", "prefixes", index],
-                    format!("`{text}` is no IPv4 prefix"),
-                    "an IPv4 prefix such as 192.0.2.0/24",
-                )),
-            }
-        }
-        Some(SnatPool::Prefixes(prefixes))
+        let ipv4 = prefixes(problems, "prefixes", pool.prefixes, Ipv4Net::trunc, "an IPv4 prefix such as 192.0.2.0/24");
+        let ipv6 = prefixes(
+            problems,
+            "ipv6_prefixes",
+            pool.ipv6_prefixes,
+            Ipv6Net::trunc,
+            "an IPv6 prefix such as 2001:db8::/32",
+        );
+        Some(SnatPool::Prefixes { ipv4, ipv6 })
     }
+}
+
+/// The prefixes of a pool's list `key`, without the bits behind them.
+fn prefixes<P: Ord + FromStr>(
+    problems: &mut Vec<Problem>,
+    key: &'static str,
+    texts: Option<Vec<String>>,
+    trunc: fn(&P) -> P,
+    allowed: &'static str,
+) -> BTreeSet<P> {
+    let mut prefixes = BTreeSet::new();
+    let what = if key == "prefixes" { "IPv4" } else { "IPv6" };
+    for (index, text) in texts.unwrap_or_default().iter().enumerate() {
+        match text.parse::<P>() {
+            Ok(prefix) => {
+                prefixes.insert(trunc(&prefix));
+            }
+            Err(_) => problems.push(Problem::value(
+                steps!["spec", "snat_pool", "snat_pool", key, index],
+                format!("`{text}` is no {what} prefix"),
+                allowed,
+            )),
+        }
+    }
+    prefixes
 }
 
 impl RawWhere {
@@ -325,9 +350,30 @@ impl RawSite {
                 None
             }),
         };
+        let refs = self.refs.unwrap_or_default();
+        let refs: Vec<_> = refs
+            .iter()
+            .enumerate()
+            .filter_map(|(index, one)| named(problems, one, steps!["spec", "where", option, "refs", index]))
+            .collect();
         let reference = reference(problems, self.reference.as_deref(), option);
-        Some(SitePlace { reference: reference?, network_type: network_type?, internet_vip })
+        Some(SitePlace { reference: reference?, refs, network_type: network_type?, internet_vip })
     }
+}
+
+/// The reference at a place; none without a name.
+fn named(problems: &mut Vec<Problem>, reference: &RawReference, at: Vec<Segment>) -> Option<Reference> {
+    let part = |text: &Option<String>| given(text.as_ref()).cloned();
+    let Some(name) = part(&reference.name) else {
+        problems.push(Problem::value(at, "the reference has no `name`", "a reference needs a `name`"));
+        return None;
+    };
+    Some(Reference {
+        name,
+        namespace: part(&reference.namespace),
+        tenant: part(&reference.tenant),
+        uid: part(&reference.uid),
+    })
 }
 
 fn reference(
@@ -336,24 +382,8 @@ fn reference(
     option: &'static str,
 ) -> Option<Reference> {
     let at = steps!["spec", "where", option];
-    let part = |text: &Option<String>| given(text.as_ref()).cloned();
     match references.unwrap_or_default() {
-        [one] => match part(&one.name) {
-            Some(name) => Some(Reference {
-                name,
-                namespace: part(&one.namespace),
-                tenant: part(&one.tenant),
-                uid: part(&one.uid),
-            }),
-            None => {
-                problems.push(Problem::value(
-                    steps!["spec", "where", option, "ref", 0],
-                    "the reference has no `name`",
-                    "a reference needs a `name`",
-                ));
-                None
-            }
-        },
+        [one] => named(problems, one, steps!["spec", "where", option, "ref", 0]),
         [] => {
             problems.push(Problem::value(
                 at,

@@ -4,7 +4,9 @@ use super::{
     Choice, RawDnsNameAdvanced, RawEndpoint, RawMetadata, RawPrefixes, RawReference, RawSelector, RawServiceInfo,
     RawSite, RawSnatPool, RawSpec, RawVirtualNetwork, RawWhere,
 };
-use crate::model::{Endpoint, InternetVip, Reference, Service, SitePlace, SnatPool, Spec, Target, Texts, Where};
+use crate::model::{
+    Endpoint, InternetVip, Reference, Service, SitePlace, SnatPool, Spec, Target, Texts, TtlChoice, Where,
+};
 
 impl From<&Reference> for RawReference {
     fn from(reference: &Reference) -> Self {
@@ -23,6 +25,7 @@ impl From<&SitePlace> for RawSite {
         let chosen = |vip| if place.internet_vip == vip { Choice::Set } else { Choice::Absent };
         Self {
             reference: Some(vec![(&place.reference).into()]),
+            refs: (!place.refs.is_empty()).then(|| place.refs.iter().map(Into::into).collect()),
             network_type: Some(place.network_type.as_str().to_owned()),
             disable_internet_vip: chosen(InternetVip::Disabled),
             enable_internet_vip: chosen(InternetVip::Enabled),
@@ -47,9 +50,14 @@ impl From<&SnatPool> for RawSnatPool {
     fn from(pool: &SnatPool) -> Self {
         match pool {
             SnatPool::None => Self { no_snat_pool: Choice::Set, snat_pool: None },
-            SnatPool::Prefixes(prefixes) => Self {
+            SnatPool::Prefixes { ipv4, ipv6 } => Self {
                 no_snat_pool: Choice::Absent,
-                snat_pool: Some(RawPrefixes { prefixes: Some(prefixes.iter().map(ToString::to_string).collect()) }),
+                snat_pool: Some(RawPrefixes {
+                    // A pool of nothing is written with its older list, as it always was.
+                    prefixes: (!ipv4.is_empty() || ipv6.is_empty())
+                        .then(|| ipv4.iter().map(ToString::to_string).collect()),
+                    ipv6_prefixes: (!ipv6.is_empty()).then(|| ipv6.iter().map(ToString::to_string).collect()),
+                }),
             },
         }
     }
@@ -62,11 +70,14 @@ impl RawSpec {
         let mut raw = Self::default();
         match target {
             Target::DnsName(name) => raw.dns_name = Some(name.to_string()),
-            Target::DnsNameAdvanced { name, refresh_interval } => {
-                raw.dns_name_advanced = Some(RawDnsNameAdvanced {
-                    name: Some(name.to_string()),
-                    refresh_interval: refresh_interval.map(i64::from),
-                });
+            Target::DnsNameAdvanced { name, ttl } => {
+                let (refresh_interval, strict_ttl) = match ttl {
+                    TtlChoice::Unset => (None, Choice::Absent),
+                    TtlChoice::RefreshInterval(seconds) => (Some(i64::from(*seconds)), Choice::Absent),
+                    TtlChoice::StrictTtl => (None, Choice::Set),
+                };
+                let name = Some(name.to_string());
+                raw.dns_name_advanced = Some(RawDnsNameAdvanced { name, refresh_interval, strict_ttl });
             }
             Target::Ip(ip) => raw.ip = Some(ip.to_string()),
             Target::ServiceInfo { discovery, service } => {

@@ -1,6 +1,7 @@
-//! Reads request bodies by the rules of proto3 JSON: both spellings of a key, `null` as absent, integers
-//! also as strings, enum values by name or number, unknown fields dropped without a word. A value of
-//! the wrong type or outside its rule is refused with the field's path.
+//! Reads request bodies as the service's decoder does, by the rules of proto3 JSON: both spellings of a
+//! key, integers also as strings, enum values by name or number, unknown fields dropped without a
+//! word. A `null` is an absent field and the zero value of an option, of an item and of a map's value.
+//! A value of the wrong type or outside its rule is refused with the field's path.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -104,14 +105,21 @@ pub struct Message<'a> {
 
 impl<'a> Message<'a> {
     pub fn new(value: &'a Json<'a>, place: Place<'a>) -> Result<Self, Refusal> {
+        static NONE: Fields<'static> = Fields::NONE;
         match value {
             Json::Object(fields) => Ok(Self { fields, place }),
+            Json::Null => Ok(Self { fields: &NONE, place }),
             other => Err(place.mistyped("an object", other)),
         }
     }
 
     /// A field under either spelling; `null` is absent.
     pub fn get(&self, name: &str) -> Result<Option<&'a Json<'a>>, Refusal> {
+        Ok(self.find(name)?.filter(|value| !matches!(value, Json::Null)))
+    }
+
+    /// A field under either spelling.
+    fn find(&self, name: &str) -> Result<Option<&'a Json<'a>>, Refusal> {
         let snake = self.fields.find(|key| key == name);
         let value = if name.contains('_') {
             match (snake, self.fields.find(|key| is_camel(key, name))) {
@@ -124,15 +132,24 @@ impl<'a> Message<'a> {
         } else {
             snake
         };
-        Ok(value.filter(|value| !matches!(value, Json::Null)))
+        Ok(value)
     }
 
-    /// The one option of an exclusive group that is there.
+    /// The one option of an exclusive group that is there. A `null` chooses its option too, and it is
+    /// the one that is kept beside another.
     pub fn one_of(&self, names: &[&'static str]) -> Result<Option<(&'static str, &'a Json<'a>)>, Refusal> {
         let mut chosen: Option<(&'static str, &'a Json<'a>)> = None;
         for name in names {
-            let Some(value) = self.get(name)? else { continue };
-            if let Some((other, _)) = chosen {
+            let Some(value) = self.find(name)? else { continue };
+            if let Some((other, before)) = chosen {
+                match (before, value) {
+                    (Json::Null, _) => continue,
+                    (_, Json::Null) => {
+                        chosen = Some((name, value));
+                        continue;
+                    }
+                    _ => {}
+                }
                 let message = format!(
                     "Field {} should be the only one of its group, got {other} too in request.",
                     self.place.field(name)
@@ -189,7 +206,7 @@ impl<'a> Message<'a> {
         }
     }
 
-    /// A map of strings; a `null` in it is no string.
+    /// A map of strings.
     pub fn map(&self, name: &str) -> Result<BTreeMap<String, String>, Refusal> {
         let place = self.place.field(name);
         match self.get(name)? {
@@ -206,34 +223,26 @@ impl<'a> Message<'a> {
 /// A string.
 pub fn text(value: &Json<'_>, place: Place<'_>) -> Result<String, Refusal> {
     match value {
+        Json::Null => Ok(String::new()),
         Json::String(text) => Ok(text.clone().into_owned()),
         other => Err(place.mistyped("a string", other)),
     }
 }
 
-/// A 32 bit unsigned integer, as a number without a fraction or as a string of one.
+/// A 32 bit unsigned integer, as a number without fraction and exponent or as a string of one.
 pub fn number(value: &Json<'_>, place: Place<'_>) -> Result<u32, Refusal> {
-    const LARGEST: f64 = u32::MAX as f64;
     let outside = |got: &dyn fmt::Display| {
         let message = format!("Field {place} should be an unsigned 32 bit integer, got {got} in request.");
         Refusal::new(Code::InvalidArgument, message)
     };
     match value {
+        Json::Null => Ok(0),
         Json::Number(number) => {
-            if let Some(number) = number.as_u64() {
-                return u32::try_from(number).map_err(|_| outside(&number));
-            }
-            match number.as_f64() {
-                #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the guard bounds it")]
-                Some(float) if float.fract() == 0.0 && (0.0..=LARGEST).contains(&float) => Ok(float as u32),
-                _ => Err(outside(number)),
-            }
+            let whole = number.as_u64().and_then(|number| u32::try_from(number).ok());
+            whole.ok_or_else(|| outside(number))
         }
-        Json::String(text) => {
-            let digits = text.bytes().all(|byte| byte.is_ascii_digit());
-            let number = if digits { text.parse().ok() } else { None };
-            number.ok_or_else(|| outside(&Value::from(&**text)))
-        }
+        // Such a string is read as JSON, which has no sign and no zeros in front.
+        Json::String(text) => serde_json::from_str(text).map_err(|_| outside(&Value::from(&**text))),
         other => Err(place.mistyped("a number", other)),
     }
 }

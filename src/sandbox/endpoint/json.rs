@@ -52,6 +52,9 @@ impl<'a> Json<'a> {
 }
 
 impl<'a> Fields<'a> {
+    /// The fields of an empty object.
+    pub const NONE: Self = Self(Vec::new());
+
     /// The value of the key that is wanted.
     pub fn find(&self, mut wanted: impl FnMut(&str) -> bool) -> Option<&Json<'a>> {
         self.0.iter().rev().find(|(key, _)| wanted(&key.0)).map(|(_, value)| value)

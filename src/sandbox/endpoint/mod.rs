@@ -14,6 +14,7 @@ mod index;
 mod json;
 mod object;
 mod outside;
+mod reference;
 mod rules;
 mod spec;
 

@@ -1,6 +1,7 @@
 //! The rules on single values, as the published specification names them.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::str::FromStr;
 
 /// A DNS-1035 label: a lower-case letter, then lower-case letters, digits and `-`, no `-` at the
 /// end, at most 63 (the live message says "less than 64").
@@ -35,11 +36,20 @@ pub fn is_address(text: &str) -> bool {
 
 /// An IPv4 address, a slash, and 0 to 32; bits behind the prefix may be set.
 pub fn is_ipv4_prefix(text: &str) -> bool {
+    is_prefix::<Ipv4Addr>(text, 32)
+}
+
+/// An IPv6 address, a slash, and 0 to 128; bits behind the prefix may be set.
+pub fn is_ipv6_prefix(text: &str) -> bool {
+    is_prefix::<Ipv6Addr>(text, 128)
+}
+
+fn is_prefix<A: FromStr>(text: &str, longest: u8) -> bool {
     let Some((address, length)) = text.split_once('/') else {
         return false;
     };
-    let digits = (1..=2).contains(&length.len()) && length.bytes().all(|byte| byte.is_ascii_digit());
-    address.parse::<Ipv4Addr>().is_ok() && digits && length.parse::<u8>().is_ok_and(|length| length <= 32)
+    let digits = (1..=3).contains(&length.len()) && length.bytes().all(|byte| byte.is_ascii_digit());
+    address.parse::<A>().is_ok() && digits && length.parse::<u8>().is_ok_and(|length| length <= longest)
 }
 
 #[cfg(test)]
@@ -83,6 +93,12 @@ mod tests {
         }
         for prefix in ["", "10.0.0.0", "10.0.0.0/33", "10.0.0.0/-1", "10.0.0.0/+8", "10.0.0.0/", "2001:db8::/32"] {
             assert!(!is_ipv4_prefix(prefix), "{prefix}");
+        }
+        for prefix in ["2001:db8::/32", "::/0", "2001:db8::1/128"] {
+            assert!(is_ipv6_prefix(prefix), "{prefix}");
+        }
+        for prefix in ["", "2001:db8::", "2001:db8::/129", "2001:db8::/+8", "10.0.0.0/8"] {
+            assert!(!is_ipv6_prefix(prefix), "{prefix}");
         }
     }
 }

@@ -2,11 +2,13 @@
 //! every rule of the published specification checked, and written the way the service writes it
 //! (everything unset is there as `""`, `0` or `null`, except the options of an exclusive group).
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
-use sha2::{Digest, Sha256};
 
 use super::body::{Message, Place, REQUIRED, Rule, number, text};
 use super::json::Json;
+use super::reference::Reference;
 use super::rules;
 use crate::sandbox::answer::{Code, Refusal};
 use crate::sandbox::selector::Selector;
@@ -36,6 +38,7 @@ enum Where {
 struct SiteReference {
     #[serde(rename = "ref")]
     reference: [Reference; 1],
+    refs: Vec<Reference>,
     network_type: &'static str,
     #[serde(flatten)]
     internet_vip: InternetVip,
@@ -54,16 +57,6 @@ enum InternetVip {
     EnableInternetVip {},
 }
 
-/// A reference to another object, with what the service fills.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-struct Reference {
-    kind: &'static str,
-    uid: String,
-    tenant: String,
-    namespace: String,
-    name: String,
-}
-
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum Target {
@@ -76,9 +69,16 @@ enum Target {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 struct AdvancedName {
     name: String,
-    /// In seconds; the only option of its group, so it is absent when unset.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    refresh_interval: Option<u32>,
+    #[serde(flatten)]
+    ttl: Option<Ttl>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Ttl {
+    StrictTtl {},
+    /// In seconds.
+    RefreshInterval(u32),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -99,10 +99,10 @@ enum ServiceChoice {
 #[serde(rename_all = "snake_case")]
 enum SnatPool {
     NoSnatPool {},
-    SnatPool { prefixes: Vec<String> },
+    SnatPool { prefixes: Vec<String>, ipv6_prefixes: Vec<String> },
 }
 
-const DISCOVERY: &[&str] = &["INVALID_DISCOVERY", "K8S", "CONSUL", "CLASSIC_BIGIP", "THIRD_PARTY"];
+const DISCOVERY: &[&str] = &["INVALID_DISCOVERY", "K8S", "CONSUL", "CLASSIC_BIGIP", "THIRD_PARTY", "NGINX_ONE"];
 
 const NETWORKS: &[&str] = &[
     "VIRTUAL_NETWORK_SITE_LOCAL",
@@ -118,6 +118,7 @@ const NETWORKS: &[&str] = &[
     "VIRTUAL_NETWORK_SRV6_NETWORK",
     "VIRTUAL_NETWORK_IP_FABRIC",
     "VIRTUAL_NETWORK_SEGMENT",
+    "VIRTUAL_NETWORK_MANAGEMENT",
 ];
 
 const PORT: Rule<'_> = Rule { name: "uint32.lte", constraint: "65535", should: "at most 65535" };
@@ -195,7 +196,7 @@ impl Where {
             Some((name, value)) => {
                 let at = at.field(name);
                 let message = Message::new(value, at)?;
-                let reference = [Reference::read(&message, "virtual_network.Object", around)?];
+                let reference = [Reference::one(&message, "virtual_network.Object", around)?];
                 Ok(Self::VirtualNetwork(NetworkReference { reference }))
             }
             None => Err(at.field("virtual_site").field("ref").breaks(REQUIRED, "nil")),
@@ -218,62 +219,12 @@ impl SiteReference {
             }
         };
         Ok(Self {
-            reference: [Reference::read(&message, kind, around)?],
+            reference: [Reference::one(&message, kind, around)?],
+            refs: Reference::list(&message, "refs", "virtual_network.Object", around)?,
             network_type: message.choice("network_type", NETWORKS)?,
             internet_vip,
         })
     }
-}
-
-impl Reference {
-    /// The one reference of a list that may hold one. The service writes its own spelling of `kind`
-    /// whatever was sent.
-    fn read(message: &Message<'_>, kind: &'static str, around: Surroundings<'_>) -> Result<Self, Refusal> {
-        const ONE: Rule<'_> = Rule { name: "repeated.max_items", constraint: "1", should: "at most 1 item" };
-        let list = message.place.field("ref");
-        let value = match message.list("ref")? {
-            [] => return Err(list.breaks(REQUIRED, "nil")),
-            [value] => value,
-            more => return Err(list.breaks(ONE, format!("{} items", more.len()))),
-        };
-        let at = list.item(0);
-        let reference = Message::new(value, at)?;
-        let bounded = |name: &'static str, most: usize, constraint: &'static str| {
-            let text = reference.text(name)?;
-            if text.len() > most {
-                let should = format!("at most {constraint} bytes");
-                let rule = Rule { name: "string.max_bytes", constraint, should: &should };
-                return Err(at.field(name).breaks(rule, &text));
-            }
-            Ok(text)
-        };
-        reference.text("kind")?;
-        let name = bounded("name", 128, "128")?;
-        if name.is_empty() {
-            return Err(at.field("name").breaks(REQUIRED, "an empty string"));
-        }
-        let tenant = filled(bounded("tenant", 64, "64")?, around.tenant);
-        let namespace = filled(bounded("namespace", 64, "64")?, around.namespace);
-        let uid = match reference.text("uid")? {
-            uid if uid.is_empty() => uid_of(kind, &tenant, &namespace, &name),
-            uid => uid,
-        };
-        Ok(Self { kind, uid, tenant, namespace, name })
-    }
-}
-
-fn filled(text: String, default: &str) -> String {
-    if text.is_empty() { default.to_owned() } else { text }
-}
-
-/// The sandbox holds no sites or networks, so their uids follow from their names.
-fn uid_of(kind: &str, tenant: &str, namespace: &str, name: &str) -> String {
-    let digest = Sha256::digest([kind, tenant, namespace, name].join("/"));
-    let mut bytes = [0; 16];
-    for (byte, digest) in bytes.iter_mut().zip(digest) {
-        *byte = digest;
-    }
-    uuid::Builder::from_random_bytes(bytes).into_uuid().to_string()
 }
 
 impl Target {
@@ -283,14 +234,16 @@ impl Target {
             return Ok(None);
         };
         let at = spec.place.field(name);
+        let chosen_by_null = matches!(value, Json::Null);
         let target = match name {
             "ip" => {
                 let address = text(value, at)?;
-                if !rules::is_address(&address) {
+                if !chosen_by_null && !rules::is_address(&address) {
                     return Err(at.breaks(ADDRESS, address));
                 }
                 Self::Ip(address)
             }
+            "dns_name" if chosen_by_null => Self::DnsName(String::new()),
             "dns_name" => Self::DnsName(hostname(text(value, at)?, at)?),
             "dns_name_advanced" => Self::DnsNameAdvanced(AdvancedName::read(&Message::new(value, at)?)?),
             _ => Self::ServiceInfo(Service::read(&Message::new(value, at)?)?),
@@ -314,15 +267,21 @@ impl AdvancedName {
         const RANGE: Rule<'_> =
             Rule { name: "uint32.gte", constraint: "10, lte 604800", should: "between 10 and 604800" };
         let name = hostname(message.text("name")?, message.place.field("name"))?;
-        let at = message.place.field("refresh_interval");
-        let refresh_interval = match message.get("refresh_interval")? {
+        let ttl = match message.one_of(&["refresh_interval", "strict_ttl"])? {
             None => None,
-            Some(value) => match number(value, at)? {
-                seconds @ 10..=604_800 => Some(seconds),
-                seconds => return Err(at.breaks(RANGE, seconds)),
-            },
+            Some(("strict_ttl", value)) => {
+                Message::new(value, message.place.field("strict_ttl"))?;
+                Some(Ttl::StrictTtl {})
+            }
+            Some((name, value)) => {
+                let at = message.place.field(name);
+                match number(value, at)? {
+                    seconds @ 10..=604_800 => Some(Ttl::RefreshInterval(seconds)),
+                    seconds => return Err(at.breaks(RANGE, seconds)),
+                }
+            }
         };
-        Ok(Self { name, refresh_interval })
+        Ok(Self { name, ttl })
     }
 }
 
@@ -330,8 +289,11 @@ impl Service {
     /// `discovery_type` has no usable default: its zero value is refused. That one of the two names
     /// is needed is our decision; the specification does not say.
     fn read(message: &Message<'_>) -> Result<Self, Refusal> {
-        const DISCOVERED: Rule<'_> =
-            Rule { name: "enum.not_in", constraint: "[0]", should: "one of K8S, CONSUL, CLASSIC_BIGIP, THIRD_PARTY" };
+        const DISCOVERED: Rule<'_> = Rule {
+            name: "enum.not_in",
+            constraint: "[0]",
+            should: "one of K8S, CONSUL, CLASSIC_BIGIP, THIRD_PARTY, NGINX_ONE",
+        };
         const NAME: Rule<'_> = Rule { name: "string.max_bytes", constraint: "256", should: "at most 256 bytes" };
         let at = message.place;
         let discovery_type = message.choice("discovery_type", DISCOVERY)?;
@@ -385,7 +347,8 @@ impl SnatPool {
     /// A pool without a choice becomes the first one.
     fn read(value: &Json<'_>, at: Place<'_>) -> Result<Self, Refusal> {
         const MOST: Rule<'_> = Rule { name: "repeated.max_items", constraint: "128", should: "at most 128 items" };
-        const PREFIX: Rule<'_> = Rule { name: "string.ipv4_prefix", constraint: "true", should: "an IPv4 prefix" };
+        const IPV4: Rule<'_> = Rule { name: "string.ipv4_prefix", constraint: "true", should: "an IPv4 prefix" };
+        const IPV6: Rule<'_> = Rule { name: "string.ipv6_prefix", constraint: "true", should: "an IPv6 prefix" };
         let Some((choice, value)) = Message::new(value, at)?.one_of(&["no_snat_pool", "snat_pool"])? else {
             return Ok(Self::NoSnatPool {});
         };
@@ -394,26 +357,34 @@ impl SnatPool {
         if choice == "no_snat_pool" {
             return Ok(Self::NoSnatPool {});
         }
-        let list = at.field("prefixes");
-        let items = pool.list("prefixes")?;
-        if items.len() > 128 {
-            return Err(list.breaks(MOST, format!("{} items", items.len())));
+        let prefixes = prefixes(&pool, "prefixes", IPV4, rules::is_ipv4_prefix)?;
+        if prefixes.len() > 128 {
+            return Err(at.field("prefixes").breaks(MOST, format!("{} items", prefixes.len())));
         }
-        let mut prefixes = Vec::with_capacity(items.len());
-        for (index, value) in items.iter().enumerate() {
-            let at = list.item(index);
-            let prefix = text(value, at)?;
-            if !rules::is_ipv4_prefix(&prefix) {
-                return Err(at.breaks(PREFIX, prefix));
-            }
-            if prefixes.contains(&prefix) {
-                let message = format!("Field {list} should be without repetition, got {prefix} twice in request.");
-                return Err(Refusal::new(Code::InvalidArgument, message));
-            }
-            prefixes.push(prefix);
-        }
-        Ok(Self::SnatPool { prefixes })
+        let ipv6_prefixes = self::prefixes(&pool, "ipv6_prefixes", IPV6, rules::is_ipv6_prefix)?;
+        Ok(Self::SnatPool { prefixes, ipv6_prefixes })
     }
+}
+
+/// The prefixes of a list without repetition.
+fn prefixes(pool: &Message<'_>, name: &str, rule: Rule<'_>, is_one: fn(&str) -> bool) -> Result<Vec<String>, Refusal> {
+    let list = pool.place.field(name);
+    let items = pool.list(name)?;
+    let mut prefixes = Vec::with_capacity(items.len());
+    let mut seen = BTreeSet::new();
+    for (index, value) in items.iter().enumerate() {
+        let at = list.item(index);
+        let prefix = text(value, at)?;
+        if !is_one(&prefix) {
+            return Err(at.breaks(rule, prefix));
+        }
+        if !seen.insert(prefix.clone()) {
+            let message = format!("Field {list} should be without repetition, got {prefix} twice in request.");
+            return Err(Refusal::new(Code::InvalidArgument, message));
+        }
+        prefixes.push(prefix);
+    }
+    Ok(prefixes)
 }
 
 #[cfg(test)]
@@ -473,8 +444,8 @@ mod tests {
     #[test]
     fn both_spellings_strings_of_numbers_and_nulls_are_read() {
         let spec = json!({
-            "dnsNameAdvanced": {"name": "a.example", "refreshInterval": "300"}, "healthCheckPort": 80.0,
-            "where": null, "ip": null, "unknown": {"x": 1},
+            "dnsNameAdvanced": {"name": "a.example", "refreshInterval": "300"}, "healthCheckPort": 80,
+            "where": null, "unknown": {"x": 1},
         });
         let written = read(spec).unwrap();
         assert_eq!(written["dns_name_advanced"], json!({"name": "a.example", "refresh_interval": 300}));
@@ -486,7 +457,41 @@ mod tests {
     fn an_empty_pool_becomes_no_pool() {
         assert_eq!(read(json!({"snat_pool": {}})).unwrap()["snat_pool"], json!({"no_snat_pool": {}}));
         let none = json!({"snat_pool": {"snat_pool": {}}});
-        assert_eq!(read(none).unwrap()["snat_pool"], json!({"snat_pool": {"prefixes": []}}));
+        assert_eq!(read(none).unwrap()["snat_pool"], json!({"snat_pool": {"prefixes": [], "ipv6_prefixes": []}}));
+    }
+
+    #[test]
+    fn a_null_option_is_chosen_with_its_zero_value_over_one_that_has_a_value() {
+        let target = read(json!({"ip": "10.0.0.1", "dns_name": null})).unwrap();
+        assert_eq!((&target["dns_name"], target.get("ip")), (&json!(""), None));
+        let pool = |pool: Value| read(json!({"snat_pool": pool})).unwrap()["snat_pool"].clone();
+        let prefixes = json!({"prefixes": ["10.0.0.0/8"]});
+        assert_eq!(pool(json!({"snat_pool": prefixes, "no_snat_pool": null})), json!({"no_snat_pool": {}}));
+        assert_eq!(pool(json!({"snat_pool": null})), json!({"snat_pool": {"prefixes": [], "ipv6_prefixes": []}}));
+        let site = json!({"ref": [{"name": "paris"}], "disable_internet_vip": {}, "enable_internet_vip": null});
+        let written = read(json!({"where": {"site": site}})).unwrap();
+        assert_eq!(written["where"]["site"]["enable_internet_vip"], json!({}));
+        for refused in
+            [json!({"service_info": null}), json!({"where": {"site": null}}), json!({"dns_name_advanced": null})]
+        {
+            assert!(read(refused.clone()).is_err(), "{refused}");
+        }
+    }
+
+    #[test]
+    fn the_deprecated_fields_and_the_newer_ones_are_kept() {
+        let target = json!({"name": "a.example", "strict_ttl": {}});
+        assert_eq!(read(json!({"dns_name_advanced": target})).unwrap()["dns_name_advanced"], target);
+        let both = json!({"name": "a.example", "strict_ttl": {}, "refresh_interval": 60});
+        assert!(read(json!({"dns_name_advanced": both})).is_err());
+        let place = json!({"site": {"ref": [{"name": "paris"}], "refs": [{"name": "blue"}], "network_type": 13}});
+        let site = read(json!({"where": place})).unwrap()["where"]["site"].clone();
+        assert_eq!(site["refs"][0]["kind"], "virtual_network.Object");
+        assert_eq!(site["network_type"], "VIRTUAL_NETWORK_MANAGEMENT");
+        let pool = json!({"snat_pool": {"prefixes": [], "ipv6_prefixes": ["2001:db8::/48"]}});
+        assert_eq!(read(json!({"snat_pool": pool})).unwrap()["snat_pool"], pool);
+        let service = json!({"discovery_type": 5, "service_name": "web"});
+        assert_eq!(read(json!({"service_info": service})).unwrap()["service_info"]["discovery_type"], "NGINX_ONE");
     }
 
     #[test]

@@ -91,11 +91,11 @@ fn what_is_pulled_has_an_empty_plan() {
     Stage::example("02-every-group").at(&service).run("apply . --yes --quiet").code(0);
 
     let other = Stage::new().at(&service);
-    other.run("pull -n groups -o endpoints").code(0).says("Pulled 13 endpoints into endpoints");
-    other.run("plan endpoints --detailed-exitcode").code(0).says("In sync: 13 endpoints");
+    other.run("pull -n groups -o endpoints").code(0).says("Pulled 16 endpoints into endpoints");
+    other.run("plan endpoints --detailed-exitcode").code(0).says("In sync: 16 endpoints");
     assert!(!other.read("endpoints/groups/resolver.yaml").contains("trueup/"));
 
-    other.run("pull -n groups -o endpoints").code(0).says("13 of them as they were");
+    other.run("pull -n groups -o endpoints").code(0).says("16 of them as they were");
     other.edit("endpoints/groups/resolver.yaml", "port: 53", "port: 54");
     other.run("pull -n groups -o endpoints").code(6).tells("resolver.yaml` is there already");
     other.run("pull -n groups -o endpoints --overwrite").code(0);

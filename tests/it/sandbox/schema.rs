@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use trueup::sandbox::Seed;
 
 use super::{Bench, SHOP};
@@ -13,18 +13,27 @@ use super::{Bench, SHOP};
 pub struct Published(Value);
 
 impl Published {
-    /// Reads `reference/openapi/FILE`, if it is at hand.
+    /// Reads `reference/openapi/FILE` for answers, if it is at hand.
     pub fn read(file: &str) -> Option<Self> {
-        let shared = std::env::var_os("TRUEUP_SHARED")
-            .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared"), PathBuf::from);
-        let text = std::fs::read_to_string(shared.join("reference/openapi").join(file)).ok()?;
-        let mut document: Value = serde_json::from_str(&text).unwrap();
+        Self::strict(file, true)
+    }
+
+    /// Reads `reference/openapi/FILE` for requests, in which nothing may be null.
+    pub fn of_requests(file: &str) -> Option<Self> {
+        Self::strict(file, false)
+    }
+
+    fn strict(file: &str, nulls: bool) -> Option<Self> {
+        let mut document = document(file)?;
         let schemas = document["components"]["schemas"].as_object_mut().unwrap();
+        if file == "endpoint.json" {
+            newer(schemas);
+        }
         for (name, schema) in schemas.iter_mut() {
             if name.ends_with("GetResponse") || name.ends_with("ReplaceRequest") {
                 schema["properties"]["resource_version"] = json!({"type": "string"});
             }
-            strict(schema);
+            strict(schema, nulls);
         }
         Some(Self(document))
     }
@@ -39,16 +48,53 @@ impl Published {
     }
 }
 
-fn strict(schema: &mut Value) {
+/// The vendor's specification as it was published, if it is at hand; where it is not, a line says so.
+pub fn document(file: &str) -> Option<Value> {
+    let path = schemas().join(file);
+    match std::fs::read_to_string(&path) {
+        Ok(text) => Some(serde_json::from_str(&text).unwrap()),
+        Err(_) => {
+            eprintln!("NOT TESTED: the vendor's schemas are not at {}", path.display());
+            None
+        }
+    }
+}
+
+/// Where the vendor's schemas are, beside the checkout.
+pub fn schemas() -> PathBuf {
+    let shared = std::env::var_os("TRUEUP_SHARED")
+        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared"), PathBuf::from);
+    shared.join("reference/openapi")
+}
+
+/// What the vendor's types have and its published schemas leave out (API.md 10b).
+fn newer(schemas: &mut Map<String, Value>) {
+    let references = json!({"type": "array", "items": {"$ref": "#/components/schemas/ioschemaObjectRefType"}});
+    schemas["schemaSiteRefType"]["properties"]["refs"] = references.clone();
+    schemas["schemaVSiteRefType"]["properties"]["refs"] = references;
+    schemas["viewsPrefixStringListType"]["properties"]["ipv6_prefixes"] =
+        json!({"type": "array", "items": {"type": "string"}});
+    schemas["endpointDnsNameAdvancedType"]["properties"]["strict_ttl"] =
+        json!({"$ref": "#/components/schemas/ioschemaEmpty"});
+    for (schema, value) in
+        [("schemaDiscoveryType", "NGINX_ONE"), ("schemaVirtualNetworkType", "VIRTUAL_NETWORK_MANAGEMENT")]
+    {
+        schemas[schema]["enum"].as_array_mut().unwrap().push(value.into());
+    }
+}
+
+fn strict(schema: &mut Value, nulls: bool) {
     if let Some(items) = schema.get_mut("items") {
-        strict(items);
+        strict(items, nulls);
     }
     let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) else {
         return;
     };
     for property in properties.values_mut() {
-        strict(property);
-        *property = json!({"anyOf": [{"type": "null"}, property]});
+        strict(property, nulls);
+        if nulls {
+            *property = json!({"anyOf": [{"type": "null"}, property]});
+        }
     }
     schema["additionalProperties"] = json!(false);
 }
@@ -59,6 +105,12 @@ fn full() -> Vec<Value> {
         json!({"ip": "10.1.2.3", "where": {"site": site}, "snat_pool": {"snat_pool": {"prefixes": ["10.0.0.0/8"]}}}),
         json!({"dns_name": "a.example", "where": {"virtual_site": {"ref": [{"name": "all"}]}}}),
         json!({"dns_name_advanced": {"name": "a.example", "refresh_interval": 300}, "snat_pool": {}}),
+        json!({
+            "dns_name_advanced": {"name": "a.example", "strict_ttl": {}},
+            "snat_pool": {"snat_pool": {"ipv6_prefixes": ["2001:db8::/48"]}},
+            "where": {"site": {"ref": [{"name": "paris"}], "refs": [{"name": "blue"}], "network_type": 13}},
+        }),
+        json!({"service_info": {"discovery_type": "NGINX_ONE", "service_name": "web"}}),
         json!({"service_info": {"discovery_type": "K8S", "service_name": "web"}}),
         json!({
             "service_info": {"discovery_type": "CONSUL", "service_selector": {"expressions": ["a in (b)"]}},

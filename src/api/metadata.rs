@@ -1,0 +1,87 @@
+//! The `metadata` of a live object: what is compared of it, and the names of what the model does not
+//! know. A replace keeps all of it, because it starts from the object as a get returned it.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
+
+use super::live::is_unset;
+use super::text::neutral;
+use crate::model::{Json, UnknownField};
+
+type Map = BTreeMap<String, Option<String>>;
+
+/// What is compared of `metadata`.
+#[derive(Default)]
+pub(super) struct Metadata {
+    pub(super) name: Option<String>,
+    pub(super) namespace: Option<String>,
+    pub(super) labels: Option<Map>,
+    pub(super) annotations: Option<Map>,
+    pub(super) description: Option<String>,
+    pub(super) disable: Option<bool>,
+    /// What the model does not know.
+    pub(super) unknown: Vec<UnknownField>,
+}
+
+#[derive(serde::Deserialize)]
+#[serde(field_identifier, rename_all = "snake_case")]
+enum Key {
+    Name,
+    Namespace,
+    Labels,
+    Annotations,
+    Description,
+    Disable,
+    Other(String),
+}
+
+impl<'de> Deserialize<'de> for Metadata {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(Fields)
+    }
+}
+
+struct Fields;
+
+impl<'de> Visitor<'de> for Fields {
+    type Value = Metadata;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the metadata of an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Metadata, A::Error> {
+        let mut metadata = Metadata::default();
+        while let Some(key) = map.next_key()? {
+            match key {
+                Key::Name => set(&mut metadata.name, "name", &mut map)?,
+                Key::Namespace => set(&mut metadata.namespace, "namespace", &mut map)?,
+                Key::Labels => set(&mut metadata.labels, "labels", &mut map)?,
+                Key::Annotations => set(&mut metadata.annotations, "annotations", &mut map)?,
+                Key::Description => set(&mut metadata.description, "description", &mut map)?,
+                Key::Disable => set(&mut metadata.disable, "disable", &mut map)?,
+                Key::Other(key) => {
+                    if !is_unset(&map.next_value::<Json>()?) {
+                        let path = neutral(&format!("metadata.{key}"), 200);
+                        metadata.unknown.push(UnknownField { path, blocks: false });
+                    }
+                }
+            }
+        }
+        Ok(metadata)
+    }
+}
+
+fn set<'de, T: Deserialize<'de>, A: MapAccess<'de>>(
+    field: &mut Option<T>,
+    name: &'static str,
+    map: &mut A,
+) -> Result<(), A::Error> {
+    if field.is_some() {
+        return Err(A::Error::duplicate_field(name));
+    }
+    *field = map.next_value()?;
+    Ok(())
+}
