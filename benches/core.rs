@@ -109,7 +109,6 @@ fn arrange(desired: &Desired, live: &Live) -> Plan {
             ignore: &Ignore::default(),
             allow: &Allow::default(),
             selection: &Selection::all(),
-            applied_before: &|_| false,
             service: &Service { base_url: "https://bench.example.net".to_owned(), layout: Layout::Uniform },
             source: &Source::default(),
             tool_version: "bench",

@@ -152,7 +152,7 @@ pub struct Filter {
 #[derive(Debug, Clone, Default, Args)]
 pub struct Permission {
     /// Allow what a guard holds back: mass-change, empty-namespace, behind-base,
-    /// foreign-stack=KEY, protected=KEY, referred=KEY; repeatable
+    /// foreign-stack=KEY, protected=KEY, referred=KEY, unverified=KEY; repeatable
     #[arg(long, value_name = "NAME")]
     pub allow: Vec<String>,
     /// Take ownership of endpoints that are in sync and carry no mark

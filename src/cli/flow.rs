@@ -1,15 +1,14 @@
 //! The steps between definitions and a plan, which plan, apply and drift share.
 
-use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Context;
 use super::args::Permission;
-use super::ending::{Ending, Error};
+use super::ending::Error;
 use super::service::Connection;
-use super::settings;
 use super::sight::Sight;
 use super::stack::Stack;
+use super::{evidence, settings};
 use crate::journal::{self, Ground};
 use crate::load::{Diagnostic, Loaded, Places};
 use crate::model::{Field, Key, Namespace, Place};
@@ -73,10 +72,6 @@ async fn arrange(
     let config = &stack.loaded.config;
     let service = sight.service();
     let name = settings::stack(context, config);
-    let state = settings::state_directory(&context.global, &context.surroundings)?;
-    // Only what is missing asks for it, and the journal of a long time is much to read.
-    let journal = OnceCell::new();
-    let applied = || journal.get_or_init(|| journal::applied_keys(&state, name.as_deref(), &service.base_url));
     let listed: BTreeSet<_> = config.namespaces.iter().cloned().collect();
     let facts = Facts {
         desired: &stack.loaded.desired,
@@ -86,18 +81,16 @@ async fn arrange(
         ignore: &settings::ignore(config)?,
         allow,
         selection: &stack.selection,
-        applied_before: &|key| purpose.memory.knows(key) || applied().as_ref().is_ok_and(|keys| keys.contains(key)),
         service: &service,
         source: &Source { directory: stack.directory.clone(), snapshot: sight.taken(), ..Source::default() },
         tool_version: env!("CARGO_PKG_VERSION"),
     };
     let mut arrangement = Arrangement::new(facts);
     let requests = sight.read(&purpose.namespaces, |namespace, read| arrangement.take(namespace, &read)).await;
-    let plan = arrangement.finish(requests);
-    match journal.into_inner() {
-        Some(Err(error)) => Err(Error::new(Ending::Failed, error)),
-        _ => Ok(plan),
-    }
+    let commits = arrangement.commits().clone();
+    let mut plan = arrangement.finish(requests);
+    evidence::judge_missing(context, purpose.memory, &commits, &mut plan)?;
+    Ok(plan)
 }
 
 /// Holds back the deletes of endpoints that others refer to.

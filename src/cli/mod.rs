@@ -9,6 +9,7 @@ mod command;
 mod consent;
 mod definition;
 mod ending;
+mod evidence;
 mod file;
 mod flow;
 mod gates;

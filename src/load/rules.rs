@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::config::Config;
 use super::fields::{Suggestion, suggest};
-use crate::model::{APPLIED, Endpoint, Mark, Namespace, Problem, RawEndpoint, STACK, Segment, is_mark};
+use crate::model::{APPLIED, COMMIT_DIGITS, Endpoint, Mark, Namespace, Problem, RawEndpoint, STACK, Segment, is_mark};
 
 /// Characters that the service allows in one annotation (API.md 4.2).
 const LONGEST_ANNOTATION: usize = 1024;
@@ -78,7 +78,8 @@ impl StackRules {
             return;
         }
         let run = "r".repeat(LONGEST_RUN);
-        let marks = Mark::of(endpoint, self.stack.as_deref(), &run).annotations();
+        let commit = "c".repeat(COMMIT_DIGITS);
+        let marks = Mark::of(endpoint, self.stack.as_deref(), &run).at_commit(Some(&commit)).annotations();
         for (key, value) in marks.into_iter().filter(|(key, _)| *key == APPLIED || *key == STACK) {
             if value.len() > LONGEST_ANNOTATION {
                 let what = format!(

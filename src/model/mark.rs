@@ -1,18 +1,21 @@
 //! The marks that ownership rests on: two annotations on every object that trueup writes.
 //!
-//! `trueup/stack` is the name of the stack. `trueup/applied` reads `VERSION RUN ENTRIES`: the version
-//! of the canonical form, the run that wrote it, and one entry of fixed width a field that was not
-//! its default: a letter and six characters of digest for a fixed field, `l` or `a`, six characters
-//! of the key's digest and six of the value's for a label or an annotation. Digests tell whether a
-//! field still is as it was applied; they protect nothing, so 36 bits of SipHash are enough. Every
-//! object in sync is digested in every plan, which is why they must be cheap.
+//! `trueup/stack` is the name of the stack. `trueup/applied` reads `VERSION RUN KEY COMMIT ENTRIES`:
+//! the version of the canonical form, the run that wrote it, ten characters of digest of the key that
+//! it was written for, the commit that the run applied (`-` without one), and one entry of fixed
+//! width a field that was not its default: a letter and six characters of digest for a fixed field,
+//! `l` or `a`, six characters of the key's digest and six of the value's for a label or an annotation.
+//! Version 1 has neither `KEY` nor `COMMIT`. Digests tell whether a field still is as it was applied,
+//! and whether the annotations were copied from another object; they protect nothing, so 36 and 60
+//! bits of SipHash are enough. Every object in sync is digested in every plan, which is why they must
+//! be cheap.
 
 use std::hash::Hasher as _;
 
 use siphasher::sip::SipHasher13;
 
 use super::field::Wire;
-use super::{Endpoint, Field, RawWhere, Texts};
+use super::{Endpoint, Field, Key, RawWhere, Texts};
 
 /// The annotation that names the stack.
 pub const STACK: &str = "trueup/stack";
@@ -23,11 +26,19 @@ pub const PROTECT: &str = "trueup/protect";
 
 /// Stands for the run in a mark that is planned and not yet written; no run has this name.
 pub const RUN_PENDING: &str = "*";
+/// Digits of a commit in a mark: the whole id, or the beginning of a longer one.
+pub const COMMIT_DIGITS: usize = 40;
 
 /// The version of the canonical form that this program writes.
-const VERSION: &str = "1";
-/// Characters of a digest.
+const VERSION: &str = "2";
+/// The version that named neither key nor commit.
+const VERSION_WITHOUT_KEY: &str = "1";
+/// Stands for the commit in a mark that names none.
+const NO_COMMIT: &str = "-";
+/// Characters of the digest of a value.
 const WIDTH: usize = 6;
+/// Characters of the digest of the object's key.
+const KEY_WIDTH: usize = 10;
 
 /// What a live object says about who wrote it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -43,8 +54,23 @@ pub struct Mark {
 pub struct Applied {
     /// The run that wrote it.
     pub run: String,
+    /// The digest of the key that it was written for; version 1 names none.
+    key: Option<[u8; KEY_WIDTH]>,
+    /// The commit as the annotation names it.
+    commit: String,
     /// Entries of fixed width, one behind the other, as the annotation holds them.
     entries: String,
+}
+
+/// Whether a mark was written for the object that carries it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WrittenFor {
+    /// For this key.
+    This,
+    /// For another key: the annotations were copied.
+    Another,
+    /// Version 1 does not say.
+    Unnamed,
 }
 
 /// Why a field of a marked object differs from its definition.
@@ -65,13 +91,25 @@ pub fn is_mark(annotation: &str) -> bool {
 }
 
 impl Mark {
-    /// The mark that an apply of `endpoint` by `run` writes.
+    /// The mark that an apply of `endpoint` by `run`, of no commit, writes.
     #[must_use]
     pub fn of(endpoint: &Endpoint, stack: Option<&str>, run: &str) -> Self {
-        Self {
-            stack: stack.map(str::to_owned),
-            applied: Some(Applied { run: run.to_owned(), entries: entries(endpoint) }),
+        let applied = Applied {
+            run: run.to_owned(),
+            key: Some(key_digest(&endpoint.key)),
+            commit: NO_COMMIT.to_owned(),
+            entries: entries(endpoint),
+        };
+        Self { stack: stack.map(str::to_owned), applied: Some(applied) }
+    }
+
+    /// The same mark, of this commit or of none.
+    #[must_use]
+    pub fn at_commit(mut self, commit: Option<&str>) -> Self {
+        if let Some(applied) = &mut self.applied {
+            applied.set_commit(commit);
         }
+        self
     }
 
     /// The mark that an object's annotations hold, `None` where there is neither annotation.
@@ -99,29 +137,77 @@ impl Mark {
         Self::of(endpoint, stack, RUN_PENDING)
     }
 
-    /// Whether `other` says the same of the object, the run aside.
+    /// Whether `other` says the same of the object, run and commit aside.
     #[must_use]
     pub fn fits(&self, other: &Mark) -> bool {
-        let applied = self.applied.as_ref().map(|applied| &applied.entries);
-        self.stack == other.stack && applied == other.applied.as_ref().map(|applied| &applied.entries)
+        fn applied(mark: &Mark) -> Option<(&Option<[u8; KEY_WIDTH]>, &String)> {
+            mark.applied.as_ref().map(|applied| (&applied.key, &applied.entries))
+        }
+        self.stack == other.stack && applied(self) == applied(other)
     }
 }
 
 impl Applied {
     fn read(text: &str) -> Option<Self> {
         let mut parts = text.split(' ');
-        let (version, run, entries) = (parts.next()?, parts.next()?, parts.next()?);
-        if version != VERSION || parts.next().is_some() || !entries.is_ascii() {
+        let (version, run) = (parts.next()?, parts.next()?);
+        let (key, commit) = match version {
+            VERSION => (Some(parts.next()?.as_bytes().try_into().ok()?), parts.next()?),
+            VERSION_WITHOUT_KEY => (None, NO_COMMIT),
+            _ => return None,
+        };
+        let entries = parts.next()?;
+        if parts.next().is_some() || !entries.is_ascii() {
             return None;
         }
         let whole: usize = split(entries).map(|(slot, digest)| slot.len() + digest.len()).sum();
-        (whole == entries.len()).then(|| Self { run: run.to_owned(), entries: entries.to_owned() })
+        let applied = || Self { run: run.to_owned(), key, commit: commit.to_owned(), entries: entries.to_owned() };
+        (whole == entries.len()).then(applied)
     }
 
     /// The text of the annotation.
     #[must_use]
     pub fn text(&self) -> String {
-        format!("{VERSION} {} {}", self.run, self.entries)
+        let Self { run, commit, entries, .. } = self;
+        match &self.key {
+            Some(key) => format!("{VERSION} {run} {} {commit} {entries}", String::from_utf8_lossy(key)),
+            None => format!("{VERSION_WITHOUT_KEY} {run} {entries}"),
+        }
+    }
+
+    /// Whether it was written for the object of this key.
+    #[must_use]
+    pub fn written_for(&self, key: &Key) -> WrittenFor {
+        match &self.key {
+            None => WrittenFor::Unnamed,
+            Some(named) if *named == key_digest(key) => WrittenFor::This,
+            Some(_) => WrittenFor::Another,
+        }
+    }
+
+    /// The text of an annotation with another commit, or none; one that names no key stays as it is.
+    #[must_use]
+    pub fn renamed(text: &str, commit: Option<&str>) -> String {
+        match Self::read(text) {
+            Some(mut applied) => {
+                applied.set_commit(commit);
+                applied.text()
+            }
+            None => text.to_owned(),
+        }
+    }
+
+    /// Longer ids, of a repository with SHA-256, are named by their beginning.
+    fn set_commit(&mut self, commit: Option<&str>) {
+        self.commit = commit.unwrap_or(NO_COMMIT).chars().take(COMMIT_DIGITS).collect();
+    }
+
+    /// The commit that the run applied whole, in lower-case hex digits; nothing where it names none.
+    #[must_use]
+    pub fn commit(&self) -> Option<&str> {
+        let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+        let is_id = self.commit.len() == COMMIT_DIGITS && self.commit.bytes().all(is_digit);
+        is_id.then_some(self.commit.as_str())
     }
 
     /// Whether the run wrote the annotation `key`.
@@ -213,16 +299,31 @@ fn entries(endpoint: &Endpoint) -> String {
     entries
 }
 
+/// The first 60 bits of a SipHash-1-3 of namespace and name.
+fn key_digest(key: &Key) -> [u8; KEY_WIDTH] {
+    let bits = hash(&[key.namespace.as_str().as_bytes(), key.name.as_str().as_bytes()]);
+    std::array::from_fn(|at| character(bits, at))
+}
+
 /// The first 36 bits of a SipHash-1-3 without a key, six characters of 64.
 fn digest(parts: &[&[u8]]) -> impl Iterator<Item = char> + use<> {
+    let bits = hash(parts);
+    (0..WIDTH).map(move |at| char::from(character(bits, at)))
+}
+
+/// One of the ten characters of 64 that write the first 60 bits of a hash.
+fn character(bits: u64, at: usize) -> u8 {
     const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    ALPHABET[(bits >> (58 - 6 * at)) as usize & 63]
+}
+
+fn hash(parts: &[&[u8]]) -> u64 {
     let mut hash = SipHasher13::new();
     for part in parts {
         hash.write_u64((part.len() as u64).to_le());
         hash.write(part);
     }
-    let bits = hash.finish();
-    (0..WIDTH).map(move |at| char::from(ALPHABET[(bits >> (58 - 6 * at)) as usize & 63]))
+    hash.finish()
 }
 
 #[cfg(test)]
@@ -272,6 +373,44 @@ mod tests {
         let service = r#"{"service_info": {"discovery_type": "THIRD_PARTY", "service_name": "x"},
             "where": {"virtual_network": {"ref": [{"name": "net"}]}}}"#;
         assert_eq!(entries(service, "{}", ""), "tcJmXUrwtVDpPU");
+    }
+
+    #[test]
+    fn a_mark_names_the_key_and_the_commit_that_it_was_written_for() {
+        let cart = endpoint(r#"{"ip":"10.0.0.1","port":1}"#, "{}");
+        let commit = "3f2c9ab0".repeat(5);
+        let applied = Mark::of(&cart, Some("shop"), "r").at_commit(Some(&commit)).applied.expect("applied");
+        let read = Applied::read(&applied.text()).expect("its own text");
+        assert_eq!(read, applied);
+        assert_eq!(read.commit(), Some(commit.as_str()));
+        assert_eq!(read.written_for(&cart.key), WrittenFor::This);
+        // The parts do not run into one another.
+        for other in ["n/b", "na/b", "o/a", "n/aa"] {
+            assert_eq!(read.written_for(&Key::parse(other).expect("a key")), WrittenFor::Another, "{other}");
+        }
+        for odd in ["-", "*", "HEAD", "--all", "3f2c9ab", &"G".repeat(40)] {
+            let odd = Mark::of(&cart, None, "r").at_commit(Some(odd)).applied.expect("applied");
+            assert_eq!(Applied::read(&odd.text()).expect("a mark").commit(), None);
+        }
+    }
+
+    #[test]
+    fn a_mark_of_version_1_keeps_its_fields_and_names_no_key() {
+        let applied = endpoint(r#"{"ip":"10.0.0.1","port":1}"#, "{}");
+        let moved = endpoint(r#"{"ip":"10.0.0.1","port":2}"#, "{}");
+        let now = Mark::of(&applied, Some("shop"), "r");
+        // As trueup wrote it before version 2.
+        let entries = now.applied.as_ref().map(|applied| applied.entries.clone()).unwrap_or_default();
+        let annotations = [(STACK, "shop".to_owned()), (APPLIED, format!("1 r {entries}"))];
+        let old =
+            Mark::read(&annotations.map(|(key, value)| (key.to_owned(), value)).into_iter().collect()).expect("a mark");
+        let mark = old.applied.as_ref().expect("version 1 is read");
+        assert_eq!(mark.written_for(&applied.key), WrittenFor::Unnamed);
+        assert_eq!(mark.commit(), None);
+        assert_eq!(mark.cause(&Field::Port, &applied, &moved), MarkedCause::Pending);
+        assert_eq!(mark.text(), format!("1 r {entries}"));
+        // It is written anew.
+        assert!(!old.fits(&now));
     }
 
     #[test]

@@ -1,12 +1,13 @@
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::{
     Action, Allow, Before, Blocked, Cause, Change, FieldChange, Held, Hold, Ignore, Marks, Note, Plan, Prune, Referrer,
-    Scope, ScopeRead, Selection, Service, Settings, Source, guard,
+    Scope, ScopeRead, Selection, Service, Settings, Source, guard, owner::Owner,
 };
 use crate::diff::{self, Context, Difference};
 use crate::model::{
-    Definition, Desired, Key, Live, LiveItem, LiveObject, Mark, MarkedCause, Namespace, NamespaceRead, PROTECT,
+    Applied, Definition, Desired, Key, Live, LiveItem, LiveObject, Mark, MarkedCause, Namespace, NamespaceRead,
+    PROTECT, WrittenFor,
 };
 
 /// Everything that a plan is made of.
@@ -26,8 +27,6 @@ pub struct Facts<'a> {
     pub allow: &'a Allow,
     /// The filters of the call.
     pub selection: &'a Selection,
-    /// Whether an endpoint is known to have been applied before, by the journal or by a memory.
-    pub applied_before: &'a dyn Fn(&Key) -> bool,
     /// The service.
     pub service: &'a Service,
     /// Where the definitions come from.
@@ -41,7 +40,8 @@ pub struct Facts<'a> {
 /// # Guarantees
 /// - Nothing at all is planned in a namespace whose read is unknown.
 /// - A delete is planned only for a stack, in a namespace that its configuration lists, of an object
-///   that it owns (or, with `prune: all`, that nobody marked).
+///   whose annotations name the stack and prove that they were written for its key (or, with
+///   `prune: all`, of one that no other stack owns).
 /// - Filters choose among the changes; they never make one.
 /// - The same facts give the same plan, whatever order files and items came in.
 ///
@@ -49,7 +49,8 @@ pub struct Facts<'a> {
 /// Definitions are valid, and every namespace that a definition names was asked for.
 ///
 /// # Caveats
-/// Who refers to an endpoint that would go is not in a list: see [`Plan::refer`].
+/// Who refers to an endpoint that would go is not in a list: see [`Plan::refer`]. Whether a missing
+/// object was ever applied is neither: see [`Plan::judge_missing`].
 #[must_use]
 pub fn arrange(facts: Facts<'_>, live: &Live) -> Plan {
     let mut arrangement = Arrangement::new(facts);
@@ -65,6 +66,7 @@ pub struct Arrangement<'f> {
     facts: Facts<'f>,
     definitions: HashMap<&'f Namespace, Vec<&'f Definition>>,
     plan: Plan,
+    commits: BTreeSet<String>,
 }
 
 impl<'f> Arrangement<'f> {
@@ -88,14 +90,20 @@ impl<'f> Arrangement<'f> {
             notes: Vec::new(),
             source: facts.source.clone(),
         };
-        Self { facts, definitions, plan }
+        Self { facts, definitions, plan, commits: BTreeSet::new() }
     }
 
     /// Takes in what a namespace holds.
     pub fn take(&mut self, namespace: &Namespace, read: &NamespaceRead) {
         let wanted = self.definitions.get(namespace).map_or(&[][..], Vec::as_slice);
-        let scope = arrange_namespace(&mut self.plan, &self.facts, namespace, read, wanted);
+        let scope = arrange_namespace(&mut self.plan, &mut self.commits, &self.facts, namespace, read, wanted);
         self.plan.scope.insert(namespace.clone(), scope);
+    }
+
+    /// The commits that the live objects of the stack name: those of the runs that wrote them.
+    #[must_use]
+    pub fn commits(&self) -> &BTreeSet<String> {
+        &self.commits
     }
 
     /// The plan, for which so many lists were asked for.
@@ -113,6 +121,7 @@ impl<'f> Arrangement<'f> {
 
 fn arrange_namespace(
     plan: &mut Plan,
+    commits: &mut BTreeSet<String>,
     facts: &Facts<'_>,
     namespace: &Namespace,
     read: &NamespaceRead,
@@ -134,7 +143,7 @@ fn arrange_namespace(
         }
         NamespaceRead::Complete { items } => items,
     };
-    let mut arranger = Arranger { plan, facts, pruned, in_sync: 0, owned: 0 };
+    let mut arranger = Arranger { plan, commits, facts, items, pruned, in_sync: 0, owned: 0 };
     let mut wanted = wanted.iter().copied().peekable();
     for (key, item) in items {
         while let Some(definition) = wanted.next_if(|definition| definition.endpoint.key < *key) {
@@ -159,34 +168,41 @@ fn arrange_namespace(
 /// Works through one namespace.
 struct Arranger<'a, 'f> {
     plan: &'a mut Plan,
+    commits: &'a mut BTreeSet<String>,
     facts: &'a Facts<'f>,
+    items: &'a BTreeMap<Key, LiveItem>,
     pruned: bool,
     in_sync: usize,
     owned: usize,
 }
 
-/// Whose a live object is.
-enum Owner<'a> {
-    Ours,
-    Foreign(&'a str),
-    Nobody,
-}
-
 impl Arranger<'_, '_> {
-    fn marks(&self, definition: &Definition) -> Option<Marks> {
-        self.facts.settings.marks.then(|| Marks::wanted(&definition.endpoint, self.facts.stack))
+    /// The marks to write over those that say what was `applied`.
+    fn marks(&self, definition: &Definition, applied: Option<&Applied>) -> Option<Marks> {
+        self.facts.settings.marks.then(|| Marks::wanted(&definition.endpoint, self.facts.stack, applied))
     }
 
-    fn owner<'m>(&self, mark: Option<&'m Mark>) -> Owner<'m> {
-        match mark {
-            None => Owner::Nobody,
-            Some(mark) => match (&mark.stack, self.facts.stack) {
-                (Some(theirs), ours) if Some(theirs.as_str()) != ours => Owner::Foreign(theirs),
-                // Written without a stack: a stack does not own it before it adopts it.
-                (None, Some(_)) => Owner::Nobody,
-                _ => Owner::Ours,
-            },
+    fn owner<'m>(&self, key: &Key, mark: Option<&'m Mark>) -> Owner<'m> {
+        Owner::of(mark, key, self.facts.stack)
+    }
+
+    /// Remembers the commit that an object of the stack names.
+    fn note_commit(&mut self, owner: Owner<'_>, mark: Option<&Mark>) {
+        if let Some(commit) = owner.applied(mark).and_then(Applied::commit)
+            && !matches!(owner, Owner::Foreign(_))
+            && !self.commits.contains(commit)
+        {
+            self.commits.insert(commit.to_owned());
         }
+    }
+
+    /// Notes that an object carries the annotations of another, and of which, where that is known.
+    fn note_copy(&mut self, key: &Key, mark: Option<&Mark>) {
+        let applied = mark.and_then(|mark| mark.applied.as_ref());
+        let is_it = |key: &&Key| applied.is_some_and(|applied| applied.written_for(key) == WrittenFor::This);
+        let known = self.items.keys().chain(self.facts.desired.definitions.keys());
+        let of = known.into_iter().find(is_it).cloned();
+        self.plan.notes.push(Note::Copied { key: key.clone(), of });
     }
 
     fn push(&mut self, change: Change, definition: Option<&Definition>, live: Option<&LiveObject>) {
@@ -203,9 +219,9 @@ impl Arranger<'_, '_> {
 
     fn missing(&mut self, definition: &Definition) {
         let key = definition.endpoint.key.clone();
-        let cause = if (self.facts.applied_before)(&key) { Cause::Drift } else { Cause::Pending };
         let action = Action::Create { wanted: definition.endpoint.clone() };
-        let change = Change { cause: Some(cause), marks: self.marks(definition), ..Change::new(key, action) };
+        let change =
+            Change { cause: Some(Cause::Pending), marks: self.marks(definition, None), ..Change::new(key, action) };
         self.push(change, Some(definition), None);
     }
 
@@ -223,14 +239,19 @@ impl Arranger<'_, '_> {
         let notes = unknown.map(|field| Note::UnknownField { key: key.clone(), path: field.path.clone() });
         self.plan.notes.extend(notes);
         let mark = Mark::read(&live.endpoint.annotations);
+        let owner = self.owner(key, mark.as_ref());
+        self.note_commit(owner, mark.as_ref());
+        if owner == Owner::Copied {
+            self.note_copy(key, mark.as_ref());
+        }
         let ignored = self.facts.ignore.fields(key);
-        let applied = mark.as_ref().and_then(|mark| mark.applied.as_ref());
+        let applied = owner.applied(mark.as_ref());
         let differences = diff::compare(&live.endpoint, &definition.endpoint, Context { applied, ignored: &ignored });
         let change = self.change(definition, live, mark.as_ref(), &differences);
         if let Some(blocked) = blocked(live, !differences.is_empty()) {
             return self.hold(Held::new(key.clone(), Hold::Blocked(blocked), change), Some(definition), Some(live));
         }
-        match self.owner(mark.as_ref()) {
+        match owner {
             Owner::Foreign(stack) if !self.facts.allow.foreign_stack(key) => {
                 if differences.is_empty() {
                     self.in_sync += 1;
@@ -244,14 +265,25 @@ impl Arranger<'_, '_> {
             _ => {
                 if differences.is_empty() {
                     self.in_sync += 1;
-                    if mark.is_none() && self.facts.settings.marks && !self.facts.settings.adopt {
-                        self.plan.notes.push(Note::Unmarked { key: key.clone() });
+                    if self.facts.settings.marks {
+                        self.note_equal(key, owner);
                     }
                 }
                 if let Some(change) = change {
                     self.push(change, Some(definition), Some(live));
                 }
             }
+        }
+    }
+
+    /// Notes that an object which is as defined is not owned yet.
+    fn note_equal(&mut self, key: &Key, owner: Owner<'_>) {
+        match owner {
+            Owner::Nobody | Owner::Copied if !self.facts.settings.adopt => {
+                self.plan.notes.push(Note::Unmarked { key: key.clone() });
+            }
+            Owner::Unstacked => self.plan.notes.push(Note::Unstacked { key: key.clone() }),
+            _ => {}
         }
     }
 
@@ -264,8 +296,9 @@ impl Arranger<'_, '_> {
         differences: &[Difference],
     ) -> Option<Change> {
         let key = definition.endpoint.key.clone();
+        let owner = self.owner(&key, mark);
+        let applied = owner.applied(mark);
         if !differences.is_empty() {
-            let applied = mark.and_then(|mark| mark.applied.as_ref());
             let fields = differences
                 .iter()
                 .map(|difference| FieldChange {
@@ -279,13 +312,13 @@ impl Arranger<'_, '_> {
                     place: None,
                 })
                 .collect();
-            let adopts = !matches!(self.owner(mark), Owner::Ours);
-            let action = Action::Replace { fields, adopts, before: Before::of(live) };
-            return Some(Change { marks: self.marks(definition), ..Change::new(key, action) });
+            let action = Action::Replace { fields, adopts: !owner.is_ours(), before: Before::of(live) };
+            return Some(Change { marks: self.marks(definition, applied), ..Change::new(key, action) });
         }
-        let takes_over = match self.owner(mark) {
-            Owner::Ours => true,
-            Owner::Nobody => self.facts.settings.adopt,
+        let takes_over = match owner {
+            // Written by trueup for this key, and defined by this stack: it is plain whose it is.
+            Owner::Ours | Owner::Unverified | Owner::Unstacked => true,
+            Owner::Nobody | Owner::Copied => self.facts.settings.adopt,
             Owner::Foreign(_) => self.facts.allow.foreign_stack(&key),
         };
         if !self.facts.settings.marks || !takes_over {
@@ -295,7 +328,8 @@ impl Arranger<'_, '_> {
         if mark.is_some_and(|mark| mark.fits(&wanted)) {
             return None;
         }
-        Some(Change { marks: self.marks(definition), ..Change::new(key, Action::Mark { before: Before::of(live) }) })
+        let action = Action::Mark { before: Before::of(live) };
+        Some(Change { marks: self.marks(definition, applied), ..Change::new(key, action) })
     }
 
     fn undefined(&mut self, item: &LiveItem) {
@@ -317,19 +351,30 @@ impl Arranger<'_, '_> {
         }
         let mark = Mark::read(&live.endpoint.annotations);
         let prune = if self.pruned { self.facts.settings.prune } else { Prune::None };
-        let cause = match (self.owner(mark.as_ref()), prune) {
+        let owner = self.owner(&key, mark.as_ref());
+        if self.facts.stack.is_some() {
+            self.note_commit(owner, mark.as_ref());
+        }
+        if owner == Owner::Copied {
+            self.note_copy(&key, mark.as_ref());
+        }
+        let cause = match (owner, prune) {
             (Owner::Foreign(_), _) => return,
-            (Owner::Ours, Prune::Owned | Prune::All) if self.facts.stack.is_some() => Cause::Pending,
-            (Owner::Nobody, Prune::All) => Cause::Unmarked,
-            (Owner::Ours, _) => return self.plan.notes.push(Note::Orphan { key }),
-            (Owner::Nobody, _) => return self.plan.notes.push(Note::Unmanaged { key }),
+            (Owner::Ours | Owner::Unverified, Prune::Owned | Prune::All) => Cause::Pending,
+            (Owner::Copied | Owner::Nobody | Owner::Unstacked, Prune::All) => Cause::Unmarked,
+            (Owner::Ours | Owner::Unverified, Prune::None) => return self.plan.notes.push(Note::Orphan { key }),
+            (_, _) => return self.plan.notes.push(Note::Unmanaged { key }),
         };
+        // With `prune: all` it would go as well if it were a copy.
+        let unverified = owner == Owner::Unverified && prune == Prune::Owned && !self.facts.allow.unverified(&key);
         self.owned += 1;
         let protected = live.endpoint.annotations.get(PROTECT).is_some_and(|value| value == "true");
         let action = Action::Delete { before: Before::of(live), referrers: Vec::new() };
         let change = Change { cause: Some(cause), ..Change::new(key.clone(), action) };
         if protected && !self.facts.allow.protected(&key) {
             self.hold(Held::new(key, Hold::Protected, Some(change)), None, Some(live));
+        } else if unverified {
+            self.hold(Held::new(key, Hold::Unverified, Some(change)), None, Some(live));
         } else {
             self.push(change, None, Some(live));
         }

@@ -3,7 +3,8 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::model::{APPLIED, Endpoint, Field, Json, Key, Mark, Place, RUN_PENDING, STACK};
+use super::Plan;
+use crate::model::{APPLIED, Applied, Endpoint, Field, Json, Key, Mark, Place, RUN_PENDING, STACK};
 
 /// One endpoint that is created, replaced, deleted or marked.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -28,6 +29,10 @@ pub struct Change {
     /// The commit that removed the definition, for a delete.
     #[serde(default)]
     pub removed_in: Option<Commit>,
+    /// The newest commit that was applied and has the definition, for an object that is missing: it
+    /// was deleted outside, or its create failed.
+    #[serde(default)]
+    pub applied_in: Option<String>,
 }
 
 /// What is done to one endpoint. What cannot be is not writable: a create has no before-image.
@@ -180,11 +185,18 @@ pub struct Marks {
 }
 
 impl Marks {
-    /// The marks that an apply of `endpoint` for `stack` writes.
+    /// The marks that an apply of `endpoint` for `stack` writes over those of `before`, whose commit
+    /// stays: see [`Plan::stamp`].
     #[must_use]
-    pub fn wanted(endpoint: &Endpoint, stack: Option<&str>) -> Self {
-        let mark = Mark::wanted(endpoint, stack);
+    pub fn wanted(endpoint: &Endpoint, stack: Option<&str>, before: Option<&Applied>) -> Self {
+        let mark = Mark::wanted(endpoint, stack).at_commit(before.and_then(Applied::commit));
         Self { stack: mark.stack, applied: mark.applied.map(|applied| applied.text()) }
+    }
+
+    /// The same marks without the commit, for what two plans of one effect have in common.
+    #[must_use]
+    pub(super) fn without_commit(&self) -> Self {
+        Self { stack: self.stack.clone(), applied: self.applied.as_deref().map(|text| Applied::renamed(text, None)) }
     }
 
     /// The annotations to set (`None`: to take away) in an object that `run` writes.
@@ -200,7 +212,7 @@ impl Change {
     /// A change of which nothing more is known yet.
     #[must_use]
     pub fn new(key: Key, action: Action) -> Self {
-        Self { key, action, marks: None, cause: None, side: None, place: None, removed_in: None }
+        Self { key, action, marks: None, cause: None, side: None, place: None, removed_in: None, applied_in: None }
     }
 
     /// The fields of a replace; other actions have none.
@@ -224,6 +236,21 @@ impl Change {
     #[must_use]
     pub fn is_behind_base(&self) -> bool {
         self.side == Some(Side::BehindBase) || self.fields().iter().any(|field| field.side == Some(Side::BehindBase))
+    }
+}
+
+impl Plan {
+    /// Lets every mark that this plan writes name `commit`: the one that its apply applies whole.
+    ///
+    /// A plan that is narrowed by a filter, or of a directory with changes that are not committed, has
+    /// none: what it writes keeps the commit that it names already.
+    pub fn stamp(&mut self, commit: &str) {
+        let held = self.held.iter_mut().filter_map(|held| held.change.as_mut());
+        for marks in self.changes.iter_mut().chain(held).filter_map(|change| change.marks.as_mut()) {
+            if let Some(text) = &mut marks.applied {
+                *text = Applied::renamed(text, Some(commit));
+            }
+        }
     }
 }
 

@@ -60,7 +60,7 @@ struct Covering<'p>(
     ActionKind,
     Wanted<'p>,
     Option<(&'p str, Endpoint)>,
-    Option<&'p Marks>,
+    Option<Marks>,
     #[serde(skip_serializing_if = "Option::is_none")] Option<Vec<&'p Field>>,
 );
 
@@ -111,7 +111,14 @@ fn covering(change: &Change) -> Covering<'_> {
         let fields = change.fields().iter().filter(|field| field.side == Some(Side::BehindBase));
         fields.map(|field| &field.field).collect()
     });
-    Covering(&change.key, change.action.kind(), wanted, before, change.marks.as_ref(), behind)
+    Covering(
+        &change.key,
+        change.action.kind(),
+        wanted,
+        before,
+        change.marks.as_ref().map(Marks::without_commit),
+        behind,
+    )
 }
 
 /// The before-image without what belongs to others: annotations that the change does not touch.

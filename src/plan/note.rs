@@ -39,6 +39,9 @@ pub enum Hold {
     },
     /// The object is protected from deletes; `--allow protected=KEY`.
     Protected,
+    /// The annotations of the object that would go do not prove that they were written for it, so it
+    /// may be a copy; `--allow unverified=KEY`.
+    Unverified,
     /// Others refer to the object that would go; `--allow referred=KEY`.
     Referred {
         /// Who.
@@ -144,5 +147,37 @@ pub enum Note {
     Loaded {
         /// In words.
         text: String,
+    },
+    /// Its ownership annotations were written for another key: it was copied, and is nobody's.
+    Copied {
+        /// Which.
+        key: Key,
+        /// The key that they were written for, where that is known.
+        #[serde(default)]
+        of: Option<Key>,
+    },
+    /// As defined, and applied before there was a stack: an apply makes it the stack's.
+    Unstacked {
+        /// Which.
+        key: Key,
+    },
+    /// An object of this stack outside of `namespaces:`, in a namespace that the stack once had.
+    Outside {
+        /// Which.
+        key: Key,
+    },
+    /// A namespace that the stack once had could not be read.
+    OutsideUnread {
+        /// Which.
+        namespace: Namespace,
+        /// Why.
+        reason: String,
+    },
+    /// A definition is missing live, and whether it was deleted outside cannot be decided.
+    DeletesUnknown {
+        /// Which.
+        key: Key,
+        /// Why.
+        reason: String,
     },
 }

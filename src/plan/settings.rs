@@ -61,13 +61,14 @@ enum KeyAllowance {
     ForeignStack,
     Protected,
     Referred,
+    Unverified,
 }
 
 /// An `--allow` that names nothing.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`--allow {text}` names nothing that can be allowed: mass-change, empty-namespace, behind-base, \
-     foreign-stack=NAMESPACE/NAME, protected=NAMESPACE/NAME, referred=NAMESPACE/NAME"
+     foreign-stack=NAMESPACE/NAME, protected=NAMESPACE/NAME, referred=NAMESPACE/NAME, unverified=NAMESPACE/NAME"
 )]
 pub struct AllowError {
     text: String,
@@ -89,6 +90,7 @@ impl Allow {
             "foreign-stack" => KeyAllowance::ForeignStack,
             "protected" => KeyAllowance::Protected,
             "referred" => KeyAllowance::Referred,
+            "unverified" => KeyAllowance::Unverified,
             _ => return Err(error()),
         };
         let key = Key::parse(key).map_err(|_| error())?;
@@ -116,6 +118,12 @@ impl Allow {
     #[must_use]
     pub fn protected(&self, key: &Key) -> bool {
         self.key(KeyAllowance::Protected, key)
+    }
+
+    /// Whether an object may be deleted whose annotations do not prove that they are its own.
+    #[must_use]
+    pub fn unverified(&self, key: &Key) -> bool {
+        self.key(KeyAllowance::Unverified, key)
     }
 
     /// Whether an object that others refer to may be deleted.

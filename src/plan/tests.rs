@@ -47,7 +47,6 @@ struct World {
     ignore: Ignore,
     allow: Allow,
     selection: Selection,
-    applied_before: bool,
 }
 
 fn shop() -> Namespace {
@@ -65,7 +64,6 @@ impl World {
             ignore: Ignore::default(),
             allow: Allow::default(),
             selection: Selection::all(),
-            applied_before: false,
         }
     }
 
@@ -105,7 +103,6 @@ impl World {
                 ignore: &self.ignore,
                 allow: &self.allow,
                 selection: &self.selection,
-                applied_before: &|_| self.applied_before,
                 service: &service,
                 source: &Source::default(),
                 tool_version: "test",
@@ -126,6 +123,7 @@ impl World {
             let why = match &held.hold {
                 Hold::ForeignStack { stack } => format!("foreign-stack {stack}"),
                 Hold::Protected => "protected".to_owned(),
+                Hold::Unverified => "unverified".to_owned(),
                 Hold::Moved(_) => "moved".to_owned(),
                 Hold::Referred { .. } => "referred".to_owned(),
                 Hold::Blocked(blocked) => {
@@ -144,6 +142,13 @@ impl World {
             Note::UnknownField { path, .. } => Some(format!("unknown field {path}")),
             Note::EmptyNamespace { .. } | Note::Loaded { .. } => None,
             Note::Recreated { .. } | Note::ReferrersNotAsked { .. } => None,
+            Note::Copied { key, of } => {
+                let of = of.as_ref().map_or_else(|| "?".to_owned(), |of| of.name.to_string());
+                Some(format!("copied {} of {of}", key.name))
+            }
+            Note::Unstacked { key } => Some(format!("unstacked {}", key.name)),
+            Note::Outside { key } => Some(format!("outside {}", key.name)),
+            Note::OutsideUnread { .. } | Note::DeletesUnknown { .. } => None,
         });
         changes.chain(held).chain(notes).collect()
     }
@@ -166,9 +171,12 @@ fn a_definition_without_a_live_object_is_created() {
 
 #[test]
 fn a_missing_object_that_was_applied_before_is_drift() {
-    let world = World::new().defined(endpoint("a", 1)).with(|world| world.applied_before = true);
-    assert_eq!(world.told(), ["create a"]);
-    assert_eq!(world.verdict(), Verdict::Drift);
+    let mut plan = World::new().defined(endpoint("a", 1)).plan();
+    plan.judge_missing(|_| Missing::Deleted { commit: None });
+    assert_eq!(plan.verdicts(Unmanaged::Note).whole(), Verdict::Drift);
+    plan.judge_missing(|_| Missing::Unknown { reason: Some("no git".to_owned()) });
+    assert_eq!(plan.verdicts(Unmanaged::Note).whole(), Verdict::Pending);
+    assert!(plan.notes.iter().any(|note| matches!(note, Note::DeletesUnknown { .. })));
 }
 
 #[test]

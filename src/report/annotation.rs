@@ -80,6 +80,8 @@ findings! {
     ForeignStack = "held-foreign-stack",
     /// Held back: the object is protected from deletes.
     Protected = "held-protected",
+    /// Held back: the ownership annotation of the object that would go does not prove whose it is.
+    Unverified = "held-unverified",
     /// Held back: others refer to the object that would go.
     Referred = "held-referred",
     /// Held back: somebody changed since what a rollback would undo.
@@ -208,6 +210,7 @@ fn of_hold(hold: &Hold) -> Finding {
     match hold {
         Hold::ForeignStack { .. } => Finding::ForeignStack,
         Hold::Protected => Finding::Protected,
+        Hold::Unverified => Finding::Unverified,
         Hold::Referred { .. } => Finding::Referred,
         Hold::Moved(_) => Finding::Moved,
         Hold::Blocked(_) => Finding::Blocked,

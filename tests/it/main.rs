@@ -16,6 +16,7 @@ mod hostile;
 mod load;
 mod matrix;
 mod newer;
+mod ownership;
 mod pipelines;
 mod properties;
 mod query;

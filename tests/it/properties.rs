@@ -9,7 +9,8 @@ use trueup::plan::{self, Action, Allow, Facts, Ignore, Plan, Selection, Service,
 
 use crate::strategies;
 
-const STACK: &str = "random";
+/// The stack of these plans.
+pub const STACK: &str = "random";
 
 fn namespaces() -> BTreeSet<Namespace> {
     ["pay", "shop"].into_iter().map(|name| Namespace::parse(name).expect("a name")).collect()
@@ -30,6 +31,11 @@ fn object(endpoint: Endpoint) -> LiveObject {
 }
 
 fn arrange(definitions: Vec<Endpoint>, live: &BTreeMap<Key, Endpoint>) -> Plan {
+    planned(definitions, live, &Settings { prune: plan::Prune::All, ..Settings::default() })
+}
+
+/// The plan of these definitions against this live state.
+pub fn planned(definitions: Vec<Endpoint>, live: &BTreeMap<Key, Endpoint>, settings: &Settings) -> Plan {
     let mut reads: BTreeMap<Namespace, NamespaceRead> = namespaces()
         .into_iter()
         .map(|namespace| (namespace, NamespaceRead::Complete { items: BTreeMap::new() }))
@@ -44,11 +50,10 @@ fn arrange(definitions: Vec<Endpoint>, live: &BTreeMap<Key, Endpoint>) -> Plan {
             desired: &strategies::desired(definitions),
             stack: Some(STACK),
             namespaces: Some(&namespaces()),
-            settings: &Settings { prune: plan::Prune::All, ..Settings::default() },
+            settings,
             ignore: &Ignore::default(),
             allow: &Allow::default(),
             selection: &Selection::all(),
-            applied_before: &|_| false,
             service: &Service { base_url: "http://x".to_owned(), layout: Layout::Uniform },
             source: &Source::default(),
             tool_version: "test",
@@ -58,7 +63,7 @@ fn arrange(definitions: Vec<Endpoint>, live: &BTreeMap<Key, Endpoint>) -> Plan {
 }
 
 /// Does to values what an apply does to a service.
-fn apply(plan: &Plan, live: &mut BTreeMap<Key, Endpoint>) {
+pub fn apply(plan: &Plan, live: &mut BTreeMap<Key, Endpoint>) {
     for change in &plan.changes {
         let mut raw = match &change.action {
             Action::Delete { .. } => {
@@ -71,14 +76,15 @@ fn apply(plan: &Plan, live: &mut BTreeMap<Key, Endpoint>) {
         for field in change.fields() {
             field.field.set(&mut raw, &field.after);
         }
-        for (field, value) in change.marks.as_ref().expect("marks are written").annotations("run-1") {
+        for (field, value) in change.marks.iter().flat_map(|marks| marks.annotations("run-1")) {
             field.set(&mut raw, &value.map_or(Json::Null, Json::String));
         }
         live.insert(change.key.clone(), serde_json::from_value(raw).expect("an endpoint"));
     }
 }
 
-fn by_key(endpoints: Vec<Endpoint>) -> BTreeMap<Key, Endpoint> {
+/// The endpoints by their keys.
+pub fn by_key(endpoints: Vec<Endpoint>) -> BTreeMap<Key, Endpoint> {
     endpoints.into_iter().map(|endpoint| (endpoint.key.clone(), endpoint)).collect()
 }
 

@@ -153,7 +153,6 @@ fn plan(state: &State, wanted: &[(&str, u16)]) -> Plan {
             ignore: &Ignore::default(),
             allow: &Allow::default(),
             selection: &Selection::default(),
-            applied_before: &|_| false,
             service: &plan::Service { base_url: "http://sandbox.localhost".to_owned(), layout: Default::default() },
             source: &Source::default(),
             tool_version: "0",

@@ -218,7 +218,7 @@ fn held(plan: &Plan) -> String {
     for held in &plan.held {
         let (why, allow) = text::hold(held);
         let why = match &held.hold {
-            Hold::Protected => why,
+            Hold::Protected | Hold::Unverified => why,
             _ => inert::code(&why),
         };
         // The flag names the endpoint: told once, it is told for all.

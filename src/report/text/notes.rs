@@ -40,6 +40,11 @@ fn kind(note: &Note) -> ((u8, String), String) {
         }
         Note::ReferrersNotAsked { key } => ((10, String::new()), key.to_string()),
         Note::Loaded { text } => ((8, text.clone()), String::new()),
+        Note::Copied { key, of } => ((11, of.as_ref().map(ToString::to_string).unwrap_or_default()), key.to_string()),
+        Note::Unstacked { key } => ((12, String::new()), key.to_string()),
+        Note::Outside { key } => ((13, key.namespace.to_string()), key.to_string()),
+        Note::OutsideUnread { namespace, reason } => ((14, reason.clone()), namespace.to_string()),
+        Note::DeletesUnknown { key, reason } => ((15, reason.clone()), key.to_string()),
     }
 }
 
@@ -68,7 +73,33 @@ fn told(kind: u8, shared: &str, names: &[String]) -> String {
              `snapshot --referrers`): {list}",
             if names.len() == 1 { "it" } else { "them" }
         ),
+        11 => {
+            let of = if shared.is_empty() { "another endpoint" } else { shared };
+            format!("{endpoints} {} the ownership annotations of {of}, copied, and {is} nobody's: {list}", carry(names))
+        }
+        12 => format!("{endpoints} {} applied without a stack and {is} taken over by this one: {list}", was(names)),
+        13 => format!(
+            "{endpoints} of this stack in {shared} {is} outside of `namespaces:` (list it again, or delete {} with \
+             --prune-namespace {shared}): {list}",
+            if names.len() == 1 { "it" } else { "them" }
+        ),
+        14 => format!(
+            "{list}: this stack once had {}, and what is left there could not be read ({shared})",
+            if names.len() == 1 { "it" } else { "them" }
+        ),
+        15 => {
+            let missing = count(names.len(), "missing endpoint");
+            format!("whether {missing} {} deleted outside cannot be decided ({shared}): {list}", was(names))
+        }
         9 => format!("{endpoints} {is} created again and gets a new uid; {shared} referred to the old one: {list}"),
         _ => shared.to_owned(),
     }
+}
+
+fn carry(names: &[String]) -> &'static str {
+    if names.len() == 1 { "carries" } else { "carry" }
+}
+
+fn was(names: &[String]) -> &'static str {
+    if names.len() == 1 { "was" } else { "were" }
 }

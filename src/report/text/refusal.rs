@@ -87,6 +87,12 @@ pub(in crate::report) fn hold(held: &Held) -> (String, Option<String>) {
             (format!("it belongs to stack {}", safe::line(stack)), Some(format!("--allow foreign-stack={key}")))
         }
         Hold::Protected => ("it is protected (`trueup/protect`)".to_owned(), Some(format!("--allow protected={key}"))),
+        Hold::Unverified => (
+            "its ownership annotation does not name the object that it was written for, so it may be a copy: delete it \
+             by hand, or put its definition back, apply, and take it out again"
+                .to_owned(),
+            Some(format!("--allow unverified={key}")),
+        ),
         Hold::Referred { by } => {
             let by: Vec<String> = by.iter().map(ToString::to_string).collect();
             (format!("{} would be left without it", some_of(&by, 4)), Some(format!("--allow referred={key}")))

@@ -117,7 +117,6 @@ impl Bench {
                 ignore: &Ignore::default(),
                 allow: &Allow::default(),
                 selection: &Selection::all(),
-                applied_before: &|_| false,
                 service: &Service { base_url: self.running.base_url(), layout: Layout::Uniform },
                 source: &Source::default(),
                 tool_version: "test",

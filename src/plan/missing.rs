@@ -1,0 +1,54 @@
+//! Endpoints that are defined and missing live: never applied yet, or applied and deleted outside.
+
+use super::{Action, Cause, Note, Plan};
+use crate::model::Key;
+
+/// What is known of an endpoint that is missing live.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Missing {
+    /// It was not applied yet.
+    Pending,
+    /// It was applied, so it was deleted outside, or its create failed.
+    Deleted {
+        /// The newest commit that was applied and has it, where git knows one.
+        commit: Option<String>,
+    },
+    /// That cannot be decided.
+    Unknown {
+        /// Why; nothing where that needs no note.
+        reason: Option<String>,
+    },
+}
+
+impl Plan {
+    /// The endpoints that are missing live, with those whose create is held back.
+    pub fn missing(&self) -> impl Iterator<Item = &Key> {
+        let held = self.held.iter().filter_map(|held| held.change.as_ref());
+        let creates = self.changes.iter().chain(held).filter(|change| matches!(change.action, Action::Create { .. }));
+        creates.map(|change| &change.key)
+    }
+
+    /// Gives every create its cause, and notes where none can be given. It changes nothing of what an
+    /// apply does.
+    pub fn judge_missing(&mut self, mut judge: impl FnMut(&Key) -> Missing) {
+        let held = self.held.iter_mut().filter_map(|held| held.change.as_mut());
+        for change in self.changes.iter_mut().chain(held) {
+            if !matches!(change.action, Action::Create { .. }) {
+                continue;
+            }
+            match judge(&change.key) {
+                Missing::Pending => change.cause = Some(Cause::Pending),
+                Missing::Deleted { commit } => {
+                    change.cause = Some(Cause::Drift);
+                    change.applied_in = commit;
+                }
+                Missing::Unknown { reason } => {
+                    change.cause = Some(Cause::Pending);
+                    let note = reason.map(|reason| Note::DeletesUnknown { key: change.key.clone(), reason });
+                    self.notes.extend(note);
+                }
+            }
+        }
+        self.notes.sort();
+    }
+}

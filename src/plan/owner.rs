@@ -1,0 +1,50 @@
+//! Whose a live object is, as its two annotations prove it.
+
+use crate::model::{Applied, Key, Mark, WrittenFor};
+
+/// Whose a live object is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Owner<'m> {
+    /// This stack's (or, without a stack, trueup's), written for this very key.
+    Ours,
+    /// It names this stack and does not prove the key: version 1 of the annotation, or none that can
+    /// be read. It may be a copy, so it is never enough for a delete.
+    Unverified,
+    /// Written by trueup for this key before there was a stack.
+    Unstacked,
+    /// Another stack's.
+    Foreign(&'m str),
+    /// Nobody's: its annotations were written for another key and copied.
+    Copied,
+    /// Nobody's: it carries none.
+    Nobody,
+}
+
+impl<'m> Owner<'m> {
+    /// Whose the object of this key and mark is, seen from `stack`.
+    pub(super) fn of(mark: Option<&'m Mark>, key: &Key, stack: Option<&str>) -> Self {
+        let Some(mark) = mark else { return Owner::Nobody };
+        let written_for = mark.applied.as_ref().map(|applied| applied.written_for(key));
+        match (&mark.stack, written_for) {
+            (_, Some(WrittenFor::Another)) => Owner::Copied,
+            (Some(theirs), _) if Some(theirs.as_str()) != stack => Owner::Foreign(theirs),
+            (None, None) => Owner::Nobody,
+            (None, Some(_)) if stack.is_some() => Owner::Unstacked,
+            (_, Some(WrittenFor::This)) => Owner::Ours,
+            (_, Some(WrittenFor::Unnamed) | None) => Owner::Unverified,
+        }
+    }
+
+    /// Whether a change of it takes nothing over from anybody.
+    pub(super) fn is_ours(self) -> bool {
+        matches!(self, Owner::Ours | Owner::Unverified)
+    }
+
+    /// What was applied to the object, where its annotations are its own.
+    pub(super) fn applied(self, mark: Option<&'m Mark>) -> Option<&'m Applied> {
+        match self {
+            Owner::Copied => None,
+            _ => mark.and_then(|mark| mark.applied.as_ref()),
+        }
+    }
+}

@@ -1,0 +1,275 @@
+//! Whose an object is: annotations that were copied, edited or written by an older trueup never lead
+//! to a delete.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use trueup::model::{Endpoint, Key, Mark};
+use trueup::plan::{Action, Note, Prune, Settings};
+
+use crate::properties::{self, STACK};
+use crate::strategies;
+use crate::support::{Service, Stage, definition};
+
+/// A stack of two endpoints that is applied.
+fn applied(service: &Service) -> Stage {
+    let stage = Stage::new()
+        .at(service)
+        .file("trueup.yaml", "stack: shop\nnamespaces: [shop]\n")
+        .file("cart.yaml", &definition("shop/cart", 80))
+        .file("search.yaml", &definition("shop/search", 80));
+    stage.run("apply . --yes --quiet").code(0);
+    stage
+}
+
+/// Copies an object as the console does: everything but its name.
+fn copy(service: &Service, from: &str, to: &str, change: impl FnOnce(&mut Value)) {
+    let object = service.get(from);
+    let (namespace, name) = to.split_once('/').expect("namespace/name");
+    let mut body = json!({ "metadata": object["metadata"], "spec": object["spec"] });
+    body["metadata"]["name"] = json!(name);
+    body["metadata"]["namespace"] = json!(namespace);
+    change(&mut body);
+    service.create(&body);
+}
+
+/// Writes the annotation as trueup wrote it before it named keys.
+fn to_version_1(service: &Service, key: &str) {
+    service.change(key, |object| {
+        let text = object["metadata"]["annotations"]["trueup/applied"].as_str().expect("a mark").to_owned();
+        let parts: Vec<&str> = text.split(' ').collect();
+        let [version, run, _, _, entries] = parts.as_slice() else { panic!("{text}") };
+        assert_eq!(*version, "2");
+        object["metadata"]["annotations"]["trueup/applied"] = json!(format!("1 {run} {entries}"));
+    });
+}
+
+#[test]
+fn a_clone_with_its_annotations_is_never_deleted() {
+    let service = Service::start();
+    let stage = applied(&service);
+    copy(&service, "shop/cart", "shop/cart2", |_| {});
+    stage
+        .run("plan . --detailed-exitcode")
+        .code(0)
+        .says("In sync")
+        .says("1 endpoint carries the ownership annotations of shop/cart, copied, and is nobody's: shop/cart2")
+        .says("is not managed here: shop/cart2")
+        .does_not_say("delete");
+    stage.run("apply . --yes").code(0);
+    assert!(service.has("shop/cart2"));
+    stage.run("drift . --unmanaged fail").code(3).says("shop/cart2  not managed");
+    // What names nobody is deleted only where everything is.
+    stage.write("trueup.yaml", "stack: shop\nnamespaces: [shop]\nprune: all\n");
+    stage.run("plan .").code(0).says("- delete  shop/cart2").says("not managed").says("copied");
+}
+
+#[test]
+fn a_clone_of_another_stacks_object_is_not_that_stacks() {
+    let service = Service::start();
+    let stage = applied(&service);
+    copy(&service, "shop/cart", "shop/copy", |_| {});
+    let other = Stage::new()
+        .at(&service)
+        .file("trueup.yaml", "stack: other\nnamespaces: [shop]\n")
+        .file("copy.yaml", &definition("shop/copy", 81));
+    other.run("plan .").code(0).says("~ replace shop/copy").says("adopts").does_not_say("held");
+    other.run("apply . --yes --quiet").code(0);
+    assert_eq!(service.get("shop/copy")["metadata"]["annotations"]["trueup/stack"], "other");
+    stage.run("apply . --yes --quiet").code(0);
+    assert!(service.has("shop/copy"));
+}
+
+#[test]
+fn a_clone_that_is_as_defined_is_adopted_on_request() {
+    let service = Service::start();
+    let stage = applied(&service);
+    copy(&service, "shop/cart", "shop/copy", |_| {});
+    stage.write("copy.yaml", &definition("shop/copy", 80));
+    stage.run("plan .").code(0).says("In sync").says("copied").says("--adopt takes ownership");
+    stage.run("apply . --adopt --yes --quiet").code(0);
+    stage.run("plan .").code(0).says("In sync").does_not_say("copied");
+    stage.remove("copy.yaml");
+    stage.run("plan .").code(0).says("- delete  shop/copy");
+}
+
+#[test]
+fn version_1_of_the_annotation_is_renewed_and_is_never_enough_for_a_delete() {
+    let service = Service::start();
+    let stage = applied(&service);
+    to_version_1(&service, "shop/cart");
+    to_version_1(&service, "shop/search");
+    // It still says why a field differs.
+    service.change("shop/cart", |object| object["spec"]["port"] = json!(9));
+    stage.run("drift .").code(3).says("80 -> 9");
+    service.change("shop/cart", |object| object["spec"]["port"] = json!(80));
+    stage.run("plan . --detailed-exitcode").code(0).says("* mark");
+    stage.remove("search.yaml");
+    stage
+        .run("plan .")
+        .code(0)
+        .says("held")
+        .says("does not name the object that it was written for")
+        .says("--allow unverified=shop/search");
+    stage.run("apply . --yes --quiet");
+    assert!(service.has("shop/search"));
+    assert!(
+        service.get("shop/cart")["metadata"]["annotations"]["trueup/applied"]
+            .as_str()
+            .expect("a mark")
+            .starts_with("2 ")
+    );
+    stage.run("apply . --yes --quiet --allow unverified=shop/search").code(0);
+    assert!(!service.has("shop/search"));
+}
+
+#[test]
+fn what_was_applied_before_there_was_a_stack_is_taken_over_and_noted() {
+    let service = Service::start();
+    let stage = Stage::new()
+        .at(&service)
+        .file("cart.yaml", &definition("shop/cart", 80))
+        .file("search.yaml", &definition("shop/search", 80));
+    stage.run("apply . --yes --quiet").code(0);
+    stage.write("trueup.yaml", "stack: shop\nnamespaces: [shop]\n");
+    stage
+        .run("plan . --detailed-exitcode")
+        .code(0)
+        .says("2 endpoints were applied without a stack and are taken over by this one: shop/cart, shop/search")
+        .says("* mark");
+    stage.run("apply . --yes --quiet").code(0);
+    stage.run("plan .").code(0).says("In sync").does_not_say("without a stack");
+    stage.remove("search.yaml");
+    stage.run("plan .").code(0).says("- delete  shop/search");
+}
+
+/// The annotations that a live object carries, good, copied, edited, mixed.
+#[derive(Debug, Clone)]
+enum Annotations {
+    None,
+    Own,
+    Without,
+    Of(Key),
+    Foreign,
+    Version1(Key),
+    Mixed(Key),
+    Edited(usize, char),
+    Any(String),
+}
+
+fn annotations() -> impl Strategy<Value = Annotations> {
+    let key = || "(shop|pay)/e[0-5]".prop_map(|key| Key::parse(&key).expect("a key"));
+    prop_oneof![
+        Just(Annotations::None),
+        Just(Annotations::Own),
+        Just(Annotations::Own),
+        Just(Annotations::Without),
+        key().prop_map(Annotations::Of),
+        Just(Annotations::Foreign),
+        key().prop_map(Annotations::Version1),
+        key().prop_map(Annotations::Mixed),
+        (0usize..80, prop_oneof![Just(' '), Just('A'), Just('1'), Just('z')])
+            .prop_map(|(at, to)| Annotations::Edited(at, to)),
+        "[ -~]{0,60}".prop_map(Annotations::Any),
+    ]
+}
+
+/// What `trueup` writes on an endpoint of this key.
+fn written(endpoint: &Endpoint, key: &Key, stack: Option<&str>) -> Vec<(String, String)> {
+    let marked = Endpoint { key: key.clone(), ..endpoint.clone() };
+    let annotations = Mark::of(&marked, stack, "run-0").annotations();
+    annotations.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
+}
+
+fn annotated(mut endpoint: Endpoint, annotations: &Annotations) -> Endpoint {
+    let own = |stack| written(&endpoint, &endpoint.key, stack);
+    let with = |endpoint: &Endpoint, edit: &dyn Fn(String) -> String, key: &Key| {
+        let pairs = written(endpoint, key, Some(STACK)).into_iter();
+        pairs.map(|(key, value)| if key == "trueup/applied" { (key, edit(value)) } else { (key, value) }).collect()
+    };
+    let pairs: Vec<(String, String)> = match annotations {
+        Annotations::None => Vec::new(),
+        Annotations::Own => own(Some(STACK)),
+        Annotations::Without => own(None),
+        Annotations::Of(key) => written(&endpoint, key, Some(STACK)),
+        Annotations::Foreign => own(Some("other")),
+        Annotations::Version1(key) => with(&endpoint, &|text| version_1(&text), key),
+        Annotations::Mixed(key) => {
+            let applied = written(&endpoint, key, None).into_iter();
+            applied.chain(own(Some(STACK)).into_iter().filter(|(key, _)| key == "trueup/stack")).collect()
+        }
+        Annotations::Edited(at, to) => {
+            let edit = |text: String| {
+                let with = |(place, c): (usize, char)| if place == at % text.len() { *to } else { c };
+                text.char_indices().map(with).collect::<String>()
+            };
+            with(&endpoint, &edit, &endpoint.key)
+        }
+        Annotations::Any(text) => with(&endpoint, &|_| text.clone(), &endpoint.key),
+    };
+    endpoint.annotations.extend(pairs);
+    endpoint
+}
+
+fn version_1(text: &str) -> String {
+    let parts: Vec<&str> = text.split(' ').collect();
+    format!("1 {} {}", parts[1], parts[4])
+}
+
+/// Whether the annotations prove that this stack wrote them for this key: the third word of the
+/// second version, as a write for the key has it.
+fn proves(endpoint: &Endpoint) -> bool {
+    let word = |text: &str| {
+        let mut words = text.split(' ');
+        (words.next() == Some("2")).then(|| words.nth(1).map(str::to_owned)).flatten()
+    };
+    let wanted = written(endpoint, &endpoint.key, Some(STACK)).into_iter().collect::<BTreeMap<_, _>>();
+    let stack = endpoint.annotations.get("trueup/stack").map(String::as_str);
+    let named = endpoint.annotations.get("trueup/applied").and_then(|text| word(text));
+    stack == Some(STACK) && named.is_some() && named == word(&wanted["trueup/applied"])
+}
+
+fn live() -> impl Strategy<Value = BTreeMap<Key, Endpoint>> {
+    (strategies::endpoints(), prop::collection::vec(annotations(), 8)).prop_map(|(endpoints, annotations)| {
+        properties::by_key(endpoints.into_iter().zip(&annotations).map(|(one, how)| annotated(one, how)).collect())
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn only_what_was_written_for_its_key_and_this_stack_is_ever_deleted(
+        definitions in strategies::endpoints(),
+        live in live(),
+        adopt: bool,
+        marks: bool,
+    ) {
+        let settings = Settings { prune: Prune::Owned, adopt, marks, ..Settings::default() };
+        let plan = properties::planned(definitions, &live, &settings);
+        for change in plan.changes.iter().filter(|change| matches!(change.action, Action::Delete { .. })) {
+            prop_assert!(proves(&live[&change.key]), "{:?}", live[&change.key].annotations);
+        }
+        for note in &plan.notes {
+            if let Note::Copied { key, .. } = note {
+                prop_assert!(!proves(&live[key]), "{:?}", live[key].annotations);
+            }
+        }
+    }
+
+    #[test]
+    fn after_an_apply_over_any_annotations_nothing_is_left_to_do(
+        definitions in strategies::endpoints(),
+        live in live(),
+        adopt: bool,
+        marks: bool,
+    ) {
+        let mut live = live;
+        let settings = Settings { adopt, marks, ..Settings::default() };
+        let first = properties::planned(definitions.clone(), &live, &settings);
+        properties::apply(&first, &mut live);
+        let second = properties::planned(definitions, &live, &settings);
+        prop_assert!(second.changes.is_empty(), "left: {:?}", second.changes);
+    }
+}
