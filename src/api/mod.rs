@@ -12,6 +12,7 @@ mod live;
 mod metadata;
 mod operations;
 mod pace;
+mod pkcs12;
 mod request;
 mod response;
 mod retry;
@@ -30,6 +31,7 @@ pub use fetch::{Condition, Fetching, Referrer, conditions, fetch, fetch_object, 
 pub use live::{FreshObject, read_list};
 pub use operations::{Body, Effect, Entry, Operation, Parameter, Part, Repeat, Risk, Route, TABLE};
 pub use pace::{Pace, Rate};
+pub use pkcs12::Pkcs12Error;
 pub use request::{Look, Request, RequestError};
 pub use response::{Answer, judge};
 pub use retry::{Decision, Tried, decide};

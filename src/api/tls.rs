@@ -1,5 +1,5 @@
 //! Whom to trust, and who we are: the system's roots with an own authority beside them, and a client
-//! certificate from PEM. The provider is handed in, so that no process-wide default is needed; a
+//! certificate from PEM or PKCS #12. The provider is handed in, so that no process-wide default is needed; a
 //! service on this machine needs no system roots, which slim images do not have.
 
 use std::sync::Arc;
@@ -11,6 +11,7 @@ use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::Verifier;
 
 use super::base_url::BaseUrl;
+use super::pkcs12::{self, Pkcs12Error};
 
 /// Certificates beyond the system's.
 #[derive(Debug, Clone, Default)]
@@ -23,11 +24,21 @@ pub struct Trust {
 
 /// A client certificate with its key.
 #[derive(Clone)]
-pub struct Identity {
-    /// The certificate chain, PEM.
-    pub certificate: Vec<u8>,
-    /// The key, PEM; may be the same file.
-    pub key: Vec<u8>,
+pub enum Identity {
+    /// Two texts.
+    Pem {
+        /// The certificate chain.
+        certificate: Vec<u8>,
+        /// The key; may be the same file.
+        key: Vec<u8>,
+    },
+    /// An encrypted file of both.
+    Pkcs12 {
+        /// The file.
+        file: Vec<u8>,
+        /// Its password.
+        password: String,
+    },
 }
 
 impl std::fmt::Debug for Identity {
@@ -54,6 +65,9 @@ pub enum TlsError {
     /// The key of the client certificate cannot be used; nothing of it is shown.
     #[error("the key of --client-key cannot be used: it must be one unencrypted PEM key")]
     Key,
+    /// The PKCS #12 file cannot be used.
+    #[error(transparent)]
+    Pkcs12(#[from] Pkcs12Error),
     /// No roots, or no cipher in common.
     #[error("TLS cannot be set up: {reason}; give an authority with --ca-cert")]
     Setup {
@@ -91,8 +105,13 @@ pub(super) fn configure(base_url: &BaseUrl, trust: &Trust) -> Result<ClientConfi
     match &trust.identity {
         None => Ok(builder.with_no_client_auth()),
         Some(identity) => {
-            let chain = certificates(&identity.certificate).map_err(|reason| TlsError::Certificate { reason })?;
-            let key = PrivateKeyDer::from_pem_slice(&identity.key).map_err(|_| TlsError::Key)?;
+            let (chain, key) = match identity {
+                Identity::Pem { certificate, key } => {
+                    let chain = certificates(certificate).map_err(|reason| TlsError::Certificate { reason })?;
+                    (chain, PrivateKeyDer::from_pem_slice(key).map_err(|_| TlsError::Key)?)
+                }
+                Identity::Pkcs12 { file, password } => pkcs12::read(file, password)?,
+            };
             builder
                 .with_client_auth_cert(chain, key)
                 .map_err(|error| TlsError::Certificate { reason: error.to_string() })
@@ -128,7 +147,7 @@ mod tests {
         let base_url = BaseUrl::parse("http://127.0.0.1:1").expect("a base URL");
         let trust = Trust { authorities: Some(b"hello".to_vec()), identity: None };
         assert!(matches!(configure(&base_url, &trust), Err(TlsError::Authorities { .. })));
-        let identity = Identity { certificate: Vec::new(), key: b"secret".to_vec() };
+        let identity = Identity::Pem { certificate: Vec::new(), key: b"secret".to_vec() };
         assert!(!format!("{identity:?}").contains("115"));
         let trust = Trust { authorities: None, identity: Some(identity) };
         assert!(matches!(configure(&base_url, &trust), Err(TlsError::Certificate { .. })));

@@ -51,6 +51,12 @@ pub struct Global {
     /// The key of the client certificate, PEM
     #[arg(long, global = true, value_name = "FILE", requires = "client_cert")]
     pub client_key: Option<PathBuf>,
+    /// The client certificate with its key, PKCS #12 (.p12, .pfx), as the console hands it out
+    #[arg(long, global = true, value_name = "FILE", conflicts_with_all = ["client_cert", "client_key"])]
+    pub client_p12: Option<PathBuf>,
+    /// A file that holds the password of the PKCS #12 file; else TRUEUP_P12_PASSWORD or VES_P12_PASSWORD
+    #[arg(long, global = true, value_name = "FILE", requires = "client_p12")]
+    pub client_p12_password_file: Option<PathBuf>,
     /// The configuration, instead of the trueup.yaml in the directory or above it
     #[arg(long, global = true, value_name = "FILE")]
     pub config: Option<PathBuf>,

@@ -29,6 +29,7 @@ mod sight;
 mod stack;
 mod surroundings;
 mod token;
+mod trust;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -7,11 +7,10 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::Context;
-use super::args::Global;
 use super::ending::{Ending, Error};
 use super::settings::{self, Place};
-use super::token;
-use crate::api::{self, BaseUrl, Identity, Pace, Rate, Reader, Secret, Trust, Writer};
+use super::{token, trust};
+use crate::api::{self, BaseUrl, Pace, Rate, Reader, Secret, Writer};
 use crate::load::Config;
 use crate::model::Layout;
 use crate::plan;
@@ -49,7 +48,7 @@ pub async fn connect(context: &Context, place: Place, layout: Layout, config: &C
             (settings, Some(running))
         }
     };
-    settings.trust = trust(&context.global)?;
+    settings.trust = trust::given(context)?;
     settings.concurrency = settings::concurrency(context, config);
     settings.rate = match context.global.rate {
         None => settings.rate,
@@ -177,26 +176,11 @@ async fn start(file: &Path, token: &str) -> Result<Running, Error> {
 fn token(context: &Context, variable: Option<&str>) -> Result<Option<Secret>, Error> {
     let given = token::given(&context.global, &context.surroundings, variable)?;
     let Some(text) = given else {
-        if context.global.client_cert.is_some() {
+        if context.global.client_cert.is_some() || context.global.client_p12.is_some() {
             return Ok(None);
         }
         return Err(Error::words(Ending::Invalid, "there is no API token")
             .hint("set TRUEUP_TOKEN, or give a file with --token-file; or try it with --sandbox"));
     };
     Secret::new(&text).map(Some).map_err(|error| Error::new(Ending::Invalid, error))
-}
-
-fn trust(global: &Global) -> Result<Trust, Error> {
-    let read = |path: &Path| {
-        std::fs::read(path).map_err(|error| {
-            let told = anyhow::Error::from(error).context(format!("cannot read `{}`", path.display()));
-            Error::new(Ending::Invalid, told)
-        })
-    };
-    let authorities = global.ca_cert.as_deref().map(read).transpose()?;
-    let identity = match (&global.client_cert, &global.client_key) {
-        (Some(certificate), Some(key)) => Some(Identity { certificate: read(certificate)?, key: read(key)? }),
-        _ => None,
-    };
-    Ok(Trust { authorities, identity })
 }

@@ -4,7 +4,7 @@ mod bounds;
 mod exchange;
 mod sandbox;
 mod server;
-mod tls;
+pub mod tls;
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

@@ -18,7 +18,7 @@ const SERVER: &[u8] = include_bytes!("../../cases/tls/server.pem");
 const CLIENT: &[u8] = include_bytes!("../../cases/tls/client.pem");
 
 /// Serves one connection after the other, and asks each client for its certificate.
-fn serve() -> SocketAddr {
+pub fn serve() -> SocketAddr {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let mut roots = RootCertStore::empty();
     roots.add(CertificateDer::from_pem_slice(AUTHORITY).unwrap()).unwrap();
@@ -57,7 +57,16 @@ fn reader(address: SocketAddr, trust: Trust) -> Reader {
 }
 
 fn identity() -> Identity {
-    Identity { certificate: CLIENT.to_vec(), key: CLIENT.to_vec() }
+    Identity::Pem { certificate: CLIENT.to_vec(), key: CLIENT.to_vec() }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pkcs12_file_is_an_identity_without_a_key_on_the_disk() {
+    for file in [&include_bytes!("../../cases/tls/modern.p12")[..], include_bytes!("../../cases/tls/legacy.p12")] {
+        let identity = Identity::Pkcs12 { file: file.to_vec(), password: "trüup test".to_owned() };
+        let reader = reader(serve(), Trust { authorities: Some(AUTHORITY.to_vec()), identity: Some(identity) });
+        reader.get(&cart(), ResponseFormat::Default).await.unwrap();
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -3,6 +3,7 @@
 mod codes;
 mod commands;
 mod filters;
+mod identity;
 mod reads;
 mod runs;
 mod stacks;

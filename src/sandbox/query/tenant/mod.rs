@@ -65,7 +65,8 @@ impl Tenant {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let file: File = serde_yaml::from_str(text).map_err(|error| TenantError::Shape(error.to_string()))?;
         let mut reader = Reader { now, problems: Vec::new(), namespaces: file.namespaces.iter().cloned().collect() };
-        let tenant = reader.tenant(file, format!("{:x}", Sha256::digest(text)));
+        let digest = Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect();
+        let tenant = reader.tenant(file, digest);
         if reader.problems.is_empty() {
             Ok(tenant)
         } else {
