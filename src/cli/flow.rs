@@ -22,6 +22,8 @@ pub struct Purpose<'a> {
     pub namespaces: BTreeSet<Namespace>,
     /// What earlier checks saw.
     pub memory: &'a Memory,
+    /// Its answer is a verdict, which also says what it cannot decide.
+    pub is_check: bool,
 }
 
 /// Reads the service and arranges the plan of a stack.
@@ -30,7 +32,7 @@ pub struct Purpose<'a> {
 /// A name that allows nothing, or a state directory that cannot be read. Reads that fail are part of
 /// the plan.
 pub async fn plan(context: &Context, stack: &Stack, sight: &Sight<'_>, permission: &Permission) -> Result<Plan, Error> {
-    let purpose = Purpose { permission, namespaces: stack.namespaces(), memory: &Memory::default() };
+    let purpose = Purpose { permission, namespaces: stack.namespaces(), memory: &Memory::default(), is_check: false };
     look(context, stack, sight, &purpose).await
 }
 
@@ -89,7 +91,7 @@ async fn arrange(
     let requests = sight.read(&purpose.namespaces, |namespace, read| arrangement.take(namespace, &read)).await;
     let commits = arrangement.commits().clone();
     let mut plan = arrangement.finish(requests);
-    evidence::judge_missing(context, purpose.memory, &commits, &mut plan)?;
+    evidence::judge_missing(context, stack, purpose, &commits, &mut plan)?;
     Ok(plan)
 }
 

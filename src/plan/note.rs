@@ -181,3 +181,11 @@ pub enum Note {
         reason: String,
     },
 }
+
+impl Note {
+    /// Whether it says that something cannot be decided: every report of a check shows it.
+    #[must_use]
+    pub fn is_undecided(&self) -> bool {
+        matches!(self, Note::DeletesUnknown { .. } | Note::OutsideUnread { .. })
+    }
+}

@@ -8,7 +8,7 @@ use super::sides::{Sides, concerns_us};
 use super::{edits, text};
 use crate::load::{Diagnostic, Severity};
 use crate::model::Place;
-use crate::plan::{Action, Cause, Change, Check, FieldChange, GuardName, Hold, Plan, Side, Standing, Verdict};
+use crate::plan::{Action, Cause, Change, Check, FieldChange, GuardName, Hold, Note, Plan, Side, Standing, Verdict};
 
 /// One remark at one place, for programs that draw remarks beside the source.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -106,6 +106,8 @@ findings! {
     Unmarked = "value-unmarked",
     /// A value that the base branch changed and this change did not follow.
     BehindBase = "value-behind-base",
+    /// Something that a check could not decide, such as whether a missing endpoint was deleted.
+    Undecided = "not-decided",
     /// Differences that are not this change, counted.
     Others = "not-this-change",
     /// An acknowledgement whose last day is over.
@@ -173,6 +175,9 @@ pub fn of_check(check: &Check<'_>) -> Vec<Annotation> {
         let title = format!("acknowledgement expired: {}", one.object);
         let message = format!("it ended on {}: {}", one.expires, one.reason);
         all.push(annotation(Finding::Expired, Level::Warning, None, title, message));
+    }
+    for (finding, message) in undecided(check.plan) {
+        all.push(annotation(finding, Level::Notice, None, "not decided".to_owned(), message));
     }
     all.sort_by_key(|annotation| annotation.level);
     all
@@ -247,6 +252,11 @@ fn others(plan: &Plan, sides: Sides) -> Option<Annotation> {
     Some(annotation(Finding::Others, Level::Notice, None, "not this change".to_owned(), message))
 }
 
+/// What a check could not decide, in words.
+fn undecided(plan: &Plan) -> Vec<(Finding, String)> {
+    text::note_lines_of(plan, Note::is_undecided).into_iter().map(|line| (Finding::Undecided, line)).collect()
+}
+
 fn unknown(plan: &Plan) -> Vec<Annotation> {
     plan.unknown()
         .map(|(namespace, reason)| {
@@ -265,7 +275,7 @@ fn of_change(change: &Change, told: impl Fn(&FieldChange) -> bool) -> Vec<Annota
                 Some(Cause::Drift) => (Finding::DeletedOutside, Level::Warning),
                 _ => (Finding::Create, Level::Notice),
             };
-            vec![annotation(finding, level, change.place.clone(), title, edits::reason(change).to_owned())]
+            vec![annotation(finding, level, change.place.clone(), title, edits::reason_since(change))]
         }
         Action::Delete { .. } => {
             let removed = change.removed_in.as_ref();

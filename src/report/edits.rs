@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use similar::{ChangeTag, TextDiff};
 
 use super::rows::{self, RowText};
+use super::safe;
 use crate::model::{Endpoint, Field, Place};
 use crate::plan::{Action, Cause, Change, FieldChange, Side};
 
@@ -185,6 +186,21 @@ pub fn fold<'a>(changes: impl IntoIterator<Item = &'a Change>) -> Vec<Fold<'a>> 
     folds
 }
 
+/// Why an object is missing that a commit which was applied defines.
+const DELETED_OR_FAILED: &str = "deleted outside, or its create failed";
+
+/// Why a change is there, with the commit that it follows from.
+#[must_use]
+pub fn reason_since(change: &Change) -> String {
+    match &change.applied_in {
+        Some(commit) if change.side.is_none() => {
+            let commit: String = safe::line(commit).chars().take(7).collect();
+            format!("{}, since {commit}", reason(change))
+        }
+        _ => reason(change).to_owned(),
+    }
+}
+
 /// Why a change is there, in a word or two: whose it is where a base says so, else its cause.
 #[must_use]
 pub fn reason(change: &Change) -> &'static str {
@@ -193,6 +209,7 @@ pub fn reason(change: &Change) -> &'static str {
     }
     let fields = change.fields();
     match (&change.action, change.cause) {
+        (Action::Create { .. }, Some(Cause::Drift)) if change.applied_in.is_some() => DELETED_OR_FAILED,
         (Action::Create { .. }, Some(Cause::Drift)) => "deleted outside",
         (Action::Create { .. }, _) => "new",
         (Action::Delete { .. }, Some(Cause::Unmarked)) => "not managed",

@@ -9,7 +9,7 @@ use super::edits;
 use super::fleet::Fleet;
 use super::safe;
 use crate::model::Key;
-use crate::plan::{Check, ScopeRead, Standing, Verdict};
+use crate::plan::{Check, Note, ScopeRead, Standing, Verdict};
 
 #[derive(Default)]
 struct Suite {
@@ -76,6 +76,20 @@ fn of(check: &Check<'_>, prefix: &str) -> Vec<(String, Suite)> {
         );
         suite.case(key.namespace.as_str(), key.name.as_str(), &outcome);
     }
+    for note in check.plan.notes.iter().filter(|note| note.is_undecided()) {
+        let (namespace, reason) = match note {
+            Note::DeletesUnknown { key, reason } => (&key.namespace, reason),
+            Note::OutsideUnread { namespace, reason } => (namespace, reason),
+            _ => continue,
+        };
+        let suite = suites.entry(namespace.as_str()).or_default();
+        suite.skipped += 1;
+        let name = match note {
+            Note::DeletesUnknown { key, .. } => format!("{} deleted outside", key.name),
+            _ => "objects outside of namespaces".to_owned(),
+        };
+        suite.case(namespace.as_str(), &name, &format!("<skipped message=\"not decided: {}\"/>", xml(reason)));
+    }
     for told in check.acknowledged.iter().filter(|told| told.standing == Standing::Silences) {
         let one = &told.acknowledgement;
         let suite = suites.entry(one.object.namespace.as_str()).or_default();
@@ -134,7 +148,7 @@ impl Suite {
 fn details(check: &Check<'_>, key: &Key) -> Vec<String> {
     let Some(change) = check.plan.change_of(key) else { return Vec::new() };
     if change.fields().is_empty() {
-        return vec![edits::reason(change).to_owned()];
+        return vec![edits::reason_since(change)];
     }
     let value = |value: Option<String>| value.unwrap_or_else(|| "(none)".to_owned());
     let lines = edits::of(change).into_iter().map(|edit| {

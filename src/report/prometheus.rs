@@ -44,7 +44,7 @@ pub fn fleet(fleet: &Fleet<'_>) -> String {
 type Tell = fn(&mut Text, &Check<'_>);
 
 /// Each metric with its meaning and what it tells; a family stands together, whatever the number of stacks.
-const METRICS: [(&str, &str, Tell); 7] = [
+const METRICS: [(&str, &str, Tell); 8] = [
     ("trueup_drift_verdict", "1 for the verdict over everything, 0 for the others.", |text, check| {
         let whole = check.verdicts.whole();
         for (verdict, name) in VERDICTS {
@@ -78,6 +78,14 @@ const METRICS: [(&str, &str, Tell); 7] = [
             text.sample("trueup_drift_object", &labels, 1);
         }
     }),
+    (
+        "trueup_drift_undecided",
+        "Questions that the check could not decide, such as whether a missing endpoint was deleted outside.",
+        |text, check| {
+            let number = check.plan.notes.iter().filter(|note| note.is_undecided()).count();
+            text.sample("trueup_drift_undecided", &[], number as u64);
+        },
+    ),
     (
         FIRST_SEEN,
         "When a check first saw that a field drifted, in seconds since 1970; no field stands for the whole endpoint.",

@@ -10,7 +10,7 @@ use crate::support::{Service, Stage, definition};
 
 /// Runs `git` in the stage's working directory.
 #[track_caller]
-fn git(stage: &Stage, line: &str) -> String {
+pub fn git(stage: &Stage, line: &str) -> String {
     let identity = ["-c", "user.name=t", "-c", "user.email=t@example.net", "-c", "commit.gpgsign=false"];
     let output = Command::new("git")
         .args(identity)
@@ -22,8 +22,9 @@ fn git(stage: &Stage, line: &str) -> String {
     String::from_utf8_lossy(&output.stdout).trim().to_owned()
 }
 
+/// Commits everything in it.
 #[track_caller]
-fn commit(stage: &Stage, message: &str) {
+pub fn commit(stage: &Stage, message: &str) {
     git(stage, "add -A");
     git(stage, &format!("commit -qm {message}"));
 }

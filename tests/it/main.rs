@@ -15,6 +15,7 @@ mod formats;
 mod hostile;
 mod load;
 mod matrix;
+mod missing;
 mod newer;
 mod ownership;
 mod pipelines;

@@ -7,7 +7,7 @@ use crate::cli::ending::{Ending, Error};
 use crate::cli::run::{self, Origin, Work};
 use crate::cli::sight::{self, Sight};
 use crate::cli::stack::{self, Stack};
-use crate::cli::{Context, base, flow, settings};
+use crate::cli::{Context, base, evidence, flow, settings};
 use crate::journal;
 use crate::plan::{self, Allow, Plan, RunSummary};
 use crate::report::Sides;
@@ -35,6 +35,7 @@ async fn apply_directory(arguments: &Apply, context: &Context) -> Result<Ending,
         flow::locate(context, &mut plan, &stack.loaded);
     }
     base::attribute(context, &stack, &mut plan, arguments.base.base.as_deref())?;
+    evidence::stamp(context, &stack, &mut plan);
     let Stack { loaded, call, .. } = stack;
     let view = View { sides: Sides::All, elapsed: Some(begun.elapsed()), directory: call, ..context.output.view() };
     let ended = async {

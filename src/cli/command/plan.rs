@@ -4,7 +4,7 @@ use crate::cli::args::{Plan, PlanFormat};
 use crate::cli::ending::{Ending, Error};
 use crate::cli::flow::Purpose;
 use crate::cli::sight::{self, Call};
-use crate::cli::{Context, base, file, flow};
+use crate::cli::{Context, base, evidence, file, flow};
 use crate::plan::{self, Memory};
 use crate::report::text::View;
 use crate::report::{Sides, annotation, github, html, json, markdown, sarif, text};
@@ -15,13 +15,14 @@ pub async fn run(arguments: &Plan, context: &Context) -> Result<Ending, Error> {
     let live = arguments.live.live.as_deref();
     let (stack, opened) = sight::open(context, &arguments.scope, Call { live, ..Call::default() }).await?;
     let (permission, memory) = (&arguments.permission, &Memory::default());
-    let purpose = Purpose { permission, namespaces: stack.namespaces(), memory };
+    let purpose = Purpose { permission, namespaces: stack.namespaces(), memory, is_check: false };
     let looked = flow::look(context, &stack, &opened.sight()?, &purpose).await;
     opened.close().await;
     let mut plan = looked?;
     flow::locate(context, &mut plan, &stack.loaded);
     base::attribute(context, &stack, &mut plan, arguments.base.base.as_deref())?;
     if let Some(path) = &arguments.output {
+        evidence::stamp(context, &stack, &mut plan);
         file::write_private(path, &plan.to_file())?;
     }
     let sides = if arguments.all { Sides::All } else { Sides::ThisChange };

@@ -72,7 +72,8 @@ async fn copy(
         Some(reader) => Sight::Copied(&snapshot, reader),
         None => Sight::Snapshot(&snapshot),
     };
-    let purpose = Purpose { permission: &arguments.permission, namespaces, memory: &Memory::default() };
+    let purpose =
+        Purpose { permission: &arguments.permission, namespaces, memory: &Memory::default(), is_check: false };
     let plan = flow::look(context, stack, &sight, &purpose).await?;
     Ok((snapshot, plan))
 }
@@ -94,8 +95,12 @@ async fn rehearse(
     let met = running.log().iter().filter(|entry| entry.fault.is_some()).count();
     running.set_scenario(Scenario::default());
     let sight = Sight::Service(service, connection.reader()?, Cell::default());
-    let purpose =
-        Purpose { permission: &arguments.permission, namespaces: stack.namespaces(), memory: &Memory::default() };
+    let purpose = Purpose {
+        permission: &arguments.permission,
+        namespaces: stack.namespaces(),
+        memory: &Memory::default(),
+        is_check: false,
+    };
     let second = flow::look(context, stack, &sight, &purpose).await?;
     let faults = Faults { chosen: arguments.faults.name(), met };
     Ok(Rehearsal { plan, outcome, second, faults })

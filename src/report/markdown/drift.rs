@@ -4,7 +4,7 @@ use super::super::edits::{self, Edit};
 use super::super::fleet::{Fleet, Outcome};
 use super::super::text;
 use super::{Options, count, digits, inert, marker};
-use crate::plan::{Action, Cause, Change, Check, Standing, Verdict, Verdicts};
+use crate::plan::{Action, Cause, Change, Check, Note, Standing, Verdict, Verdicts};
 
 /// Characters of a value that a table shows.
 const LONG: usize = 80;
@@ -31,7 +31,11 @@ pub fn drift(check: &Check<'_>, options: &Options) -> String {
             inert::code(reason)
         ));
     }
-    if !verdicts.unknown.is_empty() {
+    let undecided = text::note_lines_of(plan, Note::is_undecided);
+    for line in &undecided {
+        text.push_str(&format!("- **Not decided:** {}\n", inert::code(line)));
+    }
+    if !verdicts.unknown.is_empty() || !undecided.is_empty() {
         text.push('\n');
     }
     let rows = rows(check);
@@ -149,7 +153,7 @@ fn rows(check: &Check<'_>) -> Vec<String> {
                 }
             }
             Action::Create { .. } | Action::Delete { .. } | Action::Mark { .. } => {
-                rows.push(plain(edits::reason(change)));
+                rows.push(plain(&edits::reason_since(change)));
             }
         }
     }

@@ -3,6 +3,7 @@ use std::time::Duration;
 use super::{View, columns, count, notes, refusal, seconds, some_of};
 use crate::model::Field;
 use crate::plan::{Action, Change, Check, Plan, Standing, Verdict, Verdicts};
+use crate::report::edits;
 use crate::report::fleet::{Fleet, Outcome};
 use crate::report::rows::{self, RowText};
 use crate::report::{Role, safe};
@@ -138,6 +139,9 @@ fn drifted(change: &Change, left: &[Field], check: &Check<'_>) -> Vec<[String; 4
         time.map(|time| format!("{time}{created}")).unwrap_or_default()
     };
     match &change.action {
+        Action::Create { .. } if change.applied_in.is_some() => {
+            vec![[key, "missing".to_owned(), edits::reason_since(change), since(None, None)]]
+        }
         Action::Create { .. } => {
             vec![[key, "deleted".to_owned(), "it was applied and is gone".to_owned(), since(None, None)]]
         }

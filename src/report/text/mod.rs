@@ -14,7 +14,7 @@ mod sides;
 
 pub use drift::{drift, fleet};
 pub use history::{history, open_run, pruned, resuming, run};
-pub(in crate::report) use notes::lines as note_lines;
+pub(in crate::report) use notes::{lines as note_lines, lines_of as note_lines_of};
 pub use outcome::outcome;
 pub(in crate::report) use plan::minute;
 pub use plan::plan;

@@ -15,8 +15,13 @@ pub(super) fn notes(plan: &Plan, view: &View) -> String {
 
 /// The notes of a plan in words, a line each.
 pub(in crate::report) fn lines(plan: &Plan) -> Vec<String> {
+    lines_of(plan, |_| true)
+}
+
+/// Those of the notes, in words.
+pub(in crate::report) fn lines_of(plan: &Plan, which: impl Fn(&Note) -> bool) -> Vec<String> {
     let mut kinds: BTreeMap<(u8, String), Vec<String>> = BTreeMap::new();
-    for note in &plan.notes {
+    for note in plan.notes.iter().filter(|note| which(note)) {
         let (kind, name) = kind(note);
         kinds.entry(kind).or_default().push(name);
     }

@@ -4,6 +4,7 @@ use std::path::Path;
 use super::{View, at_the_end, columns, count, difference, notes, refusal, seconds, sides, some_of};
 use crate::model::{Field, Place};
 use crate::plan::{Action, ActionKind, Cause, Change, Digest, GuardName, Held, Plan};
+use crate::report::edits;
 use crate::report::rows::{self, Row, RowText};
 use crate::report::sides::summary;
 use crate::report::{Role, safe};
@@ -168,7 +169,7 @@ fn cause(change: &Change) -> String {
         (Action::Replace { adopts: true, .. }, _) => "adopts".to_owned(),
         (Action::Replace { .. }, Some(first)) if causes.all(|cause| cause == first) => first.to_string(),
         (Action::Replace { .. }, _) => "pending and drift".to_owned(),
-        (Action::Create { .. }, _) if change.cause == Some(Cause::Drift) => "deleted outside".to_owned(),
+        (Action::Create { .. }, _) if change.cause == Some(Cause::Drift) => edits::reason_since(change),
         (Action::Delete { .. }, _) if change.cause == Some(Cause::Unmarked) => "not managed".to_owned(),
         _ => String::new(),
     }

@@ -1,0 +1,202 @@
+//! A definition that is missing live: deleted outside, or not applied yet, decided by git and what the
+//! service holds, on a machine that keeps nothing.
+
+use serde_json::{Value, json};
+
+use crate::base::{commit, git};
+use crate::support::{Service, Stage, definition};
+
+/// A machine without the runs of any other.
+const ELSEWHERE: &str = "--state-dir ../elsewhere";
+
+/// A repository of three endpoints that is applied.
+fn applied(service: &Service) -> Stage {
+    let stage = Stage::new()
+        .at(service)
+        .file("trueup.yaml", "stack: shop\nnamespaces: [shop]\n")
+        .file("cart.yaml", &definition("shop/cart", 80))
+        .file("legacy.yaml", &definition("shop/legacy", 80))
+        .file("search.yaml", &definition("shop/search", 80));
+    git(&stage, "init -q -b main");
+    commit(&stage, "first");
+    stage.run("apply . --yes --quiet").code(0);
+    stage
+}
+
+fn commit_of(service: &Service, key: &str) -> String {
+    let annotations = service.get(key)["metadata"]["annotations"].clone();
+    let text = annotations["trueup/applied"].as_str().expect("a mark").to_owned();
+    text.split(' ').nth(3).expect("a commit").to_owned()
+}
+
+fn drift(stage: &Stage, more: &str) -> Value {
+    stage.run(&format!("drift . --format json {more}")).json()
+}
+
+#[test]
+fn a_delete_by_hand_is_drift_on_a_machine_that_keeps_nothing() {
+    let service = Service::start();
+    let stage = applied(&service);
+    let applied = git(&stage, "rev-parse HEAD");
+    assert_eq!(commit_of(&service, "shop/cart"), applied);
+    // What comes after the newest commit that was applied is pending.
+    stage.write("news.yaml", &definition("shop/news", 80));
+    commit(&stage, "news");
+    stage.run(&format!("drift . {ELSEWHERE}")).code(2).says("not applied yet: shop/news").does_not_say("decided");
+    service.delete("shop/search");
+    stage
+        .run(&format!("drift . {ELSEWHERE}"))
+        .code(4)
+        .says(&format!("shop/search  missing  deleted outside, or its create failed, since {}", &applied[..7]))
+        .says("not applied yet: shop/news")
+        .does_not_say("decided");
+    stage.run(&format!("plan . {ELSEWHERE}")).code(0).says("deleted outside, or its create failed, since");
+    for format in ["markdown", "junit", "github", "sarif"] {
+        let told = stage.run(&format!("drift . --format {format} {ELSEWHERE}"));
+        told.code(4).says(&format!("deleted outside, or its create failed, since {}", &applied[..7]));
+    }
+    // An apply of something else moves the newest commit on, and it stays what it is.
+    stage.edit("cart.yaml", "port: 80", "port: 81");
+    commit(&stage, "cart");
+    stage.run("apply . --only shop/cart --yes --quiet").code(0);
+    assert_eq!(commit_of(&service, "shop/cart"), applied, "a narrowed apply applies no commit whole");
+    assert_eq!(drift(&stage, ELSEWHERE)["verdicts"]["objects"]["shop/search"]["verdict"], "drift");
+    stage.run("apply . --yes --quiet").code(0);
+    service.delete("shop/news");
+    assert_eq!(drift(&stage, ELSEWHERE)["verdicts"]["objects"]["shop/news"]["verdict"], "drift");
+}
+
+#[test]
+fn what_is_not_committed_is_no_commits() {
+    let service = Service::start();
+    let stage = applied(&service);
+    let first = git(&stage, "rev-parse HEAD");
+    stage.write("news.yaml", &definition("shop/news", 80));
+    stage.edit("cart.yaml", "port: 80", "port: 81");
+    stage.run("apply . --yes --quiet").code(0);
+    assert_eq!(commit_of(&service, "shop/news"), "-");
+    assert_eq!(commit_of(&service, "shop/cart"), first, "it keeps the commit that it named");
+    commit(&stage, "news");
+    // An object in sync is not written again for its commit, and none is a difference.
+    stage.run("plan . --detailed-exitcode").code(0).says("In sync").does_not_say("mark");
+    // What changed beside the definitions does not matter.
+    stage.edit("cart.yaml", "port: 81", "port: 82");
+    commit(&stage, "cart");
+    stage.write("README.md", "not committed");
+    stage.run("plan . -o ../plan.json").code(0);
+    stage.run("apply ../plan.json --yes --quiet").code(0);
+    assert_eq!(commit_of(&service, "shop/cart"), git(&stage, "rev-parse HEAD"));
+}
+
+#[test]
+fn two_commits_of_one_effect_are_one_plan() {
+    let service = Service::start();
+    let stage = applied(&service);
+    stage.edit("cart.yaml", "port: 80", "port: 81");
+    let digest = |line: &str| stage.run(line).json()["digest"].as_str().expect("a digest").to_owned();
+    let before = digest("plan . --format json");
+    commit(&stage, "cart");
+    assert_eq!(digest("plan . --format json"), before);
+    let saved = |path: &str| {
+        stage.run(&format!("plan . -o {path}")).code(0);
+        serde_json::from_str::<Value>(&stage.read(path)).expect("JSON")
+    };
+    let one = saved("../one.json");
+    git(&stage, "commit -q --allow-empty -m again");
+    let other = saved("../other.json");
+    assert_eq!(one["digest"], other["digest"]);
+    assert_ne!(one["plan"]["changes"][0]["marks"], other["plan"]["changes"][0]["marks"]);
+}
+
+#[test]
+fn where_git_cannot_decide_the_verdict_says_so() {
+    let service = Service::start();
+    let stage = applied(&service);
+    service.delete("shop/search");
+    let undecided = |stage: &Stage, reason: &str| {
+        for format in ["text", "markdown", "github", "sarif", "json"] {
+            let told = stage.run(&format!("drift . --format {format} {ELSEWHERE}"));
+            told.code(2).says(reason).says(if format == "json" { "deletes_unknown" } else { "cannot be decided" });
+        }
+        stage.run(&format!("drift . --format junit {ELSEWHERE}")).code(2).says("not decided: ").says(reason);
+        stage.run(&format!("drift . --format prometheus {ELSEWHERE}")).code(2).says("trueup_drift_undecided");
+    };
+    // The history ends before the commit that was applied.
+    stage.write("README.md", "more");
+    commit(&stage, "more");
+    let shallow = Stage::new().at(&service);
+    let origin = stage.path("").canonicalize().expect("a path");
+    git(&shallow, &format!("clone -q --depth 1 file://{} .", origin.display()));
+    undecided(&shallow, "the shallow clone lacks the applied commit");
+    shallow.run(&format!("plan . {ELSEWHERE}")).code(0).says("cannot be decided");
+    // No repository.
+    let outside = Stage::new().at(&service);
+    for file in ["trueup.yaml", "cart.yaml", "legacy.yaml", "search.yaml"] {
+        outside.write(file, &stage.read(file));
+    }
+    undecided(&outside, "is in no git repository");
+    // Nothing of the stack is left.
+    service.delete("shop/cart");
+    service.delete("shop/legacy");
+    undecided(&stage, "no live object of the stack names a commit");
+    // Of a plan before the first apply that is no news.
+    stage.run(&format!("plan . {ELSEWHERE}")).code(0).does_not_say("decided");
+    // The runs of a machine, where it has them, are evidence then.
+    stage.run("drift .").code(3).says("it was applied and is gone");
+}
+
+#[test]
+fn lines_of_history_that_do_not_meet_are_judged_with_care() {
+    let service = Service::start();
+    let stage = applied(&service);
+    git(&stage, "checkout -qb one");
+    stage.edit("cart.yaml", "port: 80", "port: 81");
+    stage.write("only.yaml", &definition("shop/only", 80));
+    commit(&stage, "one");
+    stage.run("apply . --yes --quiet").code(0);
+    git(&stage, "checkout -q main");
+    git(&stage, "checkout -qb two");
+    stage.edit("legacy.yaml", "port: 80", "port: 81");
+    commit(&stage, "two");
+    // Deletes what only the other branch has, and puts its port back.
+    stage.run("apply . --only shop/legacy --yes --quiet").code(0);
+    stage.run("plan .").code(0).says("- delete  shop/only");
+    git(&stage, "checkout -q one");
+    service.delete("shop/only");
+    service.delete("shop/search");
+    let objects = drift(&stage, ELSEWHERE)["verdicts"]["objects"].clone();
+    assert_eq!(objects["shop/search"]["verdict"], "drift", "both lines have it");
+    assert_eq!(objects["shop/only"]["verdict"], "drift", "the newest that names a commit has it");
+}
+
+#[test]
+fn the_runs_of_a_machine_change_no_verdict_that_git_decides() {
+    let service = Service::start();
+    let stage = applied(&service);
+    stage.write("news.yaml", &definition("shop/news", 80));
+    // Applied without a commit, then committed and deleted: the journal alone knows of it.
+    stage.run("apply . --yes --quiet").code(0);
+    commit(&stage, "news");
+    for gone in ["shop/news", "shop/search", "shop/cart"] {
+        service.delete(gone);
+        let (here, there) = (drift(&stage, ""), drift(&stage, ELSEWHERE));
+        assert_eq!(here["verdict"], there["verdict"], "{gone}");
+        assert_eq!(here["verdicts"], there["verdicts"], "{gone}");
+        assert_eq!(here["plan"]["notes"], there["plan"]["notes"], "{gone}");
+    }
+}
+
+#[test]
+fn a_drift_state_is_part_of_the_call_and_always_counts() {
+    let service = Service::start();
+    let stage = applied(&service);
+    stage.write("news.yaml", &definition("shop/news", 80));
+    stage.run("apply . --yes --quiet").code(0);
+    commit(&stage, "news");
+    let check = format!("drift . --memory ../memory.json {ELSEWHERE}");
+    stage.run(&check).code(0);
+    service.delete("shop/news");
+    stage.run(&format!("drift . {ELSEWHERE}")).code(2);
+    stage.run(&check).code(3).says("shop/news  deleted");
+    assert_eq!(drift(&stage, ELSEWHERE)["plan"]["notes"], json!([]));
+}
