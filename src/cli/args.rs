@@ -69,6 +69,9 @@ pub struct Global {
     /// The stack that owns the objects [environment: TRUEUP_STACK]
     #[arg(long, global = true, value_name = "NAME")]
     pub stack: Option<String>,
+    /// Limits from outside the repository, which can only tighten [environment: TRUEUP_POLICY]
+    #[arg(long, global = true, value_name = "FILE")]
+    pub policy: Option<PathBuf>,
     /// Where runs are kept [environment: TRUEUP_STATE_DIR]
     #[arg(long, global = true, value_name = "DIR")]
     pub state_dir: Option<PathBuf>,

@@ -44,6 +44,7 @@ pub async fn look(context: &Context, stack: &Stack, sight: &Sight<'_>, purpose: 
     let allow = settings::allow(&purpose.permission.allow)?;
     let mut plan = arrange(context, stack, sight, purpose, &allow).await?;
     refer(sight, &mut plan, &allow).await;
+    plan.setting_changes.clone_from(&stack.setting_changes);
     let told = |note: &Diagnostic| format!("{}:{}: {}", note.file().unwrap_or_default(), note.line(), note.message);
     plan.notes.extend(stack.loaded.notes.iter().map(|note| Note::Loaded { text: told(note) }));
     Ok(plan)
@@ -73,7 +74,7 @@ async fn arrange(
 ) -> Result<Plan, Error> {
     let config = &stack.loaded.config;
     let service = sight.service();
-    let name = settings::stack(context, config);
+    let name = settings::stack(context, config)?;
     let listed: BTreeSet<_> = config.namespaces.iter().cloned().collect();
     let facts = Facts {
         desired: &stack.loaded.desired,

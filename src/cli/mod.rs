@@ -2,8 +2,10 @@
 //! in `command` that reads like the flow: load, fetch, compare, arrange, then report or approve and
 //! apply. Environment, clock, terminal and chance are read here and passed down as values.
 
+mod address;
 mod args;
 mod base;
+mod base_settings;
 mod blame;
 mod command;
 mod consent;
@@ -13,11 +15,13 @@ mod evidence;
 mod file;
 mod flow;
 mod gates;
+mod hint;
 mod inquiry;
 mod interrupt;
 mod moment;
 mod output;
 mod panic;
+mod policy;
 mod progress;
 mod question;
 mod rehearsal;
@@ -39,6 +43,7 @@ use clap::Parser as _;
 use args::{Arguments, Command, Global};
 use ending::{Ending, Error};
 use output::Output;
+use policy::PolicyFile;
 use surroundings::Surroundings;
 use tokio::runtime::Runtime;
 
@@ -47,6 +52,7 @@ struct Context {
     global: Global,
     surroundings: Surroundings,
     output: Output,
+    policy: Option<PolicyFile>,
 }
 
 /// Runs the program with these arguments, the first being its own name.
@@ -70,11 +76,11 @@ fn parse_and_run(arguments: impl IntoIterator<Item = OsString>) -> Ending {
 fn dispatch(arguments: Arguments) -> Ending {
     let surroundings = Surroundings::read();
     let output = Output::new(&arguments.global, &surroundings);
-    let context = Context { global: arguments.global, surroundings, output };
-    let ended = match runtime(&arguments.command) {
-        Ok(runtime) => runtime.block_on(command(arguments.command, &context)),
-        Err(error) => Err(Error::new(Ending::Failed, error)),
-    };
+    let mut context = Context { global: arguments.global, surroundings, output, policy: None };
+    let ended = policy::read(&mut context)
+        .and_then(|()| policy::permits(&context, &arguments.command))
+        .and_then(|()| runtime(&arguments.command).map_err(|error| Error::new(Ending::Failed, error)))
+        .and_then(|runtime| runtime.block_on(command(arguments.command, &context)));
     ended.unwrap_or_else(|error| {
         context.output.error(&error);
         error.ending()

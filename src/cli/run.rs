@@ -51,7 +51,7 @@ pub async fn approve_and_apply(
     work: Work<'_>,
 ) -> Result<Ending, Error> {
     if matches!(work.origin, Origin::Definitions) {
-        tell_open(context, &plan)?;
+        tell_open(context, &plan, work.view)?;
     }
     gates::look(context, work.connection, &plan).await?;
     let approved = match consent::ask(decision, context, Question { plan: &plan, allow: work.allow, view: work.view })?
@@ -103,7 +103,10 @@ fn begin(context: &Context, work: &Work<'_>, plan: &Plan, progress: &Progress) -
         plan: plan.clone(),
     };
     let options = Options {
-        stop: interrupt::watch(progress.teller(), format!("go on with `trueup apply --resume {run}`")),
+        stop: interrupt::watch(
+            progress.teller(),
+            format!("go on with `trueup apply --resume {run}{}`", work.view.flags),
+        ),
         run,
         concurrency: work.connection.concurrency(),
         version_checked: work.config.version_checked,
@@ -129,11 +132,12 @@ fn tell(decision: &Decision, context: &Context, view: &View, outcome: &Outcome, 
 ///
 /// # Errors
 /// The state directory cannot be read.
-fn tell_open(context: &Context, plan: &Plan) -> Result<(), Error> {
+fn tell_open(context: &Context, plan: &Plan, view: &View) -> Result<(), Error> {
     let state = settings::state_directory(&context.global, &context.surroundings)?;
     let open = journal::open_run(&state, plan.stack.as_deref(), &plan.service.base_url);
     if let Some(open) = open.map_err(|error| Error::new(Ending::Failed, error))? {
-        context.output.message(&text::open_run(&open, &context.output.message_view()));
+        let view = View { flags: view.flags.clone(), ..context.output.message_view() };
+        context.output.message(&text::open_run(&open, &view));
     }
     Ok(())
 }

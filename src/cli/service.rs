@@ -7,6 +7,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::Context;
+use super::address::Address;
 use super::ending::{Ending, Error};
 use super::settings::{self, Place};
 use super::{token, trust};
@@ -33,9 +34,9 @@ pub struct Connection {
 pub async fn connect(context: &Context, place: Place, layout: Layout, config: &Config) -> Result<Connection, Error> {
     let pace = Pace::real(context.surroundings.chance());
     let (mut settings, running) = match place {
-        Place::At(base_url) => {
-            let token = token(context, config.token_variable.as_deref())?;
-            let mut settings = api::Settings::new(base_url, layout, token, pace);
+        Place::At(address) => {
+            let token = token(context, config.token_variable.as_deref(), &address)?;
+            let mut settings = api::Settings::new(address.url, layout, token, pace);
             settings.rate = config.rate_limit.map(rate).or(settings.rate);
             (settings, None)
         }
@@ -173,8 +174,8 @@ async fn start(file: &Path, token: &str) -> Result<Running, Error> {
         .map_err(|error| Error::new(Ending::Failed, error).hint("another file: --sandbox=FILE"))
 }
 
-fn token(context: &Context, variable: Option<&str>) -> Result<Option<Secret>, Error> {
-    let given = token::given(&context.global, &context.surroundings, variable)?;
+fn token(context: &Context, variable: Option<&str>, address: &Address) -> Result<Option<Secret>, Error> {
+    let given = token::given(&context.global, &context.surroundings, variable, address)?;
     let Some(text) = given else {
         if context.global.client_cert.is_some() || context.global.client_p12.is_some() {
             return Ok(None);

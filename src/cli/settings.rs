@@ -1,20 +1,17 @@
-//! What a command runs with: flags over environment over configuration. A base URL of the environment
-//! that differs from the configuration's is an error, because a pull request that edits the
-//! configuration must not send a token elsewhere.
+//! What a command runs with: flags over environment over configuration. Which service that is, and
+//! whether it may have the token, is decided in `address` and `token`.
 
 use std::path::PathBuf;
 
 use super::Context;
+use super::address::{self, Address, Sources};
 use super::args::{Global, Permission};
 use super::ending::{Ending, Error};
 use super::surroundings::Surroundings;
 use crate::api::BaseUrl;
 use crate::load::Config;
-use crate::model::Layout;
+use crate::model::{Layout, Name};
 use crate::plan::{self, Allow, Ignore, RunId};
-
-/// Variables of other tools that name a service; below the configuration.
-const FOREIGN_BASE_URLS: [&str; 2] = ["F5XC_API_URL", "VOLT_API_URL"];
 
 /// Requests at the same time, where nobody says.
 const DEFAULT_CONCURRENCY: usize = 8;
@@ -23,7 +20,7 @@ const DEFAULT_CONCURRENCY: usize = 8;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
     /// One at this address.
-    At(BaseUrl),
+    At(Address),
     /// The embedded one, kept in this file.
     Sandbox(PathBuf),
 }
@@ -32,7 +29,7 @@ impl Place {
     /// Its address, as plans and snapshots name it.
     pub fn base_url(&self) -> BaseUrl {
         match self {
-            Place::At(url) => url.clone(),
+            Place::At(address) => address.url.clone(),
             Place::Sandbox(_) => BaseUrl::sandbox(),
         }
     }
@@ -64,39 +61,8 @@ pub fn named(context: &Context, config: &Config) -> Result<Option<Place>, Error>
             None => Ok(Some(Place::Sandbox(state_directory(global, surroundings)?.join("sandbox.redb")))),
         };
     }
-    Ok(base_url(global, surroundings, config.base_url.as_deref())?.map(Place::At))
-}
-
-fn base_url(global: &Global, surroundings: &Surroundings, configured: Option<&str>) -> Result<Option<BaseUrl>, Error> {
-    let read = |text: &str, source: &str| {
-        BaseUrl::parse(text)
-            .map_err(|error| Error::new(Ending::Invalid, anyhow::Error::from(error).context(format!("in {source}"))))
-    };
-    if let Some(text) = &global.base_url {
-        return read(text, "`--base-url`").map(Some);
-    }
-    let environment =
-        surroundings.variable("TRUEUP_BASE_URL").map(|text| read(text, "`TRUEUP_BASE_URL`")).transpose()?;
-    let configured = configured.map(|text| read(text, "`base_url` of the configuration")).transpose()?;
-    match (environment, configured) {
-        (Some(environment), Some(configured)) if environment != configured => {
-            let told = format!(
-                "`TRUEUP_BASE_URL` is {environment} and `base_url` of the configuration is {configured}: \
-                 the token would go to another service than the one that was meant"
-            );
-            Err(Error::words(Ending::Invalid, told).hint("make them equal, or name the service with --base-url"))
-        }
-        (Some(url), _) | (None, Some(url)) => Ok(Some(url)),
-        (None, None) => foreign(surroundings, read),
-    }
-}
-
-fn foreign(
-    surroundings: &Surroundings,
-    read: impl Fn(&str, &str) -> Result<BaseUrl, Error>,
-) -> Result<Option<BaseUrl>, Error> {
-    let named = |name: &&str| surroundings.variable(name).map(|text| read(text, &format!("`{name}`")));
-    FOREIGN_BASE_URLS.iter().find_map(named).transpose()
+    let sources = Sources { global, surroundings, policy: context.policy.as_ref().map(|file| &file.policy) };
+    Ok(address::of(sources, config.base_url.as_deref())?.map(Place::At))
 }
 
 /// The paths that the service answers at.
@@ -127,10 +93,27 @@ pub fn concurrency(context: &Context, config: &Config) -> usize {
 }
 
 /// The stack that owns the objects, if there is one.
-pub fn stack(context: &Context, config: &Config) -> Option<String> {
-    let given = context.global.stack.clone();
-    let environment = || context.surroundings.variable("TRUEUP_STACK").map(str::to_owned);
-    given.or_else(environment).or_else(|| config.stack.as_ref().map(ToString::to_string))
+///
+/// # Errors
+/// A text that is no name.
+pub fn stack(context: &Context, config: &Config) -> Result<Option<String>, Error> {
+    let given = stack_named(&context.global, &context.surroundings)?;
+    Ok(given.or_else(|| config.stack.as_ref().map(ToString::to_string)))
+}
+
+/// The stack of the flag or of the environment.
+fn stack_named(global: &Global, surroundings: &Surroundings) -> Result<Option<String>, Error> {
+    let flag = global.stack.as_deref().map(|name| (name, "--stack"));
+    let named = flag.or_else(|| surroundings.variable("TRUEUP_STACK").map(|name| (name, "TRUEUP_STACK")));
+    let Some((name, source)) = named else { return Ok(None) };
+    match Name::parse(name) {
+        Ok(name) => Ok(Some(name.to_string())),
+        Err(error) => {
+            let told = format!("`{source}` is `{name}`, which {error}");
+            Err(Error::words(Ending::Usage, told)
+                .hint("give a name such as shop-prod, as `stack:` of trueup.yaml does"))
+        }
+    }
 }
 
 /// Where runs and the sandbox's file are kept.
@@ -195,46 +178,23 @@ mod tests {
     use super::*;
     use crate::cli::args::Arguments;
 
-    fn global(flags: &[&str]) -> Global {
+    fn stack_of(flags: &[&str], environment: &[(&str, &str)]) -> Result<Option<String>, String> {
         let words = ["trueup", "man"].iter().chain(flags);
-        Arguments::try_parse_from(words).expect("a command line").global
-    }
-
-    fn url(flags: &[&str], environment: &[(&str, &str)], configured: Option<&str>) -> Result<String, String> {
-        base_url(&global(flags), &Surroundings::with(environment), configured)
-            .map(|url| url.map_or_else(|| "none".to_owned(), |url| url.to_string()))
-            .map_err(|error| error.to_string())
-    }
-
-    const CONFIGURED: Option<&str> = Some("https://configured.example.net");
-
-    #[test]
-    fn a_flag_stands_over_the_environment_and_the_environment_over_the_configuration() {
-        let environment = [("TRUEUP_BASE_URL", "https://configured.example.net/api/")];
-        assert_eq!(url(&[], &environment, CONFIGURED).as_deref(), Ok("https://configured.example.net"));
-        let flag = ["--base-url", "https://flag.example.net"];
-        let other = [("TRUEUP_BASE_URL", "https://other.example.net")];
-        assert_eq!(url(&flag, &other, CONFIGURED).as_deref(), Ok("https://flag.example.net"));
-        assert_eq!(url(&[], &other, None).as_deref(), Ok("https://other.example.net"));
+        let global = Arguments::try_parse_from(words).expect("a command line").global;
+        stack_named(&global, &Surroundings::with(environment)).map_err(|error| error.to_string())
     }
 
     #[test]
-    fn a_base_url_of_the_environment_that_differs_from_the_configuration_is_an_error_that_names_both() {
-        let error = url(&[], &[("TRUEUP_BASE_URL", "https://other.example.net")], CONFIGURED).expect_err("a conflict");
-        assert!(
-            error.contains("https://other.example.net") && error.contains("https://configured.example.net"),
-            "{error}"
-        );
-    }
-
-    #[test]
-    fn variables_of_other_tools_stand_below_the_configuration() {
-        let foreign =
-            [("F5XC_API_URL", "https://foreign.example.net/api"), ("VOLT_API_URL", "https://older.example.net")];
-        assert_eq!(url(&[], &foreign, CONFIGURED).as_deref(), Ok("https://configured.example.net"));
-        assert_eq!(url(&[], &foreign, None).as_deref(), Ok("https://foreign.example.net"));
-        assert_eq!(url(&[], &foreign[1..], None).as_deref(), Ok("https://older.example.net"));
-        assert_eq!(url(&[], &[], None).as_deref(), Ok("none"));
+    fn a_stack_of_a_flag_or_a_variable_is_a_name() {
+        assert_eq!(stack_of(&["--stack", "shop"], &[("TRUEUP_STACK", "other")]), Ok(Some("shop".to_owned())));
+        assert_eq!(stack_of(&[], &[("TRUEUP_STACK", "other")]), Ok(Some("other".to_owned())));
+        assert_eq!(stack_of(&[], &[]), Ok(None));
+        for wrong in ["", "a b", "Shop", "../x"] {
+            let error = stack_of(&["--stack", wrong], &[]).expect_err("no name");
+            assert!(error.starts_with(&format!("`--stack` is `{wrong}`, which ")), "{error}");
+        }
+        let error = stack_of(&[], &[("TRUEUP_STACK", "a b")]).expect_err("no name");
+        assert!(error.starts_with("`TRUEUP_STACK` is `a b`"), "{error}");
     }
 
     #[test]

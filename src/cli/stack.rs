@@ -9,10 +9,12 @@ use super::args::{Filter, Scope};
 use super::ending::{Ending, Error};
 use super::service::{self, Connection};
 use super::settings;
+use super::{hint, policy};
 use crate::load::{self, Config, Diagnostics, Loaded, Look};
 use crate::model::Namespace;
+use crate::model::policy::{SafetySettings, SettingChange};
 use crate::plan::{Plan, Selection};
-use crate::report::{Palette, Role};
+use crate::report::{Palette, Role, safe};
 
 /// A stack as a command sees it.
 pub struct Stack {
@@ -20,10 +22,14 @@ pub struct Stack {
     pub loaded: Loaded,
     /// The filters of the call.
     pub selection: Selection,
-    /// The paths as the person wrote them.
+    /// Its directory, as it can be opened from the working directory.
     pub directory: String,
-    /// Paths and filters as the person wrote them, for the commands that a report proposes.
+    /// Paths, filters and settings as the person wrote them, for the commands that a report proposes.
     pub call: String,
+    /// The safety settings as the working tree has them.
+    pub head: SafetySettings,
+    /// Settings that are others than at the base, or that the policy limits.
+    pub setting_changes: Vec<SettingChange>,
 }
 
 /// Loads the stack that the paths of a call name. Paths below the stack's directory become filters.
@@ -58,9 +64,14 @@ fn opened(context: &Context, scope: &Scope, loaded: Result<Loaded, Diagnostics>)
     if !below.iter().any(String::is_empty) {
         below.iter().for_each(|path| selection.add_path(path));
     }
-    let shown: Vec<String> = paths.iter().map(|path| quoted(&path.display().to_string())).collect();
-    let directory = shown.join(" ");
-    Ok(Stack { loaded, selection, call: format!("{directory}{}", flags(&scope.filter)), directory })
+    let shown: Vec<String> = paths.iter().map(|path| safe::shell(&path.display().to_string())).collect();
+    let call = format!("{}{}{}", shown.join(" "), flags(&scope.filter), hint::settings(&context.global));
+    let directory = context.surroundings.shown_from_here(&loaded.root);
+    let directory = if directory.is_empty() { ".".to_owned() } else { directory.trim_end_matches('/').to_owned() };
+    let (head, setting_changes) = (loaded.config.safety(), Vec::new());
+    let mut stack = Stack { loaded, selection, call, directory, head, setting_changes };
+    policy::settle(context, &mut stack, None)?;
+    Ok(stack)
 }
 
 /// The settings of the stack that a call names, where they can be read; [`open`] tells what is wrong
@@ -77,10 +88,16 @@ pub fn root(context: &Context, path: &Path) -> Result<PathBuf, Error> {
     load::root(path, &options(context)?).map_err(|diagnostics| wrong(context, &diagnostics))
 }
 
+/// The environment of the configuration that the call chooses.
+pub fn environment(context: &Context) -> Option<String> {
+    let Context { global, surroundings, .. } = context;
+    global.env.clone().or_else(|| surroundings.variable("TRUEUP_ENV").map(str::to_owned))
+}
+
 /// What a load has to know, from flags and environment.
 pub fn options(context: &Context) -> Result<load::Options, Error> {
     let Context { global, surroundings, .. } = context;
-    let environment = global.env.clone().or_else(|| surroundings.variable("TRUEUP_ENV").map(str::to_owned));
+    let environment = environment(context);
     let mut variables = BTreeMap::new();
     for text in &global.var {
         let (name, value) = text.split_once('=').filter(|(name, _)| !name.is_empty()).ok_or_else(|| {
@@ -168,22 +185,12 @@ fn flags(filter: &Filter) -> String {
     let many = [("--only", &filter.only), ("--except", &filter.except), ("--namespace", &filter.namespace)];
     let mut flags: String = many
         .iter()
-        .flat_map(|(flag, values)| values.iter().map(move |value| format!(" {flag} {}", quoted(value))))
+        .flat_map(|(flag, values)| values.iter().map(move |value| format!(" {flag} {}", safe::shell(value))))
         .collect();
     if let Some(selector) = &filter.selector {
-        flags.push_str(&format!(" --selector {}", quoted(selector)));
+        flags.push_str(&format!(" --selector {}", safe::shell(selector)));
     }
     flags
-}
-
-/// A word as a shell reads it back.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:@,+".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
 }
 
 /// A namespace of `--namespace`.
@@ -199,17 +206,35 @@ pub fn namespace(name: &str) -> Result<Namespace, Error> {
 /// # Errors
 /// It cannot be read.
 pub fn configuration_for(context: &Context, directory: &Path) -> Result<Config, Error> {
+    // A configuration that is named need not be that of the directory.
+    let named = context.global.config.as_deref().map(|file| match file.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    });
     let there = directory.ancestors().find(|ancestor| ancestor.is_dir()).unwrap_or(Path::new("."));
-    load::settings(there, &options(context)?).map_err(|diagnostics| wrong(context, &diagnostics))
+    let mut config = load::settings(named.unwrap_or(there), &options(context)?)
+        .map_err(|diagnostics| wrong(context, &diagnostics))?;
+    policy::limit(context, &mut config);
+    Ok(config)
 }
 
-/// The configuration of the stack that a saved plan is for, where its directory is still there.
+/// The configuration that a saved plan or a run is applied with: that of `--config`, else that of the
+/// working directory. Never one that the plan itself names, because a file must not choose its limits.
 ///
 /// # Errors
-/// It cannot be read.
+/// It cannot be read, or it is of another stack.
 pub fn configuration_of(context: &Context, plan: &Plan) -> Result<Config, Error> {
-    let directory = Path::new(&plan.source.directory);
-    configuration_for(context, if directory.exists() { directory } else { Path::new(".") })
+    let config = configuration_for(context, Path::new("."))?;
+    let stack = settings::stack(context, &config)?;
+    if stack != plan.stack {
+        let named =
+            |stack: &Option<String>| stack.as_ref().map_or("no stack".to_owned(), |name| format!("stack `{name}`"));
+        let told = format!("the plan is of {}, and the settings name {}", named(&plan.stack), named(&stack));
+        let error = Error::words(Ending::Refused, told);
+        return Err(error.hint(hint::configuration(&plan.source.directory)).hint("nothing was sent"));
+    }
+    policy::check_plan(context, &config, plan)?;
+    Ok(config)
 }
 
 /// What a check of the definitions found.

@@ -67,6 +67,12 @@ impl Surroundings {
         self.environment.get(name).and_then(|value| value.to_str())
     }
 
+    /// Whether this runs in a pipeline: `CI` is set, and not to `false`.
+    #[must_use]
+    pub fn is_pipeline(&self) -> bool {
+        self.environment.get("CI").is_some_and(|value| !value.is_empty() && value != "false")
+    }
+
     /// The path in a variable.
     #[must_use]
     pub fn path(&self, name: &str) -> Option<PathBuf> {

@@ -1,6 +1,7 @@
-//! Where the API token comes from: a file, or a variable of the environment whose name begins with
-//! `TRUEUP_TOKEN`. Never an argument, a command or the configuration.
+//! Where the API token comes from, and that it goes only where it may: a file, or a variable of the
+//! environment whose name begins with `TRUEUP_TOKEN`. Never an argument, a command or the configuration.
 
+use super::address::{self, Address};
 use super::args::Global;
 use super::ending::{Ending, Error};
 use super::surroundings::Surroundings;
@@ -10,31 +11,110 @@ const VARIABLE: &str = "TRUEUP_TOKEN";
 /// The variable of other tools, looked at last.
 const FOREIGN_VARIABLE: &str = "F5XC_API_TOKEN";
 
-/// The token's text: of `--token-file`, of the variable that the configuration names, of
-/// `TRUEUP_TOKEN`, of `F5XC_API_TOKEN`, in this order. Nothing where none is given.
+/// A token with whether a variable beside it names the service that it is for.
+struct Found {
+    text: String,
+    bound: bool,
+}
+
+/// The token's text for the service at `address`: of `--token-file`, of the variable that the
+/// configuration names, of `TRUEUP_TOKEN`, of `F5XC_API_TOKEN`, in this order. Nothing where none is
+/// given.
 ///
 /// # Errors
-/// A file that cannot be read, or a variable that the configuration may not name.
-pub fn given(global: &Global, surroundings: &Surroundings, named: Option<&str>) -> Result<Option<String>, Error> {
-    if let Some(path) = &global.token_file {
-        let read = std::fs::read_to_string(path).map_err(|error| {
+/// A file that cannot be read, a variable that the configuration may not name, that is not set or that
+/// is bound to another service; in a pipeline, a service that only the repository names.
+pub fn given(
+    global: &Global,
+    surroundings: &Surroundings,
+    named: Option<&str>,
+    address: &Address,
+) -> Result<Option<String>, Error> {
+    let Some(found) = found(global, surroundings, named, address)? else { return Ok(None) };
+    if surroundings.is_pipeline() && !address.pinned && !found.bound {
+        let told = format!(
+            "only `base_url` of the configuration names {}, so it gets no token in a pipeline (`CI` is set)",
+            address.url
+        );
+        return Err(Error::words(Ending::Invalid, told).hint(format!(
+            "if that is the service, pin it outside of the repository: TRUEUP_BASE_URL={} beside the token, or \
+             `base_urls:` of a policy (TRUEUP_POLICY)",
+            address.url
+        )));
+    }
+    Ok(Some(found.text))
+}
+
+/// The token that the embedded service is given when it runs by itself.
+///
+/// # Errors
+/// A file that cannot be read.
+pub fn of_sandbox(global: &Global, surroundings: &Surroundings) -> Result<Option<String>, Error> {
+    let variable = || surroundings.variable(VARIABLE).or_else(|| surroundings.variable(FOREIGN_VARIABLE));
+    Ok(file(global)?.or_else(|| variable().map(str::to_owned)))
+}
+
+/// The text of `--token-file`.
+fn file(global: &Global) -> Result<Option<String>, Error> {
+    let read = |path: &std::path::PathBuf| {
+        std::fs::read_to_string(path).map_err(|error| {
             let told = anyhow::Error::from(error).context(format!("cannot read the token file `{}`", path.display()));
             Error::new(Ending::Invalid, told)
-        })?;
-        return Ok(Some(read));
+        })
+    };
+    global.token_file.as_ref().map(read).transpose()
+}
+
+fn found(
+    global: &Global,
+    surroundings: &Surroundings,
+    named: Option<&str>,
+    address: &Address,
+) -> Result<Option<Found>, Error> {
+    if let Some(text) = file(global)? {
+        return Ok(Some(Found { text, bound: false }));
     }
     if let Some(name) = named {
-        if !name.starts_with(VARIABLE) {
-            let told = format!("`token_variable` names `{name}`, which does not begin with `{VARIABLE}`");
-            return Err(Error::words(Ending::Invalid, told)
-                .hint("a definition's author must not be able to send away another secret; rename the variable"));
-        }
-        if let Some(token) = surroundings.variable(name) {
-            return Ok(Some(token.to_owned()));
-        }
+        return configured(surroundings, name, address).map(Some);
     }
-    let token = surroundings.variable(VARIABLE).or_else(|| surroundings.variable(FOREIGN_VARIABLE));
-    Ok(token.map(str::to_owned))
+    if let Some(text) = surroundings.variable(VARIABLE) {
+        let bound = is_bound(surroundings, VARIABLE, address)?;
+        return Ok(Some(Found { text: text.to_owned(), bound }));
+    }
+    Ok(surroundings.variable(FOREIGN_VARIABLE).map(|text| Found { text: text.to_owned(), bound: false }))
+}
+
+/// The token of the variable that the configuration names.
+fn configured(surroundings: &Surroundings, name: &str, address: &Address) -> Result<Found, Error> {
+    if !name.starts_with(VARIABLE) {
+        let told = format!("`token_variable` names `{name}`, which does not begin with `{VARIABLE}`");
+        return Err(Error::words(Ending::Invalid, told)
+            .hint("a definition's author must not be able to send away another secret; rename the variable"));
+    }
+    let Some(text) = surroundings.variable(name) else {
+        let told = format!("`token_variable` names `{name}`, which is not set");
+        return Err(Error::words(Ending::Invalid, told).hint(format!("set {name}, or give --token-file")));
+    };
+    let bound = is_bound(surroundings, name, address)?;
+    // Whoever writes the configuration chooses among all the tokens of the environment.
+    if !bound && name != VARIABLE {
+        let told = format!("`{name}` is bound to no service: `{name}_URL` is not set");
+        return Err(Error::words(Ending::Invalid, told)
+            .hint(format!("if it is the token of that service: {name}_URL={}", address.url)));
+    }
+    Ok(Found { text: text.to_owned(), bound })
+}
+
+/// Whether `VARIABLE_URL` says that the token of `variable` is for this service.
+fn is_bound(surroundings: &Surroundings, variable: &str, address: &Address) -> Result<bool, Error> {
+    let name = format!("{variable}_URL");
+    let Some(text) = surroundings.variable(&name) else { return Ok(false) };
+    let url = address::read(text, &format!("`{name}`"))?;
+    if url == address.url {
+        return Ok(true);
+    }
+    let told = format!("`{name}` binds the token of `{variable}` to {url}, and the service is {}", address.url);
+    Err(Error::words(Ending::Invalid, told).hint("a token goes to the service that it is bound to, and to no other"))
 }
 
 #[cfg(test)]
@@ -42,20 +122,34 @@ mod tests {
     use clap::Parser as _;
 
     use super::*;
+    use crate::cli::address::{Sources, VARIABLES};
     use crate::cli::args::Arguments;
+    use crate::model::policy::Policy;
+
+    const OURS: &str = "https://ours.example.net";
+    const EVIL: &str = "https://evil.example.net";
+
+    fn global(flags: &[&str]) -> Global {
+        Arguments::try_parse_from(["trueup", "man"].iter().chain(flags)).expect("a command line").global
+    }
 
     fn token(environment: &[(&str, &str)], named: Option<&str>) -> Result<Option<String>, Error> {
-        let global = Arguments::try_parse_from(["trueup", "man"]).expect("a command line").global;
-        given(&global, &Surroundings::with(environment), named)
+        let address = Address { url: address::read(OURS, "a test").expect("a URL"), pinned: true };
+        given(&global(&[]), &Surroundings::with(environment), named, &address)
     }
 
     #[test]
     fn the_variable_that_the_configuration_names_stands_over_the_usual_one() {
-        let environment = [("TRUEUP_TOKEN", "usual"), ("TRUEUP_TOKEN_PROD", "prod"), ("F5XC_API_TOKEN", "foreign")];
+        let environment = [
+            ("TRUEUP_TOKEN", "usual"),
+            ("TRUEUP_TOKEN_PROD", "prod"),
+            ("TRUEUP_TOKEN_PROD_URL", OURS),
+            ("F5XC_API_TOKEN", "foreign"),
+        ];
         let given = |named| token(&environment, named).expect("a token");
         assert_eq!(given(Some("TRUEUP_TOKEN_PROD")).as_deref(), Some("prod"));
         assert_eq!(given(None).as_deref(), Some("usual"));
-        assert_eq!(token(&environment[2..], None).expect("a token").as_deref(), Some("foreign"));
+        assert_eq!(token(&environment[3..], None).expect("a token").as_deref(), Some("foreign"));
         assert!(token(&[], None).expect("no error").is_none());
     }
 
@@ -63,5 +157,70 @@ mod tests {
     fn the_configuration_cannot_name_another_secret() {
         let error = token(&[("AWS_SECRET_ACCESS_KEY", "hunter2")], Some("AWS_SECRET_ACCESS_KEY")).expect_err("refused");
         assert!(!error.to_string().contains("hunter2"));
+    }
+
+    #[test]
+    fn a_named_variable_that_is_not_set_is_an_error_that_names_it() {
+        let error = token(&[("TRUEUP_TOKEN", "usual")], Some("TRUEUP_TOKEN_PROD")).expect_err("refused");
+        assert_eq!(error.to_string(), "`token_variable` names `TRUEUP_TOKEN_PROD`, which is not set");
+    }
+
+    #[test]
+    fn a_named_variable_goes_only_to_the_service_that_it_is_bound_to() {
+        let unbound = [("TRUEUP_TOKEN_B", "secret")];
+        let error = token(&unbound, Some("TRUEUP_TOKEN_B")).expect_err("refused");
+        assert_eq!(error.to_string(), "`TRUEUP_TOKEN_B` is bound to no service: `TRUEUP_TOKEN_B_URL` is not set");
+        let elsewhere = [("TRUEUP_TOKEN_B", "secret"), ("TRUEUP_TOKEN_B_URL", EVIL)];
+        let error = token(&elsewhere, Some("TRUEUP_TOKEN_B")).expect_err("refused").to_string();
+        assert!(error.contains(OURS) && error.contains(EVIL) && !error.contains("secret"), "{error}");
+    }
+
+    /// Every combination of what can name a service and a token: where a token is given, nothing outside
+    /// of the repository contradicts the service, and in a pipeline something outside names it.
+    #[test]
+    fn a_token_is_given_only_to_a_service_that_the_outside_names_or_does_not_contradict() {
+        const URLS: [Option<&str>; 3] = [None, Some(OURS), Some(EVIL)];
+        let (mut given_count, mut refused) = (0, 0);
+        // Three choices each: the flag, the three variables, the configuration, and the bindings of two tokens.
+        for code in 0..3usize.pow(7) {
+            let digit = |at: u32| URLS[code / 3usize.pow(at) % 3];
+            let (flag, configured) = (digit(0), digit(4));
+            let mut environment: Vec<(&str, &str)> = Vec::new();
+            environment.extend(VARIABLES.iter().zip(1..).filter_map(|(name, at)| Some((*name, digit(at)?))));
+            let bindings = [("TRUEUP_TOKEN_URL", digit(5)), ("TRUEUP_TOKEN_B_URL", digit(6))];
+            environment.extend(bindings.iter().filter_map(|(name, url)| Some((*name, (*url)?))));
+            let flags: Vec<&str> = flag.map_or_else(Vec::new, |url| vec!["--base-url", url]);
+            let global = global(&flags);
+            for (ci, source, policy) in
+                [("", 0, 0), ("true", 0, 0), ("false", 1, 0), ("1", 1, 1), ("true", 2, 0), ("true", 0, 1)]
+            {
+                let (variable, named) =
+                    [("TRUEUP_TOKEN", None), ("TRUEUP_TOKEN_B", Some("TRUEUP_TOKEN_B")), ("F5XC_API_TOKEN", None)]
+                        [source];
+                let mut environment = environment.clone();
+                environment.extend([("CI", ci), (variable, "secret")]);
+                let surroundings = Surroundings::with(&environment);
+                let policy =
+                    (policy == 1).then(|| Policy { base_urls: Some(vec![OURS.to_owned()]), ..Policy::default() });
+                let sources = Sources { global: &global, surroundings: &surroundings, policy: policy.as_ref() };
+                let Ok(Some(address)) = address::of(sources, configured) else { continue };
+                let sent = given(&global, &surroundings, named, &address).ok().flatten().is_some();
+                let url = address.url.to_string();
+                let says = |text: Option<&str>| text == Some(url.as_str());
+                let binding = if source == 2 { None } else { bindings[source].1 };
+                let outside: Vec<&str> = VARIABLES.iter().filter_map(|name| surroundings.variable(name)).collect();
+                let contradicted = binding.is_some_and(|bound| bound != url)
+                    || (flag.is_none() && outside.iter().any(|named| *named != url))
+                    || (policy.is_some() && url != OURS);
+                let named_outside = says(flag) || outside.contains(&url.as_str()) || says(binding) || policy.is_some();
+                let in_pipeline = matches!(ci, "true" | "1");
+                let chosen_by_repository = named.is_some();
+                let safe = !contradicted && (!in_pipeline || named_outside) && (!chosen_by_repository || says(binding));
+                assert_eq!(sent, safe, "{environment:?} flag {flag:?} configured {configured:?} policy {policy:?}");
+                given_count += usize::from(sent);
+                refused += usize::from(!sent);
+            }
+        }
+        assert!(given_count > 500 && refused > 500, "{given_count} given, {refused} refused");
     }
 }

@@ -125,6 +125,18 @@ pub fn sources(files: Vec<SourceFile>, options: &Options) -> Result<Loaded, Diag
     load(Origin::Memory { files }, PathBuf::new(), stack, None, options)
 }
 
+/// The settings in the `trueup.yaml` of another time or place; the defaults where there is none.
+///
+/// # Errors
+/// Everything that is wrong in them.
+pub fn settings_of(file: Option<SourceFile>, options: &Options) -> Result<Config, Diagnostics> {
+    let stack = if file.is_some() { StackFile::Found } else { StackFile::Missing };
+    let files = file.into_iter().map(|file| (config::FILE.into(), file.bytes)).collect();
+    let mut problems = Vec::new();
+    let config = config_of(&Origin::Memory { files }, stack, options, &mut problems);
+    if problems.is_empty() { Ok(config) } else { Err(Diagnostics::new(problems, 1)) }
+}
+
 /// The stack's directory and whether it has settings.
 fn root_of(given: &Path, options: &Options) -> Result<(PathBuf, StackFile), Diagnostic> {
     if let Some(file) = &options.config {
@@ -199,6 +211,10 @@ fn load(
     }
     leftover_overlays(&context, &mut found, &mut problems, &mut notes);
     let definitions = unique(found, &origin, &context, &mut problems);
+    // What another commit defines is not what the call's variables are for.
+    if problems.is_empty() && matches!(origin, Origin::Disk { .. }) {
+        problems.extend(variables.unknown(&config));
+    }
     let count = files.len() + overlay_files.len() + usize::from(stack == StackFile::Found);
     if !problems.is_empty() {
         return Err(Diagnostics::new(problems, count).below(root));
@@ -210,7 +226,8 @@ fn load(
 
 fn config_of(origin: &Origin, stack: StackFile, options: &Options, problems: &mut Vec<Diagnostic>) -> Config {
     if stack == StackFile::Missing {
-        let config = Config { variables: options.variables.clone(), ..Config::default() };
+        let undeclared = options.variables.keys().cloned().collect();
+        let config = Config { variables: options.variables.clone(), undeclared, ..Config::default() };
         problems.extend(options.environment.as_ref().map(|name| config::no_environment(name, &config)));
         return config;
     }

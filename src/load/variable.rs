@@ -4,7 +4,9 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::config::Config;
 use super::diagnostic::Diagnostic;
 use super::fields::{Suggestion, suggest};
 use super::item::{At, Item, Origin, Value, resolve};
@@ -12,15 +14,43 @@ use super::text::SourceText;
 use super::tree::{Documents, Style};
 
 /// The values of variables by name.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Default)]
 pub(super) struct Variables {
-    texts: BTreeMap<String, SourceText>,
+    texts: BTreeMap<String, Variable>,
+}
+
+/// A value with whether any definition uses it.
+#[derive(Debug)]
+struct Variable {
+    text: SourceText,
+    used: AtomicBool,
 }
 
 impl Variables {
     pub(super) fn new<'a>(variables: impl IntoIterator<Item = (&'a String, &'a String)>) -> Self {
-        let texts = variables.into_iter().map(|(name, value)| (name.clone(), SourceText::inline(name, value)));
+        let variable =
+            |name: &str, value: &str| Variable { text: SourceText::inline(name, value), used: AtomicBool::new(false) };
+        let texts = variables.into_iter().map(|(name, value)| (name.clone(), variable(name, value)));
         Self { texts: texts.collect() }
+    }
+
+    /// The variables of `--var` that no definition used and that the settings do not name.
+    pub(super) fn unknown(&self, config: &Config) -> Vec<Diagnostic> {
+        let used = |name: &str| self.texts.get(name).is_some_and(|variable| variable.used.load(Ordering::Relaxed));
+        let unknown = config.undeclared.iter().filter(|name| !used(name));
+        let problem = |name: &String| {
+            let known = self
+                .texts
+                .keys()
+                .map(String::as_str)
+                .filter(|known| !config.undeclared.contains(*known) || used(known));
+            let help = match suggest(name, known) {
+                Suggestion::Near(near) => format!("did you mean `{near}`?"),
+                Suggestion::None => format!("no definition uses `${{{name}}}`, and `variables:` does not name it"),
+            };
+            Diagnostic::without_place(format!("`--var {name}` names a variable that nothing uses"), help)
+        };
+        unknown.map(problem).collect()
     }
 }
 
@@ -79,7 +109,10 @@ fn lookup<'s>(
     variables: &'s Variables,
     problems: &mut Vec<Diagnostic>,
 ) -> Option<&'s SourceText> {
-    let found = variables.texts.get(name);
+    let found = variables.texts.get(name).map(|variable| {
+        variable.used.store(true, Ordering::Relaxed);
+        &variable.text
+    });
     if found.is_none() {
         let label = match suggest(name, variables.texts.keys().map(String::as_str)) {
             Suggestion::Near(near) => format!("did you mean `${{{near}}}`?"),

@@ -8,6 +8,7 @@ use super::sides::{Sides, concerns_us};
 use super::{edits, text};
 use crate::load::{Diagnostic, Severity};
 use crate::model::Place;
+use crate::model::policy::{Direction, SettingChange};
 use crate::plan::{Action, Cause, Change, Check, FieldChange, GuardName, Hold, Note, Plan, Side, Standing, Verdict};
 
 /// One remark at one place, for programs that draw remarks beside the source.
@@ -76,6 +77,14 @@ findings! {
     EmptyNamespace = "guard-empty-namespace",
     /// Applying would take back what the base branch merged.
     BehindBaseGuard = "guard-behind-base",
+    /// A setting that lets more pass than at the base: what the base says stays in force.
+    SettingLoosened = "setting-loosened",
+    /// A setting that is another than at the base, and that has no stricter value.
+    SettingChanged = "setting-changed",
+    /// A setting that the policy limits.
+    SettingLimited = "setting-limited",
+    /// A setting that lets less pass than at the base.
+    SettingTightened = "setting-tightened",
     /// Held back: the live object belongs to another stack.
     ForeignStack = "held-foreign-stack",
     /// Held back: the object is protected from deletes.
@@ -119,7 +128,8 @@ findings! {
 /// Where a base says whose each difference is, those of others are counted unless `sides` wants them.
 #[must_use]
 pub fn of_plan(plan: &Plan, sides: Sides) -> Vec<Annotation> {
-    let mut all = unknown(plan);
+    let mut all: Vec<Annotation> = plan.setting_changes.iter().map(of_setting).collect();
+    all.extend(unknown(plan));
     for guard in &plan.guards {
         let message = format!("{guard}; if that is what you mean: --allow {}", guard.name);
         let finding = match guard.name {
@@ -209,6 +219,17 @@ pub fn of_diagnostics(diagnostics: &[Diagnostic], prefix: &str) -> Vec<Annotatio
 
 fn annotation(finding: Finding, level: Level, place: Option<Place>, title: String, message: String) -> Annotation {
     Annotation { finding, level, place, title, message }
+}
+
+fn of_setting(change: &SettingChange) -> Annotation {
+    let (finding, level) = match change.direction {
+        Direction::Loosened => (Finding::SettingLoosened, Level::Warning),
+        Direction::Changed => (Finding::SettingChanged, Level::Warning),
+        Direction::Limited => (Finding::SettingLimited, Level::Notice),
+        Direction::Tightened => (Finding::SettingTightened, Level::Notice),
+    };
+    let title = format!("setting {}: {}", change.direction, change.setting);
+    annotation(finding, level, None, title, format!("{}; {}", change.values(), change.force()))
 }
 
 fn of_hold(hold: &Hold) -> Finding {

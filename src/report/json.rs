@@ -116,6 +116,7 @@ pub fn outcome(outcome: &plan::Outcome, plan: &Plan) -> String {
             "digest": plan.digest().full(),
             "outcome": outcome,
             "held": plan.held,
+            "setting_changes": plan.setting_changes,
         }),
     )
 }

@@ -21,6 +21,17 @@ pub fn line(text: &str) -> Cow<'_, str> {
     Cow::Owned(clean)
 }
 
+/// A word as a shell reads it back.
+#[must_use]
+pub fn shell(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:@,+".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
 /// `text` on one line, for HTML: between tags or in a quoted attribute.
 #[must_use]
 pub fn html(text: &str) -> String {

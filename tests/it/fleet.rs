@@ -13,6 +13,7 @@ fn fleet(one: &Service, two: &Service) -> Stage {
         let variable = format!("TRUEUP_TOKEN_{}", name.to_uppercase());
         let url = service.url();
         stage = stage
+            .env(&format!("{variable}_URL"), &url)
             .file(
                 &format!("tenants/{name}/trueup.yaml"),
                 &format!("stack: {name}\nbase_url: {url}\ntoken_variable: {variable}\nnamespaces: [shop, pay]\n"),

@@ -28,3 +28,4 @@ mod snapshot;
 mod strategies;
 mod support;
 mod torture;
+mod trust;

@@ -111,7 +111,10 @@ fn a_token_of_a_file_or_a_named_variable_is_found_nowhere() {
     nowhere_in_files(&stage, &["secret"]);
     let service = self::service();
     let named = "stack: secrets\nnamespaces: [shop]\ntoken_variable: TRUEUP_TOKEN_SHOP\n";
-    let stage = self::stage(&service).env("TRUEUP_TOKEN_SHOP", PLANTED).file("trueup.yaml", named);
+    let stage = self::stage(&service)
+        .env("TRUEUP_TOKEN_SHOP", PLANTED)
+        .env("TRUEUP_TOKEN_SHOP_URL", &service.url())
+        .file("trueup.yaml", named);
     everywhere(&stage, &service, "");
     nowhere_in_files(&stage, &[]);
 }

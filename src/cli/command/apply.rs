@@ -7,11 +7,11 @@ use crate::cli::ending::{Ending, Error};
 use crate::cli::run::{self, Origin, Work};
 use crate::cli::sight::{self, Sight};
 use crate::cli::stack::{self, Stack};
-use crate::cli::{Context, base, evidence, flow, settings};
+use crate::cli::{Context, base, base_settings, evidence, flow, hint, settings};
 use crate::journal;
 use crate::plan::{self, Allow, Plan, RunSummary};
-use crate::report::Sides;
 use crate::report::text::{self, View};
+use crate::report::{Sides, safe};
 
 /// Makes the changes of a directory or of a saved plan.
 pub async fn run(arguments: &Apply, context: &Context) -> Result<Ending, Error> {
@@ -26,7 +26,8 @@ pub async fn run(arguments: &Apply, context: &Context) -> Result<Ending, Error> 
 
 async fn apply_directory(arguments: &Apply, context: &Context) -> Result<Ending, Error> {
     let begun = Instant::now();
-    let (stack, connection, lists) = sight::connect(context, &arguments.scope, None).await?;
+    let (mut stack, connection, lists) = sight::connect(context, &arguments.scope, None).await?;
+    base_settings::settle(context, &mut stack, arguments.base.base.as_deref())?;
     let sight = Sight::with(&connection, lists);
     let mut plan = flow::plan(context, &stack, &sight, &arguments.permission).await?;
     let decision = &arguments.decision;
@@ -36,8 +37,10 @@ async fn apply_directory(arguments: &Apply, context: &Context) -> Result<Ending,
     }
     base::attribute(context, &stack, &mut plan, arguments.base.base.as_deref())?;
     evidence::stamp(context, &stack, &mut plan);
+    let flags = hint::elsewhere(context, &stack.loaded);
     let Stack { loaded, call, .. } = stack;
-    let view = View { sides: Sides::All, elapsed: Some(begun.elapsed()), directory: call, ..context.output.view() };
+    let view =
+        View { sides: Sides::All, elapsed: Some(begun.elapsed()), directory: call, flags, ..context.output.view() };
     let ended = async {
         let allow = settings::allow(&arguments.permission.allow)?;
         let origin = Origin::Definitions;
@@ -52,7 +55,8 @@ async fn apply_directory(arguments: &Apply, context: &Context) -> Result<Ending,
 async fn apply_file(arguments: &Apply, context: &Context, path: &Path, plan: Plan) -> Result<Ending, Error> {
     let config = stack::configuration_of(context, &plan)?;
     let connection = stack::connect(context, &config).await?;
-    let view = View { sides: Sides::All, directory: path.display().to_string(), ..context.output.view() };
+    let flags = hint::settings(&context.global);
+    let view = View { sides: Sides::All, directory: path.display().to_string(), flags, ..context.output.view() };
     let ended = async {
         connection.is_for(&plan)?;
         let allow = settings::allow(&arguments.permission.allow)?;
@@ -86,7 +90,8 @@ async fn resume(name: &str, arguments: &Apply, context: &Context) -> Result<Endi
         {
             return Ok(declined);
         }
-        let view = View { directory: plan.source.directory.clone(), ..context.output.view() };
+        let directory = safe::shell(&plan.source.directory);
+        let view = View { directory, flags: hint::settings(&context.global), ..context.output.view() };
         let origin = Origin::Resumed(record.run().clone());
         let allow = Allow::default();
         let work = Work { connection: &connection, config: &config, allow: &allow, view: &view, origin };

@@ -1,8 +1,9 @@
 use crate::cli::args::{History, HistoryFormat, Kept};
 use crate::cli::ending::{Ending, Error};
-use crate::cli::{Context, settings};
+use crate::cli::{Context, hint, settings};
 use crate::journal::{self, Keep};
 use crate::plan::RunSummary;
+use crate::report::text::View;
 use crate::report::{json, text};
 
 /// Lists the runs that are kept, shows one, or removes old ones.
@@ -14,7 +15,7 @@ pub fn run(arguments: &History, context: &Context) -> Result<Ending, Error> {
         context.output.message(&text::pruned(&gone, &context.output.message_view()));
     }
     let history = journal::history(&state).map_err(failed)?;
-    let view = context.output.view();
+    let view = View { flags: hint::settings(&context.global), ..context.output.view() };
     let answer = match &arguments.run {
         None => {
             let unreadable: Vec<String> = history.unreadable.iter().map(|(_, error)| error.to_string()).collect();

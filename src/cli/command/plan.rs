@@ -4,7 +4,7 @@ use crate::cli::args::{Plan, PlanFormat};
 use crate::cli::ending::{Ending, Error};
 use crate::cli::flow::Purpose;
 use crate::cli::sight::{self, Call};
-use crate::cli::{Context, base, evidence, file, flow};
+use crate::cli::{Context, base, base_settings, evidence, file, flow, hint};
 use crate::plan::{self, Memory};
 use crate::report::text::View;
 use crate::report::{Sides, annotation, github, html, json, markdown, sarif, text};
@@ -13,7 +13,8 @@ use crate::report::{Sides, annotation, github, html, json, markdown, sarif, text
 pub async fn run(arguments: &Plan, context: &Context) -> Result<Ending, Error> {
     let begun = Instant::now();
     let live = arguments.live.live.as_deref();
-    let (stack, opened) = sight::open(context, &arguments.scope, Call { live, ..Call::default() }).await?;
+    let (mut stack, opened) = sight::open(context, &arguments.scope, Call { live, ..Call::default() }).await?;
+    base_settings::settle(context, &mut stack, arguments.base.base.as_deref())?;
     let (permission, memory) = (&arguments.permission, &Memory::default());
     let purpose = Purpose { permission, namespaces: stack.namespaces(), memory, is_check: false };
     let looked = flow::look(context, &stack, &opened.sight()?, &purpose).await;
@@ -26,7 +27,8 @@ pub async fn run(arguments: &Plan, context: &Context) -> Result<Ending, Error> {
         file::write_private(path, &plan.to_file())?;
     }
     let sides = if arguments.all { Sides::All } else { Sides::ThisChange };
-    let view = View { sides, elapsed: Some(begun.elapsed()), directory: stack.call, ..context.output.view() };
+    let flags = hint::elsewhere(context, &stack.loaded);
+    let view = View { sides, elapsed: Some(begun.elapsed()), directory: stack.call, flags, ..context.output.view() };
     context.output.answer(&drawn(arguments, &plan, &view));
     let ending = ending(&plan, arguments.detailed_exitcode);
     // The program ends here: to take ten thousand endpoints apart first is a twentieth of its time.

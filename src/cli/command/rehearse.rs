@@ -12,7 +12,7 @@ use crate::cli::rehearsal::{self, Forgetting};
 use crate::cli::service::{self, Connection};
 use crate::cli::sight::{Opened, Sight};
 use crate::cli::stack::{self, Stack};
-use crate::cli::{Context, base, flow, interrupt, settings};
+use crate::cli::{Context, base, base_settings, flow, interrupt, settings};
 use crate::model::Snapshot;
 use crate::plan::{Allow, Consent, Faults, GuardName, Memory, Outcome, Plan, Rehearsal};
 use crate::report::text::View;
@@ -22,7 +22,8 @@ use crate::sandbox::Scenario;
 /// Applies the plan of a directory to a copy of live, with faults, and plans again.
 pub async fn run(arguments: &Rehearse, context: &Context) -> Result<Ending, Error> {
     let begun = Instant::now();
-    let stack = stack::open(context, &arguments.scope)?;
+    let mut stack = stack::open(context, &arguments.scope)?;
+    base_settings::settle(context, &mut stack, arguments.base.base.as_deref())?;
     let scenario = arguments.faults.scenario()?;
     let opened = Opened::of(context, &stack, arguments.live.live.as_deref()).await?;
     let copied = copy(arguments, context, &stack, &opened).await;

@@ -3,7 +3,7 @@ use std::time::Instant;
 use crate::cli::args::{ApplyFormat, Filter, Rollback};
 use crate::cli::ending::{Ending, Error};
 use crate::cli::run::{self, Origin, Work};
-use crate::cli::{Context, file, flow, settings, stack};
+use crate::cli::{Context, file, flow, hint, settings, stack};
 use crate::journal;
 use crate::report::text::View;
 use crate::report::{json, text};
@@ -24,8 +24,8 @@ pub async fn run(arguments: &Rollback, context: &Context) -> Result<Ending, Erro
         let only = |key: &_| selection.selects(key, None, None);
         let back = flow::Back { record: &record, only: &only, ignore: &ignore, allow: &allow };
         let plan = flow::rollback(&connection, back).await?;
-        let view =
-            View { elapsed: Some(begun.elapsed()), directory: plan.source.directory.clone(), ..context.output.view() };
+        let (elapsed, flags) = (Some(begun.elapsed()), hint::settings(&context.global));
+        let view = View { elapsed, directory: plan.source.directory.clone(), flags, ..context.output.view() };
         match &arguments.output {
             Some(path) => {
                 file::write_private(path, &plan.to_file())?;

@@ -8,7 +8,7 @@ use crate::sandbox::{self, Options, Scenario, Storage, Tenant, Token};
 
 /// Runs the embedded service until Ctrl-C.
 pub async fn run(arguments: &Sandbox, context: &Context) -> Result<Ending, Error> {
-    let given = token::given(&context.global, &context.surroundings, None)?;
+    let given = token::of_sandbox(&context.global, &context.surroundings)?;
     let shown = given.is_none().then(|| context.surroundings.secret());
     let token = given.or_else(|| shown.clone()).unwrap_or_default();
     let storage = arguments.data.clone().map_or(Storage::Memory, Storage::File);

@@ -76,7 +76,13 @@ fn settings(fields: &mut Fields<'_, '_, '_>, config: &mut Config) {
     config.version_checked = fields.boolean("version_checked").unwrap_or(false);
 }
 
-fn wrong(fields: &mut Fields<'_, '_, '_>, entry: &Entry<'_>, key: &'static str, message: String, label: String) {
+pub(super) fn wrong(
+    fields: &mut Fields<'_, '_, '_>,
+    entry: &Entry<'_>,
+    key: &'static str,
+    message: String,
+    label: String,
+) {
     let path = fields.join(key);
     let told = if label.len() > 60 {
         entry.value_at().error(message, "").with_help(label)
@@ -119,7 +125,7 @@ fn base_url(fields: &mut Fields<'_, '_, '_>) -> Option<String> {
 }
 
 /// One of some words.
-fn word<T: Copy>(fields: &mut Fields<'_, '_, '_>, key: &'static str, words: &[(&str, T)]) -> Option<T> {
+pub(super) fn word<T: Copy>(fields: &mut Fields<'_, '_, '_>, key: &'static str, words: &[(&str, T)]) -> Option<T> {
     let (text, entry) = given(fields, key)?;
     let found = words.iter().find(|(word, _)| *word == text).map(|(_, value)| *value);
     if found.is_none() {
@@ -164,7 +170,7 @@ fn name(fields: &mut Fields<'_, '_, '_>, key: &'static str) -> Option<Name> {
     }
 }
 
-fn namespaces(fields: &mut Fields<'_, '_, '_>) -> Option<Vec<Namespace>> {
+pub(super) fn namespaces(fields: &mut Fields<'_, '_, '_>) -> Option<Vec<Namespace>> {
     let texts = fields.texts("namespaces")?;
     let entry = fields.given("namespaces")?;
     let Value::List(items) = &entry.item.value else { return None };
@@ -260,7 +266,7 @@ fn gates(fields: &mut Fields<'_, '_, '_>) -> Gates {
     gates
 }
 
-fn ignore(fields: &mut Fields<'_, '_, '_>) -> Option<IgnoreRule> {
+pub(super) fn ignore(fields: &mut Fields<'_, '_, '_>) -> Option<IgnoreRule> {
     let object = glob(fields, "object");
     let field = match given(fields, "field") {
         None => None,
@@ -339,7 +345,7 @@ fn rate_limit(fields: &mut Fields<'_, '_, '_>) -> Option<f64> {
     rate
 }
 
-fn number(fields: &mut Fields<'_, '_, '_>, key: &'static str, least: i64, most: i64) -> Option<i64> {
+pub(super) fn number(fields: &mut Fields<'_, '_, '_>, key: &'static str, least: i64, most: i64) -> Option<i64> {
     let number = fields.integer(key)?;
     if (least..=most).contains(&number) {
         return Some(number);
@@ -366,15 +372,21 @@ fn choose(config: &mut Config, options: &Options, problems: &mut Vec<Diagnostic>
             None => problems.push(no_environment(name, config)),
         }
     }
+    let declared = |name: &&String| {
+        config.variables.contains_key(*name)
+            || config.environments.values().any(|environment| environment.variables.contains_key(*name))
+    };
+    config.undeclared = options.variables.keys().filter(|name| !declared(name)).cloned().collect();
     config.variables.extend(options.variables.clone());
 }
 
 /// The environment that was asked for is not there.
 pub(in crate::load) fn no_environment(name: &str, config: &Config) -> Diagnostic {
     let names: Vec<&str> = config.environments.keys().map(String::as_str).collect();
-    let help = match names.as_slice() {
-        [] => "trueup.yaml names no `environments:`".to_owned(),
-        names => format!("one of {}", names.join(", ")),
+    let help = match (names.as_slice(), suggest(name, names.iter().copied())) {
+        ([], _) => "trueup.yaml names no `environments:`".to_owned(),
+        (_, Suggestion::Near(near)) => format!("did you mean `{near}`?"),
+        (names, Suggestion::None) => format!("one of {}", names.join(", ")),
     };
     Diagnostic::without_place(format!("there is no environment `{name}`"), help)
 }

@@ -2,10 +2,12 @@
 //! What an environment says stands over what the file says for all of them.
 
 mod decode;
+mod policy;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) use decode::{no_environment, read};
+pub use policy::policy;
 
 use crate::model::policy::{Gates, Guards, IgnoreRule, Prune, Safeguards, SafetySettings, Target};
 use crate::model::{Layout, Name, Namespace};
@@ -36,6 +38,8 @@ pub struct Config {
     pub ignore: BTreeSet<IgnoreRule>,
     /// Values of `${name}`, the environment's over the general ones, `--var` over both.
     pub variables: BTreeMap<String, String>,
+    /// Variables of `--var` that neither the file nor any of its environments names.
+    pub undeclared: BTreeSet<String>,
     /// Which files are definitions.
     pub files: Files,
     /// The environment variable that holds the token; begins with `TRUEUP_TOKEN`.
@@ -63,6 +67,7 @@ impl Default for Config {
             gates: Gates::default(),
             ignore: BTreeSet::new(),
             variables: BTreeMap::new(),
+            undeclared: BTreeSet::new(),
             files: Files::default(),
             token_variable: None,
             rate_limit: None,

@@ -9,6 +9,17 @@ use super::{Safeguards, SafetySettings, Target};
 /// Values of a list that are written out.
 const SHOWN: usize = 5;
 
+/// Characters of a value that are written out.
+const LONGEST: usize = 120;
+
+/// A value that is short enough for every report.
+fn short(text: &str) -> String {
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
 /// Which way a setting moved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -188,7 +199,7 @@ fn targets(base: &Target, head: &Target) -> Vec<SettingChange> {
         in_force: head.clone(),
         head,
     };
-    let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "(none)".to_owned());
+    let text = |value: &Option<String>| value.as_deref().map_or_else(|| "(none)".to_owned(), short);
     let mut changes = Vec::new();
     let layouts = (base.layout.to_string(), head.layout.to_string());
     for (setting, was, is) in [
@@ -219,7 +230,7 @@ fn targets(base: &Target, head: &Target) -> Vec<SettingChange> {
 /// Some of many values with their count; nothing where there are none.
 fn list<T: fmt::Display>(values: impl Iterator<Item = T>) -> Option<String> {
     let texts: BTreeSet<String> = values.map(|value| value.to_string()).collect();
-    let shown = texts.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");
+    let shown = texts.iter().take(SHOWN).map(|text| short(text)).collect::<Vec<_>>().join(", ");
     match texts.len() {
         0 => None,
         count if count > SHOWN => Some(format!("{shown} and {} more", count - SHOWN)),

@@ -1,8 +1,12 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use super::{GateMode, Gates, Guards, Prune, Safeguards};
-use crate::model::{Key, Name, Namespace};
+use super::{GateMode, Gates, Guards, IgnoreRule, Prune, Safeguards};
+use crate::model::{Name, Namespace};
+
+/// The names that `--allow` takes, without their keys.
+pub const CONSENTS: [&str; 6] =
+    ["mass-change", "empty-namespace", "behind-base", "foreign-stack", "protected", "referred"];
 
 /// Limits from outside the repository: what a configuration may say at most. Everything that a policy
 /// does not name is left to the configuration.
@@ -14,10 +18,10 @@ pub struct Policy {
     pub prune: Prune,
     /// The weakest modes of the gates, with the loosest numbers of the events gate.
     pub gates: Gates,
-    /// Whether `ignore` may be used.
-    pub ignore: bool,
-    /// Whether `marks: false` may be used.
-    pub unmarked: bool,
+    /// The rules that `ignore` may hold; any where there is no list.
+    pub ignore: Option<BTreeSet<IgnoreRule>>,
+    /// Whether ownership annotations must be written.
+    pub marks: bool,
     /// Whether `version_checked: true` may be used.
     pub version_checked: bool,
     /// The stacks that may be applied; any where there is no list.
@@ -44,8 +48,8 @@ impl Default for Policy {
                 events_minutes: 0,
                 events_threshold: u64::MAX,
             },
-            ignore: true,
-            unmarked: true,
+            ignore: None,
+            marks: false,
             version_checked: true,
             stacks: None,
             namespaces: None,
@@ -121,8 +125,8 @@ impl Policy {
             prune: self.prune,
             guards: self.guards,
             gates: self.gates,
-            ignore: if self.ignore { settings.ignore.clone() } else { BTreeSet::new() },
-            marks: !self.unmarked,
+            ignore: self.ignore.clone().unwrap_or_else(|| settings.ignore.clone()),
+            marks: self.marks,
             version_checked: self.version_checked,
         };
         settings.stricter(&limit)
@@ -155,14 +159,6 @@ impl Policy {
         }
         let namespaces = forbidden.into_iter().map(ToString::to_string).collect();
         Err(Violation::Namespaces { namespaces, allowed: listed.iter().map(ToString::to_string).collect() })
-    }
-
-    /// Whether these endpoints may be changed.
-    ///
-    /// # Errors
-    /// The namespaces that may not be changed.
-    pub fn keys<'a>(&self, keys: impl IntoIterator<Item = &'a Key>) -> Result<(), Violation> {
-        self.namespaces(keys.into_iter().map(|key| &key.namespace))
     }
 
     /// Whether `--allow` may give these names.

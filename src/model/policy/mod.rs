@@ -7,7 +7,7 @@ mod limits;
 mod safeguards;
 
 pub use change::{Direction, SettingChange, changes};
-pub use limits::{Policy, Violation};
+pub use limits::{CONSENTS, Policy, Violation};
 pub use safeguards::{GateMode, Gates, Guards, IgnoreRule, Prune, Safeguards, SafetySettings, Target};
 
 #[cfg(test)]

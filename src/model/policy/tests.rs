@@ -41,8 +41,8 @@ fn policy() -> impl Strategy<Value = Policy> {
         guards: limit.guards,
         prune: limit.prune,
         gates: limit.gates,
-        ignore,
-        unmarked: !limit.marks,
+        ignore: ignore.then_some(limit.ignore),
+        marks: limit.marks,
         version_checked: limit.version_checked,
         ..Policy::default()
     })

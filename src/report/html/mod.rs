@@ -12,6 +12,7 @@ use super::edits::{self, Edit, Sign};
 use super::markdown::digits;
 use super::sides::{Sides, concerns_us, is_ours, is_part};
 use super::{safe, text};
+use crate::model::policy::Direction;
 use crate::plan::{Action, ActionKind, Change, Digest, Held, Plan};
 
 const PAGE: &str = include_str!("page.html");
@@ -164,6 +165,20 @@ fn counts(plan: &Plan, sides: Sides) -> String {
 
 fn alarms(plan: &Plan) -> String {
     let mut text = String::new();
+    for change in &plan.setting_changes {
+        let direction = match change.direction {
+            Direction::Loosened => "Setting loosened.",
+            Direction::Changed => "Setting changed.",
+            Direction::Limited => "Setting limited by the policy.",
+            Direction::Tightened => "Setting tightened.",
+        };
+        text.push_str(&format!(
+            "<p class=\"alarm\" role=\"note\"><strong>{direction}</strong> <code>{}</code>: {}; {}</p>",
+            safe::html(&change.setting),
+            safe::html(&change.values()),
+            safe::html(&change.force()),
+        ));
+    }
     for (namespace, reason) in plan.unknown() {
         text.push_str(&format!(
             "<p class=\"alarm\" role=\"note\"><strong>Incomplete.</strong> The list of <code>{}</code> cannot be \

@@ -13,6 +13,7 @@ use crate::plan::{Action, ActionKind, Change, Guard, Hold, Plan, ScopeRead};
 #[must_use]
 pub fn plan(plan: &Plan, options: &Options) -> String {
     let mut text = head(plan, options.sides);
+    text.push_str(&setting_changes(plan));
     text.push_str(&alarms(plan));
     // What this change does stands before what it would take back.
     let others = |change: &&Change| !options.sides.tells_all(plan) && !is_part(change, is_ours);
@@ -122,6 +123,30 @@ fn head(plan: &Plan, sides: Sides) -> String {
         text.push_str(&format!(", {} in sync of which only the mark is written", digits(marks)));
     }
     text.push_str(".\n\n");
+    text
+}
+
+/// The settings that are others than at the base, or that the policy limits.
+fn setting_changes(plan: &Plan) -> String {
+    if plan.setting_changes.is_empty() {
+        return String::new();
+    }
+    let title = match plan.setting_changes.iter().any(|change| change.base.is_some()) {
+        true => "This change alters settings",
+        false => "The policy limits settings",
+    };
+    let mut text = format!("#### {title}\n\n| | setting | at the base | here | in force |\n|---|---|---|---|---|\n");
+    for change in &plan.setting_changes {
+        text.push_str(&format!(
+            "| **{}** | {} | {} | {} | {} |\n",
+            change.direction,
+            inert::cell(&change.setting),
+            change.base.as_deref().map(inert::cell).unwrap_or_default(),
+            inert::cell(&change.head),
+            inert::cell(change.force().trim_start_matches("in force: ")),
+        ));
+    }
+    text.push('\n');
     text
 }
 

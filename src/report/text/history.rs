@@ -28,8 +28,12 @@ pub fn history(runs: &[RunSummary], unreadable: &[String], view: &View) -> Strin
     }
     if let Some(newest) = runs.last() {
         let next = match runs.iter().rev().find(|run| run.is_open()) {
-            Some(open) => format!("go on:  trueup apply --resume {}", open.run),
-            None => format!("show one:  trueup history {run}      undo it:  trueup rollback {run}", run = newest.run),
+            Some(open) => format!("go on:  trueup apply --resume {}{}", open.run, safe::line(&view.flags)),
+            None => format!(
+                "show one:  trueup history {run}      undo it:  trueup rollback {run}{}",
+                safe::line(&view.flags),
+                run = newest.run
+            ),
         };
         text.push_str(&format!("\n{}\n", view.palette.paint(Role::Quiet, next)));
     }
@@ -124,9 +128,9 @@ pub fn run(record: &RunRecord, summary: &RunSummary, view: &View) -> String {
         text.push_str(converged(&closing.convergence));
     }
     let next = if summary.is_open() {
-        format!("go on:  trueup apply --resume {}", summary.run)
+        format!("go on:  trueup apply --resume {}{}", summary.run, safe::line(&view.flags))
     } else {
-        format!("undo with:  trueup rollback {}", summary.run)
+        format!("undo with:  trueup rollback {}{}", summary.run, safe::line(&view.flags))
     };
     text.push_str(&format!("{}\n", view.palette.paint(Role::Quiet, next)));
     text
@@ -179,13 +183,14 @@ pub fn open_run(run: &RunSummary, view: &View) -> String {
         Ending::Finished | Ending::Unfinished => String::new(),
     };
     format!(
-        "{}: run {} of {} was not finished: {} of {} done{doubt}\n  go on with it instead:  trueup apply --resume {}",
+        "{}: run {} of {} was not finished: {} of {} done{doubt}\n  go on with it instead:  trueup apply --resume {}{}",
         view.palette.paint(Role::Careful, "warning"),
         run.run,
         seconds(&run.started),
         run.done,
         run.planned.whole(),
-        run.run
+        run.run,
+        safe::line(&view.flags)
     )
 }
 

@@ -10,6 +10,7 @@ mod plan;
 mod progress;
 mod refusal;
 mod rehearsal;
+mod settings;
 mod sides;
 
 pub use drift::{drift, fleet};
@@ -22,6 +23,8 @@ pub use progress::{LineProgress, step_line};
 pub(in crate::report) use refusal::hold;
 pub use refusal::{held, incomplete, refusal};
 pub use rehearsal::rehearsal;
+
+pub use settings::setting_changes;
 
 use std::time::Duration;
 
@@ -40,6 +43,8 @@ pub struct View {
     pub elapsed: Option<Duration>,
     /// The directory, as the person wrote it, for the commands that are proposed.
     pub directory: String,
+    /// The flags that a command without that directory needs to find the same settings, each behind a blank.
+    pub flags: String,
     /// Which differences are told in full, where a base branch says whose they are.
     pub sides: Sides,
 }

@@ -17,6 +17,7 @@ pub fn outcome(outcome: &Outcome, plan: &Plan, view: &View) -> String {
     if !text.is_empty() {
         text.push('\n');
     }
+    text.insert_str(0, &super::setting_changes(plan, view));
     text.push_str(&sum(outcome, view));
     text.push_str(&convergence(&outcome.convergence, view));
     text.push_str(&next(outcome, view));
@@ -231,10 +232,10 @@ fn next(outcome: &Outcome, view: &View) -> String {
         return "nothing was changed\n".to_owned();
     }
     let run = &outcome.run;
-    let undo = view.palette.paint(Role::Quiet, format!("undo with: trueup rollback {run}"));
+    let undo = view.palette.paint(Role::Quiet, format!("undo with: trueup rollback {run}{}", safe::line(&view.flags)));
     let unsettled = outcome.steps.iter().any(|step| matches!(step.fate, Fate::Unsettled { .. }));
     let on = match outcome.interrupted || unsettled {
-        true => format!("go on with: trueup apply --resume {run}\n"),
+        true => format!("go on with: trueup apply --resume {run}{}\n", safe::line(&view.flags)),
         false => String::new(),
     };
     format!("run {run} · {undo}\n{on}")

@@ -25,9 +25,10 @@ const NAMES: usize = 12;
 pub fn plan(plan: &Plan, saved: Option<&Path>, view: &View) -> String {
     let unknown = plan.unknown().next().is_some();
     if plan.changes.is_empty() && plan.held.is_empty() && !unknown {
-        return in_sync(plan, view);
+        return format!("{}{}", super::setting_changes(plan, view), in_sync(plan, view));
     }
-    let mut text = header(plan, view);
+    let mut text = super::setting_changes(plan, view);
+    text.push_str(&header(plan, view));
     let told = sides::told(plan, view);
     let (folded, single) = fold(&told);
     let goes = |change: &&&Change| change.action.kind() == ActionKind::Delete;
@@ -407,7 +408,7 @@ fn next(plan: &Plan, digest: &Digest, saved: Option<&Path>, view: &View) -> Stri
         return String::new();
     }
     let file = match saved {
-        Some(path) => path.to_string_lossy().into_owned(),
+        Some(path) => format!("{}{}", safe::shell(&path.to_string_lossy()), view.flags),
         None if view.directory.is_empty() => ".".to_owned(),
         None => view.directory.clone(),
     };

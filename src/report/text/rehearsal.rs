@@ -14,7 +14,8 @@ pub fn rehearsal(rehearsal: &Rehearsal, view: &View) -> String {
     if plan.changes.is_empty() && plan.held.is_empty() {
         return format!("Nothing to rehearse: {} in sync with {url}\n", count(plan.in_sync(), "endpoint"));
     }
-    let mut text = outcome::undone(outcome, plan, view);
+    let mut text = super::setting_changes(plan, view);
+    text.push_str(&outcome::undone(outcome, plan, view));
     text.push_str(&left(rehearsal, view));
     if !text.is_empty() {
         text.push('\n');

@@ -1,0 +1,68 @@
+//! What makes a proposed command complete: the flags of this call that decide which settings, service
+//! and state it uses, quoted for a shell.
+
+use std::path::Path;
+
+use super::Context;
+use super::args::Global;
+use crate::load::config;
+use crate::load::{self, Loaded, StackFile};
+use crate::report::safe;
+
+/// The global flags of the call that another call needs to use the same settings, each behind a blank.
+pub fn settings(global: &Global) -> String {
+    let mut flags = String::new();
+    let mut add = |flag: &str, value: Option<&str>| {
+        if let Some(value) = value {
+            flags.push_str(&format!(" {flag} {}", safe::shell(value)));
+        }
+    };
+    add("--base-url", global.base_url.as_deref());
+    add("--layout", global.layout.as_deref());
+    for (flag, path) in [
+        ("--token-file", &global.token_file),
+        ("--ca-cert", &global.ca_cert),
+        ("--client-cert", &global.client_cert),
+        ("--client-key", &global.client_key),
+        ("--client-p12", &global.client_p12),
+        ("--client-p12-password-file", &global.client_p12_password_file),
+        ("--config", &global.config),
+        ("--policy", &global.policy),
+        ("--state-dir", &global.state_dir),
+    ] {
+        add(flag, path.as_deref().map(Path::to_string_lossy).as_deref());
+    }
+    add("--env", global.env.as_deref());
+    add("--stack", global.stack.as_deref());
+    for variable in &global.var {
+        add("--var", Some(variable));
+    }
+    match &global.sandbox {
+        None => {}
+        Some(None) => flags.push_str(" --sandbox"),
+        Some(Some(file)) => flags.push_str(&format!(" --sandbox={}", safe::shell(&file.to_string_lossy()))),
+    }
+    flags
+}
+
+/// The same for a command that does not name the stack's directory: with the configuration of the
+/// stack, where the working directory does not lead to it.
+pub fn elsewhere(context: &Context, loaded: &Loaded) -> String {
+    let flags = settings(&context.global);
+    let found = || load::root(Path::new("."), &load::Options::default()).ok();
+    if context.global.config.is_some() || loaded.stack == StackFile::Missing || found().as_ref() == Some(&loaded.root) {
+        return flags;
+    }
+    let file = format!("{}{}", context.surroundings.shown_from_here(&loaded.root), config::FILE);
+    format!(" --config {}{flags}", safe::shell(&file))
+}
+
+/// How to name the configuration of a plan that was made for `directory`, as the plan says.
+pub fn configuration(directory: &str) -> String {
+    let file = Path::new(directory).join(config::FILE);
+    if file.is_file() {
+        let file = file.strip_prefix(".").unwrap_or(&file);
+        return format!("to use its configuration: --config {}", safe::shell(&file.to_string_lossy()));
+    }
+    format!("name its configuration with --config DIR/{}, or its stack with --stack", config::FILE)
+}

@@ -1,0 +1,152 @@
+//! The policy of a call: limits from outside the repository (`--policy` or `TRUEUP_POLICY`), which can
+//! only tighten what a configuration says. A policy that is named and cannot be read is an error.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use super::Context;
+use super::args::Command;
+use super::ending::{Ending, Error};
+use super::stack::{self, Stack};
+use super::{address, settings};
+use crate::load::{Config, config};
+use crate::model::policy::{SafetySettings, Violation, changes};
+use crate::model::{Key, Namespace};
+use crate::plan::Plan;
+
+/// Bytes that a policy may have.
+const LARGEST: u64 = 1024 * 1024;
+
+/// The policy with the file that holds it.
+pub struct PolicyFile {
+    path: PathBuf,
+    /// Its limits.
+    pub policy: crate::model::policy::Policy,
+}
+
+/// Reads the policy that flag or environment name, if they name one.
+///
+/// # Errors
+/// Two are named, or the one that is named cannot be read.
+pub fn read(context: &mut Context) -> Result<(), Error> {
+    let flag = context.global.policy.clone();
+    let path = match (flag, context.surroundings.path("TRUEUP_POLICY")) {
+        (None, None) => return Ok(()),
+        (Some(flag), Some(variable)) if flag != variable => {
+            let told = "`--policy` and `TRUEUP_POLICY` name two policies";
+            return Err(
+                Error::words(Ending::Usage, told).hint("a flag cannot take the place of the environment's policy")
+            );
+        }
+        (Some(path), _) | (None, Some(path)) => path,
+    };
+    let bytes = bytes(&path).map_err(|error| {
+        let told = anyhow::Error::from(error).context(format!("cannot read the policy `{}`", path.display()));
+        Error::new(Ending::Invalid, told).hint("nothing is done without the policy that was asked for")
+    })?;
+    let policy =
+        config::policy(&path.to_string_lossy(), bytes).map_err(|diagnostics| stack::wrong(context, &diagnostics))?;
+    for text in policy.base_urls.iter().flatten() {
+        address::read(text, "`base_urls` of the policy")?;
+    }
+    let path = path.canonicalize().unwrap_or(path);
+    context.policy = Some(PolicyFile { path, policy });
+    Ok(())
+}
+
+fn bytes(path: &Path) -> std::io::Result<Vec<u8>> {
+    let other = |what: &str| std::io::Error::other(what.to_owned());
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(other("it is not a regular file"));
+    }
+    let mut bytes = Vec::new();
+    File::open(path)?.take(LARGEST + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > LARGEST { Err(other("it is larger than 1 MiB")) } else { Ok(bytes) }
+}
+
+/// Whether the policy lets this call allow what it wants to allow.
+///
+/// # Errors
+/// It does not.
+pub fn permits(context: &Context, command: &Command) -> Result<(), Error> {
+    let names = match command {
+        Command::Plan(arguments) => &arguments.permission.allow,
+        Command::Apply(arguments) => &arguments.permission.allow,
+        Command::Rehearse(arguments) => &arguments.permission.allow,
+        Command::Rollback(arguments) => &arguments.allow,
+        _ => return Ok(()),
+    };
+    let Some(file) = &context.policy else { return Ok(()) };
+    file.policy.allow(names).map_err(refused)
+}
+
+fn refused(violation: Violation) -> Error {
+    Error::new(Ending::Refused, violation).hint("nothing was sent")
+}
+
+/// Puts the settings in force: of the base and the working tree the stricter, and nothing looser than
+/// the policy allows. What differs is kept for the reports.
+///
+/// # Errors
+/// The policy lies in the repository that it limits, or forbids the stack or a namespace.
+pub fn settle(context: &Context, stack: &mut Stack, base: Option<&SafetySettings>) -> Result<(), Error> {
+    let head = &stack.head;
+    let mut in_force = match base {
+        Some(base) => head.safeguards.stricter(&base.safeguards),
+        None => head.safeguards.clone(),
+    };
+    if let Some(file) = &context.policy {
+        in_force = file.policy.tighten(&in_force);
+    }
+    stack.setting_changes = changes(base, head, &in_force);
+    stack.loaded.config.obey(in_force);
+    let config = &stack.loaded.config;
+    let keys = stack.loaded.desired.definitions.keys();
+    check(context, &stack.loaded.root, config, config.namespaces.iter().chain(keys.map(|key| &key.namespace)))
+}
+
+/// Puts the policy's limits on a configuration without definitions.
+pub fn limit(context: &Context, config: &mut Config) {
+    if let Some(file) = &context.policy {
+        let in_force = file.policy.tighten(&config.safety().safeguards);
+        config.obey(in_force);
+    }
+}
+
+/// Whether the policy lets a stack in `root` change these namespaces.
+fn check<'a>(
+    context: &Context,
+    root: &Path,
+    config: &Config,
+    namespaces: impl IntoIterator<Item = &'a Namespace>,
+) -> Result<(), Error> {
+    let Some(file) = &context.policy else { return Ok(()) };
+    outside(file, root)?;
+    file.policy.stack(settings::stack(context, config)?.as_deref()).map_err(refused)?;
+    file.policy.namespaces(namespaces).map_err(refused)
+}
+
+/// Whether the policy lets a plan from a file or a journal be applied.
+///
+/// # Errors
+/// It forbids its stack or a namespace.
+pub fn check_plan(context: &Context, config: &Config, plan: &Plan) -> Result<(), Error> {
+    let held = plan.held.iter().map(|held| &held.key);
+    let keys = plan.changes.iter().map(|change| &change.key).chain(held).map(|key: &Key| &key.namespace);
+    check(context, Path::new("."), config, plan.scope.keys().chain(keys))
+}
+
+/// The policy is not in the hands of those whom it limits.
+fn outside(file: &PolicyFile, root: &Path) -> Result<(), Error> {
+    let top = |path: &Path| path.ancestors().find(|above| above.join(".git").exists()).map(Path::to_owned);
+    let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
+    let top_of_stack = top(&root).unwrap_or(root);
+    let top_of_policy = top(&file.path).unwrap_or_else(|| file.path.clone());
+    if top_of_policy == top_of_stack || (file.path.starts_with(&top_of_stack) && top(&file.path).is_none()) {
+        let told = format!("the policy `{}` lies in the repository that it limits", file.path.display());
+        return Err(Error::words(Ending::Invalid, told)
+            .hint("a pull request could change it: keep it outside, where only those who own the token write"));
+    }
+    Ok(())
+}

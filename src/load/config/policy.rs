@@ -1,0 +1,140 @@
+use std::collections::BTreeSet;
+
+use super::decode::{ignore, namespaces, number, word, wrong};
+use crate::load::diagnostic::{Diagnostic, Diagnostics};
+use crate::load::fields::{Decoder, Fields, Spelling, Suggestion, suggest};
+use crate::load::item::{Item, Value, resolve};
+use crate::load::text::{Language, SourceText};
+use crate::load::tree::Documents;
+use crate::model::Name;
+use crate::model::policy::{CONSENTS, GateMode, Policy, Prune};
+
+/// Reads a policy. Nothing in it is ever passed over: an unknown key, a null, a second document and an
+/// empty file are errors.
+///
+/// # Errors
+/// Everything that is wrong with it, with places.
+pub fn policy(path: &str, bytes: Vec<u8>) -> Result<Policy, Diagnostics> {
+    let mut problems = Vec::new();
+    let policy = match SourceText::new(&path.into(), bytes) {
+        Ok(source) => read(&source, &mut problems),
+        Err(problem) => {
+            problems.push(problem);
+            Policy::default()
+        }
+    };
+    if problems.is_empty() { Ok(policy) } else { Err(Diagnostics::new(problems, 1)) }
+}
+
+fn read(source: &SourceText, problems: &mut Vec<Diagnostic>) -> Policy {
+    let mut policy = None;
+    for document in Documents::new(source) {
+        let tree = match document {
+            Ok(tree) => tree,
+            Err(problem) => {
+                problems.push(problem);
+                return Policy::default();
+            }
+        };
+        let Some(root) = resolve(&tree, source, problems).filter(|root| !root.is_null()) else { continue };
+        match policy {
+            None => policy = Some(self::document(&root, problems)),
+            Some(_) => problems.push(root.at.error("the policy holds a second document", "one document is read here")),
+        }
+    }
+    policy.unwrap_or_else(|| {
+        if problems.is_empty() {
+            let what = "the policy is empty";
+            problems.push(Diagnostic::of_file(what, &source.path, "write its limits, such as `prune: owned`"));
+        }
+        Policy::default()
+    })
+}
+
+fn document(root: &Item<'_>, problems: &mut Vec<Diagnostic>) -> Policy {
+    let mut decoder = Decoder::new(Language::Yaml, Spelling::Snake);
+    let mut policy = Policy::default();
+    for entry in root.entries().iter().filter(|entry| entry.item.is_null()) {
+        let what = format!("`{}` says nothing", entry.key);
+        problems.push(entry.key_at.error(what, "give a value, `[]` to allow none, or leave the key out"));
+    }
+    if let Some(mut fields) = Fields::open(&mut decoder, root, &root.at, Vec::new()) {
+        limits(&mut fields, &mut policy);
+        fields.finish();
+    }
+    problems.extend(decoder.faults.into_iter().filter_map(|fault| fault.diagnostic));
+    policy
+}
+
+fn limits(fields: &mut Fields<'_, '_, '_>, policy: &mut Policy) {
+    if let Some(prune) = word(fields, "prune", &Prune::ALL.map(|prune| (prune.as_str(), prune))) {
+        policy.prune = prune;
+    }
+    fields.nested("guards", |fields| {
+        if let Some(percent) = number(fields, "percent", 0, 100).and_then(|number| u8::try_from(number).ok()) {
+            policy.guards.percent = percent;
+        }
+        if let Some(least) = number(fields, "least", 0, 1_000_000).and_then(|number| usize::try_from(number).ok()) {
+            policy.guards.least = least;
+        }
+    });
+    fields.nested("gates", |fields| gates(fields, policy));
+    let rules = fields.list("ignore", ignore);
+    policy.ignore = rules.map(|rules| rules.into_iter().flatten().collect());
+    policy.marks = fields.boolean("marks").unwrap_or(policy.marks);
+    policy.version_checked = fields.boolean("version_checked").unwrap_or(policy.version_checked);
+    policy.stacks = stacks(fields);
+    policy.namespaces = namespaces(fields).map(BTreeSet::from_iter);
+    policy.base_urls = fields.texts("base_urls");
+    policy.allow = allow(fields);
+}
+
+fn gates(fields: &mut Fields<'_, '_, '_>, policy: &mut Policy) {
+    let modes = GateMode::ALL.map(|mode| (mode.as_str(), mode));
+    policy.gates.upgrade = word(fields, "upgrade", &modes).unwrap_or(GateMode::Off);
+    policy.gates.ddos = word(fields, "ddos", &modes).unwrap_or(GateMode::Off);
+    if fields.given("events").is_some_and(|entry| matches!(entry.item.value, Value::Map(_))) {
+        fields.nested("events", |fields| {
+            policy.gates.events = word(fields, "mode", &modes).unwrap_or(GateMode::Warn);
+            if let Some(minutes) = number(fields, "minutes", 1, 1440).and_then(|number| u32::try_from(number).ok()) {
+                policy.gates.events_minutes = minutes;
+            }
+            if let Some(most) = number(fields, "threshold", 1, i64::MAX).and_then(|number| u64::try_from(number).ok()) {
+                policy.gates.events_threshold = most;
+            }
+        });
+    } else {
+        policy.gates.events = word(fields, "events", &modes).unwrap_or(GateMode::Off);
+    }
+}
+
+fn stacks(fields: &mut Fields<'_, '_, '_>) -> Option<BTreeSet<Name>> {
+    let texts = fields.texts("stacks")?;
+    let entry = fields.given("stacks")?;
+    let mut names = BTreeSet::new();
+    for text in texts {
+        match Name::parse(&text) {
+            Ok(name) => {
+                names.insert(name);
+            }
+            Err(error) => {
+                let what = format!("the stack `{text}` {error}");
+                wrong(fields, entry, "stacks", what, "a DNS-1035 label of at most 63 characters".to_owned());
+            }
+        }
+    }
+    Some(names)
+}
+
+fn allow(fields: &mut Fields<'_, '_, '_>) -> Option<BTreeSet<String>> {
+    let texts = fields.texts("allow")?;
+    let entry = fields.given("allow")?;
+    for text in texts.iter().filter(|text| !CONSENTS.contains(&text.as_str())) {
+        let label = match suggest(text, CONSENTS) {
+            Suggestion::Near(near) => format!("did you mean `{near}`?"),
+            Suggestion::None => format!("some of {}", CONSENTS.join(", ")),
+        };
+        wrong(fields, entry, "allow", format!("`{text}` is no name that `--allow` takes"), label);
+    }
+    Some(texts.into_iter().collect())
+}

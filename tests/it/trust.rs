@@ -1,0 +1,253 @@
+//! A pull request, a saved plan and a journal are written by others: none of them chooses where the
+//! token goes, which configuration is in force, or how strict it is.
+
+use crate::support::{Ran, Service, Stage, TOKEN, definition};
+
+/// A stack in `stack` whose `trueup.yaml` says more, and one definition.
+fn stack(more: &str) -> Stage {
+    Stage::new()
+        .file("stack/trueup.yaml", &format!("stack: s\nnamespaces: [shop]\n{more}"))
+        .file("stack/cart.yaml", &definition("shop/cart", 80))
+}
+
+/// Every command that asks a service, from the directory of the stack.
+const COMMANDS: [&str; 9] = [
+    "plan stack",
+    "apply stack --yes",
+    "drift stack",
+    "snapshot stack -o live.json",
+    "rehearse stack",
+    "pull -n shop -o pulled --config stack/trueup.yaml",
+    "events -n shop --config stack/trueup.yaml",
+    "ddos list -n system --config stack/trueup.yaml",
+    "call svc-api-servicemesh-endpoint-list --param namespace=shop --config stack/trueup.yaml",
+];
+
+#[test]
+fn a_hostile_configuration_gets_no_token_whatever_the_environment_holds() {
+    let (ours, theirs) = (Service::start(), Service::start());
+    let (our_url, their_url) = (ours.url(), theirs.url());
+    let (ours_text, theirs_text) = (our_url.as_str(), their_url.as_str());
+    let environments: [(&str, &[(&str, &str)], &str); 7] = [
+        ("", &[("TRUEUP_BASE_URL", ours_text), ("TRUEUP_TOKEN", TOKEN)], "`TRUEUP_BASE_URL` is"),
+        ("", &[("F5XC_API_URL", ours_text), ("F5XC_API_TOKEN", TOKEN)], "`F5XC_API_URL` is"),
+        ("", &[("VOLT_API_URL", ours_text), ("TRUEUP_TOKEN", TOKEN)], "`VOLT_API_URL` is"),
+        ("", &[("TRUEUP_TOKEN", TOKEN), ("TRUEUP_TOKEN_URL", ours_text)], "binds the token of `TRUEUP_TOKEN`"),
+        ("", &[("TRUEUP_TOKEN", TOKEN), ("CI", "true")], "TRUEUP_BASE_URL="),
+        (
+            "token_variable: TRUEUP_TOKEN_B\n",
+            &[("TRUEUP_TOKEN_B", TOKEN), ("TRUEUP_TOKEN_B_URL", ours_text)],
+            "binds the token of `TRUEUP_TOKEN_B`",
+        ),
+        (
+            "token_variable: TRUEUP_TOKEN_B\n",
+            &[("TRUEUP_TOKEN_B", TOKEN), ("TRUEUP_TOKEN", TOKEN)],
+            "`TRUEUP_TOKEN_B_URL` is not set",
+        ),
+    ];
+    for (more, environment, told) in environments {
+        let stage = environment
+            .iter()
+            .fold(stack(&format!("base_url: {theirs_text}\n{more}")), |stage, (name, value)| stage.env(name, value));
+        for command in COMMANDS {
+            stage.run(command).code(1).tells(told);
+        }
+    }
+    assert_eq!((theirs.log().len(), ours.log().len()), (0, 0), "nothing was sent to either");
+}
+
+#[test]
+fn a_pipeline_sends_the_token_where_something_outside_names_the_service() {
+    let service = Service::start();
+    let (url, in_ci) = (service.url(), |stage: Stage| stage.env("CI", "true").env("TRUEUP_TOKEN", TOKEN));
+    let configured = || stack(&format!("base_url: {url}\n"));
+    in_ci(configured()).env("TRUEUP_BASE_URL", &url).run("plan stack").code(0);
+    in_ci(configured()).env("TRUEUP_TOKEN_URL", &format!("{url}/api/")).run("plan stack").code(0);
+    in_ci(configured()).run(&format!("plan stack --base-url {url}")).code(0);
+    in_ci(configured()).env("CI", "false").run("plan stack").code(0);
+    let stage = in_ci(configured()).file("secret", TOKEN);
+    stage.run("plan stack --token-file secret").code(1).tells("gets no token in a pipeline");
+    stage.write("../policy.yaml", &format!("base_urls: [\"{url}\"]\n"));
+    stage.run("plan stack --token-file secret --policy ../policy.yaml").code(0);
+    // Without a token nothing is leaked, and nothing is asked.
+    stack("").run("plan stack --sandbox").code(0);
+}
+
+#[test]
+fn a_token_variable_that_is_not_set_is_an_error_and_no_other_token_is_taken() {
+    let service = Service::start();
+    let stage = stack("token_variable: TRUEUP_TOKEN_SHOP\n").at(&service);
+    stage.run("plan stack").code(1).tells("`token_variable` names `TRUEUP_TOKEN_SHOP`, which is not set");
+    assert_eq!(service.log().len(), 0);
+}
+
+#[test]
+fn a_saved_plan_never_chooses_its_configuration() {
+    let service = Service::start();
+    let stage = Stage::new()
+        .at(&service)
+        .file("my stack/trueup.yaml", "stack: s\nnamespaces: [shop]\nrate_limit: 500\n")
+        .file("my stack/a/cart.yaml", &definition("shop/cart", 80))
+        .file("my stack/b/card.yaml", &definition("shop/card", 80));
+    for paths in [vec!["my stack"], vec!["my stack/a", "my stack/b"]] {
+        let words = ["plan"].into_iter().chain(paths).chain(["-o", "plan.json"]);
+        let planned = stage.run_words(&words.collect::<Vec<_>>());
+        planned.code(0).says("Apply exactly this:  trueup apply plan.json --config 'my stack/trueup.yaml' --digest ");
+        let refused = stage.run("apply plan.json --yes");
+        refused.code(6).tells("the plan is of stack `s`, and the settings name no stack");
+        refused.tells("--config 'my stack/trueup.yaml'");
+        assert_eq!(service.requests("POST"), 0);
+    }
+    // A configuration of another stack or service is refused too.
+    stage.write("other/trueup.yaml", "stack: other\nnamespaces: [shop]\n");
+    stage.run("apply plan.json --yes --config other/trueup.yaml").code(6).tells("the settings name stack `other`");
+    assert_eq!(service.requests("POST"), 0);
+    let with = |words: &[&str]| {
+        let words: Vec<&str> = words.iter().copied().chain(["--config", "my stack/trueup.yaml"]).collect();
+        stage.run_words(&words)
+    };
+    with(&["apply", "plan.json", "--yes", "--quiet"])
+        .code(0)
+        .says("undo with: trueup rollback ")
+        .says("--config 'my stack/trueup.yaml'");
+    stage.run("rollback last --yes").code(6).tells("the settings name no stack");
+    with(&["rollback", "last", "--yes", "--quiet"]).code(0);
+    // The stack by its name alone is enough where nothing else of the configuration is needed.
+    with(&["plan", "my stack", "-o", "plan.json"]).code(0);
+    stage.run("apply plan.json --yes --quiet --stack s").code(0);
+}
+
+#[test]
+fn a_stack_that_is_no_name_is_a_usage_error() {
+    let stage = stack("");
+    for name in ["", "a b", "S"] {
+        stage.run_words(&["plan", "stack", "--sandbox", "--stack", name]).code(64).tells("`--stack` is");
+    }
+    stack("").env("TRUEUP_STACK", "a b").run("plan stack --sandbox").code(64).tells("`TRUEUP_STACK` is `a b`");
+}
+
+#[test]
+fn a_variable_or_an_environment_that_nothing_defines_is_an_error_that_names_it() {
+    let stage = stack("variables: {region: eu}\nenvironments: {prod: {variables: {zone: a}}}\n")
+        .file("stack/card.yaml", &definition("shop/card-${tier}", 80))
+        .file("bare/cart.yaml", &definition("shop/cart", 80));
+    let told = |line: &str, part: &str| {
+        stage.run(line).code(1).tells(part);
+    };
+    told("validate stack --var tier=web --var nosuch=x", "`--var nosuch` names a variable that nothing uses");
+    told("validate stack --var tier=web --var regoin=x", "did you mean `region`?");
+    told("validate bare --var nosuch=x", "`--var nosuch` names a variable that nothing uses");
+    told("validate stack --var tier=web --env prd", "did you mean `prod`?");
+    told("validate bare --env prod", "there is no environment `prod`");
+    told("plan stack --sandbox --var tier=web --var nosuch=x", "`--var nosuch`");
+    // What is defined somewhere is good: used, declared, or of another environment.
+    stage.run("validate stack --var tier=web --var region=us --var zone=b").code(0).says("Valid");
+}
+
+/// A repository whose branch loosens the rules of `main`.
+fn loosened(service: &Service, base: &str, head: &str) -> Stage {
+    let names: Vec<String> = (0..12).map(|n| format!("e{n}")).collect();
+    let mut stage = Stage::new().at(service).file("trueup.yaml", base);
+    for name in &names {
+        stage = stage.file(&format!("shop/{name}.yaml"), &definition(&format!("shop/{name}"), 80));
+    }
+    let git = |line: &str| {
+        let identity = ["-c", "user.name=t", "-c", "user.email=t@example.net", "-c", "commit.gpgsign=false"];
+        let done =
+            std::process::Command::new("git").args(identity).args(line.split(' ')).current_dir(stage.path("")).status();
+        assert!(done.expect("git starts").success());
+    };
+    git("init -q -b main");
+    git("add -A");
+    git("commit -qm first");
+    stage.run("apply . --yes --quiet").code(0);
+    git("checkout -q -b change");
+    stage.write("trueup.yaml", head);
+    for name in names {
+        stage.edit(&format!("shop/{name}.yaml"), "port: 80", "port: 81");
+    }
+    git("commit -qam second");
+    stage
+}
+
+const STRICT: &str = "stack: s\nnamespaces: [shop]\n";
+const LOOSE: &str = "stack: s\nnamespaces: [shop, other]\nguards: {percent: 100}\ngates: {upgrade: off}\n\
+                     ignore: [{object: 'shop/e0', field: spec.port}]\n";
+
+#[test]
+fn a_pull_request_cannot_loosen_its_own_rules() {
+    let service = Service::start();
+    let stage = loosened(&service, STRICT, LOOSE);
+    // Without a base the configuration is the working tree's.
+    stage.run("plan . --detailed-exitcode").says("11 to replace");
+    let plan = |more: &str| stage.run(&format!("plan . --base main {more}"));
+    let text = plan("-o plan.json");
+    text.says("12 to replace").says("loosened   guards.percent  30 -> 100");
+    text.says("in force: 30, the stricter").says("loosened   gates.upgrade   warn -> off");
+    text.says("loosened   ignore").says("changed    namespaces").says("the plan would delete or replace 12 of 12");
+    let before = |ran: &Ran, what: &str, then: &str| {
+        let text = ran.text();
+        let at = |part: &str| text.find(part).unwrap_or_else(|| panic!("`{part}` is not in {text}"));
+        assert!(at(what) < at(then), "{text}");
+    };
+    before(&text, "guards.percent", "e0");
+    before(&plan("--format json"), "guards.percent", "\"changes\"");
+    before(&plan("--format markdown"), "guards.percent", "shop/e0");
+    before(&plan("--format html"), "guards.percent", "shop/e0");
+    for format in ["github", "sarif"] {
+        plan(&format!("--format {format}")).says("loosened").says("guards.percent").says("in force: 30");
+    }
+    // The apply and the saved plan obey the same.
+    stage.run("apply . --base main --yes").code(6).tells("the plan would delete or replace 12 of 12");
+    stage.run("apply plan.json --yes").code(6).tells("the plan would delete or replace 12 of 12");
+    assert_eq!(service.requests("PUT"), 0);
+    let applied = stage.run("apply . --base main --yes --allow mass-change");
+    applied.tells("").code(0).says("loosened   guards.percent  30 -> 100");
+    assert_eq!(service.get("shop/e0")["spec"]["port"], 81);
+}
+
+#[test]
+fn a_policy_from_outside_can_only_tighten() {
+    let service = Service::start();
+    let stage = loosened(&service, STRICT, LOOSE);
+    stage.write("../policy.yaml", "guards: {percent: 20}\nignore: []\nnamespaces: [shop, other]\nallow: [protected]\n");
+    let path = stage.path("../policy.yaml").display().to_string();
+    let stage = stage.env("TRUEUP_POLICY", &path);
+    let plan = stage.run("plan .");
+    plan.code(0).says("limited    guards.percent  100").says("in force: 20, the policy's limit").says("12 to replace");
+    stage.run("apply . --yes").code(6).tells("allowed 20 %");
+    stage.run("apply . --yes --allow mass-change").code(6).tells("the policy forbids `--allow mass-change`");
+    stage.write("../policy.yaml", "namespaces: [shop]\n");
+    stage.run("plan .").code(6).tells("the policy forbids changes in the namespace `other`; it allows `shop`");
+    stage.write("../policy.yaml", "stacks: [mine]\n");
+    stage.run("plan .").code(6).tells("the policy forbids the stack `s`; it allows `mine`");
+    stage.write("../policy.yaml", "base_urls: [\"https://acme.example.net\"]\n");
+    stage.run("plan .").code(6).tells("the policy forbids the service http://127.0.0.1:");
+    assert_eq!(service.requests("PUT"), 0);
+}
+
+#[test]
+fn a_policy_that_cannot_be_read_is_an_error_and_never_passed_over() {
+    let service = Service::start();
+    let stage = stack("").at(&service);
+    stage.run("plan stack --policy ../nosuch.yaml").code(1).tells("cannot read the policy `../nosuch.yaml`");
+    for (text, told) in [
+        ("", "the policy is empty"),
+        ("gaurds: {percent: 10}\n", "did you mean `guards`?"),
+        ("namespaces:\n", "`namespaces` says nothing"),
+        ("prune: some\n", "`prune` is `some`"),
+        ("allow: [mass-chnge]\n", "did you mean `mass-change`?"),
+        ("base_urls: [nowhere]\n", "in `base_urls` of the policy"),
+        ("guards: {percent: 10}\n---\nprune: all\n", "a second document"),
+    ] {
+        stage.write("../policy.yaml", text);
+        stage.run("plan stack --policy ../policy.yaml").code(1).tells(told);
+    }
+    let named = stack("").at(&service).env("TRUEUP_POLICY", "/nosuch/policy.yaml");
+    named.run("plan stack").code(1).tells("cannot read the policy `/nosuch/policy.yaml`");
+    named.run("plan stack --policy other.yaml").code(64).tells("name two policies");
+    assert_eq!(service.log().len(), 0);
+    // What a pull request can change limits nothing.
+    stage.write("stack/policy.yml.txt", "prune: none\n");
+    stage.run("plan stack --policy stack/policy.yml.txt").code(1).tells("lies in the repository that it limits");
+}
