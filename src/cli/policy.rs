@@ -1,8 +1,6 @@
 //! The policy of a call: limits from outside the repository (`--policy` or `TRUEUP_POLICY`), which can
 //! only tighten what a configuration says. A policy that is named and cannot be read is an error.
 
-use std::fs::File;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use super::Context;
@@ -10,6 +8,7 @@ use super::args::Command;
 use super::ending::{Ending, Error};
 use super::stack::{self, Stack};
 use super::{address, settings};
+use crate::file;
 use crate::load::{Config, config};
 use crate::model::policy::{SafetySettings, Violation, changes};
 use crate::model::{Key, Namespace};
@@ -41,7 +40,7 @@ pub fn read(context: &mut Context) -> Result<(), Error> {
         }
         (Some(path), _) | (None, Some(path)) => path,
     };
-    let bytes = bytes(&path).map_err(|error| {
+    let bytes = file::read(&path, LARGEST).map_err(|error| {
         let told = anyhow::Error::from(error).context(format!("cannot read the policy `{}`", path.display()));
         Error::new(Ending::Invalid, told).hint("nothing is done without the policy that was asked for")
     })?;
@@ -53,16 +52,6 @@ pub fn read(context: &mut Context) -> Result<(), Error> {
     let path = path.canonicalize().unwrap_or(path);
     context.policy = Some(PolicyFile { path, policy });
     Ok(())
-}
-
-fn bytes(path: &Path) -> std::io::Result<Vec<u8>> {
-    let other = |what: &str| std::io::Error::other(what.to_owned());
-    if !std::fs::metadata(path)?.is_file() {
-        return Err(other("it is not a regular file"));
-    }
-    let mut bytes = Vec::new();
-    File::open(path)?.take(LARGEST + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > LARGEST { Err(other("it is larger than 1 MiB")) } else { Ok(bytes) }
 }
 
 /// Whether the policy lets this call allow what it wants to allow.

@@ -96,7 +96,7 @@ pub fn environment(context: &Context) -> Option<String> {
 
 /// What a load has to know, from flags and environment.
 pub fn options(context: &Context) -> Result<load::Options, Error> {
-    let Context { global, surroundings, .. } = context;
+    let global = &context.global;
     let environment = environment(context);
     let mut variables = BTreeMap::new();
     for text in &global.var {

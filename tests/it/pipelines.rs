@@ -47,8 +47,12 @@ fn every_command_of_a_pipeline_is_one_that_the_program_takes() {
             stage.run(&format!("{line} --help")).code(0);
             commands += 1;
         }
-        if text.contains("TRUEUP_TOKEN:") || text.contains("name: TRUEUP_TOKEN") {
+        if text.contains("TRUEUP_TOKEN:") || text.contains("name: TRUEUP_TOKEN\n") {
             assert!(text.contains("TRUEUP_BASE_URL"), "{name}: the URL is pinned beside the token");
+        }
+        let words = text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
+        for token in words.filter(|word| word.starts_with("TRUEUP_TOKEN_") && !word.ends_with("_URL")) {
+            assert!(text.contains(&format!("{token}_URL")), "{name}: {token} is bound to its service");
         }
         if entry.path().parent().is_some_and(|parent| parent.ends_with("github")) {
             let permissions = document.get("permissions").and_then(Value::as_mapping).expect("permissions");

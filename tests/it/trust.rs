@@ -111,7 +111,7 @@ fn a_saved_plan_never_chooses_its_configuration() {
         .says("undo with: trueup rollback ")
         .says("--config 'my stack/trueup.yaml'");
     stage.run("rollback last --yes").code(6).tells("the settings name no stack");
-    with(&["rollback", "last", "--yes", "--quiet"]).code(0);
+    with(&["rollback", "last", "--yes", "--quiet", "--allow", "empty-namespace"]).code(0);
     // The stack by its name alone is enough where nothing else of the configuration is needed.
     with(&["plan", "my stack", "-o", "plan.json"]).code(0);
     stage.run("apply plan.json --yes --quiet --stack s").code(0);

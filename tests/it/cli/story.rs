@@ -13,7 +13,7 @@ fn a_repository_is_applied_converges_and_then_needs_nothing() {
         .stdout(
             "Applied 42 of 42 in [time]: 42 created.\n\
              Converged: a second look found no difference.\n\
-             run [run] · undo with: trueup rollback [run]\n",
+             run [run] · undo with: trueup rollback [run] --sandbox\n",
         )
         .stderr("");
     stage.run("apply . --sandbox --yes").code(0).stdout("In sync: 42 endpoints in 3 namespaces, 3 requests, [time]\n");
@@ -24,7 +24,7 @@ fn a_repository_is_applied_converges_and_then_needs_nothing() {
          \n  ~ replace storefront/cart-sessions                        pending\n\
          \x20       spec.port                6379 -> 6380                                storefront/cart.yaml:31\n\
          \n1 to replace, 41 in sync.   digest [digest]\n\
-         Apply exactly this:  trueup apply . --digest [digest]\n",
+         Apply exactly this:  trueup apply . --sandbox --digest [digest]\n",
     );
     stage.run("plan . --sandbox").code(0).says("storefront/cart.yaml:31");
 }
