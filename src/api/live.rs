@@ -8,8 +8,8 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::model::{
-    Json, Key, LiveItem, LiveObject, Name, Namespace, NamespaceRead, OwnerView, RawEndpoint, RawMetadata, RawSpec,
-    Unheld, UnknownField,
+    Json, Key, Level, LiveItem, LiveObject, Name, Namespace, NamespaceRead, OwnerView, RawEndpoint, RawMetadata,
+    RawSpec, Unheld, UnknownField, snake,
 };
 
 use super::metadata::Metadata;
@@ -219,7 +219,7 @@ fn read_spec(typed: serde_json::Result<RawSpec>, tree: impl FnOnce() -> Json) ->
         Err(_) => {
             let mut tree = tree();
             let mut unknown = Vec::new();
-            SPEC.strip(&mut tree, "spec", &mut unknown);
+            strip(&Level::SPEC, &mut tree, "spec", &mut unknown);
             (serde_json::from_value(tree).map_err(|error| told(&error))?, unknown)
         }
     };
@@ -325,11 +325,13 @@ impl FreshObject {
         }
     }
 
-    /// The body of a replace that changes nothing: `metadata` and `spec` as they are now, and the
-    /// version.
+    /// The body of a replace that changes nothing: `metadata` and `spec` as they are now, without what
+    /// says nothing, and the version.
     #[must_use]
     pub fn body(&self) -> Json {
         let mut body = serde_json::json!({ "metadata": self.raw["metadata"], "spec": self.raw["spec"] });
+        Level::SPEC.prune(&mut body["metadata"]);
+        Level::SPEC.prune(&mut body["spec"]);
         if let Some(version) = &self.resource_version {
             body["resource_version"] = version.as_str().into();
         }
@@ -337,113 +339,46 @@ impl FreshObject {
     }
 }
 
-/// A level of the spec: what the model knows there.
-struct Level {
-    /// Its keys.
-    keys: &'static [&'static str],
-    /// Those of them that are options of an exclusive group.
-    options: &'static [&'static str],
-    /// Keys that hold levels of their own.
-    children: &'static [(&'static str, &'static Level)],
-}
-
-static EMPTY: Level = Level { keys: &[], options: &[], children: &[] };
-static REFERENCE: Level = Level { keys: &["kind", "name", "namespace", "tenant", "uid"], options: &[], children: &[] };
-static SELECTOR: Level = Level { keys: &["expressions"], options: &[], children: &[] };
-static PREFIXES: Level = Level { keys: &["prefixes", "ipv6_prefixes"], options: &[], children: &[] };
-static ADVANCED: Level = Level {
-    keys: &["name", "refresh_interval", "strict_ttl"],
-    options: &["refresh_interval", "strict_ttl"],
-    children: &[("strict_ttl", &EMPTY)],
-};
-static SERVICE: Level = Level {
-    keys: &["discovery_type", "service_name", "service_selector"],
-    options: &["service_name", "service_selector"],
-    children: &[("service_selector", &SELECTOR)],
-};
-static SNAT_POOL: Level = Level {
-    keys: &["no_snat_pool", "snat_pool"],
-    options: &["no_snat_pool", "snat_pool"],
-    children: &[("no_snat_pool", &EMPTY), ("snat_pool", &PREFIXES)],
-};
-static SITE: Level = Level {
-    keys: &["ref", "refs", "network_type", "disable_internet_vip", "enable_internet_vip"],
-    options: &["disable_internet_vip", "enable_internet_vip"],
-    children: &[
-        ("ref", &REFERENCE),
-        ("refs", &REFERENCE),
-        ("disable_internet_vip", &EMPTY),
-        ("enable_internet_vip", &EMPTY),
-    ],
-};
-static NETWORK: Level = Level { keys: &["ref"], options: &[], children: &[("ref", &REFERENCE)] };
-static WHERE: Level = Level {
-    keys: &["site", "virtual_site", "virtual_network"],
-    options: &["site", "virtual_site", "virtual_network"],
-    children: &[("site", &SITE), ("virtual_site", &SITE), ("virtual_network", &NETWORK)],
-};
-static SPEC: Level = Level {
-    keys: &[
-        "dns_name",
-        "dns_name_advanced",
-        "ip",
-        "service_info",
-        "protocol",
-        "port",
-        "health_check_port",
-        "snat_pool",
-        "where",
-    ],
-    options: &["dns_name", "dns_name_advanced", "ip", "service_info"],
-    children: &[
-        ("dns_name_advanced", &ADVANCED),
-        ("service_info", &SERVICE),
-        ("snat_pool", &SNAT_POOL),
-        ("where", &WHERE),
-    ],
-};
-
-impl Level {
-    /// Takes what the model does not know out of `tree`, and notes it. The service writes unset fields
-    /// as `null`, zero or empty (API.md 3.1): an unknown field like that says nothing and is not noted.
-    fn strip(&self, tree: &mut Json, path: &str, unknown: &mut Vec<UnknownField>) {
-        match tree {
-            Json::Array(items) => {
-                for (index, item) in items.iter_mut().enumerate() {
-                    self.strip(item, &format!("{path}[{index}]"), unknown);
-                }
+/// Takes what the model does not know out of `tree`, and notes it. The service writes unset fields
+/// as `null`, zero or empty (API.md 3.1): an unknown field like that says nothing and is not noted.
+fn strip(level: &Level, tree: &mut Json, path: &str, unknown: &mut Vec<UnknownField>) {
+    match tree {
+        Json::Array(items) => {
+            for (index, item) in items.iter_mut().enumerate() {
+                strip(level, item, &format!("{path}[{index}]"), unknown);
             }
-            Json::Object(map) => {
-                let chosen = self.options.iter().any(|option| {
-                    map.iter().any(|(key, value)| snake(key) == *option && !value.is_null() && value != "")
-                });
-                let strangers: Vec<String> =
-                    map.keys().filter(|key| !self.keys.contains(&snake(key).as_str())).cloned().collect();
-                for key in strangers {
-                    let value = map.remove(&key).unwrap_or_default();
-                    if !is_unset(&value) {
-                        let blocks = !self.options.is_empty() && !chosen;
-                        unknown.push(UnknownField { path: neutral(&format!("{path}.{key}"), 200), blocks });
-                    }
-                }
-                for (key, value) in map.iter_mut() {
-                    let key = snake(key);
-                    if let Some((name, child)) = self.children.iter().find(|(name, _)| *name == key) {
-                        let before = unknown.len();
-                        child.strip(value, &format!("{path}.{name}"), unknown);
-                        // A place of a kind that the model does not know reads as no place; the note
-                        // that it blocks keeps a replace away.
-                        if *name == "where"
-                            && value.as_object().is_some_and(|place| place.values().all(Json::is_null))
-                            && unknown.len() > before
-                        {
-                            *value = Json::Null;
-                        }
-                    }
-                }
-            }
-            _ => {}
         }
+        Json::Object(map) => {
+            let chosen = level
+                .options
+                .iter()
+                .any(|option| map.iter().any(|(key, value)| snake(key) == *option && !value.is_null() && value != ""));
+            let strangers: Vec<String> =
+                map.keys().filter(|key| !level.keys.contains(&snake(key).as_str())).cloned().collect();
+            for key in strangers {
+                let value = map.remove(&key).unwrap_or_default();
+                if !is_unset(&value) {
+                    let blocks = !level.options.is_empty() && !chosen;
+                    unknown.push(UnknownField { path: neutral(&format!("{path}.{key}"), 200), blocks });
+                }
+            }
+            for (key, value) in map.iter_mut() {
+                let key = snake(key);
+                if let Some(child) = level.child(&key) {
+                    let before = unknown.len();
+                    strip(child, value, &format!("{path}.{key}"), unknown);
+                    // A place of a kind that the model does not know reads as no place; the note
+                    // that it blocks keeps a replace away.
+                    if key == "where"
+                        && value.as_object().is_some_and(|place| place.values().all(Json::is_null))
+                        && unknown.len() > before
+                    {
+                        *value = Json::Null;
+                    }
+                }
+            }
+        }
+        _ => {}
     }
 }
 
@@ -458,17 +393,6 @@ pub(super) fn is_unset(value: &Json) -> bool {
         // A chosen option without fields is written `{}`.
         Json::Object(_) => false,
     }
-}
-
-fn snake(key: &str) -> String {
-    let mut text = String::with_capacity(key.len() + 4);
-    for character in key.chars() {
-        if character.is_ascii_uppercase() {
-            text.push('_');
-        }
-        text.push(character.to_ascii_lowercase());
-    }
-    text
 }
 
 #[cfg(test)]

@@ -204,11 +204,11 @@ fn the_levels_know_what_the_wire_form_knows() {
     ];
     for spec in whole {
         let (mut stripped, mut unknown) = (spec.clone(), Vec::new());
-        SPEC.strip(&mut stripped, "spec", &mut unknown);
+        strip(&Level::SPEC, &mut stripped, "spec", &mut unknown);
         assert_eq!((&stripped, unknown), (&spec, Vec::new()));
         object(&spec);
     }
-    for level_key in SPEC.keys {
+    for level_key in Level::SPEC.keys {
         let error = serde_json::from_value::<RawSpec>(json!({ *level_key: true })).expect_err("a wrong type");
         assert!(!error.to_string().contains("unknown field"), "{level_key}: {error}");
     }

@@ -1,7 +1,7 @@
 //! What to do about one object, given the planned change and what a GET just before shows. Pure.
 
 use super::aim::{Aim, Now, Seen, holds_mark};
-use crate::model::{Endpoint, Json, Referred};
+use crate::model::{Endpoint, Json, Level, Referred};
 use crate::plan::{Action, Before, Body, Conflict, Referrer, Request};
 
 /// What to do about one object.
@@ -82,7 +82,8 @@ pub(super) fn replace(aim: &Aim<'_>, before: &Before, now: &Now) -> Decision {
     }
 }
 
-/// The fresh object with only the wanted fields set, and the version that it was read with.
+/// The fresh object with only the wanted fields set, without what says nothing, and the version that it
+/// was read with.
 fn replaced(aim: &Aim<'_>, seen: &Seen) -> Json {
     let mut body = serde_json::Map::new();
     for part in ["metadata", "spec"] {
@@ -90,6 +91,9 @@ fn replaced(aim: &Aim<'_>, seen: &Seen) -> Json {
     }
     let mut body = Json::Object(body);
     aim.set(&mut body);
+    for part in ["metadata", "spec"] {
+        Level::SPEC.prune(&mut body[part]);
+    }
     if let Some(version) = &seen.live.resource_version {
         body["resource_version"] = version.as_str().into();
     }

@@ -3,7 +3,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Endpoint, RawSnatPool, RawSpec, RawWhere};
+use super::{Endpoint, Level, RawSnatPool, RawSpec, RawWhere};
 
 /// A JSON value: how a field's value travels in plans, journals and requests. `null` is absence.
 pub type Json = serde_json::Value;
@@ -32,9 +32,6 @@ pub enum Field {
     /// `spec.where`: an exclusive group
     Where,
 }
-
-/// The keys of the target's options in the spec.
-const TARGET_OPTIONS: [&str; 4] = ["dns_name", "dns_name_advanced", "ip", "service_info"];
 
 /// A field's value in the shape of the wire.
 #[derive(Serialize)]
@@ -129,7 +126,8 @@ impl Field {
     }
 
     /// Sets this field of a whole object (`metadata` and `spec` at its root) to `value`, and leaves
-    /// everything else as it is. `null` takes the field away.
+    /// everything else as it is, keys inside of a group that the model does not know included. `null` takes
+    /// the field away.
     pub fn set(&self, object: &mut Json, value: &Json) {
         match self {
             Field::Description => put(object, &["metadata"], "description", value),
@@ -137,16 +135,56 @@ impl Field {
             Field::Label(key) => put(object, &["metadata", "labels"], key, value),
             Field::Annotation(key) => put(object, &["metadata", "annotations"], key, value),
             Field::Target => {
-                for option in TARGET_OPTIONS {
-                    put(object, &["spec"], option, value.get(option).unwrap_or(&Json::Null));
+                for option in Level::SPEC.options {
+                    put_spec(object, option, value.get(option).unwrap_or(&Json::Null));
                 }
             }
-            Field::Protocol => put(object, &["spec"], "protocol", value),
-            Field::Port => put(object, &["spec"], "port", value),
-            Field::HealthCheckPort => put(object, &["spec"], "health_check_port", value),
-            Field::SnatPool => put(object, &["spec"], "snat_pool", value),
-            Field::Where => put(object, &["spec"], "where", value),
+            Field::Protocol => put_spec(object, "protocol", value),
+            Field::Port => put_spec(object, "port", value),
+            Field::HealthCheckPort => put_spec(object, "health_check_port", value),
+            Field::SnatPool => put_spec(object, "snat_pool", value),
+            Field::Where => put_spec(object, "where", value),
         }
+    }
+
+    /// Whether a key of a live spec that the model does not know goes when this field of `live` is set to
+    /// `value`: the option of a group that contains it goes. `path` begins with `spec.`.
+    #[must_use]
+    pub fn drops(&self, path: &str, live: &Endpoint, value: &Json) -> bool {
+        let mut now = Json::Object(serde_json::Map::new());
+        self.set(&mut now, &self.value(live));
+        let mut wanted = Json::Object(serde_json::Map::new());
+        self.set(&mut wanted, value);
+        let (mut now, mut wanted) = (&now, &wanted);
+        // `ref[0]` is a key and an index.
+        for step in path.split(['.', '[']) {
+            let step = step.trim_end_matches(']');
+            let down = |level: &'_ Json| match step.parse::<usize>() {
+                Ok(index) => level.get(index).is_some(),
+                Err(_) => level.get(step).is_some(),
+            };
+            match (down(now), down(wanted)) {
+                // The key itself: the model knows nothing below.
+                (false, _) => return false,
+                (true, false) => return true,
+                (true, true) => {}
+            }
+            (now, wanted) = match step.parse::<usize>() {
+                Ok(index) => (&now[index], &wanted[index]),
+                Err(_) => (&now[step], &wanted[step]),
+            };
+        }
+        false
+    }
+}
+
+/// A field of the spec on the wire.
+fn put_spec(object: &mut Json, key: &str, value: &Json) {
+    if !object.get("spec").is_some_and(Json::is_object) {
+        object["spec"] = Json::Object(serde_json::Map::new());
+    }
+    if let Json::Object(spec) = &mut object["spec"] {
+        Level::SPEC.write_key(spec, key, value);
     }
 }
 

@@ -16,6 +16,7 @@ mod raw;
 mod reference;
 mod rules;
 mod selector;
+mod shape;
 mod snapshot;
 
 pub use desired::{Definition, Desired, Place};
@@ -36,4 +37,5 @@ pub use raw::{
 pub use reference::{Age, FieldEntry, Needed, REFERENCE_PARTS, REFERENCE_TABLE, Rule};
 pub use rules::{check, deprecated};
 pub use selector::{Requirement, Selector, SelectorError};
+pub use shape::{Level, snake};
 pub use snapshot::{Kept, Snapshot, SnapshotError};

@@ -235,9 +235,6 @@ impl Arranger<'_, '_> {
             }
         };
         self.owned += 1;
-        let unknown = live.unknown.iter().filter(|field| !field.blocks);
-        let notes = unknown.map(|field| Note::UnknownField { key: key.clone(), path: field.path.clone() });
-        self.plan.notes.extend(notes);
         let mark = Mark::read(&live.endpoint.annotations);
         let owner = self.owner(key, mark.as_ref());
         self.note_commit(owner, mark.as_ref());
@@ -247,6 +244,8 @@ impl Arranger<'_, '_> {
         let ignored = self.facts.ignore.fields(key);
         let applied = owner.applied(mark.as_ref());
         let differences = diff::compare(&live.endpoint, &definition.endpoint, Context { applied, ignored: &ignored });
+        let unknown = live.unknown.iter().filter(|field| !field.blocks);
+        self.plan.notes.extend(unknown.map(|field| unknown_field(live, &field.path, &differences)));
         let change = self.change(definition, live, mark.as_ref(), &differences);
         if let Some(blocked) = blocked(live, !differences.is_empty()) {
             return self.hold(Held::new(key.clone(), Hold::Blocked(blocked), change), Some(definition), Some(live));
@@ -378,6 +377,16 @@ impl Arranger<'_, '_> {
         } else {
             self.push(change, None, Some(live));
         }
+    }
+}
+
+/// Whether a field that the model does not know survives these differences.
+fn unknown_field(live: &LiveObject, path: &str, differences: &[Difference]) -> Note {
+    let (key, path) = (live.endpoint.key.clone(), path.to_owned());
+    let drops = |difference: &Difference| difference.field.drops(&path, &live.endpoint, &difference.desired);
+    match differences.iter().any(drops) {
+        true => Note::DroppedField { key, path },
+        false => Note::UnknownField { key, path },
     }
 }
 

@@ -125,6 +125,14 @@ pub enum Note {
         /// Its path.
         path: String,
     },
+    /// A live field that the model does not know; the replace removes it with the option of a group that
+    /// contains it.
+    DroppedField {
+        /// Of which endpoint.
+        key: Key,
+        /// Its path.
+        path: String,
+    },
     /// The list was empty and the whole namespace would be created: the service answers the same for
     /// a namespace that does not exist.
     EmptyNamespace {

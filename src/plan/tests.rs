@@ -140,6 +140,7 @@ impl World {
             Note::Owned { key, .. } => Some(format!("owned {}", key.name)),
             Note::Unheld { key, .. } => Some(format!("unheld {}", key.name)),
             Note::UnknownField { path, .. } => Some(format!("unknown field {path}")),
+            Note::DroppedField { path, .. } => Some(format!("dropped field {path}")),
             Note::EmptyNamespace { .. } | Note::Loaded { .. } => None,
             Note::Recreated { .. } | Note::ReferrersNotAsked { .. } => None,
             Note::Copied { key, of } => {
@@ -363,6 +364,34 @@ fn an_unknown_field_is_noted_and_blocks_only_where_it_may_be_the_chosen_option()
     assert_eq!(world(false, 2), ["replace a spec.port=pending", "unknown field spec.new"]);
     assert_eq!(world(true, 2), ["held a UnknownOption"]);
     assert_eq!(world(true, 1), nothing());
+}
+
+#[test]
+fn an_unknown_field_goes_only_with_the_option_that_contains_it() {
+    let advanced = |spec: &str| -> Endpoint {
+        let text = format!(r#"{{"metadata":{{"name":"a","namespace":"shop"}},"spec":{spec}}}"#);
+        serde_json::from_str(&text).expect("an endpoint")
+    };
+    let before = advanced(r#"{"dns_name_advanced":{"name":"a.b"},"snat_pool":{"snat_pool":{"prefixes":[]}}}"#);
+    let told = |wanted: &str, path: &str| {
+        let object = LiveObject {
+            unknown: vec![UnknownField { path: path.to_owned(), blocks: false }],
+            ..marked(live(before.clone()), &before, Some(STACK))
+        };
+        World::new().defined(advanced(wanted)).live(object).told().pop()
+    };
+    let name = r#"{"dns_name_advanced":{"name":"c.d"},"snat_pool":{"snat_pool":{"prefixes":[]}}}"#;
+    let ip = r#"{"ip":"10.0.0.1"}"#;
+    for (wanted, path, expected) in [
+        (name, "spec.dns_name_advanced.new", "unknown"),
+        (ip, "spec.dns_name_advanced.new", "dropped"),
+        (name, "spec.snat_pool.snat_pool.new", "unknown"),
+        (ip, "spec.snat_pool.snat_pool.new", "dropped"),
+        (ip, "spec.snat_pool.new", "unknown"),
+        (ip, "spec.new.dotted", "unknown"),
+    ] {
+        assert_eq!(told(wanted, path), Some(format!("{expected} field {path}")));
+    }
 }
 
 #[test]

@@ -83,6 +83,35 @@ pub fn apply(plan: &Plan, live: &mut BTreeMap<Key, Endpoint>) {
     }
 }
 
+/// Adds a key that the model does not know at every level of an object, and says where.
+fn plant(value: &mut Json, path: &str, planted: &mut Vec<String>) {
+    match value {
+        Json::Object(map) => {
+            for (key, value) in map.iter_mut() {
+                plant(value, &format!("{path}/{key}"), planted);
+            }
+            map.insert("future".to_owned(), Json::from("1"));
+            planted.push(format!("{path}/future"));
+        }
+        Json::Array(items) => {
+            for (index, item) in items.iter_mut().enumerate() {
+                plant(item, &format!("{path}/{index}"), planted);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// A JSON pointer as the path of an unknown field.
+fn dotted(pointer: &str) -> String {
+    let steps = pointer.trim_start_matches('/').split('/');
+    steps.fold(String::new(), |path, step| match step.parse::<usize>() {
+        Ok(index) => format!("{path}[{index}]"),
+        Err(_) if path.is_empty() => step.to_owned(),
+        Err(_) => format!("{path}.{step}"),
+    })
+}
+
 /// The endpoints by their keys.
 pub fn by_key(endpoints: Vec<Endpoint>) -> BTreeMap<Key, Endpoint> {
     endpoints.into_iter().map(|endpoint| (endpoint.key.clone(), endpoint)).collect()
@@ -129,6 +158,29 @@ proptest! {
         }
         let now: Endpoint = serde_json::from_value(raw).expect("an endpoint");
         prop_assert_eq!(diff::compare(&now, &to, Context::default()), vec![]);
+    }
+
+    #[test]
+    fn a_replace_of_one_field_keeps_every_unknown_key_but_those_of_the_option_that_goes(
+        from in strategies::endpoint(Key::parse("shop/a").expect("a key")),
+        to in strategies::endpoint(Key::parse("shop/a").expect("a key")),
+    ) {
+        for difference in diff::compare(&from, &to, Context::default()) {
+            let field = &difference.field;
+            let mut raw = serde_json::to_value(&from).expect("JSON");
+            let mut planted = Vec::new();
+            plant(&mut raw["spec"], "/spec", &mut planted);
+            field.set(&mut raw, &difference.desired);
+            for pointer in &planted {
+                let path = dotted(pointer);
+                let kept = raw.pointer(pointer).is_some();
+                prop_assert_eq!(kept, !field.drops(&path, &from, &difference.desired), "{} {}", field, path);
+                let option = |endpoint: &Endpoint| field.value(endpoint).as_object().map(|map| map.keys().cloned().collect::<Vec<_>>());
+                let same_option = option(&from) == option(&to);
+                let inner = path.starts_with("spec.service_info.service_selector.") || path.contains("_internet_vip.");
+                prop_assert!(kept || !same_option || inner, "{} lost {}", field, path);
+            }
+        }
     }
 
     #[test]

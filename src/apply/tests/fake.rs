@@ -102,23 +102,31 @@ impl State {
         self.objects.insert(key.clone(), Object { raw, uid, version: self.next });
     }
 
-    pub(super) fn live(object: &Object) -> LiveObject {
-        let endpoint =
-            serde_json::from_value::<RawEndpoint>(object.raw.clone()).expect("raw").endpoint().expect("valid");
-        LiveObject {
-            endpoint,
-            uid: object.uid.to_string(),
-            resource_version: Some(object.version.to_string()),
-            owner_view: None,
-            deleting: false,
-            creator: None,
-            created: None,
-            modified: None,
-            unknown: Vec::new(),
+    /// What a get of the object answers: with the nulls of the service (API.md 1.2, 3.1).
+    pub(super) fn answer(object: &Object) -> Json {
+        let mut spec = object.raw["spec"].clone();
+        for unset in ["where", "snat_pool"] {
+            if spec.get(unset).is_none() {
+                spec[unset] = Json::Null;
+            }
         }
+        json!({
+            "create_form": null, "replace_form": null, "resource_version": object.version.to_string(),
+            "metadata": object.raw["metadata"], "spec": spec,
+            "system_metadata": {"uid": object.uid.to_string(), "deletion_timestamp": null, "owner_view": null},
+        })
+    }
+
+    pub(super) fn live(object: &Object) -> LiveObject {
+        let answer = Self::answer(object);
+        let text = |key: &str| answer["metadata"][key].as_str().expect("a text").to_owned();
+        let key = Key::parse(&format!("{}/{}", text("namespace"), text("name"))).expect("a key");
+        FreshObject::read(&key, answer).expect("an answer").object().expect("the model holds it").clone()
     }
 
     pub(super) fn write(&mut self, key: &Key, request: &Request) -> Result<(), u16> {
+        let null = request.body().and_then(|body| null_of(&body.read().expect("JSON"), ""));
+        assert_eq!(null, None, "a null was sent for {key}");
         match request {
             Request::Create { body } => {
                 if self.objects.contains_key(key) {
@@ -220,7 +228,7 @@ impl Service for Fake {
     async fn look(&self, key: &Key) -> Result<Now, ApiError> {
         self.request(Operation::EndpointGet, "GET", key, |state| {
             Ok(state.objects.get(key).map_or(Now::Absent, |object| {
-                Now::Object(Box::new(Seen { live: State::live(object), raw: object.raw.clone() }))
+                Now::Object(Box::new(Seen { live: State::live(object), raw: State::answer(object) }))
             }))
         })
     }
@@ -252,6 +260,16 @@ impl Service for Fake {
 
     fn requests(&self) -> u64 {
         self.state.lock().expect("unpoisoned").log.len() as u64
+    }
+}
+
+/// The first `null` in a body, by its path.
+fn null_of(value: &Json, path: &str) -> Option<String> {
+    match value {
+        Json::Null => Some(path.to_owned()),
+        Json::Array(items) => items.iter().find_map(|item| null_of(item, &format!("{path}[]"))),
+        Json::Object(map) => map.iter().find_map(|(key, value)| null_of(value, &format!("{path}.{key}"))),
+        _ => None,
     }
 }
 

@@ -14,10 +14,8 @@ use super::aim::{Now, Seen};
 use super::phases::{self, Begin};
 use super::service::Service;
 use super::{Clock, Options, Patience};
-use crate::api::{ApiError, Failure, Operation, Pace, Refusal};
-use crate::model::{
-    Definition, Desired, Endpoint, Json, Key, Live, LiveItem, LiveObject, Namespace, NamespaceRead, RawEndpoint,
-};
+use crate::api::{ApiError, Failure, FreshObject, Operation, Pace, Refusal};
+use crate::model::{Definition, Desired, Endpoint, Json, Key, Live, LiveItem, LiveObject, Namespace, NamespaceRead};
 use crate::plan::{
     self, ActionKind, Allow, Closing, Convergence, Event, Facts, Fate, Haste, Header, Ignore, Intent, Kept, Observer,
     Outcome, Plan, Prune, Recorder, Referrer, Request, RunId, RunRecord, Selection, Settings, Settled, Source, Step,
@@ -135,11 +133,14 @@ impl Bench {
 }
 
 fn plan(state: &State, wanted: &[(&str, u16)]) -> Plan {
+    plan_of(state, wanted.iter().map(|(name, port)| endpoint(name, *port)).collect())
+}
+
+fn plan_of(state: &State, wanted: Vec<Endpoint>) -> Plan {
     let namespace = key("x").namespace;
-    let definitions = wanted.iter().map(|(name, port)| {
-        let definition =
-            Definition { endpoint: endpoint(name, *port), file: "x.yaml".into(), document: 0, overlays: Vec::new() };
-        (key(name), definition)
+    let definitions = wanted.into_iter().map(|endpoint| {
+        let key = endpoint.key.clone();
+        (key, Definition { endpoint, file: "x.yaml".into(), document: 0, overlays: Vec::new() })
     });
     let desired = Desired { definitions: definitions.collect(), files: 1 };
     let read = NamespaceRead::Complete { items: items(state, &namespace) };
@@ -293,6 +294,35 @@ fn a_put_keeps_what_somebody_else_wrote_beside_it() {
     assert_eq!(word(fate(&outcome, "c")), "done");
     let state = bench.state();
     assert_eq!(state.objects[&key("c")].raw["metadata"]["annotations"]["theirs"], json!("kept"));
+}
+
+#[test]
+fn a_put_keeps_what_the_model_does_not_know_inside_of_a_group() {
+    let mut bench = Bench::new();
+    let spec = |name: &str| {
+        json!({"dns_name_advanced": {"name": name, "future_ttl": {}, "refresh_interval": 60}, "future": 1,
+               "where": {"site": {"ref": [{"name": "ce01", "future": 2}], "network_type": "VIRTUAL_NETWORK_PUBLIC",
+                                  "disable_internet_vip": {}, "future": 3}},
+               "snat_pool": {"snat_pool": {"prefixes": ["10.0.0.0/8"], "future": 4}}})
+    };
+    let body = json!({"metadata": {"name": "c", "namespace": "shop"}, "spec": spec("a.b")});
+    bench.state().put(&key("c"), &body, None);
+    let definition: Endpoint = serde_json::from_value(json!({
+        "metadata": {"name": "c", "namespace": "shop"},
+        "spec": {"dns_name_advanced": {"name": "c.d", "refresh_interval": 60}, "port": 7,
+                 "where": {"site": {"ref": [{"name": "ce02"}], "network_type": "VIRTUAL_NETWORK_PUBLIC"}},
+                 "snat_pool": {"snat_pool": {"prefixes": ["10.1.0.0/16"]}}}
+    }))
+    .expect("an endpoint");
+    let plan = plan_of(&bench.state(), vec![definition]);
+    bench.plan = plan;
+    bench.plan.changes.retain(|change| change.key == key("c"));
+    assert_eq!(words(&bench.run()), ["done"]);
+    let mut expected = spec("c.d");
+    expected["port"] = json!(7);
+    expected["where"]["site"]["ref"][0]["name"] = json!("ce02");
+    expected["snat_pool"]["snat_pool"]["prefixes"][0] = json!("10.1.0.0/16");
+    assert_eq!(bench.state().objects[&key("c")].raw["spec"], expected);
 }
 
 #[test]
