@@ -45,6 +45,10 @@ pub struct Bounds {
     pub idle: Duration,
     /// For a request whole.
     pub total: Duration,
+    /// In which [`Self::least`] bytes of a body that is not whole have to arrive.
+    pub window: Duration,
+    /// Bytes that have to arrive in each [`Self::window`].
+    pub least: usize,
     /// Bytes of an answer, after decompression.
     pub body: usize,
 }
@@ -55,6 +59,8 @@ impl Default for Bounds {
             connect: Duration::from_secs(10),
             idle: Duration::from_secs(60),
             total: Duration::from_secs(180),
+            window: Duration::from_secs(30),
+            least: 4096,
             body: 512 * 1024 * 1024,
         }
     }
@@ -223,7 +229,12 @@ impl Client {
                 }
                 Err(failure) => failure,
             };
-            let decision = decide(repeat, &failure, &tried, self.settings.pace.fraction());
+            // What takes the whole time once takes it again: a plan would wait for all repeats.
+            let took_all = matches!(failure, Failure::TimedOut { after } if after >= self.settings.bounds.total);
+            let decision = match took_all {
+                true => Decision::Stop,
+                false => decide(repeat, &failure, &tried, self.settings.pace.fraction()),
+            };
             let refused = matches!(&failure, Failure::Status(refusal) if refusal.status == 429);
             match decision {
                 Decision::Stop => return Err(request.failed(failure)),
@@ -297,6 +308,7 @@ impl Client {
         let limit = if status.is_success() { self.settings.bounds.body } else { LONGEST_REFUSAL };
         let told = response.content_length().and_then(|length| usize::try_from(length).ok());
         let mut whole = BytesMut::with_capacity(told.unwrap_or_default().min(limit));
+        let (bounds, mut window, mut arrived) = (&self.settings.bounds, Instant::now(), 0);
         loop {
             let piece = match response.chunk().await {
                 Ok(Some(piece)) => piece,
@@ -305,6 +317,14 @@ impl Client {
                 Err(_) if !status.is_success() => return Ok(whole.freeze()),
                 Err(error) => return Err(self.failure(error, started.elapsed())),
             };
+            arrived += piece.len();
+            let since = window.elapsed();
+            if since >= bounds.window {
+                if arrived < bounds.least && status.is_success() {
+                    return Err(Failure::TooSlow { bytes: arrived, after: since });
+                }
+                (window, arrived) = (Instant::now(), 0);
+            }
             let room = limit - whole.len();
             if piece.len() <= room {
                 whole.extend_from_slice(&piece);
@@ -453,7 +473,7 @@ impl Reader {
     /// [`ApiError::is_absent`] where it is not there.
     pub async fn get(&self, key: &Key, format: ResponseFormat) -> Result<Json, ApiError> {
         let request = endpoints::get(self.layout(), key, format).map_err(unbuilt_of(Operation::EndpointGet, key))?;
-        let answer = self.client.send(&request).await?;
+        let answer = self.whole(&request).await?;
         answer.json().map_err(|failure| request.failed(failure))
     }
 
@@ -464,7 +484,16 @@ impl Reader {
     pub async fn list(&self, namespace: &Namespace, parameters: &ListParameters) -> Result<Answer, ApiError> {
         let request = endpoints::list(self.layout(), namespace, parameters)
             .map_err(unbuilt(Operation::EndpointList, format!("endpoints of `{namespace}`")))?;
-        self.client.send(&request).await
+        self.whole(&request).await
+    }
+
+    /// Sends a request that reads; anything but a 200 is no answer to it.
+    async fn whole(&self, request: &Request) -> Result<Answer, ApiError> {
+        let answer = self.client.send(request).await?;
+        match answer.is_whole() {
+            true => Ok(answer),
+            false => Err(request.failed(Failure::Odd { reason: format!("with the status {}", answer.status) })),
+        }
     }
 
     /// Sends a request that was just built.
@@ -475,7 +504,7 @@ impl Reader {
     ) -> Result<Told, ApiError> {
         let request = request.map_err(unbuilt(operation, operation.entry().area.to_lowercase()))?;
         debug_assert_eq!(request.operation.entry().effect, Effect::Looks, "a reader only looks");
-        let answer = self.client.send(&request).await?;
+        let answer = self.whole(&request).await?;
         Ok(Told { request, answer })
     }
 }
@@ -501,7 +530,7 @@ impl Writer {
     /// [`ApiError::certainty`] tells whether it can be there all the same.
     pub async fn create(&self, key: &Key, body: &RawValue) -> Result<(), ApiError> {
         let request = endpoints::create(self.reader.layout(), key, body);
-        self.change(request.map_err(unbuilt_of(Operation::EndpointCreate, key))?).await
+        self.change(request.map_err(unbuilt_of(Operation::EndpointCreate, key))?, Some(key)).await
     }
 
     /// Replaces the endpoint `key` by `body`: `metadata`, `spec` and, to be versioned, the root
@@ -511,7 +540,7 @@ impl Writer {
     /// [`ApiError::certainty`] tells whether it can have been replaced all the same.
     pub async fn replace(&self, key: &Key, body: &RawValue) -> Result<(), ApiError> {
         let request = endpoints::replace(self.reader.layout(), key, body);
-        self.change(request.map_err(unbuilt_of(Operation::EndpointReplace, key))?).await
+        self.change(request.map_err(unbuilt_of(Operation::EndpointReplace, key))?, Some(key)).await
     }
 
     /// Deletes the endpoint `key`; see [`endpoints::delete`].
@@ -520,7 +549,7 @@ impl Writer {
     /// [`ApiError::certainty`] tells whether it can be gone all the same.
     pub async fn delete(&self, key: &Key, referred: Referred) -> Result<(), ApiError> {
         let request = endpoints::delete(self.reader.layout(), key, referred);
-        self.change(request.map_err(unbuilt_of(Operation::EndpointDelete, key))?).await
+        self.change(request.map_err(unbuilt_of(Operation::EndpointDelete, key))?, Some(key)).await
     }
 
     /// Sends any request: what `call` does with an operation that changes something.
@@ -531,13 +560,11 @@ impl Writer {
         self.reader.client.send(request).await
     }
 
-    /// Sends a write. A good status with a body that is no object may come from something in between,
-    /// so it is a failure of unknown effect.
-    pub(super) async fn change(&self, request: Request) -> Result<(), ApiError> {
+    /// Sends a write, of the endpoint `key` where it is about one. A good status without the body that the
+    /// operation promises may come from something in between, or tell of something else, so it is a failure
+    /// of unknown effect.
+    pub(super) async fn change(&self, request: Request, key: Option<&Key>) -> Result<(), ApiError> {
         let answer = self.reader.client.send(&request).await?;
-        match answer.status == 204 || answer.looks_like_object() {
-            true => Ok(()),
-            false => Err(request.failed(Failure::NotJson { reason: "it is no object".to_owned() })),
-        }
+        answer.acknowledges(request.operation, key).map_err(|failure| request.failed(failure))
     }
 }

@@ -250,7 +250,7 @@ pub async fn edit(
         subject: "DDoS event".to_owned(),
         failure: Failure::NotBuilt { reason: error.to_string() },
     })?;
-    writer.change(request).await?;
+    writer.change(request, None).await?;
     Ok(())
 }
 

@@ -34,6 +34,21 @@ pub enum Failure {
         /// What is wrong with it.
         reason: String,
     },
+    /// A good answer, but not one that the operation promises: another status, an error in the body,
+    /// another object.
+    #[error("the service answered {reason}, which is not the answer to this operation")]
+    Odd {
+        /// With what, neutralised.
+        reason: String,
+    },
+    /// A body of which too little arrived.
+    #[error("the answer is too slow: {bytes} bytes in {} seconds", after.as_secs())]
+    TooSlow {
+        /// Bytes that arrived.
+        bytes: usize,
+        /// In what time.
+        after: Duration,
+    },
     /// A body longer than the bound, after decompression.
     #[error("the answer is longer than the allowed {limit} bytes")]
     TooLarge {
@@ -163,6 +178,8 @@ impl Failure {
             },
             Failure::Html
             | Failure::NotJson { .. }
+            | Failure::Odd { .. }
+            | Failure::TooSlow { .. }
             | Failure::TooLarge { .. }
             | Failure::TimedOut { .. }
             | Failure::Cut { .. }

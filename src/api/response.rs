@@ -1,14 +1,17 @@
 //! From status, headers and body to an answer or a failure. Pure: the client reads the bytes, this
 //! file says what they mean.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, DATE, LOCATION, RETRY_AFTER};
 use http::{HeaderMap, StatusCode};
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 
-use crate::model::Json;
+use crate::model::{Json, Key};
 
 use super::error::{Failure, Refusal};
 use super::operations::Operation;
@@ -86,12 +89,75 @@ impl Answer {
             .map_err(|error| Failure::NotJson { reason: neutral(&error.to_string(), 200) })
     }
 
-    /// Whether the body begins and ends as a JSON object does, whatever stands between.
-    #[must_use]
-    pub fn looks_like_object(&self) -> bool {
-        let body = self.body.trim_ascii();
-        body.first() == Some(&b'{') && body.last() == Some(&b'}')
+    /// Whether a read was answered whole: a 206 or a 203 is not the service's own whole answer, and a 202
+    /// or a 204 is none at all.
+    pub(super) fn is_whole(&self) -> bool {
+        self.status == 200
     }
+
+    /// Whether the answer is the one that a write promises (API.md 1.5 to 1.7): to a create the object with
+    /// its uid, to a replace `{}` or the object, to a delete `{}`.
+    ///
+    /// # Errors
+    /// [`Failure::Odd`] and [`Failure::NotJson`]: whether the write took effect is not known.
+    pub(super) fn acknowledges(&self, operation: Operation, key: Option<&Key>) -> Result<(), Failure> {
+        let odd = |reason: &str| Err(Failure::Odd { reason: reason.to_owned() });
+        // Some gateways answer to a create with 201.
+        let is_create = operation == Operation::EndpointCreate;
+        if self.status != 200 && !(is_create && self.status == 201) {
+            return odd(&format!("with the status {}", self.status));
+        }
+        // The common form of all but a create.
+        if !is_create && self.body.as_ref() == b"{}" {
+            return Ok(());
+        }
+        let written: Written = self.json()?;
+        if written.code.is_some() || written.message.is_some() {
+            return odd("with an error in the body");
+        }
+        let Some(key) = key else { return Ok(()) };
+        let is_about =
+            |metadata: &Named| metadata.namespace == key.namespace.as_str() && metadata.name == key.name.as_str();
+        match (operation, &written.metadata) {
+            (_, Some(metadata)) if !is_about(metadata) => odd("with another object"),
+            (Operation::EndpointReplace, Some(_)) => Ok(()),
+            (Operation::EndpointCreate, Some(_)) => {
+                let uid = written.system_metadata.and_then(|system| system.uid).unwrap_or_default();
+                if uid.is_empty() { odd("without the uid of the object") } else { Ok(()) }
+            }
+            (Operation::EndpointCreate, None) => odd("without the object"),
+            // `{}` in another writing.
+            _ if self.json::<BTreeMap<Cow<'_, str>, IgnoredAny>>()?.is_empty() => Ok(()),
+            _ => odd("with something else"),
+        }
+    }
+}
+
+/// What the answer to a write tells.
+#[derive(Deserialize)]
+struct Written<'a> {
+    #[serde(default, borrow)]
+    metadata: Option<Named<'a>>,
+    #[serde(default)]
+    system_metadata: Option<Identified>,
+    #[serde(default)]
+    code: Option<IgnoredAny>,
+    #[serde(default)]
+    message: Option<IgnoredAny>,
+}
+
+#[derive(Deserialize)]
+struct Named<'a> {
+    #[serde(default, borrow)]
+    name: Cow<'a, str>,
+    #[serde(default, borrow)]
+    namespace: Cow<'a, str>,
+}
+
+#[derive(Deserialize)]
+struct Identified {
+    #[serde(default)]
+    uid: Option<String>,
 }
 
 /// The host of a redirect's target. Its path and query are not told: a login page's may hold a secret.
@@ -176,11 +242,47 @@ mod tests {
 
     use super::*;
 
+    const CART: &str = r#"{"metadata":{"name":"cart","namespace":"shop"},"system_metadata":{"uid":"u"},"spec":{}}"#;
+
+    fn acknowledged(operation: Operation, status: u16, body: &'static str) -> bool {
+        let key = Key::parse("shop/cart").expect("a key");
+        Answer { status, body: body.into() }.acknowledges(operation, Some(&key)).is_ok()
+    }
+
     #[test]
-    fn an_object_is_known_by_its_two_ends() {
-        let looks = |body: &'static str| Answer { status: 200, body: body.into() }.looks_like_object();
-        assert!(["{}", " {\"metadata\":{}}\n"].into_iter().all(looks));
-        assert!(!["", "OK", "{", "[{}]", "{\"metadata\":{\"na", "\"{}\""].into_iter().any(looks));
+    fn a_write_is_acknowledged_only_by_the_answer_that_it_promises() {
+        let (create, replace, delete) =
+            (Operation::EndpointCreate, Operation::EndpointReplace, Operation::EndpointDelete);
+        let good = [
+            (create, 200, CART),
+            (create, 201, CART),
+            (replace, 200, "{}"),
+            (replace, 200, " {} \n"),
+            (replace, 200, CART),
+            (delete, 200, "{}"),
+            (delete, 200, "{ }"),
+        ];
+        for (operation, status, body) in good {
+            assert!(acknowledged(operation, status, body), "{operation} {status} {body}");
+        }
+        let other = r#"{"metadata":{"name":"other","namespace":"shop"},"system_metadata":{"uid":"u"}}"#;
+        let no_uid = r#"{"metadata":{"name":"cart","namespace":"shop"},"system_metadata":{"uid":""}}"#;
+        let error = r#"{"code":13,"message":"internal","details":[]}"#;
+        let half = r#"{"message":"no"}"#;
+        for operation in [create, replace, delete] {
+            for body in ["", "OK", "{", "[{}]", "null", "\"{}\"", r#"{"metadata":{"na"#, other, error, half] {
+                assert!(!acknowledged(operation, 200, body), "{operation} {body}");
+            }
+            for status in [202, 203, 204, 206, 226] {
+                assert!(!acknowledged(operation, status, CART), "{operation} {status}");
+                assert!(!acknowledged(operation, status, "{}"), "{operation} {status}");
+            }
+        }
+        assert!(!acknowledged(create, 200, "{}"));
+        assert!(!acknowledged(create, 200, no_uid));
+        assert!(!acknowledged(replace, 201, "{}"));
+        assert!(!acknowledged(delete, 200, CART));
+        assert!(!acknowledged(replace, 200, r#"{"ok":true}"#));
     }
 
     fn secret() -> Secret {

@@ -161,6 +161,13 @@ impl<'a> Aim<'a> {
         Some(telling.all(|(field, value)| field.value(now) == Json::from(value)))
     }
 
+    /// The stack that owns `now`, where that is another one than the change's own.
+    pub(super) fn foreign_stack(&self, now: &Endpoint) -> Option<String> {
+        let ours = self.change.marks.as_ref().and_then(|marks| marks.stack.as_deref());
+        let theirs = Mark::read(&now.annotations)?.stack?;
+        (Some(theirs.as_str()) != ours).then_some(theirs)
+    }
+
     /// Why this change is refused, with every field that moved or is wanted, three ways.
     pub(super) fn conflict(&self, reason: &str, now: Option<&Endpoint>) -> Conflict {
         let before = self.change.action.before().map(|before| &before.endpoint);

@@ -34,8 +34,37 @@ pub(super) fn create_after_look(aim: &Aim<'_>, now: &Now) -> Decision {
     match now {
         Now::Absent => create(aim),
         Now::Object(seen) if aim.is_met(&seen.live.endpoint) && !seen.live.deleting => Decision::AlreadyDone,
-        Now::Object(seen) => Decision::Conflict(aim.conflict(CREATED, Some(&seen.live.endpoint))),
+        Now::Object(seen) if is_adoptable(aim, seen) => adopt(aim, seen),
+        Now::Object(seen) => Decision::Conflict(aim.conflict(&created_by(aim, now), Some(&seen.live.endpoint))),
         Now::Unheld { .. } => Decision::Conflict(aim.conflict(CREATED, None)),
+    }
+}
+
+/// Whether an object that somebody else created is what the create asked for, but for the ownership
+/// annotations, and may be owned by the rules of `--adopt`.
+pub(super) fn is_adoptable(aim: &Aim<'_>, seen: &Seen) -> bool {
+    let live = &seen.live;
+    matches!(aim.change.action, Action::Create { .. })
+        && aim.change.marks.is_some()
+        && !live.deleting
+        && live.owner_view.is_none()
+        && aim.foreign_stack(&live.endpoint).is_none()
+        && aim.fields_met(&live.endpoint)
+}
+
+/// The object as it is with the ownership annotations of the create.
+pub(super) fn adopt(aim: &Aim<'_>, seen: &Seen) -> Decision {
+    match Body::of(&replaced(aim, seen)) {
+        Ok(body) => Decision::Send(Request::Replace { body }, Some(Before::of(&seen.live))),
+        Err(error) => unwritable(&error),
+    }
+}
+
+/// Why a create meets an object, with the stack that owns it.
+pub(super) fn created_by(aim: &Aim<'_>, now: &Now) -> String {
+    match now.endpoint().and_then(|endpoint| aim.foreign_stack(endpoint)) {
+        Some(stack) => format!("{CREATED}, and owned by the stack `{stack}`"),
+        None => CREATED.to_owned(),
     }
 }
 

@@ -11,8 +11,8 @@ use super::service::Service;
 use super::step::{INTERRUPTED, Start, Worker};
 use crate::model::Key;
 use crate::plan::{
-    ActionKind, Change, Closing, Event, Fate, Intent, Observer, Outcome, Plan, Progress, Recorder, RunId, RunRecord,
-    Step,
+    ActionKind, Change, Closing, Event, Fate, Intent, Kept, Observer, Outcome, Plan, Progress, Recorder, RunId,
+    RunRecord, Step,
 };
 
 /// Changes that are worked on for each that may be sent: while some are sent, the intents of the next
@@ -26,8 +26,8 @@ pub(super) enum Begin<'a> {
     Fresh,
     /// It tried and did not make it.
     Tried,
-    /// It left a write in doubt, under this run's name.
-    InDoubt(&'a Intent, RunId),
+    /// It left a write in doubt, under the names of these runs.
+    InDoubt(&'a Intent, Vec<RunId>),
     /// It was done with it.
     Over(Fate),
 }
@@ -106,18 +106,27 @@ pub(super) async fn resume<S: Service, R: Recorder, O: Observer>(
     observer: &O,
     options: &Options,
 ) -> Outcome {
+    let mut runs: BTreeMap<&Key, Vec<RunId>> = BTreeMap::new();
+    for kept in &record.kept {
+        if let Kept::Intent(intent) = kept {
+            let run = intent.request.run().unwrap_or_else(|| record.run().clone());
+            let runs = runs.entry(&intent.key).or_default();
+            if !runs.contains(&run) {
+                runs.push(run);
+            }
+        }
+    }
+    let after = |key: &Key, progress| after(progress, runs.get(key).map_or(&[], Vec::as_slice));
     let begins: BTreeMap<&Key, Begin<'_>> =
-        record.progress().into_iter().map(|(change, progress)| (&change.key, after(record, progress))).collect();
+        record.progress().into_iter().map(|(change, progress)| (&change.key, after(&change.key, progress))).collect();
     let begin = |key: &Key| begins.get(key).cloned().unwrap_or(Begin::Fresh);
     run(&record.header.plan, begin, service, recorder, observer, options).await
 }
 
-fn after<'a>(record: &RunRecord, progress: Progress<'a>) -> Begin<'a> {
+fn after<'a>(progress: Progress<'a>, runs: &[RunId]) -> Begin<'a> {
     match progress {
         Progress::Untouched => Begin::Tried,
-        Progress::InDoubt(intent) => {
-            Begin::InDoubt(intent, intent.request.run().unwrap_or_else(|| record.run().clone()))
-        }
+        Progress::InDoubt(intent) => Begin::InDoubt(intent, runs.to_vec()),
         Progress::Fated(fate) if fate.is_done() => Begin::Over(fate.clone()),
         Progress::Fated(_) => Begin::Tried,
     }
@@ -134,7 +143,7 @@ async fn work<'c, S: Service, R: Recorder, O: Observer>(
     let over = matches!(begin, Begin::Over(_));
     let fate = match (begin, held) {
         (Begin::Over(fate), _) => fate,
-        (Begin::InDoubt(intent, run), None) => worker.make(change, Start::InDoubt(intent, &run)).await,
+        (Begin::InDoubt(intent, runs), None) => worker.make(change, Start::InDoubt(intent, &runs)).await,
         // A write in doubt stays in doubt while nothing is sent: it is not skipped.
         (Begin::InDoubt(..), Some(reason)) => Fate::Unsettled { reason: reason.to_owned() },
         (Begin::Fresh | Begin::Tried, Some(reason)) => Fate::Skipped { reason: reason.to_owned() },

@@ -1,7 +1,7 @@
 //! What became of a write whose answer was lost or odd, given what was sent and what a GET shows. Pure.
 
 use super::aim::{Aim, Now};
-use super::decide::{CHANGED, CREATED, DELETED, RECREATED};
+use super::decide::{self, CHANGED, CREATED, DELETED, RECREATED};
 use crate::model::{Endpoint, LiveObject};
 use crate::plan::{Before, Conflict, Request};
 
@@ -19,6 +19,8 @@ pub(super) enum Doubt {
 /// A write in question.
 pub(super) struct Sent<'a> {
     pub(super) aim: &'a Aim<'a>,
+    /// The same change as earlier runs may have sent it, which a resume goes on with.
+    pub(super) earlier: &'a [Aim<'a>],
     pub(super) request: &'a Request,
     /// The object as the GET before the write saw it; a create has none.
     pub(super) before: Option<&'a Before>,
@@ -35,8 +37,12 @@ pub(super) enum Settlement {
     Done,
     /// Live is as wanted by somebody else's hand.
     AlreadyDone,
-    /// It was not made, and the object is as it was.
+    /// The read shows the object as it was. Reads may lag, so this proves something only where no try
+    /// may have taken effect.
     NotMade,
+    /// Somebody else created the object with the same content, and it may be owned: the ownership
+    /// annotations are written instead.
+    Adopt,
     /// Live is something else.
     Conflict(Conflict),
 }
@@ -70,11 +76,14 @@ fn create(sent: &Sent<'_>, now: &Now) -> Settlement {
         Now::Absent => Settlement::NotMade,
         Now::Object(seen) => match sent.made(&seen.live.endpoint) {
             Some(settlement) if !seen.live.deleting => settlement,
-            _ => sent.conflict(CREATED, now),
+            _ if !sent.may_be_made && decide::is_adoptable(sent.aim, seen) => Settlement::Adopt,
+            _ => sent.conflict(&decide::created_by(sent.aim, now), now),
         },
         Now::Unheld { .. } => sent.conflict(CREATED, now),
     }
 }
+
+const REWRITTEN: &str = "as wanted, but written by someone else";
 
 fn replace(sent: &Sent<'_>, before: &Before, now: &Now) -> Settlement {
     match now {
@@ -110,11 +119,18 @@ impl Sent<'_> {
         if !self.aim.is_met(now) {
             return None;
         }
-        Some(match self.aim.is_by_this_run(now) {
-            Some(true) => Settlement::Done,
-            // Without marks a lost write and somebody's same write look alike.
-            None if self.may_be_made => Settlement::Done,
-            Some(false) | None => Settlement::AlreadyDone,
+        let writers = std::iter::once(self.aim).chain(self.earlier);
+        let ours = writers.map(|aim| aim.is_by_this_run(now)).collect::<Vec<_>>();
+        Some(match ours.contains(&Some(true)) {
+            true => Settlement::Done,
+            // Without annotations a lost write and somebody's same write look alike.
+            false if self.may_be_made && ours.contains(&None) => Settlement::Done,
+            // Ours may lie beneath: a rollback has to know.
+            false if self.may_be_made => {
+                let conflict = self.aim.conflict(REWRITTEN, Some(now));
+                Settlement::Conflict(Conflict { ours_may_be_lost: true, ..conflict })
+            }
+            false => Settlement::AlreadyDone,
         })
     }
 

@@ -5,18 +5,21 @@ use tokio::sync::Semaphore;
 
 use super::Options;
 use super::aim::{Aim, Now};
-use super::decide::{self, Decision};
+use super::decide::{self, CREATED, Decision};
 use super::service::Service;
 use super::settle::{self, Doubt, Sent, Settlement};
 use crate::api::{ApiError, Certainty};
 use crate::plan::{
-    Action, Before, Change, Conflict, Event, Fate, Haste, Intent, Observer, Recorder, Request, RunId, Settled, Step,
+    Action, ActionKind, Before, Change, Conflict, Event, Fate, Haste, Intent, Observer, Recorder, Request, RunId,
+    Settled, Step,
 };
 
 /// Times that one write is sent at most.
 const MOST_TRIES: u32 = 4;
 /// The wait before a write is sent again; each further one doubles it.
 const FIRST_WAIT: Duration = Duration::from_millis(250);
+/// Further reads of an object whose write may have taken effect although it cannot be seen.
+const MOST_REREADS: u32 = 3;
 
 /// Why nothing more is sent.
 pub(super) const INTERRUPTED: &str = "the run was interrupted";
@@ -30,7 +33,7 @@ pub(super) enum Start<'a> {
     /// An earlier run tried and did not make it: live is looked at first, for a create too.
     Look,
     /// An earlier run was about to send this, or sent it.
-    InDoubt(&'a Intent, &'a RunId),
+    InDoubt(&'a Intent, &'a [RunId]),
 }
 
 /// Works on single changes of a run.
@@ -47,6 +50,15 @@ pub(super) struct Worker<'a, S, R, O> {
     pub(super) slots: Semaphore,
 }
 
+/// A write with how its last try ended.
+#[derive(Clone, Copy)]
+struct Tried<'a> {
+    aim: &'a Aim<'a>,
+    earlier: &'a [Aim<'a>],
+    write: &'a Intent,
+    error: &'a ApiError,
+}
+
 /// What follows a try that did not end well.
 #[expect(clippy::large_enum_variant, reason = "one lives for one step; a box would cost an allocation a write")]
 enum Next {
@@ -54,8 +66,9 @@ enum Next {
     Over(Fate),
     /// It was not made, and is sent again.
     Again,
-    /// It was refused for its version, and nothing that the plan looks at moved: this is sent instead,
-    /// of the object as it is now. The conflict stands where it was tried often enough.
+    /// It was refused for its version and nothing that the plan looks at moved, or for an object of nobody
+    /// that is as wanted: this is sent instead, of the object as it is now. After the last try it is the
+    /// conflict.
     Anew(Intent, Conflict),
 }
 
@@ -81,30 +94,40 @@ impl<S: Service, R: Recorder, O: Observer> Worker<'_, S, R, O> {
 
     /// Makes one change and tells what became of it.
     pub(super) async fn make(&self, change: &Change, start: Start<'_>) -> Fate {
-        if let Some(reason) = self.halted() {
-            return Fate::Skipped { reason: reason.to_owned() };
-        }
         let ignored = self.options.ignore.fields(&change.key);
-        let aim = match Aim::new(change, &self.options.run, ignored.clone()) {
-            Ok(aim) => aim,
-            Err(reason) => return Fate::Failed { reason },
+        let theirs = match start {
+            Start::InDoubt(_, runs) => runs,
+            Start::Fresh | Start::Look => &[],
+        };
+        let in_doubt = matches!(start, Start::InDoubt(..));
+        if let Some(reason) = self.halted() {
+            let reason = reason.to_owned();
+            return if in_doubt { Fate::Unsettled { reason } } else { Fate::Skipped { reason } };
+        }
+        let aims = Aim::new(change, &self.options.run, ignored.clone()).and_then(|aim| {
+            let earlier: Result<Vec<_>, _> = theirs.iter().map(|run| Aim::new(change, run, ignored.clone())).collect();
+            Ok((aim, earlier?))
+        });
+        let (aim, earlier) = match aims {
+            Ok(aims) => aims,
+            Err(reason) => return undecided(Fate::Failed { reason }, in_doubt),
         };
         let decision = match start {
             Start::Fresh => self.decide(&aim).await,
             Start::Look => self.look_and_decide(&aim).await,
-            Start::InDoubt(intent, run) => match Aim::new(change, run, ignored) {
-                Ok(theirs) => self.resolve(&aim, &theirs, intent).await,
-                Err(reason) => return Fate::Failed { reason },
-            },
+            Start::InDoubt(intent, _) => self.resolve(&aim, &earlier, intent).await,
         };
-        match decision {
-            Ok(Decision::Send(request, before)) => self.write(&aim, intent(&aim, request, before)).await,
+        let fate = match decision {
+            Ok(Decision::Send(request, before)) => {
+                return self.write(&aim, &earlier, intent(&aim, request, before)).await;
+            }
             Ok(Decision::AlreadyDone) => Fate::AlreadyDone,
             Ok(Decision::Conflict(conflict)) => Fate::Conflict(conflict),
             Ok(Decision::Referred(by)) => Fate::Referred { by },
             Ok(Decision::Refuse(reason)) => Fate::Failed { reason },
             Err(fate) => fate,
-        }
+        };
+        undecided(fate, in_doubt)
     }
 
     async fn decide(&self, aim: &Aim<'_>) -> Result<Decision, Fate> {
@@ -135,21 +158,22 @@ impl<S: Service, R: Recorder, O: Observer> Worker<'_, S, R, O> {
     }
 
     /// Settles what an earlier run left in doubt, and decides afresh where it was not made.
-    async fn resolve(&self, aim: &Aim<'_>, theirs: &Aim<'_>, intent: &Intent) -> Result<Decision, Fate> {
+    async fn resolve(&self, aim: &Aim<'_>, earlier: &[Aim<'_>], intent: &Intent) -> Result<Decision, Fate> {
         let unsettled = |error: ApiError| Fate::Unsettled { reason: error.to_string() };
         let now = self.service.look(&aim.change.key).await.map_err(unsettled)?;
         let sent = Sent {
-            aim: theirs,
+            aim,
+            earlier,
             request: &intent.request,
             before: intent.before.as_ref(),
             doubt: Doubt::Lost,
             may_be_made: true,
         };
         match settle::settle(&sent, &now) {
-            Settlement::Done => Err(Fate::Done { settled: self.settled(intent), by_reading: true }),
+            Settlement::Done => Err(self.done(aim, intent, true)),
             Settlement::AlreadyDone => Ok(Decision::AlreadyDone),
             Settlement::Conflict(conflict) => Ok(Decision::Conflict(conflict)),
-            Settlement::NotMade => self.decide_on(aim, &now).await,
+            Settlement::NotMade | Settlement::Adopt => self.decide_on(aim, &now).await,
         }
     }
 
@@ -169,11 +193,12 @@ impl<S: Service, R: Recorder, O: Observer> Worker<'_, S, R, O> {
         }
     }
 
-    /// Sends a write until it is settled, each time with its intent on disk before.
-    async fn write(&self, aim: &Aim<'_>, mut write: Intent) -> Fate {
+    /// Sends a write until it is settled, each time with its intent on disk before. `earlier` is the same
+    /// change as earlier runs may have sent it.
+    async fn write(&self, aim: &Aim<'_>, earlier: &[Aim<'_>], mut write: Intent) -> Fate {
         let key = &aim.change.key;
-        let mut may_be_made = false;
-        let mut last = String::new();
+        let mut may_be_made = !earlier.is_empty();
+        let mut last = "an earlier run may have sent it".to_owned();
         for attempt in 0..MOST_TRIES {
             if let Some(fate) = self.held_up(may_be_made, &last) {
                 return fate;
@@ -193,11 +218,12 @@ impl<S: Service, R: Recorder, O: Observer> Worker<'_, S, R, O> {
             let sent = self.service.send(key, &write.request).await;
             drop(slot);
             let error = match sent {
-                Ok(()) => return Fate::Done { settled: self.settled(&write), by_reading: false },
+                Ok(()) => return self.done(aim, &write, false),
                 Err(error) => error,
             };
             last = error.to_string();
-            match self.settle(aim, &write, &error, &mut may_be_made).await {
+            let tried = Tried { aim, earlier, write: &write, error: &error };
+            match self.settle(&tried, &mut may_be_made).await {
                 Next::Over(fate) => return fate,
                 Next::Again if attempt + 1 < MOST_TRIES => {
                     let wait = FIRST_WAIT * (1 << attempt);
@@ -223,12 +249,13 @@ impl<S: Service, R: Recorder, O: Observer> Worker<'_, S, R, O> {
     }
 
     /// What follows a write that did not end well.
-    async fn settle(&self, aim: &Aim<'_>, write: &Intent, error: &ApiError, may_be_made: &mut bool) -> Next {
+    async fn settle(&self, tried: &Tried<'_>, may_be_made: &mut bool) -> Next {
+        let Tried { aim, earlier, write, error } = *tried;
         let doubt = match error.certainty() {
             Certainty::NotSent if !*may_be_made => return Next::Over(Fate::Failed { reason: error.to_string() }),
-            Certainty::NotSent | Certainty::Refused => Doubt::Refused,
+            Certainty::Refused => Doubt::Refused,
             Certainty::Unknown if error.status() == Some(500) => Doubt::Broken,
-            Certainty::Unknown => Doubt::Lost,
+            Certainty::Unknown | Certainty::NotSent => Doubt::Lost,
         };
         *may_be_made |= doubt != Doubt::Refused;
         let plain_refusal = doubt == Doubt::Refused && !*may_be_made;
@@ -236,39 +263,65 @@ impl<S: Service, R: Recorder, O: Observer> Worker<'_, S, R, O> {
         if is_create && plain_refusal && error.status() != Some(409) {
             return Next::Over(Fate::Failed { reason: error.to_string() });
         }
-        let now = match self.service.look(&aim.change.key).await {
-            Ok(now) => now,
-            Err(unread) => {
-                let reason = format!("{error}; a look at it failed too: {unread}");
-                return Next::Over(if *may_be_made { Fate::Unsettled { reason } } else { Fate::Failed { reason } });
-            }
-        };
         let before = write.before.as_ref();
-        let sent = Sent { aim, request: &write.request, before, doubt, may_be_made: *may_be_made };
-        let moved_on = settle::proves_check(&sent, &now);
-        if moved_on {
-            self.checks_versions.store(true, Ordering::Relaxed);
-        }
-        let fate = match settle::settle(&sent, &now) {
-            // A delete that was refused and is not there was somebody else's.
-            Settlement::Done if plain_refusal && matches!(write.request, Request::Delete { .. }) => Fate::AlreadyDone,
-            Settlement::Done => self.done_by_reading(write),
-            Settlement::AlreadyDone => Fate::AlreadyDone,
-            Settlement::Conflict(conflict) if plain_refusal && moved_on && is_about_version(error) => {
-                return match self.decide_on(aim, &now).await {
-                    Ok(Decision::Send(request, before)) => Next::Anew(intent(aim, request, before), conflict),
-                    _ => Next::Over(Fate::Conflict(conflict)),
-                };
+        let sent = Sent { aim, earlier, request: &write.request, before, doubt, may_be_made: *may_be_made };
+        let mut rereads = 0;
+        loop {
+            let now = match self.service.look(&aim.change.key).await {
+                Ok(now) => now,
+                Err(unread) => {
+                    let reason = format!("{error}; a look at it failed too: {unread}");
+                    return Next::Over(undecided(Fate::Failed { reason }, *may_be_made));
+                }
+            };
+            let moved_on = settle::proves_check(&sent, &now);
+            if moved_on {
+                self.checks_versions.store(true, Ordering::Relaxed);
             }
-            Settlement::Conflict(conflict) => Fate::Conflict(conflict),
-            Settlement::NotMade if settle::may_repeat(doubt) => return Next::Again,
-            Settlement::NotMade => self.not_made(aim, write, error).await,
-        };
-        Next::Over(fate)
+            let fate = match settle::settle(&sent, &now) {
+                // A delete that was refused and is not there was somebody else's.
+                Settlement::Done if plain_refusal && matches!(write.request, Request::Delete { .. }) => {
+                    Fate::AlreadyDone
+                }
+                Settlement::Done => self.done(aim, write, true),
+                Settlement::AlreadyDone => Fate::AlreadyDone,
+                Settlement::Adopt => return self.anew(aim, &now, None).await,
+                Settlement::Conflict(conflict) if plain_refusal && moved_on && is_about_version(error) => {
+                    return self.anew(aim, &now, Some(conflict)).await;
+                }
+                Settlement::Conflict(conflict) => Fate::Conflict(conflict),
+                Settlement::NotMade if settle::may_repeat(doubt) => return Next::Again,
+                // A try may have taken effect, and the read may lag: the refusal of a second try would even
+                // be evidence of it.
+                Settlement::NotMade if *may_be_made => {
+                    if rereads < MOST_REREADS && self.halted().is_none() {
+                        let wait = FIRST_WAIT * (1 << rereads);
+                        rereads += 1;
+                        let key = aim.change.key.clone();
+                        self.observer.event(Event::Waiting { key, reason: error.to_string(), wait });
+                        self.options.pace.wait(wait).await;
+                        continue;
+                    }
+                    Fate::Unsettled { reason: format!("{error}; reads show it as before, which proves nothing yet") }
+                }
+                Settlement::NotMade => self.not_made(aim, write, error).await,
+            };
+            return Next::Over(fate);
+        }
     }
 
-    fn done_by_reading(&self, write: &Intent) -> Fate {
-        Fate::Done { settled: self.settled(write), by_reading: true }
+    /// What is sent instead, of the object as it is now; the conflict where nothing can be.
+    async fn anew(&self, aim: &Aim<'_>, now: &Now, conflict: Option<Conflict>) -> Next {
+        let conflict = conflict.unwrap_or_else(|| aim.conflict(CREATED, now.endpoint()));
+        match self.decide_on(aim, now).await {
+            Ok(Decision::Send(request, before)) => Next::Anew(intent(aim, request, before), conflict),
+            _ => Next::Over(Fate::Conflict(conflict)),
+        }
+    }
+
+    fn done(&self, aim: &Aim<'_>, write: &Intent, by_reading: bool) -> Fate {
+        let adopted = aim.change.action.kind() == ActionKind::Create && write.action != ActionKind::Create;
+        Fate::Done { settled: self.settled(write), by_reading, adopted }
     }
 
     /// A refused delete may have been refused because somebody began to refer to the object.
@@ -288,9 +341,30 @@ fn is_about_version(error: &ApiError) -> bool {
     matches!(error.status(), Some(409 | 412))
 }
 
-/// What is about to be sent for the first time.
+/// What is about to be sent for the first time. A create that meets the same object of nobody only takes
+/// ownership of it.
 fn intent(aim: &Aim<'_>, request: Request, before: Option<Before>) -> Intent {
-    Intent { key: aim.change.key.clone(), action: aim.change.action.kind(), attempt: 0, request, before }
+    let action = match (aim.change.action.kind(), &request) {
+        (ActionKind::Create, Request::Replace { .. }) => ActionKind::Mark,
+        (kind, _) => kind,
+    };
+    Intent { key: aim.change.key.clone(), action, attempt: 0, request, before }
+}
+
+/// `fate`, unless it says that nothing was made of a write that may have been.
+fn undecided(fate: Fate, may_be_made: bool) -> Fate {
+    if !may_be_made || fate.may_have_taken_effect() {
+        return fate;
+    }
+    match fate {
+        Fate::Conflict(conflict) => Fate::Conflict(Conflict { ours_may_be_lost: true, ..conflict }),
+        Fate::Referred { by } => {
+            let by: Vec<String> = by.iter().map(ToString::to_string).collect();
+            Fate::Unsettled { reason: format!("others refer to it, so it was not sent again: {}", by.join(", ")) }
+        }
+        Fate::Failed { reason } | Fate::Skipped { reason } => Fate::Unsettled { reason },
+        Fate::AlreadyDone | Fate::Done { .. } | Fate::Unsettled { .. } => fate,
+    }
 }
 
 fn failed(error: ApiError) -> Fate {

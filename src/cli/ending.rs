@@ -169,7 +169,7 @@ mod tests {
     fn fate(kind: &str) -> Fate {
         let reason = String::new();
         match kind {
-            "done" => Fate::Done { settled: Settled::Versioned, by_reading: false },
+            "done" => Fate::Done { settled: Settled::Versioned, by_reading: false, adopted: false },
             "already" => Fate::AlreadyDone,
             "conflict" => Fate::Conflict(Conflict { reason, ours_may_be_lost: false, fields: Vec::new() }),
             "lost" => Fate::Conflict(Conflict { reason, ours_may_be_lost: true, fields: Vec::new() }),

@@ -70,7 +70,7 @@ pub async fn approve_and_apply(
 /// Goes on with an earlier run and tells the outcome.
 ///
 /// # Errors
-/// A journal that cannot be begun.
+/// A gate that blocks, a journal that cannot be begun.
 pub async fn resume(
     decision: &Decision,
     context: &Context,
@@ -78,6 +78,7 @@ pub async fn resume(
     work: Work<'_>,
 ) -> Result<Ending, Error> {
     let plan = &record.header.plan;
+    gates::look(context, work.connection, &record.rest()).await?;
     let progress = Progress::new(context);
     let (journal, options) = begin(context, &work, plan, &progress)?;
     let writer = work.connection.writer()?;
@@ -88,7 +89,9 @@ pub async fn resume(
 
 fn begin(context: &Context, work: &Work<'_>, plan: &Plan, progress: &Progress) -> Result<(Journal, Options), Error> {
     let surroundings = &context.surroundings;
-    let run = settings::run_id(surroundings, plan.stack.as_deref());
+    let state = settings::state_directory(&context.global, surroundings)?;
+    let time = journal::naming_time(&state, surroundings.now()).map_err(|error| Error::new(Ending::Failed, error))?;
+    let run = settings::run_id(surroundings, time, plan.stack.as_deref());
     let (resumes, rolls_back) = match &work.origin {
         Origin::Definitions => (None, None),
         Origin::Undone(run) => (None, Some(run.clone())),
@@ -115,7 +118,6 @@ fn begin(context: &Context, work: &Work<'_>, plan: &Plan, progress: &Progress) -
         clock: Clock::new(jiff::Timestamp::now),
         pace: Pace::real(surroundings.chance()),
     };
-    let state = settings::state_directory(&context.global, surroundings)?;
     let journal = Journal::begin(&state, &header).map_err(|error| Error::new(Ending::Refused, error))?;
     Ok((journal, options))
 }

@@ -160,14 +160,15 @@ pub fn allow(names: &[String]) -> Result<Allow, Error> {
     Ok(allow)
 }
 
-/// A new run's id: time, stack, and chance.
-pub fn run_id(surroundings: &Surroundings, stack: Option<&str>) -> RunId {
-    let time = surroundings.now().strftime("%Y-%m-%dT%H-%M-%S").to_string();
+/// A new run's id: time, stack, and chance. The time is the one of [`crate::journal::naming_time`], so that
+/// ids are in the order of the runs.
+pub fn run_id(surroundings: &Surroundings, time: jiff::Timestamp, stack: Option<&str>) -> RunId {
+    let time = time.strftime("%Y-%m-%dT%H-%M-%S-%3f").to_string();
     let stack: String =
         stack.unwrap_or("run").chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').take(40).collect();
     let chance = format!("{:04x}", surroundings.chance() & 0xffff);
     let text = format!("{time}-{stack}-{chance}");
-    // Digits, letters and dashes of at most 66 characters: always an id.
+    // Digits, letters and dashes of at most 70 characters: always an id.
     RunId::new(&text).unwrap_or_else(|| unreachable!("`{text}` is an id"))
 }
 
@@ -200,8 +201,9 @@ mod tests {
     #[test]
     fn a_run_id_is_made_of_time_stack_and_chance() {
         let surroundings = Surroundings::with(&[]);
-        let one = run_id(&surroundings, Some("shop-prod"));
+        let now = surroundings.now();
+        let one = run_id(&surroundings, now, Some("shop-prod"));
         assert!(one.as_str().contains("-shop-prod-"), "{one}");
-        assert!(RunId::new(run_id(&surroundings, Some("../ä b")).as_str()).is_some());
+        assert!(RunId::new(run_id(&surroundings, now, Some("../ä b")).as_str()).is_some());
     }
 }

@@ -10,8 +10,8 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::api::{Reader, ddos, events, upgrades};
 use crate::model::policy::{GateMode, Gates};
-use crate::model::{Endpoint, Namespace, Where};
-use crate::plan::{Action, Plan};
+use crate::model::{Endpoint, Field, Namespace, Where};
+use crate::plan::{Action, Change, Plan};
 
 /// Where sites, DDoS events and the events of all namespaces are (API.md 4.3, 8.1).
 const SYSTEM: &str = "system";
@@ -54,13 +54,8 @@ pub async fn look(reader: &Reader, plan: &Plan, gates: &Gates, now: Timestamp) -
     findings
 }
 
-/// The sites that changed endpoints name, with their namespaces.
+/// The sites that changed endpoints name, before the change or after it, with their namespaces.
 fn sites(plan: &Plan) -> BTreeSet<(String, String)> {
-    let endpoints = plan.changes.iter().filter_map(|change| match &change.action {
-        Action::Create { wanted } => Some(wanted),
-        Action::Replace { before, .. } | Action::Delete { before, .. } => Some(&before.endpoint),
-        Action::Mark { .. } => None,
-    });
     let site = |endpoint: &Endpoint| match &endpoint.spec.place {
         Some(Where::Site(place)) => {
             let namespace = place.reference.namespace.clone().unwrap_or_else(|| SYSTEM.to_owned());
@@ -68,7 +63,23 @@ fn sites(plan: &Plan) -> BTreeSet<(String, String)> {
         }
         Some(Where::VirtualSite(_) | Where::VirtualNetwork(_)) | None => None,
     };
-    endpoints.filter_map(site).collect()
+    let of_change = |change: &Change| match &change.action {
+        Action::Create { wanted } => [site(wanted), None],
+        Action::Replace { before, .. } => {
+            [site(&before.endpoint), after(change, &before.endpoint).as_ref().and_then(site)]
+        }
+        Action::Delete { before, .. } => [site(&before.endpoint), None],
+        Action::Mark { .. } => [None, None],
+    };
+    plan.changes.iter().flat_map(of_change).flatten().collect()
+}
+
+/// The endpoint as a replace leaves it. One that the planned fields do not make is never sent.
+fn after(change: &Change, before: &Endpoint) -> Option<Endpoint> {
+    let place = change.fields().iter().find(|field| field.field == Field::Where)?;
+    let mut object = serde_json::to_value(before).ok()?;
+    place.field.set(&mut object, &place.after);
+    serde_json::from_value(object).ok()
 }
 
 async fn look_at_sites(reader: &Reader, sites: &BTreeSet<(String, String)>, mode: GateMode) -> Vec<Finding> {

@@ -2,7 +2,9 @@ use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
+use jiff::{Timestamp, civil, tz::TimeZone};
 use serde::Deserialize;
 
 use super::read::{load, parse, read};
@@ -13,7 +15,7 @@ use crate::plan::{ActionKind, Fate, RunId, RunRecord, RunSummary, Service};
 /// All runs of a state directory.
 #[derive(Debug, Default)]
 pub struct History {
-    /// The runs, oldest first.
+    /// The runs in the order in which they began, whatever the clock said.
     pub runs: Vec<RunSummary>,
     /// Files that cannot be read, with the reason.
     pub unreadable: Vec<(PathBuf, JournalError)>,
@@ -25,7 +27,7 @@ pub enum Keep {
     /// The newest runs, so many.
     Newest(usize),
     /// Runs that began at this time or later.
-    Since(jiff::Timestamp),
+    Since(Timestamp),
 }
 
 /// The newest run of a stack against a service, where it is open: an apply says so first. Files that
@@ -34,31 +36,46 @@ pub enum Keep {
 /// # Errors
 /// The directory cannot be read.
 pub fn open_run(state: &Path, stack: Option<&str>, base_url: &str) -> Result<Option<RunSummary>, JournalError> {
-    let mut paths = files(state)?;
-    while let Some(newest) = paths.last() {
-        // Names begin with the second; which of one second is the newest, only the headers say.
-        let begin = paths.partition_point(|path| second(path) < second(newest));
-        let of_second = heads(paths.split_off(begin), stack, base_url);
-        if let Some((_, path)) = of_second.last()
-            && let Ok(bytes) = std::fs::read(path)
+    for path in files(state)?.into_iter().rev() {
+        if Head::read(&path).is_some_and(|head| head.is_of(stack, base_url))
+            && let Ok(bytes) = std::fs::read(&path)
         {
-            let record = if ended_well(&bytes) { None } else { parse(path, &bytes).ok() };
+            let record = if ended_well(&bytes) { None } else { parse(&path, &bytes).ok() };
             return Ok(record.map(|record| RunSummary::of(&record)).filter(RunSummary::is_open));
         }
     }
     Ok(None)
 }
 
-fn second(path: &Path) -> Option<&[u8]> {
+/// The time that a new run is named by: `now`, or just after the newest run where the clock went back.
+/// Names alone put runs in their order, so they never go back.
+///
+/// # Errors
+/// The directory cannot be read.
+pub fn naming_time(state: &Path, now: Timestamp) -> Result<Timestamp, JournalError> {
+    let names = files(state)?;
+    let newest = names.iter().rev().find_map(|path| named_time(path.file_stem()?.to_str()?));
+    let after = newest.and_then(|newest| newest.checked_add(Duration::from_millis(1)).ok());
+    Ok(after.map_or(now, |after| after.max(now)))
+}
+
+/// The time in the name of a run. A name of an earlier version ends with the second, and comes after
+/// every longer one of that second.
+fn named_time(name: &str) -> Option<Timestamp> {
     const WIDTH: usize = "2026-11-21T05-59-56".len();
-    path.file_name()?.as_encoded_bytes().get(..WIDTH)
+    let second = civil::DateTime::strptime("%Y-%m-%dT%H-%M-%S", name.get(..WIDTH)?).ok()?;
+    let rest = name.get(WIDTH..)?.strip_prefix('-').and_then(|rest| rest.split('-').next()).unwrap_or_default();
+    let is_fraction = rest.len() == 3 && rest.bytes().all(|byte| byte.is_ascii_digit());
+    let milliseconds = if is_fraction { rest.parse().ok()? } else { 999 };
+    let second = second.to_zoned(TimeZone::UTC).ok()?.timestamp();
+    second.checked_add(Duration::from_millis(milliseconds)).ok()
 }
 
 /// Those of the runs that are of a stack against a service, oldest first.
 fn heads(paths: Vec<PathBuf>, stack: Option<&str>, base_url: &str) -> Vec<(Head, PathBuf)> {
     let mut heads: Vec<_> = paths.into_iter().filter_map(|path| Some((Head::read(&path)?, path))).collect();
     heads.retain(|(head, _)| head.is_of(stack, base_url));
-    heads.sort_by(|(a, _), (b, _)| (&a.started, &a.run).cmp(&(&b.started, &b.run)));
+    heads.sort_by(|(a, _), (b, _)| a.run.cmp(&b.run));
     heads
 }
 
@@ -74,7 +91,6 @@ fn ended_well(bytes: &[u8]) -> bool {
 /// What the first line of a run says of whose it is; the plan in it is passed over.
 #[derive(Deserialize)]
 struct Head {
-    started: String,
     run: RunId,
     plan: PlanHead,
 }
@@ -118,7 +134,7 @@ pub fn history(state: &Path) -> Result<History, JournalError> {
             Err(error) => history.unreadable.push((path, error)),
         }
     }
-    history.runs.sort_by(|a, b| (&a.started, &a.run).cmp(&(&b.started, &b.run)));
+    history.runs.sort_by(|a, b| a.run.cmp(&b.run));
     let resumed: Vec<(RunId, RunId)> =
         history.runs.iter().filter_map(|run| Some((run.resumes.clone()?, run.run.clone()))).collect();
     for run in &mut history.runs {
@@ -182,11 +198,10 @@ pub fn find_newest(state: &Path, text: &str) -> Result<RunRecord, JournalError> 
         "last" => runs.last().map(|newest| newest.run.clone()).ok_or_else(|| no_run(state, text))?,
         text => named(state, text)?,
     };
-    // A run is resumed by later ones alone, so one pass in their order finds the last of the chain.
-    for later in runs {
-        if later.resumes.as_ref() == Some(&newest) {
-            newest = later.run;
-        }
+    // Each run is passed once, so a circle of altered files ends as well.
+    for _ in 0..runs.len() {
+        let Some(later) = runs.iter().rfind(|run| run.resumes.as_ref() == Some(&newest)) else { break };
+        newest = later.run.clone();
     }
     load(state, &newest)
 }
@@ -203,7 +218,7 @@ pub fn prune(state: &Path, keep: Keep) -> Result<Vec<RunId>, JournalError> {
         // Whatever has no readable time is kept.
         Keep::Since(time) => runs
             .iter()
-            .position(|run| run.started.parse::<jiff::Timestamp>().map_or(true, |started| started >= time))
+            .position(|run| run.started.parse::<Timestamp>().map_or(true, |started| started >= time))
             .unwrap_or(runs.len()),
     };
     let mut stays: BTreeSet<&RunId> = BTreeSet::new();

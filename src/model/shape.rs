@@ -128,7 +128,7 @@ impl Level {
     pub fn prune(&self, live: &mut Json) {
         match live {
             Json::Object(map) => {
-                map.retain(|key, value| !value.is_null() && !(is_zero(value) && self.is_option(key)));
+                map.retain(|key, value| !(value.is_null() || is_zero(value) && self.is_option(key)));
                 for (key, value) in map.iter_mut() {
                     self.child(&snake(key)).unwrap_or(&EMPTY).prune(value);
                 }

@@ -1,8 +1,8 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Change, Closing, Fate, Header, Intent, RunId, Step};
+use super::{ActionKind, Change, Closing, Fate, Header, Intent, Plan, RunId, Step};
 use crate::model::Key;
 
 /// A run as its journal kept it, however it ended.
@@ -87,8 +87,22 @@ impl RunRecord {
     /// Changes that are not known to be done: what a resume would settle or send.
     #[must_use]
     pub fn left(&self) -> usize {
+        self.open_keys().len()
+    }
+
+    /// The plan with only the changes of [`Self::left`].
+    #[must_use]
+    pub fn rest(&self) -> Plan {
+        let open = self.open_keys();
+        let mut plan = self.header.plan.clone();
+        plan.changes.retain(|change| open.contains(&change.key));
+        plan
+    }
+
+    fn open_keys(&self) -> BTreeSet<&Key> {
         let done = |progress: &Progress<'_>| matches!(progress, Progress::Fated(fate) if fate.is_done());
-        self.progress().iter().filter(|(_, progress)| !done(progress)).count()
+        let progress = self.progress().into_iter();
+        progress.filter(|(_, progress)| !done(progress)).map(|(change, _)| &change.key).collect()
     }
 
     /// The writes that took effect, or may have, each with whether that is known: for each endpoint
@@ -102,7 +116,11 @@ impl RunRecord {
         for kept in &self.kept {
             match kept {
                 Kept::Intent(intent) => {
-                    pending.entry(&intent.key).or_insert(intent);
+                    let first = pending.entry(&intent.key).or_insert(intent);
+                    // A refused create that went on to take ownership of what was there.
+                    if first.action == ActionKind::Create && intent.action != ActionKind::Create {
+                        *first = intent;
+                    }
                 }
                 Kept::Outcome(step) => {
                     let Some(intent) = pending.remove(&step.key) else { continue };

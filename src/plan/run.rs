@@ -124,6 +124,9 @@ pub enum Fate {
         /// The answer was lost or odd, and a GET settled it.
         #[serde(default)]
         by_reading: bool,
+        /// A create met the same object, which nobody owned, and took ownership of it.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        adopted: bool,
     },
     /// Live already was as wanted; nothing was sent.
     AlreadyDone,

@@ -12,6 +12,10 @@ pub(super) enum Fault {
     Status(u16),
     /// A status, although it was done.
     StatusAfter(u16),
+    /// A good status with a body that is not the promised one, and nothing done.
+    Odd,
+    /// The same, although it was done.
+    OddAfter,
     /// No connection.
     NoConnection,
     /// Somebody changes the object just before.
@@ -42,7 +46,7 @@ pub(super) struct Seen1 {
     pub(super) done: bool,
 }
 
-#[derive(Default)]
+#[derive(Default, Clone)]
 pub(super) struct State {
     pub(super) objects: BTreeMap<Key, Object>,
     pub(super) next: u64,
@@ -55,7 +59,14 @@ pub(super) struct State {
     /// A wrong version is refused.
     pub(super) checks: bool,
     pub(super) failed: Vec<(Key, String)>,
-    /// Lists show what was so many lists ago.
+    /// What gets show of an object once a write of it was sent, and for how many further gets.
+    pub(super) lags: BTreeMap<Key, (Lag, usize)>,
+    /// The objects as they were when the run began.
+    pub(super) old: BTreeMap<Key, Object>,
+    /// The faults of the writes of an object, in order; a write without one here has that of its number.
+    pub(super) of_writes: BTreeMap<Key, VecDeque<Option<Fault>>>,
+    /// A write of these was sent.
+    pub(super) written: BTreeSet<Key>,
     pub(super) killed: bool,
 }
 
@@ -89,7 +100,37 @@ pub(super) fn cut() -> Failure {
     Failure::Cut { reason: "cut".to_owned() }
 }
 
+pub(super) fn odd() -> Failure {
+    Failure::Odd { reason: "with an error in the body".to_owned() }
+}
+
+/// What reads show of an object for a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Lag {
+    /// It as it was when the run began.
+    Old,
+    /// That it is not there.
+    Gone,
+    /// An object of the same name that somebody else created.
+    Another,
+}
+
 impl State {
+    /// What a read shows: the truth, or what it is made to show for so many further reads.
+    pub(super) fn seen(&mut self, key: &Key) -> Option<Object> {
+        let truth = self.objects.get(key).cloned();
+        let Some((lag, left)) = self.lags.get_mut(key).filter(|(_, left)| *left > 0) else { return truth };
+        *left -= 1;
+        match lag {
+            Lag::Old => self.old.get(key).cloned(),
+            Lag::Gone => None,
+            Lag::Another => {
+                let metadata = json!({"name": key.name, "namespace": key.namespace, "description": "another"});
+                Some(Object { raw: json!({"metadata": metadata, "spec": {"ip": "10.9.9.9"}}), uid: 900, version: 900 })
+            }
+        }
+    }
+
     pub(super) fn put(&mut self, key: &Key, body: &Json, uid: Option<u64>) {
         self.next += 1;
         let mut raw = json!({"metadata": body["metadata"], "spec": body["spec"]});
@@ -179,7 +220,9 @@ impl Fake {
         act: impl FnOnce(&mut State) -> Result<T, u16>,
     ) -> Result<T, ApiError> {
         let mut state = self.state.lock().expect("unpoisoned");
-        let fault = state.faults.get(&state.log.len()).copied();
+        let of_write = state.of_writes.get_mut(key).filter(|_| matches!(what, "POST" | "PUT" | "DELETE"));
+        let of_write = of_write.and_then(VecDeque::pop_front);
+        let fault = of_write.unwrap_or_else(|| state.faults.get(&state.log.len()).copied());
         if state.killed || fault == Some(Fault::KillBefore) {
             state.killed = true;
             drop(state);
@@ -189,6 +232,7 @@ impl Fake {
         let log = |state: &mut State, done| state.log.push(Seen1 { what, key: key.to_string(), done });
         let early = match fault {
             Some(Fault::CutBefore) => Some(cut()),
+            Some(Fault::Odd) => Some(odd()),
             Some(Fault::NoConnection) => Some(Failure::Connect { reason: String::new() }),
             Some(Fault::Status(code)) => Some(status(code)),
             Some(Fault::Meddle) => {
@@ -213,6 +257,7 @@ impl Fake {
         log(&mut state, result.is_ok());
         match fault {
             Some(Fault::CutAfter) => Err(error(operation, cut())),
+            Some(Fault::OddAfter) => Err(error(operation, odd())),
             Some(Fault::StatusAfter(code)) => Err(error(operation, status(code))),
             Some(Fault::KillAfter) => {
                 state.killed = true;
@@ -227,8 +272,9 @@ impl Fake {
 impl Service for Fake {
     async fn look(&self, key: &Key) -> Result<Now, ApiError> {
         self.request(Operation::EndpointGet, "GET", key, |state| {
-            Ok(state.objects.get(key).map_or(Now::Absent, |object| {
-                Now::Object(Box::new(Seen { live: State::live(object), raw: State::answer(object) }))
+            let seen = if state.written.contains(key) { state.seen(key) } else { state.objects.get(key).cloned() };
+            Ok(seen.map_or(Now::Absent, |object| {
+                Now::Object(Box::new(Seen { live: State::live(&object), raw: State::answer(&object) }))
             }))
         })
     }
@@ -245,6 +291,7 @@ impl Service for Fake {
             Request::Replace { .. } => (Operation::EndpointReplace, "PUT"),
             Request::Delete { .. } => (Operation::EndpointDelete, "DELETE"),
         };
+        self.state.lock().expect("unpoisoned").written.insert(key.clone());
         self.request(operation, what, key, |state| state.write(key, request))
     }
 

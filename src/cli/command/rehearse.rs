@@ -109,7 +109,7 @@ async fn rehearse(
 
 async fn apply(context: &Context, stack: &Stack, connection: &Connection, plan: Plan) -> Result<Outcome, Error> {
     let config = &stack.loaded.config;
-    let run = settings::run_id(&context.surroundings, plan.stack.as_deref());
+    let run = settings::run_id(&context.surroundings, context.surroundings.now(), plan.stack.as_deref());
     // Guards are for the service; they are told, and the copy may take everything.
     let mut allow = Allow::default();
     for guard in GuardName::ALL {

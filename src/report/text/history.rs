@@ -151,13 +151,14 @@ fn fate(progress: Progress<'_>) -> String {
         Progress::Untouched => "not sent".to_owned(),
         Progress::InDoubt(_) => "in doubt: it may have been sent, and what became of it is not known".to_owned(),
         Progress::Fated(fate) => match fate {
-            Fate::Done { settled, by_reading } => {
+            Fate::Done { settled, by_reading, adopted } => {
                 let settled = match settled {
                     Settled::Guarded => "guarded",
                     Settled::Versioned => "versioned",
                     Settled::Unguarded => "unguarded",
                 };
-                format!("done ({settled}{})", if *by_reading { ", settled by reading" } else { "" })
+                let how = if *by_reading { ", settled by reading" } else { "" };
+                format!("{} ({settled}{how})", if *adopted { "adopted" } else { "done" })
             }
             Fate::AlreadyDone => "already as wanted".to_owned(),
             Fate::Conflict(conflict) => because("conflict", &conflict.reason),

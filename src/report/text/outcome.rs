@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use super::{View, columns, count, refusal, seconds, some_of};
 use crate::model::{Json, Key};
-use crate::plan::{ActionKind, Conflict, Convergence, Fate, Outcome, Plan, Settled, ThreeWay};
+use crate::plan::{ActionKind, Conflict, Convergence, Fate, Outcome, Plan, Settled, Step, ThreeWay};
 use crate::report::{Role, rows, safe};
 
 /// What became of a run: what was not made and why, the sum, the second look, and how to undo it.
@@ -179,7 +179,15 @@ fn kind_sum(outcome: &Outcome, kind: ActionKind) -> Option<String> {
         return None;
     }
     let verb = match kind {
-        ActionKind::Create => return Some(format!("{all} created")),
+        ActionKind::Create => {
+            let adopted = |step: &&Step| matches!(step.fate, Fate::Done { adopted: true, .. });
+            let told = match outcome.steps.iter().filter(adopted).count() {
+                0 => format!("{all} created"),
+                adopted if adopted == all => format!("{adopted} adopted"),
+                adopted => format!("{} created, {adopted} adopted", all - adopted),
+            };
+            return Some(told);
+        }
         ActionKind::Delete => return Some(format!("{all} deleted (unguarded)")),
         ActionKind::Replace => "replaced",
         ActionKind::Mark => "marked",

@@ -40,6 +40,7 @@ pub fn step_line(step: &Step, took: Duration, view: &View) -> String {
     let key = step.key.to_string();
     let key = safe::line(&key);
     let fate = match &step.fate {
+        Fate::Done { adopted: true, .. } => "adopted: it was there as wanted, and nobody owned it",
         Fate::Done { by_reading: true, .. } => "done, settled by reading",
         Fate::Done { .. } => "done",
         Fate::AlreadyDone => "already as wanted",

@@ -64,6 +64,22 @@ async fn an_endless_trickle_ends_with_the_total_time() {
     .await;
     let error = bench.reader().list(&shop(), &ListParameters::with_spec()).await.unwrap_err();
     assert_eq!(error.failure, Failure::TimedOut { after: Duration::from_millis(200) });
+    // What took the whole time once is not asked for again.
+    assert_eq!(bench.server.seen().len(), 1);
+}
+
+#[tokio::test]
+async fn a_list_that_comes_too_slowly_is_given_up_long_before_the_whole_time() {
+    let head = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n".to_vec();
+    let slow = Reply::Slow(head, b"1\r\n \r\n".to_vec(), Duration::from_millis(5));
+    let bench = Bench::with(vec![slow], |settings| {
+        settings.bounds.window = Duration::from_millis(100);
+        settings.bounds.least = 1_000;
+    })
+    .await;
+    let error = bench.reader().list(&shop(), &ListParameters::with_spec()).await.unwrap_err();
+    assert!(matches!(error.failure, Failure::TooSlow { bytes: 1..1_000, .. }), "{error}");
+    assert_eq!(bench.server.seen().len(), 1);
 }
 
 #[tokio::test]

@@ -14,7 +14,8 @@ use super::{Bench, TOKEN, cart, shop, written};
 
 #[tokio::test]
 async fn headers_are_those_of_the_reference() {
-    let bench = Bench::start(vec![reply(200, "{}")]).await;
+    let created = r#"{"metadata":{"name":"cart","namespace":"shop"},"system_metadata":{"uid":"u"},"spec":{}}"#;
+    let bench = Bench::start(vec![reply(200, "{}"), reply(200, created), reply(200, "{}")]).await;
     bench.reader().get(&cart(), ResponseFormat::Default).await.unwrap();
     bench.writer.create(&cart(), &written(&json!({"metadata": {"name": "cart"}}))).await.unwrap();
     bench.writer.replace(&cart(), &written(&json!({"spec": {}}))).await.unwrap();
@@ -75,6 +76,11 @@ async fn a_write_of_unknown_effect_is_sent_once() {
         (reply(500, "{}"), Certainty::Unknown),
         (Reply::Last(Vec::new()), Certainty::Unknown),
         (reply(200, "not json"), Certainty::Unknown),
+        (reply(200, r#"{"code":13,"message":"internal"}"#), Certainty::Unknown),
+        (reply(200, r#"{"metadata":{"name":"other","namespace":"shop"}}"#), Certainty::Unknown),
+        (reply(202, "{}"), Certainty::Unknown),
+        (reply(204, ""), Certainty::Unknown),
+        (reply(206, "{}"), Certainty::Unknown),
         (reply(409, r#"{"code":6,"message":"exists","details":[]}"#), Certainty::Refused),
     ] {
         let bench = Bench::start(vec![script]).await;

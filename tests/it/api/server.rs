@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
@@ -18,6 +19,8 @@ pub enum Reply {
     Stall(Vec<u8>),
     /// These bytes, then the second ones again and again.
     Endless(Vec<u8>, Vec<u8>),
+    /// The same with a pause before each of the second ones.
+    Slow(Vec<u8>, Vec<u8>, Duration),
 }
 
 /// A request as it came.
@@ -117,6 +120,13 @@ async fn serve(mut stream: TcpStream, script: Arc<Vec<Reply>>, all: Arc<Mutex<Ve
             Reply::Endless(head, piece) => {
                 let _ = stream.write_all(&head).await;
                 while stream.write_all(&piece).await.is_ok() {}
+                return;
+            }
+            Reply::Slow(head, piece, pause) => {
+                let _ = stream.write_all(&head).await;
+                while stream.write_all(&piece).await.is_ok() {
+                    tokio::time::sleep(pause).await;
+                }
                 return;
             }
         }
