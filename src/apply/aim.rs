@@ -1,5 +1,5 @@
 use crate::diff::{self, Context};
-use crate::model::{Endpoint, Field, Json, LiveObject, Mark, is_mark};
+use crate::model::{Applied, Endpoint, Field, Json, LiveObject, Mark, WrittenFor, is_mark};
 use crate::plan::{Action, Before, Change, Conflict, RunId, ThreeWay};
 
 /// What one change wants of one object in one run.
@@ -161,10 +161,13 @@ impl<'a> Aim<'a> {
         Some(telling.all(|(field, value)| field.value(now) == Json::from(value)))
     }
 
-    /// The stack that owns `now`, where that is another one than the change's own.
+    /// The stack that owns `now`, where that is another one than the change's own. Annotations that were
+    /// copied from another object say nothing.
     pub(super) fn foreign_stack(&self, now: &Endpoint) -> Option<String> {
         let ours = self.change.marks.as_ref().and_then(|marks| marks.stack.as_deref());
-        let theirs = Mark::read(&now.annotations)?.stack?;
+        let mark = Mark::read(&now.annotations)?;
+        let is_copied = |applied: &Applied| applied.written_for(&now.key) == WrittenFor::Another;
+        let theirs = mark.stack.filter(|_| !mark.applied.as_ref().is_some_and(is_copied))?;
         (Some(theirs.as_str()) != ours).then_some(theirs)
     }
 

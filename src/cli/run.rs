@@ -78,7 +78,10 @@ pub async fn resume(
     work: Work<'_>,
 ) -> Result<Ending, Error> {
     let plan = &record.header.plan;
-    gates::look(context, work.connection, &record.rest()).await?;
+    let mut rest = record.rest();
+    // The configuration decides, as for an apply: the record is a file like any other.
+    rest.settings.gates = work.config.gates;
+    gates::look(context, work.connection, &rest).await?;
     let progress = Progress::new(context);
     let (journal, options) = begin(context, &work, plan, &progress)?;
     let writer = work.connection.writer()?;

@@ -39,7 +39,7 @@ fn kind(note: &Note) -> ((u8, String), String) {
         Note::ForeignEqual { key, stack } => ((5, stack.clone()), key.to_string()),
         Note::Unheld { key, reason } => ((6, reason.clone()), key.to_string()),
         Note::UnknownField { key, path } => ((7, path.clone()), key.to_string()),
-        Note::DroppedField { key, path } => ((11, path.clone()), key.to_string()),
+        Note::DroppedField { key, path } => ((16, path.clone()), key.to_string()),
         Note::Recreated { key, referrers } => {
             let by: Vec<String> = referrers.iter().map(ToString::to_string).collect();
             ((9, by.join(", ")), key.to_string())
@@ -73,7 +73,7 @@ fn told(kind: u8, shared: &str, names: &[String]) -> String {
             "{endpoints} {} the field {shared}, which this trueup does not know and keeps: {list}",
             if names.len() == 1 { "has" } else { "have" }
         ),
-        11 => format!(
+        16 => format!(
             "{endpoints} {} the field {shared}, which this trueup does not know and removes with the option that \
              contains it: {list}",
             if names.len() == 1 { "has" } else { "have" }
