@@ -32,7 +32,7 @@ pub struct Context<'a> {
 pub fn compare(live: &Endpoint, desired: &Endpoint, context: Context<'_>) -> Vec<Difference> {
     let mut fields = Vec::new();
     for field in Field::FIXED {
-        if !same(&field, live, desired) {
+        if !same(&field, live, desired, context) {
             fields.push(field);
         }
     }
@@ -46,11 +46,11 @@ pub fn compare(live: &Endpoint, desired: &Endpoint, context: Context<'_>) -> Vec
 }
 
 /// Whether the two agree in `field`, as far as `desired` says anything about it.
-fn same(field: &Field, live: &Endpoint, desired: &Endpoint) -> bool {
+fn same(field: &Field, live: &Endpoint, desired: &Endpoint, context: Context<'_>) -> bool {
     match field {
         Field::Description => live.description == desired.description,
         Field::Disable => live.disable == desired.disable,
-        Field::Target => live.spec.target == desired.spec.target,
+        Field::Target => same_target(live, desired, context),
         Field::Protocol => live.spec.protocol == desired.spec.protocol,
         Field::Port => live.spec.port == desired.spec.port,
         Field::HealthCheckPort => live.spec.health_check_port == desired.spec.health_check_port,
@@ -59,6 +59,14 @@ fn same(field: &Field, live: &Endpoint, desired: &Endpoint) -> bool {
         Field::Label(key) => live.labels.get(key) == desired.labels.get(key),
         Field::Annotation(key) => live.annotations.get(key) == desired.annotations.get(key),
     }
+}
+
+/// What a definition leaves to the service is the service's to fill. Where an apply wrote exactly what is
+/// live, the definition said so before, and leaves it out now.
+fn same_target(live: &Endpoint, desired: &Endpoint, context: Context<'_>) -> bool {
+    let (now, wanted) = (&live.spec.target, &desired.spec.target);
+    let was_applied = || context.applied.is_some_and(|applied| applied.is_as_applied(&Field::Target, live));
+    now == wanted || (now.seen_as(wanted) == *wanted && !was_applied())
 }
 
 fn same_place(live: Option<&Where>, desired: Option<&Where>) -> bool {
@@ -91,7 +99,8 @@ fn is_managed_label(key: &str) -> bool {
 /// `names` tells the annotations that the definition names.
 #[must_use]
 pub fn moved(before: &Endpoint, now: &Endpoint, names: impl Fn(&str) -> bool, context: Context<'_>) -> Vec<Field> {
-    let mut fields: Vec<Field> = Field::FIXED.into_iter().filter(|field| !same_exactly(field, before, now)).collect();
+    let mut fields: Vec<Field> =
+        Field::FIXED.into_iter().filter(|field| !same_exactly(field, before, now, context)).collect();
     let keys = before.labels.keys().chain(now.labels.keys());
     let differs = |key: &&String| before.labels.get(*key) != now.labels.get(*key) && is_managed_label(key);
     fields.extend(keys.filter(differs).cloned().map(Field::Label));
@@ -112,8 +121,8 @@ pub fn moved(before: &Endpoint, now: &Endpoint, names: impl Fn(&str) -> bool, co
 }
 
 /// Both are live states here, so a reference is compared whole, but for the uid of what it names.
-fn same_exactly(field: &Field, before: &Endpoint, now: &Endpoint) -> bool {
-    same(field, now, before)
+fn same_exactly(field: &Field, before: &Endpoint, now: &Endpoint, context: Context<'_>) -> bool {
+    same(field, now, before, context)
 }
 
 #[cfg(test)]

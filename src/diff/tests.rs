@@ -72,6 +72,28 @@ fn what_a_definition_leaves_out_of_a_reference_is_the_services_to_fill() {
 }
 
 #[test]
+fn an_interval_that_a_definition_leaves_out_is_the_services_to_fill() {
+    let advanced =
+        |interval: &str| endpoint("", &format!(r#"{{"dns_name_advanced":{{"name":"a.example.net"{interval}}}}}"#));
+    let (left_out, filled) = (advanced(""), advanced(r#","refresh_interval":300"#));
+    let asked = advanced(r#","refresh_interval":60"#);
+    assert_eq!(fields(&filled, &left_out), none());
+    assert_eq!(fields(&left_out, &asked), ["spec.target"]);
+    assert_eq!(fields(&filled, &asked), ["spec.target"]);
+    let found = |live: &Endpoint, desired: &Endpoint, applied: &Endpoint| {
+        let applied = Mark::of(applied, None, "r").applied;
+        let context = Context { applied: applied.as_ref(), ignored: &[] };
+        compare(live, desired, context).into_iter().map(|d| d.field.to_string()).collect::<Vec<_>>()
+    };
+    // Written without one: what is live is the service's.
+    assert_eq!(found(&filled, &left_out, &left_out), none());
+    // The definition named it, and leaves it out now.
+    assert_eq!(found(&asked, &left_out, &asked), ["spec.target"]);
+    // And so it is again after the apply, when the service filled its own.
+    assert_eq!(found(&filled, &left_out, &asked), none());
+}
+
+#[test]
 fn labels_of_the_platform_stay_unless_a_definition_names_them() {
     let live = endpoint(r#","labels":{"ves.io/x":"1","tier":"web"}"#, r#"{"ip":"::1"}"#);
     assert_eq!(fields(&live, &endpoint("", r#"{"ip":"::1"}"#)), ["labels.tier"]);

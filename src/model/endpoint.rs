@@ -203,6 +203,33 @@ impl Reference {
     }
 }
 
+impl Target {
+    /// This live target as `wanted` would write it: what the service filled for what `wanted` leaves to it
+    /// falls away.
+    #[must_use]
+    pub fn seen_as(&self, wanted: &Target) -> Target {
+        match wanted {
+            Target::DnsNameAdvanced { ttl: TtlChoice::Unset, .. } => self.unfilled(),
+            _ => self.clone(),
+        }
+    }
+
+    /// Every way in which a definition could have written this live target.
+    pub fn spellings(&self) -> impl Iterator<Item = Target> {
+        let unfilled = Some(self.unfilled()).filter(|unfilled| unfilled != self);
+        std::iter::once(self.clone()).chain(unfilled)
+    }
+
+    fn unfilled(&self) -> Target {
+        match self {
+            Target::DnsNameAdvanced { name, .. } => {
+                Target::DnsNameAdvanced { name: name.clone(), ttl: TtlChoice::Unset }
+            }
+            _ => self.clone(),
+        }
+    }
+}
+
 impl Where {
     /// The reference that the option holds.
     #[must_use]

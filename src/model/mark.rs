@@ -15,7 +15,7 @@ use std::hash::Hasher as _;
 use siphasher::sip::SipHasher13;
 
 use super::field::Wire;
-use super::{Endpoint, Field, Key, RawWhere, Texts};
+use super::{Endpoint, Field, Key, RawSpec, RawWhere, Texts};
 
 /// The annotation that names the stack.
 pub const STACK: &str = "trueup/stack";
@@ -221,6 +221,13 @@ impl Applied {
         split(&self.entries).find(|(taken, _)| *taken == slot).map(|(_, digest)| digest)
     }
 
+    /// Whether `endpoint` has in `field` exactly the value that was applied.
+    #[must_use]
+    pub fn is_as_applied(&self, field: &Field, endpoint: &Endpoint) -> bool {
+        let slot = slot(field);
+        self.digest(&slot) == value_digest(&slot, field, endpoint).as_deref()
+    }
+
     /// Why `field` differs between a live object and its definition.
     #[must_use]
     pub fn cause(&self, field: &Field, live: &Endpoint, desired: &Endpoint) -> MarkedCause {
@@ -228,7 +235,11 @@ impl Applied {
         let applied = self.digest(&slot);
         let as_applied = |endpoint: &Endpoint| applied == value_digest(&slot, field, endpoint).as_deref();
         let live_as_applied = match (field, &live.spec.place) {
-            // The service fills parts of a reference; any way to have written it counts.
+            // The service fills parts of a reference and of a target; any way to have written it counts.
+            (Field::Target, _) => live.spec.target.spellings().any(|target| {
+                let wire = Wire::Target(Box::new(RawSpec::of_target(&target)));
+                applied == Some(wire_digest(&slot, &wire).as_str())
+            }),
             (Field::Where, Some(place)) => place
                 .spellings()
                 .any(|place| applied == Some(wire_digest(&slot, &Wire::Place(Some(RawWhere::from(&place)))).as_str())),
@@ -422,6 +433,19 @@ mod tests {
         assert_eq!(mark.cause(&Field::Port, &applied, &moved), MarkedCause::Pending);
         assert_eq!(mark.cause(&Field::Port, &moved, &applied), MarkedCause::Drift);
         assert_eq!(mark.cause(&Field::Port, &moved, &third), MarkedCause::Both);
+    }
+
+    #[test]
+    fn an_interval_that_the_service_filled_is_still_as_applied() {
+        let target = |name: &str, interval: &str| {
+            endpoint(&format!(r#"{{"dns_name_advanced":{{"name":"{name}"{interval}}}}}"#), "{}")
+        };
+        let (applied, filled) = (target("a.b", ""), target("a.b", r#","refresh_interval":300"#));
+        let wanted = target("c.d", "");
+        let moved = target("e.f", r#","refresh_interval":300"#);
+        let mark = Mark::of(&applied, None, "r").applied.expect("applied");
+        assert_eq!(mark.cause(&Field::Target, &filled, &wanted), MarkedCause::Pending);
+        assert_eq!(mark.cause(&Field::Target, &moved, &applied), MarkedCause::Drift);
     }
 
     #[test]
