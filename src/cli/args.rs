@@ -519,6 +519,8 @@ pub enum SchemaOf {
     Definition,
     /// trueup.yaml
     Config,
+    /// A policy
+    Policy,
     /// A saved plan, and the JSON of plan
     Plan,
     /// The JSON of drift

@@ -23,6 +23,8 @@ pub enum Of {
     Snapshot,
     /// `trueup.yaml`
     Config,
+    /// A policy.
+    Policy,
 }
 
 /// The schema, draft 2020-12.
@@ -35,6 +37,7 @@ pub fn of(of: Of) -> Json {
         Of::Definition => definition(),
         // Read key by key and not into a type, so its schema is written by hand and tested by its reader.
         Of::Config => serde_json::from_str(include_str!("schema/config.json")).unwrap_or_default(),
+        Of::Policy => serde_json::from_str(include_str!("schema/policy.json")).unwrap_or_default(),
     };
     let title = match of {
         Of::Plan => "a saved plan of trueup",
@@ -42,6 +45,7 @@ pub fn of(of: Of) -> Json {
         Of::Snapshot => "a snapshot of what a service holds",
         Of::Definition => "an endpoint, as trueup reads it",
         Of::Config => "trueup.yaml",
+        Of::Policy => "a policy of trueup",
     };
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema".into();
     schema["title"] = title.into();

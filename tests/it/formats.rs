@@ -41,9 +41,14 @@ fn every_schema_is_one_and_what_is_written_fits_it() {
     let saved: Value = serde_json::from_str(&stage.read("plan.json")).expect("JSON");
     let shown = stage.run("plan . --format json").code(0).json();
     let drift = stage.run("drift . --format json").code(2).json();
-    for (of, documents) in
-        [("plan", vec![saved, shown]), ("drift", vec![drift]), ("definition", vec![]), ("config", vec![])]
-    {
+    let policy = json!({"guards": {"percent": 20}, "gates": {"events": {"mode": "block"}}, "allow": ["protected"]});
+    for (of, documents) in [
+        ("plan", vec![saved, shown]),
+        ("drift", vec![drift]),
+        ("definition", vec![]),
+        ("config", vec![]),
+        ("policy", vec![policy]),
+    ] {
         let schema = stage.run(&format!("schema --of {of}")).code(0).json();
         let validator = jsonschema::validator_for(&schema).expect("a schema");
         for document in documents {

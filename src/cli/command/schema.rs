@@ -8,6 +8,7 @@ pub fn run(arguments: &Schema, context: &Context) -> Ending {
     let schema = schema::of(match arguments.of {
         SchemaOf::Definition => Of::Definition,
         SchemaOf::Config => Of::Config,
+        SchemaOf::Policy => Of::Policy,
         SchemaOf::Plan => Of::Plan,
         SchemaOf::Drift => Of::Drift,
         SchemaOf::Snapshot => Of::Snapshot,
