@@ -167,6 +167,9 @@ pub struct Permission {
     /// Take ownership of endpoints that are in sync and carry no mark
     #[arg(long)]
     pub adopt: bool,
+    /// Delete what this stack owns in a namespace that it no longer has; repeatable
+    #[arg(long, value_name = "NAME")]
+    pub prune_namespace: Vec<String>,
 }
 
 /// The branch that the definitions are going to.

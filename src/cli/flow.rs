@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Context;
-use super::args::Permission;
+use super::args::{Permission, Shard};
 use super::ending::Error;
 use super::service::Connection;
 use super::sight::Sight;
 use super::stack::Stack;
-use super::{evidence, settings};
+use super::{evidence, outside, settings};
 use crate::journal::{self, Ground};
 use crate::load::{Diagnostic, Loaded, Places};
 use crate::model::{Field, Key, Namespace, Place};
@@ -24,6 +24,8 @@ pub struct Purpose<'a> {
     pub memory: &'a Memory,
     /// Its answer is a verdict, which also says what it cannot decide.
     pub is_check: bool,
+    /// The part of a fleet that is looked at.
+    pub shard: Option<Shard>,
 }
 
 /// Reads the service and arranges the plan of a stack.
@@ -32,7 +34,8 @@ pub struct Purpose<'a> {
 /// A name that allows nothing, or a state directory that cannot be read. Reads that fail are part of
 /// the plan.
 pub async fn plan(context: &Context, stack: &Stack, sight: &Sight<'_>, permission: &Permission) -> Result<Plan, Error> {
-    let purpose = Purpose { permission, namespaces: stack.namespaces(), memory: &Memory::default(), is_check: false };
+    let namespaces = outside::namespaces(context, stack, permission)?;
+    let purpose = Purpose { permission, namespaces, memory: &Memory::default(), is_check: false, shard: None };
     look(context, stack, sight, &purpose).await
 }
 
@@ -44,6 +47,7 @@ pub async fn look(context: &Context, stack: &Stack, sight: &Sight<'_>, purpose: 
     let allow = settings::allow(&purpose.permission.allow)?;
     let mut plan = arrange(context, stack, sight, purpose, &allow).await?;
     refer(sight, &mut plan, &allow).await;
+    outside::note(context, stack, sight, purpose, &mut plan).await?;
     plan.setting_changes.clone_from(&stack.setting_changes);
     let told = |note: &Diagnostic| format!("{}:{}: {}", note.file().unwrap_or_default(), note.line(), note.message);
     plan.notes.extend(stack.loaded.notes.iter().map(|note| Note::Loaded { text: told(note) }));
@@ -75,7 +79,8 @@ async fn arrange(
     let config = &stack.loaded.config;
     let service = sight.service();
     let name = settings::stack(context, config)?;
-    let listed: BTreeSet<_> = config.namespaces.iter().cloned().collect();
+    let mut listed: BTreeSet<_> = config.namespaces.iter().cloned().collect();
+    listed.extend(outside::pruned(context, stack, purpose.permission)?);
     let facts = Facts {
         desired: &stack.loaded.desired,
         stack: name.as_deref(),

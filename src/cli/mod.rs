@@ -20,6 +20,7 @@ mod inquiry;
 mod interrupt;
 mod moment;
 mod output;
+mod outside;
 mod panic;
 mod policy;
 mod progress;

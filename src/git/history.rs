@@ -58,6 +58,29 @@ impl Repository {
         Ok(listed.lines().filter(|line| !line.starts_with("commit ")).filter_map(step).collect())
     }
 
+    /// The versions of a file of the directory in the commits that changed it, at most `most`, the
+    /// newest first; a commit that removed it has none.
+    ///
+    /// # Errors
+    /// The program failed, or took too long.
+    pub fn versions(&self, file: &str, most: usize) -> Result<Vec<Vec<u8>>, GitError> {
+        let path = format!("{}{file}", self.prefix());
+        if path.contains('\n') {
+            return Ok(Vec::new());
+        }
+        let most = format!("--max-count={most}");
+        let arguments = ["rev-list", &most, "HEAD", "--", &path];
+        let listed = self.run(&arguments, Vec::new(), Bounds { bytes: LARGEST_CHANGES, time: TIME })?;
+        let listed = String::from_utf8(listed).map_err(|_| unexpected("rev-list"))?;
+        let names: Vec<String> = listed.lines().map(|commit| format!("{commit}:{path}")).collect();
+        if names.is_empty() {
+            return Ok(Vec::new());
+        }
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let contents = self.objects(&names, Bounds { bytes: LARGEST_BLOBS, time: TIME })?;
+        Ok(contents.into_iter().flatten().collect())
+    }
+
     /// The files that differ between pairs of commits, the older first; before the first commit there
     /// was nothing.
     ///

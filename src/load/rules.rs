@@ -5,12 +5,11 @@ use std::collections::BTreeSet;
 
 use super::config::Config;
 use super::fields::{Suggestion, suggest};
-use crate::model::{APPLIED, COMMIT_DIGITS, Endpoint, Mark, Namespace, Problem, RawEndpoint, STACK, Segment, is_mark};
+use crate::model::{
+    APPLIED, COMMIT_DIGITS, Endpoint, LONGEST_ANNOTATION, LONGEST_RUN, Mark, Namespace, Problem, RawEndpoint, STACK,
+    Segment, is_mark,
+};
 
-/// Characters that the service allows in one annotation (API.md 4.2).
-const LONGEST_ANNOTATION: usize = 1024;
-/// Characters of the longest id of a run.
-const LONGEST_RUN: usize = 96;
 /// Labels and annotations that fit into a mark beside every other field, whatever they are.
 const SURELY_FITTING: usize = 60;
 

@@ -29,6 +29,11 @@ pub const RUN_PENDING: &str = "*";
 /// Digits of a commit in a mark: the whole id, or the beginning of a longer one.
 pub const COMMIT_DIGITS: usize = 40;
 
+/// Characters that the service allows in one annotation (API.md 4.2).
+pub const LONGEST_ANNOTATION: usize = 1024;
+/// Characters of the longest id of a run.
+pub const LONGEST_RUN: usize = 96;
+
 /// The version of the canonical form that this program writes.
 const VERSION: &str = "2";
 /// The version that named neither key nor commit.

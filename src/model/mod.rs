@@ -28,7 +28,10 @@ pub use field::{Field, Json};
 pub use key::{Key, Name, NameError, Namespace};
 pub use layout::Layout;
 pub use live::{Live, LiveItem, LiveObject, NamespaceRead, OwnerView, Referred, Unheld, UnknownField};
-pub use mark::{APPLIED, Applied, COMMIT_DIGITS, Mark, MarkedCause, PROTECT, RUN_PENDING, STACK, WrittenFor, is_mark};
+pub use mark::{
+    APPLIED, Applied, COMMIT_DIGITS, LONGEST_ANNOTATION, LONGEST_RUN, Mark, MarkedCause, PROTECT, RUN_PENDING, STACK,
+    WrittenFor, is_mark,
+};
 pub use problem::{Problem, Segment, Spot};
 pub use raw::{
     Choice, RawDnsNameAdvanced, RawEmpty, RawEndpoint, RawMetadata, RawPrefixes, RawReference, RawSelector,

@@ -7,7 +7,7 @@ use super::{
 use crate::diff::{self, Context, Difference};
 use crate::model::{
     Applied, Definition, Desired, Key, Live, LiveItem, LiveObject, Mark, MarkedCause, Namespace, NamespaceRead,
-    PROTECT, WrittenFor,
+    PROTECT, STACK, WrittenFor,
 };
 
 /// Everything that a plan is made of.
@@ -182,6 +182,16 @@ impl Arranger<'_, '_> {
         self.facts.settings.marks.then(|| Marks::wanted(&definition.endpoint, self.facts.stack, applied))
     }
 
+    /// The marks that a replace writes. Where none are wanted, those that are there stay true, or they
+    /// would give later differences a false cause.
+    fn marks_of_replace(&self, definition: &Definition, owner: Owner<'_>, mark: Option<&Mark>) -> Option<Marks> {
+        let applied = owner.applied(mark);
+        if let (false, Some(_), Some(mark)) = (self.facts.settings.marks, applied, mark) {
+            return Some(Marks::wanted(&definition.endpoint, mark.stack.as_deref(), applied).fitting());
+        }
+        self.marks(definition, applied)
+    }
+
     fn owner<'m>(&self, key: &Key, mark: Option<&'m Mark>) -> Owner<'m> {
         Owner::of(mark, key, self.facts.stack)
     }
@@ -312,7 +322,8 @@ impl Arranger<'_, '_> {
                 })
                 .collect();
             let action = Action::Replace { fields, adopts: !owner.is_ours(), before: Before::of(live) };
-            return Some(Change { marks: self.marks(definition, applied), ..Change::new(key, action) });
+            let marks = self.marks_of_replace(definition, owner, mark);
+            return Some(Change { marks, ..Change::new(key, action) });
         }
         let takes_over = match owner {
             // Written by trueup for this key, and defined by this stack: it is plain whose it is.
@@ -336,7 +347,11 @@ impl Arranger<'_, '_> {
         let live = match item {
             LiveItem::Object(live) => live,
             LiveItem::Unheld(unheld) => {
-                self.plan.notes.push(Note::Unheld { key, reason: unheld.reason.clone() });
+                let stack = unheld.raw["metadata"]["annotations"][STACK].as_str();
+                // As of any other, nothing is said of what another stack owns.
+                if stack.is_none_or(|theirs| Some(theirs) == self.facts.stack) {
+                    self.plan.notes.push(Note::Unheld { key, reason: unheld.reason.clone() });
+                }
                 return;
             }
         };

@@ -193,6 +193,15 @@ impl Marks {
         Self { stack: mark.stack, applied: mark.applied.map(|applied| applied.text()) }
     }
 
+    /// The same marks without what is longer than the service takes: definitions are checked for that
+    /// only where marks are wanted.
+    #[must_use]
+    pub(super) fn fitting(mut self) -> Self {
+        let run = crate::model::LONGEST_RUN;
+        self.applied = self.applied.filter(|text| text.len() + run <= crate::model::LONGEST_ANNOTATION);
+        self
+    }
+
     /// The same marks without the commit, for what two plans of one effect have in common.
     #[must_use]
     pub(super) fn without_commit(&self) -> Self {

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{ActionKind, Plan, ScopeRead, Verdicts};
-use crate::model::{Desired, Field, Key};
+use crate::model::{Desired, Field, Key, Namespace};
 
 /// The format that this program writes and reads.
 const FORMAT_VERSION: u32 = 1;
@@ -111,6 +111,11 @@ impl Memory {
         self.applied.contains(key)
     }
 
+    /// The namespaces of the objects that were once found in place.
+    pub fn namespaces(&self) -> impl Iterator<Item = &Namespace> {
+        self.applied.iter().map(|key| &key.namespace)
+    }
+
     /// Checks so far.
     #[must_use]
     pub fn checks(&self) -> u64 {
@@ -180,7 +185,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::model::{Endpoint, Layout, Namespace};
+    use crate::model::{Endpoint, Layout};
     use crate::plan::{
         Action, Before, Cause, Change, FieldChange, ObjectVerdict, Scope, Service, Settings, Source, Verdict,
     };

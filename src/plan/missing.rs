@@ -1,7 +1,9 @@
-//! Endpoints that are defined and missing live: never applied yet, or applied and deleted outside.
+//! Endpoints that are defined and missing live (never applied yet, or applied and deleted outside), and
+//! those that the stack owns where it no longer has a namespace.
 
+use super::owner::Owner;
 use super::{Action, Cause, Note, Plan};
-use crate::model::Key;
+use crate::model::{Key, LiveItem, Mark, Namespace, NamespaceRead};
 
 /// What is known of an endpoint that is missing live.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,6 +48,28 @@ impl Plan {
                     change.cause = Some(Cause::Pending);
                     let note = reason.map(|reason| Note::DeletesUnknown { key: change.key.clone(), reason });
                     self.notes.extend(note);
+                }
+            }
+        }
+        self.notes.sort();
+    }
+
+    /// Notes what the stack owns in a namespace that it once had and that this plan is not about.
+    pub fn note_outside(&mut self, namespace: &Namespace, read: &NamespaceRead) {
+        match read {
+            NamespaceRead::Unknown { reason } => {
+                self.notes.push(Note::OutsideUnread { namespace: namespace.clone(), reason: reason.clone() });
+            }
+            NamespaceRead::Complete { items } => {
+                let objects = items.values().filter_map(|item| match item {
+                    LiveItem::Object(live) if !live.deleting && live.owner_view.is_none() => Some(&live.endpoint),
+                    LiveItem::Object(_) | LiveItem::Unheld(_) => None,
+                });
+                for endpoint in objects {
+                    let mark = Mark::read(&endpoint.annotations);
+                    if Owner::of(mark.as_ref(), &endpoint.key, self.stack.as_deref()).is_ours() {
+                        self.notes.push(Note::Outside { key: endpoint.key.clone() });
+                    }
                 }
             }
         }

@@ -49,7 +49,8 @@ pub enum Unmanaged {
     /// It is a note.
     #[default]
     Note,
-    /// It is drift.
+    /// It is drift, whoever made it: what nobody marked, what this stack owns and may not delete, and
+    /// what cannot be read.
     Fail,
 }
 
@@ -98,15 +99,36 @@ impl Plan {
             let verdict = held.change.as_ref().and_then(object).unwrap_or(blocked);
             objects.insert(held.key.clone(), verdict);
         }
-        if unmanaged == Unmanaged::Fail {
-            for note in &self.notes {
-                if let Note::Unmanaged { key } = note {
-                    objects.insert(key.clone(), ObjectVerdict { verdict: Verdict::Drift, drifted: Vec::new() });
-                }
-            }
+        for key in self.notes.iter().filter_map(|note| drifted(note, unmanaged)) {
+            objects.insert(key.clone(), ObjectVerdict { verdict: Verdict::Drift, drifted: Vec::new() });
         }
         let unknown = self.unknown().map(|(namespace, reason)| (namespace.clone(), reason.to_owned())).collect();
         Verdicts { objects, unknown, in_sync: self.in_sync() }
+    }
+}
+
+/// The endpoint of a note that counts as drift. Each kind is decided here.
+fn drifted(note: &Note, unmanaged: Unmanaged) -> Option<&Key> {
+    match note {
+        // No apply deletes it, and nothing defines it: somebody has to decide.
+        Note::Outside { key } => Some(key),
+        // Live, and defined by nobody.
+        Note::Unmanaged { key } | Note::Orphan { key } | Note::Unheld { key, .. } => {
+            (unmanaged == Unmanaged::Fail).then_some(key)
+        }
+        // Defined, or another object's of the service; a copy without a definition is unmanaged as well.
+        Note::Unmarked { .. }
+        | Note::Unstacked { .. }
+        | Note::Copied { .. }
+        | Note::ForeignEqual { .. }
+        | Note::Owned { .. }
+        | Note::UnknownField { .. }
+        | Note::EmptyNamespace { .. }
+        | Note::Recreated { .. }
+        | Note::ReferrersNotAsked { .. }
+        | Note::DeletesUnknown { .. }
+        | Note::OutsideUnread { .. }
+        | Note::Loaded { .. } => None,
     }
 }
 

@@ -21,6 +21,7 @@ mod load;
 mod matrix;
 mod missing;
 mod newer;
+mod outside;
 mod ownership;
 mod pipelines;
 mod properties;

@@ -163,7 +163,8 @@ async fn check(
     let sight = opened.sight()?;
     let permission = Permission::default();
     let namespaces = shard::namespaces(stack.namespaces(), arguments.shard, &sight.service().base_url);
-    let purpose = Purpose { permission: &permission, namespaces, memory: &memory, is_check: true };
+    let purpose =
+        Purpose { permission: &permission, namespaces, memory: &memory, is_check: true, shard: arguments.shard };
     let looked = flow::look(context, &stack, &sight, &purpose).await;
     opened.close().await;
     let mut plan = looked?;

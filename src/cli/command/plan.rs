@@ -4,7 +4,7 @@ use crate::cli::args::{Plan, PlanFormat};
 use crate::cli::ending::{Ending, Error};
 use crate::cli::flow::Purpose;
 use crate::cli::sight::{self, Call};
-use crate::cli::{Context, base, base_settings, evidence, file, flow, hint};
+use crate::cli::{Context, base, base_settings, evidence, file, flow, hint, outside};
 use crate::plan::{self, Memory};
 use crate::report::text::View;
 use crate::report::{Sides, annotation, github, html, json, markdown, sarif, text};
@@ -16,7 +16,8 @@ pub async fn run(arguments: &Plan, context: &Context) -> Result<Ending, Error> {
     let (mut stack, opened) = sight::open(context, &arguments.scope, Call { live, ..Call::default() }).await?;
     base_settings::settle(context, &mut stack, arguments.base.base.as_deref())?;
     let (permission, memory) = (&arguments.permission, &Memory::default());
-    let purpose = Purpose { permission, namespaces: stack.namespaces(), memory, is_check: false };
+    let namespaces = outside::namespaces(context, &stack, permission)?;
+    let purpose = Purpose { permission, namespaces, memory, is_check: false, shard: None };
     let looked = flow::look(context, &stack, &opened.sight()?, &purpose).await;
     opened.close().await;
     let mut plan = looked?;

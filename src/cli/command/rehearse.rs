@@ -12,7 +12,7 @@ use crate::cli::rehearsal::{self, Forgetting};
 use crate::cli::service::{self, Connection};
 use crate::cli::sight::{Opened, Sight};
 use crate::cli::stack::{self, Stack};
-use crate::cli::{Context, base, base_settings, flow, interrupt, settings};
+use crate::cli::{Context, base, base_settings, flow, interrupt, outside, settings};
 use crate::model::Snapshot;
 use crate::plan::{Allow, Consent, Faults, GuardName, Memory, Outcome, Plan, Rehearsal};
 use crate::report::text::View;
@@ -54,7 +54,7 @@ async fn copy(
     stack: &Stack,
     opened: &Opened,
 ) -> Result<(Snapshot, Plan), Error> {
-    let namespaces = stack.namespaces();
+    let namespaces = outside::namespaces(context, stack, &arguments.permission)?;
     let reader: Option<Reader>;
     let snapshot = match opened {
         Opened::Snapshot(snapshot) => {
@@ -73,8 +73,13 @@ async fn copy(
         Some(reader) => Sight::Copied(&snapshot, reader),
         None => Sight::Snapshot(&snapshot),
     };
-    let purpose =
-        Purpose { permission: &arguments.permission, namespaces, memory: &Memory::default(), is_check: false };
+    let purpose = Purpose {
+        permission: &arguments.permission,
+        namespaces,
+        memory: &Memory::default(),
+        is_check: false,
+        shard: None,
+    };
     let plan = flow::look(context, stack, &sight, &purpose).await?;
     Ok((snapshot, plan))
 }
@@ -98,9 +103,10 @@ async fn rehearse(
     let sight = Sight::Service(service, connection.reader()?, Cell::default());
     let purpose = Purpose {
         permission: &arguments.permission,
-        namespaces: stack.namespaces(),
+        namespaces: outside::namespaces(context, stack, &arguments.permission)?,
         memory: &Memory::default(),
         is_check: false,
+        shard: None,
     };
     let second = flow::look(context, stack, &sight, &purpose).await?;
     let faults = Faults { chosen: arguments.faults.name(), met };

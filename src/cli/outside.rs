@@ -1,0 +1,120 @@
+//! Namespaces that a stack once had and that `trueup.yaml` no longer lists: what the stack still owns
+//! there is outside of every plan, so that a report has to name it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Deserialize;
+
+use super::args::Permission;
+use super::ending::{Ending, Error};
+use super::flow::Purpose;
+use super::sight::Sight;
+use super::stack::{self, Stack};
+use super::{Context, base, settings, shard};
+use crate::load::config::FILE;
+use crate::model::Namespace;
+use crate::model::policy::Prune;
+use crate::plan::Plan;
+
+/// Versions of `trueup.yaml` that are read.
+const MOST_VERSIONS: usize = 200;
+/// The largest that is read, in bytes.
+const LARGEST_VERSION: usize = 64 * 1024;
+
+/// The namespaces that a plan of the stack is about: those of its definitions and settings, and those
+/// that the call prunes.
+///
+/// # Errors
+/// A namespace that cannot be pruned.
+pub fn namespaces(context: &Context, stack: &Stack, permission: &Permission) -> Result<BTreeSet<Namespace>, Error> {
+    let mut namespaces = stack.namespaces();
+    namespaces.extend(pruned(context, stack, permission)?);
+    Ok(namespaces)
+}
+
+/// The namespaces of `--prune-namespace`.
+///
+/// # Errors
+/// A text that is no name, a namespace that the settings list, or settings that delete nothing or
+/// everything.
+pub fn pruned(context: &Context, stack: &Stack, permission: &Permission) -> Result<BTreeSet<Namespace>, Error> {
+    let config = &stack.loaded.config;
+    let refused = |told: String, hint: &'static str| Err(Error::words(Ending::Usage, told).hint(hint));
+    let mut pruned = BTreeSet::new();
+    for name in &permission.prune_namespace {
+        let namespace = stack::namespace(name)?;
+        if stack.namespaces().contains(&namespace) {
+            return refused(
+                format!("`--prune-namespace {namespace}` is for a namespace that the stack no longer has"),
+                "it is listed under `namespaces:`, or has definitions: a plan prunes it by itself",
+            );
+        }
+        pruned.insert(namespace);
+    }
+    if !pruned.is_empty() && (settings::stack(context, config)?.is_none() || config.prune != Prune::Owned) {
+        return refused(
+            "`--prune-namespace` deletes what the stack owns there".to_owned(),
+            "it needs a `stack:`, `namespaces:` and `prune: owned` in trueup.yaml",
+        );
+    }
+    Ok(pruned)
+}
+
+/// Reads the namespaces that the stack once had, as far as git, the drift state of the call and the
+/// definitions of the base tell them, and notes what it owns there.
+///
+/// # Errors
+/// The name of the stack.
+pub async fn note(
+    context: &Context,
+    stack: &Stack,
+    sight: &Sight<'_>,
+    purpose: &Purpose<'_>,
+    plan: &mut Plan,
+) -> Result<(), Error> {
+    if settings::stack(context, &stack.loaded.config)?.is_none() {
+        return Ok(());
+    }
+    let mut once = listed_before(context, stack);
+    once.extend(purpose.memory.namespaces().cloned());
+    once.retain(|namespace| !plan.scope.contains_key(namespace) && !stack.namespaces().contains(namespace));
+    let once = shard::namespaces(once, purpose.shard, &plan.service.base_url);
+    if once.is_empty() {
+        return Ok(());
+    }
+    let live = sight.live(&once).await;
+    plan.source.requests += live.requests;
+    for (namespace, read) in &live.namespaces {
+        plan.note_outside(namespace, read);
+    }
+    Ok(())
+}
+
+/// The part of a version of `trueup.yaml` that matters here; everything else may be anything.
+#[derive(Default, Deserialize)]
+struct Version {
+    #[serde(default)]
+    namespaces: Option<Vec<String>>,
+    #[serde(default)]
+    environments: Option<BTreeMap<String, Option<InEnvironment>>>,
+}
+
+#[derive(Default, Deserialize)]
+struct InEnvironment {
+    #[serde(default)]
+    namespaces: Option<Vec<String>>,
+}
+
+/// The namespaces of every version of `trueup.yaml` in the history of the working tree; none where git
+/// does not show it.
+fn listed_before(context: &Context, stack: &Stack) -> BTreeSet<Namespace> {
+    let Ok(repository) = base::repository(context, &stack.loaded.root) else { return BTreeSet::new() };
+    let versions = repository.versions(FILE, MOST_VERSIONS).unwrap_or_default();
+    let environment = stack.loaded.options().environment.as_deref();
+    let listed = versions.iter().filter(|bytes| bytes.len() <= LARGEST_VERSION).flat_map(|bytes| {
+        let version: Version = serde_yaml::from_slice(bytes).unwrap_or_default();
+        let of = |name: &str| version.environments.as_ref()?.get(name)?.as_ref()?.namespaces.clone();
+        environment.and_then(of).or_else(|| version.namespaces.clone()).unwrap_or_default()
+    });
+    listed.filter_map(|name| Namespace::parse(&name).ok()).collect()
+}
