@@ -20,6 +20,7 @@ use tokio::sync::Semaphore;
 use crate::model::{Json, Key, Layout, Namespace, Referred};
 
 use super::base_url::{BaseUrl, SANDBOX_HOST};
+use super::budget::Budget;
 use super::endpoints::{self, ListParameters, ResponseFormat};
 use super::error::{ApiError, Failure};
 use super::operations::{Effect, Operation};
@@ -51,6 +52,8 @@ pub struct Bounds {
     pub least: usize,
     /// Bytes of an answer, after decompression.
     pub body: usize,
+    /// Bytes of all answers that are in memory at the same time; one answer alone may always be larger.
+    pub memory: usize,
 }
 
 impl Default for Bounds {
@@ -62,6 +65,7 @@ impl Default for Bounds {
             window: Duration::from_secs(30),
             least: 4096,
             body: 512 * 1024 * 1024,
+            memory: 1024 * 1024 * 1024,
         }
     }
 }
@@ -146,6 +150,11 @@ pub enum SettingsError {
     /// Certificates.
     #[error(transparent)]
     Tls(#[from] TlsError),
+    /// A token that is too short.
+    #[error(
+        "the token is shorter than 16 characters: it cannot be told from ordinary text, so it is accepted only for a service on this machine"
+    )]
+    ShortToken,
     /// The HTTP library.
     #[error("the HTTP client cannot be set up: {reason}")]
     Client {
@@ -161,6 +170,7 @@ struct Client {
     settings: Settings,
     throttle: Throttle,
     permits: Semaphore,
+    budget: Budget,
     counts: Mutex<BTreeMap<Operation, u64>>,
 }
 
@@ -184,6 +194,10 @@ impl fmt::Debug for Reader {
 
 impl Client {
     fn new(settings: Settings) -> Result<Self, SettingsError> {
+        let is_short = settings.token.as_ref().is_some_and(Secret::is_short);
+        if is_short && !settings.base_url.is_loopback() {
+            return Err(SettingsError::ShortToken);
+        }
         let tls = tls::configure(&settings.base_url, &settings.trust)?;
         let mut builder = reqwest::Client::builder()
             .tls_backend_preconfigured(tls)
@@ -212,6 +226,7 @@ impl Client {
             root,
             throttle: Throttle::new(settings.rate, Instant::now()),
             permits: Semaphore::new(settings.concurrency.max(1)),
+            budget: Budget::new(settings.bounds.memory),
             counts: Mutex::default(),
             settings,
         })
@@ -307,12 +322,17 @@ impl Client {
     ) -> Result<Bytes, Failure> {
         let limit = if status.is_success() { self.settings.bounds.body } else { LONGEST_REFUSAL };
         let told = response.content_length().and_then(|length| usize::try_from(length).ok());
-        let mut whole = BytesMut::with_capacity(told.unwrap_or_default().min(limit));
+        let mut whole = BytesMut::new();
+        let mut share = self.budget.share();
+        if let Some(length) = told.map(|length| length.min(limit)) {
+            share.grow_to(length).await;
+            whole.reserve(length);
+        }
         let (bounds, mut window, mut arrived) = (&self.settings.bounds, Instant::now(), 0);
         loop {
             let piece = match response.chunk().await {
                 Ok(Some(piece)) => piece,
-                Ok(None) => return Ok(whole.freeze()),
+                Ok(None) => return Ok(share.keep(whole.freeze())),
                 // The status already says what happened; a lost end of the explanation changes nothing.
                 Err(_) if !status.is_success() => return Ok(whole.freeze()),
                 Err(error) => return Err(self.failure(error, started.elapsed())),
@@ -327,6 +347,7 @@ impl Client {
             }
             let room = limit - whole.len();
             if piece.len() <= room {
+                share.grow_to(whole.len() + piece.len()).await;
                 whole.extend_from_slice(&piece);
             } else if status.is_success() {
                 return Err(Failure::TooLarge { limit });
@@ -360,8 +381,11 @@ impl Client {
     }
 
     fn masked(&self, text: &str) -> String {
-        let text = neutral(text, 2_000);
-        self.settings.token.as_ref().map_or_else(|| text.clone(), |token| token.scrub(&text))
+        // Masked after neutralising, which could join the parts of a token, and before cutting, which
+        // could leave half of one.
+        let text = neutral(text, usize::MAX / 8);
+        let text = self.settings.token.as_ref().map_or_else(|| text.clone(), |token| token.scrub(&text));
+        neutral(&text, 2_000)
     }
 }
 

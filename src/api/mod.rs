@@ -2,6 +2,7 @@
 //! answers and retry decisions are plain functions over it; one file opens connections.
 
 mod base_url;
+mod budget;
 mod client;
 pub mod ddos;
 pub mod endpoints;

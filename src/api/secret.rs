@@ -1,19 +1,27 @@
 //! The token, in a type that nothing prints. It is compared and scrubbed here, and leaves only as the
-//! value of the Authorization header.
+//! value of the Authorization header. A text contains the token when it does once its escapes are
+//! resolved: JSON can write each character as `\u002B`, and JSON inside of JSON escapes that again.
 
 use std::fmt;
+use std::ops::Range;
 
 use http::HeaderValue;
+use memchr::{memchr2, memmem};
 
 /// What stands in the place of a token.
 const MASK: &str = "[token]";
+
+/// Characters below which a token cannot be told from ordinary text, so that it is not looked for.
+const SHORTEST: usize = 16;
+/// Characters above which a text is no token.
+const LONGEST: usize = 16 * 1024;
 
 /// An API token. Debug shows nothing of it, and it has no Display.
 #[derive(Clone)]
 pub struct Secret {
     token: Box<str>,
     header: HeaderValue,
-    pattern: regex::bytes::Regex,
+    finder: memmem::Finder<'static>,
 }
 
 /// Why a text is no token. It never shows the text.
@@ -37,15 +45,19 @@ impl Secret {
         if token.is_empty() {
             return Err(SecretError::Empty);
         }
-        if !token.bytes().all(|byte| byte.is_ascii_graphic()) {
+        if token.len() > LONGEST || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
             return Err(SecretError::NotHeaderText);
         }
         let mut header = HeaderValue::from_str(&format!("APIToken {token}")).map_err(|_| SecretError::NotHeaderText)?;
         header.set_sensitive(true);
-        // JSON may write a slash behind any number of backslashes: an event is JSON inside JSON.
-        let pattern = regex::escape(token).replace('/', r"\\*/");
-        let pattern = regex::bytes::Regex::new(&pattern).map_err(|_| SecretError::NotHeaderText)?;
-        Ok(Self { token: token.into(), header, pattern })
+        let finder = memmem::Finder::new(token.as_bytes()).into_owned();
+        Ok(Self { token: token.into(), header, finder })
+    }
+
+    /// Whether the token is too short to be looked for in answers.
+    #[must_use]
+    pub fn is_short(&self) -> bool {
+        self.token.len() < SHORTEST
     }
 
     /// The value of the Authorization header (reference section 5).
@@ -65,21 +77,97 @@ impl Secret {
     /// `text` with every token in it masked.
     #[must_use]
     pub fn scrub(&self, text: &str) -> String {
-        let clean = self.pattern.replace_all(text.as_bytes(), MASK.as_bytes());
-        String::from_utf8_lossy(&clean).into_owned()
+        String::from_utf8_lossy(&self.masked(text.as_bytes())).into_owned()
     }
 
     /// `body` with every token in it masked; unchanged, and not copied, where there is none.
     #[must_use]
     pub fn scrub_bytes(&self, body: bytes::Bytes) -> bytes::Bytes {
-        if self.appears_in(&body) { self.pattern.replace_all(&body, MASK.as_bytes()).into_owned().into() } else { body }
+        if self.appears_in(&body) { self.masked(&body).into() } else { body }
     }
 
-    /// Whether the token stands in `body`.
+    /// Whether `body` contains the token, in whatever escapes.
     #[must_use]
     pub fn appears_in(&self, body: &[u8]) -> bool {
-        self.pattern.is_match(body)
+        self.find(body).is_some()
     }
+
+    fn masked(&self, text: &[u8]) -> Vec<u8> {
+        let mut clean = Vec::with_capacity(text.len());
+        let mut rest = text;
+        while let Some(found) = self.find(rest) {
+            clean.extend_from_slice(&rest[..found.start]);
+            clean.extend_from_slice(MASK.as_bytes());
+            rest = &rest[found.end..];
+        }
+        clean.extend_from_slice(rest);
+        clean
+    }
+
+    /// Where the first token is.
+    fn find(&self, text: &[u8]) -> Option<Range<usize>> {
+        if self.is_short() {
+            return None;
+        }
+        let plain = self.finder.find(text).map(|at| at..at + self.token.len());
+        // Nearly every text has no escape that could stand for a character of a token.
+        let end = plain.as_ref().map_or(text.len(), |found| found.start);
+        let has_escape =
+            [&b"\\u"[..], b"\\/", b"\\\\"].iter().any(|escape| memmem::find(&text[..end], escape).is_some());
+        if has_escape { self.find_escaped(&text[..end]).or(plain) } else { plain }
+    }
+
+    fn find_escaped(&self, text: &[u8]) -> Option<Range<usize>> {
+        let first = *self.token.as_bytes().first()?;
+        let mut from = 0;
+        while let Some(found) = memchr2(first, b'\\', &text[from..]) {
+            let start = from + found;
+            if let Some(length) = self.escaped_at(&text[start..]) {
+                return Some(start..start + length);
+            }
+            // Whatever begins inside of a row of backslashes continues as the row does.
+            from = start + escapes(&text[start..]).max(1);
+        }
+        None
+    }
+
+    /// How long the token at the beginning of `text` is with its escapes.
+    fn escaped_at(&self, text: &[u8]) -> Option<usize> {
+        let mut at = 0;
+        for expected in self.token.bytes() {
+            let escapes = escapes(&text[at..]);
+            let next = &text[at + escapes..];
+            at += escapes
+                + match next {
+                    [b'u', b'0', b'0', high, low, ..] if escapes > 0 && hexadecimal(*high, *low) == Some(expected) => 5,
+                    [byte, ..] if *byte == expected => 1,
+                    // The escape itself is the character.
+                    _ if expected == b'\\' && escapes > 0 => 0,
+                    _ => return None,
+                };
+        }
+        Some(at)
+    }
+}
+
+/// Bytes of the backslashes at the beginning of `text`, each of which may be escaped any number of times.
+fn escapes(text: &[u8]) -> usize {
+    if text.first() != Some(&b'\\') {
+        return 0;
+    }
+    let mut at = 1;
+    loop {
+        match &text[at..] {
+            [b'\\', ..] => at += 1,
+            [b'u', b'0', b'0', b'5', b'c' | b'C', ..] => at += 5,
+            _ => return at,
+        }
+    }
+}
+
+fn hexadecimal(high: u8, low: u8) -> Option<u8> {
+    let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+    Some(digit(high)? * 16 + digit(low)?)
 }
 
 impl fmt::Debug for Secret {
@@ -104,12 +192,53 @@ mod tests {
 
     #[test]
     fn the_token_is_scrubbed_however_json_writes_its_slashes() {
-        let secret = Secret::new("abc/DEF+123=").expect("a token");
+        let secret = Secret::new("abc/DEF+1234567=").expect("a token");
         assert_eq!(
-            secret.scrub(r#"x abc/DEF+123= "abc\/DEF+123=" \"abc\\/DEF+123=\""#),
+            secret.scrub(r#"x abc/DEF+1234567= "abc\/DEF+1234567=" \"abc\\/DEF+1234567=\""#),
             "x [token] \"[token]\" \\\"[token]\\\""
         );
         assert_eq!(secret.scrub("abc/DEF"), "abc/DEF");
+    }
+
+    #[test]
+    fn the_token_is_found_in_any_escapes_of_json() {
+        let token = "abc/DEF+123\"x\\y==";
+        let secret = Secret::new(token).expect("a token");
+        let escaped = |character: char| format!("\\u{:04X}", u32::from(character));
+        let whole: String = token.chars().map(escaped).collect();
+        let mut texts =
+            vec![whole.clone(), whole.to_lowercase().replace("\\u", "\\u"), serde_json::json!(token).to_string()];
+        for at in 0..token.len() {
+            let one = serde_json::json!(&token[..at]).to_string()
+                + &escaped(char::from(token.as_bytes()[at]))
+                + &serde_json::json!(&token[at + 1..]).to_string();
+            texts.push(one.replace("\"\\u", "\\u").replace("\"\"", "").trim_matches('"').to_owned());
+        }
+        // JSON inside of JSON, twice.
+        for text in texts.clone() {
+            let once = serde_json::json!(text).to_string();
+            texts.push(serde_json::json!(once).to_string());
+            texts.push(once.replace('\\', "\\u005c"));
+            texts.push(once);
+        }
+        for text in texts {
+            let body = format!("{{\"a\\n\": \"before {text} after\"}}");
+            assert!(secret.appears_in(body.as_bytes()), "{body}");
+            assert!(!secret.appears_in(secret.scrub(&body).as_bytes()), "{body}");
+        }
+        for other in [r"abc\/DEF+123", r"\u0061bc", "", r"\\\\\\"] {
+            assert!(!secret.appears_in(other.as_bytes()), "{other}");
+        }
+        let row = vec![b'\\'; 1 << 20];
+        assert!(!secret.appears_in(&row), "in linear time");
+    }
+
+    #[test]
+    fn a_short_token_is_not_looked_for() {
+        let secret = Secret::new("tok").expect("a token");
+        assert!(secret.is_short() && !secret.appears_in(b"stock"));
+        assert_eq!(secret.scrub("stock"), "stock");
+        assert!(Secret::new(&"x".repeat(20_000)).is_err());
     }
 
     #[test]

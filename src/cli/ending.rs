@@ -53,6 +53,23 @@ impl Ending {
         }
     }
 
+    /// The ending of a command whose answer could not be written: whoever reads nothing must not take it
+    /// for "in sync", nor made changes for a failure.
+    #[must_use]
+    pub fn without_answer(self, changed: bool) -> Self {
+        match self {
+            Ending::Done if changed => Ending::Partly,
+            Ending::Done | Ending::Pending | Ending::Drift | Ending::Both | Ending::Unknown => Ending::Failed,
+            Ending::Failed
+            | Ending::Invalid
+            | Ending::Refused
+            | Ending::Partly
+            | Ending::Usage
+            | Ending::Bug
+            | Ending::Interrupted => self,
+        }
+    }
+
     /// The ending of a command that looks, by its verdict.
     #[must_use]
     pub fn of_verdict(verdict: Verdict) -> Self {

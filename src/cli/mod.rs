@@ -37,6 +37,7 @@ mod token;
 mod trust;
 
 use std::ffi::OsString;
+use std::io::Write as _;
 use std::process::ExitCode;
 
 use clap::Parser as _;
@@ -68,8 +69,16 @@ fn parse_and_run(arguments: impl IntoIterator<Item = OsString>) -> Ending {
         Ok(arguments) => dispatch(arguments),
         Err(told) => {
             // Help and version are answers; a closed stdout is no error.
-            let _ = told.print();
-            if told.use_stderr() { Ending::Usage } else { Ending::Done }
+            let printed = told.print().and_then(|()| std::io::stdout().flush());
+            match printed {
+                _ if told.use_stderr() => Ending::Usage,
+                Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+                    // The last place to say so.
+                    let _ = writeln!(std::io::stderr(), "error: cannot write the answer: {error}");
+                    Ending::Failed
+                }
+                _ => Ending::Done,
+            }
         }
     }
 }
@@ -82,10 +91,11 @@ fn dispatch(arguments: Arguments) -> Ending {
         .and_then(|()| policy::permits(&context, &arguments.command))
         .and_then(|()| runtime(&arguments.command).map_err(|error| Error::new(Ending::Failed, error)))
         .and_then(|runtime| runtime.block_on(command(arguments.command, &context)));
-    ended.unwrap_or_else(|error| {
+    let ending = ended.unwrap_or_else(|error| {
         context.output.error(&error);
         error.ending()
-    })
+    });
+    context.output.ended(ending)
 }
 
 /// A command waits for the service more than it computes: on one thread no answer has to wake another.

@@ -1,10 +1,12 @@
 //! Where a command speaks: the answer to stdout, everything else to stderr. A reader that goes away
-//! ends the writing quietly; whatever the command does goes on.
+//! ends the writing quietly; whatever the command does goes on. Any other failure to write the answer
+//! is an error at the command's end, because an answer that is not whole must not pass for one.
 
-use std::io::Write as _;
+use std::io::{ErrorKind, Write as _};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::args::{Color, Global};
-use super::ending::Error;
+use super::ending::{Ending, Error};
 use super::surroundings::Surroundings;
 use crate::report::text::View;
 use crate::report::{Palette, Role, safe};
@@ -16,6 +18,39 @@ pub struct Output {
     messages: Palette,
     width: usize,
     quiet: bool,
+    progress: Arc<Mutex<Progress>>,
+}
+
+/// What a command did so far.
+#[derive(Debug, Default)]
+struct Progress {
+    /// Why the answer is not whole.
+    failed: Option<String>,
+    /// Something was changed on the service.
+    changed: bool,
+}
+
+/// How a piece of an answer went out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub enum Written {
+    /// It is out.
+    Whole,
+    /// The reader went away and wants no more.
+    Closed,
+}
+
+/// Writes a piece of the answer and flushes it.
+///
+/// # Errors
+/// Anything but a reader that went away: a full disk, say.
+pub fn write(piece: &str) -> Result<Written, Error> {
+    let mut stdout = std::io::stdout().lock();
+    match stdout.write_all(piece.as_bytes()).and_then(|()| stdout.flush()) {
+        Ok(()) => Ok(Written::Whole),
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(Written::Closed),
+        Err(error) => Err(Error::new(Ending::Failed, anyhow::Error::from(error).context("cannot write the answer"))),
+    }
 }
 
 impl Output {
@@ -33,6 +68,7 @@ impl Output {
             messages: palette(surroundings.stderr_is_terminal),
             width: surroundings.width,
             quiet: global.quiet,
+            progress: Arc::default(),
         }
     }
 
@@ -48,11 +84,33 @@ impl Output {
         View { palette: self.messages, width: self.width, ..View::default() }
     }
 
-    /// Writes the answer.
+    /// Writes the answer. What goes wrong is an error at the command's end: see [`Output::ended`].
     pub fn answer(&self, text: &str) {
-        let mut stdout = std::io::stdout().lock();
-        // A reader that went away wants no more; a full disk has no better place to say so.
-        let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+        if let Err(error) = write(text) {
+            self.progress().failed.get_or_insert(error.to_string());
+        }
+    }
+
+    /// Notes that the command changed something on the service.
+    pub fn note_change(&self) {
+        self.progress().changed = true;
+    }
+
+    /// How the command ends, where it would end like this had its answer gone out.
+    pub fn ended(&self, ending: Ending) -> Ending {
+        let progress = self.progress();
+        let Some(reason) = &progress.failed else { return ending };
+        let ending = ending.without_answer(progress.changed);
+        let error = Error::words(ending, reason);
+        self.error(&match progress.changed {
+            true => error.hint("the changes were made; see what became of each: trueup history last"),
+            false => error,
+        });
+        ending
+    }
+
+    fn progress(&self) -> MutexGuard<'_, Progress> {
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Writes a message that a person may want; `--quiet` leaves it out. A line break is added.
@@ -65,7 +123,7 @@ impl Output {
     /// Writes a message that must be seen. A line break is added.
     pub fn tell(&self, text: &str) {
         // At once: a run tells a line a change, and stderr keeps nothing back.
-        let line = format!("{}\n", text.trim_end_matches('\n'));
+        let line = format!("{}\n", safe::log(text.trim_end_matches('\n')));
         let _ = std::io::stderr().lock().write_all(line.as_bytes());
     }
 

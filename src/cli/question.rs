@@ -1,7 +1,7 @@
 //! What the commands around single operations share: asking a person before something is changed, and
-//! an answer that is written piece by piece to a reader that may go away.
+//! what an operation without an answer means.
 
-use std::io::{BufRead as _, ErrorKind, Write as _};
+use std::io::{BufRead as _, Write as _};
 
 use super::Context;
 use super::ending::{Ending, Error};
@@ -44,29 +44,6 @@ impl Consent {
             return Ok(());
         }
         Err(Error::words(Ending::Refused, "declined").hint("nothing was sent"))
-    }
-}
-
-/// How a piece of an answer went out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[must_use]
-pub enum Written {
-    /// It is out.
-    Whole,
-    /// The reader went away and wants no more.
-    Closed,
-}
-
-/// Writes a piece of the answer and flushes it.
-///
-/// # Errors
-/// Anything but a reader that went away: a full disk, say.
-pub fn write(piece: &str) -> Result<Written, Error> {
-    let mut stdout = std::io::stdout().lock();
-    match stdout.write_all(piece.as_bytes()).and_then(|()| stdout.flush()) {
-        Ok(()) => Ok(Written::Whole),
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(Written::Closed),
-        Err(error) => Err(Error::new(Ending::Failed, anyhow::Error::from(error).context("cannot write the answer"))),
     }
 }
 

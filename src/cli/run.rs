@@ -126,6 +126,9 @@ fn begin(context: &Context, work: &Work<'_>, plan: &Plan, progress: &Progress) -
 }
 
 fn tell(decision: &Decision, context: &Context, view: &View, outcome: &Outcome, plan: &Plan) -> Ending {
+    if outcome.steps.iter().any(|step| step.fate.is_done() || step.fate.may_have_taken_effect()) {
+        context.output.note_change();
+    }
     context.output.answer(&match decision.format {
         ApplyFormat::Text => text::outcome(outcome, plan, view),
         ApplyFormat::Json => json::outcome(outcome, plan),

@@ -162,12 +162,6 @@ pub fn clock() -> Clock {
 }
 
 async fn start(file: &Path, token: &str) -> Result<Running, Error> {
-    if let Some(directory) = file.parent().filter(|directory| !directory.as_os_str().is_empty()) {
-        std::fs::create_dir_all(directory).map_err(|error| {
-            let told = format!("cannot make the directory of the sandbox's file, `{}`", directory.display());
-            Error::new(Ending::Failed, anyhow::Error::from(error).context(told))
-        })?;
-    }
     let options = Options::new(Storage::File(file.to_owned()), Token::new(token), clock());
     sandbox::start(options)
         .await

@@ -10,8 +10,9 @@ use super::args::{Scope, Shard};
 use super::ending::{Ending, Error};
 use super::service::Connection;
 use super::stack::{self, Stack};
-use super::{settings, shard};
+use super::{file, settings, shard};
 use crate::api::{self, Fetching, Reader};
+use crate::file::limit;
 use crate::load::Config;
 use crate::model::{Key, Live, Namespace, NamespaceRead, Snapshot};
 use crate::plan::{self, Referrer};
@@ -108,10 +109,7 @@ async fn ask(context: &Context, config: &Config, shard: Option<Shard>) -> Result
 /// A file that is no snapshot, is altered or is of another service.
 pub fn snapshot(context: &Context, config: &Config, path: &Path) -> Result<Snapshot, Error> {
     let refused = |told: anyhow::Error| Error::new(Ending::Refused, told).hint("nothing was read from it");
-    let bytes = std::fs::read(path).map_err(|error| {
-        let told = anyhow::Error::from(error).context(format!("cannot read `{}`", path.display()));
-        Error::new(Ending::Invalid, told)
-    })?;
+    let bytes = file::read(path, limit::SAVED)?;
     let snapshot = Snapshot::from_file(&bytes)
         .map_err(|error| refused(anyhow::Error::from(error).context(format!("`{}` is not used", path.display()))))?;
     let named = settings::named(context, config)?.map(|place| place.base_url().to_string());

@@ -4,7 +4,9 @@
 use super::address::{self, Address};
 use super::args::Global;
 use super::ending::{Ending, Error};
+use super::file;
 use super::surroundings::Surroundings;
+use crate::file::limit;
 
 /// The variable that is always looked at.
 const VARIABLE: &str = "TRUEUP_TOKEN";
@@ -45,22 +47,12 @@ pub fn given(
     Ok(Some(found.text))
 }
 
-/// The token that the embedded service is given when it runs by itself.
-///
-/// # Errors
-/// A file that cannot be read.
-pub fn of_sandbox(global: &Global, surroundings: &Surroundings) -> Result<Option<String>, Error> {
-    let variable = || surroundings.variable(VARIABLE).or_else(|| surroundings.variable(FOREIGN_VARIABLE));
-    Ok(file(global)?.or_else(|| variable().map(str::to_owned)))
-}
-
 /// The text of `--token-file`.
-fn file(global: &Global) -> Result<Option<String>, Error> {
+fn from_file(global: &Global) -> Result<Option<String>, Error> {
     let read = |path: &std::path::PathBuf| {
-        std::fs::read_to_string(path).map_err(|error| {
-            let told = anyhow::Error::from(error).context(format!("cannot read the token file `{}`", path.display()));
-            Error::new(Ending::Invalid, told)
-        })
+        let bytes = file::read_secret(path, limit::TOKEN)?;
+        String::from_utf8(bytes)
+            .map_err(|_| Error::words(Ending::Invalid, format!("the token file `{}` is not text", path.display())))
     };
     global.token_file.as_ref().map(read).transpose()
 }
@@ -71,7 +63,7 @@ fn found(
     named: Option<&str>,
     address: &Address,
 ) -> Result<Option<Found>, Error> {
-    if let Some(text) = file(global)? {
+    if let Some(text) = from_file(global)? {
         return Ok(Some(Found { text, bound: false }));
     }
     if let Some(name) = named {
@@ -115,6 +107,19 @@ fn is_bound(surroundings: &Surroundings, variable: &str, address: &Address) -> R
     }
     let told = format!("`{name}` binds the token of `{variable}` to {url}, and the service is {}", address.url);
     Err(Error::words(Ending::Invalid, told).hint("a token goes to the service that it is bound to, and to no other"))
+}
+
+/// The variable for the token of `trueup sandbox`.
+const SANDBOX_VARIABLE: &str = "TRUEUP_SANDBOX_TOKEN";
+
+/// The token that the embedded service asks for: of `--token-file` or of `TRUEUP_SANDBOX_TOKEN`. Never
+/// one of the variables of a real service: every client of the sandbox would have to be given it.
+///
+/// # Errors
+/// A file that cannot be read.
+pub fn of_sandbox(global: &Global, surroundings: &Surroundings) -> Result<Option<String>, Error> {
+    let variable = || surroundings.variable(SANDBOX_VARIABLE).map(str::to_owned);
+    Ok(from_file(global)?.or_else(variable))
 }
 
 #[cfg(test)]

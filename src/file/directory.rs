@@ -55,18 +55,31 @@ impl Directory {
         Ok(Self { dir, path: self.path.join(below) })
     }
 
+    /// A directory beneath this one, which is created where it is absent.
+    pub(super) fn create(&self, below: &Path) -> Result<Self, FileError> {
+        self.dir.create_dir_all(below).map_err(|error| self.error("create", below, error))?;
+        self.below(below)
+    }
+
     /// The bytes of a regular file beneath the directory, at most `limit`.
     ///
     /// # Errors
     /// It is absent, too large, not a regular file, or leads out.
     pub fn read(&self, below: impl AsRef<Path>, limit: u64) -> Result<Vec<u8>, FileError> {
         let below = below.as_ref();
+        let (file, length) = self.open_regular(below)?;
+        bounded(file, length, &self.path.join(below), limit)
+    }
+
+    /// A regular file beneath the directory, open for reading, and its length.
+    pub(super) fn open_regular(&self, below: &Path) -> Result<(File, u64), FileError> {
         let file = self.open_file(below)?;
         let metadata = file.metadata().map_err(|error| self.error("read", below, error))?;
-        if !metadata.is_file() {
-            return Err(FileError::NotRegular { path: self.path.join(below) });
+        if metadata.is_file() {
+            Ok((file, metadata.len()))
+        } else {
+            Err(FileError::NotRegular { path: self.path.join(below) })
         }
-        bounded(file, metadata.len(), &self.path.join(below), limit)
     }
 
     /// Opens for reading, without waiting for whoever writes a pipe.
@@ -155,12 +168,26 @@ impl Directory {
         Ok(file)
     }
 
+    /// Opens a private file to append to, and creates it where it is absent; a link is refused.
+    ///
+    /// # Errors
+    /// It is a link or not a regular file, or the disk refuses.
+    pub(super) fn append(&self, below: impl AsRef<Path>) -> Result<File, FileError> {
+        let below = below.as_ref();
+        self.regular(below)?;
+        let mut options = OpenOptions::new();
+        options.append(true).create(true).mode(mode(Content::Private));
+        options.custom_flags(flags(OFlags::NOFOLLOW | OFlags::NONBLOCK));
+        let file = self.dir.open_with(below, &options).map_err(|error| self.error("open", below, error))?;
+        Ok(file.into_std())
+    }
+
     /// Opens a private file to read and write, and creates it where it is absent; a link is refused.
     ///
     /// # Errors
     /// It is a link or not a regular file, or the disk refuses.
-    pub fn open_or_create(&self, name: &str) -> Result<File, FileError> {
-        let below = Path::new(name);
+    pub fn open_or_create(&self, below: impl AsRef<Path>) -> Result<File, FileError> {
+        let below = below.as_ref();
         self.regular(below)?;
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false).mode(mode(Content::Private));

@@ -34,6 +34,18 @@ pub enum FileError {
         /// What it is instead of a file.
         path: PathBuf,
     },
+    /// Not UTF-8.
+    #[error("`{}` is not UTF-8 text", path.display())]
+    NotText {
+        /// The file.
+        path: PathBuf,
+    },
+    /// More brackets are open at a time than an input needs.
+    #[error("`{}` is nested too deep", path.display())]
+    TooDeep {
+        /// The file.
+        path: PathBuf,
+    },
     /// The file is larger than an input of its kind may be.
     #[error("`{}` is larger than the allowed {}", path.display(), size(*limit))]
     TooLarge {
@@ -51,7 +63,7 @@ pub enum FileError {
         seconds: u64,
     },
     /// A directory of ours that others can change.
-    #[error("the directory `{}` {problem}", path.display())]
+    #[error("the directory `{}` {problem}; use one that only you can write, such as a new one below it", path.display())]
     Exposed {
         /// The directory.
         path: PathBuf,
@@ -82,11 +94,11 @@ impl FileError {
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {
-            Self::Io { .. } | Self::TooSlow { .. } | Self::TooLarge { .. } => None,
+            Self::Io { .. } | Self::TooSlow { .. } | Self::TooLarge { .. } | Self::Exposed { .. } => None,
+            Self::NotText { .. } | Self::TooDeep { .. } => None,
             Self::Outside { .. } => Some("give the path that the link leads to, or put the file in its place"),
             Self::Link { .. } => Some("give the path that the link leads to"),
             Self::NotRegular { .. } => Some("give a regular file"),
-            Self::Exposed { .. } => Some("use a directory that only you can write, such as a new one below it"),
         }
     }
 }

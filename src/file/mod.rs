@@ -11,11 +11,14 @@ mod private;
 mod stream;
 #[cfg(test)]
 mod tests;
+mod yaml;
 
 pub use directory::{Content, Directory};
 pub use error::FileError;
-pub use named::{exists, leads_out, read, read_secret, replace};
+pub use named::{append_private, create_directory, exists, leads_out, open_private, read, read_secret, replace};
+pub use private::{open_own, read_own};
 pub use stream::stdin;
+pub use yaml::{is_nested_too_deep, read_yaml};
 
 /// The most bytes that are read of one input of each kind.
 pub mod limit {

@@ -3,7 +3,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::OFlags;
@@ -60,20 +60,67 @@ fn take(file: File, path: &Path, limit: u64) -> Result<Vec<u8>, FileError> {
 /// # Errors
 /// The target is a link or not a regular file, leads out, or the disk refuses.
 pub fn replace(path: &Path, bytes: &[u8], content: Content) -> Result<(), FileError> {
-    let failed = FileError::io("write", path);
-    let written = match place(path).map_err(&failed)? {
+    let (directory, below) = target(path)?;
+    directory.replace(below, bytes, content).map_err(|error| named(error, path))
+}
+
+/// Opens a file that the caller named, to read and write, and creates it where it is absent. Only its
+/// owner may read it from then on.
+///
+/// # Errors
+/// Those of [`replace`].
+pub fn open_private(path: &Path) -> Result<File, FileError> {
+    let (directory, below) = target(path)?;
+    let file = directory.open_or_create(below).map_err(|error| named(error, path))?;
+    let failed = FileError::io("open", path);
+    let mode = file.metadata().map_err(&failed)?.permissions().mode();
+    if mode & 0o077 != 0 {
+        file.set_permissions(std::fs::Permissions::from_mode(0o600)).map_err(failed)?;
+    }
+    Ok(file)
+}
+
+/// Opens a file that the caller named, to append to it, and creates it where it is absent. Only its owner
+/// may read it.
+///
+/// # Errors
+/// Those of [`replace`].
+pub fn append_private(path: &Path) -> Result<File, FileError> {
+    let (directory, below) = target(path)?;
+    directory.append(below).map_err(|error| named(error, path))
+}
+
+/// Opens a directory that the caller named, and creates it where it is absent.
+///
+/// # Errors
+/// It leads out of its stack or repository, or cannot be created.
+pub fn create_directory(path: &Path) -> Result<Directory, FileError> {
+    match place(path).map_err(FileError::io("create", path))? {
         Place::Beneath(outer, below) => {
             let (directory, below) = innermost(outer, below, path)?;
-            directory.replace(below, bytes, content)
+            directory.create(&below).map_err(|error| named(error, path))
         }
+        Place::Anywhere => {
+            std::fs::create_dir_all(path).map_err(FileError::io("create", path))?;
+            Directory::open(path)
+        }
+    }
+}
+
+/// The directory that a file is written to, which is created, and the file beneath it.
+fn target(path: &Path) -> Result<(Directory, PathBuf), FileError> {
+    let (directory, below) = match place(path).map_err(FileError::io("write", path))? {
+        Place::Beneath(outer, below) => innermost(outer, below, path)?,
         Place::Anywhere => {
             let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
             let name = path.file_name().ok_or_else(|| FileError::NotRegular { path: path.to_owned() })?;
-            std::fs::create_dir_all(parent).map_err(&failed)?;
-            Directory::open(parent)?.replace(name, bytes, content)
+            (create_directory(parent)?, PathBuf::from(name))
         }
     };
-    written.map_err(|error| named(error, path))
+    if let Some(parent) = below.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+        directory.create(parent).map_err(|error| named(error, path))?;
+    }
+    Ok((directory, below))
 }
 
 /// Whether something is at a path that the caller named; a link counts wherever it leads.
@@ -155,6 +202,8 @@ fn named(error: FileError, path: &Path) -> FileError {
         FileError::NotRegular { .. } => FileError::NotRegular { path },
         FileError::TooLarge { limit, .. } => FileError::TooLarge { path, limit },
         FileError::TooSlow { seconds, .. } => FileError::TooSlow { path, seconds },
+        FileError::NotText { .. } => FileError::NotText { path },
+        FileError::TooDeep { .. } => FileError::TooDeep { path },
         exposed @ FileError::Exposed { .. } => exposed,
     }
 }

@@ -1,7 +1,8 @@
 //! Directories in which the program keeps its own files. Whoever could write there could forge a run,
 //! so owner and mode are checked before anything is read or written.
 
-use std::fs::{DirBuilder, Metadata};
+use std::ffi::OsStr;
+use std::fs::{DirBuilder, File, Metadata};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::Path;
@@ -48,6 +49,33 @@ impl Directory {
     }
 }
 
+/// The bytes of a file of ours, two levels below the state directory.
+///
+/// # Errors
+/// Those of [`Directory::private`] and of [`Directory::read`].
+pub fn read_own(path: &Path, limit: u64) -> Result<Vec<u8>, FileError> {
+    let (directory, name) = around(path)?;
+    directory.read(name, limit)
+}
+
+/// The same file, open for reading.
+///
+/// # Errors
+/// Those of [`read_own`].
+pub fn open_own(path: &Path) -> Result<File, FileError> {
+    let (directory, name) = around(path)?;
+    directory.open_regular(Path::new(name)).map(|(file, _)| file)
+}
+
+fn around(path: &Path) -> Result<(Directory, &OsStr), FileError> {
+    let missing = || FileError::io("read", path)(io::ErrorKind::NotFound.into());
+    let directory = path.parent().ok_or_else(missing)?;
+    let (Some(state), Some(name), Some(file)) = (directory.parent(), directory.file_name(), path.file_name()) else {
+        return Err(missing());
+    };
+    Ok((own(&shared(state)?, name)?, file))
+}
+
 /// The directory around ours: others may read it, and may write it only where they cannot rename what
 /// is ours.
 fn shared(path: &Path) -> Result<Directory, FileError> {
@@ -66,13 +94,14 @@ fn shared(path: &Path) -> Result<Directory, FileError> {
 
 /// Our own directory. One that our group can write is closed to it: some systems open every directory
 /// of a volume to a group.
-fn own(parent: &Directory, name: &str) -> Result<Directory, FileError> {
+fn own(parent: &Directory, name: impl AsRef<Path>) -> Result<Directory, FileError> {
+    let name = name.as_ref();
     let path = parent.path().join(name);
     let link = parent.dir.symlink_metadata(name).map_err(FileError::io("read", &path))?;
     if link.is_symlink() {
         return Err(FileError::Link { path });
     }
-    let directory = parent.below(Path::new(name))?;
+    let directory = parent.below(name)?;
     let metadata = metadata(&directory)?;
     if metadata.uid() != rustix::process::geteuid().as_raw() {
         return Err(FileError::Exposed { path, problem: "belongs to another user" });

@@ -1,6 +1,8 @@
 use std::io;
 use std::path::PathBuf;
 
+use crate::file::FileError;
+
 /// Why a journal cannot be written or read.
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
@@ -14,6 +16,9 @@ pub enum JournalError {
         /// What the system says.
         source: io::Error,
     },
+    /// A file or a directory of the journal.
+    #[error(transparent)]
+    File(#[from] FileError),
     /// Another apply of the same stack goes on.
     #[error("another apply of {stack} is running on this machine{holder}; wait for it to end")]
     Locked {

@@ -1,6 +1,5 @@
 use std::collections::BTreeSet;
-use std::fs::File;
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -8,7 +7,8 @@ use jiff::{Timestamp, civil, tz::TimeZone};
 use serde::Deserialize;
 
 use super::read::{load, parse, read};
-use super::{JournalError, Line, file, runs};
+use super::{JournalError, Line, RUNS, runs};
+use crate::file::{Directory, limit, open_own, read_own};
 use crate::model::Key;
 use crate::plan::{ActionKind, Fate, RunId, RunRecord, RunSummary, Service};
 
@@ -38,7 +38,7 @@ pub enum Keep {
 pub fn open_run(state: &Path, stack: Option<&str>, base_url: &str) -> Result<Option<RunSummary>, JournalError> {
     for path in files(state)?.into_iter().rev() {
         if Head::read(&path).is_some_and(|head| head.is_of(stack, base_url))
-            && let Ok(bytes) = std::fs::read(&path)
+            && let Ok(bytes) = read_own(&path, limit::JOURNAL)
         {
             let record = if ended_well(&bytes) { None } else { parse(&path, &bytes).ok() };
             return Ok(record.map(|record| RunSummary::of(&record)).filter(RunSummary::is_open));
@@ -113,7 +113,8 @@ impl Head {
             header: Head,
         }
         let mut line = Vec::new();
-        BufReader::new(File::open(path).ok()?).read_until(b'\n', &mut line).ok()?;
+        let file = BufReader::new(open_own(path).ok()?);
+        file.take(limit::JOURNAL).read_until(b'\n', &mut line).ok()?;
         serde_json::from_slice::<First>(&line).ok().map(|first| first.header.header)
     }
 
@@ -144,19 +145,10 @@ pub fn history(state: &Path) -> Result<History, JournalError> {
 }
 
 fn files(state: &Path) -> Result<Vec<PathBuf>, JournalError> {
-    let directory = runs(state);
-    let entries = match std::fs::read_dir(&directory) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(JournalError::io("read", directory)(error)),
-    };
-    let mut paths = Vec::new();
-    for entry in entries {
-        let path = entry.map_err(JournalError::io("read", &directory))?.path();
-        if path.extension().is_some_and(|extension| extension == "jsonl") {
-            paths.push(path);
-        }
-    }
+    let Some(directory) = Directory::find_private(state, RUNS)? else { return Ok(Vec::new()) };
+    let paths = directory.names()?.into_iter().map(|name| runs(state).join(name));
+    let mut paths: Vec<PathBuf> =
+        paths.filter(|path| path.extension().is_some_and(|extension| extension == "jsonl")).collect();
     paths.sort();
     Ok(paths)
 }
@@ -229,9 +221,9 @@ pub fn prune(state: &Path, keep: Keep) -> Result<Vec<RunId>, JournalError> {
         }
     }
     let gone: Vec<RunId> = runs.iter().map(|run| &run.run).filter(|run| !stays.contains(run)).cloned().collect();
-    for run in &gone {
-        let path = file(state, run);
-        std::fs::remove_file(&path).map_err(JournalError::io("remove", path))?;
+    let directory = Directory::find_private(state, RUNS)?;
+    for (run, directory) in gone.iter().zip(directory.iter().cycle()) {
+        directory.remove(Path::new(&format!("{run}.jsonl")))?;
     }
     Ok(gone)
 }
@@ -244,7 +236,7 @@ pub fn prune(state: &Path, keep: Keep) -> Result<Vec<RunId>, JournalError> {
 pub fn applied_keys(state: &Path, stack: Option<&str>, base_url: &str) -> Result<BTreeSet<Key>, JournalError> {
     let mut applied = BTreeSet::new();
     for (_, path) in heads(files(state)?, stack, base_url) {
-        let Ok(bytes) = std::fs::read(path) else { continue };
+        let Ok(bytes) = read_own(&path, limit::JOURNAL) else { continue };
         // Intents are nearly all of a file, and say nothing here.
         let lines = bytes.split(|byte| *byte == b'\n').filter(|line| line.starts_with(b"{\"outcome\""));
         for line in lines.filter_map(|line| serde_json::from_slice(line).ok()) {

@@ -1,12 +1,11 @@
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, TryLockError};
 use std::io::{Read as _, Seek as _, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 use sha2::{Digest as _, Sha256};
 
 use super::JournalError;
-use super::write::private_directory;
+use crate::file::Directory;
 use crate::plan::Header;
 
 /// Held while a run of one stack against one service goes on; dies with its holder.
@@ -17,16 +16,14 @@ pub(super) struct Lock {
 
 impl Lock {
     pub(super) fn take(state: &Path, header: &Header) -> Result<Self, JournalError> {
-        let directory = state.join("locks");
-        private_directory(&directory)?;
+        let directory = Directory::private(state, "locks")?;
         let stack = header.plan.stack.as_deref();
         let base_url = &header.plan.service.base_url;
         let name = Sha256::digest(format!("{base_url}\n{}", stack.unwrap_or_default()));
         let name: String = name.iter().take(12).map(|byte| format!("{byte:02x}")).collect();
-        let path = directory.join(format!("{name}.lock"));
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true).truncate(false).mode(0o600);
-        let mut file = options.open(&path).map_err(JournalError::io("open", &path))?;
+        let name = format!("{name}.lock");
+        let path = directory.path().join(&name);
+        let mut file = directory.open_or_create(&name)?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {

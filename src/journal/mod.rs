@@ -54,8 +54,11 @@ enum Entry<'a> {
     Closing(&'a Closing),
 }
 
+/// The directory of the runs, in the state directory.
+const RUNS: &str = "runs";
+
 fn runs(state: &Path) -> PathBuf {
-    state.join("runs")
+    state.join(RUNS)
 }
 
 fn file(state: &Path, run: &RunId) -> PathBuf {

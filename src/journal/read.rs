@@ -3,6 +3,7 @@ use std::path::Path;
 use serde_json::error::Category;
 
 use super::{FORMAT_VERSION, JournalError, Line, file};
+use crate::file::limit;
 use crate::model::Json;
 use crate::plan::{Closing, Header, Kept, RunId, RunRecord};
 
@@ -12,7 +13,7 @@ use crate::plan::{Closing, Header, Kept, RunId, RunRecord};
 /// # Errors
 /// The medium; a file without a header; a damaged line before a good one.
 pub fn read(path: &Path) -> Result<RunRecord, JournalError> {
-    let bytes = std::fs::read(path).map_err(JournalError::io("read", path))?;
+    let bytes = crate::file::read_own(path, limit::JOURNAL)?;
     parse(path, &bytes)
 }
 

@@ -1,6 +1,5 @@
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -10,7 +9,8 @@ use serde::Serialize as _;
 use tokio::sync::oneshot;
 
 use super::lock::Lock;
-use super::{Entry, FORMAT_VERSION, JournalError, file, runs};
+use super::{Entry, FORMAT_VERSION, JournalError, RUNS, file};
+use crate::file::Directory;
 use crate::plan::{Closing, Haste, Header, Intent, Recorder, Step};
 
 /// How long an intent without haste waits at most for others that reach the disk with it.
@@ -60,23 +60,17 @@ impl Journal {
     /// # Errors
     /// [`JournalError::Locked`] where another run of the stack goes on; the medium.
     pub fn begin(state: &Path, header: &Header) -> Result<Self, JournalError> {
-        private_directory(state)?;
         let lock = Lock::take(state, header)?;
-        let directory = runs(state);
-        private_directory(&directory)?;
+        let directory = Directory::private(state, RUNS)?;
         let path = file(state, &header.run);
-        let mut options = OpenOptions::new();
-        options.append(true).create_new(true).mode(0o600);
-        let mut file = options.open(&path).map_err(JournalError::io("create", &path))?;
+        let mut file = directory.append_new(&format!("{}.jsonl", header.run))?;
         let mut first = Vec::new();
         put(&mut first, &Entry::Header { format_version: FORMAT_VERSION, header })
             .and_then(|()| file.write_all(&first))
             .and_then(|()| file.sync_all())
             .map_err(JournalError::io("write", &path))?;
         // The name of a new file is on disk only when its directory is.
-        File::open(&directory)
-            .and_then(|directory| directory.sync_all())
-            .map_err(JournalError::io("write", directory))?;
+        directory.flush()?;
         let queue = Arc::<Queue>::default();
         let writing = Writing { file, path: path.clone(), queue: Arc::clone(&queue) };
         let writer = std::thread::Builder::new()
@@ -215,9 +209,4 @@ fn put(lines: &mut Vec<u8>, entry: &Entry<'_>) -> io::Result<()> {
     entry.serialize(&mut serde_json::Serializer::new(&mut *lines))?;
     lines.push(b'\n');
     Ok(())
-}
-
-/// Creates a directory that only its owner can enter, where it is not there yet.
-pub(super) fn private_directory(path: &Path) -> Result<(), JournalError> {
-    DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(JournalError::io("create", path))
 }

@@ -42,6 +42,7 @@ use source::{Filter, Origin};
 use text::{Reader, SourceText};
 use variable::Variables;
 
+use crate::file::{self, Directory};
 use crate::model::{self, Definition, Desired, Endpoint};
 
 /// Files that a thread takes at a time.
@@ -74,14 +75,12 @@ struct FileRead {
 /// Everything that is wrong in any file.
 pub fn directory(path: &Path, options: &Options) -> Result<Loaded, Diagnostics> {
     let refuse = |problem: Diagnostic| Diagnostics::new(vec![problem], 0);
-    let given = path.canonicalize().map_err(|error| {
-        let what = format!("`{}` cannot be read: {error}", path.display());
-        refuse(Diagnostic::without_place(what, "give the directory of the definitions"))
-    })?;
+    let given = resolved(path).map_err(refuse)?;
     let (root, stack) = root_of(&given, options).map_err(refuse)?;
     let below = source::relative(&root, &given);
     let selection = (given != root).then_some(PathFilter(below));
-    load(Origin::Disk { root: root.clone() }, root, stack, selection, options)
+    let origin = on_disk(&root).map_err(refuse)?;
+    load(origin, root, stack, selection, options)
 }
 
 /// The settings of the stack that `path` lies in, without its definitions; the default where there is
@@ -91,13 +90,10 @@ pub fn directory(path: &Path, options: &Options) -> Result<Loaded, Diagnostics> 
 /// Everything that is wrong in the settings.
 pub fn settings(path: &Path, options: &Options) -> Result<Config, Diagnostics> {
     let refuse = |problem: Diagnostic| Diagnostics::new(vec![problem], 0);
-    let given = path.canonicalize().map_err(|error| {
-        let what = format!("`{}` cannot be read: {error}", path.display());
-        refuse(Diagnostic::without_place(what, "give the directory of the definitions"))
-    })?;
+    let given = resolved(path).map_err(refuse)?;
     let (root, stack) = root_of(&given, options).map_err(refuse)?;
     let mut problems = Vec::new();
-    let config = config_of(&Origin::Disk { root: root.clone() }, stack, options, &mut problems);
+    let config = config_of(&on_disk(&root).map_err(refuse)?, stack, options, &mut problems);
     if problems.is_empty() { Ok(config) } else { Err(Diagnostics::new(problems, 1).below(root)) }
 }
 
@@ -107,10 +103,7 @@ pub fn settings(path: &Path, options: &Options) -> Result<Config, Diagnostics> {
 /// A path that cannot be read, or settings of another directory.
 pub fn root(path: &Path, options: &Options) -> Result<PathBuf, Diagnostics> {
     let refuse = |problem: Diagnostic| Diagnostics::new(vec![problem], 0);
-    let given = path.canonicalize().map_err(|error| {
-        let what = format!("`{}` cannot be read: {error}", path.display());
-        refuse(Diagnostic::without_place(what, "give the directory of the definitions"))
-    })?;
+    let given = resolved(path).map_err(refuse)?;
     root_of(&given, options).map(|(root, _)| root).map_err(refuse)
 }
 
@@ -137,6 +130,30 @@ pub fn settings_of(file: Option<SourceFile>, options: &Options) -> Result<Config
     if problems.is_empty() { Ok(config) } else { Err(Diagnostics::new(problems, 1)) }
 }
 
+/// The path that a call names, without links.
+fn resolved(path: &Path) -> Result<PathBuf, Diagnostic> {
+    let unreadable = |error: std::io::Error| {
+        let what = format!("`{}` cannot be read: {error}", path.display());
+        Diagnostic::without_place(what, "give the directory of the definitions")
+    };
+    // Whoever changes the repository can put a link there.
+    if let Some(directory) = file::leads_out(path).map_err(unreadable)? {
+        let what = format!("`{}` leads out of `{}` through a symbolic link", path.display(), directory.display());
+        return Err(Diagnostic::without_place(what, "give the path that the link leads to"));
+    }
+    path.canonicalize().map_err(unreadable)
+}
+
+/// The files of a directory; of a file, those beside it.
+fn on_disk(root: &Path) -> Result<Origin, Diagnostic> {
+    let directory = if root.is_dir() { root } else { root.parent().unwrap_or(root) };
+    let directory = Directory::open(directory).map_err(|error| {
+        let what = format!("`{}` cannot be read: {error}", root.display());
+        Diagnostic::without_place(what, "give the directory of the definitions")
+    })?;
+    Ok(Origin::Disk { directory })
+}
+
 /// The stack's directory and whether it has settings.
 fn root_of(given: &Path, options: &Options) -> Result<(PathBuf, StackFile), Diagnostic> {
     if let Some(file) = &options.config {
@@ -144,7 +161,7 @@ fn root_of(given: &Path, options: &Options) -> Result<(PathBuf, StackFile), Diag
             let what = format!("`{}` is no settings file: {why}", file.display());
             Diagnostic::without_place(what, format!("name a {}", config::FILE))
         };
-        let file = file.canonicalize().map_err(|error| unreadable(error.to_string()))?;
+        let file = resolved(file).map_err(|problem| unreadable(problem.message))?;
         let root = file.parent().filter(|_| file.file_name().is_some_and(|name| name == config::FILE));
         let root = root.ok_or_else(|| unreadable("another name".to_owned()))?;
         if !given.starts_with(root) {
@@ -154,7 +171,8 @@ fn root_of(given: &Path, options: &Options) -> Result<(PathBuf, StackFile), Diag
         return Ok((root.to_owned(), StackFile::Found));
     }
     for directory in given.ancestors().filter(|directory| directory.is_dir()) {
-        if directory.join(config::FILE).is_file() {
+        // Whatever it is: what cannot be read is an error, never a stack without settings.
+        if file::exists(&directory.join(config::FILE)) {
             return Ok((directory.to_owned(), StackFile::Found));
         }
         // What lies above a repository is somebody else's.
@@ -179,18 +197,17 @@ fn load(
         return Err(Diagnostics::new(problems, 1).below(root));
     }
     let filter = Filter::new(&config, options.environment.as_deref());
-    let single = matches!(&origin, Origin::Disk { root } if root.is_file());
+    let single = matches!(&origin, Origin::Disk { .. }) && !root.is_dir();
     let (origin, files) = if single {
         // Without settings a file is the whole.
         let name: Arc<str> = root.file_name().map(|name| name.to_string_lossy().into()).unwrap_or_default();
-        let parent = root.parent().map(Path::to_owned).unwrap_or_default();
-        (Origin::Disk { root: parent }, vec![name])
+        (origin, vec![name])
     } else {
         let files = origin.list(&filter, &options.limits, &mut problems);
         (origin, files)
     };
     let root = match &origin {
-        Origin::Disk { root } => root.clone(),
+        Origin::Disk { directory } => directory.path().to_owned(),
         Origin::Memory { .. } => PathBuf::new(),
     };
     let (overlay_files, files): (Vec<_>, Vec<_>) = files.into_iter().partition(|file| filter.is_overlay(file));

@@ -2,9 +2,7 @@
 //! directory can do (links that lead out or in circles, endless or special files) ends in a problem.
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::Read as _;
-use std::path::{MAIN_SEPARATOR, Path, PathBuf};
+use std::path::{MAIN_SEPARATOR, Path};
 use std::sync::Arc;
 
 use globset::{Glob, GlobSet, GlobSetBuilder};
@@ -13,12 +11,13 @@ use walkdir::{DirEntry, WalkDir};
 use super::config::{self, Config};
 use super::diagnostic::Diagnostic;
 use super::options::Limits;
+use crate::file::{Directory, FileError};
 
 /// Where the files of a stack are.
 #[derive(Debug)]
 pub(super) enum Origin {
     /// Below this directory.
-    Disk { root: PathBuf },
+    Disk { directory: Directory },
     /// Here, by path.
     Memory { files: BTreeMap<Arc<str>, Vec<u8>> },
 }
@@ -30,28 +29,23 @@ impl Origin {
             let what = format!("the file is larger than the allowed {} MiB", limits.file_bytes / (1024 * 1024));
             Diagnostic::of_file(what, path, "split it, or leave it out with `files: {exclude: [...]}` in trueup.yaml")
         };
-        let Origin::Disk { root } = self else {
+        let Origin::Disk { directory } = self else {
             let Origin::Memory { files } = self else { return Ok(Vec::new()) };
             let bytes = files.get(path).cloned().unwrap_or_default();
             return if bytes.len() as u64 > limits.file_bytes { Err(too_large()) } else { Ok(bytes) };
         };
-        let unreadable =
-            |error: std::io::Error| Diagnostic::of_file(format!("the file cannot be read: {error}"), path, "");
-        let file = File::open(root.join(path)).map_err(unreadable)?;
-        let length = file.metadata().map_err(unreadable)?.len();
-        if length > limits.file_bytes {
-            return Err(too_large());
-        }
-        let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or(0) + 1);
-        // A file can grow while it is read.
-        file.take(limits.file_bytes + 1).read_to_end(&mut bytes).map_err(unreadable)?;
-        if bytes.len() as u64 > limits.file_bytes { Err(too_large()) } else { Ok(bytes) }
+        directory.read(path, limits.file_bytes).map_err(|error| match error {
+            FileError::TooLarge { .. } => too_large(),
+            FileError::Outside { .. } => leads_out(path),
+            FileError::Io { source, .. } => Diagnostic::of_file(format!("the file cannot be read: {source}"), path, ""),
+            _ => not_regular(path),
+        })
     }
 
     /// Every file that could be a definition or an overlay, sorted.
     pub(super) fn list(&self, filter: &Filter, limits: &Limits, problems: &mut Vec<Diagnostic>) -> Vec<Arc<str>> {
         let mut paths = match self {
-            Origin::Disk { root } => walk(root, filter, limits, problems),
+            Origin::Disk { directory } => walk(directory.path(), filter, limits, problems),
             Origin::Memory { files } => {
                 let seen = |path: &&Arc<str>| !path.split('/').any(|part| part.starts_with('.')) && is_source(path);
                 files.keys().filter(seen).cloned().collect()
@@ -167,8 +161,7 @@ fn walk(root: &Path, filter: &Filter, limits: &Limits, problems: &mut Vec<Diagno
             continue;
         }
         if entry.path_is_symlink() && !filter.excludes(&relative) && leaves(root, entry.path()) {
-            let what = "the symbolic link leads out of the stack's directory";
-            problems.push(Diagnostic::of_file(what, &relative, "put the files here, or exclude the link"));
+            problems.push(leads_out(&relative));
             if directory {
                 walker.skip_current_dir();
             }
@@ -178,7 +171,7 @@ fn walk(root: &Path, filter: &Filter, limits: &Limits, problems: &mut Vec<Diagno
             continue;
         }
         if !entry.file_type().is_file() {
-            problems.push(Diagnostic::of_file("this is no regular file", &relative, "take it out, or exclude it"));
+            problems.push(not_regular(&relative));
         } else if entry.path().strip_prefix(root).is_ok_and(|path| path.to_str().is_none()) {
             problems.push(Diagnostic::of_file("the file's name is no valid UTF-8", &relative, "rename it"));
         } else if paths.len() >= limits.files {
@@ -203,6 +196,15 @@ fn walk_problem(root: &Path, error: &walkdir::Error, filter: &Filter) -> Option<
     }
     let reason = error.io_error().map_or_else(|| "it cannot be walked".to_owned(), ToString::to_string);
     Some(Diagnostic::of_file(format!("cannot be read: {reason}"), &path, ""))
+}
+
+fn leads_out(path: &str) -> Diagnostic {
+    let what = "the symbolic link leads out of the stack's directory";
+    Diagnostic::of_file(what, path, "put the files here, or exclude the link")
+}
+
+fn not_regular(path: &str) -> Diagnostic {
+    Diagnostic::of_file("this is no regular file", path, "take it out, or exclude it")
 }
 
 fn leaves(root: &Path, path: &Path) -> bool {

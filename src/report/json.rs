@@ -179,7 +179,7 @@ pub fn document(kind: &str, content: impl Serialize) -> String {
     let document = Document { kind, format_version: FORMAT_VERSION, content };
     let mut text = serde_json::to_string_pretty(&document).unwrap_or_default();
     text.push('\n');
-    text
+    super::safe::json(&text).into_owned()
 }
 
 fn counts(plan: &Plan) -> Json {

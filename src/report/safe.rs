@@ -3,12 +3,12 @@
 
 use std::borrow::Cow;
 
-/// `text` on one line: control characters, direction marks and invisible characters written out as
-/// `\n`, `\t` or `\u{…}`.
+/// `text` on one line: control characters, direction marks, invisible characters and what a runner of
+/// pipelines takes for a command written out as `\n`, `\t` or `\u{…}`.
 #[must_use]
 pub fn line(text: &str) -> Cow<'_, str> {
     if !text.chars().any(is_forceful) {
-        return Cow::Borrowed(text);
+        return log(text);
     }
     let mut clean = String::with_capacity(text.len() + 16);
     for character in text.chars() {
@@ -18,17 +18,62 @@ pub fn line(text: &str) -> Cow<'_, str> {
             clean.push(character);
         }
     }
+    Cow::Owned(log(&clean).into_owned())
+}
+
+/// `text` of any number of lines for the log of a runner of pipelines, with its commands written out:
+/// `##[…]`, `##vso[…]` and the like anywhere, `::name …::` at the beginning of a line.
+#[must_use]
+pub fn log(text: &str) -> Cow<'_, str> {
+    if commands(text).next().is_none() {
+        return Cow::Borrowed(text);
+    }
+    let mut clean = String::with_capacity(text.len() + 16);
+    let mut from = 0;
+    for at in commands(text) {
+        clean.push_str(&text[from..at]);
+        clean.push_str(if text[at..].starts_with('#') { "\\u{23}" } else { "\\u{3a}" });
+        from = at + 1;
+    }
+    clean.push_str(&text[from..]);
     Cow::Owned(clean)
 }
 
-/// A word as a shell reads it back.
+/// Where a command of a runner would no longer be one without the character there.
+fn commands(text: &str) -> impl Iterator<Item = usize> + '_ {
+    let marks = memchr::memmem::find_iter(text.as_bytes(), "##").filter(|at| {
+        let rest = text[at + 2..].trim_start_matches(|c: char| c.is_ascii_alphanumeric() || c == '#');
+        rest.starts_with('[')
+    });
+    let mut marks: Vec<usize> = marks.map(|at| at + 1).collect();
+    if memchr::memmem::find(text.as_bytes(), b"::").is_some() {
+        let mut start = 0;
+        for line in text.split_inclusive(['\n', '\r']) {
+            let command = line.trim_start();
+            if command.strip_prefix("::").is_some_and(is_command) {
+                marks.push(start + line.len() - command.len());
+            }
+            start += line.len();
+        }
+        marks.sort_unstable();
+    }
+    marks.into_iter()
+}
+
+/// Whether `name …::` follows: an address such as `::1` is none.
+fn is_command(rest: &str) -> bool {
+    let name = rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '-' || c == '_')).unwrap_or(rest.len());
+    name > 0 && rest[name..].starts_with([' ', '\t', ':']) && rest[name..].contains("::")
+}
+
+/// A word as a shell reads it back, on one line.
 #[must_use]
 pub fn shell(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:@,+".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         word.to_owned()
     } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
+        line(&format!("'{}'", word.replace('\'', r"'\''"))).into_owned()
     }
 }
 
@@ -60,24 +105,29 @@ pub fn is_forceful(character: char) -> bool {
             | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// A JSON document whose texts hold the same, with forceful characters as `\u` escapes: what reads it
-/// sees no difference, and a terminal that shows it comes to no harm. Such characters can stand only in
-/// the strings of a document, apart from the line breaks and tabs between its parts, which stay.
+/// A JSON document whose texts hold the same, with forceful characters and what begins a command of a
+/// runner as `\u` escapes: what reads it sees no difference, and a terminal or a log that shows it comes
+/// to no harm. Such characters can stand only in the strings of a document, apart from the line breaks
+/// and tabs between its parts, which stay.
 #[must_use]
 pub fn json(document: &str) -> Cow<'_, str> {
-    let escaped = |character: char| is_forceful(character) && !matches!(character, '\n' | '\t');
-    if !document.chars().any(escaped) {
+    let may_need = |byte: u8| !(b' '..0x7f).contains(&byte) && byte != b'\n' && byte != b'\t';
+    let marks = memchr::memmem::find(document.as_bytes(), b"##").is_some();
+    if !marks && !document.bytes().any(may_need) {
         return Cow::Borrowed(document);
     }
+    let escaped = |character: char| is_forceful(character) && !matches!(character, '\n' | '\t');
     let mut clean = String::with_capacity(document.len() + 64);
+    let mut before = ' ';
     for character in document.chars() {
-        if escaped(character) {
+        if escaped(character) || (before == '#' && character == '#') {
             for unit in character.encode_utf16(&mut [0; 2]) {
                 clean.push_str(&format!("\\u{unit:04x}"));
             }
         } else {
             clean.push(character);
         }
+        before = character;
     }
     Cow::Owned(clean)
 }
@@ -109,5 +159,35 @@ mod tests {
             assert_eq!(serde_json::from_str::<serde_json::Value>(&clean).expect("JSON"), value);
         }
         assert!(matches!(json(r#"{"a": "plain"}"#), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn commands_of_runners_are_written_out_and_addresses_stay() {
+        for (text, clean) in [
+            ("##vso[task.setvariable variable=x]y", "#\\u{23}vso[task.setvariable variable=x]y"),
+            ("a ##[error]b", "a #\\u{23}[error]b"),
+            ("###[group]", "#\\u{23}#[group]"),
+            ("##teamcity[x]", "#\\u{23}teamcity[x]"),
+            ("  ::error file=a::b", "  \\u{3a}:error file=a::b"),
+            ("::endgroup::", "\\u{3a}:endgroup::"),
+        ] {
+            assert_eq!(line(text), clean);
+        }
+        for text in ["::1", "::ffff:10.0.0.1", "::/0", "a ::error::b", "## Heading", "#1", "a::b"] {
+            assert!(matches!(line(text), Cow::Borrowed(same) if same == text), "{text}");
+        }
+        assert_eq!(log("a\n::stop-commands::x\n"), "a\n\\u{3a}:stop-commands::x\n");
+        let value = serde_json::json!({"##vso[a]": "###[b]"});
+        let clean = json(&value.to_string()).into_owned();
+        assert!(!clean.contains("##"), "{clean}");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&clean).expect("JSON"), value);
+    }
+
+    #[test]
+    fn a_word_of_a_hint_is_one_word_of_a_shell() {
+        assert_eq!(shell("shop/cart"), "shop/cart");
+        assert_eq!(shell("a b"), "'a b'");
+        assert_eq!(shell("it's"), r"'it'\''s'");
+        assert_eq!(shell(""), "''");
     }
 }

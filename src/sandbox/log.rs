@@ -3,12 +3,20 @@
 //! the client never got an answer.
 
 use std::collections::VecDeque;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::Write as _;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use serde::Serialize;
+
+use crate::file::{self, FileError};
+
+/// Bytes of a file after which it begins anew.
+const LARGEST_FILE: u64 = 256 * 1024 * 1024;
+
+/// Bytes of a path or a name that are kept of one request.
+const LONGEST_TEXT: usize = 2_048;
 
 /// One request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -69,16 +77,27 @@ struct Kept {
     file: Option<File>,
 }
 
+fn shorten(text: &mut String) {
+    if text.len() > LONGEST_TEXT {
+        let end = (0..=LONGEST_TEXT).rev().find(|end| text.is_char_boundary(*end)).unwrap_or_default();
+        text.truncate(end);
+        text.push('…');
+    }
+}
+
 impl Log {
     /// # Errors
     /// When the file cannot be opened for appending.
-    pub fn open(size: usize, file: Option<&Path>) -> std::io::Result<Self> {
-        let file = file.map(|path| OpenOptions::new().create(true).append(true).open(path)).transpose()?;
+    pub fn open(size: usize, file: Option<&Path>) -> Result<Self, FileError> {
+        let file = file.map(file::append_private).transpose()?;
         Ok(Self { kept: Mutex::new(Kept { entries: VecDeque::new(), size, sequence: 0, file }) })
     }
 
     /// Numbers the entry and keeps it.
     pub fn add(&self, mut entry: Entry) {
+        for text in [&mut entry.path, &mut entry.namespace, &mut entry.name] {
+            shorten(text);
+        }
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.sequence += 1;
         entry.sequence = kept.sequence;
@@ -86,6 +105,9 @@ impl Log {
             && let Ok(mut line) = serde_json::to_vec(&entry)
         {
             line.push(b'\n');
+            if file.metadata().is_ok_and(|metadata| metadata.len() >= LARGEST_FILE) {
+                let _ = file.set_len(0);
+            }
             // One write a line, so that a killed sandbox leaves whole lines. A full disk shows in
             // the store, which refuses; the log is not worth a second refusal.
             let _ = file.write_all(&line);

@@ -54,7 +54,7 @@ pub enum Error {
     #[error("the sandbox cannot take the endpoint: {reason}")]
     Seed { reason: String },
     #[error("the request log `{path}` cannot be opened for appending")]
-    Log { path: PathBuf, source: std::io::Error },
+    Log { path: PathBuf, source: crate::file::FileError },
 }
 
 /// A sandbox that answers until it is stopped or dropped.

@@ -9,7 +9,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::http::{Request, Response};
 use hyper::body::Incoming;
-use hyper_util::rt::TokioIo;
+use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
@@ -17,6 +17,9 @@ use tower_service::Service as _;
 
 /// How long requests that are being answered may take after a stop was asked for.
 const LAST_ANSWERS: Duration = Duration::from_secs(5);
+
+/// How long a connection may take to send the head of its next request.
+const HEADERS_WITHIN: Duration = Duration::from_secs(30);
 
 /// Pause after an accept that failed, which mostly means too many open files.
 const ACCEPT_AGAIN: Duration = Duration::from_millis(50);
@@ -74,7 +77,9 @@ async fn answer(stream: TcpStream, router: Router, stop: watch::Receiver<bool>) 
         let mut router = router.clone();
         async move { router.call(request).await as Result<Response<Body>, Infallible> }
     });
-    let connection = hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service);
+    let mut builder = hyper::server::conn::http1::Builder::new();
+    builder.timer(TokioTimer::new()).header_read_timeout(HEADERS_WITHIN);
+    let connection = builder.serve_connection(TokioIo::new(stream), service);
     tokio::pin!(connection);
     tokio::select! {
         // Whatever ended the connection, the client saw it; the sandbox has nothing to add.

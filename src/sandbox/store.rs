@@ -34,6 +34,8 @@ pub enum Error {
     InUse { path: PathBuf },
     #[error("`{path}` cannot be opened as a sandbox file; choose another file with `--data`")]
     Open { path: PathBuf, source: redb::DatabaseError },
+    #[error(transparent)]
+    File(#[from] crate::file::FileError),
     #[error("the sandbox cannot start the thread that writes its file")]
     Thread(#[source] std::io::Error),
     #[error("the sandbox cannot read its file")]
@@ -234,7 +236,8 @@ impl Drop for Store {
 }
 
 fn create(path: &Path) -> Result<Database, Error> {
-    Database::create(path).map_err(|source| match source {
+    let file = crate::file::open_private(path)?;
+    redb::Builder::new().create_file(file).map_err(|source| match source {
         redb::DatabaseError::DatabaseAlreadyOpen => Error::InUse { path: path.to_owned() },
         source => Error::Open { path: path.to_owned(), source },
     })

@@ -12,6 +12,7 @@ mod clock;
 mod corpus;
 mod doubt;
 mod drift;
+mod files;
 mod filled;
 mod fleet;
 mod formats;

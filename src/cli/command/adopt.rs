@@ -4,6 +4,7 @@ use crate::cli::args::{Permission, Pull, Scope};
 use crate::cli::ending::{Ending, Error};
 use crate::cli::sight::{self, Sight};
 use crate::cli::{Context, file, flow};
+use crate::file::{Content, Directory};
 use crate::load::edit::{self, Edits, Wanted};
 use crate::model::{Field, Key, Place};
 use crate::plan::{Action, ActionKind, Cause, Plan};
@@ -23,9 +24,10 @@ pub async fn run(path: &Path, arguments: &Pull, context: &Context) -> Result<End
         return Err(Error::words(Ending::Unknown, told).hint("nothing was written"));
     }
     let edits = edit::adopt(&stack.loaded, &wanted(&plan));
+    let failed = |error| file::hinted(Ending::Failed, error);
+    let root = Directory::open(&stack.loaded.root).map_err(failed)?;
     for (name, bytes) in &edits.files {
-        // Edits give texts back.
-        file::write(&stack.loaded.root.join(&**name), &String::from_utf8_lossy(bytes))?;
+        root.replace(&**name, bytes, Content::Shared).map_err(failed)?;
     }
     let prefix = context.surroundings.shown_from_here(&stack.loaded.root);
     context.output.answer(&told(&plan, &edits, &prefix, &stack.call));

@@ -7,7 +7,8 @@ use crate::cli::ending::{Ending, Error};
 use crate::cli::run::{self, Origin, Work};
 use crate::cli::sight::{self, Sight};
 use crate::cli::stack::{self, Stack};
-use crate::cli::{Context, base, base_settings, evidence, flow, hint, settings};
+use crate::cli::{Context, base, base_settings, evidence, file, flow, hint, settings};
+use crate::file::limit;
 use crate::journal;
 use crate::plan::{self, Allow, Plan, RunSummary};
 use crate::report::text::{self, View};
@@ -108,10 +109,7 @@ fn saved(arguments: &Apply) -> Result<Option<(PathBuf, Plan)>, Error> {
     if !path.is_file() {
         return Ok(None);
     }
-    let bytes = std::fs::read(path).map_err(|error| {
-        let told = anyhow::Error::from(error).context(format!("cannot read `{}`", path.display()));
-        Error::new(Ending::Invalid, told)
-    })?;
+    let bytes = file::read(path, limit::SAVED)?;
     if !Plan::is_file(&bytes) {
         return Ok(None);
     }

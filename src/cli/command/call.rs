@@ -1,4 +1,3 @@
-use std::io::Read as _;
 use std::path::Path;
 
 use serde_json::json;
@@ -7,7 +6,8 @@ use crate::api::{Body, Effect, Entry, Operation, Parameter, Part, Repeat, Reques
 use crate::cli::ending::{Ending, Error};
 use crate::cli::inquiry::{AskFormat, Call};
 use crate::cli::question::{self, Consent};
-use crate::cli::{Context, settings, stack};
+use crate::cli::{Context, file, settings, stack};
+use crate::file::limit;
 use crate::model::{Json, Layout};
 use crate::report::text::View;
 use crate::report::{Role, pretty, safe};
@@ -28,7 +28,9 @@ pub async fn run(arguments: &Call, context: &Context) -> Result<Ending, Error> {
         Err(request) => {
             context.output.tell(&shown(&request));
             Consent::of(arguments.yes).ask(context, "Do this?")?;
-            connection.writer()?.call(&request).await.map_err(question::unconfirmed)?
+            let answer = connection.writer()?.call(&request).await.map_err(question::unconfirmed)?;
+            context.output.note_change();
+            answer
         }
     };
     connection.close().await;
@@ -71,15 +73,16 @@ fn request(arguments: &Call, operation: Operation, layout: Layout) -> Result<Req
 }
 
 fn body(path: &Path) -> Result<Json, Error> {
-    let mut text = Vec::new();
-    let (name, read) = if path == Path::new("-") {
-        ("stdin".to_owned(), std::io::stdin().lock().read_to_end(&mut text).map(|_| ()))
+    let (name, text) = if path == Path::new("-") {
+        let text = crate::file::stdin(limit::SETTINGS).map_err(|error| file::hinted(Ending::Invalid, error))?;
+        ("stdin".to_owned(), text)
     } else {
-        (path.display().to_string(), std::fs::read(path).map(|bytes| text = bytes))
+        (path.display().to_string(), file::read(path, limit::SETTINGS)?)
     };
-    let wrong = |error: anyhow::Error, what: String| Error::new(Ending::Invalid, error.context(what));
-    read.map_err(|error| wrong(error.into(), format!("cannot read the body from `{name}`")))?;
-    serde_json::from_slice(&text).map_err(|error| wrong(error.into(), format!("the body in `{name}` is no JSON")))
+    serde_json::from_slice(&text).map_err(|error| {
+        let told = anyhow::Error::from(error).context(format!("the body in `{name}` is no JSON"));
+        Error::new(Ending::Invalid, told)
+    })
 }
 
 fn shown(request: &Request) -> String {

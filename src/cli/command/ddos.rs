@@ -157,6 +157,7 @@ fn settled(
         (Err(_), Some(error)) => return Err(question::unconfirmed(error)),
     };
     let left: Vec<&str> = wanted.changes(&now).into_iter().filter(|left| !same_time(left)).map(|left| left.0).collect();
+    context.output.note_change();
     if left.is_empty() {
         context.output.answer(&format!("Edited DDoS event {}.\n", safe::line(&before.id)));
         return Ok(Ending::Done);

@@ -10,6 +10,7 @@ use crate::cli::flow::Purpose;
 use crate::cli::sight::{self, Call, Opened};
 use crate::cli::stack::Stack;
 use crate::cli::{Context, base, file, flow, settings, shard, stack};
+use crate::file::limit;
 use crate::plan::{self, Acknowledgements, Check, Memory, Plan, Remember, Verdicts};
 use crate::report::fleet::{Fleet, Outcome, Part};
 use crate::report::text::View;
@@ -221,15 +222,8 @@ fn told_of(arguments: &Drift, fleet: &Fleet<'_>, view: &View) -> String {
     }
 }
 
-fn read(path: &Path) -> Result<Vec<u8>, Error> {
-    std::fs::read(path).map_err(|error| {
-        let told = anyhow::Error::from(error).context(format!("cannot read `{}`", path.display()));
-        Error::new(Ending::Invalid, told)
-    })
-}
-
 fn acknowledgements(path: &Path) -> Result<Acknowledgements, Error> {
-    serde_yaml::from_slice(&read(path)?).map_err(|error| {
+    serde_yaml::from_str(&file::read_yaml(path, limit::SETTINGS)?).map_err(|error| {
         let told = anyhow::Error::from(error).context(format!("`{}` holds no acknowledgements", path.display()));
         Error::new(Ending::Invalid, told).hint("`drift --format acknowledgements` writes such a file")
     })
@@ -244,10 +238,10 @@ fn memory(path: Option<&Path>, stack: &Stack) -> Result<Memory, Error> {
             "a memory needs a check without filters: what is left out would be taken for mended",
         ));
     }
-    if !path.exists() {
+    if !crate::file::exists(path) {
         return Ok(Memory::default());
     }
-    Memory::from_file(&read(path)?).map_err(|error| {
+    Memory::from_file(&file::read(path, limit::SAVED)?).map_err(|error| {
         let told = anyhow::Error::from(error).context(format!("`{}` cannot be used", path.display()));
         Error::new(Ending::Invalid, told)
     })

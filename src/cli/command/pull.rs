@@ -5,6 +5,7 @@ use crate::api;
 use crate::cli::args::Pull;
 use crate::cli::ending::{Ending, Error};
 use crate::cli::{Context, definition, file, stack};
+use crate::file::{Content, FileError, limit};
 use crate::load::Config;
 use crate::model::{Live, LiveItem, LiveObject, Namespace, NamespaceRead};
 use crate::plan::Selection;
@@ -92,7 +93,7 @@ fn pulled(arguments: &Pull, context: &Context, live: &Live, selection: &Selectio
                     context.output.message(&told);
                 }
                 pulled.push(Pulled {
-                    path: path(arguments, object),
+                    path: path(object),
                     text: definition::text(&object.endpoint, &object.unknown, schema(arguments)),
                 });
             }
@@ -126,21 +127,30 @@ fn skip(context: &Context, item: &LiveItem, reason: &str) {
     context.output.message(&format!("left out: {}: {}", safe::line(&key), safe::line(reason)));
 }
 
-/// Both parts are labels, so the path stays below the directory.
-fn path(arguments: &Pull, object: &LiveObject) -> PathBuf {
+/// Below the directory of the pull.
+fn path(object: &LiveObject) -> PathBuf {
     let key = &object.endpoint.key;
-    arguments.output.join(key.namespace.as_str()).join(format!("{}.yaml", key.name))
+    Path::new(key.namespace.as_str()).join(format!("{}.yaml", key.name))
 }
 
 /// Writes the files that are not there as they should be; gives how many.
 fn write(arguments: &Pull, pulled: &[Pulled]) -> Result<usize, Error> {
+    if pulled.is_empty() {
+        return Ok(0);
+    }
+    let failed = |error| file::hinted(Ending::Failed, error);
+    let directory = crate::file::create_directory(&arguments.output).map_err(failed)?;
     let mut news = Vec::new();
     let mut there = Vec::new();
     for one in pulled {
-        match std::fs::read(&one.path) {
+        match directory.read(&one.path, limit::SETTINGS) {
             Ok(text) if text == one.text.as_bytes() => {}
-            Ok(_) if !arguments.overwrite => there.push(one.path.display().to_string()),
-            _ => news.push(one),
+            Err(error) if error.is_missing() => news.push(one),
+            Ok(_) | Err(FileError::TooLarge { .. }) if arguments.overwrite => news.push(one),
+            Ok(_) | Err(FileError::TooLarge { .. }) => {
+                there.push(arguments.output.join(&one.path).display().to_string());
+            }
+            Err(error) => return Err(failed(error).hint("nothing was written")),
         }
     }
     if let Some(first) = there.first() {
@@ -151,11 +161,11 @@ fn write(arguments: &Pull, pulled: &[Pulled]) -> Result<usize, Error> {
         return Err(Error::words(Ending::Refused, told).hint("write over them with --overwrite; nothing was written"));
     }
     for one in &news {
-        file::write(&one.path, &one.text)?;
+        directory.replace(&one.path, one.text.as_bytes(), Content::Reproducible).map_err(failed)?;
     }
-    if arguments.schema.is_none() && !arguments.no_schema && !pulled.is_empty() {
+    if arguments.schema.is_none() && !arguments.no_schema {
         let schema = format!("{:#}\n", schema::of(Of::Definition));
-        file::write(&arguments.output.join(SCHEMA), &schema)?;
+        directory.replace(SCHEMA, schema.as_bytes(), Content::Reproducible).map_err(failed)?;
     }
     Ok(news.len())
 }

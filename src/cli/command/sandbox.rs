@@ -3,7 +3,8 @@ use std::path::Path;
 use crate::cli::Context;
 use crate::cli::args::Sandbox;
 use crate::cli::ending::{Ending, Error};
-use crate::cli::{service, token};
+use crate::cli::{file, output, service, token};
+use crate::file::limit;
 use crate::sandbox::{self, Options, Scenario, Storage, Tenant, Token};
 
 /// Runs the embedded service until Ctrl-C.
@@ -22,7 +23,12 @@ pub async fn run(arguments: &Sandbox, context: &Context) -> Result<Ending, Error
     }
     let running = sandbox::start(options).await.map_err(|error| Error::new(Ending::Failed, error))?;
     let base_url = running.base_url();
-    context.output.answer(&greeting(&base_url, shown.as_deref()));
+    // Whoever cannot read the address has no use for the service.
+    let greeted = output::write(&greeting(&base_url, shown.as_deref()));
+    if let Err(error) = greeted {
+        running.stop().await;
+        return Err(error);
+    }
     // Where no signal can be awaited the command runs until it is killed.
     if tokio::signal::ctrl_c().await.is_err() {
         std::future::pending::<()>().await;
@@ -43,6 +49,6 @@ fn tenant(path: &Path, context: &Context) -> Result<Tenant, Error> {
     let wrong = |error: anyhow::Error, what: &str| {
         Error::new(Ending::Invalid, error.context(format!("{what} the tenant file `{}`", path.display())))
     };
-    let text = std::fs::read_to_string(path).map_err(|error| wrong(error.into(), "cannot read"))?;
+    let text = file::read_yaml(path, limit::SETTINGS)?;
     Tenant::read(&text, context.surroundings.now()).map_err(|error| wrong(error.into(), "cannot use"))
 }

@@ -26,8 +26,10 @@ use crate::sandbox::router::operations;
 /// Why a scenario cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    #[error("the scenario `{path}` cannot be read")]
-    Read { path: PathBuf, source: std::io::Error },
+    #[error(transparent)]
+    Read(#[from] crate::file::FileError),
+    #[error("the scenario is nested too deep")]
+    TooDeep,
     #[error("`{path}`: {problem}")]
     File { path: PathBuf, problem: Box<Error> },
     #[error("the scenario is no valid YAML: {0}")]
@@ -177,7 +179,7 @@ impl Scenario {
     /// # Errors
     /// When the file cannot be read, or as [`Scenario::parse`].
     pub fn read(path: &Path) -> Result<Self, Error> {
-        let text = std::fs::read_to_string(path).map_err(|source| Error::Read { path: path.to_owned(), source })?;
+        let text = crate::file::read_yaml(path, crate::file::limit::SETTINGS)?;
         Self::parse(&text).map_err(|problem| Error::File { path: path.to_owned(), problem: Box::new(problem) })
     }
 
@@ -186,6 +188,9 @@ impl Scenario {
     /// # Errors
     /// What is wrong, with the place or the rule (counted from 1).
     pub fn parse(text: &str) -> Result<Self, Error> {
+        if crate::file::is_nested_too_deep(text) {
+            return Err(Error::TooDeep);
+        }
         let document: Document = serde_yaml::from_str(text)?;
         let rules: Result<Vec<_>, _> =
             document.rules.into_iter().zip(1..).map(|(entry, number)| rule(entry, number)).collect();

@@ -9,7 +9,8 @@ use crate::api::events::{self, Event, EventPage, MOST_EVENTS};
 use crate::cli::Context;
 use crate::cli::ending::{Ending, Error};
 use crate::cli::inquiry::{EventFormat, Events};
-use crate::cli::question::{self, Written};
+use crate::cli::output::{self, Written};
+use crate::cli::question;
 use crate::report::table::{Align, Table, Widths};
 use crate::report::{Charset, safe};
 
@@ -147,7 +148,7 @@ impl<'a> Listing<'a> {
                 format!("{},\n\"events\": [", safe::json(head.trim_end_matches('}')))
             }
         };
-        question::write(&text)
+        output::write(&text)
     }
 
     fn batch(&mut self, events: Vec<Event>) -> Result<Written, Error> {
@@ -171,7 +172,7 @@ impl<'a> Listing<'a> {
                 text.push('\n');
             }
         }
-        question::write(&text)
+        output::write(&text)
     }
 
     fn rows(&mut self, events: &[Event]) -> Result<Written, Error> {
@@ -197,13 +198,13 @@ impl<'a> Listing<'a> {
         if let Some(widths) = &self.widths {
             text.push_str(&self.table.rows(widths, charset));
         }
-        question::write(&text)
+        output::write(&text)
     }
 
     fn end(self, told: u64, total: Option<u64>) -> Result<Ending, Error> {
         if self.arguments.format == EventFormat::Json {
             // A reader that went away now misses nothing that anybody could do about.
-            let _ = question::write("\n]}\n")?;
+            let _ = output::write("\n]}\n")?;
         }
         if let Some(total) = total.filter(|total| *total > told) {
             self.context.output.message(&format!("{told} of {total} events; every one with --all"));

@@ -9,7 +9,7 @@ use super::{Site, content, drawn};
 use crate::api::upgrades::{Status, UpgradeProgress};
 use crate::cli::ending::{Ending, Error};
 use crate::cli::inquiry::AskFormat;
-use crate::cli::question::{self, Written};
+use crate::cli::output::{self, Written};
 use crate::cli::{Context, interrupt};
 use crate::report::safe;
 
@@ -131,14 +131,14 @@ impl<'a> Screen<'a> {
                 let now = (progress.status.clone(), stages::stages(progress));
                 let text = changes(self.site.name, before.as_ref(), &now, progress);
                 *before = Some(now);
-                if text.is_empty() { Ok(Written::Whole) } else { question::write(&text) }
+                if text.is_empty() { Ok(Written::Whole) } else { output::write(&text) }
             }
             Kind::Documents { before } => {
                 if before.as_ref() == Some(progress) {
                     return Ok(Written::Whole);
                 }
                 *before = Some(progress.clone());
-                question::write(&line(self.site, Some(progress)))
+                output::write(&line(self.site, Some(progress)))
             }
         }
     }

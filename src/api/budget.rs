@@ -1,0 +1,170 @@
+//! The memory that the answers of a run may take together. An answer asks for more as it arrives, and
+//! waits while the others have it all. The one that began first never waits, so that the answers come
+//! to an end one after the other whatever their sizes are.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+use tokio::sync::Notify;
+
+/// What is asked for at a time: to ask for each piece would cost more than it saves.
+const STEP: usize = 256 * 1024;
+
+/// The memory of all answers.
+#[derive(Debug, Clone)]
+pub(super) struct Budget {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    total: usize,
+    state: Mutex<State>,
+    freed: Notify,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    used: usize,
+    next: u64,
+    /// The answers that still arrive, by their order.
+    arriving: BTreeSet<u64>,
+}
+
+/// What one answer takes of it, given back when it is dropped.
+#[derive(Debug)]
+pub(super) struct Share {
+    budget: Budget,
+    order: u64,
+    bytes: usize,
+}
+
+/// A body with its share.
+struct Kept {
+    body: Bytes,
+    _share: Share,
+}
+
+impl AsRef<[u8]> for Kept {
+    fn as_ref(&self) -> &[u8] {
+        &self.body
+    }
+}
+
+impl Budget {
+    pub(super) fn new(total: usize) -> Self {
+        Self { shared: Arc::new(Shared { total, state: Mutex::default(), freed: Notify::new() }) }
+    }
+
+    /// The share of an answer that begins to arrive.
+    pub(super) fn share(&self) -> Share {
+        let mut state = self.state();
+        let order = state.next;
+        state.next += 1;
+        state.arriving.insert(order);
+        drop(state);
+        Share { budget: self.clone(), order, bytes: 0 }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.shared.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Share {
+    /// Waits until the answer may take so many bytes in all.
+    pub(super) async fn grow_to(&mut self, bytes: usize) {
+        if bytes <= self.bytes {
+            return;
+        }
+        let more = bytes.next_multiple_of(STEP) - self.bytes;
+        loop {
+            let freed = self.budget.shared.freed.notified();
+            tokio::pin!(freed);
+            // Asked before the look, so that nothing is missed in between.
+            freed.as_mut().enable();
+            {
+                let mut state = self.budget.state();
+                let fits = state.used + more <= self.budget.shared.total;
+                if fits || state.arriving.first() == Some(&self.order) {
+                    state.used += more;
+                    self.bytes += more;
+                    return;
+                }
+            }
+            freed.await;
+        }
+    }
+
+    /// The whole answer; its share is given back with its last copy.
+    pub(super) fn keep(self, body: Bytes) -> Bytes {
+        self.budget.state().arriving.remove(&self.order);
+        self.budget.shared.freed.notify_waiters();
+        Bytes::from_owner(Kept { body, _share: self })
+    }
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        let mut state = self.budget.state();
+        state.used -= self.bytes;
+        state.arriving.remove(&self.order);
+        drop(state);
+        self.budget.shared.freed.notify_waiters();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    const PIECE: usize = STEP;
+
+    async fn answer(budget: Budget, pieces: usize, most: Arc<AtomicUsize>) -> Bytes {
+        let mut share = budget.share();
+        for piece in 1..=pieces {
+            share.grow_to(piece * PIECE).await;
+            most.fetch_max(budget.state().used, Ordering::Relaxed);
+            tokio::task::yield_now().await;
+        }
+        share.keep(Bytes::from_static(b"whole"))
+    }
+
+    #[tokio::test]
+    async fn many_answers_share_the_memory_and_all_arrive() {
+        let budget = Budget::new(8 * PIECE);
+        let most = Arc::<AtomicUsize>::default();
+        let answers: Vec<_> = (0..64).map(|_| tokio::spawn(answer(budget.clone(), 6, Arc::clone(&most)))).collect();
+        for answer in answers {
+            assert_eq!(answer.await.expect("it arrives"), "whole");
+        }
+        // The first may pass over the budget, by what it takes itself.
+        assert!(most.load(Ordering::Relaxed) <= 14 * PIECE, "{most:?}");
+        assert_eq!(budget.state().used, 0);
+    }
+
+    #[tokio::test]
+    async fn an_answer_that_is_alone_or_larger_than_everything_arrives() {
+        let budget = Budget::new(PIECE);
+        let first = answer(budget.clone(), 9, Arc::default()).await;
+        // The first one is still in memory.
+        let second = answer(budget.clone(), 9, Arc::default()).await;
+        assert_eq!(budget.state().used, 18 * PIECE);
+        drop((first, second));
+        assert_eq!(budget.state().used, 0);
+    }
+
+    #[tokio::test]
+    async fn an_answer_that_is_given_up_gives_its_share_back() {
+        let budget = Budget::new(PIECE);
+        let mut gone = budget.share();
+        gone.grow_to(PIECE).await;
+        let waiting = tokio::spawn(answer(budget.clone(), 4, Arc::default()));
+        tokio::task::yield_now().await;
+        drop(gone);
+        assert_eq!(waiting.await.expect("it arrives"), "whole");
+    }
+}

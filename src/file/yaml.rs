@@ -1,0 +1,34 @@
+//! What a parser of YAML must not be given: its work on nested brackets grows with their square.
+
+use std::path::Path;
+
+use super::error::FileError;
+use super::named;
+
+/// Brackets that may be open at a time.
+const DEEPEST: usize = 64;
+
+/// The text of a file that the caller named, for a parser of YAML.
+///
+/// # Errors
+/// Those of [`named::read`]; it is not UTF-8, or nested too deep.
+pub fn read_yaml(path: &Path, limit: u64) -> Result<String, FileError> {
+    let bytes = named::read(path, limit)?;
+    let text = String::from_utf8(bytes).map_err(|_| FileError::NotText { path: path.to_owned() })?;
+    if is_nested_too_deep(&text) { Err(FileError::TooDeep { path: path.to_owned() }) } else { Ok(text) }
+}
+
+/// Whether more brackets are open at a time than any input of ours needs. Brackets in quotes and
+/// comments count too.
+#[must_use]
+pub fn is_nested_too_deep(text: &str) -> bool {
+    let mut open = 0_usize;
+    text.bytes().any(|byte| {
+        match byte {
+            b'[' | b'{' => open += 1,
+            b']' | b'}' => open = open.saturating_sub(1),
+            _ => {}
+        }
+        open > DEEPEST
+    })
+}

@@ -1,0 +1,320 @@
+//! Links and special files where a file is expected, inputs without an end, and outputs that cannot be
+//! written: nothing outside is read, quoted or overwritten, and nothing hangs.
+
+use std::fs::File;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use crate::support::{Ran, Service, Stage, definition};
+
+/// What must never be shown: a variable of the process and the text of a file outside.
+const SECRET: &str = "hunter2-in-the-environment";
+
+/// A stack in a repository, beside which a secret lies.
+fn stage(service: &Service) -> Stage {
+    let stage = Stage::new()
+        .at(service)
+        .env("PLANTED", &format!("metadata: {SECRET}"))
+        .file("stack/trueup.yaml", "stack: files\nnamespaces: [shop]\nenvironments: {prod: {overlay: over}}\n")
+        .file("stack/shop/cart.yaml", &definition("shop/cart", 80));
+    std::fs::write(stage.path("../secret.yaml"), format!("{SECRET}: {SECRET}\n")).expect("a file outside");
+    std::fs::create_dir(stage.path(".git")).expect("a repository");
+    stage
+}
+
+/// Puts a link in the place of whatever is there.
+fn link(stage: &Stage, path: &str, target: &str) {
+    let path = stage.path(path);
+    std::fs::create_dir_all(path.parent().expect("a directory")).expect("directories");
+    let _ = std::fs::remove_file(&path);
+    symlink(target, path).expect("a link");
+}
+
+fn fifo(stage: &Stage, path: &str) {
+    let path = stage.path(path);
+    let _ = std::fs::remove_file(&path);
+    assert!(std::process::Command::new("mkfifo").arg(path).status().expect("mkfifo").success());
+}
+
+#[track_caller]
+fn refused(ran: &Ran, code: i32, word: &str) {
+    ran.code(code).tells(word).does_not_say("hunter2");
+}
+
+/// Every command with every input file, by what it reads at `{}`.
+const INPUTS: [(&str, &str); 11] = [
+    ("stack/trueup.yaml", "validate stack"),
+    ("stack/trueup.yaml", "plan stack"),
+    ("stack/trueup.yaml", "pull -n shop -o stack"),
+    ("stack/shop/cart.yaml", "validate stack"),
+    ("stack/shop/cart.yaml", "validate stack/shop/cart.yaml"),
+    ("stack/over/cart.yaml", "validate stack --env prod"),
+    ("stack/acknowledged.yaml", "drift stack --acknowledged stack/acknowledged.yaml"),
+    ("stack/memory.json", "drift stack --memory stack/memory.json"),
+    ("stack/live.json", "plan stack --live stack/live.json"),
+    ("stack/plan.json", "apply stack/plan.json --yes"),
+    ("faults.yaml", "rehearse stack --faults faults.yaml"),
+];
+
+#[test]
+fn what_lies_outside_is_neither_read_nor_quoted() {
+    let service = Service::start();
+    for target in ["/proc/self/environ", "../../../secret.yaml", "/dev/zero", "/etc/passwd"] {
+        for (path, line) in INPUTS {
+            let stage = stage(&service);
+            // From each of these directories the secret is at one of two distances.
+            let up =
+                if path.starts_with("stack/shop/") || path.starts_with("stack/over/") { "../../../" } else { "../../" };
+            let up = if path == "faults.yaml" { "../" } else { up };
+            link(&stage, path, &target.replace("../../../", up));
+            let ran = stage.run(line);
+            assert_eq!(ran.exit(), 1, "{line} with {path} -> {target}: {}", ran.text());
+            refused(&ran, 1, "leads out");
+        }
+    }
+    let stage = stage(&service);
+    link(&stage, "stack/body.json", "/proc/self/environ");
+    let ran = stage.run("call svc-api-servicemesh-endpoint-create --param namespace=shop --body stack/body.json --yes");
+    refused(&ran, 1, "leads out");
+}
+
+#[test]
+fn a_link_that_stays_inside_is_followed() {
+    let service = Service::start();
+    let stage = stage(&service).file("stack/config/real.yaml", "stack: files\nnamespaces: [shop]\n");
+    stage.write("stack/trueup.yaml", "stack: files\nnamespaces: [shop]\nfiles: {exclude: ['config/**']}\n");
+    stage.write("stack/.hidden/cart", &definition("shop/linked", 80));
+    link(&stage, "stack/shop/linked.yaml", "../.hidden/cart");
+    stage.run("validate stack").code(0).says("2 endpoints");
+    // A token is mounted as a link to elsewhere.
+    std::fs::write(stage.path("../token"), "another-token-of-the-stage").expect("a file outside");
+    link(&stage, "token", "../token");
+    let ran = stage.run("plan stack --token-file token");
+    ran.code(5).does_not_say("another-token").tells("").says("401");
+}
+
+#[test]
+fn a_pipe_in_the_place_of_a_file_holds_nothing_up() {
+    let service = Service::start();
+    let started = Instant::now();
+    for (path, line) in [("stack/trueup.yaml", "plan stack"), ("stack/shop/cart.yaml", "plan stack")] {
+        let stage = stage(&service);
+        fifo(&stage, path);
+        refused(&stage.run(line), 1, "regular file");
+    }
+    assert!(started.elapsed() < Duration::from_secs(20));
+}
+
+#[test]
+fn a_settings_file_that_cannot_be_read_is_never_an_absent_one() {
+    let service = Service::start();
+    let stage = stage(&service);
+    link(&stage, "stack/trueup.yaml", "nowhere");
+    refused(&stage.run("plan stack"), 1, "trueup.yaml");
+    std::fs::remove_file(stage.path("stack/trueup.yaml")).expect("it was there");
+    std::fs::create_dir(stage.path("stack/trueup.yaml")).expect("a directory");
+    refused(&stage.run("plan stack"), 1, "trueup.yaml");
+}
+
+#[test]
+fn no_write_follows_a_link() {
+    let service = Service::start();
+    let victim = |stage: &Stage| std::fs::read_to_string(stage.path("../secret.yaml")).expect("it is there");
+    for (path, line) in [
+        ("stack/plan.json", "plan stack -o stack/plan.json"),
+        ("stack/live.json", "snapshot stack -o stack/live.json"),
+        ("stack/pulled/shop/cart.yaml", "pull -n shop -o stack/pulled --overwrite"),
+        ("stack/pulled/.trueup.schema.json", "pull -n shop -o stack/pulled --overwrite"),
+    ] {
+        let stage = stage(&service);
+        if !service.has("shop/cart") {
+            stage.run("apply stack --yes").code(0).tells("");
+        }
+        let up = if path.contains("/pulled/shop") {
+            "../../../../"
+        } else if path.contains("pulled") {
+            "../../../"
+        } else {
+            "../../"
+        };
+        link(&stage, path, &format!("{up}secret.yaml"));
+        let before = victim(&stage);
+        let ran = stage.run(line);
+        ran.tells("link").does_not_say("hunter2");
+        assert_eq!(ran.exit(), 1, "{line}");
+        assert_eq!(victim(&stage), before, "{line}");
+    }
+    // A directory of a pull that leads elsewhere.
+    let stage = stage(&service);
+    std::fs::create_dir(stage.path("../elsewhere")).expect("a directory outside");
+    link(&stage, "stack/pulled/shop", "../../../elsewhere");
+    refused(&stage.run("pull -n shop -o stack/pulled"), 1, "leads out");
+    assert_eq!(std::fs::read_dir(stage.path("../elsewhere")).expect("a directory").count(), 0);
+    // What was there by a name that could be foreseen is left alone.
+    link(&stage, "memory.json.new", "../secret.yaml");
+    let before = victim(&stage);
+    stage.run("drift stack --memory memory.json").tells("");
+    assert_eq!(victim(&stage), before);
+    refused(&stage.run("plan stack -o /dev/stdout"), 1, "symbolic link");
+}
+
+#[test]
+fn the_state_directory_is_for_its_owner_alone() {
+    let service = Service::start();
+    let stage = stage(&service);
+    let mode = |path: &str, mode: u32| {
+        std::fs::set_permissions(stage.path(path), std::fs::Permissions::from_mode(mode)).expect("a mode");
+    };
+    std::fs::create_dir(stage.path("../shared")).expect("a directory");
+    mode("../shared", 0o777);
+    let apply = || stage.run(&format!("apply stack --yes --state-dir {}", stage.path("../shared").display()));
+    let ran = apply();
+    assert_eq!(ran.exit(), 1, "{}", ran.text());
+    ran.tells("can be written by everyone");
+    assert!(!service.has("shop/cart"));
+    mode("../shared", 0o1777);
+    apply().code(0).tells("");
+    mode("../shared/runs", 0o777);
+    stage.edit("stack/shop/cart.yaml", "port: 80", "port: 81");
+    apply().tells("can be written by everyone");
+    mode("../shared/runs", 0o700);
+    std::fs::rename(stage.path("../shared/locks"), stage.path("../shared/moved")).expect("renamed");
+    link(&stage, "../shared/locks", "moved");
+    apply().tells("is a symbolic link");
+    assert_eq!(service.get("shop/cart")["spec"]["port"], 80);
+}
+
+/// Nested so deep that a reader which recurses ends by a signal, or so often that one never ends.
+fn hostile() -> Vec<(&'static str, String)> {
+    let mut bomb = String::from("a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n");
+    for level in 1..12 {
+        bomb.push_str(&format!("a{level}: &a{level} [{}]\n", vec![format!("*a{}", level - 1); 10].join(", ")));
+    }
+    vec![
+        ("depth of lists", "[".repeat(100_000)),
+        ("closed lists", format!("{}{}", "[".repeat(100_000), "]".repeat(100_000))),
+        ("depth of maps", "{\"a\":".repeat(100_000)),
+        ("dashes", "- ".repeat(100_000)),
+        ("aliases", bomb),
+        ("nothing", String::new()),
+        ("no text", "\u{0}\u{1}\u{feff}".to_owned()),
+    ]
+}
+
+#[test]
+fn every_input_is_bounded_in_size_depth_and_time() {
+    let service = Service::start();
+    let inputs = [
+        "drift stack --acknowledged input",
+        "drift stack --memory input",
+        "plan stack --live input",
+        "rehearse stack --faults input",
+        "sandbox --tenant input",
+        "sandbox --faults input",
+        "plan stack --token-file input",
+        "call svc-api-servicemesh-endpoint-create --param namespace=shop --yes --body input",
+    ];
+    for line in inputs {
+        let stage = stage(&service);
+        let bounded = |what: &str| {
+            let started = Instant::now();
+            let shell = format!("ulimit -v 1500000; exec {} {line}", env!("CARGO_BIN_EXE_trueup"));
+            let output = std::process::Command::new("timeout")
+                .args(["20", "sh", "-c", &shell])
+                .current_dir(stage.path("."))
+                .env("TRUEUP_BASE_URL", service.url())
+                .env("TRUEUP_TOKEN", crate::support::TOKEN)
+                .env("HOME", stage.path(".."))
+                .stdin(Stdio::null())
+                .output()
+                .expect("a shell");
+            let code = output.status.code().unwrap_or(-1);
+            let told = String::from_utf8_lossy(&output.stderr);
+            let told: String = told.chars().take(2_000).collect();
+            (code, told, started.elapsed(), what.to_owned())
+        };
+        let file = File::create(stage.path("input")).expect("a file");
+        file.set_len(3 << 30).expect("a sparse file");
+        let (code, told, took, _) = bounded("size");
+        assert!(code == 1 && told.contains("larger than the allowed"), "{line}: {code} {told}");
+        assert!(took < Duration::from_secs(5), "{line}");
+        for (what, text) in hostile() {
+            stage.write("input", &text);
+            let (code, told, took, what) = bounded(what);
+            // An empty file of faults, acknowledgements or a tenant says nothing, which is allowed.
+            let may_be_empty = what == "nothing";
+            assert!(matches!(code, 1 | 6) || may_be_empty, "{line}, {what}: {code} {told}");
+            assert!(
+                took < Duration::from_secs(10) || (may_be_empty && line.starts_with("sandbox")),
+                "{line}, {what}: {took:?}"
+            );
+        }
+    }
+}
+
+/// A command of each family, its answer, and how it ends on a full disk.
+#[test]
+fn an_answer_that_cannot_be_written_is_an_error() {
+    let service = Service::start();
+    let stage = stage(&service);
+    let full = |line: &str| {
+        let words: Vec<&str> = line.split(' ').collect();
+        let disk = File::options().write(true).open("/dev/full").expect("a full disk");
+        let output = stage.command(&words).stdin(Stdio::null()).stdout(disk).output().expect("it starts");
+        (output.status.code().unwrap_or(-1), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    for line in [
+        "plan stack",
+        "plan stack --format json",
+        "plan stack --format markdown",
+        "plan stack --format html",
+        "plan stack --format sarif",
+        "plan stack --detailed-exitcode",
+        "drift stack",
+        "drift stack --format json",
+        "drift stack --format junit",
+        "validate stack",
+        "validate stack --format json",
+        "schema",
+        "explain",
+        "completions bash",
+        "man",
+        "history",
+        "events --namespace shop",
+        "events --namespace shop --format json",
+        "events --namespace shop --by country",
+        "ddos list",
+        "upgrades versions",
+        "call --list",
+        "call svc-api-servicemesh-endpoint-list --param namespace=shop",
+        "pull -n shop -o pulled",
+        "snapshot stack -o live.json",
+        "rehearse stack",
+        "sandbox",
+        "--help",
+        "--version",
+        "plan --help",
+    ] {
+        let (code, told) = full(line);
+        assert_eq!(code, 1, "{line}: {told}");
+        assert!(told.contains("cannot write the answer") && told.contains("No space left"), "{line}: {told}");
+    }
+    assert!(!service.has("shop/cart"));
+    let (code, told) = full("apply stack --yes");
+    assert_eq!(code, 7, "{told}");
+    assert!(told.contains("cannot write the answer") && told.contains("the changes were made"), "{told}");
+    assert!(service.has("shop/cart"));
+    // Nothing to do: nothing was made.
+    assert_eq!(full("apply stack --yes").0, 1);
+    assert_eq!(full("rollback last --yes").0, 7);
+    // A reader that goes away is none of our business.
+    for line in ["plan stack", "schema", "man", "call --list"] {
+        let words: Vec<&str> = line.split(' ').collect();
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        drop(reader);
+        let output = stage.command(&words).stdin(Stdio::null()).stdout(writer).output().expect("it starts");
+        assert_eq!(output.status.code(), Some(0), "{line}");
+        assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{line}");
+    }
+}
