@@ -116,7 +116,7 @@ impl Service {
         let mut child = Command::new(program)
             .args(["sandbox", "--listen", "127.0.0.1:0", "--data"])
             .arg(data)
-            .env("TRUEUP_TOKEN", TOKEN)
+            .env("TRUEUP_SANDBOX_TOKEN", TOKEN)
             .stdout(Stdio::piped())
             .stderr(Stdio::inherit())
             .spawn()?;

@@ -206,8 +206,7 @@ mod tests {
         let secret = Secret::new(token).expect("a token");
         let escaped = |character: char| format!("\\u{:04X}", u32::from(character));
         let whole: String = token.chars().map(escaped).collect();
-        let mut texts =
-            vec![whole.clone(), whole.to_lowercase().replace("\\u", "\\u"), serde_json::json!(token).to_string()];
+        let mut texts = vec![whole.clone(), whole.to_lowercase(), serde_json::json!(token).to_string()];
         for at in 0..token.len() {
             let one = serde_json::json!(&token[..at]).to_string()
                 + &escaped(char::from(token.as_bytes()[at]))

@@ -92,3 +92,32 @@ fn a_wrong_arrow_would_be_seen() {
     let found: Vec<String> = named(text).into_iter().collect();
     assert_eq!(found, ["api", "model", "report"]);
 }
+
+/// Files that may open, read and write files by themselves, each with the reason.
+const FILE_ACCESS: &[(&str, &str)] = &[
+    ("git/", "the view of a repository is a directory of its own, which git reads"),
+    ("file/", "the module that does it for all others"),
+];
+
+#[test]
+fn only_the_file_module_opens_files() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut files = Vec::new();
+    sources(&root, &mut files);
+    let mut wrong = Vec::new();
+    for file in files {
+        let path = file.strip_prefix(&root).expect("below src").to_string_lossy().into_owned();
+        if path.ends_with("tests.rs") || FILE_ACCESS.iter().any(|(allowed, _)| path.starts_with(allowed)) {
+            continue;
+        }
+        let text = std::fs::read_to_string(&file).expect("a source is readable");
+        let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+        for word in ["fs::read", "fs::write", "File::open", "File::create", "OpenOptions", "fs::create_dir", "fs::copy"]
+        {
+            if code.contains(word) {
+                wrong.push(format!("{path}: {word}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "use crate::file:\n{}", wrong.join("\n"));
+}

@@ -41,7 +41,7 @@ impl Service {
             .arg("--log")
             .arg(log)
             .env_clear()
-            .env("TRUEUP_TOKEN", TOKEN)
+            .env("TRUEUP_SANDBOX_TOKEN", TOKEN)
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
