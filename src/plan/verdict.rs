@@ -123,6 +123,7 @@ fn drifted(note: &Note, unmanaged: Unmanaged) -> Option<&Key> {
         | Note::ForeignEqual { .. }
         | Note::Owned { .. }
         | Note::UnknownField { .. }
+        | Note::DroppedField { .. }
         | Note::EmptyNamespace { .. }
         | Note::Recreated { .. }
         | Note::ReferrersNotAsked { .. }
