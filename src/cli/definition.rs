@@ -56,7 +56,7 @@ fn ordered(value: &serde_json::Value) -> Option<Value> {
         Json::Null => return None,
         Json::Bool(flag) => Value::Bool(*flag),
         Json::Number(number) => Value::Number(number.as_u64()?.into()),
-        Json::String(text) => Value::String(text.clone()),
+        Json::String(text) => Value::String(literal(text)),
         Json::Array(items) => Value::Sequence(items.iter().filter_map(ordered).collect()),
         Json::Object(map) => {
             let place = |key: &String| ORDER.iter().position(|known| known == key).unwrap_or(ORDER.len());
@@ -78,11 +78,16 @@ fn ordered(value: &serde_json::Value) -> Option<Value> {
     })
 }
 
+/// A value as a definition writes it: what begins a variable stands for its characters.
+fn literal(text: &str) -> String {
+    text.replace("${", "$${")
+}
+
 /// Labels or annotations: any key, and each text as it is, the empty one too.
 fn texts(map: &serde_json::Value) -> Option<Value> {
     let map = map.as_object().filter(|map| !map.is_empty())?;
     let entry = |(key, value): (&String, &serde_json::Value)| {
-        (Value::String(key.clone()), Value::String(value.as_str().unwrap_or_default().to_owned()))
+        (Value::String(key.clone()), Value::String(literal(value.as_str().unwrap_or_default())))
     };
     Some(Value::Mapping(map.iter().map(entry).collect()))
 }

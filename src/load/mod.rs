@@ -118,6 +118,15 @@ pub fn sources(files: Vec<SourceFile>, options: &Options) -> Result<Loaded, Diag
     load(Origin::Memory { files }, PathBuf::new(), stack, None, options)
 }
 
+/// Whether a stack with these settings takes the file at `path`, relative to its directory, for a file of
+/// definitions.
+#[must_use]
+pub fn takes(config: &Config, environment: Option<&str>, path: &str) -> bool {
+    let filter = Filter::new(config, environment);
+    let hidden = path.split('/').any(|part| part.starts_with('.'));
+    !hidden && !filter.is_overlay(path) && filter.keeps(&path.into(), &mut Vec::new())
+}
+
 /// The settings in the `trueup.yaml` of another time or place; the defaults where there is none.
 ///
 /// # Errors

@@ -104,7 +104,7 @@ impl Filter {
         self.exclude.is_match(path)
     }
 
-    fn keeps(&self, path: &Arc<str>, problems: &mut Vec<Diagnostic>) -> bool {
+    pub(super) fn keeps(&self, path: &Arc<str>, problems: &mut Vec<Diagnostic>) -> bool {
         if self.excludes(path) || &**path == config::FILE {
             return false;
         }

@@ -346,3 +346,39 @@ fn a_short_token_is_for_this_machine_alone() {
     }));
     stage.run(&format!("plan . --base-url {}", service.url())).code(0).says("stock");
 }
+
+#[test]
+fn what_pull_writes_is_what_a_load_reads() {
+    let service = Service::start();
+    for name in ["trueup", "con", "nul", "aux", "prn", "com1", "lpt9", "console", "trueup-x"] {
+        service.create(&serde_json::json!({
+            "metadata": {
+                "name": name, "namespace": "shop", "description": "${HOME} $${x} $$${ a ${",
+                "labels": {"tier": "web"}, "annotations": {"a": "${b}", "c": "$${d}"}
+            },
+            "spec": {"ip": "10.0.0.1", "port": 80}
+        }));
+    }
+    service.create(&serde_json::json!({
+        "metadata": {"name": "odd", "namespace": "shop", "annotations": {"${key}": "x"}}, "spec": {"ip": "10.0.0.1"}
+    }));
+    for namespace in ["con", "pay"] {
+        service.create(&serde_json::json!({
+            "metadata": {"name": "a", "namespace": namespace}, "spec": {"ip": "10.0.0.1"}
+        }));
+    }
+    let stage = Stage::new().at(&service);
+    stage.run("pull -n shop -n con -o pulled").code(0).tells("left out: shop/odd").says("Pulled 10 endpoints");
+    stage.run("validate pulled").code(0).says("10 endpoints");
+    let plan = stage.run("plan pulled --format json").code(0).tells("").json();
+    assert_eq!(plan["plan"]["changes"].as_array().map(Vec::len), Some(0), "{plan:#}");
+    for file in ["shop/trueup_.yaml", "shop/con_.yaml", "shop/com1_.yaml", "shop/console.yaml", "con_/a.yaml"] {
+        assert!(stage.path("pulled").join(file).is_file(), "{file}");
+    }
+    // Into a stack whose settings take some of them for something else.
+    let settings = "stack: s\nnamespaces: [shop, pay]\nenvironments: {prod: {overlay: pay}}\n";
+    let stage = Stage::new().at(&service).file("trueup.yaml", settings);
+    let ran = stage.run("pull -n shop -n pay -n con -o .");
+    ran.code(0).tells("left out: pay/a").tells("left out: con/a").tells("left out: shop/odd");
+    stage.run("validate .").code(0).says("9 endpoints");
+}

@@ -5,8 +5,9 @@ use crate::api;
 use crate::cli::args::Pull;
 use crate::cli::ending::{Ending, Error};
 use crate::cli::{Context, definition, file, stack};
+use crate::diff;
 use crate::file::{Content, FileError, limit};
-use crate::load::Config;
+use crate::load::{self, Config, SourceFile};
 use crate::model::{Live, LiveItem, LiveObject, Namespace, NamespaceRead};
 use crate::plan::Selection;
 use crate::report::safe;
@@ -29,7 +30,8 @@ pub async fn run(arguments: &Pull, context: &Context) -> Result<Ending, Error> {
     let live = api::fetch(&connection.reader()?, &namespaces).await;
     connection.close().await;
     complete(&live)?;
-    let pulled = pulled(arguments, context, &live, &selection);
+    let stack = Place::new(arguments, context, config);
+    let pulled = pulled(arguments, context, (&live, &selection), &stack);
     let written = write(arguments, &pulled)?;
     context.output.answer(&told(&arguments.output, &pulled, written));
     Ok(Ending::Done)
@@ -67,7 +69,57 @@ fn complete(live: &Live) -> Result<(), Error> {
     }
 }
 
-fn pulled(arguments: &Pull, context: &Context, live: &Live, selection: &Selection) -> Vec<Pulled> {
+/// The stack that is written into.
+struct Place {
+    config: Config,
+    environment: Option<String>,
+    /// From the stack's directory to that of the pull, with `/` at its end where it is not empty.
+    below: String,
+}
+
+impl Place {
+    fn new(arguments: &Pull, context: &Context, config: Config) -> Self {
+        let output = arguments.output.as_path();
+        let there = output.ancestors().find(|ancestor| ancestor.is_dir()).unwrap_or(Path::new("."));
+        let rest = output.strip_prefix(there).unwrap_or(output);
+        let full = there.canonicalize().map(|there| there.join(rest)).unwrap_or_default();
+        let root = stack::root(context, there).unwrap_or_default();
+        let below = full.strip_prefix(root).map(|below| below.to_string_lossy().into_owned()).unwrap_or_default();
+        let below = if below.is_empty() { below } else { format!("{below}/") };
+        let environment = stack::options(context).ok().and_then(|options| options.environment);
+        Self { config, environment, below }
+    }
+
+    /// Why a later load would refuse the file, pass over it or read something else.
+    fn refuses(&self, object: &LiveObject, path: &Path, text: &str) -> Option<String> {
+        let namespaces = &self.config.namespaces;
+        if !namespaces.is_empty() && !namespaces.contains(&object.endpoint.key.namespace) {
+            return Some("`namespaces:` of trueup.yaml does not list its namespace".to_owned());
+        }
+        let path = format!("{}{}", self.below, path.display());
+        if !load::takes(&self.config, self.environment.as_deref(), &path) {
+            return Some(format!("the settings in trueup.yaml pass over `{path}`"));
+        }
+        let file = SourceFile { path, bytes: text.as_bytes().to_vec() };
+        let options = load::Options { threads: Some(1), ..load::Options::default() };
+        match load::sources(vec![file], &options) {
+            Err(diagnostics) => {
+                let first = diagnostics.list.first().map(|first| first.message.as_str()).unwrap_or_default();
+                Some(format!("a definition may not say what it holds: {first}"))
+            }
+            Ok(loaded) => {
+                let read = loaded.desired.definitions.get(&object.endpoint.key);
+                let same = read.is_some_and(|read| {
+                    let context = diff::Context { applied: None, ignored: &[] };
+                    diff::compare(&object.endpoint, &read.endpoint, context).is_empty()
+                });
+                (!same).then(|| "a definition would read it otherwise".to_owned())
+            }
+        }
+    }
+}
+
+fn pulled(arguments: &Pull, context: &Context, (live, selection): (&Live, &Selection), stack: &Place) -> Vec<Pulled> {
     let items = live.namespaces.values().filter_map(|read| match read {
         NamespaceRead::Complete { items } => Some(items.values()),
         NamespaceRead::Unknown { .. } => None,
@@ -84,7 +136,9 @@ fn pulled(arguments: &Pull, context: &Context, live: &Live, selection: &Selectio
         if !selection.selects(item.key(), None, Some(&object.endpoint)) {
             continue;
         }
-        match reason_to_skip(object) {
+        let path = path(object);
+        let text = definition::text(&object.endpoint, &object.unknown, schema(arguments));
+        match reason_to_skip(object).or_else(|| stack.refuses(object, &path, &text)) {
             Some(reason) => skip(context, item, &reason),
             None => {
                 for field in &object.unknown {
@@ -92,10 +146,7 @@ fn pulled(arguments: &Pull, context: &Context, live: &Live, selection: &Selectio
                     let told = format!("not written: {} of {}: this trueup does not know it", path, safe::line(&key));
                     context.output.message(&told);
                 }
-                pulled.push(Pulled {
-                    path: path(object),
-                    text: definition::text(&object.endpoint, &object.unknown, schema(arguments)),
-                });
+                pulled.push(Pulled { path, text });
             }
         }
     }
@@ -130,7 +181,17 @@ fn skip(context: &Context, item: &LiveItem, reason: &str) {
 /// Below the directory of the pull.
 fn path(object: &LiveObject) -> PathBuf {
     let key = &object.endpoint.key;
-    Path::new(key.namespace.as_str()).join(format!("{}.yaml", key.name))
+    PathBuf::from(free(key.namespace.as_str())).join(format!("{}.yaml", free(key.name.as_str())))
+}
+
+/// The name of a file or a directory for an object's name. A name that means something else there gets
+/// an end that no object's name has.
+fn free(name: &str) -> String {
+    const TAKEN: [&str; 5] = ["trueup", "con", "prn", "aux", "nul"];
+    let numbered = ["com", "lpt"]
+        .iter()
+        .any(|device| name.strip_prefix(device).is_some_and(|number| matches!(number.as_bytes(), [b'0'..=b'9'])));
+    if numbered || TAKEN.contains(&name) { format!("{name}_") } else { name.to_owned() }
 }
 
 /// Writes the files that are not there as they should be; gives how many.
