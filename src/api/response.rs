@@ -286,7 +286,7 @@ mod tests {
     }
 
     fn secret() -> Secret {
-        Secret::new("tok-en123").expect("a token")
+        Secret::new("tok-en1234567890").expect("a token")
     }
 
     fn headers(pairs: &[(http::HeaderName, &'static str)]) -> HeaderMap {
@@ -323,16 +323,16 @@ mod tests {
 
     #[test]
     fn the_token_is_masked_even_where_control_characters_split_it() {
-        let refusal = refused(401, &[], "{\"message\":\"bad token tok-en123\"}");
+        let refusal = refused(401, &[], "{\"message\":\"bad token tok-en1234567890\"}");
         assert_eq!(refusal.message, "bad token [token]");
-        let refusal = refused(400, &[], "not json: tok-en123 \u{1b}[31m");
+        let refusal = refused(400, &[], "not json: tok-en1234567890 \u{1b}[31m");
         assert_eq!(refusal.message, "not json: [token] [31m");
-        assert_eq!(answer(200, &[], "{\"metadata\":{\"description\":\"tok-en123\"}}"), Err(Failure::Echo));
+        assert_eq!(answer(200, &[], "{\"metadata\":{\"description\":\"tok-en1234567890\"}}"), Err(Failure::Echo));
     }
 
     #[test]
     fn a_half_token_is_not_left_where_a_message_is_cut() {
-        let body = format!("{}tok-en123", "x ".repeat(LONGEST_MESSAGE / 2 - 2));
+        let body = format!("{}tok-en1234567890", "x ".repeat(LONGEST_MESSAGE / 2 - 2));
         let status = StatusCode::BAD_REQUEST;
         let Err(Failure::Status(refusal)) =
             judge(Operation::EndpointGet, status, &HeaderMap::new(), Bytes::from(body), Some(&secret()))
@@ -344,7 +344,7 @@ mod tests {
 
     #[test]
     fn what_is_only_shown_is_masked() {
-        let body = Bytes::from_static(b"{\"events\":[\"{\\\"h\\\":\\\"tok-en123\\\"}\"]}");
+        let body = Bytes::from_static(b"{\"events\":[\"{\\\"h\\\":\\\"tok-en1234567890\\\"}\"]}");
         let answer = judge(Operation::SecurityEvents, StatusCode::OK, &HeaderMap::new(), body, Some(&secret()));
         assert_eq!(answer.expect("events").body.as_ref(), b"{\"events\":[\"{\\\"h\\\":\\\"[token]\\\"}\"]}");
     }

@@ -134,17 +134,24 @@ impl Secret {
     /// How long the token at the beginning of `text` is with its escapes.
     fn escaped_at(&self, text: &[u8]) -> Option<usize> {
         let mut at = 0;
+        // Where the token itself has a backslash, the row of them may reach into what follows it.
+        let mut carried = false;
         for expected in self.token.bytes() {
             let escapes = escapes(&text[at..]);
             let next = &text[at + escapes..];
             at += escapes
                 + match next {
-                    [b'u', b'0', b'0', high, low, ..] if escapes > 0 && hexadecimal(*high, *low) == Some(expected) => 5,
+                    [b'u', b'0', b'0', high, low, ..]
+                        if (escapes > 0 || carried) && hexadecimal(*high, *low) == Some(expected) =>
+                    {
+                        5
+                    }
                     [byte, ..] if *byte == expected => 1,
                     // The escape itself is the character.
                     _ if expected == b'\\' && escapes > 0 => 0,
                     _ => return None,
                 };
+            carried = expected == b'\\';
         }
         Some(at)
     }
@@ -206,12 +213,18 @@ mod tests {
         let secret = Secret::new(token).expect("a token");
         let escaped = |character: char| format!("\\u{:04X}", u32::from(character));
         let whole: String = token.chars().map(escaped).collect();
-        let mut texts = vec![whole.clone(), whole.to_lowercase(), serde_json::json!(token).to_string()];
+        let mut texts = vec![
+            whole.clone(),
+            whole.to_lowercase(),
+            serde_json::json!(token).to_string().trim_matches('"').to_owned(),
+        ];
         for at in 0..token.len() {
-            let one = serde_json::json!(&token[..at]).to_string()
-                + &escaped(char::from(token.as_bytes()[at]))
-                + &serde_json::json!(&token[at + 1..]).to_string();
-            texts.push(one.replace("\"\\u", "\\u").replace("\"\"", "").trim_matches('"').to_owned());
+            let content = |(place, character): (usize, char)| match character {
+                character if place == at => escaped(character),
+                '"' | '\\' => format!("\\{character}"),
+                character => character.to_string(),
+            };
+            texts.push(token.chars().enumerate().map(content).collect());
         }
         // JSON inside of JSON, twice.
         for text in texts.clone() {
