@@ -81,7 +81,7 @@ pub struct Attachment {
     #[serde(default, deserialize_with = "nullable")]
     pub name: String,
     /// Bytes.
-    #[serde(default, deserialize_with = "count", serialize_with = "as_text")]
+    #[serde(default, deserialize_with = "count", serialize_with = "as_text", skip_serializing_if = "Option::is_none")]
     pub size_bytes: Option<u64>,
     /// What the service says beyond that.
     #[serde(flatten)]
@@ -137,12 +137,17 @@ impl DdosEdit {
     /// # Errors
     /// An event id that no path can hold.
     pub fn request(&self, layout: Layout, namespace: &Namespace, event: &DdosEvent) -> Result<Request, RequestError> {
+        let mut attachments = serde_json::json!(event.attachments);
+        // The service's times that nobody set are null, which its schema does not have.
+        for attachment in attachments.as_array_mut().into_iter().flatten().filter_map(Json::as_object_mut) {
+            attachment.retain(|_, value| !value.is_null());
+        }
         let mut body = serde_json::json!({
             "namespace": namespace.as_str(),
             "event_id": event.id,
             "name": self.name.as_ref().unwrap_or(&event.name),
             "description": self.description.as_ref().unwrap_or(&event.description),
-            "event_attachments": event.attachments,
+            "event_attachments": attachments,
         });
         if let Some(end) = self.end_time.as_ref().or(event.end_time.as_ref()) {
             body["end_time"] = end.as_str().into();
@@ -265,7 +270,8 @@ mod tests {
             "id": "6c1d", "name": "net_1234", "description": null, "ip": "198.51.100.0/24", "end_time": null,
             "has_attachment": true, "future": {"x": 1},
             "attachments": [{"attachment_id": "a1", "attachment_type": "ATTACHMENT_TYPE_PCAP", "name": "last.pcap",
-                             "gos_name": "g", "size_bytes": "12345"}]
+                             "gos_name": "g", "size_bytes": "12345", "start_time": null},
+                            {"attachment_id": "a2", "size_bytes": null}]
         }))
         .expect("an event")
     }
@@ -290,7 +296,8 @@ mod tests {
             serde_json::from_slice::<Json>(&request.body.expect("a body")).expect("JSON"),
             json!({"namespace": "system", "event_id": "6c1d", "name": "net_1234", "description": "seen",
                    "event_attachments": [{"attachment_id": "a1", "attachment_type": "ATTACHMENT_TYPE_PCAP",
-                                          "name": "last.pcap", "gos_name": "g", "size_bytes": "12345"}]})
+                                          "name": "last.pcap", "gos_name": "g", "size_bytes": "12345"},
+                                         {"attachment_id": "a2", "attachment_type": "", "name": ""}]})
         );
     }
 }

@@ -115,7 +115,7 @@ impl Diagnostic {
 
     /// The same as a note: it keeps nobody from anything.
     #[must_use]
-    pub(super) fn as_note(mut self) -> Self {
+    pub(super) fn into_note(mut self) -> Self {
         self.severity = Severity::Note;
         self
     }

@@ -222,7 +222,8 @@ impl Target {
 
     fn unfilled(&self) -> Target {
         match self {
-            Target::DnsNameAdvanced { name, .. } => {
+            // The service fills an interval; a strict TTL is somebody's choice.
+            Target::DnsNameAdvanced { name, ttl: TtlChoice::RefreshInterval(_) } => {
                 Target::DnsNameAdvanced { name: name.clone(), ttl: TtlChoice::Unset }
             }
             _ => self.clone(),

@@ -54,6 +54,10 @@ pub async fn pass(
 /// The answer, or nothing when the connection is to be cut. Either way the log has it.
 async fn answer(service: Arc<Service>, mut entry: Entry, request: Request, next: Next) -> Option<Response<Body>> {
     let spoilt = match admit(&service, request.headers()) {
+        // A router of paths would answer it as a get.
+        Ok(()) if request.method() == Method::HEAD && request.uri().path().starts_with("/api/") => {
+            Spoilt::Answered(Refusal::new(Code::Unimplemented, "Not Implemented").into_response())
+        }
         Ok(()) => disturbed(&service, &mut entry, request, next).await,
         Err(refusal) => Spoilt::Answered(refusal.into_response()),
     };

@@ -16,6 +16,7 @@ mod fault;
 mod gate;
 mod log;
 mod options;
+mod parameter;
 mod query;
 mod router;
 mod selector;

@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::json::{Fields, Json};
@@ -177,6 +178,11 @@ impl<'a> Message<'a> {
         self.get(name)?.map_or(Ok(0), |value| number(value, self.place.field(name)))
     }
 
+    /// A signed integer of 32 or 64 bits.
+    pub fn signed<N: DeserializeOwned + Default>(&self, name: &str) -> Result<N, Refusal> {
+        self.get(name)?.map_or_else(|| Ok(N::default()), |value| integer(value, self.place.field(name), "an integer"))
+    }
+
     /// An enum value by its name or its number; the first is the default.
     pub fn choice(&self, name: &str, names: &'static [&'static str]) -> Result<&'static str, Refusal> {
         let place = self.place.field(name);
@@ -220,6 +226,15 @@ impl<'a> Message<'a> {
     }
 }
 
+/// What `read` makes of a request's body.
+///
+/// # Errors
+/// A body that is no JSON, no object, or not what `read` expects.
+pub fn read<T>(body: &[u8], read: impl FnOnce(&Message<'_>) -> Result<T, Refusal>) -> Result<T, Refusal> {
+    let json = super::draft::parse(body)?;
+    read(&Message::new(&json, Place::root("body"))?)
+}
+
 /// A string.
 pub fn text(value: &Json<'_>, place: Place<'_>) -> Result<String, Refusal> {
     match value {
@@ -231,16 +246,16 @@ pub fn text(value: &Json<'_>, place: Place<'_>) -> Result<String, Refusal> {
 
 /// A 32 bit unsigned integer, as a number without fraction and exponent or as a string of one.
 pub fn number(value: &Json<'_>, place: Place<'_>) -> Result<u32, Refusal> {
+    integer(value, place, "an unsigned 32 bit integer")
+}
+
+fn integer<N: DeserializeOwned + Default>(value: &Json<'_>, place: Place<'_>, wanted: &str) -> Result<N, Refusal> {
     let outside = |got: &dyn fmt::Display| {
-        let message = format!("Field {place} should be an unsigned 32 bit integer, got {got} in request.");
-        Refusal::new(Code::InvalidArgument, message)
+        Refusal::new(Code::InvalidArgument, format!("Field {place} should be {wanted}, got {got} in request."))
     };
     match value {
-        Json::Null => Ok(0),
-        Json::Number(number) => {
-            let whole = number.as_u64().and_then(|number| u32::try_from(number).ok());
-            whole.ok_or_else(|| outside(number))
-        }
+        Json::Null => Ok(N::default()),
+        Json::Number(number) => N::deserialize(number).map_err(|_| outside(number)),
         // Such a string is read as JSON, which has no sign and no zeros in front.
         Json::String(text) => serde_json::from_str(text).map_err(|_| outside(&Value::from(&**text))),
         other => Err(place.mistyped("a number", other)),

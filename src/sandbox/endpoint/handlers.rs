@@ -7,7 +7,6 @@ use axum::body::{Body, Bytes};
 use axum::extract::{Path, RawQuery, State};
 use axum::http::{Response, StatusCode};
 use axum::response::IntoResponse;
-use percent_encoding::percent_decode_str;
 
 use super::body::{Message, Place};
 use super::draft::{self, Draft, Named};
@@ -15,6 +14,7 @@ use super::index::Referred;
 use super::object::{Fields, Format, Object, Report, Statuses, strings};
 use crate::sandbox::answer::{Code, Refusal, empty, json};
 use crate::sandbox::log::{Effect, Trace};
+use crate::sandbox::parameter::parameters;
 use crate::sandbox::selector::Selector;
 use crate::sandbox::service::Service;
 
@@ -166,12 +166,4 @@ fn asked(query: Option<&str>) -> Result<(Selector, Report), Refusal> {
         }
     }
     Ok((selector, report))
-}
-
-fn parameters(query: Option<&str>) -> impl Iterator<Item = (String, String)> {
-    let decoded = |text: &str| percent_decode_str(&text.replace('+', " ")).decode_utf8_lossy().into_owned();
-    query.unwrap_or_default().split('&').filter(|pair| !pair.is_empty()).map(move |pair| {
-        let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
-        (decoded(key), decoded(value))
-    })
 }

@@ -51,6 +51,19 @@ impl<'a> Json<'a> {
     }
 }
 
+impl From<&Json<'_>> for Value {
+    fn from(json: &Json<'_>) -> Self {
+        match json {
+            Json::Null => Self::Null,
+            Json::Bool(value) => Self::Bool(*value),
+            Json::Number(number) => Self::Number(number.clone()),
+            Json::String(text) => Self::String(text.clone().into_owned()),
+            Json::Array(items) => items.iter().map(Self::from).collect(),
+            Json::Object(fields) => fields.iter().map(|(key, value)| (key.to_owned(), Self::from(value))).collect(),
+        }
+    }
+}
+
 impl<'a> Fields<'a> {
     /// The fields of an empty object.
     pub const NONE: Self = Self(Vec::new());

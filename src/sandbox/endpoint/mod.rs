@@ -7,11 +7,11 @@
 //! of a reference is 400 with code 9, and so is any change of an object that a view owns; two options
 //! of any exclusive group are 400; a replace of an object that is being deleted is 409 with code 10.
 
-mod body;
-mod draft;
+pub mod body;
+pub mod draft;
 mod handlers;
 mod index;
-mod json;
+pub mod json;
 mod object;
 mod outside;
 mod reference;

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::window::Window;
 use crate::sandbox::answer::{Code, Refusal};
+use crate::sandbox::endpoint::body::Message;
 
 /// How far back a list looks that is given no start.
 pub const DEFAULT_REACH: SignedDuration = SignedDuration::from_hours(3 * 24);
@@ -43,8 +44,8 @@ pub struct Attachment {
     pub gos_name: String,
     #[serde(default)]
     pub gos_version: String,
-    /// A number in a string.
-    #[serde(default)]
+    /// A number in a string, as every integer of 64 bits.
+    #[serde(default = "zero")]
     pub size_bytes: String,
     pub start_time: Option<Timestamp>,
     pub end_time: Option<Timestamp>,
@@ -66,44 +67,87 @@ pub enum AttachmentType {
     Other,
 }
 
-/// Which events a list asks for; an empty text asks for all.
-#[derive(Clone, Debug, Default, Deserialize)]
-pub struct Filter {
-    #[serde(default)]
-    pub start_time: Option<String>,
-    #[serde(default)]
-    pub end_time: Option<String>,
-    #[serde(default)]
-    pub network_id: Option<String>,
-    #[serde(default)]
-    pub mitigation_id: Option<String>,
+fn zero() -> String {
+    "0".into()
 }
 
-/// What an edit asks for.
-#[derive(Clone, Debug, Default, Deserialize)]
+/// The types in the order of their numbers.
+const TYPES: &[&str] = &[
+    "ATTACHMENT_TYPE_UNKNOWN",
+    "ATTACHMENT_TYPE_PCAP",
+    "ATTACHMENT_TYPE_BINARY",
+    "ATTACHMENT_TYPE_INVALID_PCAP",
+    "ATTACHMENT_TYPE_OTHER",
+];
+
+impl Attachment {
+    fn read(message: &Message<'_>) -> Result<Self, Refusal> {
+        // Each of the names is one of the type's.
+        let attachment_type = serde_json::from_value(message.choice("attachment_type", TYPES)?.into());
+        Ok(Self {
+            attachment_id: message.text("attachment_id")?,
+            attachment_type: attachment_type.unwrap_or_default(),
+            name: message.text("name")?,
+            gos_name: message.text("gos_name")?,
+            gos_version: message.text("gos_version")?,
+            size_bytes: message.signed::<i64>("size_bytes")?.to_string(),
+            start_time: time(message, "start_time")?,
+            end_time: time(message, "end_time")?,
+        })
+    }
+}
+
+/// A time of a message; nothing where it is not set.
+fn time(message: &Message<'_>, name: &str) -> Result<Option<Timestamp>, Refusal> {
+    let text = message.text(name)?;
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let unreadable = |_| Refusal::new(Code::InvalidArgument, format!("`{name}` is `{text}`, which is not RFC 3339"));
+    text.parse().map(Some).map_err(unreadable)
+}
+
+/// Which events a list asks for; an empty text asks for all.
+#[derive(Clone, Debug, Default)]
+pub struct Filter {
+    pub start_time: String,
+    pub end_time: String,
+    pub network_id: String,
+    pub mitigation_id: String,
+}
+
+/// What an edit asks for; what is empty is not edited.
+#[derive(Clone, Debug)]
 pub struct Edit {
-    #[serde(default)]
-    name: Option<String>,
-    #[serde(default)]
-    description: Option<String>,
-    #[serde(default)]
-    end_time: Option<String>,
-    #[serde(default)]
-    event_attachments: Option<Vec<Attachment>>,
+    name: String,
+    description: String,
+    end_time: Option<Timestamp>,
+    attachments: Vec<Attachment>,
 }
 
 impl Filter {
+    /// Reads the body of a list.
+    ///
+    /// # Errors
+    /// 400 for a value of another type.
+    pub fn read(message: &Message<'_>) -> Result<Self, Refusal> {
+        message.text("namespace")?;
+        Ok(Self {
+            start_time: message.text("start_time")?,
+            end_time: message.text("end_time")?,
+            network_id: message.text("network_id")?,
+            mitigation_id: message.text("mitigation_id")?,
+        })
+    }
+
     /// The events that touch the asked time and pass the asked ids, latest first.
     ///
     /// # Errors
     /// 400 for a time that cannot be read and for a backwards range.
     pub fn select(&self, events: Vec<Event>, now: Timestamp) -> Result<Vec<Event>, Refusal> {
-        let text = |text: &Option<String>| text.clone().unwrap_or_default();
-        let window = Window::recent(&text(&self.start_time), &text(&self.end_time), DEFAULT_REACH, now)
+        let window = Window::recent(&self.start_time, &self.end_time, DEFAULT_REACH, now)
             .map_err(|error| Refusal::new(Code::InvalidArgument, error.to_string()))?;
-        let passes = |wanted: &Option<String>, has: &str| {
-            wanted.as_ref().is_none_or(|wanted| wanted.is_empty() || wanted == has)
-        };
+        let passes = |wanted: &str, has: &str| wanted.is_empty() || wanted == has;
         let mut selected: Vec<_> = events
             .into_iter()
             .filter(|event| {
@@ -119,31 +163,47 @@ impl Filter {
 }
 
 impl Edit {
+    /// Reads the body of an edit.
+    ///
+    /// # Errors
+    /// 400 for a value of another type or a time that cannot be read.
+    pub fn read(message: &Message<'_>) -> Result<Self, Refusal> {
+        message.text("namespace")?;
+        message.text("event_id")?;
+        let list = message.place.field("event_attachments");
+        let items = message.list("event_attachments")?.iter().enumerate();
+        let attachments = items
+            .map(|(index, value)| Attachment::read(&Message::new(value, list.item(index))?))
+            .collect::<Result<_, _>>();
+        Ok(Self {
+            name: message.text("name")?,
+            description: message.text("description")?,
+            end_time: time(message, "end_time")?,
+            attachments: attachments?,
+        })
+    }
+
     /// The event after the edit.
     ///
     /// # Errors
-    /// 400 for an end time that cannot be read or lies before the start.
+    /// 400 for an end time that lies before the start.
     pub fn apply(self, mut event: Event) -> Result<Event, Refusal> {
-        let given = |text: Option<String>| text.filter(|text| !text.is_empty());
-        if let Some(name) = given(self.name) {
-            event.name = name;
+        if !self.name.is_empty() {
+            event.name = self.name;
         }
-        if let Some(description) = given(self.description) {
-            event.description = description;
+        if !self.description.is_empty() {
+            event.description = self.description;
         }
-        if let Some(text) = given(self.end_time) {
-            let end: Timestamp = text.parse().map_err(|_| {
-                Refusal::new(Code::InvalidArgument, format!("`end_time` is `{text}`, which is not RFC 3339"))
-            })?;
+        if let Some(end) = self.end_time {
             if end < event.start_time {
                 let message = format!("`end_time` {end} is before the event's `start_time` {}", event.start_time);
                 return Err(Refusal::new(Code::InvalidArgument, message));
             }
             event.end_time = Some(end);
         }
-        if let Some(attachments) = self.event_attachments.filter(|attachments| !attachments.is_empty()) {
-            event.has_attachment = beyond_captures(&attachments);
-            event.attachments = attachments;
+        if !self.attachments.is_empty() {
+            event.has_attachment = beyond_captures(&self.attachments);
+            event.attachments = self.attachments;
         }
         Ok(event)
     }
@@ -158,6 +218,7 @@ pub fn beyond_captures(attachments: &[Attachment]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sandbox::endpoint::body::Place;
 
     fn event(id: &str, start: &str, end: Option<&str>) -> Event {
         Event {
@@ -189,30 +250,53 @@ mod tests {
     #[test]
     fn a_list_has_what_touches_the_time_latest_first() {
         assert_eq!(ids(&Filter::default()), ["new", "long"]);
-        let filter = Filter { start_time: Some("2026-11-01T00:00:00Z".into()), ..Filter::default() };
+        let filter = Filter { start_time: "2026-11-01T00:00:00Z".into(), ..Filter::default() };
         assert_eq!(ids(&filter), ["new", "long", "old"]);
-        let filter = Filter { end_time: Some("2026-11-21T09:00:00Z".into()), ..Filter::default() };
+        let filter = Filter { end_time: "2026-11-21T09:00:00Z".into(), ..Filter::default() };
         assert_eq!(ids(&filter), ["long"]);
-        let filter = Filter { network_id: Some("network-new".into()), ..Filter::default() };
+        let filter = Filter { network_id: "network-new".into(), ..Filter::default() };
         assert_eq!(ids(&filter), ["new"]);
-        let filter = Filter { mitigation_id: Some("other".into()), ..Filter::default() };
+        let filter = Filter { mitigation_id: "other".into(), ..Filter::default() };
         assert!(ids(&filter).is_empty());
     }
 
     #[test]
     fn an_edit_changes_what_it_names_and_nothing_else() {
         let before = event("a", "2026-11-21T10:00:00Z", None);
-        let edit: Edit =
-            serde_json::from_str(r#"{"name": "", "description": "new", "end_time": "2026-11-21T11:00:00Z"}"#).unwrap();
-        let after = edit.apply(before.clone()).unwrap();
+        let edit = |body: &str| {
+            let json = serde_json::from_str(body).unwrap();
+            Edit::read(&Message::new(&json, Place::root("body")).unwrap())
+        };
+        let named = edit(r#"{"name": "", "description": "new", "end_time": "2026-11-21T11:00:00Z"}"#).unwrap();
+        let after = named.apply(before.clone()).unwrap();
         assert_eq!((after.name.as_str(), after.description.as_str()), ("net_a", "new"));
         assert_eq!(after.end_time, Some("2026-11-21T11:00:00Z".parse().unwrap()));
-        let edit: Edit = serde_json::from_str(
-            r#"{"event_attachments": [{"name": "log", "attachment_type": "ATTACHMENT_TYPE_OTHER", "start_time": null}]}"#,
-        )
-        .unwrap();
-        assert!(edit.apply(before.clone()).unwrap().has_attachment);
-        let edit: Edit = serde_json::from_str(r#"{"end_time": "2026-11-21T09:00:00Z"}"#).unwrap();
-        assert!(edit.apply(before).unwrap_err().message().contains("is before"));
+        let lenient = r#"{"name": null, "eventAttachments": [
+            {"name": "log", "attachment_type": 4, "start_time": null, "size_bytes": 12},
+            {"attachment_id": null, "attachmentType": "ATTACHMENT_TYPE_PCAP", "sizeBytes": "-7"}, null]}"#;
+        let after = edit(lenient).unwrap().apply(before.clone()).unwrap();
+        assert!(after.has_attachment);
+        let told = |one: &Attachment| (one.attachment_type, one.size_bytes.clone());
+        assert_eq!(
+            after.attachments.iter().map(told).collect::<Vec<_>>(),
+            [
+                (AttachmentType::Other, "12".to_owned()),
+                (AttachmentType::Pcap, "-7".to_owned()),
+                (AttachmentType::Unknown, "0".to_owned()),
+            ]
+        );
+        let early = edit(r#"{"end_time": "2026-11-21T09:00:00Z"}"#).unwrap();
+        assert!(early.apply(before).unwrap_err().message().contains("is before"));
+        for wrong in [
+            r#"{"event_attachments": {}}"#,
+            r#"{"event_attachments": [["a"]]}"#,
+            r#"{"event_attachments": [{"size_bytes": 1.5}]}"#,
+            r#"{"event_attachments": [{"attachment_type": "PCAP"}]}"#,
+            r#"{"name": 7}"#,
+            r#"{"namespace": false}"#,
+            r#"{"end_time": 1764663926}"#,
+        ] {
+            assert!(edit(wrong).is_err(), "{wrong}");
+        }
     }
 }

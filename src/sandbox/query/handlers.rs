@@ -3,17 +3,17 @@
 use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
-use axum::extract::{Path, Query as Parameters, State};
+use axum::extract::{Path, RawQuery, State};
 use axum::http::{Method, Response, StatusCode};
 use axum::response::IntoResponse;
-use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::event::store::WHOLE_TENANT;
-use super::security::read;
 use super::{ddos, holding, upgrade};
 use crate::sandbox::answer::{Code, Refusal, json as answer};
+use crate::sandbox::endpoint::body;
 use crate::sandbox::log::{Effect, Trace};
+use crate::sandbox::parameter::parameter;
 use crate::sandbox::service::Service;
 use crate::sandbox::store::Error;
 
@@ -24,14 +24,21 @@ type Answer = Result<Value, Refusal>;
 pub async fn list_by_parameters(
     State(service): Shared,
     Path(namespace): Path<String>,
-    Parameters(filter): Parameters<ddos::Filter>,
+    RawQuery(query): RawQuery,
 ) -> Response<Body> {
+    let given = |name| parameter(query.as_deref(), name);
+    let filter = ddos::Filter {
+        start_time: given("start_time"),
+        end_time: given("end_time"),
+        network_id: given("network_id"),
+        mitigation_id: given("mitigation_id"),
+    };
     respond(list(&service, &namespace, &filter))
 }
 
 /// The list with its filters in the body, as the published layout has it.
 pub async fn list_by_body(State(service): Shared, Path(namespace): Path<String>, body: Bytes) -> Response<Body> {
-    respond(read(&body).and_then(|filter| list(&service, &namespace, &filter)))
+    respond(body::read(&body, ddos::Filter::read).and_then(|filter| list(&service, &namespace, &filter)))
 }
 
 /// One event.
@@ -52,7 +59,7 @@ pub async fn edit(
 ) -> Response<Body> {
     // Held until the edit is on disk, so that the next one reads it.
     let _editing = service.query.editing.lock().await;
-    let edited = event(&service, &namespace, &id).and_then(|event| read::<ddos::Edit>(&body)?.apply(event));
+    let edited = event(&service, &namespace, &id).and_then(|event| body::read(&body, ddos::Edit::read)?.apply(event));
     let event = match edited {
         Ok(event) => event,
         Err(refusal) => return refusal.into_response(),
@@ -66,22 +73,14 @@ pub async fn edit(
     response
 }
 
-/// What a site runs now; an empty text is a version that was not given.
-#[derive(Debug, Default, Deserialize)]
-pub struct Current {
-    #[serde(default)]
-    current_os_version: String,
-    #[serde(default)]
-    current_sw_version: String,
-}
-
-/// The versions that a site with the current ones can be upgraded to, in the order of the tenant file.
-pub async fn versions(State(service): Shared, Parameters(current): Parameters<Current>) -> Response<Body> {
+/// The versions that a site with the current ones can be upgraded to, in the order of the tenant file;
+/// an empty text is a version that was not given.
+pub async fn versions(State(service): Shared, RawQuery(query): RawQuery) -> Response<Body> {
+    let (os, software) =
+        (parameter(query.as_deref(), "current_os_version"), parameter(query.as_deref(), "current_sw_version"));
     respond(holding::versions(&service.store).map_err(|error| stored(&error)).map(|versions| {
-        let following = versions
-            .into_iter()
-            .filter(|version| version.follows(&current.current_os_version, &current.current_sw_version))
-            .map(|version| version.version);
+        let following =
+            versions.into_iter().filter(|version| version.follows(&os, &software)).map(|version| version.version);
         json!({"sw_versions": following.collect::<Vec<_>>()})
     }))
 }

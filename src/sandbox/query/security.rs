@@ -1,5 +1,6 @@
-//! The security event query and its scroll. The request's shape is checked as far as the service is
-//! known to; unknown fields are dropped. A limit above 500 and a backwards time range are 400, an
+//! The security event query and its scroll. As in the service, only the times, the query and the
+//! aggregations have rules: a limit above 500 means 500, and events are sorted by their time whatever
+//! `sort_by` says. A backwards time range is 400, an
 //! expired scroll id is 404 with code 5 (what a search that is gone is to the engine behind it), a
 //! malformed one 400. The operation declares that it creates an event: every query, though no scroll
 //! of one, leaves a durable record, which `GET /sandbox/queries` tells.
@@ -7,11 +8,10 @@
 use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
-use axum::extract::{Path, Query as Parameters, State};
+use axum::extract::{Path, RawQuery, State};
 use axum::http::{Response, StatusCode};
 use axum::response::IntoResponse;
 use jiff::Timestamp;
-use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::event::aggregate::Aggregations;
@@ -21,27 +21,57 @@ use super::event::store::{Filter, Order, WHOLE_TENANT};
 use super::holding::{Asked, Holding};
 use super::window::Window;
 use crate::sandbox::answer::{Code, Refusal, json as answer};
+use crate::sandbox::endpoint::body::{Message, read, text};
 use crate::sandbox::log::{Effect, Trace};
+use crate::sandbox::parameter::parameter;
 use crate::sandbox::service::Service;
 
 /// Events of one answer, at most and by default.
 const LIMIT: u64 = 500;
 
-/// How the service would order by time; events have no other time here.
-const SORTS: [&str; 4] = ["", "last_event_time", "@timestamp", "time"];
-
 /// The request of a query, or of the next batch of one.
-#[derive(Debug, Default, Deserialize)]
-pub struct Request {
-    query: Option<String>,
-    start_time: Option<String>,
-    end_time: Option<String>,
-    limit: Option<Value>,
-    scroll: Option<bool>,
+#[derive(Debug, Default)]
+struct Request {
+    query: String,
+    start_time: String,
+    end_time: String,
+    limit: i32,
+    scroll: bool,
     scroll_id: Option<String>,
-    sort: Option<Value>,
-    sort_by: Option<String>,
-    aggs: Option<Map<String, Value>>,
+    order: Order,
+    aggs: Map<String, Value>,
+    /// Of `sort_values`: the last event of the batch before.
+    last_doc_id: String,
+}
+
+impl Request {
+    fn read(message: &Message<'_>) -> Result<Self, Refusal> {
+        message.text("namespace")?;
+        message.text("sort_by")?;
+        let aggs = match message.get("aggs")?.map(Value::from) {
+            None => Map::new(),
+            Some(Value::Object(aggs)) => aggs,
+            Some(_) => return Err(invalid("Field body.aggs should be an object in request.")),
+        };
+        let last_doc_id = match message.get("sort_values")? {
+            None => String::new(),
+            Some(values) => Message::new(values, message.place.field("sort_values"))?.text("last_doc_id")?,
+        };
+        Ok(Self {
+            query: message.text("query")?,
+            start_time: message.text("start_time")?,
+            end_time: message.text("end_time")?,
+            limit: message.signed("limit")?,
+            scroll: message.boolean("scroll")?,
+            scroll_id: message.get("scroll_id")?.map(|id| text(id, message.place.field("scroll_id"))).transpose()?,
+            order: match message.choice("sort", &["DESCENDING", "ASCENDING"])? {
+                "ASCENDING" => Order::Ascending,
+                _ => Order::Descending,
+            },
+            aggs,
+            last_doc_id,
+        })
+    }
 }
 
 /// What a query is answered with.
@@ -61,6 +91,8 @@ struct Question {
     limit: u64,
     scrolls: bool,
     aggregations: Aggregations,
+    /// The position of the event that the batch before ended with.
+    after: Option<usize>,
 }
 
 type Shared = State<Arc<Service>>;
@@ -68,7 +100,7 @@ type Shared = State<Arc<Service>>;
 /// `POST …/events` of the uniform layout, where the same path also continues a scroll: a body with a
 /// `scroll_id` is the request of its next batch.
 pub async fn query_or_scroll(State(service): Shared, Path(namespace): Path<String>, body: Bytes) -> Response<Body> {
-    match read::<Request>(&body) {
+    match read(&body, Request::read) {
         Ok(request) if request.scroll_id.is_some() => next(service, namespace, request).await,
         Ok(request) => first(service, namespace, request, Wanted::Events).await,
         Err(refusal) => refusal.into_response(),
@@ -77,7 +109,7 @@ pub async fn query_or_scroll(State(service): Shared, Path(namespace): Path<Strin
 
 /// The query of the published layout.
 pub async fn query(State(service): Shared, Path(namespace): Path<String>, body: Bytes) -> Response<Body> {
-    match read(&body) {
+    match read(&body, Request::read) {
         Ok(request) => first(service, namespace, request, Wanted::Events).await,
         Err(refusal) => refusal.into_response(),
     }
@@ -85,7 +117,7 @@ pub async fn query(State(service): Shared, Path(namespace): Path<String>, body: 
 
 /// Aggregations alone, without events.
 pub async fn aggregate(State(service): Shared, Path(namespace): Path<String>, body: Bytes) -> Response<Body> {
-    match read(&body) {
+    match read(&body, Request::read) {
         Ok(request) => first(service, namespace, request, Wanted::Aggregations).await,
         Err(refusal) => refusal.into_response(),
     }
@@ -93,7 +125,7 @@ pub async fn aggregate(State(service): Shared, Path(namespace): Path<String>, bo
 
 /// The next batch, asked for with a body.
 pub async fn scroll(State(service): Shared, Path(namespace): Path<String>, body: Bytes) -> Response<Body> {
-    match read(&body) {
+    match read(&body, Request::read) {
         Ok(request) => next(service, namespace, request).await,
         Err(refusal) => refusal.into_response(),
     }
@@ -103,17 +135,10 @@ pub async fn scroll(State(service): Shared, Path(namespace): Path<String>, body:
 pub async fn scroll_by_parameter(
     State(service): Shared,
     Path(namespace): Path<String>,
-    Parameters(request): Parameters<ScrollParameters>,
+    RawQuery(query): RawQuery,
 ) -> Response<Body> {
-    let request = Request { scroll_id: Some(request.scroll_id), ..Request::default() };
+    let request = Request { scroll_id: Some(parameter(query.as_deref(), "scroll_id")), ..Request::default() };
     next(service, namespace, request).await
-}
-
-/// The query parameters of a scroll.
-#[derive(Debug, Deserialize)]
-pub struct ScrollParameters {
-    #[serde(default)]
-    scroll_id: String,
 }
 
 /// The query of all namespaces, whose path names `system` and no other.
@@ -143,14 +168,6 @@ fn only_whole(namespace: &str) -> Result<(), Refusal> {
 
 fn invalid(message: impl Into<String>) -> Refusal {
     Refusal::new(Code::InvalidArgument, message)
-}
-
-/// The body of a request; no body is an empty message.
-pub fn read<T: Default + for<'de> Deserialize<'de>>(body: &[u8]) -> Result<T, Refusal> {
-    if body.iter().all(u8::is_ascii_whitespace) {
-        return Ok(T::default());
-    }
-    serde_json::from_slice(body).map_err(|error| invalid(format!("request body is not valid: {error}")))
 }
 
 async fn first(service: Arc<Service>, namespace: String, request: Request, wanted: Wanted) -> Response<Body> {
@@ -194,23 +211,20 @@ async fn next(service: Arc<Service>, namespace: String, request: Request) -> Res
 
 impl Question {
     fn read(namespace: String, request: Request, now: Timestamp) -> Result<Self, Refusal> {
-        let text = request.query.unwrap_or_default();
+        let text = request.query;
         let query = Query::parse(&text).map_err(|error| invalid(error.to_string()))?;
-        let (start, end) = (request.start_time.unwrap_or_default(), request.end_time.unwrap_or_default());
-        let window = Window::between(&start, &end, now).map_err(|error| invalid(error.to_string()))?;
-        let sort_by = request.sort_by.unwrap_or_default();
-        if !SORTS.contains(&sort_by.as_str()) {
-            return Err(invalid(format!("`sort_by` is `{sort_by}`; events are sorted by `last_event_time`")));
-        }
+        let window =
+            Window::between(&request.start_time, &request.end_time, now).map_err(|error| invalid(error.to_string()))?;
         Ok(Self {
             namespace,
             text,
             query,
             window,
-            order: order(request.sort)?,
-            limit: limit(request.limit)?,
-            scrolls: request.scroll.unwrap_or_default(),
-            aggregations: Aggregations::read(&request.aggs.unwrap_or_default(), window)?,
+            order: request.order,
+            limit: u64::try_from(request.limit).ok().filter(|limit| (1..LIMIT).contains(limit)).unwrap_or(LIMIT),
+            scrolls: request.scroll,
+            aggregations: Aggregations::read(&request.aggs, window)?,
+            after: request.last_doc_id.parse().ok(),
         })
     }
 
@@ -228,13 +242,22 @@ impl Question {
         if wanted == Wanted::Aggregations {
             return (json!({"total_hits": total.to_string(), "aggs": aggregated}).to_string(), asked);
         }
+        let range = match (self.after, self.order) {
+            (Some(after), Order::Ascending) => range.start.max(after.saturating_add(1)).min(range.end)..range.end,
+            (Some(after), Order::Descending) => range.start..range.end.min(after).max(range.start),
+            (None, _) => range,
+        };
+        let remaining = match self.after {
+            Some(_) => holding.events.search(range.clone(), &filter, self.order).map(|_| 1).sum(),
+            None => total,
+        };
         let scroll = Scroll {
             namespace: self.namespace.clone(),
             query: self.text,
             order: self.order,
             limit: self.limit,
             total,
-            remaining: total,
+            remaining,
             left: range,
             edition: holding.edition,
             given: now,
@@ -254,12 +277,14 @@ fn go_on(holding: &Holding, scroll: Scroll, now: Timestamp) -> Result<String, Re
 fn batch(holding: &Holding, filter: &Filter<'_>, mut scroll: Scroll, scrolls: bool, aggregated: &Value) -> String {
     let size = scroll.remaining.min(scroll.limit);
     let mut events = Vec::new();
+    let mut last = Value::Null;
     for (position, event) in holding
         .events
         .search(scroll.left.clone(), filter, scroll.order)
         .take(usize::try_from(size).unwrap_or(usize::MAX))
     {
         events.push(event.event.to_string());
+        last = json!({"last_doc_id": position.to_string(), "last_timestamp": event.time.to_string()});
         match scroll.order {
             Order::Ascending => scroll.left.start = position + 1,
             Order::Descending => scroll.left.end = position,
@@ -268,31 +293,8 @@ fn batch(holding: &Holding, filter: &Filter<'_>, mut scroll: Scroll, scrolls: bo
     scroll.remaining -= size;
     let total = scroll.total;
     let id = if scrolls && scroll.remaining > 0 { scroll.id() } else { String::new() };
-    json!({"events": events, "total_hits": total.to_string(), "scroll_id": id, "aggs": aggregated}).to_string()
-}
-
-/// An enum by name or number, as the service takes it.
-fn order(sort: Option<Value>) -> Result<Order, Refusal> {
-    match sort {
-        None | Some(Value::Null) => Ok(Order::Descending),
-        Some(sort) if sort == "DESCENDING" || sort == 0 => Ok(Order::Descending),
-        Some(sort) if sort == "ASCENDING" || sort == 1 => Ok(Order::Ascending),
-        Some(sort) => Err(invalid(format!("`sort` is {sort}, expected \"DESCENDING\" or \"ASCENDING\""))),
-    }
-}
-
-/// A number, or a number in a string; 0 is what an unset limit looks like.
-fn limit(limit: Option<Value>) -> Result<u64, Refusal> {
-    let number = match &limit {
-        None | Some(Value::Null) => Some(0),
-        Some(Value::String(text)) => text.parse().ok(),
-        Some(limit) => limit.as_u64(),
-    };
-    match (number, limit) {
-        (Some(0), _) => Ok(LIMIT),
-        (Some(number), _) if number <= LIMIT => Ok(number),
-        (_, limit) => {
-            Err(invalid(format!("`limit` is {}, expected a whole number up to {LIMIT}", limit.unwrap_or_default())))
-        }
-    }
+    let body = json!({
+        "events": events, "total_hits": total.to_string(), "scroll_id": id, "aggs": aggregated, "last_sort_values": last,
+    });
+    body.to_string()
 }

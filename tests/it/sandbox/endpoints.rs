@@ -257,3 +257,68 @@ async fn a_created_again_object_has_a_new_uid_and_a_higher_version() {
     let number = |got: &Value| got["resource_version"].as_str().unwrap().parse::<u64>().unwrap();
     assert!(number(&second) > number(&first));
 }
+
+#[tokio::test]
+async fn wrong_json_types_and_a_version_that_is_a_number_are_refused() {
+    let bench = Bench::start().await;
+    bench.has("ep-a").await;
+    let path = format!("{SHOP}/ep-a");
+    let good = endpoint("ep-a");
+    let with = |pointer: &str, value: Value| {
+        let mut body = good.clone();
+        *body.pointer_mut(pointer).unwrap() = value;
+        body
+    };
+    let mut numbered = good.clone();
+    numbered["resource_version"] = json!(1);
+    for wrong in [
+        json!([good["metadata"], good["spec"]]),
+        with("/metadata", json!(["ep-a"])),
+        with("/spec", json!([])),
+        with("/metadata/namespace", json!(false)),
+        with("/spec/port", json!(80.0)),
+        with("/spec/ip", json!(7)),
+        numbered,
+    ] {
+        let answer = bench.send("PUT", &path, Some(&wrong)).await;
+        assert_eq!((answer.status, answer.json()["code"].clone()), (400, json!(3)), "{wrong}: {}", answer.text);
+    }
+}
+
+#[tokio::test]
+async fn a_delete_may_have_a_body_of_null() {
+    let bench = Bench::start().await;
+    bench.has("ep-a").await;
+    let answer = bench.send("DELETE", &format!("{SHOP}/ep-a"), Some(&Value::Null)).await;
+    assert_eq!((answer.status, answer.text.as_str()), (200, "{}"));
+    assert_eq!(bench.get(&format!("{SHOP}/ep-a")).await.status, 404);
+    let list = bench.send("DELETE", &format!("{SHOP}/ep-a"), Some(&json!([]))).await;
+    assert_eq!(list.status, 400);
+}
+
+#[tokio::test]
+async fn query_names_are_read_in_every_spelling() {
+    let bench = Bench::start().await;
+    bench.has("ep-a").await;
+    for name in ["report_fields", "reportFields", "report_fields[]", "reportFields%5B%5D"] {
+        let list = bench.get(&format!("{SHOP}?{name}=spec")).await.json();
+        assert_eq!(list["items"][0]["get_spec"]["port"], 8080, "{name}");
+    }
+    for name in ["label_filter", "labelFilter"] {
+        let list = bench.get(&format!("{SHOP}?{name}=tier=web")).await.json();
+        assert_eq!(list["items"], json!([]), "{name}");
+    }
+    for name in ["response_format", "responseFormat"] {
+        let got = bench.get(&format!("{SHOP}/ep-a?{name}=GET_RSP_FORMAT_FOR_CREATE")).await.json();
+        assert_eq!((&got["spec"], &got["create_form"]["spec"]["port"]), (&Value::Null, &json!(8080)), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn a_head_is_not_implemented() {
+    let bench = Bench::start().await;
+    bench.has("ep-a").await;
+    for path in [SHOP, &format!("{SHOP}/ep-a"), "/api/maurice/upgradable_sw_versions"] {
+        assert_eq!(bench.send("HEAD", path, None).await.status, 501, "{path}");
+    }
+}

@@ -5,7 +5,7 @@ mod endpoints;
 mod faults;
 mod kill;
 mod query;
-mod schema;
+pub mod schema;
 mod seeds;
 mod service;
 

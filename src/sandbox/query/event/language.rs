@@ -1,5 +1,6 @@
 //! The event query language: `{name op "value", …}` with the operators `=`, `!=`, `=~`, `!~`, where a
-//! comma means AND and `{}` means every event. Names may be dotted to reach into nested fields.
+//! comma means AND and `{}` means every event. The braces may be left out, and `query=` may come first,
+//! as clients of the service write it. Names may be dotted to reach into nested fields.
 //! A regular expression has to match the whole value, as in Prometheus, whose syntax this is; nothing
 //! public tells whether the vendor anchors. An event that lacks the named field matches no matcher,
 //! not even a negative one, because a wrong name is known to give zero hits and no error.
@@ -49,6 +50,7 @@ impl Query {
     pub fn parse(text: &str) -> Result<Self, Malformed> {
         let mut reader = Reader { text, at: 0 };
         reader.skip_blanks();
+        reader.skip_prefix();
         if reader.rest().is_empty() {
             return Ok(Self::default());
         }
@@ -169,27 +171,35 @@ impl<'a> Reader<'a> {
         Malformed { position: self.text[..at].chars().count() + 1, problem: problem.into() }
     }
 
-    fn matchers(&mut self) -> Result<Vec<Matcher>, Malformed> {
-        if !self.take("{") {
-            return Err(self.fault("expected `{`"));
+    /// Skips `query=`, unless it is a condition on a field of that name.
+    fn skip_prefix(&mut self) {
+        let after = self.rest().strip_prefix("query=").map(str::trim_start);
+        if let Some(after) = after.filter(|after| !after.starts_with(['"', '~'])) {
+            self.at = self.text.len() - after.len();
         }
+    }
+
+    fn matchers(&mut self) -> Result<Vec<Matcher>, Malformed> {
+        let braced = self.take("{");
+        let ends = |reader: &mut Self| {
+            reader.skip_blanks();
+            if braced { reader.take("}") } else { reader.rest().is_empty() }
+        };
         let mut matchers = Vec::new();
-        self.skip_blanks();
-        if self.take("}") {
+        if ends(self) {
             return Ok(matchers);
         }
         loop {
             matchers.push(self.matcher()?);
-            self.skip_blanks();
-            if self.take("}") {
+            if ends(self) {
                 return Ok(matchers);
             }
             if !self.take(",") {
-                return Err(self.fault("expected `,` or `}` after a value"));
+                let expected = if braced { "expected `,` or `}` after a value" } else { "expected `,` after a value" };
+                return Err(self.fault(expected));
             }
-            self.skip_blanks();
             // Prometheus allows one comma after the last matcher.
-            if self.take("}") {
+            if ends(self) {
                 return Ok(matchers);
             }
         }
@@ -308,6 +318,12 @@ mod tests {
             (r#"{rsp_code=~"4\\d\\d"}"#, true),
             (r#"{rsp_code="403", city="Berlin"}"#, false),
             (r#"{asn="64500",}"#, true),
+            (r#"asn="64500", rsp_code=~"4.*","#, true),
+            (r#"city="Berlin""#, false),
+            (r#"query={asn="64500"}"#, true),
+            (r#"query= city="Frankfurt am Main""#, true),
+            ("query=", true),
+            (r#"query="x""#, false),
         ] {
             assert_eq!(accepts(query, &event), hit, "{query}");
         }
@@ -349,7 +365,10 @@ mod tests {
     #[test]
     fn a_malformed_query_says_where_and_why() {
         for (query, said) in [
-            ("city", "position 1: expected `{`"),
+            ("city", "position 5: expected one of `=`, `!=`, `=~`, `!~`"),
+            (r#"city="Lyon" a="b""#, "position 13: expected `,` after a value"),
+            (r#"city="Lyon"}"#, "position 12: expected `,` after a value"),
+            (r#"query={city="Lyon""#, "position 19: expected `,` or `}` after a value"),
             ("{", "position 2: expected a field name"),
             ("{city}", "position 6: expected one of `=`, `!=`, `=~`, `!~`"),
             ("{city=Lyon}", "position 7: expected a value in double quotes"),
