@@ -78,6 +78,7 @@ fn an_interval_that_a_definition_leaves_out_is_the_services_to_fill() {
     let (left_out, filled) = (advanced(""), advanced(r#","refresh_interval":300"#));
     let asked = advanced(r#","refresh_interval":60"#);
     assert_eq!(fields(&filled, &left_out), none());
+    assert_eq!(fields(&advanced(r#","strict_ttl":{}"#), &left_out), ["spec.target"]);
     assert_eq!(fields(&left_out, &asked), ["spec.target"]);
     assert_eq!(fields(&filled, &asked), ["spec.target"]);
     let found = |live: &Endpoint, desired: &Endpoint, applied: &Endpoint| {
