@@ -6,7 +6,7 @@ use crate::api::{Body, Effect, Entry, Operation, Parameter, Part, Repeat, Reques
 use crate::cli::ending::{Ending, Error};
 use crate::cli::inquiry::{AskFormat, Call};
 use crate::cli::question::{self, Consent};
-use crate::cli::{Context, file, settings, stack};
+use crate::cli::{Context, settings, stack};
 use crate::file::limit;
 use crate::model::{Json, Layout};
 use crate::report::text::View;
@@ -74,11 +74,14 @@ fn request(arguments: &Call, operation: Operation, layout: Layout) -> Result<Req
 
 fn body(path: &Path) -> Result<Json, Error> {
     let (name, text) = if path == Path::new("-") {
-        let text = crate::file::stdin(limit::SETTINGS).map_err(|error| file::hinted(Ending::Invalid, error))?;
-        ("stdin".to_owned(), text)
+        ("stdin".to_owned(), crate::file::stdin(limit::SETTINGS))
     } else {
-        (path.display().to_string(), file::read(path, limit::SETTINGS)?)
+        (path.display().to_string(), crate::file::read(path, limit::SETTINGS))
     };
+    let text = text.map_err(|error| {
+        let told = anyhow::Error::from(error).context(format!("cannot read the body from `{name}`"));
+        Error::new(Ending::Invalid, told)
+    })?;
     serde_json::from_slice(&text).map_err(|error| {
         let told = anyhow::Error::from(error).context(format!("the body in `{name}` is no JSON"));
         Error::new(Ending::Invalid, told)

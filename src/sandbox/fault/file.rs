@@ -26,8 +26,8 @@ use crate::sandbox::router::operations;
 /// Why a scenario cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    #[error(transparent)]
-    Read(#[from] crate::file::FileError),
+    #[error("the scenario `{path}` cannot be read")]
+    Read { path: PathBuf, source: crate::file::FileError },
     #[error("the scenario is nested too deep")]
     TooDeep,
     #[error("`{path}`: {problem}")]
@@ -179,7 +179,8 @@ impl Scenario {
     /// # Errors
     /// When the file cannot be read, or as [`Scenario::parse`].
     pub fn read(path: &Path) -> Result<Self, Error> {
-        let text = crate::file::read_yaml(path, crate::file::limit::SETTINGS)?;
+        let text = crate::file::read_yaml(path, crate::file::limit::SETTINGS)
+            .map_err(|source| Error::Read { path: path.to_owned(), source })?;
         Self::parse(&text).map_err(|problem| Error::File { path: path.to_owned(), problem: Box::new(problem) })
     }
 
