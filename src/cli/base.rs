@@ -2,26 +2,19 @@
 //! whose objects go, and, against a base branch, whose change each difference is. Nothing is checked
 //! out; the definitions of other commits are loaded from memory, with their own configuration.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::Context;
 use super::blame;
 use super::ending::{Ending, Error};
+pub use super::past::Unavailable;
+use super::past::{Past, Root, Then};
 use super::stack::{self, Stack};
-use crate::git::{EntryKind, GitError, Machine, Repository};
-use crate::load::{self, Diagnostics, Loaded, SourceFile, StackFile};
+use crate::git::{GitError, Machine, Repository};
+use crate::load::Loaded;
+use crate::model::{Desired, Key};
 use crate::plan::{Action, Change, History, Plan};
-
-/// Why the definitions at a commit are not known.
-#[derive(Debug, thiserror::Error)]
-pub enum Unavailable {
-    /// git cannot show the commit, or not all of it.
-    #[error(transparent)]
-    Git(#[from] GitError),
-    /// Its files do not load.
-    #[error("they do not load: {}", .0.summary())]
-    Wrong(Diagnostics),
-}
 
 /// The repository that `directory` is in.
 ///
@@ -37,7 +30,6 @@ pub fn repository(context: &Context, directory: &Path) -> Result<Repository, Git
 /// # Errors
 /// There is a base, and no repository, no history, or definitions in it that do not load.
 pub fn attribute(context: &Context, stack: &Stack, plan: &mut Plan, base: Option<&str>) -> Result<(), Error> {
-    let failed = |error| Error::new(Ending::Invalid, anyhow::Error::from(error)).hint("nothing was sent");
     let repository = match (repository(context, &stack.loaded.root), base) {
         (Ok(repository), _) => repository,
         (Err(error), Some(_)) => return Err(failed(error)),
@@ -46,18 +38,47 @@ pub fn attribute(context: &Context, stack: &Stack, plan: &mut Plan, base: Option
     plan.source.commit = repository.head().ok();
     name_removals(&repository, plan);
     let Some(base) = base else { return Ok(()) };
-    let merge_base = repository.merge_base(base).map_err(failed)?;
-    let tip = repository.resolve(base).map_err(failed)?;
-    let at = |commit: &str, name: &str| {
-        loaded_at(stack, &repository, commit).map_err(|error| unavailable(context, error, commit, name))
-    };
-    let at_tip = at(&tip, base)?;
-    let at_merge_base =
-        if merge_base == tip { at_tip.clone() } else { at(&merge_base, &format!("the merge base with {base}"))? };
+    let commits = Commits::find(&repository, base)?;
+    let changed = plan.changes.iter().chain(plan.held.iter().filter_map(|held| held.change.as_ref()));
+    let keys: BTreeSet<Key> = changed.map(|change| change.key.clone()).collect();
+    let (merge_base, tip) = desired(context, &stack.loaded, &repository, &commits, &keys)?;
     plan.source.base = Some(base.to_owned());
-    let (merge_base, base) = (&at_merge_base.desired, &at_tip.desired);
-    plan.attribute(History { merge_base, base, head: &stack.loaded.desired });
+    plan.attribute(History { merge_base: &merge_base, base: &tip, head: &stack.loaded.desired });
     Ok(())
+}
+
+/// The stack as it was at a commit (a full id), with the settings that it had there.
+///
+/// # Errors
+/// git cannot show the commit or not all of it, or its files do not load; [`Unavailable::Absent`]
+/// where the commit knows of no such stack.
+pub fn loaded_at(stack: &Stack, repository: &Repository, commit: &str) -> Result<Loaded, Unavailable> {
+    match Then::new(&stack.loaded, repository, commit).load()? {
+        Past::Loaded { loaded, .. } => Ok(*loaded),
+        Past::NoEnvironment(_) => {
+            let environment = stack.loaded.options().environment.clone().unwrap_or_default();
+            Err(Unavailable::NoEnvironment { environment })
+        }
+        Past::Absent => Err(Unavailable::Absent),
+    }
+}
+
+/// The two commits of a base.
+struct Commits<'a> {
+    name: &'a str,
+    merge_base: String,
+    tip: String,
+}
+
+impl<'a> Commits<'a> {
+    fn find(repository: &Repository, name: &'a str) -> Result<Self, Error> {
+        let merge_base = repository.merge_base(name).map_err(failed)?;
+        Ok(Self { name, merge_base, tip: repository.resolve(name).map_err(failed)? })
+    }
+}
+
+fn failed(error: GitError) -> Error {
+    Error::new(Ending::Invalid, error).hint("nothing was sent")
 }
 
 fn name_removals(repository: &Repository, plan: &mut Plan) {
@@ -70,46 +91,103 @@ fn name_removals(repository: &Repository, plan: &mut Plan) {
     }
 }
 
-/// The error of definitions that are not known at `commit`, which messages call by `name`.
-fn unavailable(context: &Context, error: Unavailable, commit: &str, name: &str) -> Error {
-    match error {
-        Unavailable::Git(error) => Error::new(Ending::Invalid, error).hint("nothing was sent"),
-        Unavailable::Wrong(diagnostics) => {
-            let wrong = stack::wrong(context, &diagnostics);
-            let short = commit.get(..7).unwrap_or(commit);
-            Error::words(Ending::Invalid, format!("the definitions of {name} ({short}) do not load: {wrong}"))
-                .hint("whose change a difference is cannot be told without them")
+/// The definitions at the merge base and at the tip, as far as they decide about these keys.
+fn desired(
+    context: &Context,
+    stack: &Loaded,
+    repository: &Repository,
+    commits: &Commits<'_>,
+    keys: &BTreeSet<Key>,
+) -> Result<(Desired, Desired), Error> {
+    let merge_base_name = format!("the merge base with {}", commits.name);
+    let (tip, at_tip) = (Then::new(stack, repository, &commits.tip), commits.name);
+    let (merge_base, at_merge_base) = (Then::new(stack, repository, &commits.merge_base), merge_base_name.as_str());
+    let tip_error = |error| unavailable(context, error, &commits.tip, at_tip);
+    let merge_base_error = |error| unavailable(context, error, &commits.merge_base, at_merge_base);
+    let is_one = commits.tip == commits.merge_base;
+    let tip_past = tip.load().map_err(tip_error)?;
+    let merge_base_past = if is_one { tip_past.clone() } else { merge_base.load().map_err(merge_base_error)? };
+    if let (Past::NoEnvironment(before), Past::NoEnvironment(after)) = (&merge_base_past, &tip_past) {
+        let new = NewEnvironment { stack, before, after };
+        return if is_one { Ok(Default::default()) } else { new.desired(&merge_base, &tip).map_err(tip_error) };
+    }
+    let with_moved = |then: &Then<'_>, past: Past| -> Result<Desired, Unavailable> {
+        let (mut desired, root) = match past {
+            Past::Loaded { loaded, root } => (loaded.desired, Some(root)),
+            // An environment that was not defined had no definitions.
+            Past::NoEnvironment(_) => return Ok(Desired::default()),
+            Past::Absent => (Desired::default(), None),
+        };
+        let missing = keys.iter().filter(|key| !desired.definitions.contains_key(*key)).cloned().collect();
+        desired.definitions.extend(then.moved_in(&missing, root.as_ref())?);
+        Ok(desired)
+    };
+    let at_tip = with_moved(&tip, tip_past).map_err(tip_error)?;
+    let at_merge_base =
+        if is_one { at_tip.clone() } else { with_moved(&merge_base, merge_base_past).map_err(merge_base_error)? };
+    Ok((at_merge_base, at_tip))
+}
+
+/// An environment that neither the merge base nor the tip defines.
+struct NewEnvironment<'a> {
+    stack: &'a Loaded,
+    before: &'a Root,
+    after: &'a Root,
+}
+
+impl NewEnvironment<'_> {
+    /// In the environment nothing was defined, so everything in it is new. What the base changed since
+    /// in the files that it is made of must not be lost all the same: of these definitions both sides
+    /// are known, with the settings of now.
+    fn desired(&self, merge_base: &Then<'_>, tip: &Then<'_>) -> Result<(Desired, Desired), Unavailable> {
+        if self.before.settings != self.after.settings {
+            let environment = self.stack.options().environment.clone().unwrap_or_default();
+            return Err(Unavailable::NoEnvironment { environment });
         }
+        let mut before = merge_base.load_with_settings_of_now(self.before)?.desired;
+        let mut after = tip.load_with_settings_of_now(self.after)?.desired;
+        let same: BTreeSet<Key> = before
+            .definitions
+            .iter()
+            .filter(|(key, definition)| {
+                after.definitions.get(*key).is_some_and(|after| after.endpoint == definition.endpoint)
+            })
+            .map(|(key, _)| key.clone())
+            .collect();
+        before.definitions.retain(|key, _| !same.contains(key));
+        after.definitions.retain(|key, _| !same.contains(key));
+        Ok((before, after))
     }
 }
 
-/// The stack as it was at a commit (a full id), with the settings that it had there.
-///
-/// # Errors
-/// git cannot show the commit, or its files do not load.
-pub fn loaded_at(stack: &Stack, repository: &Repository, commit: &str) -> Result<Loaded, Unavailable> {
-    let loaded = &stack.loaded;
-    // A single file without settings is the whole.
-    let single = match (loaded.stack, loaded.desired.files, loaded.desired.definitions.values().next()) {
-        (StackFile::Missing, 1, Some(definition)) => Some(definition.file.clone()),
-        _ => None,
-    };
-    let wanted = |path: &str| {
-        let hidden = path.split('/').any(|part| part.starts_with('.'));
-        let source = [".yaml", ".yml", ".json"].iter().any(|end| path.ends_with(end));
-        source && !hidden && single.as_deref().is_none_or(|single| single == path)
-    };
-    let prefix = repository.prefix();
-    let entries: Vec<_> = repository
-        .entries(commit, prefix)?
-        .into_iter()
-        .filter(|entry| entry.kind == EntryKind::File && wanted(&entry.path[prefix.len()..]))
-        .collect();
-    let contents = repository.contents(&entries.iter().collect::<Vec<_>>())?;
-    let files = entries
-        .iter()
-        .zip(contents)
-        .map(|(entry, bytes)| SourceFile { path: entry.path[prefix.len()..].to_owned(), bytes })
-        .collect();
-    load::sources(files, stack.loaded.options()).map_err(Unavailable::Wrong)
+/// The error of definitions that are not known at `commit`, which messages call by `name`.
+pub fn unavailable(context: &Context, error: Unavailable, commit: &str, name: &str) -> Error {
+    let short = commit.get(..7).unwrap_or(commit);
+    let hint = "whose change a difference is cannot be told without them";
+    match error {
+        Unavailable::Git(error) => failed(error),
+        Unavailable::Wrong(diagnostics) => {
+            let wrong = stack::wrong(context, &diagnostics);
+            let told = format!("the definitions of {name} ({short}) do not load: {wrong}");
+            Error::words(Ending::Invalid, told).hint(hint)
+        }
+        error @ Unavailable::Moved { .. } => {
+            Error::words(Ending::Invalid, format!("at {name} ({short}): {error}")).hint(hint).hint("nothing was sent")
+        }
+        error @ Unavailable::Unreadable { .. } => {
+            let remedy = format!("merge that change by itself first, or exclude the path in `files:` at {name}");
+            Error::words(Ending::Invalid, format!("at {name} ({short}): {error}")).hint(remedy).hint("nothing was sent")
+        }
+        error @ Unavailable::NoEnvironment { .. } => {
+            let told = format!("at {name} ({short}): {error}, and changed since this branch was made");
+            Error::words(Ending::Invalid, told)
+                .hint(format!("merge {name} into this change first"))
+                .hint("nothing was sent")
+        }
+        error @ (Unavailable::Ambiguous { .. } | Unavailable::Absent) => {
+            Error::words(Ending::Invalid, format!("at {name} ({short}): {error}"))
+                .hint("move it in a change of its own, and merge that first")
+                .hint("nothing was sent")
+        }
+    }
 }

@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
+use super::past::{is_hidden, is_source};
 use crate::git::{Changed, GitError, Repository, Step};
 use crate::load;
 use crate::model::Key;
@@ -116,18 +117,18 @@ impl Search<'_> {
         let after: Vec<(&str, &str)> = changed
             .iter()
             .flatten()
-            .filter(|file| is_source(&file.path))
+            .filter(|file| is_definition(&file.path))
             .filter_map(|file| Some((file.path.as_str(), file.after.as_deref()?)))
             .collect();
         let objects: Vec<&str> = after.iter().map(|(_, object)| *object).collect();
         let texts = self.repository.blobs(&objects)?;
-        Ok(after.iter().zip(&texts).all(|((path, _), bytes)| defines(path, bytes, key) == Some(false)))
+        Ok(after.iter().zip(&texts).all(|((path, _), bytes)| load::defines(path, bytes, key) == Some(false)))
     }
 
     /// What the pairs of commits say about the definitions that are left.
     fn events(&self, pairs: &[(Option<&str>, &str)]) -> Result<Vec<BTreeMap<Key, Event>>, GitError> {
         let mut changed = self.repository.changed(pairs)?;
-        changed.iter_mut().for_each(|files| files.retain(|file| is_source(&file.path)));
+        changed.iter_mut().for_each(|files| files.retain(|file| is_definition(&file.path)));
         let objects = |file: &Changed| [file.before.clone(), file.after.clone()].into_iter().flatten();
         let objects: BTreeSet<String> = changed.iter().flatten().flat_map(objects).collect();
         let ids: Vec<&str> = objects.iter().map(String::as_str).collect();
@@ -142,7 +143,7 @@ impl Search<'_> {
         let (mut was_here, mut doubt) = (false, false);
         for file in files {
             let defines = |object: &Option<String>| match object {
-                Some(object) => defines(&file.path, texts.get(object.as_str()).map_or(&[], Vec::as_slice), key),
+                Some(object) => load::defines(&file.path, texts.get(object.as_str()).map_or(&[], Vec::as_slice), key),
                 None => Some(false),
             };
             match (defines(&file.before), defines(&file.after)) {
@@ -159,18 +160,6 @@ impl Search<'_> {
     }
 }
 
-/// Whether a path is one of a file of definitions.
-fn is_source(path: &str) -> bool {
-    let is_hidden = path.split('/').any(|part| part.starts_with('.'));
-    !is_hidden && [".yaml", ".yml", ".json"].iter().any(|end| path.ends_with(end))
-}
-
-/// Whether a file defines a key, if its text says.
-fn defines(path: &str, bytes: &[u8], key: &Key) -> Option<bool> {
-    let has = |word: &str| memchr::memmem::find(bytes, word.as_bytes()).is_some();
-    // A name can be written with escapes or variables.
-    if !has(key.name.as_str()) && !has("\\") && !has("${") {
-        return Some(false);
-    }
-    load::keys(path, bytes).map(|keys| keys.contains(key))
+fn is_definition(path: &str) -> bool {
+    is_source(path) && !is_hidden(path)
 }

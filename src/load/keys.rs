@@ -56,6 +56,17 @@ pub fn keys(path: &str, bytes: &[u8]) -> Option<BTreeSet<Key>> {
     Some(keys)
 }
 
+/// Whether a file defines a key; nothing where its text alone does not say.
+#[must_use]
+pub fn defines(path: &str, bytes: &[u8], key: &Key) -> Option<bool> {
+    let has = |word: &str| memchr::memmem::find(bytes, word.as_bytes()).is_some();
+    // A name can be written with escapes or variables.
+    if !has(key.name.as_str()) && !has("\\") && !has("${") {
+        return Some(false);
+    }
+    keys(path, bytes).map(|keys| keys.contains(key))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -94,5 +105,21 @@ mod tests {
             assert_eq!(told("a.yaml", text), None, "{text}");
         }
         assert_eq!(keys("a.yaml", b"\xff"), None);
+        let mut bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
+        for level in 1..12 {
+            let below = vec![format!("*a{}", level - 1); 10].join(", ");
+            bomb.push_str(&format!("a{level}: &a{level} [{below}]\n"));
+        }
+        assert_eq!(told("a.yaml", &format!("{bomb}metadata: {{name: *a11, namespace: shop}}\n")), None);
+        assert_eq!(told("a.yaml", &"- ".repeat(100_000)), None);
+    }
+
+    #[test]
+    fn a_file_without_the_name_is_not_parsed() {
+        let key = Key::parse("shop/cart").expect("a key");
+        assert_eq!(defines("a.yaml", b"metadata: [", &key), Some(false));
+        assert_eq!(defines("a.yaml", b"cart: [", &key), None);
+        assert_eq!(defines("a.yaml", b"metadata: {name: cart, namespace: pay}", &key), Some(false));
+        assert_eq!(defines("a.json", br#"{"metadata":{"name":"c\u0061rt","namespace":"shop"}}"#, &key), Some(true));
     }
 }

@@ -26,7 +26,7 @@ mod variable;
 pub use config::Config;
 pub use diagnostic::{Diagnostic, Diagnostics, Mark, Position, Severity};
 pub use item::Origin as ValueOrigin;
-pub use keys::keys;
+pub use keys::{defines, keys};
 pub use options::{Limits, Loaded, Options, PathFilter, SourceFile, StackFile};
 pub use places::{Places, Writing, Written};
 pub use render::Look;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::config::Config;
 use super::diagnostic::Diagnostic;
-use super::source::Origin;
+use super::source::{Filter, Origin};
 use crate::model::Desired;
 
 /// What a load has to know beside the directory.
@@ -71,6 +71,13 @@ pub struct Loaded {
 }
 
 impl Loaded {
+    /// Whether a file at this path below the stack's directory would be read, as definitions or as an
+    /// overlay; of a directory, whether any file below it could be.
+    #[must_use]
+    pub fn reads(&self, path: &str, is_directory: bool) -> bool {
+        Filter::new(&self.config, self.options.environment.as_deref()).reads(path, is_directory)
+    }
+
     /// What it was loaded with.
     #[must_use]
     pub fn options(&self) -> &Options {

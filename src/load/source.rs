@@ -47,7 +47,7 @@ impl Origin {
         let mut paths = match self {
             Origin::Disk { directory } => walk(directory.path(), filter, limits, problems),
             Origin::Memory { files } => {
-                let seen = |path: &&Arc<str>| !path.split('/').any(|part| part.starts_with('.')) && is_source(path);
+                let seen = |path: &&Arc<str>| !is_hidden(path) && is_source(path) && !filter.excludes_above(path);
                 files.keys().filter(seen).cloned().collect()
             }
         };
@@ -55,6 +55,10 @@ impl Origin {
         paths.retain(|path| filter.keeps(path, problems));
         paths
     }
+}
+
+fn is_hidden(path: &str) -> bool {
+    path.split('/').any(|part| part.starts_with('.'))
 }
 
 /// Whether the name is one of a file of definitions.
@@ -100,8 +104,25 @@ impl Filter {
         self.overlay.as_deref().is_some_and(|overlay| is_below(path, overlay))
     }
 
+    /// Whether a file at this path would be read; of a directory, whether any file below it could be.
+    pub(super) fn reads(&self, path: &str, is_directory: bool) -> bool {
+        if is_hidden(path) || self.excludes_above(path) || self.excludes(path) {
+            return false;
+        }
+        if path == config::FILE || self.is_overlay(path) {
+            return true;
+        }
+        let is_other_overlay = self.overlays.iter().any(|overlay| is_below(path, overlay));
+        !is_other_overlay && (is_directory || self.include.as_ref().is_none_or(|include| include.is_match(path)))
+    }
+
     fn excludes(&self, path: &str) -> bool {
         self.exclude.is_match(path)
+    }
+
+    /// Whether a directory that the path lies in is excluded, so that a walk would not enter it.
+    fn excludes_above(&self, path: &str) -> bool {
+        path.match_indices('/').any(|(at, _)| self.excludes(&path[..at]))
     }
 
     pub(super) fn keeps(&self, path: &Arc<str>, problems: &mut Vec<Diagnostic>) -> bool {

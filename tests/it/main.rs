@@ -17,6 +17,7 @@ mod filled;
 mod fleet;
 mod formats;
 mod gates;
+mod git;
 mod hostile;
 mod load;
 mod matrix;

@@ -198,6 +198,12 @@ impl Ran {
         self.code
     }
 
+    /// All of stderr.
+    pub fn errors(&self) -> &str {
+        self.stderr_was_seen.set(true);
+        &self.stderr
+    }
+
     pub fn text(&self) -> &str {
         &self.stdout
     }

@@ -1,0 +1,414 @@
+//! What git cannot show at the base is never an absence: a directory that was renamed, links,
+//! submodules and files that were moved. What the branch adds can be planned.
+
+use std::os::unix::fs::symlink;
+
+use serde_json::{Value, json};
+
+use super::{commit, git, git_in};
+use crate::support::{Service, Stage, definition};
+
+/// A repository with a stack in `old`, applied; main then moves `shop/cart` to 8443, which is applied
+/// too, and the branch that is checked out is from before.
+fn repository(service: &Service) -> Stage {
+    let stage = Stage::new()
+        .at(service)
+        .file("old/trueup.yaml", "stack: shop\nnamespaces: [shop]\n")
+        .file("old/cart.yaml", &definition("shop/cart", 8080))
+        .file("old/search.yaml", &definition("shop/search", 80));
+    git(&stage, "init -q -b main");
+    commit(&stage, "first");
+    git(&stage, "branch branch");
+    stage.edit("old/cart.yaml", "port: 8080", "port: 8443");
+    stage.write("old/news.yaml", &definition("shop/news", 7));
+    commit(&stage, "main-moves-on");
+    stage.run("apply old --yes --quiet").code(0);
+    git(&stage, "checkout -q branch");
+    stage
+}
+
+/// The sides of every change, by key: of the whole object, or of its first field.
+#[track_caller]
+fn sides(stage: &Stage, line: &str) -> Value {
+    let ran = stage.run(&format!("{line} --all --format json"));
+    ran.code(0);
+    let json = ran.json();
+    let changes = json["plan"]["changes"].as_array().or_else(|| json["changes"].as_array()).expect("changes").clone();
+    let side = |change: &Value| {
+        let whole = change["side"].clone();
+        if whole.is_null() { change["action"]["replace"]["fields"][0]["side"].clone() } else { whole }
+    };
+    changes.iter().map(|change| (change["key"].as_str().expect("a key").to_owned(), side(change))).collect()
+}
+
+#[test]
+fn a_stack_directory_renamed_on_the_branch_is_still_behind_the_base() {
+    let service = Service::start();
+    let stage = repository(&service);
+    git(&stage, "mv old new");
+    stage.edit("new/search.yaml", "port: 80", "port: 81");
+    commit(&stage, "renamed");
+    let expected = json!({"shop/cart": "behind_base", "shop/news": "behind_base", "shop/search": "this_change"});
+    assert_eq!(sides(&stage, "plan new --base main"), expected);
+    stage.run("apply new --base main --yes").code(6).tells("behind-base");
+    assert_eq!(service.get("shop/cart")["spec"]["port"], 8443);
+    assert!(service.has("shop/news"));
+}
+
+#[test]
+fn a_stack_directory_renamed_on_the_base_is_still_ahead_of_the_branch() {
+    let service = Service::start();
+    let stage = repository(&service);
+    git(&stage, "checkout -q main");
+    git(&stage, "mv old new");
+    commit(&stage, "renamed");
+    git(&stage, "checkout -q branch");
+    let expected = json!({"shop/cart": "behind_base", "shop/news": "behind_base"});
+    assert_eq!(sides(&stage, "plan old --base main"), expected);
+}
+
+#[test]
+fn a_stack_that_could_have_been_in_two_places_is_an_error() {
+    let service = Service::start();
+    let stage = repository(&service);
+    git(&stage, "checkout -q main");
+    stage.write("twin/trueup.yaml", "stack: shop\nnamespaces: [shop]\n");
+    stage.write("twin/pay.yaml", &definition("shop/pay", 1));
+    commit(&stage, "twin");
+    git(&stage, "checkout -qb another");
+    git(&stage, "mv old new");
+    git(&stage, "rm -rq twin");
+    commit(&stage, "renamed");
+    stage.run("plan new --base main").code(1).tells("`old/trueup.yaml`, `twin/trueup.yaml`").tells("nothing was sent");
+}
+
+#[test]
+fn settings_that_moved_up_or_down_keep_the_stack() {
+    let service = Service::start();
+    let stage = repository(&service);
+    git(&stage, "mv old/trueup.yaml trueup.yaml");
+    commit(&stage, "up");
+    let expected = json!({"shop/cart": "behind_base", "shop/news": "behind_base"});
+    assert_eq!(sides(&stage, "plan . --base main"), expected);
+    // And from the top into a directory.
+    git(&stage, "checkout -q main");
+    git(&stage, "mv old/trueup.yaml trueup.yaml");
+    commit(&stage, "up");
+    git(&stage, "checkout -qb down main~1");
+    stage.edit("old/cart.yaml", "port: 8443", "port: 8080");
+    commit(&stage, "down");
+    assert_eq!(sides(&stage, "plan old --base main"), json!({"shop/cart": "this_change"}));
+}
+
+#[test]
+fn a_link_or_a_submodule_in_the_place_of_the_directory_is_an_error() {
+    let service = Service::start();
+    let stage = repository(&service);
+    // At the base the directory is a link to the real one; on the branch it is a directory.
+    git(&stage, "checkout -q main");
+    git(&stage, "mv old real");
+    symlink("real", stage.path("old")).expect("a link");
+    commit(&stage, "linked");
+    git(&stage, "checkout -qb unlinked");
+    stage.remove("old");
+    git(&stage, "mv real old");
+    stage.edit("old/cart.yaml", "port: 8443", "port: 8080");
+    commit(&stage, "unlinked");
+    stage.run("plan old --base main").code(1).tells("`old` was a symbolic link").tells("nothing was sent");
+
+    let stage = repository(&service);
+    git(&stage, "checkout -q main");
+    let other = stage.path("../other");
+    std::fs::rename(stage.path("old"), &other).expect("moved");
+    git_in(&other, &["init", "-q"]);
+    git_in(&other, &["add", "-A"]);
+    git_in(&other, &["commit", "-qm", "own"]);
+    std::fs::rename(&other, stage.path("old")).expect("moved");
+    git(&stage, "rm -rq --cached old");
+    git(&stage, "add old");
+    git(&stage, "commit -qm submodule");
+    assert!(git(&stage, "ls-tree HEAD old").starts_with("160000"));
+    std::fs::remove_dir_all(stage.path("old/.git")).expect("removed");
+    git(&stage, "checkout -qb vendored");
+    git(&stage, "rm -q --cached old");
+    stage.edit("old/cart.yaml", "port: 8443", "port: 8080");
+    commit(&stage, "vendored");
+    stage.run("plan old --base main").code(1).tells("`old` was a submodule").tells("nothing was sent");
+    // The same under another name.
+    git(&stage, "mv old new");
+    commit(&stage, "renamed");
+    stage.run("plan new --base main").code(1).tells("`old` was a submodule");
+}
+
+#[test]
+fn definitions_that_were_reached_through_a_link_are_an_error() {
+    for (link, target) in [("old/more", "../shared"), ("old/cart.yaml", "../shared/cart.yaml"), ("old/more", "inner")] {
+        let service = Service::start();
+        let stage = repository(&service);
+        git(&stage, "checkout -q main");
+        if link.ends_with(".yaml") {
+            stage.remove("old/cart.yaml");
+        }
+        stage.write("shared/cart.yaml", &definition("shop/cart", 8443));
+        stage.write("old/inner/x.yaml", &definition("shop/x", 1));
+        symlink(target, stage.path(link)).expect("a link");
+        commit(&stage, "linked");
+        git(&stage, "checkout -qb unlinked");
+        stage.remove(link);
+        stage.write("old/cart.yaml", &definition("shop/cart", 8080));
+        commit(&stage, "unlinked");
+        stage.run("plan old --base main").code(1).tells(&format!("`{link}` was a symbolic link"));
+    }
+}
+
+#[test]
+fn a_link_that_the_settings_of_the_base_leave_out_is_no_hindrance() {
+    for (link, target) in [("old/more", "../shared"), ("old/extra.yaml", "../shared/cart.yaml")] {
+        let service = Service::start();
+        let stage = repository(&service);
+        git(&stage, "checkout -q main");
+        let exclude = link.strip_prefix("old/").expect("below");
+        let settings = format!("stack: shop\nnamespaces: [shop]\nfiles: {{exclude: ['{exclude}']}}\n");
+        stage.write("old/trueup.yaml", &settings);
+        stage.write("shared/cart.yaml", &definition("shop/cart", 1));
+        symlink(target, stage.path(link)).expect("a link");
+        commit(&stage, "linked");
+        git(&stage, "checkout -qb edited");
+        stage.edit("old/search.yaml", "port: 80", "port: 81");
+        commit(&stage, "edited");
+        assert_eq!(sides(&stage, "plan old --base main"), json!({"shop/search": "this_change"}));
+    }
+}
+
+#[test]
+fn a_link_that_is_no_definition_is_no_hindrance() {
+    let service = Service::start();
+    let stage = repository(&service);
+    stage.write("old/notes.txt", "x");
+    symlink("notes.txt", stage.path("old/NOTES")).expect("a link");
+    commit(&stage, "linked");
+    git(&stage, "checkout -qb next");
+    stage.edit("old/search.yaml", "port: 80", "port: 81");
+    commit(&stage, "edited");
+    stage.run("plan old --base branch").code(0).says("80 -> 81");
+}
+
+#[test]
+fn settings_that_were_a_link_are_an_error() {
+    let service = Service::start();
+    let stage = repository(&service);
+    git(&stage, "checkout -q main");
+    git(&stage, "mv old/trueup.yaml old/settings.txt");
+    symlink("settings.txt", stage.path("old/trueup.yaml")).expect("a link");
+    commit(&stage, "linked");
+    git(&stage, "checkout -q branch");
+    stage.run("plan old --base main").code(1).tells("`old/trueup.yaml` was a symbolic link");
+}
+
+#[test]
+fn a_single_file_that_was_renamed_is_still_behind_the_base() {
+    let service = Service::start();
+    let stage = Stage::new().at(&service).file("cart.yaml", &definition("shop/cart", 8080));
+    git(&stage, "init -q -b main");
+    commit(&stage, "first");
+    git(&stage, "branch branch");
+    stage.edit("cart.yaml", "port: 8080", "port: 8443");
+    commit(&stage, "main-moves-on");
+    stage.run("apply cart.yaml --yes --quiet").code(0);
+    git(&stage, "checkout -q branch");
+    assert_eq!(sides(&stage, "plan cart.yaml --base main"), json!({"shop/cart": "behind_base"}));
+    for to in ["basket.yaml", "basket.json"] {
+        git(&stage, "checkout -qf branch");
+        if to.ends_with(".json") {
+            stage.remove("cart.yaml");
+            stage.write(
+                to,
+                r#"{"metadata": {"name": "cart", "namespace": "shop"}, "spec": {"ip": "10.0.0.7", "port": 8080}}"#,
+            );
+        } else {
+            git(&stage, &format!("mv cart.yaml {to}"));
+        }
+        // Committed or not.
+        assert_eq!(sides(&stage, &format!("plan {to} --base main")), json!({"shop/cart": "behind_base"}));
+        git(&stage, "checkout -qB renamed");
+        commit(&stage, "renamed");
+        assert_eq!(sides(&stage, &format!("plan {to} --base main")), json!({"shop/cart": "behind_base"}));
+    }
+}
+
+#[test]
+fn a_directory_without_settings_that_was_renamed_is_still_behind_the_base() {
+    let service = Service::start();
+    let stage = Stage::new()
+        .at(&service)
+        .file("old/cart.yaml", &definition("shop/cart", 8080))
+        .file("old/search.yaml", &definition("shop/search", 80));
+    git(&stage, "init -q -b main");
+    commit(&stage, "first");
+    git(&stage, "branch branch");
+    stage.edit("old/cart.yaml", "port: 8080", "port: 8443");
+    commit(&stage, "main-moves-on");
+    stage.run("apply old --yes --quiet").code(0);
+    git(&stage, "checkout -q branch");
+    git(&stage, "mv old new");
+    stage.edit("new/search.yaml", "port: 80", "port: 81");
+    commit(&stage, "renamed");
+    let expected = json!({"shop/cart": "behind_base", "shop/search": "this_change"});
+    assert_eq!(sides(&stage, "plan new --base main"), expected);
+}
+
+#[test]
+fn a_definition_that_moved_into_the_stack_is_still_behind_the_base() {
+    let service = Service::start();
+    let stage = Stage::new()
+        .at(&service)
+        .file("a/trueup.yaml", "stack: a\nnamespaces: [shop]\nmarks: false\nvariables: {port: '8080'}\n")
+        .file("a/cart.yaml", &definition("shop/cart", 1).replace("port: 1", "port: ${port}"))
+        .file("a/pay.yaml", &definition("shop/pay", 1))
+        .file("b/trueup.yaml", "stack: b\n")
+        .file("b/search.yaml", &definition("shop/search", 80));
+    git(&stage, "init -q -b main");
+    commit(&stage, "first");
+    git(&stage, "branch branch");
+    stage.edit("a/trueup.yaml", "'8080'", "'8443'");
+    commit(&stage, "main-moves-on");
+    stage.run("apply a --yes --quiet").code(0);
+    stage.run("apply b --yes --quiet").code(0);
+    git(&stage, "checkout -q branch");
+    stage.remove("a/cart.yaml");
+    stage.write("b/cart.yaml", &definition("shop/cart", 8080));
+    commit(&stage, "moved");
+    assert_eq!(sides(&stage, "plan b --base main"), json!({"shop/cart": "behind_base"}));
+}
+
+#[test]
+fn another_stack_with_the_same_keys_is_not_the_origin_of_a_new_one() {
+    let service = Service::start();
+    let stage = Stage::new()
+        .at(&service)
+        .file("a/trueup.yaml", "stack: a\n")
+        .file("a/cart.yaml", &definition("shop/cart", 8080));
+    git(&stage, "init -q -b main");
+    commit(&stage, "first");
+    git(&stage, "checkout -qb branch");
+    stage.write("b/trueup.yaml", "stack: b\n");
+    stage.write("b/cart.yaml", &definition("shop/cart", 8080));
+    commit(&stage, "copied");
+    assert_eq!(sides(&stage, "plan b --base main"), json!({"shop/cart": "this_change"}));
+}
+
+#[test]
+fn a_branch_that_adds_the_stack_its_settings_or_an_environment_can_be_planned() {
+    let service = Service::start();
+    // The stack.
+    let stage = Stage::new().at(&service).file("README.md", "x");
+    git(&stage, "init -q -b main");
+    commit(&stage, "first");
+    git(&stage, "checkout -qb branch");
+    stage.write("mesh/cart.yaml", &definition("shop/cart", 8080));
+    commit(&stage, "definitions");
+    assert_eq!(sides(&stage, "plan mesh --base main"), json!({"shop/cart": "this_change"}));
+    // Its settings.
+    git(&stage, "branch -f main");
+    stage.write("mesh/trueup.yaml", "stack: shop\nnamespaces: [shop]\nvariables: {port: '81'}\n");
+    stage.write("mesh/search.yaml", &definition("shop/search", 1).replace("port: 1", "port: ${port}"));
+    commit(&stage, "settings");
+    let expected = json!({"shop/cart": "pending_on_base", "shop/search": "this_change"});
+    assert_eq!(sides(&stage, "plan mesh --base main"), expected);
+    // Settings that leave out what was never a definition.
+    git(&stage, "checkout -q main");
+    stage.write("mesh/values.yaml", "replicas: 2\n");
+    commit(&stage, "values");
+    git(&stage, "checkout -qb settings");
+    stage.write("mesh/trueup.yaml", "stack: shop\nnamespaces: [shop]\nfiles: {exclude: [values.yaml]}\n");
+    commit(&stage, "settings");
+    assert_eq!(sides(&stage, "plan mesh --base main"), json!({"shop/cart": "pending_on_base"}));
+    // An environment.
+    git(&stage, "branch -f main");
+    let settings = "stack: shop\nnamespaces: [shop]\nfiles: {exclude: [values.yaml]}\nenvironments: {stage: {stack: shop-stage}}\n";
+    stage.write("mesh/trueup.yaml", settings);
+    commit(&stage, "environment");
+    assert_eq!(sides(&stage, "plan mesh --env stage --base main"), json!({"shop/cart": "this_change"}));
+}
+
+#[test]
+fn a_new_environment_takes_no_merged_work_back() {
+    let service = Service::start();
+    let stage = Stage::new()
+        .at(&service)
+        .file("trueup.yaml", "stack: shop\nnamespaces: [shop]\n")
+        .file("cart.yaml", &definition("shop/cart", 8080))
+        .file("search.yaml", &definition("shop/search", 80));
+    git(&stage, "init -q -b main");
+    commit(&stage, "first");
+    git(&stage, "branch branch");
+    stage.edit("cart.yaml", "port: 8080", "port: 8443");
+    commit(&stage, "main-moves-on");
+    stage.run("apply . --yes --quiet").code(0);
+    git(&stage, "checkout -q branch");
+    // The same stack under the name of an environment.
+    stage.write("trueup.yaml", "stack: shop\nnamespaces: [shop]\nenvironments: {live: {}}\n");
+    stage.edit("search.yaml", "port: 80", "port: 81");
+    commit(&stage, "environment");
+    let expected = json!({"shop/cart": "behind_base", "shop/search": "this_change"});
+    assert_eq!(sides(&stage, "plan . --env live --base main"), expected);
+    // Where the settings of the base moved on too, nobody can say.
+    git(&stage, "checkout -q main");
+    stage.write("trueup.yaml", "stack: shop\nnamespaces: [shop]\nenvironments: {prod: {}}\n");
+    commit(&stage, "other-environment");
+    git(&stage, "checkout -q branch");
+    stage.run("plan . --env live --base main").code(1).tells("merge main into this change first");
+}
+
+#[test]
+fn files_that_git_does_not_know_are_part_of_the_working_tree() {
+    let service = Service::start();
+    let stage = repository(&service);
+    stage.write(".gitignore", "ignored.yaml\n");
+    stage.write("old/ignored.yaml", &definition("shop/ignored", 1));
+    stage.write("old/untracked.yaml", &definition("shop/untracked", 1));
+    let told = sides(&stage, "plan old --base main");
+    assert_eq!(told["shop/ignored"], "this_change");
+    assert_eq!(told["shop/untracked"], "this_change");
+}
+
+#[test]
+fn a_directory_that_the_settings_exclude_is_excluded_at_the_base_too() {
+    let service = Service::start();
+    let stage = Stage::new()
+        .at(&service)
+        .file("trueup.yaml", "stack: shop\nnamespaces: [shop]\nfiles: {exclude: [attic]}\n")
+        .file("cart.yaml", &definition("shop/cart", 8080))
+        .file("attic/cart.yaml", &definition("shop/cart", 1));
+    git(&stage, "init -q -b main");
+    commit(&stage, "first");
+    git(&stage, "checkout -qb branch");
+    stage.edit("cart.yaml", "port: 8080", "port: 8081");
+    commit(&stage, "edited");
+    assert_eq!(sides(&stage, "plan . --base main"), json!({"shop/cart": "this_change"}));
+}
+
+#[test]
+fn a_link_outside_of_the_stack_that_is_gone_may_have_had_its_definitions() {
+    let service = Service::start();
+    let stage = Stage::new()
+        .at(&service)
+        .file("shared/cart.yaml", &definition("shop/cart", 8080))
+        .file("mesh/search.yaml", &definition("shop/search", 80))
+        .file("shared/notes/note.txt", "x");
+    symlink("../shared", stage.path("mesh/more")).expect("a link");
+    symlink("../shared/notes", stage.path("mesh/notes")).expect("a link");
+    git(&stage, "init -q -b main");
+    commit(&stage, "first");
+    git(&stage, "checkout -qb branch");
+    // Without settings a renamed directory is known by what is in it.
+    std::fs::create_dir(stage.path("live")).expect("a directory");
+    git(&stage, "mv mesh/search.yaml live/search.yaml");
+    stage.remove("mesh/notes");
+    commit(&stage, "moved");
+    assert_eq!(sides(&stage, "plan live --base main"), json!({"shop/search": "pending_on_base"}));
+    stage.remove("mesh/more");
+    stage.write("live/cart.yaml", &definition("shop/cart", 8081));
+    commit(&stage, "copied");
+    stage.run("plan live --base main").code(1).tells("`mesh/more` was a symbolic link").tells("nothing was sent");
+}

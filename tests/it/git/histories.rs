@@ -1,0 +1,200 @@
+//! Small random histories: a branch and its base edit, add, remove, rename, move and link the same few
+//! definitions. Whatever they do, what the base merged is never attributed to the branch.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+
+use super::{commit, git};
+use crate::support::{Service, Stage, definition};
+
+/// What somebody does in a commit.
+#[derive(Debug, Clone)]
+enum Step {
+    Edit(usize, u16),
+    Remove(usize),
+    /// Renames the file of a definition.
+    Rename(usize),
+    /// Writes it as JSON.
+    Convert(usize),
+    /// Puts a link in the place of the file.
+    Link(usize),
+    /// Renames the directory of the stack.
+    Directory(usize),
+    /// Moves the settings of the stack one directory up.
+    Settings,
+}
+
+const KEYS: [&str; 3] = ["shop/a", "shop/b", "pay/a"];
+const DIRECTORIES: [&str; 3] = ["mesh", "stacks/shop", "live"];
+
+/// The working tree as it should be understood.
+#[derive(Debug, Clone)]
+struct Model {
+    directory: &'static str,
+    /// File and port of each definition.
+    files: BTreeMap<usize, (String, u16)>,
+    has_settings: bool,
+    count: usize,
+}
+
+impl Model {
+    fn values(&self) -> BTreeMap<&'static str, u16> {
+        self.files.iter().map(|(key, (_, port))| (KEYS[*key], *port)).collect()
+    }
+
+    fn path(&self, file: &str) -> String {
+        format!("{}/{file}", self.directory)
+    }
+
+    fn write(&self, stage: &Stage, key: usize) {
+        let (file, port) = &self.files[&key];
+        let (namespace, name) = KEYS[key].split_once('/').expect("a key");
+        let text = if file.ends_with(".json") {
+            serde_json::json!({"metadata": {"name": name, "namespace": namespace},
+                "spec": {"ip": "10.0.0.7", "port": port}})
+            .to_string()
+        } else {
+            definition(KEYS[key], *port)
+        };
+        stage.write(&self.path(file), &text);
+    }
+
+    fn take(&mut self, stage: &Stage, step: &Step) {
+        self.count += 1;
+        let count = self.count;
+        match *step {
+            Step::Edit(key, port) => {
+                self.files.entry(key).or_insert_with(|| (format!("{key}-{count}.yaml"), 0)).1 = port;
+                self.write(stage, key);
+            }
+            Step::Remove(key) => {
+                if let Some((file, _)) = self.files.remove(&key) {
+                    stage.remove(&self.path(&file));
+                }
+            }
+            Step::Rename(key) | Step::Convert(key) | Step::Link(key) => {
+                let Some((file, port)) = self.files.get(&key).cloned() else { return };
+                let end = if matches!(step, Step::Convert(_)) { "json" } else { "yaml" };
+                let new = format!("{key}-{count}.{end}");
+                stage.remove(&self.path(&file));
+                self.files.insert(key, (new.clone(), port));
+                self.write(stage, key);
+                if matches!(step, Step::Link(_)) {
+                    let data = format!("{key}-{count}.data");
+                    std::fs::rename(stage.path(&self.path(&new)), stage.path(&self.path(&data))).expect("a move");
+                    std::os::unix::fs::symlink(&data, stage.path(&self.path(&new))).expect("a link");
+                }
+            }
+            Step::Directory(at) => {
+                let to = DIRECTORIES[at];
+                if to != self.directory {
+                    let target = stage.path(to);
+                    std::fs::create_dir_all(target.parent().expect("a directory")).expect("directories");
+                    std::fs::rename(stage.path(self.directory), target).expect("a move");
+                    self.directory = to;
+                }
+            }
+            Step::Settings => {
+                if !self.has_settings {
+                    stage.write(&self.path("trueup.yaml"), "stack: shop\nnamespaces: [shop, pay]\n");
+                    self.has_settings = true;
+                }
+            }
+        }
+    }
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        4 => (0..KEYS.len(), 1..5_u16).prop_map(|(key, port)| Step::Edit(key, port)),
+        2 => (0..KEYS.len()).prop_map(Step::Remove),
+        2 => (0..KEYS.len()).prop_map(Step::Rename),
+        1 => (0..KEYS.len()).prop_map(Step::Convert),
+        1 => (0..KEYS.len()).prop_map(Step::Link),
+        2 => (0..DIRECTORIES.len()).prop_map(Step::Directory),
+        1 => Just(Step::Settings),
+    ]
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    proptest::collection::vec(step(), 0..5)
+}
+
+/// What may keep a base from being understood.
+const REASONS: [&str; 4] = ["was a symbolic link", "was moved", "does not load", "do not load"];
+
+fn check(settings: bool, first: &[Step], ours: &[Step], theirs: &[Step]) {
+    let service = Service::start();
+    let stage = Stage::new().at(&service);
+    git(&stage, "init -q -b main");
+    let mut model = Model { directory: "mesh", files: BTreeMap::new(), has_settings: false, count: 0 };
+    stage.write("README.md", "x");
+    if settings {
+        model.take(&stage, &Step::Settings);
+    }
+    for key in 0..KEYS.len() {
+        model.take(&stage, &Step::Edit(key, 10));
+    }
+    first.iter().for_each(|step| model.take(&stage, step));
+    commit(&stage, "first");
+    let merge_base = model.clone();
+    git(&stage, "branch branch");
+    let mut base = model.clone();
+    for step in theirs {
+        base.take(&stage, step);
+        commit(&stage, "theirs");
+    }
+    stage.run(&format!("apply {} --yes --quiet --allow mass-change --allow empty-namespace", base.directory)).tells("");
+    git(&stage, "checkout -q branch");
+    // Directories that only the other branch has would be in the way.
+    git(&stage, "clean -qffdx");
+    let mut head = merge_base.clone();
+    head.count = 100;
+    for step in ours {
+        head.take(&stage, step);
+        commit(&stage, "ours");
+    }
+    let ran = stage.run(&format!("plan {} --base main --all --format json", head.directory));
+    let links = || [first, ours, theirs].concat().iter().any(|step| matches!(step, Step::Link(_) | Step::Directory(_)));
+    if ran.exit() == 1 {
+        ran.tells("");
+        assert!(links(), "without a link or a move everything can be understood: {}", ran.errors());
+        assert!(REASONS.iter().any(|reason| ran.errors().contains(reason)), "{}", ran.errors());
+        return;
+    }
+    ran.tells("");
+    let json = ran.json();
+    let (before, theirs, ours) = (merge_base.values(), base.values(), head.values());
+    for change in json["plan"]["changes"].as_array().or_else(|| json["changes"].as_array()).expect("changes") {
+        let key = change["key"].as_str().expect("a key");
+        let fields = change["action"]["replace"]["fields"].as_array().cloned().unwrap_or_default();
+        let port = fields.iter().find(|field| field["field"] == "spec.port").map(|field| field["side"].clone());
+        let side = port.unwrap_or_else(|| change["side"].clone());
+        let [before, theirs, ours] = [&before, &theirs, &ours].map(|values| values.get(key));
+        let is_behind = theirs != before && theirs != ours;
+        assert_eq!(side == "behind_base", is_behind, "{key}: {before:?} {theirs:?} {ours:?} is {side}");
+        if side == "this_change" {
+            assert!(ours != before && theirs == before, "{key}: {before:?} {theirs:?} {ours:?}");
+        }
+    }
+}
+
+/// Few, unless `PROPTEST_CASES` says otherwise.
+fn cases() -> u32 {
+    std::env::var("PROPTEST_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(24)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: cases(), failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn merged_work_is_never_attributed_to_the_branch(
+        settings in prop::bool::weighted(0.8),
+        first in steps(),
+        ours in steps(),
+        theirs in steps(),
+    ) {
+        check(settings, &first, &ours, &theirs);
+    }
+}
