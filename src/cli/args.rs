@@ -11,7 +11,7 @@ Examples:
   trueup apply examples/03-repository --sandbox --yes   try it: an embedded service, nothing real
   trueup plan endpoints                                 what would change
   trueup plan endpoints -o plan.json                    … kept, for a review
-  trueup apply plan.json --digest 7b1e90c4d2a85f13      … and exactly that
+  trueup apply plan.json --digest DIGEST                … and exactly that
   trueup drift endpoints                                in sync, pending or changed outside
 
 Exit codes:
@@ -230,7 +230,7 @@ pub struct Plan {
     /// Bytes that a Markdown report may have
     #[arg(long, value_name = "BYTES", default_value_t = crate::report::markdown::BUDGET)]
     pub budget: usize,
-    /// Exit with 2 when changes are pending
+    /// Exit with 2 when changes are pending, with 6 when an apply would be refused
     #[arg(long)]
     pub detailed_exitcode: bool,
 }
@@ -242,7 +242,7 @@ pub struct Plan {
 /// at the end proves that nothing differs any more.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  trueup apply endpoints\n  trueup apply plan.json --digest 7b1e90c4d2a85f13\n  trueup apply endpoints --yes --allow mass-change\n  trueup apply --resume last"
+    after_help = "Examples:\n  trueup apply endpoints\n  trueup apply plan.json --digest DIGEST\n  trueup apply endpoints --yes --allow mass-change\n  trueup apply --resume last"
 )]
 pub struct Apply {
     #[command(flatten)]
@@ -250,7 +250,7 @@ pub struct Apply {
     #[command(flatten)]
     pub permission: Permission,
     /// Go on with this run, which was killed or interrupted: its name, the beginning of it, or `last`
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["paths", "only", "except", "namespace", "selector", "allow", "adopt"])]
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["paths", "only", "except", "namespace", "selector", "adopt"])]
     pub resume: Option<String>,
     #[command(flatten)]
     pub base: Base,
@@ -264,7 +264,7 @@ pub struct Decision {
     /// Apply without asking
     #[arg(long, short, conflicts_with = "digest")]
     pub yes: bool,
-    /// Apply without asking if the plan has this digest (16 hex digits or more)
+    /// Apply without asking if the plan has this digest (32 hex digits or more)
     #[arg(long, value_name = "DIGEST")]
     pub digest: Option<String>,
     /// How to tell the outcome

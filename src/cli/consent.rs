@@ -6,7 +6,7 @@ use std::io::{BufRead as _, Write as _};
 use super::Context;
 use super::args::{ApplyFormat, Decision};
 use super::ending::{Ending, Error};
-use crate::plan::{Allow, Approved, Consent, Plan};
+use crate::plan::{Allow, Approved, Consent, Limits, Plan, Refusal};
 use crate::report::text::View;
 use crate::report::{json, text};
 
@@ -24,6 +24,8 @@ pub struct Question<'a> {
     pub plan: &'a Plan,
     /// What was allowed by name.
     pub allow: &'a Allow,
+    /// What bounds the guards.
+    pub limits: &'a Limits,
     /// How it is drawn.
     pub view: &'a View,
 }
@@ -33,8 +35,8 @@ pub struct Question<'a> {
 /// # Errors
 /// Nobody can be asked and nothing was said beforehand.
 pub fn ask<'a>(decision: &Decision, context: &Context, question: Question<'a>) -> Result<Answer<'a>, Error> {
-    let Question { plan, allow, view } = question;
-    let consent = decision.digest.as_deref().map_or(Consent::Given, Consent::Digest);
+    let Question { plan, allow, limits, view } = question;
+    let consent = consent(decision);
     if plan.changes.is_empty() && plan.unknown().next().is_none() && decision.digest.is_none() {
         return Ok(Answer::Ended(nothing_to_do(decision, context, plan, view)));
     }
@@ -43,18 +45,14 @@ pub fn ask<'a>(decision: &Decision, context: &Context, question: Question<'a>) -
         let view = View { palette: context.output.message_view().palette, ..view.clone() };
         context.output.tell(&text::plan(plan, None, &view));
     };
-    let approved = match plan.approve(consent, allow) {
+    let approved = match plan.approve_within(consent, allow, limits) {
         Ok(approved) => approved,
         Err(refusal) => {
             // Whoever said nothing beforehand looks for the first time.
             if !beforehand {
                 show();
             }
-            context.output.tell(&text::refusal(
-                &refusal,
-                &View { palette: context.output.message_view().palette, ..view.clone() },
-            ));
-            return Ok(Answer::Ended(Ending::of_refusal(&refusal)));
+            return Ok(Answer::Ended(refused(context, &refusal, view)));
         }
     };
     if plan.changes.is_empty() {
@@ -75,6 +73,21 @@ pub fn ask<'a>(decision: &Decision, context: &Context, question: Question<'a>) -
     Ok(if yes(&format!("Apply {these}?")) { Answer::Given(approved) } else { Answer::Ended(declined(context)) })
 }
 
+/// What the call says beforehand, or will be asked.
+fn consent(decision: &Decision) -> Consent<'_> {
+    match &decision.digest {
+        Some(digest) => Consent::Digest(digest),
+        None if decision.yes => Consent::Given,
+        None => Consent::Asked,
+    }
+}
+
+fn refused(context: &Context, refusal: &Refusal, view: &View) -> Ending {
+    let view = View { palette: context.output.message_view().palette, ..view.clone() };
+    context.output.tell(&text::refusal(refusal, &view));
+    Ending::of_refusal(refusal)
+}
+
 fn nothing_to_do(decision: &Decision, context: &Context, plan: &Plan, view: &View) -> Ending {
     context.output.answer(&match decision.format {
         ApplyFormat::Text => text::plan(plan, None, view),
@@ -86,23 +99,24 @@ fn nothing_to_do(decision: &Decision, context: &Context, plan: &Plan, view: &Vie
 /// Asks whether a run is gone on with.
 ///
 /// # Errors
-/// Nobody can be asked and nothing was said beforehand, or the digest is another.
+/// Nobody can be asked and nothing was said beforehand.
 pub fn ask_to_resume(
     decision: &Decision,
     context: &Context,
-    plan: &Plan,
+    question: Question<'_>,
     left: usize,
 ) -> Result<Option<Ending>, Error> {
-    if let Some(digest) = &decision.digest {
-        let is = plan.digest();
-        if digest.len() < 16 || !is.full().starts_with(digest.as_str()) {
-            return Err(Error::words(Ending::Refused, format!("the run's plan has the digest {}", is.short()))
-                .hint("nothing was sent"));
-        }
+    let Question { plan, allow, limits, view } = question;
+    // The guards speak of the whole plan, and the consents of whoever began the run are a file's.
+    if let Err(refusal) = plan.approve_within(consent(decision), allow, limits) {
+        return Ok(Some(refused(context, &refusal, view)));
+    }
+    if decision.digest.is_some() || decision.yes {
         return Ok(None);
     }
-    if decision.yes {
-        return Ok(None);
+    let guards = text::consents(plan, &View { palette: context.output.message_view().palette, ..view.clone() });
+    if !guards.is_empty() {
+        context.output.tell(&guards);
     }
     if !context.surroundings.can_ask {
         return Err(Error::words(Ending::Refused, "nobody can be asked, and nobody said yes beforehand")

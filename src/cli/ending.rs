@@ -88,7 +88,7 @@ impl Ending {
         match refusal {
             Refusal::Unknown { .. } => Ending::Unknown,
             Refusal::NoDigest { .. } => Ending::Usage,
-            Refusal::Guards { .. } | Refusal::OtherDigest { .. } => Ending::Refused,
+            Refusal::Guards { .. } | Refusal::Changes { .. } | Refusal::OtherDigest { .. } => Ending::Refused,
         }
     }
 
@@ -228,6 +228,8 @@ mod tests {
             changes: Vec::new(),
             held: (0..held).map(|_| one()).collect(),
             guards: Vec::new(),
+            allowed: Vec::new(),
+            left_out: 0,
             notes: Vec::new(),
             source: Source::default(),
         }

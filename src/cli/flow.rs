@@ -4,15 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Context;
 use super::args::{Permission, Shard};
-use super::ending::Error;
+use super::ending::{Ending, Error};
 use super::service::Connection;
 use super::sight::Sight;
 use super::stack::Stack;
 use super::{evidence, outside, settings};
 use crate::journal::{self, Ground};
 use crate::load::{Diagnostic, Loaded, Places};
-use crate::model::{Field, Key, Namespace, Place};
-use crate::plan::{Allow, Arrangement, Facts, Ignore, Memory, Note, Plan, RunRecord, Source};
+use crate::model::{Field, Key, Namespace, NamespaceRead, Place};
+use crate::plan::{ActionKind, Allow, Arrangement, Counts, Facts, Ignore, Memory, Note, Plan, RunRecord, Source};
 
 /// What a look at the service is made for.
 pub struct Purpose<'a> {
@@ -52,6 +52,34 @@ pub async fn look(context: &Context, stack: &Stack, sight: &Sight<'_>, purpose: 
     let told = |note: &Diagnostic| format!("{}:{}: {}", note.file().unwrap_or_default(), note.line(), note.message);
     plan.notes.extend(stack.loaded.notes.iter().map(|note| Note::Loaded { text: told(note) }));
     Ok(plan)
+}
+
+/// Records in the plan which consents of the call it needs, and who gives them.
+///
+/// # Errors
+/// A name that allows nothing.
+pub fn consent(context: &Context, plan: &mut Plan, names: &[String]) -> Result<Allow, Error> {
+    let allow = settings::allow(names)?;
+    plan.consent(&allow, context.surroundings.person().as_deref());
+    Ok(allow)
+}
+
+/// What the guards of a plan from a file or a journal may count at most, by a fresh read.
+///
+/// # Errors
+/// A namespace in which something would be replaced or deleted could not be read.
+pub async fn counts(connection: &Connection, plan: &Plan) -> Result<BTreeMap<Namespace, Counts>, Error> {
+    let counted = |kind| matches!(kind, ActionKind::Replace | ActionKind::Delete);
+    let changes = plan.changes.iter().filter(|change| counted(change.action.kind()));
+    let namespaces = changes.map(|change| change.key.namespace.clone()).collect();
+    let live = Sight::of(connection)?.live(&namespaces).await;
+    for (namespace, read) in &live.namespaces {
+        if let NamespaceRead::Unknown { reason } = read {
+            let told = format!("could not read `{namespace}` to count its endpoints: {reason}");
+            return Err(Error::words(Ending::Unknown, told).hint("nothing was sent"));
+        }
+    }
+    Ok(plan.counts(&live))
 }
 
 /// Gives every change its place, with paths that can be opened from the working directory: for a plan

@@ -4,16 +4,16 @@ use super::Context;
 use super::ending::{Ending, Error};
 use super::service::Connection;
 use crate::gate;
-use crate::model::policy::GateMode;
+use crate::model::policy::{GateMode, Gates};
 use crate::plan::Plan;
 use crate::report::{Role, safe};
 
-/// Looks through every gate of the plan.
+/// Looks through every gate, with these settings of them.
 ///
 /// # Errors
 /// A gate that blocks, or certificates that cannot be used.
-pub async fn look(context: &Context, connection: &Connection, plan: &Plan) -> Result<(), Error> {
-    let findings = gate::look(&connection.reader()?, plan, &plan.settings.gates, context.surroundings.now()).await;
+pub async fn look(context: &Context, connection: &Connection, plan: &Plan, gates: &Gates) -> Result<(), Error> {
+    let findings = gate::look(&connection.reader()?, plan, gates, context.surroundings.now()).await;
     let palette = context.output.message_view().palette;
     let mut refused = None;
     for finding in findings {

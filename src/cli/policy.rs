@@ -66,6 +66,14 @@ pub fn permits(context: &Context, command: &Command) -> Result<(), Error> {
         Command::Rollback(arguments) => &arguments.allow,
         _ => return Ok(()),
     };
+    permits_names(context, names)
+}
+
+/// Whether the policy lets these names be allowed, by a call or by a saved plan.
+///
+/// # Errors
+/// It does not.
+pub fn permits_names<'a>(context: &Context, names: impl IntoIterator<Item = &'a String>) -> Result<(), Error> {
     let Some(file) = &context.policy else { return Ok(()) };
     file.policy.allow(names).map_err(refused)
 }

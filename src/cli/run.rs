@@ -1,18 +1,21 @@
 //! The way from a plan to its outcome, which apply and rollback share: gates, consent, journal, the
 //! run, and what is told of it. A run that was not finished is gone on with in the same way.
 
+use std::collections::BTreeMap;
+
 use super::Context;
-use super::args::{ApplyFormat, Decision};
+use super::args::{ApplyFormat, Decision, Permission};
 use super::consent::{self, Answer, Question};
 use super::ending::{Ending, Error};
 use super::progress::Progress;
 use super::service::Connection;
-use super::{gates, interrupt, settings};
+use super::{flow, gates, interrupt, policy, settings};
 use crate::api::Pace;
 use crate::apply::{self, Clock, Options, Patience};
 use crate::journal::{self, Journal};
 use crate::load::Config;
-use crate::plan::{Allow, Header, Outcome, Plan, RunId, RunRecord};
+use crate::model::policy::Safeguards;
+use crate::plan::{Allow, Header, Ignore, Limits, Outcome, Plan, RunId, RunRecord};
 use crate::report::text::View;
 use crate::report::{json, text};
 
@@ -20,14 +23,52 @@ use crate::report::{json, text};
 pub struct Work<'a> {
     /// The service.
     pub connection: &'a Connection,
-    /// The configuration that is in force.
-    pub config: &'a Config,
     /// What was allowed by name.
     pub allow: &'a Allow,
     /// How it is drawn.
     pub view: &'a View,
     /// Where the plan comes from.
     pub origin: Origin,
+    /// What is trusted of what the plan says of itself.
+    pub trust: Trust,
+}
+
+/// What decides beside the changes whether they are made.
+pub struct Trust {
+    /// The settings in force.
+    pub safeguards: Safeguards,
+    /// What bounds the guards.
+    pub limits: Limits,
+}
+
+impl Trust {
+    /// A plan that this call made, or that its digest vouches for, is taken as it is.
+    pub fn whole(plan: &Plan) -> Self {
+        Self { safeguards: plan.settings.safeguards(), limits: Limits::default() }
+    }
+
+    /// A plan from a file or a journal: its settings are no looser than those of this call. Where no
+    /// digest proves what it says, its counts are no larger than what is there.
+    ///
+    /// # Errors
+    /// A consent that the policy forbids, or a namespace whose endpoints would have to be counted and
+    /// could not be read.
+    pub async fn of_file(
+        decision: &Decision,
+        context: &Context,
+        (connection, config): (&Connection, &Config),
+        plan: &Plan,
+    ) -> Result<Self, Error> {
+        policy::permits_names(context, plan.allowed.iter().map(|allowed| &allowed.name))?;
+        let call = settings::of_plan(config, &Permission::default()).safeguards();
+        let safeguards = plan.settings.safeguards().stricter(&call);
+        let counts = match decision.digest {
+            Some(_) => BTreeMap::new(),
+            None => flow::counts(connection, plan).await?,
+        };
+        let limits = Limits { guards: Some(safeguards.guards), counts };
+        Ok(Self { safeguards, limits })
+    }
 }
 
 /// Where a run comes from.
@@ -38,6 +79,13 @@ pub enum Origin {
     Undone(RunId),
     /// The record of this run, which is gone on with.
     Resumed(RunId),
+}
+
+impl Work<'_> {
+    /// The question whether `plan` may be applied.
+    pub fn question<'q>(&'q self, plan: &'q Plan) -> Question<'q> {
+        Question { plan, allow: self.allow, limits: &self.trust.limits, view: self.view }
+    }
 }
 
 /// Asks for consent to a plan, makes its changes and tells the outcome.
@@ -53,9 +101,8 @@ pub async fn approve_and_apply(
     if matches!(work.origin, Origin::Definitions) {
         tell_open(context, &plan, work.view)?;
     }
-    gates::look(context, work.connection, &plan).await?;
-    let approved = match consent::ask(decision, context, Question { plan: &plan, allow: work.allow, view: work.view })?
-    {
+    gates::look(context, work.connection, &plan, &work.trust.safeguards.gates).await?;
+    let approved = match consent::ask(decision, context, work.question(&plan))? {
         Answer::Given(approved) => approved,
         Answer::Ended(ending) => return Ok(ending),
     };
@@ -115,8 +162,8 @@ fn begin(context: &Context, work: &Work<'_>, plan: &Plan, progress: &Progress) -
         ),
         run,
         concurrency: work.connection.concurrency(),
-        version_checked: work.config.version_checked,
-        ignore: settings::ignore(work.config)?,
+        version_checked: work.trust.safeguards.version_checked,
+        ignore: Ignore::new(&work.trust.safeguards.ignore).map_err(|error| Error::new(Ending::Refused, error))?,
         patience: Patience::default(),
         clock: Clock::new(jiff::Timestamp::now),
         pace: Pace::real(surroundings.chance()),

@@ -137,6 +137,8 @@ pub fn of_plan(config: &Config, permission: &Permission) -> plan::Settings {
         marks: config.marks,
         adopt: permission.adopt,
         base: false,
+        ignore: config.ignore.clone(),
+        version_checked: config.version_checked,
     }
 }
 

@@ -95,6 +95,14 @@ impl Surroundings {
         ["USER", "LOGNAME", "USERNAME"].iter().find_map(|name| self.variable(name)).map(str::to_owned)
     }
 
+    /// Who gives a consent: the person whom the pipeline names, else who runs this.
+    #[must_use]
+    pub fn person(&self) -> Option<String> {
+        let named = ["GITHUB_ACTOR", "GITLAB_USER_LOGIN", "BUILD_REQUESTEDFOR"];
+        let pipeline = self.variable("CI").and_then(|_| named.iter().find_map(|name| self.variable(name)));
+        pipeline.map(str::to_owned).or_else(|| self.user())
+    }
+
     /// The state directory where none is given: `$XDG_STATE_HOME/trueup`, else `~/.local/state/trueup`.
     #[must_use]
     pub fn state_directory(&self) -> Option<PathBuf> {

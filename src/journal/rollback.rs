@@ -51,6 +51,8 @@ pub fn rollback(ground: Ground<'_>) -> Plan {
         changes: Vec::new(),
         held: Vec::new(),
         guards: Vec::new(),
+        allowed: Vec::new(),
+        left_out: 0,
         notes: Vec::new(),
         source: Source::rollback(ground.record.run()),
     };
@@ -77,18 +79,26 @@ fn scope(ground: &Ground<'_>, namespace: &Namespace) -> Scope {
     let stack = ground.record.header.plan.stack.as_deref();
     let read = match ground.live.namespaces.get(namespace) {
         Some(NamespaceRead::Complete { items }) => {
-            let ours = |item: &&LiveItem| match item {
-                LiveItem::Object(live) => {
-                    Mark::read(&live.endpoint.annotations).is_some_and(|mark| mark.stack.as_deref() == stack)
-                }
-                LiveItem::Unheld(_) => false,
+            let ours: Vec<&LiveObject> = items.values().filter_map(|item| owned(item, stack)).collect();
+            let can_go = |live: &&&LiveObject| {
+                live.endpoint.annotations.get(PROTECT).is_none_or(|value| value != "true")
+                    && live.owner_view.is_none()
+                    && !live.deleting
             };
-            ScopeRead::Complete { live: items.len(), owned: items.values().filter(ours).count() }
+            let removable = ours.iter().filter(can_go).count();
+            ScopeRead::Complete { live: items.len(), owned: ours.len(), removable }
         }
         Some(NamespaceRead::Unknown { reason }) => ScopeRead::Unknown { reason: reason.clone() },
         None => ScopeRead::Unknown { reason: "it was not read".to_owned() },
     };
     Scope { read, definitions: 0, in_sync: 0, pruned: false, selected: true }
+}
+
+/// An object that carries the mark of this stack.
+fn owned<'l>(item: &'l LiveItem, stack: Option<&str>) -> Option<&'l LiveObject> {
+    let LiveItem::Object(live) = item else { return None };
+    let mark = Mark::read(&live.endpoint.annotations)?;
+    (mark.stack.as_deref() == stack).then_some(live)
 }
 
 /// Undoes one write.

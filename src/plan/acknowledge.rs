@@ -236,6 +236,8 @@ mod tests {
             changes: vec![Change::new(key, Action::Replace { fields, adopts: false, before })],
             held: Vec::new(),
             guards: Vec::new(),
+            allowed: Vec::new(),
+            left_out: 0,
             notes: Vec::new(),
             source: Source::default(),
         }

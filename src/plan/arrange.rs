@@ -1,8 +1,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::{
-    Action, Allow, Before, Blocked, Cause, Change, FieldChange, Held, Hold, Ignore, Marks, Note, Plan, Prune, Referrer,
-    Scope, ScopeRead, Selection, Service, Settings, Source, guard, owner::Owner,
+    Action, ActionKind, Allow, Before, Blocked, Cause, Change, FieldChange, Held, Hold, Ignore, Marks, Note, Plan,
+    Prune, Referrer, Scope, ScopeRead, Selection, Service, Settings, Source, owner::Owner,
 };
 use crate::diff::{self, Context, Difference};
 use crate::model::{
@@ -87,6 +87,8 @@ impl<'f> Arrangement<'f> {
             changes: Vec::new(),
             held: Vec::new(),
             guards: Vec::new(),
+            allowed: Vec::new(),
+            left_out: 0,
             notes: Vec::new(),
             source: facts.source.clone(),
         };
@@ -113,7 +115,7 @@ impl<'f> Arrangement<'f> {
         plan.changes.sort_by(|a, b| (a.action.kind().phase(), &a.key).cmp(&(b.action.kind().phase(), &b.key)));
         plan.held.sort_by(|a, b| a.key.cmp(&b.key));
         plan.notes.sort();
-        plan.guards = guard::standing(&plan);
+        plan.guard();
         plan.source.requests = requests;
         plan
     }
@@ -143,7 +145,7 @@ fn arrange_namespace(
         }
         NamespaceRead::Complete { items } => items,
     };
-    let mut arranger = Arranger { plan, commits, facts, items, pruned, in_sync: 0, owned: 0 };
+    let mut arranger = Arranger { plan, commits, facts, items, pruned, in_sync: 0, owned: 0, removable: 0 };
     let mut wanted = wanted.iter().copied().peekable();
     for (key, item) in items {
         while let Some(definition) = wanted.next_if(|definition| definition.endpoint.key < *key) {
@@ -158,7 +160,7 @@ fn arrange_namespace(
         arranger.missing(definition);
     }
     scope.in_sync = arranger.in_sync;
-    scope.read = ScopeRead::Complete { live: items.len(), owned: arranger.owned };
+    scope.read = ScopeRead::Complete { live: items.len(), owned: arranger.owned, removable: arranger.removable };
     if items.is_empty() && scope.definitions > 0 {
         plan.notes.push(Note::EmptyNamespace { namespace: namespace.clone() });
     }
@@ -173,7 +175,10 @@ struct Arranger<'a, 'f> {
     items: &'a BTreeMap<Key, LiveItem>,
     pruned: bool,
     in_sync: usize,
+    /// What shares are counted of.
     owned: usize,
+    /// What `empty-namespace` is counted of.
+    removable: usize,
 }
 
 impl Arranger<'_, '_> {
@@ -218,12 +223,16 @@ impl Arranger<'_, '_> {
     fn push(&mut self, change: Change, definition: Option<&Definition>, live: Option<&LiveObject>) {
         if self.facts.selection.selects(&change.key, definition, live.map(|live| &live.endpoint)) {
             self.plan.changes.push(change);
+        } else if change.action.kind() != ActionKind::Mark {
+            self.plan.left_out += 1;
         }
     }
 
     fn hold(&mut self, held: Held, definition: Option<&Definition>, live: Option<&LiveObject>) {
         if self.facts.selection.selects(&held.key, definition, live.map(|live| &live.endpoint)) {
             self.plan.held.push(held);
+        } else {
+            self.plan.left_out += 1;
         }
     }
 
@@ -244,7 +253,6 @@ impl Arranger<'_, '_> {
                 return self.hold(Held::new(key.clone(), hold, None), Some(definition), None);
             }
         };
-        self.owned += 1;
         let mark = Mark::read(&live.endpoint.annotations);
         let owner = self.owner(key, mark.as_ref());
         self.note_commit(owner, mark.as_ref());
@@ -257,14 +265,18 @@ impl Arranger<'_, '_> {
         let unknown = live.unknown.iter().filter(|field| !field.blocks);
         self.plan.notes.extend(unknown.map(|field| unknown_field(live, &field.path, &differences)));
         let change = self.change(definition, live, mark.as_ref(), &differences);
+        // What belongs to somebody else is no part of any share, and what is going is not ours to count.
+        let counts = live.owner_view.is_none() && !live.deleting;
+        let held_foreign = matches!(owner, Owner::Foreign(_)) && !self.facts.allow.foreign_stack(key);
+        self.owned += usize::from(counts && !held_foreign);
+        self.removable += usize::from(counts && owner.is_ours());
         if let Some(blocked) = blocked(live, !differences.is_empty()) {
             return self.hold(Held::new(key.clone(), Hold::Blocked(blocked), change), Some(definition), Some(live));
         }
         match owner {
-            Owner::Foreign(stack) if !self.facts.allow.foreign_stack(key) => {
+            Owner::Foreign(stack) if held_foreign => {
                 if differences.is_empty() {
                     self.in_sync += 1;
-                    self.owned -= 1;
                     self.plan.notes.push(Note::ForeignEqual { key: key.clone(), stack: stack.to_owned() });
                 } else {
                     let hold = Hold::ForeignStack { stack: stack.to_owned() };
@@ -390,6 +402,7 @@ impl Arranger<'_, '_> {
         } else if unverified {
             self.hold(Held::new(key, Hold::Unverified, Some(change)), None, Some(live));
         } else {
+            self.removable += 1;
             self.push(change, None, Some(live));
         }
     }
@@ -471,6 +484,6 @@ impl Plan {
         }
         self.changes = kept;
         self.held.sort_by(|a, b| a.key.cmp(&b.key));
-        self.guards = guard::standing(self);
+        self.guard();
     }
 }

@@ -1,7 +1,7 @@
 //! Whose change a difference is: judged from the definitions at the merge base (M), at the base's tip
 //! (B) and in the working tree (H), where H differs from live. Absence is a value like any other.
 
-use super::{Action, Cause, Change, Plan, Side, guard};
+use super::{Action, Cause, Change, Plan, Side};
 use crate::model::{Desired, Endpoint, Field, Json, Key};
 
 /// The definitions at the three places of history.
@@ -51,7 +51,7 @@ impl Plan {
         for change in self.changes.iter_mut().chain(held) {
             attribute(change, history);
         }
-        self.guards = guard::standing(self);
+        self.guard();
     }
 }
 

@@ -5,11 +5,12 @@ use serde::Serialize;
 use sha2::digest::Output;
 use sha2::{Digest as _, Sha256};
 
-use super::{Action, ActionKind, Change, Marks, Plan, Scope, Settings, Side, share};
-use crate::model::{Endpoint, Field, Json, Key, Layout, Namespace, PROTECT};
+use super::{Action, ActionKind, Change, Marks, Plan, Referrer, RunId, Scope, Settings, Side, share};
+use crate::model::{APPLIED, Endpoint, Field, Json, Key, Layout, Mark, Namespace, RUN_PENDING};
 
-/// Hex digits that a person gives at least, and that reports show.
-const SHOWN: usize = 16;
+/// Hex digits that a person gives at least, and that reports show: 128 bits. Whoever can make two plans
+/// with the same digits can have one reviewed and the other applied; with 64 bits that takes minutes.
+const SHOWN: usize = 32;
 
 /// The digest of what a plan will do and against what. Places, causes, commits, times, versions and
 /// runs are no part of it: two plans with one digest do the same.
@@ -17,6 +18,9 @@ const SHOWN: usize = 16;
 pub struct Digest(String);
 
 impl Digest {
+    /// The fewest hex digits that name a digest.
+    pub const LEAST: usize = SHOWN;
+
     /// All 64 hex digits.
     #[must_use]
     pub fn full(&self) -> &str {
@@ -29,7 +33,7 @@ impl Digest {
         &self.0[..SHOWN]
     }
 
-    /// Whether `given`, 16 or more hex digits, names this digest; `None` where it is no digest.
+    /// Whether `given`, [`Digest::LEAST`] or more hex digits, names this digest; `None` where it is no digest.
     #[must_use]
     pub fn is_named(&self, given: &str) -> Option<bool> {
         let fits = (SHOWN..=self.0.len()).contains(&given.len()) && given.bytes().all(|b| b.is_ascii_hexdigit());
@@ -51,9 +55,11 @@ struct Covered<'p> {
     stack: Option<&'p str>,
     scope: &'p BTreeMap<Namespace, Scope>,
     settings: &'p Settings,
+    undone: Option<RunId>,
 }
 
-/// Key, action, what is wanted, the before-image, the marks, and what is behind the base.
+/// Key, action, what is wanted, the before-image, the marks, who refers to what goes, and what is behind
+/// the base.
 #[derive(Serialize)]
 struct Covering<'p>(
     &'p Key,
@@ -61,6 +67,7 @@ struct Covering<'p>(
     Wanted<'p>,
     Option<(&'p str, Endpoint)>,
     Option<Marks>,
+    Vec<&'p Referrer>,
     #[serde(skip_serializing_if = "Option::is_none")] Option<Vec<&'p Field>>,
 );
 
@@ -68,25 +75,47 @@ struct Covering<'p>(
 #[serde(untagged)]
 enum Wanted<'p> {
     Whole(&'p Endpoint),
-    Fields(Vec<(&'p Field, &'p Json)>),
+    Fields { adopts: bool, fields: Vec<(&'p Field, &'p Json, &'p Json)> },
     Nothing,
 }
 
+/// The digests of one plan.
+pub(super) struct Digests {
+    /// With the consents that it records.
+    pub(super) whole: Digest,
+    /// Without them: the digest of the plan before anybody allowed anything.
+    pub(super) without_consents: Digest,
+}
+
 impl Plan {
-    /// The digest of this plan.
+    /// The digest of this plan, the consents that it records included.
     #[must_use]
     pub fn digest(&self) -> Digest {
+        self.digests().whole
+    }
+
+    pub(super) fn digests(&self) -> Digests {
         let covered = Covered {
             base_url: &self.service.base_url,
             layout: self.service.layout,
             stack: self.stack.as_deref(),
             scope: &self.scope,
             settings: &self.settings,
+            undone: self.undone(),
         };
         let mut changes: Vec<&Change> = self.changes.iter().collect();
         let changes = share::each(&mut changes, || |change: &mut &Change| hash(&covering(change)));
         let hash = changes.iter().fold(Sha256::new_with_prefix(hash(&covered)), Sha256::chain_update);
-        Digest(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+        let without = hash.finalize();
+        let digest = |hash: Output<Sha256>| Digest(hash.iter().map(|byte| format!("{byte:02x}")).collect());
+        let mut names: Vec<&str> = self.allowed.iter().map(|allowed| allowed.name.as_str()).collect();
+        names.sort_unstable();
+        names.dedup();
+        let whole = match names.as_slice() {
+            [] => without,
+            names => Sha256::new_with_prefix(without).chain_update(self::hash(&("allowed", names))).finalize(),
+        };
+        Digests { whole: digest(whole), without_consents: digest(without) }
     }
 }
 
@@ -100,40 +129,34 @@ fn hash(covered: &impl Serialize) -> Output<Sha256> {
 fn covering(change: &Change) -> Covering<'_> {
     let wanted = match &change.action {
         Action::Create { wanted } => Wanted::Whole(wanted),
-        Action::Replace { fields, .. } => {
-            Wanted::Fields(fields.iter().map(|field| (&field.field, &field.after)).collect())
-        }
+        Action::Replace { fields, adopts, .. } => Wanted::Fields {
+            adopts: *adopts,
+            fields: fields.iter().map(|field| (&field.field, &field.before, &field.after)).collect(),
+        },
         Action::Mark { .. } | Action::Delete { .. } => Wanted::Nothing,
     };
-    let before = change.action.before().map(|before| (before.uid.as_str(), image(&before.endpoint, change)));
+    let before = change.action.before().map(|before| (before.uid.as_str(), image(&before.endpoint)));
+    // Who is named here was allowed: an apply deletes although they refer to the object.
+    let mut referrers: Vec<&Referrer> = match &change.action {
+        Action::Delete { referrers, .. } => referrers.iter().collect(),
+        Action::Create { .. } | Action::Replace { .. } | Action::Mark { .. } => Vec::new(),
+    };
+    referrers.sort();
     // What is behind the base was refused, or allowed by name: more of it is another plan.
     let behind = change.is_behind_base().then(|| {
         let fields = change.fields().iter().filter(|field| field.side == Some(Side::BehindBase));
         fields.map(|field| &field.field).collect()
     });
-    Covering(
-        &change.key,
-        change.action.kind(),
-        wanted,
-        before,
-        change.marks.as_ref().map(Marks::without_commit),
-        behind,
-    )
+    let marks = change.marks.as_ref().map(Marks::without_commit);
+    Covering(&change.key, change.action.kind(), wanted, before, marks, referrers, behind)
 }
 
-/// The before-image without what belongs to others: annotations that the change does not touch.
-fn image(endpoint: &Endpoint, change: &Change) -> Endpoint {
-    let touched = |key: &str| {
-        let fields = change.fields();
-        key == PROTECT || fields.iter().any(|field| matches!(&field.field, Field::Annotation(own) if own == key))
-    };
-    let annotations = endpoint.annotations.iter().filter(|(key, _)| touched(key));
-    Endpoint {
-        annotations: annotations.map(|(key, value)| (key.clone(), value.clone())).collect(),
-        key: endpoint.key.clone(),
-        labels: endpoint.labels.clone(),
-        description: endpoint.description.clone(),
-        disable: endpoint.disable,
-        spec: endpoint.spec.clone(),
+/// The before-image without the run and the commit in its mark: who wrote the same last does not matter.
+fn image(endpoint: &Endpoint) -> Endpoint {
+    let mut image = endpoint.clone();
+    if let Some(mut applied) = Mark::read(&image.annotations).and_then(|mark| mark.at_commit(None).applied) {
+        RUN_PENDING.clone_into(&mut applied.run);
+        image.annotations.insert(APPLIED.to_owned(), applied.text());
     }
+    image
 }

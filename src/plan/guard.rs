@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::fmt;
 
 use schemars::JsonSchema;
@@ -5,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{ActionKind, Plan, ScopeRead};
 use crate::model::Namespace;
+use crate::model::policy::Guards;
 
 /// A guard that stands: the apply is refused until it is allowed by its name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -87,37 +89,64 @@ impl fmt::Display for Guard {
     }
 }
 
-/// The guards that stand over a plan, the whole plan's first.
-pub(super) fn standing(plan: &Plan) -> Vec<Guard> {
+/// What a call knows of its own, where no digest proves what a file says.
+#[derive(Debug, Clone, Default)]
+pub struct Limits {
+    /// The numbers of the guards; the plan's own where there are none.
+    pub guards: Option<Guards>,
+    /// What can be counted at most in a namespace, by a fresh read.
+    pub counts: BTreeMap<Namespace, Counts>,
+}
+
+/// What shares of a namespace are counted of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Counts {
+    /// For `mass-change`.
+    pub owned: usize,
+    /// For `empty-namespace`.
+    pub removable: usize,
+}
+
+/// The guards that stand over a plan, the whole plan's last. They are computed from the changes and
+/// counts; what the plan itself lists is not read.
+pub(super) fn standing(plan: &Plan, limits: &Limits) -> Vec<Guard> {
+    let settings = limits.guards.unwrap_or(plan.settings.guards);
+    let mut shares: BTreeMap<&Namespace, Share> = BTreeMap::new();
+    for (namespace, scope) in &plan.scope {
+        if let ScopeRead::Complete { owned, removable, .. } = scope.read {
+            let most = limits.counts.get(namespace);
+            let of = most.map_or(owned, |most| owned.min(most.owned));
+            let removable = most.map_or(removable, |most| removable.min(most.removable));
+            shares.insert(namespace, Share { of, removable, ..Share::default() });
+        }
+    }
+    for change in &plan.changes {
+        let share = shares.entry(&change.key.namespace).or_default();
+        match change.action.kind() {
+            ActionKind::Delete => share.deletes += 1,
+            ActionKind::Replace => share.replaces += 1,
+            ActionKind::Create | ActionKind::Mark => {}
+        }
+    }
     let mut guards = Vec::new();
     let mut whole = Share::default();
-    for (namespace, scope) in &plan.scope {
-        let ScopeRead::Complete { owned, .. } = scope.read else { continue };
-        let in_namespace = plan.changes.iter().filter(|change| change.key.namespace == *namespace);
-        let mut share = Share { of: owned, ..Share::default() };
-        for change in in_namespace {
-            match change.action.kind() {
-                ActionKind::Delete => share.deletes += 1,
-                ActionKind::Replace => share.replaces += 1,
-                ActionKind::Create | ActionKind::Mark => {}
-            }
-        }
+    for (namespace, share) in &shares {
         whole.deletes += share.deletes;
         whole.replaces += share.replaces;
         whole.of += share.of;
-        guards.extend(share.mass_change(plan, Some(namespace)));
-        if share.deletes > 0 && share.deletes == share.of {
+        guards.extend(share.mass_change(settings, Some(namespace)));
+        if share.deletes > 0 && share.deletes >= share.removable {
             guards.push(Guard {
                 name: GuardName::EmptyNamespace,
-                namespace: Some(namespace.clone()),
+                namespace: Some((*namespace).clone()),
                 count: share.deletes,
-                of: share.of,
+                of: share.deletes,
                 allowed_percent: None,
             });
         }
     }
     if plan.scope.len() > 1 {
-        guards.extend(whole.mass_change(plan, None));
+        guards.extend(whole.mass_change(settings, None));
     }
     guards.extend(behind_base(plan));
     guards
@@ -129,18 +158,20 @@ struct Share {
     deletes: usize,
     replaces: usize,
     of: usize,
+    removable: usize,
 }
 
 impl Share {
-    fn mass_change(&self, plan: &Plan, namespace: Option<&Namespace>) -> Option<Guard> {
-        let settings = plan.settings.guards;
+    fn mass_change(&self, settings: Guards, namespace: Option<&Namespace>) -> Option<Guard> {
         let count = self.deletes + self.replaces;
-        let stands = self.of >= settings.least && count * 100 > self.of * usize::from(settings.percent);
+        // A count below what is changed is a file's, and proves nothing.
+        let of = self.of.max(count);
+        let stands = of >= settings.least && count * 100 > of * usize::from(settings.percent);
         stands.then(|| Guard {
             name: GuardName::MassChange,
             namespace: namespace.cloned(),
             count,
-            of: self.of,
+            of,
             allowed_percent: Some(settings.percent),
         })
     }

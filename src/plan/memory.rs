@@ -211,7 +211,7 @@ mod tests {
             place: None,
         };
         let read = if complete {
-            ScopeRead::Complete { live: 1, owned: 1 }
+            ScopeRead::Complete { live: 1, owned: 1, removable: 1 }
         } else {
             ScopeRead::Unknown { reason: "cut".to_owned() }
         };
@@ -227,6 +227,8 @@ mod tests {
             changes: if drifts && complete { vec![change] } else { Vec::new() },
             held: Vec::new(),
             guards: Vec::new(),
+            allowed: Vec::new(),
+            left_out: 0,
             notes: Vec::new(),
             source: Source::default(),
         };

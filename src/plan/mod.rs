@@ -9,6 +9,7 @@ mod arrange;
 mod attribute;
 mod change;
 mod check;
+mod consent;
 mod digest;
 mod guard;
 mod memory;
@@ -22,6 +23,7 @@ mod saved;
 mod select;
 mod settings;
 mod share;
+mod sound;
 mod summary;
 mod verdict;
 
@@ -34,8 +36,9 @@ pub use arrange::{Arrangement, Facts, arrange};
 pub use attribute::History;
 pub use change::{Action, ActionKind, Before, Cause, Change, Commit, FieldChange, Marks, Referrer, Side};
 pub use check::Check;
+pub use consent::Allowed;
 pub use digest::Digest;
-pub use guard::{Guard, GuardName};
+pub use guard::{Counts, Guard, GuardName, Limits};
 pub use memory::{Memory, MemoryError, Remember, Seen};
 pub use missing::Missing;
 pub use note::{Blocked, Held, Hold, Note};
@@ -89,6 +92,12 @@ pub struct Plan {
     /// Guards that stand.
     #[serde(default)]
     pub guards: Vec<Guard>,
+    /// Consents that were given when it was made, and that it needs.
+    #[serde(default)]
+    pub allowed: Vec<Allowed>,
+    /// Changes that the filters of the call leave out, those that are held back included.
+    #[serde(default)]
+    pub left_out: usize,
     /// What a reviewer should know.
     #[serde(default)]
     pub notes: Vec<Note>,
@@ -133,6 +142,10 @@ pub enum ScopeRead {
         live: usize,
         /// Of them, how many this stack owns (or would adopt): what shares are counted of.
         owned: usize,
+        /// Of them, how many carry this stack's mark and are neither protected nor beyond its reach, and
+        /// what it would delete beside them: what `empty-namespace` is counted of.
+        #[serde(default)]
+        removable: usize,
     },
     /// Nothing is concluded.
     Unknown {
@@ -183,7 +196,7 @@ impl Plan {
 
     /// Computes the guards again, after the changes were altered.
     pub fn guard(&mut self) {
-        self.guards = guard::standing(self);
+        self.guards = guard::standing(self, &Limits::default());
     }
 
     /// How many changes of this kind are planned.

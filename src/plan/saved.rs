@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use super::{FORMAT_VERSION, Plan};
+use super::{FORMAT_VERSION, Limits, Plan};
 
 /// A plan as it stands in a file.
 #[derive(Serialize, Deserialize)]
@@ -27,13 +27,15 @@ pub enum SavedError {
         /// The file's.
         found: u64,
     },
-    /// The content does not have the digest that the file names.
-    #[error("the plan was altered after it was saved: its digest is {is}, the file says {says}")]
-    Altered {
-        /// The content's.
-        is: String,
-        /// The file's.
-        says: String,
+    /// The content does not have the digest or the guards that the file names. The content's digest is not
+    /// told: it would be the one with which the file passes.
+    #[error("the plan was altered after it was saved: plan again, and compare the digest with the reviewed one")]
+    Altered,
+    /// The content has the digest that the file names, and no plan says such a thing.
+    #[error("the plan contradicts itself, so it was written by hand: {reason}")]
+    Unsound {
+        /// What contradicts what.
+        reason: String,
     },
 }
 
@@ -66,7 +68,7 @@ impl Plan {
     /// The plan that a file holds.
     ///
     /// # Errors
-    /// The file is no plan, of another format, or altered.
+    /// The file is no plan, of another format, altered, or no plan that anybody could have made.
     pub fn from_file(bytes: &[u8]) -> Result<Self, SavedError> {
         #[derive(Deserialize)]
         struct Head {
@@ -82,11 +84,11 @@ impl Plan {
             return Err(SavedError::Format { found: head.format_version });
         }
         let saved: Saved<Plan> = serde_json::from_slice(bytes).map_err(not)?;
-        let is = saved.plan.digest();
-        if is.full() == saved.digest {
-            Ok(saved.plan)
-        } else {
-            Err(SavedError::Altered { is: is.full().to_owned(), says: saved.digest })
+        let plan = saved.plan;
+        if plan.digest().full() != saved.digest || plan.guards_within(&Limits::default()) != plan.guards {
+            return Err(SavedError::Altered);
         }
+        plan.check().map_err(|reason| SavedError::Unsound { reason })?;
+        Ok(plan)
     }
 }

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::GuardName;
-use crate::model::policy::{self, Gates, Guards, Prune};
+use crate::model::policy::{Gates, Guards, IgnoreRule, Prune, Safeguards};
 use crate::model::{Field, Key};
 
 /// What a plan was asked to do, as far as it decides what will be done.
@@ -30,6 +30,12 @@ pub struct Settings {
     /// A base says whose each difference is, so that what is behind it is refused.
     #[serde(default)]
     pub base: bool,
+    /// Fields that are left out of comparison.
+    #[serde(default)]
+    pub ignore: BTreeSet<IgnoreRule>,
+    /// Whether the service is trusted to refuse a version mismatch.
+    #[serde(default)]
+    pub version_checked: bool,
 }
 
 fn yes() -> bool {
@@ -45,6 +51,23 @@ impl Default for Settings {
             marks: true,
             adopt: false,
             base: false,
+            ignore: BTreeSet::new(),
+            version_checked: false,
+        }
+    }
+}
+
+impl Settings {
+    /// Those that have an order from strict to loose.
+    #[must_use]
+    pub fn safeguards(&self) -> Safeguards {
+        Safeguards {
+            prune: self.prune,
+            guards: self.guards,
+            gates: self.gates,
+            ignore: self.ignore.clone(),
+            marks: self.marks,
+            version_checked: self.version_checked,
         }
     }
 }
@@ -56,12 +79,32 @@ pub struct Allow {
     keys: BTreeMap<KeyAllowance, BTreeSet<Key>>,
 }
 
+/// What is allowed for single endpoints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum KeyAllowance {
+pub(super) enum KeyAllowance {
     ForeignStack,
     Protected,
     Referred,
     Unverified,
+}
+
+impl KeyAllowance {
+    const ALL: [KeyAllowance; 4] =
+        [KeyAllowance::ForeignStack, KeyAllowance::Protected, KeyAllowance::Referred, KeyAllowance::Unverified];
+
+    fn as_str(self) -> &'static str {
+        match self {
+            KeyAllowance::ForeignStack => "foreign-stack",
+            KeyAllowance::Protected => "protected",
+            KeyAllowance::Referred => "referred",
+            KeyAllowance::Unverified => "unverified",
+        }
+    }
+
+    /// As `--allow` takes it.
+    pub(super) fn flag(self, key: &Key) -> String {
+        format!("{}={key}", self.as_str())
+    }
 }
 
 /// An `--allow` that names nothing.
@@ -86,13 +129,7 @@ impl Allow {
             return Ok(());
         }
         let (name, key) = text.split_once('=').ok_or_else(error)?;
-        let name = match name {
-            "foreign-stack" => KeyAllowance::ForeignStack,
-            "protected" => KeyAllowance::Protected,
-            "referred" => KeyAllowance::Referred,
-            "unverified" => KeyAllowance::Unverified,
-            _ => return Err(error()),
-        };
+        let name = KeyAllowance::ALL.into_iter().find(|known| known.as_str() == name).ok_or_else(error)?;
         let key = Key::parse(key).map_err(|_| error())?;
         self.keys.entry(name).or_default().insert(key);
         Ok(())
@@ -104,8 +141,18 @@ impl Allow {
         self.guards.contains(&name)
     }
 
-    fn key(&self, name: KeyAllowance, key: &Key) -> bool {
+    pub(super) fn key(&self, name: KeyAllowance, key: &Key) -> bool {
         self.keys.get(&name).is_some_and(|keys| keys.contains(key))
+    }
+
+    /// What either of the two allows.
+    #[must_use]
+    pub fn or(mut self, other: Allow) -> Self {
+        self.guards.extend(other.guards);
+        for (name, keys) in other.keys {
+            self.keys.entry(name).or_default().extend(keys);
+        }
+        self
     }
 
     /// Whether an object of another stack may be taken over.
@@ -167,8 +214,8 @@ impl Ignore {
     ///
     /// # Errors
     /// A pattern is no glob.
-    pub fn new<'a>(rules: impl IntoIterator<Item = &'a policy::IgnoreRule>) -> Result<Self, PatternError> {
-        let rule = |rule: &policy::IgnoreRule| Ok(Rule { object: pattern(&rule.object)?, field: rule.field.clone() });
+    pub fn new<'a>(rules: impl IntoIterator<Item = &'a IgnoreRule>) -> Result<Self, PatternError> {
+        let rule = |rule: &IgnoreRule| Ok(Rule { object: pattern(&rule.object)?, field: rule.field.clone() });
         Ok(Self { rules: rules.into_iter().map(rule).collect::<Result<_, _>>()? })
     }
 

@@ -534,8 +534,8 @@ fn a_plan_is_approved_by_its_digest_or_refused_with_both() {
     let approve = |given: &str| plan.approve(Consent::Digest(given), &Allow::default()).map(|_| ());
     assert_eq!(approve(digest.short()), Ok(()));
     assert_eq!(approve(digest.full()), Ok(()));
-    assert!(matches!(approve(&digest.full()[..15]), Err(Refusal::NoDigest { .. })));
-    assert!(matches!(approve("0000000000000000"), Err(Refusal::OtherDigest { .. })));
+    assert!(matches!(approve(&digest.full()[..31]), Err(Refusal::NoDigest { .. })));
+    assert!(matches!(approve("00000000000000000000000000000000"), Err(Refusal::OtherDigest { .. })));
 }
 
 #[test]
@@ -546,7 +546,7 @@ fn a_saved_plan_is_the_same_plan_and_an_altered_one_is_refused() {
     let read = Plan::from_file(file.as_bytes()).expect("a plan");
     assert_eq!(read.to_file(), file);
     let altered = file.replace("\"port\": 2", "\"port\": 3");
-    assert!(matches!(Plan::from_file(altered.as_bytes()), Err(SavedError::Altered { .. })));
+    assert!(matches!(Plan::from_file(altered.as_bytes()), Err(SavedError::Altered)));
     let newer = file.replace("\"format_version\": 1", "\"format_version\": 2");
     assert!(matches!(Plan::from_file(newer.as_bytes()), Err(SavedError::Format { found: 2 })));
     assert!(matches!(Plan::from_file(b"{}"), Err(SavedError::NotAPlan { .. })));

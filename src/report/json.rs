@@ -9,8 +9,8 @@ use serde_json::json;
 use super::fleet::{Fleet, Outcome, Part};
 use crate::model::Json;
 use crate::plan::{
-    self, Acknowledged, ActionKind, Check, Plan, Progress, Rehearsal, RunRecord, RunSummary, Unmanaged, Verdict,
-    Verdicts,
+    self, Acknowledged, ActionKind, Allowed, Check, Guard, Plan, Progress, Rehearsal, RunRecord, RunSummary, Unmanaged,
+    Verdict, Verdicts,
 };
 
 /// The version of every document of this module.
@@ -23,6 +23,9 @@ pub fn plan(plan: &Plan) -> String {
     // A struct, because the tree of a large plan is many times the plan.
     #[derive(Serialize)]
     struct Report<'p> {
+        refused: bool,
+        refused_by: Vec<&'p Guard>,
+        allowed: &'p [Allowed],
         counts: Json,
         digest: &'p str,
         plan: &'p Plan,
@@ -31,7 +34,17 @@ pub fn plan(plan: &Plan) -> String {
     }
     let (verdicts, digest) = (plan.verdicts(Unmanaged::Note), plan.digest());
     let (counts, verdict) = (counts(plan), verdicts.whole());
-    document("plan_report", Report { counts, digest: digest.full(), plan, verdict, verdicts: &verdicts })
+    let report = Report {
+        refused: plan.is_refused(),
+        refused_by: plan.refused(),
+        allowed: &plan.allowed,
+        counts,
+        digest: digest.full(),
+        plan,
+        verdict,
+        verdicts: &verdicts,
+    };
+    document("plan_report", report)
 }
 
 /// The verdicts of a check, per endpoint and whole, after what is accepted; each value that drifted

@@ -58,7 +58,7 @@ pub(super) fn plan(count: usize, hostile: bool) -> Plan {
     let mut changes: Vec<Change> = (0..count).map(|number| change(number, namespaces[number % 3], hostile)).collect();
     changes.sort_by(|a, b| (a.action.kind().phase(), &a.key).cmp(&(b.action.kind().phase(), &b.key)));
     let scope = namespaces.into_iter().map(|name| {
-        let read = ScopeRead::Complete { live: count, owned: count };
+        let read = ScopeRead::Complete { live: count, owned: count, removable: count };
         let scope = Scope { read, definitions: count, in_sync: 9, pruned: true, selected: true };
         (key(name, "x").namespace, scope)
     });
@@ -78,6 +78,8 @@ pub(super) fn plan(count: usize, hostile: bool) -> Plan {
             of: 40,
             allowed_percent: Some(30),
         }],
+        allowed: Vec::new(),
+        left_out: 0,
         notes: vec![Note::Unmanaged { key: key("shop", "handmade") }],
         source: Source { directory: "endpoints".to_owned(), requests: 3, ..Source::default() },
     };

@@ -8,7 +8,7 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, json};
 
 use crate::model::{Age, FieldEntry, Json, Needed, RawEndpoint, Rule, Snapshot};
-use crate::plan::{Acknowledged, Plan, Verdict, Verdicts};
+use crate::plan::{Acknowledged, Allowed, Guard, Plan, Verdict, Verdicts};
 
 /// Of what a schema is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,6 +61,17 @@ fn plan() -> Json {
     let mut generator = SchemaSettings::draft2020_12().into_generator();
     let fields = json!({
         "digest": digest(),
+        "refused": {"type": "boolean", "description": "An apply of this plan, as it is, would send nothing."},
+        "refused_by": {
+            "type": "array",
+            "description": "The guards that nobody allowed.",
+            "items": subschema::<Guard>(&mut generator),
+        },
+        "allowed": {
+            "type": "array",
+            "description": "Consents that were given when the plan was made.",
+            "items": subschema::<Allowed>(&mut generator),
+        },
         "verdict": subschema::<Verdict>(&mut generator),
         "counts": counts(),
         "verdicts": subschema::<Verdicts>(&mut generator),

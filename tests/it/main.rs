@@ -10,6 +10,7 @@ mod base;
 mod cli;
 mod clock;
 mod corpus;
+mod digest;
 mod doubt;
 mod drift;
 mod files;

@@ -226,7 +226,7 @@ fn steady(text: &str) -> String {
     let text = replace(&text, r"\(\d+ ms\)", "([time])");
     let text = replace(&text, r"127\.0\.0\.1:\d+", "127.0.0.1:[port]");
     let text = replace(&text, r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-[a-z0-9-]+", "[run]");
-    replace(&text, r"\b[0-9a-f]{16}\b", "[digest]")
+    replace(&text, r"\b(?:[0-9a-f]{32}|[0-9a-f]{16})\b", "[digest]")
 }
 
 /// A service in this process that stops when it is dropped.

@@ -4,13 +4,13 @@ use std::time::Instant;
 use crate::cli::args::Apply;
 use crate::cli::consent;
 use crate::cli::ending::{Ending, Error};
-use crate::cli::run::{self, Origin, Work};
+use crate::cli::run::{self, Origin, Trust, Work};
 use crate::cli::sight::{self, Sight};
 use crate::cli::stack::{self, Stack};
 use crate::cli::{Context, base, base_settings, evidence, file, flow, hint, settings};
 use crate::file::limit;
 use crate::journal;
-use crate::plan::{self, Allow, Plan, RunSummary};
+use crate::plan::{self, Plan, RunSummary};
 use crate::report::text::{self, View};
 use crate::report::{Sides, safe};
 
@@ -39,13 +39,13 @@ async fn apply_directory(arguments: &Apply, context: &Context) -> Result<Ending,
     base::attribute(context, &stack, &mut plan, arguments.base.base.as_deref())?;
     evidence::stamp(context, &stack, &mut plan);
     let flags = hint::elsewhere(context, &stack.loaded);
-    let Stack { loaded, call, .. } = stack;
+    let Stack { call, .. } = stack;
     let view =
         View { sides: Sides::All, elapsed: Some(begun.elapsed()), directory: call, flags, ..context.output.view() };
     let ended = async {
-        let allow = settings::allow(&arguments.permission.allow)?;
-        let origin = Origin::Definitions;
-        let work = Work { connection: &connection, config: &loaded.config, allow: &allow, view: &view, origin };
+        let allow = flow::consent(context, &mut plan, &arguments.permission.allow)?;
+        let (origin, trust) = (Origin::Definitions, Trust::whole(&plan));
+        let work = Work { connection: &connection, allow: &allow, view: &view, origin, trust };
         run::approve_and_apply(&arguments.decision, context, plan, work).await
     };
     let ended = ended.await;
@@ -62,7 +62,8 @@ async fn apply_file(arguments: &Apply, context: &Context, path: &Path, plan: Pla
         connection.is_for(&plan)?;
         let allow = settings::allow(&arguments.permission.allow)?;
         let origin = plan.undone().map_or(Origin::Definitions, Origin::Undone);
-        let work = Work { connection: &connection, config: &config, allow: &allow, view: &view, origin };
+        let trust = Trust::of_file(&arguments.decision, context, (&connection, &config), &plan).await?;
+        let work = Work { connection: &connection, allow: &allow, view: &view, origin, trust };
         run::approve_and_apply(&arguments.decision, context, plan, work).await
     };
     let ended = ended.await;
@@ -86,16 +87,25 @@ async fn resume(name: &str, arguments: &Apply, context: &Context) -> Result<Endi
     let connection = stack::connect(context, &config).await?;
     let ended = async {
         connection.is_for(plan)?;
-        if left > 0
-            && let Some(declined) = consent::ask_to_resume(&arguments.decision, context, plan, left)?
-        {
-            return Ok(declined);
-        }
+        plan.check().map_err(|reason| {
+            let told = format!("the plan of run {} contradicts itself, so it was altered: {reason}", record.run());
+            Error::words(Ending::Refused, told).hint("nothing was sent")
+        })?;
         let directory = safe::shell(&plan.source.directory);
         let view = View { directory, flags: hint::settings(&context.global), ..context.output.view() };
         let origin = Origin::Resumed(record.run().clone());
-        let allow = Allow::default();
-        let work = Work { connection: &connection, config: &config, allow: &allow, view: &view, origin };
+        let allow = settings::allow(&arguments.permission.allow)?;
+        let trust = match left {
+            // Nothing is sent any more.
+            0 => Trust::whole(plan),
+            _ => Trust::of_file(&arguments.decision, context, (&connection, &config), plan).await?,
+        };
+        let work = Work { connection: &connection, allow: &allow, view: &view, origin, trust };
+        if left > 0
+            && let Some(declined) = consent::ask_to_resume(&arguments.decision, context, work.question(plan), left)?
+        {
+            return Ok(declined);
+        }
         run::resume(&arguments.decision, context, &record, work).await
     };
     let ended = ended.await;

@@ -23,6 +23,7 @@ pub async fn run(arguments: &Plan, context: &Context) -> Result<Ending, Error> {
     let mut plan = looked?;
     flow::locate(context, &mut plan, &stack.loaded);
     base::attribute(context, &stack, &mut plan, arguments.base.base.as_deref())?;
+    flow::consent(context, &mut plan, &permission.allow)?;
     if let Some(path) = &arguments.output {
         evidence::stamp(context, &stack, &mut plan);
         file::write_private(path, &plan.to_file())?;
@@ -55,6 +56,8 @@ fn drawn(arguments: &Plan, plan: &plan::Plan, view: &View) -> String {
 fn ending(plan: &plan::Plan, detailed: bool) -> Ending {
     if plan.unknown().next().is_some() {
         Ending::Unknown
+    } else if detailed && plan.is_refused() {
+        Ending::Refused
     } else if detailed && plan.is_pending() {
         Ending::Pending
     } else {

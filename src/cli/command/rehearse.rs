@@ -14,7 +14,7 @@ use crate::cli::sight::{Opened, Sight};
 use crate::cli::stack::{self, Stack};
 use crate::cli::{Context, base, base_settings, flow, interrupt, outside, settings};
 use crate::model::Snapshot;
-use crate::plan::{Allow, Consent, Faults, GuardName, Memory, Outcome, Plan, Rehearsal};
+use crate::plan::{Consent, Faults, GuardName, Ignore, Memory, Outcome, Plan, Rehearsal};
 use crate::report::text::View;
 use crate::report::{Sides, json, text};
 use crate::sandbox::Scenario;
@@ -97,7 +97,7 @@ async fn rehearse(
     let filled = running.seed(rehearsal::seeds(snapshot, &plan)).await;
     filled.map_err(|error| Error::new(Ending::Failed, error))?;
     let service = plan.service.clone();
-    let outcome = apply(context, stack, connection, plan.clone()).await?;
+    let outcome = apply(context, &arguments.permission.allow, connection, plan.clone()).await?;
     let met = running.log().iter().filter(|entry| entry.fault.is_some()).count();
     running.set_scenario(Scenario::default());
     let sight = Sight::Service(service, connection.reader()?, Cell::default());
@@ -113,11 +113,10 @@ async fn rehearse(
     Ok(Rehearsal { plan, outcome, second, faults })
 }
 
-async fn apply(context: &Context, stack: &Stack, connection: &Connection, plan: Plan) -> Result<Outcome, Error> {
-    let config = &stack.loaded.config;
+async fn apply(context: &Context, names: &[String], connection: &Connection, plan: Plan) -> Result<Outcome, Error> {
     let run = settings::run_id(&context.surroundings, context.surroundings.now(), plan.stack.as_deref());
     // Guards are for the service; they are told, and the copy may take everything.
-    let mut allow = Allow::default();
+    let mut allow = settings::allow(names)?;
     for guard in GuardName::ALL {
         allow.add(guard.as_str()).map_err(|error| Error::new(Ending::Bug, error))?;
     }
@@ -127,8 +126,8 @@ async fn apply(context: &Context, stack: &Stack, connection: &Connection, plan: 
         run,
         concurrency: connection.concurrency(),
         stop: interrupt::watch(progress.teller(), "it was only a copy".to_owned()),
-        version_checked: config.version_checked,
-        ignore: settings::ignore(config)?,
+        version_checked: plan.settings.version_checked,
+        ignore: Ignore::new(&plan.settings.ignore).map_err(|error| Error::new(Ending::Invalid, error))?,
         patience: Patience::default(),
         clock: Clock::new(jiff::Timestamp::now),
         pace: Pace::noted(|_| {}),

@@ -2,7 +2,7 @@ use std::time::Instant;
 
 use crate::cli::args::{ApplyFormat, Filter, Rollback};
 use crate::cli::ending::{Ending, Error};
-use crate::cli::run::{self, Origin, Work};
+use crate::cli::run::{self, Origin, Trust, Work};
 use crate::cli::{Context, file, flow, hint, settings, stack};
 use crate::journal;
 use crate::report::text::View;
@@ -23,7 +23,8 @@ pub async fn run(arguments: &Rollback, context: &Context) -> Result<Ending, Erro
         let ignore = settings::ignore(&config)?;
         let only = |key: &_| selection.selects(key, None, None);
         let back = flow::Back { record: &record, only: &only, ignore: &ignore, allow: &allow };
-        let plan = flow::rollback(&connection, back).await?;
+        let mut plan = flow::rollback(&connection, back).await?;
+        flow::consent(context, &mut plan, &arguments.allow)?;
         let (elapsed, flags) = (Some(begun.elapsed()), hint::settings(&context.global));
         let view = View { elapsed, directory: plan.source.directory.clone(), flags, ..context.output.view() };
         match &arguments.output {
@@ -37,7 +38,8 @@ pub async fn run(arguments: &Rollback, context: &Context) -> Result<Ending, Erro
             }
             None => {
                 let origin = Origin::Undone(record.run().clone());
-                let work = Work { connection: &connection, config: &config, allow: &allow, view: &view, origin };
+                let trust = Trust::whole(&plan);
+                let work = Work { connection: &connection, allow: &allow, view: &view, origin, trust };
                 run::approve_and_apply(&arguments.decision, context, plan, work).await
             }
         }

@@ -57,6 +57,6 @@ fn told(path: &Path, directory: &Path, snapshot: &Snapshot) -> String {
         plural(endpoints),
         plural(namespaces),
         safe::line(&snapshot.base_url),
-        &snapshot.digest()[..16],
+        &snapshot.digest()[..32],
     )
 }

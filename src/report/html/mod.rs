@@ -165,6 +165,22 @@ fn counts(plan: &Plan, sides: Sides) -> String {
 
 fn alarms(plan: &Plan) -> String {
     let mut text = String::new();
+    if plan.is_refused() {
+        let why = match plan.refused().is_empty() {
+            false => "unless what follows is allowed by name",
+            true => "because everything in it is held back",
+        };
+        text.push_str(&format!(
+            "<p class=\"alarm\" role=\"alert\"><strong>An apply of this plan is refused</strong> {why}.</p>"
+        ));
+    }
+    for allowed in &plan.allowed {
+        let by = allowed.by.as_ref().map(|by| format!(" by <code>{}</code>", safe::html(by))).unwrap_or_default();
+        text.push_str(&format!(
+            "<p class=\"alarm\" role=\"note\"><strong>Allowed</strong>{by}: <code>{}</code></p>",
+            safe::html(&allowed.name)
+        ));
+    }
     for change in &plan.setting_changes {
         let direction = match change.direction {
             Direction::Loosened => "Setting loosened.",
@@ -187,7 +203,7 @@ fn alarms(plan: &Plan) -> String {
             safe::html(reason)
         ));
     }
-    for guard in &plan.guards {
+    for guard in plan.refused() {
         text.push_str(&format!(
             "<p class=\"alarm\" role=\"note\"><strong>Refused unless allowed.</strong> {}: \
              <code>--allow {}</code></p>",

@@ -6,7 +6,7 @@ use super::super::sides::{Sides, is_ours, is_part, summary};
 use super::super::{edits, text};
 use super::{Options, block, count, digits, inert, marker};
 use crate::model::Key;
-use crate::plan::{Action, ActionKind, Change, Guard, Hold, Plan, ScopeRead};
+use crate::plan::{Action, ActionKind, Allowed, Change, Guard, Hold, Plan, ScopeRead};
 
 /// The plan as Markdown. What is never left out comes first; edits follow while `options.budget`
 /// bytes last.
@@ -104,8 +104,12 @@ fn head(plan: &Plan, sides: Sides) -> String {
     if parts.is_empty() {
         parts.push("in sync".to_owned());
     }
+    if plan.is_refused() {
+        parts.insert(0, "refused".to_owned());
+    }
     let mut text = marker("plan", plan.stack.as_deref());
     text.push_str(&format!("### trueup plan: {}\n\n", parts.join(", ")));
+    text.push_str(&consents(plan));
     text.push_str(&format!("Service {}, ", inert::code(&plan.service.base_url)));
     text.push_str(&match &plan.stack {
         Some(stack) => format!("stack {}, ", inert::code(stack)),
@@ -150,6 +154,24 @@ fn setting_changes(plan: &Plan) -> String {
     text
 }
 
+/// What a reviewer must know before anything else: that an apply would be refused, and who allowed what.
+fn consents(plan: &Plan) -> String {
+    let mut text = String::new();
+    if !plan.refused().is_empty() {
+        text.push_str("**An apply of this plan is refused** unless what follows is allowed by name.\n\n");
+    } else if plan.is_refused() {
+        text.push_str("**An apply of this plan does nothing:** everything in it is held back.\n\n");
+    }
+    for allowed in &plan.allowed {
+        text.push_str(&format!("**Allowed{}:** {}\n\n", by(allowed), inert::code(&allowed.name)));
+    }
+    text
+}
+
+fn by(allowed: &Allowed) -> String {
+    allowed.by.as_ref().map(|by| format!(" by {}", inert::code(by))).unwrap_or_default()
+}
+
 /// Guards that stand and reads that are unknown.
 fn alarms(plan: &Plan) -> String {
     let mut text = String::new();
@@ -161,7 +183,12 @@ fn alarms(plan: &Plan) -> String {
         ));
     }
     for guard in &plan.guards {
-        text.push_str(&format!("- **Refused unless allowed:** {}; `--allow {}`\n", told(guard), guard.name));
+        match plan.allowed(guard) {
+            None => {
+                text.push_str(&format!("- **Refused unless allowed:** {}; `--allow {}`\n", told(guard), guard.name));
+            }
+            Some(allowed) => text.push_str(&format!("- **Allowed{}:** {}\n", by(allowed), told(guard))),
+        }
     }
     if !text.is_empty() {
         text.push('\n');

@@ -18,7 +18,7 @@ pub use history::{history, open_run, pruned, resuming, run};
 pub(in crate::report) use notes::{lines as note_lines, lines_of as note_lines_of};
 pub use outcome::outcome;
 pub(in crate::report) use plan::minute;
-pub use plan::plan;
+pub use plan::{consents, plan};
 pub use progress::{LineProgress, step_line};
 pub(in crate::report) use refusal::hold;
 pub use refusal::{held, incomplete, refusal};

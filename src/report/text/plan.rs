@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use super::{View, at_the_end, columns, count, difference, notes, refusal, seconds, sides, some_of};
@@ -27,7 +27,8 @@ pub fn plan(plan: &Plan, saved: Option<&Path>, view: &View) -> String {
     if plan.changes.is_empty() && plan.held.is_empty() && !unknown {
         return format!("{}{}", super::setting_changes(plan, view), in_sync(plan, view));
     }
-    let mut text = super::setting_changes(plan, view);
+    let mut text = consents(plan, view);
+    text.push_str(&super::setting_changes(plan, view));
     text.push_str(&header(plan, view));
     let told = sides::told(plan, view);
     let (folded, single) = fold(&told);
@@ -373,12 +374,46 @@ fn held(held: &Held, view: &View) -> String {
     text
 }
 
+/// What a plan says first: that an apply of it would be refused and why, and who allowed what.
+#[must_use]
+pub fn consents(plan: &Plan, view: &View) -> String {
+    let mut text = String::new();
+    let refused = plan.refused();
+    if !refused.is_empty() {
+        let word = view.palette.paint(Role::Wrong, "REFUSED");
+        text.push_str(&format!("{word}  an apply of this plan is refused unless it is allowed by name\n"));
+        for guard in refused {
+            let guard_text = guard.to_string();
+            text.push_str(&format!("  --allow {}: {}\n", guard.name, safe::line(&guard_text)));
+        }
+    } else if plan.is_refused() {
+        let word = view.palette.paint(Role::Wrong, "REFUSED");
+        text.push_str(&format!("{word}  an apply of this plan does nothing: everything in it is held back\n"));
+    }
+    for allowed in &plan.allowed {
+        let word = view.palette.paint(Role::Careful, "ALLOWED");
+        let by = allowed.by.as_ref().map(|by| format!(" by {}", safe::line(by))).unwrap_or_default();
+        text.push_str(&format!("{word}  {}{by}\n", safe::line(&allowed.name)));
+    }
+    if !text.is_empty() {
+        text.push('\n');
+    }
+    text
+}
+
 pub(super) fn guards(plan: &Plan, view: &View) -> String {
     let mut text = String::new();
     for guard in &plan.guards {
         let guard_text = guard.to_string();
         text.push_str(&format!("{}  {}\n", view.palette.paint(Role::Careful, "guard"), safe::line(&guard_text)));
-        text.push_str(&format!("       an apply is refused; if that is what you mean: --allow {}\n", guard.name));
+        match plan.allowed(guard) {
+            None => text
+                .push_str(&format!("       an apply is refused; if that is what you mean: --allow {}\n", guard.name)),
+            Some(allowed) => {
+                let by = allowed.by.as_ref().map(|by| format!(" by {}", safe::line(by))).unwrap_or_default();
+                text.push_str(&format!("       allowed{by}\n"));
+            }
+        }
     }
     if !text.is_empty() {
         text.push('\n');
@@ -404,7 +439,8 @@ fn next(plan: &Plan, digest: &Digest, saved: Option<&Path>, view: &View) -> Stri
         return String::new();
     }
     // What would take back merged work is not proposed: the way on stands above.
-    if plan.guards.iter().any(|guard| guard.name == GuardName::BehindBase) {
+    let refused = plan.refused();
+    if refused.iter().any(|guard| guard.name == GuardName::BehindBase) {
         return String::new();
     }
     let file = match saved {
@@ -415,10 +451,11 @@ fn next(plan: &Plan, digest: &Digest, saved: Option<&Path>, view: &View) -> Stri
     let base = plan.source.base.as_ref().filter(|_| saved.is_none());
     let base = base.map(|base| format!(" --base {}", safe::line(base))).unwrap_or_default();
     let mut command = format!("trueup apply {}{base} --digest {}", safe::line(&file), digest.short());
-    let mut allowed: Vec<&str> = plan.guards.iter().map(|guard| guard.name.as_str()).collect();
-    allowed.dedup();
-    for name in allowed {
-        command.push_str(&format!(" --allow {name}"));
+    // A saved plan holds the consents that were given, and its digest covers them.
+    let given = plan.allowed.iter().filter(|_| saved.is_none()).map(|allowed| allowed.name.as_str());
+    let names: BTreeSet<&str> = refused.iter().map(|guard| guard.name.as_str()).chain(given).collect();
+    for name in names {
+        command.push_str(&format!(" --allow {}", safe::line(name)));
     }
     let label = view.palette.paint(Role::Quiet, "Apply exactly this:");
     format!("{label}  {command}\n")

@@ -28,6 +28,12 @@ pub fn refusal(refusal: &Refusal, view: &View) -> String {
             });
             text.push_str(&format!("  look again: trueup plan {}\n", safe::line(&view.directory)));
         }
+        Refusal::Changes { names } => {
+            let told = refusal.to_string();
+            text.push_str(&format!("{refused}: {}\n", safe::line(&told)));
+            let flags: Vec<String> = names.iter().take(8).map(|name| format!("--allow {}", safe::line(name))).collect();
+            text.push_str(&format!("  if that is what you mean: {}\n", flags.join(" ")));
+        }
         Refusal::NoDigest { .. } => {
             let told = refusal.to_string();
             text.push_str(&format!("{refused}: {}\n", safe::line(&told)));
