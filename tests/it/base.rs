@@ -72,7 +72,7 @@ fn a_branch_that_is_behind_takes_nothing_back() {
     let markdown = stage.run("plan . --base main --format markdown");
     markdown
         .code(0)
-        .says("### trueup plan: 1 to replace, 2 behind base\n")
+        .says("### trueup plan: refused, 1 to replace, 2 behind base\n")
         .says("- `shop/news`: behind base")
         .says("#### Behind base: an apply would take back merged work");
     let at = |part: &str| markdown.text().find(part).unwrap_or_else(|| panic!("{part}"));
@@ -216,7 +216,7 @@ fn the_base_is_loaded_with_its_own_settings() {
 fn a_digest_that_was_reviewed_with_a_base_is_no_digest_of_a_plan_without_one() {
     let service = Service::start();
     let stage = repository(&service);
-    let digest = |line: &str| stage.run(line).json()["digest"].as_str().expect("a digest")[..16].to_owned();
+    let digest = |line: &str| stage.run(line).json()["digest"].as_str().expect("a digest")[..32].to_owned();
     git(&stage, "checkout -qb branch");
     stage.edit("search.yaml", "port: 80", "port: 81");
     commit(&stage, "search");
@@ -250,7 +250,7 @@ fn more_that_is_behind_the_base_is_another_plan() {
     stage.edit("cart.yaml", "port: 8080", "port: 8082");
     commit(&stage, "both");
     let reviewed =
-        stage.run("plan . --base main --format json").json()["digest"].as_str().expect("a digest")[..16].to_owned();
+        stage.run("plan . --base main --format json").json()["digest"].as_str().expect("a digest")[..32].to_owned();
     git(&stage, "checkout -q main");
     stage.edit("cart.yaml", "port: 8080", "port: 8443");
     commit(&stage, "main-moves-on");
