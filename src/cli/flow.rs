@@ -1,15 +1,16 @@
 //! The steps between definitions and a plan, which plan, apply and drift share.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use super::Context;
 use super::args::{Permission, Shard};
 use super::ending::{Ending, Error};
 use super::service::Connection;
 use super::sight::Sight;
-use super::stack::Stack;
+use super::stack::{self, Stack};
 use super::{evidence, outside, settings};
-use crate::journal::{self, Ground};
+use crate::journal::{self, Ground, Whose};
 use crate::load::{Diagnostic, Loaded, Places};
 use crate::model::{Field, Key, Namespace, NamespaceRead, Place};
 use crate::plan::{ActionKind, Allow, Arrangement, Counts, Facts, Ignore, Memory, Note, Plan, RunRecord, Source};
@@ -123,6 +124,9 @@ async fn arrange(
     };
     let mut arrangement = Arrangement::new(facts);
     let requests = sight.read(&purpose.namespaces, |namespace, read| arrangement.take(namespace, &read)).await;
+    if let Some(unmatched) = arrangement.unmatched() {
+        return Err(stack::unmatched(unmatched));
+    }
     let commits = arrangement.commits().clone();
     let mut plan = arrangement.finish(requests);
     evidence::judge_missing(context, stack, purpose, &commits, &mut plan)?;
@@ -137,6 +141,17 @@ async fn refer(sight: &Sight<'_>, plan: &mut Plan, allow: &Allow) {
     let notes: Vec<Note> = silent.map(|(key, _)| Note::ReferrersNotAsked { key: key.clone() }).collect();
     plan.refer(allow, |key| referrers.get(key).cloned().unwrap_or(Ok(None)).map(Option::unwrap_or_default));
     plan.notes.extend(notes);
+}
+
+/// Whose runs `last` means: those of the stack and the service that flags, environment and configuration
+/// name.
+///
+/// # Errors
+/// They name no service, or cannot be read.
+pub fn whose(context: &Context) -> Result<Whose, Error> {
+    let config = stack::configuration_for(context, Path::new("."))?;
+    let base_url = settings::place(context, &config)?.base_url().to_string();
+    Ok(Whose { stack: settings::stack(context, &config)?, base_url })
 }
 
 /// What a way back is planned from.

@@ -10,10 +10,10 @@ use super::ending::{Ending, Error};
 use super::service::{self, Connection};
 use super::settings;
 use super::{hint, policy};
-use crate::load::{self, Config, Diagnostics, Loaded, Look};
+use crate::load::{self, Config, Diagnostic, Diagnostics, Loaded, Look};
 use crate::model::Namespace;
 use crate::model::policy::{SafetySettings, SettingChange};
-use crate::plan::{Plan, Selection};
+use crate::plan::{Matched, Plan, Selection, Unmatched};
 use crate::report::{Palette, Role, safe};
 
 /// A stack as a command sees it.
@@ -41,6 +41,15 @@ pub fn open(context: &Context, scope: &Scope) -> Result<Stack, Error> {
     opened(context, scope, loaded)
 }
 
+/// [`open`] for a call that looks at namespaces and at no definition.
+///
+/// # Errors
+/// Those of [`open`], but for a directory without a definition.
+pub fn open_bare(context: &Context, scope: &Scope) -> Result<Stack, Error> {
+    let loaded = load::directory(first(scope), &options(context)?);
+    bare(context, scope, loaded)
+}
+
 /// [`open`] on a thread of its own, while the caller does something else.
 ///
 /// # Errors
@@ -56,6 +65,15 @@ fn first(scope: &Scope) -> &Path {
 }
 
 fn opened(context: &Context, scope: &Scope, loaded: Result<Loaded, Diagnostics>) -> Result<Stack, Error> {
+    let stack = bare(context, scope, loaded)?;
+    if let Some((told, hint)) = nothing_there(&stack.loaded, &stack.selection) {
+        return Err(Error::words(Ending::Invalid, told).hint(hint).hint("nothing was sent"));
+    }
+    known_namespaces(&stack.loaded, &stack.selection)?;
+    Ok(stack)
+}
+
+fn bare(context: &Context, scope: &Scope, loaded: Result<Loaded, Diagnostics>) -> Result<Stack, Error> {
     let paths = if scope.paths.is_empty() { vec![PathBuf::from(".")] } else { scope.paths.clone() };
     let mut selection = selection(&scope.filter)?;
     let loaded = loaded.map_err(|diagnostics| wrong(context, &diagnostics))?;
@@ -72,6 +90,60 @@ fn opened(context: &Context, scope: &Scope, loaded: Result<Loaded, Diagnostics>)
     let mut stack = Stack { loaded, selection, call, directory, head, setting_changes };
     policy::settle(context, &mut stack, None)?;
     Ok(stack)
+}
+
+/// Why nothing could be said of what the call names: there is no definition.
+fn nothing_there(loaded: &Loaded, selection: &Selection) -> Option<(String, &'static str)> {
+    let config = &loaded.config;
+    let root = loaded.root.display();
+    if loaded.desired.definitions.is_empty() {
+        if config.allow_empty && !config.namespaces.is_empty() {
+            return None;
+        }
+        return Some((
+            format!("`{root}` holds no definition"),
+            "definitions are the .yaml, .yml and .json files in it; a stack that is meant to define nothing any more \
+             says `allow_empty: true` beside its `namespaces:`",
+        ));
+    }
+    let path = selection.empty_path(&loaded.desired)?;
+    Some((
+        format!("`{path}` holds no definition of the stack in `{root}`"),
+        "what was defined there once is left in by --namespace or --only",
+    ))
+}
+
+/// Every namespace of the call is one of the stack's.
+fn known_namespaces(loaded: &Loaded, selection: &Selection) -> Result<(), Error> {
+    let known = namespaces(loaded);
+    let Some(unknown) = selection.unknown_namespace(&known) else { return Ok(()) };
+    let names: Vec<&str> = known.iter().map(Namespace::as_str).collect();
+    let error = Error::words(Ending::Usage, format!("the stack has no namespace `{unknown}`"));
+    let near = load::nearest(unknown.as_str(), names.iter().copied());
+    let error = near.map(|near| format!("did you mean `{near}`?")).into_iter().fold(error, Error::hint);
+    Err(error.hint(format!("it has: {}", names.join(", "))))
+}
+
+/// A filter that matches nothing, as an error.
+pub fn unmatched(unmatched: Unmatched) -> Error {
+    let hint = match &unmatched {
+        Unmatched::Only { .. } => "a glob is matched against NAMESPACE/NAME, such as shop/cart",
+        Unmatched::Selector => "it is matched against the labels of the definitions and of the live endpoints",
+        Unmatched::Together => "each of them matches something, and no endpoint matches all of them",
+    };
+    Error::new(Ending::Usage, unmatched).hint(hint).hint("nothing was sent")
+}
+
+/// The first filter that matches no definition, where only definitions are known.
+///
+/// # Errors
+/// There is one.
+pub fn matched(stack: &Stack) -> Result<(), Error> {
+    let mut matched = Matched::default();
+    for (key, definition) in &stack.loaded.desired.definitions {
+        stack.selection.note(&mut matched, key, Some(definition), None);
+    }
+    stack.selection.unmatched(&matched).map_or(Ok(()), |one| Err(unmatched(one)))
 }
 
 /// The settings of the stack that a call names, where they can be read; [`open`] tells what is wrong
@@ -117,10 +189,13 @@ pub fn wrong(context: &Context, diagnostics: &Diagnostics) -> Error {
 impl Stack {
     /// Every namespace that must be read: those of definitions and those that the configuration lists.
     pub fn namespaces(&self) -> BTreeSet<Namespace> {
-        let defined = self.loaded.desired.definitions.keys().map(|key| key.namespace.clone());
-        let listed = self.loaded.config.namespaces.iter().cloned();
-        defined.chain(listed).collect()
+        namespaces(&self.loaded)
     }
+}
+
+fn namespaces(loaded: &Loaded) -> BTreeSet<Namespace> {
+    let defined = loaded.desired.definitions.keys().map(|key| key.namespace.clone());
+    defined.chain(loaded.config.namespaces.iter().cloned()).collect()
 }
 
 /// The way to the service that a configuration names.
@@ -251,7 +326,19 @@ pub enum Checked {
 /// # Errors
 /// Flags that cannot be read.
 pub fn check(context: &Context, scope: &Scope) -> Result<Checked, Error> {
-    Ok(load::directory(first(scope), &options(context)?).map_or_else(Checked::Wrong, Checked::Valid))
+    let loaded = match load::directory(first(scope), &options(context)?) {
+        Ok(loaded) => loaded,
+        Err(diagnostics) => return Ok(Checked::Wrong(diagnostics)),
+    };
+    let stack = match nothing_there(&loaded, &Selection::all()) {
+        Some((told, hint)) => {
+            let files = loaded.desired.files;
+            return Ok(Checked::Wrong(Diagnostics::new(vec![Diagnostic::without_place(told, hint)], files)));
+        }
+        None => opened(context, scope, Ok(loaded))?,
+    };
+    matched(&stack)?;
+    Ok(Checked::Valid(stack.loaded))
 }
 
 /// What a stack holds, in words.

@@ -59,6 +59,18 @@ pub enum JournalError {
         /// The state directory.
         state: PathBuf,
     },
+    /// No run of this stack on this service is there.
+    #[error("there is no run of {stack} on {base_url} in `{}`{there}", state.display())]
+    NoLast {
+        /// "stack `shop`", or "no stack".
+        stack: String,
+        /// The service.
+        base_url: String,
+        /// The state directory.
+        state: PathBuf,
+        /// "; there are runs of …", where there are any.
+        there: String,
+    },
     /// More than one run begins with the text that was given.
     #[error("`{run}` names {count} runs; give more of the run's name")]
     Ambiguous {

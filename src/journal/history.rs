@@ -153,7 +153,8 @@ fn files(state: &Path) -> Result<Vec<PathBuf>, JournalError> {
     Ok(paths)
 }
 
-/// The run that a person names: `last`, a run, or the beginning of one, with the runs it resumed.
+/// The run that a person names: `last`, a run, or the beginning of one, with the runs it resumed. For a
+/// command that shows runs: `last` is the newest of all.
 ///
 /// # Errors
 /// [`JournalError::NoRun`], [`JournalError::Ambiguous`], and those of [`read`].
@@ -163,6 +164,52 @@ pub fn find(state: &Path, text: &str) -> Result<RunRecord, JournalError> {
         text => named(state, text)?,
     };
     load(state, &run)
+}
+
+/// Whose runs are meant by `last`.
+#[derive(Debug, Clone)]
+pub struct Whose {
+    /// The stack, if there is one.
+    pub stack: Option<String>,
+    /// The service.
+    pub base_url: String,
+}
+
+/// The same for a command that changes something: `last` is the newest of one stack on one service.
+///
+/// # Errors
+/// [`JournalError::NoLast`], and those of [`find`].
+pub fn find_of(state: &Path, text: &str, whose: &Whose) -> Result<RunRecord, JournalError> {
+    load(state, &run_of(state, text, whose)?)
+}
+
+fn run_of(state: &Path, text: &str, whose: &Whose) -> Result<RunId, JournalError> {
+    match text {
+        "last" => last(state, whose),
+        text => named(state, text),
+    }
+}
+
+fn last(state: &Path, Whose { stack, base_url }: &Whose) -> Result<RunId, JournalError> {
+    const SHOWN: usize = 5;
+    let paths = files(state)?;
+    if let Some((newest, _)) = heads(paths.clone(), stack.as_deref(), base_url).pop() {
+        return Ok(newest.run);
+    }
+    let whose = |stack: Option<&str>| stack.map_or_else(|| "no stack".to_owned(), |stack| format!("stack `{stack}`"));
+    let others: BTreeSet<String> = paths
+        .iter()
+        .filter_map(|path| Head::read(path))
+        .map(|head| format!("{} on {}", whose(head.plan.stack.as_deref()), head.plan.service.base_url))
+        .collect();
+    let shown = others.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");
+    let there = match others.len() {
+        0 => String::new(),
+        count if count > SHOWN => format!("; there are runs of {shown} and {} more", count - SHOWN),
+        _ => format!("; there are runs of {shown}"),
+    };
+    let (stack, base_url) = (whose(stack.as_deref()), base_url.clone());
+    Err(JournalError::NoLast { stack, base_url, state: state.to_owned(), there })
 }
 
 fn no_run(state: &Path, text: &str) -> JournalError {
@@ -183,13 +230,10 @@ fn named(state: &Path, text: &str) -> Result<RunId, JournalError> {
 /// The run that a person names, or the newest of those that went on with it.
 ///
 /// # Errors
-/// Those of [`find`].
-pub fn find_newest(state: &Path, text: &str) -> Result<RunRecord, JournalError> {
+/// Those of [`find_of`].
+pub fn find_newest(state: &Path, text: &str, whose: &Whose) -> Result<RunRecord, JournalError> {
     let runs = history(state)?.runs;
-    let mut newest = match text {
-        "last" => runs.last().map(|newest| newest.run.clone()).ok_or_else(|| no_run(state, text))?,
-        text => named(state, text)?,
-    };
+    let mut newest = run_of(state, text, whose)?;
     // Each run is passed once, so a circle of altered files ends as well.
     for _ in 0..runs.len() {
         let Some(later) = runs.iter().rfind(|run| run.resumes.as_ref() == Some(&newest)) else { break };

@@ -11,7 +11,9 @@ mod rollback;
 mod write;
 
 pub use error::JournalError;
-pub use history::{History, Keep, applied_keys, find, find_newest, history, naming_time, open_run, prune};
+pub use history::{
+    History, Keep, Whose, applied_keys, find, find_newest, find_of, history, naming_time, open_run, prune,
+};
 pub use read::{load, parse, read};
 pub use rollback::{Ground, rollback};
 pub use write::{Journal, RecordError};

@@ -1,4 +1,4 @@
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::diff::{self, Context};
 use crate::model::{
@@ -61,11 +61,12 @@ pub fn rollback(ground: Ground<'_>) -> Plan {
     for namespace in namespaces {
         plan.scope.insert(namespace.clone(), scope(&ground, namespace));
     }
+    let changes: BTreeMap<&Key, &Change> = undone.changes.iter().map(|change| (&change.key, change)).collect();
     for write in writes {
         let Some(NamespaceRead::Complete { items }) = ground.live.namespaces.get(&write.key.namespace) else {
             continue;
         };
-        let Some(change) = undone.changes.iter().find(|change| change.key == write.key) else { continue };
+        let Some(change) = changes.get(&write.key).copied() else { continue };
         Undo { ground: &ground, plan: &mut plan, change, write }.undo(items.get(&write.key));
     }
     plan.changes.sort_by(|a, b| (a.action.kind().phase(), &a.key).cmp(&(b.action.kind().phase(), &b.key)));

@@ -41,6 +41,15 @@ pub(super) enum Suggestion<'a> {
     None,
 }
 
+/// The known word that a text is a slip of.
+#[must_use]
+pub fn nearest<'a>(text: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    match suggest(text, known) {
+        Suggestion::Near(near) => Some(near),
+        Suggestion::None => None,
+    }
+}
+
 /// The word among `known` that `text` most likely stands for.
 pub(super) fn suggest<'a>(text: &str, known: impl IntoIterator<Item = &'a str>) -> Suggestion<'a> {
     // A long text is no slip of the fingers, and its distance would cost.

@@ -25,6 +25,7 @@ mod variable;
 
 pub use config::Config;
 pub use diagnostic::{Diagnostic, Diagnostics, Mark, Position, Severity};
+pub use fields::nearest;
 pub use item::Origin as ValueOrigin;
 pub use keys::{defines, keys};
 pub use options::{Limits, Loaded, Options, PathFilter, SourceFile, StackFile};

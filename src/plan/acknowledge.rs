@@ -2,13 +2,15 @@
 //! field, the live value by its digest, a reason and its last day: it silences the alarm for exactly
 //! that value and never changes what an apply does. What has expired or no longer fits is told.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use jiff::civil::Date;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use super::verdict::judged;
-use super::{Action, Cause, Change, Plan, Verdict, Verdicts};
+use super::{Action, Cause, Plan, Verdict, Verdicts};
 use crate::model::{Field, Json, Key};
 
 /// Hex digits of a value's digest.
@@ -113,30 +115,29 @@ impl Acknowledgements {
     #[must_use]
     pub fn silence(&self, plan: &Plan, verdicts: &Verdicts, today: Date) -> (Verdicts, Vec<Acknowledged>) {
         let drifted = plan.drifted(verdicts);
-        let standing = |one: &Acknowledgement| {
-            let here = drifted.iter().find(|drifted| drifted.object == one.object && drifted.field == one.field);
-            match here {
-                None => Standing::Unneeded,
-                Some(drifted) if drifted.value != one.value => Standing::Moved,
-                Some(_) if one.expires < today => Standing::Expired,
-                Some(_) => Standing::Silences,
-            }
+        let values: BTreeMap<(&Key, Option<&Field>), &ValueDigest> =
+            drifted.iter().map(|one| ((&one.object, one.field.as_ref()), &one.value)).collect();
+        let standing = |one: &Acknowledgement| match values.get(&(&one.object, one.field.as_ref())) {
+            None => Standing::Unneeded,
+            Some(value) if **value != one.value => Standing::Moved,
+            Some(_) if one.expires < today => Standing::Expired,
+            Some(_) => Standing::Silences,
         };
         let told: Vec<Acknowledged> = self
             .acknowledged
             .iter()
             .map(|one| Acknowledged { acknowledgement: one.clone(), standing: standing(one) })
             .collect();
-        let accepted = |key: &Key, field: Option<&Field>| {
-            told.iter().any(|told| {
-                told.standing == Standing::Silences
-                    && told.acknowledgement.object == *key
-                    && told.acknowledgement.field.as_ref() == field
-            })
-        };
+        let silenced: BTreeSet<(&Key, Option<&Field>)> = told
+            .iter()
+            .filter(|told| told.standing == Standing::Silences)
+            .map(|told| (&told.acknowledgement.object, told.acknowledgement.field.as_ref()))
+            .collect();
+        let accepted = |key: &Key, field: Option<&Field>| silenced.contains(&(key, field));
+        let changes = plan.by_key();
         let mut left = verdicts.clone();
         left.objects.retain(|key, object| {
-            if let Some(change) = plan.change_of(key) {
+            if let Some(change) = changes.get(key) {
                 match judged(change, |field| accepted(key, field)) {
                     Some(judged) if judged.verdict != Verdict::InSync => *object = judged,
                     _ => return false,
@@ -164,16 +165,10 @@ impl Acknowledgements {
 }
 
 impl Plan {
-    /// The change of an endpoint, one that is held back included.
-    #[must_use]
-    pub fn change_of(&self, key: &Key) -> Option<&Change> {
-        let held = self.held.iter().filter_map(|held| held.change.as_ref());
-        self.changes.iter().chain(held).find(|change| change.key == *key)
-    }
-
     /// Every value that drifted, in the order of the verdicts.
     #[must_use]
     pub fn drifted(&self, verdicts: &Verdicts) -> Vec<Drifted> {
+        let changes = self.by_key();
         let mut drifted = Vec::new();
         for (key, object) in &verdicts.objects {
             if !matches!(object.verdict, Verdict::Drift | Verdict::Both) {
@@ -182,7 +177,7 @@ impl Plan {
             let mut push = |field: Option<&Field>, value: &Json| {
                 drifted.push(Drifted { object: key.clone(), field: field.cloned(), value: ValueDigest::of(value) });
             };
-            match self.change_of(key).map(|change| &change.action) {
+            match changes.get(key).map(|change| &change.action) {
                 Some(Action::Replace { fields, .. }) => {
                     for field in fields.iter().filter(|field| field.cause != Cause::Pending) {
                         push(Some(&field.field), &field.before);
@@ -206,7 +201,7 @@ mod tests {
 
     use super::*;
     use crate::model::{Layout, Place};
-    use crate::plan::{Before, FieldChange, Service, Settings, Source, Unmanaged};
+    use crate::plan::{Before, Change, FieldChange, Service, Settings, Source, Unmanaged};
 
     fn plan(causes: &[(Field, Cause)]) -> Plan {
         let endpoint: crate::model::Endpoint = serde_json::from_value(

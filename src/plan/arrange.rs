@@ -1,13 +1,13 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::{
-    Action, ActionKind, Allow, Before, Blocked, Cause, Change, FieldChange, Held, Hold, Ignore, Marks, Note, Plan,
-    Prune, Referrer, Scope, ScopeRead, Selection, Service, Settings, Source, owner::Owner,
+    Action, ActionKind, Allow, Before, Blocked, Cause, Change, FieldChange, Held, Hold, Ignore, Marks, Matched, Note,
+    Plan, Prune, Referrer, Scope, ScopeRead, Selection, Service, Settings, Source, Unmatched, owner::Owner,
 };
 use crate::diff::{self, Context, Difference};
 use crate::model::{
-    Applied, Definition, Desired, Key, Live, LiveItem, LiveObject, Mark, MarkedCause, Namespace, NamespaceRead,
-    PROTECT, STACK, WrittenFor,
+    Applied, Definition, Desired, Endpoint, Key, Live, LiveItem, LiveObject, Mark, MarkedCause, Namespace,
+    NamespaceRead, PROTECT, STACK, WrittenFor,
 };
 
 /// Everything that a plan is made of.
@@ -67,6 +67,7 @@ pub struct Arrangement<'f> {
     definitions: HashMap<&'f Namespace, Vec<&'f Definition>>,
     plan: Plan,
     commits: BTreeSet<String>,
+    matched: Matched,
 }
 
 impl<'f> Arrangement<'f> {
@@ -92,7 +93,7 @@ impl<'f> Arrangement<'f> {
             notes: Vec::new(),
             source: facts.source.clone(),
         };
-        Self { facts, definitions, plan, commits: BTreeSet::new() }
+        Self { facts, definitions, plan, commits: BTreeSet::new(), matched: Matched::default() }
     }
 
     /// Takes in what a namespace holds.
@@ -100,6 +101,37 @@ impl<'f> Arrangement<'f> {
         let wanted = self.definitions.get(namespace).map_or(&[][..], Vec::as_slice);
         let scope = arrange_namespace(&mut self.plan, &mut self.commits, &self.facts, namespace, read, wanted);
         self.plan.scope.insert(namespace.clone(), scope);
+        if let NamespaceRead::Complete { items } = read
+            && !self.facts.selection.is_all()
+        {
+            self.note_matches(namespace, items);
+        }
+    }
+
+    /// Notes which filters match something of a namespace.
+    fn note_matches(&mut self, namespace: &Namespace, items: &BTreeMap<Key, LiveItem>) {
+        let Facts { selection, desired, .. } = self.facts;
+        for definition in self.definitions.get(namespace).into_iter().flatten() {
+            let key = &definition.endpoint.key;
+            selection.note(&mut self.matched, key, Some(definition), items.get(key).and_then(endpoint));
+        }
+        for (key, item) in items.iter().filter(|(key, _)| !desired.definitions.contains_key(*key)) {
+            selection.note(&mut self.matched, key, None, endpoint(item));
+        }
+    }
+
+    /// A filter that matches nothing of what was taken in; nothing where a namespace that the filters may
+    /// reach is unknown, or is not among those taken in.
+    #[must_use]
+    pub fn unmatched(&self) -> Option<Unmatched> {
+        let Facts { selection, desired, .. } = self.facts;
+        let known = |namespace: &Namespace| {
+            let read = self.plan.scope.get(namespace).map(|scope| &scope.read);
+            matches!(read, Some(ScopeRead::Complete { .. })) || !selection.reaches(namespace, desired)
+        };
+        let listed = self.facts.namespaces.into_iter().flatten();
+        let mut all = self.plan.scope.keys().chain(self.definitions.keys().copied()).chain(listed);
+        if all.all(known) { selection.unmatched(&self.matched) } else { None }
     }
 
     /// The commits that the live objects of the stack name: those of the runs that wrote them.
@@ -131,21 +163,19 @@ fn arrange_namespace(
 ) -> Scope {
     let pruned = facts.stack.is_some() && facts.namespaces.is_some_and(|listed| listed.contains(namespace));
     let selected = facts.selection.reaches(namespace, facts.desired);
-    let mut scope = Scope {
-        read: ScopeRead::Unknown { reason: String::new() },
-        definitions: wanted.len(),
-        in_sync: 0,
-        pruned,
-        selected,
-    };
+    let mut scope =
+        Scope { read: ScopeRead::Unknown { reason: String::new() }, definitions: 0, in_sync: 0, pruned, selected };
     let items = match read {
         NamespaceRead::Unknown { reason } => {
             scope.read = ScopeRead::Unknown { reason: reason.clone() };
+            scope.definitions = selected_of(facts.selection, wanted, &BTreeMap::new());
             return scope;
         }
         NamespaceRead::Complete { items } => items,
     };
     let mut arranger = Arranger { plan, commits, facts, items, pruned, in_sync: 0, owned: 0, removable: 0 };
+    scope.definitions = selected_of(facts.selection, wanted, items);
+    let is_defined = !wanted.is_empty();
     let mut wanted = wanted.iter().copied().peekable();
     for (key, item) in items {
         while let Some(definition) = wanted.next_if(|definition| definition.endpoint.key < *key) {
@@ -161,10 +191,27 @@ fn arrange_namespace(
     }
     scope.in_sync = arranger.in_sync;
     scope.read = ScopeRead::Complete { live: items.len(), owned: arranger.owned, removable: arranger.removable };
-    if items.is_empty() && scope.definitions > 0 {
+    if items.is_empty() && is_defined {
         plan.notes.push(Note::EmptyNamespace { namespace: namespace.clone() });
     }
     scope
+}
+
+/// How many definitions the filters leave in.
+fn selected_of(selection: &Selection, wanted: &[&Definition], items: &BTreeMap<Key, LiveItem>) -> usize {
+    if selection.is_all() {
+        return wanted.len();
+    }
+    let live = |key: &Key| items.get(key).and_then(endpoint);
+    let selects = |one: &&&Definition| selection.selects(&one.endpoint.key, Some(one), live(&one.endpoint.key));
+    wanted.iter().filter(selects).count()
+}
+
+fn endpoint(item: &LiveItem) -> Option<&Endpoint> {
+    match item {
+        LiveItem::Object(object) => Some(&object.endpoint),
+        LiveItem::Unheld(_) => None,
+    }
 }
 
 /// Works through one namespace.
@@ -265,6 +312,7 @@ impl Arranger<'_, '_> {
         let unknown = live.unknown.iter().filter(|field| !field.blocks);
         self.plan.notes.extend(unknown.map(|field| unknown_field(live, &field.path, &differences)));
         let change = self.change(definition, live, mark.as_ref(), &differences);
+        let selected = self.facts.selection.selects(key, Some(definition), Some(&live.endpoint));
         // What belongs to somebody else is no part of any share, and what is going is not ours to count.
         let counts = live.owner_view.is_none() && !live.deleting;
         let held_foreign = matches!(owner, Owner::Foreign(_)) && !self.facts.allow.foreign_stack(key);
@@ -276,7 +324,7 @@ impl Arranger<'_, '_> {
         match owner {
             Owner::Foreign(stack) if held_foreign => {
                 if differences.is_empty() {
-                    self.in_sync += 1;
+                    self.in_sync += usize::from(selected);
                     self.plan.notes.push(Note::ForeignEqual { key: key.clone(), stack: stack.to_owned() });
                 } else {
                     let hold = Hold::ForeignStack { stack: stack.to_owned() };
@@ -285,7 +333,7 @@ impl Arranger<'_, '_> {
             }
             _ => {
                 if differences.is_empty() {
-                    self.in_sync += 1;
+                    self.in_sync += usize::from(selected);
                     if self.facts.settings.marks {
                         self.note_equal(key, owner);
                     }

@@ -12,10 +12,12 @@ mod check;
 mod consent;
 mod digest;
 mod guard;
+mod index;
 mod memory;
 mod missing;
 mod note;
 mod owner;
+mod reach;
 mod record;
 mod rehearsal;
 mod run;
@@ -39,6 +41,7 @@ pub use check::Check;
 pub use consent::Allowed;
 pub use digest::Digest;
 pub use guard::{Counts, Guard, GuardName, Limits};
+pub use index::ByKey;
 pub use memory::{Memory, MemoryError, Remember, Seen};
 pub use missing::Missing;
 pub use note::{Blocked, Held, Hold, Note};
@@ -49,7 +52,7 @@ pub use run::{
     RunId, Settled, Step, ThreeWay,
 };
 pub use saved::SavedError;
-pub use select::Selection;
+pub use select::{Matched, Selection, Unmatched};
 pub use settings::{Allow, Ignore, Settings};
 pub use settings::{AllowError, PatternError};
 pub use summary::{RunCounts, RunSummary};
@@ -122,14 +125,27 @@ pub struct Service {
 pub struct Scope {
     /// What its read gave.
     pub read: ScopeRead,
-    /// Definitions in it.
+    /// Definitions in it that the filters of the call leave in.
     pub definitions: usize,
-    /// Definitions that need nothing.
+    /// Of them, those that need nothing.
     pub in_sync: usize,
     /// `namespaces:` lists it, so that deletes may be planned in it.
     pub pruned: bool,
     /// The filters of the call leave changes in it.
     pub selected: bool,
+}
+
+/// How much of a stack a plan or a check looked at.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Looked {
+    /// Definitions.
+    pub endpoints: usize,
+    /// Namespaces.
+    pub namespaces: usize,
+    /// Namespaces that could not be read.
+    pub unread: usize,
+    /// Namespaces that the filters leave out.
+    pub left_out: usize,
 }
 
 /// What the read of a namespace gave.
@@ -209,6 +225,23 @@ impl Plan {
     #[must_use]
     pub fn in_sync(&self) -> usize {
         self.scope.values().map(|scope| scope.in_sync).sum()
+    }
+
+    /// What was looked at: what a filter leaves out or could not be read is not.
+    #[must_use]
+    pub fn looked(&self) -> Looked {
+        let mut looked = Looked::default();
+        for scope in self.scope.values() {
+            match &scope.read {
+                _ if !scope.selected => looked.left_out += 1,
+                ScopeRead::Unknown { .. } => looked.unread += 1,
+                ScopeRead::Complete { .. } => {
+                    looked.namespaces += 1;
+                    looked.endpoints += scope.definitions;
+                }
+            }
+        }
+        looked
     }
 
     /// Namespaces in the selection whose read is unknown, with the reason.

@@ -2,7 +2,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::{ActionKind, Change, Closing, Fate, Header, Intent, Plan, RunId, Step};
+use super::{ActionKind, Change, Closing, Convergence, Fate, Header, Intent, Plan, RunId, Step};
 use crate::model::Key;
 
 /// A run as its journal kept it, however it ended.
@@ -44,8 +44,10 @@ pub enum Progress<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Ending {
-    /// Every change has a fate that is certain.
+    /// Every change has a fate that is certain, and a second look found no difference.
     Finished,
+    /// Every change has a fate that is certain, and live was not proven to be as wanted.
+    Unverified,
     /// It stopped before every change had its fate; no write is in doubt.
     Unfinished,
     /// So many writes may have taken effect or not.
@@ -140,6 +142,11 @@ impl RunRecord {
         order.iter().filter_map(|key| first.get(key).copied()).collect()
     }
 
+    fn is_verified(&self) -> bool {
+        let convergence = self.closing.as_ref().map(|closing| &closing.convergence);
+        matches!(convergence, Some(Convergence::Proven { .. } | Convergence::NotNeeded))
+    }
+
     /// How it ended.
     #[must_use]
     pub fn ending(&self) -> Ending {
@@ -149,7 +156,8 @@ impl RunRecord {
         let untouched = progress.iter().any(|(_, progress)| matches!(progress, Progress::Untouched));
         match count {
             0 if untouched || interrupted => Ending::Unfinished,
-            0 => Ending::Finished,
+            0 if self.is_verified() => Ending::Finished,
+            0 => Ending::Unverified,
             count => Ending::InDoubt { count },
         }
     }

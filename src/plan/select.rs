@@ -2,6 +2,7 @@ use std::collections::BTreeSet;
 
 use globset::GlobMatcher;
 
+use super::reach::Reach;
 use super::settings::{PatternError, pattern};
 use crate::model::{Definition, Desired, Endpoint, Key, Namespace, Requirement, Selector, SelectorError, Texts};
 
@@ -10,10 +11,49 @@ use crate::model::{Definition, Desired, Endpoint, Key, Namespace, Requirement, S
 #[derive(Debug, Clone, Default)]
 pub struct Selection {
     paths: Vec<String>,
-    only: Vec<GlobMatcher>,
-    except: Vec<GlobMatcher>,
+    only: Vec<Pattern>,
+    except: Vec<Pattern>,
     namespaces: BTreeSet<Namespace>,
     selector: Vec<Requirement>,
+}
+
+/// Which filters of a selection have matched something so far.
+#[derive(Debug, Clone, Default)]
+pub struct Matched {
+    only: Vec<bool>,
+    selector: bool,
+    all_together: bool,
+}
+
+/// A filter that matches nothing: whoever wrote it meant something else.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Unmatched {
+    /// `--only`
+    #[error("`--only {glob}` matches no endpoint")]
+    Only {
+        /// The glob.
+        glob: String,
+    },
+    /// `--selector`
+    #[error("`--selector` matches no endpoint")]
+    Selector,
+    /// Each matches something, and together they match nothing.
+    #[error("the filters of this call leave no endpoint in")]
+    Together,
+}
+
+/// A glob over `namespace/name`; `*` and `?` match a `/` too.
+#[derive(Debug, Clone)]
+struct Pattern {
+    glob: GlobMatcher,
+    reach: Reach,
+}
+
+impl Pattern {
+    fn new(text: &str) -> Result<Self, PatternError> {
+        let glob = pattern(text)?;
+        Ok(Self { reach: Reach::of(glob.glob()), glob })
+    }
 }
 
 impl Selection {
@@ -34,7 +74,7 @@ impl Selection {
     /// # Errors
     /// The text is no glob.
     pub fn add_only(&mut self, glob: &str) -> Result<(), PatternError> {
-        self.only.push(pattern(glob)?);
+        self.only.push(Pattern::new(glob)?);
         Ok(())
     }
 
@@ -43,7 +83,7 @@ impl Selection {
     /// # Errors
     /// The text is no glob.
     pub fn add_except(&mut self, glob: &str) -> Result<(), PatternError> {
-        self.except.push(pattern(glob)?);
+        self.except.push(Pattern::new(glob)?);
         Ok(())
     }
 
@@ -82,10 +122,59 @@ impl Selection {
             [definition.map(|definition| &definition.endpoint.labels), live.map(|live| &live.labels)];
         let meets = |labels: &Texts| self.selector.iter().all(|one| one.holds(labels));
         (self.paths.is_empty() || definition.is_some_and(|definition| self.in_paths(&definition.file)))
-            && (self.only.is_empty() || self.only.iter().any(|glob| glob.is_match(&text)))
-            && !self.except.iter().any(|glob| glob.is_match(&text))
+            && (self.only.is_empty() || self.only.iter().any(|one| one.glob.is_match(&text)))
+            && !self.except.iter().any(|one| one.glob.is_match(&text))
             && (self.namespaces.is_empty() || self.namespaces.contains(&key.namespace))
             && (self.selector.is_empty() || labels.into_iter().flatten().any(meets))
+    }
+
+    /// Notes which filters an endpoint that is defined, live or both matches.
+    pub fn note(&self, matched: &mut Matched, key: &Key, definition: Option<&Definition>, live: Option<&Endpoint>) {
+        if self.is_all() {
+            return;
+        }
+        let text = key.to_string();
+        matched.only.resize(self.only.len(), false);
+        for (seen, one) in matched.only.iter_mut().zip(&self.only) {
+            *seen = *seen || one.glob.is_match(&text);
+        }
+        let labels = [definition.map(|definition| &definition.endpoint.labels), live.map(|live| &live.labels)];
+        let meets = |labels: &&Texts| self.selector.iter().all(|one| one.holds(labels));
+        matched.selector = matched.selector || labels.into_iter().flatten().any(|labels| meets(&labels));
+        matched.all_together = matched.all_together || self.selects(key, definition, live);
+    }
+
+    /// The first filter that matched nothing, after every endpoint was noted.
+    #[must_use]
+    pub fn unmatched(&self, matched: &Matched) -> Option<Unmatched> {
+        if self.is_all() {
+            return None;
+        }
+        let mut seen = matched.only.iter().copied().chain(std::iter::repeat(false));
+        if let Some(one) = self.only.iter().find(|_| seen.next() == Some(false)) {
+            return Some(Unmatched::Only { glob: one.glob.glob().glob().to_owned() });
+        }
+        if !self.selector.is_empty() && !matched.selector {
+            return Some(Unmatched::Selector);
+        }
+        (!matched.all_together && (!self.except.is_empty() || !self.only.is_empty() || !self.selector.is_empty()))
+            .then_some(Unmatched::Together)
+    }
+
+    /// The first namespace that the call names and that is not among `known`.
+    #[must_use]
+    pub fn unknown_namespace(&self, known: &BTreeSet<Namespace>) -> Option<&Namespace> {
+        self.namespaces.iter().find(|namespace| !known.contains(*namespace))
+    }
+
+    /// The first path that the call names and that no definition is in.
+    #[must_use]
+    pub fn empty_path(&self, desired: &Desired) -> Option<&str> {
+        let defined = |path: &&String| {
+            let one = Selection { paths: vec![(*path).clone()], ..Selection::default() };
+            desired.definitions.values().any(|definition| one.in_paths(&definition.file))
+        };
+        self.paths.iter().find(|path| !defined(path)).map(String::as_str)
     }
 
     fn in_paths(&self, file: &str) -> bool {
@@ -104,14 +193,9 @@ impl Selection {
                 .definitions
                 .values()
                 .any(|definition| definition.endpoint.key.namespace == *namespace && self.in_paths(&definition.file));
-        let in_namespace = |glob: &GlobMatcher| {
-            let pattern = glob.glob().glob();
-            pattern.split_once('/').is_none_or(|(part, _)| {
-                globset::Glob::new(part).is_ok_and(|glob| glob.compile_matcher().is_match(namespace.as_str()))
-            })
-        };
         by_path
             && (self.namespaces.is_empty() || self.namespaces.contains(namespace))
-            && (self.only.is_empty() || self.only.iter().any(in_namespace))
+            && (self.only.is_empty() || self.only.iter().any(|one| one.reach.may_match_in(namespace)))
+            && !self.except.iter().any(|one| one.reach.matches_all_of(namespace))
     }
 }

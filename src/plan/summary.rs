@@ -78,7 +78,7 @@ impl RunSummary {
     /// Whether something is left that a resume would settle or send.
     #[must_use]
     pub fn is_open(&self) -> bool {
-        self.ending != Ending::Finished && self.resumed_by.is_none()
+        !matches!(self.ending, Ending::Finished | Ending::Unverified) && self.resumed_by.is_none()
     }
 }
 

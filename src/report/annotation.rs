@@ -156,8 +156,9 @@ pub fn of_plan(plan: &Plan, sides: Sides) -> Vec<Annotation> {
 #[must_use]
 pub fn of_check(check: &Check<'_>) -> Vec<Annotation> {
     let mut all = unknown(check.plan);
+    let changes = check.plan.by_key();
     for (key, object) in &check.verdicts.objects {
-        match check.plan.change_of(key) {
+        match changes.get(key) {
             Some(change) => {
                 let left = |cause: Option<Cause>, field: &str| {
                     cause == Some(Cause::Pending)

@@ -201,6 +201,11 @@ fn counts(plan: &Plan) -> Json {
     let mut counts = json!(kinds);
     counts["held"] = plan.held.len().into();
     counts["in_sync"] = plan.in_sync().into();
+    let looked = plan.looked();
+    counts["outside_filter"] = plan.left_out.into();
+    counts["namespaces"] = looked.namespaces.into();
+    counts["namespaces_outside_filter"] = looked.left_out.into();
+    counts["namespaces_not_read"] = looked.unread.into();
     counts["requests"] = plan.source.requests.into();
     counts
 }

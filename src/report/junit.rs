@@ -8,8 +8,7 @@ use std::fmt::Write as _;
 use super::edits;
 use super::fleet::Fleet;
 use super::safe;
-use crate::model::Key;
-use crate::plan::{Check, Note, ScopeRead, Standing, Verdict};
+use crate::plan::{Change, Check, Note, ScopeRead, Standing, Verdict};
 
 #[derive(Default)]
 struct Suite {
@@ -57,6 +56,7 @@ fn of(check: &Check<'_>, prefix: &str) -> Vec<(String, Suite)> {
         let name = if outcome.is_empty() { format!("{} in sync", scope.in_sync) } else { "list".to_owned() };
         suite.case(namespace.as_str(), &name, &outcome);
     }
+    let changes = check.plan.by_key();
     for (key, object) in &check.verdicts.objects {
         let suite = suites.entry(key.namespace.as_str()).or_default();
         let kind = match object.verdict {
@@ -66,7 +66,7 @@ fn of(check: &Check<'_>, prefix: &str) -> Vec<(String, Suite)> {
             Verdict::Both => "drift and pending",
             Verdict::Unknown => "unknown",
         };
-        let details = details(check, key);
+        let details = details(changes.get(key));
         let message = details.first().cloned().unwrap_or_else(|| kind.to_owned());
         suite.failures += 1;
         let outcome = format!(
@@ -145,8 +145,8 @@ impl Suite {
 }
 
 /// What differs, a line a value.
-fn details(check: &Check<'_>, key: &Key) -> Vec<String> {
-    let Some(change) = check.plan.change_of(key) else { return Vec::new() };
+fn details(change: Option<&Change>) -> Vec<String> {
+    let Some(change) = change else { return Vec::new() };
     if change.fields().is_empty() {
         return vec![edits::reason_since(change)];
     }

@@ -2,6 +2,8 @@
 //! and labels are stable; only endpoints that are not in sync have series of their own, so that the
 //! number of series follows the trouble and not the tenant.
 
+use std::collections::BTreeMap;
+
 use super::fleet::Fleet;
 use super::safe;
 use crate::model::Namespace;
@@ -52,9 +54,15 @@ const METRICS: [(&str, &str, Tell); 8] = [
         }
     }),
     ("trueup_drift_endpoints", "Endpoints of a namespace by their verdict.", |text, check| {
+        let mut numbers: BTreeMap<(&Namespace, Verdict), usize> = BTreeMap::new();
+        for (key, object) in &check.verdicts.objects {
+            *numbers.entry((&key.namespace, object.verdict)).or_default() += 1;
+        }
         for (namespace, scope) in check.plan.scope.iter().filter(|(_, scope)| scope.selected) {
             for (verdict, name) in VERDICTS {
-                let number = endpoints(check, namespace, scope.in_sync, verdict);
+                let here = numbers.get(&(namespace, verdict)).copied().unwrap_or_default();
+                let in_sync = if verdict == Verdict::InSync { scope.in_sync } else { 0 };
+                let number = (here + in_sync) as u64;
                 let labels = [("namespace", namespace.to_string()), ("verdict", name.to_owned())];
                 text.sample("trueup_drift_endpoints", &labels, number);
             }
@@ -131,12 +139,6 @@ fn gauges(checks: &[&Check<'_>]) -> String {
         }
     }
     text.lines
-}
-
-fn endpoints(check: &Check<'_>, namespace: &Namespace, in_sync: usize, verdict: Verdict) -> u64 {
-    let objects = check.verdicts.objects.iter();
-    let here = objects.filter(|(key, object)| key.namespace == *namespace && object.verdict == verdict).count();
-    (here + if verdict == Verdict::InSync { in_sync } else { 0 }) as u64
 }
 
 struct Text {

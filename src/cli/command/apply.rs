@@ -74,7 +74,8 @@ async fn apply_file(arguments: &Apply, context: &Context, path: &Path, plan: Pla
 /// Goes on with a run that was killed or interrupted, or that did not make everything.
 async fn resume(name: &str, arguments: &Apply, context: &Context) -> Result<Ending, Error> {
     let state = settings::state_directory(&context.global, &context.surroundings)?;
-    let record = journal::find_newest(&state, name).map_err(|error| Error::new(Ending::Invalid, error))?;
+    let whose = flow::whose(context)?;
+    let record = journal::find_newest(&state, name, &whose).map_err(|error| Error::new(Ending::Invalid, error))?;
     let plan = &record.header.plan;
     let left = record.left();
     // A run that ended between its last change and its end lacks the second look.

@@ -9,7 +9,7 @@ use crate::diff;
 use crate::file::{Content, FileError, limit};
 use crate::load::{self, Config, SourceFile};
 use crate::model::{Live, LiveItem, LiveObject, Namespace, NamespaceRead};
-use crate::plan::Selection;
+use crate::plan::{Matched, Selection};
 use crate::report::safe;
 use crate::report::schema::{self, Of};
 
@@ -32,6 +32,22 @@ pub async fn run(arguments: &Pull, context: &Context) -> Result<Ending, Error> {
     complete(&live)?;
     let stack = Place::new(arguments, context, config);
     let pulled = pulled(arguments, context, (&live, &selection), &stack);
+    if pulled.is_empty() && !selection.is_all() {
+        let mut matched = Matched::default();
+        for read in live.namespaces.values() {
+            let NamespaceRead::Complete { items } = read else { continue };
+            for (key, item) in items {
+                let endpoint = match item {
+                    LiveItem::Object(object) => Some(&object.endpoint),
+                    LiveItem::Unheld(_) => None,
+                };
+                selection.note(&mut matched, key, None, endpoint);
+            }
+        }
+        if let Some(unmatched) = selection.unmatched(&matched) {
+            return Err(stack::unmatched(unmatched));
+        }
+    }
     let written = write(arguments, &pulled)?;
     context.output.answer(&told(&arguments.output, &pulled, written));
     Ok(Ending::Done)

@@ -5,6 +5,7 @@ use crate::cli::ending::{Ending, Error};
 use crate::cli::run::{self, Origin, Trust, Work};
 use crate::cli::{Context, file, flow, hint, settings, stack};
 use crate::journal;
+use crate::plan::{Matched, RunRecord, Selection, Unmatched};
 use crate::report::text::View;
 use crate::report::{json, text};
 
@@ -12,7 +13,9 @@ use crate::report::{json, text};
 pub async fn run(arguments: &Rollback, context: &Context) -> Result<Ending, Error> {
     let begun = Instant::now();
     let state = settings::state_directory(&context.global, &context.surroundings)?;
-    let record = journal::find(&state, &arguments.run).map_err(|error| Error::new(Ending::Invalid, error))?;
+    let whose = flow::whose(context)?;
+    let record =
+        journal::find_of(&state, &arguments.run, &whose).map_err(|error| Error::new(Ending::Invalid, error))?;
     let filter = Filter { only: arguments.only.clone(), ..Filter::default() };
     let selection = stack::selection(&filter)?;
     let allow = settings::allow(&arguments.allow)?;
@@ -21,6 +24,9 @@ pub async fn run(arguments: &Rollback, context: &Context) -> Result<Ending, Erro
     let ended = async {
         connection.is_for(&record.header.plan)?;
         let ignore = settings::ignore(&config)?;
+        if let Some(unmatched) = unmatched(&selection, &record) {
+            return Err(stack::unmatched(unmatched));
+        }
         let only = |key: &_| selection.selects(key, None, None);
         let back = flow::Back { record: &record, only: &only, ignore: &ignore, allow: &allow };
         let mut plan = flow::rollback(&connection, back).await?;
@@ -47,4 +53,13 @@ pub async fn run(arguments: &Rollback, context: &Context) -> Result<Ending, Erro
     let ended = ended.await;
     connection.close().await;
     ended
+}
+
+/// A filter that matches nothing of what the run wrote.
+fn unmatched(selection: &Selection, record: &RunRecord) -> Option<Unmatched> {
+    let mut matched = Matched::default();
+    for write in record.writes() {
+        selection.note(&mut matched, &write.key, None, None);
+    }
+    selection.unmatched(&matched)
 }

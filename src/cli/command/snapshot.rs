@@ -37,7 +37,7 @@ fn scope(
         return Ok((stack::configuration_for(context, directory)?, named));
     }
     let scope = Scope { paths: vec![directory.to_owned()], ..Scope::default() };
-    let stack = stack::open(context, &scope)?;
+    let stack = stack::open_bare(context, &scope)?;
     let namespaces = stack.namespaces();
     if namespaces.is_empty() {
         return Err(Error::words(Ending::Usage, "no namespace is named")

@@ -12,6 +12,7 @@ pub fn run(arguments: &Validate, context: &Context) -> Result<Ending, Error> {
     match arguments.format {
         ValidateFormat::Text => {
             let stack = stack::open(context, &arguments.scope)?;
+            stack::matched(&stack)?;
             context.output.answer(&stack::told(context, &stack));
             Ok(Ending::Done)
         }

@@ -73,6 +73,7 @@ fn settings(fields: &mut Fields<'_, '_, '_>, config: &mut Config) {
     config.rate_limit = rate_limit(fields);
     config.concurrency = number(fields, "concurrency", 1, 256).and_then(|number| usize::try_from(number).ok());
     config.marks = fields.boolean("marks").unwrap_or(true);
+    config.allow_empty = fields.boolean("allow_empty").unwrap_or(false);
     config.version_checked = fields.boolean("version_checked").unwrap_or(false);
 }
 

@@ -50,6 +50,8 @@ pub struct Config {
     pub concurrency: Option<usize>,
     /// Whether the two marks are written.
     pub marks: bool,
+    /// The stack may define nothing: without it a directory without a definition is an error.
+    pub allow_empty: bool,
     /// The service is known to answer a version mismatch, so that a versioned write is guarded.
     pub version_checked: bool,
 }
@@ -73,6 +75,7 @@ impl Default for Config {
             rate_limit: None,
             concurrency: None,
             marks: true,
+            allow_empty: false,
             version_checked: false,
         }
     }

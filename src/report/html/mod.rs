@@ -119,8 +119,10 @@ pub fn plan(plan: &Plan, command: &str, sides: Sides) -> String {
 
 fn facts(plan: &Plan, digest: &Digest) -> String {
     let mut facts = vec![format!("<code>{}</code>", safe::html(&plan.service.base_url))];
-    let names = if plan.scope.len() == 1 { "namespace" } else { "namespaces" };
-    facts.push(format!("{} {names}", plan.scope.len()));
+    let looked = plan.looked();
+    let names = if looked.namespaces == 1 { "namespace" } else { "namespaces" };
+    facts.push(format!("{} {names}", looked.namespaces));
+    facts.extend(text::outside(plan));
     if let Some(base) = &plan.source.base {
         facts.push(format!("against <code>{}</code>", safe::html(base)));
     }

@@ -4,7 +4,7 @@ use super::super::edits::{self, Edit};
 use super::super::fleet::{Fleet, Outcome};
 use super::super::text;
 use super::{Options, count, digits, inert, marker};
-use crate::plan::{Action, Cause, Change, Check, Note, Standing, Verdict, Verdicts};
+use crate::plan::{Action, Cause, Check, Note, Standing, Verdict, Verdicts};
 
 /// Characters of a value that a table shows.
 const LONG: usize = 80;
@@ -23,7 +23,9 @@ pub fn drift(check: &Check<'_>, options: &Options) -> String {
     if let Some(taken) = &plan.source.snapshot {
         text.push_str(&format!(", against the snapshot of {}", inert::code(&text::minute(taken))));
     }
-    text.push_str(&format!(", {} in sync.\n\n", digits(verdicts.in_sync)));
+    text.push_str(&format!(", {} in sync", digits(verdicts.in_sync)));
+    text.push_str(&text::outside(plan).map(|outside| format!(", {outside}")).unwrap_or_default());
+    text.push_str(".\n\n");
     for (namespace, reason) in &verdicts.unknown {
         text.push_str(&format!(
             "- **Incomplete:** the list of {} cannot be trusted: {}; nothing is concluded about it\n",
@@ -122,14 +124,13 @@ fn headline(verdicts: &Verdicts) -> String {
 /// A row a value; what was changed outside first.
 fn rows(check: &Check<'_>) -> Vec<String> {
     let Check { plan, verdicts, .. } = check;
-    let changes: Vec<&Change> =
-        plan.changes.iter().chain(plan.held.iter().filter_map(|held| held.change.as_ref())).collect();
+    let changes = plan.by_key();
     let mut rows: Vec<(bool, String)> = Vec::new();
     for (key, object) in &verdicts.objects {
         let name = inert::cell(&key.to_string());
         let outside = object.verdict != Verdict::Pending;
         let plain = |why: &str| (outside, format!("| {name} | | | | {why} | |\n"));
-        let Some(change) = changes.iter().find(|change| change.key == *key) else {
+        let Some(change) = changes.get(key) else {
             rows.push(plain(if outside { "not managed" } else { "held back" }));
             continue;
         };

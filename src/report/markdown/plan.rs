@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::super::sides::{Sides, is_ours, is_part, summary};
 use super::super::{edits, text};
 use super::{Options, block, count, digits, inert, marker};
-use crate::model::Key;
+use crate::model::{Key, Namespace};
 use crate::plan::{Action, ActionKind, Allowed, Change, Guard, Hold, Plan, ScopeRead};
 
 /// The plan as Markdown. What is never left out comes first; edits follow while `options.budget`
@@ -115,12 +115,15 @@ fn head(plan: &Plan, sides: Sides) -> String {
         Some(stack) => format!("stack {}, ", inert::code(stack)),
         None => "no stack, ".to_owned(),
     });
-    text.push_str(&format!("{}, {} in sync", count(plan.scope.len(), "namespace"), digits(plan.in_sync())));
+    text.push_str(&format!("{}, {} in sync", count(plan.looked().namespaces, "namespace"), digits(plan.in_sync())));
     if let Some(base) = &plan.source.base {
         text.push_str(&format!(", against {}", inert::code(base)));
     }
     if let Some(taken) = &plan.source.snapshot {
         text.push_str(&format!(", against the snapshot of {}", inert::code(&text::minute(taken))));
+    }
+    if let Some(outside) = text::outside(plan) {
+        text.push_str(&format!(", {outside}"));
     }
     let marks = plan.count(ActionKind::Mark);
     if marks > 0 {
@@ -297,9 +300,17 @@ fn held(plan: &Plan) -> String {
 fn table(plan: &Plan) -> String {
     let mut text = String::from("| namespace | create | replace | delete | held back | in sync |\n");
     text.push_str("|---|--:|--:|--:|--:|--:|\n");
+    let mut changes: BTreeMap<(&Namespace, ActionKind), usize> = BTreeMap::new();
+    for change in &plan.changes {
+        *changes.entry((&change.key.namespace, change.action.kind())).or_default() += 1;
+    }
+    let mut held: BTreeMap<&Namespace, usize> = BTreeMap::new();
+    for one in &plan.held {
+        *held.entry(&one.key.namespace).or_default() += 1;
+    }
     for (namespace, scope) in plan.scope.iter().filter(|(_, scope)| scope.selected) {
-        let changes = |kind| of_kind(plan, kind).filter(|change| change.key.namespace == *namespace).count();
-        let held = plan.held.iter().filter(|held| held.key.namespace == *namespace).count();
+        let changes = |kind| changes.get(&(namespace, kind)).copied().unwrap_or_default();
+        let held = held.get(namespace).copied().unwrap_or_default();
         let in_sync = match &scope.read {
             ScopeRead::Complete { .. } => digits(scope.in_sync),
             ScopeRead::Unknown { .. } => "unknown".to_owned(),

@@ -1,7 +1,8 @@
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::{View, columns, count, notes, refusal, seconds, some_of};
-use crate::model::Field;
+use crate::model::{Field, Key};
 use crate::plan::{Action, Change, Check, Plan, Standing, Verdict, Verdicts};
 use crate::report::edits;
 use crate::report::fleet::{Fleet, Outcome};
@@ -22,9 +23,10 @@ pub fn drift(check: &Check<'_>, view: &View) -> String {
         let object = verdicts.objects.get(&change.key).filter(|object| object.verdict != Verdict::Pending);
         lines.extend(object.into_iter().flat_map(|object| drifted(change, &object.drifted, check)));
     }
+    let told: BTreeSet<&Key> =
+        plan.changes.iter().map(|change| &change.key).chain(plan.held.iter().map(|held| &held.key)).collect();
     for (key, object) in &verdicts.objects {
-        let told = plan.changes.iter().map(|change| &change.key).chain(plan.held.iter().map(|held| &held.key));
-        if object.verdict == Verdict::Drift && !told.into_iter().any(|told| told == key) {
+        if object.verdict == Verdict::Drift && !told.contains(key) {
             lines.push([key.to_string(), "not managed".to_owned(), String::new(), String::new()]);
         }
     }
@@ -99,27 +101,32 @@ fn sum(fleet: &Fleet<'_>, view: &View) -> String {
 }
 
 fn headline(plan: &Plan, verdicts: &Verdicts, view: &View) -> String {
-    let defined: usize = plan.scope.values().map(|scope| scope.definitions).sum();
+    let looked = plan.looked();
+    let outside = super::outside(plan).map(|outside| format!("; {outside}")).unwrap_or_default();
     let number = |which: &[Verdict]| verdicts.objects.values().filter(|object| which.contains(&object.verdict)).count();
     let drifted = number(&[Verdict::Drift, Verdict::Both]);
     let pending = number(&[Verdict::Pending, Verdict::Both]);
-    let of = count(defined, "endpoint");
+    let of = count(looked.endpoints, "endpoint");
     let were = if drifted == 1 { "was" } else { "were" };
     let wait = if pending == 1 { "waits" } else { "wait" };
     let word = |role, word| view.palette.paint(role, word);
     match verdicts.whole() {
         Verdict::InSync => {
             let elapsed = view.elapsed.map(|time| format!(", {}", seconds(time))).unwrap_or_default();
-            let namespaces = count(plan.scope.len(), "namespace");
-            format!("{}: {of} in {namespaces}{elapsed}\n", word(Role::Right, "In sync"))
+            let namespaces = count(looked.namespaces, "namespace");
+            format!("{}: {of} in {namespaces}{elapsed}{outside}\n", word(Role::Right, "In sync"))
         }
-        Verdict::Pending => format!("{}  {pending} of {of} {wait} for an apply\n", word(Role::Replace, "PENDING")),
-        Verdict::Drift => format!("{}  {drifted} of {of} {were} changed outside\n", word(Role::Wrong, "DRIFT")),
+        Verdict::Pending => {
+            format!("{}  {pending} of {of} {wait} for an apply{outside}\n", word(Role::Replace, "PENDING"))
+        }
+        Verdict::Drift => {
+            format!("{}  {drifted} of {of} {were} changed outside{outside}\n", word(Role::Wrong, "DRIFT"))
+        }
         Verdict::Both => format!(
-            "{}  {drifted} of {of} {were} changed outside, {pending} {wait} for an apply\n",
+            "{}  {drifted} of {of} {were} changed outside, {pending} {wait} for an apply{outside}\n",
             word(Role::Wrong, "DRIFT AND PENDING")
         ),
-        Verdict::Unknown => format!("{}  no verdict over everything\n", word(Role::Wrong, "UNKNOWN")),
+        Verdict::Unknown => format!("{}  no verdict over everything{outside}\n", word(Role::Wrong, "UNKNOWN")),
     }
 }
 

@@ -77,6 +77,9 @@ fn ended(run: &RunSummary, view: &View) -> String {
             let left = run.planned.whole().saturating_sub(run.done);
             view.palette.paint(Role::Careful, format!("finished, {left} not made")).to_string()
         }
+        (None, Ending::Unverified) => {
+            view.palette.paint(Role::Careful, "finished, not verified".to_owned()).to_string()
+        }
         (None, Ending::Unfinished) => view.palette.paint(Role::Wrong, "unfinished".to_owned()).to_string(),
         (None, Ending::InDoubt { count: number }) => {
             view.palette.paint(Role::Wrong, format!("{} in doubt", count(number, "write"))).to_string()
@@ -181,7 +184,7 @@ fn fate(progress: Progress<'_>) -> String {
 pub fn open_run(run: &RunSummary, view: &View) -> String {
     let doubt = match run.ending {
         Ending::InDoubt { count: number } => format!(", {} in doubt", count(number, "write")),
-        Ending::Finished | Ending::Unfinished => String::new(),
+        Ending::Finished | Ending::Unverified | Ending::Unfinished => String::new(),
     };
     format!(
         "{}: run {} of {} was not finished: {} of {} done{doubt}\n  go on with it instead:  trueup apply --resume {}{}",
@@ -200,7 +203,7 @@ pub fn open_run(run: &RunSummary, view: &View) -> String {
 pub fn resuming(run: &RunSummary) -> String {
     let doubt = match run.ending {
         Ending::InDoubt { count: number } => format!(", of these {} in doubt", count(number, "write")),
-        Ending::Finished | Ending::Unfinished => String::new(),
+        Ending::Finished | Ending::Unverified | Ending::Unfinished => String::new(),
     };
     let whole = run.planned.whole();
     let left = match whole.saturating_sub(run.done) {

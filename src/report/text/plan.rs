@@ -76,15 +76,32 @@ fn in_sync(plan: &Plan, view: &View) -> String {
         "{}: {} in {}, {}",
         view.palette.paint(Role::Right, "In sync"),
         count(plan.in_sync(), "endpoint"),
-        count(plan.scope.len(), "namespace"),
+        count(plan.looked().namespaces, "namespace"),
         looked(plan),
     );
     if let Some(elapsed) = view.elapsed {
         text.push_str(&format!(", {}", seconds(elapsed)));
     }
+    text.push_str(&outside(plan).map(|outside| format!("; {outside}")).unwrap_or_default());
     text.push('\n');
     text.push_str(&notes::notes(plan, view));
     text
+}
+
+/// What the filters of the call leave out, and what could not be read.
+pub(in crate::report) fn outside(plan: &Plan) -> Option<String> {
+    let looked = plan.looked();
+    let mut parts = Vec::new();
+    if plan.left_out > 0 {
+        parts.push(format!("{} outside the filter", count(plan.left_out, "change")));
+    }
+    if looked.left_out > 0 {
+        parts.push(format!("{} outside the filter", count(looked.left_out, "namespace")));
+    }
+    if looked.unread > 0 {
+        parts.push(format!("{} not read", count(looked.unread, "namespace")));
+    }
+    (!parts.is_empty()).then(|| parts.join(", "))
 }
 
 /// What was looked at: the service in so many requests, or a snapshot of a time.
@@ -108,21 +125,22 @@ fn header(plan: &Plan, view: &View) -> String {
         Some(stack) => format!(", stack {}", safe::line(stack)),
         None => ", no stack".to_owned(),
     };
-    let live: usize = plan.scope.values().map(|scope| scope.definitions).sum();
+    let seen = plan.looked();
     let (title, defined) = match plan.undone() {
         Some(run) => (format!("Rollback of {run} at"), String::new()),
-        None => ("Plan for".to_owned(), format!("{} defined, ", count(live, "endpoint"))),
+        None => ("Plan for".to_owned(), format!("{} defined, ", count(seen.endpoints, "endpoint"))),
     };
     let against = match &plan.source.base {
         Some(base) => format!(", against {}", safe::line(base)),
         None => String::new(),
     };
     format!(
-        "{} {}{stack}{against}, {}, {defined}{}\n",
+        "{} {}{stack}{against}, {}, {defined}{}{}\n",
         view.palette.paint(Role::Strong, title),
         safe::line(&plan.service.base_url),
-        count(plan.scope.len(), "namespace"),
+        count(seen.namespaces, "namespace"),
         looked(plan),
+        outside(plan).map(|outside| format!("; {outside}")).unwrap_or_default(),
     )
 }
 

@@ -19,7 +19,7 @@ fn stage(service: &Service) -> Stage {
 fn a_narrower_call_plans_no_delete_that_a_whole_one_would_not() {
     let service = Service::start();
     let stage = stage(&service);
-    for narrower in ["shop", "shop/cart.yaml", ". --only shop/cart", ". --selector tier=none", ". --namespace shop"] {
+    for narrower in ["shop", "shop/cart.yaml", ". --only shop/cart", ". --namespace shop"] {
         stage.run(&format!("plan {narrower} --detailed-exitcode")).code(0).does_not_say("delete");
     }
     stage.edit("shop/cart.yaml", "port: 80", "port: 81");

@@ -93,7 +93,7 @@ fn a_rollback_is_shown_saved_applied_and_rolled_back_itself() {
     assert_eq!((held("shop/cart"), held("shop/old")), (Some(json!(80)), None));
     stage.run("rollback last --yes --quiet").code(0);
     assert_eq!(held("shop/cart"), Some(json!(81)));
-    stage.run("rollback last --yes --quiet --only shop/none").code(0).says("Nothing to roll back");
+    stage.run("rollback last --yes --quiet --only shop/none").code(64).tells("matches no endpoint");
     stage.run("apply back.json --yes --quiet").code(0).says("Applied 3 of 3");
     assert_eq!((held("shop/cart"), held("shop/old"), held("shop/search")), (Some(json!(80)), Some(json!(80)), None));
     let last = stage.run("history last --format json").code(0).json();

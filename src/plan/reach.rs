@@ -1,0 +1,133 @@
+//! Which namespaces a glob over `namespace/name` can match in. A glob is a regular language, so both
+//! questions are answered by its automaton and not by how the glob is written: `{shop/a,pay/b}`,
+//! `pay[/]b` and `p{ay/}b` are no different from `pay/b` here.
+
+use std::collections::BTreeSet;
+
+use globset::Glob;
+use regex_automata::hybrid::LazyStateID;
+use regex_automata::hybrid::dfa::{Cache, DFA};
+use regex_automata::nfa::thompson;
+use regex_automata::util::{start, syntax};
+use regex_automata::{Anchored, MatchKind};
+
+use crate::model::Namespace;
+
+/// States that are visited in search of a name that a glob leaves out.
+const MOST_STATES: usize = 64;
+
+/// The automaton of a glob; nothing where none could be built, which proves nothing.
+#[derive(Debug, Clone)]
+pub(super) struct Reach(Option<DFA>);
+
+impl Reach {
+    pub(super) fn of(glob: &Glob) -> Self {
+        // What a name of the service may hold is more than UTF-8.
+        let built = DFA::builder()
+            .configure(DFA::config().match_kind(MatchKind::All))
+            .syntax(syntax::Config::new().utf8(false).dot_matches_new_line(true))
+            .thompson(thompson::Config::new().utf8(false))
+            .build(glob.regex());
+        Self(built.ok())
+    }
+
+    /// Whether the glob may match a key of this namespace. It may unless that is proven.
+    pub(super) fn may_match_in(&self, namespace: &Namespace) -> bool {
+        let Some(dfa) = &self.0 else { return true };
+        let mut cache = dfa.create_cache();
+        after(dfa, &mut cache, namespace).is_none_or(|state| !state.is_dead())
+    }
+
+    /// Whether the glob is proven to match every key of this namespace.
+    pub(super) fn matches_all_of(&self, namespace: &Namespace) -> bool {
+        let Some(dfa) = &self.0 else { return false };
+        let mut cache = dfa.create_cache();
+        after(dfa, &mut cache, namespace).is_some_and(|state| is_universal(dfa, &mut cache, state))
+    }
+}
+
+/// The state after `namespace/`.
+fn after(dfa: &DFA, cache: &mut Cache, namespace: &Namespace) -> Option<LazyStateID> {
+    let mut state = dfa.start_state(cache, &start::Config::new().anchored(Anchored::Yes)).ok()?;
+    for byte in namespace.as_str().bytes().chain([b'/']) {
+        state = dfa.next_state(cache, state, byte).ok()?;
+        if state.is_quit() {
+            return None;
+        }
+    }
+    Some(state)
+}
+
+/// Whether every text of at least one byte that follows is a match.
+fn is_universal(dfa: &DFA, cache: &mut Cache, state: LazyStateID) -> bool {
+    let mut seen: BTreeSet<LazyStateID> = BTreeSet::new();
+    let mut left = vec![state];
+    while let Some(state) = left.pop() {
+        for byte in 0..=u8::MAX {
+            let Ok(next) = dfa.next_state(cache, state, byte) else { return false };
+            if next.is_dead() || next.is_quit() || seen.len() > MOST_STATES {
+                return false;
+            }
+            if seen.insert(next) {
+                match dfa.next_eoi_state(cache, next) {
+                    Ok(end) if end.is_match() => left.push(next),
+                    _ => return false,
+                }
+            }
+        }
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reach(glob: &str) -> Reach {
+        Reach::of(&Glob::new(glob).expect("a glob"))
+    }
+
+    fn namespace(name: &str) -> Namespace {
+        Namespace::parse(name).expect("a namespace")
+    }
+
+    #[test]
+    fn a_namespace_is_out_of_reach_only_where_no_key_of_it_can_match() {
+        let reached = |glob: &str| -> Vec<&'static str> {
+            ["shop", "pay", "payments"].into_iter().filter(|name| reach(glob).may_match_in(&namespace(name))).collect()
+        };
+        for (glob, wanted) in [
+            ("shop/*", vec!["shop"]),
+            ("{shop/a,pay/b}", vec!["shop", "pay"]),
+            ("pay[/]b", vec!["pay"]),
+            ("p{ay/}b", vec!["pay"]),
+            ("pay*", vec!["pay", "payments"]),
+            ("*/cart", vec!["shop", "pay", "payments"]),
+            ("**", vec!["shop", "pay", "payments"]),
+            ("?hop/x", vec!["shop"]),
+            ("sh\\op/x", vec!["shop"]),
+            ("cart", vec![]),
+        ] {
+            let found: Vec<&str> = reached(glob);
+            assert_eq!(found, wanted, "{glob}");
+        }
+    }
+
+    #[test]
+    fn a_glob_matches_all_of_a_namespace_only_where_that_is_proven() {
+        for (glob, all) in [
+            ("pay/*", true),
+            ("pay/**", true),
+            ("*", true),
+            ("p*", true),
+            ("{shop/a,pay/*}", true),
+            ("pay/?*", true),
+            ("pay/a*", false),
+            ("pay/?", false),
+            ("shop/*", false),
+            ("payments/*", false),
+        ] {
+            assert_eq!(reach(glob).matches_all_of(&namespace("pay")), all, "{glob}");
+        }
+    }
+}
