@@ -213,7 +213,7 @@ fn the_workflows_do_what_they_say() {
     let plan = workflow("plan.yaml");
     let job = jobs(&plan)[0].1;
     let (code, output, summary) = run(&stage, step(job, "plan"), &environment);
-    assert_eq!((code, handed(&output, "code").as_str()), (0, "0"));
+    assert_eq!((code, handed(&output, "code").as_str()), (0, "2"));
     assert!(summary.starts_with("<!-- trueup:plan stack=s -->\n"), "{summary}");
     let comment = steps(job).iter().find(|step| text(step, "name") == "Comment").expect("the comment");
     let script = text(comment.get("with").expect("inputs"), "script");
@@ -234,6 +234,23 @@ fn the_workflows_do_what_they_say() {
     let (code, output, _) = run(&stage, step(planned, "plan"), &environment);
     assert_eq!((code, handed(&output, "code").as_str()), (0, "0"), "nothing is left, and nobody is asked");
 
+    // A guard stands: refused until somebody names it, in the pull request by a label, later by hand.
+    stage.remove("endpoints/cart.yaml");
+    stage.write("endpoints/other.yaml", &definition("shop/other", 80));
+    let and = |name: &'static str, value: &'static str| [&environment[..], &[(name, value)]].concat();
+    let label = |labels| handed(&run(&stage, step(job, "plan"), &and("LABELS", labels)).1, "code");
+    assert_eq!((label("bug allow:mass-change"), label("bug allow:empty-namespace")), ("6".to_owned(), "2".to_owned()));
+    assert_eq!(run(&stage, step(planned, "plan"), &environment).0, 6);
+    let (code, output, summary) = run(&stage, step(planned, "plan"), &and("ALLOW", "empty-namespace"));
+    assert_eq!((code, handed(&output, "code").as_str()), (0, "2"));
+    assert!(summary.contains("**Allowed"), "{summary}");
+    let digest = handed(&output, "digest");
+    let mut owned: Vec<(&str, &str)> = environment.to_vec();
+    owned.push(("DIGEST", &digest));
+    assert_eq!(run(&stage, last, &owned).0, 6, "the consent is named where it is applied, too");
+    owned.push(("ALLOW", "empty-namespace"));
+    assert_eq!(run(&stage, last, &owned).0, 0);
+
     // A night: in sync, drift, and a read that says nothing.
     let drift = workflow("drift.yaml");
     let job = jobs(&drift)[0].1;
@@ -244,7 +261,7 @@ fn the_workflows_do_what_they_say() {
         handed(&output, "code")
     };
     assert_eq!(night(), "0");
-    service.change("shop/cart", |object| object["spec"]["port"] = serde_json::json!(9));
+    service.change("shop/other", |object| object["spec"]["port"] = serde_json::json!(9));
     assert_eq!(night(), "3");
     service.misbehave("rules: [{operation: endpoint-list, status: {code: 403}}]");
     assert_eq!(night(), "5");
