@@ -1,8 +1,6 @@
 //! The way from a plan to its outcome, which apply and rollback share: gates, consent, journal, the
 //! run, and what is told of it. A run that was not finished is gone on with in the same way.
 
-use std::collections::BTreeMap;
-
 use super::Context;
 use super::args::{ApplyFormat, Decision, Permission};
 use super::consent::{self, Answer, Question};
@@ -60,14 +58,20 @@ impl Trust {
         plan: &Plan,
     ) -> Result<Self, Error> {
         policy::permits_names(context, plan.allowed.iter().map(|allowed| &allowed.name))?;
+        let mut trust = Self::of_record(config, plan);
+        if decision.digest.is_none() {
+            trust.limits.counts = flow::counts(connection, plan).await?;
+        }
+        Ok(trust)
+    }
+
+    /// A plan that this call made from the record of a run: the settings are the record's, so they are
+    /// no looser than those of this call.
+    pub fn of_record(config: &Config, plan: &Plan) -> Self {
         let call = settings::of_plan(config, &Permission::default()).safeguards();
         let safeguards = plan.settings.safeguards().stricter(&call);
-        let counts = match decision.digest {
-            Some(_) => BTreeMap::new(),
-            None => flow::counts(connection, plan).await?,
-        };
-        let limits = Limits { guards: Some(safeguards.guards), counts };
-        Ok(Self { safeguards, limits })
+        let limits = Limits { guards: Some(safeguards.guards), ..Limits::default() };
+        Self { safeguards, limits }
     }
 }
 
@@ -125,10 +129,8 @@ pub async fn resume(
     work: Work<'_>,
 ) -> Result<Ending, Error> {
     let plan = &record.header.plan;
-    let mut rest = record.rest();
     // The configuration decides, as for an apply: the record is a file like any other.
-    rest.settings.gates = work.config.gates;
-    gates::look(context, work.connection, &rest).await?;
+    gates::look(context, work.connection, &record.rest(), &work.trust.safeguards.gates).await?;
     let progress = Progress::new(context);
     let (journal, options) = begin(context, &work, plan, &progress)?;
     let writer = work.connection.writer()?;

@@ -98,7 +98,7 @@ async fn resume(name: &str, arguments: &Apply, context: &Context) -> Result<Endi
         let allow = settings::allow(&arguments.permission.allow)?;
         let trust = match left {
             // Nothing is sent any more.
-            0 => Trust::whole(plan),
+            0 => Trust::of_record(&config, plan),
             _ => Trust::of_file(&arguments.decision, context, (&connection, &config), plan).await?,
         };
         let work = Work { connection: &connection, allow: &allow, view: &view, origin, trust };

@@ -44,7 +44,7 @@ pub async fn run(arguments: &Rollback, context: &Context) -> Result<Ending, Erro
             }
             None => {
                 let origin = Origin::Undone(record.run().clone());
-                let trust = Trust::whole(&plan);
+                let trust = Trust::of_record(&config, &plan);
                 let work = Work { connection: &connection, allow: &allow, view: &view, origin, trust };
                 run::approve_and_apply(&arguments.decision, context, plan, work).await
             }
