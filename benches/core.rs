@@ -11,9 +11,9 @@ use trueup::load::{self, SourceFile};
 use trueup::model::{
     Definition, Desired, Endpoint, Layout, Live, LiveItem, LiveObject, Mark, Namespace, NamespaceRead, RawEndpoint,
 };
-use trueup::plan::{self, Allow, Facts, Ignore, Plan, Selection, Service, Settings, Source};
+use trueup::plan::{self, Allow, Check, Facts, Ignore, Plan, Selection, Service, Settings, Source, Unmanaged};
 use trueup::report::text::{self, View};
-use trueup::report::{Sides, html, json, markdown};
+use trueup::report::{Sides, annotation, github, html, json, junit, markdown, sarif};
 
 const STACK: &str = "bench";
 const SIZES: [usize; 3] = [1_000, 10_000, 100_000];
@@ -203,5 +203,26 @@ fn reports(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, load, canonical_form, compare, arrange_all, saved, reports);
+/// The reports of a check that found everything changed: the rate stays the same however many there are,
+/// because each change is looked up in an index.
+fn checks(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("drift, all changed");
+    group.sample_size(10);
+    for count in SIZES {
+        let plan = arrange(&desired(count), &live(count, Changed::All));
+        let check = Check::new(&plan, plan.verdicts(Unmanaged::Note), jiff::Timestamp::UNIX_EPOCH);
+        group.throughput(Throughput::Elements(count as u64));
+        let mut report = |name: &str, draw: &dyn Fn(&Check<'_>) -> String| {
+            let id = BenchmarkId::new(name, count);
+            group.bench_with_input(id, &check, |bencher, check| bencher.iter(|| black_box(draw(check))));
+        };
+        report("markdown", &|check| markdown::drift(check, &markdown::Options::default()));
+        report("junit", &junit::report);
+        report("github", &|check| github::annotations(&annotation::of_check(check), ""));
+        report("sarif", &|check| sarif::report(&annotation::of_check(check), "", "bench"));
+    }
+    group.finish();
+}
+
+criterion_group!(benches, load, canonical_form, compare, arrange_all, saved, reports, checks);
 criterion_main!(benches);

@@ -60,9 +60,9 @@ pub enum JournalError {
         state: PathBuf,
     },
     /// No run of this stack on this service is there.
-    #[error("there is no run of {stack} on {base_url} in `{}`{there}", state.display())]
+    #[error("there is no run {stack} on {base_url} in `{}`{there}", state.display())]
     NoLast {
-        /// "stack `shop`", or "no stack".
+        /// "of stack `shop`", or "without a stack".
         stack: String,
         /// The service.
         base_url: String,

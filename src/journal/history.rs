@@ -196,7 +196,8 @@ fn last(state: &Path, Whose { stack, base_url }: &Whose) -> Result<RunId, Journa
     if let Some((newest, _)) = heads(paths.clone(), stack.as_deref(), base_url).pop() {
         return Ok(newest.run);
     }
-    let whose = |stack: Option<&str>| stack.map_or_else(|| "no stack".to_owned(), |stack| format!("stack `{stack}`"));
+    let whose =
+        |stack: Option<&str>| stack.map_or_else(|| "without a stack".to_owned(), |stack| format!("of stack `{stack}`"));
     let others: BTreeSet<String> = paths
         .iter()
         .filter_map(|path| Head::read(path))
@@ -205,8 +206,8 @@ fn last(state: &Path, Whose { stack, base_url }: &Whose) -> Result<RunId, Journa
     let shown = others.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");
     let there = match others.len() {
         0 => String::new(),
-        count if count > SHOWN => format!("; there are runs of {shown} and {} more", count - SHOWN),
-        _ => format!("; there are runs of {shown}"),
+        count if count > SHOWN => format!("; there are runs {shown} and {} more", count - SHOWN),
+        _ => format!("; there are runs {shown}"),
     };
     let (stack, base_url) = (whose(stack.as_deref()), base_url.clone());
     Err(JournalError::NoLast { stack, base_url, state: state.to_owned(), there })

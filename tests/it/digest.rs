@@ -160,9 +160,42 @@ fn a_resume_asks_for_the_consents_again_and_is_of_the_same_stack() {
     stage.run("apply --resume last --yes").code(6).tells("if that is what you mean: --allow mass-change");
     stage
         .run(&format!("apply --resume last --yes --stack other {allow}"))
-        .code(6)
-        .tells("the settings name stack `other`");
+        .code(1)
+        .tells("there is no run of stack `other`");
     stage.run(&format!("apply --resume last --yes --quiet {allow}")).code(0);
+}
+
+#[test]
+fn a_forged_journal_passes_no_guard() {
+    type Forgery = fn(&mut Value);
+    let forgeries: [Forgery; 5] = [
+        |plan| plan["settings"]["guards"] = json!({"percent": 100, "least": 9999}),
+        |plan| {
+            plan["scope"]["shop"]["read"] = json!({"complete": {"live": 999, "owned": 999, "removable": 999}});
+            plan["settings"]["guards"] = json!({"percent": 100, "least": 9999});
+        },
+        |plan| plan["scope"] = json!({}),
+        |plan| plan["stack"] = json!("other"),
+        |plan| plan["service"]["base_url"] = json!("https://other.example.net"),
+    ];
+    let service = Service::start();
+    let stage = emptied(&service);
+    service.misbehave("rules: [{operation: endpoint-delete, status: {code: 403}}]");
+    stage.run("apply . --yes --quiet --allow mass-change --allow empty-namespace").code(7);
+    service.misbehave("rules: []");
+    let sent = service.requests("DELETE");
+    let runs = std::fs::read_dir(stage.path("../state/trueup/runs")).expect("runs");
+    let file = runs.map(|entry| entry.expect("a run").path()).max().expect("a run");
+    let run = file.file_stem().and_then(|name| name.to_str()).expect("a name").to_owned();
+    let text = std::fs::read_to_string(&file).expect("a journal");
+    let (first, rest) = text.split_once('\n').expect("a header");
+    for (at, forgery) in forgeries.into_iter().enumerate() {
+        let mut header: Value = serde_json::from_str(first).expect("JSON");
+        forgery(&mut header["header"]["header"]["plan"]);
+        std::fs::write(&file, format!("{header}\n{rest}")).expect("it is ours");
+        stage.run(&format!("apply --resume {run} --yes")).code(6).tells("");
+        assert_eq!(service.requests("DELETE"), sent, "forgery {at}");
+    }
 }
 
 /// Every place in a document, as the path to it.

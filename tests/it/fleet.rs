@@ -64,6 +64,7 @@ fn a_stack_that_cannot_be_checked_stops_no_other_and_is_no_success() {
     stage.write("tenants/bad/trueup.yaml", "stack: bad\nbase_url: https://bad.example.net\n");
     stage.write("tenants/bad/x.yaml", "metadata: {name: x}\n");
     stage.write("tenants/poor/trueup.yaml", "stack: poor\nbase_url: https://poor.example.net\nnamespaces: [shop]\n");
+    stage.write("tenants/poor/x.yaml", &definition("shop/x", 80));
     two.change("shop/cart", |object| object["spec"]["port"] = json!(9));
     let line = "drift tenants/bad tenants/one tenants/poor tenants/two";
     stage

@@ -131,7 +131,7 @@ fn last_is_the_newest_run_of_this_stack_on_this_service() {
             .code(1)
             .tells("there is no run of stack `third` on")
             .tells("there are runs of stack `looked` on")
-            .tells("stack `other` on");
+            .tells("of stack `other` on");
         stage.run(&format!("{line} --sandbox")).code(1).tells("there is no run of stack `looked` on http://sandbox");
     }
     // A run of another stack is not undone or gone on with by its name either.

@@ -110,7 +110,7 @@ fn a_saved_plan_never_chooses_its_configuration() {
         .code(0)
         .says("undo with: trueup rollback ")
         .says("--config 'my stack/trueup.yaml'");
-    stage.run("rollback last --yes").code(6).tells("the settings name no stack");
+    stage.run("rollback last --yes").code(1).tells("there is no run without a stack").tells("runs of stack `s`");
     with(&["rollback", "last", "--yes", "--quiet", "--allow", "empty-namespace"]).code(0);
     // The stack by its name alone is enough where nothing else of the configuration is needed.
     with(&["plan", "my stack", "-o", "plan.json"]).code(0);

@@ -153,6 +153,7 @@ fn the_settings_schema_knows_what_the_reader_knows() {
         "ignore": [{"object": "shop/*", "field": "spec.port"}], "variables": {"stage": "prod"},
         "files": {"include": ["**"], "exclude": ["archive/**"]}, "token_variable": "TRUEUP_TOKEN_PROD",
         "rate_limit": 10.5, "concurrency": 8, "marks": true, "version_checked": false,
+        "allow_empty": false,
     });
     assert_eq!(faults(&validator, &good), Vec::<String>::new());
     // The reader takes every key that the schema names, and no schema names a key that it refuses.

@@ -116,7 +116,7 @@ fn a_saved_plan_can_be_read_by_its_owner_alone() {
 
 #[test]
 fn wrong_command_lines_are_usage_errors() {
-    let stage = Stage::new();
+    let stage = Stage::new().file("a.yaml", &definition("shop/cart", 80));
     for line in [
         "",
         "nonsense",

@@ -90,6 +90,7 @@ fn a_sandbox_in_one_process_serves_another() {
     stage.run("plan . --detailed-exitcode").code(0);
     child.kill().expect("it still ran");
     child.wait().expect("an end");
+    data.write("a.yaml", &definition("shop/cart", 80));
     data.run("plan . --sandbox=tenant.redb").code(0).tells("");
 }
 

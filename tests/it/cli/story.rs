@@ -131,6 +131,7 @@ fn emptying_a_namespace_needs_its_own_word() {
     stage.run("apply . --sandbox --yes --quiet").code(0);
     stage.remove("games.yaml");
     stage.remove("scores.yaml");
+    stage.write("trueup.yaml", &format!("{}allow_empty: true\n", stage.read("trueup.yaml")));
     let apply = "apply . --sandbox --yes --quiet --allow protected=arcade/high-scores";
     stage.run(apply).code(6).stderr(
         "refused: the plan would delete every owned endpoint of `arcade` (4)\n  \
