@@ -23,12 +23,15 @@ const COMMANDS: [&str; 9] = [
     "call svc-api-servicemesh-endpoint-list --param namespace=shop --config stack/trueup.yaml",
 ];
 
+/// Names and values of environment variables.
+type Variables<'a> = &'a [(&'a str, &'a str)];
+
 #[test]
 fn a_hostile_configuration_gets_no_token_whatever_the_environment_holds() {
     let (ours, theirs) = (Service::start(), Service::start());
     let (our_url, their_url) = (ours.url(), theirs.url());
     let (ours_text, theirs_text) = (our_url.as_str(), their_url.as_str());
-    let environments: [(&str, &[(&str, &str)], &str); 7] = [
+    let environments: [(&str, Variables<'_>, &str); 7] = [
         ("", &[("TRUEUP_BASE_URL", ours_text), ("TRUEUP_TOKEN", TOKEN)], "`TRUEUP_BASE_URL` is"),
         ("", &[("F5XC_API_URL", ours_text), ("F5XC_API_TOKEN", TOKEN)], "`F5XC_API_URL` is"),
         ("", &[("VOLT_API_URL", ours_text), ("TRUEUP_TOKEN", TOKEN)], "`VOLT_API_URL` is"),
