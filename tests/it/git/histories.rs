@@ -155,6 +155,10 @@ fn check(settings: bool, first: &[Step], ours: &[Step], theirs: &[Step]) {
         head.take(&stage, step);
         commit(&stage, "ours");
     }
+    if head.files.is_empty() && !head.has_settings {
+        // git does not keep an empty directory.
+        return;
+    }
     let ran = stage.run(&format!("plan {} --base main --all --format json", head.directory));
     let links = || [first, ours, theirs].concat().iter().any(|step| matches!(step, Step::Link(_) | Step::Directory(_)));
     if ran.exit() == 1 {
