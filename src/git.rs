@@ -373,5 +373,5 @@ fn entry_of(line: &[u8]) -> Option<Entry> {
     })
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests;

@@ -21,22 +21,38 @@ pub fn watch(tell: impl Fn(&str) + Send + 'static, left: String) -> watch::Recei
 
 /// Returns at Ctrl-C, or when the process is told to end.
 pub async fn interrupted() {
-    use tokio::signal::unix::{SignalKind, signal};
     let interrupt = async {
         if tokio::signal::ctrl_c().await.is_err() {
             std::future::pending::<()>().await;
         }
     };
-    let terminate = async {
-        match signal(SignalKind::terminate()) {
-            Ok(mut signal) => {
-                signal.recv().await;
-            }
-            Err(_) => std::future::pending::<()>().await,
-        }
-    };
     tokio::select! {
         () = interrupt => {}
-        () = terminate => {}
+        () = terminated() => {}
+    }
+}
+
+#[cfg(unix)]
+async fn terminated() {
+    use tokio::signal::unix::{SignalKind, signal};
+    match signal(SignalKind::terminate()) {
+        Ok(mut signal) => {
+            signal.recv().await;
+        }
+        Err(_) => std::future::pending::<()>().await,
+    }
+}
+
+/// The window is closed, or the machine goes down; a service manager sends Ctrl-Break.
+#[cfg(windows)]
+async fn terminated() {
+    use tokio::signal::windows::{ctrl_break, ctrl_close, ctrl_shutdown};
+    let (Ok(mut pause), Ok(mut close), Ok(mut shutdown)) = (ctrl_break(), ctrl_close(), ctrl_shutdown()) else {
+        return std::future::pending().await;
+    };
+    tokio::select! {
+        _ = pause.recv() => {}
+        _ = close.recv() => {}
+        _ = shutdown.recv() => {}
     }
 }

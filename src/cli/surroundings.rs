@@ -35,6 +35,8 @@ impl Surroundings {
     pub fn read() -> Self {
         let environment: BTreeMap<String, OsString> = std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value)))
+            // There the case of a name means nothing, and `PATH` is called `Path`.
+            .map(|(name, value)| (if cfg!(windows) { name.to_ascii_uppercase() } else { name }, value))
             .filter(|(_, value)| !value.is_empty())
             .collect();
         let columns = environment.get("COLUMNS").and_then(|text| text.to_str()?.parse::<usize>().ok());
@@ -103,10 +105,14 @@ impl Surroundings {
         pipeline.map(str::to_owned).or_else(|| self.user())
     }
 
-    /// The state directory where none is given: `$XDG_STATE_HOME/trueup`, else `~/.local/state/trueup`.
+    /// The state directory where none is given: `$XDG_STATE_HOME/trueup`, else `~/.local/state/trueup`; on
+    /// Windows `%LOCALAPPDATA%\trueup`.
     #[must_use]
     pub fn state_directory(&self) -> Option<PathBuf> {
-        let home = || self.path("HOME").map(|home| home.join(".local").join("state"));
+        let home = || match self.path("LOCALAPPDATA").filter(|_| cfg!(windows)) {
+            Some(local) => Some(local),
+            None => self.path("HOME").map(|home| home.join(".local").join("state")),
+        };
         let state = self.path("XDG_STATE_HOME").filter(|path| path.is_absolute()).or_else(home);
         Some(state?.join("trueup"))
     }

@@ -4,10 +4,10 @@ use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use cap_std::ambient_authority;
-use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt as _};
-use rustix::fs::OFlags;
+use cap_std::fs::{Dir, OpenOptions};
 
 use super::error::FileError;
+use super::platform;
 
 /// Names that are tried for a temporary file before the directory is taken for broken.
 const NAMES: usize = 16;
@@ -85,7 +85,8 @@ impl Directory {
     /// Opens for reading, without waiting for whoever writes a pipe.
     pub(super) fn open_file(&self, below: &Path) -> Result<File, FileError> {
         let mut options = OpenOptions::new();
-        options.read(true).custom_flags(flags(OFlags::NONBLOCK | OFlags::NOCTTY));
+        options.read(true);
+        platform::without_waiting(&mut options);
         let file = self.dir.open_with(below, &options).map_err(|error| self.error("read", below, error))?;
         Ok(file.into_std())
     }
@@ -125,17 +126,13 @@ impl Directory {
         }
     }
 
-    /// The permissions of the regular file with this name; nothing where there is none.
+    /// The permissions of the regular file with this name; nothing where there is none, or it has none.
     fn regular(&self, below: &Path) -> Result<Option<std::fs::Permissions>, FileError> {
         let path = || self.path.join(below);
         match self.dir.symlink_metadata(below) {
             Ok(metadata) if metadata.is_symlink() => Err(FileError::Link { path: path() }),
             Ok(metadata) if !metadata.is_file() => Err(FileError::NotRegular { path: path() }),
-            Ok(metadata) => {
-                use cap_std::fs::PermissionsExt as _;
-                use std::os::unix::fs::PermissionsExt as _;
-                Ok(Some(std::fs::Permissions::from_mode(metadata.permissions().mode() & 0o777)))
-            }
+            Ok(metadata) => Ok(platform::permissions(&metadata)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(self.error("write", below, error)),
         }
@@ -144,7 +141,8 @@ impl Directory {
     /// A new file beside the target, with a name that nobody can foresee.
     fn temporary(&self, below: &Path, content: Content) -> Result<(PathBuf, File), FileError> {
         let mut options = OpenOptions::new();
-        options.write(true).create_new(true).mode(mode(content));
+        options.write(true).create_new(true);
+        platform::readable_by_others(&mut options, content != Content::Private);
         for _ in 0..NAMES {
             let name = below.with_file_name(format!(".trueup-{}.tmp", uuid::Uuid::new_v4().simple()));
             match self.dir.open_with(&name, &options) {
@@ -163,7 +161,8 @@ impl Directory {
     pub fn append_new(&self, name: &str) -> Result<File, FileError> {
         let failed = |error| self.error("create", Path::new(name), error);
         let mut options = OpenOptions::new();
-        options.append(true).create_new(true).mode(mode(Content::Private));
+        options.append(true).create_new(true);
+        platform::readable_by_others(&mut options, false);
         let file = self.dir.open_with(name, &options).map_err(failed)?.into_std();
         Ok(file)
     }
@@ -176,8 +175,9 @@ impl Directory {
         let below = below.as_ref();
         self.regular(below)?;
         let mut options = OpenOptions::new();
-        options.append(true).create(true).mode(mode(Content::Private));
-        options.custom_flags(flags(OFlags::NOFOLLOW | OFlags::NONBLOCK));
+        options.append(true).create(true);
+        platform::readable_by_others(&mut options, false);
+        platform::without_links(&mut options);
         let file = self.dir.open_with(below, &options).map_err(|error| self.error("open", below, error))?;
         Ok(file.into_std())
     }
@@ -190,8 +190,9 @@ impl Directory {
         let below = below.as_ref();
         self.regular(below)?;
         let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true).truncate(false).mode(mode(Content::Private));
-        options.custom_flags(flags(OFlags::NOFOLLOW | OFlags::NONBLOCK));
+        options.read(true).write(true).create(true).truncate(false);
+        platform::readable_by_others(&mut options, false);
+        platform::without_links(&mut options);
         let file = self.dir.open_with(below, &options).map_err(|error| self.error("open", below, error))?;
         Ok(file.into_std())
     }
@@ -223,8 +224,7 @@ impl Directory {
     }
 
     fn sync(&self, directory: &Path) -> io::Result<()> {
-        // A directory that is only opened to be passed through cannot be flushed.
-        self.dir.open(directory)?.sync_all()
+        platform::sync_directory(&self.dir, directory)
     }
 
     fn error(&self, action: &'static str, below: &Path, source: io::Error) -> FileError {
@@ -246,17 +246,4 @@ pub(super) fn bounded(file: File, length: u64, path: &Path, limit: u64) -> Resul
     let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or(0) + 1);
     file.take(limit + 1).read_to_end(&mut bytes).map_err(FileError::io("read", path))?;
     if bytes.len() as u64 > limit { Err(too_large()) } else { Ok(bytes) }
-}
-
-fn mode(content: Content) -> u32 {
-    match content {
-        Content::Private => 0o600,
-        Content::Shared | Content::Reproducible => 0o666,
-    }
-}
-
-/// Flags as the standard library and `cap-std` take them.
-pub(super) fn flags(flags: OFlags) -> i32 {
-    // The flags of `open` are small positive numbers on every system.
-    i32::try_from(flags.bits()).unwrap_or_default()
 }

@@ -7,15 +7,19 @@
 mod directory;
 mod error;
 mod named;
+#[cfg_attr(unix, path = "unix.rs")]
+#[cfg_attr(windows, path = "windows.rs")]
+mod platform;
 mod private;
 mod stream;
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests;
 mod yaml;
 
 pub use directory::{Content, Directory};
 pub use error::FileError;
 pub use named::{append_private, create_directory, exists, leads_out, open_private, read, read_secret, replace};
+pub use platform::{is_program, owner};
 pub use private::{open_own, read_own};
 pub use stream::stdin;
 pub use yaml::{is_nested_too_deep, read_yaml};

@@ -1,16 +1,13 @@
 //! Files whose path the caller gives. A path inside of a stack or a repository is opened beneath that
 //! directory, because whoever changes the repository can put a link there; any other path is followed.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Component, Path, PathBuf};
 
-use rustix::fs::OFlags;
-
-use super::directory::{Content, Directory, bounded, flags};
+use super::directory::{Content, Directory, bounded};
 use super::error::FileError;
-use super::stream;
+use super::{platform, stream};
 
 /// What makes a directory a stack or the top of a repository.
 const MARKERS: [&str; 2] = ["trueup.yaml", ".git"];
@@ -35,22 +32,18 @@ pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>, FileError> {
 /// # Errors
 /// Those of [`read`].
 pub fn read_secret(path: &Path, limit: u64) -> Result<Vec<u8>, FileError> {
-    let mut options = OpenOptions::new();
-    options.read(true).custom_flags(flags(OFlags::NONBLOCK | OFlags::NOCTTY));
-    let file = options.open(path).map_err(FileError::io("read", path))?;
+    let file = platform::open_now(path).map_err(FileError::io("read", path))?;
     take(file, path, limit)
 }
 
 fn take(file: File, path: &Path, limit: u64) -> Result<Vec<u8>, FileError> {
-    use std::os::unix::fs::FileTypeExt as _;
     let metadata = file.metadata().map_err(FileError::io("read", path))?;
-    let kind = metadata.file_type();
-    if kind.is_file() {
+    if metadata.is_file() {
         bounded(file, metadata.len(), path, limit)
-    } else if kind.is_dir() || kind.is_block_device() {
-        Err(FileError::NotRegular { path: path.to_owned() })
+    } else if platform::is_stream(metadata.file_type()) {
+        stream::read(platform::waiting(file).map_err(FileError::io("read", path))?, path, limit)
     } else {
-        stream::read(stream::waiting(file).map_err(FileError::io("read", path))?, path, limit)
+        Err(FileError::NotRegular { path: path.to_owned() })
     }
 }
 
@@ -72,11 +65,7 @@ pub fn replace(path: &Path, bytes: &[u8], content: Content) -> Result<(), FileEr
 pub fn open_private(path: &Path) -> Result<File, FileError> {
     let (directory, below) = target(path)?;
     let file = directory.open_or_create(below).map_err(|error| named(error, path))?;
-    let failed = FileError::io("open", path);
-    let mode = file.metadata().map_err(&failed)?.permissions().mode();
-    if mode & 0o077 != 0 {
-        file.set_permissions(std::fs::Permissions::from_mode(0o600)).map_err(failed)?;
-    }
+    platform::close_to_others(&file).map_err(FileError::io("open", path))?;
     Ok(file)
 }
 

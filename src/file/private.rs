@@ -2,20 +2,13 @@
 //! so owner and mode are checked before anything is read or written.
 
 use std::ffi::OsStr;
-use std::fs::{DirBuilder, File, Metadata};
+use std::fs::{File, Metadata};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::Path;
-
-use cap_std::fs::DirBuilderExt as _;
 
 use super::directory::Directory;
 use super::error::FileError;
-
-const PRIVATE: u32 = 0o700;
-const GROUP_WRITES: u32 = 0o020;
-const OTHERS_WRITE: u32 = 0o002;
-const STICKY: u32 = 0o1000;
+use super::platform;
 
 impl Directory {
     /// The directory `name` in the state directory `state`, for us alone; both are created where they
@@ -24,11 +17,9 @@ impl Directory {
     /// # Errors
     /// [`FileError::Exposed`] where others can change what is in it; a link; the disk.
     pub fn private(state: &Path, name: &str) -> Result<Self, FileError> {
-        DirBuilder::new().recursive(true).mode(PRIVATE).create(state).map_err(FileError::io("create", state))?;
+        platform::create_private_directories(state).map_err(FileError::io("create", state))?;
         let parent = shared(state)?;
-        let mut builder = cap_std::fs::DirBuilder::new();
-        builder.mode(PRIVATE);
-        match parent.dir.create_dir_with(name, &builder) {
+        match platform::create_private_directory(&parent.dir, name) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
                 return Err(FileError::io("create", &state.join(name))(error));
             }
@@ -81,13 +72,8 @@ fn around(path: &Path) -> Result<(Directory, &OsStr), FileError> {
 fn shared(path: &Path) -> Result<Directory, FileError> {
     let directory = Directory::open(path)?;
     let metadata = metadata(&directory)?;
-    let exposed = |problem| Err(FileError::Exposed { path: path.to_owned(), problem });
-    let user = rustix::process::geteuid().as_raw();
-    if user != 0 && metadata.uid() != user && metadata.uid() != 0 {
-        return exposed("belongs to another user");
-    }
-    if metadata.mode() & OTHERS_WRITE != 0 && metadata.mode() & STICKY == 0 {
-        return exposed("can be written by everyone");
+    if let Some(problem) = platform::exposed_around(&metadata) {
+        return Err(FileError::Exposed { path: path.to_owned(), problem });
     }
     Ok(directory)
 }
@@ -103,17 +89,10 @@ fn own(parent: &Directory, name: impl AsRef<Path>) -> Result<Directory, FileErro
     }
     let directory = parent.below(name)?;
     let metadata = metadata(&directory)?;
-    if metadata.uid() != rustix::process::geteuid().as_raw() {
-        return Err(FileError::Exposed { path, problem: "belongs to another user" });
+    if let Some(problem) = platform::exposed(&metadata) {
+        return Err(FileError::Exposed { path, problem });
     }
-    if metadata.mode() & OTHERS_WRITE != 0 {
-        return Err(FileError::Exposed { path, problem: "can be written by everyone" });
-    }
-    if metadata.mode() & GROUP_WRITES != 0 {
-        use cap_std::fs::PermissionsExt as _;
-        let permissions = cap_std::fs::Permissions::from_mode(PRIVATE);
-        parent.dir.set_permissions(name, permissions).map_err(FileError::io("close to the group", &path))?;
-    }
+    platform::close_to_group(&parent.dir, name, &metadata).map_err(FileError::io("close to the group", &path))?;
     Ok(directory)
 }
 

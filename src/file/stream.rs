@@ -1,13 +1,10 @@
 //! Standard input and pipes: read on a thread of their own, so that one that does not end costs a
 //! bounded time.
 
-use std::fs::File;
-use std::io::{self, IsTerminal as _, Read};
+use std::io::{IsTerminal as _, Read};
 use std::path::Path;
 use std::sync::mpsc;
 use std::time::Duration;
-
-use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 
 use super::error::FileError;
 
@@ -25,12 +22,6 @@ pub fn stdin(limit: u64) -> Result<Vec<u8>, FileError> {
     } else {
         read(std::io::stdin(), path, limit)
     }
-}
-
-/// The same pipe, which waits for whoever writes it.
-pub(super) fn waiting(file: File) -> io::Result<File> {
-    fcntl_setfl(&file, fcntl_getfl(&file)? - OFlags::NONBLOCK)?;
-    Ok(file)
 }
 
 /// What a pipe gives until it ends.

@@ -2,10 +2,10 @@
 //! top of one, so that no directory of committed files can pass for a repository.
 
 use std::io::Read as _;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use super::GitError;
+use crate::file::owner;
 
 /// Bytes of a file that only points to a directory.
 const LARGEST_POINTER: u64 = 8 * 1024;
@@ -50,6 +50,8 @@ impl Found {
             }
             let below = start.strip_prefix(top).ok().and_then(Path::to_str).ok_or_else(none)?;
             let prefix = if below.is_empty() { String::new() } else { format!("{below}/") };
+            // git writes paths so everywhere.
+            let prefix = prefix.replace(std::path::MAIN_SEPARATOR, "/");
             let real = |path: PathBuf| path.canonicalize().map_err(|_| none());
             return Ok(Self { top: top.to_owned(), directory: real(git)?, common: real(common)?, prefix });
         }
@@ -60,7 +62,6 @@ impl Found {
     /// definitions belong, to the user `me`, or to root: git's own check asks for the user alone, which
     /// fails in containers, and protects programs that a configuration names; here it names none.
     pub(super) fn check_owner(&self, definitions: &Path, me: Option<u32>) -> Result<(), GitError> {
-        let owner = |path: &Path| std::fs::metadata(path).ok().map(|metadata| metadata.uid());
         let trusted = [Some(0), me, owner(definitions)];
         for path in [self.top.join(".git"), self.directory.clone(), self.common.clone()] {
             let owner = owner(&path);

@@ -3,7 +3,6 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io::{Read, Write as _};
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc;
@@ -85,11 +84,9 @@ impl Program {
         let search_path = search_path.unwrap_or(OsStr::new(SEARCH_PATH));
         let places: Vec<PathBuf> =
             std::env::split_paths(search_path).filter(|place| place.is_absolute() && outside(place)).collect();
-        let runs = |file: &PathBuf| {
-            let is_program = |data: std::fs::Metadata| data.is_file() && data.permissions().mode() & 0o111 != 0;
-            std::fs::metadata(file).is_ok_and(is_program) && outside(file)
-        };
-        let file = places.iter().map(|place| place.join("git")).find(runs).ok_or_else(|| GitError::NoProgram {
+        let runs = |file: &PathBuf| crate::file::is_program(file) && outside(file);
+        let name = format!("git{}", std::env::consts::EXE_SUFFIX);
+        let file = places.iter().map(|place| place.join(&name)).find(runs).ok_or_else(|| GitError::NoProgram {
             source: std::io::Error::new(std::io::ErrorKind::NotFound, "it is not on the search path"),
         })?;
         let path = std::env::join_paths(places).unwrap_or_else(|_| SEARCH_PATH.into());
@@ -107,6 +104,10 @@ impl Program {
         let name = arguments.first().copied().unwrap_or_default();
         let mut command = Command::new(&self.file);
         command.env_clear().env("PATH", &self.path).envs(ENVIRONMENT).current_dir(directory);
+        if cfg!(windows) {
+            // Without it no program finds the libraries of the system.
+            command.envs(std::env::var_os("SystemRoot").map(|root| ("SystemRoot", root)));
+        }
         command.arg("--no-pager").arg("--git-dir").arg(directory);
         SETTINGS.iter().for_each(|setting| {
             command.arg("-c").arg(setting);
@@ -171,8 +172,10 @@ fn read_aside(pipe: impl Read + Send + 'static, most: u64) -> mpsc::Receiver<std
     receiver
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
     use super::*;
 
     /// A program named `git` that runs this script.

@@ -3,7 +3,6 @@
 //! configuration of a repository names, now or in a later version of git, is never read.
 
 use std::io::Read as _;
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, symlink};
 use std::path::{Path, PathBuf};
 
 use super::GitError;
@@ -35,7 +34,7 @@ impl View {
     pub(super) fn new(found: &Found, temporary: &Path, program: &Program) -> Result<Self, GitError> {
         let failed = |source: std::io::Error| GitError::NoTemporary { directory: temporary.to_owned(), source };
         let root = temporary.join(format!("trueup-git-{}", uuid::Uuid::new_v4().simple()));
-        std::fs::DirBuilder::new().mode(0o700).create(&root).map_err(failed)?;
+        create_private(&root).map_err(failed)?;
         let linked = found.common != found.directory;
         let view = Self { directory: root.join(if linked { "tree" } else { "git" }), root };
         view.fill(found, linked).map_err(failed)?;
@@ -46,7 +45,7 @@ impl View {
 
     /// Who may write in it, which is who runs this.
     pub(super) fn owner(&self) -> Option<u32> {
-        std::fs::metadata(&self.root).ok().map(|metadata| metadata.uid())
+        crate::file::owner(&self.root)
     }
 
     fn fill(&self, found: &Found, linked: bool) -> std::io::Result<()> {
@@ -80,7 +79,49 @@ fn link(from: &Path, to: &Path, names: &[&str]) -> std::io::Result<()> {
     for name in names {
         let (from, to) = (from.join(name), to.join(name));
         if from.symlink_metadata().is_ok() && to.symlink_metadata().is_err() {
-            symlink(from, to)?;
+            share(&from, &to)?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(unix)]
+fn create_private(directory: &Path) -> std::io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt as _;
+    std::fs::DirBuilder::new().mode(0o700).create(directory)
+}
+
+#[cfg(unix)]
+fn share(from: &Path, to: &Path) -> std::io::Result<()> {
+    std::os::unix::fs::symlink(from, to)
+}
+
+/// In the profile of its user, which is closed to others.
+#[cfg(windows)]
+fn create_private(directory: &Path) -> std::io::Result<()> {
+    std::fs::create_dir(directory)
+}
+
+/// Links need a privilege there. Objects are named as those of another repository; the rest is a few
+/// small files.
+#[cfg(windows)]
+fn share(from: &Path, to: &Path) -> std::io::Result<()> {
+    if to.file_name().is_some_and(|name| name == "objects") {
+        // git does not know the form of a path that the system calls verbatim.
+        let plain = from.to_string_lossy().trim_start_matches(r"\\?\").replace('\\', "/");
+        std::fs::create_dir_all(to.join("info"))?;
+        return std::fs::write(to.join("info").join("alternates"), format!("{plain}\n"));
+    }
+    if !from.is_dir() {
+        return std::fs::copy(from, to).map(drop);
+    }
+    for entry in walkdir::WalkDir::new(from).follow_links(false) {
+        let entry = entry?;
+        let target = entry.path().strip_prefix(from).map_or_else(|_| to.to_owned(), |below| to.join(below));
+        if entry.file_type().is_dir() {
+            std::fs::create_dir_all(target)?;
+        } else if entry.file_type().is_file() {
+            std::fs::copy(entry.path(), target)?;
         }
     }
     Ok(())

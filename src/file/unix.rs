@@ -1,0 +1,133 @@
+//! Files as Unix systems have them: modes, owners, pipes with a name.
+
+use std::fs::{DirBuilder, File, FileType, Metadata};
+use std::io;
+use std::os::unix::fs::{
+    DirBuilderExt as _, FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _,
+};
+use std::path::Path;
+
+use cap_std::fs::{Dir, OpenOptions};
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+
+const PRIVATE_FILE: u32 = 0o600;
+const SHARED_FILE: u32 = 0o666;
+const PRIVATE_DIRECTORY: u32 = 0o700;
+const NOT_OWNER: u32 = 0o077;
+const GROUP_WRITES: u32 = 0o020;
+const OTHERS_WRITE: u32 = 0o002;
+const STICKY: u32 = 0o1000;
+const RUNS: u32 = 0o111;
+
+/// Opens for reading, without waiting for whoever writes a pipe.
+pub(super) fn open_now(path: &Path) -> io::Result<File> {
+    std::fs::OpenOptions::new().read(true).custom_flags(flags(OFlags::NONBLOCK | OFlags::NOCTTY)).open(path)
+}
+
+/// The same for what is opened beneath a directory.
+pub(super) fn without_waiting(options: &mut OpenOptions) {
+    cap_std::fs::OpenOptionsExt::custom_flags(options, flags(OFlags::NONBLOCK | OFlags::NOCTTY));
+}
+
+/// Refuses a link, and does not wait for whoever writes a pipe.
+pub(super) fn without_links(options: &mut OpenOptions) {
+    cap_std::fs::OpenOptionsExt::custom_flags(options, flags(OFlags::NOFOLLOW | OFlags::NONBLOCK));
+}
+
+/// Who may read a file that is created: its owner alone, or whom the umask allows.
+pub(super) fn readable_by_others(options: &mut OpenOptions, shared: bool) {
+    cap_std::fs::OpenOptionsExt::mode(options, if shared { SHARED_FILE } else { PRIVATE_FILE });
+}
+
+/// What a file of this kind gives has an end that somebody else decides.
+pub(super) fn is_stream(kind: FileType) -> bool {
+    !kind.is_file() && !kind.is_dir() && !kind.is_block_device()
+}
+
+/// The same pipe, which waits for whoever writes it.
+pub(super) fn waiting(file: File) -> io::Result<File> {
+    fcntl_setfl(&file, fcntl_getfl(&file)? - OFlags::NONBLOCK)?;
+    Ok(file)
+}
+
+/// The permissions that a file has, for the one that takes its place.
+pub(super) fn permissions(metadata: &cap_std::fs::Metadata) -> Option<std::fs::Permissions> {
+    let mode = cap_std::fs::PermissionsExt::mode(&metadata.permissions());
+    Some(std::fs::Permissions::from_mode(mode & 0o777))
+}
+
+/// Leaves a file that is there to its owner alone.
+pub(super) fn close_to_others(file: &File) -> io::Result<()> {
+    if file.metadata()?.permissions().mode() & NOT_OWNER == 0 {
+        return Ok(());
+    }
+    file.set_permissions(std::fs::Permissions::from_mode(PRIVATE_FILE))
+}
+
+/// Creates a directory for its owner alone, with those above it.
+pub(super) fn create_private_directories(path: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(PRIVATE_DIRECTORY).create(path)
+}
+
+/// The same beneath a directory.
+pub(super) fn create_private_directory(parent: &Dir, name: &str) -> io::Result<()> {
+    let mut builder = cap_std::fs::DirBuilder::new();
+    cap_std::fs::DirBuilderExt::mode(&mut builder, PRIVATE_DIRECTORY);
+    parent.create_dir_with(name, &builder)
+}
+
+/// What is wrong with a directory around ours: others may read it, and may write it only where they
+/// cannot rename what is ours.
+pub(super) fn exposed_around(metadata: &Metadata) -> Option<&'static str> {
+    let user = rustix::process::geteuid().as_raw();
+    if user != 0 && metadata.uid() != user && metadata.uid() != 0 {
+        Some("belongs to another user")
+    } else if metadata.mode() & OTHERS_WRITE != 0 && metadata.mode() & STICKY == 0 {
+        Some("can be written by everyone")
+    } else {
+        None
+    }
+}
+
+/// What is wrong with a directory of ours.
+pub(super) fn exposed(metadata: &Metadata) -> Option<&'static str> {
+    if metadata.uid() != rustix::process::geteuid().as_raw() {
+        Some("belongs to another user")
+    } else if metadata.mode() & OTHERS_WRITE != 0 {
+        Some("can be written by everyone")
+    } else {
+        None
+    }
+}
+
+/// Closes a directory to its group: some systems open every directory of a volume to a group.
+pub(super) fn close_to_group(parent: &Dir, name: &Path, metadata: &Metadata) -> io::Result<()> {
+    if metadata.mode() & GROUP_WRITES == 0 {
+        return Ok(());
+    }
+    parent.set_permissions(name, cap_std::fs::PermissionsExt::from_mode(PRIVATE_DIRECTORY))
+}
+
+/// Flushes the names in a directory to the disk.
+pub(super) fn sync_directory(parent: &Dir, below: &Path) -> io::Result<()> {
+    // A directory that is only opened to be passed through cannot be flushed.
+    parent.open(below)?.sync_all()
+}
+
+/// Who owns what is at a path, where that can be told.
+#[must_use]
+pub fn owner(path: &Path) -> Option<u32> {
+    std::fs::metadata(path).ok().map(|metadata| metadata.uid())
+}
+
+/// Whether a file can be started.
+#[must_use]
+pub fn is_program(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & RUNS != 0)
+}
+
+/// Flags as the standard library and `cap-std` take them.
+fn flags(flags: OFlags) -> i32 {
+    // The flags of `open` are small positive numbers on every system.
+    i32::try_from(flags.bits()).unwrap_or_default()
+}
