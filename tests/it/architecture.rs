@@ -13,7 +13,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("diff", &["model"]),
     ("sandbox", &["model", "file"]),
     ("plan", &["model", "diff"]),
-    ("git", &[]),
+    ("git", &["file"]),
     ("apply", &["model", "diff", "plan", "api"]),
     ("journal", &["model", "diff", "plan", "file"]),
     ("gate", &["model", "plan", "api"]),
