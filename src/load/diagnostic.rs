@@ -201,7 +201,18 @@ impl Diagnostic {
 /// Source as it is shown. The drawing spells out the control characters of ASCII alone; the others, which
 /// some terminals act upon, become a dot of as many bytes, so that marks stay where they are.
 fn shown(source: &str) -> String {
-    source.replace(|c| matches!(c, '\u{80}'..='\u{9f}'), "\u{b7}")
+    let mut shown = String::with_capacity(source.len());
+    for c in source.chars() {
+        match c.len_utf8() {
+            2.. if !acts(c) => shown.push(c),
+            // The library writes out the others itself.
+            1 => shown.push(c),
+            2 => shown.push('\u{b7}'),
+            3 => shown.push('\u{fffd}'),
+            _ => shown.push_str("\u{b7}\u{b7}"),
+        }
+    }
+    shown
 }
 
 fn excerpt(source: &SourceText, range: &Range<usize>) -> Excerpt {
@@ -270,14 +281,16 @@ impl Diagnostics {
 
 /// `text` with everything spelled out that a terminal would act upon.
 pub(super) fn neutral(text: &str) -> String {
-    let acts = |c: char| {
-        c.is_control()
-            || matches!(c, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
-                | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
-    };
     let mut clean = String::with_capacity(text.len());
     for c in text.chars() {
         if acts(c) { clean.extend(c.escape_unicode()) } else { clean.push(c) }
     }
     clean
+}
+
+/// Whether a terminal acts upon a character, or hides it.
+fn acts(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
+            | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }

@@ -21,6 +21,7 @@ mod gates;
 mod git;
 mod globs;
 mod hostile;
+mod hostile_text;
 mod load;
 mod looked;
 mod matrix;

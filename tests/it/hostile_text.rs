@@ -1,0 +1,137 @@
+//! Texts that somebody wrote to act on whoever reads them: terminal escapes, direction marks, commands
+//! of pipeline runners, markup. They stand in every text field of a live object, of a definition and of
+//! an error of the service, and every format of every command that shows them is searched for what
+//! would still act.
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use crate::support::{Service, Stage};
+
+/// What acts, wherever it reaches a terminal, a log, a page or a comment.
+const ACTS: &[&str] = &[
+    "\u{1b}[31mred",
+    "\u{1b}]8;;https://evil.example\u{7}link",
+    "\u{9b}2J",
+    "\u{85}next",
+    "admin\u{202e}nimda",
+    "\u{2066}isolated",
+    "zero\u{200b}width",
+    "\r::error::forged",
+    "\n::add-mask::forged",
+    "\n##[error]forged",
+    "##vso[task.setvariable variable=x]forged",
+    "\u{1b}[0Ksection_start:1:forged\r",
+    "<script>alert(1)</script>",
+    "\"><img src=x onerror=alert(1)>",
+    "]]><forged/>",
+    "\n| forged | row |\n",
+    "forged\nforged_total 1",
+];
+
+/// Formats of `plan` and `drift`, by how they are read.
+const PLAN: &[&str] = &["text", "json", "markdown", "html", "github", "sarif"];
+const DRIFT: &[&str] = &["text", "json", "markdown", "github", "junit", "prometheus", "sarif", "acknowledgements"];
+
+/// Fails where `output` still acts on a terminal or on a runner, or where the format lets markup through.
+#[track_caller]
+fn is_harmless(what: &str, format: &str, output: &str) {
+    for character in output.chars() {
+        let acts = (character.is_control() && character != '\n' && character != '\t')
+            || matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200b}');
+        assert!(!acts, "{what}: {character:?} in\n{output}");
+    }
+    for line in output.lines().map(str::trim_start) {
+        let command = line.starts_with("::") && line.contains("forged") && line[2..].contains("::");
+        // The annotations of GitHub are commands of ours, whose texts may name what was forged.
+        let ours = format == "github" && !line.starts_with("::error::forged") && !line.starts_with("::add-mask");
+        assert!(!command || ours, "{what}: a command in the line {line}");
+    }
+    assert!(!output.contains("##[") && !output.contains("##vso["), "{what}: a command in\n{output}");
+    // Markdown shows such text as code; `report::markdown` renders it in its own tests.
+    if matches!(format, "html" | "junit") {
+        for markup in ["<script>alert", "<img src=x", "<forged"] {
+            assert!(!output.contains(markup), "{what}: {markup} in\n{output}");
+        }
+    }
+    if format == "prometheus" {
+        assert!(!output.lines().any(|line| line.starts_with("forged")), "{what}: a metric in\n{output}");
+    }
+}
+
+/// A live object of which every text is `text`.
+fn object(name: &str, text: &str) -> Value {
+    json!({
+        "metadata": {
+            "name": name, "namespace": "shop", "description": text,
+            "labels": {"tier": text}, "annotations": {"note": text},
+        },
+        "spec": {"ip": "10.0.0.7", "port": 80},
+    })
+}
+
+/// JSON in plain ASCII: a definition may hold any character, but not write each of them out.
+fn escaped(document: &str) -> String {
+    let escape = |c: char| match c.is_ascii() {
+        true => c.to_string(),
+        false => c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")).collect(),
+    };
+    document.chars().map(escape).collect()
+}
+
+fn check(text: &str) {
+    let service = Service::start();
+    service.plant(&json!([object("cart", text), object("unmanaged", text)]));
+    let definition = json!({
+        "metadata": {"name": "cart", "namespace": "shop", "description": format!("wanted {text}")},
+        "spec": {"ip": "10.0.0.7", "port": 81},
+    });
+    let stage = Stage::new()
+        .at(&service)
+        .file("stack/trueup.yaml", "stack: shop\nnamespaces: [shop]\nprune: all\n")
+        .file("stack/cart.json", &escaped(&definition.to_string()));
+    let mut shown = 0;
+    let mut run = |line: &str, format: &str| {
+        let ran = stage.run(line);
+        is_harmless(line, format, ran.text());
+        is_harmless(line, "stderr", ran.errors());
+        shown += usize::from(ran.text().contains("cart"));
+    };
+    for format in PLAN {
+        run(&format!("plan stack --allow mass-change --format {format}"), format);
+    }
+    for format in DRIFT {
+        run(&format!("drift stack --unmanaged fail --format {format}"), format);
+    }
+    for line in ["pull -n shop -o pulled", "validate stack"] {
+        run(line, "text");
+    }
+    assert!(shown >= PLAN.len(), "the plans show the endpoint");
+    // The service's own words.
+    let body = serde_json::to_string(&json!({"code": 13, "message": text, "details": []})).expect("JSON");
+    let rule = json!({"rules": [{"operation": "endpoint-list", "status": {"code": 400, "body": body}}]});
+    service.misbehave(&escaped(&rule.to_string()));
+    for line in ["plan stack", "drift stack --format json", "drift stack --format markdown", "pull -n shop -o other"] {
+        let ran = stage.run(line);
+        let format = if line.ends_with("json") { "json" } else { "text" };
+        is_harmless(line, format, ran.text());
+        is_harmless(line, "stderr", ran.errors());
+    }
+}
+
+#[test]
+fn no_text_acts_on_who_reads_it_in_any_format() {
+    check(&ACTS.join(" "));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 4, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_mixture_of_hostile_texts_acts_on_who_reads_it(
+        parts in prop::collection::vec((prop::sample::select(ACTS), "[ -~\u{80}-\u{9f}\u{2028}#:]{0,6}"), 1..6),
+    ) {
+        let text: String = parts.iter().flat_map(|(acts, between)| [between.as_str(), acts]).collect();
+        check(&text);
+    }
+}
