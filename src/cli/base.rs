@@ -21,8 +21,12 @@ use crate::plan::{Action, Change, History, Plan};
 /// # Errors
 /// There is none that can be used.
 pub fn repository(context: &Context, directory: &Path) -> Result<Repository, GitError> {
-    let search_path = context.surroundings.path("PATH").map(Into::into);
-    Repository::open(directory, &Machine { search_path, temporary: std::env::temp_dir() })
+    Repository::open(directory, &machine(context))
+}
+
+/// What the machine says about running git.
+pub fn machine(context: &Context) -> Machine {
+    Machine { search_path: context.surroundings.path("PATH").map(Into::into), temporary: std::env::temp_dir() }
 }
 
 /// Adds what git knows. Without a base, a directory outside of any repository is as good as one in it.

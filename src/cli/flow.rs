@@ -46,9 +46,11 @@ pub async fn plan(context: &Context, stack: &Stack, sight: &Sight<'_>, permissio
 /// Those of [`plan`].
 pub async fn look(context: &Context, stack: &Stack, sight: &Sight<'_>, purpose: &Purpose<'_>) -> Result<Plan, Error> {
     let allow = settings::allow(&purpose.permission.allow)?;
-    let mut plan = arrange(context, stack, sight, purpose, &allow).await?;
+    let arranging = arrange(context, stack, sight, purpose, &allow);
+    let (plan, listed) = tokio::join!(arranging, outside::listed_before(context, stack));
+    let mut plan = plan?;
     refer(sight, &mut plan, &allow).await;
-    outside::note(context, stack, sight, purpose, &mut plan).await?;
+    outside::note(stack, sight, purpose, listed, &mut plan).await;
     plan.setting_changes.clone_from(&stack.setting_changes);
     let told = |note: &Diagnostic| format!("{}:{}: {}", note.file().unwrap_or_default(), note.line(), note.message);
     plan.notes.extend(stack.loaded.notes.iter().map(|note| Note::Loaded { text: told(note) }));

@@ -11,6 +11,7 @@ use super::flow::Purpose;
 use super::sight::Sight;
 use super::stack::{self, Stack};
 use super::{Context, base, settings, shard};
+use crate::git::Repository;
 use crate::load::config::FILE;
 use crate::model::Namespace;
 use crate::model::policy::Prune;
@@ -60,34 +61,29 @@ pub fn pruned(context: &Context, stack: &Stack, permission: &Permission) -> Resu
     Ok(pruned)
 }
 
-/// Reads the namespaces that the stack once had, as far as git, the drift state of the call and the
-/// definitions of the base tell them, and notes what it owns there.
-///
-/// # Errors
-/// The name of the stack.
+/// Reads the namespaces that the stack once had, as far as `listed`, the drift state of the call and
+/// the definitions of the base tell them, and notes what it owns there.
 pub async fn note(
-    context: &Context,
     stack: &Stack,
     sight: &Sight<'_>,
     purpose: &Purpose<'_>,
+    mut listed: BTreeSet<Namespace>,
     plan: &mut Plan,
-) -> Result<(), Error> {
-    if settings::stack(context, &stack.loaded.config)?.is_none() {
-        return Ok(());
+) {
+    if plan.stack.is_none() {
+        return;
     }
-    let mut once = listed_before(context, stack);
-    once.extend(purpose.memory.namespaces().cloned());
-    once.retain(|namespace| !plan.scope.contains_key(namespace) && !stack.namespaces().contains(namespace));
-    let once = shard::namespaces(once, purpose.shard, &plan.service.base_url);
+    listed.extend(purpose.memory.namespaces().cloned());
+    listed.retain(|namespace| !plan.scope.contains_key(namespace) && !stack.namespaces().contains(namespace));
+    let once = shard::namespaces(listed, purpose.shard, &plan.service.base_url);
     if once.is_empty() {
-        return Ok(());
+        return;
     }
     let live = sight.live(&once).await;
     plan.source.requests += live.requests;
     for (namespace, read) in &live.namespaces {
         plan.note_outside(namespace, read);
     }
-    Ok(())
 }
 
 /// The part of a version of `trueup.yaml` that matters here; everything else may be anything.
@@ -106,15 +102,28 @@ struct InEnvironment {
 }
 
 /// The namespaces of every version of `trueup.yaml` in the history of the working tree; none where git
-/// does not show it.
-fn listed_before(context: &Context, stack: &Stack) -> BTreeSet<Namespace> {
-    let Ok(repository) = base::repository(context, &stack.loaded.root) else { return BTreeSet::new() };
-    let versions = repository.versions(FILE, MOST_VERSIONS).unwrap_or_default();
-    let environment = stack.loaded.options().environment.as_deref();
-    let listed = versions.iter().filter(|bytes| bytes.len() <= LARGEST_VERSION).flat_map(|bytes| {
-        let version: Version = serde_yaml::from_slice(bytes).unwrap_or_default();
-        let of = |name: &str| version.environments.as_ref()?.get(name)?.as_ref()?.namespaces.clone();
-        environment.and_then(of).or_else(|| version.namespaces.clone()).unwrap_or_default()
+/// does not show it. They are searched for on a thread of their own, while the service answers.
+pub async fn listed_before(context: &Context, stack: &Stack) -> BTreeSet<Namespace> {
+    if !matches!(settings::stack(context, &stack.loaded.config), Ok(Some(_))) {
+        return BTreeSet::new();
+    }
+    let machine = base::machine(context);
+    let root = stack.loaded.root.clone();
+    let environment = stack.loaded.options().environment.clone();
+    let search = tokio::task::spawn_blocking(move || {
+        let Ok(repository) = Repository::open(&root, &machine) else { return BTreeSet::new() };
+        let versions = repository.versions(FILE, MOST_VERSIONS).unwrap_or_default();
+        let small = versions.iter().filter(|bytes| bytes.len() <= LARGEST_VERSION);
+        small.flat_map(|bytes| listed(bytes, environment.as_deref())).collect()
     });
-    listed.filter_map(|name| Namespace::parse(&name).ok()).collect()
+    // It fails only by a panic, which has ended the program.
+    search.await.unwrap_or_default()
+}
+
+/// The namespaces that a version of `trueup.yaml` lists for the environment.
+fn listed(version: &[u8], environment: Option<&str>) -> Vec<Namespace> {
+    let version: Version = serde_yaml::from_slice(version).unwrap_or_default();
+    let of = |name: &str| version.environments.as_ref()?.get(name)?.as_ref()?.namespaces.clone();
+    let names = environment.and_then(of).or_else(|| version.namespaces.clone()).unwrap_or_default();
+    names.iter().filter_map(|name| Namespace::parse(name).ok()).collect()
 }
