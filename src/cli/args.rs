@@ -29,9 +29,9 @@ pub struct Arguments {
     pub global: Global,
 }
 
-/// Options of every command.
+/// Global options.
 #[derive(Debug, Clone, Args)]
-#[command(next_help_heading = "Options of every command")]
+#[command(next_help_heading = "Global options")]
 pub struct Global {
     /// The service, with or without /api [environment: TRUEUP_BASE_URL]
     #[arg(long, global = true, value_name = "URL")]
@@ -87,10 +87,10 @@ pub struct Global {
     /// When to use colour
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     pub color: Color,
-    /// Tell every request
+    /// Log each request
     #[arg(long, short, global = true, conflicts_with = "quiet")]
     pub verbose: bool,
-    /// Tell nothing but the answer and errors
+    /// Print only results and errors
     #[arg(long, short, global = true)]
     pub quiet: bool,
 }
@@ -196,7 +196,7 @@ pub struct Live {
 pub struct Validate {
     #[command(flatten)]
     pub scope: Scope,
-    /// How to tell it
+    /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub format: ValidateFormat,
 }
@@ -284,7 +284,7 @@ pub struct History {
     /// Remove all but the newest N runs, or those older than so many days (`90d`); open runs stay
     #[arg(long, value_name = "N|DAYSd", conflicts_with = "run")]
     pub keep: Option<Kept>,
-    /// How to tell it
+    /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub format: HistoryFormat,
 }
@@ -346,7 +346,7 @@ pub struct Rollback {
 pub struct Drift {
     #[command(flatten)]
     pub scope: Scope,
-    /// How to tell it
+    /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub format: DriftFormat,
     /// Taken only to say that `plan` has it
@@ -395,7 +395,7 @@ pub struct Rehearse {
     /// What goes wrong: none, rough (lost answers, overload, refusals for pace), or a scenario's file
     #[arg(long, value_name = "FAULTS", default_value = "none")]
     pub faults: super::rehearsal::Faults,
-    /// How to tell it
+    /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub format: RehearseFormat,
 }

@@ -64,13 +64,13 @@ pub fn ask<'a>(decision: &Decision, context: &Context, question: Question<'a>) -
     show();
     if !context.surroundings.can_ask {
         let digest = plan.digest();
-        return Err(Error::words(Ending::Refused, "nobody can be asked, and nobody said yes beforehand")
+        return Err(Error::words(Ending::Refused, "confirmation required, but stdin is not a terminal")
             .hint(format!("give --yes, or --digest {} for exactly this plan", digest.short()))
             .hint("nothing was sent"));
     }
     let changes = plan.changes.len();
     let these = if changes == 1 { "this change".to_owned() } else { format!("these {changes} changes") };
-    Ok(if yes(&format!("Apply {these}?")) { Answer::Given(approved) } else { Answer::Ended(declined(context)) })
+    Ok(if yes(&format!("apply {these}")) { Answer::Given(approved) } else { Answer::Ended(declined(context)) })
 }
 
 /// What the call says beforehand, or will be asked.
@@ -119,12 +119,12 @@ pub fn ask_to_resume(
         context.output.tell(&guards);
     }
     if !context.surroundings.can_ask {
-        return Err(Error::words(Ending::Refused, "nobody can be asked, and nobody said yes beforehand")
+        return Err(Error::words(Ending::Refused, "confirmation required, but stdin is not a terminal")
             .hint("give --yes")
             .hint("nothing was sent"));
     }
     let these = if left == 1 { "1 change".to_owned() } else { format!("{left} changes") };
-    Ok(if yes(&format!("Go on with {these} that are left?")) { None } else { Some(declined(context)) })
+    Ok(if yes(&format!("resume {these} that are left")) { None } else { Some(declined(context)) })
 }
 
 fn declined(context: &Context) -> Ending {
@@ -133,9 +133,9 @@ fn declined(context: &Context) -> Ending {
 }
 
 /// Asks on stderr, so that stdout carries the answer alone.
-fn yes(question: &str) -> bool {
+fn yes(action: &str) -> bool {
     let mut stderr = std::io::stderr().lock();
-    let asked = write!(stderr, "\n{question} Only `yes` does: ").and_then(|()| stderr.flush());
+    let asked = write!(stderr, "\nType 'yes' to {action}: ").and_then(|()| stderr.flush());
     let mut line = String::new();
     asked.is_ok() && std::io::stdin().lock().read_line(&mut line).is_ok() && line.trim() == "yes"
 }

@@ -27,17 +27,17 @@ impl Consent {
     ///
     /// # Errors
     /// Nobody can be asked, or the answer is no: refused, nothing sent.
-    pub fn ask(self, context: &Context, question: &str) -> Result<(), Error> {
+    pub fn ask(self, context: &Context, action: &str) -> Result<(), Error> {
         if self == Consent::Given {
             return Ok(());
         }
         if !context.surroundings.can_ask {
-            return Err(Error::words(Ending::Refused, "nobody can be asked, and nobody said yes beforehand")
+            return Err(Error::words(Ending::Refused, "confirmation required, but stdin is not a terminal")
                 .hint("give --yes")
                 .hint("nothing was sent"));
         }
         let mut stderr = std::io::stderr().lock();
-        let asked = write!(stderr, "\n{question} Only `yes` does: ").and_then(|()| stderr.flush());
+        let asked = write!(stderr, "\nType 'yes' to {action}: ").and_then(|()| stderr.flush());
         let mut line = String::new();
         let read = asked.and_then(|()| std::io::stdin().lock().read_line(&mut line));
         if read.is_ok() && line.trim() == "yes" {

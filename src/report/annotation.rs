@@ -141,7 +141,7 @@ pub fn of_plan(plan: &Plan, sides: Sides) -> Vec<Annotation> {
     }
     for held in plan.held.iter().filter(|held| sides.tells(held, plan, concerns_us)) {
         let (why, allow) = text::hold(held);
-        let message = allow.map_or_else(|| why.clone(), |allow| format!("{why}; if you mean it: {allow}"));
+        let message = allow.map_or_else(|| why.clone(), |allow| format!("{why}; to allow it: {allow}"));
         let title = format!("held back: {}", held.key);
         all.push(annotation(of_hold(&held.hold), Level::Warning, held.place.clone(), title, message));
     }

@@ -74,7 +74,7 @@ fn a_branch_that_is_behind_takes_nothing_back() {
         .code(0)
         .says("### trueup plan: refused, 1 to replace, 2 behind base\n")
         .says("- `shop/news`: behind base")
-        .says("#### Behind base: an apply would take back merged work");
+        .says("#### Behind base: applying would revert merged work");
     let at = |part: &str| markdown.text().find(part).unwrap_or_else(|| panic!("{part}"));
     assert!(at("shop/search</code>") < at("#### Behind base"), "this change stands first");
     stage

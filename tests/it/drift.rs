@@ -31,7 +31,7 @@ fn the_verdict_tells_whose_move_it_is() {
     stage.edit("search.yaml", "port: 80", "port: 81");
     stage.run("drift .").code(4).says("DRIFT AND PENDING").says("not applied yet: shop/search");
     service.change("shop/cart", |object| object["spec"]["port"] = json!(80));
-    stage.run("drift .").code(2).says("PENDING  1 of 2 endpoints waits for an apply");
+    stage.run("drift .").code(2).says("PENDING  1 of 2 endpoints has changes to apply");
     service.misbehave("rules: [{operation: endpoint-list, partial: {missing: 1}}]");
     stage.run("drift .").code(5).says("UNKNOWN").says("the list of `shop` cannot be trusted");
 }

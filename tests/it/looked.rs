@@ -97,7 +97,7 @@ fn what_a_filter_leaves_out_is_counted_and_not_called_in_sync() {
     assert_eq!((&counts["namespaces"], &counts["namespaces_outside_filter"]), (&json!(1), &json!(1)));
     stage.run("plan . -n shop --format markdown").code(0).says("1 change outside the filter");
     stage.run("plan . -n shop --format html").code(0).says("1 change outside the filter");
-    stage.run("drift . -n pay").code(2).says("PENDING  1 of 1 endpoint waits").says("1 change outside the filter");
+    stage.run("drift . -n pay").code(2).says("PENDING  1 of 1 endpoint has changes to apply").says("1 change outside the filter");
     stage.run("drift . -n pay --format markdown").code(2).says("1 change outside the filter");
 }
 
@@ -124,7 +124,7 @@ fn last_is_the_newest_run_of_this_stack_on_this_service() {
     stage.run("rollback last --yes --quiet").code(0).says("Applied 1 of 1");
     assert_eq!(service.get("shop/cart")["spec"]["port"], 80);
     assert!(service.has("misc/a"));
-    stage.run("apply --resume last").code(0).tells("there is nothing to go on with");
+    stage.run("apply --resume last").code(0).tells("nothing to resume");
     for line in ["rollback last --yes", "apply --resume last --yes"] {
         stage
             .run(&format!("{line} --stack third"))
@@ -153,8 +153,8 @@ fn a_run_that_was_not_verified_is_verified_by_its_resume() {
     stage.run("apply --resume last --yes --quiet").code(7);
     stage.run("history last").code(0).says("not verified");
     service.misbehave("rules: []");
-    stage.run("apply --resume last --yes --quiet").code(0).says("Converged");
-    stage.run("apply --resume last --yes").code(0).tells("there is nothing to go on with");
+    stage.run("apply --resume last --yes --quiet").code(0).says("Verified");
+    stage.run("apply --resume last --yes").code(0).tells("nothing to resume");
 }
 
 #[test]

@@ -80,7 +80,7 @@ async fn resume(name: &str, arguments: &Apply, context: &Context) -> Result<Endi
     let left = record.left();
     // A run that ended between its last change and its end lacks the second look.
     if left == 0 && record.ending() == plan::Ending::Finished {
-        context.output.message(&format!("run {} is finished: there is nothing to go on with", record.run()));
+        context.output.message(&format!("run {} is finished: nothing to resume", record.run()));
         return Ok(Ending::Done);
     }
     context.output.message(&text::resuming(&RunSummary::of(&record)));

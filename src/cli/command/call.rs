@@ -27,7 +27,7 @@ pub async fn run(arguments: &Call, context: &Context) -> Result<Ending, Error> {
         Ok(look) => connection.reader()?.ask(&look).await.map_err(question::unanswered)?,
         Err(request) => {
             context.output.tell(&shown(&request));
-            Consent::of(arguments.yes).ask(context, "Do this?")?;
+            Consent::of(arguments.yes).ask(context, "call it")?;
             let answer = connection.writer()?.call(&request).await.map_err(question::unconfirmed)?;
             context.output.note_change();
             answer

@@ -74,7 +74,7 @@ async fn edit(arguments: &inquiry::DdosEdit, namespace: &Namespace, context: &Co
         return Ok(Ending::Done);
     }
     context.output.tell(&difference(&event, &changes, &context.output.message_view()));
-    Consent::of(arguments.yes).ask(context, "Edit the event?")?;
+    Consent::of(arguments.yes).ask(context, "edit the event")?;
     let ending = write(&writer, namespace, &event, &wanted, context).await?;
     connection.close().await;
     Ok(ending)

@@ -271,7 +271,7 @@ fn footer(plan: &Plan, digest: &Digest, command: &str) -> String {
 /// How far a change is from the change under review.
 const OTHERS: u8 = 2;
 
-/// 0 where it is part of the change under review, 1 where that would take back merged work, [`OTHERS`]
+/// 0 where it is part of the change under review, 1 where that would revert merged work, [`OTHERS`]
 /// where it does not concern it.
 fn distance(change: &Change) -> u8 {
     match (is_part(change, is_ours), is_part(change, concerns_us)) {
@@ -393,7 +393,7 @@ fn told(change: &Change) -> String {
 
 fn of_held(held: &Held, at: usize) -> Row {
     let (why, allow) = text::hold(held);
-    let allow = allow.map(|allow| format!("; if you mean it: {allow}")).unwrap_or_default();
+    let allow = allow.map(|allow| format!("; to allow it: {allow}")).unwrap_or_default();
     Row {
         k: safe::line(&held.key.to_string()).into_owned(),
         n: safe::line(held.key.namespace.as_str()).into_owned(),

@@ -60,7 +60,7 @@ pub fn plan(plan: &Plan, options: &Options) -> String {
         const MISSES: usize = 40;
         let section = match fold.changes.first().is_some_and(&others) {
             false => "#### Changes\n\n",
-            true => "#### Behind base: an apply would take back merged work\n\n",
+            true => "#### Behind base: applying would revert merged work\n\n",
         };
         let heading = if section == under { "" } else { section };
         let left = room.saturating_sub(blocks.len() + heading.len());

@@ -108,7 +108,7 @@ fn headline(plan: &Plan, verdicts: &Verdicts, view: &View) -> String {
     let pending = number(&[Verdict::Pending, Verdict::Both]);
     let of = count(looked.endpoints, "endpoint");
     let were = if drifted == 1 { "was" } else { "were" };
-    let wait = if pending == 1 { "waits" } else { "wait" };
+    let have = if pending == 1 { "has" } else { "have" };
     let word = |role, word| view.palette.paint(role, word);
     match verdicts.whole() {
         Verdict::InSync => {
@@ -117,13 +117,13 @@ fn headline(plan: &Plan, verdicts: &Verdicts, view: &View) -> String {
             format!("{}: {of} in {namespaces}{elapsed}{outside}\n", word(Role::Right, "In sync"))
         }
         Verdict::Pending => {
-            format!("{}  {pending} of {of} {wait} for an apply{outside}\n", word(Role::Replace, "PENDING"))
+            format!("{}  {pending} of {of} {have} changes to apply{outside}\n", word(Role::Replace, "PENDING"))
         }
         Verdict::Drift => {
             format!("{}  {drifted} of {of} {were} changed outside{outside}\n", word(Role::Wrong, "DRIFT"))
         }
         Verdict::Both => format!(
-            "{}  {drifted} of {of} {were} changed outside, {pending} {wait} for an apply{outside}\n",
+            "{}  {drifted} of {of} {were} changed outside, {pending} {have} changes to apply{outside}\n",
             word(Role::Wrong, "DRIFT AND PENDING")
         ),
         Verdict::Unknown => format!("{}  no verdict over everything{outside}\n", word(Role::Wrong, "UNKNOWN")),

@@ -141,7 +141,7 @@ pub fn run(record: &RunRecord, summary: &RunSummary, view: &View) -> String {
 
 fn converged(convergence: &Convergence) -> &'static str {
     match convergence {
-        Convergence::Proven { .. } => "Converged: a second look found no difference.\n",
+        Convergence::Proven { .. } => "Verified: live matches the definitions.\n",
         Convergence::Differs { .. } => "Not converged: the second look found differences.\n",
         Convergence::Unknown { .. } => "Convergence not proven.\n",
         Convergence::NotNeeded => "",

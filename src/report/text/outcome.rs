@@ -47,7 +47,7 @@ fn fate(key: &Key, action: ActionKind, fate: &Fate, outcome: &Outcome, view: &Vi
         Fate::Conflict(conflict) => self::conflict(&key_text, conflict, outcome, view),
         Fate::Referred { by } => {
             let by: Vec<String> = by.iter().map(ToString::to_string).collect();
-            let reason = format!("{} refers to it; if you mean it: --allow referred={key}", some_of(&by, 4));
+            let reason = format!("{} refers to it; to allow it: --allow referred={key}", some_of(&by, 4));
             told("held back", &reason)
         }
         Fate::Failed { reason } => told("failed", reason),
@@ -207,10 +207,13 @@ fn kind_sum(outcome: &Outcome, kind: ActionKind) -> Option<String> {
 fn convergence(convergence: &Convergence, view: &View) -> String {
     match convergence {
         Convergence::Proven { looks: 1 } => {
-            format!("{}: a second look found no difference.\n", view.palette.paint(Role::Right, "Converged"))
+            format!("{}: live matches the definitions.\n", view.palette.paint(Role::Right, "Verified"))
         }
         Convergence::Proven { looks } => {
-            format!("{}: look {looks} found no difference.\n", view.palette.paint(Role::Right, "Converged"))
+            format!(
+                "{}: live matches the definitions, after {looks} reads.\n",
+                view.palette.paint(Role::Right, "Verified")
+            )
         }
         Convergence::Differs { left } => {
             let mut text = format!(

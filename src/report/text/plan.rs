@@ -387,7 +387,7 @@ fn held(held: &Held, view: &View) -> String {
     let (why, allow) = refusal::hold(held);
     text.push_str(&words(&format!("no {what}"), &why));
     if let Some(allow) = allow {
-        text.push_str(&words("if you mean it", &allow));
+        text.push_str(&words("to allow it", &allow));
     }
     text
 }
@@ -456,7 +456,7 @@ fn next(plan: &Plan, digest: &Digest, saved: Option<&Path>, view: &View) -> Stri
     if plan.changes.is_empty() {
         return String::new();
     }
-    // What would take back merged work is not proposed: the way on stands above.
+    // What would revert merged work is not proposed: the way on stands above.
     let refused = plan.refused();
     if refused.iter().any(|guard| guard.name == GuardName::BehindBase) {
         return String::new();

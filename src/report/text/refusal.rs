@@ -138,7 +138,7 @@ pub fn held(plan: &Plan, view: &View) -> String {
     for held in &plan.held {
         let (why, allow) = hold(held);
         let key = held.key.to_string();
-        let allow = allow.map(|allow| format!("; if you mean it: {allow}")).unwrap_or_default();
+        let allow = allow.map(|allow| format!("; to allow it: {allow}")).unwrap_or_default();
         text.push_str(&format!(
             "{}: {}: {why}{allow}\n",
             view.palette.paint(Role::Careful, "held back"),

@@ -66,7 +66,7 @@ pub(super) fn others(plan: &Plan, view: &View) -> String {
             let place = other.place.map(super::plan::at).unwrap_or_default();
             text.push_str(&format!("{}\n", at_the_end(&left, columns(&left), &place, columns(&place), view.width)));
         }
-        text.push_str(&format!("        an apply would take back merged work; merge {base} into this change first\n"));
+        text.push_str(&format!("        applying would revert merged work; merge {base} into this change first\n"));
     }
     let mut counts: BTreeMap<Side, usize> = BTreeMap::new();
     for other in others.iter().filter(|other| other.side != Side::BehindBase) {

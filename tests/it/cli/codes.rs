@@ -72,7 +72,7 @@ fn an_apply_ends_by_what_became_of_it_in_every_format() {
         apply(". --yes").code(0);
 
         stage.edit("a.yaml", "port: 80", "port: 81");
-        apply(".").code(6).tells("nobody can be asked");
+        apply(".").code(6).tells("confirmation required");
         apply(". --digest 0123456789abcdef0123456789abcdef").code(6).tells("refused: this plan's digest is");
         apply(". --digest abc").code(64).tells("is no digest");
 

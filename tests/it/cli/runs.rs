@@ -61,7 +61,7 @@ fn history_lists_the_runs_and_shows_one_with_every_fate() {
         .says("by kim, began")
         .says("  + create  shop/search                                     done (unguarded)\n")
         .says("  ~ replace shop/cart                                       done (versioned)\n")
-        .says("3 of 3 done, finished.\nConverged");
+        .says("3 of 3 done, finished.\nVerified");
     let steps = stage.run(&format!("history {newest} --format json")).code(0).json()["steps"].clone();
     assert_eq!(steps[0]["fate"], json!({"done": {"settled": "unguarded", "by_reading": false}}));
     stage.run("history nothing-such").code(1).tells("there is no run `nothing-such`");
@@ -82,7 +82,7 @@ fn a_rollback_is_shown_saved_applied_and_rolled_back_itself() {
     let service = Service::start();
     let stage = stage(&service);
     let held = |key: &str| service.has(key).then(|| service.get(key)["spec"]["port"].clone());
-    stage.run("rollback last").code(6).tells("81 -> 80").tells("nobody can be asked");
+    stage.run("rollback last").code(6).tells("81 -> 80").tells("confirmation required");
     stage
         .run("rollback last -o back.json")
         .code(0)
@@ -116,16 +116,16 @@ fn a_rollback_leaves_alone_what_somebody_changed_since() {
 fn a_run_that_was_killed_is_told_of_and_gone_on_with() {
     let service = Service::start();
     let stage = stage(&service);
-    stage.run("apply --resume last").code(0).tells("there is nothing to go on with");
+    stage.run("apply --resume last").code(0).tells("nothing to resume");
     kill_newest(&stage);
     stage.run("history").code(0).says("2 of 3 (+1 ~1 -1)").says("1 write in doubt").says("trueup apply --resume");
     stage.run("apply . --yes").code(0).tells("was not finished: 2 of 3 done, 1 write in doubt").says("In sync");
-    stage.run("apply --resume last").code(6).tells("nobody can be asked");
+    stage.run("apply --resume last").code(6).tells("confirmation required");
     let resumed = stage.run("apply --resume last --yes");
     resumed.code(0).says("Applied 3 of 3").tells(": 2 of 3 done, 1 left, of these 1 write in doubt");
     stage.run("apply . --yes").code(0).says("In sync");
     stage.run("history").code(0).says("resumed by");
-    stage.run("apply --resume last --yes").code(0).tells("there is nothing to go on with");
+    stage.run("apply --resume last --yes").code(0).tells("nothing to resume");
     stage.run("apply . --resume last").code(64).tells("cannot be used with");
     assert_eq!(service.requests("DELETE"), 1);
 }
@@ -140,11 +140,11 @@ fn a_run_that_was_killed_behind_its_last_change_is_looked_at_again_and_closed() 
     let before = writes();
     // Nothing is sent, so nobody is asked.
     let resumed = stage.run("apply --resume last");
-    resumed.code(0).tells(": 3 of 3 done, the second look is left\n").says("Converged");
+    resumed.code(0).tells(": 3 of 3 done, the second look is left\n").says("Verified");
     assert_eq!(writes(), before);
     stage.run("history").code(0).says("resumed by").does_not_say("unfinished");
     stage.run("apply . --yes").code(0).says("In sync");
-    stage.run("apply --resume last").code(0).tells("there is nothing to go on with");
+    stage.run("apply --resume last").code(0).tells("nothing to resume");
 }
 
 #[test]
@@ -204,5 +204,5 @@ fn a_second_interrupt_ends_the_run_at_once_and_a_resume_settles_it() {
 
     service.misbehave("rules: []");
     let resumed = stage.run("apply --resume last --yes");
-    resumed.code(0).says("Converged").tells(": 1 of 2 done, 1 left, of these 1 write in doubt\n");
+    resumed.code(0).says("Verified").tells(": 1 of 2 done, 1 left, of these 1 write in doubt\n");
 }

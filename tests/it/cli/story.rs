@@ -12,7 +12,7 @@ fn a_repository_is_applied_converges_and_then_needs_nothing() {
         .code(0)
         .stdout(
             "Applied 42 of 42 in [time]: 42 created.\n\
-             Converged: a second look found no difference.\n\
+             Verified: live matches the definitions.\n\
              run [run] · undo with: trueup rollback [run] --sandbox\n",
         )
         .stderr("");
@@ -71,7 +71,7 @@ fn drift_tells_pending_from_changed_outside() {
     stage.run("drift .").code(0).says("In sync: 3 endpoints");
 
     stage.edit("menu.yaml", "port: 443", "port: 444");
-    stage.run("drift .").code(2).says("PENDING  1 of 3 endpoints waits for an apply");
+    stage.run("drift .").code(2).says("PENDING  1 of 3 endpoints has changes to apply");
 
     service.change("kiosk/orders", |object| object["spec"]["port"] = json!(9999));
     stage.run("drift .").code(4).says("DRIFT AND PENDING").says("kiosk/orders").says("8443 -> 9999");
