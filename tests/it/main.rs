@@ -13,13 +13,16 @@ mod corpus;
 mod digest;
 mod doubt;
 mod drift;
+#[cfg(unix)]
 mod files;
 mod filled;
 mod fleet;
 mod formats;
 mod gates;
+#[cfg(unix)]
 mod git;
 mod globs;
+#[cfg(unix)]
 mod hostile;
 mod hostile_text;
 mod load;
@@ -29,6 +32,7 @@ mod missing;
 mod newer;
 mod outside;
 mod ownership;
+#[cfg(unix)]
 mod pipelines;
 mod properties;
 mod query;
@@ -40,5 +44,6 @@ mod secrets;
 mod snapshot;
 mod strategies;
 mod support;
+#[cfg(unix)]
 mod torture;
 mod trust;

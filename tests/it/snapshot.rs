@@ -78,6 +78,7 @@ fn a_plan_against_a_snapshot_is_saved_and_applied_and_finds_what_moved_since() {
     assert!(service.has("shop/legacy"), "no delete after a conflict");
 }
 
+#[cfg(unix)]
 #[test]
 fn a_snapshot_is_sealed_private_and_of_one_service() {
     use std::os::unix::fs::PermissionsExt as _;

@@ -110,6 +110,8 @@ impl Stage {
             .env_clear()
             .env("HOME", self.directory.path())
             .env("XDG_STATE_HOME", self.directory.path().join("state"))
+            // Without it Windows opens no socket.
+            .envs(std::env::var_os("SystemRoot").map(|root| ("SystemRoot", root)))
             .envs(&self.environment);
         command
     }
@@ -199,6 +201,7 @@ impl Ran {
     }
 
     /// All of stderr.
+    #[cfg_attr(not(unix), expect(dead_code, reason = "the tests that look at it are for Unix"))]
     pub fn errors(&self) -> &str {
         self.stderr_was_seen.set(true);
         &self.stderr

@@ -1,5 +1,4 @@
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 
 use serde_json::json;
 use trueup::journal::{self, Journal, JournalError, Keep};
@@ -50,10 +49,14 @@ async fn a_journal_is_read_back_as_it_was_written_and_only_its_owner_can_read_it
     assert_eq!(record.ending(), Ending::Finished);
     assert_eq!(record.writes().len(), 6);
     assert!(record.progress().iter().all(|(_, p)| matches!(p, Progress::Fated(fate) if fate.is_done())));
-    let mode = |path: &std::path::Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
-    let runs = bench.state().join("runs");
-    assert_eq!(mode(&runs), 0o700);
-    assert_eq!(mode(&runs.join(format!("{}.jsonl", outcome.run))), 0o600);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        let mode = |path: &std::path::Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        let runs = bench.state().join("runs");
+        assert_eq!(mode(&runs), 0o700);
+        assert_eq!(mode(&runs.join(format!("{}.jsonl", outcome.run))), 0o600);
+    }
 }
 
 #[tokio::test]

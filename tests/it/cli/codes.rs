@@ -102,6 +102,7 @@ fn a_saved_plan_that_is_altered_or_meant_for_another_service_is_refused() {
     assert_eq!(service.requests("PUT"), 0);
 }
 
+#[cfg(unix)]
 #[test]
 fn a_saved_plan_can_be_read_by_its_owner_alone() {
     use std::os::unix::fs::PermissionsExt as _;
