@@ -72,8 +72,9 @@ done
 CARGO_ENCODED_RUSTFLAGS=$(IFS=$'\x1f'; echo "${rust_flags[*]}")
 export CARGO_ENCODED_RUSTFLAGS
 
-rm -rf "$out"
-mkdir -p "$out"
+# What an earlier commit left has its time in it: C code writes it down.
+rm -rf "$out" "$CARGO_TARGET_DIR"
+mkdir -p "$out" "$CARGO_TARGET_DIR"
 out=$(cd "$out" && pwd)
 for target in "${targets[@]}"; do
   export "CFLAGS_${target//-/_}=${c_flags[*]}"
