@@ -97,7 +97,11 @@ fn what_a_filter_leaves_out_is_counted_and_not_called_in_sync() {
     assert_eq!((&counts["namespaces"], &counts["namespaces_outside_filter"]), (&json!(1), &json!(1)));
     stage.run("plan . -n shop --format markdown").code(0).says("1 change outside the filter");
     stage.run("plan . -n shop --format html").code(0).says("1 change outside the filter");
-    stage.run("drift . -n pay").code(2).says("PENDING  1 of 1 endpoint has changes to apply").says("1 change outside the filter");
+    stage
+        .run("drift . -n pay")
+        .code(2)
+        .says("PENDING  1 of 1 endpoint has changes to apply")
+        .says("1 change outside the filter");
     stage.run("drift . -n pay --format markdown").code(2).says("1 change outside the filter");
 }
 
