@@ -4,6 +4,8 @@
 //! one, [`history`] tells of all of them.
 
 mod error;
+#[cfg(test)]
+mod growth_tests;
 mod history;
 mod lock;
 mod read;

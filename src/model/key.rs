@@ -110,7 +110,9 @@ name_type!(
 );
 
 /// What identifies an endpoint: `namespace/name`.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+// Unit tests count the comparisons.
+#[cfg_attr(not(test), derive(PartialEq, Eq, PartialOrd, Ord, Hash))]
+#[derive(Debug, Clone)]
 pub struct Key {
     /// The namespace.
     pub namespace: Namespace,

@@ -3,6 +3,8 @@
 //! construction (host names lower-case, addresses and prefixes parsed, selectors in normal form), so
 //! that comparing two endpoints is comparing two values. No IO.
 
+#[cfg(test)]
+pub mod comparisons;
 mod desired;
 mod endpoint;
 mod field;

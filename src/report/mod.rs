@@ -9,6 +9,8 @@ pub mod edits;
 mod explain;
 pub mod fleet;
 pub mod github;
+#[cfg(test)]
+mod growth_tests;
 pub mod histogram;
 pub mod html;
 pub mod json;

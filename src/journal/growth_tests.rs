@@ -1,0 +1,122 @@
+//! What a rollback costs grows with the number of writes, not with its square.
+
+use std::collections::BTreeMap;
+
+use serde_json::json;
+
+use super::{Ground, rollback};
+use crate::model::comparisons::{assert_no_search_through_all, count};
+use crate::model::{Endpoint, Field, Key, Layout, Live, LiveItem, LiveObject, NamespaceRead};
+use crate::plan::{
+    Action, ActionKind, Allow, Before, Body, Cause, Change, Fate, FieldChange, Header, Ignore, Intent, Kept, Plan,
+    Request, RunId, RunRecord, Service, Settings, Settled, Source, Step,
+};
+
+fn endpoint(key: &Key, port: u16) -> Endpoint {
+    let object =
+        json!({"metadata": {"name": key.name, "namespace": key.namespace}, "spec": {"ip": "10.0.0.7", "port": port}});
+    serde_json::from_value(object).expect("an endpoint")
+}
+
+fn change(key: &Key) -> Change {
+    let before = Before {
+        uid: format!("uid of {key}"),
+        resource_version: None,
+        endpoint: endpoint(key, 80),
+        creator: None,
+        modified: None,
+    };
+    let port = FieldChange {
+        field: Field::Port,
+        before: json!(80),
+        after: json!(81),
+        cause: Cause::Pending,
+        side: None,
+        place: None,
+    };
+    Change::new(key.clone(), Action::Replace { fields: vec![port], adopts: false, before })
+}
+
+/// A run that replaced so many endpoints, and what is live after it.
+fn run(count: usize) -> (RunRecord, Live) {
+    let keys: Vec<Key> = (0..count).map(|n| Key::parse(&format!("shop/e{n:05}")).expect("a key")).collect();
+    let changes: Vec<Change> = keys.iter().map(change).collect();
+    let kept = changes.iter().flat_map(|change| {
+        let body = Body::of(&endpoint(&change.key, 81)).expect("JSON");
+        let intent = Intent {
+            key: change.key.clone(),
+            action: ActionKind::Replace,
+            attempt: 0,
+            request: Request::Replace { body },
+            before: change.action.before().cloned(),
+        };
+        let fate = Fate::Done { settled: Settled::Versioned, by_reading: false, adopted: false };
+        let step = Step { key: change.key.clone(), action: ActionKind::Replace, fate };
+        [Kept::Intent(intent), Kept::Outcome(step)]
+    });
+    let kept = kept.collect();
+    let items: BTreeMap<Key, LiveItem> = keys
+        .iter()
+        .map(|key| {
+            let object = LiveObject {
+                endpoint: endpoint(key, 81),
+                uid: format!("uid of {key}"),
+                resource_version: None,
+                owner_view: None,
+                deleting: false,
+                creator: None,
+                created: None,
+                modified: None,
+                unknown: Vec::new(),
+            };
+            (key.clone(), LiveItem::Object(object))
+        })
+        .collect();
+    let namespace = keys[0].namespace.clone();
+    let live = Live { namespaces: BTreeMap::from([(namespace, NamespaceRead::Complete { items })]), requests: 1 };
+    let plan = Plan {
+        tool_version: "test".to_owned(),
+        service: Service { base_url: "http://x".to_owned(), layout: Layout::Uniform },
+        stack: None,
+        settings: Settings::default(),
+        setting_changes: Vec::new(),
+        scope: BTreeMap::default(),
+        changes,
+        held: Vec::new(),
+        guards: Vec::new(),
+        allowed: Vec::new(),
+        left_out: 0,
+        notes: Vec::new(),
+        source: Source::default(),
+    };
+    let header = Header {
+        run: RunId::new("run-1").expect("an id"),
+        started: "2026-11-21T10:00:00Z".to_owned(),
+        user: None,
+        resumes: None,
+        rolls_back: None,
+        plan,
+    };
+    (RunRecord { header, kept, closing: None, torn: false }, live)
+}
+
+#[test]
+fn neither_a_rollback_nor_the_rest_of_a_run_searches_all_changes_for_each() {
+    assert_no_search_through_all("rollback", |writes| {
+        let (record, live) = run(writes);
+        let ground = Ground {
+            record: &record,
+            live: &live,
+            only: &|_| true,
+            ignore: &Ignore::default(),
+            allow: &Allow::default(),
+            tool_version: "test",
+        };
+        count(|| assert_eq!(rollback(ground).changes.len(), writes))
+    });
+    assert_no_search_through_all("rest", |writes| {
+        let (mut record, _) = run(writes);
+        record.kept.truncate(writes);
+        count(|| assert_eq!((record.rest().changes.len(), record.left()), (writes / 2, writes / 2)))
+    });
+}
