@@ -1,6 +1,10 @@
 //! The memory that the answers of a run may take together. An answer asks for more as it arrives, and
-//! waits while the others have it all. The one that began first never waits, so that the answers come
-//! to an end one after the other whatever their sizes are.
+//! waits while the others have it all. The oldest one in memory never waits, so that the answers come
+//! to an end one after the other whatever their sizes are, and only one at a time is over the budget.
+//!
+//! # Caveats
+//! An answer is in memory until its body is dropped. A task that keeps one while it asks for another may
+//! wait for itself, up to the time of a request.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -27,9 +31,12 @@ struct Shared {
 #[derive(Debug, Default)]
 struct State {
     used: usize,
+    /// The most that was used at a time.
+    #[cfg(test)]
+    most: usize,
     next: u64,
-    /// The answers that still arrive, by their order.
-    arriving: BTreeSet<u64>,
+    /// The answers in memory, those that still arrive among them, by their order.
+    open: BTreeSet<u64>,
 }
 
 /// What one answer takes of it, given back when it is dropped.
@@ -62,9 +69,16 @@ impl Budget {
         let mut state = self.state();
         let order = state.next;
         state.next += 1;
-        state.arriving.insert(order);
+        state.open.insert(order);
         drop(state);
         Share { budget: self.clone(), order, bytes: 0 }
+    }
+
+    /// The bytes that are used now, and the most that were used at a time.
+    #[cfg(test)]
+    pub(super) fn usage(&self) -> (usize, usize) {
+        let state = self.state();
+        (state.used, state.most)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -87,8 +101,12 @@ impl Share {
             {
                 let mut state = self.budget.state();
                 let fits = state.used + more <= self.budget.shared.total;
-                if fits || state.arriving.first() == Some(&self.order) {
+                if fits || state.open.first() == Some(&self.order) {
                     state.used += more;
+                    #[cfg(test)]
+                    {
+                        state.most = state.most.max(state.used);
+                    }
                     self.bytes += more;
                     return;
                 }
@@ -99,8 +117,6 @@ impl Share {
 
     /// The whole answer; its share is given back with its last copy.
     pub(super) fn keep(self, body: Bytes) -> Bytes {
-        self.budget.state().arriving.remove(&self.order);
-        self.budget.shared.freed.notify_waiters();
         Bytes::from_owner(Kept { body, _share: self })
     }
 }
@@ -109,7 +125,7 @@ impl Drop for Share {
     fn drop(&mut self) {
         let mut state = self.budget.state();
         state.used -= self.bytes;
-        state.arriving.remove(&self.order);
+        state.open.remove(&self.order);
         drop(state);
         self.budget.shared.freed.notify_waiters();
     }
@@ -149,12 +165,27 @@ mod tests {
     #[tokio::test]
     async fn an_answer_that_is_alone_or_larger_than_everything_arrives() {
         let budget = Budget::new(PIECE);
-        let first = answer(budget.clone(), 9, Arc::default()).await;
-        // The first one is still in memory.
-        let second = answer(budget.clone(), 9, Arc::default()).await;
-        assert_eq!(budget.state().used, 18 * PIECE);
-        drop((first, second));
-        assert_eq!(budget.state().used, 0);
+        for _ in 0..2 {
+            let whole = answer(budget.clone(), 9, Arc::default()).await;
+            assert_eq!(budget.state().used, 9 * PIECE);
+            drop(whole);
+            assert_eq!(budget.state().used, 0);
+        }
+    }
+
+    #[tokio::test]
+    async fn an_answer_that_is_still_read_keeps_the_next_one_within_the_budget() {
+        let budget = Budget::new(4 * PIECE);
+        let read = answer(budget.clone(), 9, Arc::default()).await;
+        let most = Arc::<AtomicUsize>::default();
+        let next = tokio::spawn(answer(budget.clone(), 9, Arc::clone(&most)));
+        for _ in 0..100 {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(budget.state().used, 9 * PIECE);
+        drop(read);
+        assert_eq!(next.await.expect("it arrives"), "whole");
+        assert_eq!(most.load(Ordering::Relaxed), 9 * PIECE);
     }
 
     #[tokio::test]

@@ -20,7 +20,7 @@ use tokio::sync::Semaphore;
 use crate::model::{Json, Key, Layout, Namespace, Referred};
 
 use super::base_url::{BaseUrl, SANDBOX_HOST};
-use super::budget::Budget;
+use super::budget::{Budget, Share};
 use super::endpoints::{self, ListParameters, ResponseFormat};
 use super::error::{ApiError, Failure};
 use super::operations::{Effect, Operation};
@@ -325,7 +325,7 @@ impl Client {
         let mut whole = BytesMut::new();
         let mut share = self.budget.share();
         if let Some(length) = told.map(|length| length.min(limit)) {
-            share.grow_to(length).await;
+            self.grow(&mut share, length, started).await?;
             whole.reserve(length);
         }
         let (bounds, mut window, mut arrived) = (&self.settings.bounds, Instant::now(), 0);
@@ -347,7 +347,10 @@ impl Client {
             }
             let room = limit - whole.len();
             if piece.len() <= room {
-                share.grow_to(whole.len() + piece.len()).await;
+                let asked = Instant::now();
+                self.grow(&mut share, capacity_with(&whole, piece.len()), started).await?;
+                // The service is not slow while the answer waits for memory.
+                window += asked.elapsed();
                 whole.extend_from_slice(&piece);
             } else if status.is_success() {
                 return Err(Failure::TooLarge { limit });
@@ -356,6 +359,13 @@ impl Client {
                 return Ok(whole.freeze());
             }
         }
+    }
+
+    /// Waits until the answer may take so many bytes, no longer than the request may take.
+    async fn grow(&self, share: &mut Share, bytes: usize, started: Instant) -> Result<(), Failure> {
+        let total = self.settings.bounds.total;
+        let rest = total.saturating_sub(started.elapsed());
+        tokio::time::timeout(rest, share.grow_to(bytes)).await.map_err(|_| Failure::TimedOut { after: total })
     }
 
     fn failure(&self, error: reqwest::Error, took: Duration) -> Failure {
@@ -387,6 +397,12 @@ impl Client {
         let text = self.settings.token.as_ref().map_or_else(|| text.clone(), |token| token.scrub(&text));
         neutral(&text, 2_000)
     }
+}
+
+/// The memory of `whole` with so many more bytes: a buffer that is full doubles.
+fn capacity_with(whole: &BytesMut, more: usize) -> usize {
+    let (length, capacity) = (whole.len() + more, whole.capacity());
+    if length <= capacity { capacity } else { length.max(2 * capacity) }
 }
 
 /// What the cause of all causes says: the others repeat it.
@@ -448,6 +464,14 @@ fn unbuilt(operation: Operation, subject: String) -> impl FnOnce(RequestError) -
 /// The same for one endpoint.
 fn unbuilt_of(operation: Operation, key: &Key) -> impl FnOnce(RequestError) -> ApiError {
     move |error| unbuilt(operation, endpoints::subject(key))(error)
+}
+
+#[cfg(test)]
+impl Reader {
+    /// The memory of the answers.
+    pub(super) fn budget(&self) -> &Budget {
+        &self.client.budget
+    }
 }
 
 impl Reader {

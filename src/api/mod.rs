@@ -3,6 +3,8 @@
 
 mod base_url;
 mod budget;
+#[cfg(test)]
+mod budget_tests;
 mod client;
 pub mod ddos;
 pub mod endpoints;

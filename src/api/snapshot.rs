@@ -87,6 +87,8 @@ async fn keep(reader: &Reader, namespace: &Namespace, referring: Referring) -> R
         NamespaceRead::Unknown { reason } => return Err(unread(reason)),
     };
     let items = items(namespace, &answer.body).map_err(|error| unread(error.to_string()))?;
+    // Its memory is free for the answers that follow.
+    drop(answer);
     let referrers = match referring {
         Referring::Left => None,
         Referring::Asked => Some(referring_to(reader, keys).await?),
