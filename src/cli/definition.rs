@@ -11,6 +11,10 @@ const PLATFORM_PREFIX: &str = "ves.io/";
 /// The tenant of objects that the service shares with everybody; a reference to one must name it.
 const SHARED_TENANT: &str = "ves-io";
 
+/// Line breaks of YAML 1.1 that YAML 1.2 does not know: the library indents behind them, which a reader of
+/// YAML 1.2 takes for a part of the text.
+const OLD_BREAKS: [char; 3] = ['\u{85}', '\u{2028}', '\u{2029}'];
+
 /// The keys of a definition in order; others follow in the order of the alphabet.
 const ORDER: [&str; 18] = [
     "metadata",
@@ -41,12 +45,30 @@ pub fn text(endpoint: &Endpoint, unknown: &[UnknownField], schema: Option<&str>)
     endpoint.annotations.retain(|key, _| !is_mark(key));
     let wire = serde_json::to_value(RawEndpoint::from(&endpoint)).unwrap_or_default();
     let tree = ordered(&wire).unwrap_or(Value::Null);
-    let body = serde_yaml::to_string(&tree).unwrap_or_default();
+    let mut body = serde_yaml::to_string(&tree).unwrap_or_default();
+    if body.contains(OLD_BREAKS) {
+        body = escaped(&tree);
+    }
     let mut head = schema.map(|schema| format!("# yaml-language-server: $schema={schema}\n")).unwrap_or_default();
     for field in unknown {
         head.push_str(&format!("# not written, this trueup does not know it: {}\n", safe::line(&field.path)));
     }
     format!("{head}{body}")
+}
+
+/// The tree as JSON, which is YAML as well, with escapes for what a reader could take for a line break.
+fn escaped(tree: &Value) -> String {
+    let json = serde_json::to_string_pretty(tree).unwrap_or_default();
+    let must_be_escaped = |c: char| matches!(c, '\u{7f}'..='\u{9f}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}');
+    let mut text = String::with_capacity(json.len() + 1);
+    for c in json.chars() {
+        match c {
+            c if must_be_escaped(c) || OLD_BREAKS.contains(&c) => text.push_str(&format!("\\u{:04x}", u32::from(c))),
+            c => text.push(c),
+        }
+    }
+    text.push('\n');
+    text
 }
 
 /// A value with its keys in order, and without what says nothing.

@@ -33,6 +33,9 @@ pub(super) fn read(source: &SourceText, most: usize) -> Option<Vec<RawEndpoint>>
         let document: Document = serde_json::from_str(source.as_str()).ok()?;
         return Some(vec![document.endpoint()?]);
     }
+    if has_old_breaks(source.as_str()) {
+        return None;
+    }
     let mut endpoints = Vec::new();
     // The iterator repeats a syntax error for ever, so the first one has to end it.
     for document in serde_yaml::Deserializer::from_str(source.as_str()) {
@@ -42,6 +45,14 @@ pub(super) fn read(source: &SourceText, most: usize) -> Option<Vec<RawEndpoint>>
         endpoints.push(Document::deserialize(document).ok()?.endpoint()?);
     }
     Some(endpoints)
+}
+
+/// Whether a text contains a character that ends a line in YAML 1.1, as this reader takes it, and not in
+/// YAML 1.2, as the careful reader does: U+0085, U+2028, U+2029.
+fn has_old_breaks(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let is_break = |at: usize| matches!(bytes[at..], [0xc2, 0x85, ..] | [0xe2, 0x80, 0xa8 | 0xa9, ..]);
+    memchr::memchr2_iter(0xc2, 0xe2, bytes).any(is_break)
 }
 
 /// Whether a JSON text says that it is no definition, without building anything of it.

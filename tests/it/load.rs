@@ -204,3 +204,27 @@ fn paths_are_shown_from_where_the_person_stands_and_colour_only_adds() {
         serde_json::json!({"file": "a.yaml", "start": {"line": 2, "column": 7}, "end": {"line": 2, "column": 8}, "label": "a mapping is needed here"})
     );
 }
+
+#[test]
+fn a_line_break_of_an_older_yaml_is_read_the_same_whether_or_not_the_file_needs_the_careful_reader() {
+    for old in ['\u{85}', '\u{2028}', '\u{2029}'] {
+        for written in
+            [format!("'a {old} b'"), format!("\"a {old} b\""), format!("a {old} b"), format!("|-\n    a {old} b")]
+        {
+            let text = |name: &str| {
+                format!(
+                    "metadata:\n  name: {name}\n  namespace: shop\n  description: {written}\nspec:\n  ip: 10.0.0.1\n"
+                )
+            };
+            let description = |text: String, variables: &[(&str, &str)]| {
+                let variables = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+                let options = Options { variables: variables.collect(), ..Options::default() };
+                let file = load::SourceFile { path: "a.yaml".to_owned(), bytes: text.into_bytes() };
+                let loaded = load::sources(vec![file], &options).expect("a definition");
+                loaded.desired.definitions.into_values().next().map(|definition| definition.endpoint.description)
+            };
+            let careful = description(text("${name}"), &[("name", "a")]);
+            assert_eq!(description(text("a"), &[]), careful, "{written:?}");
+        }
+    }
+}

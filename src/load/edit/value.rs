@@ -60,7 +60,7 @@ pub(super) fn like(value: &Json, old: &str, around: Around) -> String {
 fn text_like(text: &str, old: &str, around: Around) -> String {
     // In a definition `${` begins a variable.
     let text = text.replace("${", "$${");
-    let one_line = !text.chars().any(char::is_control);
+    let one_line = !text.chars().any(|c| c.is_control() || is_odd(c));
     match old.bytes().next() {
         _ if around == Around::Json => double(&text),
         Some(b'\'') if one_line => format!("'{}'", text.replace('\'', "''")),
@@ -95,9 +95,14 @@ fn has_another_meaning(text: &str) -> bool {
             && text.chars().all(number))
 }
 
+/// Whether a character is an escape wherever it is written: some reader takes it for a line break or for
+/// nothing.
+fn is_odd(c: char) -> bool {
+    matches!(c, '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}' | '\u{feff}')
+}
+
 /// In double quotes, with the escapes that JSON and YAML share.
 fn double(text: &str) -> String {
-    let odd = |c: char| matches!(c, '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}' | '\u{feff}');
     let mut quoted = String::with_capacity(text.len() + 2);
     quoted.push('"');
     for c in text.chars() {
@@ -106,7 +111,7 @@ fn double(text: &str) -> String {
             '\n' => quoted.push_str("\\n"),
             '\t' => quoted.push_str("\\t"),
             '\r' => quoted.push_str("\\r"),
-            c if c.is_ascii_control() || odd(c) => quoted.push_str(&format!("\\u{:04x}", u32::from(c))),
+            c if c.is_ascii_control() || is_odd(c) => quoted.push_str(&format!("\\u{:04x}", u32::from(c))),
             c => quoted.push(c),
         }
     }
@@ -126,6 +131,8 @@ mod tests {
         assert_eq!(like("db"), "it's web");
         assert_eq!(like("'db'"), "'it''s web'");
         assert_eq!(like("\"db\""), "\"it's web\"");
+        // Not where a reader takes a character in them for a line break.
+        assert_eq!(super::like(&json!("a \u{2028} b"), "'db'", Around::Block), "\"a \\u2028 b\"");
     }
 
     #[test]

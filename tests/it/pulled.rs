@@ -1,0 +1,244 @@
+//! For any live objects, what `pull` writes is read back as the same endpoints, and what it leaves out
+//! it names.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+use serde_json::json;
+use trueup::load;
+use trueup::model::{Endpoint, Key, Name, Namespace};
+
+use crate::strategies;
+use crate::support::{Service, Stage};
+
+/// Texts that YAML reads as something else, or that end what they stand in.
+const TRAPS: &[&str] = &[
+    "no",
+    "Yes",
+    "on",
+    "y",
+    "~",
+    "null",
+    "NULL",
+    "true",
+    "False",
+    "1e3",
+    "1_000",
+    "007",
+    "0o17",
+    "0x1f",
+    "-0",
+    "+1",
+    ".5",
+    "1.",
+    ".inf",
+    "-.INF",
+    ".nan",
+    "12:30:45",
+    "2026-11-21",
+    "2026-11-21T10:00:00Z",
+    "=",
+    "<<",
+    "*a",
+    "&a",
+    "!t",
+    "!!str x",
+    "|",
+    ">-",
+    "?",
+    "? a",
+    "-",
+    "- a",
+    "---",
+    "--- a",
+    "...",
+    ":",
+    "a: b",
+    "a:",
+    ": a",
+    "#",
+    "a #b",
+    " a",
+    "a ",
+    "\ta",
+    "'",
+    "''",
+    "\"",
+    "\\",
+    "\\n",
+    "{",
+    "{a: b}",
+    "[",
+    "[a]",
+    "%YAML 1.2",
+    "@a",
+    "`a`",
+    ",",
+    "${",
+    "${a}",
+    "$${a}",
+    "$$",
+    "$",
+    "$${",
+    "${${a}}",
+    "a\nb",
+    "a\n",
+    "\na",
+    "\n",
+    "a\n\nb\n\n",
+    " a\n  b\n",
+    "a\r\nb",
+    "a\rb",
+    "---\na: b\n",
+    "a\n...\nb",
+    "# yaml-language-server: x",
+    "\u{feff}a",
+    "\u{85}a",
+    "\u{2028}a\u{2029}",
+    "\u{7f}",
+    "\u{1}",
+    "\u{1b}[31m",
+    "é",
+    "e\u{301}",
+    "😀",
+    "\u{202e}a",
+    "\u{200b}",
+    "\u{fffe}",
+    "\u{e000}",
+    "\u{10ffff}",
+];
+
+/// Names with a meaning of their own, for this program, for a system or for YAML.
+const NAMES: &[&str] = &[
+    "trueup",
+    "con",
+    "nul",
+    "prn",
+    "aux",
+    "com1",
+    "lpt9",
+    "com",
+    "console",
+    "trueup-x",
+    "no",
+    "null",
+    "yes",
+    "e1",
+    "true",
+    "off",
+    "acknowledged",
+    "memory",
+    "schema",
+    "x--y",
+];
+
+/// Names that only a service may give.
+const FOREIGN: &[&str] = &["A.b", "../up", "a/b", ".hidden", "a b", "ü", "${a}", "-a"];
+
+fn text() -> impl Strategy<Value = String> {
+    let trap = || prop::sample::select(TRAPS).prop_map(str::to_owned);
+    prop_oneof![
+        4 => trap(),
+        2 => (trap(), trap()).prop_map(|(one, other)| one + &other),
+        1 => prop::collection::vec(trap(), 1..6).prop_map(|lines| lines.join("\n")),
+        1 => "[ -~\n]{1,60}",
+        1 => "\\PC{1,30}",
+        1 => prop::collection::vec(any::<char>(), 1..20).prop_map(String::from_iter),
+        1 => "[a-z ,.\"']{100,400}",
+    ]
+}
+
+/// Labels or annotations; the bounds of keys and values are those of the service.
+fn texts() -> impl Strategy<Value = BTreeMap<String, String>> {
+    let key = text().prop_map(|key| key.chars().take(64).collect());
+    prop::collection::btree_map(key, text(), 0..4)
+}
+
+fn key() -> impl Strategy<Value = Key> {
+    let namespace = prop::sample::select(&["shop", "con", "nul", "trueup", "no"][..]);
+    let name = prop_oneof![
+        4 => prop::sample::select(NAMES).prop_map(str::to_owned),
+        4 => "[a-z]([-a-z0-9]{0,20}[a-z0-9])?",
+        1 => "[a-z]{63}",
+        1 => prop::sample::select(FOREIGN).prop_map(str::to_owned),
+    ];
+    (namespace, name).prop_map(|(namespace, name)| Key {
+        namespace: Namespace::from_service(namespace).expect("a name"),
+        name: Name::from_service(&name).expect("a name"),
+    })
+}
+
+fn endpoint() -> impl Strategy<Value = Endpoint> {
+    let plain = strategies::endpoint(Key::parse("shop/a").expect("a key"));
+    (key(), plain, texts(), texts(), prop_oneof![Just(String::new()), text()]).prop_map(
+        |(key, plain, labels, annotations, description)| Endpoint {
+            key,
+            labels: labels.into_iter().collect(),
+            annotations: annotations.into_iter().collect(),
+            description,
+            ..plain
+        },
+    )
+}
+
+/// A seed of the sandbox that answers as `endpoint`.
+fn seed(endpoint: &Endpoint) -> serde_json::Value {
+    let wire = serde_json::to_value(endpoint).expect("JSON");
+    json!({"metadata": wire["metadata"], "raw_spec": wire["spec"]})
+}
+
+/// Whether a definition can hold it: names are labels, no key begins a variable or merges a mapping.
+fn can_be_defined(endpoint: &Endpoint) -> bool {
+    let mut keys = endpoint.labels.keys().chain(endpoint.annotations.keys());
+    endpoint.key.name.is_label() && !keys.any(|key| key.contains("${") || key == "<<")
+}
+
+fn check(live: &BTreeMap<Key, Endpoint>) -> Result<(), TestCaseError> {
+    let service = Service::start();
+    service.plant(&live.values().map(seed).collect());
+    let stage = Stage::new().at(&service);
+    let pulled = stage.run("pull -n shop -n con -n nul -n trueup -n no -o pulled");
+    let told = pulled.errors().to_owned();
+    prop_assert_eq!(pulled.exit(), 0, "{}{}", pulled.text(), told);
+    let (kept, left): (Vec<_>, Vec<_>) = live.values().partition(|endpoint| can_be_defined(endpoint));
+    prop_assert_eq!(told.lines().filter(|line| line.starts_with("left out: ")).count(), left.len(), "{}", told);
+    if kept.is_empty() {
+        return Ok(());
+    }
+    let loaded = load::directory(&stage.path("pulled"), &load::Options::default());
+    let loaded = loaded.map_err(|wrong| TestCaseError::fail(wrong.render(&load::Look::default())))?;
+    let definitions = &loaded.desired.definitions;
+    prop_assert_eq!(definitions.len(), kept.len());
+    for endpoint in kept {
+        let read = definitions.get(&endpoint.key).map(|definition| &definition.endpoint);
+        prop_assert_eq!(read, Some(endpoint));
+    }
+    Ok(())
+}
+
+#[test]
+fn for_any_live_objects_what_pull_writes_is_what_a_load_reads() {
+    let cases = std::env::var("PROPTEST_CASES").ok().and_then(|text| text.parse().ok());
+    let config = Config { cases: cases.unwrap_or(32), failure_persistence: None, ..Config::default() };
+    let objects = prop::collection::vec(endpoint(), 1..40);
+    let result = TestRunner::new(config).run(&objects, |objects| {
+        check(&objects.into_iter().map(|endpoint| (endpoint.key.clone(), endpoint)).collect())
+    });
+    result.unwrap_or_else(|error| panic!("{error}"));
+}
+
+#[test]
+fn every_trap_is_read_back_as_a_key_as_a_value_and_as_a_description() {
+    let plain = |number: usize| -> Endpoint {
+        let wire = json!({"metadata": {"name": format!("e{number}"), "namespace": "shop"}, "spec": {"ip": "10.0.0.1"}});
+        serde_json::from_value(wire).expect("an endpoint")
+    };
+    let live = TRAPS.iter().enumerate().map(|(number, trap)| {
+        let texts = || [((*trap).to_owned(), (*trap).to_owned())].into_iter().collect();
+        let endpoint =
+            Endpoint { labels: texts(), annotations: texts(), description: (*trap).to_owned(), ..plain(number) };
+        (endpoint.key.clone(), endpoint)
+    });
+    check(&live.collect()).unwrap_or_else(|error| panic!("{error}"));
+}
