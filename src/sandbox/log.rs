@@ -12,10 +12,7 @@ use serde::Serialize;
 
 use crate::file::{self, FileError};
 
-/// Bytes of a file after which it begins anew.
-const LARGEST_FILE: u64 = 256 * 1024 * 1024;
-
-/// Bytes of a path or a name that are kept of one request.
+/// Bytes of each text of a request that are kept.
 const LONGEST_TEXT: usize = 2_048;
 
 /// One request.
@@ -75,6 +72,7 @@ struct Kept {
     size: usize,
     sequence: u64,
     file: Option<File>,
+    largest_file: u64,
 }
 
 fn shorten(text: &mut String) {
@@ -86,26 +84,28 @@ fn shorten(text: &mut String) {
 }
 
 impl Log {
+    /// A log of `size` requests in memory, and a file that begins anew after `largest_file` bytes.
+    ///
     /// # Errors
     /// When the file cannot be opened for appending.
-    pub fn open(size: usize, file: Option<&Path>) -> Result<Self, FileError> {
+    pub fn open(size: usize, file: Option<&Path>, largest_file: u64) -> Result<Self, FileError> {
         let file = file.map(file::append_private).transpose()?;
-        Ok(Self { kept: Mutex::new(Kept { entries: VecDeque::new(), size, sequence: 0, file }) })
+        Ok(Self { kept: Mutex::new(Kept { entries: VecDeque::new(), size, sequence: 0, file, largest_file }) })
     }
 
     /// Numbers the entry and keeps it.
     pub fn add(&self, mut entry: Entry) {
-        for text in [&mut entry.path, &mut entry.namespace, &mut entry.name] {
-            shorten(text);
-        }
+        let texts = [&mut entry.method, &mut entry.path, &mut entry.namespace, &mut entry.name];
+        texts.into_iter().chain(&mut entry.version_sent).for_each(shorten);
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let largest_file = kept.largest_file;
         kept.sequence += 1;
         entry.sequence = kept.sequence;
         if let Some(file) = &mut kept.file
             && let Ok(mut line) = serde_json::to_vec(&entry)
         {
             line.push(b'\n');
-            if file.metadata().is_ok_and(|metadata| metadata.len() >= LARGEST_FILE) {
+            if file.metadata().is_ok_and(|metadata| metadata.len() >= largest_file) {
                 let _ = file.set_len(0);
             }
             // One write a line, so that a killed sandbox leaves whole lines. A full disk shows in

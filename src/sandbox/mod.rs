@@ -78,10 +78,11 @@ pub struct Running {
 pub async fn start(options: Options) -> Result<Running, Error> {
     let listener = listen(options.listen).await?;
     let address = listener.local_addr().map_err(|source| Error::Listen { address: options.listen, source })?;
+    let header_timeout = options.header_timeout;
     let service = Arc::new(open(options).await?);
     let (stop, stopped) = watch::channel(false);
     let router = router::router(Arc::clone(&service));
-    let serving = tokio::spawn(server::serve(listener, router, stopped));
+    let serving = tokio::spawn(server::serve(listener, router, stopped, header_timeout));
     Ok(Running { address, service, stop, serving })
 }
 
@@ -90,7 +91,7 @@ async fn listen(address: SocketAddr) -> Result<TcpListener, Error> {
 }
 
 async fn open(options: Options) -> Result<Service, Error> {
-    let log = log::Log::open(options.log_size, options.log_file.as_deref())
+    let log = log::Log::open(options.log_size, options.log_file.as_deref(), options.log_file_size)
         .map_err(|source| Error::Log { path: options.log_file.clone().unwrap_or_default(), source })?;
     let store = Arc::new(Store::open(&options.storage)?);
     // A tenant file names the tenant, also when it was laid by an earlier start.

@@ -31,6 +31,10 @@ pub struct Options {
     pub log_file: Option<PathBuf>,
     /// Requests kept in memory; the oldest go first.
     pub log_size: usize,
+    /// Bytes of the log file after which it begins anew.
+    pub log_file_size: u64,
+    /// How long a connection may take to send the header of its next request.
+    pub header_timeout: Duration,
 }
 
 impl Options {
@@ -49,6 +53,8 @@ impl Options {
             scenario: Scenario::default(),
             log_file: None,
             log_size: 10_000,
+            log_file_size: 256 * 1024 * 1024,
+            header_timeout: Duration::from_secs(30),
         }
     }
 }

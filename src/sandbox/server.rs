@@ -18,9 +18,6 @@ use tower_service::Service as _;
 /// How long requests that are being answered may take after a stop was asked for.
 const LAST_ANSWERS: Duration = Duration::from_secs(5);
 
-/// How long a connection may take to send the head of its next request.
-const HEADERS_WITHIN: Duration = Duration::from_secs(30);
-
 /// Pause after an accept that failed, which mostly means too many open files.
 const ACCEPT_AGAIN: Duration = Duration::from_millis(50);
 
@@ -37,8 +34,8 @@ impl Cut {
 }
 
 /// Answers connections of `listener` until `stop` turns true or its sender is gone, then lets the
-/// requests in flight finish.
-pub async fn serve(listener: TcpListener, router: Router, stop: watch::Receiver<bool>) {
+/// requests in flight finish. A connection that sends no whole header within `header_timeout` is closed.
+pub async fn serve(listener: TcpListener, router: Router, stop: watch::Receiver<bool>, header_timeout: Duration) {
     let mut connections = JoinSet::new();
     let stopped = stopped(stop.clone());
     tokio::pin!(stopped);
@@ -46,7 +43,7 @@ pub async fn serve(listener: TcpListener, router: Router, stop: watch::Receiver<
         tokio::select! {
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) => {
-                    connections.spawn(answer(stream, router.clone(), stop.clone()));
+                    connections.spawn(answer(stream, router.clone(), stop.clone(), header_timeout));
                 }
                 Err(_) => tokio::time::sleep(ACCEPT_AGAIN).await,
             },
@@ -66,7 +63,7 @@ async fn stopped(mut stop: watch::Receiver<bool>) {
     let _ = stop.wait_for(|stop| *stop).await;
 }
 
-async fn answer(stream: TcpStream, router: Router, stop: watch::Receiver<bool>) {
+async fn answer(stream: TcpStream, router: Router, stop: watch::Receiver<bool>, header_timeout: Duration) {
     // Without it a small answer may wait for the client's delayed acknowledgement.
     let _ = stream.set_nodelay(true);
     let cut = Cut::default();
@@ -78,7 +75,7 @@ async fn answer(stream: TcpStream, router: Router, stop: watch::Receiver<bool>) 
         async move { router.call(request).await as Result<Response<Body>, Infallible> }
     });
     let mut builder = hyper::server::conn::http1::Builder::new();
-    builder.timer(TokioTimer::new()).header_read_timeout(HEADERS_WITHIN);
+    builder.timer(TokioTimer::new()).header_read_timeout(header_timeout);
     let connection = builder.serve_connection(TokioIo::new(stream), service);
     tokio::pin!(connection);
     tokio::select! {

@@ -4,6 +4,7 @@ mod bodies;
 mod endpoints;
 mod faults;
 mod kill;
+mod limits;
 mod query;
 pub mod schema;
 mod seeds;
