@@ -18,6 +18,8 @@ mod files;
 mod filled;
 mod fleet;
 mod formats;
+#[cfg(unix)]
+mod full_disk;
 mod gates;
 #[cfg(unix)]
 mod git;
@@ -35,9 +37,11 @@ mod ownership;
 #[cfg(unix)]
 mod pipelines;
 mod properties;
+mod pulled;
 mod query;
 mod rehearse;
 mod requests;
+mod resumed;
 mod sandbox;
 mod schemathesis;
 mod secrets;
@@ -47,3 +51,4 @@ mod support;
 #[cfg(unix)]
 mod torture;
 mod trust;
+mod unknown_keys;

@@ -13,21 +13,21 @@ use crate::support::{Service, Stage, TOKEN};
 
 /// One request as it was sent.
 #[derive(Debug, Clone)]
-struct Sent {
-    method: String,
-    path: String,
+pub struct Sent {
+    pub method: String,
+    pub path: String,
     query: String,
-    body: Option<Value>,
+    pub body: Option<Value>,
 }
 
 /// Hands every request on to a service, and keeps it.
-struct Recorder {
-    url: String,
+pub struct Recorder {
+    pub url: String,
     sent: Arc<Mutex<Vec<Sent>>>,
 }
 
 impl Recorder {
-    fn before(service: &Service) -> Self {
+    pub fn before(service: &Service) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let url = format!("http://{}", listener.local_addr().expect("an address"));
         let to = service.url().trim_start_matches("http://").to_owned();
@@ -43,7 +43,7 @@ impl Recorder {
     }
 
     /// What was sent since the last call.
-    fn take(&self) -> Vec<Sent> {
+    pub fn take(&self) -> Vec<Sent> {
         std::mem::take(&mut *self.sent.lock().expect("nobody panics with it"))
     }
 }

@@ -1,0 +1,76 @@
+//! A resume and a rollback take their configuration from `--config` or from the working directory, never
+//! from the place that the journal names.
+
+use crate::support::{Service, Stage, definition};
+
+/// A stack in a directory with a blank, applied by two paths, of which one endpoint is left to do.
+fn stage(service: &Service) -> Stage {
+    let stage = Stage::new()
+        .at(service)
+        .file("my stack/trueup.yaml", "stack: s\nnamespaces: [shop]\n")
+        .file("my stack/a/cart.yaml", &definition("shop/cart", 80))
+        .file("my stack/b/card.yaml", &definition("shop/card", 80));
+    service.misbehave("rules: [{operation: endpoint-create, name: card, status: {code: 403}}]");
+    stage.run_words(&["apply", "my stack/a", "my stack/b", "--yes", "--quiet"]).code(7);
+    service.misbehave("rules: []");
+    stage
+}
+
+fn resume(stage: &Stage, more: &[&str]) -> crate::support::Ran {
+    let words: Vec<&str> = ["apply", "--resume", "last", "--yes", "--quiet"].iter().chain(more).copied().collect();
+    stage.run_words(&words)
+}
+
+#[test]
+fn a_resume_takes_its_configuration_from_the_flag_whatever_the_directory_is_called() {
+    let service = Service::start();
+    let stage = stage(&service);
+    let writes = || service.requests("POST") + service.requests("PUT") + service.requests("DELETE");
+    let before = writes();
+    // The working directory has no configuration, so there is no stack whose run could be meant.
+    resume(&stage, &[]).code(1).tells("there is no run without a stack");
+    let history = stage.run("history --format json").json();
+    let run = history["runs"][0]["run"].as_str().expect("a run").to_owned();
+    stage
+        .run(&format!("apply --resume {run} --yes --quiet"))
+        .code(6)
+        .tells("the plan is of stack `s`, and the settings name no stack")
+        .tells("--config 'my stack/trueup.yaml'");
+    stage.write("other/trueup.yaml", "stack: other\nnamespaces: [shop]\n");
+    resume(&stage, &["--config", "other/trueup.yaml"]).code(1).tells("there is no run of stack `other`");
+    assert_eq!(writes(), before);
+    resume(&stage, &["--config", "my stack/trueup.yaml"]).code(0).says("Applied 2 of 2");
+    assert!(service.has("shop/card"));
+}
+
+#[test]
+fn a_resume_takes_its_configuration_from_the_working_directory() {
+    let service = Service::start();
+    let stage = stage(&service);
+    stage.write("trueup.yaml", "stack: s\nnamespaces: [shop]\nbase_url: http://127.0.0.1:1\n");
+    resume(&stage, &[]).code(1).tells("TRUEUP_BASE_URL");
+    stage.write("trueup.yaml", "stack: s\nnamespaces: [shop]\n");
+    // What lies where the journal says is not read.
+    stage.write("my stack/trueup.yaml", "stack: [not, readable\n");
+    resume(&stage, &[]).code(0).says("Applied 2 of 2");
+    assert!(service.has("shop/card"));
+}
+
+#[test]
+fn a_rollback_takes_its_configuration_from_the_same_places() {
+    let service = Service::start();
+    let stage = stage(&service);
+    let history = stage.run("history --format json").json();
+    let run = history["runs"][0]["run"].as_str().expect("a run").to_owned();
+    let rollback = |more: &[&str]| {
+        let words: Vec<&str> = ["rollback", &run, "--yes", "--quiet", "--allow", "empty-namespace"]
+            .into_iter()
+            .chain(more.iter().copied())
+            .collect();
+        stage.run_words(&words)
+    };
+    rollback(&[]).code(6).tells("--config 'my stack/trueup.yaml'");
+    assert!(service.has("shop/cart"));
+    rollback(&["--config", "my stack/trueup.yaml"]).code(0);
+    assert!(!service.has("shop/cart"));
+}
