@@ -74,3 +74,18 @@ fn a_rollback_takes_its_configuration_from_the_same_places() {
     rollback(&["--config", "my stack/trueup.yaml"]).code(0);
     assert!(!service.has("shop/cart"));
 }
+
+#[test]
+fn a_resume_does_not_read_the_configuration_beside_the_definitions() {
+    let service = Service::start();
+    let stage = Stage::new()
+        .at(&service)
+        .file("plain/trueup.yaml", "stack: s\nnamespaces: [shop]\n")
+        .file("plain/cart.yaml", &definition("shop/cart", 80));
+    service.misbehave("rules: [{operation: endpoint-create, status: {code: 403}}]");
+    stage.run("apply plain --yes --quiet").code(1);
+    service.misbehave("rules: []");
+    stage.write("trueup.yaml", "stack: s\nnamespaces: [shop]\n");
+    stage.write("plain/trueup.yaml", "stack: [not, readable\n");
+    resume(&stage, &[]).code(0).says("Applied 1 of 1");
+}
