@@ -4,11 +4,13 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::BytesMut;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Barrier;
 use tokio::task::JoinSet;
 
+use super::client::capacity_with;
 use super::{BaseUrl, Bounds, Pace, Reader, Settings, fetch};
 use crate::model::{Layout, Live, Namespace, NamespaceRead};
 
@@ -126,5 +128,15 @@ async fn answers_that_arrive_together_stay_within_the_memory_and_all_end() {
             (Form::Lie | Form::TooLarge, NamespaceRead::Unknown { .. }) => {}
             (form, read) => panic!("{form:?}: {read:?}"),
         }
+    }
+}
+
+#[test]
+fn a_buffer_takes_no_more_than_was_asked_for() {
+    let mut whole = BytesMut::new();
+    for more in [1_000, 1, 7_000, 8_192, 16_384, 100, 65_536, 300_000, 1, 1_000_000] {
+        let asked = capacity_with(&whole, more);
+        whole.extend_from_slice(&vec![b' '; more]);
+        assert!(whole.capacity() <= asked, "{} bytes for {}, {asked} were asked for", whole.capacity(), whole.len());
     }
 }

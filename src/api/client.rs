@@ -400,7 +400,7 @@ impl Client {
 }
 
 /// The memory of `whole` with so many more bytes: a buffer that is full doubles.
-fn capacity_with(whole: &BytesMut, more: usize) -> usize {
+pub(super) fn capacity_with(whole: &BytesMut, more: usize) -> usize {
     let (length, capacity) = (whole.len() + more, whole.capacity());
     if length <= capacity { capacity } else { length.max(2 * capacity) }
 }

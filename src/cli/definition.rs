@@ -46,7 +46,9 @@ pub fn text(endpoint: &Endpoint, unknown: &[UnknownField], schema: Option<&str>)
     let wire = serde_json::to_value(RawEndpoint::from(&endpoint)).unwrap_or_default();
     let tree = ordered(&wire).unwrap_or(Value::Null);
     let mut body = serde_yaml::to_string(&tree).unwrap_or_default();
-    if body.contains(OLD_BREAKS) {
+    // Only in quotes is `<<` a key like any other.
+    let has_merge_key = endpoint.labels.contains_key("<<") || endpoint.annotations.contains_key("<<");
+    if has_merge_key || body.contains(OLD_BREAKS) {
         body = escaped(&tree);
     }
     let mut head = schema.map(|schema| format!("# yaml-language-server: $schema={schema}\n")).unwrap_or_default();

@@ -188,10 +188,10 @@ fn seed(endpoint: &Endpoint) -> serde_json::Value {
     json!({"metadata": wire["metadata"], "raw_spec": wire["spec"]})
 }
 
-/// Whether a definition can hold it: names are labels, no key begins a variable or merges a mapping.
+/// Whether a definition can hold it: names are labels, and no key begins a variable.
 fn can_be_defined(endpoint: &Endpoint) -> bool {
     let mut keys = endpoint.labels.keys().chain(endpoint.annotations.keys());
-    endpoint.key.name.is_label() && !keys.any(|key| key.contains("${") || key == "<<")
+    endpoint.key.name.is_label() && !keys.any(|key| key.contains("${"))
 }
 
 fn check(live: &BTreeMap<Key, Endpoint>) -> Result<(), TestCaseError> {
