@@ -10,11 +10,14 @@
 
 mod find;
 mod history;
+mod object;
 mod process;
 mod view;
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use find::Found;
 pub use history::{Changed, Step};
@@ -23,10 +26,8 @@ use view::View;
 
 /// The largest list of entries or commits, in bytes.
 const LARGEST_LIST: u64 = 512 * 1024 * 1024;
-/// Bytes that are read from the files of one commit, all together.
-const LARGEST_CONTENTS: u64 = 1024 * 1024 * 1024;
-/// Bytes of what `cat-file` writes around each object.
-const AROUND: u64 = 256;
+/// The commit of the working tree.
+const HEAD: &str = "HEAD^{commit}";
 
 /// Why the repository could not answer.
 #[derive(Debug, thiserror::Error)]
@@ -116,6 +117,20 @@ pub struct Repository {
     program: Program,
     view: View,
     found: Found,
+    /// What was answered, by the question: a command asks the same of one state, and not twice.
+    answers: Mutex<BTreeMap<Vec<String>, String>>,
+    /// The last list of entries: it can be long, and the same one is asked for again.
+    listed: Mutex<Option<Listed>>,
+    /// The last file that was read by itself, by its object: the settings of a stack.
+    read: Mutex<Option<(String, Vec<u8>)>>,
+}
+
+/// The entries of a commit below a directory.
+#[derive(Debug)]
+struct Listed {
+    commit: String,
+    below: String,
+    entries: Arc<[Entry]>,
 }
 
 /// What an entry of a tree is.
@@ -152,9 +167,14 @@ impl Repository {
     pub fn open(directory: &Path, machine: &Machine) -> Result<Self, GitError> {
         let found = Found::search(directory)?;
         let program = Program::find(machine.search_path.as_deref(), &found.top)?;
-        let view = View::new(&found, &machine.temporary, &program)?;
+        let view = View::new(&found, &machine.temporary)?;
         found.check_owner(directory, view.owner())?;
-        Ok(Self { program, view, found })
+        let repository =
+            Self { program, view, found, answers: Mutex::default(), listed: Mutex::default(), read: Mutex::default() };
+        if repository.view.has_extensions(&repository.found) {
+            repository.view.take_settings(&repository.found, &repository.program)?;
+        }
+        Ok(repository)
     }
 
     /// The directory that holds `.git`.
@@ -186,8 +206,11 @@ impl Repository {
         if revision.contains(char::is_control) {
             return Err(none());
         }
-        let commit = format!("{revision}^{{commit}}");
-        match self.ask(&["rev-parse", "--verify", "--quiet", "--end-of-options", &commit]) {
+        if revision.contains("@{") {
+            // Only `@{upstream}` and its like look into the settings.
+            self.view.take_settings(&self.found, &self.program)?;
+        }
+        match self.ask(&question(&format!("{revision}^{{commit}}"))) {
             Err(GitError::Failed { .. }) => Err(none()),
             answer => answer,
         }
@@ -275,7 +298,11 @@ impl Repository {
     ///
     /// # Errors
     /// The program failed, or the clone lacks a part of the tree.
-    pub fn entries(&self, commit: &str, below: &str) -> Result<Vec<Entry>, GitError> {
+    pub fn entries(&self, commit: &str, below: &str) -> Result<Arc<[Entry]>, GitError> {
+        let is_same = |listed: &&Listed| listed.commit == commit && listed.below == below;
+        if let Some(listed) = locked(&self.listed).as_ref().filter(is_same) {
+            return Ok(Arc::clone(&listed.entries));
+        }
         let mut arguments = vec!["ls-tree", "-r", "-z", "--long", "--full-tree", "--end-of-options", commit];
         if !below.is_empty() {
             arguments.extend(["--", below]);
@@ -288,50 +315,10 @@ impl Repository {
             // Of a link or a submodule in the place of the directory git names the thing itself.
             entries.extend(entry.path.starts_with(below).then_some(entry));
         }
+        let entries: Arc<[Entry]> = entries.into();
+        let (commit, below) = (commit.to_owned(), below.to_owned());
+        *locked(&self.listed) = Some(Listed { commit, below, entries: Arc::clone(&entries) });
         Ok(entries)
-    }
-
-    /// The bytes of files and links, in their order.
-    ///
-    /// # Errors
-    /// The clone lacks one, or they are too large together.
-    pub fn contents(&self, entries: &[&Entry]) -> Result<Vec<Vec<u8>>, GitError> {
-        if entries.is_empty() {
-            return Ok(Vec::new());
-        }
-        let missing = |entry: &Entry| GitError::NoObject { path: entry.path.clone() };
-        let mut most = 0;
-        for entry in entries {
-            most += entry.size.ok_or_else(|| missing(entry))? + AROUND;
-        }
-        if most > LARGEST_CONTENTS {
-            return Err(GitError::TooLarge { what: "the commit's definitions together".to_owned() });
-        }
-        let objects: Vec<&str> = entries.iter().map(|entry| entry.object.as_str()).collect();
-        let contents = self.objects(&objects, Bounds::bytes(most))?;
-        entries.iter().zip(contents).map(|(entry, bytes)| bytes.ok_or_else(|| missing(entry))).collect()
-    }
-
-    /// The bytes of files by their ids, in their order; nothing for one that the clone lacks.
-    fn objects(&self, ids: &[&str], bounds: Bounds) -> Result<Vec<Option<Vec<u8>>>, GitError> {
-        let input: Vec<u8> = ids.iter().flat_map(|id| format!("{id}\n").into_bytes()).collect();
-        let output = self.run(&["cat-file", "--batch"], input, bounds)?;
-        let mut rest = output.as_slice();
-        let mut contents = Vec::with_capacity(ids.len());
-        for _ in ids {
-            let end = memchr::memchr(b'\n', rest).ok_or_else(|| unexpected("cat-file"))?;
-            let header = std::str::from_utf8(&rest[..end]).map_err(|_| unexpected("cat-file"))?;
-            rest = &rest[end + 1..];
-            let Some((_, size)) = header.split_once(" blob ") else {
-                contents.push(None);
-                continue;
-            };
-            let size: usize = size.parse().map_err(|_| unexpected("cat-file"))?;
-            contents.push(Some(rest.get(..size).ok_or_else(|| unexpected("cat-file"))?.to_vec()));
-            // A line end follows each object.
-            rest = rest.get(size + 1..).ok_or_else(|| unexpected("cat-file"))?;
-        }
-        Ok(contents)
     }
 
     fn run(&self, arguments: &[&str], input: Vec<u8>, bounds: Bounds) -> Result<Vec<u8>, GitError> {
@@ -343,10 +330,32 @@ impl Repository {
         Err(GitError::Failed { command, message: complaint })
     }
 
-    fn ask(&self, arguments: &[&str]) -> Result<String, GitError> {
-        let output = self.run(arguments, Vec::new(), Bounds::bytes(LARGEST_LIST))?;
-        Ok(String::from_utf8_lossy(&output).trim_end_matches('\n').to_owned())
+    /// Remembers an answer.
+    fn answered(&self, arguments: &[&str], answer: &str) {
+        let asked = arguments.iter().map(|argument| (*argument).to_owned()).collect();
+        locked(&self.answers).insert(asked, answer.to_owned());
     }
+
+    fn ask(&self, arguments: &[&str]) -> Result<String, GitError> {
+        let asked: Vec<String> = arguments.iter().map(|argument| (*argument).to_owned()).collect();
+        if let Some(answer) = locked(&self.answers).get(&asked) {
+            return Ok(answer.clone());
+        }
+        let output = self.run(arguments, Vec::new(), Bounds::bytes(LARGEST_LIST))?;
+        let answer = String::from_utf8_lossy(&output).trim_end_matches('\n').to_owned();
+        self.answered(arguments, &answer);
+        Ok(answer)
+    }
+}
+
+/// The question for the object that a revision names.
+fn question(revision: &str) -> [&str; 5] {
+    ["rev-parse", "--verify", "--quiet", "--end-of-options", revision]
+}
+
+/// What a thread that panicked left is whole: each value is set in one step.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn unexpected(command: &str) -> GitError {

@@ -3,7 +3,6 @@
 //! out; the definitions of other commits are loaded from memory, with their own configuration.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use super::Context;
 use super::blame;
@@ -11,41 +10,28 @@ use super::ending::{Ending, Error};
 pub use super::past::Unavailable;
 use super::past::{Past, Root, Then};
 use super::stack::{self, Stack};
-use crate::git::{GitError, Machine, Repository};
+use crate::git::Repository;
 use crate::load::Loaded;
 use crate::model::{Desired, Key};
 use crate::plan::{Action, Change, History, Plan};
-
-/// The repository that `directory` is in.
-///
-/// # Errors
-/// There is none that can be used.
-pub fn repository(context: &Context, directory: &Path) -> Result<Repository, GitError> {
-    Repository::open(directory, &machine(context))
-}
-
-/// What the machine says about running git.
-pub fn machine(context: &Context) -> Machine {
-    Machine { search_path: context.surroundings.path("PATH").map(Into::into), temporary: std::env::temp_dir() }
-}
 
 /// Adds what git knows. Without a base, a directory outside of any repository is as good as one in it.
 ///
 /// # Errors
 /// There is a base, and no repository, no history, or definitions in it that do not load.
 pub fn attribute(context: &Context, stack: &Stack, plan: &mut Plan, base: Option<&str>) -> Result<(), Error> {
-    let repository = match (repository(context, &stack.loaded.root), base) {
+    let repository = match (stack.repository.open(), base) {
         (Ok(repository), _) => repository,
         (Err(error), Some(_)) => return Err(failed(error)),
         (Err(_), None) => return Ok(()),
     };
     plan.source.commit = repository.head().ok();
-    name_removals(&repository, plan);
+    name_removals(repository, plan);
     let Some(base) = base else { return Ok(()) };
-    let commits = Commits::find(&repository, base)?;
+    let commits = Commits::find(repository, base)?;
     let changed = plan.changes.iter().chain(plan.held.iter().filter_map(|held| held.change.as_ref()));
     let keys: BTreeSet<Key> = changed.map(|change| change.key.clone()).collect();
-    let (merge_base, tip) = desired(context, &stack.loaded, &repository, &commits, &keys)?;
+    let (merge_base, tip) = desired(context, &stack.loaded, repository, &commits, &keys)?;
     plan.source.base = Some(base.to_owned());
     plan.attribute(History { merge_base: &merge_base, base: &tip, head: &stack.loaded.desired });
     Ok(())
@@ -81,7 +67,8 @@ impl<'a> Commits<'a> {
     }
 }
 
-fn failed(error: GitError) -> Error {
+/// What git could not answer, before anything was sent.
+pub fn failed(error: impl std::error::Error + Send + Sync + 'static) -> Error {
     Error::new(Ending::Invalid, error).hint("nothing was sent")
 }
 

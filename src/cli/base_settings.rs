@@ -6,7 +6,6 @@ use super::ending::{Ending, Error};
 use super::past::{Then, Unavailable};
 use super::stack::{self, Stack};
 use super::{base, policy};
-use crate::git::GitError;
 use crate::model::policy::SafetySettings;
 
 /// Puts the settings in force: with a base, of each the stricter of base and working tree.
@@ -21,12 +20,11 @@ pub fn settle(context: &Context, stack: &mut Stack, base: Option<&str>) -> Resul
 
 /// The settings of the stack at a base, wherever it was there; the defaults where it had none.
 fn at(context: &Context, stack: &Stack, base: &str) -> Result<SafetySettings, Error> {
-    let failed = |error: GitError| Error::new(Ending::Invalid, error).hint("nothing was sent");
-    let repository = base::repository(context, &stack.loaded.root).map_err(failed)?;
+    let repository = stack.repository.open().map_err(base::failed)?;
     // What follows is told of a history that is whole.
-    repository.merge_base(base).map_err(failed)?;
-    let tip = repository.resolve(base).map_err(failed)?;
-    match Then::new(&stack.loaded, &repository, &tip).settings() {
+    repository.merge_base(base).map_err(base::failed)?;
+    let tip = repository.resolve(base).map_err(base::failed)?;
+    match Then::new(&stack.loaded, repository, &tip).settings() {
         Ok(config) => Ok(config.unwrap_or_default().safety()),
         Err(Unavailable::Wrong(diagnostics)) => {
             let wrong = stack::wrong(context, &diagnostics);

@@ -35,7 +35,7 @@ pub fn judge_missing(
     if plan.missing().next().is_none() {
         return Ok(());
     }
-    let history = applied_definitions(context, stack, commits);
+    let history = applied_definitions(stack, commits);
     let state = settings::state_directory(&context.global, &context.surroundings)?;
     let (name, base_url) = (plan.stack.clone(), plan.service.base_url.clone());
     // The journal of a long time is much to read.
@@ -93,11 +93,11 @@ fn short(commit: &str) -> &str {
 }
 
 /// What was defined when the stack was last applied, as far as git shows it, or why it does not.
-fn applied_definitions(context: &Context, stack: &Stack, commits: &BTreeSet<String>) -> Result<Applied, String> {
+fn applied_definitions(stack: &Stack, commits: &BTreeSet<String>) -> Result<Applied, String> {
     if commits.is_empty() {
         return Err("no live object of the stack names a commit that was applied".to_owned());
     }
-    let repository = base::repository(context, &stack.loaded.root).map_err(|error| error.to_string())?;
+    let repository = stack.repository.open().map_err(|error| error.to_string())?;
     let mut known = Vec::new();
     let mut lacks = None;
     for named in commits {
@@ -115,7 +115,7 @@ fn applied_definitions(context: &Context, stack: &Stack, commits: &BTreeSet<Stri
     if newest.len() > MOST_LINES {
         return Err(format!("{} commits of unrelated history were applied", newest.len()));
     }
-    let at = |commit: &String| defined_at(stack, &repository, commit).map(|keys| (commit.clone(), keys));
+    let at = |commit: &String| defined_at(stack, repository, commit).map(|keys| (commit.clone(), keys));
     Ok(Applied { newest: newest.iter().map(at).collect::<Result<_, _>>()?, lacks })
 }
 
@@ -131,13 +131,13 @@ fn defined_at(stack: &Stack, repository: &Repository, commit: &str) -> Result<BT
 
 /// Lets the marks that an apply of `plan` writes name the commit of the definitions: that of the working
 /// tree, where it has the very definitions that are applied and no filter leaves a change out.
-pub fn stamp(context: &Context, stack: &Stack, plan: &mut Plan) {
+pub fn stamp(stack: &Stack, plan: &mut Plan) {
     if !stack.selection.is_all() || plan.changes.iter().all(|change| change.marks.is_none()) {
         return;
     }
-    let Ok(repository) = base::repository(context, &stack.loaded.root) else { return };
+    let Ok(repository) = stack.repository.open() else { return };
     let Ok(head) = repository.head() else { return };
-    let Ok(at_head) = base::loaded_at(stack, &repository, &head) else { return };
+    let Ok(at_head) = base::loaded_at(stack, repository, &head) else { return };
     let [at_head, here] = [&at_head.desired, &stack.loaded.desired]
         .map(|desired| desired.definitions.iter().map(|(key, definition)| (key, &definition.endpoint)));
     if at_head.eq(here) {

@@ -28,6 +28,7 @@ mod policy;
 mod progress;
 mod question;
 mod rehearsal;
+mod repository;
 mod run;
 mod service;
 mod settings;

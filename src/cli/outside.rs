@@ -10,8 +10,7 @@ use super::ending::{Ending, Error};
 use super::flow::Purpose;
 use super::sight::Sight;
 use super::stack::{self, Stack};
-use super::{Context, base, settings, shard};
-use crate::git::Repository;
+use super::{Context, settings, shard};
 use crate::load::config::FILE;
 use crate::model::Namespace;
 use crate::model::policy::Prune;
@@ -107,11 +106,10 @@ pub async fn listed_before(context: &Context, stack: &Stack) -> BTreeSet<Namespa
     if !matches!(settings::stack(context, &stack.loaded.config), Ok(Some(_))) {
         return BTreeSet::new();
     }
-    let machine = base::machine(context);
-    let root = stack.loaded.root.clone();
+    let repository = stack.repository.clone();
     let environment = stack.loaded.options().environment.clone();
     let search = tokio::task::spawn_blocking(move || {
-        let Ok(repository) = Repository::open(&root, &machine) else { return BTreeSet::new() };
+        let Ok(repository) = repository.open() else { return BTreeSet::new() };
         let versions = repository.versions(FILE, MOST_VERSIONS).unwrap_or_default();
         let small = versions.iter().filter(|bytes| bytes.len() <= LARGEST_VERSION);
         small.flat_map(|bytes| listed(bytes, environment.as_deref())).collect()

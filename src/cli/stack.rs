@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use super::Context;
 use super::args::{Filter, Scope};
 use super::ending::{Ending, Error};
+use super::repository::LazyRepository;
 use super::service::{self, Connection};
 use super::settings;
 use super::{hint, policy};
@@ -30,6 +31,8 @@ pub struct Stack {
     pub head: SafetySettings,
     /// Settings that are others than at the base, or that the policy limits.
     pub setting_changes: Vec<SettingChange>,
+    /// What git knows of its directory.
+    pub repository: LazyRepository,
 }
 
 /// Loads the stack that the paths of a call name. Paths below the stack's directory become filters.
@@ -87,7 +90,8 @@ fn bare(context: &Context, scope: &Scope, loaded: Result<Loaded, Diagnostics>) -
     let directory = context.surroundings.shown_from_here(&loaded.root);
     let directory = if directory.is_empty() { ".".to_owned() } else { directory.trim_end_matches('/').to_owned() };
     let (head, setting_changes) = (loaded.config.safety(), Vec::new());
-    let mut stack = Stack { loaded, selection, call, directory, head, setting_changes };
+    let repository = LazyRepository::new(context, &loaded.root);
+    let mut stack = Stack { loaded, selection, call, directory, head, setting_changes, repository };
     policy::settle(context, &mut stack, None)?;
     Ok(stack)
 }

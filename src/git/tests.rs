@@ -51,8 +51,8 @@ fn the_entries_of_a_commit_are_read_with_what_they_are() {
     assert_eq!(contents[0], b"metadata:\n  name: a\n");
     assert_eq!(contents[2], b"a.yaml");
     assert_eq!(repository.entries("HEAD", "").expect("entries").len(), 4);
-    assert_eq!(repository.entries("HEAD", "stack/c.yaml/").expect("entries"), []);
-    assert_eq!(repository.entries("HEAD", "nowhere/").expect("entries"), []);
+    assert_eq!(*repository.entries("HEAD", "stack/c.yaml/").expect("entries"), []);
+    assert_eq!(*repository.entries("HEAD", "nowhere/").expect("entries"), []);
 }
 
 #[test]

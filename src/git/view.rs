@@ -4,10 +4,11 @@
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
-use super::GitError;
 use super::find::Found;
 use super::process::{Bounds, Program};
+use super::{GitError, locked};
 
 /// Bytes of a `HEAD`.
 const LARGEST_HEAD: u64 = 8 * 1024;
@@ -21,26 +22,60 @@ const OWN: [&str; 4] = ["FETCH_HEAD", "ORIG_HEAD", "MERGE_HEAD", "logs"];
 /// means. None of it names a program.
 const SETTINGS: &str = r"^(extensions\.(objectformat|refstorage)|branch\..*\.(remote|merge)|remote\..*\.fetch)$";
 
+/// The section whose settings say how objects and references are kept; git takes its letters in any case,
+/// and knows no other way to write them.
+const EXTENSIONS: &[u8] = b"extensions";
+/// The settings of every view.
+const PLAIN: &str = "[core]\n\tbare = true\n\tlogAllRefUpdates = false\n\trepositoryFormatVersion = 0\n";
+
 /// The directory; it goes when this is dropped.
 #[derive(Debug)]
 pub(super) struct View {
     root: PathBuf,
     /// What git is called on.
     pub(super) directory: PathBuf,
+    /// Whether the settings of the repository were taken over.
+    has_settings: Mutex<bool>,
 }
 
 impl View {
-    /// A view of `found`, in a new directory below `temporary`.
-    pub(super) fn new(found: &Found, temporary: &Path, program: &Program) -> Result<Self, GitError> {
+    /// A view of `found`, in a new directory below `temporary`, without any of its settings.
+    pub(super) fn new(found: &Found, temporary: &Path) -> Result<Self, GitError> {
         let failed = |source: std::io::Error| GitError::NoTemporary { directory: temporary.to_owned(), source };
         let root = temporary.join(format!("trueup-git-{}", uuid::Uuid::new_v4().simple()));
         create_private(&root).map_err(failed)?;
         let linked = found.common != found.directory;
-        let view = Self { directory: root.join(if linked { "tree" } else { "git" }), root };
+        let directory = root.join(if linked { "tree" } else { "git" });
+        let view = Self { directory, root, has_settings: Mutex::new(false) };
         view.fill(found, linked).map_err(failed)?;
-        let settings = settings(&view.directory, found, program)?;
-        std::fs::write(view.root.join("git/config"), settings).map_err(failed)?;
         Ok(view)
+    }
+
+    /// Whether the repository may keep its objects or references in another way than the usual, so that
+    /// nothing can be read without its settings. git is only asked where the word is there.
+    pub(super) fn has_extensions(&self, found: &Found) -> bool {
+        let file = found.common.join("config");
+        // Anything else than a file could wait for ever.
+        if !std::fs::metadata(&file).is_ok_and(|metadata| metadata.is_file()) {
+            return false;
+        }
+        let mut text = Vec::new();
+        let read = std::fs::File::open(file).and_then(|file| file.take(LARGEST_SETTINGS).read_to_end(&mut text));
+        // git says what is wrong with a file that cannot be read.
+        read.map_or(true, |length| length as u64 == LARGEST_SETTINGS)
+            || text.windows(EXTENSIONS.len()).any(|word| word.eq_ignore_ascii_case(EXTENSIONS))
+    }
+
+    /// Takes over the settings of the repository that matter, once.
+    pub(super) fn take_settings(&self, found: &Found, program: &Program) -> Result<(), GitError> {
+        let mut has_settings = locked(&self.has_settings);
+        if !*has_settings {
+            let settings = settings(&self.directory, found, program)?;
+            let written = std::fs::write(self.root.join("git/config"), settings);
+            written.map_err(|source| GitError::NoTemporary { directory: self.root.clone(), source })?;
+            *has_settings = true;
+        }
+        Ok(())
     }
 
     /// Who may write in it, which is who runs this.
@@ -52,7 +87,7 @@ impl View {
         let main = self.root.join("git");
         std::fs::create_dir(&main)?;
         link(&found.common, &main, &SHARED)?;
-        std::fs::write(main.join("config"), "[core]\n\tbare = true\n")?;
+        std::fs::write(main.join("config"), PLAIN)?;
         // git takes a link for an old kind of reference, so this one is a copy.
         copy_head(&found.common, &main)?;
         if linked {
@@ -141,7 +176,7 @@ fn copy_head(from: &Path, to: &Path) -> std::io::Result<()> {
 
 /// The configuration of the view.
 fn settings(view: &Path, found: &Found, program: &Program) -> Result<String, GitError> {
-    let mut text = "[core]\n\tbare = true\n\tlogAllRefUpdates = false\n".to_owned();
+    let mut text = PLAIN.to_owned();
     let file = found.common.join("config");
     // Anything else than a file could wait for ever.
     if !std::fs::metadata(&file).is_ok_and(|metadata| metadata.is_file()) {

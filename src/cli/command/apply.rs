@@ -37,9 +37,11 @@ async fn apply_directory(arguments: &Apply, context: &Context) -> Result<Ending,
         flow::locate(context, &mut plan, &stack.loaded);
     }
     base::attribute(context, &stack, &mut plan, arguments.base.base.as_deref())?;
-    evidence::stamp(context, &stack, &mut plan);
+    evidence::stamp(&stack, &mut plan);
     let flags = hint::elsewhere(context, &stack.loaded);
-    let Stack { call, .. } = stack;
+    let Stack { call, repository, .. } = stack;
+    // An apply can take long, and nothing asks git any more.
+    drop(repository);
     let view =
         View { sides: Sides::All, elapsed: Some(begun.elapsed()), directory: call, flags, ..context.output.view() };
     let ended = async {

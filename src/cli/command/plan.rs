@@ -25,7 +25,7 @@ pub async fn run(arguments: &Plan, context: &Context) -> Result<Ending, Error> {
     base::attribute(context, &stack, &mut plan, arguments.base.base.as_deref())?;
     flow::consent(context, &mut plan, &permission.allow)?;
     if let Some(path) = &arguments.output {
-        evidence::stamp(context, &stack, &mut plan);
+        evidence::stamp(&stack, &mut plan);
         file::write_private(path, &plan.to_file())?;
     }
     let sides = if arguments.all { Sides::All } else { Sides::ThisChange };

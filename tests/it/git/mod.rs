@@ -4,6 +4,7 @@
 mod absence;
 mod blame;
 mod histories;
+mod processes;
 mod programs;
 
 use std::path::Path;

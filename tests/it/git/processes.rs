@@ -1,0 +1,113 @@
+//! How often a command starts git: a definition that nobody changed must not wait for programs.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
+
+use super::{commit, git};
+use crate::support::{Service, Stage, definition};
+
+/// A `git` that writes down how it was called, before it is the real one.
+struct Counter {
+    calls: PathBuf,
+}
+
+impl Counter {
+    /// Puts it first on the search path of the stage.
+    fn new(stage: Stage) -> (Self, Stage) {
+        let directory = stage.path("..").canonicalize().expect("a path").join("counter");
+        std::fs::create_dir_all(&directory).expect("a directory");
+        let (program, calls) = (directory.join("git"), directory.join("calls"));
+        let path = std::env::var("PATH").expect("a search path");
+        let real = std::env::split_paths(&path).map(|place| place.join("git")).find(|file| file.is_file());
+        let real = real.expect("git");
+        let text = format!("#!/bin/sh\necho \"$*\" >> {}\nexec {} \"$@\"\n", calls.display(), real.display());
+        std::fs::write(&program, text).expect("a script");
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).expect("a mode");
+        (Self { calls }, stage.env("PATH", &format!("{}:{path}", directory.display())))
+    }
+
+    /// The calls since the last question, without what is the same in each.
+    fn take(&self) -> Vec<String> {
+        let text = std::fs::read_to_string(&self.calls).unwrap_or_default();
+        std::fs::remove_file(&self.calls).ok();
+        let last = "-c protocol.allow=never ";
+        text.lines().map(|line| line.split_once(last).map_or(line, |(_, call)| call).to_owned()).collect()
+    }
+}
+
+/// A stack in sync, whose settings changed once.
+fn in_sync(service: &Service, has_git: bool) -> (Counter, Stage) {
+    let stage = Stage::new()
+        .at(service)
+        .file("stack/trueup.yaml", "stack: shop\nnamespaces: [shop]\nprune: none\n")
+        .file("stack/cart.yaml", &definition("shop/cart", 8080));
+    if has_git {
+        git(&stage, "init -q -b main");
+        commit(&stage, "first");
+        stage.edit("stack/trueup.yaml", "none", "owned");
+        commit(&stage, "second");
+        stage.write("unrelated", "");
+        commit(&stage, "third");
+    }
+    stage.run("apply stack --yes --quiet").code(0);
+    Counter::new(stage)
+}
+
+#[test]
+fn a_plan_in_sync_starts_git_twice() {
+    let service = Service::start();
+    let (counter, stage) = in_sync(&service, true);
+    for line in ["plan stack", "drift stack", "plan stack -o ../plan.json"] {
+        let ran = stage.run(line);
+        ran.code(0);
+        let calls = counter.take();
+        assert_eq!(calls.len(), 2, "{line}: {calls:#?}");
+        ran.says("In sync");
+    }
+    let json = stage.run("plan stack --format json").code(0).json();
+    assert_eq!(json["plan"]["source"]["commit"].as_str(), Some(git(&stage, "rev-parse HEAD").as_str()));
+}
+
+#[test]
+fn a_plan_outside_of_a_repository_starts_no_git() {
+    let service = Service::start();
+    let (counter, stage) = in_sync(&service, false);
+    stage.run("plan stack").code(0).says("In sync");
+    assert_eq!(counter.take(), [""; 0]);
+}
+
+#[test]
+fn a_plan_against_a_base_asks_each_question_once() {
+    let service = Service::start();
+    let (counter, stage) = in_sync(&service, true);
+    git(&stage, "checkout -qb branch");
+    stage.edit("stack/cart.yaml", "port: 8080", "port: 8443");
+    commit(&stage, "branch");
+    counter.take();
+    stage.run("plan stack --base main").code(0).says("8443");
+    let mut calls = counter.take();
+    calls.sort();
+    let count = calls.len();
+    assert!(count <= 8, "{calls:#?}");
+    // What is read is written to the standard input.
+    calls.retain(|call| call != "cat-file --batch");
+    let distinct = calls.len();
+    calls.dedup();
+    assert_eq!(calls.len(), distinct, "{calls:#?}");
+}
+
+#[test]
+fn a_command_opens_one_view_of_the_repository_and_leaves_none() {
+    let service = Service::start();
+    let (counter, stage) = in_sync(&service, true);
+    let temporary = stage.path("../temporary");
+    std::fs::create_dir_all(&temporary).expect("a directory");
+    let stage = stage.env("TMPDIR", temporary.to_str().expect("a plain path"));
+    stage.edit("stack/cart.yaml", "port: 8080", "port: 8443");
+    stage.run("apply stack --base main --yes --quiet").code(0);
+    let calls = std::fs::read_to_string(&counter.calls).expect("calls");
+    let views = calls.lines().filter_map(|call| call.split_once("--git-dir ")?.1.split(' ').next());
+    let views: std::collections::BTreeSet<&str> = views.collect();
+    assert_eq!(views.len(), 1, "{views:?}");
+    assert_eq!(std::fs::read_dir(&temporary).expect("a directory").count(), 0);
+}
