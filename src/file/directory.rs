@@ -74,6 +74,11 @@ impl Directory {
     /// A regular file beneath the directory, open for reading, and its length.
     pub(super) fn open_regular(&self, below: &Path) -> Result<(File, u64), FileError> {
         let file = self.open_file(below)?;
+        self.regular_file(file, below)
+    }
+
+    /// An open file and its length, if it is a regular one.
+    pub(super) fn regular_file(&self, file: File, below: &Path) -> Result<(File, u64), FileError> {
         let metadata = file.metadata().map_err(|error| self.error("read", below, error))?;
         if metadata.is_file() {
             Ok((file, metadata.len()))
@@ -238,12 +243,21 @@ impl Directory {
 }
 
 /// Reads a regular file of this length; it may grow meanwhile.
-pub(super) fn bounded(file: File, length: u64, path: &Path, limit: u64) -> Result<Vec<u8>, FileError> {
+pub(super) fn bounded(mut file: File, length: u64, path: &Path, limit: u64) -> Result<Vec<u8>, FileError> {
     let too_large = || FileError::TooLarge { path: path.to_owned(), limit };
     if length > limit {
         return Err(too_large());
     }
-    let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or(0) + 1);
-    file.take(limit + 1).read_to_end(&mut bytes).map_err(FileError::io("read", path))?;
+    let mut bytes = vec![0; usize::try_from(length).unwrap_or(0) + 1];
+    let read = match file.read(&mut bytes) {
+        Err(error) if error.kind() == io::ErrorKind::Interrupted => 0,
+        read => read.map_err(FileError::io("read", path))?,
+    };
+    bytes.truncate(read);
+    // The file had room for one byte more, so this is all of it.
+    if read > 0 && read as u64 == length {
+        return Ok(bytes);
+    }
+    file.take((limit + 1).saturating_sub(read as u64)).read_to_end(&mut bytes).map_err(FileError::io("read", path))?;
     if bytes.len() as u64 > limit { Err(too_large()) } else { Ok(bytes) }
 }

@@ -6,6 +6,7 @@
 
 mod directory;
 mod error;
+mod many;
 mod named;
 #[cfg_attr(unix, path = "unix.rs")]
 #[cfg_attr(windows, path = "windows.rs")]
@@ -18,6 +19,7 @@ mod yaml;
 
 pub use directory::{Content, Directory};
 pub use error::FileError;
+pub use many::ManyFiles;
 pub use named::{append_private, create_directory, exists, leads_out, open_private, read, read_secret, replace};
 pub use platform::{is_program, owner};
 pub use private::{open_own, read_own};

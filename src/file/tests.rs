@@ -44,6 +44,74 @@ fn a_directory_reads_beneath_itself_and_nowhere_else() {
 }
 
 #[test]
+fn many_files_are_read_as_each_alone() {
+    let (_kept, path) = place();
+    std::fs::create_dir_all(path.join("in/deep/er")).expect("directories");
+    std::fs::create_dir_all(path.join("in/last")).expect("directories");
+    std::fs::write(path.join("secret"), "hunter2").expect("a file");
+    for file in ["top", "deep/a", "deep/b", "deep/er/c", "last/d", "last/empty"] {
+        let text = if file.ends_with("empty") { "" } else { file };
+        std::fs::write(path.join("in").join(file), text).expect("a file");
+    }
+    symlink("../../secret", path.join("in/deep/out")).expect("a link");
+    symlink("b", path.join("in/deep/same")).expect("a link");
+    symlink("..", path.join("in/deep/above")).expect("a link");
+    symlink("../..", path.join("in/deep/up")).expect("a link");
+    symlink("deep", path.join("in/other")).expect("a link");
+    symlink("nowhere", path.join("in/dangling")).expect("a link");
+    let made = std::process::Command::new("mkfifo").arg(path.join("in/deep/fifo")).status().expect("mkfifo");
+    assert!(made.success());
+    let directory = Directory::open(&path.join("in")).expect("a directory");
+    let names = [
+        "top",
+        "deep/a",
+        "deep/b",
+        "deep/out",
+        "deep/same",
+        "deep/fifo",
+        "deep/er",
+        "deep/none",
+        "deep/er/c",
+        "deep/a",
+        "deep/../top",
+        "deep/..",
+        "..",
+        "../secret",
+        "last/d",
+        "last/empty",
+        "last/d",
+        "other/a",
+        "other/b",
+        "dangling",
+        "deep/above/top",
+        "deep/above/last/d",
+        "deep/up/secret",
+        "deep/up/secret",
+        "deep/up/in/top",
+        "",
+        ".",
+        "top/a",
+    ];
+    for limit in [3, 100] {
+        let mut many = ManyFiles::new(&directory);
+        // Twice, so that each comes after one beside it as well.
+        for name in names.iter().flat_map(|name| [name, name]) {
+            let (alone, beside) = (directory.read(name, limit), many.read(Path::new(name), limit));
+            assert_eq!(format!("{alone:?}"), format!("{beside:?}"), "{name}");
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_whose_length_the_system_does_not_know_is_read_whole() {
+    let directory = Directory::open(Path::new("/proc/self")).expect("a directory");
+    let status = directory.read("status", 1_000_000).expect("a text");
+    assert!(status.starts_with(b"Name:") && status.len() > 100);
+    assert!(matches!(directory.read("status", 10), Err(FileError::TooLarge { .. })));
+}
+
+#[test]
 fn only_regular_files_of_a_bounded_size_are_read() {
     let (_kept, path) = place();
     let fifo = path.join("fifo");

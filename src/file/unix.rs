@@ -1,5 +1,6 @@
 //! Files as Unix systems have them: modes, owners, pipes with a name.
 
+use std::ffi::OsStr;
 use std::fs::{DirBuilder, File, FileType, Metadata};
 use std::io;
 use std::os::unix::fs::{
@@ -8,7 +9,7 @@ use std::os::unix::fs::{
 use std::path::Path;
 
 use cap_std::fs::{Dir, OpenOptions};
-use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+use rustix::fs::{Mode, OFlags, fcntl_getfl, fcntl_setfl, openat};
 
 const PRIVATE_FILE: u32 = 0o600;
 const SHARED_FILE: u32 = 0o666;
@@ -27,6 +28,13 @@ pub(super) fn open_now(path: &Path) -> io::Result<File> {
 /// The same for what is opened beneath a directory.
 pub(super) fn without_waiting(options: &mut OpenOptions) {
     cap_std::fs::OpenOptionsExt::custom_flags(options, flags(OFlags::NONBLOCK | OFlags::NOCTTY));
+}
+
+/// Opens what a directory has under this name for reading, unless it is a link, and does not wait for
+/// whoever writes a pipe. A name without a separator cannot lead out of the directory.
+pub(super) fn open_entry(directory: &Dir, name: &OsStr) -> io::Result<File> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    Ok(openat(directory, name, flags, Mode::empty())?.into())
 }
 
 /// Refuses a link, and does not wait for whoever writes a pipe.

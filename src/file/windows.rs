@@ -2,6 +2,7 @@
 //! by accident: who may read a file follows from the directory that it is in, and the state directory is
 //! in the profile of its user.
 
+use std::ffi::OsStr;
 use std::fs::{File, FileType, Metadata};
 use std::io;
 use std::path::Path;
@@ -11,6 +12,11 @@ use cap_std::fs::{Dir, OpenOptions};
 /// Opens for reading.
 pub(super) fn open_now(path: &Path) -> io::Result<File> {
     File::open(path)
+}
+
+/// Opens what a directory has under this name for reading; no link leads out.
+pub(super) fn open_entry(directory: &Dir, name: &OsStr) -> io::Result<File> {
+    Ok(directory.open(name)?.into_std())
 }
 
 /// Nothing has to be said: no file waits for whoever writes it.

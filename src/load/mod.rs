@@ -39,7 +39,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use careful::Context;
 use overlays::Overlays;
 use rules::StackRules;
-use source::{Filter, Origin};
+use source::{Files, Filter, Origin};
 use text::{Reader, SourceText};
 use variable::Variables;
 
@@ -278,12 +278,13 @@ fn read_all(origin: &Origin, files: &[Arc<str>], context: &Context<'_>, threads:
     let next = AtomicUsize::new(0);
     let work = || {
         let mut reads: Vec<(usize, FileRead)> = Vec::new();
+        let mut reader = origin.files();
         loop {
             let start = next.fetch_add(STRIDE, Ordering::Relaxed);
             let Some(part) = files.get(start..files.len().min(start + STRIDE)).filter(|part| !part.is_empty()) else {
                 return reads;
             };
-            reads.extend(part.iter().enumerate().map(|(at, file)| (start + at, read_file(origin, file, context))));
+            reads.extend(part.iter().enumerate().map(|(at, file)| (start + at, read_file(&mut reader, file, context))));
         }
     };
     let mut reads = std::thread::scope(|scope| {
@@ -301,8 +302,9 @@ fn read_all(origin: &Origin, files: &[Arc<str>], context: &Context<'_>, threads:
     reads.into_iter().map(|(_, read)| read).collect()
 }
 
-fn read_file(origin: &Origin, file: &Arc<str>, context: &Context<'_>) -> FileRead {
-    let source = match text_of(origin, file, &context.limits) {
+fn read_file(reader: &mut Files<'_>, file: &Arc<str>, context: &Context<'_>) -> FileRead {
+    let text = reader.read(file, &context.limits).and_then(|bytes| SourceText::new(file, bytes));
+    let source = match text {
         Ok(source) => source,
         Err(problem) => return FileRead { problems: vec![problem], ..FileRead::default() },
     };

@@ -11,7 +11,7 @@ use walkdir::{DirEntry, WalkDir};
 use super::config::{self, Config};
 use super::diagnostic::Diagnostic;
 use super::options::Limits;
-use crate::file::{Directory, FileError};
+use crate::file::{Directory, FileError, ManyFiles};
 
 /// Where the files of a stack are.
 #[derive(Debug)]
@@ -25,21 +25,15 @@ pub(super) enum Origin {
 impl Origin {
     /// The bytes of a file.
     pub(super) fn read(&self, path: &str, limits: &Limits) -> Result<Vec<u8>, Diagnostic> {
-        let too_large = || {
-            let what = format!("the file is larger than the allowed {} MiB", limits.file_bytes / (1024 * 1024));
-            Diagnostic::of_file(what, path, "split it, or leave it out with `files: {exclude: [...]}` in trueup.yaml")
-        };
-        let Origin::Disk { directory } = self else {
-            let Origin::Memory { files } = self else { return Ok(Vec::new()) };
-            let bytes = files.get(path).cloned().unwrap_or_default();
-            return if bytes.len() as u64 > limits.file_bytes { Err(too_large()) } else { Ok(bytes) };
-        };
-        directory.read(path, limits.file_bytes).map_err(|error| match error {
-            FileError::TooLarge { .. } => too_large(),
-            FileError::Outside { .. } => leads_out(path),
-            FileError::Io { source, .. } => Diagnostic::of_file(format!("the file cannot be read: {source}"), path, ""),
-            _ => not_regular(path),
-        })
+        self.files().read(path, limits)
+    }
+
+    /// Reads many files, one after the other.
+    pub(super) fn files(&self) -> Files<'_> {
+        match self {
+            Origin::Disk { directory } => Files::Disk(ManyFiles::new(directory)),
+            Origin::Memory { files } => Files::Memory(files),
+        }
     }
 
     /// Every file that could be a definition or an overlay, sorted.
@@ -54,6 +48,36 @@ impl Origin {
         paths.sort();
         paths.retain(|path| filter.keeps(path, problems));
         paths
+    }
+}
+
+/// The files of an [`Origin`], for one reader.
+pub(super) enum Files<'o> {
+    Disk(ManyFiles<'o>),
+    Memory(&'o BTreeMap<Arc<str>, Vec<u8>>),
+}
+
+impl Files<'_> {
+    /// The bytes of a file.
+    pub(super) fn read(&mut self, path: &str, limits: &Limits) -> Result<Vec<u8>, Diagnostic> {
+        let too_large = || {
+            let what = format!("the file is larger than the allowed {} MiB", limits.file_bytes / (1024 * 1024));
+            Diagnostic::of_file(what, path, "split it, or leave it out with `files: {exclude: [...]}` in trueup.yaml")
+        };
+        match self {
+            Files::Memory(files) => {
+                let bytes = files.get(path).cloned().unwrap_or_default();
+                if bytes.len() as u64 > limits.file_bytes { Err(too_large()) } else { Ok(bytes) }
+            }
+            Files::Disk(files) => files.read(Path::new(path), limits.file_bytes).map_err(|error| match error {
+                FileError::TooLarge { .. } => too_large(),
+                FileError::Outside { .. } => leads_out(path),
+                FileError::Io { source, .. } => {
+                    Diagnostic::of_file(format!("the file cannot be read: {source}"), path, "")
+                }
+                _ => not_regular(path),
+            }),
+        }
     }
 }
 
