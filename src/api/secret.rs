@@ -6,7 +6,7 @@ use std::fmt;
 use std::ops::Range;
 
 use http::HeaderValue;
-use memchr::{memchr2, memmem};
+use memchr::{memchr_iter, memchr2, memmem};
 
 /// What stands in the place of a token.
 const MASK: &str = "[token]";
@@ -112,8 +112,8 @@ impl Secret {
         let plain = self.finder.find(text).map(|at| at..at + self.token.len());
         // Nearly every text has no escape that could stand for a character of a token.
         let end = plain.as_ref().map_or(text.len(), |found| found.start);
-        let has_escape =
-            [&b"\\u"[..], b"\\/", b"\\\\"].iter().any(|escape| memmem::find(&text[..end], escape).is_some());
+        let before = &text[..end];
+        let has_escape = memchr_iter(b'\\', before).any(|at| matches!(before.get(at + 1), Some(b'u' | b'/' | b'\\')));
         if has_escape { self.find_escaped(&text[..end]).or(plain) } else { plain }
     }
 
