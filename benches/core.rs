@@ -9,11 +9,14 @@ use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, 
 use trueup::diff::{self, Context};
 use trueup::load::{self, SourceFile};
 use trueup::model::{
-    Definition, Desired, Endpoint, Layout, Live, LiveItem, LiveObject, Mark, Namespace, NamespaceRead, RawEndpoint,
+    Definition, Desired, Endpoint, Layout, Live, LiveItem, LiveObject, Namespace, NamespaceRead, Ownership,
+    WireEndpoint,
 };
-use trueup::plan::{self, Allow, Check, Facts, Ignore, Plan, Selection, Service, Settings, Source, Unmanaged};
-use trueup::report::text::{self, View};
-use trueup::report::{Sides, annotation, github, html, json, junit, markdown, sarif};
+use trueup::plan::{
+    self, Allowances, Check, Ignore, Plan, PlanInput, PlanSettings, PlanSource, Selection, ServiceId, UnmanagedPolicy,
+};
+use trueup::report::text::{self, TextView};
+use trueup::report::{AttributionDetail, annotation, github, html, json, junit, markdown, sarif};
 
 const STACK: &str = "bench";
 const SIZES: [usize; 3] = [1_000, 10_000, 100_000];
@@ -79,7 +82,7 @@ fn live(count: usize, changed: Changed) -> Live {
         .map(|index| {
             let applied = endpoint(index, 443);
             let mut live = endpoint(index, if changed.at(index) { 80 } else { 443 });
-            let marks = Mark::of(&applied, Some(STACK), "run-1").annotations();
+            let marks = Ownership::of(&applied, Some(STACK), "run-1").annotations();
             live.annotations.extend(marks.into_iter().map(|(key, value)| (key.to_owned(), value)));
             let object = LiveObject {
                 uid: format!("00000000-0000-4000-8000-{index:012}"),
@@ -101,16 +104,16 @@ fn live(count: usize, changed: Changed) -> Live {
 
 fn arrange(desired: &Desired, live: &Live) -> Plan {
     plan::arrange(
-        Facts {
+        PlanInput {
             desired,
             stack: Some(STACK),
             namespaces: Some(&BTreeSet::from([Namespace::parse("shop").expect("a name")])),
-            settings: &Settings::default(),
+            settings: &PlanSettings::default(),
             ignore: &Ignore::default(),
-            allow: &Allow::default(),
+            allow: &Allowances::default(),
             selection: &Selection::all(),
-            service: &Service { base_url: "https://bench.example.net".to_owned(), layout: Layout::Uniform },
-            source: &Source::default(),
+            service: &ServiceId { base_url: "https://bench.example.net".to_owned(), layout: Layout::Uniform },
+            source: &PlanSource::default(),
             tool_version: "bench",
         },
         live,
@@ -118,7 +121,7 @@ fn arrange(desired: &Desired, live: &Live) -> Plan {
 }
 
 fn canonical_form(criterion: &mut Criterion) {
-    let raw: RawEndpoint = serde_json::from_str(&raw(1, 443)).expect("valid JSON");
+    let raw: WireEndpoint = serde_json::from_str(&raw(1, 443)).expect("valid JSON");
     criterion.bench_function("canonical form of one endpoint", |bencher| {
         bencher.iter_batched(|| raw.clone(), |raw| black_box(raw.endpoint()), BatchSize::SmallInput);
     });
@@ -145,7 +148,9 @@ fn load(criterion: &mut Criterion) {
             let files = || (0..count).map(file).collect();
             bencher.iter_batched(
                 files,
-                |files: Vec<_>| black_box(load::sources(files, &load::Options::default()).expect("good definitions")),
+                |files: Vec<_>| {
+                    black_box(load::sources(files, &load::LoadOptions::default()).expect("good definitions"))
+                },
                 BatchSize::PerIteration,
             );
         });
@@ -194,10 +199,10 @@ fn reports(criterion: &mut Criterion) {
                 let id = BenchmarkId::new(format!("{name}, {}", changed.name()), count);
                 group.bench_with_input(id, &plan, |bencher, plan| bencher.iter(|| black_box(draw(plan))));
             };
-            report("text", &|plan| text::plan(plan, None, &View::default()));
+            report("text", &|plan| text::plan(plan, None, &TextView::default()));
             report("json", &json::plan);
-            report("markdown", &|plan| markdown::plan(plan, &markdown::Options::default()));
-            report("html", &|plan| html::plan(plan, "trueup plan", Sides::All));
+            report("markdown", &|plan| markdown::plan(plan, &markdown::MarkdownOptions::default()));
+            report("html", &|plan| html::plan(plan, "trueup plan", AttributionDetail::All));
         }
     }
     group.finish();
@@ -210,13 +215,13 @@ fn checks(criterion: &mut Criterion) {
     group.sample_size(10);
     for count in SIZES {
         let plan = arrange(&desired(count), &live(count, Changed::All));
-        let check = Check::new(&plan, plan.verdicts(Unmanaged::Note), jiff::Timestamp::UNIX_EPOCH);
+        let check = Check::new(&plan, plan.verdicts(UnmanagedPolicy::Note), jiff::Timestamp::UNIX_EPOCH);
         group.throughput(Throughput::Elements(count as u64));
         let mut report = |name: &str, draw: &dyn Fn(&Check<'_>) -> String| {
             let id = BenchmarkId::new(name, count);
             group.bench_with_input(id, &check, |bencher, check| bencher.iter(|| black_box(draw(check))));
         };
-        report("markdown", &|check| markdown::drift(check, &markdown::Options::default()));
+        report("markdown", &|check| markdown::drift(check, &markdown::MarkdownOptions::default()));
         report("junit", &junit::report);
         report("github", &|check| github::annotations(&annotation::of_check(check), ""));
         report("sarif", &|check| sarif::report(&annotation::of_check(check), "", "bench"));

@@ -6,10 +6,10 @@ use std::path::Path;
 
 use serde_json::Value;
 use trueup::api::events::{EventQuery, Match};
-use trueup::journal::{self, Ground, JournalError};
-use trueup::load::{self, Look, Places, SourceFile};
+use trueup::journal::{self, JournalError, RollbackInput};
+use trueup::load::{self, RenderOptions, SourceFile, SourceMap};
 use trueup::model::{Json, Live, Namespace, NamespaceRead, Selector};
-use trueup::plan::{Allow, Ending, Ignore, Plan, Progress, RunRecord, SavedError};
+use trueup::plan::{Allowances, ChangeProgress, Ignore, Plan, RunRecord, RunStatus, SavedError};
 use trueup::sandbox::EventLanguage;
 
 /// A file of definitions: everything that is wrong with it is told without anything that a terminal
@@ -17,17 +17,17 @@ use trueup::sandbox::EventLanguage;
 pub fn loader(bytes: &[u8]) {
     let file = |path: &str, bytes: &[u8]| vec![SourceFile { path: path.to_owned(), bytes: bytes.to_vec() }];
     let variables = BTreeMap::from([("n".to_owned(), "x".to_owned())]);
-    let options = load::Options { variables, threads: Some(1), ..load::Options::default() };
+    let options = load::LoadOptions { variables, threads: Some(1), ..load::LoadOptions::default() };
     let loaded = match load::sources(file("a.yaml", bytes), &options) {
         Ok(loaded) => loaded,
         Err(wrong) => {
             assert!(wrong.errors() > 0, "{}", wrong.summary());
-            let drawn = wrong.render(&Look::default());
+            let drawn = wrong.render(&RenderOptions::default());
             assert!(!drawn.chars().any(|c| c.is_control() && c != '\n'), "{drawn:?}");
             return;
         }
     };
-    let places = Places::new(&loaded);
+    let places = SourceMap::new(&loaded);
     for (key, definition) in &loaded.desired.definitions {
         assert_eq!(*key, definition.endpoint.key);
         assert!(places.place(key, None).is_some(), "{key} stands nowhere");
@@ -35,7 +35,7 @@ pub fn loader(bytes: &[u8]) {
         // What escaped a variable in YAML would be one here.
         if !said.contains("${") {
             let again = load::sources(file("b.json", said.as_bytes()), &options);
-            let again = again.unwrap_or_else(|wrong| panic!("{}\n{said}", wrong.render(&Look::default())));
+            let again = again.unwrap_or_else(|wrong| panic!("{}\n{said}", wrong.render(&RenderOptions::default())));
             assert_eq!(again.desired.definitions[key].endpoint, definition.endpoint);
         }
     }
@@ -49,7 +49,7 @@ pub fn selector(bytes: &[u8]) {
     let (Ok(written), Ok(normal)) = (Selector::parse(text), Selector::parse(canonical.as_str())) else { return };
     for key in ["a", "b"] {
         for value in [None, Some(""), Some("x"), Some("y")] {
-            let labels: trueup::model::Texts =
+            let labels: trueup::model::StringMap =
                 value.map(|value| (key.to_owned(), value.to_owned())).into_iter().collect();
             let holds = |all: &[trueup::model::Requirement]| all.iter().all(|one| one.holds(&labels));
             assert_eq!(holds(&written), holds(&normal), "{text:?} on {labels:?}");
@@ -108,7 +108,7 @@ pub fn plan_file(bytes: &[u8]) {
     assert_eq!(again.digest(), plan.digest());
 }
 
-/// A journal: whatever is read has a fate for each change, and a file cut anywhere is the same run.
+/// A journal: whatever is read has a result for each change, and a file cut anywhere is the same run.
 pub fn journal(bytes: &[u8]) {
     let path = Path::new("run.jsonl");
     let Ok(record) = journal::parse(path, bytes) else { return };
@@ -116,7 +116,7 @@ pub fn journal(bytes: &[u8]) {
     let first = bytes.len().saturating_sub(200);
     for end in (first..bytes.len()).step_by(7) {
         match journal::parse(path, &bytes[..end]) {
-            Ok(cut) => assert!(cut.kept.len() <= record.kept.len()),
+            Ok(cut) => assert!(cut.entries.len() <= record.entries.len()),
             Err(JournalError::NoHeader { .. }) => {}
             // What a kill left at the end may begin with a good line, which a second cut lays bare.
             Err(JournalError::Damaged { .. }) if record.torn => {}
@@ -128,19 +128,19 @@ pub fn journal(bytes: &[u8]) {
 fn settled(record: &RunRecord) {
     let progress = record.progress();
     assert_eq!(progress.len(), record.header.plan.changes.len());
-    let in_doubt = progress.iter().filter(|(_, progress)| matches!(progress, Progress::InDoubt(_))).count();
-    assert_eq!(matches!(record.ending(), Ending::InDoubt { count } if count == in_doubt), in_doubt > 0);
+    let in_doubt = progress.iter().filter(|(_, progress)| matches!(progress, ChangeProgress::InDoubt(_))).count();
+    assert_eq!(matches!(record.ending(), RunStatus::InDoubt { count } if count == in_doubt), in_doubt > 0);
     let mut written: Vec<_> = record.writes().into_iter().map(|intent| &intent.key).collect();
     let all = written.len();
     written.sort();
     written.dedup();
     assert_eq!(written.len(), all, "an endpoint is undone twice");
-    let undo = journal::rollback(Ground {
+    let undo = journal::rollback(RollbackInput {
         record,
         live: &Live::default(),
         only: &|_| true,
         ignore: &Ignore::default(),
-        allow: &Allow::default(),
+        allow: &Allowances::default(),
         tool_version: "fuzz",
     });
     assert!(undo.changes.is_empty(), "changes are planned from a read that is unknown");

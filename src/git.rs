@@ -19,10 +19,10 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use find::Found;
-pub use history::{Changed, Step};
-use process::{Bounds, Program, Said};
-use view::View;
+use find::RepositoryPaths;
+pub use history::{ChangedFile, HistoryCommit};
+use process::{CallLimits, CallOutput, Program};
+use view::PrivateView;
 
 /// The largest list of entries or commits, in bytes.
 const LARGEST_LIST: u64 = 512 * 1024 * 1024;
@@ -104,7 +104,7 @@ pub enum GitError {
 
 /// What the machine says about running git.
 #[derive(Debug, Clone)]
-pub struct Machine {
+pub struct GitEnvironment {
     /// The search path of programs.
     pub search_path: Option<OsString>,
     /// Where temporary directories are made.
@@ -115,8 +115,8 @@ pub struct Machine {
 #[derive(Debug)]
 pub struct Repository {
     program: Program,
-    view: View,
-    found: Found,
+    view: PrivateView,
+    found: RepositoryPaths,
     /// What was answered, by the question: a command asks the same of one state, and not twice.
     answers: Mutex<BTreeMap<Vec<String>, String>>,
     /// The last list of entries: it can be long, and the same one is asked for again.
@@ -130,7 +130,7 @@ pub struct Repository {
 struct Listed {
     commit: String,
     below: String,
-    entries: Arc<[Entry]>,
+    entries: Arc<[TreeEntry]>,
 }
 
 /// What an entry of a tree is.
@@ -146,7 +146,7 @@ pub enum EntryKind {
 
 /// An entry of a commit's tree, directories aside.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct TreeEntry {
     /// Its path from the repository's top; lossy where it is not valid UTF-8.
     pub path: String,
     /// Whether [`Entry::path`] is its path to the letter.
@@ -164,10 +164,10 @@ impl Repository {
     ///
     /// # Errors
     /// There is none that can be trusted, or no `git` program.
-    pub fn open(directory: &Path, machine: &Machine) -> Result<Self, GitError> {
-        let found = Found::search(directory)?;
+    pub fn open(directory: &Path, machine: &GitEnvironment) -> Result<Self, GitError> {
+        let found = RepositoryPaths::search(directory)?;
         let program = Program::find(machine.search_path.as_deref(), &found.top)?;
-        let view = View::new(&found, &machine.temporary)?;
+        let view = PrivateView::new(&found, &machine.temporary)?;
         found.check_owner(directory, view.owner())?;
         let repository =
             Self { program, view, found, answers: Mutex::default(), listed: Mutex::default(), read: Mutex::default() };
@@ -261,7 +261,7 @@ impl Repository {
     /// The program failed, or the clone is shallow and the answer may lie beyond its end.
     pub fn is_ancestor(&self, ancestor: &str, descendant: &str) -> Result<bool, GitError> {
         let arguments = ["merge-base", "--is-ancestor", ancestor, descendant];
-        let said = self.program.run(&self.view.directory, &arguments, Vec::new(), Bounds::bytes(LARGEST_LIST))?;
+        let said = self.program.run(&self.view.directory, &arguments, Vec::new(), CallLimits::bytes(LARGEST_LIST))?;
         match said.status.code() {
             Some(0) => Ok(true),
             Some(1) if self.is_shallow()? => Err(GitError::Shallow),
@@ -298,7 +298,7 @@ impl Repository {
     ///
     /// # Errors
     /// The program failed, or the clone lacks a part of the tree.
-    pub fn entries(&self, commit: &str, below: &str) -> Result<Arc<[Entry]>, GitError> {
+    pub fn entries(&self, commit: &str, below: &str) -> Result<Arc<[TreeEntry]>, GitError> {
         let is_same = |listed: &&Listed| listed.commit == commit && listed.below == below;
         if let Some(listed) = locked(&self.listed).as_ref().filter(is_same) {
             return Ok(Arc::clone(&listed.entries));
@@ -307,7 +307,7 @@ impl Repository {
         if !below.is_empty() {
             arguments.extend(["--", below]);
         }
-        let listed = self.run(&arguments, Vec::new(), Bounds::bytes(LARGEST_LIST))?;
+        let listed = self.run(&arguments, Vec::new(), CallLimits::bytes(LARGEST_LIST))?;
         let lines = listed.split(|byte| *byte == 0).filter(|line| !line.is_empty());
         let mut entries = Vec::new();
         for line in lines {
@@ -315,14 +315,15 @@ impl Repository {
             // Of a link or a submodule in the place of the directory git names the thing itself.
             entries.extend(entry.path.starts_with(below).then_some(entry));
         }
-        let entries: Arc<[Entry]> = entries.into();
+        let entries: Arc<[TreeEntry]> = entries.into();
         let (commit, below) = (commit.to_owned(), below.to_owned());
         *locked(&self.listed) = Some(Listed { commit, below, entries: Arc::clone(&entries) });
         Ok(entries)
     }
 
-    fn run(&self, arguments: &[&str], input: Vec<u8>, bounds: Bounds) -> Result<Vec<u8>, GitError> {
-        let Said { status, output, complaint } = self.program.run(&self.view.directory, arguments, input, bounds)?;
+    fn run(&self, arguments: &[&str], input: Vec<u8>, bounds: CallLimits) -> Result<Vec<u8>, GitError> {
+        let CallOutput { status, output, complaint } =
+            self.program.run(&self.view.directory, arguments, input, bounds)?;
         if status.success() {
             return Ok(output);
         }
@@ -341,7 +342,7 @@ impl Repository {
         if let Some(answer) = locked(&self.answers).get(&asked) {
             return Ok(answer.clone());
         }
-        let output = self.run(arguments, Vec::new(), Bounds::bytes(LARGEST_LIST))?;
+        let output = self.run(arguments, Vec::new(), CallLimits::bytes(LARGEST_LIST))?;
         let answer = String::from_utf8_lossy(&output).trim_end_matches('\n').to_owned();
         self.answered(arguments, &answer);
         Ok(answer)
@@ -363,7 +364,7 @@ fn unexpected(command: &str) -> GitError {
 }
 
 /// The entry in a line of `ls-tree --long`.
-fn entry_of(line: &[u8]) -> Option<Entry> {
+fn entry_of(line: &[u8]) -> Option<TreeEntry> {
     let tab = memchr::memchr(b'\t', line)?;
     let (about, path) = (std::str::from_utf8(&line[..tab]).ok()?, &line[tab + 1..]);
     let mut parts = about.split_ascii_whitespace();
@@ -373,7 +374,7 @@ fn entry_of(line: &[u8]) -> Option<Entry> {
         "160000" => EntryKind::Submodule,
         _ => EntryKind::File,
     };
-    Some(Entry {
+    Some(TreeEntry {
         path: String::from_utf8_lossy(path).into_owned(),
         is_utf8: std::str::from_utf8(path).is_ok(),
         kind,

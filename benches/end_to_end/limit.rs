@@ -5,7 +5,7 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
-use trueup::model::{RawEndpoint, RawSpec};
+use trueup::model::{WireEndpoint, WireSpec};
 
 /// Reads and parses the definitions below a directory on two threads.
 pub fn load(directory: &Path) -> Result<usize, Box<dyn Error>> {
@@ -23,7 +23,7 @@ pub fn load(directory: &Path) -> Result<usize, Box<dyn Error>> {
             .iter()
             .filter(|file| {
                 let text = std::fs::read_to_string(file).unwrap_or_default();
-                serde_yaml::from_str::<RawEndpoint>(&text).is_ok()
+                serde_yaml::from_str::<WireEndpoint>(&text).is_ok()
             })
             .count()
     };
@@ -46,7 +46,7 @@ pub async fn list(base_url: &str, token: &str, namespace: &str) -> Result<usize,
     struct Item<'a> {
         #[serde(borrow)]
         name: std::borrow::Cow<'a, str>,
-        get_spec: RawSpec,
+        get_spec: WireSpec,
     }
     let client = reqwest::Client::builder().tls_backend_preconfigured(tls()?).build()?;
     let url = format!("{base_url}/api/config/namespaces/{namespace}/endpoints?report_fields=");

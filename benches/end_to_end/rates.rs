@@ -29,13 +29,13 @@ pub struct Applied {
 /// Runs an apply that answers with JSON.
 pub fn apply(command: &mut Command, answer: &Path) -> Result<Applied, Box<dyn Error>> {
     let whole = measure::run_into(command.args(["--format", "json"]), std::fs::File::create(answer)?)?;
-    let told: Json = serde_json::from_slice(&std::fs::read(answer)?)?;
-    let number = |name: &str| told["outcome"][name].as_f64().ok_or_else(|| format!("the outcome tells no {name}"));
+    let rendered: Json = serde_json::from_slice(&std::fs::read(answer)?)?;
+    let number = |name: &str| rendered["outcome"][name].as_f64().ok_or_else(|| format!("the outcome tells no {name}"));
     let seconds = |name: &str| number(name).map(|milliseconds| milliseconds / 1000.0);
     Ok(Applied {
         whole,
         seconds: seconds("milliseconds")?,
-        look: seconds("look_milliseconds")?,
+        look: seconds("verify_milliseconds")?,
         requests: number("requests")?,
     })
 }

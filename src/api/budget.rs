@@ -41,19 +41,19 @@ struct State {
 
 /// What one answer takes of it, given back when it is dropped.
 #[derive(Debug)]
-pub(super) struct Share {
+pub(super) struct Reservation {
     budget: Budget,
     order: u64,
     bytes: usize,
 }
 
 /// A body with its share.
-struct Kept {
+struct HeldBody {
     body: Bytes,
-    _share: Share,
+    _share: Reservation,
 }
 
-impl AsRef<[u8]> for Kept {
+impl AsRef<[u8]> for HeldBody {
     fn as_ref(&self) -> &[u8] {
         &self.body
     }
@@ -65,13 +65,13 @@ impl Budget {
     }
 
     /// The share of an answer that begins to arrive.
-    pub(super) fn share(&self) -> Share {
+    pub(super) fn share(&self) -> Reservation {
         let mut state = self.state();
         let order = state.next;
         state.next += 1;
         state.open.insert(order);
         drop(state);
-        Share { budget: self.clone(), order, bytes: 0 }
+        Reservation { budget: self.clone(), order, bytes: 0 }
     }
 
     /// The bytes that are used now, and the most that were used at a time.
@@ -86,7 +86,7 @@ impl Budget {
     }
 }
 
-impl Share {
+impl Reservation {
     /// Waits until the answer may take so many bytes in all.
     pub(super) async fn grow_to(&mut self, bytes: usize) {
         if bytes <= self.bytes {
@@ -117,11 +117,11 @@ impl Share {
 
     /// The whole answer; its share is given back with its last copy.
     pub(super) fn keep(self, body: Bytes) -> Bytes {
-        Bytes::from_owner(Kept { body, _share: self })
+        Bytes::from_owner(HeldBody { body, _share: self })
     }
 }
 
-impl Drop for Share {
+impl Drop for Reservation {
     fn drop(&mut self) {
         let mut state = self.budget.state();
         state.used -= self.bytes;

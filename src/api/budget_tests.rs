@@ -11,7 +11,7 @@ use tokio::sync::Barrier;
 use tokio::task::JoinSet;
 
 use super::client::capacity_with;
-use super::{BaseUrl, Bounds, Pace, Reader, Settings, fetch};
+use super::{BaseUrl, ClientSettings, Reader, RequestLimits, Timing, fetch};
 use crate::model::{Layout, Live, Namespace, NamespaceRead};
 
 const MIB: usize = 1024 * 1024;
@@ -99,9 +99,9 @@ async fn read(memory: usize) -> (Live, usize) {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let base_url = BaseUrl::parse(&format!("http://{}", listener.local_addr().expect("an address"))).expect("a URL");
     let serving = tokio::spawn(serve(listener));
-    let mut settings = Settings::new(base_url, Layout::Uniform, None, Pace::noted(|_| {}));
+    let mut settings = ClientSettings::new(base_url, Layout::Uniform, None, Timing::noted(|_| {}));
     settings.concurrency = ANSWERS;
-    settings.bounds = Bounds { memory, body: 2 * SIZE, ..Bounds::default() };
+    settings.bounds = RequestLimits { memory, body: 2 * SIZE, ..RequestLimits::default() };
     let reader = Reader::new(settings).expect("a client");
     let names = (0..ANSWERS).map(|n| Namespace::parse(&format!("n{n}")).expect("a name"));
     let namespaces: BTreeSet<Namespace> = names.collect();

@@ -17,20 +17,20 @@ use reqwest::Url;
 use serde_json::value::RawValue;
 use tokio::sync::Semaphore;
 
-use crate::model::{Json, Key, Layout, Namespace, Referred};
+use crate::model::{Json, Key, Layout, Namespace, ReferredDelete};
 
 use super::base_url::{BaseUrl, SANDBOX_HOST};
-use super::budget::{Budget, Share};
+use super::budget::{Budget, Reservation};
 use super::endpoints::{self, ListParameters, ResponseFormat};
 use super::error::{ApiError, Failure};
-use super::operations::{Effect, Operation};
-use super::pace::{Pace, Rate, Throttle};
-use super::request::{Look, Request, RequestError};
-use super::response::{Answer, judge};
-use super::retry::{Decision, Tried, decide};
+use super::operations::{Operation, OperationEffect};
+use super::rate_limit::{RateLimit, RateLimiter, Timing};
+use super::request::{ReadRequest, Request, RequestError};
+use super::response::{Response, judge};
+use super::retry::{AttemptHistory, RetryDecision, decide};
 use super::secret::Secret;
 use super::text::neutral;
-use super::tls::{self, TlsError, Trust};
+use super::tls::{self, TlsError, TlsTrust};
 
 /// Bytes that are read of a body with a bad status.
 const LONGEST_REFUSAL: usize = 64 * 1024;
@@ -39,7 +39,7 @@ const IDLE_CONNECTION: Duration = Duration::from_secs(20);
 
 /// How long and how much is waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Bounds {
+pub struct RequestLimits {
     /// Until a connection stands.
     pub connect: Duration,
     /// Between two pieces of an answer, and until the first.
@@ -56,7 +56,7 @@ pub struct Bounds {
     pub memory: usize,
 }
 
-impl Default for Bounds {
+impl Default for RequestLimits {
     fn default() -> Self {
         Self {
             connect: Duration::from_secs(10),
@@ -88,11 +88,11 @@ pub struct Exchange {
 }
 
 /// Who is told of every exchange.
-pub type Listener = Arc<dyn Fn(&Exchange) + Send + Sync>;
+pub type ExchangeListener = Arc<dyn Fn(&Exchange) + Send + Sync>;
 
 /// What a client needs to know.
 #[derive(Clone)]
-pub struct Settings {
+pub struct ClientSettings {
     /// Where the service is.
     pub base_url: BaseUrl,
     /// Which paths it has.
@@ -102,31 +102,31 @@ pub struct Settings {
     /// Where to connect instead of asking for the host's address: the embedded service's port.
     pub address: Option<SocketAddr>,
     /// Certificates.
-    pub trust: Trust,
+    pub trust: TlsTrust,
     /// Sizes and times.
-    pub bounds: Bounds,
+    pub bounds: RequestLimits,
     /// The limit of requests; none where the service is on this machine and none was asked for.
-    pub rate: Option<Rate>,
+    pub rate: Option<RateLimit>,
     /// Requests at the same time, at least 1.
     pub concurrency: usize,
     /// How to wait.
-    pub pace: Pace,
+    pub pace: Timing,
     /// Who is told of every exchange.
-    pub listener: Option<Listener>,
+    pub listener: Option<ExchangeListener>,
 }
 
-impl Settings {
+impl ClientSettings {
     /// The usual settings for a service.
     #[must_use]
-    pub fn new(base_url: BaseUrl, layout: Layout, token: Option<Secret>, pace: Pace) -> Self {
-        let rate = (!base_url.is_loopback()).then_some(Rate::CAREFUL);
+    pub fn new(base_url: BaseUrl, layout: Layout, token: Option<Secret>, pace: Timing) -> Self {
+        let rate = (!base_url.is_loopback()).then_some(RateLimit::CAREFUL);
         Self {
             base_url,
             layout,
             token,
             address: None,
-            trust: Trust::default(),
-            bounds: Bounds::default(),
+            trust: TlsTrust::default(),
+            bounds: RequestLimits::default(),
             rate,
             concurrency: 8,
             pace,
@@ -135,7 +135,7 @@ impl Settings {
     }
 }
 
-impl fmt::Debug for Settings {
+impl fmt::Debug for ClientSettings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Settings")
             .field("base_url", &self.base_url)
@@ -146,7 +146,7 @@ impl fmt::Debug for Settings {
 
 /// Settings with which no client can be made.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum SettingsError {
+pub enum ClientSettingsError {
     /// Certificates.
     #[error(transparent)]
     Tls(#[from] TlsError),
@@ -167,8 +167,8 @@ struct Client {
     http: reqwest::Client,
     /// With a slash at its end.
     root: Url,
-    settings: Settings,
-    throttle: Throttle,
+    settings: ClientSettings,
+    throttle: RateLimiter,
     permits: Semaphore,
     budget: Budget,
     counts: Mutex<BTreeMap<Operation, u64>>,
@@ -193,10 +193,10 @@ impl fmt::Debug for Reader {
 }
 
 impl Client {
-    fn new(settings: Settings) -> Result<Self, SettingsError> {
+    fn new(settings: ClientSettings) -> Result<Self, ClientSettingsError> {
         let is_short = settings.token.as_ref().is_some_and(Secret::is_short);
         if is_short && !settings.base_url.is_loopback() {
-            return Err(SettingsError::ShortToken);
+            return Err(ClientSettingsError::ShortToken);
         }
         let tls = tls::configure(&settings.base_url, &settings.trust)?;
         let mut builder = reqwest::Client::builder()
@@ -215,16 +215,16 @@ impl Client {
             let here = [SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), SocketAddr::from((Ipv6Addr::LOCALHOST, 0))];
             builder = builder.no_proxy().resolve_to_addrs("localhost", &here).resolve_to_addrs(SANDBOX_HOST, &here);
         }
-        let http = builder.build().map_err(|error| SettingsError::Client { reason: innermost(&error) })?;
+        let http = builder.build().map_err(|error| ClientSettingsError::Client { reason: innermost(&error) })?;
         let root = match settings.address {
             Some(address) => format!("http://{address}/"),
             None => format!("{}/", settings.base_url.as_str()),
         };
-        let root = Url::parse(&root).map_err(|error| SettingsError::Client { reason: error.to_string() })?;
+        let root = Url::parse(&root).map_err(|error| ClientSettingsError::Client { reason: error.to_string() })?;
         Ok(Self {
             http,
             root,
-            throttle: Throttle::new(settings.rate, Instant::now()),
+            throttle: RateLimiter::new(settings.rate, Instant::now()),
             permits: Semaphore::new(settings.concurrency.max(1)),
             budget: Budget::new(settings.bounds.memory),
             counts: Mutex::default(),
@@ -232,9 +232,9 @@ impl Client {
         })
     }
 
-    async fn send(&self, request: &Request) -> Result<Answer, ApiError> {
+    async fn send(&self, request: &Request) -> Result<Response, ApiError> {
         let repeat = request.operation.entry().repeat;
-        let mut tried = Tried::default();
+        let mut tried = AttemptHistory::default();
         let mut attempt = 1;
         loop {
             let failure = match self.attempt(request, attempt).await {
@@ -247,22 +247,22 @@ impl Client {
             // What takes the whole time once takes it again: a plan would wait for all repeats.
             let took_all = matches!(failure, Failure::TimedOut { after } if after >= self.settings.bounds.total);
             let decision = match took_all {
-                true => Decision::Stop,
+                true => RetryDecision::Stop,
                 false => decide(repeat, &failure, &tried, self.settings.pace.fraction()),
             };
             let refused = matches!(&failure, Failure::Status(refusal) if refusal.status == 429);
             match decision {
-                Decision::Stop => return Err(request.failed(failure)),
+                RetryDecision::Stop => return Err(request.failed(failure)),
                 // Everybody waits, this request with them.
-                Decision::Again { after } if refused => self.throttle.slow(Instant::now(), after),
-                Decision::Again { after } => self.settings.pace.wait(after).await,
+                RetryDecision::Again { after } if refused => self.throttle.slow(Instant::now(), after),
+                RetryDecision::Again { after } => self.settings.pace.wait(after).await,
             }
             tried = tried.and(&failure);
             attempt += 1;
         }
     }
 
-    async fn attempt(&self, request: &Request, attempt: u32) -> Result<Answer, Failure> {
+    async fn attempt(&self, request: &Request, attempt: u32) -> Result<Response, Failure> {
         // The semaphore is never closed.
         let _permit = self.permits.acquire().await;
         self.settings.pace.wait(self.throttle.admit(Instant::now())).await;
@@ -286,7 +286,7 @@ impl Client {
         result
     }
 
-    async fn exchange(&self, request: &Request, started: Instant) -> Result<Answer, Failure> {
+    async fn exchange(&self, request: &Request, started: Instant) -> Result<Response, Failure> {
         let failed = |error: reqwest::Error| self.failure(error, started.elapsed());
         let response = self.http.execute(self.http_request(request)?).await.map_err(failed)?;
         let status = response.status();
@@ -321,10 +321,10 @@ impl Client {
         started: Instant,
     ) -> Result<Bytes, Failure> {
         let limit = if status.is_success() { self.settings.bounds.body } else { LONGEST_REFUSAL };
-        let told = response.content_length().and_then(|length| usize::try_from(length).ok());
+        let rendered = response.content_length().and_then(|length| usize::try_from(length).ok());
         let mut whole = BytesMut::new();
         let mut share = self.budget.share();
-        if let Some(length) = told.map(|length| length.min(limit)) {
+        if let Some(length) = rendered.map(|length| length.min(limit)) {
             self.grow(&mut share, length, started).await?;
             whole.reserve(length);
         }
@@ -362,7 +362,7 @@ impl Client {
     }
 
     /// Waits until the answer may take so many bytes, no longer than the request may take.
-    async fn grow(&self, share: &mut Share, bytes: usize, started: Instant) -> Result<(), Failure> {
+    async fn grow(&self, share: &mut Reservation, bytes: usize, started: Instant) -> Result<(), Failure> {
         let total = self.settings.bounds.total;
         let rest = total.saturating_sub(started.elapsed());
         tokio::time::timeout(rest, share.grow_to(bytes)).await.map_err(|_| Failure::TimedOut { after: total })
@@ -445,12 +445,12 @@ impl Request {
 }
 
 /// A question of ours with its answer.
-pub(super) struct Told {
+pub(super) struct RequestAnswer {
     pub(super) request: Request,
-    answer: Answer,
+    answer: Response,
 }
 
-impl Told {
+impl RequestAnswer {
     pub(super) fn json<'told, T: serde::Deserialize<'told>>(&'told self) -> Result<T, ApiError> {
         self.answer.json().map_err(|failure| self.request.failed(failure))
     }
@@ -479,7 +479,7 @@ impl Reader {
     ///
     /// # Errors
     /// [`SettingsError`]: certificates that cannot be used.
-    pub fn new(settings: Settings) -> Result<Self, SettingsError> {
+    pub fn new(settings: ClientSettings) -> Result<Self, ClientSettingsError> {
         Ok(Self { client: Arc::new(Client::new(settings)?) })
     }
 
@@ -511,7 +511,7 @@ impl Reader {
     ///
     /// # Errors
     /// Whatever goes wrong, after the repeats that its operation allows.
-    pub async fn ask(&self, look: &Look) -> Result<Answer, ApiError> {
+    pub async fn ask(&self, look: &ReadRequest) -> Result<Response, ApiError> {
         self.client.send(look.request()).await
     }
 
@@ -529,14 +529,14 @@ impl Reader {
     ///
     /// # Errors
     /// Whatever goes wrong.
-    pub async fn list(&self, namespace: &Namespace, parameters: &ListParameters) -> Result<Answer, ApiError> {
+    pub async fn list(&self, namespace: &Namespace, parameters: &ListParameters) -> Result<Response, ApiError> {
         let request = endpoints::list(self.layout(), namespace, parameters)
             .map_err(unbuilt(Operation::EndpointList, format!("endpoints of `{namespace}`")))?;
         self.whole(&request).await
     }
 
     /// Sends a request that reads; anything but a 200 is no answer to it.
-    async fn whole(&self, request: &Request) -> Result<Answer, ApiError> {
+    async fn whole(&self, request: &Request) -> Result<Response, ApiError> {
         let answer = self.client.send(request).await?;
         match answer.is_whole() {
             true => Ok(answer),
@@ -549,11 +549,11 @@ impl Reader {
         &self,
         operation: Operation,
         request: Result<Request, RequestError>,
-    ) -> Result<Told, ApiError> {
+    ) -> Result<RequestAnswer, ApiError> {
         let request = request.map_err(unbuilt(operation, operation.entry().area.to_lowercase()))?;
-        debug_assert_eq!(request.operation.entry().effect, Effect::Looks, "a reader only looks");
+        debug_assert_eq!(request.operation.entry().effect, OperationEffect::Reads, "a reader only looks");
         let answer = self.whole(&request).await?;
-        Ok(Told { request, answer })
+        Ok(RequestAnswer { request, answer })
     }
 }
 
@@ -562,7 +562,7 @@ impl Writer {
     ///
     /// # Errors
     /// [`SettingsError`]: certificates that cannot be used.
-    pub fn new(settings: Settings) -> Result<Self, SettingsError> {
+    pub fn new(settings: ClientSettings) -> Result<Self, ClientSettingsError> {
         Ok(Self { reader: Reader::new(settings)? })
     }
 
@@ -595,7 +595,7 @@ impl Writer {
     ///
     /// # Errors
     /// [`ApiError::certainty`] tells whether it can be gone all the same.
-    pub async fn delete(&self, key: &Key, referred: Referred) -> Result<(), ApiError> {
+    pub async fn delete(&self, key: &Key, referred: ReferredDelete) -> Result<(), ApiError> {
         let request = endpoints::delete(self.reader.layout(), key, referred);
         self.change(request.map_err(unbuilt_of(Operation::EndpointDelete, key))?, Some(key)).await
     }
@@ -604,7 +604,7 @@ impl Writer {
     ///
     /// # Errors
     /// Whatever goes wrong.
-    pub async fn call(&self, request: &Request) -> Result<Answer, ApiError> {
+    pub async fn call(&self, request: &Request) -> Result<Response, ApiError> {
         self.reader.client.send(request).await
     }
 

@@ -217,14 +217,14 @@ pub async fn list(reader: &Reader, namespace: &Namespace, filter: &DdosFilter) -
 pub async fn show(reader: &Reader, namespace: &Namespace, event_id: &str) -> Result<DdosEvent, ApiError> {
     let parameters = [("namespace", namespace.as_str()), ("event_id", event_id)];
     let request = Request::build(Operation::DdosShow, reader.layout(), &parameters, None);
-    let told = reader.question(Operation::DdosShow, request).await?;
-    let mut one: OneEvent = told.json()?;
+    let answer = reader.question(Operation::DdosShow, request).await?;
+    let mut one: OneEvent = answer.json()?;
     if one.event.id.is_empty() {
         one.event.id = event_id.to_owned();
     }
     if one.event.id != event_id {
         let reason = format!("it is about `{}`", super::text::neutral(&one.event.id, 100));
-        return Err(told.request.failed(Failure::NotJson { reason }));
+        return Err(answer.request.failed(Failure::NotJson { reason }));
     }
     Ok(one.event)
 }

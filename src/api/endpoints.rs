@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde_json::value::RawValue;
 
-use crate::model::{Key, Layout, Namespace, Referred};
+use crate::model::{Key, Layout, Namespace, ReferredDelete};
 
 use super::operations::Operation;
 use super::request::{Request, RequestError};
@@ -166,9 +166,9 @@ pub fn replace(layout: Layout, key: &Key, body: &RawValue) -> Result<Request, Re
 ///
 /// # Errors
 /// A name that no path can hold.
-pub fn delete(layout: Layout, key: &Key, referred: Referred) -> Result<Request, RequestError> {
-    let body =
-        (layout == Layout::Published).then(|| serde_json::json!({ "fail_if_referred": referred == Referred::Refused }));
+pub fn delete(layout: Layout, key: &Key, referred: ReferredDelete) -> Result<Request, RequestError> {
+    let body = (layout == Layout::Published)
+        .then(|| serde_json::json!({ "fail_if_referred": referred == ReferredDelete::Refused }));
     Request::build(Operation::EndpointDelete, layout, &named(key), body.as_ref())
 }
 

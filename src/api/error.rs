@@ -24,7 +24,7 @@ pub struct ApiError {
 pub enum Failure {
     /// An answer with a status that is no success.
     #[error("{0}")]
-    Status(Box<Refusal>),
+    Status(Box<ErrorStatus>),
     /// A page for people with a good status (API.md 2.1: a base URL that misses the interface).
     #[error("the service answered with an HTML page; the base URL is probably wrong")]
     Html,
@@ -102,7 +102,7 @@ pub enum Failure {
 
 /// An answer with a status that is no success.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refusal {
+pub struct ErrorStatus {
     /// The HTTP status.
     pub status: u16,
     /// The gRPC code of the body, where the body is the service's (API.md 2.1).
@@ -188,7 +188,7 @@ impl Failure {
     }
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for ErrorStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "the service answered {}", self.status)?;
         if let Some(reason) = http::StatusCode::from_u16(self.status).ok().and_then(|s| s.canonical_reason()) {
@@ -222,7 +222,7 @@ mod tests {
     }
 
     fn refusal(status: u16, code: Option<i64>, message: &str) -> Failure {
-        Failure::Status(Box::new(Refusal {
+        Failure::Status(Box::new(ErrorStatus {
             status,
             code,
             message: message.to_owned(),

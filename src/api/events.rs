@@ -264,8 +264,8 @@ pub struct EventPage {
 /// # Errors
 /// Whatever goes wrong.
 pub async fn query(reader: &Reader, query: &EventQuery) -> Result<EventPage, ApiError> {
-    let told = reader.question(Operation::SecurityEvents, query.request(reader.layout())).await?;
-    told.json()
+    let answer = reader.question(Operation::SecurityEvents, query.request(reader.layout())).await?;
+    answer.json()
 }
 
 /// Fetches the next batch of a scrolled query.
@@ -275,12 +275,12 @@ pub async fn query(reader: &Reader, query: &EventQuery) -> Result<EventPage, Api
 pub async fn scroll(reader: &Reader, namespace: &Namespace, scroll_id: &str) -> Result<EventPage, ApiError> {
     let parameters = [("namespace", namespace.as_str()), ("scroll_id", scroll_id)];
     let request = Request::build(Operation::SecurityEventsScroll, reader.layout(), &parameters, None);
-    let told = reader.question(Operation::SecurityEventsScroll, request).await?;
-    let page: EventPage = told.json()?;
+    let answer = reader.question(Operation::SecurityEventsScroll, request).await?;
+    let page: EventPage = answer.json()?;
     if page.events.is_empty() && page.scroll_id == scroll_id {
         // Otherwise a loop to the end would have none.
         let reason = "an empty batch that says it goes on where it began".to_owned();
-        return Err(told.request.failed(Failure::NotJson { reason }));
+        return Err(answer.request.failed(Failure::NotJson { reason }));
     }
     Ok(page)
 }

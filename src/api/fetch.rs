@@ -19,19 +19,19 @@ use crate::model::{Json, Key, Live, Name, Namespace, NamespaceRead};
 use super::client::Reader;
 use super::endpoints::{ListParameters, ResponseFormat};
 use super::error::{ApiError, Failure};
-use super::live::{FreshObject, read_list};
+use super::live::{FetchedObject, read_list};
 use super::operations::Operation;
-use super::response::Answer;
+use super::response::Response;
 use super::text::neutral;
 
 /// Reads `namespaces`, one list each, at the same time as far as the client's limits allow.
 pub async fn fetch(reader: &Reader, namespaces: &BTreeSet<Namespace>) -> Live {
-    Fetching::begin(reader.clone(), namespaces).live().await
+    PendingLists::begin(reader.clone(), namespaces).live().await
 }
 
 /// Lists that are on their way; to let go of them ends them.
 #[derive(Debug)]
-pub struct Fetching {
+pub struct PendingLists {
     reader: Reader,
     before: u64,
     asked: BTreeSet<Namespace>,
@@ -39,7 +39,7 @@ pub struct Fetching {
     lists: JoinSet<(Namespace, NamespaceRead)>,
 }
 
-impl Fetching {
+impl PendingLists {
     /// Asks for a list of each namespace.
     #[must_use]
     pub fn begin(reader: Reader, namespaces: &BTreeSet<Namespace>) -> Self {
@@ -118,7 +118,7 @@ async fn fetch_namespace(reader: &Reader, namespace: &Namespace) -> NamespaceRea
 /// Reads a list on a thread of its own: it may be long, and others come meanwhile.
 async fn read_aside<T: Send + 'static>(
     namespace: &Namespace,
-    answer: Answer,
+    answer: Response,
     read: impl FnOnce(&Namespace, &[u8]) -> T + Send + 'static,
 ) -> T {
     let namespace = namespace.clone();
@@ -130,9 +130,9 @@ async fn read_aside<T: Send + 'static>(
 ///
 /// # Errors
 /// Whatever else the answer was.
-pub async fn fetch_object(reader: &Reader, key: &Key) -> Result<Option<FreshObject>, ApiError> {
+pub async fn fetch_object(reader: &Reader, key: &Key) -> Result<Option<FetchedObject>, ApiError> {
     match reader.get(key, ResponseFormat::Default).await {
-        Ok(raw) => FreshObject::read(key, raw).map(Some).map_err(|reason| unreadable(key, reason)),
+        Ok(raw) => FetchedObject::read(key, raw).map(Some).map_err(|reason| unreadable(key, reason)),
         Err(error) if error.is_absent() => Ok(None),
         Err(error) => Err(error),
     }
@@ -148,7 +148,7 @@ fn unreadable(key: &Key, reason: String) -> ApiError {
 
 /// An object that refers to an endpoint.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
-pub struct Referrer {
+pub struct ReferringObject {
     /// Its kind, in one of the service's spellings.
     #[serde(default)]
     pub kind: String,
@@ -163,7 +163,7 @@ pub struct Referrer {
     pub uid: String,
 }
 
-impl fmt::Display for Referrer {
+impl fmt::Display for ReferringObject {
     /// `cluster shop/legacy-cluster`
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind = self.kind.strip_suffix(".Object").unwrap_or(&self.kind);
@@ -177,7 +177,7 @@ impl fmt::Display for Referrer {
 ///
 /// # Errors
 /// Whatever else the answer was, an answer that does not say included.
-pub async fn referrers(reader: &Reader, key: &Key) -> Result<Vec<Referrer>, ApiError> {
+pub async fn referrers(reader: &Reader, key: &Key) -> Result<Vec<ReferringObject>, ApiError> {
     match reader.get(key, ResponseFormat::ReferringObjects).await {
         Ok(raw) => read_referrers(&raw).map_err(|reason| unreadable(key, reason)),
         Err(error) if error.is_absent() => Ok(Vec::new()),
@@ -185,7 +185,7 @@ pub async fn referrers(reader: &Reader, key: &Key) -> Result<Vec<Referrer>, ApiE
     }
 }
 
-pub(super) fn read_referrers(raw: &Json) -> Result<Vec<Referrer>, String> {
+pub(super) fn read_referrers(raw: &Json) -> Result<Vec<ReferringObject>, String> {
     match raw.get("referring_objects") {
         // Not filled is not empty: a service without this format would let every delete pass.
         None | Some(Json::Null) => Err("it does not say who refers to the object".to_owned()),
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn failed_conditions_are_told_with_their_reason() {
+    fn failed_conditions_are_reported_with_their_reason() {
         let status = json!([
             {"conditions": [{"type": "Operational", "status": "Failed", "reason": "no\u{1b}[2J route", "hostname": "ce01"},
                             {"type": "Validation", "status": "Success", "reason": ""}, 7]},

@@ -8,8 +8,8 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::model::{
-    Json, Key, Level, LiveItem, LiveObject, Name, Namespace, NamespaceRead, OwnerView, RawEndpoint, RawMetadata,
-    RawSpec, Unheld, UnknownField, snake,
+    Json, Key, KnownLevel, LiveItem, LiveObject, Name, Namespace, NamespaceRead, OwnerView, UnknownField,
+    UnsupportedItem, WireEndpoint, WireMetadata, WireSpec, snake,
 };
 
 use super::metadata::Metadata;
@@ -91,8 +91,8 @@ fn list(namespace: &Namespace, body: &[u8]) -> Result<BTreeMap<Key, LiveItem>, S
             items.filter_map(|(index, item)| one(namespace, item, || raw.json(index)).transpose()).collect()
         }
         Err(_) => {
-            let list: List<&RawValue> =
-                serde_json::from_slice(body).map_err(|error| format!("the list cannot be read: {}", told(&error)))?;
+            let list: List<&RawValue> = serde_json::from_slice(body)
+                .map_err(|error| format!("the list cannot be read: {}", describe(&error)))?;
             whole(list)?
                 .into_iter()
                 .filter_map(|raw| careful(namespace, raw).transpose())
@@ -106,7 +106,7 @@ fn list(namespace: &Namespace, body: &[u8]) -> Result<BTreeMap<Key, LiveItem>, S
     Ok(reads.into_iter().map(|item| (item.key().clone(), item)).collect())
 }
 
-fn told(error: &serde_json::Error) -> String {
+fn describe(error: &serde_json::Error) -> String {
     neutral(&error.to_string(), 200)
 }
 
@@ -168,7 +168,7 @@ fn careful(namespace: &Namespace, raw: &RawValue) -> Read {
         return Ok(None);
     }
     let uid = text("uid").unwrap_or_default();
-    Ok(Some(LiveItem::Unheld(Unheld { key, uid, reason: told(&error), raw: json })))
+    Ok(Some(LiveItem::Unsupported(UnsupportedItem { key, uid, reason: describe(&error), raw: json })))
 }
 
 fn key(namespace: Option<String>, name: Option<String>) -> Result<Key, String> {
@@ -211,16 +211,16 @@ fn map(raw: Option<&RawValue>) -> Option<BTreeMap<String, Option<String>>> {
 }
 
 /// A spec in wire form with the fields that the model does not know, or why it has none.
-type SpecRead = Result<(RawSpec, Vec<UnknownField>), String>;
+type SpecRead = Result<(WireSpec, Vec<UnknownField>), String>;
 
-fn read_spec(typed: serde_json::Result<RawSpec>, tree: impl FnOnce() -> Json) -> SpecRead {
+fn read_spec(typed: serde_json::Result<WireSpec>, tree: impl FnOnce() -> Json) -> SpecRead {
     let (mut spec, unknown) = match typed {
         Ok(spec) => (spec, Vec::new()),
         Err(_) => {
             let mut tree = tree();
             let mut unknown = Vec::new();
-            strip(&Level::SPEC, &mut tree, "spec", &mut unknown);
-            (serde_json::from_value(tree).map_err(|error| told(&error))?, unknown)
+            strip(&KnownLevel::SPEC, &mut tree, "spec", &mut unknown);
+            (serde_json::from_value(tree).map_err(|error| describe(&error))?, unknown)
         }
     };
     // The service's zero of a number that was never set (API.md 3.1).
@@ -239,15 +239,20 @@ fn assemble(
     raw: impl FnOnce() -> Json,
 ) -> LiveItem {
     let uid = system.uid.unwrap_or_default();
-    let unheld = |reason: String, raw: Json| {
-        LiveItem::Unheld(Unheld { key: key.clone(), uid: uid.clone(), reason: neutral(&reason, 300), raw })
+    let unsupported = |reason: String, raw: Json| {
+        LiveItem::Unsupported(UnsupportedItem {
+            key: key.clone(),
+            uid: uid.clone(),
+            reason: neutral(&reason, 300),
+            raw,
+        })
     };
     let (spec, mut unknown) = match spec {
         Ok(read) => read,
-        Err(reason) => return unheld(reason, raw()),
+        Err(reason) => return unsupported(reason, raw()),
     };
     unknown.extend(metadata.unknown);
-    let metadata = RawMetadata {
+    let metadata = WireMetadata {
         name: Some(key.name.to_string()),
         namespace: Some(key.namespace.to_string()),
         labels: metadata.labels,
@@ -255,7 +260,7 @@ fn assemble(
         description: metadata.description,
         disable: metadata.disable,
     };
-    match (RawEndpoint { metadata: Some(metadata), spec: Some(spec) }).endpoint() {
+    match (WireEndpoint { metadata: Some(metadata), spec: Some(spec) }).endpoint() {
         Ok(endpoint) => LiveItem::Object(LiveObject {
             endpoint,
             uid,
@@ -269,14 +274,14 @@ fn assemble(
         }),
         Err(problems) => {
             let reasons: Vec<String> = problems.into_iter().map(|problem| problem.message).collect();
-            unheld(reasons.join("; "), raw())
+            unsupported(reasons.join("; "), raw())
         }
     }
 }
 
 /// An endpoint as a get returned it: what a read-compare-write starts from.
 #[derive(Debug, Clone)]
-pub struct FreshObject {
+pub struct FetchedObject {
     /// The whole answer; everything in it is kept.
     pub raw: Json,
     /// The item: an object, or one that the model cannot hold.
@@ -285,7 +290,7 @@ pub struct FreshObject {
     pub resource_version: Option<String>,
 }
 
-impl FreshObject {
+impl FetchedObject {
     /// Reads the answer to a get of `key`.
     ///
     /// # Errors
@@ -299,11 +304,10 @@ impl FreshObject {
             return Err(format!("it is about `{}`", neutral(&other, 130)));
         }
         let Some(spec) = part("spec") else { return Err("it holds no `spec`".to_owned()) };
-        let metadata = Metadata::deserialize(metadata).map_err(|error| format!("`metadata`: {}", told(&error)))?;
+        let metadata = Metadata::deserialize(metadata).map_err(|error| format!("`metadata`: {}", describe(&error)))?;
         let system = match part("system_metadata") {
-            Some(system) => {
-                SystemMetadata::deserialize(system).map_err(|error| format!("`system_metadata`: {}", told(&error)))?
-            }
+            Some(system) => SystemMetadata::deserialize(system)
+                .map_err(|error| format!("`system_metadata`: {}", describe(&error)))?,
             None => SystemMetadata::default(),
         };
         let resource_version = match part("resource_version") {
@@ -311,7 +315,7 @@ impl FreshObject {
             Some(Json::Number(number)) => Some(number.to_string()),
             _ => None,
         };
-        let spec = read_spec(RawSpec::deserialize(spec), || spec.clone());
+        let spec = read_spec(WireSpec::deserialize(spec), || spec.clone());
         let item = assemble(key.clone(), metadata, system, resource_version.clone(), spec, || raw.clone());
         Ok(Self { raw, item, resource_version })
     }
@@ -321,7 +325,7 @@ impl FreshObject {
     pub fn object(&self) -> Option<&LiveObject> {
         match &self.item {
             LiveItem::Object(object) => Some(object),
-            LiveItem::Unheld(_) => None,
+            LiveItem::Unsupported(_) => None,
         }
     }
 
@@ -330,8 +334,8 @@ impl FreshObject {
     #[must_use]
     pub fn body(&self) -> Json {
         let mut body = serde_json::json!({ "metadata": self.raw["metadata"], "spec": self.raw["spec"] });
-        Level::SPEC.prune(&mut body["metadata"]);
-        Level::SPEC.prune(&mut body["spec"]);
+        KnownLevel::SPEC.prune(&mut body["metadata"]);
+        KnownLevel::SPEC.prune(&mut body["spec"]);
         if let Some(version) = &self.resource_version {
             body["resource_version"] = version.as_str().into();
         }
@@ -341,7 +345,7 @@ impl FreshObject {
 
 /// Takes what the model does not know out of `tree`, and notes it. The service writes unset fields
 /// as `null`, zero or empty (API.md 3.1): an unknown field like that says nothing and is not noted.
-fn strip(level: &Level, tree: &mut Json, path: &str, unknown: &mut Vec<UnknownField>) {
+fn strip(level: &KnownLevel, tree: &mut Json, path: &str, unknown: &mut Vec<UnknownField>) {
     match tree {
         Json::Array(items) => {
             for (index, item) in items.iter_mut().enumerate() {

@@ -47,14 +47,14 @@ fn unknown(body: &str) -> String {
 fn object(spec: &Json) -> LiveObject {
     match complete(&[item("a", spec)]).remove(0) {
         LiveItem::Object(object) => object,
-        LiveItem::Unheld(unheld) => panic!("unheld: {}", unheld.reason),
+        LiveItem::Unsupported(unsupported) => panic!("unsupported: {}", unsupported.reason),
     }
 }
 
-fn unheld(spec: &Json) -> Unheld {
+fn unsupported(spec: &Json) -> UnsupportedItem {
     match complete(&[item("a", spec)]).remove(0) {
         LiveItem::Object(object) => panic!("held: {object:?}"),
-        LiveItem::Unheld(unheld) => unheld,
+        LiveItem::Unsupported(unsupported) => unsupported,
     }
 }
 
@@ -91,21 +91,21 @@ fn a_list_is_complete_or_unknown_with_its_reason() {
 
 #[test]
 fn an_item_without_key_or_spec_or_twice_makes_the_read_unknown() {
-    let spoiled = |change: fn(&mut Json)| {
+    let injected = |change: fn(&mut Json)| {
         let mut broken = item("b", &plain());
         change(&mut broken);
         let body = json!({"items": [item("a", &plain()), broken], "errors": []}).to_string();
         unknown(&body)
     };
-    assert_eq!(spoiled(|item| item["get_spec"] = Json::Null), "the service sent no spec for `shop/b`");
-    let nameless = spoiled(|item| {
+    assert_eq!(injected(|item| item["get_spec"] = Json::Null), "the service sent no spec for `shop/b`");
+    let nameless = injected(|item| {
         item["name"] = "".into();
         item["metadata"]["name"] = "".into();
     });
     assert_eq!(nameless, "an item of the list has no namespace or no name");
-    let same = spoiled(|item| item["name"] = "a".into());
+    let same = injected(|item| item["name"] = "a".into());
     assert_eq!(same, "the list holds `shop/a` twice");
-    let odd_and_nameless = spoiled(|item| *item = json!({"labels": 7, "disabled": "x"}));
+    let odd_and_nameless = injected(|item| *item = json!({"labels": 7, "disabled": "x"}));
     assert_eq!(odd_and_nameless, "an item of the list has no namespace or no name");
 }
 
@@ -119,25 +119,27 @@ fn items_of_other_namespaces_are_left_out_whatever_they_hold() {
 }
 
 #[test]
-fn an_item_of_an_odd_shape_spoils_only_itself() {
+fn an_item_of_an_odd_shape_breaks_only_itself() {
     let mut odd = item("odd", &plain());
     odd["metadata"]["labels"] = json!(["x"]);
     let items = complete(&[odd.clone(), item("b", &plain())]);
-    assert!(matches!(&items[1], LiveItem::Unheld(unheld) if unheld.key.name.as_str() == "odd" && unheld.raw == odd));
+    assert!(
+        matches!(&items[1], LiveItem::Unsupported(unsupported) if unsupported.key.name.as_str() == "odd" && unsupported.raw == odd)
+    );
     assert!(matches!(&items[0], LiveItem::Object(_)));
 }
 
 #[test]
 fn what_the_model_cannot_hold_keeps_its_key_and_its_json() {
     let no_target = json!({"protocol": "TCP", "port": 1});
-    let unheld_item = unheld(&no_target);
-    assert_eq!(unheld_item.reason, "the endpoint has no target");
-    assert_eq!(unheld_item.raw, item("a", &no_target));
-    assert_eq!(unheld_item.uid, "uid-a");
-    assert_eq!(unheld(&json!({"ip": "10.0.0.1", "protocol": "SCTP"})).reason, "`protocol` is `SCTP`");
-    assert!(unheld(&json!({"new_target": {}, "port": 1})).reason.contains("no target"));
+    let unsupported_item = unsupported(&no_target);
+    assert_eq!(unsupported_item.reason, "the endpoint has no target");
+    assert_eq!(unsupported_item.raw, item("a", &no_target));
+    assert_eq!(unsupported_item.uid, "uid-a");
+    assert_eq!(unsupported(&json!({"ip": "10.0.0.1", "protocol": "SCTP"})).reason, "`protocol` is `SCTP`");
+    assert!(unsupported(&json!({"new_target": {}, "port": 1})).reason.contains("no target"));
     let two = json!({"ip": "10.0.0.1", "dns_name": "a.b"});
-    assert!(unheld(&two).reason.contains("cannot both be set"));
+    assert!(unsupported(&two).reason.contains("cannot both be set"));
 }
 
 #[test]
@@ -204,12 +206,12 @@ fn the_levels_know_what_the_wire_form_knows() {
     ];
     for spec in whole {
         let (mut stripped, mut unknown) = (spec.clone(), Vec::new());
-        strip(&Level::SPEC, &mut stripped, "spec", &mut unknown);
+        strip(&KnownLevel::SPEC, &mut stripped, "spec", &mut unknown);
         assert_eq!((&stripped, unknown), (&spec, Vec::new()));
         object(&spec);
     }
-    for level_key in Level::SPEC.keys {
-        let error = serde_json::from_value::<RawSpec>(json!({ *level_key: true })).expect_err("a wrong type");
+    for level_key in KnownLevel::SPEC.keys {
+        let error = serde_json::from_value::<WireSpec>(json!({ *level_key: true })).expect_err("a wrong type");
         assert!(!error.to_string().contains("unknown field"), "{level_key}: {error}");
     }
 }
@@ -259,8 +261,8 @@ fn fresh() -> Json {
 #[test]
 fn a_fresh_object_keeps_everything_and_its_version() {
     let key = Key::parse("shop/a").expect("a key");
-    let fresh_object = FreshObject::read(&key, fresh()).expect("an object");
-    let object = fresh_object.object().expect("held");
+    let fresh_object = FetchedObject::read(&key, fresh()).expect("an object");
+    let object = fresh_object.object().expect("blocked");
     assert_eq!(object.resource_version.as_deref(), Some("4711000123"));
     assert!(object.deleting);
     assert_eq!(object.owner_view.as_ref().map(|view| view.kind.as_str()), Some("origin_pool"));
@@ -275,10 +277,10 @@ fn a_fresh_object_keeps_everything_and_its_version() {
 #[test]
 fn an_answer_about_another_object_or_without_a_spec_is_none() {
     let key = Key::parse("shop/b").expect("a key");
-    assert_eq!(FreshObject::read(&key, fresh()).expect_err("another").as_str(), "it is about `shop/a`");
+    assert_eq!(FetchedObject::read(&key, fresh()).expect_err("another").as_str(), "it is about `shop/a`");
     let key = Key::parse("shop/a").expect("a key");
     let mut bare = fresh();
     bare["spec"] = Json::Null;
-    assert_eq!(FreshObject::read(&key, bare).expect_err("no spec").as_str(), "it holds no `spec`");
-    assert_eq!(FreshObject::read(&key, json!({})).expect_err("nothing").as_str(), "it holds no `metadata`");
+    assert_eq!(FetchedObject::read(&key, bare).expect_err("no spec").as_str(), "it holds no `spec`");
+    assert_eq!(FetchedObject::read(&key, json!({})).expect_err("nothing").as_str(), "it holds no `metadata`");
 }

@@ -14,8 +14,8 @@ mod fetch;
 mod live;
 mod metadata;
 mod operations;
-mod pace;
 mod pkcs12;
+mod rate_limit;
 mod request;
 mod response;
 mod retry;
@@ -27,17 +27,21 @@ pub mod upgrades;
 mod wire;
 
 pub use base_url::{BaseUrl, BaseUrlError, SANDBOX_HOST};
-pub use client::{Bounds, Exchange, Listener, Reader, Settings, SettingsError, Writer};
+pub use client::{ClientSettings, ClientSettingsError, Exchange, ExchangeListener, Reader, RequestLimits, Writer};
 pub use endpoints::{ListParameters, ResponseFormat, ResponseFormatError};
-pub use error::{ApiError, Certainty, Failure, Refusal};
-pub use fetch::{Condition, Fetching, Referrer, conditions, fetch, fetch_object, fetch_with_health, referrers};
-pub use live::{FreshObject, read_list};
-pub use operations::{Body, Effect, Entry, Operation, Parameter, Part, Repeat, Risk, Route, TABLE};
-pub use pace::{Pace, Rate};
+pub use error::{ApiError, Certainty, ErrorStatus, Failure};
+pub use fetch::{
+    Condition, PendingLists, ReferringObject, conditions, fetch, fetch_object, fetch_with_health, referrers,
+};
+pub use live::{FetchedObject, read_list};
+pub use operations::{
+    BodyKind, Operation, OperationEffect, OperationEntry, Parameter, ParameterLocation, RetryClass, Risk, Route, TABLE,
+};
 pub use pkcs12::Pkcs12Error;
-pub use request::{Look, Request, RequestError};
-pub use response::{Answer, judge};
-pub use retry::{Decision, Tried, decide};
+pub use rate_limit::{RateLimit, Timing};
+pub use request::{ReadRequest, Request, RequestError};
+pub use response::{Response, judge};
+pub use retry::{AttemptHistory, RetryDecision, decide};
 pub use secret::{Secret, SecretError};
 pub use text::neutral;
-pub use tls::{Identity, TlsError, Trust};
+pub use tls::{Identity, TlsError, TlsTrust};

@@ -63,16 +63,16 @@ impl fmt::Display for Risk {
 
 /// Whether an operation changes what the service holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Effect {
+pub enum OperationEffect {
     /// It only looks.
-    Looks,
+    Reads,
     /// It creates, changes or deletes.
     Changes,
 }
 
 /// What may be done after an answer that tells little.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Repeat {
+pub enum RetryClass {
     /// A read: it may be sent again.
     Read,
     /// A write: sent again only where it certainly took no effect; the rest is settled by a read.
@@ -83,7 +83,7 @@ pub enum Repeat {
 
 /// Where a parameter goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
+pub enum ParameterLocation {
     /// Into the path.
     Path,
     /// Into the query.
@@ -100,7 +100,7 @@ pub struct Parameter {
     /// What it means.
     pub meaning: &'static str,
     /// Where it goes.
-    pub part: Part,
+    pub part: ParameterLocation,
     /// Whether it must be given.
     pub required: bool,
     /// Whether it may be given more than once.
@@ -109,7 +109,7 @@ pub struct Parameter {
 
 /// What an operation sends as its body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Body {
+pub enum BodyKind {
     /// Nothing; Content-Type is sent all the same (reference section 5).
     None,
     /// Nothing, and no Content-Type either: the endpoint delete of the reference.
@@ -132,12 +132,12 @@ pub struct Route {
     /// The parameters, path first.
     pub parameters: &'static [Parameter],
     /// The body.
-    pub body: Body,
+    pub body: BodyKind,
 }
 
 /// A row of the table.
 #[derive(Debug, Clone)]
-pub struct Entry {
+pub struct OperationEntry {
     /// The operation.
     pub operation: Operation,
     /// The tool name of the reference; for an operation that it has no name for, one of ours.
@@ -161,12 +161,12 @@ pub struct Entry {
     /// The side effect that the reference declares.
     pub side_effect: Option<&'static str>,
     /// Whether it changes something.
-    pub effect: Effect,
+    pub effect: OperationEffect,
     /// Whether it may be repeated.
-    pub repeat: Repeat,
+    pub repeat: RetryClass,
 }
 
-impl Entry {
+impl OperationEntry {
     /// The request in `layout`.
     #[must_use]
     pub fn route(&self, layout: Layout) -> &Route {
@@ -180,7 +180,7 @@ impl Entry {
 impl Operation {
     /// The row of this operation.
     #[must_use]
-    pub fn entry(self) -> &'static Entry {
+    pub fn entry(self) -> &'static OperationEntry {
         &TABLE[self as usize]
     }
 
@@ -204,19 +204,19 @@ impl fmt::Display for Operation {
 }
 
 const fn path(name: &'static str, meaning: &'static str) -> Parameter {
-    Parameter { name, meaning, part: Part::Path, required: true, repeated: false }
+    Parameter { name, meaning, part: ParameterLocation::Path, required: true, repeated: false }
 }
 
 const fn query(name: &'static str, meaning: &'static str) -> Parameter {
-    Parameter { name, meaning, part: Part::Query, required: false, repeated: false }
+    Parameter { name, meaning, part: ParameterLocation::Query, required: false, repeated: false }
 }
 
 const fn repeated(name: &'static str, meaning: &'static str) -> Parameter {
-    Parameter { name, meaning, part: Part::Query, required: false, repeated: true }
+    Parameter { name, meaning, part: ParameterLocation::Query, required: false, repeated: true }
 }
 
 const fn body(name: &'static str, meaning: &'static str) -> Parameter {
-    Parameter { name, meaning, part: Part::Body, required: false, repeated: false }
+    Parameter { name, meaning, part: ParameterLocation::Body, required: false, repeated: false }
 }
 
 const NAMESPACE: Parameter = path("namespace", "the namespace");
@@ -257,13 +257,13 @@ const OS_VERSION: Parameter = query("current_os_version", "the operating system 
 const SW_VERSION: Parameter = query("current_sw_version", "the software version of the site");
 const SCROLL_ID: Parameter = body("scroll_id", "where the last batch ended");
 
-const fn route(method: Method, path: &'static str, parameters: &'static [Parameter], body: Body) -> Route {
+const fn route(method: Method, path: &'static str, parameters: &'static [Parameter], body: BodyKind) -> Route {
     Route { method, path, parameters, body }
 }
 
 /// A security event query: the two tool names of the reference differ in nothing else.
-const fn security_events(operation: Operation, name: &'static str, description: &'static str) -> Entry {
-    Entry {
+const fn security_events(operation: Operation, name: &'static str, description: &'static str) -> OperationEntry {
+    OperationEntry {
         operation,
         name,
         in_reference: true,
@@ -271,18 +271,18 @@ const fn security_events(operation: Operation, name: &'static str, description: 
         description,
         verb: "query",
         subject: "security events of `{namespace}`",
-        uniform: route(Method::POST, EVENTS, &[NAMESPACE], Body::Given(QUERY_BODY)),
-        published: route(Method::POST, SECURITY_EVENTS, &[NAMESPACE], Body::Given(QUERY_BODY)),
+        uniform: route(Method::POST, EVENTS, &[NAMESPACE], BodyKind::Given(QUERY_BODY)),
+        published: route(Method::POST, SECURITY_EVENTS, &[NAMESPACE], BodyKind::Given(QUERY_BODY)),
         risk: Risk::Medium,
         side_effect: Some(CREATES_EVENT),
-        effect: Effect::Looks,
-        repeat: Repeat::Once,
+        effect: OperationEffect::Reads,
+        repeat: RetryClass::Once,
     }
 }
 
 /// The table, in the order of [`Operation`]: the twelve of the reference, then ours.
-pub static TABLE: [Entry; 13] = [
-    Entry {
+pub static TABLE: [OperationEntry; 13] = [
+    OperationEntry {
         operation: Operation::EndpointCreate,
         name: "svc-api-servicemesh-endpoint-create",
         in_reference: true,
@@ -290,14 +290,14 @@ pub static TABLE: [Entry; 13] = [
         description: "Create an endpoint; returns the created object",
         verb: "create",
         subject: "endpoint `{namespace}/{name}`",
-        uniform: route(Method::POST, ENDPOINTS, &[NAMESPACE], Body::Given("the endpoint: metadata and spec")),
-        published: route(Method::POST, ENDPOINTS, &[NAMESPACE], Body::Given("the endpoint: metadata and spec")),
+        uniform: route(Method::POST, ENDPOINTS, &[NAMESPACE], BodyKind::Given("the endpoint: metadata and spec")),
+        published: route(Method::POST, ENDPOINTS, &[NAMESPACE], BodyKind::Given("the endpoint: metadata and spec")),
         risk: Risk::Medium,
         side_effect: None,
-        effect: Effect::Changes,
-        repeat: Repeat::Write,
+        effect: OperationEffect::Changes,
+        repeat: RetryClass::Write,
     },
-    Entry {
+    OperationEntry {
         operation: Operation::EndpointGet,
         name: "svc-api-servicemesh-endpoint-get",
         in_reference: true,
@@ -305,14 +305,14 @@ pub static TABLE: [Entry; 13] = [
         description: "Read an endpoint",
         verb: "read",
         subject: "endpoint `{namespace}/{name}`",
-        uniform: route(Method::GET, ENDPOINT, &[NAMESPACE, NAME, FORMAT], Body::None),
-        published: route(Method::GET, ENDPOINT, &[NAMESPACE, NAME, FORMAT], Body::None),
+        uniform: route(Method::GET, ENDPOINT, &[NAMESPACE, NAME, FORMAT], BodyKind::None),
+        published: route(Method::GET, ENDPOINT, &[NAMESPACE, NAME, FORMAT], BodyKind::None),
         risk: Risk::Low,
         side_effect: None,
-        effect: Effect::Looks,
-        repeat: Repeat::Read,
+        effect: OperationEffect::Reads,
+        repeat: RetryClass::Read,
     },
-    Entry {
+    OperationEntry {
         operation: Operation::EndpointList,
         name: "svc-api-servicemesh-endpoint-list",
         in_reference: true,
@@ -320,14 +320,14 @@ pub static TABLE: [Entry; 13] = [
         description: "List the endpoints of a namespace",
         verb: "list",
         subject: "endpoints of `{namespace}`",
-        uniform: route(Method::GET, ENDPOINTS, LIST_PARAMETERS, Body::None),
-        published: route(Method::GET, ENDPOINTS, LIST_PARAMETERS, Body::None),
+        uniform: route(Method::GET, ENDPOINTS, LIST_PARAMETERS, BodyKind::None),
+        published: route(Method::GET, ENDPOINTS, LIST_PARAMETERS, BodyKind::None),
         risk: Risk::Low,
         side_effect: None,
-        effect: Effect::Looks,
-        repeat: Repeat::Read,
+        effect: OperationEffect::Reads,
+        repeat: RetryClass::Read,
     },
-    Entry {
+    OperationEntry {
         operation: Operation::EndpointReplace,
         name: "svc-api-servicemesh-endpoint-update",
         in_reference: true,
@@ -335,14 +335,19 @@ pub static TABLE: [Entry; 13] = [
         description: "Replace an endpoint: overwrites its spec with the spec provided",
         verb: "replace",
         subject: "endpoint `{namespace}/{name}`",
-        uniform: route(Method::PUT, ENDPOINT, &[NAMESPACE, NAME], Body::Given("metadata, spec, resource_version")),
-        published: route(Method::PUT, ENDPOINT, &[NAMESPACE, NAME], Body::Given("metadata, spec, resource_version")),
+        uniform: route(Method::PUT, ENDPOINT, &[NAMESPACE, NAME], BodyKind::Given("metadata, spec, resource_version")),
+        published: route(
+            Method::PUT,
+            ENDPOINT,
+            &[NAMESPACE, NAME],
+            BodyKind::Given("metadata, spec, resource_version"),
+        ),
         risk: Risk::Medium,
         side_effect: None,
-        effect: Effect::Changes,
-        repeat: Repeat::Write,
+        effect: OperationEffect::Changes,
+        repeat: RetryClass::Write,
     },
-    Entry {
+    OperationEntry {
         operation: Operation::EndpointDelete,
         name: "svc-api-servicemesh-endpoint-delete",
         in_reference: true,
@@ -350,16 +355,16 @@ pub static TABLE: [Entry; 13] = [
         description: "Delete an endpoint",
         verb: "delete",
         subject: "endpoint `{namespace}/{name}`",
-        uniform: route(Method::DELETE, ENDPOINT, &[NAMESPACE, NAME], Body::Bare),
-        published: route(Method::DELETE, ENDPOINT, &[NAMESPACE, NAME], Body::Referred),
+        uniform: route(Method::DELETE, ENDPOINT, &[NAMESPACE, NAME], BodyKind::Bare),
+        published: route(Method::DELETE, ENDPOINT, &[NAMESPACE, NAME], BodyKind::Referred),
         risk: Risk::High,
         side_effect: None,
-        effect: Effect::Changes,
-        repeat: Repeat::Write,
+        effect: OperationEffect::Changes,
+        repeat: RetryClass::Write,
     },
     security_events(Operation::SecurityEvents, "svc-api-waf-event-create", "Security Events Query"),
     security_events(Operation::VirtualEvents, "svc-api-virtual-event-create", "Security Events Query (virtual area)"),
-    Entry {
+    OperationEntry {
         operation: Operation::DdosList,
         name: "svc-api-ddos-event-create",
         in_reference: true,
@@ -377,7 +382,7 @@ pub static TABLE: [Entry; 13] = [
                 query(DDOS_NETWORK.0, DDOS_NETWORK.1),
                 query(DDOS_MITIGATION.0, DDOS_MITIGATION.1),
             ],
-            Body::None,
+            BodyKind::None,
         ),
         published: route(
             Method::POST,
@@ -389,14 +394,14 @@ pub static TABLE: [Entry; 13] = [
                 body(DDOS_NETWORK.0, DDOS_NETWORK.1),
                 body(DDOS_MITIGATION.0, DDOS_MITIGATION.1),
             ],
-            Body::Parameters("start_time, end_time, network_id, mitigation_id"),
+            BodyKind::Parameters("start_time, end_time, network_id, mitigation_id"),
         ),
         risk: Risk::Low,
         side_effect: None,
-        effect: Effect::Looks,
-        repeat: Repeat::Read,
+        effect: OperationEffect::Reads,
+        repeat: RetryClass::Read,
     },
-    Entry {
+    OperationEntry {
         operation: Operation::DdosShow,
         name: "svc-api-ddos-event-list",
         in_reference: true,
@@ -408,15 +413,15 @@ pub static TABLE: [Entry; 13] = [
             Method::GET,
             "/api/config/namespaces/{namespace}/events/{event_id}",
             &[NAMESPACE, EVENT_ID],
-            Body::None,
+            BodyKind::None,
         ),
-        published: route(Method::GET, DDOS_EVENT, &[NAMESPACE, EVENT_ID], Body::None),
+        published: route(Method::GET, DDOS_EVENT, &[NAMESPACE, EVENT_ID], BodyKind::None),
         risk: Risk::Low,
         side_effect: None,
-        effect: Effect::Looks,
-        repeat: Repeat::Read,
+        effect: OperationEffect::Reads,
+        repeat: RetryClass::Read,
     },
-    Entry {
+    OperationEntry {
         operation: Operation::DdosEdit,
         name: "svc-api-ddos-event-update",
         in_reference: true,
@@ -428,15 +433,15 @@ pub static TABLE: [Entry; 13] = [
             Method::PUT,
             "/api/config/namespaces/{namespace}/events/{event_id}",
             &[NAMESPACE, EVENT_ID],
-            Body::Given(EDIT_BODY),
+            BodyKind::Given(EDIT_BODY),
         ),
-        published: route(Method::PUT, DDOS_EVENT, &[NAMESPACE, EVENT_ID], Body::Given(EDIT_BODY)),
+        published: route(Method::PUT, DDOS_EVENT, &[NAMESPACE, EVENT_ID], BodyKind::Given(EDIT_BODY)),
         risk: Risk::Medium,
         side_effect: None,
-        effect: Effect::Changes,
-        repeat: Repeat::Write,
+        effect: OperationEffect::Changes,
+        repeat: RetryClass::Write,
     },
-    Entry {
+    OperationEntry {
         operation: Operation::UpgradableVersions,
         name: "svc-api-cemanagement-upgradable-sw-version-list",
         in_reference: true,
@@ -448,15 +453,15 @@ pub static TABLE: [Entry; 13] = [
             Method::GET,
             "/api/config/namespaces/{namespace}/upgradable_sw_versions",
             &[NAMESPACE, OS_VERSION, SW_VERSION],
-            Body::None,
+            BodyKind::None,
         ),
-        published: route(Method::GET, "/api/maurice/upgradable_sw_versions", &[OS_VERSION, SW_VERSION], Body::None),
+        published: route(Method::GET, "/api/maurice/upgradable_sw_versions", &[OS_VERSION, SW_VERSION], BodyKind::None),
         risk: Risk::Low,
         side_effect: None,
-        effect: Effect::Looks,
-        repeat: Repeat::Read,
+        effect: OperationEffect::Reads,
+        repeat: RetryClass::Read,
     },
-    Entry {
+    OperationEntry {
         operation: Operation::UpgradeStatus,
         name: "svc-api-cemanagement-upgrade-statu-get",
         in_reference: true,
@@ -468,20 +473,20 @@ pub static TABLE: [Entry; 13] = [
             Method::GET,
             "/api/config/namespaces/{namespace}/upgrade_status/{name}",
             &[NAMESPACE, SITE],
-            Body::None,
+            BodyKind::None,
         ),
         published: route(
             Method::GET,
             "/api/maurice/namespaces/{namespace}/sites/{name}/upgrade_status",
             &[NAMESPACE, SITE],
-            Body::None,
+            BodyKind::None,
         ),
         risk: Risk::Low,
         side_effect: None,
-        effect: Effect::Looks,
-        repeat: Repeat::Read,
+        effect: OperationEffect::Reads,
+        repeat: RetryClass::Read,
     },
-    Entry {
+    OperationEntry {
         operation: Operation::SecurityEventsScroll,
         name: "security-event-scroll",
         in_reference: false,
@@ -489,17 +494,17 @@ pub static TABLE: [Entry; 13] = [
         description: "Fetch the next batch of a scrolled security event query",
         verb: "scroll",
         subject: "security events of `{namespace}`",
-        uniform: route(Method::POST, EVENTS, &[NAMESPACE, SCROLL_ID], Body::Parameters("scroll_id")),
+        uniform: route(Method::POST, EVENTS, &[NAMESPACE, SCROLL_ID], BodyKind::Parameters("scroll_id")),
         published: route(
             Method::POST,
             "/api/data/namespaces/{namespace}/app_security/events/scroll",
             &[NAMESPACE, SCROLL_ID],
-            Body::Parameters("scroll_id"),
+            BodyKind::Parameters("scroll_id"),
         ),
         risk: Risk::Medium,
         side_effect: Some(CREATES_EVENT),
-        effect: Effect::Looks,
-        repeat: Repeat::Once,
+        effect: OperationEffect::Reads,
+        repeat: RetryClass::Once,
     },
 ];
 
@@ -544,11 +549,11 @@ mod tests {
                 let route = entry.route(layout);
                 for parameter in route.parameters {
                     let hole = route.path.contains(&format!("{{{}}}", parameter.name));
-                    assert_eq!(hole, parameter.part == Part::Path, "{} {}", entry.name, parameter.name);
+                    assert_eq!(hole, parameter.part == ParameterLocation::Path, "{} {}", entry.name, parameter.name);
                     assert!(!hole || parameter.required);
                 }
                 let holes = route.path.matches('{').count();
-                let parameters = route.parameters.iter().filter(|p| p.part == Part::Path).count();
+                let parameters = route.parameters.iter().filter(|p| p.part == ParameterLocation::Path).count();
                 assert_eq!(holes, parameters, "{}", entry.name);
             }
         }
@@ -558,10 +563,10 @@ mod tests {
     fn what_changes_something_is_never_low_risk_nor_a_get() {
         for entry in &TABLE {
             for layout in Layout::ALL {
-                if entry.effect == Effect::Changes {
+                if entry.effect == OperationEffect::Changes {
                     assert_ne!(entry.risk, Risk::Low, "{}", entry.name);
                     assert_ne!(entry.route(layout).method, Method::GET, "{}", entry.name);
-                    assert_eq!(entry.repeat, Repeat::Write, "{}", entry.name);
+                    assert_eq!(entry.repeat, RetryClass::Write, "{}", entry.name);
                 }
             }
         }

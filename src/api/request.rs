@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 
 use crate::model::{Json, Layout};
 
-use super::operations::{Body, Effect, Entry, Operation, Parameter, Part, TABLE};
+use super::operations::{BodyKind, Operation, OperationEffect, OperationEntry, Parameter, ParameterLocation, TABLE};
 
 /// Everything but the unreserved characters of RFC 3986.
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
@@ -33,7 +33,7 @@ pub struct Request {
 
 /// A request of an operation that only looks: the only kind that a reader sends.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Look(Request);
+pub struct ReadRequest(Request);
 
 /// Why a request cannot be built.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -135,7 +135,7 @@ impl Request {
         body: &RawValue,
     ) -> Result<Self, RequestError> {
         let (outline, _) = Self::outline(operation, layout, parameters, None)?;
-        debug_assert!(matches!(operation.entry().route(layout).body, Body::Given(_)), "it takes a body whole");
+        debug_assert!(matches!(operation.entry().route(layout).body, BodyKind::Given(_)), "it takes a body whole");
         Ok(Self { body: Some(Bytes::copy_from_slice(body.get().as_bytes())), ..outline })
     }
 
@@ -163,7 +163,7 @@ impl Request {
 
         let mut path_and_query = fill_path(route.path, &given)?;
         let mut separator = '?';
-        for (parameter, value) in given.iter().filter(|(parameter, _)| parameter.part == Part::Query) {
+        for (parameter, value) in given.iter().filter(|(parameter, _)| parameter.part == ParameterLocation::Query) {
             path_and_query.push(separator);
             separator = '&';
             path_and_query.push_str(parameter.name);
@@ -177,7 +177,7 @@ impl Request {
             method: route.method.clone(),
             path_and_query,
             body: None,
-            content_type: route.body != Body::Bare,
+            content_type: route.body != BodyKind::Bare,
             subject,
         };
         Ok((outline, given))
@@ -204,15 +204,15 @@ impl Request {
     ///
     /// # Errors
     /// The request, unchanged.
-    pub fn looking(self) -> Result<Look, Request> {
+    pub fn into_read(self) -> Result<ReadRequest, Request> {
         match self.operation.entry().effect {
-            Effect::Looks => Ok(Look(self)),
-            Effect::Changes => Err(self),
+            OperationEffect::Reads => Ok(ReadRequest(self)),
+            OperationEffect::Changes => Err(self),
         }
     }
 }
 
-impl Look {
+impl ReadRequest {
     /// The request.
     #[must_use]
     pub fn request(&self) -> &Request {
@@ -252,7 +252,7 @@ fn check_counts(
 
 fn fill_path(template: &'static str, given: &[(&'static Parameter, &str)]) -> Result<String, RequestError> {
     let mut path = template.to_owned();
-    for (parameter, value) in given.iter().filter(|(parameter, _)| parameter.part == Part::Path) {
+    for (parameter, value) in given.iter().filter(|(parameter, _)| parameter.part == ParameterLocation::Path) {
         if matches!(*value, "" | "." | "..") {
             return Err(RequestError::Name { parameter: parameter.name, value: (*value).to_owned() });
         }
@@ -264,7 +264,7 @@ fn fill_path(template: &'static str, given: &[(&'static Parameter, &str)]) -> Re
 
 fn fill_body(
     operation: Operation,
-    wanted: Body,
+    wanted: BodyKind,
     given: &[(&'static Parameter, &str)],
     body: Option<&Json>,
 ) -> Result<Option<Bytes>, RequestError> {
@@ -278,19 +278,19 @@ fn fill_body(
     // A map with text keys is always JSON.
     let bytes = |body: &Json| Bytes::from(serde_json::to_vec(body).unwrap_or_default());
     Ok(match (wanted, body) {
-        (Body::None | Body::Bare, Some(_)) => return Err(RequestError::UnwantedBody { operation }),
-        (Body::None | Body::Bare, None) => None,
-        (Body::Referred, body) => Some(bytes(&serde_json::json!({
+        (BodyKind::None | BodyKind::Bare, Some(_)) => return Err(RequestError::UnwantedBody { operation }),
+        (BodyKind::None | BodyKind::Bare, None) => None,
+        (BodyKind::Referred, body) => Some(bytes(&serde_json::json!({
             "fail_if_referred": body.and_then(|body| body.get("fail_if_referred")?.as_bool()).unwrap_or(true),
             "name": text("name"),
             "namespace": text("namespace"),
         }))),
-        (Body::Given(meaning), None) => return Err(RequestError::MissingBody { operation, meaning }),
-        (Body::Given(_), Some(body)) => Some(bytes(body)),
-        (Body::Parameters(_), body) => {
+        (BodyKind::Given(meaning), None) => return Err(RequestError::MissingBody { operation, meaning }),
+        (BodyKind::Given(_), Some(body)) => Some(bytes(body)),
+        (BodyKind::Parameters(_), body) => {
             let mut body = body.cloned().unwrap_or_else(|| serde_json::json!({}));
             body["namespace"] = text("namespace");
-            for (parameter, value) in given.iter().filter(|(parameter, _)| parameter.part == Part::Body) {
+            for (parameter, value) in given.iter().filter(|(parameter, _)| parameter.part == ParameterLocation::Body) {
                 body[parameter.name] = (*value).into();
             }
             Some(bytes(&body))
@@ -299,7 +299,7 @@ fn fill_body(
 }
 
 /// What the request is about. A create has its name in the body.
-fn subject(entry: &Entry, given: &[(&'static Parameter, &str)], body: Option<&Json>) -> String {
+fn subject(entry: &OperationEntry, given: &[(&'static Parameter, &str)], body: Option<&Json>) -> String {
     let named = |hole: &str| {
         let parameter = given.iter().find(|(parameter, _)| parameter.name == hole).map(|(_, value)| *value);
         let in_body = || body?.get("metadata")?.get(hole)?.as_str();
@@ -392,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_or_unknown_is_told_with_what_there_is() {
+    fn what_is_missing_or_unknown_is_reported_with_what_there_is() {
         let error = Request::build(Operation::EndpointGet, Layout::Uniform, NONE, None).expect_err("nothing given");
         assert_eq!(
             error.to_string(),
@@ -442,7 +442,7 @@ mod tests {
                 content_type: true,
                 subject: String::new(),
             };
-            assert_eq!(request.looking().is_ok(), entry.effect == Effect::Looks, "{}", entry.name);
+            assert_eq!(request.into_read().is_ok(), entry.effect == OperationEffect::Reads, "{}", entry.name);
         }
     }
 

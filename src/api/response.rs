@@ -13,7 +13,7 @@ use serde::de::IgnoredAny;
 
 use crate::model::{Json, Key};
 
-use super::error::{Failure, Refusal};
+use super::error::{ErrorStatus, Failure};
 use super::operations::Operation;
 use super::secret::Secret;
 use super::text::neutral;
@@ -25,7 +25,7 @@ const LONGEST_DETAILS: usize = 400;
 
 /// A whole answer with a good status.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answer {
+pub struct Response {
     /// The status, 200 to 299.
     pub status: u16,
     /// The body as it came, without the token.
@@ -52,7 +52,7 @@ pub fn judge(
     headers: &HeaderMap,
     body: Bytes,
     secret: Option<&Secret>,
-) -> Result<Answer, Failure> {
+) -> Result<Response, Failure> {
     if status.is_success() {
         if is_html(headers, &body) {
             return Err(Failure::Html);
@@ -66,7 +66,7 @@ pub fn judge(
             Some(secret) if !kept => secret.scrub_bytes(body),
             _ => body,
         };
-        return Ok(Answer { status: status.as_u16(), body });
+        return Ok(Response { status: status.as_u16(), body });
     }
     if status.is_redirection()
         && let Some(target) = headers.get(LOCATION)
@@ -78,7 +78,7 @@ pub fn judge(
     Err(Failure::Status(Box::new(refusal(status, headers, &body, secret))))
 }
 
-impl Answer {
+impl Response {
     /// The body as JSON.
     ///
     /// # Errors
@@ -110,7 +110,7 @@ impl Answer {
         if !is_create && self.body.as_ref() == b"{}" {
             return Ok(());
         }
-        let written: Written = self.json()?;
+        let written: WriteAnswer = self.json()?;
         if written.code.is_some() || written.message.is_some() {
             return odd("with an error in the body");
         }
@@ -134,7 +134,7 @@ impl Answer {
 
 /// What the answer to a write tells.
 #[derive(Deserialize)]
-struct Written<'a> {
+struct WriteAnswer<'a> {
     #[serde(default, borrow)]
     metadata: Option<Named<'a>>,
     #[serde(default)]
@@ -173,14 +173,14 @@ fn is_html(headers: &HeaderMap, body: &[u8]) -> bool {
     typed || body.trim_ascii_start().first() == Some(&b'<')
 }
 
-fn refusal(status: StatusCode, headers: &HeaderMap, body: &[u8], secret: Option<&Secret>) -> Refusal {
+fn refusal(status: StatusCode, headers: &HeaderMap, body: &[u8], secret: Option<&Secret>) -> ErrorStatus {
     let clean = |text: &str, longest| {
         // Masked after neutralising, which could join the parts of a token, and before cutting, which
         // could leave half of one.
         neutral(&masked(neutral(text, usize::MAX / 8), secret), longest)
     };
     let html = is_html(headers, body);
-    let mut refusal = Refusal {
+    let mut refusal = ErrorStatus {
         status: status.as_u16(),
         code: None,
         message: String::new(),
@@ -245,7 +245,7 @@ mod tests {
 
     fn acknowledged(operation: Operation, status: u16, body: &'static str) -> bool {
         let key = Key::parse("shop/cart").expect("a key");
-        Answer { status, body: body.into() }.acknowledges(operation, Some(&key)).is_ok()
+        Response { status, body: body.into() }.acknowledges(operation, Some(&key)).is_ok()
     }
 
     #[test]
@@ -292,12 +292,16 @@ mod tests {
         pairs.iter().map(|(name, value)| (name.clone(), HeaderValue::from_static(value))).collect()
     }
 
-    fn answer(status: u16, pairs: &[(http::HeaderName, &'static str)], body: &'static str) -> Result<Answer, Failure> {
+    fn answer(
+        status: u16,
+        pairs: &[(http::HeaderName, &'static str)],
+        body: &'static str,
+    ) -> Result<Response, Failure> {
         let status = StatusCode::from_u16(status).expect("a status");
         judge(Operation::EndpointGet, status, &headers(pairs), Bytes::from_static(body.as_bytes()), Some(&secret()))
     }
 
-    fn refused(status: u16, pairs: &[(http::HeaderName, &'static str)], body: &'static str) -> Refusal {
+    fn refused(status: u16, pairs: &[(http::HeaderName, &'static str)], body: &'static str) -> ErrorStatus {
         match answer(status, pairs, body) {
             Err(Failure::Status(refusal)) => *refusal,
             other => panic!("no refusal: {other:?}"),
@@ -358,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn a_redirect_tells_only_the_host() {
+    fn a_redirect_shows_only_the_host() {
         let to = [(LOCATION, "https://login.example.net/auth?state=abc")];
         let expected = Failure::Redirected { status: 302, target: "`login.example.net`".to_owned() };
         assert_eq!(answer(302, &to, ""), Err(expected));

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use super::error::{Certainty, Failure};
-use super::operations::Repeat;
+use super::operations::RetryClass;
 
 /// Refusals for pace (429) that are waited out: it can be a quota, which no waiting ends (API.md 2.1).
 const MOST_REFUSALS: u32 = 6;
@@ -19,7 +19,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
 /// What a request has been through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Tried {
+pub struct AttemptHistory {
     /// 429 so far.
     pub refusals: u32,
     /// 500 so far.
@@ -30,7 +30,7 @@ pub struct Tried {
 
 /// What comes next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Decision {
+pub enum RetryDecision {
     /// Send it again.
     Again {
         /// How long to wait first.
@@ -40,7 +40,7 @@ pub enum Decision {
     Stop,
 }
 
-impl Tried {
+impl AttemptHistory {
     /// The same with one more failure.
     #[must_use]
     pub fn and(mut self, failure: &Failure) -> Self {
@@ -61,35 +61,35 @@ impl Tried {
 /// - A write is sent again only where it certainly took no effect: no connection, or 429.
 /// - The number of repeats is bounded for every kind of failure.
 #[must_use]
-pub fn decide(repeat: Repeat, failure: &Failure, tried: &Tried, fraction: f64) -> Decision {
+pub fn decide(repeat: RetryClass, failure: &Failure, tried: &AttemptHistory, fraction: f64) -> RetryDecision {
     let certain = failure.certainty();
     let allowed = match (repeat, failure) {
         (_, Failure::Connect { .. }) => tried.failures < MOST_FAILURES,
-        (Repeat::Once, _) => false,
+        (RetryClass::Once, _) => false,
         (_, Failure::Status(refusal)) if refusal.status == 429 => tried.refusals < MOST_REFUSALS,
-        (Repeat::Write, _) => false,
-        (Repeat::Read, Failure::Status(refusal)) => match refusal.status {
+        (RetryClass::Write, _) => false,
+        (RetryClass::Read, Failure::Status(refusal)) => match refusal.status {
             500 => tried.internal < MOST_INTERNAL,
             502..=504 | 408 => tried.failures < MOST_FAILURES,
             _ => false,
         },
-        (Repeat::Read, Failure::TimedOut { .. } | Failure::Cut { .. }) => tried.failures < MOST_FAILURES,
-        (Repeat::Read, _) => false,
+        (RetryClass::Read, Failure::TimedOut { .. } | Failure::Cut { .. }) => tried.failures < MOST_FAILURES,
+        (RetryClass::Read, _) => false,
     };
     if !allowed {
-        return Decision::Stop;
+        return RetryDecision::Stop;
     }
     debug_assert!(
-        repeat == Repeat::Read || certain != Certainty::Unknown,
+        repeat == RetryClass::Read || certain != Certainty::Unknown,
         "a write of unknown effect is settled by a read"
     );
     match failure {
-        Failure::Status(refusal) if refusal.retry_after.is_some_and(|wait| wait > LONGEST_WAIT) => Decision::Stop,
+        Failure::Status(refusal) if refusal.retry_after.is_some_and(|wait| wait > LONGEST_WAIT) => RetryDecision::Stop,
         Failure::Status(refusal) => {
             let backoff = backoff(if refusal.status == 429 { tried.refusals } else { tried.failures }, fraction);
-            Decision::Again { after: refusal.retry_after.unwrap_or(backoff) }
+            RetryDecision::Again { after: refusal.retry_after.unwrap_or(backoff) }
         }
-        _ => Decision::Again { after: backoff(tried.failures, fraction) },
+        _ => RetryDecision::Again { after: backoff(tried.failures, fraction) },
     }
 }
 
@@ -102,10 +102,10 @@ fn backoff(before: u32, fraction: f64) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::api::error::Refusal;
+    use crate::api::error::ErrorStatus;
 
     fn status(status: u16, retry_after: Option<u64>) -> Failure {
-        Failure::Status(Box::new(Refusal {
+        Failure::Status(Box::new(ErrorStatus {
             status,
             code: None,
             message: String::new(),
@@ -124,12 +124,12 @@ mod tests {
     }
 
     /// How often a request is sent when every attempt ends alike.
-    fn sent(repeat: Repeat, failure: &Failure) -> u32 {
-        let mut tried = Tried::default();
+    fn sent(repeat: RetryClass, failure: &Failure) -> u32 {
+        let mut tried = AttemptHistory::default();
         for count in 1..100 {
             match decide(repeat, failure, &tried, 0.5) {
-                Decision::Stop => return count,
-                Decision::Again { .. } => tried = tried.and(failure),
+                RetryDecision::Stop => return count,
+                RetryDecision::Again { .. } => tried = tried.and(failure),
             }
         }
         panic!("endless")
@@ -137,43 +137,43 @@ mod tests {
 
     #[test]
     fn a_read_is_repeated_a_bounded_number_of_times() {
-        assert_eq!(sent(Repeat::Read, &status(500, None)), 2);
+        assert_eq!(sent(RetryClass::Read, &status(500, None)), 2);
         for failure in [status(502, None), status(503, None), status(504, None), cut(), connect()] {
-            assert_eq!(sent(Repeat::Read, &failure), 4, "{failure:?}");
+            assert_eq!(sent(RetryClass::Read, &failure), 4, "{failure:?}");
         }
-        assert_eq!(sent(Repeat::Read, &status(429, None)), 7);
+        assert_eq!(sent(RetryClass::Read, &status(429, None)), 7);
         for status_code in [400, 401, 403, 404, 409, 501] {
-            assert_eq!(sent(Repeat::Read, &status(status_code, None)), 1, "{status_code}");
+            assert_eq!(sent(RetryClass::Read, &status(status_code, None)), 1, "{status_code}");
         }
-        assert_eq!(sent(Repeat::Read, &Failure::Html), 1);
-        assert_eq!(sent(Repeat::Read, &Failure::Tls { reason: String::new() }), 1);
+        assert_eq!(sent(RetryClass::Read, &Failure::Html), 1);
+        assert_eq!(sent(RetryClass::Read, &Failure::Tls { reason: String::new() }), 1);
     }
 
     #[test]
     fn a_write_is_repeated_only_where_it_certainly_took_no_effect() {
         for failure in [status(500, None), status(502, None), status(503, None), status(504, None), cut()] {
-            assert_eq!(sent(Repeat::Write, &failure), 1, "{failure:?}");
+            assert_eq!(sent(RetryClass::Write, &failure), 1, "{failure:?}");
         }
-        assert_eq!(sent(Repeat::Write, &Failure::TimedOut { after: Duration::ZERO }), 1);
-        assert_eq!(sent(Repeat::Write, &connect()), 4);
-        assert_eq!(sent(Repeat::Write, &status(429, None)), 7);
+        assert_eq!(sent(RetryClass::Write, &Failure::TimedOut { after: Duration::ZERO }), 1);
+        assert_eq!(sent(RetryClass::Write, &connect()), 4);
+        assert_eq!(sent(RetryClass::Write, &status(429, None)), 7);
     }
 
     #[test]
     fn the_event_query_is_never_repeated_after_it_may_have_reached_the_service() {
         for failure in [status(429, Some(1)), status(500, None), status(503, None), cut()] {
-            assert_eq!(sent(Repeat::Once, &failure), 1, "{failure:?}");
+            assert_eq!(sent(RetryClass::Once, &failure), 1, "{failure:?}");
         }
-        assert_eq!(sent(Repeat::Once, &connect()), 4);
+        assert_eq!(sent(RetryClass::Once, &connect()), 4);
     }
 
     #[test]
     fn retry_after_is_kept_and_a_long_one_ends_the_attempts() {
-        let tried = Tried::default();
-        let again = |after| Decision::Again { after: Duration::from_secs(after) };
-        assert_eq!(decide(Repeat::Read, &status(429, Some(7)), &tried, 0.9), again(7));
-        assert_eq!(decide(Repeat::Read, &status(503, Some(2)), &tried, 0.9), again(2));
-        assert_eq!(decide(Repeat::Write, &status(429, Some(3600)), &tried, 0.9), Decision::Stop);
+        let tried = AttemptHistory::default();
+        let again = |after| RetryDecision::Again { after: Duration::from_secs(after) };
+        assert_eq!(decide(RetryClass::Read, &status(429, Some(7)), &tried, 0.9), again(7));
+        assert_eq!(decide(RetryClass::Read, &status(503, Some(2)), &tried, 0.9), again(2));
+        assert_eq!(decide(RetryClass::Write, &status(429, Some(3600)), &tried, 0.9), RetryDecision::Stop);
     }
 
     #[test]

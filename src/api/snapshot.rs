@@ -8,17 +8,17 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::model::{Json, Kept, Key, Live, Name, Namespace, NamespaceRead, Snapshot};
+use crate::model::{Json, Key, Live, Name, Namespace, NamespaceRead, NamespaceSnapshot, Snapshot};
 
 use super::client::Reader;
 use super::endpoints::{ListParameters, ResponseFormat};
 use super::error::ApiError;
-use super::fetch::{Referrer, read_referrers};
+use super::fetch::{ReferringObject, read_referrers};
 use super::live::read_list;
 
 /// Whether the service is also asked who refers to each endpoint: one request each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Referring {
+pub enum ReferrerReads {
     /// It is not.
     Left,
     /// It is.
@@ -27,7 +27,7 @@ pub enum Referring {
 
 /// A read that does not prove what the service holds. Nothing is kept then.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Unread {
+pub enum SnapshotReadError {
     #[error("the list of `{namespace}` cannot be trusted: {reason}")]
     List { namespace: Namespace, reason: String },
     #[error("who refers to `{key}` cannot be read: {reason}")]
@@ -41,11 +41,11 @@ pub enum Unread {
 pub async fn take(
     reader: &Reader,
     namespaces: &BTreeSet<Namespace>,
-    referring: Referring,
+    referring: ReferrerReads,
     taken: Timestamp,
-) -> Result<Snapshot, Unread> {
+) -> Result<Snapshot, SnapshotReadError> {
     let reads = namespaces.iter().map(async |namespace| {
-        let kept = keep(reader, namespace, referring).await;
+        let kept = read_namespace(reader, namespace, referring).await;
         kept.map(|kept| (namespace.clone(), kept))
     });
     let namespaces = futures_util::future::join_all(reads).await.into_iter().collect::<Result<_, _>>()?;
@@ -72,14 +72,18 @@ pub fn live(snapshot: &Snapshot, wanted: &BTreeSet<Namespace>) -> Live {
 ///
 /// # Errors
 /// What was kept cannot be read.
-pub fn referrers(snapshot: &Snapshot, key: &Key) -> Result<Option<Vec<Referrer>>, String> {
+pub fn referrers(snapshot: &Snapshot, key: &Key) -> Result<Option<Vec<ReferringObject>>, String> {
     let kept = snapshot.namespaces.get(&key.namespace).and_then(|kept| kept.referrers.as_ref());
     let Some(told) = kept.and_then(|kept| kept.get(&key.name)) else { return Ok(None) };
     read_referrers(&json!({ "referring_objects": told })).map(Some)
 }
 
-async fn keep(reader: &Reader, namespace: &Namespace, referring: Referring) -> Result<Kept, Unread> {
-    let unread = |reason: String| Unread::List { namespace: namespace.clone(), reason };
+async fn read_namespace(
+    reader: &Reader,
+    namespace: &Namespace,
+    referring: ReferrerReads,
+) -> Result<NamespaceSnapshot, SnapshotReadError> {
+    let unread = |reason: String| SnapshotReadError::List { namespace: namespace.clone(), reason };
     let answer = reader.list(namespace, &ListParameters::with_spec()).await;
     let answer = answer.map_err(|error| unread(error.failure.to_string()))?;
     let keys: Vec<Key> = match read_list(namespace, &answer.body) {
@@ -90,10 +94,10 @@ async fn keep(reader: &Reader, namespace: &Namespace, referring: Referring) -> R
     // Its memory is free for the answers that follow.
     drop(answer);
     let referrers = match referring {
-        Referring::Left => None,
-        Referring::Asked => Some(referring_to(reader, keys).await?),
+        ReferrerReads::Left => None,
+        ReferrerReads::Asked => Some(referring_to(reader, keys).await?),
     };
-    Ok(Kept { items, referrers })
+    Ok(NamespaceSnapshot { items, referrers })
 }
 
 /// The items of the list that belong to the namespace, by name.
@@ -113,16 +117,16 @@ fn items(namespace: &Namespace, body: &[u8]) -> serde_json::Result<Vec<Json>> {
 }
 
 /// What refers to each endpoint, as the service tells it. One that went meanwhile has nothing.
-async fn referring_to(reader: &Reader, keys: Vec<Key>) -> Result<BTreeMap<Name, Json>, Unread> {
+async fn referring_to(reader: &Reader, keys: Vec<Key>) -> Result<BTreeMap<Name, Json>, SnapshotReadError> {
     let asked = keys.into_iter().map(async |key| {
-        let told = match reader.get(&key, ResponseFormat::ReferringObjects).await {
+        let answer = match reader.get(&key, ResponseFormat::ReferringObjects).await {
             Ok(raw) => read_referrers(&raw).map(|_| raw["referring_objects"].clone()),
             Err(error) if ApiError::is_absent(&error) => Ok(json!([])),
             Err(error) => Err(error.failure.to_string()),
         };
-        match told {
+        match answer {
             Ok(told) => Ok((key.name, told)),
-            Err(reason) => Err(Unread::Referrers { key, reason }),
+            Err(reason) => Err(SnapshotReadError::Referrers { key, reason }),
         }
     });
     futures_util::future::join_all(asked).await.into_iter().collect()
@@ -148,7 +152,7 @@ mod tests {
             taken: Timestamp::UNIX_EPOCH,
             base_url: "https://acme.example.net".to_owned(),
             layout: Layout::Uniform,
-            namespaces: BTreeMap::from([(namespace("shop"), Kept { items, referrers: None })]),
+            namespaces: BTreeMap::from([(namespace("shop"), NamespaceSnapshot { items, referrers: None })]),
         }
     }
 

@@ -15,7 +15,7 @@ use super::pkcs12::{self, Pkcs12Error};
 
 /// Certificates beyond the system's.
 #[derive(Debug, Clone, Default)]
-pub struct Trust {
+pub struct TlsTrust {
     /// Further authorities, PEM.
     pub authorities: Option<Vec<u8>>,
     /// Who we are.
@@ -84,7 +84,7 @@ fn setup(error: &rustls::Error) -> TlsError {
 ///
 /// # Errors
 /// See [`TlsError`].
-pub(super) fn configure(base_url: &BaseUrl, trust: &Trust) -> Result<ClientConfig, TlsError> {
+pub(super) fn configure(base_url: &BaseUrl, trust: &TlsTrust) -> Result<ClientConfig, TlsError> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = ClientConfig::builder_with_provider(provider.clone())
         .with_safe_default_protocol_versions()
@@ -139,17 +139,17 @@ mod tests {
     #[test]
     fn this_machine_needs_no_roots() {
         let base_url = BaseUrl::parse("http://127.0.0.1:1").expect("a base URL");
-        assert!(configure(&base_url, &Trust::default()).is_ok());
+        assert!(configure(&base_url, &TlsTrust::default()).is_ok());
     }
 
     #[test]
-    fn a_file_without_a_certificate_is_told() {
+    fn a_file_without_a_certificate_is_reported() {
         let base_url = BaseUrl::parse("http://127.0.0.1:1").expect("a base URL");
-        let trust = Trust { authorities: Some(b"hello".to_vec()), identity: None };
+        let trust = TlsTrust { authorities: Some(b"hello".to_vec()), identity: None };
         assert!(matches!(configure(&base_url, &trust), Err(TlsError::Authorities { .. })));
         let identity = Identity::Pem { certificate: Vec::new(), key: b"secret".to_vec() };
         assert!(!format!("{identity:?}").contains("115"));
-        let trust = Trust { authorities: None, identity: Some(identity) };
+        let trust = TlsTrust { authorities: None, identity: Some(identity) };
         assert!(matches!(configure(&base_url, &trust), Err(TlsError::Certificate { .. })));
     }
 }

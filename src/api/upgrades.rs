@@ -36,13 +36,13 @@ pub fn compare_versions(one: &str, other: &str) -> Ordering {
 
 /// A part of a version: a number, which may be too long for an integer, or a text.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Part<'a> {
+enum VersionPart<'a> {
     Text(&'a str),
     /// Digits without leading zeros, by length and then by text.
     Number(usize, &'a str),
 }
 
-fn parts(version: &str) -> impl Iterator<Item = Part<'_>> {
+fn parts(version: &str) -> impl Iterator<Item = VersionPart<'_>> {
     version.split(|c: char| !c.is_alphanumeric()).flat_map(|piece| {
         let mut rest = piece;
         std::iter::from_fn(move || {
@@ -52,9 +52,9 @@ fn parts(version: &str) -> impl Iterator<Item = Part<'_>> {
             rest = after;
             Some(if digit {
                 let number = part.trim_start_matches('0');
-                Part::Number(number.len(), number)
+                VersionPart::Number(number.len(), number)
             } else {
-                Part::Text(part)
+                VersionPart::Text(part)
             })
         })
     })
@@ -124,7 +124,7 @@ pub async fn status(reader: &Reader, namespace: &Namespace, site: &str) -> Resul
 
 /// How far something is.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub enum Status {
+pub enum UpgradeState {
     /// `UNKNOWN`, or nothing.
     #[default]
     Unknown,
@@ -142,19 +142,19 @@ pub enum Status {
     Other(String),
 }
 
-impl Status {
+impl UpgradeState {
     /// The status with this word, in any case and with any separator (API.md 8.2).
     #[must_use]
     pub fn from_text(text: &str) -> Self {
         let word: String = text.chars().filter(char::is_ascii_alphabetic).collect();
         match word.to_ascii_uppercase().as_str() {
-            "" | "UNKNOWN" => Status::Unknown,
-            "SCHEDULED" => Status::Scheduled,
-            "INPROGRESS" => Status::InProgress,
-            "COMPLETED" => Status::Completed,
-            "FAILED" => Status::Failed,
-            "SKIPPED" => Status::Skipped,
-            _ => Status::Other(neutral(text, 60)),
+            "" | "UNKNOWN" => UpgradeState::Unknown,
+            "SCHEDULED" => UpgradeState::Scheduled,
+            "INPROGRESS" => UpgradeState::InProgress,
+            "COMPLETED" => UpgradeState::Completed,
+            "FAILED" => UpgradeState::Failed,
+            "SKIPPED" => UpgradeState::Skipped,
+            _ => UpgradeState::Other(neutral(text, 60)),
         }
     }
 
@@ -162,36 +162,36 @@ impl Status {
     #[must_use]
     pub fn as_str(&self) -> &str {
         match self {
-            Status::Unknown => "UNKNOWN",
-            Status::Scheduled => "SCHEDULED",
-            Status::InProgress => "IN_PROGRESS",
-            Status::Completed => "COMPLETED",
-            Status::Failed => "FAILED",
-            Status::Skipped => "SKIPPED",
-            Status::Other(text) => text,
+            UpgradeState::Unknown => "UNKNOWN",
+            UpgradeState::Scheduled => "SCHEDULED",
+            UpgradeState::InProgress => "IN_PROGRESS",
+            UpgradeState::Completed => "COMPLETED",
+            UpgradeState::Failed => "FAILED",
+            UpgradeState::Skipped => "SKIPPED",
+            UpgradeState::Other(text) => text,
         }
     }
 
     /// Whether nothing more will happen.
     #[must_use]
     pub fn is_final(&self) -> bool {
-        matches!(self, Status::Completed | Status::Failed | Status::Skipped)
+        matches!(self, UpgradeState::Completed | UpgradeState::Failed | UpgradeState::Skipped)
     }
 }
 
-impl fmt::Display for Status {
+impl fmt::Display for UpgradeState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
 }
 
-impl<'de> Deserialize<'de> for Status {
+impl<'de> Deserialize<'de> for UpgradeState {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        Ok(Option::<String>::deserialize(from)?.map_or(Status::Unknown, |text| Status::from_text(&text)))
+        Ok(Option::<String>::deserialize(from)?.map_or(UpgradeState::Unknown, |text| UpgradeState::from_text(&text)))
     }
 }
 
-impl Serialize for Status {
+impl Serialize for UpgradeState {
     fn serialize<S: Serializer>(&self, into: S) -> Result<S::Ok, S::Error> {
         into.serialize_str(self.as_str())
     }
@@ -213,7 +213,7 @@ part!(
         /// The version that it goes to.
         version: String,
         /// How far.
-        status: Status,
+        status: UpgradeState,
         /// Why it failed.
         failure_reason: String,
         /// How often it was tried again.
@@ -235,7 +235,7 @@ part!(
     /// The download of images.
     ImageDownload {
         /// How far.
-        status: Status,
+        status: UpgradeState,
         /// RFC 3339.
         start_timestamp: String,
         /// By image.
@@ -251,7 +251,7 @@ part!(
         /// Its type.
         r#type: String,
         /// How far.
-        status: Status,
+        status: UpgradeState,
         /// What happened.
         message: String,
     }
@@ -261,7 +261,7 @@ part!(
     /// The set-up of the operating system.
     OsSetup {
         /// How far.
-        status: Status,
+        status: UpgradeState,
         /// RFC 3339.
         start_timestamp: String,
         /// By node.
@@ -275,7 +275,7 @@ part!(
         /// The node.
         name: String,
         /// How far.
-        status: Status,
+        status: UpgradeState,
         /// By part.
         results: Vec<Installed>,
     }
@@ -295,7 +295,7 @@ part!(
     /// The upgrade of what a site has once.
     SiteUpgrade {
         /// How far.
-        status: Status,
+        status: UpgradeState,
         /// RFC 3339.
         start_timestamp: String,
         /// Counted.
@@ -309,7 +309,7 @@ part!(
     /// The upgrade of what each node has.
     NodesUpgrade {
         /// How far.
-        status: Status,
+        status: UpgradeState,
         /// RFC 3339.
         start_timestamp: String,
         /// By node.
@@ -323,7 +323,7 @@ part!(
         /// The node.
         name: String,
         /// How far.
-        status: Status,
+        status: UpgradeState,
         /// Counted.
         progress: Progress,
         /// By stage.
@@ -337,7 +337,7 @@ part!(
         /// Its name.
         name: String,
         /// How far.
-        status: Status,
+        status: UpgradeState,
         /// By application.
         applications: Vec<Application>,
     }
@@ -349,7 +349,7 @@ part!(
         /// Its name.
         name: String,
         /// How far.
-        status: Status,
+        status: UpgradeState,
         /// Its objects.
         objects: Vec<ApplicationObject>,
     }
@@ -387,7 +387,7 @@ part!(
     /// The check at the end.
     Validation {
         /// How far.
-        status: Status,
+        status: UpgradeState,
         /// RFC 3339.
         start_timestamp: String,
         /// What it found.
@@ -423,10 +423,10 @@ mod tests {
             "future": 1
         }))
         .expect("a status");
-        assert_eq!(progress.status, Status::Completed);
-        assert_eq!(progress.image_download.status, Status::Unknown);
+        assert_eq!(progress.status, UpgradeState::Completed);
+        assert_eq!(progress.image_download.status, UpgradeState::Unknown);
         assert_eq!(progress.site_level_upgrade.progress, Progress { completed: 2, total: 5 });
-        assert_eq!(progress.site_level_upgrade.results[0].status, Status::Other("REWINDING".to_owned()));
+        assert_eq!(progress.site_level_upgrade.results[0].status, UpgradeState::Other("REWINDING".to_owned()));
         assert!(!progress.site_level_upgrade.results[0].status.is_final());
     }
 

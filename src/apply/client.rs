@@ -1,28 +1,28 @@
-use super::aim::{Now, Seen};
-use super::service::Service;
+use super::service::EndpointService;
+use super::target_state::{CurrentObject, CurrentState};
 use crate::api::{self, ApiError, Writer};
 use crate::model::{Key, LiveItem, Namespace, NamespaceRead};
-use crate::plan::{Referrer, Request};
+use crate::plan::{Referrer, WriteRequest};
 
 /// The service as the client shows it.
-pub(super) struct Client<'a> {
+pub(super) struct HttpService<'a> {
     writer: &'a Writer,
 }
 
-impl<'a> Client<'a> {
+impl<'a> HttpService<'a> {
     pub(super) fn new(writer: &'a Writer) -> Self {
         Self { writer }
     }
 }
 
-impl Service for Client<'_> {
-    async fn look(&self, key: &Key) -> Result<Now, ApiError> {
+impl EndpointService for HttpService<'_> {
+    async fn read(&self, key: &Key) -> Result<CurrentState, ApiError> {
         let fresh = api::fetch_object(self.writer.reader(), key).await?;
         Ok(match fresh {
-            None => Now::Absent,
+            None => CurrentState::Absent,
             Some(fresh) => match fresh.item {
-                LiveItem::Object(live) => Now::Object(Box::new(Seen { live, raw: fresh.raw })),
-                LiveItem::Unheld(unheld) => Now::Unheld { reason: unheld.reason },
+                LiveItem::Object(live) => CurrentState::Object(Box::new(CurrentObject { live, raw: fresh.raw })),
+                LiveItem::Unsupported(unsupported) => CurrentState::Unsupported { reason: unsupported.reason },
             },
         })
     }
@@ -35,20 +35,20 @@ impl Service for Client<'_> {
             .collect())
     }
 
-    async fn send(&self, key: &Key, request: &Request) -> Result<(), ApiError> {
+    async fn send(&self, key: &Key, request: &WriteRequest) -> Result<(), ApiError> {
         match request {
-            Request::Create { body } => self.writer.create(key, body.raw()).await?,
-            Request::Replace { body } => self.writer.replace(key, body.raw()).await?,
-            Request::Delete { referred } => self.writer.delete(key, *referred).await?,
+            WriteRequest::Create { body } => self.writer.create(key, body.raw()).await?,
+            WriteRequest::Replace { body } => self.writer.replace(key, body.raw()).await?,
+            WriteRequest::Delete { referred } => self.writer.delete(key, *referred).await?,
         };
         Ok(())
     }
 
     async fn list(&self, namespace: &Namespace) -> (NamespaceRead, Vec<(Key, String)>) {
         let (read, failed) = api::fetch_with_health(self.writer.reader(), namespace).await;
-        let told =
+        let describe =
             |conditions: Vec<api::Condition>| conditions.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
-        (read, failed.into_iter().map(|(key, conditions)| (key, told(conditions))).collect())
+        (read, failed.into_iter().map(|(key, conditions)| (key, describe(conditions))).collect())
     }
 
     fn requests(&self) -> u64 {

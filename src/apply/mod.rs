@@ -2,25 +2,25 @@
 //! on disk before it leaves, each lost or odd answer settled by a read, and a second look at the end.
 //! What to do about one object and what became of one write are decided by pure functions (`decide`,
 //! `settle`); the rest of the module only carries out what they say. [`run`] never fails: everything
-//! that goes wrong is the fate of a change.
+//! that goes wrong is the result of a change.
 
-mod aim;
 mod client;
-mod converge;
+mod confirm;
 mod decide;
 mod options;
 mod phases;
 mod service;
-mod settle;
 mod step;
+mod target_state;
+mod verify;
 
 #[cfg(test)]
 mod tests;
 
-pub use options::{Clock, Options, Patience};
+pub use options::{ApplyOptions, Clock, PollPolicy};
 
 use crate::api::Writer;
-use crate::plan::{Approved, Observer, Outcome, Recorder, RunRecord};
+use crate::plan::{ApprovedPlan, Outcome, RunObserver, RunRecord, RunRecorder};
 
 /// Makes the changes of an approved plan.
 ///
@@ -28,7 +28,7 @@ use crate::plan::{Approved, Observer, Outcome, Recorder, RunRecord};
 /// Creates, then replaces and marks, then deletes; inside a phase [`Options::concurrency`] changes at
 /// the same time. A create is one request; a replace a GET and a PUT; a delete a GET of the object,
 /// one of who refers to it, and the DELETE. Then every namespace in which something was sent is read
-/// again until nothing differs or [`Options::patience`] ends. The recorder is closed last.
+/// again until nothing differs or [`Options::poll_policy`] ends. The recorder is closed last.
 ///
 /// # Guarantees
 /// - Every write's intent is on disk, by the recorder's word, before the write leaves. Once the
@@ -53,16 +53,16 @@ use crate::plan::{Approved, Observer, Outcome, Recorder, RunRecord};
 /// configuration says that it does; elsewhere it is *versioned*.
 ///
 /// # Errors
-/// None: they are fates ([`crate::plan::Fate`]).
-pub async fn run<R: Recorder, O: Observer>(
-    approved: Approved<'_>,
+/// None: they are results ([`crate::plan::ChangeResult`]).
+pub async fn run<R: RunRecorder, O: RunObserver>(
+    approved: ApprovedPlan<'_>,
     writer: &Writer,
     recorder: &R,
     observer: &O,
-    options: Options,
+    options: ApplyOptions,
 ) -> Outcome {
-    let service = client::Client::new(writer);
-    phases::run(approved.plan(), |_| phases::Begin::Fresh, &service, recorder, observer, &options).await
+    let service = client::HttpService::new(writer);
+    phases::run(approved.plan(), |_| phases::EarlierProgress::Fresh, &service, recorder, observer, &options).await
 }
 
 /// Goes on with a run that ended before its end, in a run of its own.
@@ -76,14 +76,14 @@ pub async fn run<R: Recorder, O: Observer>(
 /// Those of [`run`]. A change that somebody undid since is not made twice.
 ///
 /// # Errors
-/// None: they are fates.
-pub async fn resume<R: Recorder, O: Observer>(
+/// None: they are results.
+pub async fn resume<R: RunRecorder, O: RunObserver>(
     record: &RunRecord,
     writer: &Writer,
     recorder: &R,
     observer: &O,
-    options: Options,
+    options: ApplyOptions,
 ) -> Outcome {
-    let service = client::Client::new(writer);
+    let service = client::HttpService::new(writer);
     phases::resume(record, &service, recorder, observer, &options).await
 }

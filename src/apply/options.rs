@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use crate::api::Pace;
+use crate::api::Timing;
 use crate::plan::{Ignore, RunId};
 
 /// How a run is made.
 #[derive(Debug, Clone)]
-pub struct Options {
+pub struct ApplyOptions {
     /// The run; it stands in the mark of everything that is written.
     pub run: RunId,
     /// Changes in flight at the same time, at least 1.
@@ -20,24 +20,24 @@ pub struct Options {
     pub version_checked: bool,
     /// Fields that the configuration leaves out.
     pub ignore: Ignore,
-    /// How long convergence is waited for.
-    pub patience: Patience,
+    /// How long verification is waited for.
+    pub poll_policy: PollPolicy,
     /// What time it is.
     pub clock: Clock,
     /// How waits are made.
-    pub pace: Pace,
+    pub pace: Timing,
 }
 
-/// How long convergence is waited for while differences remain.
+/// How long verification is waited for while differences remain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Patience {
+pub struct PollPolicy {
     /// The first wait between two looks; each further one doubles it.
     pub first: Duration,
     /// All waits together.
     pub whole: Duration,
 }
 
-impl Default for Patience {
+impl Default for PollPolicy {
     fn default() -> Self {
         Self { first: Duration::from_millis(250), whole: Duration::from_secs(15) }
     }

@@ -5,14 +5,14 @@ use futures_util::StreamExt as _;
 use futures_util::stream;
 use tokio::sync::Semaphore;
 
-use super::Options;
-use super::converge;
-use super::service::Service;
-use super::step::{INTERRUPTED, Start, Worker};
+use super::ApplyOptions;
+use super::service::EndpointService;
+use super::step::{INTERRUPTED, StepStart, Worker};
+use super::verify;
 use crate::model::Key;
 use crate::plan::{
-    ActionKind, Change, Closing, Event, Fate, Intent, Kept, Observer, Outcome, Plan, Progress, Recorder, RunId,
-    RunRecord, Step,
+    ActionKind, Change, ChangeProgress, ChangeResult, ChangeStep, Intent, Outcome, Plan, RunClosing, RunEntry,
+    RunEvent, RunId, RunObserver, RunRecord, RunRecorder,
 };
 
 /// Changes that are worked on for each that may be sent: while some are sent, the intents of the next
@@ -21,7 +21,7 @@ const AHEAD: usize = 3;
 
 /// How far an earlier run got with a change.
 #[derive(Debug, Clone)]
-pub(super) enum Begin<'a> {
+pub(super) enum EarlierProgress<'a> {
     /// There was none.
     Fresh,
     /// It tried and did not make it.
@@ -29,17 +29,17 @@ pub(super) enum Begin<'a> {
     /// It left a write in doubt, under the names of these runs.
     InDoubt(&'a Intent, Vec<RunId>),
     /// It was done with it.
-    Over(Fate),
+    Over(ChangeResult),
 }
 
 /// Runs the plan from where `begin` says that each change stands.
-pub(super) async fn run<'b, S: Service, R: Recorder, O: Observer>(
+pub(super) async fn run<'b, S: EndpointService, R: RunRecorder, O: RunObserver>(
     plan: &Plan,
-    begin: impl Fn(&Key) -> Begin<'b>,
+    begin: impl Fn(&Key) -> EarlierProgress<'b>,
     service: &S,
     recorder: &R,
     observer: &O,
-    options: &Options,
+    options: &ApplyOptions,
 ) -> Outcome {
     let started = options.clock.now();
     let asked_before = service.requests();
@@ -52,63 +52,63 @@ pub(super) async fn run<'b, S: Service, R: Recorder, O: Observer>(
         journal_failed: AtomicBool::new(false),
         slots: Semaphore::new(options.concurrency.max(1)),
     };
-    let over = |change: &&Change| matches!(begin(&change.key), Begin::Over(_));
-    observer.event(Event::Started { total: plan.changes.len() - plan.changes.iter().filter(over).count() });
-    let mut fates: BTreeMap<&Key, Fate> = BTreeMap::new();
+    let over = |change: &&Change| matches!(begin(&change.key), EarlierProgress::Over(_));
+    observer.event(RunEvent::Started { total: plan.changes.len() - plan.changes.iter().filter(over).count() });
+    let mut results: BTreeMap<&Key, ChangeResult> = BTreeMap::new();
     for kind in [ActionKind::Create, ActionKind::Replace, ActionKind::Delete] {
         let phase: Vec<&Change> =
             plan.changes.iter().filter(|change| change.action.kind().phase() == kind.phase()).collect();
         if phase.is_empty() {
             continue;
         }
-        observer.event(Event::Phase { kind, count: phase.len() });
-        let held = (kind == ActionKind::Delete).then(|| held_back(&fates)).flatten();
+        observer.event(RunEvent::Phase { kind, count: phase.len() });
+        let held = (kind == ActionKind::Delete).then(|| deletes_blocked_by(&results)).flatten();
         // A delete carries no version: it leaves right after the look that it goes by.
         let ahead = if kind == ActionKind::Delete { 1 } else { AHEAD };
         let steps = stream::iter(phase).map(|change| work(&worker, change, begin(&change.key), held.as_deref()));
         let mut steps = steps.buffer_unordered(options.concurrency.max(1) * ahead);
-        while let Some((change, fate)) = steps.next().await {
-            fates.insert(&change.key, fate);
+        while let Some((change, result)) = steps.next().await {
+            results.insert(&change.key, result);
         }
     }
     let interrupted = worker.is_stopped();
-    let sent = fates.values().any(Fate::may_have_taken_effect);
+    let sent = results.values().any(ChangeResult::may_have_taken_effect);
     let written = options.clock.now();
     let looked = match (sent, interrupted) {
-        (false, _) => converge::Looked::not_needed(),
-        (true, true) => converge::Looked::unknown(INTERRUPTED),
-        (true, false) => converge::look(plan, &fates, service, observer, options).await,
+        (false, _) => verify::VerifiedRun::not_needed(),
+        (true, true) => verify::VerifiedRun::unknown(INTERRUPTED),
+        (true, false) => verify::verify(plan, &results, service, observer, options).await,
     };
     let milliseconds = |since| u64::try_from(options.clock.since(since).as_millis()).unwrap_or(u64::MAX);
     let look_milliseconds = milliseconds(written);
     let closing =
-        Closing { ended: options.clock.now().to_string(), convergence: looked.convergence.clone(), interrupted };
+        RunClosing { ended: options.clock.now().to_string(), verification: looked.verification.clone(), interrupted };
     // A closing line that cannot be written leaves a run that reads as unfinished: it can be resumed,
     // and finds everything done.
     let _ = recorder.close(closing).await;
     Outcome {
         run: options.run.clone(),
-        steps: steps(plan, fates),
-        convergence: looked.convergence,
+        steps: steps(plan, results),
+        verification: looked.verification,
         interrupted,
         unhealthy: looked.unhealthy,
         requests: service.requests().saturating_sub(asked_before),
         milliseconds: milliseconds(started),
-        look_milliseconds,
+        verify_milliseconds: look_milliseconds,
     }
 }
 
 /// Goes on with an earlier run.
-pub(super) async fn resume<S: Service, R: Recorder, O: Observer>(
+pub(super) async fn resume<S: EndpointService, R: RunRecorder, O: RunObserver>(
     record: &RunRecord,
     service: &S,
     recorder: &R,
     observer: &O,
-    options: &Options,
+    options: &ApplyOptions,
 ) -> Outcome {
     let mut runs: BTreeMap<&Key, Vec<RunId>> = BTreeMap::new();
-    for kept in &record.kept {
-        if let Kept::Intent(intent) = kept {
+    for kept in &record.entries {
+        if let RunEntry::Intent(intent) = kept {
             let run = intent.request.run().unwrap_or_else(|| record.run().clone());
             let runs = runs.entry(&intent.key).or_default();
             if !runs.contains(&run) {
@@ -117,61 +117,67 @@ pub(super) async fn resume<S: Service, R: Recorder, O: Observer>(
         }
     }
     let after = |key: &Key, progress| after(progress, runs.get(key).map_or(&[], Vec::as_slice));
-    let begins: BTreeMap<&Key, Begin<'_>> =
+    let begins: BTreeMap<&Key, EarlierProgress<'_>> =
         record.progress().into_iter().map(|(change, progress)| (&change.key, after(&change.key, progress))).collect();
-    let begin = |key: &Key| begins.get(key).cloned().unwrap_or(Begin::Fresh);
+    let begin = |key: &Key| begins.get(key).cloned().unwrap_or(EarlierProgress::Fresh);
     run(&record.header.plan, begin, service, recorder, observer, options).await
 }
 
-fn after<'a>(progress: Progress<'a>, runs: &[RunId]) -> Begin<'a> {
+fn after<'a>(progress: ChangeProgress<'a>, runs: &[RunId]) -> EarlierProgress<'a> {
     match progress {
-        Progress::Untouched => Begin::Tried,
-        Progress::InDoubt(intent) => Begin::InDoubt(intent, runs.to_vec()),
-        Progress::Fated(fate) if fate.is_done() => Begin::Over(fate.clone()),
-        Progress::Fated(_) => Begin::Tried,
+        ChangeProgress::Untouched => EarlierProgress::Tried,
+        ChangeProgress::InDoubt(intent) => EarlierProgress::InDoubt(intent, runs.to_vec()),
+        ChangeProgress::Ended(result) if result.is_done() => EarlierProgress::Over(result.clone()),
+        ChangeProgress::Ended(_) => EarlierProgress::Tried,
     }
 }
 
 /// Works on one change and tells everyone what became of it.
-async fn work<'c, S: Service, R: Recorder, O: Observer>(
+async fn work<'c, S: EndpointService, R: RunRecorder, O: RunObserver>(
     worker: &Worker<'_, S, R, O>,
     change: &'c Change,
-    begin: Begin<'_>,
+    begin: EarlierProgress<'_>,
     held: Option<&str>,
-) -> (&'c Change, Fate) {
+) -> (&'c Change, ChangeResult) {
     let started = worker.options.clock.now();
-    let over = matches!(begin, Begin::Over(_));
-    let fate = match (begin, held) {
-        (Begin::Over(fate), _) => fate,
-        (Begin::InDoubt(intent, runs), None) => worker.make(change, Start::InDoubt(intent, &runs)).await,
+    let over = matches!(begin, EarlierProgress::Over(_));
+    let result = match (begin, held) {
+        (EarlierProgress::Over(result), _) => result,
+        (EarlierProgress::InDoubt(intent, runs), None) => worker.make(change, StepStart::InDoubt(intent, &runs)).await,
         // A write in doubt stays in doubt while nothing is sent: it is not skipped.
-        (Begin::InDoubt(..), Some(reason)) => Fate::Unsettled { reason: reason.to_owned() },
-        (Begin::Fresh | Begin::Tried, Some(reason)) => Fate::Skipped { reason: reason.to_owned() },
-        (Begin::Fresh, None) => worker.make(change, Start::Fresh).await,
-        (Begin::Tried, None) => worker.make(change, Start::Look).await,
+        (EarlierProgress::InDoubt(..), Some(reason)) => ChangeResult::InDoubt { reason: reason.to_owned() },
+        (EarlierProgress::Fresh | EarlierProgress::Tried, Some(reason)) => {
+            ChangeResult::Skipped { reason: reason.to_owned() }
+        }
+        (EarlierProgress::Fresh, None) => worker.make(change, StepStart::Fresh).await,
+        (EarlierProgress::Tried, None) => worker.make(change, StepStart::Look).await,
     };
-    let step = Step { key: change.key.clone(), action: change.action.kind(), fate: fate.clone() };
-    worker.keep(&step).await;
+    let step = ChangeStep { key: change.key.clone(), action: change.action.kind(), result: result.clone() };
+    worker.record(&step).await;
     // What an earlier run did was told then.
     if !over {
-        worker.observer.event(Event::Finished { step, took: worker.options.clock.since(started) });
+        worker.observer.event(RunEvent::Finished { step, took: worker.options.clock.since(started) });
     }
-    (change, fate)
+    (change, result)
 }
 
 /// Why no delete may be sent, if so.
-fn held_back(fates: &BTreeMap<&Key, Fate>) -> Option<String> {
-    let undone = fates.values().filter(|fate| !fate.is_done()).count();
+fn deletes_blocked_by(results: &BTreeMap<&Key, ChangeResult>) -> Option<String> {
+    let undone = results.values().filter(|result| !result.is_done()).count();
     match undone {
         0 => None,
-        1 => Some("held back: a create or replace before it was not made".to_owned()),
-        count => Some(format!("held back: {count} creates or replaces before it were not made")),
+        1 => Some("blocked: a create or replace before it was not made".to_owned()),
+        count => Some(format!("blocked: {count} creates or replaces before it were not made")),
     }
 }
 
-fn steps(plan: &Plan, mut fates: BTreeMap<&Key, Fate>) -> Vec<Step> {
-    let mut fate = |key: &Key| fates.remove(key).unwrap_or(Fate::Skipped { reason: INTERRUPTED.to_owned() });
-    let step =
-        |change: &Change| Step { key: change.key.clone(), action: change.action.kind(), fate: fate(&change.key) };
+fn steps(plan: &Plan, mut results: BTreeMap<&Key, ChangeResult>) -> Vec<ChangeStep> {
+    let mut result =
+        |key: &Key| results.remove(key).unwrap_or(ChangeResult::Skipped { reason: INTERRUPTED.to_owned() });
+    let step = |change: &Change| ChangeStep {
+        key: change.key.clone(),
+        action: change.action.kind(),
+        result: result(&change.key),
+    };
     plan.changes.iter().map(step).collect()
 }

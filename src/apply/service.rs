@@ -1,21 +1,21 @@
 use std::future::Future;
 
-use super::aim::Now;
+use super::target_state::CurrentState;
 use crate::api::ApiError;
 use crate::model::{Key, Namespace, NamespaceRead};
-use crate::plan::{Referrer, Request};
+use crate::plan::{Referrer, WriteRequest};
 
 /// What a run needs of the service. The client is one; the tests of this module have another, whose
 /// faults come where they are wanted.
-pub(super) trait Service: Sync {
+pub(super) trait EndpointService: Sync {
     /// What is there now.
-    fn look(&self, key: &Key) -> impl Future<Output = Result<Now, ApiError>> + Send;
+    fn read(&self, key: &Key) -> impl Future<Output = Result<CurrentState, ApiError>> + Send;
 
     /// Who refers to it.
     fn referrers(&self, key: &Key) -> impl Future<Output = Result<Vec<Referrer>, ApiError>> + Send;
 
     /// Sends a write.
-    fn send(&self, key: &Key, request: &Request) -> impl Future<Output = Result<(), ApiError>> + Send;
+    fn send(&self, key: &Key, request: &WriteRequest) -> impl Future<Output = Result<(), ApiError>> + Send;
 
     /// Reads a whole namespace, and which of its endpoints the service reports as failed, with its words.
     fn list(&self, namespace: &Namespace) -> impl Future<Output = (NamespaceRead, Vec<(Key, String)>)> + Send;

@@ -3,15 +3,15 @@ use std::time::Duration;
 
 use tokio::sync::Semaphore;
 
-use super::Options;
-use super::aim::{Aim, Now};
-use super::decide::{self, CREATED, Decision};
-use super::service::Service;
-use super::settle::{self, Doubt, Sent, Settlement};
+use super::ApplyOptions;
+use super::confirm::{self, FailedAnswer, SentWrite, SettledWrite};
+use super::decide::{self, CREATED, WriteDecision};
+use super::service::EndpointService;
+use super::target_state::{CurrentState, TargetState};
 use crate::api::{ApiError, Certainty};
 use crate::plan::{
-    Action, ActionKind, Before, Change, Conflict, Event, Fate, Haste, Intent, Observer, Recorder, Request, RunId,
-    Settled, Step,
+    Action, ActionKind, BeforeImage, Change, ChangeResult, ChangeStep, Confirmation, Conflict, Intent, RunEvent, RunId,
+    RunObserver, RunRecorder, Urgency, WriteRequest,
 };
 
 /// Times that one write is sent at most.
@@ -27,7 +27,7 @@ const NO_JOURNAL: &str = "the journal could not be written, so nothing more is s
 
 /// Where the work on a change begins.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Start<'a> {
+pub(super) enum StepStart<'a> {
     /// Nothing was sent before.
     Fresh,
     /// An earlier run tried and did not make it: live is looked at first, for a create too.
@@ -41,7 +41,7 @@ pub(super) struct Worker<'a, S, R, O> {
     pub(super) service: &'a S,
     pub(super) recorder: &'a R,
     pub(super) observer: &'a O,
-    pub(super) options: &'a Options,
+    pub(super) options: &'a ApplyOptions,
     /// This service answered a version mismatch.
     pub(super) checks_versions: AtomicBool,
     /// The journal failed: nothing more is sent.
@@ -52,18 +52,18 @@ pub(super) struct Worker<'a, S, R, O> {
 
 /// A write with how its last try ended.
 #[derive(Clone, Copy)]
-struct Tried<'a> {
-    aim: &'a Aim<'a>,
-    earlier: &'a [Aim<'a>],
+struct AttemptedWrite<'a> {
+    aim: &'a TargetState<'a>,
+    earlier: &'a [TargetState<'a>],
     write: &'a Intent,
     error: &'a ApiError,
 }
 
 /// What follows a try that did not end well.
 #[expect(clippy::large_enum_variant, reason = "one lives for one step; a box would cost an allocation a write")]
-enum Next {
+enum NextStep {
     /// Nothing: this became of it.
-    Over(Fate),
+    Over(ChangeResult),
     /// It was not made, and is sent again.
     Again,
     /// It was refused for its version and nothing that the plan looks at moved, or for an object of nobody
@@ -72,7 +72,7 @@ enum Next {
     Anew(Intent, Conflict),
 }
 
-impl<S: Service, R: Recorder, O: Observer> Worker<'_, S, R, O> {
+impl<S: EndpointService, R: RunRecorder, O: RunObserver> Worker<'_, S, R, O> {
     pub(super) fn is_stopped(&self) -> bool {
         *self.options.stop.borrow()
     }
@@ -85,69 +85,70 @@ impl<S: Service, R: Recorder, O: Observer> Worker<'_, S, R, O> {
         self.is_stopped().then_some(INTERRUPTED)
     }
 
-    /// Keeps what became of a change. A fate that cannot be kept stays in doubt in the journal.
-    pub(super) async fn keep(&self, step: &Step) {
+    /// Keeps what became of a change. A result that cannot be kept stays in doubt in the journal.
+    pub(super) async fn record(&self, step: &ChangeStep) {
         if self.recorder.outcome(step).await.is_err() {
             self.journal_failed.store(true, Ordering::Relaxed);
         }
     }
 
     /// Makes one change and tells what became of it.
-    pub(super) async fn make(&self, change: &Change, start: Start<'_>) -> Fate {
+    pub(super) async fn make(&self, change: &Change, start: StepStart<'_>) -> ChangeResult {
         let ignored = self.options.ignore.fields(&change.key);
         let theirs = match start {
-            Start::InDoubt(_, runs) => runs,
-            Start::Fresh | Start::Look => &[],
+            StepStart::InDoubt(_, runs) => runs,
+            StepStart::Fresh | StepStart::Look => &[],
         };
-        let in_doubt = matches!(start, Start::InDoubt(..));
+        let in_doubt = matches!(start, StepStart::InDoubt(..));
         if let Some(reason) = self.halted() {
             let reason = reason.to_owned();
-            return if in_doubt { Fate::Unsettled { reason } } else { Fate::Skipped { reason } };
+            return if in_doubt { ChangeResult::InDoubt { reason } } else { ChangeResult::Skipped { reason } };
         }
-        let aims = Aim::new(change, &self.options.run, ignored.clone()).and_then(|aim| {
-            let earlier: Result<Vec<_>, _> = theirs.iter().map(|run| Aim::new(change, run, ignored.clone())).collect();
+        let aims = TargetState::new(change, &self.options.run, ignored.clone()).and_then(|aim| {
+            let earlier: Result<Vec<_>, _> =
+                theirs.iter().map(|run| TargetState::new(change, run, ignored.clone())).collect();
             Ok((aim, earlier?))
         });
         let (aim, earlier) = match aims {
             Ok(aims) => aims,
-            Err(reason) => return undecided(Fate::Failed { reason }, in_doubt),
+            Err(reason) => return undecided(ChangeResult::Failed { reason }, in_doubt),
         };
         let decision = match start {
-            Start::Fresh => self.decide(&aim).await,
-            Start::Look => self.look_and_decide(&aim).await,
-            Start::InDoubt(intent, _) => self.resolve(&aim, &earlier, intent).await,
+            StepStart::Fresh => self.decide(&aim).await,
+            StepStart::Look => self.read_and_decide(&aim).await,
+            StepStart::InDoubt(intent, _) => self.resolve(&aim, &earlier, intent).await,
         };
-        let fate = match decision {
-            Ok(Decision::Send(request, before)) => {
+        let result = match decision {
+            Ok(WriteDecision::Send(request, before)) => {
                 return self.write(&aim, &earlier, intent(&aim, request, before)).await;
             }
-            Ok(Decision::AlreadyDone) => Fate::AlreadyDone,
-            Ok(Decision::Conflict(conflict)) => Fate::Conflict(conflict),
-            Ok(Decision::Referred(by)) => Fate::Referred { by },
-            Ok(Decision::Refuse(reason)) => Fate::Failed { reason },
-            Err(fate) => fate,
+            Ok(WriteDecision::AlreadyDone) => ChangeResult::AlreadyDone,
+            Ok(WriteDecision::Conflict(conflict)) => ChangeResult::Conflict(conflict),
+            Ok(WriteDecision::Referred(by)) => ChangeResult::Referred { by },
+            Ok(WriteDecision::Refuse(reason)) => ChangeResult::Failed { reason },
+            Err(result) => result,
         };
-        undecided(fate, in_doubt)
+        undecided(result, in_doubt)
     }
 
-    async fn decide(&self, aim: &Aim<'_>) -> Result<Decision, Fate> {
+    async fn decide(&self, aim: &TargetState<'_>) -> Result<WriteDecision, ChangeResult> {
         match &aim.change.action {
             Action::Create { .. } => Ok(decide::create(aim)),
-            _ => self.look_and_decide(aim).await,
+            _ => self.read_and_decide(aim).await,
         }
     }
 
-    async fn look_and_decide(&self, aim: &Aim<'_>) -> Result<Decision, Fate> {
-        let now = self.service.look(&aim.change.key).await.map_err(failed)?;
+    async fn read_and_decide(&self, aim: &TargetState<'_>) -> Result<WriteDecision, ChangeResult> {
+        let now = self.service.read(&aim.change.key).await.map_err(failed)?;
         self.decide_on(aim, &now).await
     }
 
-    async fn decide_on(&self, aim: &Aim<'_>, now: &Now) -> Result<Decision, Fate> {
+    async fn decide_on(&self, aim: &TargetState<'_>, now: &CurrentState) -> Result<WriteDecision, ChangeResult> {
         let decision = match &aim.change.action {
             Action::Create { .. } => decide::create_after_look(aim, now),
-            Action::Replace { before, .. } | Action::Mark { before } => decide::replace(aim, before, now),
+            Action::Replace { before, .. } | Action::Annotate { before } => decide::replace(aim, before, now),
             Action::Delete { before, referrers } => match decide::delete(aim, before, now) {
-                send @ Decision::Send(..) => {
+                send @ WriteDecision::Send(..) => {
                     let found = self.service.referrers(&aim.change.key).await.map_err(failed)?;
                     decide::refer(referrers, found).unwrap_or(send)
                 }
@@ -158,62 +159,71 @@ impl<S: Service, R: Recorder, O: Observer> Worker<'_, S, R, O> {
     }
 
     /// Settles what an earlier run left in doubt, and decides afresh where it was not made.
-    async fn resolve(&self, aim: &Aim<'_>, earlier: &[Aim<'_>], intent: &Intent) -> Result<Decision, Fate> {
-        let unsettled = |error: ApiError| Fate::Unsettled { reason: error.to_string() };
-        let now = self.service.look(&aim.change.key).await.map_err(unsettled)?;
-        let sent = Sent {
+    async fn resolve(
+        &self,
+        aim: &TargetState<'_>,
+        earlier: &[TargetState<'_>],
+        intent: &Intent,
+    ) -> Result<WriteDecision, ChangeResult> {
+        let in_doubt = |error: ApiError| ChangeResult::InDoubt { reason: error.to_string() };
+        let now = self.service.read(&aim.change.key).await.map_err(in_doubt)?;
+        let sent = SentWrite {
             aim,
             earlier,
             request: &intent.request,
             before: intent.before.as_ref(),
-            doubt: Doubt::Lost,
+            answer: FailedAnswer::Lost,
             may_be_made: true,
         };
-        match settle::settle(&sent, &now) {
-            Settlement::Done => Err(self.done(aim, intent, true)),
-            Settlement::AlreadyDone => Ok(Decision::AlreadyDone),
-            Settlement::Conflict(conflict) => Ok(Decision::Conflict(conflict)),
-            Settlement::NotMade | Settlement::Adopt => self.decide_on(aim, &now).await,
+        match confirm::settle(&sent, &now) {
+            SettledWrite::Done => Err(self.done(aim, intent, true)),
+            SettledWrite::AlreadyDone => Ok(WriteDecision::AlreadyDone),
+            SettledWrite::Conflict(conflict) => Ok(WriteDecision::Conflict(conflict)),
+            SettledWrite::NotMade | SettledWrite::Adopt => self.decide_on(aim, &now).await,
         }
     }
 
     /// How safe a write is.
-    fn settled(&self, write: &Intent) -> Settled {
+    fn settled(&self, write: &Intent) -> Confirmation {
         // A replace carries the version of the look before it, where that had one.
         let version = write.before.as_ref().and_then(|before| before.resource_version.as_ref());
         match (&write.request, version) {
-            (Request::Replace { .. }, Some(_)) => {
+            (WriteRequest::Replace { .. }, Some(_)) => {
                 if self.options.version_checked || self.checks_versions.load(Ordering::Relaxed) {
-                    Settled::Guarded
+                    Confirmation::Guarded
                 } else {
-                    Settled::Versioned
+                    Confirmation::Versioned
                 }
             }
-            _ => Settled::Unguarded,
+            _ => Confirmation::Unguarded,
         }
     }
 
     /// Sends a write until it is settled, each time with its intent on disk before. `earlier` is the same
     /// change as earlier runs may have sent it.
-    async fn write(&self, aim: &Aim<'_>, earlier: &[Aim<'_>], mut write: Intent) -> Fate {
+    async fn write(&self, aim: &TargetState<'_>, earlier: &[TargetState<'_>], mut write: Intent) -> ChangeResult {
         let key = &aim.change.key;
         let mut may_be_made = !earlier.is_empty();
         let mut last = "an earlier run may have sent it".to_owned();
         for attempt in 0..MOST_TRIES {
-            if let Some(fate) = self.held_up(may_be_made, &last) {
-                return fate;
+            if let Some(result) = self.unsent_result(may_be_made, &last) {
+                return result;
             }
             write.attempt = attempt;
-            let haste = if self.slots.available_permits() > 0 { Haste::Now } else { Haste::None };
-            if let Err(error) = self.recorder.intent(&write, haste).await {
+            let urgency = if self.slots.available_permits() > 0 { Urgency::Immediate } else { Urgency::Batched };
+            if let Err(error) = self.recorder.intent(&write, urgency).await {
                 self.journal_failed.store(true, Ordering::Relaxed);
                 let reason = format!("nothing was sent, because the journal could not be written: {error}");
-                return if may_be_made { Fate::Unsettled { reason: last } } else { Fate::Failed { reason } };
+                return if may_be_made {
+                    ChangeResult::InDoubt { reason: last }
+                } else {
+                    ChangeResult::Failed { reason }
+                };
             }
             // Never closed. Its intent may have waited for others while the run was stopped.
             let slot = self.slots.acquire().await;
-            if let Some(fate) = self.held_up(may_be_made, &last) {
-                return fate;
+            if let Some(result) = self.unsent_result(may_be_made, &last) {
+                return result;
             }
             let sent = self.service.send(key, &write.request).await;
             drop(slot);
@@ -222,117 +232,122 @@ impl<S: Service, R: Recorder, O: Observer> Worker<'_, S, R, O> {
                 Err(error) => error,
             };
             last = error.to_string();
-            let tried = Tried { aim, earlier, write: &write, error: &error };
+            let tried = AttemptedWrite { aim, earlier, write: &write, error: &error };
             match self.settle(&tried, &mut may_be_made).await {
-                Next::Over(fate) => return fate,
-                Next::Again if attempt + 1 < MOST_TRIES => {
+                NextStep::Over(result) => return result,
+                NextStep::Again if attempt + 1 < MOST_TRIES => {
                     let wait = FIRST_WAIT * (1 << attempt);
-                    self.observer.event(Event::Waiting { key: key.clone(), reason: last.clone(), wait });
+                    self.observer.event(RunEvent::Waiting { key: key.clone(), reason: last.clone(), wait });
                     self.options.pace.wait(wait).await;
                 }
-                Next::Again => {}
+                NextStep::Again => {}
                 // At once, before somebody moves it again.
-                Next::Anew(fresh, _) if attempt + 1 < MOST_TRIES => write = fresh,
-                Next::Anew(_, conflict) => return Fate::Conflict(conflict),
+                NextStep::Anew(fresh, _) if attempt + 1 < MOST_TRIES => write = fresh,
+                NextStep::Anew(_, conflict) => return ChangeResult::Conflict(conflict),
             }
         }
-        Fate::Unsettled { reason: format!("{last}; it was sent {MOST_TRIES} times") }
+        ChangeResult::InDoubt { reason: format!("{last}; it was sent {MOST_TRIES} times") }
     }
 
     /// What becomes of a write that may not be sent any more, if so.
-    fn held_up(&self, may_be_made: bool, last: &str) -> Option<Fate> {
+    fn unsent_result(&self, may_be_made: bool, last: &str) -> Option<ChangeResult> {
         let reason = self.halted()?;
         Some(match may_be_made {
-            false => Fate::Skipped { reason: reason.to_owned() },
-            true => Fate::Unsettled { reason: format!("{last}; {reason}") },
+            false => ChangeResult::Skipped { reason: reason.to_owned() },
+            true => ChangeResult::InDoubt { reason: format!("{last}; {reason}") },
         })
     }
 
     /// What follows a write that did not end well.
-    async fn settle(&self, tried: &Tried<'_>, may_be_made: &mut bool) -> Next {
-        let Tried { aim, earlier, write, error } = *tried;
+    async fn settle(&self, tried: &AttemptedWrite<'_>, may_be_made: &mut bool) -> NextStep {
+        let AttemptedWrite { aim, earlier, write, error } = *tried;
         let doubt = match error.certainty() {
-            Certainty::NotSent if !*may_be_made => return Next::Over(Fate::Failed { reason: error.to_string() }),
-            Certainty::Refused => Doubt::Refused,
-            Certainty::Unknown if error.status() == Some(500) => Doubt::Broken,
-            Certainty::Unknown | Certainty::NotSent => Doubt::Lost,
+            Certainty::NotSent if !*may_be_made => {
+                return NextStep::Over(ChangeResult::Failed { reason: error.to_string() });
+            }
+            Certainty::Refused => FailedAnswer::Refused,
+            Certainty::Unknown if error.status() == Some(500) => FailedAnswer::Broken,
+            Certainty::Unknown | Certainty::NotSent => FailedAnswer::Lost,
         };
-        *may_be_made |= doubt != Doubt::Refused;
-        let plain_refusal = doubt == Doubt::Refused && !*may_be_made;
-        let is_create = matches!(write.request, Request::Create { .. });
+        *may_be_made |= doubt != FailedAnswer::Refused;
+        let plain_refusal = doubt == FailedAnswer::Refused && !*may_be_made;
+        let is_create = matches!(write.request, WriteRequest::Create { .. });
         if is_create && plain_refusal && error.status() != Some(409) {
-            return Next::Over(Fate::Failed { reason: error.to_string() });
+            return NextStep::Over(ChangeResult::Failed { reason: error.to_string() });
         }
         let before = write.before.as_ref();
-        let sent = Sent { aim, earlier, request: &write.request, before, doubt, may_be_made: *may_be_made };
+        let sent =
+            SentWrite { aim, earlier, request: &write.request, before, answer: doubt, may_be_made: *may_be_made };
         let mut rereads = 0;
         loop {
-            let now = match self.service.look(&aim.change.key).await {
+            let now = match self.service.read(&aim.change.key).await {
                 Ok(now) => now,
                 Err(unread) => {
                     let reason = format!("{error}; a look at it failed too: {unread}");
-                    return Next::Over(undecided(Fate::Failed { reason }, *may_be_made));
+                    return NextStep::Over(undecided(ChangeResult::Failed { reason }, *may_be_made));
                 }
             };
-            let moved_on = settle::proves_check(&sent, &now);
+            let moved_on = confirm::proves_check(&sent, &now);
             if moved_on {
                 self.checks_versions.store(true, Ordering::Relaxed);
             }
-            let fate = match settle::settle(&sent, &now) {
+            let result = match confirm::settle(&sent, &now) {
                 // A delete that was refused and is not there was somebody else's.
-                Settlement::Done if plain_refusal && matches!(write.request, Request::Delete { .. }) => {
-                    Fate::AlreadyDone
+                SettledWrite::Done if plain_refusal && matches!(write.request, WriteRequest::Delete { .. }) => {
+                    ChangeResult::AlreadyDone
                 }
-                Settlement::Done => self.done(aim, write, true),
-                Settlement::AlreadyDone => Fate::AlreadyDone,
-                Settlement::Adopt => return self.anew(aim, &now, None).await,
-                Settlement::Conflict(conflict) if plain_refusal && moved_on && is_about_version(error) => {
+                SettledWrite::Done => self.done(aim, write, true),
+                SettledWrite::AlreadyDone => ChangeResult::AlreadyDone,
+                SettledWrite::Adopt => return self.anew(aim, &now, None).await,
+                SettledWrite::Conflict(conflict) if plain_refusal && moved_on && is_about_version(error) => {
                     return self.anew(aim, &now, Some(conflict)).await;
                 }
-                Settlement::Conflict(conflict) => Fate::Conflict(conflict),
-                Settlement::NotMade if settle::may_repeat(doubt) => return Next::Again,
+                SettledWrite::Conflict(conflict) => ChangeResult::Conflict(conflict),
+                SettledWrite::NotMade if confirm::may_repeat(doubt) => return NextStep::Again,
                 // A try may have taken effect, and the read may lag: the refusal of a second try would even
                 // be evidence of it.
-                Settlement::NotMade if *may_be_made => {
+                SettledWrite::NotMade if *may_be_made => {
                     if rereads < MOST_REREADS && self.halted().is_none() {
                         let wait = FIRST_WAIT * (1 << rereads);
                         rereads += 1;
                         let key = aim.change.key.clone();
-                        self.observer.event(Event::Waiting { key, reason: error.to_string(), wait });
+                        self.observer.event(RunEvent::Waiting { key, reason: error.to_string(), wait });
                         self.options.pace.wait(wait).await;
                         continue;
                     }
-                    Fate::Unsettled { reason: format!("{error}; reads show it as before, which proves nothing yet") }
+                    ChangeResult::InDoubt {
+                        reason: format!("{error}; reads show it as before, which proves nothing yet"),
+                    }
                 }
-                Settlement::NotMade => self.not_made(aim, write, error).await,
+                SettledWrite::NotMade => self.not_made(aim, write, error).await,
             };
-            return Next::Over(fate);
+            return NextStep::Over(result);
         }
     }
 
     /// What is sent instead, of the object as it is now; the conflict where nothing can be.
-    async fn anew(&self, aim: &Aim<'_>, now: &Now, conflict: Option<Conflict>) -> Next {
+    async fn anew(&self, aim: &TargetState<'_>, now: &CurrentState, conflict: Option<Conflict>) -> NextStep {
         let conflict = conflict.unwrap_or_else(|| aim.conflict(CREATED, now.endpoint()));
         match self.decide_on(aim, now).await {
-            Ok(Decision::Send(request, before)) => Next::Anew(intent(aim, request, before), conflict),
-            _ => Next::Over(Fate::Conflict(conflict)),
+            Ok(WriteDecision::Send(request, before)) => NextStep::Anew(intent(aim, request, before), conflict),
+            _ => NextStep::Over(ChangeResult::Conflict(conflict)),
         }
     }
 
-    fn done(&self, aim: &Aim<'_>, write: &Intent, by_reading: bool) -> Fate {
+    fn done(&self, aim: &TargetState<'_>, write: &Intent, by_reading: bool) -> ChangeResult {
         let adopted = aim.change.action.kind() == ActionKind::Create && write.action != ActionKind::Create;
-        Fate::Done { settled: self.settled(write), by_reading, adopted }
+        ChangeResult::Done { confirmation: self.settled(write), by_reading, adopted }
     }
 
     /// A refused delete may have been refused because somebody began to refer to the object.
-    async fn not_made(&self, aim: &Aim<'_>, write: &Intent, error: &ApiError) -> Fate {
-        if let Request::Delete { .. } = write.request
+    async fn not_made(&self, aim: &TargetState<'_>, write: &Intent, error: &ApiError) -> ChangeResult {
+        if let WriteRequest::Delete { .. } = write.request
             && let Ok(by) = self.service.referrers(&aim.change.key).await
             && !by.is_empty()
         {
-            return Fate::Referred { by };
+            return ChangeResult::Referred { by };
         }
-        Fate::Failed { reason: error.to_string() }
+        ChangeResult::Failed { reason: error.to_string() }
     }
 }
 
@@ -343,30 +358,30 @@ fn is_about_version(error: &ApiError) -> bool {
 
 /// What is about to be sent for the first time. A create that meets the same object of nobody only takes
 /// ownership of it.
-fn intent(aim: &Aim<'_>, request: Request, before: Option<Before>) -> Intent {
+fn intent(aim: &TargetState<'_>, request: WriteRequest, before: Option<BeforeImage>) -> Intent {
     let action = match (aim.change.action.kind(), &request) {
-        (ActionKind::Create, Request::Replace { .. }) => ActionKind::Mark,
+        (ActionKind::Create, WriteRequest::Replace { .. }) => ActionKind::Annotate,
         (kind, _) => kind,
     };
     Intent { key: aim.change.key.clone(), action, attempt: 0, request, before }
 }
 
-/// `fate`, unless it says that nothing was made of a write that may have been.
-fn undecided(fate: Fate, may_be_made: bool) -> Fate {
-    if !may_be_made || fate.may_have_taken_effect() {
-        return fate;
+/// `result`, unless it says that nothing was made of a write that may have been.
+fn undecided(result: ChangeResult, may_be_made: bool) -> ChangeResult {
+    if !may_be_made || result.may_have_taken_effect() {
+        return result;
     }
-    match fate {
-        Fate::Conflict(conflict) => Fate::Conflict(Conflict { ours_may_be_lost: true, ..conflict }),
-        Fate::Referred { by } => {
+    match result {
+        ChangeResult::Conflict(conflict) => ChangeResult::Conflict(Conflict { ours_may_be_lost: true, ..conflict }),
+        ChangeResult::Referred { by } => {
             let by: Vec<String> = by.iter().map(ToString::to_string).collect();
-            Fate::Unsettled { reason: format!("others refer to it, so it was not sent again: {}", by.join(", ")) }
+            ChangeResult::InDoubt { reason: format!("others refer to it, so it was not sent again: {}", by.join(", ")) }
         }
-        Fate::Failed { reason } | Fate::Skipped { reason } => Fate::Unsettled { reason },
-        Fate::AlreadyDone | Fate::Done { .. } | Fate::Unsettled { .. } => fate,
+        ChangeResult::Failed { reason } | ChangeResult::Skipped { reason } => ChangeResult::InDoubt { reason },
+        ChangeResult::AlreadyDone | ChangeResult::Done { .. } | ChangeResult::InDoubt { .. } => result,
     }
 }
 
-fn failed(error: ApiError) -> Fate {
-    Fate::Failed { reason: error.to_string() }
+fn failed(error: ApiError) -> ChangeResult {
+    ChangeResult::Failed { reason: error.to_string() }
 }

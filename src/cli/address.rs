@@ -2,9 +2,9 @@
 //! edits the configuration must not send a token elsewhere. Functions of flags, environment,
 //! configuration and policy alone, so that every combination is tested.
 
-use super::args::Global;
-use super::ending::{Ending, Error};
-use super::surroundings::Surroundings;
+use super::args::GlobalArgs;
+use super::environment::ProcessEnvironment;
+use super::exit_status::{CommandError, ExitStatus};
 use crate::api::BaseUrl;
 use crate::model::policy::{Policy, Violation};
 
@@ -22,11 +22,11 @@ pub struct Address {
 
 /// What names a service beside the configuration.
 #[derive(Clone, Copy)]
-pub struct Sources<'a> {
+pub struct UrlSources<'a> {
     /// The flags of the call.
-    pub global: &'a Global,
+    pub global: &'a GlobalArgs,
     /// The environment.
-    pub surroundings: &'a Surroundings,
+    pub environment: &'a ProcessEnvironment,
     /// The policy, if there is one.
     pub policy: Option<&'a Policy>,
 }
@@ -35,8 +35,8 @@ pub struct Sources<'a> {
 ///
 /// # Errors
 /// One is no URL, two of environment and configuration differ, or the policy forbids it.
-pub fn of(sources: Sources<'_>, configured: Option<&str>) -> Result<Option<Address>, Error> {
-    let Sources { global, surroundings, policy } = sources;
+pub fn of(sources: UrlSources<'_>, configured: Option<&str>) -> Result<Option<Address>, CommandError> {
+    let UrlSources { global, environment, policy } = sources;
     if let Some(text) = &global.base_url {
         let url = read(text, "`--base-url`")?;
         listed(policy, &url)?;
@@ -44,7 +44,7 @@ pub fn of(sources: Sources<'_>, configured: Option<&str>) -> Result<Option<Addre
     }
     let mut named = Vec::new();
     for variable in VARIABLES {
-        if let Some(text) = surroundings.variable(variable) {
+        if let Some(text) = environment.variable(variable) {
             let source = format!("`{variable}`");
             named.push((read(text, &source)?, source));
         }
@@ -56,11 +56,12 @@ pub fn of(sources: Sources<'_>, configured: Option<&str>) -> Result<Option<Addre
     }
     let Some((url, source)) = named.first() else { return Ok(None) };
     if let Some((other, other_source)) = named.iter().find(|(other, _)| other != url) {
-        let told = format!(
+        let message = format!(
             "{source} is {url} and {other_source} is {other}: the token would go to another service than the one \
              that was meant"
         );
-        return Err(Error::words(Ending::Invalid, told).hint("make them equal, or name the service with --base-url"));
+        return Err(CommandError::words(ExitStatus::Invalid, message)
+            .hint("make them equal, or name the service with --base-url"));
     }
     let in_policy = listed(policy, url)?;
     Ok(Some(Address { url: url.clone(), pinned: in_environment || in_policy }))
@@ -70,22 +71,23 @@ pub fn of(sources: Sources<'_>, configured: Option<&str>) -> Result<Option<Addre
 ///
 /// # Errors
 /// It is none.
-pub fn read(text: &str, source: &str) -> Result<BaseUrl, Error> {
-    BaseUrl::parse(text)
-        .map_err(|error| Error::new(Ending::Invalid, anyhow::Error::from(error).context(format!("in {source}"))))
+pub fn read(text: &str, source: &str) -> Result<BaseUrl, CommandError> {
+    BaseUrl::parse(text).map_err(|error| {
+        CommandError::new(ExitStatus::Invalid, anyhow::Error::from(error).context(format!("in {source}")))
+    })
 }
 
 /// Whether the policy lists the service.
 ///
 /// # Errors
 /// It lists others.
-fn listed(policy: Option<&Policy>, url: &BaseUrl) -> Result<bool, Error> {
+fn listed(policy: Option<&Policy>, url: &BaseUrl) -> Result<bool, CommandError> {
     let Some(listed) = policy.and_then(|policy| policy.base_urls.as_ref()) else { return Ok(false) };
     if listed.iter().any(|text| BaseUrl::parse(text).is_ok_and(|allowed| allowed == *url)) {
         return Ok(true);
     }
     let violation = Violation::BaseUrl { base_url: url.to_string(), allowed: listed.clone() };
-    Err(Error::new(Ending::Refused, violation).hint("nothing was sent"))
+    Err(CommandError::new(ExitStatus::Refused, violation).hint("nothing was sent"))
 }
 
 #[cfg(test)]
@@ -98,8 +100,8 @@ mod tests {
     fn url(flags: &[&str], environment: &[(&str, &str)], configured: Option<&str>) -> Result<String, String> {
         let words = ["trueup", "man"].iter().chain(flags);
         let global = Arguments::try_parse_from(words).expect("a command line").global;
-        let surroundings = Surroundings::with(environment);
-        of(Sources { global: &global, surroundings: &surroundings, policy: None }, configured)
+        let environment = ProcessEnvironment::with(environment);
+        of(UrlSources { global: &global, environment: &environment, policy: None }, configured)
             .map(|address| address.map_or_else(|| "none".to_owned(), |address| address.url.to_string()))
             .map_err(|error| error.to_string())
     }

@@ -26,13 +26,13 @@ pub struct Arguments {
     #[command(subcommand)]
     pub command: Command,
     #[command(flatten)]
-    pub global: Global,
+    pub global: GlobalArgs,
 }
 
 /// Global options.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Global options")]
-pub struct Global {
+pub struct GlobalArgs {
     /// The service, with or without /api [environment: TRUEUP_BASE_URL]
     #[arg(long, global = true, value_name = "URL")]
     pub base_url: Option<String>,
@@ -109,40 +109,40 @@ pub enum Color {
 /// The commands, in the order of their help.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    Validate(Validate),
-    Plan(Plan),
-    Apply(Apply),
-    Drift(Drift),
-    Rehearse(Rehearse),
-    History(History),
-    Rollback(Rollback),
-    Pull(Pull),
-    Events(super::inquiry::Events),
-    Ddos(super::inquiry::Ddos),
-    Upgrades(super::inquiry::Upgrades),
-    Call(super::inquiry::Call),
-    Snapshot(Snapshot),
-    Sandbox(Sandbox),
-    Schema(Schema),
-    Explain(Explain),
-    Completions(Completions),
-    Man(Man),
+    Validate(ValidateArgs),
+    Plan(PlanArgs),
+    Apply(ApplyArgs),
+    Drift(DriftArgs),
+    Rehearse(RehearseArgs),
+    History(HistoryArgs),
+    Rollback(RollbackArgs),
+    Pull(PullArgs),
+    Events(super::query_args::EventsArgs),
+    Ddos(super::query_args::DdosArgs),
+    Upgrades(super::query_args::UpgradesArgs),
+    Call(super::query_args::CallArgs),
+    Snapshot(SnapshotArgs),
+    Sandbox(SandboxArgs),
+    Schema(SchemaArgs),
+    Explain(ExplainArgs),
+    Completions(CompletionsArgs),
+    Man(ManArgs),
 }
 
 /// What is loaded, and which changes are left in.
 #[derive(Debug, Clone, Default, Args)]
-pub struct Scope {
+pub struct ScopeArgs {
     /// The stack's directory; or a directory or file in it, which filters the changes [default: .]
     #[arg(value_name = "PATH")]
     pub paths: Vec<PathBuf>,
     #[command(flatten)]
-    pub filter: Filter,
+    pub filter: FilterArgs,
 }
 
 /// Filters choose among the changes; they never narrow what is loaded or read.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Filters (they choose among the changes, and never cause one)")]
-pub struct Filter {
+pub struct FilterArgs {
     /// Only endpoints whose namespace/name matches; repeatable
     #[arg(long, value_name = "GLOB")]
     pub only: Vec<String>,
@@ -159,7 +159,7 @@ pub struct Filter {
 
 /// What a person allows by name.
 #[derive(Debug, Clone, Default, Args)]
-pub struct Permission {
+pub struct PermissionArgs {
     /// Allow what a guard holds back: mass-change, empty-namespace, behind-base,
     /// foreign-stack=KEY, protected=KEY, referred=KEY, unverified=KEY; repeatable
     #[arg(long, value_name = "NAME")]
@@ -174,7 +174,7 @@ pub struct Permission {
 
 /// The branch that the definitions are going to.
 #[derive(Debug, Clone, Default, Args)]
-pub struct Base {
+pub struct BaseArgs {
     /// Tell whose change each difference is, against this branch or commit
     #[arg(long, value_name = "REF")]
     pub base: Option<String>,
@@ -182,7 +182,7 @@ pub struct Base {
 
 /// What is taken for live.
 #[derive(Debug, Clone, Default, Args)]
-pub struct Live {
+pub struct LiveArgs {
     /// Look at this snapshot instead of the service: no token, no network
     #[arg(long, value_name = "FILE")]
     pub live: Option<PathBuf>,
@@ -193,9 +193,9 @@ pub struct Live {
 /// Every problem of every file is told in one go, with its place.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  trueup validate endpoints")]
-pub struct Validate {
+pub struct ValidateArgs {
     #[command(flatten)]
-    pub scope: Scope,
+    pub scope: ScopeArgs,
     /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub format: ValidateFormat,
@@ -209,15 +209,15 @@ pub struct Validate {
 #[command(
     after_help = "Examples:\n  trueup plan endpoints\n  trueup plan endpoints -o plan.json --detailed-exitcode\n  trueup plan endpoints --only 'shop/*' --format json\n  trueup plan endpoints --live live.json"
 )]
-pub struct Plan {
+pub struct PlanArgs {
     #[command(flatten)]
-    pub scope: Scope,
+    pub scope: ScopeArgs,
     #[command(flatten)]
-    pub permission: Permission,
+    pub permission: PermissionArgs,
     #[command(flatten)]
-    pub base: Base,
+    pub base: BaseArgs,
     #[command(flatten)]
-    pub live: Live,
+    pub live: LiveArgs,
     /// Show every difference in full, not only those of this change
     #[arg(long, requires = "base")]
     pub all: bool,
@@ -244,23 +244,23 @@ pub struct Plan {
 #[command(
     after_help = "Examples:\n  trueup apply endpoints\n  trueup apply plan.json --digest DIGEST\n  trueup apply endpoints --yes --allow mass-change\n  trueup apply --resume last"
 )]
-pub struct Apply {
+pub struct ApplyArgs {
     #[command(flatten)]
-    pub scope: Scope,
+    pub scope: ScopeArgs,
     #[command(flatten)]
-    pub permission: Permission,
+    pub permission: PermissionArgs,
     /// Go on with this run, which was killed or interrupted: its name, the beginning of it, or `last`
     #[arg(long, value_name = "RUN", conflicts_with_all = ["paths", "only", "except", "namespace", "selector", "adopt"])]
     pub resume: Option<String>,
     #[command(flatten)]
-    pub base: Base,
+    pub base: BaseArgs,
     #[command(flatten)]
-    pub decision: Decision,
+    pub decision: ApprovalArgs,
 }
 
 /// How a person decides about a plan, and how its outcome is told.
 #[derive(Debug, Clone, Args)]
-pub struct Decision {
+pub struct ApprovalArgs {
     /// Apply without asking
     #[arg(long, short, conflicts_with = "digest")]
     pub yes: bool,
@@ -277,13 +277,13 @@ pub struct Decision {
 /// A run is named by its name, the beginning of it, or `last`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  trueup history\n  trueup history last\n  trueup history --keep 90d")]
-pub struct History {
+pub struct HistoryArgs {
     /// The run to show [default: a list of all]
     #[arg(value_name = "RUN")]
     pub run: Option<String>,
     /// Remove all but the newest N runs, or those older than so many days (`90d`); open runs stay
     #[arg(long, value_name = "N|DAYSd", conflicts_with = "run")]
-    pub keep: Option<Kept>,
+    pub keep: Option<PruneRuns>,
     /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub format: HistoryFormat,
@@ -291,19 +291,19 @@ pub struct History {
 
 /// What is left of old runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kept {
+pub enum PruneRuns {
     /// The newest, so many.
     Newest(usize),
     /// Those of the last so many days.
     Days(u32),
 }
 
-impl std::str::FromStr for Kept {
+impl std::str::FromStr for PruneRuns {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
         let kept = match text.strip_suffix('d') {
-            Some(days) => days.parse().map(Kept::Days).ok(),
-            None => text.parse().map(Kept::Newest).ok(),
+            Some(days) => days.parse().map(PruneRuns::Days).ok(),
+            None => text.parse().map(PruneRuns::Newest).ok(),
         };
         kept.ok_or_else(|| "give a number of runs, such as 100, or of days, such as 90d".to_owned())
     }
@@ -312,12 +312,12 @@ impl std::str::FromStr for Kept {
 /// Puts back what a run changed.
 ///
 /// A rollback is an ordinary plan: shown, guarded, approved, checked against what the service holds
-/// now, and kept as a run of its own. A field that somebody changed since is held back.
+/// now, and kept as a run of its own. A field that somebody changed since is blocked.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  trueup rollback last\n  trueup rollback 2026-11-21T10-04 --only 'shop/*' -o back.json\n  trueup apply back.json"
 )]
-pub struct Rollback {
+pub struct RollbackArgs {
     /// The run: its name, the beginning of it, or `last`
     #[arg(value_name = "RUN")]
     pub run: String,
@@ -331,7 +331,7 @@ pub struct Rollback {
     #[arg(long, value_name = "NAME")]
     pub allow: Vec<String>,
     #[command(flatten)]
-    pub decision: Decision,
+    pub decision: ApprovalArgs,
 }
 
 /// Tells whether the tenant still is as defined: the verdict for a schedule.
@@ -341,11 +341,11 @@ pub struct Rollback {
 /// a verdict each and a whole one; one that cannot be checked makes it 1 and stops no other.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  trueup drift endpoints\n  trueup drift endpoints --format json --unmanaged fail\n  trueup drift endpoints --memory drift.json --acknowledged drift-acknowledged.yaml\n  trueup drift endpoints --format acknowledgements > drift-acknowledged.yaml\n  trueup drift endpoints --shard 2/5 --format prometheus\n  trueup drift tenants/* --shard 2/5 --memory memories"
+    after_help = "Examples:\n  trueup drift endpoints\n  trueup drift endpoints --format json --unmanaged fail\n  trueup drift endpoints --drift-state drift.json --acknowledged drift-acknowledged.yaml\n  trueup drift endpoints --format acknowledgements > drift-acknowledged.yaml\n  trueup drift endpoints --shard 2/5 --format prometheus\n  trueup drift tenants/* --shard 2/5 --drift-state memories"
 )]
-pub struct Drift {
+pub struct DriftArgs {
     #[command(flatten)]
-    pub scope: Scope,
+    pub scope: ScopeArgs,
     /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub format: DriftFormat,
@@ -354,16 +354,16 @@ pub struct Drift {
     pub base: Option<String>,
     /// Whether a live endpoint that nobody defined is a note or drift
     #[arg(long, value_name = "HOW", default_value = "note")]
-    pub unmanaged: Unmanaged,
+    pub unmanaged: UnmanagedArg,
     /// Drift that is accepted for a while: it is told and raises no alarm. Of several stacks, a file of
     /// this name in each one's directory
     #[arg(long, value_name = "FILE")]
     pub acknowledged: Option<PathBuf>,
     #[command(flatten)]
-    pub live: Live,
-    /// Remember in this file since when drift stands. Of several stacks, a directory
-    #[arg(long, value_name = "FILE", conflicts_with = "live")]
-    pub memory: Option<PathBuf>,
+    pub live: LiveArgs,
+    /// Record in this file since when each value has drifted. For several stacks, a directory
+    #[arg(long, alias = "memory", value_name = "FILE", conflicts_with = "live")]
+    pub drift_state: Option<PathBuf>,
     /// Check only the namespaces that are the I-th of N checkers' to do, I from 1 to N or from 0 to N-1;
     /// each namespace of each stack is exactly one's
     #[arg(long, value_name = "I/N")]
@@ -383,18 +383,18 @@ pub struct Drift {
 #[command(
     after_help = "Examples:\n  trueup rehearse endpoints\n  trueup rehearse endpoints --faults rough\n  trueup rehearse endpoints --live live.json --faults faults.yaml"
 )]
-pub struct Rehearse {
+pub struct RehearseArgs {
     #[command(flatten)]
-    pub scope: Scope,
+    pub scope: ScopeArgs,
     #[command(flatten)]
-    pub permission: Permission,
+    pub permission: PermissionArgs,
     #[command(flatten)]
-    pub live: Live,
+    pub live: LiveArgs,
     #[command(flatten)]
-    pub base: Base,
+    pub base: BaseArgs,
     /// What goes wrong: none, rough (lost answers, overload, refusals for pace), or a scenario's file
     #[arg(long, value_name = "FAULTS", default_value = "none")]
-    pub faults: super::rehearsal::Faults,
+    pub faults: super::rehearsal::FaultOption,
     /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub format: RehearseFormat,
@@ -433,9 +433,9 @@ impl std::str::FromStr for Shard {
 #[command(
     after_help = "Examples:\n  trueup pull -n shop -o endpoints\n  trueup pull -n shop --only 'shop/web-*' -o endpoints --overwrite"
 )]
-pub struct Pull {
+pub struct PullArgs {
     #[command(flatten)]
-    pub filter: Filter,
+    pub filter: FilterArgs,
     /// Let the definitions of this stack take over what was changed outside, edited in place
     #[arg(long, value_name = "PATH", conflicts_with_all = ["output", "overwrite", "schema", "no_schema"])]
     pub drift: Option<PathBuf>,
@@ -463,7 +463,7 @@ pub struct Pull {
 #[command(
     after_help = "Examples:\n  trueup snapshot endpoints -o live.json\n  trueup plan endpoints --live live.json\n  trueup snapshot -n shop -n pay --referrers -o live.json"
 )]
-pub struct Snapshot {
+pub struct SnapshotArgs {
     /// The stack's directory, whose namespaces are read [default: .]
     #[arg(value_name = "PATH")]
     pub path: Option<PathBuf>,
@@ -485,7 +485,7 @@ pub struct Snapshot {
 #[command(
     after_help = "Examples:\n  trueup sandbox --listen 127.0.0.1:8787 --data tenant.redb\n  trueup sandbox --tenant examples/06-tenant/tenant.yaml"
 )]
-pub struct Sandbox {
+pub struct SandboxArgs {
     /// Where to listen; port 0 takes any that is free
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8787")]
     pub listen: SocketAddr,
@@ -509,7 +509,7 @@ pub struct Sandbox {
 /// Prints a JSON Schema, for editors and pipelines.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  trueup schema > .trueup.schema.json\n  trueup schema --of plan")]
-pub struct Schema {
+pub struct SchemaArgs {
     /// Of what
     #[arg(long, value_name = "WHAT", default_value = "definition")]
     pub of: SchemaOf,
@@ -535,7 +535,7 @@ pub enum SchemaOf {
 /// Tells what a field of a definition means, its type, what is allowed, and its default.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  trueup explain\n  trueup explain spec.where\n  trueup explain refresh_interval")]
-pub struct Explain {
+pub struct ExplainArgs {
     /// The field, by its path or the end of it; without one, all of them
     #[arg(value_name = "FIELD")]
     pub field: Option<String>,
@@ -544,7 +544,7 @@ pub struct Explain {
 /// Prints completions for a shell.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  trueup completions bash > /etc/bash_completion.d/trueup")]
-pub struct Completions {
+pub struct CompletionsArgs {
     /// The shell
     pub shell: clap_complete::Shell,
 }
@@ -552,7 +552,7 @@ pub struct Completions {
 /// Prints the manual page.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  trueup man > trueup.1")]
-pub struct Man {}
+pub struct ManArgs {}
 
 macro_rules! formats {
     ($(#[$doc:meta])* $type:ident { $($variant:ident),+ }) => {
@@ -589,7 +589,7 @@ formats!(
 
 /// What a live endpoint without a definition is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Unmanaged {
+pub enum UnmanagedArg {
     /// Told, and no drift
     Note,
     /// Drift

@@ -5,21 +5,21 @@
 use std::collections::BTreeSet;
 
 use super::Context;
+pub use super::at_commit::LookupError;
+use super::at_commit::{CommitLookup, StackAtCommit, StackRoot};
 use super::blame;
-use super::ending::{Ending, Error};
-pub use super::past::Unavailable;
-use super::past::{Past, Root, Then};
+use super::exit_status::{CommandError, ExitStatus};
 use super::stack::{self, Stack};
 use crate::git::Repository;
 use crate::load::Loaded;
 use crate::model::{Desired, Key};
-use crate::plan::{Action, Change, History, Plan};
+use crate::plan::{Action, Change, DefinitionHistory, Plan};
 
 /// Adds what git knows. Without a base, a directory outside of any repository is as good as one in it.
 ///
 /// # Errors
 /// There is a base, and no repository, no history, or definitions in it that do not load.
-pub fn attribute(context: &Context, stack: &Stack, plan: &mut Plan, base: Option<&str>) -> Result<(), Error> {
+pub fn attribute(context: &Context, stack: &Stack, plan: &mut Plan, base: Option<&str>) -> Result<(), CommandError> {
     let repository = match (stack.repository.open(), base) {
         (Ok(repository), _) => repository,
         (Err(error), Some(_)) => return Err(failed(error)),
@@ -29,11 +29,11 @@ pub fn attribute(context: &Context, stack: &Stack, plan: &mut Plan, base: Option
     name_removals(repository, plan);
     let Some(base) = base else { return Ok(()) };
     let commits = Commits::find(repository, base)?;
-    let changed = plan.changes.iter().chain(plan.held.iter().filter_map(|held| held.change.as_ref()));
+    let changed = plan.changes.iter().chain(plan.blocked.iter().filter_map(|held| held.change.as_ref()));
     let keys: BTreeSet<Key> = changed.map(|change| change.key.clone()).collect();
     let (merge_base, tip) = desired(context, &stack.loaded, repository, &commits, &keys)?;
     plan.source.base = Some(base.to_owned());
-    plan.attribute(History { merge_base: &merge_base, base: &tip, head: &stack.loaded.desired });
+    plan.attribute(DefinitionHistory { merge_base: &merge_base, base: &tip, head: &stack.loaded.desired });
     Ok(())
 }
 
@@ -42,14 +42,14 @@ pub fn attribute(context: &Context, stack: &Stack, plan: &mut Plan, base: Option
 /// # Errors
 /// git cannot show the commit or not all of it, or its files do not load; [`Unavailable::Absent`]
 /// where the commit knows of no such stack.
-pub fn loaded_at(stack: &Stack, repository: &Repository, commit: &str) -> Result<Loaded, Unavailable> {
-    match Then::new(&stack.loaded, repository, commit).load()? {
-        Past::Loaded { loaded, .. } => Ok(*loaded),
-        Past::NoEnvironment(_) => {
+pub fn loaded_at(stack: &Stack, repository: &Repository, commit: &str) -> Result<Loaded, LookupError> {
+    match CommitLookup::new(&stack.loaded, repository, commit).load()? {
+        StackAtCommit::Loaded { loaded, .. } => Ok(*loaded),
+        StackAtCommit::NoEnvironment(_) => {
             let environment = stack.loaded.options().environment.clone().unwrap_or_default();
-            Err(Unavailable::NoEnvironment { environment })
+            Err(LookupError::NoEnvironment { environment })
         }
-        Past::Absent => Err(Unavailable::Absent),
+        StackAtCommit::Absent => Err(LookupError::Absent),
     }
 }
 
@@ -61,20 +61,20 @@ struct Commits<'a> {
 }
 
 impl<'a> Commits<'a> {
-    fn find(repository: &Repository, name: &'a str) -> Result<Self, Error> {
+    fn find(repository: &Repository, name: &'a str) -> Result<Self, CommandError> {
         let merge_base = repository.merge_base(name).map_err(failed)?;
         Ok(Self { name, merge_base, tip: repository.resolve(name).map_err(failed)? })
     }
 }
 
 /// What git could not answer, before anything was sent.
-pub fn failed(error: impl std::error::Error + Send + Sync + 'static) -> Error {
-    Error::new(Ending::Invalid, error).hint("nothing was sent")
+pub fn failed(error: impl std::error::Error + Send + Sync + 'static) -> CommandError {
+    CommandError::new(ExitStatus::Invalid, error).hint("nothing was sent")
 }
 
 fn name_removals(repository: &Repository, plan: &mut Plan) {
     let goes = |change: &&mut Change| matches!(change.action, Action::Delete { .. });
-    let held = plan.held.iter_mut().filter_map(|held| held.change.as_mut());
+    let held = plan.blocked.iter_mut().filter_map(|held| held.change.as_mut());
     let mut deletes: Vec<&mut Change> = plan.changes.iter_mut().chain(held).filter(goes).collect();
     let mut removals = blame::removals(repository, deletes.iter().map(|change| change.key.clone()));
     for change in &mut deletes {
@@ -89,25 +89,26 @@ fn desired(
     repository: &Repository,
     commits: &Commits<'_>,
     keys: &BTreeSet<Key>,
-) -> Result<(Desired, Desired), Error> {
+) -> Result<(Desired, Desired), CommandError> {
     let merge_base_name = format!("the merge base with {}", commits.name);
-    let (tip, at_tip) = (Then::new(stack, repository, &commits.tip), commits.name);
-    let (merge_base, at_merge_base) = (Then::new(stack, repository, &commits.merge_base), merge_base_name.as_str());
+    let (tip, at_tip) = (CommitLookup::new(stack, repository, &commits.tip), commits.name);
+    let (merge_base, at_merge_base) =
+        (CommitLookup::new(stack, repository, &commits.merge_base), merge_base_name.as_str());
     let tip_error = |error| unavailable(context, error, &commits.tip, at_tip);
     let merge_base_error = |error| unavailable(context, error, &commits.merge_base, at_merge_base);
     let is_one = commits.tip == commits.merge_base;
     let tip_past = tip.load().map_err(tip_error)?;
     let merge_base_past = if is_one { tip_past.clone() } else { merge_base.load().map_err(merge_base_error)? };
-    if let (Past::NoEnvironment(before), Past::NoEnvironment(after)) = (&merge_base_past, &tip_past) {
+    if let (StackAtCommit::NoEnvironment(before), StackAtCommit::NoEnvironment(after)) = (&merge_base_past, &tip_past) {
         let new = NewEnvironment { stack, before, after };
         return if is_one { Ok(Default::default()) } else { new.desired(&merge_base, &tip).map_err(tip_error) };
     }
-    let with_moved = |then: &Then<'_>, past: Past| -> Result<Desired, Unavailable> {
+    let with_moved = |then: &CommitLookup<'_>, past: StackAtCommit| -> Result<Desired, LookupError> {
         let (mut desired, root) = match past {
-            Past::Loaded { loaded, root } => (loaded.desired, Some(root)),
+            StackAtCommit::Loaded { loaded, root } => (loaded.desired, Some(root)),
             // An environment that was not defined had no definitions.
-            Past::NoEnvironment(_) => return Ok(Desired::default()),
-            Past::Absent => (Desired::default(), None),
+            StackAtCommit::NoEnvironment(_) => return Ok(Desired::default()),
+            StackAtCommit::Absent => (Desired::default(), None),
         };
         let missing = keys.iter().filter(|key| !desired.definitions.contains_key(*key)).cloned().collect();
         desired.definitions.extend(then.moved_in(&missing, root.as_ref())?);
@@ -122,18 +123,22 @@ fn desired(
 /// An environment that neither the merge base nor the tip defines.
 struct NewEnvironment<'a> {
     stack: &'a Loaded,
-    before: &'a Root,
-    after: &'a Root,
+    before: &'a StackRoot,
+    after: &'a StackRoot,
 }
 
 impl NewEnvironment<'_> {
     /// In the environment nothing was defined, so everything in it is new. What the base changed since
     /// in the files that it is made of must not be lost all the same: of these definitions both sides
     /// are known, with the settings of now.
-    fn desired(&self, merge_base: &Then<'_>, tip: &Then<'_>) -> Result<(Desired, Desired), Unavailable> {
+    fn desired(
+        &self,
+        merge_base: &CommitLookup<'_>,
+        tip: &CommitLookup<'_>,
+    ) -> Result<(Desired, Desired), LookupError> {
         if self.before.settings != self.after.settings {
             let environment = self.stack.options().environment.clone().unwrap_or_default();
-            return Err(Unavailable::NoEnvironment { environment });
+            return Err(LookupError::NoEnvironment { environment });
         }
         let mut before = merge_base.load_with_settings_of_now(self.before)?.desired;
         let mut after = tip.load_with_settings_of_now(self.after)?.desired;
@@ -152,31 +157,35 @@ impl NewEnvironment<'_> {
 }
 
 /// The error of definitions that are not known at `commit`, which messages call by `name`.
-pub fn unavailable(context: &Context, error: Unavailable, commit: &str, name: &str) -> Error {
+pub fn unavailable(context: &Context, error: LookupError, commit: &str, name: &str) -> CommandError {
     let short = commit.get(..7).unwrap_or(commit);
     let hint = "whose change a difference is cannot be told without them";
     match error {
-        Unavailable::Git(error) => failed(error),
-        Unavailable::Wrong(diagnostics) => {
+        LookupError::Git(error) => failed(error),
+        LookupError::Wrong(diagnostics) => {
             let wrong = stack::wrong(context, &diagnostics);
-            let told = format!("the definitions of {name} ({short}) do not load: {wrong}");
-            Error::words(Ending::Invalid, told).hint(hint)
+            let message = format!("the definitions of {name} ({short}) do not load: {wrong}");
+            CommandError::words(ExitStatus::Invalid, message).hint(hint)
         }
-        error @ Unavailable::Moved { .. } => {
-            Error::words(Ending::Invalid, format!("at {name} ({short}): {error}")).hint(hint).hint("nothing was sent")
+        error @ LookupError::Moved { .. } => {
+            CommandError::words(ExitStatus::Invalid, format!("at {name} ({short}): {error}"))
+                .hint(hint)
+                .hint("nothing was sent")
         }
-        error @ Unavailable::Unreadable { .. } => {
+        error @ LookupError::Unreadable { .. } => {
             let remedy = format!("merge that change by itself first, or exclude the path in `files:` at {name}");
-            Error::words(Ending::Invalid, format!("at {name} ({short}): {error}")).hint(remedy).hint("nothing was sent")
+            CommandError::words(ExitStatus::Invalid, format!("at {name} ({short}): {error}"))
+                .hint(remedy)
+                .hint("nothing was sent")
         }
-        error @ Unavailable::NoEnvironment { .. } => {
-            let told = format!("at {name} ({short}): {error}, and changed since this branch was made");
-            Error::words(Ending::Invalid, told)
+        error @ LookupError::NoEnvironment { .. } => {
+            let message = format!("at {name} ({short}): {error}, and changed since this branch was made");
+            CommandError::words(ExitStatus::Invalid, message)
                 .hint(format!("merge {name} into this change first"))
                 .hint("nothing was sent")
         }
-        error @ (Unavailable::Ambiguous { .. } | Unavailable::Absent) => {
-            Error::words(Ending::Invalid, format!("at {name} ({short}): {error}"))
+        error @ (LookupError::Ambiguous { .. } | LookupError::Absent) => {
+            CommandError::words(ExitStatus::Invalid, format!("at {name} ({short}): {error}"))
                 .hint("move it in a change of its own, and merge that first")
                 .hint("nothing was sent")
         }

@@ -2,8 +2,8 @@
 //! of base and working tree the stricter are in force.
 
 use super::Context;
-use super::ending::{Ending, Error};
-use super::past::{Then, Unavailable};
+use super::at_commit::{CommitLookup, LookupError};
+use super::exit_status::{CommandError, ExitStatus};
 use super::stack::{self, Stack};
 use super::{base, policy};
 use crate::model::policy::SafetySettings;
@@ -12,23 +12,23 @@ use crate::model::policy::SafetySettings;
 ///
 /// # Errors
 /// The base's settings are not known, or the policy forbids something.
-pub fn settle(context: &Context, stack: &mut Stack, base: Option<&str>) -> Result<(), Error> {
+pub fn settle(context: &Context, stack: &mut Stack, base: Option<&str>) -> Result<(), CommandError> {
     let Some(base) = base else { return Ok(()) };
     let settings = at(context, stack, base)?;
     policy::settle(context, stack, Some(&settings))
 }
 
 /// The settings of the stack at a base, wherever it was there; the defaults where it had none.
-fn at(context: &Context, stack: &Stack, base: &str) -> Result<SafetySettings, Error> {
+fn at(context: &Context, stack: &Stack, base: &str) -> Result<SafetySettings, CommandError> {
     let repository = stack.repository.open().map_err(base::failed)?;
     // What follows is told of a history that is whole.
     repository.merge_base(base).map_err(base::failed)?;
     let tip = repository.resolve(base).map_err(base::failed)?;
-    match Then::new(&stack.loaded, repository, &tip).settings() {
+    match CommitLookup::new(&stack.loaded, repository, &tip).settings() {
         Ok(config) => Ok(config.unwrap_or_default().safety()),
-        Err(Unavailable::Wrong(diagnostics)) => {
+        Err(LookupError::Wrong(diagnostics)) => {
             let wrong = stack::wrong(context, &diagnostics);
-            Err(Error::words(Ending::Invalid, format!("the settings of {base} do not load: {wrong}"))
+            Err(CommandError::words(ExitStatus::Invalid, format!("the settings of {base} do not load: {wrong}"))
                 .hint("which of them were loosened cannot be told without them"))
         }
         Err(error) => Err(base::unavailable(context, error, &tip, base)),

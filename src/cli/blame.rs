@@ -5,8 +5,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use super::past::{is_hidden, is_source};
-use crate::git::{Changed, GitError, Repository, Step};
+use super::at_commit::{is_hidden, is_source};
+use crate::git::{ChangedFile, GitError, HistoryCommit, Repository};
 use crate::load;
 use crate::model::Key;
 use crate::plan::Commit;
@@ -24,7 +24,7 @@ const TIME: Duration = Duration::from_secs(3);
 
 /// What two versions of a directory say about a definition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Event {
+enum VersionChange {
     /// No file that differs defines it.
     Nothing,
     /// It was there, and is nowhere.
@@ -69,7 +69,8 @@ impl Search<'_> {
             let events = self.events(&pairs)?;
             let mut events = events.iter();
             for step in steps {
-                let of_parents: Vec<&BTreeMap<Key, Event>> = events.by_ref().take(step.parents.len().max(1)).collect();
+                let of_parents: Vec<&BTreeMap<Key, VersionChange>> =
+                    events.by_ref().take(step.parents.len().max(1)).collect();
                 self.examine(step, &of_parents, &head, found)?;
             }
         }
@@ -78,17 +79,17 @@ impl Search<'_> {
 
     fn examine(
         &mut self,
-        step: &Step,
-        events: &[&BTreeMap<Key, Event>],
+        step: &HistoryCommit,
+        events: &[&BTreeMap<Key, VersionChange>],
         head: &str,
         found: &mut BTreeMap<Key, Commit>,
     ) -> Result<(), GitError> {
         let mut removed = Vec::new();
         for (key, doubts) in &mut self.left {
-            let of = |event: Event| events.iter().filter(move |events| events.get(key) == Some(&event)).count();
-            if of(Event::Doubt) > 0 {
+            let of = |event: VersionChange| events.iter().filter(move |events| events.get(key) == Some(&event)).count();
+            if of(VersionChange::Doubt) > 0 {
                 doubts.push(step.id.clone());
-            } else if of(Event::Removed) == events.len() {
+            } else if of(VersionChange::Removed) == events.len() {
                 // A merge removes what every one of its parents had.
                 removed.push(key.clone());
             }
@@ -126,10 +127,10 @@ impl Search<'_> {
     }
 
     /// What the pairs of commits say about the definitions that are left.
-    fn events(&self, pairs: &[(Option<&str>, &str)]) -> Result<Vec<BTreeMap<Key, Event>>, GitError> {
+    fn events(&self, pairs: &[(Option<&str>, &str)]) -> Result<Vec<BTreeMap<Key, VersionChange>>, GitError> {
         let mut changed = self.repository.changed(pairs)?;
         changed.iter_mut().for_each(|files| files.retain(|file| is_definition(&file.path)));
-        let objects = |file: &Changed| [file.before.clone(), file.after.clone()].into_iter().flatten();
+        let objects = |file: &ChangedFile| [file.before.clone(), file.after.clone()].into_iter().flatten();
         let objects: BTreeSet<String> = changed.iter().flatten().flat_map(objects).collect();
         let ids: Vec<&str> = objects.iter().map(String::as_str).collect();
         let texts: BTreeMap<&str, Vec<u8>> = ids.iter().copied().zip(self.repository.blobs(&ids)?).collect();
@@ -139,7 +140,7 @@ impl Search<'_> {
             .collect())
     }
 
-    fn event(&self, files: &[Changed], texts: &BTreeMap<&str, Vec<u8>>, key: &Key) -> Event {
+    fn event(&self, files: &[ChangedFile], texts: &BTreeMap<&str, Vec<u8>>, key: &Key) -> VersionChange {
         let (mut was_here, mut doubt) = (false, false);
         for file in files {
             let defines = |object: &Option<String>| match object {
@@ -153,9 +154,9 @@ impl Search<'_> {
             }
         }
         match (was_here, doubt) {
-            (_, true) => Event::Doubt,
-            (true, false) => Event::Removed,
-            (false, false) => Event::Nothing,
+            (_, true) => VersionChange::Doubt,
+            (true, false) => VersionChange::Removed,
+            (false, false) => VersionChange::Nothing,
         }
     }
 }

@@ -2,53 +2,53 @@
 
 use std::path::Path;
 
-use super::ending::{Ending, Error};
-use crate::file::{self, Content, FileError};
+use super::exit_status::{CommandError, ExitStatus};
+use crate::file::{self, FileError, FileMode};
 
 /// The bytes of an input, at most `limit`.
 ///
 /// # Errors
 /// The file cannot be read, is too large, or leads out of its repository.
-pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>, Error> {
-    file::read(path, limit).map_err(|error| hinted(Ending::Invalid, error))
+pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>, CommandError> {
+    file::read(path, limit).map_err(|error| hinted(ExitStatus::Invalid, error))
 }
 
 /// The text of an input in YAML, at most `limit` bytes.
 ///
 /// # Errors
 /// Those of [`read`]; it is not UTF-8, or nested too deep.
-pub fn read_yaml(path: &Path, limit: u64) -> Result<String, Error> {
-    file::read_yaml(path, limit).map_err(|error| hinted(Ending::Invalid, error))
+pub fn read_yaml(path: &Path, limit: u64) -> Result<String, CommandError> {
+    file::read_yaml(path, limit).map_err(|error| hinted(ExitStatus::Invalid, error))
 }
 
 /// The same for a secret, which usually lies elsewhere and is reached through links.
 ///
 /// # Errors
 /// The file cannot be read, or is too large.
-pub fn read_secret(path: &Path, limit: u64) -> Result<Vec<u8>, Error> {
-    file::read_secret(path, limit).map_err(|error| hinted(Ending::Invalid, error))
+pub fn read_secret(path: &Path, limit: u64) -> Result<Vec<u8>, CommandError> {
+    file::read_secret(path, limit).map_err(|error| hinted(ExitStatus::Invalid, error))
 }
 
 /// Writes a file that only its owner may read, whatever was there before.
 ///
 /// # Errors
 /// The file cannot be written.
-pub fn write_private(path: &Path, text: &str) -> Result<(), Error> {
-    file::replace(path, text.as_bytes(), Content::Private).map_err(|error| hinted(Ending::Failed, error))
+pub fn write_private(path: &Path, text: &str) -> Result<(), CommandError> {
+    file::replace(path, text.as_bytes(), FileMode::Private).map_err(|error| hinted(ExitStatus::Failed, error))
 }
 
 /// Writes a file that others may read, with the directories above it.
 ///
 /// # Errors
 /// The file cannot be written.
-pub fn replace(path: &Path, text: &str) -> Result<(), Error> {
-    file::replace(path, text.as_bytes(), Content::Shared).map_err(|error| hinted(Ending::Failed, error))
+pub fn replace(path: &Path, text: &str) -> Result<(), CommandError> {
+    file::replace(path, text.as_bytes(), FileMode::Shared).map_err(|error| hinted(ExitStatus::Failed, error))
 }
 
 /// The error as a command ends with it.
-pub fn hinted(ending: Ending, error: FileError) -> Error {
+pub fn hinted(ending: ExitStatus, error: FileError) -> CommandError {
     let hint = error.hint();
-    let error = Error::new(ending, error);
+    let error = CommandError::new(ending, error);
     match hint {
         Some(hint) => error.hint(hint),
         None => error,

@@ -1,7 +1,7 @@
 //! The look at the service before anything is changed: what warns is told, what blocks refuses.
 
 use super::Context;
-use super::ending::{Ending, Error};
+use super::exit_status::{CommandError, ExitStatus};
 use super::service::Connection;
 use crate::gate;
 use crate::model::policy::{GateMode, Gates};
@@ -12,19 +12,19 @@ use crate::report::{Role, safe};
 ///
 /// # Errors
 /// A gate that blocks, or certificates that cannot be used.
-pub async fn look(context: &Context, connection: &Connection, plan: &Plan, gates: &Gates) -> Result<(), Error> {
-    let findings = gate::look(&connection.reader()?, plan, gates, context.surroundings.now()).await;
+pub async fn check(context: &Context, connection: &Connection, plan: &Plan, gates: &Gates) -> Result<(), CommandError> {
+    let findings = gate::check(&connection.reader()?, plan, gates, context.environment.now()).await;
     let palette = context.output.message_view().palette;
     let mut refused = None;
     for finding in findings {
-        let told = finding.to_string();
+        let text = finding.to_string();
         match finding.mode {
             GateMode::Block => {
-                let error = Error::words(Ending::Refused, told).hint("nothing was sent");
+                let error = CommandError::words(ExitStatus::Refused, text).hint("nothing was sent");
                 refused = Some(error.hint(format!("if it must be now: set `gates.{}: warn`", finding.gate)));
             }
             GateMode::Warn | GateMode::Off => {
-                context.output.message(&format!("{}: {}", palette.paint(Role::Careful, "warning"), safe::line(&told)));
+                context.output.message(&format!("{}: {}", palette.paint(Role::Careful, "warning"), safe::line(&text)));
             }
         }
     }

@@ -4,13 +4,13 @@
 use std::path::Path;
 
 use super::Context;
-use super::args::Global;
+use super::args::GlobalArgs;
 use crate::load::config;
 use crate::load::{self, Loaded, StackFile};
 use crate::report::safe;
 
 /// The global flags of the call that another call needs to use the same settings, each behind a blank.
-pub fn settings(global: &Global) -> String {
+pub fn settings(global: &GlobalArgs) -> String {
     let mut flags = String::new();
     let mut add = |flag: &str, value: Option<&str>| {
         if let Some(value) = value {
@@ -49,11 +49,11 @@ pub fn settings(global: &Global) -> String {
 /// stack, where the working directory does not lead to it.
 pub fn elsewhere(context: &Context, loaded: &Loaded) -> String {
     let flags = settings(&context.global);
-    let found = || load::root(Path::new("."), &load::Options::default()).ok();
+    let found = || load::root(Path::new("."), &load::LoadOptions::default()).ok();
     if context.global.config.is_some() || loaded.stack == StackFile::Missing || found().as_ref() == Some(&loaded.root) {
         return flags;
     }
-    let file = format!("{}{}", context.surroundings.shown_from_here(&loaded.root), config::FILE);
+    let file = format!("{}{}", context.environment.shown_from_here(&loaded.root), config::FILE);
     format!(" --config {}{flags}", safe::shell(&file))
 }
 

@@ -3,7 +3,7 @@
 
 use tokio::sync::watch;
 
-use super::ending::Ending;
+use super::exit_status::ExitStatus;
 
 /// Becomes `true` when a person interrupts the command, who is told so, and at the second time what is `left`.
 pub fn watch(tell: impl Fn(&str) + Send + 'static, left: String) -> watch::Receiver<bool> {
@@ -14,7 +14,7 @@ pub fn watch(tell: impl Fn(&str) + Send + 'static, left: String) -> watch::Recei
         stop.send_replace(true);
         interrupted().await;
         tell(&format!("interrupted again: ended at once; {left}"));
-        std::process::exit(Ending::Interrupted.code().into());
+        std::process::exit(ExitStatus::Interrupted.code().into());
     });
     stopped
 }

@@ -3,39 +3,39 @@
 //! apply. Environment, clock, terminal and chance are read here and passed down as values.
 
 mod address;
+mod applied_commits;
+mod approval;
 mod args;
+mod at_commit;
 mod base;
 mod base_settings;
 mod blame;
 mod command;
-mod consent;
 mod definition;
-mod ending;
-mod evidence;
+mod dropped_namespaces;
+mod environment;
+mod exit_status;
 mod file;
-mod flow;
 mod gates;
 mod hint;
-mod inquiry;
 mod interrupt;
-mod moment;
+mod live_source;
 mod moved;
 mod output;
-mod outside;
 mod panic;
-mod past;
+mod planning;
 mod policy;
 mod progress;
-mod question;
+mod prompt;
+mod query_args;
 mod rehearsal;
 mod repository;
 mod run;
 mod service;
 mod settings;
 mod shard;
-mod sight;
 mod stack;
-mod surroundings;
+mod time_args;
 mod token;
 mod trust;
 
@@ -45,17 +45,17 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 
-use args::{Arguments, Command, Global};
-use ending::{Ending, Error};
+use args::{Arguments, Command, GlobalArgs};
+use environment::ProcessEnvironment;
+use exit_status::{CommandError, ExitStatus};
 use output::Output;
 use policy::PolicyFile;
-use surroundings::Surroundings;
 use tokio::runtime::Runtime;
 
 /// What every command is given.
 struct Context {
-    global: Global,
-    surroundings: Surroundings,
+    global: GlobalArgs,
+    environment: ProcessEnvironment,
     output: Output,
     policy: Option<PolicyFile>,
 }
@@ -67,32 +67,32 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     ExitCode::from(parse_and_run(arguments).code())
 }
 
-fn parse_and_run(arguments: impl IntoIterator<Item = OsString>) -> Ending {
+fn parse_and_run(arguments: impl IntoIterator<Item = OsString>) -> ExitStatus {
     match Arguments::try_parse_from(arguments) {
         Ok(arguments) => dispatch(arguments),
         Err(told) => {
             // Help and version are answers; a closed stdout is no error.
             let printed = told.print().and_then(|()| std::io::stdout().flush());
             match printed {
-                _ if told.use_stderr() => Ending::Usage,
+                _ if told.use_stderr() => ExitStatus::Usage,
                 Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
                     // The last place to say so.
                     let _ = writeln!(std::io::stderr(), "error: cannot write the answer: {error}");
-                    Ending::Failed
+                    ExitStatus::Failed
                 }
-                _ => Ending::Done,
+                _ => ExitStatus::Done,
             }
         }
     }
 }
 
-fn dispatch(arguments: Arguments) -> Ending {
-    let surroundings = Surroundings::read();
-    let output = Output::new(&arguments.global, &surroundings);
-    let mut context = Context { global: arguments.global, surroundings, output, policy: None };
+fn dispatch(arguments: Arguments) -> ExitStatus {
+    let environment = ProcessEnvironment::read();
+    let output = Output::new(&arguments.global, &environment);
+    let mut context = Context { global: arguments.global, environment, output, policy: None };
     let ended = policy::read(&mut context)
         .and_then(|()| policy::permits(&context, &arguments.command))
-        .and_then(|()| runtime(&arguments.command).map_err(|error| Error::new(Ending::Failed, error)))
+        .and_then(|()| runtime(&arguments.command).map_err(|error| CommandError::new(ExitStatus::Failed, error)))
         .and_then(|runtime| runtime.block_on(command(arguments.command, &context)));
     let ending = ended.unwrap_or_else(|error| {
         context.output.error(&error);
@@ -110,7 +110,7 @@ fn runtime(command: &Command) -> std::io::Result<Runtime> {
     }
 }
 
-async fn command(command: Command, context: &Context) -> Result<Ending, Error> {
+async fn command(command: Command, context: &Context) -> Result<ExitStatus, CommandError> {
     match command {
         Command::Validate(arguments) => command::validate::run(&arguments, context),
         Command::Plan(arguments) => command::plan::run(&arguments, context).await,

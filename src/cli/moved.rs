@@ -3,19 +3,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::past::{Root, Then, Unavailable, is_hidden, is_source, joined, unreadable};
-use crate::git::{Entry, EntryKind};
+use super::at_commit::{CommitLookup, LookupError, StackRoot, is_hidden, is_source, joined, unreadable};
+use crate::git::{EntryKind, TreeEntry};
 use crate::load::{self, Config, Diagnostics, Loaded, SourceFile};
 use crate::model::{Definition, Key};
 
-impl Then<'_> {
+impl CommitLookup<'_> {
     /// The definitions of these keys that were in files outside of the stack which are not there any
     /// more, or do not define them any more: whoever moved a file into the stack did not write it.
     pub fn moved_in(
         &self,
         keys: &BTreeSet<Key>,
-        root: Option<&Root>,
-    ) -> Result<BTreeMap<Key, Definition>, Unavailable> {
+        root: Option<&StackRoot>,
+    ) -> Result<BTreeMap<Key, Definition>, LookupError> {
         let mut found: BTreeMap<Key, Definition> = BTreeMap::new();
         if keys.is_empty() {
             return Ok(found);
@@ -37,14 +37,14 @@ impl Then<'_> {
                     Err(_) if load::defines(&entry.path, bytes, key).is_none() => None,
                     Err(problem) => {
                         let (key, path, problem) = (key.clone(), entry.path.clone(), problem.clone());
-                        return Err(Unavailable::Moved { key, path, problem });
+                        return Err(LookupError::Moved { key, path, problem });
                     }
                 };
                 let Some(definition) = definition else { continue };
                 match found.get(key) {
                     Some(other) if other.endpoint != definition.endpoint => {
                         let places = vec![other.file.to_string(), entry.path.clone()];
-                        return Err(Unavailable::Ambiguous { places });
+                        return Err(LookupError::Ambiguous { places });
                     }
                     _ => {
                         found.insert(key.clone(), Definition { file: entry.path.as_str().into(), ..definition.clone() })
@@ -56,17 +56,21 @@ impl Then<'_> {
     }
 
     /// Files outside of the stack that are not in the working tree as they were.
-    fn changed_outside<'e>(&self, all: &'e [Entry], root: Option<&Root>) -> Result<Vec<&'e Entry>, Unavailable> {
+    fn changed_outside<'e>(
+        &self,
+        all: &'e [TreeEntry],
+        root: Option<&StackRoot>,
+    ) -> Result<Vec<&'e TreeEntry>, LookupError> {
         let top = self.repository.top();
         let head = self.repository.head()?;
         let now = self.repository.entries(&head, "")?;
         let now: BTreeMap<&str, &str> = now.iter().map(|entry| (entry.path.as_str(), entry.object.as_str())).collect();
-        let same = |entry: &Entry| {
+        let same = |entry: &TreeEntry| {
             let length = std::fs::symlink_metadata(top.join(&entry.path)).ok().map(|metadata| metadata.len());
             now.get(entry.path.as_str()) == Some(&entry.object.as_str()) && length == entry.size
         };
         let limit = self.stack.options().limits.file_bytes;
-        let could = |entry: &Entry| {
+        let could = |entry: &TreeEntry| {
             entry.kind == EntryKind::File
                 && entry.is_utf8
                 && is_source(&entry.path)
@@ -76,7 +80,7 @@ impl Then<'_> {
         Ok(all.iter().filter(|entry| could(entry) && self.is_outside(entry, root) && !same(entry)).collect())
     }
 
-    fn is_outside(&self, entry: &Entry, root: Option<&Root>) -> bool {
+    fn is_outside(&self, entry: &TreeEntry, root: Option<&StackRoot>) -> bool {
         match (self.single(), root) {
             (Some(single), _) => entry.path.strip_prefix(self.repository.prefix()) != Some(single.as_str()),
             (None, Some(root)) => !entry.path.starts_with(&root.prefix),
@@ -86,7 +90,12 @@ impl Then<'_> {
 
     /// Refuses links and submodules outside of the stack that are gone now, where one of the keys
     /// could have been reached through them.
-    fn check_links(&self, keys: &BTreeSet<Key>, all: &[Entry], root: Option<&Root>) -> Result<(), Unavailable> {
+    fn check_links(
+        &self,
+        keys: &BTreeSet<Key>,
+        all: &[TreeEntry],
+        root: Option<&StackRoot>,
+    ) -> Result<(), LookupError> {
         let top = self.repository.top();
         let others = all.iter().filter(|entry| entry.kind != EntryKind::File && !is_hidden(&entry.path));
         for entry in others.filter(|entry| self.is_outside(entry, root)) {
@@ -101,21 +110,21 @@ impl Then<'_> {
             let directory = entry.path.rsplit_once('/').map_or("", |(directory, _)| directory);
             let target = std::str::from_utf8(&target).ok().and_then(|target| joined(directory, target));
             let target = target.ok_or_else(|| unreadable(entry))?;
-            let is_reached = |other: &&Entry| {
+            let is_reached = |other: &&TreeEntry| {
                 other
                     .path
                     .strip_prefix(&target)
                     .is_some_and(|rest| rest.is_empty() || rest.starts_with('/') || target.is_empty())
             };
-            let reached: Vec<&Entry> = all.iter().filter(is_reached).collect();
+            let reached: Vec<&TreeEntry> = all.iter().filter(is_reached).collect();
             if reached.is_empty() || reached.iter().any(|other| other.kind != EntryKind::File) {
                 return Err(unreadable(entry));
             }
             // A file counts by the name of the link.
-            let name = |other: &Entry| if other.path == target { entry.path.clone() } else { other.path.clone() };
-            let reached: Vec<&Entry> = reached.into_iter().filter(|other| is_source(&name(other))).collect();
+            let name = |other: &TreeEntry| if other.path == target { entry.path.clone() } else { other.path.clone() };
+            let reached: Vec<&TreeEntry> = reached.into_iter().filter(|other| is_source(&name(other))).collect();
             let contents = self.repository.contents(&reached)?;
-            let defines = |(other, bytes): (&&Entry, &Vec<u8>)| {
+            let defines = |(other, bytes): (&&TreeEntry, &Vec<u8>)| {
                 keys.iter().any(|key| load::defines(&name(other), bytes, key) != Some(false))
             };
             if reached.iter().zip(&contents).any(defines) {
@@ -138,11 +147,11 @@ impl Then<'_> {
     /// What a file was loaded as: a part of the stack around it, or alone where there was none.
     fn around<'s>(
         &self,
-        entry: &Entry,
+        entry: &TreeEntry,
         bytes: &[u8],
-        all: &[Entry],
+        all: &[TreeEntry],
         stacks: &'s mut BTreeMap<String, Result<Loaded, Diagnostics>>,
-    ) -> Result<&'s Result<Loaded, Diagnostics>, Unavailable> {
+    ) -> Result<&'s Result<Loaded, Diagnostics>, LookupError> {
         let mut root = None;
         for (at, _) in entry.path.rmatch_indices('/') {
             root = root.or(self.settings_entry(all, &entry.path[..=at])?);
@@ -156,7 +165,7 @@ impl Then<'_> {
                     let then = self.config(root, None).ok().flatten().unwrap_or_default();
                     options.environment = options.environment.filter(|name| then.environments.contains_key(name));
                     match self.load_from(root, None, &options) {
-                        Err(Unavailable::Wrong(problems)) => Err(problems),
+                        Err(LookupError::Wrong(problems)) => Err(problems),
                         loaded => Ok(loaded?),
                     }
                 }
@@ -168,6 +177,6 @@ impl Then<'_> {
             stacks.insert(place.clone(), loaded);
         }
         // It was put there just now, or before.
-        stacks.get(&place).ok_or(Unavailable::Absent)
+        stacks.get(&place).ok_or(LookupError::Absent)
     }
 }

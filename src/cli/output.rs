@@ -5,10 +5,10 @@
 use std::io::{ErrorKind, Write as _};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::args::{Color, Global};
-use super::ending::{Ending, Error};
-use super::surroundings::Surroundings;
-use crate::report::text::View;
+use super::args::{Color, GlobalArgs};
+use super::environment::ProcessEnvironment;
+use super::exit_status::{CommandError, ExitStatus};
+use crate::report::text::TextView;
 use crate::report::{Palette, Role, safe};
 
 /// The two streams of a command.
@@ -18,12 +18,12 @@ pub struct Output {
     messages: Palette,
     width: usize,
     quiet: bool,
-    progress: Arc<Mutex<Progress>>,
+    progress: Arc<Mutex<CommandProgress>>,
 }
 
 /// What a command did so far.
 #[derive(Debug, Default)]
-struct Progress {
+struct CommandProgress {
     /// Why the answer is not whole.
     failed: Option<String>,
     /// Something was changed on the service.
@@ -33,7 +33,7 @@ struct Progress {
 /// How a piece of an answer went out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
-pub enum Written {
+pub enum WriteStatus {
     /// It is out.
     Whole,
     /// The reader went away and wants no more.
@@ -44,29 +44,31 @@ pub enum Written {
 ///
 /// # Errors
 /// Anything but a reader that went away: a full disk, say.
-pub fn write(piece: &str) -> Result<Written, Error> {
+pub fn write(piece: &str) -> Result<WriteStatus, CommandError> {
     let mut stdout = std::io::stdout().lock();
     match stdout.write_all(piece.as_bytes()).and_then(|()| stdout.flush()) {
-        Ok(()) => Ok(Written::Whole),
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(Written::Closed),
-        Err(error) => Err(Error::new(Ending::Failed, anyhow::Error::from(error).context("cannot write the answer"))),
+        Ok(()) => Ok(WriteStatus::Whole),
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(WriteStatus::Closed),
+        Err(error) => {
+            Err(CommandError::new(ExitStatus::Failed, anyhow::Error::from(error).context("cannot write the answer")))
+        }
     }
 }
 
 impl Output {
     /// The streams of this process, coloured as asked for.
     #[must_use]
-    pub fn new(global: &Global, surroundings: &Surroundings) -> Self {
-        let plain = surroundings.variable("NO_COLOR").is_some() || surroundings.variable("TERM") == Some("dumb");
+    pub fn new(global: &GlobalArgs, environment: &ProcessEnvironment) -> Self {
+        let plain = environment.variable("NO_COLOR").is_some() || environment.variable("TERM") == Some("dumb");
         let palette = |terminal: bool| match global.color {
             Color::Always => Palette::Coloured,
             Color::Auto if terminal && !plain => Palette::Coloured,
             Color::Auto | Color::Never => Palette::Plain,
         };
         Self {
-            answers: palette(surroundings.stdout_is_terminal),
-            messages: palette(surroundings.stderr_is_terminal),
-            width: surroundings.width,
+            answers: palette(environment.stdout_is_terminal),
+            messages: palette(environment.stderr_is_terminal),
+            width: environment.width,
             quiet: global.quiet,
             progress: Arc::default(),
         }
@@ -74,14 +76,14 @@ impl Output {
 
     /// How an answer is drawn.
     #[must_use]
-    pub fn view(&self) -> View {
-        View { palette: self.answers, width: self.width, ..View::default() }
+    pub fn view(&self) -> TextView {
+        TextView { palette: self.answers, width: self.width, ..TextView::default() }
     }
 
     /// How a message is drawn.
     #[must_use]
-    pub fn message_view(&self) -> View {
-        View { palette: self.messages, width: self.width, ..View::default() }
+    pub fn message_view(&self) -> TextView {
+        TextView { palette: self.messages, width: self.width, ..TextView::default() }
     }
 
     /// Writes the answer. What goes wrong is an error at the command's end: see [`Output::ended`].
@@ -97,11 +99,11 @@ impl Output {
     }
 
     /// How the command ends, where it would end like this had its answer gone out.
-    pub fn ended(&self, ending: Ending) -> Ending {
+    pub fn ended(&self, ending: ExitStatus) -> ExitStatus {
         let progress = self.progress();
         let Some(reason) = &progress.failed else { return ending };
         let ending = ending.without_answer(progress.changed);
-        let error = Error::words(ending, reason);
+        let error = CommandError::words(ending, reason);
         self.error(&match progress.changed {
             true => error.hint("the changes were made; see what became of each: trueup history last"),
             false => error,
@@ -109,34 +111,34 @@ impl Output {
         ending
     }
 
-    fn progress(&self) -> MutexGuard<'_, Progress> {
+    fn progress(&self) -> MutexGuard<'_, CommandProgress> {
         self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Writes a message that a person may want; `--quiet` leaves it out. A line break is added.
     pub fn message(&self, text: &str) {
         if !self.quiet {
-            self.tell(text);
+            self.notice(text);
         }
     }
 
     /// Writes a message that must be seen. A line break is added.
-    pub fn tell(&self, text: &str) {
+    pub fn notice(&self, text: &str) {
         // At once: a run tells a line a change, and stderr keeps nothing back.
         let line = format!("{}\n", safe::log(text.trim_end_matches('\n')));
         let _ = std::io::stderr().lock().write_all(line.as_bytes());
     }
 
     /// Tells an error with what to do about it.
-    pub fn error(&self, error: &Error) {
+    pub fn error(&self, error: &CommandError) {
         let text = error.to_string();
-        let mut told = match error.is_sum() {
+        let mut message = match error.is_sum() {
             true => safe::line(&text).into_owned(),
             false => format!("{}: {}", self.messages.paint(Role::Wrong, "error"), safe::line(&text)),
         };
         for hint in error.hints() {
-            told.push_str(&format!("\n  {}", safe::line(hint)));
+            message.push_str(&format!("\n  {}", safe::line(hint)));
         }
-        self.tell(&told);
+        self.notice(&message);
     }
 }

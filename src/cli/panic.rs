@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-use super::ending::Ending;
+use super::exit_status::ExitStatus;
 use crate::report::safe;
 
 /// Takes over the telling of panics. The first one ends the program on whatever thread it happens:
@@ -18,6 +18,6 @@ pub fn end_with_one_line() {
             "bug: {what}{place}\n  this is a fault of trueup {}, please report it with the command that led to it",
             env!("CARGO_PKG_VERSION")
         );
-        std::process::exit(Ending::Bug.code().into());
+        std::process::exit(ExitStatus::Bug.code().into());
     }));
 }

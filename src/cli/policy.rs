@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::Context;
 use super::args::Command;
-use super::ending::{Ending, Error};
+use super::exit_status::{CommandError, ExitStatus};
 use super::stack::{self, Stack};
 use super::{address, settings};
 use crate::file;
@@ -28,21 +28,20 @@ pub struct PolicyFile {
 ///
 /// # Errors
 /// Two are named, or the one that is named cannot be read.
-pub fn read(context: &mut Context) -> Result<(), Error> {
+pub fn read(context: &mut Context) -> Result<(), CommandError> {
     let flag = context.global.policy.clone();
-    let path = match (flag, context.surroundings.path("TRUEUP_POLICY")) {
+    let path = match (flag, context.environment.path("TRUEUP_POLICY")) {
         (None, None) => return Ok(()),
         (Some(flag), Some(variable)) if flag != variable => {
-            let told = "`--policy` and `TRUEUP_POLICY` name two policies";
-            return Err(
-                Error::words(Ending::Usage, told).hint("a flag cannot take the place of the environment's policy")
-            );
+            let rendered = "`--policy` and `TRUEUP_POLICY` name two policies";
+            return Err(CommandError::words(ExitStatus::Usage, rendered)
+                .hint("a flag cannot take the place of the environment's policy"));
         }
         (Some(path), _) | (None, Some(path)) => path,
     };
     let bytes = file::read(&path, LARGEST).map_err(|error| {
-        let told = anyhow::Error::from(error).context(format!("cannot read the policy `{}`", path.display()));
-        Error::new(Ending::Invalid, told).hint("nothing is done without the policy that was asked for")
+        let failure = anyhow::Error::from(error).context(format!("cannot read the policy `{}`", path.display()));
+        CommandError::new(ExitStatus::Invalid, failure).hint("nothing is done without the policy that was asked for")
     })?;
     let policy =
         config::policy(&path.to_string_lossy(), bytes).map_err(|diagnostics| stack::wrong(context, &diagnostics))?;
@@ -58,7 +57,7 @@ pub fn read(context: &mut Context) -> Result<(), Error> {
 ///
 /// # Errors
 /// It does not.
-pub fn permits(context: &Context, command: &Command) -> Result<(), Error> {
+pub fn permits(context: &Context, command: &Command) -> Result<(), CommandError> {
     let names = match command {
         Command::Plan(arguments) => &arguments.permission.allow,
         Command::Apply(arguments) => &arguments.permission.allow,
@@ -73,13 +72,13 @@ pub fn permits(context: &Context, command: &Command) -> Result<(), Error> {
 ///
 /// # Errors
 /// It does not.
-pub fn permits_names<'a>(context: &Context, names: impl IntoIterator<Item = &'a String>) -> Result<(), Error> {
+pub fn permits_names<'a>(context: &Context, names: impl IntoIterator<Item = &'a String>) -> Result<(), CommandError> {
     let Some(file) = &context.policy else { return Ok(()) };
     file.policy.allow(names).map_err(refused)
 }
 
-fn refused(violation: Violation) -> Error {
-    Error::new(Ending::Refused, violation).hint("nothing was sent")
+fn refused(violation: Violation) -> CommandError {
+    CommandError::new(ExitStatus::Refused, violation).hint("nothing was sent")
 }
 
 /// Puts the settings in force: of the base and the working tree the stricter, and nothing looser than
@@ -87,7 +86,7 @@ fn refused(violation: Violation) -> Error {
 ///
 /// # Errors
 /// The policy lies in the repository that it limits, or forbids the stack or a namespace.
-pub fn settle(context: &Context, stack: &mut Stack, base: Option<&SafetySettings>) -> Result<(), Error> {
+pub fn settle(context: &Context, stack: &mut Stack, base: Option<&SafetySettings>) -> Result<(), CommandError> {
     let head = &stack.head;
     let mut in_force = match base {
         Some(base) => head.safeguards.stricter(&base.safeguards),
@@ -117,7 +116,7 @@ fn check<'a>(
     root: &Path,
     config: &Config,
     namespaces: impl IntoIterator<Item = &'a Namespace>,
-) -> Result<(), Error> {
+) -> Result<(), CommandError> {
     let Some(file) = &context.policy else { return Ok(()) };
     outside(file, root)?;
     file.policy.stack(settings::stack(context, config)?.as_deref()).map_err(refused)?;
@@ -128,21 +127,21 @@ fn check<'a>(
 ///
 /// # Errors
 /// It forbids its stack or a namespace.
-pub fn check_plan(context: &Context, config: &Config, plan: &Plan) -> Result<(), Error> {
-    let held = plan.held.iter().map(|held| &held.key);
+pub fn check_plan(context: &Context, config: &Config, plan: &Plan) -> Result<(), CommandError> {
+    let held = plan.blocked.iter().map(|held| &held.key);
     let keys = plan.changes.iter().map(|change| &change.key).chain(held).map(|key: &Key| &key.namespace);
     check(context, Path::new("."), config, plan.scope.keys().chain(keys))
 }
 
 /// The policy is not in the hands of those whom it limits.
-fn outside(file: &PolicyFile, root: &Path) -> Result<(), Error> {
+fn outside(file: &PolicyFile, root: &Path) -> Result<(), CommandError> {
     let top = |path: &Path| path.ancestors().find(|above| above.join(".git").exists()).map(Path::to_owned);
     let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
     let top_of_stack = top(&root).unwrap_or(root);
     let top_of_policy = top(&file.path).unwrap_or_else(|| file.path.clone());
     if top_of_policy == top_of_stack || (file.path.starts_with(&top_of_stack) && top(&file.path).is_none()) {
-        let told = format!("the policy `{}` lies in the repository that it limits", file.path.display());
-        return Err(Error::words(Ending::Invalid, told)
+        let message = format!("the policy `{}` lies in the repository that it limits", file.path.display());
+        return Err(CommandError::words(ExitStatus::Invalid, message)
             .hint("a pull request could change it: keep it outside, where only those who own the token write"));
     }
     Ok(())

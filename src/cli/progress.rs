@@ -6,12 +6,12 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::Context;
 use super::output::Output;
-use crate::plan::{ActionKind, Event, Fate, Observer};
+use crate::plan::{ActionKind, ChangeResult, RunEvent, RunObserver};
 use crate::report::safe;
 use crate::report::text::LineProgress;
 
 /// The observer of a run.
-pub enum Progress {
+pub enum RunProgress {
     /// On a terminal.
     Bar { bar: ProgressBar, output: Output, lines: LineProgress },
     /// In a log.
@@ -20,88 +20,88 @@ pub enum Progress {
     Nothing { output: Output },
 }
 
-impl Progress {
+impl RunProgress {
     /// The observer that fits where messages go.
     pub fn new(context: &Context) -> Self {
         let output = context.output.clone();
         let lines = LineProgress::new(output.message_view());
-        if !context.surroundings.stderr_is_terminal || context.global.quiet || context.global.verbose {
-            return Progress::Lines { output, lines };
+        if !context.environment.stderr_is_terminal || context.global.quiet || context.global.verbose {
+            return RunProgress::Lines { output, lines };
         }
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
         let style = ProgressStyle::with_template("[{bar:30}] {pos}/{len}  {msg}");
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> "));
-        Progress::Bar { bar, output, lines }
+        RunProgress::Bar { bar, output, lines }
     }
 
     /// The observer of a rehearsal: a log gets no line a change, unless it asked for every request.
     pub fn rehearsing(context: &Context) -> Self {
-        if context.surroundings.stderr_is_terminal || context.global.verbose {
-            Progress::new(context)
+        if context.environment.stderr_is_terminal || context.global.verbose {
+            RunProgress::new(context)
         } else {
-            Progress::Nothing { output: context.output.clone() }
+            RunProgress::Nothing { output: context.output.clone() }
         }
     }
 }
 
-impl Progress {
+impl RunProgress {
     /// Tells something while the run goes on, above the bar where there is one.
     pub fn teller(&self) -> impl Fn(&str) + Send + 'static {
         let (bar, output) = match self {
-            Progress::Bar { bar, output, .. } => (Some(bar.clone()), output.clone()),
-            Progress::Lines { output, .. } | Progress::Nothing { output } => (None, output.clone()),
+            RunProgress::Bar { bar, output, .. } => (Some(bar.clone()), output.clone()),
+            RunProgress::Lines { output, .. } | RunProgress::Nothing { output } => (None, output.clone()),
         };
         move |text| match &bar {
-            Some(bar) => bar.suspend(|| output.tell(text)),
-            None => output.tell(text),
+            Some(bar) => bar.suspend(|| output.notice(text)),
+            None => output.notice(text),
         }
     }
 }
 
-impl Observer for Progress {
-    fn event(&self, event: Event) {
+impl RunObserver for RunProgress {
+    fn event(&self, event: RunEvent) {
         match self {
-            Progress::Lines { output, lines } => {
+            RunProgress::Lines { output, lines } => {
                 if let Some(line) = lines.line(&event) {
                     output.message(&line);
                 }
             }
-            Progress::Nothing { .. } => {}
-            Progress::Bar { bar, output, lines } => draw(bar, output, lines, &event),
+            RunProgress::Nothing { .. } => {}
+            RunProgress::Bar { bar, output, lines } => draw(bar, output, lines, &event),
         }
     }
 }
 
-fn draw(bar: &ProgressBar, output: &Output, lines: &LineProgress, event: &Event) {
+fn draw(bar: &ProgressBar, output: &Output, lines: &LineProgress, event: &RunEvent) {
     match event {
-        Event::Started { total } => {
+        RunEvent::Started { total } => {
             bar.set_length(u64::try_from(*total).unwrap_or(u64::MAX));
             bar.enable_steady_tick(Duration::from_millis(100));
         }
-        Event::Phase { kind, .. } => bar.set_message(match kind {
+        RunEvent::Phase { kind, .. } => bar.set_message(match kind {
             ActionKind::Create => "creating",
-            ActionKind::Replace | ActionKind::Mark => "creates done · replacing",
+            ActionKind::Replace | ActionKind::Annotate => "creates done · replacing",
             ActionKind::Delete => "replaces done · deleting",
         }),
-        Event::Waiting { key, reason, wait } => {
+        RunEvent::Waiting { key, reason, wait } => {
             let key = key.to_string();
             let wait = wait.as_secs_f64();
             bar.set_message(format!("{} ({}, waiting {wait:.1} s)", safe::line(&key), safe::line(reason)));
         }
-        Event::Finished { step, .. } => {
-            if !step.fate.is_done() && !matches!(step.fate, Fate::Skipped { .. }) {
+        RunEvent::Finished { step, .. } => {
+            if !step.result.is_done() && !matches!(step.result, ChangeResult::Skipped { .. }) {
                 bar.suspend(|| output.message(&lines.line(event).unwrap_or_default()));
             }
             bar.inc(1);
         }
-        Event::Looking { look: 1 } => bar.set_message("looking again"),
-        Event::Looking { look } => bar.set_message(format!("still different, look {look}")),
+        RunEvent::Verifying { read: 1 } => bar.set_message("looking again"),
+        RunEvent::Verifying { read: look } => bar.set_message(format!("still different, look {look}")),
     }
 }
 
-impl Drop for Progress {
+impl Drop for RunProgress {
     fn drop(&mut self) {
-        if let Progress::Bar { bar, .. } = self {
+        if let RunProgress::Bar { bar, .. } = self {
             bar.finish_and_clear();
         }
     }

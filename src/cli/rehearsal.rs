@@ -6,9 +6,9 @@ use std::convert::Infallible;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use super::ending::{Ending, Error};
+use super::exit_status::{CommandError, ExitStatus};
 use crate::model::{Json, Key, Name, Namespace, Snapshot};
-use crate::plan::{Action, Closing, Haste, Hold, Intent, Plan, Recorder, Referrer, Step};
+use crate::plan::{Action, BlockReason, ChangeStep, Intent, Plan, Referrer, RunClosing, RunRecorder, Urgency};
 use crate::sandbox::{self, Scenario, Seed, SeedMetadata, ViewReference};
 
 /// What goes wrong on an ordinary bad day: answers that are lost after the work was done, overload,
@@ -27,7 +27,7 @@ rules:
 
 /// The faults of a rehearsal.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Faults {
+pub enum FaultOption {
     /// None.
     None,
     /// The set that is built in.
@@ -36,25 +36,25 @@ pub enum Faults {
     File(PathBuf),
 }
 
-impl FromStr for Faults {
+impl FromStr for FaultOption {
     type Err = Infallible;
 
     fn from_str(text: &str) -> Result<Self, Infallible> {
         Ok(match text {
-            "none" => Faults::None,
-            "rough" => Faults::Rough,
-            path => Faults::File(PathBuf::from(path)),
+            "none" => FaultOption::None,
+            "rough" => FaultOption::Rough,
+            path => FaultOption::File(PathBuf::from(path)),
         })
     }
 }
 
-impl Faults {
+impl FaultOption {
     /// The name by which a report tells them.
     pub fn name(&self) -> String {
         match self {
-            Faults::None => "none".to_owned(),
-            Faults::Rough => "rough".to_owned(),
-            Faults::File(path) => path.display().to_string(),
+            FaultOption::None => "none".to_owned(),
+            FaultOption::Rough => "rough".to_owned(),
+            FaultOption::File(path) => path.display().to_string(),
         }
     }
 
@@ -62,14 +62,15 @@ impl Faults {
     ///
     /// # Errors
     /// A file that holds none.
-    pub fn scenario(&self) -> Result<Scenario, Error> {
+    pub fn scenario(&self) -> Result<Scenario, CommandError> {
         let read = match self {
-            Faults::None => return Ok(Scenario::default()),
-            Faults::Rough => Scenario::parse(ROUGH),
-            Faults::File(path) => Scenario::read(path),
+            FaultOption::None => return Ok(Scenario::default()),
+            FaultOption::Rough => Scenario::parse(ROUGH),
+            FaultOption::File(path) => Scenario::read(path),
         };
         read.map_err(|error| {
-            Error::new(Ending::Invalid, error).hint("docs/sandbox.md tells what a scenario holds; or: --faults rough")
+            CommandError::new(ExitStatus::Invalid, error)
+                .hint("docs/sandbox.md tells what a scenario holds; or: --faults rough")
         })
     }
 }
@@ -98,8 +99,8 @@ fn referrers(plan: &Plan) -> BTreeMap<Key, &[Referrer]> {
         Action::Delete { referrers, .. } => Some((change.key.clone(), referrers.as_slice())),
         _ => None,
     });
-    let held = plan.held.iter().filter_map(|held| match &held.hold {
-        Hold::Referred { by } => Some((held.key.clone(), by.as_slice())),
+    let held = plan.blocked.iter().filter_map(|held| match &held.reason {
+        BlockReason::Referred { by } => Some((held.key.clone(), by.as_slice())),
         _ => None,
     });
     deleted.chain(held).collect()
@@ -153,20 +154,20 @@ fn referring(referrer: &Referrer) -> sandbox::Referrer {
 }
 
 /// Keeps nothing: what happened to a copy needs no resume and no rollback.
-pub struct Forgetting;
+pub struct NoRecorder;
 
-impl Recorder for Forgetting {
+impl RunRecorder for NoRecorder {
     type Error = Infallible;
 
-    async fn intent(&self, _: &Intent, _: Haste) -> Result<(), Infallible> {
+    async fn intent(&self, _: &Intent, _: Urgency) -> Result<(), Infallible> {
         Ok(())
     }
 
-    async fn outcome(&self, _: &Step) -> Result<(), Infallible> {
+    async fn outcome(&self, _: &ChangeStep) -> Result<(), Infallible> {
         Ok(())
     }
 
-    async fn close(&self, _: Closing) -> Result<(), Infallible> {
+    async fn close(&self, _: RunClosing) -> Result<(), Infallible> {
         Ok(())
     }
 }
@@ -179,8 +180,8 @@ mod tests {
 
     #[test]
     fn the_faults_that_are_built_in_are_a_scenario() {
-        assert!(Faults::Rough.scenario().is_ok());
-        assert_eq!("faults.yaml".parse(), Ok(Faults::File(PathBuf::from("faults.yaml"))));
+        assert!(FaultOption::Rough.scenario().is_ok());
+        assert_eq!("faults.yaml".parse(), Ok(FaultOption::File(PathBuf::from("faults.yaml"))));
     }
 
     #[test]

@@ -5,21 +5,21 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use super::Context;
-use crate::git::{GitError, Machine, Repository};
+use crate::git::{GitEnvironment, GitError, Repository};
 
 /// The repository that a directory is in. A clone is the same one.
 #[derive(Clone)]
 pub struct LazyRepository {
     directory: PathBuf,
-    machine: Machine,
+    machine: GitEnvironment,
     opened: Arc<OnceLock<Result<Repository, Arc<GitError>>>>,
 }
 
 impl LazyRepository {
     /// The repository of `directory`, which is not searched for yet.
     pub fn new(context: &Context, directory: &Path) -> Self {
-        let search_path = context.surroundings.path("PATH").map(Into::into);
-        let machine = Machine { search_path, temporary: std::env::temp_dir() };
+        let search_path = context.environment.path("PATH").map(Into::into);
+        let machine = GitEnvironment { search_path, temporary: std::env::temp_dir() };
         Self { directory: directory.to_owned(), machine, opened: Arc::default() }
     }
 

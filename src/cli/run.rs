@@ -2,47 +2,47 @@
 //! run, and what is told of it. A run that was not finished is gone on with in the same way.
 
 use super::Context;
-use super::args::{ApplyFormat, Decision, Permission};
-use super::consent::{self, Answer, Question};
-use super::ending::{Ending, Error};
-use super::progress::Progress;
+use super::approval::{self, PlanPrompt, PromptResult};
+use super::args::{ApplyFormat, ApprovalArgs, PermissionArgs};
+use super::exit_status::{CommandError, ExitStatus};
+use super::progress::RunProgress;
 use super::service::Connection;
-use super::{flow, gates, interrupt, policy, settings};
-use crate::api::Pace;
-use crate::apply::{self, Clock, Options, Patience};
+use super::{gates, interrupt, planning, policy, settings};
+use crate::api::Timing;
+use crate::apply::{self, ApplyOptions, Clock, PollPolicy};
 use crate::journal::{self, Journal};
 use crate::load::Config;
 use crate::model::policy::Safeguards;
-use crate::plan::{Allow, Header, Ignore, Limits, Outcome, Plan, RunId, RunRecord};
-use crate::report::text::View;
+use crate::plan::{Allowances, GuardLimits, Ignore, Outcome, Plan, RunHeader, RunId, RunRecord};
+use crate::report::text::TextView;
 use crate::report::{json, text};
 
 /// A plan on its way to an outcome.
-pub struct Work<'a> {
+pub struct PendingRun<'a> {
     /// The service.
     pub connection: &'a Connection,
     /// What was allowed by name.
-    pub allow: &'a Allow,
+    pub allow: &'a Allowances,
     /// How it is drawn.
-    pub view: &'a View,
+    pub view: &'a TextView,
     /// Where the plan comes from.
-    pub origin: Origin,
+    pub origin: RunOrigin,
     /// What is trusted of what the plan says of itself.
-    pub trust: Trust,
+    pub trust: RunLimits,
 }
 
 /// What decides beside the changes whether they are made.
-pub struct Trust {
+pub struct RunLimits {
     /// The settings in force.
     pub safeguards: Safeguards,
     /// What bounds the guards.
-    pub limits: Limits,
+    pub limits: GuardLimits,
 }
 
-impl Trust {
+impl RunLimits {
     /// A plan that this call made, or that its digest vouches for, is taken as it is.
     pub fn whole(plan: &Plan) -> Self {
-        Self { safeguards: plan.settings.safeguards(), limits: Limits::default() }
+        Self { safeguards: plan.settings.safeguards(), limits: GuardLimits::default() }
     }
 
     /// A plan from a file or a journal: its settings are no looser than those of this call. Where no
@@ -52,15 +52,15 @@ impl Trust {
     /// A consent that the policy forbids, or a namespace whose endpoints would have to be counted and
     /// could not be read.
     pub async fn of_file(
-        decision: &Decision,
+        decision: &ApprovalArgs,
         context: &Context,
         (connection, config): (&Connection, &Config),
         plan: &Plan,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self, CommandError> {
         policy::permits_names(context, plan.allowed.iter().map(|allowed| &allowed.name))?;
         let mut trust = Self::of_record(config, plan);
         if decision.digest.is_none() {
-            trust.limits.counts = flow::counts(connection, plan).await?;
+            trust.limits.counts = planning::counts(connection, plan).await?;
         }
         Ok(trust)
     }
@@ -68,15 +68,15 @@ impl Trust {
     /// A plan that this call made from the record of a run: the settings are the record's, so they are
     /// no looser than those of this call.
     pub fn of_record(config: &Config, plan: &Plan) -> Self {
-        let call = settings::of_plan(config, &Permission::default()).safeguards();
+        let call = settings::of_plan(config, &PermissionArgs::default()).safeguards();
         let safeguards = plan.settings.safeguards().stricter(&call);
-        let limits = Limits { guards: Some(safeguards.guards), ..Limits::default() };
+        let limits = GuardLimits { guards: Some(safeguards.guards), ..GuardLimits::default() };
         Self { safeguards, limits }
     }
 }
 
 /// Where a run comes from.
-pub enum Origin {
+pub enum RunOrigin {
     /// Definitions.
     Definitions,
     /// The record of this run, which is undone.
@@ -85,10 +85,10 @@ pub enum Origin {
     Resumed(RunId),
 }
 
-impl Work<'_> {
+impl PendingRun<'_> {
     /// The question whether `plan` may be applied.
-    pub fn question<'q>(&'q self, plan: &'q Plan) -> Question<'q> {
-        Question { plan, allow: self.allow, limits: &self.trust.limits, view: self.view }
+    pub fn question<'q>(&'q self, plan: &'q Plan) -> PlanPrompt<'q> {
+        PlanPrompt { plan, allow: self.allow, limits: &self.trust.limits, view: self.view }
     }
 }
 
@@ -97,25 +97,25 @@ impl Work<'_> {
 /// # Errors
 /// A gate that blocks, nobody who consents, a journal that cannot be begun.
 pub async fn approve_and_apply(
-    decision: &Decision,
+    decision: &ApprovalArgs,
     context: &Context,
     plan: Plan,
-    work: Work<'_>,
-) -> Result<Ending, Error> {
-    if matches!(work.origin, Origin::Definitions) {
-        tell_open(context, &plan, work.view)?;
+    work: PendingRun<'_>,
+) -> Result<ExitStatus, CommandError> {
+    if matches!(work.origin, RunOrigin::Definitions) {
+        report_unfinished(context, &plan, work.view)?;
     }
-    gates::look(context, work.connection, &plan, &work.trust.safeguards.gates).await?;
-    let approved = match consent::ask(decision, context, work.question(&plan))? {
-        Answer::Given(approved) => approved,
-        Answer::Ended(ending) => return Ok(ending),
+    gates::check(context, work.connection, &plan, &work.trust.safeguards.gates).await?;
+    let approved = match approval::ask(decision, context, work.question(&plan))? {
+        PromptResult::Given(approved) => approved,
+        PromptResult::Ended(ending) => return Ok(ending),
     };
-    let progress = Progress::new(context);
+    let progress = RunProgress::new(context);
     let (journal, options) = begin(context, &work, &plan, &progress)?;
     let writer = work.connection.writer()?;
     let outcome = apply::run(approved, &writer, &journal, &progress, options).await;
     drop(progress);
-    Ok(tell(decision, context, work.view, &outcome, &plan))
+    Ok(report(decision, context, work.view, &outcome, &plan))
 }
 
 /// Goes on with an earlier run and tells the outcome.
@@ -123,41 +123,47 @@ pub async fn approve_and_apply(
 /// # Errors
 /// A gate that blocks, a journal that cannot be begun.
 pub async fn resume(
-    decision: &Decision,
+    decision: &ApprovalArgs,
     context: &Context,
     record: &RunRecord,
-    work: Work<'_>,
-) -> Result<Ending, Error> {
+    work: PendingRun<'_>,
+) -> Result<ExitStatus, CommandError> {
     let plan = &record.header.plan;
     // The configuration decides, as for an apply: the record is a file like any other.
-    gates::look(context, work.connection, &record.rest(), &work.trust.safeguards.gates).await?;
-    let progress = Progress::new(context);
+    gates::check(context, work.connection, &record.rest(), &work.trust.safeguards.gates).await?;
+    let progress = RunProgress::new(context);
     let (journal, options) = begin(context, &work, plan, &progress)?;
     let writer = work.connection.writer()?;
     let outcome = apply::resume(record, &writer, &journal, &progress, options).await;
     drop(progress);
-    Ok(tell(decision, context, work.view, &outcome, plan))
+    Ok(report(decision, context, work.view, &outcome, plan))
 }
 
-fn begin(context: &Context, work: &Work<'_>, plan: &Plan, progress: &Progress) -> Result<(Journal, Options), Error> {
-    let surroundings = &context.surroundings;
-    let state = settings::state_directory(&context.global, surroundings)?;
-    let time = journal::naming_time(&state, surroundings.now()).map_err(|error| Error::new(Ending::Failed, error))?;
-    let run = settings::run_id(surroundings, time, plan.stack.as_deref());
+fn begin(
+    context: &Context,
+    work: &PendingRun<'_>,
+    plan: &Plan,
+    progress: &RunProgress,
+) -> Result<(Journal, ApplyOptions), CommandError> {
+    let environment = &context.environment;
+    let state = settings::state_directory(&context.global, environment)?;
+    let time = journal::naming_time(&state, environment.now())
+        .map_err(|error| CommandError::new(ExitStatus::Failed, error))?;
+    let run = settings::run_id(environment, time, plan.stack.as_deref());
     let (resumes, rolls_back) = match &work.origin {
-        Origin::Definitions => (None, None),
-        Origin::Undone(run) => (None, Some(run.clone())),
-        Origin::Resumed(run) => (Some(run.clone()), None),
+        RunOrigin::Definitions => (None, None),
+        RunOrigin::Undone(run) => (None, Some(run.clone())),
+        RunOrigin::Resumed(run) => (Some(run.clone()), None),
     };
-    let header = Header {
+    let header = RunHeader {
         run: run.clone(),
-        started: surroundings.now().to_string(),
-        user: surroundings.user(),
+        started: environment.now().to_string(),
+        user: environment.user(),
         resumes,
         rolls_back,
         plan: plan.clone(),
     };
-    let options = Options {
+    let options = ApplyOptions {
         stop: interrupt::watch(
             progress.teller(),
             format!("go on with `trueup apply --resume {run}{}`", work.view.flags),
@@ -165,35 +171,36 @@ fn begin(context: &Context, work: &Work<'_>, plan: &Plan, progress: &Progress) -
         run,
         concurrency: work.connection.concurrency(),
         version_checked: work.trust.safeguards.version_checked,
-        ignore: Ignore::new(&work.trust.safeguards.ignore).map_err(|error| Error::new(Ending::Refused, error))?,
-        patience: Patience::default(),
+        ignore: Ignore::new(&work.trust.safeguards.ignore)
+            .map_err(|error| CommandError::new(ExitStatus::Refused, error))?,
+        poll_policy: PollPolicy::default(),
         clock: Clock::new(jiff::Timestamp::now),
-        pace: Pace::real(surroundings.chance()),
+        pace: Timing::real(environment.chance()),
     };
-    let journal = Journal::begin(&state, &header).map_err(|error| Error::new(Ending::Refused, error))?;
+    let journal = Journal::begin(&state, &header).map_err(|error| CommandError::new(ExitStatus::Refused, error))?;
     Ok((journal, options))
 }
 
-fn tell(decision: &Decision, context: &Context, view: &View, outcome: &Outcome, plan: &Plan) -> Ending {
-    if outcome.steps.iter().any(|step| step.fate.is_done() || step.fate.may_have_taken_effect()) {
+fn report(decision: &ApprovalArgs, context: &Context, view: &TextView, outcome: &Outcome, plan: &Plan) -> ExitStatus {
+    if outcome.steps.iter().any(|step| step.result.is_done() || step.result.may_have_taken_effect()) {
         context.output.note_change();
     }
     context.output.answer(&match decision.format {
         ApplyFormat::Text => text::outcome(outcome, plan, view),
         ApplyFormat::Json => json::outcome(outcome, plan),
     });
-    Ending::of_outcome(outcome, plan)
+    ExitStatus::of_outcome(outcome, plan)
 }
 
 /// Says that the newest run of a stack was not finished, before another is begun.
 ///
 /// # Errors
 /// The state directory cannot be read.
-fn tell_open(context: &Context, plan: &Plan, view: &View) -> Result<(), Error> {
-    let state = settings::state_directory(&context.global, &context.surroundings)?;
+fn report_unfinished(context: &Context, plan: &Plan, view: &TextView) -> Result<(), CommandError> {
+    let state = settings::state_directory(&context.global, &context.environment)?;
     let open = journal::open_run(&state, plan.stack.as_deref(), &plan.service.base_url);
-    if let Some(open) = open.map_err(|error| Error::new(Ending::Failed, error))? {
-        let view = View { flags: view.flags.clone(), ..context.output.message_view() };
+    if let Some(open) = open.map_err(|error| CommandError::new(ExitStatus::Failed, error))? {
+        let view = TextView { flags: view.flags.clone(), ..context.output.message_view() };
         context.output.message(&text::open_run(&open, &view));
     }
     Ok(())

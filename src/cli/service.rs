@@ -8,22 +8,22 @@ use jiff::Timestamp;
 
 use super::Context;
 use super::address::Address;
-use super::ending::{Ending, Error};
-use super::settings::{self, Place};
+use super::exit_status::{CommandError, ExitStatus};
+use super::settings::{self, ServiceLocation};
 use super::{token, trust};
-use crate::api::{self, BaseUrl, Pace, Rate, Reader, Secret, Writer};
+use crate::api::{self, BaseUrl, RateLimit, Reader, Secret, Timing, Writer};
 use crate::load::Config;
 use crate::model::Layout;
 use crate::plan;
 use crate::report::safe;
-use crate::sandbox::{self, Clock, Options, Running, Scenario, Storage, Token};
+use crate::sandbox::{self, Clock, RequiredToken, Running, SandboxOptions, Scenario, Storage};
 
 /// Requests of a rehearsal that are kept, to count those that met a fault.
 const REHEARSED_REQUESTS: usize = 1_000_000;
 
 /// A client with what it talks to.
 pub struct Connection {
-    settings: api::Settings,
+    settings: api::ClientSettings,
     running: Option<Running>,
 }
 
@@ -31,20 +31,25 @@ pub struct Connection {
 ///
 /// # Errors
 /// No token, files that cannot be read, a sandbox that does not start.
-pub async fn connect(context: &Context, place: Place, layout: Layout, config: &Config) -> Result<Connection, Error> {
-    let pace = Pace::real(context.surroundings.chance());
+pub async fn connect(
+    context: &Context,
+    place: ServiceLocation,
+    layout: Layout,
+    config: &Config,
+) -> Result<Connection, CommandError> {
+    let pace = Timing::real(context.environment.chance());
     let (mut settings, running) = match place {
-        Place::At(address) => {
+        ServiceLocation::At(address) => {
             let token = token(context, config.token_variable.as_deref(), &address)?;
-            let mut settings = api::Settings::new(address.url, layout, token, pace);
+            let mut settings = api::ClientSettings::new(address.url, layout, token, pace);
             settings.rate = config.rate_limit.map(rate).or(settings.rate);
             (settings, None)
         }
-        Place::Sandbox(file) => {
-            let secret = context.surroundings.secret();
+        ServiceLocation::Sandbox(file) => {
+            let secret = context.environment.secret();
             let running = start(&file, &secret).await?;
-            let token = Secret::new(&secret).map_err(|error| Error::new(Ending::Bug, error))?;
-            let mut settings = api::Settings::new(BaseUrl::sandbox(), layout, Some(token), pace);
+            let token = Secret::new(&secret).map_err(|error| CommandError::new(ExitStatus::Bug, error))?;
+            let mut settings = api::ClientSettings::new(BaseUrl::sandbox(), layout, Some(token), pace);
             settings.address = Some(running.address());
             (settings, Some(running))
         }
@@ -59,7 +64,7 @@ pub async fn connect(context: &Context, place: Place, layout: Layout, config: &C
     if context.global.verbose {
         let output = context.output.clone();
         settings.listener = Some(Arc::new(move |exchange| {
-            output.tell(&format!(
+            output.notice(&format!(
                 "  {} {} -> {} ({} ms{})",
                 exchange.method,
                 safe::line(&exchange.path_and_query),
@@ -72,8 +77,8 @@ pub async fn connect(context: &Context, place: Place, layout: Layout, config: &C
     Ok(Connection { settings, running })
 }
 
-fn rate(per_second: f64) -> Rate {
-    Rate { per_second, burst: Rate::CAREFUL.burst }
+fn rate(per_second: f64) -> RateLimit {
+    RateLimit { per_second, burst: RateLimit::CAREFUL.burst }
 }
 
 impl Connection {
@@ -83,24 +88,24 @@ impl Connection {
     }
 
     /// The service, as a plan names it.
-    pub fn service(&self) -> plan::Service {
-        plan::Service { base_url: self.settings.base_url.to_string(), layout: self.settings.layout }
+    pub fn service(&self) -> plan::ServiceId {
+        plan::ServiceId { base_url: self.settings.base_url.to_string(), layout: self.settings.layout }
     }
 
     /// A plan or record is for one service, and the settings must name the same.
     ///
     /// # Errors
     /// They name another.
-    pub fn is_for(&self, plan: &plan::Plan) -> Result<(), Error> {
+    pub fn is_for(&self, plan: &plan::Plan) -> Result<(), CommandError> {
         let (is, planned) = (self.service(), &plan.service);
         if is == *planned {
             return Ok(());
         }
-        let told = format!(
+        let message = format!(
             "the plan is for {} ({} layout), and the settings name {} ({} layout)",
             planned.base_url, planned.layout, is.base_url, is.layout
         );
-        Err(Error::words(Ending::Refused, told).hint("nothing was sent"))
+        Err(CommandError::words(ExitStatus::Refused, message).hint("nothing was sent"))
     }
 
     /// The embedded service, where there is one.
@@ -112,16 +117,16 @@ impl Connection {
     ///
     /// # Errors
     /// Certificates that cannot be used.
-    pub fn reader(&self) -> Result<Reader, Error> {
-        Reader::new(self.settings.clone()).map_err(|error| Error::new(Ending::Invalid, error))
+    pub fn reader(&self) -> Result<Reader, CommandError> {
+        Reader::new(self.settings.clone()).map_err(|error| CommandError::new(ExitStatus::Invalid, error))
     }
 
     /// A client that may change something.
     ///
     /// # Errors
     /// Certificates that cannot be used.
-    pub fn writer(&self) -> Result<Writer, Error> {
-        Writer::new(self.settings.clone()).map_err(|error| Error::new(Ending::Invalid, error))
+    pub fn writer(&self) -> Result<Writer, CommandError> {
+        Writer::new(self.settings.clone()).map_err(|error| CommandError::new(ExitStatus::Invalid, error))
     }
 
     /// Lets go of the service; an embedded one gives its file free.
@@ -142,14 +147,14 @@ pub async fn rehearse(
     layout: Layout,
     config: &Config,
     scenario: Scenario,
-) -> Result<Connection, Error> {
-    let secret = context.surroundings.secret();
-    let mut options = Options::new(Storage::Memory, Token::new(&secret), clock());
+) -> Result<Connection, CommandError> {
+    let secret = context.environment.secret();
+    let mut options = SandboxOptions::new(Storage::Memory, RequiredToken::new(&secret), clock());
     options.scenario = scenario;
     options.log_size = REHEARSED_REQUESTS;
-    let running = sandbox::start(options).await.map_err(|error| Error::new(Ending::Failed, error))?;
-    let token = Secret::new(&secret).map_err(|error| Error::new(Ending::Bug, error))?;
-    let mut settings = api::Settings::new(BaseUrl::sandbox(), layout, Some(token), Pace::noted(|_| {}));
+    let running = sandbox::start(options).await.map_err(|error| CommandError::new(ExitStatus::Failed, error))?;
+    let token = Secret::new(&secret).map_err(|error| CommandError::new(ExitStatus::Bug, error))?;
+    let mut settings = api::ClientSettings::new(BaseUrl::sandbox(), layout, Some(token), Timing::noted(|_| {}));
     settings.address = Some(running.address());
     settings.concurrency = settings::concurrency(context, config);
     settings.rate = None;
@@ -161,21 +166,21 @@ pub fn clock() -> Clock {
     Clock::new(Timestamp::now)
 }
 
-async fn start(file: &Path, token: &str) -> Result<Running, Error> {
-    let options = Options::new(Storage::File(file.to_owned()), Token::new(token), clock());
+async fn start(file: &Path, token: &str) -> Result<Running, CommandError> {
+    let options = SandboxOptions::new(Storage::File(file.to_owned()), RequiredToken::new(token), clock());
     sandbox::start(options)
         .await
-        .map_err(|error| Error::new(Ending::Failed, error).hint("another file: --sandbox=FILE"))
+        .map_err(|error| CommandError::new(ExitStatus::Failed, error).hint("another file: --sandbox=FILE"))
 }
 
-fn token(context: &Context, variable: Option<&str>, address: &Address) -> Result<Option<Secret>, Error> {
-    let given = token::given(&context.global, &context.surroundings, variable, address)?;
+fn token(context: &Context, variable: Option<&str>, address: &Address) -> Result<Option<Secret>, CommandError> {
+    let given = token::given(&context.global, &context.environment, variable, address)?;
     let Some(text) = given else {
         if context.global.client_cert.is_some() || context.global.client_p12.is_some() {
             return Ok(None);
         }
-        return Err(Error::words(Ending::Invalid, "there is no API token")
+        return Err(CommandError::words(ExitStatus::Invalid, "there is no API token")
             .hint("set TRUEUP_TOKEN, or give a file with --token-file; or try it with --sandbox"));
     };
-    Secret::new(&text).map(Some).map_err(|error| Error::new(Ending::Invalid, error))
+    Secret::new(&text).map(Some).map_err(|error| CommandError::new(ExitStatus::Invalid, error))
 }

@@ -4,33 +4,33 @@
 use std::path::PathBuf;
 
 use super::Context;
-use super::address::{self, Address, Sources};
-use super::args::{Global, Permission};
-use super::ending::{Ending, Error};
-use super::surroundings::Surroundings;
+use super::address::{self, Address, UrlSources};
+use super::args::{GlobalArgs, PermissionArgs};
+use super::environment::ProcessEnvironment;
+use super::exit_status::{CommandError, ExitStatus};
 use crate::api::BaseUrl;
 use crate::load::Config;
 use crate::model::{Layout, Name};
-use crate::plan::{self, Allow, Ignore, RunId};
+use crate::plan::{self, Allowances, Ignore, RunId};
 
 /// Requests at the same time, where nobody says.
 const DEFAULT_CONCURRENCY: usize = 8;
 
 /// Which service a command talks to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Place {
+pub enum ServiceLocation {
     /// One at this address.
     At(Address),
     /// The embedded one, kept in this file.
     Sandbox(PathBuf),
 }
 
-impl Place {
+impl ServiceLocation {
     /// Its address, as plans and snapshots name it.
     pub fn base_url(&self) -> BaseUrl {
         match self {
-            Place::At(address) => address.url.clone(),
-            Place::Sandbox(_) => BaseUrl::sandbox(),
+            ServiceLocation::At(address) => address.url.clone(),
+            ServiceLocation::Sandbox(_) => BaseUrl::sandbox(),
         }
     }
 }
@@ -39,9 +39,9 @@ impl Place {
 ///
 /// # Errors
 /// None is named, one is no URL, or environment and configuration name different ones.
-pub fn place(context: &Context, config: &Config) -> Result<Place, Error> {
+pub fn place(context: &Context, config: &Config) -> Result<ServiceLocation, CommandError> {
     named(context, config)?.ok_or_else(|| {
-        Error::words(Ending::Invalid, "no service is named")
+        CommandError::words(ExitStatus::Invalid, "no service is named")
             .hint("give --base-url, TRUEUP_BASE_URL, or `base_url` in trueup.yaml; or try it with --sandbox")
     })
 }
@@ -50,26 +50,29 @@ pub fn place(context: &Context, config: &Config) -> Result<Place, Error> {
 ///
 /// # Errors
 /// One is no URL, or environment and configuration name different ones.
-pub fn named(context: &Context, config: &Config) -> Result<Option<Place>, Error> {
-    let Context { global, surroundings, .. } = context;
+pub fn named(context: &Context, config: &Config) -> Result<Option<ServiceLocation>, CommandError> {
+    let Context { global, environment, .. } = context;
     if let Some(file) = &global.sandbox {
         if global.base_url.is_some() {
-            return Err(Error::words(Ending::Usage, "`--sandbox` and `--base-url` name two services; give one"));
+            return Err(CommandError::words(
+                ExitStatus::Usage,
+                "`--sandbox` and `--base-url` name two services; give one",
+            ));
         }
         return match file {
-            Some(file) => Ok(Some(Place::Sandbox(file.clone()))),
-            None => Ok(Some(Place::Sandbox(state_directory(global, surroundings)?.join("sandbox.redb")))),
+            Some(file) => Ok(Some(ServiceLocation::Sandbox(file.clone()))),
+            None => Ok(Some(ServiceLocation::Sandbox(state_directory(global, environment)?.join("sandbox.redb")))),
         };
     }
-    let sources = Sources { global, surroundings, policy: context.policy.as_ref().map(|file| &file.policy) };
-    Ok(address::of(sources, config.base_url.as_deref())?.map(Place::At))
+    let sources = UrlSources { global, environment, policy: context.policy.as_ref().map(|file| &file.policy) };
+    Ok(address::of(sources, config.base_url.as_deref())?.map(ServiceLocation::At))
 }
 
 /// The paths that the service answers at.
 ///
 /// # Errors
 /// A name of no layout.
-pub fn layout(context: &Context, config: &Config) -> Result<Layout, Error> {
+pub fn layout(context: &Context, config: &Config) -> Result<Layout, CommandError> {
     Ok(named_layout(context, config)?.unwrap_or_default())
 }
 
@@ -77,12 +80,12 @@ pub fn layout(context: &Context, config: &Config) -> Result<Layout, Error> {
 ///
 /// # Errors
 /// A name of no layout.
-pub fn named_layout(context: &Context, config: &Config) -> Result<Option<Layout>, Error> {
-    let named = context.global.layout.as_deref().or_else(|| context.surroundings.variable("TRUEUP_LAYOUT"));
+pub fn named_layout(context: &Context, config: &Config) -> Result<Option<Layout>, CommandError> {
+    let named = context.global.layout.as_deref().or_else(|| context.environment.variable("TRUEUP_LAYOUT"));
     let Some(named) = named else { return Ok(config.layout) };
     Layout::ALL.into_iter().find(|layout| layout.as_str() == named).map(Some).ok_or_else(|| {
         let known = Layout::ALL.map(Layout::as_str).join(", ");
-        Error::words(Ending::Usage, format!("`{named}` is no layout; there are: {known}"))
+        CommandError::words(ExitStatus::Usage, format!("`{named}` is no layout; there are: {known}"))
     })
 }
 
@@ -96,21 +99,21 @@ pub fn concurrency(context: &Context, config: &Config) -> usize {
 ///
 /// # Errors
 /// A text that is no name.
-pub fn stack(context: &Context, config: &Config) -> Result<Option<String>, Error> {
-    let given = stack_named(&context.global, &context.surroundings)?;
+pub fn stack(context: &Context, config: &Config) -> Result<Option<String>, CommandError> {
+    let given = stack_named(&context.global, &context.environment)?;
     Ok(given.or_else(|| config.stack.as_ref().map(ToString::to_string)))
 }
 
 /// The stack of the flag or of the environment.
-fn stack_named(global: &Global, surroundings: &Surroundings) -> Result<Option<String>, Error> {
+fn stack_named(global: &GlobalArgs, environment: &ProcessEnvironment) -> Result<Option<String>, CommandError> {
     let flag = global.stack.as_deref().map(|name| (name, "--stack"));
-    let named = flag.or_else(|| surroundings.variable("TRUEUP_STACK").map(|name| (name, "TRUEUP_STACK")));
+    let named = flag.or_else(|| environment.variable("TRUEUP_STACK").map(|name| (name, "TRUEUP_STACK")));
     let Some((name, source)) = named else { return Ok(None) };
     match Name::parse(name) {
         Ok(name) => Ok(Some(name.to_string())),
         Err(error) => {
-            let told = format!("`{source}` is `{name}`, which {error}");
-            Err(Error::words(Ending::Usage, told)
+            let message = format!("`{source}` is `{name}`, which {error}");
+            Err(CommandError::words(ExitStatus::Usage, message)
                 .hint("give a name such as shop-prod, as `stack:` of trueup.yaml does"))
         }
     }
@@ -120,17 +123,17 @@ fn stack_named(global: &Global, surroundings: &Surroundings) -> Result<Option<St
 ///
 /// # Errors
 /// Nothing says where.
-pub fn state_directory(global: &Global, surroundings: &Surroundings) -> Result<PathBuf, Error> {
-    let given = global.state_dir.clone().or_else(|| surroundings.path("TRUEUP_STATE_DIR"));
-    given.or_else(|| surroundings.state_directory()).ok_or_else(|| {
-        Error::words(Ending::Invalid, "there is no state directory: neither XDG_STATE_HOME nor HOME is set")
+pub fn state_directory(global: &GlobalArgs, environment: &ProcessEnvironment) -> Result<PathBuf, CommandError> {
+    let given = global.state_dir.clone().or_else(|| environment.path("TRUEUP_STATE_DIR"));
+    given.or_else(|| environment.state_directory()).ok_or_else(|| {
+        CommandError::words(ExitStatus::Invalid, "there is no state directory: neither XDG_STATE_HOME nor HOME is set")
             .hint("give one with --state-dir")
     })
 }
 
 /// What a plan is asked to do.
-pub fn of_plan(config: &Config, permission: &Permission) -> plan::Settings {
-    plan::Settings {
+pub fn of_plan(config: &Config, permission: &PermissionArgs) -> plan::PlanSettings {
+    plan::PlanSettings {
         prune: config.prune,
         guards: config.guards,
         gates: config.gates,
@@ -146,29 +149,29 @@ pub fn of_plan(config: &Config, permission: &Permission) -> plan::Settings {
 ///
 /// # Errors
 /// A pattern that is none.
-pub fn ignore(config: &Config) -> Result<Ignore, Error> {
-    Ignore::new(&config.ignore).map_err(|error| Error::new(Ending::Invalid, error))
+pub fn ignore(config: &Config) -> Result<Ignore, CommandError> {
+    Ignore::new(&config.ignore).map_err(|error| CommandError::new(ExitStatus::Invalid, error))
 }
 
 /// What was allowed by name.
 ///
 /// # Errors
 /// A name that allows nothing.
-pub fn allow(names: &[String]) -> Result<Allow, Error> {
-    let mut allow = Allow::default();
+pub fn allow(names: &[String]) -> Result<Allowances, CommandError> {
+    let mut allow = Allowances::default();
     for text in names {
-        allow.add(text).map_err(|error| Error::new(Ending::Usage, error))?;
+        allow.add(text).map_err(|error| CommandError::new(ExitStatus::Usage, error))?;
     }
     Ok(allow)
 }
 
 /// A new run's id: time, stack, and chance. The time is the one of [`crate::journal::naming_time`], so that
 /// ids are in the order of the runs.
-pub fn run_id(surroundings: &Surroundings, time: jiff::Timestamp, stack: Option<&str>) -> RunId {
+pub fn run_id(environment: &ProcessEnvironment, time: jiff::Timestamp, stack: Option<&str>) -> RunId {
     let time = time.strftime("%Y-%m-%dT%H-%M-%S-%3f").to_string();
     let stack: String =
         stack.unwrap_or("run").chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').take(40).collect();
-    let chance = format!("{:04x}", surroundings.chance() & 0xffff);
+    let chance = format!("{:04x}", environment.chance() & 0xffff);
     let text = format!("{time}-{stack}-{chance}");
     // Digits, letters and dashes of at most 70 characters: always an id.
     RunId::new(&text).unwrap_or_else(|| unreachable!("`{text}` is an id"))
@@ -184,7 +187,7 @@ mod tests {
     fn stack_of(flags: &[&str], environment: &[(&str, &str)]) -> Result<Option<String>, String> {
         let words = ["trueup", "man"].iter().chain(flags);
         let global = Arguments::try_parse_from(words).expect("a command line").global;
-        stack_named(&global, &Surroundings::with(environment)).map_err(|error| error.to_string())
+        stack_named(&global, &ProcessEnvironment::with(environment)).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -202,10 +205,10 @@ mod tests {
 
     #[test]
     fn a_run_id_is_made_of_time_stack_and_chance() {
-        let surroundings = Surroundings::with(&[]);
-        let now = surroundings.now();
-        let one = run_id(&surroundings, now, Some("shop-prod"));
+        let environment = ProcessEnvironment::with(&[]);
+        let now = environment.now();
+        let one = run_id(&environment, now, Some("shop-prod"));
         assert!(one.as_str().contains("-shop-prod-"), "{one}");
-        assert!(RunId::new(run_id(&surroundings, now, Some("../ä b")).as_str()).is_some());
+        assert!(RunId::new(run_id(&environment, now, Some("../ä b")).as_str()).is_some());
     }
 }

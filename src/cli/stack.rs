@@ -5,16 +5,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::Context;
-use super::args::{Filter, Scope};
-use super::ending::{Ending, Error};
+use super::args::{FilterArgs, ScopeArgs};
+use super::exit_status::{CommandError, ExitStatus};
 use super::repository::LazyRepository;
 use super::service::{self, Connection};
 use super::settings;
 use super::{hint, policy};
-use crate::load::{self, Config, Diagnostic, Diagnostics, Loaded, Look};
+use crate::load::{self, Config, Diagnostic, Diagnostics, Loaded, RenderOptions};
 use crate::model::Namespace;
 use crate::model::policy::{SafetySettings, SettingChange};
-use crate::plan::{Matched, Plan, Selection, Unmatched};
+use crate::plan::{MatchedFilters, Plan, Selection, UnmatchedFilter};
 use crate::report::{Palette, Role, safe};
 
 /// A stack as a command sees it.
@@ -39,7 +39,7 @@ pub struct Stack {
 ///
 /// # Errors
 /// Paths of two stacks, wrong definitions (told with their places), or a wrong configuration.
-pub fn open(context: &Context, scope: &Scope) -> Result<Stack, Error> {
+pub fn open(context: &Context, scope: &ScopeArgs) -> Result<Stack, CommandError> {
     let loaded = load::directory(first(scope), &options(context)?);
     opened(context, scope, loaded)
 }
@@ -48,7 +48,7 @@ pub fn open(context: &Context, scope: &Scope) -> Result<Stack, Error> {
 ///
 /// # Errors
 /// Those of [`open`], but for a directory without a definition.
-pub fn open_bare(context: &Context, scope: &Scope) -> Result<Stack, Error> {
+pub fn open_bare(context: &Context, scope: &ScopeArgs) -> Result<Stack, CommandError> {
     let loaded = load::directory(first(scope), &options(context)?);
     bare(context, scope, loaded)
 }
@@ -57,26 +57,26 @@ pub fn open_bare(context: &Context, scope: &Scope) -> Result<Stack, Error> {
 ///
 /// # Errors
 /// Those of [`open`].
-pub async fn open_aside(context: &Context, scope: &Scope) -> Result<Stack, Error> {
+pub async fn open_aside(context: &Context, scope: &ScopeArgs) -> Result<Stack, CommandError> {
     let (path, options) = (first(scope).to_owned(), options(context)?);
     let loaded = tokio::task::spawn_blocking(move || load::directory(&path, &options)).await;
     opened(context, scope, loaded.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic())))
 }
 
-fn first(scope: &Scope) -> &Path {
+fn first(scope: &ScopeArgs) -> &Path {
     scope.paths.first().map_or(Path::new("."), PathBuf::as_path)
 }
 
-fn opened(context: &Context, scope: &Scope, loaded: Result<Loaded, Diagnostics>) -> Result<Stack, Error> {
+fn opened(context: &Context, scope: &ScopeArgs, loaded: Result<Loaded, Diagnostics>) -> Result<Stack, CommandError> {
     let stack = bare(context, scope, loaded)?;
-    if let Some((told, hint)) = nothing_there(&stack.loaded, &stack.selection) {
-        return Err(Error::words(Ending::Invalid, told).hint(hint).hint("nothing was sent"));
+    if let Some((message, hint)) = nothing_there(&stack.loaded, &stack.selection) {
+        return Err(CommandError::words(ExitStatus::Invalid, message).hint(hint).hint("nothing was sent"));
     }
     known_namespaces(&stack.loaded, &stack.selection)?;
     Ok(stack)
 }
 
-fn bare(context: &Context, scope: &Scope, loaded: Result<Loaded, Diagnostics>) -> Result<Stack, Error> {
+fn bare(context: &Context, scope: &ScopeArgs, loaded: Result<Loaded, Diagnostics>) -> Result<Stack, CommandError> {
     let paths = if scope.paths.is_empty() { vec![PathBuf::from(".")] } else { scope.paths.clone() };
     let mut selection = selection(&scope.filter)?;
     let loaded = loaded.map_err(|diagnostics| wrong(context, &diagnostics))?;
@@ -87,7 +87,7 @@ fn bare(context: &Context, scope: &Scope, loaded: Result<Loaded, Diagnostics>) -
     }
     let shown: Vec<String> = paths.iter().map(|path| safe::shell(&path.display().to_string())).collect();
     let call = format!("{}{}{}", shown.join(" "), flags(&scope.filter), hint::settings(&context.global));
-    let directory = context.surroundings.shown_from_here(&loaded.root);
+    let directory = context.environment.shown_from_here(&loaded.root);
     let directory = if directory.is_empty() { ".".to_owned() } else { directory.trim_end_matches('/').to_owned() };
     let (head, setting_changes) = (loaded.config.safety(), Vec::new());
     let repository = LazyRepository::new(context, &loaded.root);
@@ -118,32 +118,32 @@ fn nothing_there(loaded: &Loaded, selection: &Selection) -> Option<(String, &'st
 }
 
 /// Every namespace of the call is one of the stack's.
-fn known_namespaces(loaded: &Loaded, selection: &Selection) -> Result<(), Error> {
+fn known_namespaces(loaded: &Loaded, selection: &Selection) -> Result<(), CommandError> {
     let known = namespaces(loaded);
     let Some(unknown) = selection.unknown_namespace(&known) else { return Ok(()) };
     let names: Vec<&str> = known.iter().map(Namespace::as_str).collect();
-    let error = Error::words(Ending::Usage, format!("the stack has no namespace `{unknown}`"));
+    let error = CommandError::words(ExitStatus::Usage, format!("the stack has no namespace `{unknown}`"));
     let near = load::nearest(unknown.as_str(), names.iter().copied());
-    let error = near.map(|near| format!("did you mean `{near}`?")).into_iter().fold(error, Error::hint);
+    let error = near.map(|near| format!("did you mean `{near}`?")).into_iter().fold(error, CommandError::hint);
     Err(error.hint(format!("it has: {}", names.join(", "))))
 }
 
 /// A filter that matches nothing, as an error.
-pub fn unmatched(unmatched: Unmatched) -> Error {
+pub fn unmatched(unmatched: UnmatchedFilter) -> CommandError {
     let hint = match &unmatched {
-        Unmatched::Only { .. } => "a glob is matched against NAMESPACE/NAME, such as shop/cart",
-        Unmatched::Selector => "it is matched against the labels of the definitions and of the live endpoints",
-        Unmatched::Together => "each of them matches something, and no endpoint matches all of them",
+        UnmatchedFilter::Only { .. } => "a glob is matched against NAMESPACE/NAME, such as shop/cart",
+        UnmatchedFilter::Selector => "it is matched against the labels of the definitions and of the live endpoints",
+        UnmatchedFilter::Together => "each of them matches something, and no endpoint matches all of them",
     };
-    Error::new(Ending::Usage, unmatched).hint(hint).hint("nothing was sent")
+    CommandError::new(ExitStatus::Usage, unmatched).hint(hint).hint("nothing was sent")
 }
 
 /// The first filter that matches no definition, where only definitions are known.
 ///
 /// # Errors
 /// There is one.
-pub fn matched(stack: &Stack) -> Result<(), Error> {
-    let mut matched = Matched::default();
+pub fn matched(stack: &Stack) -> Result<(), CommandError> {
+    let mut matched = MatchedFilters::default();
     for (key, definition) in &stack.loaded.desired.definitions {
         stack.selection.note(&mut matched, key, Some(definition), None);
     }
@@ -152,7 +152,7 @@ pub fn matched(stack: &Stack) -> Result<(), Error> {
 
 /// The settings of the stack that a call names, where they can be read; [`open`] tells what is wrong
 /// with others.
-pub fn settings(context: &Context, scope: &Scope) -> Option<Config> {
+pub fn settings(context: &Context, scope: &ScopeArgs) -> Option<Config> {
     load::settings(first(scope), &options(context).ok()?).ok()
 }
 
@@ -160,34 +160,37 @@ pub fn settings(context: &Context, scope: &Scope) -> Option<Config> {
 ///
 /// # Errors
 /// It cannot be read.
-pub fn root(context: &Context, path: &Path) -> Result<PathBuf, Error> {
+pub fn root(context: &Context, path: &Path) -> Result<PathBuf, CommandError> {
     load::root(path, &options(context)?).map_err(|diagnostics| wrong(context, &diagnostics))
 }
 
 /// The environment of the configuration that the call chooses.
 pub fn environment(context: &Context) -> Option<String> {
-    let Context { global, surroundings, .. } = context;
-    global.env.clone().or_else(|| surroundings.variable("TRUEUP_ENV").map(str::to_owned))
+    let Context { global, environment, .. } = context;
+    global.env.clone().or_else(|| environment.variable("TRUEUP_ENV").map(str::to_owned))
 }
 
 /// What a load has to know, from flags and environment.
-pub fn options(context: &Context) -> Result<load::Options, Error> {
+pub fn options(context: &Context) -> Result<load::LoadOptions, CommandError> {
     let global = &context.global;
     let environment = environment(context);
     let mut variables = BTreeMap::new();
     for text in &global.var {
         let (name, value) = text.split_once('=').filter(|(name, _)| !name.is_empty()).ok_or_else(|| {
-            Error::words(Ending::Usage, format!("`--var {text}` gives no value; write it as --var name=value"))
+            CommandError::words(
+                ExitStatus::Usage,
+                format!("`--var {text}` gives no value; write it as --var name=value"),
+            )
         })?;
         variables.insert(name.to_owned(), value.to_owned());
     }
-    Ok(load::Options { variables, environment, config: global.config.clone(), ..load::Options::default() })
+    Ok(load::LoadOptions { variables, environment, config: global.config.clone(), ..load::LoadOptions::default() })
 }
 
 /// Tells what is wrong in the definitions, each with its place.
-pub fn wrong(context: &Context, diagnostics: &Diagnostics) -> Error {
-    context.output.tell(&drawn(context, diagnostics));
-    Error::told(Ending::Invalid, anyhow::anyhow!("{}; nothing was sent", diagnostics.summary()))
+pub fn wrong(context: &Context, diagnostics: &Diagnostics) -> CommandError {
+    context.output.notice(&render(context, diagnostics));
+    CommandError::summary(ExitStatus::Invalid, anyhow::anyhow!("{}; nothing was sent", diagnostics.summary()))
 }
 
 impl Stack {
@@ -206,33 +209,33 @@ fn namespaces(loaded: &Loaded) -> BTreeSet<Namespace> {
 ///
 /// # Errors
 /// Settings that name no service, or a service that cannot be used.
-pub async fn connect(context: &Context, config: &Config) -> Result<Connection, Error> {
+pub async fn connect(context: &Context, config: &Config) -> Result<Connection, CommandError> {
     let place = settings::place(context, config)?;
     let layout = settings::layout(context, config)?;
     service::connect(context, place, layout, config).await
 }
 
 /// Diagnostics as a compiler draws them, with paths that can be opened from the working directory.
-fn drawn(context: &Context, diagnostics: &Diagnostics) -> String {
+fn render(context: &Context, diagnostics: &Diagnostics) -> String {
     let view = context.output.message_view();
-    diagnostics.render(&Look {
+    diagnostics.render(&RenderOptions {
         colour: view.palette == Palette::Coloured,
         width: view.width,
-        directory: context.surroundings.directory.as_deref(),
+        directory: context.environment.directory.as_deref(),
     })
 }
 
 /// `path` relative to the stack's directory, empty for the directory itself.
-fn below(root: &Path, path: &Path) -> Result<String, Error> {
+fn below(root: &Path, path: &Path) -> Result<String, CommandError> {
     let full = path.canonicalize().map_err(|error| {
-        let told = anyhow::Error::from(error).context(format!("cannot read `{}`", path.display()));
-        Error::new(Ending::Invalid, told)
+        let failure = anyhow::Error::from(error).context(format!("cannot read `{}`", path.display()));
+        CommandError::new(ExitStatus::Invalid, failure)
     })?;
     match full.strip_prefix(root) {
         Ok(below) => Ok(below.to_string_lossy().replace(std::path::MAIN_SEPARATOR, "/")),
         Err(_) => {
-            let told = format!("`{}` lies outside of the stack in `{}`", path.display(), root.display());
-            Err(Error::words(Ending::Usage, told).hint("give the paths of one stack at a time"))
+            let message = format!("`{}` lies outside of the stack in `{}`", path.display(), root.display());
+            Err(CommandError::words(ExitStatus::Usage, message).hint("give the paths of one stack at a time"))
         }
     }
 }
@@ -241,8 +244,9 @@ fn below(root: &Path, path: &Path) -> Result<String, Error> {
 ///
 /// # Errors
 /// A text that is no pattern, namespace or selector.
-pub fn selection(filter: &Filter) -> Result<Selection, Error> {
-    let usage = |error: anyhow::Error, flag: &str| Error::new(Ending::Usage, error.context(format!("in `{flag}`")));
+pub fn selection(filter: &FilterArgs) -> Result<Selection, CommandError> {
+    let usage =
+        |error: anyhow::Error, flag: &str| CommandError::new(ExitStatus::Usage, error.context(format!("in `{flag}`")));
     let mut selection = Selection::all();
     for glob in &filter.only {
         selection.add_only(glob).map_err(|error| usage(error.into(), "--only"))?;
@@ -260,7 +264,7 @@ pub fn selection(filter: &Filter) -> Result<Selection, Error> {
 }
 
 /// The filters as flags, each behind a blank.
-fn flags(filter: &Filter) -> String {
+fn flags(filter: &FilterArgs) -> String {
     let many = [("--only", &filter.only), ("--except", &filter.except), ("--namespace", &filter.namespace)];
     let mut flags: String = many
         .iter()
@@ -276,15 +280,16 @@ fn flags(filter: &Filter) -> String {
 ///
 /// # Errors
 /// A text that is no name.
-pub fn namespace(name: &str) -> Result<Namespace, Error> {
-    Namespace::parse(name).map_err(|error| Error::words(Ending::Usage, format!("the namespace `{name}` {error}")))
+pub fn namespace(name: &str) -> Result<Namespace, CommandError> {
+    Namespace::parse(name)
+        .map_err(|error| CommandError::words(ExitStatus::Usage, format!("the namespace `{name}` {error}")))
 }
 
 /// The configuration in `directory` or above it; the default where there is none.
 ///
 /// # Errors
 /// It cannot be read.
-pub fn configuration_for(context: &Context, directory: &Path) -> Result<Config, Error> {
+pub fn configuration_for(context: &Context, directory: &Path) -> Result<Config, CommandError> {
     // A configuration that is named need not be that of the directory.
     let named = context.global.config.as_deref().map(|file| match file.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -302,14 +307,14 @@ pub fn configuration_for(context: &Context, directory: &Path) -> Result<Config, 
 ///
 /// # Errors
 /// It cannot be read, or it is of another stack.
-pub fn configuration_of(context: &Context, plan: &Plan) -> Result<Config, Error> {
+pub fn configuration_of(context: &Context, plan: &Plan) -> Result<Config, CommandError> {
     let config = configuration_for(context, Path::new("."))?;
     let stack = settings::stack(context, &config)?;
     if stack != plan.stack {
         let named =
             |stack: &Option<String>| stack.as_ref().map_or("no stack".to_owned(), |name| format!("stack `{name}`"));
-        let told = format!("the plan is of {}, and the settings name {}", named(&plan.stack), named(&stack));
-        let error = Error::words(Ending::Refused, told);
+        let message = format!("the plan is of {}, and the settings name {}", named(&plan.stack), named(&stack));
+        let error = CommandError::words(ExitStatus::Refused, message);
         return Err(error.hint(hint::configuration(&plan.source.directory)).hint("nothing was sent"));
     }
     policy::check_plan(context, &config, plan)?;
@@ -318,7 +323,7 @@ pub fn configuration_of(context: &Context, plan: &Plan) -> Result<Config, Error>
 
 /// What a check of the definitions found.
 #[expect(clippy::large_enum_variant, reason = "one check a command")]
-pub enum Checked {
+pub enum CheckedDefinitions {
     /// Nothing is wrong.
     Valid(Loaded),
     /// This is.
@@ -329,28 +334,31 @@ pub enum Checked {
 ///
 /// # Errors
 /// Flags that cannot be read.
-pub fn check(context: &Context, scope: &Scope) -> Result<Checked, Error> {
+pub fn check(context: &Context, scope: &ScopeArgs) -> Result<CheckedDefinitions, CommandError> {
     let loaded = match load::directory(first(scope), &options(context)?) {
         Ok(loaded) => loaded,
-        Err(diagnostics) => return Ok(Checked::Wrong(diagnostics)),
+        Err(diagnostics) => return Ok(CheckedDefinitions::Wrong(diagnostics)),
     };
     let stack = match nothing_there(&loaded, &Selection::all()) {
-        Some((told, hint)) => {
+        Some((message, hint)) => {
             let files = loaded.desired.files;
-            return Ok(Checked::Wrong(Diagnostics::new(vec![Diagnostic::without_place(told, hint)], files)));
+            return Ok(CheckedDefinitions::Wrong(Diagnostics::new(
+                vec![Diagnostic::without_place(message, hint)],
+                files,
+            )));
         }
         None => opened(context, scope, Ok(loaded))?,
     };
     matched(&stack)?;
-    Ok(Checked::Valid(stack.loaded))
+    Ok(CheckedDefinitions::Valid(stack.loaded))
 }
 
 /// What a stack holds, in words.
-pub fn told(context: &Context, stack: &Stack) -> String {
+pub fn summary(context: &Context, stack: &Stack) -> String {
     let view = context.output.view();
     let notes = Diagnostics::new(stack.loaded.notes.clone(), stack.loaded.desired.files);
     if !notes.list.is_empty() {
-        context.output.message(&drawn(context, &notes));
+        context.output.message(&render(context, &notes));
     }
     let (endpoints, files) = (stack.loaded.desired.definitions.len(), stack.loaded.desired.files);
     let plural = |count: usize| if count == 1 { "" } else { "s" };

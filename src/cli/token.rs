@@ -2,10 +2,10 @@
 //! environment whose name begins with `TRUEUP_TOKEN`. Never an argument, a command or the configuration.
 
 use super::address::{self, Address};
-use super::args::Global;
-use super::ending::{Ending, Error};
+use super::args::GlobalArgs;
+use super::environment::ProcessEnvironment;
+use super::exit_status::{CommandError, ExitStatus};
 use super::file;
-use super::surroundings::Surroundings;
 use crate::file::limit;
 
 /// The variable that is always looked at.
@@ -14,7 +14,7 @@ const VARIABLE: &str = "TRUEUP_TOKEN";
 const FOREIGN_VARIABLE: &str = "F5XC_API_TOKEN";
 
 /// A token with whether a variable beside it names the service that it is for.
-struct Found {
+struct FoundToken {
     text: String,
     bound: bool,
 }
@@ -27,18 +27,18 @@ struct Found {
 /// A file that cannot be read, a variable that the configuration may not name, that is not set or that
 /// is bound to another service; in a pipeline, a service that only the repository names.
 pub fn given(
-    global: &Global,
-    surroundings: &Surroundings,
+    global: &GlobalArgs,
+    environment: &ProcessEnvironment,
     named: Option<&str>,
     address: &Address,
-) -> Result<Option<String>, Error> {
-    let Some(found) = found(global, surroundings, named, address)? else { return Ok(None) };
-    if surroundings.is_pipeline() && !address.pinned && !found.bound {
-        let told = format!(
+) -> Result<Option<String>, CommandError> {
+    let Some(found) = found(global, environment, named, address)? else { return Ok(None) };
+    if environment.is_pipeline() && !address.pinned && !found.bound {
+        let message = format!(
             "only `base_url` of the configuration names {}, so it gets no token in a pipeline (`CI` is set)",
             address.url
         );
-        return Err(Error::words(Ending::Invalid, told).hint(format!(
+        return Err(CommandError::words(ExitStatus::Invalid, message).hint(format!(
             "if that is the service, pin it outside of the repository: TRUEUP_BASE_URL={} beside the token, or \
              `base_urls:` of a policy (TRUEUP_POLICY)",
             address.url
@@ -48,65 +48,67 @@ pub fn given(
 }
 
 /// The text of `--token-file`.
-fn from_file(global: &Global) -> Result<Option<String>, Error> {
+fn from_file(global: &GlobalArgs) -> Result<Option<String>, CommandError> {
     let read = |path: &std::path::PathBuf| {
         let bytes = file::read_secret(path, limit::TOKEN)?;
-        String::from_utf8(bytes)
-            .map_err(|_| Error::words(Ending::Invalid, format!("the token file `{}` is not text", path.display())))
+        String::from_utf8(bytes).map_err(|_| {
+            CommandError::words(ExitStatus::Invalid, format!("the token file `{}` is not text", path.display()))
+        })
     };
     global.token_file.as_ref().map(read).transpose()
 }
 
 fn found(
-    global: &Global,
-    surroundings: &Surroundings,
+    global: &GlobalArgs,
+    environment: &ProcessEnvironment,
     named: Option<&str>,
     address: &Address,
-) -> Result<Option<Found>, Error> {
+) -> Result<Option<FoundToken>, CommandError> {
     if let Some(text) = from_file(global)? {
-        return Ok(Some(Found { text, bound: false }));
+        return Ok(Some(FoundToken { text, bound: false }));
     }
     if let Some(name) = named {
-        return configured(surroundings, name, address).map(Some);
+        return configured(environment, name, address).map(Some);
     }
-    if let Some(text) = surroundings.variable(VARIABLE) {
-        let bound = is_bound(surroundings, VARIABLE, address)?;
-        return Ok(Some(Found { text: text.to_owned(), bound }));
+    if let Some(text) = environment.variable(VARIABLE) {
+        let bound = is_bound(environment, VARIABLE, address)?;
+        return Ok(Some(FoundToken { text: text.to_owned(), bound }));
     }
-    Ok(surroundings.variable(FOREIGN_VARIABLE).map(|text| Found { text: text.to_owned(), bound: false }))
+    Ok(environment.variable(FOREIGN_VARIABLE).map(|text| FoundToken { text: text.to_owned(), bound: false }))
 }
 
 /// The token of the variable that the configuration names.
-fn configured(surroundings: &Surroundings, name: &str, address: &Address) -> Result<Found, Error> {
+fn configured(environment: &ProcessEnvironment, name: &str, address: &Address) -> Result<FoundToken, CommandError> {
     if !name.starts_with(VARIABLE) {
-        let told = format!("`token_variable` names `{name}`, which does not begin with `{VARIABLE}`");
-        return Err(Error::words(Ending::Invalid, told)
+        let message = format!("`token_variable` names `{name}`, which does not begin with `{VARIABLE}`");
+        return Err(CommandError::words(ExitStatus::Invalid, message)
             .hint("a definition's author must not be able to send away another secret; rename the variable"));
     }
-    let Some(text) = surroundings.variable(name) else {
-        let told = format!("`token_variable` names `{name}`, which is not set");
-        return Err(Error::words(Ending::Invalid, told).hint(format!("set {name}, or give --token-file")));
+    let Some(text) = environment.variable(name) else {
+        let message = format!("`token_variable` names `{name}`, which is not set");
+        return Err(CommandError::words(ExitStatus::Invalid, message).hint(format!("set {name}, or give --token-file")));
     };
-    let bound = is_bound(surroundings, name, address)?;
+    let bound = is_bound(environment, name, address)?;
     // Whoever writes the configuration chooses among all the tokens of the environment.
     if !bound && name != VARIABLE {
-        let told = format!("`{name}` is bound to no service: `{name}_URL` is not set");
-        return Err(Error::words(Ending::Invalid, told)
+        let message = format!("`{name}` is bound to no service: `{name}_URL` is not set");
+        return Err(CommandError::words(ExitStatus::Invalid, message)
             .hint(format!("if it is the token of that service: {name}_URL={}", address.url)));
     }
-    Ok(Found { text: text.to_owned(), bound })
+    Ok(FoundToken { text: text.to_owned(), bound })
 }
 
 /// Whether `VARIABLE_URL` says that the token of `variable` is for this service.
-fn is_bound(surroundings: &Surroundings, variable: &str, address: &Address) -> Result<bool, Error> {
+fn is_bound(environment: &ProcessEnvironment, variable: &str, address: &Address) -> Result<bool, CommandError> {
     let name = format!("{variable}_URL");
-    let Some(text) = surroundings.variable(&name) else { return Ok(false) };
+    let Some(text) = environment.variable(&name) else { return Ok(false) };
     let url = address::read(text, &format!("`{name}`"))?;
     if url == address.url {
         return Ok(true);
     }
-    let told = format!("`{name}` binds the token of `{variable}` to {url}, and the service is {}", address.url);
-    Err(Error::words(Ending::Invalid, told).hint("a token goes to the service that it is bound to, and to no other"))
+    let message = format!("`{name}` binds the token of `{variable}` to {url}, and the service is {}", address.url);
+    Err(CommandError::words(ExitStatus::Invalid, message)
+        .hint("a token goes to the service that it is bound to, and to no other"))
 }
 
 /// The variable for the token of `trueup sandbox`.
@@ -117,8 +119,8 @@ const SANDBOX_VARIABLE: &str = "TRUEUP_SANDBOX_TOKEN";
 ///
 /// # Errors
 /// A file that cannot be read.
-pub fn of_sandbox(global: &Global, surroundings: &Surroundings) -> Result<Option<String>, Error> {
-    let variable = || surroundings.variable(SANDBOX_VARIABLE).map(str::to_owned);
+pub fn of_sandbox(global: &GlobalArgs, environment: &ProcessEnvironment) -> Result<Option<String>, CommandError> {
+    let variable = || environment.variable(SANDBOX_VARIABLE).map(str::to_owned);
     Ok(from_file(global)?.or_else(variable))
 }
 
@@ -127,20 +129,20 @@ mod tests {
     use clap::Parser as _;
 
     use super::*;
-    use crate::cli::address::{Sources, VARIABLES};
+    use crate::cli::address::{UrlSources, VARIABLES};
     use crate::cli::args::Arguments;
     use crate::model::policy::Policy;
 
     const OURS: &str = "https://ours.example.net";
     const EVIL: &str = "https://evil.example.net";
 
-    fn global(flags: &[&str]) -> Global {
+    fn global(flags: &[&str]) -> GlobalArgs {
         Arguments::try_parse_from(["trueup", "man"].iter().chain(flags)).expect("a command line").global
     }
 
-    fn token(environment: &[(&str, &str)], named: Option<&str>) -> Result<Option<String>, Error> {
+    fn token(environment: &[(&str, &str)], named: Option<&str>) -> Result<Option<String>, CommandError> {
         let address = Address { url: address::read(OURS, "a test").expect("a URL"), pinned: true };
-        given(&global(&[]), &Surroundings::with(environment), named, &address)
+        given(&global(&[]), &ProcessEnvironment::with(environment), named, &address)
     }
 
     #[test]
@@ -204,16 +206,16 @@ mod tests {
                         [source];
                 let mut environment = environment.clone();
                 environment.extend([("CI", ci), (variable, "secret")]);
-                let surroundings = Surroundings::with(&environment);
+                let environment = ProcessEnvironment::with(&environment);
                 let policy =
                     (policy == 1).then(|| Policy { base_urls: Some(vec![OURS.to_owned()]), ..Policy::default() });
-                let sources = Sources { global: &global, surroundings: &surroundings, policy: policy.as_ref() };
+                let sources = UrlSources { global: &global, environment: &environment, policy: policy.as_ref() };
                 let Ok(Some(address)) = address::of(sources, configured) else { continue };
-                let sent = given(&global, &surroundings, named, &address).ok().flatten().is_some();
+                let sent = given(&global, &environment, named, &address).ok().flatten().is_some();
                 let url = address.url.to_string();
                 let says = |text: Option<&str>| text == Some(url.as_str());
                 let binding = if source == 2 { None } else { bindings[source].1 };
-                let outside: Vec<&str> = VARIABLES.iter().filter_map(|name| surroundings.variable(name)).collect();
+                let outside: Vec<&str> = VARIABLES.iter().filter_map(|name| environment.variable(name)).collect();
                 let contradicted = binding.is_some_and(|bound| bound != url)
                     || (flag.is_none() && outside.iter().any(|named| *named != url))
                     || (policy.is_some() && url != OURS);

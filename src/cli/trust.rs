@@ -4,9 +4,9 @@
 use std::path::Path;
 
 use super::Context;
-use super::ending::{Ending, Error};
-use super::surroundings::Surroundings;
-use crate::api::{Identity, Trust};
+use super::environment::ProcessEnvironment;
+use super::exit_status::{CommandError, ExitStatus};
+use crate::api::{Identity, TlsTrust};
 use crate::file;
 
 /// The variables that may contain the password, the first one set: ours, and that of the vendor's tools.
@@ -16,38 +16,38 @@ const PASSWORD_VARIABLES: [&str; 2] = ["TRUEUP_P12_PASSWORD", "VES_P12_PASSWORD"
 ///
 /// # Errors
 /// A file that cannot be read, or a PKCS #12 file without a password.
-pub fn given(context: &Context) -> Result<Trust, Error> {
+pub fn given(context: &Context) -> Result<TlsTrust, CommandError> {
     let global = &context.global;
     let authorities = global.ca_cert.as_deref().map(read).transpose()?;
     let identity = match (&global.client_cert, &global.client_key, &global.client_p12) {
         (Some(certificate), Some(key), _) => Some(Identity::Pem { certificate: read(certificate)?, key: read(key)? }),
         (_, _, Some(path)) => {
-            let password = password(global.client_p12_password_file.as_deref(), &context.surroundings)?;
+            let password = password(global.client_p12_password_file.as_deref(), &context.environment)?;
             let password = password.ok_or_else(|| {
-                Error::words(Ending::Invalid, format!("there is no password for `{}`", path.display()))
+                CommandError::words(ExitStatus::Invalid, format!("there is no password for `{}`", path.display()))
                     .hint("set TRUEUP_P12_PASSWORD, or name a file with --client-p12-password-file")
             })?;
             Some(Identity::Pkcs12 { file: read(path)?, password })
         }
         _ => None,
     };
-    Ok(Trust { authorities, identity })
+    Ok(TlsTrust { authorities, identity })
 }
 
 /// The password, without the end of the line that an editor leaves. Blanks may be part of it.
-fn password(path: Option<&Path>, surroundings: &Surroundings) -> Result<Option<String>, Error> {
+fn password(path: Option<&Path>, environment: &ProcessEnvironment) -> Result<Option<String>, CommandError> {
     let Some(path) = path else {
-        return Ok(PASSWORD_VARIABLES.iter().find_map(|name| surroundings.variable(name)).map(str::to_owned));
+        return Ok(PASSWORD_VARIABLES.iter().find_map(|name| environment.variable(name)).map(str::to_owned));
     };
     let mut text = String::from_utf8(read(path)?)
-        .map_err(|_| Error::words(Ending::Invalid, format!("`{}` is not UTF-8 text", path.display())))?;
+        .map_err(|_| CommandError::words(ExitStatus::Invalid, format!("`{}` is not UTF-8 text", path.display())))?;
     let line = text.trim_end_matches(['\r', '\n']).len();
     text.truncate(line);
     Ok(Some(text))
 }
 
-fn read(path: &Path) -> Result<Vec<u8>, Error> {
-    file::read_secret(path, file::limit::CERTIFICATES).map_err(|error| Error::new(Ending::Invalid, error))
+fn read(path: &Path) -> Result<Vec<u8>, CommandError> {
+    file::read_secret(path, file::limit::CERTIFICATES).map_err(|error| CommandError::new(ExitStatus::Invalid, error))
 }
 
 #[cfg(test)]
@@ -59,11 +59,14 @@ mod tests {
         let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("password");
         std::fs::write(&path, " pass word \r\n").expect("written");
-        let both = Surroundings::with(&[("VES_P12_PASSWORD", "theirs"), ("TRUEUP_P12_PASSWORD", "ours")]);
-        let given = |path, surroundings: &Surroundings| password(path, surroundings).expect("no error");
+        let both = ProcessEnvironment::with(&[("VES_P12_PASSWORD", "theirs"), ("TRUEUP_P12_PASSWORD", "ours")]);
+        let given = |path, environment: &ProcessEnvironment| password(path, environment).expect("no error");
         assert_eq!(given(Some(&*path), &both).as_deref(), Some(" pass word "));
         assert_eq!(given(None, &both).as_deref(), Some("ours"));
-        assert_eq!(given(None, &Surroundings::with(&[("VES_P12_PASSWORD", "theirs")])).as_deref(), Some("theirs"));
-        assert_eq!(given(None, &Surroundings::with(&[])), None);
+        assert_eq!(
+            given(None, &ProcessEnvironment::with(&[("VES_P12_PASSWORD", "theirs")])).as_deref(),
+            Some("theirs")
+        );
+        assert_eq!(given(None, &ProcessEnvironment::with(&[])), None);
     }
 }

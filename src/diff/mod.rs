@@ -2,7 +2,7 @@
 //! comparing values; this module knows which values count: what the service fills in a reference,
 //! whose labels and annotations are whose, and what a configuration ignores. Pure.
 
-use crate::model::{Applied, Endpoint, Field, Json, PROTECT, Where, is_mark};
+use crate::model::{AppliedFields, Endpoint, Field, Json, PROTECT, Where, is_mark};
 
 /// Labels under this prefix are the service's, unless a definition names them (API.md 3.5).
 const PLATFORM_PREFIX: &str = "ves.io/";
@@ -22,7 +22,7 @@ pub struct Difference {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Context<'a> {
     /// What we applied to the live object, which tells the annotations that we wrote.
-    pub applied: Option<&'a Applied>,
+    pub applied: Option<&'a AppliedFields>,
     /// Fields that are left out.
     pub ignored: &'a [Field],
 }

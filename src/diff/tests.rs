@@ -1,5 +1,5 @@
 use super::*;
-use crate::model::Mark;
+use crate::model::Ownership;
 
 fn endpoint(metadata: &str, spec: &str) -> Endpoint {
     let text = format!(r#"{{"metadata":{{"name":"a","namespace":"n"{metadata}}},"spec":{spec}}}"#);
@@ -82,7 +82,7 @@ fn an_interval_that_a_definition_leaves_out_is_the_services_to_fill() {
     assert_eq!(fields(&left_out, &asked), ["spec.target"]);
     assert_eq!(fields(&filled, &asked), ["spec.target"]);
     let found = |live: &Endpoint, desired: &Endpoint, applied: &Endpoint| {
-        let applied = Mark::of(applied, None, "r").applied;
+        let applied = Ownership::of(applied, None, "r").applied;
         let context = Context { applied: applied.as_ref(), ignored: &[] };
         compare(live, desired, context).into_iter().map(|d| d.field.to_string()).collect::<Vec<_>>()
     };
@@ -108,7 +108,7 @@ fn an_annotation_of_somebody_else_stays_and_one_of_ours_goes() {
     let live = endpoint(r#","annotations":{"ours":"1","theirs":"2","trueup/stack":"s"}"#, r#"{"ip":"::1"}"#);
     let desired = endpoint("", r#"{"ip":"::1"}"#);
     assert_eq!(fields(&live, &desired), none());
-    let applied = Mark::of(&wrote, None, "r").applied;
+    let applied = Ownership::of(&wrote, None, "r").applied;
     let context = Context { applied: applied.as_ref(), ignored: &[] };
     let found: Vec<Field> = compare(&live, &desired, context).into_iter().map(|d| d.field).collect();
     assert_eq!(found, [Field::Annotation("ours".to_owned())]);

@@ -14,7 +14,7 @@ const NAMES: usize = 16;
 
 /// What is written, which decides who may read it and whether it is flushed to the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Content {
+pub enum FileMode {
     /// Only the owner may read it. It is on the disk when the write returns.
     Private,
     /// Others may read it as the umask allows. It is on the disk when the write returns.
@@ -101,7 +101,7 @@ impl Directory {
     ///
     /// # Errors
     /// The target is a link or not a regular file, leads out, or the disk refuses.
-    pub fn replace(&self, below: impl AsRef<Path>, bytes: &[u8], content: Content) -> Result<(), FileError> {
+    pub fn replace(&self, below: impl AsRef<Path>, bytes: &[u8], content: FileMode) -> Result<(), FileError> {
         let below = below.as_ref();
         let failed = |error| self.error("write", below, error);
         let parent = below.parent().filter(|parent| !parent.as_os_str().is_empty());
@@ -112,12 +112,12 @@ impl Directory {
         let (temporary, mut file) = self.temporary(below, content)?;
         let written = file.write_all(bytes).and_then(|()| match (before, content) {
             // A mode that somebody chose is kept.
-            (Some(permissions), Content::Shared | Content::Reproducible) => file.set_permissions(permissions),
+            (Some(permissions), FileMode::Shared | FileMode::Reproducible) => file.set_permissions(permissions),
             _ => Ok(()),
         });
         let written = written.and_then(|()| match content {
-            Content::Private | Content::Shared => file.sync_all(),
-            Content::Reproducible => Ok(()),
+            FileMode::Private | FileMode::Shared => file.sync_all(),
+            FileMode::Reproducible => Ok(()),
         });
         let renamed = written.and_then(|()| self.dir.rename(&temporary, &self.dir, below));
         if let Err(error) = renamed {
@@ -126,8 +126,8 @@ impl Directory {
             return Err(failed(error));
         }
         match content {
-            Content::Private | Content::Shared => self.sync(parent.unwrap_or(Path::new("."))).map_err(failed),
-            Content::Reproducible => Ok(()),
+            FileMode::Private | FileMode::Shared => self.sync(parent.unwrap_or(Path::new("."))).map_err(failed),
+            FileMode::Reproducible => Ok(()),
         }
     }
 
@@ -144,10 +144,10 @@ impl Directory {
     }
 
     /// A new file beside the target, with a name that nobody can foresee.
-    fn temporary(&self, below: &Path, content: Content) -> Result<(PathBuf, File), FileError> {
+    fn temporary(&self, below: &Path, content: FileMode) -> Result<(PathBuf, File), FileError> {
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
-        platform::readable_by_others(&mut options, content != Content::Private);
+        platform::readable_by_others(&mut options, content != FileMode::Private);
         for _ in 0..NAMES {
             let name = below.with_file_name(format!(".trueup-{}.tmp", uuid::Uuid::new_v4().simple()));
             match self.dir.open_with(&name, &options) {

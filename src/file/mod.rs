@@ -17,7 +17,7 @@ mod stream;
 mod tests;
 mod yaml;
 
-pub use directory::{Content, Directory};
+pub use directory::{Directory, FileMode};
 pub use error::FileError;
 pub use many::ManyFiles;
 pub use named::{append_private, create_directory, exists, leads_out, open_private, read, read_secret, replace};

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-use super::directory::{Content, Directory, bounded};
+use super::directory::{Directory, FileMode, bounded};
 use super::error::FileError;
 use super::{platform, stream};
 
@@ -19,11 +19,11 @@ const MARKERS: [&str; 2] = ["trueup.yaml", ".git"];
 /// It is absent, too large, too slow, a directory or a device of blocks, or leads out.
 pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>, FileError> {
     match place(path).map_err(FileError::io("read", path))? {
-        Place::Beneath(outer, below) => {
+        Resolution::Beneath(outer, below) => {
             let (directory, below) = innermost(outer, below, path)?;
             take(directory.open_file(&below).map_err(|error| named(error, path))?, path, limit)
         }
-        Place::Anywhere => read_secret(path, limit),
+        Resolution::Anywhere => read_secret(path, limit),
     }
 }
 
@@ -52,7 +52,7 @@ fn take(file: File, path: &Path, limit: u64) -> Result<Vec<u8>, FileError> {
 ///
 /// # Errors
 /// The target is a link or not a regular file, leads out, or the disk refuses.
-pub fn replace(path: &Path, bytes: &[u8], content: Content) -> Result<(), FileError> {
+pub fn replace(path: &Path, bytes: &[u8], content: FileMode) -> Result<(), FileError> {
     let (directory, below) = target(path)?;
     directory.replace(below, bytes, content).map_err(|error| named(error, path))
 }
@@ -85,11 +85,11 @@ pub fn append_private(path: &Path) -> Result<File, FileError> {
 /// It leads out of its stack or repository, or cannot be created.
 pub fn create_directory(path: &Path) -> Result<Directory, FileError> {
     match place(path).map_err(FileError::io("create", path))? {
-        Place::Beneath(outer, below) => {
+        Resolution::Beneath(outer, below) => {
             let (directory, below) = innermost(outer, below, path)?;
             directory.create(&below).map_err(|error| named(error, path))
         }
-        Place::Anywhere => {
+        Resolution::Anywhere => {
             std::fs::create_dir_all(path).map_err(FileError::io("create", path))?;
             Directory::open(path)
         }
@@ -99,8 +99,8 @@ pub fn create_directory(path: &Path) -> Result<Directory, FileError> {
 /// The directory that a file is written to, which is created, and the file beneath it.
 fn target(path: &Path) -> Result<(Directory, PathBuf), FileError> {
     let (directory, below) = match place(path).map_err(FileError::io("write", path))? {
-        Place::Beneath(outer, below) => innermost(outer, below, path)?,
-        Place::Anywhere => {
+        Resolution::Beneath(outer, below) => innermost(outer, below, path)?,
+        Resolution::Anywhere => {
             let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
             let name = path.file_name().ok_or_else(|| FileError::NotRegular { path: path.to_owned() })?;
             (create_directory(parent)?, PathBuf::from(name))
@@ -132,19 +132,19 @@ pub fn leads_out(path: &Path) -> io::Result<Option<PathBuf>> {
     Ok(None)
 }
 
-enum Place {
+enum Resolution {
     /// The outermost directory with a marker, and the path beneath it.
     Beneath(PathBuf, PathBuf),
     Anywhere,
 }
 
-fn place(path: &Path) -> io::Result<Place> {
+fn place(path: &Path) -> io::Result<Resolution> {
     let absolute = absolute(path)?;
     let outer = marked(&absolute).into_iter().next();
     let below = outer.as_deref().and_then(|outer| absolute.strip_prefix(outer).ok()).map(Path::to_owned);
     Ok(match (outer, below) {
-        (Some(outer), Some(below)) => Place::Beneath(outer, below),
-        _ => Place::Anywhere,
+        (Some(outer), Some(below)) => Resolution::Beneath(outer, below),
+        _ => Resolution::Anywhere,
     })
 }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::error::FileError;
 
 /// How long a pipe may take to end.
-const PATIENCE: Duration = Duration::from_secs(60);
+const POLL_POLICY: Duration = Duration::from_secs(60);
 
 /// Standard input to its end, at most `limit` bytes. Where a person types, nothing is hurried.
 ///
@@ -26,11 +26,11 @@ pub fn stdin(limit: u64) -> Result<Vec<u8>, FileError> {
 
 /// What a pipe gives until it ends.
 pub(super) fn read(from: impl Read + Send + 'static, path: &Path, limit: u64) -> Result<Vec<u8>, FileError> {
-    read_within(PATIENCE, from, path, limit)
+    read_within(POLL_POLICY, from, path, limit)
 }
 
 pub(super) fn read_within(
-    patience: Duration,
+    poll_policy: Duration,
     from: impl Read + Send + 'static,
     path: &Path,
     limit: u64,
@@ -42,8 +42,8 @@ pub(super) fn read_within(
         let _ = done.send(whole(from, &name, limit));
     });
     reading.map_err(FileError::io("read", path))?;
-    let too_slow = |_| FileError::TooSlow { path: path.to_owned(), seconds: patience.as_secs() };
-    result.recv_timeout(patience).unwrap_or_else(|error| Err(too_slow(error)))
+    let too_slow = |_| FileError::TooSlow { path: path.to_owned(), seconds: poll_policy.as_secs() };
+    result.recv_timeout(poll_policy).unwrap_or_else(|error| Err(too_slow(error)))
 }
 
 fn whole(from: impl Read, path: &Path, limit: u64) -> Result<Vec<u8>, FileError> {

@@ -18,7 +18,7 @@ const SYSTEM: &str = "system";
 
 /// What a gate has to say.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Finding {
+pub struct GateFinding {
     /// The gate.
     pub gate: &'static str,
     /// Whether it only tells, or refuses.
@@ -27,14 +27,14 @@ pub struct Finding {
     pub text: String,
 }
 
-impl fmt::Display for Finding {
+impl fmt::Display for GateFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "gate `{}`: {}", self.gate, self.text)
     }
 }
 
 /// Asks the service, as far as the gates look and the plan changes anything.
-pub async fn look(reader: &Reader, plan: &Plan, gates: &Gates, now: Timestamp) -> Vec<Finding> {
+pub async fn check(reader: &Reader, plan: &Plan, gates: &Gates, now: Timestamp) -> Vec<GateFinding> {
     let mut findings = Vec::new();
     // A constant that is a label.
     let Ok(system) = Namespace::parse(SYSTEM) else { return findings };
@@ -42,14 +42,14 @@ pub async fn look(reader: &Reader, plan: &Plan, gates: &Gates, now: Timestamp) -
         return findings;
     }
     if gates.upgrade != GateMode::Off {
-        findings.extend(look_at_sites(reader, &sites(plan), gates.upgrade).await);
+        findings.extend(check_sites(reader, &sites(plan), gates.upgrade).await);
     }
     if gates.ddos != GateMode::Off {
         let found = ddos::list(reader, &system, &ddos::DdosFilter::default()).await;
         findings.extend(judge_ddos(found.map_err(|error| error.to_string()), gates.ddos));
     }
     if gates.events != GateMode::Off {
-        findings.extend(look_at_events(reader, system, gates, now).await);
+        findings.extend(check_events(reader, system, gates, now).await);
     }
     findings
 }
@@ -69,7 +69,7 @@ fn sites(plan: &Plan) -> BTreeSet<(String, String)> {
             [site(&before.endpoint), after(change, &before.endpoint).as_ref().and_then(site)]
         }
         Action::Delete { before, .. } => [site(&before.endpoint), None],
-        Action::Mark { .. } => [None, None],
+        Action::Annotate { .. } => [None, None],
     };
     plan.changes.iter().flat_map(of_change).flatten().collect()
 }
@@ -82,7 +82,7 @@ fn after(change: &Change, before: &Endpoint) -> Option<Endpoint> {
     serde_json::from_value(object).ok()
 }
 
-async fn look_at_sites(reader: &Reader, sites: &BTreeSet<(String, String)>, mode: GateMode) -> Vec<Finding> {
+async fn check_sites(reader: &Reader, sites: &BTreeSet<(String, String)>, mode: GateMode) -> Vec<GateFinding> {
     let gate = "upgrade";
     let mut findings = Vec::new();
     for (namespace, site) in sites {
@@ -93,17 +93,17 @@ async fn look_at_sites(reader: &Reader, sites: &BTreeSet<(String, String)>, mode
             Err(error) if error.is_absent() => None,
             Err(error) => Some(format!("the upgrade status of `{site}` is unknown: {error}")),
         };
-        findings.extend(text.map(|text| Finding { gate, mode, text }));
+        findings.extend(text.map(|text| GateFinding { gate, mode, text }));
     }
     findings
 }
 
 fn upgrade_text(site: &str, progress: &upgrades::UpgradeProgress) -> Option<String> {
     match progress.status {
-        upgrades::Status::InProgress => {
+        upgrades::UpgradeState::InProgress => {
             Some(format!("site `{site}` is being upgraded to {}", crate::api::neutral(&progress.version, 60)))
         }
-        upgrades::Status::Failed => {
+        upgrades::UpgradeState::Failed => {
             let reason = crate::api::neutral(&progress.failure_reason, 200);
             Some(format!("the upgrade of site `{site}` failed: {reason}"))
         }
@@ -111,7 +111,7 @@ fn upgrade_text(site: &str, progress: &upgrades::UpgradeProgress) -> Option<Stri
     }
 }
 
-fn judge_ddos(found: Result<Vec<ddos::DdosEvent>, String>, mode: GateMode) -> Option<Finding> {
+fn judge_ddos(found: Result<Vec<ddos::DdosEvent>, String>, mode: GateMode) -> Option<GateFinding> {
     let text = match found {
         Ok(events) => {
             let open: Vec<String> = events
@@ -126,10 +126,10 @@ fn judge_ddos(found: Result<Vec<ddos::DdosEvent>, String>, mode: GateMode) -> Op
         }
         Err(error) => format!("the DDoS events are unknown: {error}"),
     };
-    Some(Finding { gate: "ddos", mode, text })
+    Some(GateFinding { gate: "ddos", mode, text })
 }
 
-async fn look_at_events(reader: &Reader, system: Namespace, gates: &Gates, now: Timestamp) -> Option<Finding> {
+async fn check_events(reader: &Reader, system: Namespace, gates: &Gates, now: Timestamp) -> Option<GateFinding> {
     let start = now.saturating_sub(SignedDuration::from_mins(i64::from(gates.events_minutes))).ok()?;
     let query = events::EventQuery {
         start_time: Some(start.to_string()),
@@ -150,7 +150,7 @@ async fn look_at_events(reader: &Reader, system: Namespace, gates: &Gates, now: 
         },
         Err(error) => format!("the security events are unknown: {error}"),
     };
-    Some(Finding { gate: "events", mode: gates.events, text })
+    Some(GateFinding { gate: "events", mode: gates.events, text })
 }
 
 #[cfg(test)]
@@ -158,7 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_open_event_is_found_and_an_unknown_answer_is_told() {
+    fn an_open_event_is_found_and_an_unknown_answer_is_reported() {
         let event = |end: &str| -> ddos::DdosEvent {
             serde_json::from_value(serde_json::json!({"id": "1", "name": "flood", "end_time": end})).expect("an event")
         };

@@ -12,7 +12,7 @@ const LARGEST_POINTER: u64 = 8 * 1024;
 
 /// A repository on disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct RepositoryPaths {
     /// The directory that holds `.git`, without symbolic links.
     pub(super) top: PathBuf,
     /// The git directory of this working tree.
@@ -23,7 +23,7 @@ pub(super) struct Found {
     pub(super) prefix: String,
 }
 
-impl Found {
+impl RepositoryPaths {
     /// The repository that `directory` is in.
     pub(super) fn search(directory: &Path) -> Result<Self, GitError> {
         let none = || GitError::NoRepository { directory: directory.to_owned() };

@@ -5,7 +5,7 @@ use std::iter;
 use std::time::Duration;
 
 use super::object::{Object, Objects};
-use super::process::Bounds;
+use super::process::CallLimits;
 use super::{GitError, HEAD, Repository, question, unexpected};
 
 /// How long one walk through the history may take.
@@ -17,7 +17,7 @@ const LARGEST_BLOBS: u64 = 64 * 1024 * 1024;
 
 /// A commit that changed something.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Step {
+pub struct HistoryCommit {
     /// Its full id.
     pub id: String,
     /// The date of it, `2026-11-21`.
@@ -28,7 +28,7 @@ pub struct Step {
 
 /// A file that differs between two commits.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Changed {
+pub struct ChangedFile {
     /// Its path from the repository's top.
     pub path: String,
     /// Its object before; nothing where it was added, or was no file.
@@ -43,19 +43,19 @@ impl Repository {
     ///
     /// # Errors
     /// The program failed, or took too long.
-    pub fn steps(&self, most: usize) -> Result<Vec<Step>, GitError> {
+    pub fn steps(&self, most: usize) -> Result<Vec<HistoryCommit>, GitError> {
         let most = format!("--max-count={most}");
         let mut arguments =
             vec!["rev-list", "--topo-order", "--full-history", "--format=%H %cs %P", &most, "HEAD", "--"];
         if !self.prefix().is_empty() {
             arguments.push(self.prefix());
         }
-        let bounds = Bounds { bytes: LARGEST_CHANGES, time: TIME };
+        let bounds = CallLimits { bytes: LARGEST_CHANGES, time: TIME };
         let listed = self.run(&arguments, Vec::new(), bounds)?;
         let listed = String::from_utf8(listed).map_err(|_| unexpected("rev-list"))?;
         let step = |line: &str| {
             let mut words = line.split(' ').filter(|word| !word.is_empty()).map(str::to_owned);
-            Some(Step { id: words.next()?, date: words.next()?, parents: words.collect() })
+            Some(HistoryCommit { id: words.next()?, date: words.next()?, parents: words.collect() })
         };
         Ok(listed.lines().filter(|line| !line.starts_with("commit ")).filter_map(step).collect())
     }
@@ -72,7 +72,7 @@ impl Repository {
         }
         let most = format!("--max-count={most}");
         let arguments = ["rev-list", &most, "HEAD", "--", &path];
-        let listed = self.run(&arguments, Vec::new(), Bounds { bytes: LARGEST_CHANGES, time: TIME })?;
+        let listed = self.run(&arguments, Vec::new(), CallLimits { bytes: LARGEST_CHANGES, time: TIME })?;
         let listed = String::from_utf8(listed).map_err(|_| unexpected("rev-list"))?;
         let versions: Vec<String> = listed.lines().map(|commit| format!("{commit}:{path}")).collect();
         if versions.is_empty() {
@@ -80,7 +80,7 @@ impl Repository {
         }
         // The commit is asked for soon, and this way takes no program of its own.
         let names: Vec<&str> = iter::once(HEAD).chain(versions.iter().map(String::as_str)).collect();
-        let output = self.batch(&names, Bounds { bytes: LARGEST_BLOBS, time: TIME })?;
+        let output = self.batch(&names, CallLimits { bytes: LARGEST_BLOBS, time: TIME })?;
         let mut objects = Objects(&output);
         if let Some(head) = objects.next().transpose()?.flatten() {
             self.answered(&question(HEAD), head.id);
@@ -97,7 +97,7 @@ impl Repository {
     ///
     /// # Errors
     /// The program failed, or took too long.
-    pub fn changed(&self, pairs: &[(Option<&str>, &str)]) -> Result<Vec<Vec<Changed>>, GitError> {
+    pub fn changed(&self, pairs: &[(Option<&str>, &str)]) -> Result<Vec<Vec<ChangedFile>>, GitError> {
         let line = |(before, after): &(Option<&str>, &str)| match before {
             Some(before) => format!("{after} {before}\n"),
             None => format!("{after}\n"),
@@ -116,9 +116,9 @@ impl Repository {
             "--no-ext-diff",
             "--no-textconv",
         ];
-        let bounds = Bounds { bytes: LARGEST_CHANGES, time: TIME };
+        let bounds = CallLimits { bytes: LARGEST_CHANGES, time: TIME };
         let output = self.run(&arguments, input.into_bytes(), bounds)?;
-        let mut changed: Vec<Vec<Changed>> = Vec::with_capacity(pairs.len());
+        let mut changed: Vec<Vec<ChangedFile>> = Vec::with_capacity(pairs.len());
         let mut parts = output.split(|byte| *byte == 0).filter(|part| !part.is_empty());
         while let Some(part) = parts.next() {
             let Some(about) = part.strip_prefix(b":") else {
@@ -137,18 +137,18 @@ impl Repository {
     /// # Errors
     /// The clone lacks one, they are too large together, or it took too long.
     pub fn blobs(&self, objects: &[&str]) -> Result<Vec<Vec<u8>>, GitError> {
-        let contents = self.objects(objects, Bounds { bytes: LARGEST_BLOBS, time: TIME })?;
+        let contents = self.objects(objects, CallLimits { bytes: LARGEST_BLOBS, time: TIME })?;
         contents.into_iter().collect::<Option<_>>().ok_or_else(|| unexpected("cat-file"))
     }
 }
 
 /// What stands between `:` and the path in a raw line of `diff-tree`.
-fn change_of(about: &[u8], path: &[u8]) -> Option<Changed> {
+fn change_of(about: &[u8], path: &[u8]) -> Option<ChangedFile> {
     let mut words = std::str::from_utf8(about).ok()?.split(' ');
     let (mode_before, mode_after) = (words.next()?, words.next()?);
     let (before, after) = (words.next()?, words.next()?);
     // Links and submodules are no files.
     let file = |mode: &str, object: &str| mode.starts_with("100").then(|| object.to_owned());
     let path = String::from_utf8_lossy(path).into_owned();
-    Some(Changed { path, before: file(mode_before, before), after: file(mode_after, after) })
+    Some(ChangedFile { path, before: file(mode_before, before), after: file(mode_after, after) })
 }

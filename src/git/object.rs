@@ -1,7 +1,7 @@
 //! The bytes of objects, many of them from one call of `cat-file`.
 
-use super::process::Bounds;
-use super::{Entry, GitError, Repository, locked, unexpected};
+use super::process::CallLimits;
+use super::{GitError, Repository, TreeEntry, locked, unexpected};
 
 /// Bytes that are read from the files of one commit, all together.
 const LARGEST_CONTENTS: u64 = 1024 * 1024 * 1024;
@@ -48,11 +48,11 @@ impl Repository {
     ///
     /// # Errors
     /// The clone lacks one, or they are too large together.
-    pub fn contents(&self, entries: &[&Entry]) -> Result<Vec<Vec<u8>>, GitError> {
+    pub fn contents(&self, entries: &[&TreeEntry]) -> Result<Vec<Vec<u8>>, GitError> {
         if entries.is_empty() {
             return Ok(Vec::new());
         }
-        let missing = |entry: &Entry| GitError::NoObject { path: entry.path.clone() };
+        let missing = |entry: &TreeEntry| GitError::NoObject { path: entry.path.clone() };
         let mut most = 0;
         for entry in entries {
             most += entry.size.ok_or_else(|| missing(entry))? + AROUND;
@@ -61,12 +61,12 @@ impl Repository {
             return Err(GitError::TooLarge { what: "the commit's definitions together".to_owned() });
         }
         let objects: Vec<&str> = entries.iter().map(|entry| entry.object.as_str()).collect();
-        let contents = self.objects(&objects, Bounds::bytes(most))?;
+        let contents = self.objects(&objects, CallLimits::bytes(most))?;
         entries.iter().zip(contents).map(|(entry, bytes)| bytes.ok_or_else(|| missing(entry))).collect()
     }
 
     /// The bytes of files by their ids, in their order; nothing for one that the clone lacks.
-    pub(super) fn objects(&self, ids: &[&str], bounds: Bounds) -> Result<Vec<Option<Vec<u8>>>, GitError> {
+    pub(super) fn objects(&self, ids: &[&str], bounds: CallLimits) -> Result<Vec<Option<Vec<u8>>>, GitError> {
         if let ([id], Some((of, bytes))) = (ids, locked(&self.read).as_ref())
             && of == id
         {
@@ -85,7 +85,7 @@ impl Repository {
     }
 
     /// What `cat-file` writes of objects, for [`Objects`].
-    pub(super) fn batch(&self, ids: &[&str], bounds: Bounds) -> Result<Vec<u8>, GitError> {
+    pub(super) fn batch(&self, ids: &[&str], bounds: CallLimits) -> Result<Vec<u8>, GitError> {
         let input: Vec<u8> = ids.iter().flat_map(|id| format!("{id}\n").into_bytes()).collect();
         self.run(&["cat-file", "--batch"], input, bounds)
     }

@@ -54,14 +54,14 @@ pub(super) struct Program {
 
 /// What a call may cost.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Bounds {
+pub(super) struct CallLimits {
     /// Bytes of its answer.
     pub(super) bytes: u64,
     /// Time until it ends.
     pub(super) time: Duration,
 }
 
-impl Bounds {
+impl CallLimits {
     /// The usual time, and this many bytes.
     pub(super) fn bytes(bytes: u64) -> Self {
         Self { bytes, time: TIME }
@@ -70,7 +70,7 @@ impl Bounds {
 
 /// What a call said.
 #[derive(Debug)]
-pub(super) struct Said {
+pub(super) struct CallOutput {
     pub(super) status: ExitStatus,
     pub(super) output: Vec<u8>,
     /// The first line of complaint.
@@ -99,8 +99,8 @@ impl Program {
         directory: &Path,
         arguments: &[&str],
         input: Vec<u8>,
-        bounds: Bounds,
-    ) -> Result<Said, GitError> {
+        bounds: CallLimits,
+    ) -> Result<CallOutput, GitError> {
         let name = arguments.first().copied().unwrap_or_default();
         let mut command = Command::new(&self.file);
         command.env_clear().env("PATH", &self.path).envs(ENVIRONMENT).current_dir(directory);
@@ -118,7 +118,7 @@ impl Program {
     }
 }
 
-fn wait(mut child: Child, name: &str, input: Vec<u8>, bounds: Bounds) -> Result<Said, GitError> {
+fn wait(mut child: Child, name: &str, input: Vec<u8>, bounds: CallLimits) -> Result<CallOutput, GitError> {
     let begun = Instant::now();
     let failed = |message: String| GitError::Failed { command: name.to_owned(), message };
     let (Some(mut stdin), Some(stdout), Some(stderr)) = (child.stdin.take(), child.stdout.take(), child.stderr.take())
@@ -157,7 +157,7 @@ fn wait(mut child: Child, name: &str, input: Vec<u8>, bounds: Bounds) -> Result<
     let complaint = complaint.recv_timeout(left()).ok().and_then(Result::ok).unwrap_or_default();
     let complaint = String::from_utf8_lossy(&complaint);
     let complaint = complaint.lines().next().unwrap_or("it said nothing").to_owned();
-    Ok(Said { status, output, complaint })
+    Ok(CallOutput { status, output, complaint })
 }
 
 /// Reads a pipe to its end, or to `most` bytes, on a thread.
@@ -190,7 +190,7 @@ mod tests {
     fn a_program_that_does_not_end_is_ended() {
         let directory = tempfile::tempdir().expect("a directory");
         let program = script(directory.path(), "exec /bin/sleep 60");
-        let bounds = Bounds { bytes: 10, time: Duration::from_millis(100) };
+        let bounds = CallLimits { bytes: 10, time: Duration::from_millis(100) };
         let begun = Instant::now();
         let error = program.run(directory.path(), &["rev-parse"], Vec::new(), bounds).expect_err("it took too long");
         assert_eq!(error.to_string(), "`git rev-parse` failed: no answer in 0.1 s");
@@ -201,8 +201,9 @@ mod tests {
     fn an_answer_without_an_end_is_cut_off() {
         let directory = tempfile::tempdir().expect("a directory");
         let program = script(directory.path(), "exec /bin/cat /dev/zero");
-        let error =
-            program.run(directory.path(), &["ls-tree"], Vec::new(), Bounds::bytes(1000)).expect_err("it is too large");
+        let error = program
+            .run(directory.path(), &["ls-tree"], Vec::new(), CallLimits::bytes(1000))
+            .expect_err("it is too large");
         assert!(matches!(error, GitError::TooLarge { .. }), "{error}");
     }
 
@@ -210,8 +211,9 @@ mod tests {
     fn the_program_gets_none_of_the_callers_environment() {
         let directory = tempfile::tempdir().expect("a directory");
         let program = script(directory.path(), "/usr/bin/env");
-        let said =
-            program.run(directory.path(), &["rev-parse"], Vec::new(), Bounds::bytes(10_000)).expect("an environment");
+        let said = program
+            .run(directory.path(), &["rev-parse"], Vec::new(), CallLimits::bytes(10_000))
+            .expect("an environment");
         let text = String::from_utf8(said.output).expect("a text");
         let mut names: Vec<&str> = text.lines().filter_map(|line| Some(line.split_once('=')?.0)).collect();
         // The shell sets these itself.

@@ -2,8 +2,8 @@ use std::process::Command;
 
 use super::*;
 
-fn machine() -> Machine {
-    Machine { search_path: std::env::var_os("PATH"), temporary: std::env::temp_dir() }
+fn machine() -> GitEnvironment {
+    GitEnvironment { search_path: std::env::var_os("PATH"), temporary: std::env::temp_dir() }
 }
 
 fn git(directory: &Path, arguments: &[&str]) -> String {
@@ -35,7 +35,7 @@ fn repository() -> (tempfile::TempDir, Repository) {
     (directory, repository)
 }
 
-fn paths(entries: &[Entry]) -> Vec<(&str, EntryKind)> {
+fn paths(entries: &[TreeEntry]) -> Vec<(&str, EntryKind)> {
     entries.iter().map(|entry| (entry.path.as_str(), entry.kind)).collect()
 }
 
@@ -58,9 +58,9 @@ fn the_entries_of_a_commit_are_read_with_what_they_are() {
 #[test]
 fn what_cannot_be_answered_is_an_error_that_says_what_to_do() {
     let (directory, repository) = repository();
-    let told = |error: GitError| error.to_string();
+    let describe = |error: GitError| error.to_string();
     assert_eq!(
-        repository.merge_base("nowhere").map_err(told),
+        repository.merge_base("nowhere").map_err(describe),
         Err("`nowhere` names no commit here: fetch it, or name another base".to_owned())
     );
     assert!(repository.resolve("--help").is_err());
@@ -167,14 +167,14 @@ fn a_repository_of_another_hash_is_read() {
 fn nothing_is_left_in_the_temporary_directory() {
     let temporary = tempfile::tempdir().expect("a directory");
     let (directory, _) = repository();
-    let machine = Machine { temporary: temporary.path().to_owned(), ..machine() };
+    let machine = GitEnvironment { temporary: temporary.path().to_owned(), ..machine() };
     let there = || std::fs::read_dir(temporary.path()).expect("a directory").count();
     let repository = Repository::open(directory.path(), &machine).expect("a repository");
     assert_eq!(there(), 1);
     drop(repository);
     assert_eq!(there(), 0);
     assert!(directory.path().join(".git/objects").is_dir());
-    let nowhere = Machine { temporary: temporary.path().join("nowhere"), ..machine };
+    let nowhere = GitEnvironment { temporary: temporary.path().join("nowhere"), ..machine };
     assert!(matches!(Repository::open(directory.path(), &nowhere), Err(GitError::NoTemporary { .. })));
 }
 

@@ -6,8 +6,8 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use super::find::Found;
-use super::process::{Bounds, Program};
+use super::find::RepositoryPaths;
+use super::process::{CallLimits, Program};
 use super::{GitError, locked};
 
 /// Bytes of a `HEAD`.
@@ -30,7 +30,7 @@ const PLAIN: &str = "[core]\n\tbare = true\n\tlogAllRefUpdates = false\n\treposi
 
 /// The directory; it goes when this is dropped.
 #[derive(Debug)]
-pub(super) struct View {
+pub(super) struct PrivateView {
     root: PathBuf,
     /// What git is called on.
     pub(super) directory: PathBuf,
@@ -38,9 +38,9 @@ pub(super) struct View {
     has_settings: Mutex<bool>,
 }
 
-impl View {
+impl PrivateView {
     /// A view of `found`, in a new directory below `temporary`, without any of its settings.
-    pub(super) fn new(found: &Found, temporary: &Path) -> Result<Self, GitError> {
+    pub(super) fn new(found: &RepositoryPaths, temporary: &Path) -> Result<Self, GitError> {
         let failed = |source: std::io::Error| GitError::NoTemporary { directory: temporary.to_owned(), source };
         let root = temporary.join(format!("trueup-git-{}", uuid::Uuid::new_v4().simple()));
         create_private(&root).map_err(failed)?;
@@ -53,7 +53,7 @@ impl View {
 
     /// Whether the repository may keep its objects or references in another way than the usual, so that
     /// nothing can be read without its settings. git is only asked where the word is there.
-    pub(super) fn has_extensions(&self, found: &Found) -> bool {
+    pub(super) fn has_extensions(&self, found: &RepositoryPaths) -> bool {
         let file = found.common.join("config");
         // Anything else than a file could wait for ever.
         if !std::fs::metadata(&file).is_ok_and(|metadata| metadata.is_file()) {
@@ -67,7 +67,7 @@ impl View {
     }
 
     /// Takes over the settings of the repository that matter, once.
-    pub(super) fn take_settings(&self, found: &Found, program: &Program) -> Result<(), GitError> {
+    pub(super) fn take_settings(&self, found: &RepositoryPaths, program: &Program) -> Result<(), GitError> {
         let mut has_settings = locked(&self.has_settings);
         if !*has_settings {
             let settings = settings(&self.directory, found, program)?;
@@ -83,7 +83,7 @@ impl View {
         crate::file::owner(&self.root)
     }
 
-    fn fill(&self, found: &Found, linked: bool) -> std::io::Result<()> {
+    fn fill(&self, found: &RepositoryPaths, linked: bool) -> std::io::Result<()> {
         let main = self.root.join("git");
         std::fs::create_dir(&main)?;
         link(&found.common, &main, &SHARED)?;
@@ -103,7 +103,7 @@ impl View {
     }
 }
 
-impl Drop for View {
+impl Drop for PrivateView {
     fn drop(&mut self) {
         // Links are removed, not followed; what cannot be removed is a few links in a private directory.
         let _ = std::fs::remove_dir_all(&self.root);
@@ -175,7 +175,7 @@ fn copy_head(from: &Path, to: &Path) -> std::io::Result<()> {
 }
 
 /// The configuration of the view.
-fn settings(view: &Path, found: &Found, program: &Program) -> Result<String, GitError> {
+fn settings(view: &Path, found: &RepositoryPaths, program: &Program) -> Result<String, GitError> {
     let mut text = PLAIN.to_owned();
     let file = found.common.join("config");
     // Anything else than a file could wait for ever.
@@ -185,7 +185,7 @@ fn settings(view: &Path, found: &Found, program: &Program) -> Result<String, Git
     let file = file.to_str().ok_or_else(|| GitError::NoRepository { directory: found.top.clone() })?;
     // Without `include`: it would read any file of the machine.
     let arguments = ["config", "--file", file, "--no-includes", "-z", "--get-regexp", SETTINGS];
-    let said = program.run(view, &arguments, Vec::new(), Bounds::bytes(LARGEST_SETTINGS))?;
+    let said = program.run(view, &arguments, Vec::new(), CallLimits::bytes(LARGEST_SETTINGS))?;
     // 1 is: there is none of them.
     if !said.status.success() && said.status.code() != Some(1) {
         return Err(GitError::Failed { command: "config".to_owned(), message: said.complaint });

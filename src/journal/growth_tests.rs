@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
-use super::{Ground, rollback};
+use super::{RollbackInput, rollback};
 use crate::model::comparisons::{assert_no_search_through_all, count};
 use crate::model::{Endpoint, Field, Key, Layout, Live, LiveItem, LiveObject, NamespaceRead};
 use crate::plan::{
-    Action, ActionKind, Allow, Before, Body, Cause, Change, Fate, FieldChange, Header, Ignore, Intent, Kept, Plan,
-    Request, RunId, RunRecord, Service, Settings, Settled, Source, Step,
+    Action, ActionKind, Allowances, BeforeImage, Cause, Change, ChangeResult, ChangeStep, Confirmation, FieldChange,
+    Ignore, Intent, ObjectBody, Plan, PlanSettings, PlanSource, RunEntry, RunHeader, RunId, RunRecord, ServiceId,
+    WriteRequest,
 };
 
 fn endpoint(key: &Key, port: u16) -> Endpoint {
@@ -19,7 +20,7 @@ fn endpoint(key: &Key, port: u16) -> Endpoint {
 }
 
 fn change(key: &Key) -> Change {
-    let before = Before {
+    let before = BeforeImage {
         uid: format!("uid of {key}"),
         resource_version: None,
         endpoint: endpoint(key, 80),
@@ -31,7 +32,7 @@ fn change(key: &Key) -> Change {
         before: json!(80),
         after: json!(81),
         cause: Cause::Pending,
-        side: None,
+        attribution: None,
         place: None,
     };
     Change::new(key.clone(), Action::Replace { fields: vec![port], adopts: false, before })
@@ -41,20 +42,20 @@ fn change(key: &Key) -> Change {
 fn run(count: usize) -> (RunRecord, Live) {
     let keys: Vec<Key> = (0..count).map(|n| Key::parse(&format!("shop/e{n:05}")).expect("a key")).collect();
     let changes: Vec<Change> = keys.iter().map(change).collect();
-    let kept = changes.iter().flat_map(|change| {
-        let body = Body::of(&endpoint(&change.key, 81)).expect("JSON");
+    let entries = changes.iter().flat_map(|change| {
+        let body = ObjectBody::of(&endpoint(&change.key, 81)).expect("JSON");
         let intent = Intent {
             key: change.key.clone(),
             action: ActionKind::Replace,
             attempt: 0,
-            request: Request::Replace { body },
+            request: WriteRequest::Replace { body },
             before: change.action.before().cloned(),
         };
-        let fate = Fate::Done { settled: Settled::Versioned, by_reading: false, adopted: false };
-        let step = Step { key: change.key.clone(), action: ActionKind::Replace, fate };
-        [Kept::Intent(intent), Kept::Outcome(step)]
+        let result = ChangeResult::Done { confirmation: Confirmation::Versioned, by_reading: false, adopted: false };
+        let step = ChangeStep { key: change.key.clone(), action: ActionKind::Replace, result };
+        [RunEntry::Intent(intent), RunEntry::Outcome(step)]
     });
-    let kept = kept.collect();
+    let entries = entries.collect();
     let items: BTreeMap<Key, LiveItem> = keys
         .iter()
         .map(|key| {
@@ -76,20 +77,20 @@ fn run(count: usize) -> (RunRecord, Live) {
     let live = Live { namespaces: BTreeMap::from([(namespace, NamespaceRead::Complete { items })]), requests: 1 };
     let plan = Plan {
         tool_version: "test".to_owned(),
-        service: Service { base_url: "http://x".to_owned(), layout: Layout::Uniform },
+        service: ServiceId { base_url: "http://x".to_owned(), layout: Layout::Uniform },
         stack: None,
-        settings: Settings::default(),
+        settings: PlanSettings::default(),
         setting_changes: Vec::new(),
         scope: BTreeMap::default(),
         changes,
-        held: Vec::new(),
+        blocked: Vec::new(),
         guards: Vec::new(),
         allowed: Vec::new(),
         left_out: 0,
         notes: Vec::new(),
-        source: Source::default(),
+        source: PlanSource::default(),
     };
-    let header = Header {
+    let header = RunHeader {
         run: RunId::new("run-1").expect("an id"),
         started: "2026-11-21T10:00:00Z".to_owned(),
         user: None,
@@ -97,26 +98,26 @@ fn run(count: usize) -> (RunRecord, Live) {
         rolls_back: None,
         plan,
     };
-    (RunRecord { header, kept, closing: None, torn: false }, live)
+    (RunRecord { header, entries, closing: None, torn: false }, live)
 }
 
 #[test]
 fn neither_a_rollback_nor_the_rest_of_a_run_searches_all_changes_for_each() {
     assert_no_search_through_all("rollback", |writes| {
         let (record, live) = run(writes);
-        let ground = Ground {
+        let ground = RollbackInput {
             record: &record,
             live: &live,
             only: &|_| true,
             ignore: &Ignore::default(),
-            allow: &Allow::default(),
+            allow: &Allowances::default(),
             tool_version: "test",
         };
         count(|| assert_eq!(rollback(ground).changes.len(), writes))
     });
     assert_no_search_through_all("rest", |writes| {
         let (mut record, _) = run(writes);
-        record.kept.truncate(writes);
+        record.entries.truncate(writes);
         count(|| assert_eq!((record.rest().changes.len(), record.left()), (writes / 2, writes / 2)))
     });
 }

@@ -10,11 +10,11 @@ use super::read::{load, parse, read};
 use super::{JournalError, Line, RUNS, runs};
 use crate::file::{Directory, limit, open_own, read_own};
 use crate::model::Key;
-use crate::plan::{ActionKind, Fate, RunId, RunRecord, RunSummary, Service};
+use crate::plan::{ActionKind, ChangeResult, RunId, RunRecord, RunSummary, ServiceId};
 
 /// All runs of a state directory.
 #[derive(Debug, Default)]
-pub struct History {
+pub struct RunHistory {
     /// The runs in the order in which they began, whatever the clock said.
     pub runs: Vec<RunSummary>,
     /// Files that cannot be read, with the reason.
@@ -23,7 +23,7 @@ pub struct History {
 
 /// What a prune leaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Keep {
+pub enum Retention {
     /// The newest runs, so many.
     Newest(usize),
     /// Runs that began at this time or later.
@@ -37,7 +37,7 @@ pub enum Keep {
 /// The directory cannot be read.
 pub fn open_run(state: &Path, stack: Option<&str>, base_url: &str) -> Result<Option<RunSummary>, JournalError> {
     for path in files(state)?.into_iter().rev() {
-        if Head::read(&path).is_some_and(|head| head.is_of(stack, base_url))
+        if RunHead::read(&path).is_some_and(|head| head.is_of(stack, base_url))
             && let Ok(bytes) = read_own(&path, limit::JOURNAL)
         {
             let record = if ended_well(&bytes) { None } else { parse(&path, &bytes).ok() };
@@ -72,8 +72,8 @@ fn named_time(name: &str) -> Option<Timestamp> {
 }
 
 /// Those of the runs that are of a stack against a service, oldest first.
-fn heads(paths: Vec<PathBuf>, stack: Option<&str>, base_url: &str) -> Vec<(Head, PathBuf)> {
-    let mut heads: Vec<_> = paths.into_iter().filter_map(|path| Some((Head::read(&path)?, path))).collect();
+fn heads(paths: Vec<PathBuf>, stack: Option<&str>, base_url: &str) -> Vec<(RunHead, PathBuf)> {
+    let mut heads: Vec<_> = paths.into_iter().filter_map(|path| Some((RunHead::read(&path)?, path))).collect();
     heads.retain(|(head, _)| head.is_of(stack, base_url));
     heads.sort_by(|(a, _), (b, _)| a.run.cmp(&b.run));
     heads
@@ -84,13 +84,13 @@ fn heads(paths: Vec<PathBuf>, stack: Option<&str>, base_url: &str) -> Vec<(Head,
 fn ended_well(bytes: &[u8]) -> bool {
     let last = bytes.strip_suffix(b"\n").and_then(|lines| lines.rsplit(|byte| *byte == b'\n').next());
     let closed = last.and_then(|line| serde_json::from_slice(line).ok());
-    let unsettled = memchr::memmem::find(bytes, b"\"unsettled\"").is_some();
-    matches!(closed, Some(Line::Closing(closing)) if !closing.interrupted) && !unsettled
+    let in_doubt = memchr::memmem::find(bytes, b"\"in_doubt\"").is_some();
+    matches!(closed, Some(Line::Closing(closing)) if !closing.interrupted) && !in_doubt
 }
 
 /// What the first line of a run says of whose it is; the plan in it is passed over.
 #[derive(Deserialize)]
-struct Head {
+struct RunHead {
     run: RunId,
     plan: PlanHead,
 }
@@ -99,10 +99,10 @@ struct Head {
 struct PlanHead {
     #[serde(default)]
     stack: Option<String>,
-    service: Service,
+    service: ServiceId,
 }
 
-impl Head {
+impl RunHead {
     fn read(path: &Path) -> Option<Self> {
         #[derive(Deserialize)]
         struct First {
@@ -110,7 +110,7 @@ impl Head {
         }
         #[derive(Deserialize)]
         struct Second {
-            header: Head,
+            header: RunHead,
         }
         let mut line = Vec::new();
         let file = BufReader::new(open_own(path).ok()?);
@@ -127,8 +127,8 @@ impl Head {
 ///
 /// # Errors
 /// The directory cannot be read. A single file that cannot be read is told in the answer.
-pub fn history(state: &Path) -> Result<History, JournalError> {
-    let mut history = History::default();
+pub fn history(state: &Path) -> Result<RunHistory, JournalError> {
+    let mut history = RunHistory::default();
     for path in files(state)? {
         match read(&path) {
             Ok(record) => history.runs.push(RunSummary::of(&record)),
@@ -168,7 +168,7 @@ pub fn find(state: &Path, text: &str) -> Result<RunRecord, JournalError> {
 
 /// Whose runs are meant by `last`.
 #[derive(Debug, Clone)]
-pub struct Whose {
+pub struct RunOwner {
     /// The stack, if there is one.
     pub stack: Option<String>,
     /// The service.
@@ -179,18 +179,18 @@ pub struct Whose {
 ///
 /// # Errors
 /// [`JournalError::NoLast`], and those of [`find`].
-pub fn find_of(state: &Path, text: &str, whose: &Whose) -> Result<RunRecord, JournalError> {
+pub fn find_of(state: &Path, text: &str, whose: &RunOwner) -> Result<RunRecord, JournalError> {
     load(state, &run_of(state, text, whose)?)
 }
 
-fn run_of(state: &Path, text: &str, whose: &Whose) -> Result<RunId, JournalError> {
+fn run_of(state: &Path, text: &str, whose: &RunOwner) -> Result<RunId, JournalError> {
     match text {
         "last" => last(state, whose),
         text => named(state, text),
     }
 }
 
-fn last(state: &Path, Whose { stack, base_url }: &Whose) -> Result<RunId, JournalError> {
+fn last(state: &Path, RunOwner { stack, base_url }: &RunOwner) -> Result<RunId, JournalError> {
     const SHOWN: usize = 5;
     let paths = files(state)?;
     if let Some((newest, _)) = heads(paths.clone(), stack.as_deref(), base_url).pop() {
@@ -200,7 +200,7 @@ fn last(state: &Path, Whose { stack, base_url }: &Whose) -> Result<RunId, Journa
         |stack: Option<&str>| stack.map_or_else(|| "without a stack".to_owned(), |stack| format!("of stack `{stack}`"));
     let others: BTreeSet<String> = paths
         .iter()
-        .filter_map(|path| Head::read(path))
+        .filter_map(|path| RunHead::read(path))
         .map(|head| format!("{} on {}", whose(head.plan.stack.as_deref()), head.plan.service.base_url))
         .collect();
     let shown = others.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");
@@ -232,7 +232,7 @@ fn named(state: &Path, text: &str) -> Result<RunId, JournalError> {
 ///
 /// # Errors
 /// Those of [`find_of`].
-pub fn find_newest(state: &Path, text: &str, whose: &Whose) -> Result<RunRecord, JournalError> {
+pub fn find_newest(state: &Path, text: &str, whose: &RunOwner) -> Result<RunRecord, JournalError> {
     let runs = history(state)?.runs;
     let mut newest = run_of(state, text, whose)?;
     // Each run is passed once, so a circle of altered files ends as well.
@@ -248,12 +248,12 @@ pub fn find_newest(state: &Path, text: &str, whose: &Whose) -> Result<RunRecord,
 ///
 /// # Errors
 /// The medium.
-pub fn prune(state: &Path, keep: Keep) -> Result<Vec<RunId>, JournalError> {
+pub fn prune(state: &Path, keep: Retention) -> Result<Vec<RunId>, JournalError> {
     let runs = history(state)?.runs;
     let newest = match keep {
-        Keep::Newest(count) => runs.len().saturating_sub(count),
+        Retention::Newest(count) => runs.len().saturating_sub(count),
         // Whatever has no readable time is kept.
-        Keep::Since(time) => runs
+        Retention::Since(time) => runs
             .iter()
             .position(|run| run.started.parse::<Timestamp>().map_or(true, |started| started >= time))
             .unwrap_or(runs.len()),
@@ -286,20 +286,20 @@ pub fn applied_keys(state: &Path, stack: Option<&str>, base_url: &str) -> Result
         let lines = bytes.split(|byte| *byte == b'\n').filter(|line| line.starts_with(b"{\"outcome\""));
         for line in lines.filter_map(|line| serde_json::from_slice(line).ok()) {
             if let Line::Outcome(step) = line {
-                note(&mut applied, step.action, &step.key, &step.fate);
+                note(&mut applied, step.action, &step.key, &step.result);
             }
         }
     }
     Ok(applied)
 }
 
-fn note(applied: &mut BTreeSet<Key>, action: ActionKind, key: &Key, fate: &Fate) {
-    match (action, fate.is_done()) {
+fn note(applied: &mut BTreeSet<Key>, action: ActionKind, key: &Key, result: &ChangeResult) {
+    match (action, result.is_done()) {
         // What we deleted ourselves is not missing.
         (ActionKind::Delete, true) => {
             applied.remove(key);
         }
-        (ActionKind::Create | ActionKind::Replace | ActionKind::Mark, true) => {
+        (ActionKind::Create | ActionKind::Replace | ActionKind::Annotate, true) => {
             applied.insert(key.clone());
         }
         (_, false) => {}

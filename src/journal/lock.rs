@@ -6,7 +6,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::JournalError;
 use crate::file::Directory;
-use crate::plan::Header;
+use crate::plan::RunHeader;
 
 /// Held while a run of one stack against one service goes on; dies with its holder.
 #[derive(Debug)]
@@ -15,7 +15,7 @@ pub(super) struct Lock {
 }
 
 impl Lock {
-    pub(super) fn take(state: &Path, header: &Header) -> Result<Self, JournalError> {
+    pub(super) fn take(state: &Path, header: &RunHeader) -> Result<Self, JournalError> {
         let directory = Directory::private(state, "locks")?;
         let stack = header.plan.stack.as_deref();
         let base_url = &header.plan.service.base_url;

@@ -14,17 +14,17 @@ mod write;
 
 pub use error::JournalError;
 pub use history::{
-    History, Keep, Whose, applied_keys, find, find_newest, find_of, history, naming_time, open_run, prune,
+    Retention, RunHistory, RunOwner, applied_keys, find, find_newest, find_of, history, naming_time, open_run, prune,
 };
 pub use read::{load, parse, read};
-pub use rollback::{Ground, rollback};
+pub use rollback::{RollbackInput, rollback};
 pub use write::{Journal, RecordError};
 
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::plan::{Closing, Header, Intent, RunId, Step};
+use crate::plan::{ChangeStep, Intent, RunClosing, RunHeader, RunId};
 
 /// The format that this program writes and reads.
 const FORMAT_VERSION: u32 = 1;
@@ -38,24 +38,24 @@ enum Line {
         /// See [`FORMAT_VERSION`].
         format_version: u32,
         /// The run.
-        header: Header,
+        header: RunHeader,
     },
     /// A write that is about to leave.
     Intent(Intent),
     /// What became of a change.
-    Outcome(Step),
+    Outcome(ChangeStep),
     /// The last line.
-    Closing(Closing),
+    Closing(RunClosing),
 }
 
 /// A [`Line`] as it is written.
 #[derive(Serialize)]
 #[serde(rename_all = "snake_case")]
-enum Entry<'a> {
-    Header { format_version: u32, header: &'a Header },
+enum LineRef<'a> {
+    Header { format_version: u32, header: &'a RunHeader },
     Intent(&'a Intent),
-    Outcome(&'a Step),
-    Closing(&'a Closing),
+    Outcome(&'a ChangeStep),
+    Closing(&'a RunClosing),
 }
 
 /// The directory of the runs, in the state directory.

@@ -5,7 +5,7 @@ use serde_json::error::Category;
 use super::{FORMAT_VERSION, JournalError, Line, file};
 use crate::file::limit;
 use crate::model::Json;
-use crate::plan::{Closing, Header, Kept, RunId, RunRecord};
+use crate::plan::{RunClosing, RunEntry, RunHeader, RunId, RunRecord};
 
 /// Reads the file of one run. What a kill leaves at its end, a line cut off or blocks that were never
 /// filled, is left out.
@@ -38,8 +38,8 @@ pub fn load(state: &Path, run: &RunId) -> Result<RunRecord, JournalError> {
             break;
         }
         let mut before = read(&path)?;
-        before.kept.append(&mut record.kept);
-        record.kept = before.kept;
+        before.entries.append(&mut record.entries);
+        record.entries = before.entries;
         earlier = before.header.resumes;
         seen.push(run);
     }
@@ -51,9 +51,9 @@ pub fn load(state: &Path, run: &RunId) -> Result<RunRecord, JournalError> {
 /// # Errors
 /// Those of [`read`], but for the medium.
 pub fn parse(path: &Path, bytes: &[u8]) -> Result<RunRecord, JournalError> {
-    let mut header: Option<Header> = None;
+    let mut header: Option<RunHeader> = None;
     let mut kept = Vec::new();
-    let mut closing: Option<Closing> = None;
+    let mut closing: Option<RunClosing> = None;
     let mut bad: Option<(usize, String)> = None;
     for (at, text) in bytes.split(|byte| *byte == b'\n').enumerate().filter(|(_, text)| !text.is_empty()) {
         let damaged = |reason| JournalError::Damaged { path: path.to_owned(), line: at + 1, reason };
@@ -82,13 +82,13 @@ pub fn parse(path: &Path, bytes: &[u8]) -> Result<RunRecord, JournalError> {
             Line::Header { .. } => return Err(damaged("a second header".to_owned())),
             _ if header.is_none() => return Err(damaged("it stands before the header".to_owned())),
             _ if closing.is_some() => return Err(damaged("it stands behind the closing line".to_owned())),
-            Line::Intent(intent) => kept.push(Kept::Intent(intent)),
-            Line::Outcome(step) => kept.push(Kept::Outcome(step)),
+            Line::Intent(intent) => kept.push(RunEntry::Intent(intent)),
+            Line::Outcome(step) => kept.push(RunEntry::Outcome(step)),
             Line::Closing(line) => closing = Some(line),
         }
     }
     let header = header.ok_or_else(|| JournalError::NoHeader { path: path.to_owned() })?;
-    Ok(RunRecord { header, kept, closing, torn: bad.is_some() })
+    Ok(RunRecord { header, entries: kept, closing, torn: bad.is_some() })
 }
 
 /// A header that this version cannot read may be one of another format, which is told better.

@@ -2,16 +2,17 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::diff::{self, Context};
 use crate::model::{
-    Endpoint, Field, Json, Key, Live, LiveItem, LiveObject, Mark, Namespace, NamespaceRead, PROTECT, is_mark,
+    Endpoint, Field, Json, Key, Live, LiveItem, LiveObject, Namespace, NamespaceRead, Ownership, PROTECT, is_mark,
 };
 use crate::plan::{
-    Action, ActionKind, Allow, Before, Blocked, Body, Cause, Change, Conflict, FieldChange, Held, Hold, Ignore, Intent,
-    Marks, Note, Plan, RunRecord, Scope, ScopeRead, Source, ThreeWay,
+    Action, ActionKind, Allowances, BeforeImage, BlockReason, BlockedChange, Cause, Change, Conflict, FieldChange,
+    Ignore, Intent, NamespaceScope, Note, ObjectBody, OwnershipAnnotations, Plan, PlanSource, RunRecord, ScopeRead,
+    ThreeWay, Unchangeable,
 };
 
 /// What a rollback is made of.
 #[derive(Clone, Copy)]
-pub struct Ground<'a> {
+pub struct RollbackInput<'a> {
     /// The run that is undone.
     pub record: &'a RunRecord,
     /// What the service holds now, of every namespace that the run wrote in.
@@ -21,7 +22,7 @@ pub struct Ground<'a> {
     /// Fields that are left out of comparison.
     pub ignore: &'a Ignore,
     /// What was allowed by name.
-    pub allow: &'a Allow,
+    pub allow: &'a Allowances,
     /// The version of this program.
     pub tool_version: &'a str,
 }
@@ -39,44 +40,44 @@ pub struct Ground<'a> {
 /// says who referred to it. Who refers to an endpoint that would go is not in a list: call
 /// [`Plan::refer`] as for any plan.
 #[must_use]
-pub fn rollback(ground: Ground<'_>) -> Plan {
-    let undone = &ground.record.header.plan;
+pub fn rollback(input: RollbackInput<'_>) -> Plan {
+    let undone = &input.record.header.plan;
     let mut plan = Plan {
-        tool_version: ground.tool_version.to_owned(),
+        tool_version: input.tool_version.to_owned(),
         service: undone.service.clone(),
         stack: undone.stack.clone(),
         settings: undone.settings.clone(),
         setting_changes: Vec::new(),
         scope: Default::default(),
         changes: Vec::new(),
-        held: Vec::new(),
+        blocked: Vec::new(),
         guards: Vec::new(),
         allowed: Vec::new(),
         left_out: 0,
         notes: Vec::new(),
-        source: Source::rollback(ground.record.run()),
+        source: PlanSource::rollback(input.record.run()),
     };
-    let writes: Vec<&Intent> = ground.record.writes().into_iter().filter(|write| (ground.only)(&write.key)).collect();
+    let writes: Vec<&Intent> = input.record.writes().into_iter().filter(|write| (input.only)(&write.key)).collect();
     let namespaces: BTreeSet<&Namespace> = writes.iter().map(|write| &write.key.namespace).collect();
     for namespace in namespaces {
-        plan.scope.insert(namespace.clone(), scope(&ground, namespace));
+        plan.scope.insert(namespace.clone(), scope(&input, namespace));
     }
     let changes: BTreeMap<&Key, &Change> = undone.changes.iter().map(|change| (&change.key, change)).collect();
     for write in writes {
-        let Some(NamespaceRead::Complete { items }) = ground.live.namespaces.get(&write.key.namespace) else {
+        let Some(NamespaceRead::Complete { items }) = input.live.namespaces.get(&write.key.namespace) else {
             continue;
         };
         let Some(change) = changes.get(&write.key).copied() else { continue };
-        Undo { ground: &ground, plan: &mut plan, change, write }.undo(items.get(&write.key));
+        Undo { ground: &input, plan: &mut plan, change, write }.undo(items.get(&write.key));
     }
     plan.changes.sort_by(|a, b| (a.action.kind().phase(), &a.key).cmp(&(b.action.kind().phase(), &b.key)));
-    plan.held.sort_by(|a, b| a.key.cmp(&b.key));
+    plan.blocked.sort_by(|a, b| a.key.cmp(&b.key));
     plan.notes.sort();
     plan.guard();
     plan
 }
 
-fn scope(ground: &Ground<'_>, namespace: &Namespace) -> Scope {
+fn scope(ground: &RollbackInput<'_>, namespace: &Namespace) -> NamespaceScope {
     let stack = ground.record.header.plan.stack.as_deref();
     let read = match ground.live.namespaces.get(namespace) {
         Some(NamespaceRead::Complete { items }) => {
@@ -92,19 +93,19 @@ fn scope(ground: &Ground<'_>, namespace: &Namespace) -> Scope {
         Some(NamespaceRead::Unknown { reason }) => ScopeRead::Unknown { reason: reason.clone() },
         None => ScopeRead::Unknown { reason: "it was not read".to_owned() },
     };
-    Scope { read, definitions: 0, in_sync: 0, pruned: false, selected: true }
+    NamespaceScope { read, definitions: 0, in_sync: 0, pruned: false, selected: true }
 }
 
 /// An object that carries the mark of this stack.
 fn owned<'l>(item: &'l LiveItem, stack: Option<&str>) -> Option<&'l LiveObject> {
     let LiveItem::Object(live) = item else { return None };
-    let mark = Mark::read(&live.endpoint.annotations)?;
+    let mark = Ownership::read(&live.endpoint.annotations)?;
     (mark.stack.as_deref() == stack).then_some(live)
 }
 
 /// Undoes one write.
 struct Undo<'a, 'g> {
-    ground: &'a Ground<'g>,
+    ground: &'a RollbackInput<'g>,
     plan: &'a mut Plan,
     change: &'a Change,
     write: &'a Intent,
@@ -120,21 +121,24 @@ impl Undo<'_, '_> {
         let live = match item {
             None => None,
             Some(LiveItem::Object(live)) => Some(live),
-            Some(LiveItem::Unheld(unheld)) => {
-                return self.hold(Hold::Blocked(Blocked::Unheld { reason: unheld.reason.clone() }), None);
+            Some(LiveItem::Unsupported(unsupported)) => {
+                return self.block(
+                    BlockReason::Unchangeable(Unchangeable::Unsupported { reason: unsupported.reason.clone() }),
+                    None,
+                );
             }
         };
         match (self.write.action, live) {
             // It is gone again, or never was: nothing to undo.
             (ActionKind::Create, None) => {}
             (ActionKind::Create, Some(live)) => self.created(live),
-            (ActionKind::Replace | ActionKind::Mark, live) => self.replaced(live),
+            (ActionKind::Replace | ActionKind::Annotate, live) => self.replaced(live),
             (ActionKind::Delete, live) => self.deleted(live),
         }
     }
 
-    fn hold(&mut self, hold: Hold, change: Option<Change>) {
-        self.plan.held.push(Held::new(self.change.key.clone(), hold, change));
+    fn block(&mut self, hold: BlockReason, change: Option<Change>) {
+        self.plan.blocked.push(BlockedChange::new(self.change.key.clone(), hold, change));
     }
 
     fn new_change(&self, action: Action) -> Change {
@@ -143,7 +147,7 @@ impl Undo<'_, '_> {
 
     /// The managed fields in which live is not `image`.
     fn moved(&self, image: &Endpoint, live: &Endpoint) -> Vec<Field> {
-        let mark = Mark::read(&image.annotations);
+        let mark = Ownership::read(&image.annotations);
         let applied = mark.as_ref().and_then(|mark| mark.applied.as_ref());
         let ignored = self.ground.ignore.fields(&self.change.key);
         let names = |key: &str| self.change.named_annotations().any(|named| named == key);
@@ -151,22 +155,22 @@ impl Undo<'_, '_> {
     }
 
     fn created(&mut self, live: &LiveObject) {
-        let Some(Ok(written)) = self.write.request.body().map(Body::read::<Endpoint>) else { return };
-        let delete = self.new_change(Action::Delete { before: Before::of(live), referrers: Vec::new() });
+        let Some(Ok(written)) = self.write.request.body().map(ObjectBody::read::<Endpoint>) else { return };
+        let delete = self.new_change(Action::Delete { before: BeforeImage::of(live), referrers: Vec::new() });
         let moved = self.moved(&written, &live.endpoint);
         if live.deleting {
             return;
         }
         if let Some(owner) = &live.owner_view {
-            return self.hold(Hold::Blocked(Blocked::OwnerView(owner.clone())), Some(delete));
+            return self.block(BlockReason::Unchangeable(Unchangeable::OwnerView(owner.clone())), Some(delete));
         }
         if !moved.is_empty() {
             let conflict = three_ways(CHANGED, moved, Some(&written), Some(&live.endpoint), None);
-            return self.hold(Hold::Moved(conflict), Some(delete));
+            return self.block(BlockReason::Moved(conflict), Some(delete));
         }
         let protected = live.endpoint.annotations.get(PROTECT).is_some_and(|value| value == "true");
         if protected && !self.ground.allow.protected(&self.change.key) {
-            return self.hold(Hold::Protected, Some(delete));
+            return self.block(BlockReason::Protected, Some(delete));
         }
         self.plan.changes.push(delete);
     }
@@ -175,12 +179,12 @@ impl Undo<'_, '_> {
         let Some(before) = &self.write.before else { return };
         match live {
             Some(live) if live.uid == before.uid && !live.deleting => return,
-            Some(live) if live.deleting => return self.hold(Hold::Blocked(Blocked::Deleting), None),
+            Some(live) if live.deleting => return self.block(BlockReason::Unchangeable(Unchangeable::Deleting), None),
             _ => {}
         }
         let mut wanted = before.endpoint.clone();
         wanted.annotations.retain(|key, _| !is_mark(key));
-        let create = Change { marks: marks_of(&before.endpoint), ..self.new_change(Action::Create { wanted }) };
+        let create = Change { ownership: marks_of(&before.endpoint), ..self.new_change(Action::Create { wanted }) };
         if let Some(live) = live {
             let conflict = three_ways(
                 CREATED,
@@ -189,7 +193,7 @@ impl Undo<'_, '_> {
                 Some(&live.endpoint),
                 Some(&before.endpoint),
             );
-            return self.hold(Hold::Moved(conflict), Some(create));
+            return self.block(BlockReason::Moved(conflict), Some(create));
         }
         let referrers = match &self.change.action {
             Action::Delete { referrers, .. } => referrers.clone(),
@@ -206,7 +210,7 @@ impl Undo<'_, '_> {
         let Some(live) = live else {
             let fields = self.moved(original, &written);
             let conflict = three_ways(DELETED, fields, Some(&written), None, Some(original));
-            return self.hold(Hold::Moved(conflict), None);
+            return self.block(BlockReason::Moved(conflict), None);
         };
         let wrote: BTreeSet<Field> = self.wrote().collect();
         let off = |image: &Endpoint| -> BTreeSet<Field> {
@@ -218,9 +222,9 @@ impl Undo<'_, '_> {
             return;
         }
         let (marks, fields): (Vec<Field>, Vec<Field>) = to_restore.into_iter().partition(is_mark_field);
-        let before_now = Before::of(live);
+        let before_now = BeforeImage::of(live);
         let action = if fields.is_empty() {
-            Action::Mark { before: before_now }
+            Action::Annotate { before: before_now }
         } else {
             let fields = fields
                 .into_iter()
@@ -228,36 +232,36 @@ impl Undo<'_, '_> {
                     before: field.value(&live.endpoint),
                     after: field.value(original),
                     cause: Cause::Pending,
-                    side: None,
+                    attribution: None,
                     place: None,
                     field,
                 })
                 .collect();
             Action::Replace { fields, adopts: false, before: before_now }
         };
-        let restored = || Marks {
+        let restored = || OwnershipAnnotations {
             stack: annotation(original, crate::model::STACK),
             applied: annotation(original, crate::model::APPLIED),
         };
-        let change = Change { marks: (!marks.is_empty()).then(restored), ..self.new_change(action) };
+        let change = Change { ownership: (!marks.is_empty()).then(restored), ..self.new_change(action) };
         let blocking = live.unknown.iter().find(|field| field.blocks);
         let conflict =
             |reason, fields| three_ways(reason, fields, Some(&written), Some(&live.endpoint), Some(original));
         let hold = if let Some(owner) = &live.owner_view {
-            Some(Hold::Blocked(Blocked::OwnerView(owner.clone())))
+            Some(BlockReason::Unchangeable(Unchangeable::OwnerView(owner.clone())))
         } else if live.deleting {
-            Some(Hold::Blocked(Blocked::Deleting))
+            Some(BlockReason::Unchangeable(Unchangeable::Deleting))
         } else if live.uid != before.uid {
-            Some(Hold::Moved(conflict(RECREATED, wrote.iter().cloned().collect())))
+            Some(BlockReason::Moved(conflict(RECREATED, wrote.iter().cloned().collect())))
         } else if !changed_since.is_empty() {
-            Some(Hold::Moved(conflict(CHANGED, changed_since)))
+            Some(BlockReason::Moved(conflict(CHANGED, changed_since)))
         } else if let (Some(field), Action::Replace { .. }) = (blocking, &change.action) {
-            Some(Hold::Blocked(Blocked::UnknownOption { path: field.path.clone() }))
+            Some(BlockReason::Unchangeable(Unchangeable::UnknownOption { path: field.path.clone() }))
         } else {
             None
         };
         match hold {
-            Some(hold) => self.hold(hold, Some(change)),
+            Some(hold) => self.block(hold, Some(change)),
             None => self.plan.changes.push(change),
         }
     }
@@ -265,19 +269,19 @@ impl Undo<'_, '_> {
     /// The fields that the run wrote, its marks among them.
     fn wrote(&self) -> impl Iterator<Item = Field> {
         let fields = self.change.fields().iter().map(|change| change.field.clone());
-        let marks = self.change.marks.iter().flat_map(|marks| marks.annotations("")).map(|(field, _)| field);
+        let marks = self.change.ownership.iter().flat_map(|marks| marks.annotations("")).map(|(field, _)| field);
         fields.chain(marks)
     }
 
     /// The endpoint as the run left it, marks included.
-    fn written(&self, before: &Before) -> Option<Endpoint> {
+    fn written(&self, before: &BeforeImage) -> Option<Endpoint> {
         // A run that resumed another undoes both.
         let run = self.write.request.run().unwrap_or_else(|| self.ground.record.run().clone());
         let mut object = serde_json::to_value(&before.endpoint).ok()?;
         for change in self.change.fields() {
             change.field.set(&mut object, &change.after);
         }
-        for (field, value) in self.change.marks.iter().flat_map(|marks| marks.annotations(run.as_str())) {
+        for (field, value) in self.change.ownership.iter().flat_map(|marks| marks.annotations(run.as_str())) {
             field.set(&mut object, &value.into());
         }
         serde_json::from_value(object).ok()
@@ -292,8 +296,8 @@ fn annotation(endpoint: &Endpoint, key: &str) -> Option<String> {
     endpoint.annotations.get(key).cloned()
 }
 
-fn marks_of(endpoint: &Endpoint) -> Option<Marks> {
-    let marks = Marks {
+fn marks_of(endpoint: &Endpoint) -> Option<OwnershipAnnotations> {
+    let marks = OwnershipAnnotations {
         stack: annotation(endpoint, crate::model::STACK),
         applied: annotation(endpoint, crate::model::APPLIED),
     };

@@ -9,11 +9,11 @@ use serde::Serialize as _;
 use tokio::sync::oneshot;
 
 use super::lock::Lock;
-use super::{Entry, FORMAT_VERSION, JournalError, RUNS, file};
+use super::{FORMAT_VERSION, JournalError, LineRef, RUNS, file};
 use crate::file::Directory;
-use crate::plan::{Closing, Haste, Header, Intent, Recorder, Step};
+use crate::plan::{ChangeStep, Intent, RunClosing, RunHeader, RunRecorder, Urgency};
 
-/// How long an intent without haste waits at most for others that reach the disk with it.
+/// How long an intent without urgency waits at most for others that reach the disk with it.
 const GATHERED_FOR: Duration = Duration::from_millis(5);
 
 /// The journal of a run that goes on. Dropping it waits until everything is written.
@@ -33,23 +33,23 @@ pub struct RecordError {
     reason: String,
 }
 
-type Told = oneshot::Sender<Result<(), RecordError>>;
+type Notified = oneshot::Sender<Result<(), RecordError>>;
 
 /// Lines on their way to the disk.
 #[derive(Debug, Default)]
 struct Queue {
-    state: Mutex<State>,
+    state: Mutex<QueueState>,
     /// Lines came to an empty queue, or became urgent.
     ready: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct QueueState {
     lines: Vec<u8>,
     /// Told when the lines are on disk.
-    waiting: Vec<Told>,
-    /// One of those that wait has haste.
-    hurried: bool,
+    waiting: Vec<Notified>,
+    /// One of those that wait has urgency.
+    urgent: bool,
     ended: bool,
     failed: Option<RecordError>,
 }
@@ -59,20 +59,20 @@ impl Journal {
     ///
     /// # Errors
     /// [`JournalError::Locked`] where another run of the stack goes on; the medium.
-    pub fn begin(state: &Path, header: &Header) -> Result<Self, JournalError> {
+    pub fn begin(state: &Path, header: &RunHeader) -> Result<Self, JournalError> {
         let lock = Lock::take(state, header)?;
         let directory = Directory::private(state, RUNS)?;
         let path = file(state, &header.run);
         let mut file = directory.append_new(&format!("{}.jsonl", header.run))?;
         let mut first = Vec::new();
-        put(&mut first, &Entry::Header { format_version: FORMAT_VERSION, header })
+        put(&mut first, &LineRef::Header { format_version: FORMAT_VERSION, header })
             .and_then(|()| file.write_all(&first))
             .and_then(|()| file.sync_all())
             .map_err(JournalError::io("write", &path))?;
         // The name of a new file is on disk only when its directory is.
         directory.flush()?;
         let queue = Arc::<Queue>::default();
-        let writing = Writing { file, path: path.clone(), queue: Arc::clone(&queue) };
+        let writing = FileWriter { file, path: path.clone(), queue: Arc::clone(&queue) };
         let writer = std::thread::Builder::new()
             .name("journal".to_owned())
             .spawn(move || writing.run())
@@ -86,7 +86,7 @@ impl Journal {
         &self.path
     }
 
-    fn add(&self, entry: &Entry<'_>, haste: Haste, told: Option<Told>) -> Result<(), RecordError> {
+    fn add(&self, entry: &LineRef<'_>, urgency: Urgency, message: Option<Notified>) -> Result<(), RecordError> {
         let mut state = self.queue.lock();
         if let Some(error) = &state.failed {
             return Err(error.clone());
@@ -96,8 +96,8 @@ impl Journal {
             state.lines.truncate(before);
             return Err(self.error(&error.to_string()));
         }
-        state.waiting.extend(told);
-        let hurries = haste == Haste::Now && !std::mem::replace(&mut state.hurried, true);
+        state.waiting.extend(message);
+        let hurries = urgency == Urgency::Immediate && !std::mem::replace(&mut state.urgent, true);
         // Otherwise the writer looks by itself, a moment after the first line.
         if before == 0 || hurries {
             self.queue.ready.notify_one();
@@ -105,9 +105,9 @@ impl Journal {
         Ok(())
     }
 
-    async fn flush(&self, entry: Entry<'_>, haste: Haste) -> Result<(), RecordError> {
+    async fn flush(&self, entry: LineRef<'_>, urgency: Urgency) -> Result<(), RecordError> {
         let (told, on_disk) = oneshot::channel();
-        self.add(&entry, haste, Some(told))?;
+        self.add(&entry, urgency, Some(told))?;
         on_disk.await.unwrap_or_else(|_| Err(self.error("its writer ended")))
     }
 
@@ -116,19 +116,19 @@ impl Journal {
     }
 }
 
-impl Recorder for Journal {
+impl RunRecorder for Journal {
     type Error = RecordError;
 
-    async fn intent(&self, intent: &Intent, haste: Haste) -> Result<(), RecordError> {
-        self.flush(Entry::Intent(intent), haste).await
+    async fn intent(&self, intent: &Intent, urgency: Urgency) -> Result<(), RecordError> {
+        self.flush(LineRef::Intent(intent), urgency).await
     }
 
-    async fn outcome(&self, step: &Step) -> Result<(), RecordError> {
-        self.add(&Entry::Outcome(step), Haste::None, None)
+    async fn outcome(&self, step: &ChangeStep) -> Result<(), RecordError> {
+        self.add(&LineRef::Outcome(step), Urgency::Batched, None)
     }
 
-    async fn close(&self, closing: Closing) -> Result<(), RecordError> {
-        self.flush(Entry::Closing(&closing), Haste::Now).await
+    async fn close(&self, closing: RunClosing) -> Result<(), RecordError> {
+        self.flush(LineRef::Closing(&closing), Urgency::Immediate).await
     }
 }
 
@@ -144,12 +144,12 @@ impl Drop for Journal {
 }
 
 impl Queue {
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, QueueState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What is to be written next, and who is told of it; nothing at the end.
-    fn next(&self) -> Option<(Vec<u8>, Vec<Told>)> {
+    fn next(&self) -> Option<(Vec<u8>, Vec<Notified>)> {
         let mut state = self.lock();
         while state.lines.is_empty() && !state.ended {
             state = self.ready.wait(state).unwrap_or_else(PoisonError::into_inner);
@@ -160,33 +160,33 @@ impl Queue {
         {
             state = self.ready.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
         }
-        state.hurried = false;
+        state.urgent = false;
         let next = (std::mem::take(&mut state.lines), std::mem::take(&mut state.waiting));
         (!next.0.is_empty()).then_some(next)
     }
 }
 
-impl State {
+impl QueueState {
     /// Whether the lines are written now. What was told as done is soon in the file; an intent may wait.
     fn is_urgent(&self) -> bool {
-        self.hurried || self.ended || self.waiting.is_empty()
+        self.urgent || self.ended || self.waiting.is_empty()
     }
 }
 
 /// The writer's side: whatever waits when a flush begins shares it.
-struct Writing {
+struct FileWriter {
     file: File,
     path: PathBuf,
     queue: Arc<Queue>,
 }
 
-impl Writing {
+impl FileWriter {
     fn run(mut self) {
         while let Some((lines, waiting)) = self.queue.next() {
             let result = self.write(&lines, !waiting.is_empty());
-            for told in waiting {
+            for entry in waiting {
                 // Whoever asked may have gone away with its run.
-                let _ = told.send(result.clone());
+                let _ = entry.send(result.clone());
             }
         }
     }
@@ -205,7 +205,7 @@ impl Writing {
     }
 }
 
-fn put(lines: &mut Vec<u8>, entry: &Entry<'_>) -> io::Result<()> {
+fn put(lines: &mut Vec<u8>, entry: &LineRef<'_>) -> io::Result<()> {
     entry.serialize(&mut serde_json::Serializer::new(&mut *lines))?;
     lines.push(b'\n');
     Ok(())

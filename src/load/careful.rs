@@ -6,25 +6,25 @@ use std::sync::Arc;
 use super::definition::{Examined, examine, is_other_kind};
 use super::diagnostic::Diagnostic;
 use super::item::{Item, resolve};
-use super::options::Limits;
+use super::options::LoadLimits;
 use super::overlays::Overlays;
 use super::rules::StackRules;
 use super::text::{Language, SourceText};
 use super::tree::Documents;
 use super::variable::{Variables, substitute};
-use super::{FileRead, Found};
+use super::{FileRead, ReadDefinition};
 
 /// What every file of a stack is read with.
 #[derive(Debug)]
-pub(super) struct Context<'s> {
+pub(super) struct ReadContext<'s> {
     pub(super) rules: StackRules,
     pub(super) variables: &'s Variables,
     pub(super) overlays: Overlays<'s>,
-    pub(super) limits: Limits,
+    pub(super) limits: LoadLimits,
 }
 
 /// A document that is ready to be examined.
-pub(super) struct Prepared<'s> {
+pub(super) struct PreparedDocument<'s> {
     pub(super) item: Item<'s>,
     pub(super) document: usize,
     pub(super) overlays: Vec<Arc<str>>,
@@ -34,16 +34,16 @@ pub(super) struct Prepared<'s> {
 /// kinds are left out.
 pub(super) fn prepare<'s>(
     source: &'s SourceText,
-    context: &Context<'s>,
+    context: &ReadContext<'s>,
     problems: &mut Vec<Diagnostic>,
-) -> Vec<Prepared<'s>> {
+) -> Vec<PreparedDocument<'s>> {
     let mut prepared = Vec::new();
     each(source, context, problems, |document, _| prepared.push(document));
     prepared
 }
 
 /// Reads a file whole.
-pub(super) fn read<'s>(source: &'s SourceText, context: &Context<'s>) -> FileRead {
+pub(super) fn read<'s>(source: &'s SourceText, context: &ReadContext<'s>) -> FileRead {
     let mut read = FileRead::default();
     let mut problems = Vec::new();
     let language = source.language();
@@ -53,7 +53,7 @@ pub(super) fn read<'s>(source: &'s SourceText, context: &Context<'s>) -> FileRea
             Examined::Bad { problems: bad } => problems.extend(bad),
             Examined::Endpoint { endpoint, notes } => {
                 read.notes.extend(notes);
-                read.found.push(Found {
+                read.found.push(ReadDefinition {
                     endpoint: *endpoint,
                     file: source.path.clone(),
                     document: prepared.document,
@@ -71,9 +71,9 @@ pub(super) fn read<'s>(source: &'s SourceText, context: &Context<'s>) -> FileRea
 
 fn each<'s>(
     source: &'s SourceText,
-    context: &Context<'s>,
+    context: &ReadContext<'s>,
     problems: &mut Vec<Diagnostic>,
-    mut take: impl FnMut(Prepared<'s>, &mut Vec<Diagnostic>),
+    mut take: impl FnMut(PreparedDocument<'s>, &mut Vec<Diagnostic>),
 ) {
     let end = source.as_str().len();
     for (document, tree) in Documents::new(source).enumerate() {
@@ -101,7 +101,7 @@ fn each<'s>(
         }
         let overlays = context.overlays.apply(&mut item, context.variables);
         substitute(&mut item, context.variables, problems);
-        take(Prepared { item, document, overlays }, problems);
+        take(PreparedDocument { item, document, overlays }, problems);
     }
 }
 

@@ -3,13 +3,13 @@
 //! follows from another one is left out.
 
 use super::diagnostic::Diagnostic;
-use super::fields::{Decoder, Fault, Fields, Spelling, Suggestion, suggest};
-use super::item::{At, Entry, Item, Value};
+use super::fields::{Decoder, FieldProblem, Fields, KeySpelling, Suggestion, suggest};
+use super::item::{Item, MapEntry, TextSpan, Value};
 use super::rules::StackRules;
 use super::text::Language;
 use crate::model::{
-    self, Endpoint, Problem, RawDnsNameAdvanced, RawEndpoint, RawMetadata, RawPrefixes, RawReference, RawSelector,
-    RawServiceInfo, RawSite, RawSnatPool, RawSpec, RawVirtualNetwork, RawWhere, Segment, Spot,
+    self, Endpoint, Location, Problem, Segment, WireDnsNameAdvanced, WireEndpoint, WireMetadata, WirePrefixes,
+    WireReference, WireSelector, WireServiceInfo, WireSite, WireSnatPool, WireSpec, WireVirtualNetwork, WireWhere,
 };
 
 pub(super) use super::fields::canonical_key;
@@ -52,23 +52,23 @@ pub(super) fn examine(root: &Item<'_>, language: Language, rules: &StackRules) -
     if is_other_kind(root) {
         return Examined::Skipped;
     }
-    let mut decoder = Decoder::new(language, Spelling::Both);
+    let mut decoder = Decoder::new(language, KeySpelling::Both);
     let mut notes = Vec::new();
     let Value::Map(_) = &root.value else {
         if let Value::Refused = root.value {
             return Examined::Bad { problems: Vec::new() };
         }
         let what = format!("the document is {}, not an endpoint", root.kind());
-        let at = At::new(root.at.source, &first_line(root));
+        let at = TextSpan::new(root.span.source, &first_line(root));
         return Examined::Bad { problems: vec![at.error(what, "a mapping with `metadata` and `spec` is needed")] };
     };
-    let raw = match Fields::open(&mut decoder, root, &root.at, Vec::new()) {
+    let raw = match Fields::open(&mut decoder, root, &root.span, Vec::new()) {
         Some(mut fields) => {
             let raw = document(&mut fields, &mut notes);
             fields.finish();
             raw
         }
-        None => RawEndpoint::default(),
+        None => WireEndpoint::default(),
     };
     let faults = decoder.faults;
     let mut found = model::check(&raw);
@@ -87,21 +87,23 @@ pub(super) fn examine(root: &Item<'_>, language: Language, rules: &StackRules) -
             Examined::Endpoint { endpoint: Box::new(endpoint), notes }
         }
         _ => {
-            let told = found.iter().map(|problem| located(problem, root));
-            Examined::Bad { problems: faults.into_iter().filter_map(|fault| fault.diagnostic).chain(told).collect() }
+            let rendered = found.iter().map(|problem| located(problem, root));
+            Examined::Bad {
+                problems: faults.into_iter().filter_map(|fault| fault.diagnostic).chain(rendered).collect(),
+            }
         }
     }
 }
 
 fn first_line(item: &Item<'_>) -> std::ops::Range<usize> {
-    let range = item.at.range();
-    let length = item.at.slice().find('\n').unwrap_or(range.len());
+    let range = item.span.range();
+    let length = item.span.slice().find('\n').unwrap_or(range.len());
     range.start..range.start + length
 }
 
-fn document(fields: &mut Fields<'_, '_, '_>, notes: &mut Vec<Diagnostic>) -> RawEndpoint {
+fn document(fields: &mut Fields<'_, '_, '_>, notes: &mut Vec<Diagnostic>) -> WireEndpoint {
     kind(fields);
-    let dropped: Vec<&Entry<'_>> = SERVICE_KEYS.into_iter().filter_map(|key| fields.skip(key)).collect();
+    let dropped: Vec<&MapEntry<'_>> = SERVICE_KEYS.into_iter().filter_map(|key| fields.skip(key)).collect();
     if let Some(first) = dropped.first() {
         let names: Vec<String> = dropped.iter().map(|entry| format!("`{}`", entry.key)).collect();
         let (is, it) = if names.len() == 1 { ("is", "it is") } else { ("are", "they are") };
@@ -109,7 +111,7 @@ fn document(fields: &mut Fields<'_, '_, '_>, notes: &mut Vec<Diagnostic>) -> Raw
         let at = first.key_at;
         notes.push(Diagnostic::note(what, at.source, at.range(), format!("{it} left out")));
     }
-    RawEndpoint { metadata: fields.nested("metadata", metadata), spec: fields.nested("spec", spec) }
+    WireEndpoint { metadata: fields.nested("metadata", metadata), spec: fields.nested("spec", spec) }
 }
 
 fn kind(fields: &mut Fields<'_, '_, '_>) {
@@ -117,14 +119,14 @@ fn kind(fields: &mut Fields<'_, '_, '_>) {
     if entry.item.text() != Some("endpoint") {
         let what = format!("`kind` is `{}`", entry.item.text().unwrap_or(entry.item.kind()));
         let path = fields.join("kind");
-        let told = entry.value_at().error(what, "`endpoint` is meant, or leave it out");
+        let diagnostic = entry.value_at().error(what, "`endpoint` is meant, or leave it out");
         let help = "leave other files out with `files: {exclude: [...]}` in trueup.yaml";
-        fields.decoder.fault(&path, told.with_help(help));
+        fields.decoder.fault(&path, diagnostic.with_help(help));
     }
 }
 
-fn metadata(fields: &mut Fields<'_, '_, '_>) -> RawMetadata {
-    RawMetadata {
+fn metadata(fields: &mut Fields<'_, '_, '_>) -> WireMetadata {
+    WireMetadata {
         name: fields.text("name"),
         namespace: fields.text("namespace"),
         labels: fields.map("labels"),
@@ -134,42 +136,42 @@ fn metadata(fields: &mut Fields<'_, '_, '_>) -> RawMetadata {
     }
 }
 
-fn spec(fields: &mut Fields<'_, '_, '_>) -> RawSpec {
-    RawSpec {
+fn spec(fields: &mut Fields<'_, '_, '_>) -> WireSpec {
+    WireSpec {
         dns_name: fields.text("dns_name"),
-        dns_name_advanced: fields.nested("dns_name_advanced", |fields| RawDnsNameAdvanced {
+        dns_name_advanced: fields.nested("dns_name_advanced", |fields| WireDnsNameAdvanced {
             name: fields.text("name"),
             refresh_interval: fields.integer("refresh_interval"),
             strict_ttl: fields.choice("strict_ttl"),
         }),
         ip: fields.text("ip"),
-        service_info: fields.nested("service_info", |fields| RawServiceInfo {
+        service_info: fields.nested("service_info", |fields| WireServiceInfo {
             discovery_type: fields.text("discovery_type"),
             service_name: fields.text("service_name"),
             service_selector: fields
-                .nested("service_selector", |fields| RawSelector { expressions: fields.texts("expressions") }),
+                .nested("service_selector", |fields| WireSelector { expressions: fields.texts("expressions") }),
         }),
         protocol: fields.text("protocol"),
         port: fields.integer("port"),
         health_check_port: fields.integer("health_check_port"),
-        snat_pool: fields.nested("snat_pool", |fields| RawSnatPool {
+        snat_pool: fields.nested("snat_pool", |fields| WireSnatPool {
             no_snat_pool: fields.choice("no_snat_pool"),
-            snat_pool: fields.nested("snat_pool", |fields| RawPrefixes {
+            snat_pool: fields.nested("snat_pool", |fields| WirePrefixes {
                 prefixes: fields.texts("prefixes"),
                 ipv6_prefixes: fields.texts("ipv6_prefixes"),
             }),
         }),
-        place: fields.nested("where", |fields| RawWhere {
+        place: fields.nested("where", |fields| WireWhere {
             site: fields.nested("site", site),
             virtual_site: fields.nested("virtual_site", site),
             virtual_network: fields
-                .nested("virtual_network", |fields| RawVirtualNetwork { reference: fields.list("ref", reference) }),
+                .nested("virtual_network", |fields| WireVirtualNetwork { reference: fields.list("ref", reference) }),
         }),
     }
 }
 
-fn site(fields: &mut Fields<'_, '_, '_>) -> RawSite {
-    RawSite {
+fn site(fields: &mut Fields<'_, '_, '_>) -> WireSite {
+    WireSite {
         reference: fields.list("ref", reference),
         refs: fields.list("refs", reference),
         network_type: fields.text("network_type"),
@@ -178,8 +180,8 @@ fn site(fields: &mut Fields<'_, '_, '_>) -> RawSite {
     }
 }
 
-fn reference(fields: &mut Fields<'_, '_, '_>) -> RawReference {
-    RawReference {
+fn reference(fields: &mut Fields<'_, '_, '_>) -> WireReference {
+    WireReference {
         kind: fields.text("kind"),
         name: fields.text("name"),
         namespace: fields.text("namespace"),
@@ -188,9 +190,9 @@ fn reference(fields: &mut Fields<'_, '_, '_>) -> RawReference {
     }
 }
 
-/// Whether `problem` only says that what `fault` spoilt is not there.
-fn follows(problem: &Problem, fault: &Fault) -> bool {
-    let path = problem.spot.path();
+/// Whether `problem` only says that what `fault` injected is not there.
+fn follows(problem: &Problem, fault: &FieldProblem) -> bool {
+    let path = problem.location.path();
     if path.starts_with(&fault.path) {
         return true;
     }
@@ -206,12 +208,12 @@ fn follows(problem: &Problem, fault: &Fault) -> bool {
 
 /// A problem of the model at its place in the text.
 pub(super) fn located(problem: &Problem, root: &Item<'_>) -> Diagnostic {
-    let at = place(root, &problem.spot);
+    let at = place(root, &problem.location);
     let mut label = problem.label.clone();
     let mut help = None;
     // A long list of what is allowed stands below, and beside the value the one that is meant.
     if let Some(list) = label.strip_prefix("one of ") {
-        let near = value_text(root, &problem.spot).map(|text| suggest(text, list.split(", ")));
+        let near = value_text(root, &problem.location).map(|text| suggest(text, list.split(", ")));
         let near = match near {
             Some(Suggestion::Near(near)) => format!("did you mean `{near}`?"),
             _ => String::new(),
@@ -220,68 +222,68 @@ pub(super) fn located(problem: &Problem, root: &Item<'_>) -> Diagnostic {
             help = Some(std::mem::replace(&mut label, near));
         }
     }
-    let mut told = at.error(&problem.message, label);
+    let mut diagnostic = at.error(&problem.message, label);
     if let Some((spot, label)) = &problem.also {
         let second = place(root, spot);
-        told = told.also(second.source, second.range(), label);
+        diagnostic = diagnostic.also(second.source, second.range(), label);
     }
-    told.with_help(help.unwrap_or_default())
+    diagnostic.with_help(help.unwrap_or_default())
 }
 
-fn value_text<'i>(root: &'i Item<'_>, spot: &Spot) -> Option<&'i str> {
+fn value_text<'i>(root: &'i Item<'_>, spot: &Location) -> Option<&'i str> {
     match find(root, spot.path()) {
-        Found::Value { item, .. } => item.text(),
-        Found::Above(_) => None,
+        PathLookup::Value { item, .. } => item.text(),
+        PathLookup::Above(_) => None,
     }
 }
 
 /// What a path leads to.
-pub(super) enum Found<'i, 's> {
+pub(super) enum PathLookup<'i, 's> {
     /// The value, with its entry unless it is an item of a list.
-    Value { item: &'i Item<'s>, entry: Option<&'i Entry<'s>> },
+    Value { item: &'i Item<'s>, entry: Option<&'i MapEntry<'s>> },
     /// Not there: the place of the nearest value above it.
-    Above(At<'s>),
+    Above(TextSpan<'s>),
 }
 
 /// Follows a path, keys in either spelling.
-pub(super) fn find<'i, 's>(root: &'i Item<'s>, path: &[Segment]) -> Found<'i, 's> {
-    let mut here = Found::Value { item: root, entry: None };
-    let mut above = root.entries().first().map_or(root.at, |entry| entry.key_at);
+pub(super) fn find<'i, 's>(root: &'i Item<'s>, path: &[Segment]) -> PathLookup<'i, 's> {
+    let mut here = PathLookup::Value { item: root, entry: None };
+    let mut above = root.entries().first().map_or(root.span, |entry| entry.key_at);
     for (depth, segment) in path.iter().enumerate() {
-        let Found::Value { item, entry } = here else { return here };
+        let PathLookup::Value { item, entry } = here else { return here };
         if let Some(entry) = entry {
             above = entry.key_at;
         }
         let free = depth == 2 && matches!(&path[1], Segment::Key(key) if key == "labels" || key == "annotations");
         here = match (segment, &item.value) {
             (Segment::Key(key), Value::Map(entries)) => {
-                let same = |entry: &&Entry<'s>| entry.key == *key || (!free && canonical_key(&entry.key) == *key);
+                let same = |entry: &&MapEntry<'s>| entry.key == *key || (!free && canonical_key(&entry.key) == *key);
                 match entries.iter().find(same) {
-                    Some(entry) => Found::Value { item: &entry.item, entry: Some(entry) },
-                    None => Found::Above(above),
+                    Some(entry) => PathLookup::Value { item: &entry.item, entry: Some(entry) },
+                    None => PathLookup::Above(above),
                 }
             }
             (Segment::Index(index), Value::List(items)) => match items.get(*index) {
-                Some(item) => Found::Value { item, entry: None },
-                None => Found::Above(above),
+                Some(item) => PathLookup::Value { item, entry: None },
+                None => PathLookup::Above(above),
             },
-            _ => Found::Above(above),
+            _ => PathLookup::Above(above),
         };
     }
     here
 }
 
 /// Where to point for a spot.
-fn place<'s>(root: &Item<'s>, spot: &Spot) -> At<'s> {
+fn place<'s>(root: &Item<'s>, spot: &Location) -> TextSpan<'s> {
     match find(root, spot.path()) {
-        Found::Above(at) => at,
-        Found::Value { item, entry: None } if spot.path().is_empty() => {
-            item.entries().first().map_or(item.at, |entry| entry.key_at)
+        PathLookup::Above(at) => at,
+        PathLookup::Value { item, entry: None } if spot.path().is_empty() => {
+            item.entries().first().map_or(item.span, |entry| entry.key_at)
         }
-        Found::Value { item, entry: None } => At::new(item.at.source, &first_line(item)),
-        Found::Value { item, entry: Some(entry) } => {
-            let value = matches!(spot, Spot::Value(_)) && item.compact && !item.at.is_empty();
-            if value { item.at } else { entry.key_at }
+        PathLookup::Value { item, entry: None } => TextSpan::new(item.span.source, &first_line(item)),
+        PathLookup::Value { item, entry: Some(entry) } => {
+            let value = matches!(spot, Location::Value(_)) && item.compact && !item.span.is_empty();
+            if value { item.span } else { entry.key_at }
         }
     }
 }

@@ -35,7 +35,7 @@ pub struct Position {
 
 /// A marked piece of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Mark {
+pub struct Label {
     /// The file, relative to the stack's directory.
     pub file: Box<str>,
     /// Its first character.
@@ -69,14 +69,14 @@ pub struct Diagnostic {
     /// What it is: a lower-case fragment.
     pub message: String,
     /// Where; the first is its place. None where no file is to blame.
-    pub marks: Vec<Mark>,
+    pub labels: Vec<Label>,
     /// What is allowed, or what to do.
     pub help: Option<String>,
 }
 
 impl Diagnostic {
     fn new(severity: Severity, message: impl AsRef<str>) -> Self {
-        Self { severity, message: neutral(message.as_ref()), marks: Vec::new(), help: None }
+        Self { severity, message: neutral(message.as_ref()), labels: Vec::new(), help: None }
     }
 
     /// An error at a place in a text.
@@ -96,7 +96,7 @@ impl Diagnostic {
     pub fn of_file(message: impl AsRef<str>, file: &str, help: impl AsRef<str>) -> Self {
         let mut diagnostic = Self::new(Severity::Error, message).with_help(help);
         let start = Position { line: 1, column: 1 };
-        diagnostic.marks.push(Mark {
+        diagnostic.labels.push(Label {
             file: neutral(file).into(),
             start,
             end: start,
@@ -124,7 +124,7 @@ impl Diagnostic {
     #[must_use]
     pub fn also(mut self, source: &SourceText, range: Range<usize>, label: impl AsRef<str>) -> Self {
         let range = source.floor(range.start)..source.floor(range.end.max(range.start));
-        self.marks.push(Mark {
+        self.labels.push(Label {
             file: neutral(&source.path).into(),
             start: source.position(range.start),
             end: source.position(range.end),
@@ -138,11 +138,11 @@ impl Diagnostic {
 
     /// Lets the newest mark and the first share one piece of source, where they stand near each other.
     fn join_near(&mut self, source: &SourceText) {
-        let [first, .., newest] = self.marks.as_mut_slice() else { return };
+        let [first, .., newest] = self.labels.as_mut_slice() else { return };
         if first.file != newest.file || first.start.line.abs_diff(newest.start.line) > NEAR {
             return;
         }
-        let line_of = |mark: &Mark| source.lines(&(mark.bytes.start..mark.bytes.start));
+        let line_of = |mark: &Label| source.lines(&(mark.bytes.start..mark.bytes.start));
         let (one, other) = (line_of(first), line_of(newest));
         let lines = one.start.min(other.start)..one.end.max(other.end);
         if lines.len() > 8 * LONGEST_CONTEXT {
@@ -153,7 +153,7 @@ impl Diagnostic {
             let end = mark.bytes.end.min(own.end);
             mark.excerpt = Excerpt {
                 line,
-                text: shown(&source.as_str()[lines.clone()]),
+                text: printable(&source.as_str()[lines.clone()]),
                 range: mark.bytes.start - lines.start..end.max(mark.bytes.start) - lines.start,
             };
         }
@@ -162,7 +162,7 @@ impl Diagnostic {
     /// The same without its source line, which must not be shown.
     #[must_use]
     pub(super) fn without_source(mut self) -> Self {
-        for mark in &mut self.marks {
+        for mark in &mut self.labels {
             mark.excerpt = Excerpt::default();
         }
         self
@@ -178,19 +178,19 @@ impl Diagnostic {
     /// The file to blame.
     #[must_use]
     pub fn file(&self) -> Option<&str> {
-        self.marks.first().map(|mark| &*mark.file)
+        self.labels.first().map(|mark| &*mark.file)
     }
 
     /// The line, 1 where no file is to blame.
     #[must_use]
     pub fn line(&self) -> usize {
-        self.marks.first().map_or(1, |mark| mark.start.line)
+        self.labels.first().map_or(1, |mark| mark.start.line)
     }
 
     /// The column, 1 where no file is to blame.
     #[must_use]
     pub fn column(&self) -> usize {
-        self.marks.first().map_or(1, |mark| mark.start.column)
+        self.labels.first().map_or(1, |mark| mark.start.column)
     }
 
     fn order(&self) -> (Option<&str>, usize, usize, Severity, &str) {
@@ -200,7 +200,7 @@ impl Diagnostic {
 
 /// Source as it is shown. The drawing spells out the control characters of ASCII alone; the others, which
 /// some terminals act upon, become a dot of as many bytes, so that marks stay where they are.
-fn shown(source: &str) -> String {
+fn printable(source: &str) -> String {
     let mut shown = String::with_capacity(source.len());
     for c in source.chars() {
         match c.len_utf8() {
@@ -226,7 +226,7 @@ fn excerpt(source: &SourceText, range: &Range<usize>) -> Excerpt {
     let text = source.as_str()[start..stop].trim_end_matches('\r');
     Excerpt {
         line: source.position(range.start).line,
-        text: shown(text),
+        text: printable(text),
         // A mark may stand on what is taken off.
         range: (range.start - start).min(text.len())..(end_of_mark - start).min(text.len()),
     }

@@ -5,32 +5,32 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use super::text::{Language, SourceText};
-use crate::model::{RawEndpoint, RawMetadata, RawSpec};
+use crate::model::{WireEndpoint, WireMetadata, WireSpec};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Document {
+struct PlainDocument {
     #[serde(default)]
     kind: Option<String>,
     #[serde(default)]
-    metadata: Option<RawMetadata>,
+    metadata: Option<WireMetadata>,
     #[serde(default)]
-    spec: Option<RawSpec>,
+    spec: Option<WireSpec>,
 }
 
-impl Document {
+impl PlainDocument {
     /// The endpoint; an empty document may be a comment or a mistake, which the careful reader tells.
-    fn endpoint(self) -> Option<RawEndpoint> {
+    fn endpoint(self) -> Option<WireEndpoint> {
         let endpoint = self.kind.as_deref().is_none_or(|kind| kind == "endpoint");
         let empty = self.metadata.is_none() && self.spec.is_none();
-        (endpoint && !empty).then_some(RawEndpoint { metadata: self.metadata, spec: self.spec })
+        (endpoint && !empty).then_some(WireEndpoint { metadata: self.metadata, spec: self.spec })
     }
 }
 
 /// The documents of a file, `None` where the careful reader has to look.
-pub(super) fn read(source: &SourceText, most: usize) -> Option<Vec<RawEndpoint>> {
+pub(super) fn read(source: &SourceText, most: usize) -> Option<Vec<WireEndpoint>> {
     if source.language() == Language::Json {
-        let document: Document = serde_json::from_str(source.as_str()).ok()?;
+        let document: PlainDocument = serde_json::from_str(source.as_str()).ok()?;
         return Some(vec![document.endpoint()?]);
     }
     if has_old_breaks(source.as_str()) {
@@ -42,7 +42,7 @@ pub(super) fn read(source: &SourceText, most: usize) -> Option<Vec<RawEndpoint>>
         if endpoints.len() >= most {
             return None;
         }
-        endpoints.push(Document::deserialize(document).ok()?.endpoint()?);
+        endpoints.push(PlainDocument::deserialize(document).ok()?.endpoint()?);
     }
     Some(endpoints)
 }
@@ -58,7 +58,7 @@ fn has_old_breaks(text: &str) -> bool {
 /// Whether a JSON text says that it is no definition, without building anything of it.
 pub(super) fn is_other_kind(source: &SourceText) -> bool {
     #[derive(Deserialize)]
-    struct Head {
+    struct PlainHead {
         kind: String,
         #[serde(default)]
         format_version: Option<IgnoredAny>,
@@ -66,7 +66,7 @@ pub(super) fn is_other_kind(source: &SourceText) -> bool {
     if source.language() != Language::Json {
         return false;
     }
-    serde_json::from_str::<Head>(source.as_str()).is_ok_and(|head| match head.kind.as_str() {
+    serde_json::from_str::<PlainHead>(source.as_str()).is_ok_and(|head| match head.kind.as_str() {
         "tenant" | "acknowledgements" | "memory" => true,
         "plan" | "snapshot" => head.format_version.is_some(),
         _ => false,

@@ -4,14 +4,14 @@
 use std::collections::BTreeMap;
 
 use super::diagnostic::Diagnostic;
-use super::item::{At, Entry, Item, Value};
+use super::item::{Item, MapEntry, TextSpan, Value};
 use super::text::Language;
-use super::tree::Style;
-use crate::model::{Choice, Segment};
+use super::tree::TextStyle;
+use crate::model::{EmptyOption, Segment};
 
-/// A problem with the path of what it spoils, so that what only follows from it is not told too.
+/// A problem with the path of what it injects, so that what only follows from it is not told too.
 #[derive(Debug)]
-pub(super) struct Fault {
+pub(super) struct FieldProblem {
     /// Nothing where it was told already.
     pub(super) diagnostic: Option<Diagnostic>,
     pub(super) path: Vec<Segment>,
@@ -20,14 +20,14 @@ pub(super) struct Fault {
 /// What a reader of fields knows and collects.
 #[derive(Debug)]
 pub(super) struct Decoder {
-    pub(super) faults: Vec<Fault>,
+    pub(super) faults: Vec<FieldProblem>,
     language: Language,
-    spelling: Spelling,
+    spelling: KeySpelling,
 }
 
 /// Which spellings of a key are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Spelling {
+pub(super) enum KeySpelling {
     /// `snake_case`
     Snake,
     /// `snake_case`, and the `camelCase` that the vendor's tool prints.
@@ -82,26 +82,26 @@ fn camel_case(name: &str) -> String {
 }
 
 impl Decoder {
-    pub(super) fn new(language: Language, spelling: Spelling) -> Self {
+    pub(super) fn new(language: Language, spelling: KeySpelling) -> Self {
         Self { faults: Vec::new(), language, spelling }
     }
 
     pub(super) fn fault(&mut self, path: &[Segment], diagnostic: Diagnostic) {
-        self.faults.push(Fault { diagnostic: Some(diagnostic), path: path.to_vec() });
+        self.faults.push(FieldProblem { diagnostic: Some(diagnostic), path: path.to_vec() });
     }
 
-    fn wrong(&mut self, path: &[Segment], at: &At<'_>, item: &Item<'_>, wanted: &str) {
+    fn wrong(&mut self, path: &[Segment], at: &TextSpan<'_>, item: &Item<'_>, wanted: &str) {
         if let Value::Refused = item.value {
-            self.faults.push(Fault { diagnostic: None, path: path.to_vec() });
+            self.faults.push(FieldProblem { diagnostic: None, path: path.to_vec() });
             return;
         }
         let what = format!("`{}` is {}, not {wanted}", name_of(path), described(item));
         self.fault(path, at.error(what, format!("{wanted} is needed here")));
     }
 
-    pub(super) fn text(&mut self, item: &Item<'_>, at: &At<'_>, path: &[Segment]) -> Option<String> {
+    pub(super) fn text(&mut self, item: &Item<'_>, at: &TextSpan<'_>, path: &[Segment]) -> Option<String> {
         match &item.value {
-            Value::Text(text, Style::Plain) if self.language == Language::Json => {
+            Value::Text(text, TextStyle::Plain) if self.language == Language::Json => {
                 let what = format!("`{}` is `{text}`, not a text", name_of(path));
                 self.fault(path, at.error(what, "write it in quotes"));
                 None
@@ -114,7 +114,7 @@ impl Decoder {
         }
     }
 
-    fn integer(&mut self, item: &Item<'_>, at: &At<'_>, path: &[Segment]) -> Option<i64> {
+    fn integer(&mut self, item: &Item<'_>, at: &TextSpan<'_>, path: &[Segment]) -> Option<i64> {
         let Value::Text(text, style) = &item.value else {
             self.wrong(path, at, item, "an integer");
             return None;
@@ -133,10 +133,10 @@ impl Decoder {
         }
     }
 
-    fn boolean(&mut self, item: &Item<'_>, at: &At<'_>, path: &[Segment]) -> Option<bool> {
+    fn boolean(&mut self, item: &Item<'_>, at: &TextSpan<'_>, path: &[Segment]) -> Option<bool> {
         match &item.value {
-            Value::Text(text, Style::Plain) if matches!(&**text, "true" | "True" | "TRUE") => Some(true),
-            Value::Text(text, Style::Plain) if matches!(&**text, "false" | "False" | "FALSE") => Some(false),
+            Value::Text(text, TextStyle::Plain) if matches!(&**text, "true" | "True" | "TRUE") => Some(true),
+            Value::Text(text, TextStyle::Plain) if matches!(&**text, "false" | "False" | "FALSE") => Some(false),
             Value::Refused => {
                 self.wrong(path, at, item, "a boolean");
                 None
@@ -151,8 +151,8 @@ impl Decoder {
 }
 
 /// The integer that a scalar stands for in YAML 1.2, or by quoted digits; `Err` where it is too large.
-fn integer_of(text: &str, style: Style) -> Option<Result<i64, ()>> {
-    let (digits, radix, negative) = if style == Style::Plain {
+fn integer_of(text: &str, style: TextStyle) -> Option<Result<i64, ()>> {
+    let (digits, radix, negative) = if style == TextStyle::Plain {
         let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
         match (text.strip_prefix("0x"), text.strip_prefix("0o")) {
             (Some(hex), _) => (hex, 16, false),
@@ -196,7 +196,12 @@ pub(super) struct Fields<'i, 's, 'd> {
 
 impl<'i, 's, 'd> Fields<'i, 's, 'd> {
     /// The fields of `item`, `None` and a problem at `at` where it is no mapping.
-    pub(super) fn open(decoder: &'d mut Decoder, item: &'i Item<'s>, at: &At<'_>, path: Vec<Segment>) -> Option<Self> {
+    pub(super) fn open(
+        decoder: &'d mut Decoder,
+        item: &'i Item<'s>,
+        at: &TextSpan<'_>,
+        path: Vec<Segment>,
+    ) -> Option<Self> {
         if !matches!(item.value, Value::Map(_)) {
             decoder.wrong(&path, at, item, "a mapping");
             return None;
@@ -211,13 +216,13 @@ impl<'i, 's, 'd> Fields<'i, 's, 'd> {
     }
 
     /// The entry of `name`, whatever its value.
-    pub(super) fn entry(&mut self, name: &'static str) -> Option<&'i Entry<'s>> {
+    pub(super) fn entry(&mut self, name: &'static str) -> Option<&'i MapEntry<'s>> {
         if !self.known.contains(&name) {
             self.known.push(name);
         }
         let camel = camel_case(name);
-        let both = self.decoder.spelling == Spelling::Both;
-        let mut found: Option<&'i Entry<'s>> = None;
+        let both = self.decoder.spelling == KeySpelling::Both;
+        let mut found: Option<&'i MapEntry<'s>> = None;
         for (at, entry) in self.item.entries().iter().enumerate() {
             if entry.key != name && !(both && entry.key == camel) {
                 continue;
@@ -225,9 +230,9 @@ impl<'i, 's, 'd> Fields<'i, 's, 'd> {
             self.taken[at] = true;
             if let Some(first) = found {
                 let what = format!("`{}` and `{}` are two spellings of one field", first.key, entry.key);
-                let told = entry.key_at.error(what, "second time here");
-                let told = told.also(first.key_at.source, first.key_at.range(), "first time here");
-                self.decoder.fault(&self.join(name), told);
+                let diagnostic = entry.key_at.error(what, "second time here");
+                let rendered = diagnostic.also(first.key_at.source, first.key_at.range(), "first time here");
+                self.decoder.fault(&self.join(name), rendered);
             } else {
                 found = Some(entry);
             }
@@ -236,7 +241,7 @@ impl<'i, 's, 'd> Fields<'i, 's, 'd> {
     }
 
     /// The entry of `name`, unless its value is null.
-    pub(super) fn given(&mut self, name: &'static str) -> Option<&'i Entry<'s>> {
+    pub(super) fn given(&mut self, name: &'static str) -> Option<&'i MapEntry<'s>> {
         self.entry(name).filter(|entry| !entry.item.is_null())
     }
 
@@ -259,23 +264,23 @@ impl<'i, 's, 'd> Fields<'i, 's, 'd> {
     }
 
     /// An option without fields.
-    pub(super) fn choice(&mut self, name: &'static str) -> Choice {
-        let Some(entry) = self.entry(name) else { return Choice::Absent };
+    pub(super) fn choice(&mut self, name: &'static str) -> EmptyOption {
+        let Some(entry) = self.entry(name) else { return EmptyOption::Absent };
         if entry.item.is_null() {
-            return Choice::Null;
+            return EmptyOption::Null;
         }
         if let Value::Map(_) = entry.item.value {
             self.nested(name, |_| ());
-            return Choice::Set;
+            return EmptyOption::Set;
         }
         let path = self.join(name);
         if let Value::Refused = entry.item.value {
             self.decoder.wrong(&path, &entry.value_at(), &entry.item, "a mapping");
-            return Choice::Absent;
+            return EmptyOption::Absent;
         }
         let what = format!("`{name}` is {}, but it has no value", described(&entry.item));
         self.decoder.fault(&path, entry.value_at().error(what, format!("write `{name}: {{}}`")));
-        Choice::Absent
+        EmptyOption::Absent
     }
 
     /// The mapping under `name`; what `read` does not ask for is reported.
@@ -293,7 +298,7 @@ impl<'i, 's, 'd> Fields<'i, 's, 'd> {
     }
 
     /// The items of the list under `name`, each with its path and place.
-    fn items(&mut self, name: &'static str) -> Option<Vec<(&'i Item<'s>, At<'i>, Vec<Segment>)>> {
+    fn items(&mut self, name: &'static str) -> Option<Vec<(&'i Item<'s>, TextSpan<'i>, Vec<Segment>)>> {
         let entry = self.given(name)?;
         let path = self.join(name);
         let Value::List(items) = &entry.item.value else {
@@ -303,7 +308,7 @@ impl<'i, 's, 'd> Fields<'i, 's, 'd> {
         let items = items.iter().enumerate().map(|(index, item)| {
             let mut path = path.clone();
             path.push(index.into());
-            let at = if item.at.is_empty() { entry.key_at } else { first_line(item) };
+            let at = if item.span.is_empty() { entry.key_at } else { first_line(item) };
             (item, at, path)
         });
         Some(items.collect())
@@ -365,13 +370,13 @@ impl<'i, 's, 'd> Fields<'i, 's, 'd> {
     }
 
     /// Every entry, for a mapping whose keys are names; nothing of it is unknown afterwards.
-    pub(super) fn named(&mut self) -> &'i [Entry<'s>] {
+    pub(super) fn named(&mut self) -> &'i [MapEntry<'s>] {
         self.taken.fill(true);
         self.item.entries()
     }
 
     /// Takes an entry without reading it.
-    pub(super) fn skip(&mut self, name: &'static str) -> Option<&'i Entry<'s>> {
+    pub(super) fn skip(&mut self, name: &'static str) -> Option<&'i MapEntry<'s>> {
         let found = self.entry(name);
         // It is not offered to somebody who misspelt another field.
         self.known.pop();
@@ -408,10 +413,10 @@ impl<'i, 's, 'd> Fields<'i, 's, 'd> {
 }
 
 /// An item of a list is pointed at by its first line.
-fn first_line<'a>(item: &'a Item<'_>) -> At<'a> {
-    let range = item.at.range();
-    let end = item.at.slice().find('\n').map_or(range.end, |end| range.start + end);
-    At::new(item.at.source, &(range.start..end))
+fn first_line<'a>(item: &'a Item<'_>) -> TextSpan<'a> {
+    let range = item.span.range();
+    let end = item.span.slice().find('\n').map_or(range.end, |end| range.start + end);
+    TextSpan::new(item.span.source, &(range.start..end))
 }
 
 /// Whether the keys below a path are anybody's words.
@@ -455,7 +460,7 @@ mod tests {
 
     #[test]
     fn integers_are_those_of_yaml_1_2_and_quoted_digits() {
-        let plain = |text| integer_of(text, Style::Plain);
+        let plain = |text| integer_of(text, TextStyle::Plain);
         for (text, number) in
             [("80", 80), ("010", 10), ("0x1F", 31), ("0o17", 15), ("+5", 5), ("-5", -5), ("-010", -10)]
         {
@@ -465,9 +470,9 @@ mod tests {
             assert_eq!(plain(text), None, "{text}");
         }
         assert_eq!(plain("9223372036854775808"), Some(Err(())));
-        assert_eq!(integer_of("80", Style::Quoted), Some(Ok(80)));
-        assert_eq!(integer_of("-80", Style::Quoted), None);
-        assert_eq!(integer_of("0x50", Style::Quoted), None);
+        assert_eq!(integer_of("80", TextStyle::Quoted), Some(Ok(80)));
+        assert_eq!(integer_of("-80", TextStyle::Quoted), None);
+        assert_eq!(integer_of("0x50", TextStyle::Quoted), None);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use super::diagnostic::Diagnostic;
 use super::text::SourceText;
-use super::tree::{NodeId, Shape, Style, Tag, Target, Tree};
+use super::tree::{AliasTarget, NodeId, NodeShape, Tag, TextStyle, Tree};
 
 /// Values of one document after every alias is followed.
 const MOST_ITEMS: usize = 200_000;
@@ -15,13 +15,13 @@ const DEEPEST: usize = 64;
 
 /// A place in a text.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct At<'s> {
+pub(super) struct TextSpan<'s> {
     pub(super) source: &'s SourceText,
     start: usize,
     end: usize,
 }
 
-impl<'s> At<'s> {
+impl<'s> TextSpan<'s> {
     pub(super) fn new(source: &'s SourceText, range: &Range<usize>) -> Self {
         Self { source, start: range.start, end: range.end }
     }
@@ -45,7 +45,7 @@ impl<'s> At<'s> {
 
 /// How a value got where it is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Origin {
+pub enum ValueOrigin {
     /// It is written there.
     Written,
     /// It is written there and carries an anchor, so that aliases elsewhere read it too.
@@ -62,42 +62,42 @@ pub enum Origin {
 #[derive(Debug, Clone)]
 pub(super) struct Item<'s> {
     pub(super) value: Value<'s>,
-    pub(super) at: At<'s>,
-    pub(super) origin: Origin,
+    pub(super) span: TextSpan<'s>,
+    pub(super) origin: ValueOrigin,
     /// Written in flow style, or a scalar on one line: its own place can be marked.
     pub(super) compact: bool,
 }
 
 #[derive(Debug, Clone)]
 pub(super) enum Value<'s> {
-    Text(Cow<'s, str>, Style),
+    Text(Cow<'s, str>, TextStyle),
     List(Vec<Item<'s>>),
-    Map(Vec<Entry<'s>>),
+    Map(Vec<MapEntry<'s>>),
     /// What stands here was refused already, so nothing more is said about it.
     Refused,
 }
 
 /// A key with its value.
 #[derive(Debug, Clone)]
-pub(super) struct Entry<'s> {
+pub(super) struct MapEntry<'s> {
     pub(super) key: Cow<'s, str>,
-    pub(super) key_at: At<'s>,
+    pub(super) key_at: TextSpan<'s>,
     pub(super) item: Item<'s>,
 }
 
-impl Entry<'_> {
+impl MapEntry<'_> {
     /// Where to point for the value: an empty or long one is shown by its key.
-    pub(super) fn value_at(&self) -> At<'_> {
-        if self.item.compact && !self.item.at.is_empty() { self.item.at } else { self.key_at }
+    pub(super) fn value_at(&self) -> TextSpan<'_> {
+        if self.item.compact && !self.item.span.is_empty() { self.item.span } else { self.key_at }
     }
 }
 
 impl<'s> Item<'s> {
     pub(super) fn is_null(&self) -> bool {
-        matches!(&self.value, Value::Text(text, Style::Plain) if is_null(text))
+        matches!(&self.value, Value::Text(text, TextStyle::Plain) if is_null(text))
     }
 
-    pub(super) fn entries(&self) -> &[Entry<'s>] {
+    pub(super) fn entries(&self) -> &[MapEntry<'s>] {
         match &self.value {
             Value::Map(entries) => entries,
             Value::Text(..) | Value::List(_) | Value::Refused => &[],
@@ -120,7 +120,7 @@ impl<'s> Item<'s> {
     pub(super) fn kind(&self) -> &'static str {
         match &self.value {
             Value::Text(..) if self.is_null() => "null",
-            Value::Text(_, Style::Plain) => "a scalar",
+            Value::Text(_, TextStyle::Plain) => "a scalar",
             Value::Text(..) => "a text",
             Value::List(_) => "a list",
             Value::Map(_) => "a mapping",
@@ -129,8 +129,8 @@ impl<'s> Item<'s> {
     }
 
     /// Lets everything in it look as if it were written at `at`.
-    pub(super) fn moved(mut self, at: At<'s>, origin: Origin) -> Self {
-        self.at = at;
+    pub(super) fn moved(mut self, at: TextSpan<'s>, origin: ValueOrigin) -> Self {
+        self.span = at;
         self.origin = origin;
         self.compact = true;
         self.value = match self.value {
@@ -138,7 +138,7 @@ impl<'s> Item<'s> {
             Value::Map(entries) => Value::Map(
                 entries
                     .into_iter()
-                    .map(|entry| Entry { key: entry.key, key_at: at, item: entry.item.moved(at, origin) })
+                    .map(|entry| MapEntry { key: entry.key, key_at: at, item: entry.item.moved(at, origin) })
                     .collect(),
             ),
             other @ (Value::Text(..) | Value::Refused) => other,
@@ -154,10 +154,10 @@ pub(super) fn is_null(text: &str) -> bool {
 
 /// The document's value, `None` where it is empty or cannot be read on.
 pub(super) fn resolve<'s>(tree: &Tree<'s>, source: &'s SourceText, problems: &mut Vec<Diagnostic>) -> Option<Item<'s>> {
-    let mut resolver = Resolver { tree, source, problems, items: 0, told: false };
-    let item = resolver.item(tree.root?, 0, Origin::Written);
+    let mut resolver = Resolver { tree, source, problems, items: 0, reported: false };
+    let item = resolver.item(tree.root?, 0, ValueOrigin::Written);
     // A part of a document would only be told to lack the rest.
-    item.filter(|_| !resolver.told)
+    item.filter(|_| !resolver.reported)
 }
 
 struct Resolver<'t, 's, 'p> {
@@ -165,12 +165,12 @@ struct Resolver<'t, 's, 'p> {
     source: &'s SourceText,
     problems: &'p mut Vec<Diagnostic>,
     items: usize,
-    told: bool,
+    reported: bool,
 }
 
 impl<'s> Resolver<'_, 's, '_> {
-    fn at(&self, id: NodeId) -> At<'s> {
-        At::new(self.source, &self.tree.node(id).range)
+    fn at(&self, id: NodeId) -> TextSpan<'s> {
+        TextSpan::new(self.source, &self.tree.node(id).range)
     }
 
     /// Whether there is room for one more value at this depth; a document without is given up.
@@ -179,15 +179,15 @@ impl<'s> Resolver<'_, 's, '_> {
         if self.items <= MOST_ITEMS && depth <= DEEPEST {
             return true;
         }
-        if !self.told {
-            self.told = true;
+        if !self.reported {
+            self.reported = true;
             let what = "the aliases of the document expand to more than an endpoint can need";
             self.problems.push(self.at(id).error(what, "write the values out"));
         }
         false
     }
 
-    fn item(&mut self, id: NodeId, depth: usize, origin: Origin) -> Option<Item<'s>> {
+    fn item(&mut self, id: NodeId, depth: usize, origin: ValueOrigin) -> Option<Item<'s>> {
         if !self.room(id, depth) {
             return None;
         }
@@ -196,37 +196,37 @@ impl<'s> Resolver<'_, 's, '_> {
         if let Tag::Unknown(tag) = &node.tag {
             self.problems.push(at.error(format!("the tag `{tag}` means nothing here"), "take the tag out"));
         }
-        let own = if node.anchored && origin == Origin::Written { Origin::Anchored } else { origin };
+        let own = if node.anchored && origin == ValueOrigin::Written { ValueOrigin::Anchored } else { origin };
         let (value, compact) = match &node.shape {
-            Shape::Scalar { text, style } => (Value::Text(text.clone(), *style), !at.slice().contains('\n')),
-            Shape::Alias { target: Target::Node(target) } => {
-                let origin = if origin == Origin::Merged { origin } else { Origin::Alias };
+            NodeShape::Scalar { text, style } => (Value::Text(text.clone(), *style), !at.slice().contains('\n')),
+            NodeShape::Alias { target: AliasTarget::Node(target) } => {
+                let origin = if origin == ValueOrigin::Merged { origin } else { ValueOrigin::Alias };
                 let item = self.item(*target, depth + 1, origin)?;
                 // The alias is the place: what it names may stand far away.
-                return Some(Item { at, compact: true, ..item });
+                return Some(Item { span: at, compact: true, ..item });
             }
-            Shape::Alias { target: Target::Around } => {
+            NodeShape::Alias { target: AliasTarget::Around } => {
                 self.problems.push(at.error("the alias stands inside the value that it names", "write the value out"));
                 (Value::Refused, true)
             }
-            Shape::Alias { target: Target::Missing(name) } => {
+            NodeShape::Alias { target: AliasTarget::Missing(name) } => {
                 let what = format!("`*{name}` names no anchor of this document");
                 self.problems.push(at.error(what, "define it before with `&`"));
                 (Value::Refused, true)
             }
-            Shape::List { items } => {
+            NodeShape::List { items } => {
                 let items = items.iter().filter_map(|item| self.item(*item, depth + 1, own)).collect();
                 (Value::List(items), node.flow && !at.slice().contains('\n'))
             }
-            Shape::Map { entries } => {
+            NodeShape::Map { entries } => {
                 (Value::Map(self.entries(entries, depth, own)), node.flow && !at.slice().contains('\n'))
             }
         };
-        Some(Item { value, at, origin: own, compact })
+        Some(Item { value, span: at, origin: own, compact })
     }
 
-    fn entries(&mut self, pairs: &[(NodeId, NodeId)], depth: usize, origin: Origin) -> Vec<Entry<'s>> {
-        let mut entries: Vec<Entry<'s>> = Vec::with_capacity(pairs.len());
+    fn entries(&mut self, pairs: &[(NodeId, NodeId)], depth: usize, origin: ValueOrigin) -> Vec<MapEntry<'s>> {
+        let mut entries: Vec<MapEntry<'s>> = Vec::with_capacity(pairs.len());
         let mut merges = Vec::new();
         let mut seen = std::collections::HashMap::new();
         for (key_id, value_id) in pairs {
@@ -236,8 +236,8 @@ impl<'s> Resolver<'_, 's, '_> {
                 continue;
             };
             if let Some(first) = seen.insert(key.clone(), key_at) {
-                let told = key_at.error(format!("the key `{key}` stands twice"), "second time here");
-                self.problems.push(told.also(self.source, first.range(), "first time here"));
+                let diagnostic = key_at.error(format!("the key `{key}` stands twice"), "second time here");
+                self.problems.push(diagnostic.also(self.source, first.range(), "first time here"));
                 continue;
             }
             if key == "<<" && plain {
@@ -245,7 +245,7 @@ impl<'s> Resolver<'_, 's, '_> {
                 continue;
             }
             if let Some(item) = self.item(*value_id, depth + 1, origin) {
-                entries.push(Entry { key, key_at, item });
+                entries.push(MapEntry { key, key_at, item });
             }
         }
         for merge in merges {
@@ -256,9 +256,9 @@ impl<'s> Resolver<'_, 's, '_> {
 
     fn key(&self, id: NodeId) -> Option<(Cow<'s, str>, bool)> {
         match &self.tree.node(id).shape {
-            Shape::Scalar { text, style } => Some((text.clone(), *style == Style::Plain)),
-            Shape::Alias { target: Target::Node(target) } => match &self.tree.node(*target).shape {
-                Shape::Scalar { text, .. } => Some((text.clone(), false)),
+            NodeShape::Scalar { text, style } => Some((text.clone(), *style == TextStyle::Plain)),
+            NodeShape::Alias { target: AliasTarget::Node(target) } => match &self.tree.node(*target).shape {
+                NodeShape::Scalar { text, .. } => Some((text.clone(), false)),
                 _ => None,
             },
             _ => None,
@@ -266,8 +266,8 @@ impl<'s> Resolver<'_, 's, '_> {
     }
 
     /// Adds what a merge key names; what is there already stays, and of several the first wins.
-    fn merge(&mut self, entries: &mut Vec<Entry<'s>>, id: NodeId, depth: usize) {
-        let Some(item) = self.item(id, depth + 1, Origin::Merged) else { return };
+    fn merge(&mut self, entries: &mut Vec<MapEntry<'s>>, id: NodeId, depth: usize) {
+        let Some(item) = self.item(id, depth + 1, ValueOrigin::Merged) else { return };
         let maps = match item.value {
             Value::Map(entries) => vec![entries],
             Value::List(items) if items.iter().all(|item| matches!(item.value, Value::Map(_))) => items
@@ -278,8 +278,8 @@ impl<'s> Resolver<'_, 's, '_> {
                 })
                 .collect(),
             Value::Text(..) | Value::List(_) | Value::Refused => {
-                let told = item.at.error("`<<` merges a mapping or a list of mappings", "no mapping here");
-                self.problems.push(told);
+                let diagnostic = item.span.error("`<<` merges a mapping or a list of mappings", "no mapping here");
+                self.problems.push(diagnostic);
                 return;
             }
         };

@@ -10,7 +10,7 @@ use crate::model::{Key, Name, Namespace};
 
 /// What names a definition.
 #[derive(Deserialize)]
-struct Head {
+struct DefinitionHead {
     #[serde(default)]
     kind: Option<String>,
     #[serde(default)]
@@ -32,12 +32,12 @@ struct Metadata {
 #[must_use]
 pub fn keys(path: &str, bytes: &[u8]) -> Option<BTreeSet<Key>> {
     let text = std::str::from_utf8(bytes).ok()?;
-    let heads: Vec<Option<Head>> = if path.ends_with(".json") {
+    let heads: Vec<Option<DefinitionHead>> = if path.ends_with(".json") {
         vec![serde_json::from_str(text).ok()?]
     } else {
         let documents = serde_yaml::Deserializer::from_str(text);
         // The iterator repeats a syntax error for ever; the collection ends at the first.
-        documents.map(|document| Option::<Head>::deserialize(document).ok()).collect::<Option<_>>()?
+        documents.map(|document| Option::<DefinitionHead>::deserialize(document).ok()).collect::<Option<_>>()?
     };
     let mut keys = BTreeSet::new();
     for head in heads.into_iter().flatten() {
@@ -71,7 +71,7 @@ pub fn defines(path: &str, bytes: &[u8], key: &Key) -> Option<bool> {
 mod tests {
     use super::*;
 
-    fn told(path: &str, text: &str) -> Option<Vec<String>> {
+    fn names(path: &str, text: &str) -> Option<Vec<String>> {
         keys(path, text.as_bytes()).map(|keys| keys.iter().map(ToString::to_string).collect())
     }
 
@@ -80,16 +80,16 @@ mod tests {
         let block = "metadata:\n  name: cart # the cart\n  namespace: 'shop'\nspec:\n  port: ${port}\n";
         let flow = "{metadata: {namespace: shop, name: pay}, spec: {}}\n";
         assert_eq!(
-            told("a.yaml", &format!("{block}---\n{flow}---\n")),
+            names("a.yaml", &format!("{block}---\n{flow}---\n")),
             Some(vec!["shop/cart".into(), "shop/pay".into()])
         );
         assert_eq!(
-            told("a.json", r#"{"metadata":{"name":"c\u0061rt","namespace":"shop"}}"#),
+            names("a.json", r#"{"metadata":{"name":"c\u0061rt","namespace":"shop"}}"#),
             Some(vec!["shop/cart".into()])
         );
-        assert_eq!(told("a.yaml", "kind: tenant\nmetadata: {name: cart, namespace: shop}\n"), Some(vec![]));
-        assert_eq!(told("a.yaml", "stack: shop\n"), Some(vec![]));
-        assert_eq!(told("a.yaml", ""), Some(vec![]));
+        assert_eq!(names("a.yaml", "kind: tenant\nmetadata: {name: cart, namespace: shop}\n"), Some(vec![]));
+        assert_eq!(names("a.yaml", "stack: shop\n"), Some(vec![]));
+        assert_eq!(names("a.yaml", ""), Some(vec![]));
     }
 
     #[test]
@@ -102,7 +102,7 @@ mod tests {
             "metadata: [\n",
             "[]\n",
         ] {
-            assert_eq!(told("a.yaml", text), None, "{text}");
+            assert_eq!(names("a.yaml", text), None, "{text}");
         }
         assert_eq!(keys("a.yaml", b"\xff"), None);
         let mut bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
@@ -110,8 +110,8 @@ mod tests {
             let below = vec![format!("*a{}", level - 1); 10].join(", ");
             bomb.push_str(&format!("a{level}: &a{level} [{below}]\n"));
         }
-        assert_eq!(told("a.yaml", &format!("{bomb}metadata: {{name: *a11, namespace: shop}}\n")), None);
-        assert_eq!(told("a.yaml", &"- ".repeat(100_000)), None);
+        assert_eq!(names("a.yaml", &format!("{bomb}metadata: {{name: *a11, namespace: shop}}\n")), None);
+        assert_eq!(names("a.yaml", &"- ".repeat(100_000)), None);
     }
 
     #[test]

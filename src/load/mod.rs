@@ -15,32 +15,32 @@ mod options;
 mod outline;
 mod overlay;
 mod overlays;
-mod places;
 mod render;
 mod rules;
 mod source;
+mod source_map;
 mod text;
 mod tree;
 mod variable;
 
 pub use config::Config;
-pub use diagnostic::{Diagnostic, Diagnostics, Mark, Position, Severity};
+pub use diagnostic::{Diagnostic, Diagnostics, Label, Position, Severity};
 pub use fields::nearest;
-pub use item::Origin as ValueOrigin;
+pub use item::ValueOrigin;
 pub use keys::{defines, keys};
-pub use options::{Limits, Loaded, Options, PathFilter, SourceFile, StackFile};
-pub use places::{Places, Writing, Written};
-pub use render::Look;
+pub use options::{LoadLimits, LoadOptions, Loaded, PathFilter, SourceFile, StackFile};
+pub use render::RenderOptions;
+pub use source_map::{SourceMap, ValueStyle, WrittenValue};
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use careful::Context;
+use careful::ReadContext;
 use overlays::Overlays;
 use rules::StackRules;
-use source::{Files, Filter, Origin};
-use text::{Reader, SourceText};
+use source::{FileFilter, FileOrigin, Files};
+use text::{ReaderKind, SourceText};
 use variable::Variables;
 
 use crate::file::{self, Directory};
@@ -54,7 +54,7 @@ const MOST_TWICE: usize = 20;
 
 /// A definition that a file holds.
 #[derive(Debug)]
-struct Found {
+struct ReadDefinition {
     endpoint: Endpoint,
     file: Arc<str>,
     document: usize,
@@ -64,7 +64,7 @@ struct Found {
 /// What a file held.
 #[derive(Debug, Default)]
 struct FileRead {
-    found: Vec<Found>,
+    found: Vec<ReadDefinition>,
     problems: Vec<Diagnostic>,
     notes: Vec<Diagnostic>,
 }
@@ -74,7 +74,7 @@ struct FileRead {
 ///
 /// # Errors
 /// Everything that is wrong in any file.
-pub fn directory(path: &Path, options: &Options) -> Result<Loaded, Diagnostics> {
+pub fn directory(path: &Path, options: &LoadOptions) -> Result<Loaded, Diagnostics> {
     let refuse = |problem: Diagnostic| Diagnostics::new(vec![problem], 0);
     let given = resolved(path).map_err(refuse)?;
     let (root, stack) = root_of(&given, options).map_err(refuse)?;
@@ -89,7 +89,7 @@ pub fn directory(path: &Path, options: &Options) -> Result<Loaded, Diagnostics> 
 ///
 /// # Errors
 /// Everything that is wrong in the settings.
-pub fn settings(path: &Path, options: &Options) -> Result<Config, Diagnostics> {
+pub fn settings(path: &Path, options: &LoadOptions) -> Result<Config, Diagnostics> {
     let refuse = |problem: Diagnostic| Diagnostics::new(vec![problem], 0);
     let given = resolved(path).map_err(refuse)?;
     let (root, stack) = root_of(&given, options).map_err(refuse)?;
@@ -102,7 +102,7 @@ pub fn settings(path: &Path, options: &Options) -> Result<Config, Diagnostics> {
 ///
 /// # Errors
 /// A path that cannot be read, or settings of another directory.
-pub fn root(path: &Path, options: &Options) -> Result<PathBuf, Diagnostics> {
+pub fn root(path: &Path, options: &LoadOptions) -> Result<PathBuf, Diagnostics> {
     let refuse = |problem: Diagnostic| Diagnostics::new(vec![problem], 0);
     let given = resolved(path).map_err(refuse)?;
     root_of(&given, options).map(|(root, _)| root).map_err(refuse)
@@ -112,31 +112,31 @@ pub fn root(path: &Path, options: &Options) -> Result<PathBuf, Diagnostics> {
 ///
 /// # Errors
 /// Everything that is wrong in any file.
-pub fn sources(files: Vec<SourceFile>, options: &Options) -> Result<Loaded, Diagnostics> {
+pub fn sources(files: Vec<SourceFile>, options: &LoadOptions) -> Result<Loaded, Diagnostics> {
     let files: std::collections::BTreeMap<Arc<str>, Vec<u8>> =
         files.into_iter().map(|file| (file.path.into(), file.bytes)).collect();
     let stack = if files.contains_key(config::FILE) { StackFile::Found } else { StackFile::Missing };
-    load(Origin::Memory { files }, PathBuf::new(), stack, None, options)
+    load(FileOrigin::Memory { files }, PathBuf::new(), stack, None, options)
 }
 
 /// Whether a stack with these settings takes the file at `path`, relative to its directory, for a file of
 /// definitions.
 #[must_use]
 pub fn takes(config: &Config, environment: Option<&str>, path: &str) -> bool {
-    let filter = Filter::new(config, environment);
+    let filter = FileFilter::new(config, environment);
     let hidden = path.split('/').any(|part| part.starts_with('.'));
-    !hidden && !filter.is_overlay(path) && filter.keeps(&path.into(), &mut Vec::new())
+    !hidden && !filter.is_overlay(path) && filter.selects(&path.into(), &mut Vec::new())
 }
 
 /// The settings in the `trueup.yaml` of another time or place; the defaults where there is none.
 ///
 /// # Errors
 /// Everything that is wrong in them.
-pub fn settings_of(file: Option<SourceFile>, options: &Options) -> Result<Config, Diagnostics> {
+pub fn settings_of(file: Option<SourceFile>, options: &LoadOptions) -> Result<Config, Diagnostics> {
     let stack = if file.is_some() { StackFile::Found } else { StackFile::Missing };
     let files = file.into_iter().map(|file| (config::FILE.into(), file.bytes)).collect();
     let mut problems = Vec::new();
-    let config = config_of(&Origin::Memory { files }, stack, options, &mut problems);
+    let config = config_of(&FileOrigin::Memory { files }, stack, options, &mut problems);
     if problems.is_empty() { Ok(config) } else { Err(Diagnostics::new(problems, 1)) }
 }
 
@@ -155,17 +155,17 @@ fn resolved(path: &Path) -> Result<PathBuf, Diagnostic> {
 }
 
 /// The files of a directory; of a file, those beside it.
-fn on_disk(root: &Path) -> Result<Origin, Diagnostic> {
+fn on_disk(root: &Path) -> Result<FileOrigin, Diagnostic> {
     let directory = if root.is_dir() { root } else { root.parent().unwrap_or(root) };
     let directory = Directory::open(directory).map_err(|error| {
         let what = format!("`{}` cannot be read: {error}", root.display());
         Diagnostic::without_place(what, "give the directory of the definitions")
     })?;
-    Ok(Origin::Disk { directory })
+    Ok(FileOrigin::Disk { directory })
 }
 
 /// The stack's directory and whether it has settings.
-fn root_of(given: &Path, options: &Options) -> Result<(PathBuf, StackFile), Diagnostic> {
+fn root_of(given: &Path, options: &LoadOptions) -> Result<(PathBuf, StackFile), Diagnostic> {
     if let Some(file) = &options.config {
         let unreadable = |why: String| {
             let what = format!("`{}` is no settings file: {why}", file.display());
@@ -194,11 +194,11 @@ fn root_of(given: &Path, options: &Options) -> Result<(PathBuf, StackFile), Diag
 }
 
 fn load(
-    origin: Origin,
+    origin: FileOrigin,
     root: PathBuf,
     stack: StackFile,
     selection: Option<PathFilter>,
-    options: &Options,
+    options: &LoadOptions,
 ) -> Result<Loaded, Diagnostics> {
     let mut problems = Vec::new();
     let config = config_of(&origin, stack, options, &mut problems);
@@ -206,8 +206,8 @@ fn load(
         // Definitions without the variables and overlays that were meant would only be told to lack them.
         return Err(Diagnostics::new(problems, 1).below(root));
     }
-    let filter = Filter::new(&config, options.environment.as_deref());
-    let single = matches!(&origin, Origin::Disk { .. }) && !root.is_dir();
+    let filter = FileFilter::new(&config, options.environment.as_deref());
+    let single = matches!(&origin, FileOrigin::Disk { .. }) && !root.is_dir();
     let (origin, files) = if single {
         // Without settings a file is the whole.
         let name: Arc<str> = root.file_name().map(|name| name.to_string_lossy().into()).unwrap_or_default();
@@ -217,8 +217,8 @@ fn load(
         (origin, files)
     };
     let root = match &origin {
-        Origin::Disk { directory } => directory.path().to_owned(),
-        Origin::Memory { .. } => PathBuf::new(),
+        FileOrigin::Disk { directory } => directory.path().to_owned(),
+        FileOrigin::Memory { .. } => PathBuf::new(),
     };
     let (overlay_files, files): (Vec<_>, Vec<_>) = files.into_iter().partition(|file| filter.is_overlay(file));
     let variables = Variables::new(&config.variables);
@@ -227,7 +227,8 @@ fn load(
         .filter_map(|file| text_of(&origin, file, &options.limits).map_err(|problem| problems.push(problem)).ok())
         .collect();
     let overlays = Overlays::read(&texts, &variables, &mut problems);
-    let context = Context { rules: StackRules::new(&config), variables: &variables, overlays, limits: options.limits };
+    let context =
+        ReadContext { rules: StackRules::new(&config), variables: &variables, overlays, limits: options.limits };
     let reads = read_all(&origin, &files, &context, options.threads);
     let mut found = Vec::with_capacity(reads.len());
     let mut notes = Vec::new();
@@ -239,7 +240,7 @@ fn load(
     leftover_overlays(&context, &mut found, &mut problems, &mut notes);
     let definitions = unique(found, &origin, &context, &mut problems);
     // What another commit defines is not what the call's variables are for.
-    if problems.is_empty() && matches!(origin, Origin::Disk { .. }) {
+    if problems.is_empty() && matches!(origin, FileOrigin::Disk { .. }) {
         problems.extend(variables.unknown(&config));
     }
     let count = files.len() + overlay_files.len() + usize::from(stack == StackFile::Found);
@@ -251,7 +252,7 @@ fn load(
     Ok(Loaded { config, root, stack, desired, selection, notes, origin: Arc::new(origin), options: options.clone() })
 }
 
-fn config_of(origin: &Origin, stack: StackFile, options: &Options, problems: &mut Vec<Diagnostic>) -> Config {
+fn config_of(origin: &FileOrigin, stack: StackFile, options: &LoadOptions, problems: &mut Vec<Diagnostic>) -> Config {
     if stack == StackFile::Missing {
         let undeclared = options.variables.keys().cloned().collect();
         let config = Config { variables: options.variables.clone(), undeclared, ..Config::default() };
@@ -267,12 +268,17 @@ fn config_of(origin: &Origin, stack: StackFile, options: &Options, problems: &mu
     }
 }
 
-fn text_of(origin: &Origin, file: &Arc<str>, limits: &Limits) -> Result<SourceText, Diagnostic> {
+fn text_of(origin: &FileOrigin, file: &Arc<str>, limits: &LoadLimits) -> Result<SourceText, Diagnostic> {
     SourceText::new(file, origin.read(file, limits)?)
 }
 
 /// Reads and parses every file, on several threads; the answers stand in the order of the files.
-fn read_all(origin: &Origin, files: &[Arc<str>], context: &Context<'_>, threads: Option<usize>) -> Vec<FileRead> {
+fn read_all(
+    origin: &FileOrigin,
+    files: &[Arc<str>],
+    context: &ReadContext<'_>,
+    threads: Option<usize>,
+) -> Vec<FileRead> {
     let processors = || std::thread::available_parallelism().map_or(1, usize::from);
     let threads = threads.unwrap_or_else(processors).clamp(1, files.len().div_ceil(STRIDE).max(1));
     let next = AtomicUsize::new(0);
@@ -302,13 +308,13 @@ fn read_all(origin: &Origin, files: &[Arc<str>], context: &Context<'_>, threads:
     reads.into_iter().map(|(_, read)| read).collect()
 }
 
-fn read_file(reader: &mut Files<'_>, file: &Arc<str>, context: &Context<'_>) -> FileRead {
+fn read_file(reader: &mut Files<'_>, file: &Arc<str>, context: &ReadContext<'_>) -> FileRead {
     let text = reader.read(file, &context.limits).and_then(|bytes| SourceText::new(file, bytes));
     let source = match text {
         Ok(source) => source,
         Err(problem) => return FileRead { problems: vec![problem], ..FileRead::default() },
     };
-    if source.reader() == Reader::Fast
+    if source.reader() == ReaderKind::Fast
         && let Some(found) = read_fast(&source, context)
     {
         return FileRead { found, ..FileRead::default() };
@@ -320,12 +326,12 @@ fn read_file(reader: &mut Files<'_>, file: &Arc<str>, context: &Context<'_>) -> 
 }
 
 /// The careful reader borrows from its text, so overlays are narrowed to its life here.
-fn read_carefully<'s>(source: &'s SourceText, context: &Context<'s>) -> FileRead {
+fn read_carefully<'s>(source: &'s SourceText, context: &ReadContext<'s>) -> FileRead {
     careful::read(source, context)
 }
 
 /// The file's definitions, `None` at the first sign that there is more to say about it.
-fn read_fast(source: &SourceText, context: &Context<'_>) -> Option<Vec<Found>> {
+fn read_fast(source: &SourceText, context: &ReadContext<'_>) -> Option<Vec<ReadDefinition>> {
     let documents = fast::read(source, context.limits.documents)?;
     let mut found = Vec::with_capacity(documents.len());
     for (document, raw) in documents.into_iter().enumerate() {
@@ -339,15 +345,15 @@ fn read_fast(source: &SourceText, context: &Context<'_>) -> Option<Vec<Found>> {
         if context.overlays.changes(&endpoint.key.to_string()) || !context.rules.fits(&endpoint) {
             return None;
         }
-        found.push(Found { endpoint, file: source.path.clone(), document, overlays: Vec::new() });
+        found.push(ReadDefinition { endpoint, file: source.path.clone(), document, overlays: Vec::new() });
     }
     Some(found)
 }
 
 /// Overlays that changed nothing: whole endpoints of the environment, or mistakes.
 fn leftover_overlays(
-    context: &Context<'_>,
-    found: &mut Vec<Found>,
+    context: &ReadContext<'_>,
+    found: &mut Vec<ReadDefinition>,
     problems: &mut Vec<Diagnostic>,
     notes: &mut Vec<Diagnostic>,
 ) {
@@ -360,7 +366,7 @@ fn leftover_overlays(
         match examined {
             definition::Examined::Endpoint { endpoint, notes: more } if inner.is_empty() => {
                 notes.extend(more);
-                whole.push(Found {
+                whole.push(ReadDefinition {
                     endpoint: *endpoint,
                     file: overlay.source.path.clone(),
                     document: 0,
@@ -379,14 +385,14 @@ fn leftover_overlays(
 
 /// The definitions by key; one that stands twice is a problem with both places.
 fn unique(
-    mut found: Vec<Found>,
-    origin: &Origin,
-    context: &Context<'_>,
+    mut found: Vec<ReadDefinition>,
+    origin: &FileOrigin,
+    context: &ReadContext<'_>,
     problems: &mut Vec<Diagnostic>,
 ) -> std::collections::BTreeMap<model::Key, Definition> {
     // The sort is stable: of one key the first file stays first.
     found.sort_by(|a, b| a.endpoint.key.cmp(&b.endpoint.key));
-    let mut names = places::Names::new(origin, context);
+    let mut names = source_map::NameLocations::new(origin, context);
     let (mut first, mut twice) = (0, 0);
     for at in 1..found.len() {
         if found[at].endpoint.key != found[first].endpoint.key {
@@ -402,8 +408,8 @@ fn unique(
         let what = format!("{} more definitions stand twice", twice - MOST_TWICE);
         problems.push(Diagnostic::without_place(what, "mend these first"));
     }
-    let definition = |found: Found| {
-        let Found { endpoint, file, document, overlays } = found;
+    let definition = |found: ReadDefinition| {
+        let ReadDefinition { endpoint, file, document, overlays } = found;
         (endpoint.key.clone(), Definition { endpoint, file, document, overlays })
     };
     found.into_iter().map(definition).collect()

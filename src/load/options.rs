@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use super::config::Config;
 use super::diagnostic::Diagnostic;
-use super::source::{Filter, Origin};
+use super::source::{FileFilter, FileOrigin};
 use crate::model::Desired;
 
 /// What a load has to know beside the directory.
 #[derive(Debug, Clone, Default)]
-pub struct Options {
+pub struct LoadOptions {
     /// Variables given by name, over those of the configuration.
     pub variables: BTreeMap<String, String>,
     /// The environment of `trueup.yaml` to load.
@@ -17,14 +17,14 @@ pub struct Options {
     /// The settings file, where it is not to be looked for.
     pub config: Option<PathBuf>,
     /// What hostile input may cost.
-    pub limits: Limits,
+    pub limits: LoadLimits,
     /// Threads that read and parse; as many as there are processors where nothing is said.
     pub threads: Option<usize>,
 }
 
 /// What hostile input may cost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct LoadLimits {
     /// Bytes of one file.
     pub file_bytes: u64,
     /// Documents of one file.
@@ -35,7 +35,7 @@ pub struct Limits {
     pub files: usize,
 }
 
-impl Default for Limits {
+impl Default for LoadLimits {
     fn default() -> Self {
         Self { file_bytes: 16 * 1024 * 1024, documents: 20_000, problems: 200, files: 1_000_000 }
     }
@@ -66,8 +66,8 @@ pub struct Loaded {
     pub selection: Option<PathFilter>,
     /// What was read otherwise than it was written.
     pub notes: Vec<Diagnostic>,
-    pub(super) origin: Arc<Origin>,
-    pub(super) options: Options,
+    pub(super) origin: Arc<FileOrigin>,
+    pub(super) options: LoadOptions,
 }
 
 impl Loaded {
@@ -75,12 +75,12 @@ impl Loaded {
     /// overlay; of a directory, whether any file below it could be.
     #[must_use]
     pub fn reads(&self, path: &str, is_directory: bool) -> bool {
-        Filter::new(&self.config, self.options.environment.as_deref()).reads(path, is_directory)
+        FileFilter::new(&self.config, self.options.environment.as_deref()).reads(path, is_directory)
     }
 
     /// What it was loaded with.
     #[must_use]
-    pub fn options(&self) -> &Options {
+    pub fn options(&self) -> &LoadOptions {
         &self.options
     }
 }

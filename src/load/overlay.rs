@@ -3,7 +3,7 @@
 //! takes the other options away.
 
 use super::definition::canonical_key;
-use super::item::{Entry, Item, Value};
+use super::item::{Item, MapEntry, Value};
 
 /// The options of each exclusive group, by the path of the mapping that holds them.
 const GROUPS: [(&[&str], &[&str]); 6] = [
@@ -56,7 +56,7 @@ fn spelled(path: &[String], key: &str) -> String {
     if own { key.to_owned() } else { canonical_key(key) }
 }
 
-fn drop_rivals(entries: &mut Vec<Entry<'_>>, path: &[String], chosen: &str) {
+fn drop_rivals(entries: &mut Vec<MapEntry<'_>>, path: &[String], chosen: &str) {
     let group = GROUPS.iter().find(|(at, options)| *at == path && options.contains(&chosen));
     if let Some((_, options)) = group {
         entries.retain(|entry| {

@@ -45,7 +45,7 @@ impl<'s> Overlays<'s> {
                         by_key.entry(key).or_default().push(Overlay { item, source, taken: AtomicBool::new(false) });
                     }
                     None => {
-                        let at = item.entries().first().map_or(item.at, |entry| entry.key_at);
+                        let at = item.entries().first().map_or(item.span, |entry| entry.key_at);
                         let help = "`metadata.namespace` and `metadata.name` say which definition it changes";
                         problems.push(at.error("the overlay names no definition", "").with_help(help));
                     }
@@ -91,7 +91,7 @@ pub(super) fn without_base<'k>(
     keys: impl IntoIterator<Item = &'k str>,
 ) -> Diagnostic {
     let name = overlay.item.get("metadata").and_then(|metadata| metadata.get("name"));
-    let at = name.map_or(overlay.item.at, |name| name.at);
+    let at = name.map_or(overlay.item.span, |name| name.span);
     let label = match suggest(key, keys) {
         Suggestion::Near(near) => format!("did you mean `{near}`?"),
         Suggestion::None => "an overlay changes a definition, or is a whole endpoint".to_owned(),

@@ -5,11 +5,11 @@ use std::path::Path;
 use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 
-use super::diagnostic::{Diagnostic, Diagnostics, Mark, Severity, neutral};
+use super::diagnostic::{Diagnostic, Diagnostics, Label, Severity, neutral};
 
 /// How diagnostics are drawn.
 #[derive(Debug, Clone, Copy)]
-pub struct Look<'a> {
+pub struct RenderOptions<'a> {
     /// With colours.
     pub colour: bool,
     /// Columns of the terminal.
@@ -18,7 +18,7 @@ pub struct Look<'a> {
     pub directory: Option<&'a Path>,
 }
 
-impl Default for Look<'_> {
+impl Default for RenderOptions<'_> {
     fn default() -> Self {
         Self { colour: false, width: 100, directory: None }
     }
@@ -27,7 +27,7 @@ impl Default for Look<'_> {
 impl Diagnostics {
     /// Every diagnostic, drawn, with a line break after each.
     #[must_use]
-    pub fn render(&self, look: &Look<'_>) -> String {
+    pub fn render(&self, look: &RenderOptions<'_>) -> String {
         let prefix = self.prefix(look.directory);
         let mut text = String::new();
         for diagnostic in &self.list {
@@ -50,15 +50,15 @@ impl Diagnostics {
 impl Diagnostic {
     /// The diagnostic, drawn, without a final line break; `prefix` stands before every path.
     #[must_use]
-    pub fn render(&self, look: &Look<'_>, prefix: &str) -> String {
+    pub fn render(&self, look: &RenderOptions<'_>, prefix: &str) -> String {
         let level = match self.severity {
             Severity::Error => Level::ERROR,
             Severity::Note => Level::NOTE,
         };
         let mut group = Group::with_title(level.primary_title(self.message.as_str()));
-        let path = |mark: &Mark| format!("{prefix}{}", mark.file);
-        let mut shown: Vec<bool> = vec![false; self.marks.len()];
-        for (at, mark) in self.marks.iter().enumerate() {
+        let path = |mark: &Label| format!("{prefix}{}", mark.file);
+        let mut shown: Vec<bool> = vec![false; self.labels.len()];
+        for (at, mark) in self.labels.iter().enumerate() {
             if std::mem::replace(&mut shown[at], true) {
                 continue;
             }
@@ -68,7 +68,7 @@ impl Diagnostic {
             }
             let mut snippet =
                 Snippet::source(mark.excerpt.text.as_str()).line_start(mark.excerpt.line).path(path(mark));
-            for (other, second) in self.marks.iter().enumerate().skip(at) {
+            for (other, second) in self.labels.iter().enumerate().skip(at) {
                 let together = second.file == mark.file
                     && second.excerpt.line == mark.excerpt.line
                     && second.excerpt.text == mark.excerpt.text;

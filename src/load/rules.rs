@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use super::config::Config;
 use super::fields::{Suggestion, suggest};
 use crate::model::{
-    APPLIED, COMMIT_DIGITS, Endpoint, LONGEST_ANNOTATION, LONGEST_RUN, Mark, Namespace, Problem, RawEndpoint, STACK,
-    Segment, is_mark,
+    APPLIED, COMMIT_DIGITS, Endpoint, LONGEST_ANNOTATION, LONGEST_RUN, Namespace, Ownership, Problem, STACK, Segment,
+    WireEndpoint, is_mark,
 };
 
 /// Labels and annotations that fit into a mark beside every other field, whatever they are.
@@ -31,7 +31,7 @@ impl StackRules {
     }
 
     /// What the settings forbid.
-    pub(super) fn check(&self, raw: &RawEndpoint, endpoint: Option<&Endpoint>) -> Vec<Problem> {
+    pub(super) fn check(&self, raw: &WireEndpoint, endpoint: Option<&Endpoint>) -> Vec<Problem> {
         let mut problems = Vec::new();
         let metadata = raw.metadata.as_ref();
         if let Some(namespace) = metadata.and_then(|metadata| metadata.namespace.as_deref()) {
@@ -78,7 +78,7 @@ impl StackRules {
         }
         let run = "r".repeat(LONGEST_RUN);
         let commit = "c".repeat(COMMIT_DIGITS);
-        let marks = Mark::of(endpoint, self.stack.as_deref(), &run).at_commit(Some(&commit)).annotations();
+        let marks = Ownership::of(endpoint, self.stack.as_deref(), &run).at_commit(Some(&commit)).annotations();
         for (key, value) in marks.into_iter().filter(|(key, _)| *key == APPLIED || *key == STACK) {
             if value.len() > LONGEST_ANNOTATION {
                 let what = format!(

@@ -10,43 +10,48 @@ use walkdir::{DirEntry, WalkDir};
 
 use super::config::{self, Config};
 use super::diagnostic::Diagnostic;
-use super::options::Limits;
+use super::options::LoadLimits;
 use crate::file::{Directory, FileError, ManyFiles};
 
 /// Where the files of a stack are.
 #[derive(Debug)]
-pub(super) enum Origin {
+pub(super) enum FileOrigin {
     /// Below this directory.
     Disk { directory: Directory },
     /// Here, by path.
     Memory { files: BTreeMap<Arc<str>, Vec<u8>> },
 }
 
-impl Origin {
+impl FileOrigin {
     /// The bytes of a file.
-    pub(super) fn read(&self, path: &str, limits: &Limits) -> Result<Vec<u8>, Diagnostic> {
+    pub(super) fn read(&self, path: &str, limits: &LoadLimits) -> Result<Vec<u8>, Diagnostic> {
         self.files().read(path, limits)
     }
 
     /// Reads many files, one after the other.
     pub(super) fn files(&self) -> Files<'_> {
         match self {
-            Origin::Disk { directory } => Files::Disk(ManyFiles::new(directory)),
-            Origin::Memory { files } => Files::Memory(files),
+            FileOrigin::Disk { directory } => Files::Disk(ManyFiles::new(directory)),
+            FileOrigin::Memory { files } => Files::Memory(files),
         }
     }
 
     /// Every file that could be a definition or an overlay, sorted.
-    pub(super) fn list(&self, filter: &Filter, limits: &Limits, problems: &mut Vec<Diagnostic>) -> Vec<Arc<str>> {
+    pub(super) fn list(
+        &self,
+        filter: &FileFilter,
+        limits: &LoadLimits,
+        problems: &mut Vec<Diagnostic>,
+    ) -> Vec<Arc<str>> {
         let mut paths = match self {
-            Origin::Disk { directory } => walk(directory.path(), filter, limits, problems),
-            Origin::Memory { files } => {
+            FileOrigin::Disk { directory } => walk(directory.path(), filter, limits, problems),
+            FileOrigin::Memory { files } => {
                 let seen = |path: &&Arc<str>| !is_hidden(path) && is_source(path) && !filter.excludes_above(path);
                 files.keys().filter(seen).cloned().collect()
             }
         };
         paths.sort();
-        paths.retain(|path| filter.keeps(path, problems));
+        paths.retain(|path| filter.selects(path, problems));
         paths
     }
 }
@@ -59,7 +64,7 @@ pub(super) enum Files<'o> {
 
 impl Files<'_> {
     /// The bytes of a file.
-    pub(super) fn read(&mut self, path: &str, limits: &Limits) -> Result<Vec<u8>, Diagnostic> {
+    pub(super) fn read(&mut self, path: &str, limits: &LoadLimits) -> Result<Vec<u8>, Diagnostic> {
         let too_large = || {
             let what = format!("the file is larger than the allowed {} MiB", limits.file_bytes / (1024 * 1024));
             Diagnostic::of_file(what, path, "split it, or leave it out with `files: {exclude: [...]}` in trueup.yaml")
@@ -94,7 +99,7 @@ fn is_source(path: &str) -> bool {
 
 /// Which of the files are what.
 #[derive(Debug)]
-pub(super) struct Filter {
+pub(super) struct FileFilter {
     include: Option<GlobSet>,
     exclude: GlobSet,
     /// The overlay directories of all environments.
@@ -103,7 +108,7 @@ pub(super) struct Filter {
     overlay: Option<String>,
 }
 
-impl Filter {
+impl FileFilter {
     /// The filter of these settings, whose globs were checked when they were read.
     pub(super) fn new(config: &Config, environment: Option<&str>) -> Self {
         let set = |globs: &[String]| {
@@ -149,7 +154,7 @@ impl Filter {
         path.match_indices('/').any(|(at, _)| self.excludes(&path[..at]))
     }
 
-    pub(super) fn keeps(&self, path: &Arc<str>, problems: &mut Vec<Diagnostic>) -> bool {
+    pub(super) fn selects(&self, path: &Arc<str>, problems: &mut Vec<Diagnostic>) -> bool {
         if self.excludes(path) || &**path == config::FILE {
             return false;
         }
@@ -178,7 +183,7 @@ fn is_below(path: &str, directory: &str) -> bool {
     path.strip_prefix(directory).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-fn walk(root: &Path, filter: &Filter, limits: &Limits, problems: &mut Vec<Diagnostic>) -> Vec<Arc<str>> {
+fn walk(root: &Path, filter: &FileFilter, limits: &LoadLimits, problems: &mut Vec<Diagnostic>) -> Vec<Arc<str>> {
     let hidden = |entry: &DirEntry| entry.depth() > 0 && entry.file_name().as_encoded_bytes().starts_with(b".");
     let mut walker = WalkDir::new(root).follow_links(true).into_iter();
     let mut paths: Vec<Arc<str>> = Vec::new();
@@ -230,7 +235,7 @@ fn walk(root: &Path, filter: &Filter, limits: &Limits, problems: &mut Vec<Diagno
     paths
 }
 
-fn walk_problem(root: &Path, error: &walkdir::Error, filter: &Filter) -> Option<Diagnostic> {
+fn walk_problem(root: &Path, error: &walkdir::Error, filter: &FileFilter) -> Option<Diagnostic> {
     let path = relative(root, error.path().unwrap_or(root));
     if filter.excludes(&path) || path.split('/').any(|part| part.starts_with('.')) {
         return None;

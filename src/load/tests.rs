@@ -6,20 +6,25 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use super::careful::{self, Context};
+use super::careful::{self, ReadContext};
 use super::overlays::Overlays;
 use super::rules::StackRules;
-use super::text::{Reader, SourceText};
+use super::text::{ReaderKind, SourceText};
 use super::variable::Variables;
 use super::*;
-use crate::model::{Field, Key, RawEndpoint};
+use crate::model::{Field, Key, WireEndpoint};
 
 fn source(path: &str, text: &str) -> Option<SourceText> {
     SourceText::new(&path.into(), text.as_bytes().to_vec()).ok()
 }
 
-fn context(variables: &Variables) -> Context<'_> {
-    Context { rules: StackRules::default(), variables, overlays: Overlays::default(), limits: Limits::default() }
+fn context(variables: &Variables) -> ReadContext<'_> {
+    ReadContext {
+        rules: StackRules::default(),
+        variables,
+        overlays: Overlays::default(),
+        limits: LoadLimits::default(),
+    }
 }
 
 /// What the careful reader says about a text.
@@ -31,12 +36,12 @@ fn carefully(source: &SourceText) -> FileRead {
 /// Fails where the fast reader answers and the careful one answers otherwise.
 fn agree(path: &str, text: &str) -> Result<(), TestCaseError> {
     let Some(source) = source(path, text) else { return Ok(()) };
-    if source.reader() == Reader::Careful {
+    if source.reader() == ReaderKind::Careful {
         return Ok(());
     }
     let Some(raws) = fast::read(&source, 100) else { return Ok(()) };
     let slow = carefully(&source);
-    let bad = |raw: &RawEndpoint| !model::check(raw).is_empty() || raw.clone().endpoint().is_err();
+    let bad = |raw: &WireEndpoint| !model::check(raw).is_empty() || raw.clone().endpoint().is_err();
     if raws.iter().any(bad) {
         prop_assert!(!slow.problems.is_empty(), "only the fast reader refuses:\n{text}");
         return Ok(());
@@ -302,9 +307,9 @@ fn plainish() -> impl Strategy<Value = String> {
 /// What an outline tells of a definition is what the careful reader tells; how much that was.
 fn outlines_agree(text: &str) -> Result<usize, TestCaseError> {
     let file = SourceFile { path: "a.yaml".to_owned(), bytes: text.as_bytes().to_vec() };
-    let Ok(loaded) = sources(vec![file], &Options::default()) else { return Ok(0) };
-    let places = Places::new(&loaded);
-    let mut told = 0;
+    let Ok(loaded) = sources(vec![file], &LoadOptions::default()) else { return Ok(0) };
+    let places = SourceMap::new(&loaded);
+    let mut rendered = 0;
     for (key, definition) in &loaded.desired.definitions {
         let labels = definition.endpoint.labels.keys().cloned().chain(["port".to_owned()]).map(Field::Label);
         let annotations = definition.endpoint.annotations.keys().cloned().map(Field::Annotation);
@@ -313,10 +318,10 @@ fn outlines_agree(text: &str) -> Result<usize, TestCaseError> {
             let Some(place) = places.outlined(key, field.as_ref()) else { continue };
             let careful = field.as_ref().map_or_else(|| places.at(key, &[]), |field| places.field(key, field));
             prop_assert_eq!(place, careful.map(|written| written.place), "{:?} in {:?}", field, text);
-            told += 1;
+            rendered += 1;
         }
     }
-    Ok(told)
+    Ok(rendered)
 }
 
 proptest! {
@@ -340,7 +345,7 @@ fn definition(name: &str, port: u16) -> String {
 }
 
 fn endpoints(files: Vec<SourceFile>) -> BTreeMap<Key, Endpoint> {
-    let loaded = sources(files, &Options::default()).expect("good definitions");
+    let loaded = sources(files, &LoadOptions::default()).expect("good definitions");
     loaded.desired.definitions.into_iter().map(|(key, definition)| (key, definition.endpoint)).collect()
 }
 
@@ -376,7 +381,7 @@ proptest! {
 }
 
 fn loaded(text: &str) -> Loaded {
-    sources(vec![SourceFile { path: "a.yaml".to_owned(), bytes: text.as_bytes().to_vec() }], &Options::default())
+    sources(vec![SourceFile { path: "a.yaml".to_owned(), bytes: text.as_bytes().to_vec() }], &LoadOptions::default())
         .expect("good definitions")
 }
 
@@ -393,7 +398,7 @@ const WRITTEN: &str = "\u{feff}# é\nmetadata:\n  name: a\n  namespace: \"shop\"
 fn a_place_counts_lines_and_characters_from_one() {
     for text in [WRITTEN.to_owned(), WRITTEN.replace('\n', "\r\n")] {
         let loaded = loaded(&text);
-        let places = Places::new(&loaded);
+        let places = SourceMap::new(&loaded);
         let place = |field: &str| {
             let field = crate::model::Field::from_path(field).expect("a field");
             places.place(&key(), Some(&field)).map(|place| (place.line, place.column))
@@ -413,22 +418,22 @@ fn a_place_counts_lines_and_characters_from_one() {
 fn a_value_knows_its_bytes_and_how_it_got_there() {
     for text in [WRITTEN.to_owned(), WRITTEN.replace('\n', "\r\n")] {
         let loaded = loaded(&text);
-        let places = Places::new(&loaded);
+        let places = SourceMap::new(&loaded);
         let at = |path: &[&str]| places.at(&key(), path).expect("it is written");
         let slice = |path: &[&str]| text[at(path).value].replace("\r\n", "\n");
         let about = |path: &[&str]| (at(path).writing, at(path).origin);
         use ValueOrigin::{Alias, Anchored, Merged};
         assert_eq!(slice(&["metadata", "namespace"]), "\"shop\"");
         assert_eq!(slice(&["metadata", "labels", "é"]), "web");
-        assert_eq!(about(&["metadata", "labels", "é"]), (Writing::Plain, Anchored));
+        assert_eq!(about(&["metadata", "labels", "é"]), (ValueStyle::Plain, Anchored));
         assert_eq!(slice(&["metadata", "labels", "b"]), "*x");
         assert_eq!(about(&["metadata", "labels", "b"]).1, Alias);
-        assert_eq!(about(&["metadata", "labels"]), (Writing::Flow, ValueOrigin::Written));
+        assert_eq!(about(&["metadata", "labels"]), (ValueStyle::Flow, ValueOrigin::Written));
         assert_eq!(slice(&["metadata", "annotations", "c"]), "'it''s'");
         assert_eq!(slice(&["metadata", "annotations", "e"]), "|-\n      two\n      lines");
-        assert_eq!(about(&["metadata", "annotations", "e"]).0, Writing::Block);
+        assert_eq!(about(&["metadata", "annotations", "e"]).0, ValueStyle::Block);
         let empty = at(&["metadata", "annotations", "f"]);
-        assert_eq!((empty.writing, &text[..empty.value.start].ends_with("f:")), (Writing::Empty, &true));
+        assert_eq!((empty.writing, &text[..empty.value.start].ends_with("f:")), (ValueStyle::Empty, &true));
         assert_eq!(slice(&["metadata", "description"]), ">\n    folded");
         assert_eq!(slice(&["spec", "port"]), "80");
         assert_eq!(&text[at(&["spec", "dns_name"]).key], "dnsName");
@@ -448,8 +453,8 @@ fn a_scalar_replaced_by_its_bytes_reads_as_the_new_one() {
     for text in [WRITTEN.to_owned(), WRITTEN.replace('\n', "\r\n")] {
         let before = loaded(&text);
         for path in scalars {
-            let written = Places::new(&before).at(&key(), path).expect("it is written");
-            let gap = if written.writing == Writing::Empty { " " } else { "" };
+            let written = SourceMap::new(&before).at(&key(), path).expect("it is written");
+            let gap = if written.writing == ValueStyle::Empty { " " } else { "" };
             let mut edited = text.clone();
             edited.replace_range(written.value, &format!("{gap}\"new\""));
             let after = loaded(&edited);

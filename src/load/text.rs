@@ -24,7 +24,7 @@ pub enum Language {
 
 /// Which reader a text needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reader {
+pub enum ReaderKind {
     /// The typed one will do, unless it fails.
     Fast,
     /// Something in the text means more, or other things, than the typed reader sees.
@@ -131,12 +131,12 @@ impl SourceText {
 
     /// Which reader it needs.
     #[must_use]
-    pub fn reader(&self) -> Reader {
+    pub fn reader(&self) -> ReaderKind {
         let careful = match self.language() {
             Language::Yaml => yaml_needs_care(self.text.as_bytes()),
             Language::Json => json_needs_care(self.text.as_bytes()),
         };
-        if careful { Reader::Careful } else { Reader::Fast }
+        if careful { ReaderKind::Careful } else { ReaderKind::Fast }
     }
 }
 
@@ -226,18 +226,18 @@ mod tests {
         let bad = refused(b"a: 1\nb: \xff\n");
         assert_eq!((bad.message.as_str(), bad.line(), bad.column()), ("the file is no valid UTF-8", 2, 4));
         assert_eq!(refused(b"a: \0\n").message, "the control character U+0000 is not allowed in a file");
-        assert_eq!(refused(&[0xff, 0xfe, 0x61, 0]).marks[0].label, "the file is UTF-16: save it as UTF-8");
+        assert_eq!(refused(&[0xff, 0xfe, 0x61, 0]).labels[0].label, "the file is UTF-16: save it as UTF-8");
     }
 
     #[test]
     fn what_the_typed_reader_would_misread_goes_to_the_careful_one() {
         for text in ["a: {<<: *b}", "a: ${b}", "port: 0b11", "port: +0x1F", "a: !!str 5", "a: [!x 1]"] {
-            assert_eq!(source(text).reader(), Reader::Careful, "{text}");
+            assert_eq!(source(text).reader(), ReaderKind::Careful, "{text}");
         }
         for text in ["a: b", "e: 'x in (y),z'", "port: 010", "a: 0x1F", "a: {b: c}"] {
-            assert_eq!(source(text).reader(), Reader::Fast, "{text}");
+            assert_eq!(source(text).reader(), ReaderKind::Fast, "{text}");
         }
-        assert_eq!(source(&"[".repeat(3000)).reader(), Reader::Careful);
-        assert_eq!(source(&"a: b\n---\n".repeat(20_000)).reader(), Reader::Fast);
+        assert_eq!(source(&"[".repeat(3000)).reader(), ReaderKind::Careful);
+        assert_eq!(source(&"a: b\n---\n".repeat(20_000)).reader(), ReaderKind::Fast);
     }
 }

@@ -20,20 +20,20 @@ pub(super) type NodeId = usize;
 
 /// What a node is.
 #[derive(Debug)]
-pub(super) enum Shape<'s> {
+pub(super) enum NodeShape<'s> {
     /// A scalar with its text, escapes resolved.
-    Scalar { text: Cow<'s, str>, style: Style },
+    Scalar { text: Cow<'s, str>, style: TextStyle },
     /// A sequence.
     List { items: Vec<NodeId> },
     /// A mapping, in the order of the text.
     Map { entries: Vec<(NodeId, NodeId)> },
     /// An alias.
-    Alias { target: Target<'s> },
+    Alias { target: AliasTarget<'s> },
 }
 
 /// What an alias names.
 #[derive(Debug)]
-pub(super) enum Target<'s> {
+pub(super) enum AliasTarget<'s> {
     Node(NodeId),
     /// The value that the alias itself stands in.
     Around,
@@ -43,7 +43,7 @@ pub(super) enum Target<'s> {
 
 /// How a scalar is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Style {
+pub(super) enum TextStyle {
     /// Without quotes: may be a number, a boolean or null.
     Plain,
     /// In quotes, or tagged as a text.
@@ -62,8 +62,8 @@ pub(super) enum Tag {
 
 /// One node.
 #[derive(Debug)]
-pub(super) struct Node<'s> {
-    pub(super) shape: Shape<'s>,
+pub(super) struct TreeNode<'s> {
+    pub(super) shape: NodeShape<'s>,
     pub(super) range: Range<usize>,
     pub(super) anchored: bool,
     pub(super) flow: bool,
@@ -73,13 +73,13 @@ pub(super) struct Node<'s> {
 /// One document.
 #[derive(Debug)]
 pub(super) struct Tree<'s> {
-    nodes: Vec<Node<'s>>,
+    nodes: Vec<TreeNode<'s>>,
     /// Nothing, where the document is empty.
     pub(super) root: Option<NodeId>,
 }
 
 impl<'s> Tree<'s> {
-    pub(super) fn node(&self, id: NodeId) -> &Node<'s> {
+    pub(super) fn node(&self, id: NodeId) -> &TreeNode<'s> {
         &self.nodes[id]
     }
 }
@@ -161,7 +161,7 @@ struct Open {
 
 #[derive(Default)]
 struct Builder<'s> {
-    nodes: Vec<Node<'s>>,
+    nodes: Vec<TreeNode<'s>>,
     root: Option<NodeId>,
     open: Vec<Open>,
     anchors: HashMap<usize, NodeId>,
@@ -177,34 +177,34 @@ impl<'s> Builder<'s> {
             Event::Scalar(text, style, anchor, tag) => {
                 let tag = tag_of(tag.as_deref());
                 let style = match style {
-                    ScalarStyle::Plain if tag.1 => Style::Quoted,
-                    ScalarStyle::Plain => Style::Plain,
-                    ScalarStyle::SingleQuoted | ScalarStyle::DoubleQuoted => Style::Quoted,
-                    ScalarStyle::Literal | ScalarStyle::Folded => Style::Block,
+                    ScalarStyle::Plain if tag.1 => TextStyle::Quoted,
+                    ScalarStyle::Plain => TextStyle::Plain,
+                    ScalarStyle::SingleQuoted | ScalarStyle::DoubleQuoted => TextStyle::Quoted,
+                    ScalarStyle::Literal | ScalarStyle::Folded => TextStyle::Block,
                 };
-                self.add(Shape::Scalar { text, style }, span, anchor, tag.0, false);
+                self.add(NodeShape::Scalar { text, style }, span, anchor, tag.0, false);
             }
             Event::SequenceStart(style, anchor, tag) => {
-                let shape = Shape::List { items: Vec::new() };
+                let shape = NodeShape::List { items: Vec::new() };
                 let id = self.add(shape, span, anchor, tag_of(tag.as_deref()).0, flow(style));
                 self.open.push(Open { id, key: None });
             }
             Event::MappingStart(style, anchor, tag) => {
-                let shape = Shape::Map { entries: Vec::new() };
+                let shape = NodeShape::Map { entries: Vec::new() };
                 let id = self.add(shape, span, anchor, tag_of(tag.as_deref()).0, flow(style));
                 self.open.push(Open { id, key: None });
             }
             Event::SequenceEnd | Event::MappingEnd => self.close(span),
             Event::Alias(anchor) => {
                 let target = match self.anchors.get(&anchor) {
-                    Some(target) if self.open.iter().any(|open| open.id == *target) => Target::Around,
-                    Some(target) => Target::Node(*target),
-                    None => Target::Missing(Cow::Borrowed("")),
+                    Some(target) if self.open.iter().any(|open| open.id == *target) => AliasTarget::Around,
+                    Some(target) => AliasTarget::Node(*target),
+                    None => AliasTarget::Missing(Cow::Borrowed("")),
                 };
-                self.add(Shape::Alias { target }, span, 0, Tag::None, false);
+                self.add(NodeShape::Alias { target }, span, 0, Tag::None, false);
             }
             Event::UnresolvedAlias(name) => {
-                self.add(Shape::Alias { target: Target::Missing(name) }, span, 0, Tag::None, false);
+                self.add(NodeShape::Alias { target: AliasTarget::Missing(name) }, span, 0, Tag::None, false);
             }
             _ => {}
         }
@@ -226,19 +226,19 @@ impl<'s> Builder<'s> {
         }
     }
 
-    fn add(&mut self, shape: Shape<'s>, span: &Span, anchor: usize, tag: Tag, flow: bool) -> NodeId {
+    fn add(&mut self, shape: NodeShape<'s>, span: &Span, anchor: usize, tag: Tag, flow: bool) -> NodeId {
         let id = self.nodes.len();
         let range = range(span);
         let end = range.end;
-        self.nodes.push(Node { shape, range, anchored: anchor != 0, flow, tag });
+        self.nodes.push(TreeNode { shape, range, anchored: anchor != 0, flow, tag });
         if anchor != 0 {
             self.anchors.insert(anchor, id);
         }
         match self.open.last_mut() {
             None => self.root = Some(id),
             Some(open) => match (&mut self.nodes[open.id].shape, open.key.take()) {
-                (Shape::List { items }, _) => items.push(id),
-                (Shape::Map { entries }, Some(key)) => entries.push((key, id)),
+                (NodeShape::List { items }, _) => items.push(id),
+                (NodeShape::Map { entries }, Some(key)) => entries.push((key, id)),
                 (_, _) => open.key = Some(id),
             },
         }

@@ -9,9 +9,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::config::Config;
 use super::diagnostic::Diagnostic;
 use super::fields::{Suggestion, suggest};
-use super::item::{At, Item, Origin, Value, resolve};
+use super::item::{Item, TextSpan, Value, ValueOrigin, resolve};
 use super::text::SourceText;
-use super::tree::{Documents, Style};
+use super::tree::{Documents, TextStyle};
 
 /// The values of variables by name.
 #[derive(Debug, Default)]
@@ -63,7 +63,7 @@ pub(super) fn is_name(text: &str) -> bool {
 
 /// Puts the variables into every value.
 pub(super) fn substitute<'s>(item: &mut Item<'s>, variables: &'s Variables, problems: &mut Vec<Diagnostic>) {
-    let at = item.at;
+    let at = item.span;
     match &mut item.value {
         Value::List(items) => items.iter_mut().for_each(|item| substitute(item, variables, problems)),
         Value::Map(entries) => {
@@ -75,7 +75,7 @@ pub(super) fn substitute<'s>(item: &mut Item<'s>, variables: &'s Variables, prob
             }
         }
         Value::Text(text, style) if contains(text) => {
-            if let Some(name) = whole(text).filter(|_| *style == Style::Plain) {
+            if let Some(name) = whole(text).filter(|_| *style == TextStyle::Plain) {
                 match lookup(name, &at, variables, problems) {
                     Some(value) => *item = again(value, at, problems),
                     None => item.value = Value::Refused,
@@ -83,12 +83,12 @@ pub(super) fn substitute<'s>(item: &mut Item<'s>, variables: &'s Variables, prob
                 return;
             }
             // What is put in must not turn a text into a number or null.
-            let style = if *style == Style::Plain { Style::Quoted } else { *style };
+            let style = if *style == TextStyle::Plain { TextStyle::Quoted } else { *style };
             item.value = match replaced(text, &at, variables, problems) {
                 Some(text) => Value::Text(Cow::Owned(text), style),
                 None => Value::Refused,
             };
-            item.origin = Origin::Variable;
+            item.origin = ValueOrigin::Variable;
         }
         Value::Text(..) | Value::Refused => {}
     }
@@ -105,7 +105,7 @@ fn whole(text: &str) -> Option<&str> {
 
 fn lookup<'s>(
     name: &str,
-    at: &At<'_>,
+    at: &TextSpan<'_>,
     variables: &'s Variables,
     problems: &mut Vec<Diagnostic>,
 ) -> Option<&'s SourceText> {
@@ -125,7 +125,7 @@ fn lookup<'s>(
 }
 
 /// Where in the value `needle` stands.
-fn spot(at: &At<'_>, needle: &str) -> Range<usize> {
+fn spot(at: &TextSpan<'_>, needle: &str) -> Range<usize> {
     let start = at.range().start;
     match at.slice().find(needle) {
         Some(found) => start + found..start + found + needle.len(),
@@ -134,7 +134,7 @@ fn spot(at: &At<'_>, needle: &str) -> Range<usize> {
 }
 
 /// The text with its variables put in, `None` where one of them is refused.
-fn replaced(text: &str, at: &At<'_>, variables: &Variables, problems: &mut Vec<Diagnostic>) -> Option<String> {
+fn replaced(text: &str, at: &TextSpan<'_>, variables: &Variables, problems: &mut Vec<Diagnostic>) -> Option<String> {
     let mut result = String::with_capacity(text.len());
     let mut refused = false;
     let mut rest = text;
@@ -165,23 +165,23 @@ fn replaced(text: &str, at: &At<'_>, variables: &Variables, problems: &mut Vec<D
 }
 
 /// The value of a variable, read as YAML.
-fn again<'s>(value: &'s SourceText, at: At<'s>, problems: &mut Vec<Diagnostic>) -> Item<'s> {
+fn again<'s>(value: &'s SourceText, at: TextSpan<'s>, problems: &mut Vec<Diagnostic>) -> Item<'s> {
     let text = |style| Item {
         value: Value::Text(Cow::Borrowed(value.as_str()), style),
-        at,
-        origin: Origin::Variable,
+        span: at,
+        origin: ValueOrigin::Variable,
         compact: true,
     };
     let mut documents = Documents::new(value);
     let tree = match documents.next() {
-        None => return text(Style::Plain),
+        None => return text(TextStyle::Plain),
         Some(Ok(tree)) if documents.next().is_none() => tree,
-        Some(_) => return text(Style::Quoted),
+        Some(_) => return text(TextStyle::Quoted),
     };
     let mut inner = Vec::new();
     let item = resolve(&tree, value, &mut inner);
     if let Some(first) = inner.first() {
         problems.push(at.error(format!("the value of the variable is no good YAML: {}", first.message), "used here"));
     }
-    item.map_or_else(|| text(Style::Quoted), |item| item.moved(at, Origin::Variable))
+    item.map_or_else(|| text(TextStyle::Quoted), |item| item.moved(at, ValueOrigin::Variable))
 }

@@ -31,7 +31,7 @@ pub struct Definition {
 
 /// A place in a file; line and column count from 1, the column in characters.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-pub struct Place {
+pub struct SourceLocation {
     /// The file.
     pub file: String,
     /// The line.
@@ -40,7 +40,7 @@ pub struct Place {
     pub column: usize,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for SourceLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}:{}", self.file, self.line, self.column)
     }

@@ -9,7 +9,7 @@ use super::{Key, Selector};
 
 /// Labels or annotations. An endpoint has a handful, for which the nodes of a tree would be the better
 /// part of its memory.
-pub type Texts = LiteMap<String, String>;
+pub type StringMap = LiteMap<String, String>;
 
 /// One endpoint: a network target and the place where it applies, in canonical form.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,9 +17,9 @@ pub struct Endpoint {
     /// What identifies it.
     pub key: Key,
     /// Labels; they belong to the definition whole, because selectors depend on them.
-    pub labels: Texts,
+    pub labels: StringMap,
     /// Annotations; on a live object also those of others and our marks.
-    pub annotations: Texts,
+    pub annotations: StringMap,
     /// Free text, at most 1,200 bytes.
     pub description: String,
     /// Administratively disabled.
@@ -34,22 +34,22 @@ impl schemars::JsonSchema for Endpoint {
     }
 
     fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        super::RawEndpoint::json_schema(generator)
+        super::WireEndpoint::json_schema(generator)
     }
 }
 
 impl serde::Serialize for Endpoint {
     /// The wire form, in canonical writing.
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        super::RawEndpoint::from(self).serialize(serializer)
+        super::WireEndpoint::from(self).serialize(serializer)
     }
 }
 
 impl<'de> serde::Deserialize<'de> for Endpoint {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        super::RawEndpoint::deserialize(deserializer)?.endpoint().map_err(|problems| {
-            let told: Vec<String> = problems.iter().map(ToString::to_string).collect();
-            serde::de::Error::custom(told.join("; "))
+        super::WireEndpoint::deserialize(deserializer)?.endpoint().map_err(|problems| {
+            let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
+            serde::de::Error::custom(lines.join("; "))
         })
     }
 }
@@ -90,7 +90,7 @@ pub enum Target {
         /// How the service is discovered.
         discovery: Discovery,
         /// Which service.
-        service: Service,
+        service: ServiceMatch,
     },
 }
 
@@ -108,7 +108,7 @@ pub enum TtlChoice {
 
 /// Exclusive group: the service that a discovery should find.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Service {
+pub enum ServiceMatch {
     /// `service_name`, at most 256 bytes
     Name(String),
     /// `service_selector`
@@ -134,16 +134,16 @@ pub enum SnatPool {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Where {
     /// `site`
-    Site(SitePlace),
+    Site(SiteWhere),
     /// `virtual_site`
-    VirtualSite(SitePlace),
+    VirtualSite(SiteWhere),
     /// `virtual_network`
     VirtualNetwork(Reference),
 }
 
 /// A place at a site or at a virtual site.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SitePlace {
+pub struct SiteWhere {
     /// The site.
     pub reference: Reference,
     /// `refs`, deprecated by the vendor: virtual networks, in the order of the service.
@@ -253,8 +253,8 @@ impl Where {
     /// The same place with other references.
     fn with_references(&self, reference: Reference, refs: Vec<Reference>) -> Where {
         match self {
-            Where::Site(place) => Where::Site(SitePlace { reference, refs, ..*place }),
-            Where::VirtualSite(place) => Where::VirtualSite(SitePlace { reference, refs, ..*place }),
+            Where::Site(place) => Where::Site(SiteWhere { reference, refs, ..*place }),
+            Where::VirtualSite(place) => Where::VirtualSite(SiteWhere { reference, refs, ..*place }),
             Where::VirtualNetwork(_) => Where::VirtualNetwork(reference),
         }
     }

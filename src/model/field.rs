@@ -3,7 +3,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Endpoint, Level, RawSnatPool, RawSpec, RawWhere};
+use super::{Endpoint, KnownLevel, WireSnatPool, WireSpec, WireWhere};
 
 /// A JSON value: how a field's value travels in plans, journals and requests. `null` is absence.
 pub type Json = serde_json::Value;
@@ -36,13 +36,13 @@ pub enum Field {
 /// A field's value in the shape of the wire.
 #[derive(Serialize)]
 #[serde(untagged)]
-pub(super) enum Wire<'e> {
+pub(super) enum WireValue<'e> {
     Text(Option<&'e str>),
     Flag(bool),
     Number(u16),
-    Target(Box<RawSpec>),
-    SnatPool(RawSnatPool),
-    Place(Option<RawWhere>),
+    Target(Box<WireSpec>),
+    SnatPool(WireSnatPool),
+    Place(Option<WireWhere>),
 }
 
 impl Field {
@@ -91,19 +91,19 @@ impl Field {
     }
 
     /// The same value as it is written, for what needs its bytes and no tree.
-    pub(super) fn wire<'e>(&self, endpoint: &'e Endpoint) -> Wire<'e> {
+    pub(super) fn wire<'e>(&self, endpoint: &'e Endpoint) -> WireValue<'e> {
         let spec = &endpoint.spec;
         match self {
-            Field::Description => Wire::Text(Some(&endpoint.description)),
-            Field::Disable => Wire::Flag(endpoint.disable),
-            Field::Label(key) => Wire::Text(endpoint.labels.get(key).map(String::as_str)),
-            Field::Annotation(key) => Wire::Text(endpoint.annotations.get(key).map(String::as_str)),
-            Field::Target => Wire::Target(Box::new(RawSpec::of_target(&spec.target))),
-            Field::Protocol => Wire::Text(Some(spec.protocol.as_str())),
-            Field::Port => Wire::Number(spec.port),
-            Field::HealthCheckPort => Wire::Number(spec.health_check_port),
-            Field::SnatPool => Wire::SnatPool(RawSnatPool::from(&spec.snat_pool)),
-            Field::Where => Wire::Place(spec.place.as_ref().map(RawWhere::from)),
+            Field::Description => WireValue::Text(Some(&endpoint.description)),
+            Field::Disable => WireValue::Flag(endpoint.disable),
+            Field::Label(key) => WireValue::Text(endpoint.labels.get(key).map(String::as_str)),
+            Field::Annotation(key) => WireValue::Text(endpoint.annotations.get(key).map(String::as_str)),
+            Field::Target => WireValue::Target(Box::new(WireSpec::of_target(&spec.target))),
+            Field::Protocol => WireValue::Text(Some(spec.protocol.as_str())),
+            Field::Port => WireValue::Number(spec.port),
+            Field::HealthCheckPort => WireValue::Number(spec.health_check_port),
+            Field::SnatPool => WireValue::SnatPool(WireSnatPool::from(&spec.snat_pool)),
+            Field::Where => WireValue::Place(spec.place.as_ref().map(WireWhere::from)),
         }
     }
 
@@ -135,7 +135,7 @@ impl Field {
             Field::Label(key) => put(object, &["metadata", "labels"], key, value),
             Field::Annotation(key) => put(object, &["metadata", "annotations"], key, value),
             Field::Target => {
-                for option in Level::SPEC.options {
+                for option in KnownLevel::SPEC.options {
                     put_spec(object, option, value.get(option).unwrap_or(&Json::Null));
                 }
             }
@@ -184,7 +184,7 @@ fn put_spec(object: &mut Json, key: &str, value: &Json) {
         object["spec"] = Json::Object(serde_json::Map::new());
     }
     if let Json::Object(spec) = &mut object["spec"] {
-        Level::SPEC.write_key(spec, key, value);
+        KnownLevel::SPEC.write_key(spec, key, value);
     }
 }
 

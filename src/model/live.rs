@@ -36,7 +36,7 @@ pub enum LiveItem {
     /// An object that the model holds.
     Object(LiveObject),
     /// One that it cannot hold; never changed.
-    Unheld(Unheld),
+    Unsupported(UnsupportedItem),
 }
 
 /// A live endpoint with what the service says about it.
@@ -91,7 +91,7 @@ pub struct OwnerView {
 
 /// An item whose spec the model cannot hold: a new enum value, no target.
 #[derive(Debug, Clone)]
-pub struct Unheld {
+pub struct UnsupportedItem {
     /// Its key.
     pub key: Key,
     /// Its uid.
@@ -108,7 +108,7 @@ impl LiveItem {
     pub fn key(&self) -> &Key {
         match self {
             LiveItem::Object(object) => &object.endpoint.key,
-            LiveItem::Unheld(unheld) => &unheld.key,
+            LiveItem::Unsupported(unsupported) => &unsupported.key,
         }
     }
 }
@@ -116,7 +116,7 @@ impl LiveItem {
 /// What becomes of a delete of an object that others refer to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Referred {
+pub enum ReferredDelete {
     /// The service is asked to refuse it, where its layout can say so.
     #[default]
     Refused,

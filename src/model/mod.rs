@@ -11,36 +11,36 @@ mod field;
 mod key;
 mod layout;
 mod live;
-mod mark;
+mod ownership;
 pub mod policy;
 mod problem;
-mod raw;
 mod reference;
 mod rules;
 mod selector;
 mod shape;
 mod snapshot;
+mod wire;
 
-pub use desired::{Definition, Desired, Place};
+pub use desired::{Definition, Desired, SourceLocation};
 pub use endpoint::{
-    Discovery, Endpoint, HostName, InternetVip, NetworkType, Protocol, Reference, Service, SitePlace, SnatPool, Spec,
-    Target, Texts, TtlChoice, Where,
+    Discovery, Endpoint, HostName, InternetVip, NetworkType, Protocol, Reference, ServiceMatch, SiteWhere, SnatPool,
+    Spec, StringMap, Target, TtlChoice, Where,
 };
 pub use field::{Field, Json};
 pub use key::{Key, Name, NameError, Namespace};
 pub use layout::Layout;
-pub use live::{Live, LiveItem, LiveObject, NamespaceRead, OwnerView, Referred, Unheld, UnknownField};
-pub use mark::{
-    APPLIED, Applied, COMMIT_DIGITS, LONGEST_ANNOTATION, LONGEST_RUN, Mark, MarkedCause, PROTECT, RUN_PENDING, STACK,
-    WrittenFor, is_mark,
+pub use live::{Live, LiveItem, LiveObject, NamespaceRead, OwnerView, ReferredDelete, UnknownField, UnsupportedItem};
+pub use ownership::{
+    APPLIED, AppliedCause, AppliedFields, COMMIT_DIGITS, LONGEST_ANNOTATION, LONGEST_RUN, Ownership, PROTECT,
+    RUN_PENDING, STACK, WrittenFor, is_mark,
 };
-pub use problem::{Problem, Segment, Spot};
-pub use raw::{
-    Choice, RawDnsNameAdvanced, RawEmpty, RawEndpoint, RawMetadata, RawPrefixes, RawReference, RawSelector,
-    RawServiceInfo, RawSite, RawSnatPool, RawSpec, RawVirtualNetwork, RawWhere,
-};
-pub use reference::{Age, FieldEntry, Needed, REFERENCE_PARTS, REFERENCE_TABLE, Rule};
+pub use problem::{Location, Problem, Segment};
+pub use reference::{FieldEntry, FieldRule, FieldStatus, GroupRule, REFERENCE_PARTS, REFERENCE_TABLE};
 pub use rules::{check, deprecated};
 pub use selector::{Requirement, Selector, SelectorError};
-pub use shape::{Level, snake};
-pub use snapshot::{Kept, Snapshot, SnapshotError};
+pub use shape::{KnownLevel, snake};
+pub use snapshot::{NamespaceSnapshot, Snapshot, SnapshotError};
+pub use wire::{
+    EmptyOption, WireDnsNameAdvanced, WireEmpty, WireEndpoint, WireMetadata, WirePrefixes, WireReference, WireSelector,
+    WireServiceInfo, WireSite, WireSnatPool, WireSpec, WireVirtualNetwork, WireWhere,
+};

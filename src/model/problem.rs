@@ -24,24 +24,24 @@ impl From<usize> for Segment {
 
 /// A place in a definition, told by its path; a reader with spans turns it into line and column.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Spot {
+pub enum Location {
     /// The key that ends the path.
     Key(Vec<Segment>),
     /// The value at the path.
     Value(Vec<Segment>),
 }
 
-impl Spot {
+impl Location {
     /// The path, whichever end of it is meant.
     #[must_use]
     pub fn path(&self) -> &[Segment] {
         match self {
-            Spot::Key(path) | Spot::Value(path) => path,
+            Location::Key(path) | Location::Value(path) => path,
         }
     }
 }
 
-impl fmt::Display for Spot {
+impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (at, segment) in self.path().iter().enumerate() {
             match segment {
@@ -60,29 +60,29 @@ pub struct Problem {
     /// What is wrong: a lower-case fragment that names the field in backticks.
     pub message: String,
     /// Where.
-    pub spot: Spot,
+    pub location: Location,
     /// What is allowed, or what to do; stands beside the caret.
     pub label: String,
     /// A second place that belongs to it, with its own words.
-    pub also: Option<(Spot, String)>,
+    pub also: Option<(Location, String)>,
 }
 
 impl Problem {
     /// A problem of the value at `path`.
     #[must_use]
     pub fn value(path: Vec<Segment>, message: impl Into<String>, label: impl Into<String>) -> Self {
-        Self { message: message.into(), spot: Spot::Value(path), label: label.into(), also: None }
+        Self { message: message.into(), location: Location::Value(path), label: label.into(), also: None }
     }
 
     /// A problem of the key that ends `path`.
     #[must_use]
     pub fn key(path: Vec<Segment>, message: impl Into<String>, label: impl Into<String>) -> Self {
-        Self { message: message.into(), spot: Spot::Key(path), label: label.into(), also: None }
+        Self { message: message.into(), location: Location::Key(path), label: label.into(), also: None }
     }
 
     /// The same problem with a second place.
     #[must_use]
-    pub fn with(mut self, spot: Spot, label: impl Into<String>) -> Self {
+    pub fn with(mut self, spot: Location, label: impl Into<String>) -> Self {
         self.also = Some((spot, label.into()));
         self
     }
@@ -90,7 +90,7 @@ impl Problem {
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} (`{}`", self.message, self.spot)?;
+        write!(f, "{} (`{}`", self.message, self.location)?;
         if !self.label.is_empty() {
             write!(f, ": {}", self.label)?;
         }

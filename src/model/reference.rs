@@ -16,7 +16,7 @@ pub struct FieldEntry {
     /// What is written there, in words.
     pub kind: &'static str,
     /// What is allowed.
-    pub rule: Rule,
+    pub rule: FieldRule,
     /// What saying nothing means; empty where something must be said.
     pub default: &'static str,
     /// What it is for.
@@ -24,12 +24,12 @@ pub struct FieldEntry {
     /// Where this is known from.
     pub source: &'static str,
     /// Whether the vendor still recommends it.
-    pub age: Age,
+    pub age: FieldStatus,
 }
 
 /// Whether the vendor still recommends a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Age {
+pub enum FieldStatus {
     /// It does.
     Current,
     /// It does not; the field is still read, sent and compared.
@@ -38,7 +38,7 @@ pub enum Age {
 
 /// What is allowed in a field.
 #[derive(Debug, Clone, Copy)]
-pub enum Rule {
+pub enum FieldRule {
     /// Nothing beside its kind.
     Free,
     /// A DNS-1035 label.
@@ -56,37 +56,37 @@ pub enum Rule {
     /// One of these words.
     Words(fn() -> Vec<&'static str>),
     /// Exactly one of these, or at most one.
-    Options(Needed, &'static [&'static str]),
+    Options(GroupRule, &'static [&'static str]),
 }
 
 /// Whether an exclusive group needs one of its options.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Needed {
+pub enum GroupRule {
     /// One must be given.
     One,
     /// One may be given.
     AtMostOne,
 }
 
-impl Rule {
+impl FieldRule {
     /// The rule in words; empty where there is none.
     #[must_use]
     pub fn words(self) -> String {
         match self {
-            Rule::Free => String::new(),
-            Rule::Label => {
+            FieldRule::Free => String::new(),
+            FieldRule::Label => {
                 "lower-case letters, digits and `-`, a letter first, a letter or digit last, at most 63".to_owned()
             }
-            Rule::Range(least, most) => format!("{least} to {most}"),
-            Rule::Bytes(most) => format!("at most {most} bytes"),
-            Rule::Characters(least, most) => format!("{least} to {most} characters"),
-            Rule::Map(key, value) => format!("keys of 1 to {key} and values of 1 to {value} characters"),
-            Rule::Items(1, 1) => "exactly one item".to_owned(),
-            Rule::Items(0, most) => format!("at most {most} items"),
-            Rule::Items(least, most) => format!("{least} to {most} items"),
-            Rule::Words(words) => format!("one of {}", words().join(", ")),
-            Rule::Options(Needed::One, options) => format!("exactly one of {}", options.join(", ")),
-            Rule::Options(Needed::AtMostOne, options) => format!("at most one of {}", options.join(", ")),
+            FieldRule::Range(least, most) => format!("{least} to {most}"),
+            FieldRule::Bytes(most) => format!("at most {most} bytes"),
+            FieldRule::Characters(least, most) => format!("{least} to {most} characters"),
+            FieldRule::Map(key, value) => format!("keys of 1 to {key} and values of 1 to {value} characters"),
+            FieldRule::Items(1, 1) => "exactly one item".to_owned(),
+            FieldRule::Items(0, most) => format!("at most {most} items"),
+            FieldRule::Items(least, most) => format!("{least} to {most} items"),
+            FieldRule::Words(words) => format!("one of {}", words().join(", ")),
+            FieldRule::Options(GroupRule::One, options) => format!("exactly one of {}", options.join(", ")),
+            FieldRule::Options(GroupRule::AtMostOne, options) => format!("at most one of {}", options.join(", ")),
         }
     }
 }
@@ -111,12 +111,12 @@ const NEWER: &str = "API.md 10b";
 const fn entry(
     path: &'static str,
     kind: &'static str,
-    rule: Rule,
+    rule: FieldRule,
     default: &'static str,
     meaning: &'static str,
     source: &'static str,
 ) -> FieldEntry {
-    FieldEntry { path, kind, rule, default, meaning, source, age: Age::Current }
+    FieldEntry { path, kind, rule, default, meaning, source, age: FieldStatus::Current }
 }
 
 const fn deprecated(
@@ -125,7 +125,7 @@ const fn deprecated(
     default: &'static str,
     meaning: &'static str,
 ) -> FieldEntry {
-    FieldEntry { age: Age::Deprecated, ..entry(path, kind, Rule::Free, default, meaning, NEWER) }
+    FieldEntry { age: FieldStatus::Deprecated, ..entry(path, kind, FieldRule::Free, default, meaning, NEWER) }
 }
 
 /// Every field of a definition, in the order of a file.
@@ -133,7 +133,7 @@ pub const REFERENCE_TABLE: &[FieldEntry] = &[
     entry(
         "metadata",
         "mapping",
-        Rule::Free,
+        FieldRule::Free,
         "",
         "What identifies the endpoint, and what people say about it.",
         REFERENCE,
@@ -141,7 +141,7 @@ pub const REFERENCE_TABLE: &[FieldEntry] = &[
     entry(
         "metadata.name",
         "text",
-        Rule::Label,
+        FieldRule::Label,
         "",
         "The name of the endpoint, unique in its namespace. Another name is another endpoint.",
         LIMITS,
@@ -149,7 +149,7 @@ pub const REFERENCE_TABLE: &[FieldEntry] = &[
     entry(
         "metadata.namespace",
         "text",
-        Rule::Label,
+        FieldRule::Label,
         "",
         "The namespace that holds the endpoint. Where `namespaces:` is set, it must be listed there.",
         LIMITS,
@@ -157,7 +157,7 @@ pub const REFERENCE_TABLE: &[FieldEntry] = &[
     entry(
         "metadata.labels",
         "mapping of texts",
-        Rule::Free,
+        FieldRule::Free,
         "none",
         "Labels, by which other objects select this one. They belong to the definition whole: a label that it does not name is taken away, but for those under `ves.io/`, which are the service's.",
         REFERENCE,
@@ -165,16 +165,16 @@ pub const REFERENCE_TABLE: &[FieldEntry] = &[
     entry(
         "metadata.annotations",
         "mapping of texts",
-        Rule::Map(LONGEST_ANNOTATION_KEY, LONGEST_ANNOTATION),
+        FieldRule::Map(LONGEST_ANNOTATION_KEY, LONGEST_ANNOTATION),
         "none",
         "Remarks for programs. Annotations that no definition names are somebody else's and stay. `trueup/protect: \"true\"` forbids a delete; `trueup/stack` and `trueup/applied` are written by trueup alone.",
         LIMITS,
     ),
-    entry("metadata.description", "text", Rule::Bytes(LONGEST_DESCRIPTION), "empty", "A text for people.", LIMITS),
+    entry("metadata.description", "text", FieldRule::Bytes(LONGEST_DESCRIPTION), "empty", "A text for people.", LIMITS),
     entry(
         "metadata.disable",
         "true or false",
-        Rule::Free,
+        FieldRule::Free,
         "false",
         "Takes the endpoint out of use without taking it away.",
         REFERENCE,
@@ -182,7 +182,7 @@ pub const REFERENCE_TABLE: &[FieldEntry] = &[
     entry(
         "spec",
         "mapping",
-        Rule::Options(Needed::One, &["dns_name", "dns_name_advanced", "ip", "service_info"]),
+        FieldRule::Options(GroupRule::One, &["dns_name", "dns_name_advanced", "ip", "service_info"]),
         "",
         "What the endpoint points at, and where it applies. The first four fields are an exclusive group: the target.",
         REFERENCE,
@@ -190,7 +190,7 @@ pub const REFERENCE_TABLE: &[FieldEntry] = &[
     entry(
         "spec.dns_name",
         "text",
-        Rule::Characters(1, LONGEST_HOST_NAME),
+        FieldRule::Characters(1, LONGEST_HOST_NAME),
         "",
         "Target: the host name that is looked up for the address. Compared without case and without a final dot.",
         REFERENCE,
@@ -198,7 +198,7 @@ pub const REFERENCE_TABLE: &[FieldEntry] = &[
     entry(
         "spec.dns_name_advanced",
         "mapping",
-        Rule::Options(Needed::AtMostOne, &["refresh_interval", "strict_ttl"]),
+        FieldRule::Options(GroupRule::AtMostOne, &["refresh_interval", "strict_ttl"]),
         "",
         "Target: a host name with a say in how often it is looked up.",
         REFERENCE,
@@ -206,7 +206,7 @@ pub const REFERENCE_TABLE: &[FieldEntry] = &[
     entry(
         "spec.dns_name_advanced.name",
         "text",
-        Rule::Characters(1, LONGEST_HOST_NAME),
+        FieldRule::Characters(1, LONGEST_HOST_NAME),
         "",
         "The host name that is looked up.",
         REFERENCE,
@@ -214,7 +214,7 @@ pub const REFERENCE_TABLE: &[FieldEntry] = &[
     entry(
         "spec.dns_name_advanced.refresh_interval",
         "seconds, a whole number",
-        Rule::Range(*REFRESH_INTERVAL.start() as u64, *REFRESH_INTERVAL.end() as u64),
+        FieldRule::Range(*REFRESH_INTERVAL.start() as u64, *REFRESH_INTERVAL.end() as u64),
         "left to the service",
         "The time between two look-ups.",
         API,
@@ -225,11 +225,11 @@ pub const REFERENCE_TABLE: &[FieldEntry] = &[
         "left to the service",
         "The name is looked up again when the DNS answer expires.",
     ),
-    entry("spec.ip", "text", Rule::Free, "", "Target: an address, version 4 or 6. Compared by value.", REFERENCE),
+    entry("spec.ip", "text", FieldRule::Free, "", "Target: an address, version 4 or 6. Compared by value.", REFERENCE),
     entry(
         "spec.service_info",
         "mapping",
-        Rule::Options(Needed::One, &["service_name", "service_selector"]),
+        FieldRule::Options(GroupRule::One, &["service_name", "service_selector"]),
         "",
         "Target: a service that a discovery of the site finds.",
         REFERENCE,
@@ -237,7 +237,7 @@ pub const REFERENCE_TABLE: &[FieldEntry] = &[
     entry(
         "spec.service_info.discovery_type",
         "word",
-        Rule::Words(discoveries),
+        FieldRule::Words(discoveries),
         "",
         "How the service is discovered.",
         API,
@@ -245,26 +245,26 @@ pub const REFERENCE_TABLE: &[FieldEntry] = &[
     entry(
         "spec.service_info.service_name",
         "text",
-        Rule::Bytes(LONGEST_SERVICE_NAME),
+        FieldRule::Bytes(LONGEST_SERVICE_NAME),
         "",
         "The service by its name, such as `cart.shop`.",
         API,
     ),
-    entry("spec.service_info.service_selector", "mapping", Rule::Free, "", "The service by its labels.", API),
+    entry("spec.service_info.service_selector", "mapping", FieldRule::Free, "", "The service by its labels.", API),
     entry(
         "spec.service_info.service_selector.expressions",
         "list of texts",
-        Rule::Items(1, 1),
+        FieldRule::Items(1, 1),
         "",
         "One label selector, such as `tier in (web, db),!legacy`, at most 4096 characters.",
         API,
     ),
-    entry("spec.protocol", "word", Rule::Words(protocols), "TCP", "The transport protocol.", API),
-    entry("spec.port", "whole number", Rule::Range(0, 65_535), "0", "The port of the target.", API),
+    entry("spec.protocol", "word", FieldRule::Words(protocols), "TCP", "The transport protocol.", API),
+    entry("spec.port", "whole number", FieldRule::Range(0, 65_535), "0", "The port of the target.", API),
     entry(
         "spec.health_check_port",
         "whole number",
-        Rule::Range(0, 65_535),
+        FieldRule::Range(0, 65_535),
         "0",
         "The port that health checks use; 0 means the same as `port`.",
         API,
@@ -272,17 +272,17 @@ pub const REFERENCE_TABLE: &[FieldEntry] = &[
     entry(
         "spec.snat_pool",
         "mapping",
-        Rule::Options(Needed::AtMostOne, &["no_snat_pool", "snat_pool"]),
+        FieldRule::Options(GroupRule::AtMostOne, &["no_snat_pool", "snat_pool"]),
         "no_snat_pool",
         "Source NAT of what reaches the target: an exclusive group.",
         REFERENCE,
     ),
-    entry("spec.snat_pool.no_snat_pool", "{}", Rule::Free, "chosen", "No pool.", REFERENCE),
-    entry("spec.snat_pool.snat_pool", "mapping", Rule::Free, "", "A pool of addresses.", REFERENCE),
+    entry("spec.snat_pool.no_snat_pool", "{}", FieldRule::Free, "chosen", "No pool.", REFERENCE),
+    entry("spec.snat_pool.snat_pool", "mapping", FieldRule::Free, "", "A pool of addresses.", REFERENCE),
     entry(
         "spec.snat_pool.snat_pool.prefixes",
         "list of texts",
-        Rule::Items(0, MOST_PREFIXES),
+        FieldRule::Items(0, MOST_PREFIXES),
         "none",
         "The IPv4 prefixes of the pool, such as `10.1.0.0/16`. Compared as a set.",
         API,
@@ -290,7 +290,7 @@ pub const REFERENCE_TABLE: &[FieldEntry] = &[
     entry(
         "spec.snat_pool.snat_pool.ipv6_prefixes",
         "list of texts",
-        Rule::Free,
+        FieldRule::Free,
         "none",
         "The IPv6 prefixes of the pool, such as `2001:db8::/48`. Compared as a set.",
         NEWER,
@@ -298,7 +298,7 @@ pub const REFERENCE_TABLE: &[FieldEntry] = &[
     entry(
         "spec.where",
         "mapping",
-        Rule::Options(Needed::AtMostOne, &["site", "virtual_site", "virtual_network"]),
+        FieldRule::Options(GroupRule::AtMostOne, &["site", "virtual_site", "virtual_network"]),
         "nothing is said",
         "Where the endpoint applies: an exclusive group.",
         REFERENCE,
@@ -306,17 +306,17 @@ pub const REFERENCE_TABLE: &[FieldEntry] = &[
     entry(
         "spec.where.site",
         "mapping",
-        Rule::Options(Needed::AtMostOne, &["disable_internet_vip", "enable_internet_vip"]),
+        FieldRule::Options(GroupRule::AtMostOne, &["disable_internet_vip", "enable_internet_vip"]),
         "",
         "One site.",
         REFERENCE,
     ),
-    entry("spec.where.site.ref", "list of references", Rule::Items(1, 1), "", "The site.", REFERENCE),
+    entry("spec.where.site.ref", "list of references", FieldRule::Items(1, 1), "", "The site.", REFERENCE),
     deprecated("spec.where.site.refs", "list of references", "none", "Virtual networks of the site."),
     entry(
         "spec.where.site.network_type",
         "word",
-        Rule::Words(networks),
+        FieldRule::Words(networks),
         "VIRTUAL_NETWORK_SITE_LOCAL",
         "The network at the site.",
         API,
@@ -324,7 +324,7 @@ pub const REFERENCE_TABLE: &[FieldEntry] = &[
     entry(
         "spec.where.site.disable_internet_vip",
         "{}",
-        Rule::Free,
+        FieldRule::Free,
         "chosen",
         "No VIP towards the Internet at the site.",
         REFERENCE,
@@ -332,7 +332,7 @@ pub const REFERENCE_TABLE: &[FieldEntry] = &[
     entry(
         "spec.where.site.enable_internet_vip",
         "{}",
-        Rule::Free,
+        FieldRule::Free,
         "",
         "A VIP towards the Internet at the site.",
         REFERENCE,
@@ -340,17 +340,24 @@ pub const REFERENCE_TABLE: &[FieldEntry] = &[
     entry(
         "spec.where.virtual_site",
         "mapping",
-        Rule::Options(Needed::AtMostOne, &["disable_internet_vip", "enable_internet_vip"]),
+        FieldRule::Options(GroupRule::AtMostOne, &["disable_internet_vip", "enable_internet_vip"]),
         "",
         "All sites that a virtual site selects.",
         REFERENCE,
     ),
-    entry("spec.where.virtual_site.ref", "list of references", Rule::Items(1, 1), "", "The virtual site.", REFERENCE),
+    entry(
+        "spec.where.virtual_site.ref",
+        "list of references",
+        FieldRule::Items(1, 1),
+        "",
+        "The virtual site.",
+        REFERENCE,
+    ),
     deprecated("spec.where.virtual_site.refs", "list of references", "none", "Virtual networks of the sites."),
     entry(
         "spec.where.virtual_site.network_type",
         "word",
-        Rule::Words(networks),
+        FieldRule::Words(networks),
         "VIRTUAL_NETWORK_SITE_LOCAL",
         "The network at the sites.",
         API,
@@ -358,7 +365,7 @@ pub const REFERENCE_TABLE: &[FieldEntry] = &[
     entry(
         "spec.where.virtual_site.disable_internet_vip",
         "{}",
-        Rule::Free,
+        FieldRule::Free,
         "chosen",
         "No VIP towards the Internet at the sites.",
         REFERENCE,
@@ -366,16 +373,16 @@ pub const REFERENCE_TABLE: &[FieldEntry] = &[
     entry(
         "spec.where.virtual_site.enable_internet_vip",
         "{}",
-        Rule::Free,
+        FieldRule::Free,
         "",
         "A VIP towards the Internet at the sites.",
         REFERENCE,
     ),
-    entry("spec.where.virtual_network", "mapping", Rule::Free, "", "One virtual network.", REFERENCE),
+    entry("spec.where.virtual_network", "mapping", FieldRule::Free, "", "One virtual network.", REFERENCE),
     entry(
         "spec.where.virtual_network.ref",
         "list of references",
-        Rule::Items(1, 1),
+        FieldRule::Items(1, 1),
         "",
         "The virtual network.",
         REFERENCE,
@@ -384,11 +391,11 @@ pub const REFERENCE_TABLE: &[FieldEntry] = &[
 
 /// The parts of a reference, below every list of references.
 pub const REFERENCE_PARTS: &[FieldEntry] = &[
-    entry("name", "text", Rule::Bytes(LONGEST_REFERENCE_NAME), "", "The name of the object referred to.", API),
+    entry("name", "text", FieldRule::Bytes(LONGEST_REFERENCE_NAME), "", "The name of the object referred to.", API),
     entry(
         "namespace",
         "text",
-        Rule::Bytes(LONGEST_REFERENCE_PART),
+        FieldRule::Bytes(LONGEST_REFERENCE_PART),
         "filled in by the service",
         "Its namespace. What a definition leaves out is the service's to fill, and is not compared.",
         API,
@@ -396,16 +403,16 @@ pub const REFERENCE_PARTS: &[FieldEntry] = &[
     entry(
         "tenant",
         "text",
-        Rule::Bytes(LONGEST_REFERENCE_PART),
+        FieldRule::Bytes(LONGEST_REFERENCE_PART),
         "filled in by the service",
         "Its tenant, with the random suffix of the service.",
         API,
     ),
-    entry("uid", "text", Rule::Free, "filled in by the service", "Its uid.", API),
+    entry("uid", "text", FieldRule::Free, "filled in by the service", "Its uid.", API),
     entry(
         "kind",
         "text",
-        Rule::Free,
+        FieldRule::Free,
         "filled in by the service",
         "Its kind. Read, and never compared: the service spells it in many ways.",
         API,

@@ -3,7 +3,8 @@
 
 use super::problem::steps;
 use super::{
-    Choice, Name, Namespace, Problem, RawEndpoint, RawMetadata, RawPrefixes, RawReference, RawSpec, Segment, Selector,
+    EmptyOption, Name, Namespace, Problem, Segment, Selector, WireEndpoint, WireMetadata, WirePrefixes, WireReference,
+    WireSpec,
 };
 
 /// Seconds between look-ups of an advanced DNS name (reference/openapi, `refresh_interval`).
@@ -30,7 +31,7 @@ pub const LONGEST_REFERENCE_PART: usize = 64;
 /// Every rule that the values of a definition break. It looks at the text as written, so that a
 /// definition whose shape is wrong elsewhere is told its whole list at once.
 #[must_use]
-pub fn check(raw: &RawEndpoint) -> Vec<Problem> {
+pub fn check(raw: &WireEndpoint) -> Vec<Problem> {
     let mut problems = Vec::new();
     if let Some(metadata) = &raw.metadata {
         names(&mut problems, metadata);
@@ -46,13 +47,13 @@ pub fn check(raw: &RawEndpoint) -> Vec<Problem> {
 /// The fields of a definition that the vendor has deprecated, each as a problem of its key. They are
 /// still sent and compared.
 #[must_use]
-pub fn deprecated(raw: &RawEndpoint) -> Vec<Problem> {
+pub fn deprecated(raw: &WireEndpoint) -> Vec<Problem> {
     let mut found = Vec::new();
     let mut note = |path: Vec<Segment>, name: &str, label: &str| {
         found.push(Problem::key(path, format!("`{name}` is deprecated by the vendor"), label));
     };
     let Some(spec) = &raw.spec else { return found };
-    if spec.dns_name_advanced.as_ref().is_some_and(|advanced| advanced.strict_ttl == Choice::Set) {
+    if spec.dns_name_advanced.as_ref().is_some_and(|advanced| advanced.strict_ttl == EmptyOption::Set) {
         let path = steps!["spec", "dns_name_advanced", "strict_ttl"];
         note(path, "strict_ttl", "sent as it is; `refresh_interval` is the current option");
     }
@@ -71,7 +72,7 @@ fn given(text: Option<&String>) -> Option<&str> {
     text.map(String::as_str).filter(|text| !text.is_empty())
 }
 
-fn names(problems: &mut Vec<Problem>, metadata: &RawMetadata) {
+fn names(problems: &mut Vec<Problem>, metadata: &WireMetadata) {
     let name = given(metadata.name.as_ref()).and_then(|text| Some(("name", text, Name::parse(text).err()?)));
     let namespace =
         given(metadata.namespace.as_ref()).and_then(|text| Some(("namespace", text, Namespace::parse(text).err()?)));
@@ -85,7 +86,7 @@ fn entry(map: &'static str, key: &str) -> Vec<Segment> {
     vec!["metadata".into(), map.into(), Segment::Key(key.to_owned().into())]
 }
 
-fn texts(problems: &mut Vec<Problem>, metadata: &RawMetadata) {
+fn texts(problems: &mut Vec<Problem>, metadata: &WireMetadata) {
     let length = metadata.description.as_ref().map_or(0, String::len);
     if length > LONGEST_DESCRIPTION {
         problems.push(Problem::value(
@@ -128,7 +129,7 @@ fn host(problems: &mut Vec<Problem>, path: Vec<Segment>, name: &str) {
     }
 }
 
-fn target(problems: &mut Vec<Problem>, spec: &RawSpec) {
+fn target(problems: &mut Vec<Problem>, spec: &WireSpec) {
     if let Some(name) = given(spec.dns_name.as_ref()) {
         host(problems, steps!["spec", "dns_name"], name);
     }
@@ -184,14 +185,14 @@ fn selector(problems: &mut Vec<Problem>, expression: &str) {
     }
 }
 
-fn writing(problems: &mut Vec<Problem>, spec: &RawSpec) {
+fn writing(problems: &mut Vec<Problem>, spec: &WireSpec) {
     if let Some(advanced) = &spec.dns_name_advanced {
         let strict = [("strict_ttl", advanced.strict_ttl)];
         nothing_behind(problems, &["spec".into(), "dns_name_advanced".into()], &strict);
     }
     if let Some(pool) = &spec.snat_pool {
         nothing_behind(problems, &["spec".into(), "snat_pool".into()], &[("no_snat_pool", pool.no_snat_pool)]);
-        if let Some(RawPrefixes { prefixes, ipv6_prefixes }) = &pool.snat_pool {
+        if let Some(WirePrefixes { prefixes, ipv6_prefixes }) = &pool.snat_pool {
             let prefixes = prefixes.as_deref().unwrap_or_default();
             if prefixes.len() > MOST_PREFIXES {
                 problems.push(Problem::value(
@@ -220,9 +221,9 @@ fn writing(problems: &mut Vec<Problem>, spec: &RawSpec) {
 }
 
 /// An option without fields that says nothing: the person meant it, the service would drop it.
-fn nothing_behind(problems: &mut Vec<Problem>, base: &[Segment], options: &[(&'static str, Choice)]) {
+fn nothing_behind(problems: &mut Vec<Problem>, base: &[Segment], options: &[(&'static str, EmptyOption)]) {
     for (option, choice) in options {
-        if *choice == Choice::Null {
+        if *choice == EmptyOption::Null {
             let mut path = base.to_vec();
             path.push((*option).into());
             problems.push(Problem::key(
@@ -243,7 +244,7 @@ fn unique_prefixes(problems: &mut Vec<Problem>, key: &'static str, prefixes: &[S
         if let Some(first) = seen.insert(prefix.trunc(), index) {
             problems.push(
                 Problem::value(item(index), format!("the prefix `{text}` stands twice"), "second time here")
-                    .with(super::Spot::Value(item(first)), "first time here"),
+                    .with(super::Location::Value(item(first)), "first time here"),
             );
         }
     }
@@ -253,7 +254,7 @@ fn references(
     problems: &mut Vec<Problem>,
     option: &'static str,
     list: &'static str,
-    references: Option<&[RawReference]>,
+    references: Option<&[WireReference]>,
 ) {
     for (index, reference) in references.unwrap_or_default().iter().enumerate() {
         let parts = [

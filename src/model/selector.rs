@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use super::Texts;
+use super::StringMap;
 
 /// A label selector in normal form: requirements sorted, a one-value `in` written `=`. A text that
 /// is no selector is kept as it is, so that a live object which holds one can still be compared.
@@ -22,11 +22,11 @@ pub struct SelectorError {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Requirement {
     key: String,
-    test: Test,
+    test: RequirementTest,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-enum Test {
+enum RequirementTest {
     In(BTreeSet<String>),
     NotIn(BTreeSet<String>),
     Exists,
@@ -81,13 +81,13 @@ impl fmt::Display for Selector {
 impl Requirement {
     /// Whether labels meet it. As with Kubernetes, `!=` and `notin` hold where the key is absent.
     #[must_use]
-    pub fn holds(&self, labels: &Texts) -> bool {
+    pub fn holds(&self, labels: &StringMap) -> bool {
         let value = labels.get(&self.key);
         match &self.test {
-            Test::In(values) => value.is_some_and(|value| values.contains(value)),
-            Test::NotIn(values) => value.is_none_or(|value| !values.contains(value)),
-            Test::Exists => value.is_some(),
-            Test::Absent => value.is_none(),
+            RequirementTest::In(values) => value.is_some_and(|value| values.contains(value)),
+            RequirementTest::NotIn(values) => value.is_none_or(|value| !values.contains(value)),
+            RequirementTest::Exists => value.is_some(),
+            RequirementTest::Absent => value.is_none(),
         }
     }
 }
@@ -96,12 +96,12 @@ impl fmt::Display for Requirement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let list = |values: &BTreeSet<String>| values.iter().cloned().collect::<Vec<_>>().join(",");
         match &self.test {
-            Test::In(values) if values.len() == 1 => write!(f, "{}={}", self.key, list(values)),
-            Test::NotIn(values) if values.len() == 1 => write!(f, "{}!={}", self.key, list(values)),
-            Test::In(values) => write!(f, "{} in ({})", self.key, list(values)),
-            Test::NotIn(values) => write!(f, "{} notin ({})", self.key, list(values)),
-            Test::Exists => write!(f, "{}", self.key),
-            Test::Absent => write!(f, "!{}", self.key),
+            RequirementTest::In(values) if values.len() == 1 => write!(f, "{}={}", self.key, list(values)),
+            RequirementTest::NotIn(values) if values.len() == 1 => write!(f, "{}!={}", self.key, list(values)),
+            RequirementTest::In(values) => write!(f, "{} in ({})", self.key, list(values)),
+            RequirementTest::NotIn(values) => write!(f, "{} notin ({})", self.key, list(values)),
+            RequirementTest::Exists => write!(f, "{}", self.key),
+            RequirementTest::Absent => write!(f, "!{}", self.key),
         }
     }
 }
@@ -187,20 +187,20 @@ impl<'a> Reader<'a> {
 
     fn requirement(&mut self) -> Result<Requirement, SelectorError> {
         if self.take("!") {
-            return Ok(Requirement { key: self.key()?, test: Test::Absent });
+            return Ok(Requirement { key: self.key()?, test: RequirementTest::Absent });
         }
         let key = self.key()?;
         let one = |value: String| BTreeSet::from([value]);
         let test = if self.take("!=") {
-            Test::NotIn(one(self.value()?))
+            RequirementTest::NotIn(one(self.value()?))
         } else if self.take("==") || self.take("=") {
-            Test::In(one(self.value()?))
+            RequirementTest::In(one(self.value()?))
         } else {
             let before = self.at;
             match self.word() {
-                "in" => Test::In(self.values()?),
-                "notin" => Test::NotIn(self.values()?),
-                "" => Test::Exists,
+                "in" => RequirementTest::In(self.values()?),
+                "notin" => RequirementTest::NotIn(self.values()?),
+                "" => RequirementTest::Exists,
                 _ => {
                     self.at = before;
                     self.blanks();
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_is_told_with_its_character() {
+    fn a_fault_is_reported_with_its_character() {
         let fault = |text| Selector::parse(text).expect_err("a fault").to_string();
         assert_eq!(fault(""), "expected a label key at character 1");
         assert_eq!(fault("a in x"), "expected `(` at character 6");

@@ -7,35 +7,36 @@ use serde_json::Map;
 use super::Json;
 
 /// A level of the spec: what the model knows there.
-pub struct Level {
+pub struct KnownLevel {
     /// Its keys.
     pub keys: &'static [&'static str],
     /// Those of them that are options of an exclusive group.
     pub options: &'static [&'static str],
     /// Keys that contain levels of their own.
-    children: &'static [(&'static str, &'static Level)],
+    children: &'static [(&'static str, &'static KnownLevel)],
 }
 
-static EMPTY: Level = Level { keys: &[], options: &[], children: &[] };
-static REFERENCE: Level = Level { keys: &["kind", "name", "namespace", "tenant", "uid"], options: &[], children: &[] };
-static SELECTOR: Level = Level { keys: &["expressions"], options: &[], children: &[] };
-static PREFIXES: Level = Level { keys: &["prefixes", "ipv6_prefixes"], options: &[], children: &[] };
-static ADVANCED: Level = Level {
+static EMPTY: KnownLevel = KnownLevel { keys: &[], options: &[], children: &[] };
+static REFERENCE: KnownLevel =
+    KnownLevel { keys: &["kind", "name", "namespace", "tenant", "uid"], options: &[], children: &[] };
+static SELECTOR: KnownLevel = KnownLevel { keys: &["expressions"], options: &[], children: &[] };
+static PREFIXES: KnownLevel = KnownLevel { keys: &["prefixes", "ipv6_prefixes"], options: &[], children: &[] };
+static ADVANCED: KnownLevel = KnownLevel {
     keys: &["name", "refresh_interval", "strict_ttl"],
     options: &["refresh_interval", "strict_ttl"],
     children: &[("strict_ttl", &EMPTY)],
 };
-static SERVICE: Level = Level {
+static SERVICE: KnownLevel = KnownLevel {
     keys: &["discovery_type", "service_name", "service_selector"],
     options: &["service_name", "service_selector"],
     children: &[("service_selector", &SELECTOR)],
 };
-static SNAT_POOL: Level = Level {
+static SNAT_POOL: KnownLevel = KnownLevel {
     keys: &["no_snat_pool", "snat_pool"],
     options: &["no_snat_pool", "snat_pool"],
     children: &[("no_snat_pool", &EMPTY), ("snat_pool", &PREFIXES)],
 };
-static SITE: Level = Level {
+static SITE: KnownLevel = KnownLevel {
     keys: &["ref", "refs", "network_type", "disable_internet_vip", "enable_internet_vip"],
     options: &["disable_internet_vip", "enable_internet_vip"],
     children: &[
@@ -45,16 +46,16 @@ static SITE: Level = Level {
         ("enable_internet_vip", &EMPTY),
     ],
 };
-static NETWORK: Level = Level { keys: &["ref"], options: &[], children: &[("ref", &REFERENCE)] };
-static WHERE: Level = Level {
+static NETWORK: KnownLevel = KnownLevel { keys: &["ref"], options: &[], children: &[("ref", &REFERENCE)] };
+static WHERE: KnownLevel = KnownLevel {
     keys: &["site", "virtual_site", "virtual_network"],
     options: &["site", "virtual_site", "virtual_network"],
     children: &[("site", &SITE), ("virtual_site", &SITE), ("virtual_network", &NETWORK)],
 };
 
-impl Level {
+impl KnownLevel {
     /// The spec itself.
-    pub const SPEC: Level = Level {
+    pub const SPEC: KnownLevel = KnownLevel {
         keys: &[
             "dns_name",
             "dns_name_advanced",
@@ -77,7 +78,7 @@ impl Level {
 
     /// The level that `key`, in snake case, contains.
     #[must_use]
-    pub fn child(&self, key: &str) -> Option<&'static Level> {
+    pub fn child(&self, key: &str) -> Option<&'static KnownLevel> {
         self.children.iter().find(|(name, _)| *name == key).map(|(_, child)| *child)
     }
 
@@ -174,8 +175,8 @@ mod tests {
     fn a_key_is_written_once_whatever_its_spelling_was() {
         let mut spec = json!({"healthCheckPort": 1, "dnsNameAdvanced": {"name": "a.b", "new": 1}});
         let Json::Object(map) = &mut spec else { unreachable!("an object") };
-        Level::SPEC.write_key(map, "health_check_port", &json!(2));
-        Level::SPEC.write_key(map, "dns_name_advanced", &json!({"name": "c.d"}));
+        KnownLevel::SPEC.write_key(map, "health_check_port", &json!(2));
+        KnownLevel::SPEC.write_key(map, "dns_name_advanced", &json!({"name": "c.d"}));
         assert_eq!(spec, json!({"health_check_port": 2, "dns_name_advanced": {"name": "c.d", "new": 1}}));
     }
 
@@ -185,7 +186,7 @@ mod tests {
             "where": null, "snat_pool": null, "dns_name": "", "ip": "10.0.0.1", "port": 0, "new": {"a": null, "b": 0},
             "dns_name_advanced": {"name": "", "refresh_interval": 0}, "empty": ""
         });
-        Level::SPEC.prune(&mut spec);
+        KnownLevel::SPEC.prune(&mut spec);
         let pruned = json!({
             "ip": "10.0.0.1", "port": 0, "new": {"b": 0}, "dns_name_advanced": {"name": ""}, "empty": ""
         });

@@ -31,13 +31,13 @@ pub struct Snapshot {
     /// Which paths it answers at.
     pub layout: Layout,
     /// Every namespace that was read.
-    pub namespaces: BTreeMap<Namespace, Kept>,
+    pub namespaces: BTreeMap<Namespace, NamespaceSnapshot>,
 }
 
 /// One namespace, read completely.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Kept {
+pub struct NamespaceSnapshot {
     /// Its endpoints by name, whole, as the service listed them.
     pub items: Vec<Json>,
     /// What refers to each endpoint, by its name, as the service told it; `null` where nobody asked.
@@ -58,7 +58,7 @@ pub enum SnapshotError {
 /// A snapshot as it stands in a file.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Sealed<S> {
+struct SealedSnapshot<S> {
     kind: String,
     format_version: u32,
     digest: String,
@@ -89,8 +89,12 @@ impl Snapshot {
     /// The snapshot as a file holds it: JSON with its digest, a final line break included.
     #[must_use]
     pub fn to_file(&self) -> String {
-        let sealed =
-            Sealed { kind: KIND.to_owned(), format_version: FORMAT_VERSION, digest: self.digest(), snapshot: self };
+        let sealed = SealedSnapshot {
+            kind: KIND.to_owned(),
+            format_version: FORMAT_VERSION,
+            digest: self.digest(),
+            snapshot: self,
+        };
         // Text keys, strings, numbers: nothing that fails.
         let mut text = serde_json::to_string_pretty(&sealed).unwrap_or_default();
         text.push('\n');
@@ -115,7 +119,7 @@ impl Snapshot {
         if head.format_version != u64::from(FORMAT_VERSION) {
             return Err(SnapshotError::Format { found: head.format_version });
         }
-        let sealed: Sealed<Self> = serde_json::from_slice(bytes).map_err(not)?;
+        let sealed: SealedSnapshot<Self> = serde_json::from_slice(bytes).map_err(not)?;
         let is = sealed.snapshot.digest();
         if is == sealed.digest { Ok(sealed.snapshot) } else { Err(SnapshotError::Altered { is, says: sealed.digest }) }
     }
@@ -134,7 +138,7 @@ mod tests {
             taken: Timestamp::UNIX_EPOCH,
             base_url: "https://acme.example.net".to_owned(),
             layout: Layout::Uniform,
-            namespaces: BTreeMap::from([(shop, Kept { items: vec![item], referrers: None })]),
+            namespaces: BTreeMap::from([(shop, NamespaceSnapshot { items: vec![item], referrers: None })]),
         }
     }
 

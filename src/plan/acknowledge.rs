@@ -77,7 +77,7 @@ impl ValueDigest {
 /// How an acknowledgement stands to what was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Standing {
+pub enum AcknowledgementStatus {
     /// It silences a difference.
     Silences,
     /// It would, and its last day is over.
@@ -90,12 +90,12 @@ pub enum Standing {
 
 /// An acknowledgement with how it stands.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct Acknowledged {
+pub struct JudgedAcknowledgement {
     /// The acknowledgement.
     #[serde(flatten)]
     pub acknowledgement: Acknowledgement,
     /// How it stands.
-    pub standing: Standing,
+    pub status: AcknowledgementStatus,
 }
 
 /// One value of the live state that drifted.
@@ -113,25 +113,25 @@ impl Acknowledgements {
     /// The verdicts without what is accepted on `today`, and how every acknowledgement stands. An
     /// object with nothing left to tell is in the verdicts no more; it is not counted as in sync.
     #[must_use]
-    pub fn silence(&self, plan: &Plan, verdicts: &Verdicts, today: Date) -> (Verdicts, Vec<Acknowledged>) {
+    pub fn silence(&self, plan: &Plan, verdicts: &Verdicts, today: Date) -> (Verdicts, Vec<JudgedAcknowledgement>) {
         let drifted = plan.drifted(verdicts);
         let values: BTreeMap<(&Key, Option<&Field>), &ValueDigest> =
             drifted.iter().map(|one| ((&one.object, one.field.as_ref()), &one.value)).collect();
         let standing = |one: &Acknowledgement| match values.get(&(&one.object, one.field.as_ref())) {
-            None => Standing::Unneeded,
-            Some(value) if **value != one.value => Standing::Moved,
-            Some(_) if one.expires < today => Standing::Expired,
-            Some(_) => Standing::Silences,
+            None => AcknowledgementStatus::Unneeded,
+            Some(value) if **value != one.value => AcknowledgementStatus::Moved,
+            Some(_) if one.expires < today => AcknowledgementStatus::Expired,
+            Some(_) => AcknowledgementStatus::Silences,
         };
-        let told: Vec<Acknowledged> = self
+        let lines: Vec<JudgedAcknowledgement> = self
             .acknowledged
             .iter()
-            .map(|one| Acknowledged { acknowledgement: one.clone(), standing: standing(one) })
+            .map(|one| JudgedAcknowledgement { acknowledgement: one.clone(), status: standing(one) })
             .collect();
-        let silenced: BTreeSet<(&Key, Option<&Field>)> = told
+        let silenced: BTreeSet<(&Key, Option<&Field>)> = lines
             .iter()
-            .filter(|told| told.standing == Standing::Silences)
-            .map(|told| (&told.acknowledgement.object, told.acknowledgement.field.as_ref()))
+            .filter(|entry| entry.status == AcknowledgementStatus::Silences)
+            .map(|entry| (&entry.acknowledgement.object, entry.acknowledgement.field.as_ref()))
             .collect();
         let accepted = |key: &Key, field: Option<&Field>| silenced.contains(&(key, field));
         let changes = plan.by_key();
@@ -146,7 +146,7 @@ impl Acknowledgements {
             }
             !(object.verdict == Verdict::Drift && accepted(key, None))
         });
-        (left, told)
+        (left, lines)
     }
 
     /// A file that accepts everything that drifted, for a person to cut down.
@@ -183,7 +183,7 @@ impl Plan {
                         push(Some(&field.field), &field.before);
                     }
                 }
-                Some(Action::Create { .. } | Action::Mark { .. }) => push(None, &Json::Null),
+                Some(Action::Create { .. } | Action::Annotate { .. }) => push(None, &Json::Null),
                 Some(Action::Delete { before, .. }) => {
                     push(None, &serde_json::to_value(&before.endpoint).unwrap_or_default());
                 }
@@ -200,8 +200,8 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::model::{Layout, Place};
-    use crate::plan::{Before, Change, FieldChange, Service, Settings, Source, Unmanaged};
+    use crate::model::{Layout, SourceLocation};
+    use crate::plan::{BeforeImage, Change, FieldChange, PlanSettings, PlanSource, ServiceId, UnmanagedPolicy};
 
     fn plan(causes: &[(Field, Cause)]) -> Plan {
         let endpoint: crate::model::Endpoint = serde_json::from_value(
@@ -215,26 +215,27 @@ mod tests {
                 before: json!(9999),
                 after: json!(80),
                 cause: *cause,
-                side: None,
-                place: None::<Place>,
+                attribution: None,
+                place: None::<SourceLocation>,
             })
             .collect();
         let key = endpoint.key.clone();
-        let before = Before { uid: "1".to_owned(), resource_version: None, endpoint, creator: None, modified: None };
+        let before =
+            BeforeImage { uid: "1".to_owned(), resource_version: None, endpoint, creator: None, modified: None };
         Plan {
             tool_version: "test".to_owned(),
-            service: Service { base_url: "https://acme.example.net".to_owned(), layout: Layout::Uniform },
+            service: ServiceId { base_url: "https://acme.example.net".to_owned(), layout: Layout::Uniform },
             stack: None,
-            settings: Settings::default(),
+            settings: PlanSettings::default(),
             setting_changes: Vec::new(),
             scope: Default::default(),
             changes: vec![Change::new(key, Action::Replace { fields, adopts: false, before })],
-            held: Vec::new(),
+            blocked: Vec::new(),
             guards: Vec::new(),
             allowed: Vec::new(),
             left_out: 0,
             notes: Vec::new(),
-            source: Source::default(),
+            source: PlanSource::default(),
         }
     }
 
@@ -243,36 +244,40 @@ mod tests {
     }
 
     /// The verdict left and the standings, with what drifted accepted until `expires`.
-    fn left(plan: &Plan, expires: &str, change: impl Fn(&mut Acknowledgements)) -> (Verdict, Vec<Standing>) {
-        let verdicts = plan.verdicts(Unmanaged::Note);
+    fn left(
+        plan: &Plan,
+        expires: &str,
+        change: impl Fn(&mut Acknowledgements),
+    ) -> (Verdict, Vec<AcknowledgementStatus>) {
+        let verdicts = plan.verdicts(UnmanagedPolicy::Note);
         let mut accepted = Acknowledgements::offered(plan, &verdicts, "known", day(expires));
         change(&mut accepted);
         let (verdicts, told) = accepted.silence(plan, &verdicts, day("2026-11-21"));
-        (verdicts.whole(), told.iter().map(|told| told.standing).collect())
+        (verdicts.whole(), told.iter().map(|entry| entry.status).collect())
     }
 
     #[test]
     fn what_is_accepted_is_silent_to_the_end_of_its_last_day() {
         let plan = plan(&[(Field::Port, Cause::Drift)]);
-        assert_eq!(left(&plan, "2026-11-21", |_| ()), (Verdict::InSync, vec![Standing::Silences]));
-        assert_eq!(left(&plan, "2026-11-20", |_| ()), (Verdict::Drift, vec![Standing::Expired]));
+        assert_eq!(left(&plan, "2026-11-21", |_| ()), (Verdict::InSync, vec![AcknowledgementStatus::Silences]));
+        assert_eq!(left(&plan, "2026-11-20", |_| ()), (Verdict::Drift, vec![AcknowledgementStatus::Expired]));
     }
 
     #[test]
     fn another_value_of_the_field_is_drift_again() {
         let plan = plan(&[(Field::Port, Cause::Drift)]);
         let other = |file: &mut Acknowledgements| file.acknowledged[0].value = ValueDigest::of(&json!(1));
-        assert_eq!(left(&plan, "2027-01-01", other), (Verdict::Drift, vec![Standing::Moved]));
+        assert_eq!(left(&plan, "2027-01-01", other), (Verdict::Drift, vec![AcknowledgementStatus::Moved]));
     }
 
     #[test]
     fn only_the_drift_of_a_field_is_accepted_and_what_is_pending_stays() {
         let plan = plan(&[(Field::Port, Cause::Both), (Field::Protocol, Cause::Pending)]);
-        assert_eq!(left(&plan, "2027-01-01", |_| ()), (Verdict::Pending, vec![Standing::Silences]));
+        assert_eq!(left(&plan, "2027-01-01", |_| ()), (Verdict::Pending, vec![AcknowledgementStatus::Silences]));
     }
 
     #[test]
-    fn an_acknowledgement_of_what_no_longer_differs_is_told() {
+    fn an_acknowledgement_of_what_no_longer_differs_is_reported() {
         let plan = plan(&[(Field::Port, Cause::Pending)]);
         let extra = |file: &mut Acknowledgements| {
             file.acknowledged.push(Acknowledgement {
@@ -283,7 +288,7 @@ mod tests {
                 expires: day("2027-01-01"),
             });
         };
-        assert_eq!(left(&plan, "2027-01-01", extra), (Verdict::Pending, vec![Standing::Unneeded]));
+        assert_eq!(left(&plan, "2027-01-01", extra), (Verdict::Pending, vec![AcknowledgementStatus::Unneeded]));
     }
 
     #[test]
@@ -292,13 +297,13 @@ mod tests {
         let wanted = plan.changes[0].action.before().expect("a before-image").endpoint.clone();
         plan.changes[0].action = Action::Create { wanted };
         plan.changes[0].cause = Some(Cause::Drift);
-        assert_eq!(left(&plan, "2027-01-01", |_| ()), (Verdict::InSync, vec![Standing::Silences]));
+        assert_eq!(left(&plan, "2027-01-01", |_| ()), (Verdict::InSync, vec![AcknowledgementStatus::Silences]));
     }
 
     #[test]
     fn the_file_is_read_as_it_is_written() {
         let plan = plan(&[(Field::Label("a.b/c".to_owned()), Cause::Drift)]);
-        let file = Acknowledgements::offered(&plan, &plan.verdicts(Unmanaged::Note), "known", day("2027-01-01"));
+        let file = Acknowledgements::offered(&plan, &plan.verdicts(UnmanagedPolicy::Note), "known", day("2027-01-01"));
         let text = serde_yaml::to_string(&file).expect("plain values");
         assert!(text.starts_with("kind: acknowledgements\n"), "{text}");
         assert_eq!(serde_yaml::from_str::<Acknowledgements>(&text).expect("its own text"), file);

@@ -1,14 +1,14 @@
-use super::{Allow, Digest, Guard, Limits, Plan};
+use super::{Allowances, Digest, GuardHit, GuardLimits, Plan};
 use crate::model::Namespace;
 
 /// A plan that somebody approved: the only thing an apply accepts, and [`Plan::approve`] the only way
 /// to get one.
 #[derive(Debug, Clone, Copy)]
-pub struct Approved<'p>(&'p Plan);
+pub struct ApprovedPlan<'p>(&'p Plan);
 
 /// How a person said yes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Consent<'a> {
+pub enum Approval<'a> {
     /// By `--yes`, before anybody saw this plan: the consents that it records are not taken.
     Given,
     /// At a prompt that shows this plan with the consents that it records.
@@ -19,12 +19,12 @@ pub enum Consent<'a> {
 
 /// Why a plan is not approved. Nothing was sent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
+pub enum ApprovalError {
     /// Guards stand that nobody allowed.
-    #[error("{}", told(guards))]
+    #[error("{}", describe(guards))]
     Guards {
         /// Which.
-        guards: Vec<Guard>,
+        guards: Vec<GuardHit>,
     },
     /// The plan is not the one that was reviewed.
     #[error(
@@ -57,7 +57,7 @@ pub enum Refusal {
     },
 }
 
-fn told(guards: &[Guard]) -> String {
+fn describe(guards: &[GuardHit]) -> String {
     guards.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
@@ -70,8 +70,8 @@ impl Plan {
     ///
     /// # Errors
     /// The reason why it may not be applied; the order is unknown reads, digest, guards.
-    pub fn approve(&self, consent: Consent<'_>, allow: &Allow) -> Result<Approved<'_>, Refusal> {
-        self.approve_within(consent, allow, &Limits::default())
+    pub fn approve(&self, consent: Approval<'_>, allow: &Allowances) -> Result<ApprovedPlan<'_>, ApprovalError> {
+        self.approve_within(consent, allow, &GuardLimits::default())
     }
 
     /// Approves a plan that was read from a file or a journal, whose settings and counts `limits` bound.
@@ -84,46 +84,46 @@ impl Plan {
     /// Those of [`Plan::approve`].
     pub fn approve_within(
         &self,
-        consent: Consent<'_>,
-        allow: &Allow,
-        limits: &Limits,
-    ) -> Result<Approved<'_>, Refusal> {
+        consent: Approval<'_>,
+        allow: &Allowances,
+        limits: &GuardLimits,
+    ) -> Result<ApprovedPlan<'_>, ApprovalError> {
         let namespaces: Vec<(Namespace, String)> =
             self.unknown().map(|(namespace, reason)| (namespace.clone(), reason.to_owned())).collect();
         if !namespaces.is_empty() {
-            return Err(Refusal::Unknown { namespaces });
+            return Err(ApprovalError::Unknown { namespaces });
         }
         let recorded = match consent {
-            Consent::Given => Allow::default(),
-            Consent::Asked => self.consents(),
-            Consent::Digest(given) => self.consents_of(given)?,
+            Approval::Given => Allowances::default(),
+            Approval::Asked => self.consents(),
+            Approval::Digest(given) => self.consents_of(given)?,
         };
         let allow = allow.clone().or(recorded);
-        let guards: Vec<Guard> =
+        let guards: Vec<GuardHit> =
             self.guards_within(limits).into_iter().filter(|guard| !allow.guard(guard.name)).collect();
         if !guards.is_empty() {
-            return Err(Refusal::Guards { guards });
+            return Err(ApprovalError::Guards { guards });
         }
         let names = self.unallowed(&allow);
-        if names.is_empty() { Ok(Approved(self)) } else { Err(Refusal::Changes { names }) }
+        if names.is_empty() { Ok(ApprovedPlan(self)) } else { Err(ApprovalError::Changes { names }) }
     }
 
     /// The consents that the digest `given` covers.
-    fn consents_of(&self, given: &str) -> Result<Allow, Refusal> {
+    fn consents_of(&self, given: &str) -> Result<Allowances, ApprovalError> {
         let digests = self.digests();
         match (digests.whole.is_named(given), digests.without_consents.is_named(given)) {
-            (None, _) | (_, None) => Err(Refusal::NoDigest { given: given.to_owned() }),
+            (None, _) | (_, None) => Err(ApprovalError::NoDigest { given: given.to_owned() }),
             (Some(true), _) => Ok(self.consents()),
             // The plan that was reviewed before anybody allowed anything: whoever applies it says what.
-            (Some(false), Some(true)) => Ok(Allow::default()),
+            (Some(false), Some(true)) => Ok(Allowances::default()),
             (Some(false), Some(false)) => {
-                Err(Refusal::OtherDigest { given: given.to_owned(), base: self.settings.base })
+                Err(ApprovalError::OtherDigest { given: given.to_owned(), base: self.settings.base })
             }
         }
     }
 }
 
-impl<'p> Approved<'p> {
+impl<'p> ApprovedPlan<'p> {
     /// The plan.
     #[must_use]
     pub fn plan(self) -> &'p Plan {

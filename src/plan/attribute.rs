@@ -1,12 +1,12 @@
 //! Whose change a difference is: judged from the definitions at the merge base (M), at the base's tip
 //! (B) and in the working tree (H), where H differs from live. Absence is a value like any other.
 
-use super::{Action, Cause, Change, Plan, Side};
+use super::{Action, Attribution, Cause, Change, Plan};
 use crate::model::{Desired, Endpoint, Field, Json, Key};
 
 /// The definitions at the three places of history.
 #[derive(Clone, Copy)]
-pub struct History<'a> {
+pub struct DefinitionHistory<'a> {
     /// At the merge base.
     pub merge_base: &'a Desired,
     /// At the base's tip.
@@ -16,19 +16,19 @@ pub struct History<'a> {
 }
 
 /// The rule, over one value at three places.
-fn side<T: PartialEq>(merge_base: T, base: T, head: T, cause: Cause) -> Side {
+fn side<T: PartialEq>(merge_base: T, base: T, head: T, cause: Cause) -> Attribution {
     if base != merge_base && base != head {
-        Side::BehindBase
+        Attribution::BehindBase
     } else if head != merge_base && base == merge_base {
-        Side::ThisChange
+        Attribution::ThisChange
     } else if cause == Cause::Drift {
-        Side::Drift
+        Attribution::Drift
     } else {
-        Side::PendingOnBase
+        Attribution::PendingOnBase
     }
 }
 
-impl History<'_> {
+impl DefinitionHistory<'_> {
     fn whole(&self, key: &Key) -> [Option<&Endpoint>; 3] {
         [self.merge_base, self.base, self.head]
             .map(|desired| desired.definitions.get(key).map(|definition| &definition.endpoint))
@@ -45,9 +45,9 @@ impl Plan {
     ///
     /// The guard's settings then say that there is a base: a plan that was reviewed with one has another
     /// digest than a plan without, which would not see what is behind it.
-    pub fn attribute(&mut self, history: History<'_>) {
+    pub fn attribute(&mut self, history: DefinitionHistory<'_>) {
         self.settings.base = true;
-        let held = self.held.iter_mut().filter_map(|held| held.change.as_mut());
+        let held = self.blocked.iter_mut().filter_map(|held| held.change.as_mut());
         for change in self.changes.iter_mut().chain(held) {
             attribute(change, history);
         }
@@ -55,20 +55,20 @@ impl Plan {
     }
 }
 
-fn attribute(change: &mut Change, history: History<'_>) {
+fn attribute(change: &mut Change, history: DefinitionHistory<'_>) {
     let key = change.key.clone();
     match &mut change.action {
         Action::Create { .. } | Action::Delete { .. } => {
             let [merge_base, base, head] = history.whole(&key);
-            change.side = Some(side(merge_base, base, head, change.cause.unwrap_or(Cause::Pending)));
+            change.attribution = Some(side(merge_base, base, head, change.cause.unwrap_or(Cause::Pending)));
         }
         Action::Replace { fields, .. } => {
             for change in fields {
                 let [merge_base, base, head] = history.field(&key, &change.field);
-                change.side = Some(side(merge_base, base, head, change.cause));
+                change.attribution = Some(side(merge_base, base, head, change.cause));
             }
         }
-        Action::Mark { .. } => {}
+        Action::Annotate { .. } => {}
     }
 }
 
@@ -76,32 +76,32 @@ fn attribute(change: &mut Change, history: History<'_>) {
 mod tests {
     use super::*;
 
-    fn told(merge_base: u8, base: u8, head: u8, cause: Cause) -> &'static str {
+    fn attributed(merge_base: u8, base: u8, head: u8, cause: Cause) -> &'static str {
         side(merge_base, base, head, cause).as_str()
     }
 
     #[test]
     fn a_base_that_moved_elsewhere_leaves_the_head_behind_whatever_live_is() {
         for cause in [Cause::Pending, Cause::Drift, Cause::Both, Cause::Unmarked] {
-            assert_eq!(told(1, 2, 1, cause), "behind base");
-            assert_eq!(told(1, 2, 3, cause), "behind base");
+            assert_eq!(attributed(1, 2, 1, cause), "behind base");
+            assert_eq!(attributed(1, 2, 3, cause), "behind base");
         }
     }
 
     #[test]
     fn a_head_that_moved_alone_is_this_change() {
         for cause in [Cause::Pending, Cause::Drift, Cause::Both, Cause::Unmarked] {
-            assert_eq!(told(1, 1, 2, cause), "this change");
+            assert_eq!(attributed(1, 1, 2, cause), "this change");
         }
     }
 
     #[test]
     fn a_head_equal_to_the_base_is_drift_where_the_mark_says_so_and_otherwise_pending_on_base() {
         for (merge_base, both) in [(1, 1), (1, 2)] {
-            assert_eq!(told(merge_base, both, both, Cause::Drift), "drift");
-            assert_eq!(told(merge_base, both, both, Cause::Pending), "pending on base");
-            assert_eq!(told(merge_base, both, both, Cause::Both), "pending on base");
-            assert_eq!(told(merge_base, both, both, Cause::Unmarked), "pending on base");
+            assert_eq!(attributed(merge_base, both, both, Cause::Drift), "drift");
+            assert_eq!(attributed(merge_base, both, both, Cause::Pending), "pending on base");
+            assert_eq!(attributed(merge_base, both, both, Cause::Both), "pending on base");
+            assert_eq!(attributed(merge_base, both, both, Cause::Unmarked), "pending on base");
         }
     }
 

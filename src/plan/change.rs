@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Plan;
-use crate::model::{APPLIED, Applied, Endpoint, Field, Json, Key, Mark, Place, RUN_PENDING, STACK};
+use crate::model::{APPLIED, AppliedFields, Endpoint, Field, Json, Key, Ownership, RUN_PENDING, STACK, SourceLocation};
 
 /// One endpoint that is created, replaced, deleted or marked.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -16,16 +16,16 @@ pub struct Change {
     pub action: Action,
     /// The marks that are written, `None` where they stay as they are.
     #[serde(default)]
-    pub marks: Option<Marks>,
+    pub ownership: Option<OwnershipAnnotations>,
     /// Why a whole object appears or goes; a replace has causes per field.
     #[serde(default)]
     pub cause: Option<Cause>,
     /// Whose change the whole object is (`plan --base`).
     #[serde(default)]
-    pub side: Option<Side>,
+    pub attribution: Option<Attribution>,
     /// Where the definition stands.
     #[serde(default)]
-    pub place: Option<Place>,
+    pub place: Option<SourceLocation>,
     /// The commit that removed the definition, for a delete.
     #[serde(default)]
     pub removed_in: Option<Commit>,
@@ -52,17 +52,17 @@ pub enum Action {
         #[serde(default)]
         adopts: bool,
         /// The object as it was read.
-        before: Before,
+        before: BeforeImage,
     },
     /// Only its marks change.
-    Mark {
+    Annotate {
         /// The object as it was read.
-        before: Before,
+        before: BeforeImage,
     },
     /// It goes.
     Delete {
         /// The object as it was read.
-        before: Before,
+        before: BeforeImage,
         /// Who refers to it, from the GET that each planned delete takes.
         #[serde(default)]
         referrers: Vec<Referrer>,
@@ -78,7 +78,7 @@ pub enum ActionKind {
     /// [`Action::Replace`]
     Replace,
     /// [`Action::Mark`]
-    Mark,
+    Annotate,
     /// [`Action::Delete`]
     Delete,
 }
@@ -86,7 +86,7 @@ pub enum ActionKind {
 /// A live object as a plan saw it.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Before {
+pub struct BeforeImage {
     /// The service's id of the object.
     pub uid: String,
     /// Its version, where the read carried one.
@@ -116,10 +116,10 @@ pub struct FieldChange {
     pub cause: Cause,
     /// Whose change it is (`plan --base`).
     #[serde(default)]
-    pub side: Option<Side>,
+    pub attribution: Option<Attribution>,
     /// Where the definition says it.
     #[serde(default)]
-    pub place: Option<Place>,
+    pub place: Option<SourceLocation>,
 }
 
 /// Why a difference exists. For people: nothing decides by it but the verdict of `drift`.
@@ -139,7 +139,7 @@ pub enum Cause {
 /// Whose change a difference is, judged against a base branch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Side {
+pub enum Attribution {
     /// The working tree changed it.
     ThisChange,
     /// The base holds it and it is not applied yet.
@@ -175,7 +175,7 @@ pub struct Referrer {
 /// The two marks as a change leaves them. `None` takes an annotation away (a rollback may).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Marks {
+pub struct OwnershipAnnotations {
     /// `trueup/stack`
     #[serde(default)]
     pub stack: Option<String>,
@@ -184,12 +184,12 @@ pub struct Marks {
     pub applied: Option<String>,
 }
 
-impl Marks {
+impl OwnershipAnnotations {
     /// The marks that an apply of `endpoint` for `stack` writes over those of `before`, whose commit
     /// stays: see [`Plan::stamp`].
     #[must_use]
-    pub fn wanted(endpoint: &Endpoint, stack: Option<&str>, before: Option<&Applied>) -> Self {
-        let mark = Mark::wanted(endpoint, stack).at_commit(before.and_then(Applied::commit));
+    pub fn wanted(endpoint: &Endpoint, stack: Option<&str>, before: Option<&AppliedFields>) -> Self {
+        let mark = Ownership::wanted(endpoint, stack).at_commit(before.and_then(AppliedFields::commit));
         Self { stack: mark.stack, applied: mark.applied.map(|applied| applied.text()) }
     }
 
@@ -205,7 +205,10 @@ impl Marks {
     /// The same marks without the commit, for what two plans of one effect have in common.
     #[must_use]
     pub(super) fn without_commit(&self) -> Self {
-        Self { stack: self.stack.clone(), applied: self.applied.as_deref().map(|text| Applied::renamed(text, None)) }
+        Self {
+            stack: self.stack.clone(),
+            applied: self.applied.as_deref().map(|text| AppliedFields::renamed(text, None)),
+        }
     }
 
     /// The annotations to set (`None`: to take away) in an object that `run` writes.
@@ -221,7 +224,16 @@ impl Change {
     /// A change of which nothing more is known yet.
     #[must_use]
     pub fn new(key: Key, action: Action) -> Self {
-        Self { key, action, marks: None, cause: None, side: None, place: None, removed_in: None, applied_in: None }
+        Self {
+            key,
+            action,
+            ownership: None,
+            cause: None,
+            attribution: None,
+            place: None,
+            removed_in: None,
+            applied_in: None,
+        }
     }
 
     /// The fields of a replace; other actions have none.
@@ -229,7 +241,7 @@ impl Change {
     pub fn fields(&self) -> &[FieldChange] {
         match &self.action {
             Action::Replace { fields, .. } => fields,
-            Action::Create { .. } | Action::Mark { .. } | Action::Delete { .. } => &[],
+            Action::Create { .. } | Action::Annotate { .. } | Action::Delete { .. } => &[],
         }
     }
 
@@ -244,7 +256,8 @@ impl Change {
     /// Whether anything in it is behind the base branch.
     #[must_use]
     pub fn is_behind_base(&self) -> bool {
-        self.side == Some(Side::BehindBase) || self.fields().iter().any(|field| field.side == Some(Side::BehindBase))
+        self.attribution == Some(Attribution::BehindBase)
+            || self.fields().iter().any(|field| field.attribution == Some(Attribution::BehindBase))
     }
 }
 
@@ -254,10 +267,10 @@ impl Plan {
     /// A plan that is narrowed by a filter, or of a directory with changes that are not committed, has
     /// none: what it writes keeps the commit that it names already.
     pub fn stamp(&mut self, commit: &str) {
-        let held = self.held.iter_mut().filter_map(|held| held.change.as_mut());
-        for marks in self.changes.iter_mut().chain(held).filter_map(|change| change.marks.as_mut()) {
+        let held = self.blocked.iter_mut().filter_map(|held| held.change.as_mut());
+        for marks in self.changes.iter_mut().chain(held).filter_map(|change| change.ownership.as_mut()) {
             if let Some(text) = &mut marks.applied {
-                *text = Applied::renamed(text, Some(commit));
+                *text = AppliedFields::renamed(text, Some(commit));
             }
         }
     }
@@ -270,31 +283,34 @@ impl Action {
         match self {
             Action::Create { .. } => ActionKind::Create,
             Action::Replace { .. } => ActionKind::Replace,
-            Action::Mark { .. } => ActionKind::Mark,
+            Action::Annotate { .. } => ActionKind::Annotate,
             Action::Delete { .. } => ActionKind::Delete,
         }
     }
 
     /// The object as it was read; a create has none.
     #[must_use]
-    pub fn before(&self) -> Option<&Before> {
+    pub fn before(&self) -> Option<&BeforeImage> {
         match self {
             Action::Create { .. } => None,
-            Action::Replace { before, .. } | Action::Mark { before } | Action::Delete { before, .. } => Some(before),
+            Action::Replace { before, .. } | Action::Annotate { before } | Action::Delete { before, .. } => {
+                Some(before)
+            }
         }
     }
 }
 
 impl ActionKind {
     /// Every kind, in order.
-    pub const ALL: [ActionKind; 4] = [ActionKind::Create, ActionKind::Replace, ActionKind::Mark, ActionKind::Delete];
+    pub const ALL: [ActionKind; 4] =
+        [ActionKind::Create, ActionKind::Replace, ActionKind::Annotate, ActionKind::Delete];
 
     /// The phase of an apply: creates, then replaces and marks, then deletes.
     #[must_use]
     pub fn phase(self) -> u8 {
         match self {
             ActionKind::Create => 0,
-            ActionKind::Replace | ActionKind::Mark => 1,
+            ActionKind::Replace | ActionKind::Annotate => 1,
             ActionKind::Delete => 2,
         }
     }
@@ -305,7 +321,7 @@ impl ActionKind {
         match self {
             ActionKind::Create => "create",
             ActionKind::Replace => "replace",
-            ActionKind::Mark => "mark",
+            ActionKind::Annotate => "annotate",
             ActionKind::Delete => "delete",
         }
     }
@@ -324,15 +340,15 @@ impl Cause {
     }
 }
 
-impl Side {
+impl Attribution {
     /// The words.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
-            Side::ThisChange => "this change",
-            Side::PendingOnBase => "pending on base",
-            Side::Drift => "drift",
-            Side::BehindBase => "behind base",
+            Attribution::ThisChange => "this change",
+            Attribution::PendingOnBase => "pending on base",
+            Attribution::Drift => "drift",
+            Attribution::BehindBase => "behind base",
         }
     }
 }
@@ -349,7 +365,7 @@ impl fmt::Display for Cause {
     }
 }
 
-impl fmt::Display for Side {
+impl fmt::Display for Attribution {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }

@@ -2,7 +2,7 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
-use super::{Acknowledged, Acknowledgements, Memory, Plan, Verdicts};
+use super::{Acknowledgements, DriftState, JudgedAcknowledgement, Plan, Verdicts};
 
 /// One check of a tenant, as its reports tell it.
 #[derive(Debug, Clone)]
@@ -14,9 +14,9 @@ pub struct Check<'a> {
     /// The verdicts before them.
     pub found: Verdicts,
     /// How each acknowledgement stands.
-    pub acknowledged: Vec<Acknowledged>,
+    pub acknowledged: Vec<JudgedAcknowledgement>,
     /// Since when what drifted has drifted, this check included.
-    pub memory: Option<&'a Memory>,
+    pub drift_state: Option<&'a DriftState>,
     /// When it was made.
     pub now: Timestamp,
 }
@@ -25,7 +25,7 @@ impl<'a> Check<'a> {
     /// A check of `plan` at `now`.
     #[must_use]
     pub fn new(plan: &'a Plan, verdicts: Verdicts, now: Timestamp) -> Self {
-        Self { plan, found: verdicts.clone(), verdicts, acknowledged: Vec::new(), memory: None, now }
+        Self { plan, found: verdicts.clone(), verdicts, acknowledged: Vec::new(), drift_state: None, now }
     }
 
     /// The check without what is accepted. Days are those of UTC, wherever the check runs.

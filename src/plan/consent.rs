@@ -8,14 +8,14 @@ use serde::{Deserialize, Serialize};
 
 use super::owner::Owner;
 use super::settings::KeyAllowance;
-use super::{Action, Allow, Change, Guard, Limits, Plan};
+use super::{Action, Allowances, Change, GuardHit, GuardLimits, Plan};
 use crate::model::policy::Prune;
-use crate::model::{Mark, PROTECT};
+use crate::model::{Ownership, PROTECT};
 
 /// A consent that takes effect in a plan, recorded by `plan --allow NAME`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Allowed {
+pub struct RecordedConsent {
     /// As `--allow` takes it: `mass-change`, `protected=shop/cart`.
     pub name: String,
     /// Who gave it, as the machine or the pipeline says. The digest does not cover it.
@@ -26,20 +26,20 @@ pub struct Allowed {
 impl Plan {
     /// Records which of `allow` an apply of this plan needs, given by `by`. What it does not need is
     /// not recorded, so that a consent that changes nothing does not change the digest.
-    pub fn consent(&mut self, allow: &Allow, by: Option<&str>) {
+    pub fn consent(&mut self, allow: &Allowances, by: Option<&str>) {
         let guards = self.guards.iter().filter(|guard| allow.guard(guard.name)).map(|guard| guard.name.to_string());
         let keys = self.changes.iter().flat_map(|change| {
             let needed = needed(self, change).filter(|name| allow.key(*name, &change.key));
             needed.map(|name| name.flag(&change.key)).collect::<Vec<_>>()
         });
         let names: BTreeSet<String> = guards.chain(keys).collect();
-        self.allowed = names.into_iter().map(|name| Allowed { name, by: by.map(str::to_owned) }).collect();
+        self.allowed = names.into_iter().map(|name| RecordedConsent { name, by: by.map(str::to_owned) }).collect();
     }
 
     /// The consents that the plan records. A text that names nothing allows nothing.
     #[must_use]
-    pub fn consents(&self) -> Allow {
-        let mut allow = Allow::default();
+    pub fn consents(&self) -> Allowances {
+        let mut allow = Allowances::default();
         for allowed in &self.allowed {
             // What cannot be read allows nothing, and the guard that it was meant for refuses.
             let _ = allow.add(&allowed.name);
@@ -49,34 +49,34 @@ impl Plan {
 
     /// The guards for which an apply of this plan, as it is, would be refused.
     #[must_use]
-    pub fn refused(&self) -> Vec<&Guard> {
+    pub fn refused(&self) -> Vec<&GuardHit> {
         let allow = self.consents();
         self.guards.iter().filter(|guard| !allow.guard(guard.name)).collect()
     }
 
     /// Whether an apply of this plan, as it is, would send nothing: a guard stands that nobody allowed, or
-    /// everything is held back.
+    /// everything is blocked.
     #[must_use]
     pub fn is_refused(&self) -> bool {
-        !self.refused().is_empty() || (self.changes.is_empty() && !self.held.is_empty())
+        !self.refused().is_empty() || (self.changes.is_empty() && !self.blocked.is_empty())
     }
 
     /// Who gave the consent to a guard, where the plan records one.
     #[must_use]
-    pub fn allowed(&self, guard: &Guard) -> Option<&Allowed> {
+    pub fn allowed(&self, guard: &GuardHit) -> Option<&RecordedConsent> {
         self.allowed.iter().find(|allowed| allowed.name == guard.name.as_str())
     }
 
     /// The guards of this plan within `limits`, computed from its changes: what its own list says is
     /// not read.
     #[must_use]
-    pub fn guards_within(&self, limits: &Limits) -> Vec<Guard> {
-        super::guard::standing(self, limits)
+    pub fn guards_within(&self, limits: &GuardLimits) -> Vec<GuardHit> {
+        super::guard::hits(self, limits)
     }
 
     /// The consents to single changes that this plan needs and `allow` does not give, as `--allow`
     /// takes them.
-    pub(super) fn unallowed(&self, allow: &Allow) -> Vec<String> {
+    pub(super) fn unallowed(&self, allow: &Allowances) -> Vec<String> {
         let mut missing = Vec::new();
         for change in &self.changes {
             let needed = needed(self, change).filter(|name| !allow.key(*name, &change.key));
@@ -88,7 +88,7 @@ impl Plan {
 
 /// What a change of `plan` needs a consent of its own to, by what its before-image says.
 fn needed(plan: &Plan, change: &Change) -> impl Iterator<Item = KeyAllowance> + use<> {
-    let mark = change.action.before().and_then(|before| Mark::read(&before.endpoint.annotations));
+    let mark = change.action.before().and_then(|before| Ownership::read(&before.endpoint.annotations));
     let owner = Owner::of(mark.as_ref(), &change.key, plan.stack.as_deref());
     let (protected, referred, unverified) = match &change.action {
         Action::Delete { before, referrers } => {
@@ -96,7 +96,7 @@ fn needed(plan: &Plan, change: &Change) -> impl Iterator<Item = KeyAllowance> + 
             let may_be_a_copy = plan.settings.prune == Prune::Owned && plan.undone().is_none();
             (protected, !referrers.is_empty(), may_be_a_copy && owner == Owner::Unverified)
         }
-        Action::Create { .. } | Action::Replace { .. } | Action::Mark { .. } => (false, false, false),
+        Action::Create { .. } | Action::Replace { .. } | Action::Annotate { .. } => (false, false, false),
     };
     [
         (matches!(owner, Owner::Foreign(_)), KeyAllowance::ForeignStack),

@@ -5,8 +5,11 @@ use serde::Serialize;
 use sha2::digest::Output;
 use sha2::{Digest as _, Sha256};
 
-use super::{Action, ActionKind, Change, Marks, Plan, Referrer, RunId, Scope, Settings, Side, share};
-use crate::model::{APPLIED, Endpoint, Field, Json, Key, Layout, Mark, Namespace, RUN_PENDING};
+use super::{
+    Action, ActionKind, Attribution, Change, NamespaceScope, OwnershipAnnotations, Plan, PlanSettings, Referrer, RunId,
+    share,
+};
+use crate::model::{APPLIED, Endpoint, Field, Json, Key, Layout, Namespace, Ownership, RUN_PENDING};
 
 /// Hex digits that a person gives at least, and that reports show: 128 bits. Whoever can make two plans
 /// with the same digits can have one reviewed and the other applied; with 64 bits that takes minutes.
@@ -53,8 +56,8 @@ struct Covered<'p> {
     base_url: &'p str,
     layout: Layout,
     stack: Option<&'p str>,
-    scope: &'p BTreeMap<Namespace, Scope>,
-    settings: &'p Settings,
+    scope: &'p BTreeMap<Namespace, NamespaceScope>,
+    settings: &'p PlanSettings,
     undone: Option<RunId>,
 }
 
@@ -66,7 +69,7 @@ struct Covering<'p>(
     ActionKind,
     Wanted<'p>,
     Option<(&'p str, Endpoint)>,
-    Option<Marks>,
+    Option<OwnershipAnnotations>,
     Vec<&'p Referrer>,
     #[serde(skip_serializing_if = "Option::is_none")] Option<Vec<&'p Field>>,
 );
@@ -133,28 +136,28 @@ fn covering(change: &Change) -> Covering<'_> {
             adopts: *adopts,
             fields: fields.iter().map(|field| (&field.field, &field.before, &field.after)).collect(),
         },
-        Action::Mark { .. } | Action::Delete { .. } => Wanted::Nothing,
+        Action::Annotate { .. } | Action::Delete { .. } => Wanted::Nothing,
     };
     let before = change.action.before().map(|before| (before.uid.as_str(), image(&before.endpoint)));
     // Who is named here was allowed: an apply deletes although they refer to the object.
     let mut referrers: Vec<&Referrer> = match &change.action {
         Action::Delete { referrers, .. } => referrers.iter().collect(),
-        Action::Create { .. } | Action::Replace { .. } | Action::Mark { .. } => Vec::new(),
+        Action::Create { .. } | Action::Replace { .. } | Action::Annotate { .. } => Vec::new(),
     };
     referrers.sort();
     // What is behind the base was refused, or allowed by name: more of it is another plan.
     let behind = change.is_behind_base().then(|| {
-        let fields = change.fields().iter().filter(|field| field.side == Some(Side::BehindBase));
+        let fields = change.fields().iter().filter(|field| field.attribution == Some(Attribution::BehindBase));
         fields.map(|field| &field.field).collect()
     });
-    let marks = change.marks.as_ref().map(Marks::without_commit);
+    let marks = change.ownership.as_ref().map(OwnershipAnnotations::without_commit);
     Covering(&change.key, change.action.kind(), wanted, before, marks, referrers, behind)
 }
 
 /// The before-image without the run and the commit in its mark: who wrote the same last does not matter.
 fn image(endpoint: &Endpoint) -> Endpoint {
     let mut image = endpoint.clone();
-    if let Some(mut applied) = Mark::read(&image.annotations).and_then(|mark| mark.at_commit(None).applied) {
+    if let Some(mut applied) = Ownership::read(&image.annotations).and_then(|mark| mark.at_commit(None).applied) {
         RUN_PENDING.clone_into(&mut applied.run);
         image.annotations.insert(APPLIED.to_owned(), applied.text());
     }

@@ -11,7 +11,7 @@ use crate::model::policy::Guards;
 /// A guard that stands: the apply is refused until it is allowed by its name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Guard {
+pub struct GuardHit {
     /// Which guard.
     pub name: GuardName,
     /// The namespace it speaks of; the whole plan where there is none.
@@ -59,7 +59,7 @@ impl fmt::Display for GuardName {
     }
 }
 
-impl Guard {
+impl GuardHit {
     /// The share in per cent, rounded down.
     #[must_use]
     pub fn percent(&self) -> usize {
@@ -67,9 +67,9 @@ impl Guard {
     }
 }
 
-impl fmt::Display for Guard {
+impl fmt::Display for GuardHit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Guard { count, of, .. } = self;
+        let GuardHit { count, of, .. } = self;
         match (self.name, &self.namespace) {
             (GuardName::MassChange, place) => {
                 write!(f, "the plan would delete or replace {count} of {of} endpoints")?;
@@ -91,7 +91,7 @@ impl fmt::Display for Guard {
 
 /// What a call knows of its own, where no digest proves what a file says.
 #[derive(Debug, Clone, Default)]
-pub struct Limits {
+pub struct GuardLimits {
     /// The numbers of the guards; the plan's own where there are none.
     pub guards: Option<Guards>,
     /// What can be counted at most in a namespace, by a fresh read.
@@ -109,15 +109,15 @@ pub struct Counts {
 
 /// The guards that stand over a plan, the whole plan's last. They are computed from the changes and
 /// counts; what the plan itself lists is not read.
-pub(super) fn standing(plan: &Plan, limits: &Limits) -> Vec<Guard> {
+pub(super) fn hits(plan: &Plan, limits: &GuardLimits) -> Vec<GuardHit> {
     let settings = limits.guards.unwrap_or(plan.settings.guards);
-    let mut shares: BTreeMap<&Namespace, Share> = BTreeMap::new();
+    let mut shares: BTreeMap<&Namespace, ChangeShare> = BTreeMap::new();
     for (namespace, scope) in &plan.scope {
         if let ScopeRead::Complete { owned, removable, .. } = scope.read {
             let most = limits.counts.get(namespace);
             let of = most.map_or(owned, |most| owned.min(most.owned));
             let removable = most.map_or(removable, |most| removable.min(most.removable));
-            shares.insert(namespace, Share { of, removable, ..Share::default() });
+            shares.insert(namespace, ChangeShare { of, removable, ..ChangeShare::default() });
         }
     }
     for change in &plan.changes {
@@ -125,18 +125,18 @@ pub(super) fn standing(plan: &Plan, limits: &Limits) -> Vec<Guard> {
         match change.action.kind() {
             ActionKind::Delete => share.deletes += 1,
             ActionKind::Replace => share.replaces += 1,
-            ActionKind::Create | ActionKind::Mark => {}
+            ActionKind::Create | ActionKind::Annotate => {}
         }
     }
     let mut guards = Vec::new();
-    let mut whole = Share::default();
+    let mut whole = ChangeShare::default();
     for (namespace, share) in &shares {
         whole.deletes += share.deletes;
         whole.replaces += share.replaces;
         whole.of += share.of;
         guards.extend(share.mass_change(settings, Some(namespace)));
         if share.deletes > 0 && share.deletes >= share.removable {
-            guards.push(Guard {
+            guards.push(GuardHit {
                 name: GuardName::EmptyNamespace,
                 namespace: Some((*namespace).clone()),
                 count: share.deletes,
@@ -154,20 +154,20 @@ pub(super) fn standing(plan: &Plan, limits: &Limits) -> Vec<Guard> {
 
 /// What would happen to the owned endpoints of a scope.
 #[derive(Default)]
-struct Share {
+struct ChangeShare {
     deletes: usize,
     replaces: usize,
     of: usize,
     removable: usize,
 }
 
-impl Share {
-    fn mass_change(&self, settings: Guards, namespace: Option<&Namespace>) -> Option<Guard> {
+impl ChangeShare {
+    fn mass_change(&self, settings: Guards, namespace: Option<&Namespace>) -> Option<GuardHit> {
         let count = self.deletes + self.replaces;
         // A count below what is changed is a file's, and proves nothing.
         let of = self.of.max(count);
         let stands = of >= settings.least && count * 100 > of * usize::from(settings.percent);
-        stands.then(|| Guard {
+        stands.then(|| GuardHit {
             name: GuardName::MassChange,
             namespace: namespace.cloned(),
             count,
@@ -177,9 +177,9 @@ impl Share {
     }
 }
 
-fn behind_base(plan: &Plan) -> Option<Guard> {
+fn behind_base(plan: &Plan) -> Option<GuardHit> {
     let behind = plan.changes.iter().filter(|change| change.is_behind_base()).count();
-    (behind > 0).then_some(Guard {
+    (behind > 0).then_some(GuardHit {
         name: GuardName::BehindBase,
         namespace: None,
         count: behind,

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use super::{Change, Plan};
 use crate::model::Key;
 
-/// The changes of a plan by their endpoint, those that are held back included. To ask the plan itself for
+/// The changes of a plan by their endpoint, those that are blocked included. To ask the plan itself for
 /// each of many endpoints would take a walk through all changes each time.
 #[derive(Debug)]
 pub struct ByKey<'p>(BTreeMap<&'p Key, &'p Change>);
@@ -12,7 +12,7 @@ impl Plan {
     /// The changes by their endpoint.
     #[must_use]
     pub fn by_key(&self) -> ByKey<'_> {
-        let held = self.held.iter().filter_map(|held| held.change.as_ref());
+        let held = self.blocked.iter().filter_map(|held| held.change.as_ref());
         let mut changes = BTreeMap::new();
         for change in self.changes.iter().chain(held) {
             changes.entry(&change.key).or_insert(change);

@@ -3,11 +3,11 @@
 
 use super::owner::Owner;
 use super::{Action, Cause, Note, Plan};
-use crate::model::{Key, LiveItem, Mark, Namespace, NamespaceRead};
+use crate::model::{Key, LiveItem, Namespace, NamespaceRead, Ownership};
 
 /// What is known of an endpoint that is missing live.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Missing {
+pub enum MissingCause {
     /// It was not applied yet.
     Pending,
     /// It was applied, so it was deleted outside, or its create failed.
@@ -23,28 +23,28 @@ pub enum Missing {
 }
 
 impl Plan {
-    /// The endpoints that are missing live, with those whose create is held back.
+    /// The endpoints that are missing live, with those whose create is blocked.
     pub fn missing(&self) -> impl Iterator<Item = &Key> {
-        let held = self.held.iter().filter_map(|held| held.change.as_ref());
+        let held = self.blocked.iter().filter_map(|held| held.change.as_ref());
         let creates = self.changes.iter().chain(held).filter(|change| matches!(change.action, Action::Create { .. }));
         creates.map(|change| &change.key)
     }
 
     /// Gives every create its cause, and notes where none can be given. It changes nothing of what an
     /// apply does.
-    pub fn judge_missing(&mut self, mut judge: impl FnMut(&Key) -> Missing) {
-        let held = self.held.iter_mut().filter_map(|held| held.change.as_mut());
+    pub fn judge_missing(&mut self, mut judge: impl FnMut(&Key) -> MissingCause) {
+        let held = self.blocked.iter_mut().filter_map(|held| held.change.as_mut());
         for change in self.changes.iter_mut().chain(held) {
             if !matches!(change.action, Action::Create { .. }) {
                 continue;
             }
             match judge(&change.key) {
-                Missing::Pending => change.cause = Some(Cause::Pending),
-                Missing::Deleted { commit } => {
+                MissingCause::Pending => change.cause = Some(Cause::Pending),
+                MissingCause::Deleted { commit } => {
                     change.cause = Some(Cause::Drift);
                     change.applied_in = commit;
                 }
-                Missing::Unknown { reason } => {
+                MissingCause::Unknown { reason } => {
                     change.cause = Some(Cause::Pending);
                     let note = reason.map(|reason| Note::DeletesUnknown { key: change.key.clone(), reason });
                     self.notes.extend(note);
@@ -63,10 +63,10 @@ impl Plan {
             NamespaceRead::Complete { items } => {
                 let objects = items.values().filter_map(|item| match item {
                     LiveItem::Object(live) if !live.deleting && live.owner_view.is_none() => Some(&live.endpoint),
-                    LiveItem::Object(_) | LiveItem::Unheld(_) => None,
+                    LiveItem::Object(_) | LiveItem::Unsupported(_) => None,
                 });
                 for endpoint in objects {
-                    let mark = Mark::read(&endpoint.annotations);
+                    let mark = Ownership::read(&endpoint.annotations);
                     if Owner::of(mark.as_ref(), &endpoint.key, self.stack.as_deref()).is_ours() {
                         self.notes.push(Note::Outside { key: endpoint.key.clone() });
                     }

@@ -1,62 +1,65 @@
 //! One plan as one value: [`arrange`] decides per object what will be done and why, computes the
-//! guards over it, and names what is held back. A plan can be saved, is known by the digest of what
-//! it will do, and is applied only as an [`Approved`] plan. The events and fates of a run are also
+//! guards over it, and names what is blocked. A plan can be saved, is known by the digest of what
+//! it will do, and is applied only as an [`Approved`] plan. The events and results of a run are also
 //! here, because the applier and the reports meet in nothing else. No IO.
 
 mod acknowledge;
 mod approve;
-mod arrange;
 mod attribute;
+mod build;
 mod change;
 mod check;
 mod consent;
 mod digest;
+mod drift_state;
+mod glob_reach;
 mod guard;
 mod index;
-mod memory;
 mod missing;
 mod note;
 mod owner;
-mod reach;
-mod record;
 mod rehearsal;
 mod run;
+mod run_record;
 mod saved;
 mod select;
 mod settings;
 mod share;
-mod sound;
+mod soundness;
 mod summary;
 mod verdict;
 
 pub use crate::model::policy::Prune;
 pub use acknowledge::{
-    Acknowledged, Acknowledgement, Acknowledgements, AcknowledgementsKind, Drifted, Standing, ValueDigest,
+    Acknowledgement, AcknowledgementStatus, Acknowledgements, AcknowledgementsKind, Drifted, JudgedAcknowledgement,
+    ValueDigest,
 };
-pub use approve::{Approved, Consent, Refusal};
-pub use arrange::{Arrangement, Facts, arrange};
-pub use attribute::History;
-pub use change::{Action, ActionKind, Before, Cause, Change, Commit, FieldChange, Marks, Referrer, Side};
+pub use approve::{Approval, ApprovalError, ApprovedPlan};
+pub use attribute::DefinitionHistory;
+pub use build::{PlanBuilder, PlanInput, arrange};
+pub use change::{
+    Action, ActionKind, Attribution, BeforeImage, Cause, Change, Commit, FieldChange, OwnershipAnnotations, Referrer,
+};
 pub use check::Check;
-pub use consent::Allowed;
+pub use consent::RecordedConsent;
 pub use digest::Digest;
-pub use guard::{Counts, Guard, GuardName, Limits};
+pub use drift_state::{CheckRecord, DriftState, DriftStateError, SeenSince};
+pub use guard::{Counts, GuardHit, GuardLimits, GuardName};
 pub use index::ByKey;
-pub use memory::{Memory, MemoryError, Remember, Seen};
-pub use missing::Missing;
-pub use note::{Blocked, Held, Hold, Note};
-pub use record::{Ending, Kept, Progress, RunRecord};
-pub use rehearsal::{Faults, Rehearsal};
+pub use missing::MissingCause;
+pub use note::{BlockReason, BlockedChange, Note, Unchangeable};
+pub use rehearsal::{InjectedFaults, Rehearsal};
 pub use run::{
-    Body, Closing, Conflict, Convergence, Event, Fate, Haste, Header, Intent, Observer, Outcome, Recorder, Request,
-    RunId, Settled, Step, ThreeWay,
+    ChangeResult, ChangeStep, Confirmation, Conflict, Intent, ObjectBody, Outcome, RunClosing, RunEvent, RunHeader,
+    RunId, RunObserver, RunRecorder, ThreeWay, Urgency, Verification, WriteRequest,
 };
+pub use run_record::{ChangeProgress, RunEntry, RunRecord, RunStatus};
 pub use saved::SavedError;
-pub use select::{Matched, Selection, Unmatched};
-pub use settings::{Allow, Ignore, Settings};
+pub use select::{MatchedFilters, Selection, UnmatchedFilter};
 pub use settings::{AllowError, PatternError};
+pub use settings::{Allowances, Ignore, PlanSettings};
 pub use summary::{RunCounts, RunSummary};
-pub use verdict::{ObjectVerdict, Unmanaged, Verdict, Verdicts};
+pub use verdict::{ObjectVerdict, UnmanagedPolicy, Verdict, Verdicts};
 
 use std::collections::BTreeMap;
 
@@ -64,7 +67,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::model::policy::SettingChange;
-use crate::model::{Field, Key, Layout, Namespace, Place};
+use crate::model::{Field, Key, Layout, Namespace, SourceLocation};
 
 /// The format that this program writes and reads.
 pub const FORMAT_VERSION: u32 = 1;
@@ -76,29 +79,29 @@ pub struct Plan {
     /// The version of trueup that made it.
     pub tool_version: String,
     /// The service it is for.
-    pub service: Service,
+    pub service: ServiceId,
     /// The stack, without which nothing is ever deleted.
     #[serde(default)]
     pub stack: Option<String>,
     /// What was asked for.
-    pub settings: Settings,
+    pub settings: PlanSettings,
     /// Settings that are others than at the base, or that the policy limits.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub setting_changes: Vec<SettingChange>,
     /// Every namespace that was read, with its counts.
-    pub scope: BTreeMap<Namespace, Scope>,
+    pub scope: BTreeMap<Namespace, NamespaceScope>,
     /// What will be done: creates, replaces and marks, deletes; each group by key.
     pub changes: Vec<Change>,
-    /// What is held back singly, with the reason.
+    /// What is blocked singly, with the reason.
     #[serde(default)]
-    pub held: Vec<Held>,
+    pub blocked: Vec<BlockedChange>,
     /// Guards that stand.
     #[serde(default)]
-    pub guards: Vec<Guard>,
+    pub guards: Vec<GuardHit>,
     /// Consents that were given when it was made, and that it needs.
     #[serde(default)]
-    pub allowed: Vec<Allowed>,
-    /// Changes that the filters of the call leave out, those that are held back included.
+    pub allowed: Vec<RecordedConsent>,
+    /// Changes that the filters of the call leave out, those that are blocked included.
     #[serde(default)]
     pub left_out: usize,
     /// What a reviewer should know.
@@ -106,13 +109,13 @@ pub struct Plan {
     pub notes: Vec<Note>,
     /// Where the definitions came from.
     #[serde(default)]
-    pub source: Source,
+    pub source: PlanSource,
 }
 
 /// The service that a plan is for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Service {
+pub struct ServiceId {
     /// Without `/api` and without a trailing slash.
     pub base_url: String,
     /// Which paths it answers at.
@@ -122,7 +125,7 @@ pub struct Service {
 /// One namespace of a plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Scope {
+pub struct NamespaceScope {
     /// What its read gave.
     pub read: ScopeRead,
     /// Definitions in it that the filters of the call leave in.
@@ -137,7 +140,7 @@ pub struct Scope {
 
 /// How much of a stack a plan or a check looked at.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Looked {
+pub struct ReadScope {
     /// Definitions.
     pub endpoints: usize,
     /// Namespaces.
@@ -173,7 +176,7 @@ pub enum ScopeRead {
 /// Where the definitions of a plan came from.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Source {
+pub struct PlanSource {
     /// The directory as it was given.
     #[serde(default)]
     pub directory: String,
@@ -195,7 +198,7 @@ pub struct Source {
 /// How the source of a rollback begins.
 const ROLLBACK_OF: &str = "rollback of ";
 
-impl Source {
+impl PlanSource {
     /// The record of a run, which is undone.
     #[must_use]
     pub fn rollback(run: &RunId) -> Self {
@@ -212,7 +215,7 @@ impl Plan {
 
     /// Computes the guards again, after the changes were altered.
     pub fn guard(&mut self) {
-        self.guards = guard::standing(self, &Limits::default());
+        self.guards = guard::hits(self, &GuardLimits::default());
     }
 
     /// How many changes of this kind are planned.
@@ -229,8 +232,8 @@ impl Plan {
 
     /// What was looked at: what a filter leaves out or could not be read is not.
     #[must_use]
-    pub fn looked(&self) -> Looked {
-        let mut looked = Looked::default();
+    pub fn read_scope(&self) -> ReadScope {
+        let mut looked = ReadScope::default();
         for scope in self.scope.values() {
             match &scope.read {
                 _ if !scope.selected => looked.left_out += 1,
@@ -252,20 +255,20 @@ impl Plan {
         })
     }
 
-    /// Whether something other than a mark would be done or is held back: "changes pending".
+    /// Whether something other than a mark would be done or is blocked: "changes pending".
     #[must_use]
     pub fn is_pending(&self) -> bool {
-        !self.held.is_empty() || self.changes.iter().any(|change| change.action.kind() != ActionKind::Mark)
+        !self.blocked.is_empty() || self.changes.iter().any(|change| change.action.kind() != ActionKind::Annotate)
     }
 
     /// Gives every change and field its place in the files, as far as one is known. To look one up is to
     /// read a file again, so many changes are shared among threads, each with its own `places`.
     pub fn locate<P>(&mut self, places: impl Fn() -> P + Sync)
     where
-        P: FnMut(&Key, Option<&Field>) -> Option<Place>,
+        P: FnMut(&Key, Option<&Field>) -> Option<SourceLocation>,
     {
         let mut place = places();
-        for held in &mut self.held {
+        for held in &mut self.blocked {
             held.place = place(&held.key, None);
             held.change.iter_mut().for_each(|change| change.locate(&mut place));
         }
@@ -277,7 +280,7 @@ impl Plan {
 }
 
 impl Change {
-    fn locate(&mut self, mut place: impl FnMut(&Key, Option<&Field>) -> Option<Place>) {
+    fn locate(&mut self, mut place: impl FnMut(&Key, Option<&Field>) -> Option<SourceLocation>) {
         self.place = place(&self.key, None);
         if let Action::Replace { fields, .. } = &mut self.action {
             for field in fields {

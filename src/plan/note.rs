@@ -2,36 +2,36 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Change, Conflict, Referrer};
-use crate::model::{Key, Namespace, OwnerView, Place};
+use crate::model::{Key, Namespace, OwnerView, SourceLocation};
 
-/// A change that is held back singly; the rest proceeds.
+/// A change that is blocked singly; the rest proceeds.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Held {
+pub struct BlockedChange {
     /// Which endpoint.
     pub key: Key,
     /// Why nothing is done.
-    pub hold: Hold,
+    pub reason: BlockReason,
     /// The change that would be made, where there is one.
     #[serde(default)]
     pub change: Option<Change>,
     /// Where the definition stands.
     #[serde(default)]
-    pub place: Option<Place>,
+    pub place: Option<SourceLocation>,
 }
 
-impl Held {
-    /// A change that is held back.
+impl BlockedChange {
+    /// A change that is blocked.
     #[must_use]
-    pub fn new(key: Key, hold: Hold, change: Option<Change>) -> Self {
-        Self { key, hold, change, place: None }
+    pub fn new(key: Key, hold: BlockReason, change: Option<Change>) -> Self {
+        Self { key, reason: hold, change, place: None }
     }
 }
 
-/// Why one change is held back.
+/// Why one change is blocked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub enum Hold {
+pub enum BlockReason {
     /// The live object belongs to another stack; `--allow foreign-stack=KEY`.
     ForeignStack {
         /// That stack.
@@ -50,19 +50,19 @@ pub enum Hold {
     /// A rollback would undo what somebody changed since.
     Moved(Conflict),
     /// It cannot be changed, and nothing allows it.
-    Blocked(Blocked),
+    Unchangeable(Unchangeable),
 }
 
 /// Why an object cannot be changed at all.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub enum Blocked {
+pub enum Unchangeable {
     /// It belongs to another object of the service.
     OwnerView(OwnerView),
     /// It is being deleted.
     Deleting,
     /// The model cannot hold the live object.
-    Unheld {
+    Unsupported {
         /// Why.
         reason: String,
     },
@@ -112,7 +112,7 @@ pub enum Note {
         owner: String,
     },
     /// The model cannot hold it; it is left alone.
-    Unheld {
+    Unsupported {
         /// Which.
         key: Key,
         /// Why.

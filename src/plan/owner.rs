@@ -1,6 +1,6 @@
 //! Whose a live object is, as its two annotations prove it.
 
-use crate::model::{Applied, Key, Mark, WrittenFor};
+use crate::model::{AppliedFields, Key, Ownership, WrittenFor};
 
 /// Whose a live object is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,7 +22,7 @@ pub(super) enum Owner<'m> {
 
 impl<'m> Owner<'m> {
     /// Whose the object of this key and mark is, seen from `stack`.
-    pub(super) fn of(mark: Option<&'m Mark>, key: &Key, stack: Option<&str>) -> Self {
+    pub(super) fn of(mark: Option<&'m Ownership>, key: &Key, stack: Option<&str>) -> Self {
         let Some(mark) = mark else { return Owner::Nobody };
         let written_for = mark.applied.as_ref().map(|applied| applied.written_for(key));
         match (&mark.stack, written_for) {
@@ -41,7 +41,7 @@ impl<'m> Owner<'m> {
     }
 
     /// What was applied to the object, where its annotations are its own.
-    pub(super) fn applied(self, mark: Option<&'m Mark>) -> Option<&'m Applied> {
+    pub(super) fn applied(self, mark: Option<&'m Ownership>) -> Option<&'m AppliedFields> {
         match self {
             Owner::Copied => None,
             _ => mark.and_then(|mark| mark.applied.as_ref()),

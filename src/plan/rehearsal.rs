@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Convergence, Fate, Outcome, Plan};
+use super::{ChangeResult, Outcome, Plan, Verification};
 use crate::model::Key;
 
 /// An apply of a plan to a copy of what the service holds, with faults, and what a plan finds after it.
@@ -16,12 +16,12 @@ pub struct Rehearsal {
     /// The plan after it.
     pub second: Plan,
     /// The faults that were chosen.
-    pub faults: Faults,
+    pub faults: InjectedFaults,
 }
 
 /// How the copy misbehaved.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Faults {
+pub struct InjectedFaults {
     /// By which name or file they were chosen.
     pub chosen: String,
     /// Requests that met one.
@@ -32,23 +32,23 @@ impl Rehearsal {
     /// Changes that are done.
     #[must_use]
     pub fn done(&self) -> usize {
-        self.outcome.steps.iter().filter(|step| step.fate.is_done()).count()
+        self.outcome.steps.iter().filter(|step| step.result.is_done()).count()
     }
 
-    /// What the second plan would still do, beside what the first one held back.
+    /// What the second plan would still do, beside what the first one blocked.
     #[must_use]
     pub fn left(&self) -> Vec<&Key> {
-        let held: BTreeSet<&Key> = self.plan.held.iter().map(|held| &held.key).collect();
+        let held: BTreeSet<&Key> = self.plan.blocked.iter().map(|held| &held.key).collect();
         let changes = self.second.changes.iter().map(|change| &change.key);
-        let news = self.second.held.iter().map(|held| &held.key).filter(|key| !held.contains(key));
+        let news = self.second.blocked.iter().map(|held| &held.key).filter(|key| !held.contains(key));
         changes.chain(news).collect()
     }
 
     /// Whether every change is done, the second look found no difference, and the second plan is empty.
     #[must_use]
     pub fn converges(&self) -> bool {
-        let proven = matches!(self.outcome.convergence, Convergence::Proven { .. } | Convergence::NotNeeded);
-        let done = self.outcome.steps.iter().map(|step| &step.fate).all(Fate::is_done);
+        let proven = matches!(self.outcome.verification, Verification::Verified { .. } | Verification::NotNeeded);
+        let done = self.outcome.steps.iter().map(|step| &step.result).all(ChangeResult::is_done);
         done && proven && self.left().is_empty() && self.second.unknown().next().is_none()
     }
 }

@@ -7,8 +7,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::{ActionKind, Before, Plan, Referrer};
-use crate::model::{APPLIED, Field, Json, Key, Referred};
+use super::{ActionKind, BeforeImage, Plan, Referrer};
+use crate::model::{APPLIED, Field, Json, Key, ReferredDelete};
 
 /// The id of a run, unique by its time and randomness; it stands in marks and names the journal's file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -39,7 +39,7 @@ impl fmt::Display for RunId {
 /// What a journal keeps of a run before anything is sent.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Header {
+pub struct RunHeader {
     /// The run.
     pub run: RunId,
     /// When it began, RFC 3339.
@@ -68,43 +68,43 @@ pub struct Intent {
     /// How often this write was tried before.
     pub attempt: u32,
     /// What is sent.
-    pub request: Request,
+    pub request: WriteRequest,
     /// The object as the GET just before saw it; a create has none.
     #[serde(default)]
-    pub before: Option<Before>,
+    pub before: Option<BeforeImage>,
 }
 
 /// The part of a write that is sent.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub enum Request {
+pub enum WriteRequest {
     /// A create with this body.
     Create {
         /// The whole object.
-        body: Body,
+        body: ObjectBody,
     },
     /// A replace with this body, which holds the version it was made for.
     Replace {
         /// The whole object.
-        body: Body,
+        body: ObjectBody,
     },
     /// A delete.
     Delete {
         /// What becomes of it where others refer to the object.
         #[serde(default)]
-        referred: Referred,
+        referred: ReferredDelete,
     },
 }
 
 /// An object on its way to the service. It is written once: the journal keeps the bytes that are sent.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Body(Box<RawValue>);
+pub struct ObjectBody(Box<RawValue>);
 
 /// Whether and how a write that was done is known to be ours alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Settled {
+pub enum Confirmation {
     /// The service checked the version, and has proved that it does.
     Guarded,
     /// A version was sent; whether this service checks it is not proven.
@@ -116,11 +116,11 @@ pub enum Settled {
 /// What became of one change.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub enum Fate {
+pub enum ChangeResult {
     /// It was made.
     Done {
         /// How safe the write was.
-        settled: Settled,
+        confirmation: Confirmation,
         /// The answer was lost or odd, and a GET settled it.
         #[serde(default)]
         by_reading: bool,
@@ -143,7 +143,7 @@ pub enum Fate {
         reason: String,
     },
     /// It was sent and nobody knows whether it took effect.
-    Unsettled {
+    InDoubt {
         /// Why, as a fragment.
         reason: String,
     },
@@ -184,11 +184,11 @@ pub struct ThreeWay {
 /// What a second look at the service found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub enum Convergence {
+pub enum Verification {
     /// No difference is left in what was applied.
-    Proven {
+    Verified {
         /// Looks that it took.
-        looks: u32,
+        reads: u32,
     },
     /// Something still differs.
     Differs {
@@ -211,9 +211,9 @@ pub struct Outcome {
     /// The run.
     pub run: RunId,
     /// Each change of the plan in its order with what became of it.
-    pub steps: Vec<Step>,
+    pub steps: Vec<ChangeStep>,
     /// The second look.
-    pub convergence: Convergence,
+    pub verification: Verification,
     /// The run was interrupted by a person.
     #[serde(default)]
     pub interrupted: bool,
@@ -226,36 +226,36 @@ pub struct Outcome {
     pub milliseconds: u64,
     /// Milliseconds of them that the second look took.
     #[serde(default)]
-    pub look_milliseconds: u64,
+    pub verify_milliseconds: u64,
 }
 
 /// One change with what became of it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Step {
+pub struct ChangeStep {
     /// Which endpoint.
     pub key: Key,
     /// What was to be done.
     pub action: ActionKind,
     /// What became of it.
-    pub fate: Fate,
+    pub result: ChangeResult,
 }
 
 /// The last line of a run's journal.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Closing {
+pub struct RunClosing {
     /// When it ended, RFC 3339.
     pub ended: String,
     /// The second look.
-    pub convergence: Convergence,
+    pub verification: Verification,
     /// The run was interrupted by a person.
     pub interrupted: bool,
 }
 
 /// What is told while a run goes on.
 #[derive(Debug, Clone)]
-pub enum Event {
+pub enum RunEvent {
     /// A run begins, with so many changes that no earlier run made.
     Started {
         /// Changes.
@@ -268,7 +268,7 @@ pub enum Event {
         /// Changes in it.
         count: usize,
     },
-    /// A request will be sent again, or is held back by the pace.
+    /// A request will be sent again, or is blocked by the pace.
     Waiting {
         /// Of which endpoint.
         key: Key,
@@ -277,52 +277,52 @@ pub enum Event {
         /// For how long.
         wait: Duration,
     },
-    /// One change has its fate.
+    /// One change has its result.
     Finished {
-        /// The change with its fate.
-        step: Step,
+        /// The change with its result.
+        step: ChangeStep,
         /// Since its phase began to work on it.
         took: Duration,
     },
-    /// A look for convergence, from 1.
-    Looking {
+    /// A look for verification, from 1.
+    Verifying {
         /// Which look.
-        look: u32,
+        read: u32,
     },
 }
 
 /// Who is told about a run while it goes on.
-pub trait Observer: Sync {
+pub trait RunObserver: Sync {
     /// Told as it happens, from any task of the run; must not block.
-    fn event(&self, event: Event);
+    fn event(&self, event: RunEvent);
 }
 
 /// How soon an intent has to be on disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Haste {
+pub enum Urgency {
     /// Its write could leave now.
-    Now,
+    Immediate,
     /// Others are sent meanwhile.
-    None,
+    Batched,
 }
 
 /// Who keeps a run. The applier awaits an intent before the write leaves.
-pub trait Recorder: Sync {
+pub trait RunRecorder: Sync {
     /// An error of the medium.
     type Error: std::error::Error + Send + Sync + 'static;
 
     /// Returns when the intent is on disk. Intents of several tasks may share one flush, and where
-    /// there is no haste, one may wait a few milliseconds for others.
-    fn intent(&self, intent: &Intent, haste: Haste) -> impl Future<Output = Result<(), Self::Error>> + Send;
+    /// there is no urgency, one may wait a few milliseconds for others.
+    fn intent(&self, intent: &Intent, urgency: Urgency) -> impl Future<Output = Result<(), Self::Error>> + Send;
 
     /// Keeps what became of a change; need not wait for the disk.
-    fn outcome(&self, step: &Step) -> impl Future<Output = Result<(), Self::Error>> + Send;
+    fn outcome(&self, step: &ChangeStep) -> impl Future<Output = Result<(), Self::Error>> + Send;
 
     /// Keeps the closing line and returns when all is on disk.
-    fn close(&self, closing: Closing) -> impl Future<Output = Result<(), Self::Error>> + Send;
+    fn close(&self, closing: RunClosing) -> impl Future<Output = Result<(), Self::Error>> + Send;
 }
 
-impl Body {
+impl ObjectBody {
     /// The JSON of `object`.
     ///
     /// # Errors
@@ -346,13 +346,13 @@ impl Body {
     }
 }
 
-impl Request {
+impl WriteRequest {
     /// What is sent; a delete has no object.
     #[must_use]
-    pub fn body(&self) -> Option<&Body> {
+    pub fn body(&self) -> Option<&ObjectBody> {
         match self {
-            Request::Create { body } | Request::Replace { body } => Some(body),
-            Request::Delete { .. } => None,
+            WriteRequest::Create { body } | WriteRequest::Replace { body } => Some(body),
+            WriteRequest::Delete { .. } => None,
         }
     }
 
@@ -365,18 +365,18 @@ impl Request {
     }
 }
 
-impl Fate {
+impl ChangeResult {
     /// Live is as this change wanted it.
     #[must_use]
     pub fn is_done(&self) -> bool {
-        matches!(self, Fate::Done { .. } | Fate::AlreadyDone)
+        matches!(self, ChangeResult::Done { .. } | ChangeResult::AlreadyDone)
     }
 
     /// A write took effect, or may have.
     #[must_use]
     pub fn may_have_taken_effect(&self) -> bool {
-        matches!(self, Fate::Done { .. } | Fate::Unsettled { .. })
-            || matches!(self, Fate::Conflict(conflict) if conflict.ours_may_be_lost)
+        matches!(self, ChangeResult::Done { .. } | ChangeResult::InDoubt { .. })
+            || matches!(self, ChangeResult::Conflict(conflict) if conflict.ours_may_be_lost)
     }
 }
 
@@ -384,6 +384,6 @@ impl Outcome {
     /// Steps with this kind of change that are done.
     #[must_use]
     pub fn done(&self, kind: ActionKind) -> usize {
-        self.steps.iter().filter(|step| step.action == kind && step.fate.is_done()).count()
+        self.steps.iter().filter(|step| step.action == kind && step.result.is_done()).count()
     }
 }

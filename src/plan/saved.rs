@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use super::{FORMAT_VERSION, Limits, Plan};
+use super::{FORMAT_VERSION, GuardLimits, Plan};
 
 /// A plan as it stands in a file.
 #[derive(Serialize, Deserialize)]
@@ -85,7 +85,7 @@ impl Plan {
         }
         let saved: Saved<Plan> = serde_json::from_slice(bytes).map_err(not)?;
         let plan = saved.plan;
-        if plan.digest().full() != saved.digest || plan.guards_within(&Limits::default()) != plan.guards {
+        if plan.digest().full() != saved.digest || plan.guards_within(&GuardLimits::default()) != plan.guards {
             return Err(SavedError::Altered);
         }
         plan.check().map_err(|reason| SavedError::Unsound { reason })?;

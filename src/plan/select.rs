@@ -2,9 +2,9 @@ use std::collections::BTreeSet;
 
 use globset::GlobMatcher;
 
-use super::reach::Reach;
+use super::glob_reach::Reach;
 use super::settings::{PatternError, pattern};
-use crate::model::{Definition, Desired, Endpoint, Key, Namespace, Requirement, Selector, SelectorError, Texts};
+use crate::model::{Definition, Desired, Endpoint, Key, Namespace, Requirement, Selector, SelectorError, StringMap};
 
 /// The filters of a call. They choose among the changes and never narrow what is loaded or read, so
 /// that a narrower call can never look like a removal.
@@ -19,7 +19,7 @@ pub struct Selection {
 
 /// Which filters of a selection have matched something so far.
 #[derive(Debug, Clone, Default)]
-pub struct Matched {
+pub struct MatchedFilters {
     only: Vec<bool>,
     selector: bool,
     all_together: bool,
@@ -27,7 +27,7 @@ pub struct Matched {
 
 /// A filter that matches nothing: whoever wrote it meant something else.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Unmatched {
+pub enum UnmatchedFilter {
     /// `--only`
     #[error("`--only {glob}` matches no endpoint")]
     Only {
@@ -118,9 +118,9 @@ impl Selection {
             return true;
         }
         let text = key.to_string();
-        let labels: [Option<&Texts>; 2] =
+        let labels: [Option<&StringMap>; 2] =
             [definition.map(|definition| &definition.endpoint.labels), live.map(|live| &live.labels)];
-        let meets = |labels: &Texts| self.selector.iter().all(|one| one.holds(labels));
+        let meets = |labels: &StringMap| self.selector.iter().all(|one| one.holds(labels));
         (self.paths.is_empty() || definition.is_some_and(|definition| self.in_paths(&definition.file)))
             && (self.only.is_empty() || self.only.iter().any(|one| one.glob.is_match(&text)))
             && !self.except.iter().any(|one| one.glob.is_match(&text))
@@ -129,7 +129,13 @@ impl Selection {
     }
 
     /// Notes which filters an endpoint that is defined, live or both matches.
-    pub fn note(&self, matched: &mut Matched, key: &Key, definition: Option<&Definition>, live: Option<&Endpoint>) {
+    pub fn note(
+        &self,
+        matched: &mut MatchedFilters,
+        key: &Key,
+        definition: Option<&Definition>,
+        live: Option<&Endpoint>,
+    ) {
         if self.is_all() {
             return;
         }
@@ -139,26 +145,26 @@ impl Selection {
             *seen = *seen || one.glob.is_match(&text);
         }
         let labels = [definition.map(|definition| &definition.endpoint.labels), live.map(|live| &live.labels)];
-        let meets = |labels: &&Texts| self.selector.iter().all(|one| one.holds(labels));
+        let meets = |labels: &&StringMap| self.selector.iter().all(|one| one.holds(labels));
         matched.selector = matched.selector || labels.into_iter().flatten().any(|labels| meets(&labels));
         matched.all_together = matched.all_together || self.selects(key, definition, live);
     }
 
     /// The first filter that matched nothing, after every endpoint was noted.
     #[must_use]
-    pub fn unmatched(&self, matched: &Matched) -> Option<Unmatched> {
+    pub fn unmatched(&self, matched: &MatchedFilters) -> Option<UnmatchedFilter> {
         if self.is_all() {
             return None;
         }
         let mut seen = matched.only.iter().copied().chain(std::iter::repeat(false));
         if let Some(one) = self.only.iter().find(|_| seen.next() == Some(false)) {
-            return Some(Unmatched::Only { glob: one.glob.glob().glob().to_owned() });
+            return Some(UnmatchedFilter::Only { glob: one.glob.glob().glob().to_owned() });
         }
         if !self.selector.is_empty() && !matched.selector {
-            return Some(Unmatched::Selector);
+            return Some(UnmatchedFilter::Selector);
         }
         (!matched.all_together && (!self.except.is_empty() || !self.only.is_empty() || !self.selector.is_empty()))
-            .then_some(Unmatched::Together)
+            .then_some(UnmatchedFilter::Together)
     }
 
     /// The first namespace that the call names and that is not among `known`.

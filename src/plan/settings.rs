@@ -11,7 +11,7 @@ use crate::model::{Field, Key};
 /// What a plan was asked to do, as far as it decides what will be done.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Settings {
+pub struct PlanSettings {
     /// What may be deleted.
     #[serde(default)]
     pub prune: Prune,
@@ -42,7 +42,7 @@ fn yes() -> bool {
     true
 }
 
-impl Default for Settings {
+impl Default for PlanSettings {
     fn default() -> Self {
         Self {
             prune: Prune::default(),
@@ -57,7 +57,7 @@ impl Default for Settings {
     }
 }
 
-impl Settings {
+impl PlanSettings {
     /// Those that have an order from strict to loose.
     #[must_use]
     pub fn safeguards(&self) -> Safeguards {
@@ -74,7 +74,7 @@ impl Settings {
 
 /// What a person allowed by name: `--allow NAME` and `--allow NAME=KEY`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Allow {
+pub struct Allowances {
     guards: BTreeSet<GuardName>,
     keys: BTreeMap<KeyAllowance, BTreeSet<Key>>,
 }
@@ -117,7 +117,7 @@ pub struct AllowError {
     text: String,
 }
 
-impl Allow {
+impl Allowances {
     /// Adds one `--allow`.
     ///
     /// # Errors
@@ -147,7 +147,7 @@ impl Allow {
 
     /// What either of the two allows.
     #[must_use]
-    pub fn or(mut self, other: Allow) -> Self {
+    pub fn or(mut self, other: Allowances) -> Self {
         self.guards.extend(other.guards);
         for (name, keys) in other.keys {
             self.keys.entry(name).or_default().extend(keys);
@@ -183,12 +183,12 @@ impl Allow {
 /// Fields that are left out of comparison; their live value is kept.
 #[derive(Debug, Clone, Default)]
 pub struct Ignore {
-    rules: Vec<Rule>,
+    rules: Vec<CompiledIgnoreRule>,
 }
 
 /// One rule, its pattern compiled.
 #[derive(Debug, Clone)]
-struct Rule {
+struct CompiledIgnoreRule {
     object: GlobMatcher,
     field: Field,
 }
@@ -215,7 +215,8 @@ impl Ignore {
     /// # Errors
     /// A pattern is no glob.
     pub fn new<'a>(rules: impl IntoIterator<Item = &'a IgnoreRule>) -> Result<Self, PatternError> {
-        let rule = |rule: &IgnoreRule| Ok(Rule { object: pattern(&rule.object)?, field: rule.field.clone() });
+        let rule =
+            |rule: &IgnoreRule| Ok(CompiledIgnoreRule { object: pattern(&rule.object)?, field: rule.field.clone() });
         Ok(Self { rules: rules.into_iter().map(rule).collect::<Result<_, _>>()? })
     }
 

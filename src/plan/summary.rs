@@ -1,6 +1,6 @@
 use serde::Serialize;
 
-use super::{ActionKind, Ending, Progress, RunId, RunRecord};
+use super::{ActionKind, ChangeProgress, RunId, RunRecord, RunStatus};
 
 /// One run in short.
 #[derive(Debug, Clone, Serialize)]
@@ -24,7 +24,7 @@ pub struct RunSummary {
     /// Changes that are done.
     pub done: usize,
     /// How it ended.
-    pub ending: Ending,
+    pub status: RunStatus,
     /// The run that this one resumed.
     pub resumes: Option<RunId>,
     /// The run that this one rolled back.
@@ -41,7 +41,7 @@ pub struct RunCounts {
     /// Replaces.
     pub replace: usize,
     /// Marks.
-    pub mark: usize,
+    pub annotate: usize,
     /// Deletes.
     pub delete: usize,
 }
@@ -52,7 +52,8 @@ impl RunSummary {
     pub fn of(record: &RunRecord) -> Self {
         let plan = &record.header.plan;
         let count = |kind| plan.count(kind);
-        let done = |progress: &Progress<'_>| matches!(progress, Progress::Fated(fate) if fate.is_done());
+        let done =
+            |progress: &ChangeProgress<'_>| matches!(progress, ChangeProgress::Ended(result) if result.is_done());
         Self {
             run: record.header.run.clone(),
             started: record.header.started.clone(),
@@ -64,11 +65,11 @@ impl RunSummary {
             planned: RunCounts {
                 create: count(ActionKind::Create),
                 replace: count(ActionKind::Replace),
-                mark: count(ActionKind::Mark),
+                annotate: count(ActionKind::Annotate),
                 delete: count(ActionKind::Delete),
             },
             done: record.progress().iter().filter(|(_, progress)| done(progress)).count(),
-            ending: record.ending(),
+            status: record.ending(),
             resumes: record.header.resumes.clone(),
             rolls_back: record.header.rolls_back.clone(),
             resumed_by: None,
@@ -78,7 +79,7 @@ impl RunSummary {
     /// Whether something is left that a resume would settle or send.
     #[must_use]
     pub fn is_open(&self) -> bool {
-        !matches!(self.ending, Ending::Finished | Ending::Unverified) && self.resumed_by.is_none()
+        !matches!(self.status, RunStatus::Finished | RunStatus::Unverified) && self.resumed_by.is_none()
     }
 }
 
@@ -86,6 +87,6 @@ impl RunCounts {
     /// All together.
     #[must_use]
     pub fn whole(self) -> usize {
-        self.create + self.replace + self.mark + self.delete
+        self.create + self.replace + self.annotate + self.delete
     }
 }

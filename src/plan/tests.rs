@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::*;
 use crate::model::policy::IgnoreRule;
 use crate::model::{
-    Definition, Desired, Endpoint, Live, LiveItem, LiveObject, Mark, NamespaceRead, OwnerView, Unheld, UnknownField,
+    Definition, Desired, Endpoint, Live, LiveItem, LiveObject, NamespaceRead, OwnerView, Ownership, UnknownField,
+    UnsupportedItem,
 };
 
 const STACK: &str = "shop-prod";
@@ -32,7 +33,7 @@ fn live(endpoint: Endpoint) -> LiveObject {
 
 /// A live object as `stack` applied it from `applied`.
 fn marked(mut object: LiveObject, applied: &Endpoint, stack: Option<&str>) -> LiveObject {
-    let annotations = Mark::of(applied, stack, "run-1").annotations();
+    let annotations = Ownership::of(applied, stack, "run-1").annotations();
     object.endpoint.annotations.extend(annotations.into_iter().map(|(key, value)| (key.to_owned(), value)));
     object
 }
@@ -43,9 +44,9 @@ struct World {
     reads: BTreeMap<Namespace, NamespaceRead>,
     stack: Option<&'static str>,
     namespaces: Option<BTreeSet<Namespace>>,
-    settings: Settings,
+    settings: PlanSettings,
     ignore: Ignore,
-    allow: Allow,
+    allow: Allowances,
     selection: Selection,
 }
 
@@ -60,9 +61,9 @@ impl World {
             reads: BTreeMap::from([(shop(), NamespaceRead::Complete { items: BTreeMap::new() })]),
             stack: Some(STACK),
             namespaces: Some(BTreeSet::from([shop()])),
-            settings: Settings::default(),
+            settings: PlanSettings::default(),
             ignore: Ignore::default(),
-            allow: Allow::default(),
+            allow: Allowances::default(),
             selection: Selection::all(),
         }
     }
@@ -93,9 +94,9 @@ impl World {
 
     fn plan(&self) -> Plan {
         let live = Live { namespaces: self.reads.clone(), requests: 1 };
-        let service = Service { base_url: "https://acme.example.net".to_owned(), layout: Layout::Uniform };
+        let service = ServiceId { base_url: "https://acme.example.net".to_owned(), layout: Layout::Uniform };
         arrange(
-            Facts {
+            PlanInput {
                 desired: &self.desired,
                 stack: self.stack,
                 namespaces: self.namespaces.as_ref(),
@@ -104,7 +105,7 @@ impl World {
                 allow: &self.allow,
                 selection: &self.selection,
                 service: &service,
-                source: &Source::default(),
+                source: &PlanSource::default(),
                 tool_version: "test",
             },
             &live,
@@ -112,25 +113,25 @@ impl World {
     }
 
     /// The plan in a line an entry: `create a`, `replace a port=pending`, `held a protected`.
-    fn told(&self) -> Vec<String> {
+    fn lines(&self) -> Vec<String> {
         let plan = self.plan();
         let changes = plan.changes.iter().map(|change| {
             let fields: Vec<String> =
                 change.fields().iter().map(|field| format!(" {}={}", field.field, field.cause)).collect();
             format!("{} {}{}", change.action.kind(), change.key.name, fields.concat())
         });
-        let held = plan.held.iter().map(|held| {
-            let why = match &held.hold {
-                Hold::ForeignStack { stack } => format!("foreign-stack {stack}"),
-                Hold::Protected => "protected".to_owned(),
-                Hold::Unverified => "unverified".to_owned(),
-                Hold::Moved(_) => "moved".to_owned(),
-                Hold::Referred { .. } => "referred".to_owned(),
-                Hold::Blocked(blocked) => {
+        let held = plan.blocked.iter().map(|held| {
+            let why = match &held.reason {
+                BlockReason::ForeignStack { stack } => format!("foreign-stack {stack}"),
+                BlockReason::Protected => "protected".to_owned(),
+                BlockReason::Unverified => "unverified".to_owned(),
+                BlockReason::Moved(_) => "moved".to_owned(),
+                BlockReason::Referred { .. } => "referred".to_owned(),
+                BlockReason::Unchangeable(blocked) => {
                     format!("{blocked:?}").split([' ', '(']).next().unwrap_or_default().to_owned()
                 }
             };
-            format!("held {} {why}", held.key.name)
+            format!("blocked {} {why}", held.key.name)
         });
         let notes = plan.notes.iter().filter_map(|note| match note {
             Note::Unmanaged { key } => Some(format!("unmanaged {}", key.name)),
@@ -138,7 +139,7 @@ impl World {
             Note::Unmarked { key } => Some(format!("unmarked {}", key.name)),
             Note::ForeignEqual { key, stack } => Some(format!("equal {} of {stack}", key.name)),
             Note::Owned { key, .. } => Some(format!("owned {}", key.name)),
-            Note::Unheld { key, .. } => Some(format!("unheld {}", key.name)),
+            Note::Unsupported { key, .. } => Some(format!("unsupported {}", key.name)),
             Note::UnknownField { path, .. } => Some(format!("unknown field {path}")),
             Note::DroppedField { path, .. } => Some(format!("dropped field {path}")),
             Note::EmptyNamespace { .. } | Note::Loaded { .. } => None,
@@ -155,7 +156,7 @@ impl World {
     }
 
     fn verdict(&self) -> Verdict {
-        self.plan().verdicts(Unmanaged::Note).whole()
+        self.plan().verdicts(UnmanagedPolicy::Note).whole()
     }
 }
 
@@ -166,17 +167,17 @@ fn nothing() -> Vec<String> {
 #[test]
 fn a_definition_without_a_live_object_is_created() {
     let world = World::new().defined(endpoint("a", 1));
-    assert_eq!(world.told(), ["create a"]);
+    assert_eq!(world.lines(), ["create a"]);
     assert_eq!(world.verdict(), Verdict::Pending);
 }
 
 #[test]
 fn a_missing_object_that_was_applied_before_is_drift() {
     let mut plan = World::new().defined(endpoint("a", 1)).plan();
-    plan.judge_missing(|_| Missing::Deleted { commit: None });
-    assert_eq!(plan.verdicts(Unmanaged::Note).whole(), Verdict::Drift);
-    plan.judge_missing(|_| Missing::Unknown { reason: Some("no git".to_owned()) });
-    assert_eq!(plan.verdicts(Unmanaged::Note).whole(), Verdict::Pending);
+    plan.judge_missing(|_| MissingCause::Deleted { commit: None });
+    assert_eq!(plan.verdicts(UnmanagedPolicy::Note).whole(), Verdict::Drift);
+    plan.judge_missing(|_| MissingCause::Unknown { reason: Some("no git".to_owned()) });
+    assert_eq!(plan.verdicts(UnmanagedPolicy::Note).whole(), Verdict::Pending);
     assert!(plan.notes.iter().any(|note| matches!(note, Note::DeletesUnknown { .. })));
 }
 
@@ -191,7 +192,7 @@ fn an_object_of_ours_that_differs_is_replaced_with_the_cause_of_each_field() {
     for (now, wanted, told, verdict) in cases {
         let world =
             World::new().defined(endpoint("a", wanted)).live(marked(live(endpoint("a", now)), &applied, Some(STACK)));
-        assert_eq!(world.told(), [told]);
+        assert_eq!(world.lines(), [told]);
         assert_eq!(world.verdict(), verdict);
     }
 }
@@ -200,7 +201,7 @@ fn an_object_of_ours_that_differs_is_replaced_with_the_cause_of_each_field() {
 fn an_object_of_ours_in_sync_with_its_mark_needs_nothing() {
     let object = marked(live(endpoint("a", 1)), &endpoint("a", 1), Some(STACK));
     let world = World::new().defined(endpoint("a", 1)).live(object);
-    assert_eq!(world.told(), nothing());
+    assert_eq!(world.lines(), nothing());
     assert_eq!(world.plan().in_sync(), 1);
     assert_eq!(world.verdict(), Verdict::InSync);
 }
@@ -209,7 +210,7 @@ fn an_object_of_ours_in_sync_with_its_mark_needs_nothing() {
 fn an_object_in_sync_with_an_old_mark_gets_a_mark_and_is_in_sync() {
     let object = marked(live(endpoint("a", 1)), &endpoint("a", 2), Some(STACK));
     let world = World::new().defined(endpoint("a", 1)).live(object);
-    assert_eq!(world.told(), ["mark a"]);
+    assert_eq!(world.lines(), ["annotate a"]);
     assert!(!world.plan().is_pending());
     assert_eq!(world.verdict(), Verdict::InSync);
 }
@@ -217,15 +218,15 @@ fn an_object_in_sync_with_an_old_mark_gets_a_mark_and_is_in_sync() {
 #[test]
 fn an_unmarked_equal_object_is_in_sync_and_noted_and_marked_when_adopted() {
     let world = World::new().defined(endpoint("a", 1)).live(live(endpoint("a", 1)));
-    assert_eq!(world.told(), ["unmarked a"]);
+    assert_eq!(world.lines(), ["unmarked a"]);
     assert_eq!(world.verdict(), Verdict::InSync);
-    assert_eq!(world.with(|world| world.settings.adopt = true).told(), ["mark a"]);
+    assert_eq!(world.with(|world| world.settings.adopt = true).lines(), ["annotate a"]);
 }
 
 #[test]
 fn an_unmarked_object_that_differs_is_adopted_by_a_replace_and_is_drift() {
     let world = World::new().defined(endpoint("a", 2)).live(live(endpoint("a", 1)));
-    assert_eq!(world.told(), ["replace a spec.port=unmarked"]);
+    assert_eq!(world.lines(), ["replace a spec.port=unmarked"]);
     assert!(matches!(world.plan().changes[0].action, Action::Replace { adopts: true, .. }));
     assert_eq!(world.verdict(), Verdict::Drift);
 }
@@ -234,45 +235,45 @@ fn an_unmarked_object_that_differs_is_adopted_by_a_replace_and_is_drift() {
 fn an_equal_object_of_another_stack_is_noted() {
     let object = marked(live(endpoint("a", 1)), &endpoint("a", 1), Some("other"));
     let world = World::new().defined(endpoint("a", 1)).live(object);
-    assert_eq!(world.told(), ["equal a of other"]);
+    assert_eq!(world.lines(), ["equal a of other"]);
 }
 
 #[test]
-fn an_object_of_another_stack_that_differs_is_held_back_until_it_is_allowed_by_name() {
+fn an_object_of_another_stack_that_differs_is_blocked_until_it_is_allowed_by_name() {
     let object = marked(live(endpoint("a", 1)), &endpoint("a", 1), Some("other"));
     let world = World::new().defined(endpoint("a", 2)).live(object).defined(endpoint("b", 1));
-    assert_eq!(world.told(), ["create b", "held a foreign-stack other"]);
+    assert_eq!(world.lines(), ["create b", "blocked a foreign-stack other"]);
     let world = world.with(|world| world.allow.add("foreign-stack=shop/a").expect("an allowance"));
-    assert_eq!(world.told(), ["create b", "replace a spec.port=pending"]);
+    assert_eq!(world.lines(), ["create b", "replace a spec.port=pending"]);
 }
 
 #[test]
 fn an_object_of_ours_without_a_definition_is_deleted_unless_nothing_is_pruned() {
     let object = marked(live(endpoint("a", 1)), &endpoint("a", 1), Some(STACK));
     let world = World::new().live(object);
-    assert_eq!(world.told(), ["delete a"]);
+    assert_eq!(world.lines(), ["delete a"]);
     let all = world.with(|world| world.settings.prune = Prune::All);
-    assert_eq!(all.told(), ["delete a"]);
-    assert_eq!(all.with(|world| world.settings.prune = Prune::None).told(), ["orphan a"]);
+    assert_eq!(all.lines(), ["delete a"]);
+    assert_eq!(all.with(|world| world.settings.prune = Prune::None).lines(), ["orphan a"]);
 }
 
 #[test]
 fn nothing_is_deleted_in_a_namespace_that_is_not_listed_or_without_a_stack() {
     let object = marked(live(endpoint("a", 1)), &endpoint("a", 1), Some(STACK));
     let unlisted = World::new().live(object).with(|world| world.namespaces = Some(BTreeSet::new()));
-    assert_eq!(unlisted.told(), ["orphan a"]);
+    assert_eq!(unlisted.lines(), ["orphan a"]);
     let object = marked(live(endpoint("a", 1)), &endpoint("a", 1), None);
     let no_stack = World::new().live(object).with(|world| world.stack = None);
-    assert_eq!(no_stack.told(), ["orphan a"]);
+    assert_eq!(no_stack.lines(), ["orphan a"]);
 }
 
 #[test]
 fn an_unmarked_object_without_a_definition_is_noted_and_deleted_only_when_all_is_pruned() {
     let world = World::new().live(live(endpoint("a", 1)));
-    assert_eq!(world.told(), ["unmanaged a"]);
-    assert_eq!(world.plan().verdicts(Unmanaged::Note).whole(), Verdict::InSync);
-    assert_eq!(world.plan().verdicts(Unmanaged::Fail).whole(), Verdict::Drift);
-    assert_eq!(world.with(|world| world.settings.prune = Prune::All).told(), ["delete a"]);
+    assert_eq!(world.lines(), ["unmanaged a"]);
+    assert_eq!(world.plan().verdicts(UnmanagedPolicy::Note).whole(), Verdict::InSync);
+    assert_eq!(world.plan().verdicts(UnmanagedPolicy::Fail).whole(), Verdict::Drift);
+    assert_eq!(world.with(|world| world.settings.prune = Prune::All).lines(), ["delete a"]);
 }
 
 #[test]
@@ -280,7 +281,7 @@ fn an_object_of_another_stack_without_a_definition_is_nobodys_business_under_any
     for prune in [Prune::Owned, Prune::All, Prune::None] {
         let object = marked(live(endpoint("a", 1)), &endpoint("a", 1), Some("other"));
         let world = World::new().live(object).with(|world| world.settings.prune = prune);
-        assert_eq!(world.told(), nothing());
+        assert_eq!(world.lines(), nothing());
     }
 }
 
@@ -293,25 +294,25 @@ fn a_protected_object_is_not_deleted_and_the_rest_proceeds() {
     let a = protect(marked(live(endpoint("a", 1)), &endpoint("a", 1), Some(STACK)));
     let b = marked(live(endpoint("b", 1)), &endpoint("b", 1), Some(STACK));
     let world = World::new().live(a).live(b);
-    assert_eq!(world.told(), ["delete b", "held a protected"]);
+    assert_eq!(world.lines(), ["delete b", "blocked a protected"]);
     let world = world.with(|world| world.allow.add("protected=shop/a").expect("an allowance"));
-    assert_eq!(world.told(), ["delete a", "delete b"]);
+    assert_eq!(world.lines(), ["delete a", "delete b"]);
 }
 
 #[test]
-fn an_object_that_others_refer_to_is_held_back_and_so_is_one_of_which_that_is_unknown() {
+fn an_object_that_others_refer_to_is_blocked_and_so_is_one_of_which_that_is_unknown() {
     let ours = |name| marked(live(endpoint(name, 1)), &endpoint(name, 1), Some(STACK));
     let world = World::new().live(ours("a")).live(ours("b")).live(ours("c"));
     let mut plan = world.plan();
     let cluster = Referrer { kind: "cluster".to_owned(), namespace: "shop".to_owned(), name: "x".to_owned() };
-    plan.refer(&Allow::default(), |key| match key.name.as_str() {
+    plan.refer(&Allowances::default(), |key| match key.name.as_str() {
         "a" => Ok(vec![cluster.clone()]),
         "b" => Err("the answer was lost".to_owned()),
         _ => Ok(Vec::new()),
     });
     assert_eq!(plan.deletes().map(ToString::to_string).collect::<Vec<_>>(), ["shop/c"]);
-    assert_eq!(plan.held[0].hold, Hold::Referred { by: vec![cluster] });
-    assert!(matches!(plan.held[1].hold, Hold::Blocked(Blocked::ReferrersUnknown { .. })));
+    assert_eq!(plan.blocked[0].reason, BlockReason::Referred { by: vec![cluster] });
+    assert!(matches!(plan.blocked[1].reason, BlockReason::Unchangeable(Unchangeable::ReferrersUnknown { .. })));
 }
 
 #[test]
@@ -326,32 +327,32 @@ fn an_object_of_another_object_is_blocked_and_never_in_sync() {
         ..live(endpoint("a", 1))
     };
     let world = World::new().defined(endpoint("a", 1)).live(owned());
-    assert_eq!(world.told(), ["held a OwnerView"]);
+    assert_eq!(world.lines(), ["blocked a OwnerView"]);
     assert_eq!(world.verdict(), Verdict::Pending);
     let undefined = World::new().live(owned()).with(|world| world.settings.prune = Prune::All);
-    assert_eq!(undefined.told(), ["owned a"]);
+    assert_eq!(undefined.lines(), ["owned a"]);
 }
 
 #[test]
 fn an_object_that_is_being_deleted_is_blocked_and_not_deleted_again() {
     let going = || LiveObject { deleting: true, ..marked(live(endpoint("a", 1)), &endpoint("a", 1), Some(STACK)) };
-    assert_eq!(World::new().defined(endpoint("a", 1)).live(going()).told(), ["held a Deleting"]);
-    assert_eq!(World::new().live(going()).told(), nothing());
+    assert_eq!(World::new().defined(endpoint("a", 1)).live(going()).lines(), ["blocked a Deleting"]);
+    assert_eq!(World::new().live(going()).lines(), nothing());
 }
 
 #[test]
 fn an_item_that_the_model_cannot_hold_is_never_changed() {
-    let unheld = || {
-        LiveItem::Unheld(Unheld {
+    let unsupported = || {
+        LiveItem::Unsupported(UnsupportedItem {
             key: endpoint("a", 1).key,
             uid: "u".to_owned(),
             reason: "no target".to_owned(),
             raw: crate::model::Json::Null,
         })
     };
-    assert_eq!(World::new().defined(endpoint("a", 1)).item(unheld()).told(), ["held a Unheld"]);
-    let world = World::new().item(unheld()).with(|world| world.settings.prune = Prune::All);
-    assert_eq!(world.told(), ["unheld a"]);
+    assert_eq!(World::new().defined(endpoint("a", 1)).item(unsupported()).lines(), ["blocked a Unsupported"]);
+    let world = World::new().item(unsupported()).with(|world| world.settings.prune = Prune::All);
+    assert_eq!(world.lines(), ["unsupported a"]);
 }
 
 #[test]
@@ -360,9 +361,9 @@ fn an_unknown_field_is_noted_and_blocks_only_where_it_may_be_the_chosen_option()
         unknown: vec![UnknownField { path: "spec.new".to_owned(), blocks }],
         ..marked(live(endpoint("a", 1)), &endpoint("a", 1), Some(STACK))
     };
-    let world = |blocks, port| World::new().defined(endpoint("a", port)).live(with(blocks)).told();
+    let world = |blocks, port| World::new().defined(endpoint("a", port)).live(with(blocks)).lines();
     assert_eq!(world(false, 2), ["replace a spec.port=pending", "unknown field spec.new"]);
-    assert_eq!(world(true, 2), ["held a UnknownOption"]);
+    assert_eq!(world(true, 2), ["blocked a UnknownOption"]);
     assert_eq!(world(true, 1), nothing());
 }
 
@@ -373,12 +374,12 @@ fn an_unknown_field_goes_only_with_the_option_that_contains_it() {
         serde_json::from_str(&text).expect("an endpoint")
     };
     let before = advanced(r#"{"dns_name_advanced":{"name":"a.b"},"snat_pool":{"snat_pool":{"prefixes":[]}}}"#);
-    let told = |wanted: &str, path: &str| {
+    let describe = |wanted: &str, path: &str| {
         let object = LiveObject {
             unknown: vec![UnknownField { path: path.to_owned(), blocks: false }],
             ..marked(live(before.clone()), &before, Some(STACK))
         };
-        World::new().defined(advanced(wanted)).live(object).told().pop()
+        World::new().defined(advanced(wanted)).live(object).lines().pop()
     };
     let name = r#"{"dns_name_advanced":{"name":"c.d"},"snat_pool":{"snat_pool":{"prefixes":[]}}}"#;
     let ip = r#"{"ip":"10.0.0.1"}"#;
@@ -390,7 +391,7 @@ fn an_unknown_field_goes_only_with_the_option_that_contains_it() {
         (ip, "spec.snat_pool.new", "unknown"),
         (ip, "spec.new.dotted", "unknown"),
     ] {
-        assert_eq!(told(wanted, path), Some(format!("{expected} field {path}")));
+        assert_eq!(describe(wanted, path), Some(format!("{expected} field {path}")));
     }
 }
 
@@ -399,11 +400,11 @@ fn nothing_is_concluded_from_an_unknown_read() {
     let world = World::new().defined(endpoint("a", 1)).with(|world| {
         world.reads.insert(shop(), NamespaceRead::Unknown { reason: "EPARTIAL".to_owned() });
     });
-    assert_eq!(world.told(), nothing());
+    assert_eq!(world.lines(), nothing());
     assert_eq!(world.verdict(), Verdict::Unknown);
     let plan = world.plan();
-    let refused = plan.approve(Consent::Given, &Allow::default());
-    assert!(matches!(refused, Err(Refusal::Unknown { .. })));
+    let refused = plan.approve(Approval::Given, &Allowances::default());
+    assert!(matches!(refused, Err(ApprovalError::Unknown { .. })));
 }
 
 #[test]
@@ -412,7 +413,7 @@ fn an_ignored_field_is_not_planned() {
     let ignore = Ignore::new([&rule]).expect("a rule");
     let object = marked(live(endpoint("a", 1)), &endpoint("a", 2), Some(STACK));
     let world = World::new().defined(endpoint("a", 2)).live(object).with(|world| world.ignore = ignore.clone());
-    assert_eq!(world.told(), nothing());
+    assert_eq!(world.lines(), nothing());
 }
 
 fn crowd(live_count: usize, replaced: usize, deleted: usize) -> World {
@@ -435,8 +436,8 @@ fn guards(world: &World) -> Vec<String> {
 #[test]
 fn too_large_a_share_stands_as_a_guard_with_its_numbers() {
     assert_eq!(guards(&crowd(40, 12, 0)), nothing());
-    let told = ["the plan would delete or replace 18 of 40 endpoints of `shop` (45 %, allowed 30 %)"];
-    assert_eq!(guards(&crowd(40, 12, 6)), told);
+    let rendered = ["the plan would delete or replace 18 of 40 endpoints of `shop` (45 %, allowed 30 %)"];
+    assert_eq!(guards(&crowd(40, 12, 6)), rendered);
     assert_eq!(guards(&crowd(9, 5, 3)), nothing());
 }
 
@@ -449,11 +450,11 @@ fn emptying_a_namespace_stands_as_a_guard_at_any_size() {
 fn a_guard_is_allowed_by_its_own_name_only() {
     let plan = crowd(40, 0, 40).plan();
     let approve = |names: &[&str]| {
-        let mut allow = Allow::default();
+        let mut allow = Allowances::default();
         for name in names {
             allow.add(name).expect("an allowance");
         }
-        plan.approve(Consent::Given, &allow).is_ok()
+        plan.approve(Approval::Given, &allow).is_ok()
     };
     assert!(!approve(&[]));
     assert!(!approve(&["mass-change"]));
@@ -467,14 +468,14 @@ fn filters_choose_among_the_changes_and_never_make_one() {
         let gone = marked(live(endpoint("gone", 1)), &endpoint("gone", 1), Some(STACK));
         World::new().defined(endpoint("a", 1)).defined(endpoint("b", 1)).live(gone)
     };
-    let told = |choose: &dyn Fn(&mut Selection)| whole().with(|world| choose(&mut world.selection)).told();
-    assert_eq!(told(&|_| {}), ["create a", "create b", "delete gone"]);
-    assert_eq!(told(&|selection| selection.add_path("a.yaml")), ["create a"]);
-    assert_eq!(told(&|selection| selection.add_path("nowhere")), nothing());
-    assert_eq!(told(&|selection| selection.add_only("shop/g*").expect("a glob")), ["delete gone"]);
-    assert_eq!(told(&|selection| selection.add_except("shop/?").expect("a glob")), ["delete gone"]);
-    assert_eq!(told(&|selection| selection.add_namespace(Namespace::parse("pay").expect("a name"))), nothing());
-    assert_eq!(told(&|selection| selection.set_selector("tier=web").expect("a selector")), nothing());
+    let describe = |choose: &dyn Fn(&mut Selection)| whole().with(|world| choose(&mut world.selection)).lines();
+    assert_eq!(describe(&|_| {}), ["create a", "create b", "delete gone"]);
+    assert_eq!(describe(&|selection| selection.add_path("a.yaml")), ["create a"]);
+    assert_eq!(describe(&|selection| selection.add_path("nowhere")), nothing());
+    assert_eq!(describe(&|selection| selection.add_only("shop/g*").expect("a glob")), ["delete gone"]);
+    assert_eq!(describe(&|selection| selection.add_except("shop/?").expect("a glob")), ["delete gone"]);
+    assert_eq!(describe(&|selection| selection.add_namespace(Namespace::parse("pay").expect("a name"))), nothing());
+    assert_eq!(describe(&|selection| selection.set_selector("tier=web").expect("a selector")), nothing());
 }
 
 #[test]
@@ -487,7 +488,7 @@ fn a_selector_finds_an_object_by_its_desired_label_when_its_live_label_was_chang
         .defined(label(endpoint("a", 1), "web"))
         .live(marked(live(label(endpoint("a", 1), "hidden")), &label(endpoint("a", 1), "web"), Some(STACK)))
         .with(|world| world.selection.set_selector("tier=web").expect("a selector"));
-    assert_eq!(world.told(), ["replace a labels.tier=drift"]);
+    assert_eq!(world.lines(), ["replace a labels.tier=drift"]);
 }
 
 #[test]
@@ -496,21 +497,23 @@ fn an_unknown_read_outside_the_selection_does_not_refuse_an_apply() {
     let world = World::new().defined(endpoint("a", 1)).with(|world| {
         world.reads.insert(pay, NamespaceRead::Unknown { reason: "EPARTIAL".to_owned() });
     });
-    assert!(world.plan().approve(Consent::Given, &Allow::default()).is_err());
+    assert!(world.plan().approve(Approval::Given, &Allowances::default()).is_err());
     let narrowed = world.with(|world| world.selection.add_namespace(shop()));
-    assert!(narrowed.plan().approve(Consent::Given, &Allow::default()).is_ok());
+    assert!(narrowed.plan().approve(Approval::Given, &Allowances::default()).is_ok());
 }
 
 #[test]
-fn the_digest_covers_what_is_done_and_not_how_it_is_told() {
+fn the_digest_covers_what_is_done_and_not_how_it_is_reported() {
     let world =
         || World::new().defined(endpoint("a", 2)).live(marked(live(endpoint("a", 1)), &endpoint("a", 1), Some(STACK)));
     let digest = world().plan().digest();
-    let mut told = world().plan();
-    told.source.commit = Some("3f2c9ab".to_owned());
-    told.tool_version = "other".to_owned();
-    told.locate(|| |_: &_, _: Option<&_>| Some(crate::model::Place { file: "f".to_owned(), line: 1, column: 1 }));
-    assert_eq!(told.digest(), digest);
+    let mut rendered = world().plan();
+    rendered.source.commit = Some("3f2c9ab".to_owned());
+    rendered.tool_version = "other".to_owned();
+    rendered.locate(|| {
+        |_: &_, _: Option<&_>| Some(crate::model::SourceLocation { file: "f".to_owned(), line: 1, column: 1 })
+    });
+    assert_eq!(rendered.digest(), digest);
     let mut other = world().plan();
     other.service.base_url.push('x');
     assert_ne!(other.digest(), digest);
@@ -520,7 +523,7 @@ fn the_digest_covers_what_is_done_and_not_how_it_is_told() {
     assert_ne!(guards.digest(), digest);
     let later_run = {
         let mut object = live(endpoint("a", 1));
-        let annotations = Mark::of(&endpoint("a", 1), Some(STACK), "run-2").annotations();
+        let annotations = Ownership::of(&endpoint("a", 1), Some(STACK), "run-2").annotations();
         object.endpoint.annotations.extend(annotations.into_iter().map(|(key, value)| (key.to_owned(), value)));
         World::new().defined(endpoint("a", 2)).live(object).plan()
     };
@@ -531,11 +534,11 @@ fn the_digest_covers_what_is_done_and_not_how_it_is_told() {
 fn a_plan_is_approved_by_its_digest_or_refused_with_both() {
     let plan = World::new().defined(endpoint("a", 2)).plan();
     let digest = plan.digest();
-    let approve = |given: &str| plan.approve(Consent::Digest(given), &Allow::default()).map(|_| ());
+    let approve = |given: &str| plan.approve(Approval::Digest(given), &Allowances::default()).map(|_| ());
     assert_eq!(approve(digest.short()), Ok(()));
     assert_eq!(approve(digest.full()), Ok(()));
-    assert!(matches!(approve(&digest.full()[..31]), Err(Refusal::NoDigest { .. })));
-    assert!(matches!(approve("00000000000000000000000000000000"), Err(Refusal::OtherDigest { .. })));
+    assert!(matches!(approve(&digest.full()[..31]), Err(ApprovalError::NoDigest { .. })));
+    assert!(matches!(approve("00000000000000000000000000000000"), Err(ApprovalError::OtherDigest { .. })));
 }
 
 #[test]

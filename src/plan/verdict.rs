@@ -45,7 +45,7 @@ pub struct Verdicts {
 
 /// Whether a live endpoint without a definition counts as drift.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Unmanaged {
+pub enum UnmanagedPolicy {
     /// It is a note.
     #[default]
     Note,
@@ -90,10 +90,10 @@ impl Verdicts {
 impl Plan {
     /// How everything in this plan's scope stands.
     #[must_use]
-    pub fn verdicts(&self, unmanaged: Unmanaged) -> Verdicts {
+    pub fn verdicts(&self, unmanaged: UnmanagedPolicy) -> Verdicts {
         let mut objects: BTreeMap<Key, ObjectVerdict> =
             self.changes.iter().filter_map(|change| Some((change.key.clone(), object(change)?))).collect();
-        for held in &self.held {
+        for held in &self.blocked {
             // What is blocked has a definition that is not met: never in sync.
             let blocked = ObjectVerdict { verdict: Verdict::Pending, drifted: Vec::new() };
             let verdict = held.change.as_ref().and_then(object).unwrap_or(blocked);
@@ -108,13 +108,13 @@ impl Plan {
 }
 
 /// The endpoint of a note that counts as drift. Each kind is decided here.
-fn drifted(note: &Note, unmanaged: Unmanaged) -> Option<&Key> {
+fn drifted(note: &Note, unmanaged: UnmanagedPolicy) -> Option<&Key> {
     match note {
         // No apply deletes it, and nothing defines it: somebody has to decide.
         Note::Outside { key } => Some(key),
         // Live, and defined by nobody.
-        Note::Unmanaged { key } | Note::Orphan { key } | Note::Unheld { key, .. } => {
-            (unmanaged == Unmanaged::Fail).then_some(key)
+        Note::Unmanaged { key } | Note::Orphan { key } | Note::Unsupported { key, .. } => {
+            (unmanaged == UnmanagedPolicy::Fail).then_some(key)
         }
         // Defined, or another object's of the service; a copy without a definition is unmanaged as well.
         Note::Unmarked { .. }
@@ -146,7 +146,7 @@ pub(super) fn judged(change: &Change, accepted: impl Fn(Option<&Field>) -> bool)
         verdict => verdict,
     };
     match &change.action {
-        Action::Mark { .. } => None,
+        Action::Annotate { .. } => None,
         Action::Create { .. } | Action::Delete { .. } => {
             let verdict = left(Verdict::of(change.cause.unwrap_or(Cause::Pending)), None);
             Some(ObjectVerdict { verdict, drifted: Vec::new() })

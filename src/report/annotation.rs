@@ -4,12 +4,15 @@
 
 use std::collections::BTreeMap;
 
-use super::sides::{Sides, concerns_us};
+use super::attribution::{AttributionDetail, concerns_us};
 use super::{edits, text};
 use crate::load::{Diagnostic, Severity};
-use crate::model::Place;
+use crate::model::SourceLocation;
 use crate::model::policy::{Direction, SettingChange};
-use crate::plan::{Action, Cause, Change, Check, FieldChange, GuardName, Hold, Note, Plan, Side, Standing, Verdict};
+use crate::plan::{
+    AcknowledgementStatus, Action, Attribution, BlockReason, Cause, Change, Check, FieldChange, GuardName, Note, Plan,
+    Verdict,
+};
 
 /// One remark at one place, for programs that draw remarks beside the source.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,9 +20,9 @@ pub struct Annotation {
     /// Of which kind it is.
     pub finding: Finding,
     /// How much it matters.
-    pub level: Level,
+    pub level: AnnotationLevel,
     /// Where; nothing where no file is to blame.
-    pub place: Option<Place>,
+    pub place: Option<SourceLocation>,
     /// What it is about, in a few words.
     pub title: String,
     /// What there is to say.
@@ -28,7 +31,7 @@ pub struct Annotation {
 
 /// How much a remark matters; the first is worst.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Level {
+pub enum AnnotationLevel {
     /// Something is refused.
     Error,
     /// Something to look at.
@@ -85,18 +88,18 @@ findings! {
     SettingLimited = "setting-limited",
     /// A setting that lets less pass than at the base.
     SettingTightened = "setting-tightened",
-    /// Held back: the live object belongs to another stack.
-    ForeignStack = "held-foreign-stack",
-    /// Held back: the object is protected from deletes.
-    Protected = "held-protected",
-    /// Held back: the ownership annotation of the object that would go does not prove whose it is.
-    Unverified = "held-unverified",
-    /// Held back: others refer to the object that would go.
-    Referred = "held-referred",
-    /// Held back: somebody changed since what a rollback would undo.
-    Moved = "held-moved",
-    /// Held back: the object cannot be changed.
-    Blocked = "held-blocked",
+    /// Blocked: the live object belongs to another stack.
+    ForeignStack = "blocked-foreign-stack",
+    /// Blocked: the object is protected from deletes.
+    Protected = "blocked-protected",
+    /// Blocked: the ownership annotation of the object that would go does not prove whose it is.
+    Unverified = "blocked-unverified",
+    /// Blocked: others refer to the object that would go.
+    Referred = "blocked-referred",
+    /// Blocked: somebody changed since what a rollback would undo.
+    Moved = "blocked-moved",
+    /// Blocked: the object cannot be changed.
+    Blocked = "blocked-unchangeable",
     /// An endpoint that is created.
     Create = "create",
     /// An endpoint that was applied and that somebody deleted.
@@ -127,7 +130,7 @@ findings! {
 ///
 /// Where a base says whose each difference is, those of others are counted unless `sides` wants them.
 #[must_use]
-pub fn of_plan(plan: &Plan, sides: Sides) -> Vec<Annotation> {
+pub fn of_plan(plan: &Plan, sides: AttributionDetail) -> Vec<Annotation> {
     let mut all: Vec<Annotation> = plan.setting_changes.iter().map(of_setting).collect();
     all.extend(unknown(plan));
     for guard in &plan.guards {
@@ -137,16 +140,16 @@ pub fn of_plan(plan: &Plan, sides: Sides) -> Vec<Annotation> {
             GuardName::EmptyNamespace => Finding::EmptyNamespace,
             GuardName::BehindBase => Finding::BehindBaseGuard,
         };
-        all.push(annotation(finding, Level::Error, None, format!("guard {}", guard.name), message));
+        all.push(annotation(finding, AnnotationLevel::Error, None, format!("guard {}", guard.name), message));
     }
-    for held in plan.held.iter().filter(|held| sides.tells(held, plan, concerns_us)) {
-        let (why, allow) = text::hold(held);
+    for held in plan.blocked.iter().filter(|held| sides.lists(held, plan, concerns_us)) {
+        let (why, allow) = text::block_reason(held);
         let message = allow.map_or_else(|| why.clone(), |allow| format!("{why}; to allow it: {allow}"));
-        let title = format!("held back: {}", held.key);
-        all.push(annotation(of_hold(&held.hold), Level::Warning, held.place.clone(), title, message));
+        let title = format!("blocked: {}", held.key);
+        all.push(annotation(of_hold(&held.reason), AnnotationLevel::Warning, held.place.clone(), title, message));
     }
-    let told = sides.told(plan, concerns_us);
-    all.extend(told.iter().flat_map(|change| of_change(change, |_| true)));
+    let rendered = sides.listed(plan, concerns_us);
+    all.extend(rendered.iter().flat_map(|change| of_change(change, |_| true)));
     all.extend(others(plan, sides));
     all.sort_by_key(|annotation| annotation.level);
     all
@@ -170,25 +173,25 @@ pub fn of_check(check: &Check<'_>) -> Vec<Annotation> {
             None if object.verdict == Verdict::Drift => {
                 let message = "a live endpoint that nobody defined".to_owned();
                 let title = format!("not managed: {key}");
-                all.push(annotation(Finding::Unmanaged, Level::Warning, None, title, message));
+                all.push(annotation(Finding::Unmanaged, AnnotationLevel::Warning, None, title, message));
             }
-            // Held back without a change of its own: told with the holds.
+            // Blocked without a change of its own: told with the holds.
             None => {}
         }
     }
-    for held in check.plan.held.iter().filter(|held| held.change.is_none()) {
-        let (why, _) = text::hold(held);
-        let title = format!("held back: {}", held.key);
-        all.push(annotation(of_hold(&held.hold), Level::Warning, held.place.clone(), title, why));
+    for held in check.plan.blocked.iter().filter(|held| held.change.is_none()) {
+        let (why, _) = text::block_reason(held);
+        let title = format!("blocked: {}", held.key);
+        all.push(annotation(of_hold(&held.reason), AnnotationLevel::Warning, held.place.clone(), title, why));
     }
-    for told in check.acknowledged.iter().filter(|told| told.standing == Standing::Expired) {
-        let one = &told.acknowledgement;
+    for entry in check.acknowledged.iter().filter(|entry| entry.status == AcknowledgementStatus::Expired) {
+        let one = &entry.acknowledgement;
         let title = format!("acknowledgement expired: {}", one.object);
         let message = format!("it ended on {}: {}", one.expires, one.reason);
-        all.push(annotation(Finding::Expired, Level::Warning, None, title, message));
+        all.push(annotation(Finding::Expired, AnnotationLevel::Warning, None, title, message));
     }
     for (finding, message) in undecided(check.plan) {
-        all.push(annotation(finding, Level::Notice, None, "not decided".to_owned(), message));
+        all.push(annotation(finding, AnnotationLevel::Notice, None, "not decided".to_owned(), message));
     }
     all.sort_by_key(|annotation| annotation.level);
     all
@@ -199,11 +202,11 @@ pub fn of_check(check: &Check<'_>) -> Vec<Annotation> {
 pub fn of_diagnostics(diagnostics: &[Diagnostic], prefix: &str) -> Vec<Annotation> {
     let remark = |diagnostic: &Diagnostic| {
         let (finding, level) = match diagnostic.severity {
-            Severity::Error => (Finding::Definition, Level::Error),
-            Severity::Note => (Finding::Read, Level::Notice),
+            Severity::Error => (Finding::Definition, AnnotationLevel::Error),
+            Severity::Note => (Finding::Read, AnnotationLevel::Notice),
         };
-        let mark = diagnostic.marks.first();
-        let place = mark.map(|mark| Place {
+        let mark = diagnostic.labels.first();
+        let place = mark.map(|mark| SourceLocation {
             file: format!("{prefix}{}", mark.file),
             line: mark.start.line,
             column: mark.start.column,
@@ -218,35 +221,41 @@ pub fn of_diagnostics(diagnostics: &[Diagnostic], prefix: &str) -> Vec<Annotatio
     diagnostics.iter().map(remark).collect()
 }
 
-fn annotation(finding: Finding, level: Level, place: Option<Place>, title: String, message: String) -> Annotation {
+fn annotation(
+    finding: Finding,
+    level: AnnotationLevel,
+    place: Option<SourceLocation>,
+    title: String,
+    message: String,
+) -> Annotation {
     Annotation { finding, level, place, title, message }
 }
 
 fn of_setting(change: &SettingChange) -> Annotation {
     let (finding, level) = match change.direction {
-        Direction::Loosened => (Finding::SettingLoosened, Level::Warning),
-        Direction::Changed => (Finding::SettingChanged, Level::Warning),
-        Direction::Limited => (Finding::SettingLimited, Level::Notice),
-        Direction::Tightened => (Finding::SettingTightened, Level::Notice),
+        Direction::Loosened => (Finding::SettingLoosened, AnnotationLevel::Warning),
+        Direction::Changed => (Finding::SettingChanged, AnnotationLevel::Warning),
+        Direction::Limited => (Finding::SettingLimited, AnnotationLevel::Notice),
+        Direction::Tightened => (Finding::SettingTightened, AnnotationLevel::Notice),
     };
     let title = format!("setting {}: {}", change.direction, change.setting);
     annotation(finding, level, None, title, format!("{}; {}", change.values(), change.force()))
 }
 
-fn of_hold(hold: &Hold) -> Finding {
+fn of_hold(hold: &BlockReason) -> Finding {
     match hold {
-        Hold::ForeignStack { .. } => Finding::ForeignStack,
-        Hold::Protected => Finding::Protected,
-        Hold::Unverified => Finding::Unverified,
-        Hold::Referred { .. } => Finding::Referred,
-        Hold::Moved(_) => Finding::Moved,
-        Hold::Blocked(_) => Finding::Blocked,
+        BlockReason::ForeignStack { .. } => Finding::ForeignStack,
+        BlockReason::Protected => Finding::Protected,
+        BlockReason::Unverified => Finding::Unverified,
+        BlockReason::Referred { .. } => Finding::Referred,
+        BlockReason::Moved(_) => Finding::Moved,
+        BlockReason::Unchangeable(_) => Finding::Blocked,
     }
 }
 
 fn of_value(field: &FieldChange) -> Finding {
-    match (field.side, field.cause) {
-        (Some(Side::BehindBase), _) => Finding::BehindBase,
+    match (field.attribution, field.cause) {
+        (Some(Attribution::BehindBase), _) => Finding::BehindBase,
         (_, Cause::Pending) => Finding::Pending,
         (_, Cause::Drift) => Finding::Drift,
         (_, Cause::Both) => Finding::Both,
@@ -255,13 +264,13 @@ fn of_value(field: &FieldChange) -> Finding {
 }
 
 /// What is left to others, as one remark.
-fn others(plan: &Plan, sides: Sides) -> Option<Annotation> {
-    if sides.tells_all(plan) {
+fn others(plan: &Plan, sides: AttributionDetail) -> Option<Annotation> {
+    if sides.lists_all(plan) {
         return None;
     }
-    let mut counts: BTreeMap<Side, usize> = BTreeMap::new();
+    let mut counts: BTreeMap<Attribution, usize> = BTreeMap::new();
     for change in &plan.changes {
-        let all = change.side.into_iter().chain(change.fields().iter().filter_map(|field| field.side));
+        let all = change.attribution.into_iter().chain(change.fields().iter().filter_map(|field| field.attribution));
         for side in all.filter(|side| !concerns_us(Some(*side))) {
             *counts.entry(side).or_default() += 1;
         }
@@ -269,9 +278,9 @@ fn others(plan: &Plan, sides: Sides) -> Option<Annotation> {
     if counts.is_empty() {
         return None;
     }
-    let told: Vec<String> = counts.into_iter().map(|(side, number)| format!("{number} {side}")).collect();
-    let message = format!("{} (--all shows them)", told.join(", "));
-    Some(annotation(Finding::Others, Level::Notice, None, "not this change".to_owned(), message))
+    let message: Vec<String> = counts.into_iter().map(|(side, number)| format!("{number} {side}")).collect();
+    let message = format!("{} (--all shows them)", message.join(", "));
+    Some(annotation(Finding::Others, AnnotationLevel::Notice, None, "not this change".to_owned(), message))
 }
 
 /// What a check could not decide, in words.
@@ -283,19 +292,25 @@ fn unknown(plan: &Plan) -> Vec<Annotation> {
     plan.unknown()
         .map(|(namespace, reason)| {
             let title = format!("incomplete: {namespace}");
-            annotation(Finding::Unknown, Level::Error, None, title, format!("the list cannot be trusted: {reason}"))
+            annotation(
+                Finding::Unknown,
+                AnnotationLevel::Error,
+                None,
+                title,
+                format!("the list cannot be trusted: {reason}"),
+            )
         })
         .collect()
 }
 
-fn of_change(change: &Change, told: impl Fn(&FieldChange) -> bool) -> Vec<Annotation> {
+fn of_change(change: &Change, message: impl Fn(&FieldChange) -> bool) -> Vec<Annotation> {
     let title = format!("{} {}", change.action.kind(), change.key);
     match &change.action {
-        Action::Mark { .. } => Vec::new(),
+        Action::Annotate { .. } => Vec::new(),
         Action::Create { .. } => {
             let (finding, level) = match change.cause {
-                Some(Cause::Drift) => (Finding::DeletedOutside, Level::Warning),
-                _ => (Finding::Create, Level::Notice),
+                Some(Cause::Drift) => (Finding::DeletedOutside, AnnotationLevel::Warning),
+                _ => (Finding::Create, AnnotationLevel::Notice),
             };
             vec![annotation(finding, level, change.place.clone(), title, edits::reason_since(change))]
         }
@@ -305,17 +320,17 @@ fn of_change(change: &Change, told: impl Fn(&FieldChange) -> bool) -> Vec<Annota
             let message = format!("{}{}", edits::reason(change), removed.unwrap_or_default());
             let unmanaged = change.cause == Some(Cause::Unmarked);
             let finding = if unmanaged { Finding::Unmanaged } else { Finding::Delete };
-            vec![annotation(finding, Level::Warning, change.place.clone(), title, message)]
+            vec![annotation(finding, AnnotationLevel::Warning, change.place.clone(), title, message)]
         }
         Action::Replace { fields, .. } => fields
             .iter()
-            .filter(|field| told(field))
+            .filter(|field| message(field))
             .flat_map(|field| {
-                let quiet = field.side.map_or(field.cause == Cause::Pending, |side| {
-                    matches!(side, Side::ThisChange | Side::PendingOnBase)
+                let quiet = field.attribution.map_or(field.cause == Cause::Pending, |side| {
+                    matches!(side, Attribution::ThisChange | Attribution::PendingOnBase)
                 });
-                let level = if quiet { Level::Notice } else { Level::Warning };
-                let why = field.side.map_or(field.cause.as_str(), Side::as_str);
+                let level = if quiet { AnnotationLevel::Notice } else { AnnotationLevel::Warning };
+                let why = field.attribution.map_or(field.cause.as_str(), Attribution::as_str);
                 let place = field.place.clone().or_else(|| change.place.clone());
                 let title = title.clone();
                 edits::of_field(field).into_iter().map(move |edit| {

@@ -57,12 +57,12 @@ fn rows(bars: Bars, charset: Charset) -> Vec<(String, u64)> {
         value => table::cut(&safe::line(value), LABEL, charset).into_owned(),
     };
     let mut rows: Vec<(String, u64)> = counts.into_iter().map(|(value, count)| (label(value), count)).collect();
-    let told: u64 = rest.iter().map(|(_, count)| count).sum();
+    let total: u64 = rest.iter().map(|(_, count)| count).sum();
     match bars.beyond {
         Beyond::Nothing if rest.is_empty() => {}
-        Beyond::Nothing => rows.push((format!("(other {})", rest.len()), told)),
+        Beyond::Nothing => rows.push((format!("(other {})", rest.len()), total)),
         Beyond::Some(count) if rest.is_empty() => rows.push(("(others)".to_owned(), count)),
-        Beyond::Some(count) => rows.push((format!("(other {}+)", rest.len()), told + count)),
+        Beyond::Some(count) => rows.push((format!("(other {}+)", rest.len()), total + count)),
     }
     rows
 }
@@ -99,13 +99,13 @@ mod tests {
         counts.map(|(name, count)| (name.to_owned(), count)).to_vec()
     }
 
-    fn drawn(most: usize, beyond: Beyond, width: usize, charset: Charset) -> String {
+    fn render(most: usize, beyond: Beyond, width: usize, charset: Charset) -> String {
         draw(Bars { counts: &counts(), most, beyond }, width, charset)
     }
 
     #[test]
     fn the_most_frequent_come_first_and_the_rest_is_one_row() {
-        insta::assert_snapshot!(drawn(3, Beyond::Nothing, 54, Charset::Unicode), @r"
+        insta::assert_snapshot!(render(3, Beyond::Nothing, 54, Charset::Unicode), @r"
           United States  ████████████████████████████████  301
           Germany        █████████▊                         92
           Brazil         ██████                             57
@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn ascii_draws_whole_columns() {
-        insta::assert_snapshot!(drawn(5, Beyond::Nothing, 40, Charset::Ascii), @r"
+        insta::assert_snapshot!(render(5, Beyond::Nothing, 40, Charset::Ascii), @r"
           United States  ##################  301
           Germany        ######               92
           Brazil         ###                  57
@@ -126,10 +126,10 @@ mod tests {
     }
 
     #[test]
-    fn values_that_were_not_told_are_counted_too() {
-        assert!(drawn(3, Beyond::Some(100), 54, Charset::Ascii).contains("  (other 3+)"));
-        assert!(drawn(3, Beyond::Some(100), 54, Charset::Ascii).trim_end().ends_with("  132"));
-        assert!(drawn(9, Beyond::Some(7), 54, Charset::Ascii).contains("  (others)"));
+    fn values_that_were_not_listed_are_counted_too() {
+        assert!(render(3, Beyond::Some(100), 54, Charset::Ascii).contains("  (other 3+)"));
+        assert!(render(3, Beyond::Some(100), 54, Charset::Ascii).trim_end().ends_with("  132"));
+        assert!(render(9, Beyond::Some(7), 54, Charset::Ascii).contains("  (others)"));
     }
 
     #[test]

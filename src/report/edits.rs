@@ -9,12 +9,12 @@ use similar::{ChangeTag, TextDiff};
 
 use super::rows::{self, RowText};
 use super::safe;
-use crate::model::{Endpoint, Field, Place};
-use crate::plan::{Action, Cause, Change, FieldChange, Side};
+use crate::model::{Endpoint, Field, SourceLocation};
+use crate::plan::{Action, Attribution, Cause, Change, FieldChange};
 
 /// One value that comes, goes or becomes another.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Edit {
+pub struct ValueEdit {
     /// The field, by the name that a file gives it.
     pub name: String,
     /// What stood there; nothing is absence.
@@ -24,9 +24,9 @@ pub struct Edit {
     /// Why it differs; nothing for what a whole object brings along.
     pub cause: Option<Cause>,
     /// Whose change it is.
-    pub side: Option<Side>,
+    pub attribution: Option<Attribution>,
     /// Where the definition says it.
-    pub place: Option<Place>,
+    pub place: Option<SourceLocation>,
 }
 
 /// What a line of a difference is.
@@ -42,28 +42,28 @@ pub enum Sign {
 
 /// Changes with one and the same edit.
 #[derive(Debug, Clone)]
-pub struct Fold<'a> {
+pub struct FoldedChanges<'a> {
     /// What each of them does.
-    pub edits: Vec<Edit>,
+    pub edits: Vec<ValueEdit>,
     /// The changes, at least one.
     pub changes: Vec<&'a Change>,
 }
 
 /// The edits of a change: of a create all that comes, of a delete all that goes.
 #[must_use]
-pub fn of(change: &Change) -> Vec<Edit> {
+pub fn of(change: &Change) -> Vec<ValueEdit> {
     match &change.action {
         Action::Create { wanted } => of_endpoint(wanted),
         Action::Replace { fields, .. } => fields.iter().flat_map(of_field).collect(),
-        Action::Mark { .. } => Vec::new(),
+        Action::Annotate { .. } => Vec::new(),
         Action::Delete { before, .. } => of_endpoint(&before.endpoint)
             .into_iter()
-            .map(|edit| Edit { before: edit.after, after: None, ..edit })
+            .map(|edit| ValueEdit { before: edit.after, after: None, ..edit })
             .collect(),
     }
 }
 
-fn of_endpoint(endpoint: &Endpoint) -> Vec<Edit> {
+fn of_endpoint(endpoint: &Endpoint) -> Vec<ValueEdit> {
     rows::of_endpoint(endpoint)
         .into_iter()
         .map(|row| {
@@ -73,14 +73,14 @@ fn of_endpoint(endpoint: &Endpoint) -> Vec<Edit> {
         .collect()
 }
 
-fn edit(name: String, before: Option<String>, after: Option<String>) -> Edit {
-    Edit { name, before, after, cause: None, side: None, place: None }
+fn edit(name: String, before: Option<String>, after: Option<String>) -> ValueEdit {
+    ValueEdit { name, before, after, cause: None, attribution: None, place: None }
 }
 
 /// The edits of one field.
 #[must_use]
-pub fn of_field(change: &FieldChange) -> Vec<Edit> {
-    let FieldChange { field, before, after, cause, side, place } = change;
+pub fn of_field(change: &FieldChange) -> Vec<ValueEdit> {
+    let FieldChange { field, before, after, cause, attribution: side, place } = change;
     let edits = match field {
         Field::Target => {
             let (old, new) = (rows::target_parts(before), rows::target_parts(after));
@@ -89,7 +89,7 @@ pub fn of_field(change: &FieldChange) -> Vec<Edit> {
             };
             let mut names: Vec<&String> = old.iter().chain(&new).map(|part| &part.0).collect();
             names.dedup();
-            let mut edits: BTreeMap<String, Edit> = BTreeMap::new();
+            let mut edits: BTreeMap<String, ValueEdit> = BTreeMap::new();
             for name in names {
                 let (before, after) = (value(&old, name), value(&new, name));
                 if before != after {
@@ -97,7 +97,7 @@ pub fn of_field(change: &FieldChange) -> Vec<Edit> {
                 }
             }
             // What goes is told before what comes in its place.
-            let mut edits: Vec<Edit> = edits.into_values().collect();
+            let mut edits: Vec<ValueEdit> = edits.into_values().collect();
             edits.sort_by_key(|edit| edit.before.is_none());
             edits
         }
@@ -120,10 +120,13 @@ pub fn of_field(change: &FieldChange) -> Vec<Edit> {
             })
             .collect(),
     };
-    edits.into_iter().map(|edit| Edit { cause: Some(*cause), side: *side, place: place.clone(), ..edit }).collect()
+    edits
+        .into_iter()
+        .map(|edit| ValueEdit { cause: Some(*cause), attribution: *side, place: place.clone(), ..edit })
+        .collect()
 }
 
-impl Edit {
+impl ValueEdit {
     /// The edit as signed lines.
     #[must_use]
     pub fn lines(&self) -> Vec<(Sign, String)> {
@@ -161,25 +164,26 @@ fn split(text: Option<&str>) -> Vec<&str> {
 /// The changes, those with one and the same edit together; marks are left out. Edits that many share
 /// come where the first of them stands.
 #[must_use]
-pub fn fold<'a>(changes: impl IntoIterator<Item = &'a Change>) -> Vec<Fold<'a>> {
-    let mut folds: Vec<Fold<'a>> = Vec::new();
+pub fn fold<'a>(changes: impl IntoIterator<Item = &'a Change>) -> Vec<FoldedChanges<'a>> {
+    let mut folds: Vec<FoldedChanges<'a>> = Vec::new();
     let mut at: BTreeMap<String, usize> = BTreeMap::new();
     for change in changes {
         let edits = match &change.action {
-            Action::Mark { .. } => continue,
+            Action::Annotate { .. } => continue,
             Action::Replace { .. } | Action::Create { .. } | Action::Delete { .. } => of(change),
         };
         let Action::Replace { fields, adopts, .. } = &change.action else {
-            folds.push(Fold { edits, changes: vec![change] });
+            folds.push(FoldedChanges { edits, changes: vec![change] });
             continue;
         };
-        let told = fields.iter().map(|field| (&field.field, &field.before, &field.after, field.cause, field.side));
-        let same = format!("{adopts} {:?}", told.collect::<Vec<_>>());
+        let rendered =
+            fields.iter().map(|field| (&field.field, &field.before, &field.after, field.cause, field.attribution));
+        let same = format!("{adopts} {:?}", rendered.collect::<Vec<_>>());
         match at.get(&same) {
             Some(at) => folds[*at].changes.push(change),
             None => {
                 at.insert(same, folds.len());
-                folds.push(Fold { edits, changes: vec![change] });
+                folds.push(FoldedChanges { edits, changes: vec![change] });
             }
         }
     }
@@ -193,7 +197,7 @@ const DELETED_OR_FAILED: &str = "deleted outside, or its create failed";
 #[must_use]
 pub fn reason_since(change: &Change) -> String {
     match &change.applied_in {
-        Some(commit) if change.side.is_none() => {
+        Some(commit) if change.attribution.is_none() => {
             let commit: String = safe::line(commit).chars().take(7).collect();
             format!("{}, since {commit}", reason(change))
         }
@@ -204,7 +208,7 @@ pub fn reason_since(change: &Change) -> String {
 /// Why a change is there, in a word or two: whose it is where a base says so, else its cause.
 #[must_use]
 pub fn reason(change: &Change) -> &'static str {
-    if let Some(side) = change.side {
+    if let Some(side) = change.attribution {
         return side.as_str();
     }
     let fields = change.fields();
@@ -214,15 +218,15 @@ pub fn reason(change: &Change) -> &'static str {
         (Action::Create { .. }, _) => "new",
         (Action::Delete { .. }, Some(Cause::Unmarked)) => "not managed",
         (Action::Delete { .. }, _) => "definition removed",
-        (Action::Mark { .. }, _) => "in sync",
+        (Action::Annotate { .. }, _) => "in sync",
         (Action::Replace { adopts: true, .. }, _) => "adopts",
         (Action::Replace { .. }, _) => {
-            let sides = one(fields.iter().map(|field| field.side));
+            let sides = one(fields.iter().map(|field| field.attribution));
             let causes = one(fields.iter().map(|field| field.cause));
             match (sides, causes) {
                 (Some(Some(side)), _) => side.as_str(),
-                (None, _) if has(fields, Side::ThisChange) => "this change and others",
-                (None, _) if has(fields, Side::BehindBase) => "behind base and others",
+                (None, _) if has(fields, Attribution::ThisChange) => "this change and others",
+                (None, _) if has(fields, Attribution::BehindBase) => "behind base and others",
                 (None, _) => "not this change",
                 (Some(None), Some(cause)) => cause.as_str(),
                 (Some(None), None) => "pending and drift",
@@ -231,8 +235,8 @@ pub fn reason(change: &Change) -> &'static str {
     }
 }
 
-fn has(fields: &[FieldChange], side: Side) -> bool {
-    fields.iter().any(|field| field.side == Some(side))
+fn has(fields: &[FieldChange], side: Attribution) -> bool {
+    fields.iter().any(|field| field.attribution == Some(side))
 }
 
 /// The value that all share.
@@ -248,8 +252,8 @@ mod tests {
     use super::*;
     use crate::model::Json;
 
-    fn told(field: Field, before: Json, after: Json) -> Vec<String> {
-        let change = FieldChange { field, before, after, cause: Cause::Pending, side: None, place: None };
+    fn lines(field: Field, before: Json, after: Json) -> Vec<String> {
+        let change = FieldChange { field, before, after, cause: Cause::Pending, attribution: None, place: None };
         of_field(&change)
             .iter()
             .flat_map(|edit| {
@@ -268,14 +272,15 @@ mod tests {
 
     #[test]
     fn a_change_of_option_is_one_value_that_goes_and_one_that_comes() {
-        let lines = told(Field::Target, json!({"ip": "10.0.0.7"}), json!({"dns_name": "a.example.net"}));
+        let lines = lines(Field::Target, json!({"ip": "10.0.0.7"}), json!({"dns_name": "a.example.net"}));
         assert_eq!(lines, ["- spec.ip 10.0.0.7", "+ spec.dns_name a.example.net"]);
     }
 
     #[test]
     fn only_the_prefixes_that_come_and_go_are_signed() {
         let pool = |prefixes: &[&str]| json!({"snat_pool": {"prefixes": prefixes}});
-        let lines = told(Field::SnatPool, pool(&["10.1.0.0/16", "10.2.0.0/16"]), pool(&["10.2.0.0/16", "10.3.0.0/16"]));
+        let lines =
+            lines(Field::SnatPool, pool(&["10.1.0.0/16", "10.2.0.0/16"]), pool(&["10.2.0.0/16", "10.3.0.0/16"]));
         assert_eq!(
             lines,
             ["- spec.snat_pool 10.1.0.0/16", "  spec.snat_pool 10.2.0.0/16", "+ spec.snat_pool 10.3.0.0/16"]
@@ -285,6 +290,6 @@ mod tests {
     #[test]
     fn a_long_text_that_comes_has_nothing_that_goes() {
         let long = "x".repeat(100);
-        assert_eq!(told(Field::Label("a".to_owned()), Json::Null, json!(long)), [format!("+ labels.a {long}")]);
+        assert_eq!(lines(Field::Label("a".to_owned()), Json::Null, json!(long)), [format!("+ labels.a {long}")]);
     }
 }

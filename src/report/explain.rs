@@ -1,6 +1,6 @@
 //! What a field of a definition means, from the table that the JSON Schema is made of.
 
-use crate::model::{Age, FieldEntry, REFERENCE_PARTS, REFERENCE_TABLE};
+use crate::model::{FieldEntry, FieldStatus, REFERENCE_PARTS, REFERENCE_TABLE};
 
 /// The field that `asked` names, told with what stands below it; else the names that come near.
 ///
@@ -13,14 +13,14 @@ pub fn explain(asked: &str) -> Result<String, Vec<String>> {
         return Ok(overview());
     }
     if let Some(path) = paths.iter().find(|path| **path == wanted) {
-        return Ok(told(path, &paths));
+        return Ok(render_field(path, &paths));
     }
     let ends: Vec<&String> = paths.iter().filter(|path| path.ends_with(&format!(".{wanted}"))).collect();
     // The shortest of several is the one that people mean, unless others are as short.
     let steps = |path: &str| path.matches('.').count();
     let least = ends.iter().map(|path| steps(path)).min().unwrap_or(0);
     match ends.iter().filter(|path| steps(path) == least).collect::<Vec<_>>().as_slice() {
-        [one] => return Ok(told(one, &paths)),
+        [one] => return Ok(render_field(one, &paths)),
         [] => {}
         _ => return Err(ends.into_iter().cloned().collect()),
     }
@@ -60,7 +60,7 @@ fn overview() -> String {
     text
 }
 
-fn told(path: &str, paths: &[String]) -> String {
+fn render_field(path: &str, paths: &[String]) -> String {
     let Some(entry) = FieldEntry::at(path) else { return String::new() };
     let mut text = format!("{path}\n");
     for line in wrapped(entry.meaning, 84) {
@@ -77,7 +77,7 @@ fn told(path: &str, paths: &[String]) -> String {
     row("type", entry.kind);
     row("allowed", &entry.rule.words());
     row("default", if entry.default.is_empty() { "none" } else { entry.default });
-    if entry.age == Age::Deprecated {
+    if entry.age == FieldStatus::Deprecated {
         row("status", "deprecated by the vendor; still read, sent and compared");
     }
     row("source", entry.source);
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_group_tells_what_stands_below_it() {
+    fn a_group_shows_what_stands_below_it() {
         let text = explain("spec.where").expect("a field");
         assert!(text.contains("at most one of site, virtual_site, virtual_network"), "{text}");
         assert!(text.contains("    virtual_network "), "{text}");

@@ -1,24 +1,24 @@
 //! The checks of several stacks, each with a verdict of its own: what one checker of a fleet tells.
 
-use super::annotation::{self, Annotation, Finding, Level};
+use super::annotation::{self, Annotation, AnnotationLevel, Finding};
 use crate::plan::{Check, Verdict};
 
 /// Several stacks, in the order of the call.
 pub struct Fleet<'a> {
     /// Each stack with what became of its check.
-    pub parts: Vec<Part<'a>>,
+    pub parts: Vec<FleetPart<'a>>,
 }
 
 /// One stack.
-pub struct Part<'a> {
+pub struct FleetPart<'a> {
     /// Its directory, as the person wrote it.
     pub directory: String,
     /// What became of its check.
-    pub outcome: Outcome<'a>,
+    pub outcome: PartOutcome<'a>,
 }
 
 /// What became of the check of one stack.
-pub enum Outcome<'a> {
+pub enum PartOutcome<'a> {
     /// It was made.
     Checked(Check<'a>),
     /// It could not be made; why.
@@ -31,16 +31,16 @@ impl<'a> Fleet<'a> {
     /// The checks that were made, with their directories.
     pub fn checks(&self) -> impl Iterator<Item = (&str, &Check<'a>)> {
         self.parts.iter().filter_map(|part| match &part.outcome {
-            Outcome::Checked(check) => Some((part.directory.as_str(), check)),
-            Outcome::Failed(_) | Outcome::Elsewhere => None,
+            PartOutcome::Checked(check) => Some((part.directory.as_str(), check)),
+            PartOutcome::Failed(_) | PartOutcome::Elsewhere => None,
         })
     }
 
     /// The stacks that could not be checked, with the reason.
     pub fn failures(&self) -> impl Iterator<Item = (&str, &str)> {
         self.parts.iter().filter_map(|part| match &part.outcome {
-            Outcome::Failed(reason) => Some((part.directory.as_str(), reason.as_str())),
-            Outcome::Checked(_) | Outcome::Elsewhere => None,
+            PartOutcome::Failed(reason) => Some((part.directory.as_str(), reason.as_str())),
+            PartOutcome::Checked(_) | PartOutcome::Elsewhere => None,
         })
     }
 
@@ -61,7 +61,7 @@ impl<'a> Fleet<'a> {
     pub fn remarks(&self) -> Vec<Annotation> {
         let failed = self.failures().map(|(directory, reason)| Annotation {
             finding: Finding::Unchecked,
-            level: Level::Error,
+            level: AnnotationLevel::Error,
             place: None,
             title: format!("not checked: {directory}"),
             message: reason.to_owned(),

@@ -1,7 +1,7 @@
 //! Remarks as workflow commands of GitHub Actions, which draws them beside the source. A text that
 //! could end a command, begin another or add a property is percent-encoded as the runner decodes it.
 
-use super::annotation::{Annotation, Level};
+use super::annotation::{Annotation, AnnotationLevel};
 use super::safe;
 
 /// The remarks, a command a line. `prefix` leads from the repository's top to the directory that the
@@ -13,9 +13,9 @@ pub fn annotations(annotations: &[Annotation], prefix: &str) -> String {
 
 fn command(annotation: &Annotation, prefix: &str) -> String {
     let word = match annotation.level {
-        Level::Error => "error",
-        Level::Warning => "warning",
-        Level::Notice => "notice",
+        AnnotationLevel::Error => "error",
+        AnnotationLevel::Warning => "warning",
+        AnnotationLevel::Notice => "notice",
     };
     let mut properties = Vec::new();
     if let Some(place) = &annotation.place {
@@ -37,16 +37,16 @@ fn property(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Sides, annotation, sample};
+    use super::super::{AttributionDetail, annotation, sample};
     use super::*;
-    use crate::model::Place;
+    use crate::model::SourceLocation;
 
     #[test]
     fn a_remark_is_a_command_with_its_place() {
         let annotation = Annotation {
             finding: annotation::Finding::Drift,
-            level: Level::Warning,
-            place: Some(Place { file: "shop/a,b:c.yaml".to_owned(), line: 7, column: 3 }),
+            level: AnnotationLevel::Warning,
+            place: Some(SourceLocation { file: "shop/a,b:c.yaml".to_owned(), line: 7, column: 3 }),
             title: "replace shop/cart".to_owned(),
             message: "spec.port: 80 -> 100 %\n::error::boo".to_owned(),
         };
@@ -59,8 +59,8 @@ mod tests {
 
     #[test]
     fn hostile_texts_begin_no_command_of_their_own() {
-        let text = annotations(&annotation::of_plan(&sample::plan(50, true), Sides::All), "");
-        let remarks = annotation::of_plan(&sample::plan(50, true), Sides::All).len();
+        let text = annotations(&annotation::of_plan(&sample::plan(50, true), AttributionDetail::All), "");
+        let remarks = annotation::of_plan(&sample::plan(50, true), AttributionDetail::All).len();
         assert_eq!(text.lines().count(), remarks);
         for line in text.lines() {
             let kinds = ["::error ", "::warning ", "::notice "];
@@ -72,8 +72,8 @@ mod tests {
     #[test]
     fn what_is_not_this_change_is_counted_unless_everything_is_asked_for() {
         let plan = sample::attributed(sample::plan(60, false));
-        let told = |sides| annotations(&annotation::of_plan(&plan, sides), "");
-        let (ours, all) = (told(Sides::ThisChange), told(Sides::All));
+        let describe = |sides| annotations(&annotation::of_plan(&plan, sides), "");
+        let (ours, all) = (describe(AttributionDetail::ThisChange), describe(AttributionDetail::All));
         assert!(!ours.contains("(pending on base)") && all.contains("(pending on base)"));
         assert!(ours.contains("(this change)") && ours.contains("(behind base)"));
         let counted = ours.lines().find(|line| line.contains("title=not this change")).expect("the others are counted");
@@ -83,11 +83,11 @@ mod tests {
 
     #[test]
     fn what_matters_most_comes_first() {
-        let levels: Vec<Level> = annotation::of_plan(&sample::plan(50, false), Sides::All)
+        let levels: Vec<AnnotationLevel> = annotation::of_plan(&sample::plan(50, false), AttributionDetail::All)
             .iter()
             .map(|annotation| annotation.level)
             .collect();
         assert!(levels.is_sorted());
-        assert_eq!(levels.first(), Some(&Level::Error));
+        assert_eq!(levels.first(), Some(&AnnotationLevel::Error));
     }
 }

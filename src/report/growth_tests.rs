@@ -5,30 +5,30 @@ use jiff::Timestamp;
 
 use super::{annotation, github, json, junit, markdown, prometheus, sample, sarif, text};
 use crate::model::comparisons::{assert_no_search_through_all, count};
-use crate::plan::{Acknowledgements, Check, Plan, Unmanaged};
+use crate::plan::{Acknowledgements, Check, Plan, UnmanagedPolicy};
 
 /// A plan in which every change drifted or is pending, and as much is held back.
 fn plan(changes: usize) -> Plan {
     let mut plan = sample::plan(changes, false);
-    plan.held.extend(sample::plan(changes, false).changes.into_iter().map(|mut change| {
+    plan.blocked.extend(sample::plan(changes, false).changes.into_iter().map(|mut change| {
         change.key.namespace = crate::model::Namespace::parse("held").expect("a name");
-        crate::plan::Held::new(change.key.clone(), crate::plan::Hold::Protected, Some(change))
+        crate::plan::BlockedChange::new(change.key.clone(), crate::plan::BlockReason::Protected, Some(change))
     }));
     plan
 }
 
 fn check(plan: &Plan) -> Check<'_> {
-    Check::new(plan, plan.verdicts(Unmanaged::Fail), Timestamp::UNIX_EPOCH)
+    Check::new(plan, plan.verdicts(UnmanagedPolicy::Fail), Timestamp::UNIX_EPOCH)
 }
 
 #[test]
 fn no_report_of_a_check_searches_all_changes_for_each() {
     type Report = fn(&Check<'_>) -> String;
     let reports: [(&str, Report); 7] = [
-        ("text", |check| text::drift(check, &text::View::default())),
+        ("text", |check| text::drift(check, &text::TextView::default())),
         ("json", json::drift),
         ("markdown", |check| {
-            markdown::drift(check, &markdown::Options { budget: usize::MAX / 2, ..Default::default() })
+            markdown::drift(check, &markdown::MarkdownOptions { budget: usize::MAX / 2, ..Default::default() })
         }),
         ("junit", junit::report),
         ("prometheus", prometheus::report),
@@ -48,11 +48,11 @@ fn no_report_of_a_check_searches_all_changes_for_each() {
 fn neither_verdicts_nor_acknowledgements_search_all_changes_for_each() {
     assert_no_search_through_all("verdicts", |changes| {
         let plan = plan(changes);
-        count(|| assert!(!plan.verdicts(Unmanaged::Fail).objects.is_empty()))
+        count(|| assert!(!plan.verdicts(UnmanagedPolicy::Fail).objects.is_empty()))
     });
     assert_no_search_through_all("acknowledgements", |changes| {
         let plan = plan(changes);
-        let verdicts = plan.verdicts(Unmanaged::Fail);
+        let verdicts = plan.verdicts(UnmanagedPolicy::Fail);
         count(|| {
             let expires = "2027-01-01".parse().expect("a day");
             let accepted = Acknowledgements::offered(&plan, &verdicts, "known", expires);
@@ -66,10 +66,12 @@ fn neither_verdicts_nor_acknowledgements_search_all_changes_for_each() {
 fn no_report_of_a_plan_searches_all_changes_for_each() {
     type Report = fn(&Plan) -> String;
     let reports: [(&str, Report); 5] = [
-        ("text", |plan| text::plan(plan, None, &text::View::default())),
+        ("text", |plan| text::plan(plan, None, &text::TextView::default())),
         ("json", json::plan),
-        ("markdown", |plan| markdown::plan(plan, &markdown::Options { budget: usize::MAX / 2, ..Default::default() })),
-        ("html", |plan| super::html::plan(plan, "trueup plan", super::Sides::All)),
+        ("markdown", |plan| {
+            markdown::plan(plan, &markdown::MarkdownOptions { budget: usize::MAX / 2, ..Default::default() })
+        }),
+        ("html", |plan| super::html::plan(plan, "trueup plan", super::AttributionDetail::All)),
         ("digest", |plan| plan.digest().to_string()),
     ];
     for (name, report) in reports {

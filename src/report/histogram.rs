@@ -8,7 +8,7 @@ use super::Charset;
 
 /// Counts of pieces of time of the same length, one after the other.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Series {
+pub struct TimeSeries {
     /// When the first piece begins.
     pub start: Timestamp,
     /// Seconds of a piece, at least 1.
@@ -29,7 +29,7 @@ pub fn step(seconds: i64, most: usize) -> i64 {
     STEPS.into_iter().find(fits).unwrap_or_else(|| seconds / (most - 1) + 1)
 }
 
-impl Series {
+impl TimeSeries {
     /// The series from `from` to `to` in pieces of `step` seconds, each beginning at a multiple of
     /// it, out of counts with the beginning of their piece. Pieces without a count have none.
     #[must_use]
@@ -57,18 +57,18 @@ impl Series {
 /// The line, in at most `width` columns as long as the labels leave room. Nothing where there is no
 /// count.
 #[must_use]
-pub fn draw(series: &Series, width: usize, charset: Charset) -> String {
+pub fn draw(series: &TimeSeries, width: usize, charset: Charset) -> String {
     let Some((peak_at, peak)) = peak(&series.counts).filter(|(_, peak)| *peak > 0) else { return String::new() };
     let end = series.counts.len();
     let days = i64::try_from(end).unwrap_or(i64::MAX).saturating_mul(series.step) > 86_400;
     let from = label(series.start, days, series.step);
     let to = label(series.time(end), days, series.step);
-    let told = format!("peak {peak} {} at {}", per(series.step), label(series.time(peak_at), days, series.step));
-    let room = width.saturating_sub(2 + from.len() + 1 + 1 + to.len() + 9 + told.len()).max(8);
+    let message = format!("peak {peak} {} at {}", per(series.step), label(series.time(peak_at), days, series.step));
+    let room = width.saturating_sub(2 + from.len() + 1 + 1 + to.len() + 9 + message.len()).max(8);
     let merged = merge(&series.counts, room);
     let most = merged.iter().copied().max().unwrap_or_default();
     let line: String = merged.iter().map(|count| block(*count, most, charset)).collect();
-    format!("  {from} {line} {to} UTC     {told}\n")
+    format!("  {from} {line} {to} UTC     {message}\n")
 }
 
 /// The first piece with the most.
@@ -125,11 +125,11 @@ mod tests {
         text.parse().expect("a time")
     }
 
-    fn hour() -> Series {
+    fn hour() -> TimeSeries {
         let counts: Vec<(Timestamp, u64)> = [("10:03", 3), ("10:20", 5), ("10:32", 14), ("10:33", 9), ("10:58", 1)]
             .map(|(at, count)| (time(&format!("2026-11-21T{at}:00Z")), count))
             .to_vec();
-        Series::of(&counts, time("2026-11-21T10:00:10Z"), time("2026-11-21T10:59:59Z"), 60)
+        TimeSeries::of(&counts, time("2026-11-21T10:00:10Z"), time("2026-11-21T10:59:59Z"), 60)
     }
 
     #[test]
@@ -154,11 +154,12 @@ mod tests {
     #[test]
     fn what_lies_outside_and_what_is_empty_is_left_out() {
         let (from, to) = (time("2026-11-21T10:00:00Z"), time("2026-11-21T10:05:00Z"));
-        let series = Series::of(&[(time("2026-11-21T09:00:00Z"), 7), (time("2027-01-01T00:00:00Z"), 7)], from, to, 60);
+        let series =
+            TimeSeries::of(&[(time("2026-11-21T09:00:00Z"), 7), (time("2027-01-01T00:00:00Z"), 7)], from, to, 60);
         assert_eq!(series.counts, [0; 6]);
         assert_eq!(draw(&series, 100, Charset::Unicode), "");
         let (from, to) = (time("2026-01-01T00:00:00Z"), time("2026-03-01T00:00:00Z"));
-        let series = Series::of(&[(time("2026-02-03T00:00:00Z"), 8)], from, to, 86_400);
+        let series = TimeSeries::of(&[(time("2026-02-03T00:00:00Z"), 8)], from, to, 86_400);
         assert!(draw(&series, 120, Charset::Unicode).ends_with("2026-03-02 UTC     peak 8 a day at 2026-02-03\n"));
         assert_eq!(per(3_600), "an hour");
         assert_eq!(per(300), "in 5 minutes");

@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::json;
 
-use super::fleet::{Fleet, Outcome, Part};
+use super::fleet::{Fleet, FleetPart, PartOutcome};
 use crate::model::Json;
 use crate::plan::{
-    self, Acknowledged, ActionKind, Allowed, Check, Guard, Plan, Progress, Rehearsal, RunRecord, RunSummary, Unmanaged,
-    Verdict, Verdicts,
+    self, ActionKind, ChangeProgress, Check, GuardHit, JudgedAcknowledgement, Plan, RecordedConsent, Rehearsal,
+    RunRecord, RunSummary, UnmanagedPolicy, Verdict, Verdicts,
 };
 
 /// The version of every document of this module.
@@ -24,15 +24,15 @@ pub fn plan(plan: &Plan) -> String {
     #[derive(Serialize)]
     struct Report<'p> {
         refused: bool,
-        refused_by: Vec<&'p Guard>,
-        allowed: &'p [Allowed],
+        refused_by: Vec<&'p GuardHit>,
+        allowed: &'p [RecordedConsent],
         counts: Json,
         digest: &'p str,
         plan: &'p Plan,
         verdict: Verdict,
         verdicts: &'p Verdicts,
     }
-    let (verdicts, digest) = (plan.verdicts(Unmanaged::Note), plan.digest());
+    let (verdicts, digest) = (plan.verdicts(UnmanagedPolicy::Note), plan.digest());
     let (counts, verdict) = (counts(plan), verdicts.whole());
     let report = Report {
         refused: plan.is_refused(),
@@ -70,12 +70,12 @@ pub fn fleet(fleet: &Fleet<'_>) -> String {
         failed: usize,
         verdict: Verdict,
     }
-    fn one<'p>(part: &'p Part<'_>) -> One<'p> {
+    fn one<'p>(part: &'p FleetPart<'_>) -> One<'p> {
         let directory = part.directory.as_str();
         match &part.outcome {
-            Outcome::Checked(check) => One::Checked(Checked::new(check, Some(directory))),
-            Outcome::Failed(failed) => One::Failed { directory, failed },
-            Outcome::Elsewhere => One::Elsewhere { directory, elsewhere: true },
+            PartOutcome::Checked(check) => One::Checked(Checked::new(check, Some(directory))),
+            PartOutcome::Failed(failed) => One::Failed { directory, failed },
+            PartOutcome::Elsewhere => One::Elsewhere { directory, elsewhere: true },
         }
     }
     let checks = fleet.parts.iter().map(one).collect();
@@ -85,7 +85,7 @@ pub fn fleet(fleet: &Fleet<'_>) -> String {
 /// A check, and of which of several stacks.
 #[derive(Serialize)]
 struct Checked<'p> {
-    acknowledged: &'p [Acknowledged],
+    acknowledged: &'p [JudgedAcknowledgement],
     counts: Json,
     #[serde(skip_serializing_if = "Option::is_none")]
     directory: Option<&'p str>,
@@ -98,7 +98,7 @@ struct Checked<'p> {
 impl<'p> Checked<'p> {
     fn new(check: &'p Check<'_>, directory: Option<&'p str>) -> Self {
         let drifted = check.plan.drifted(&check.found).into_iter().map(|one| {
-            let seen = check.memory.and_then(|memory| memory.seen(&one.object, one.field.as_ref()));
+            let seen = check.drift_state.and_then(|memory| memory.seen(&one.object, one.field.as_ref()));
             json!({
                 "object": one.object,
                 "field": one.field,
@@ -128,7 +128,7 @@ pub fn outcome(outcome: &plan::Outcome, plan: &Plan) -> String {
         json!({
             "digest": plan.digest().full(),
             "outcome": outcome,
-            "held": plan.held,
+            "blocked": plan.blocked,
             "setting_changes": plan.setting_changes,
         }),
     )
@@ -146,7 +146,7 @@ pub fn rehearsal(rehearsal: &Rehearsal) -> String {
             "counts": counts(&rehearsal.plan),
             "faults": rehearsal.faults,
             "guards": rehearsal.plan.guards,
-            "held": rehearsal.plan.held,
+            "blocked": rehearsal.plan.blocked,
             "outcome": rehearsal.outcome,
             "left": rehearsal.left(),
         }),
@@ -159,23 +159,23 @@ pub fn history(runs: &[RunSummary], unreadable: &[String]) -> String {
     document("history", json!({ "runs": runs, "unreadable": unreadable }))
 }
 
-/// One run with every change and its fate: `untouched`, `in_doubt`, or the fate itself.
+/// One run with every change and its result: `untouched`, `in_doubt`, or the result itself.
 #[must_use]
 pub fn run(record: &RunRecord, summary: &RunSummary) -> String {
     let steps: Vec<Json> = record
         .progress()
         .into_iter()
         .map(|(change, progress)| {
-            let fate = match progress {
-                Progress::Untouched => json!("untouched"),
-                Progress::InDoubt(_) => json!("in_doubt"),
-                Progress::Fated(fate) => json!(fate),
+            let result = match progress {
+                ChangeProgress::Untouched => json!("untouched"),
+                ChangeProgress::InDoubt(_) => json!("in_doubt"),
+                ChangeProgress::Ended(result) => json!(result),
             };
-            json!({ "key": change.key, "action": change.action.kind(), "fate": fate })
+            json!({ "key": change.key, "action": change.action.kind(), "result": result })
         })
         .collect();
-    let convergence = record.closing.as_ref().map(|closing| &closing.convergence);
-    document("run", json!({ "run": summary, "steps": steps, "convergence": convergence, "plan": record.header.plan }))
+    let verification = record.closing.as_ref().map(|closing| &closing.verification);
+    document("run", json!({ "run": summary, "steps": steps, "verification": verification, "plan": record.header.plan }))
 }
 
 /// Any other answer under its `kind`.
@@ -199,9 +199,9 @@ fn counts(plan: &Plan) -> Json {
     let kinds: BTreeMap<&str, usize> =
         ActionKind::ALL.into_iter().map(|kind| (kind.as_str(), plan.count(kind))).collect();
     let mut counts = json!(kinds);
-    counts["held"] = plan.held.len().into();
+    counts["blocked"] = plan.blocked.len().into();
     counts["in_sync"] = plan.in_sync().into();
-    let looked = plan.looked();
+    let looked = plan.read_scope();
     counts["outside_filter"] = plan.left_out.into();
     counts["namespaces"] = looked.namespaces.into();
     counts["namespaces_outside_filter"] = looked.left_out.into();

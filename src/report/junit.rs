@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use super::edits;
 use super::fleet::Fleet;
 use super::safe;
-use crate::plan::{Change, Check, Note, ScopeRead, Standing, Verdict};
+use crate::plan::{AcknowledgementStatus, Change, Check, Note, ScopeRead, Verdict};
 
 #[derive(Default)]
 struct Suite {
@@ -22,7 +22,7 @@ struct Suite {
 /// The check as one XML document.
 #[must_use]
 pub fn report(check: &Check<'_>) -> String {
-    drawn(&of(check, "").into_iter().map(|(name, suite)| (name, suite, Some(check))).collect::<Vec<_>>())
+    render_suites(&of(check, "").into_iter().map(|(name, suite)| (name, suite, Some(check))).collect::<Vec<_>>())
 }
 
 /// The checks of several stacks as one XML document; a suite's name begins with its stack's directory.
@@ -38,7 +38,7 @@ pub fn fleet(fleet: &Fleet<'_>) -> String {
         suite.case(directory, "check", &format!("<error type=\"failed\" message=\"{}\"/>", xml(reason)));
         suites.push((directory.to_owned(), suite, None));
     }
-    drawn(&suites)
+    render_suites(&suites)
 }
 
 /// The suites of a check, each namespace one, their names behind `prefix`.
@@ -90,8 +90,8 @@ fn of(check: &Check<'_>, prefix: &str) -> Vec<(String, Suite)> {
         };
         suite.case(namespace.as_str(), &name, &format!("<skipped message=\"not decided: {}\"/>", xml(reason)));
     }
-    for told in check.acknowledged.iter().filter(|told| told.standing == Standing::Silences) {
-        let one = &told.acknowledgement;
+    for entry in check.acknowledged.iter().filter(|entry| entry.status == AcknowledgementStatus::Silences) {
+        let one = &entry.acknowledgement;
         let suite = suites.entry(one.object.namespace.as_str()).or_default();
         let field = one.field.as_ref().map(|field| format!(" {field}")).unwrap_or_default();
         let outcome = format!("<skipped message=\"accepted until {}: {}\"/>", one.expires, xml(&one.reason));
@@ -101,7 +101,7 @@ fn of(check: &Check<'_>, prefix: &str) -> Vec<(String, Suite)> {
     suites.into_iter().map(|(name, suite)| (format!("{prefix}{name}"), suite)).collect()
 }
 
-fn drawn(suites: &[(String, Suite, Option<&Check<'_>>)]) -> String {
+fn render_suites(suites: &[(String, Suite, Option<&Check<'_>>)]) -> String {
     let sum = |number: fn(&Suite) -> usize| suites.iter().map(|(_, suite, _)| number(suite)).sum::<usize>();
     let mut text = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
     let _ = writeln!(
@@ -181,7 +181,7 @@ fn xml(text: &str) -> String {
 mod tests {
     use super::super::sample;
     use super::*;
-    use crate::plan::{Acknowledgements, Unmanaged};
+    use crate::plan::{Acknowledgements, UnmanagedPolicy};
 
     fn now() -> jiff::Timestamp {
         "2026-11-21T10:00:00Z".parse().expect("a time")
@@ -214,16 +214,16 @@ mod tests {
     fn hostile_texts_stay_inside_of_their_attributes() {
         for hostile in [false, true] {
             let plan = sample::plan(40, hostile);
-            let text = report(&Check::new(&plan, plan.verdicts(Unmanaged::Fail), now()));
+            let text = report(&Check::new(&plan, plan.verdicts(UnmanagedPolicy::Fail), now()));
             assert!(is_well_formed(&text), "{text}");
             assert!(!text.contains("<script"), "{text}");
         }
     }
 
     #[test]
-    fn counts_tell_failures_errors_and_what_is_accepted() {
+    fn counts_show_failures_errors_and_what_is_accepted() {
         let plan = sample::plan(20, true);
-        let verdicts = plan.verdicts(Unmanaged::Note);
+        let verdicts = plan.verdicts(UnmanagedPolicy::Note);
         let accepted = Acknowledgements::offered(&plan, &verdicts, "known <b>", "2027-01-01".parse().expect("a date"));
         let before = report(&Check::new(&plan, verdicts.clone(), now()));
         let after = report(&Check::new(&plan, verdicts.clone(), now()).accepting(&accepted));

@@ -3,6 +3,7 @@
 //! where it is written. Text from the service or a file is untrusted: [`safe`] takes its force away.
 
 pub mod annotation;
+mod attribution;
 pub mod bars;
 mod charset;
 pub mod edits;
@@ -24,13 +25,12 @@ pub mod safe;
 mod sample;
 pub mod sarif;
 pub mod schema;
-mod sides;
 mod style;
 pub mod table;
 pub mod text;
 pub mod tree;
 
+pub use attribution::AttributionDetail;
 pub use charset::Charset;
 pub use explain::explain;
-pub use sides::Sides;
 pub use style::{Palette, Role};

@@ -1,4 +1,4 @@
-//! JSON laid out for people without reading it into values: the order of the keys and the digits of
+//! JSON seeded out for people without reading it into values: the order of the keys and the digits of
 //! the numbers stay as they came.
 
 /// `document`, which must be JSON, with a member a line and a line break at its end.

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use super::fleet::Fleet;
 use super::safe;
 use crate::model::Namespace;
-use crate::plan::{Check, ScopeRead, Standing, Verdict};
+use crate::plan::{AcknowledgementStatus, Check, ScopeRead, Verdict};
 
 const VERDICTS: [(Verdict, &str); 5] = [
     (Verdict::InSync, "in_sync"),
@@ -17,11 +17,11 @@ const VERDICTS: [(Verdict, &str); 5] = [
     (Verdict::Unknown, "unknown"),
 ];
 
-const STANDINGS: [(Standing, &str); 4] = [
-    (Standing::Silences, "silences"),
-    (Standing::Expired, "expired"),
-    (Standing::Moved, "moved"),
-    (Standing::Unneeded, "unneeded"),
+const STANDINGS: [(AcknowledgementStatus, &str); 4] = [
+    (AcknowledgementStatus::Silences, "silences"),
+    (AcknowledgementStatus::Expired, "expired"),
+    (AcknowledgementStatus::Moved, "moved"),
+    (AcknowledgementStatus::Unneeded, "unneeded"),
 ];
 
 /// The check as gauges.
@@ -43,10 +43,10 @@ pub fn fleet(fleet: &Fleet<'_>) -> String {
 }
 
 /// What one metric tells of one check.
-type Tell = fn(&mut Text, &Check<'_>);
+type Sample = fn(&mut Text, &Check<'_>);
 
 /// Each metric with its meaning and what it tells; a family stands together, whatever the number of stacks.
-const METRICS: [(&str, &str, Tell); 8] = [
+const METRICS: [(&str, &str, Sample); 8] = [
     ("trueup_drift_verdict", "1 for the verdict over everything, 0 for the others.", |text, check| {
         let whole = check.verdicts.whole();
         for (verdict, name) in VERDICTS {
@@ -98,7 +98,7 @@ const METRICS: [(&str, &str, Tell); 8] = [
         FIRST_SEEN,
         "When a check first saw that a field drifted, in seconds since 1970; no field stands for the whole endpoint.",
         |text, check| {
-            let Some(memory) = check.memory else { return };
+            let Some(memory) = check.drift_state else { return };
             for drifted in check.plan.drifted(&check.verdicts) {
                 let Some(seen) = memory.seen(&drifted.object, drifted.field.as_ref()) else { continue };
                 let labels = [
@@ -112,8 +112,8 @@ const METRICS: [(&str, &str, Tell); 8] = [
     ),
     ("trueup_drift_acknowledgements", "Acknowledgements by how they stand.", |text, check| {
         for (standing, name) in STANDINGS {
-            let number = check.acknowledged.iter().filter(|told| told.standing == standing).count();
-            text.sample("trueup_drift_acknowledgements", &[("standing", name.to_owned())], number as u64);
+            let number = check.acknowledged.iter().filter(|entry| entry.status == standing).count();
+            text.sample("trueup_drift_acknowledgements", &[("status", name.to_owned())], number as u64);
         }
     }),
     ("trueup_drift_check_timestamp_seconds", "When the check was made, in seconds since 1970.", |text, check| {
@@ -128,7 +128,7 @@ const FIRST_SEEN: &str = "trueup_drift_first_seen_timestamp_seconds";
 fn gauges(checks: &[&Check<'_>]) -> String {
     let mut text = Text { lines: String::new(), common: Vec::new() };
     for (name, help, tell) in METRICS {
-        if name == FIRST_SEEN && checks.iter().all(|check| check.memory.is_none()) {
+        if name == FIRST_SEEN && checks.iter().all(|check| check.drift_state.is_none()) {
             continue;
         }
         text.metric(name, help);
@@ -168,7 +168,7 @@ mod tests {
     use super::super::sample;
     use super::*;
     use crate::model::Desired;
-    use crate::plan::{Memory, Remember, Unmanaged};
+    use crate::plan::{CheckRecord, DriftState, UnmanagedPolicy};
 
     fn now() -> jiff::Timestamp {
         "2026-11-21T10:00:00Z".parse().expect("a time")
@@ -181,7 +181,7 @@ mod tests {
                 .expect("a pattern");
         for hostile in [false, true] {
             let plan = super::super::sample::plan(40, hostile);
-            let text = report(&Check::new(&plan, plan.verdicts(Unmanaged::Fail), now()));
+            let text = report(&Check::new(&plan, plan.verdicts(UnmanagedPolicy::Fail), now()));
             for line in text.lines() {
                 assert!(line.starts_with("# HELP ") || line.starts_with("# TYPE ") || sample.is_match(line), "{line}");
             }
@@ -191,7 +191,7 @@ mod tests {
     #[test]
     fn the_verdict_is_one_of_five() {
         let plan = sample::plan(40, false);
-        let text = report(&Check::new(&plan, plan.verdicts(Unmanaged::Note), now()));
+        let text = report(&Check::new(&plan, plan.verdicts(UnmanagedPolicy::Note), now()));
         let verdicts: Vec<&str> = text.lines().filter(|line| line.starts_with("trueup_drift_verdict{")).collect();
         assert_eq!(verdicts.len(), 5);
         assert_eq!(verdicts.iter().filter(|line| line.ends_with(" 1")).count(), 1);
@@ -201,11 +201,11 @@ mod tests {
     #[test]
     fn what_the_memory_knows_has_its_first_time() {
         let plan = sample::plan(10, false);
-        let verdicts = plan.verdicts(Unmanaged::Note);
-        let mut memory = Memory::default();
+        let verdicts = plan.verdicts(UnmanagedPolicy::Note);
+        let mut memory = DriftState::default();
         let desired = Desired::default();
-        memory.remember(Remember { plan: &plan, verdicts: &verdicts, desired: &desired }, now());
-        let text = report(&Check { memory: Some(&memory), ..Check::new(&plan, verdicts, now()) });
+        memory.remember(CheckRecord { plan: &plan, verdicts: &verdicts, desired: &desired }, now());
+        let text = report(&Check { drift_state: Some(&memory), ..Check::new(&plan, verdicts, now()) });
         assert!(text.contains("field=\"spec.target\"} 1795255200\n"), "{text}");
     }
 }

@@ -4,25 +4,25 @@
 
 use std::collections::BTreeSet;
 
-use crate::model::{Endpoint, Field, Json, Place, Texts};
-use crate::plan::{Cause, FieldChange, Side};
+use crate::model::{Endpoint, Field, Json, SourceLocation, StringMap};
+use crate::plan::{Attribution, Cause, FieldChange};
 
 /// Values longer than this, in characters, get a difference by lines.
 const LONG: usize = 60;
 
 /// One row under a change.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Row {
+pub struct FieldRow {
     /// The field, by the name that a file gives it.
     pub name: String,
     /// What becomes of it.
     pub text: RowText,
     /// Where the definition says it.
-    pub place: Option<Place>,
+    pub place: Option<SourceLocation>,
     /// Why it differs; nothing for what a whole object brings along.
     pub cause: Option<Cause>,
     /// Whose change it is.
-    pub side: Option<Side>,
+    pub attribution: Option<Attribution>,
 }
 
 /// What becomes of a field.
@@ -50,15 +50,15 @@ pub enum RowText {
 
 /// The rows of an endpoint that appears: everything that is not the service's default.
 #[must_use]
-pub fn of_endpoint(endpoint: &Endpoint) -> Vec<Row> {
-    let plain = |name: &str, text: String| Row {
+pub fn of_endpoint(endpoint: &Endpoint) -> Vec<FieldRow> {
+    let plain = |name: &str, text: String| FieldRow {
         name: name.to_owned(),
         text: RowText::Value(text),
         place: None,
         cause: None,
-        side: None,
+        attribution: None,
     };
-    let mut rows: Vec<Row> = target(&Field::Target.value(endpoint))
+    let mut rows: Vec<FieldRow> = target(&Field::Target.value(endpoint))
         .leaves
         .into_iter()
         .map(|(name, text)| plain(&format!("spec.{name}"), text))
@@ -85,8 +85,8 @@ pub fn of_endpoint(endpoint: &Endpoint) -> Vec<Row> {
 
 /// The rows of one field that changes.
 #[must_use]
-pub fn of_field(change: &FieldChange) -> Vec<Row> {
-    let FieldChange { field, before, after, cause, side, place } = change;
+pub fn of_field(change: &FieldChange) -> Vec<FieldRow> {
+    let FieldChange { field, before, after, cause, attribution: side, place } = change;
     let texts = match field {
         Field::Target => of_target(before, after),
         Field::SnatPool => vec![(name(field), of_prefixes(before, after))],
@@ -94,7 +94,7 @@ pub fn of_field(change: &FieldChange) -> Vec<Row> {
     };
     texts
         .into_iter()
-        .map(|(name, text)| Row { name, text, place: place.clone(), cause: Some(*cause), side: *side })
+        .map(|(name, text)| FieldRow { name, text, place: place.clone(), cause: Some(*cause), attribution: *side })
         .collect()
 }
 
@@ -153,17 +153,17 @@ fn scalar(value: &Json) -> Option<String> {
     }
 }
 
-fn pairs(map: &Texts) -> String {
+fn pairs(map: &StringMap) -> String {
     map.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(", ")
 }
 
 /// A target taken apart: its option, and what it holds.
-struct Target {
+struct TargetParts {
     option: String,
     leaves: Vec<(String, String)>,
 }
 
-impl Target {
+impl TargetParts {
     /// The value alone where the option is one, else each part by its name.
     fn text(&self) -> String {
         match self.leaves.as_slice() {
@@ -189,13 +189,13 @@ impl Target {
     }
 }
 
-fn target(value: &Json) -> Target {
+fn target(value: &Json) -> TargetParts {
     let Some((option, value)) = value.as_object().and_then(|map| map.iter().next()) else {
-        return Target { option: String::new(), leaves: Vec::new() };
+        return TargetParts { option: String::new(), leaves: Vec::new() };
     };
     let mut leaves = Vec::new();
     collect(option, value, &mut leaves);
-    Target { option: option.clone(), leaves }
+    TargetParts { option: option.clone(), leaves }
 }
 
 fn collect(path: &str, value: &Json, leaves: &mut Vec<(String, String)>) {
@@ -233,8 +233,9 @@ fn of_target(before: &Json, after: &Json) -> Vec<(String, RowText)> {
             ("target".to_owned(), RowText::Words(instead)),
         ];
     }
-    let value =
-        |target: &Target, name: &str| target.leaves.iter().find(|(leaf, _)| leaf == name).map(|(_, text)| text.clone());
+    let value = |target: &TargetParts, name: &str| {
+        target.leaves.iter().find(|(leaf, _)| leaf == name).map(|(_, text)| text.clone())
+    };
     let names: BTreeSet<&String> = old.leaves.iter().chain(&new.leaves).map(|(name, _)| name).collect();
     let mut rows: Vec<(String, RowText)> = names
         .into_iter()
@@ -314,10 +315,10 @@ mod tests {
     use super::*;
 
     fn change(field: Field, before: Json, after: Json) -> FieldChange {
-        FieldChange { field, before, after, cause: Cause::Pending, side: None, place: None }
+        FieldChange { field, before, after, cause: Cause::Pending, attribution: None, place: None }
     }
 
-    fn told(field: Field, before: Json, after: Json) -> Vec<String> {
+    fn lines(field: Field, before: Json, after: Json) -> Vec<String> {
         of_field(&change(field, before, after))
             .into_iter()
             .map(|row| match row.text {
@@ -329,14 +330,14 @@ mod tests {
     }
 
     #[test]
-    fn a_target_that_keeps_its_option_is_told_by_its_value() {
-        let rows = told(Field::Target, json!({"ip": "10.9.9.9"}), json!({"ip": "10.0.0.7"}));
+    fn a_target_that_keeps_its_option_is_reported_by_its_value() {
+        let rows = lines(Field::Target, json!({"ip": "10.9.9.9"}), json!({"ip": "10.0.0.7"}));
         assert_eq!(rows, [r#"spec.ip: Some("10.9.9.9") -> Some("10.0.0.7")"#, "target: stays an IP address"]);
     }
 
     #[test]
-    fn a_target_that_changes_its_option_is_told_by_both() {
-        let rows = told(Field::Target, json!({"dns_name": "a.example.net"}), json!({"ip": "10.0.0.7"}));
+    fn a_target_that_changes_its_option_is_reported_by_both() {
+        let rows = lines(Field::Target, json!({"dns_name": "a.example.net"}), json!({"ip": "10.0.0.7"}));
         assert_eq!(
             rows,
             [
@@ -347,22 +348,22 @@ mod tests {
     }
 
     #[test]
-    fn only_the_part_of_a_target_that_changes_is_told() {
+    fn only_the_part_of_a_target_that_changes_is_reported() {
         let before = json!({"dns_name_advanced": {"name": "a.example.net", "refresh_interval": 30}});
         let after = json!({"dns_name_advanced": {"name": "a.example.net", "refresh_interval": 60}});
-        let rows = told(Field::Target, before, after);
+        let rows = lines(Field::Target, before, after);
         assert_eq!(rows[0], r#"spec.dns_name_advanced.refresh_interval: Some("30") -> Some("60")"#);
         assert_eq!(rows.len(), 2);
     }
 
     #[test]
-    fn a_place_is_told_in_words_without_what_the_service_filled_in() {
+    fn a_place_is_reported_in_words_without_what_the_service_filled_in() {
         let live = json!({"site": {"ref": [{"name": "ce01", "namespace": "system", "tenant": "acme-x", "uid": "7"}],
             "network_type": "VIRTUAL_NETWORK_SITE_LOCAL", "disable_internet_vip": {}}});
         let wanted = json!({"virtual_site": {"ref": [{"name": "edge", "namespace": "shared"}],
             "network_type": "VIRTUAL_NETWORK_SITE_LOCAL_INSIDE", "enable_internet_vip": {}}});
         assert_eq!(
-            told(Field::Where, live, wanted),
+            lines(Field::Where, live, wanted),
             [
                 r#"where: site system/ce01, site-local network => virtual site shared/edge, site-local-inside network, with an Internet VIP"#
             ]
@@ -370,17 +371,17 @@ mod tests {
     }
 
     #[test]
-    fn a_prefix_set_is_told_by_what_comes_and_goes() {
+    fn a_prefix_set_is_reported_by_what_comes_and_goes() {
         let pool = |prefixes: &[&str]| json!({"snat_pool": {"prefixes": prefixes}});
-        let rows = told(Field::SnatPool, pool(&["10.1.0.0/16", "10.2.0.0/16"]), pool(&["10.2.0.0/16", "10.3.0.0/16"]));
+        let rows = lines(Field::SnatPool, pool(&["10.1.0.0/16", "10.2.0.0/16"]), pool(&["10.2.0.0/16", "10.3.0.0/16"]));
         assert_eq!(rows, ["spec.snat_pool: adds 10.3.0.0/16; removes 10.1.0.0/16; 1 stays"]);
-        let rows = told(Field::SnatPool, json!({"no_snat_pool": {}}), pool(&["10.2.0.0/16"]));
+        let rows = lines(Field::SnatPool, json!({"no_snat_pool": {}}), pool(&["10.2.0.0/16"]));
         assert_eq!(rows, [r#"spec.snat_pool: Some("none") -> Some("10.2.0.0/16")"#]);
     }
 
     #[test]
-    fn a_label_that_goes_is_told_as_absence() {
-        let rows = told(Field::Label("tier".to_owned()), json!("db"), Json::Null);
+    fn a_label_that_goes_is_reported_as_absence() {
+        let rows = lines(Field::Label("tier".to_owned()), json!("db"), Json::Null);
         assert_eq!(rows, [r#"labels.tier: Some("db") -> None"#]);
     }
 }

@@ -7,12 +7,12 @@ use std::borrow::Cow;
 /// pipelines takes for a command written out as `\n`, `\t` or `\u{…}`.
 #[must_use]
 pub fn line(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(is_forceful) {
+    if !text.chars().any(is_unsafe) {
         return log(text);
     }
     let mut clean = String::with_capacity(text.len() + 16);
     for character in text.chars() {
-        if is_forceful(character) {
+        if is_unsafe(character) {
             clean.extend(character.escape_default());
         } else {
             clean.push(character);
@@ -96,7 +96,7 @@ pub fn html(text: &str) -> String {
 
 /// Whether a character does something to a terminal or to other characters, or cannot be seen.
 #[must_use]
-pub fn is_forceful(character: char) -> bool {
+pub fn is_unsafe(character: char) -> bool {
     character.is_control()
         || matches!(character,
             '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
@@ -116,7 +116,7 @@ pub fn json(document: &str) -> Cow<'_, str> {
     if !marks && !document.bytes().any(may_need) {
         return Cow::Borrowed(document);
     }
-    let escaped = |character: char| is_forceful(character) && !matches!(character, '\n' | '\t');
+    let escaped = |character: char| is_unsafe(character) && !matches!(character, '\n' | '\t');
     let mut clean = String::with_capacity(document.len() + 64);
     let mut before = ' ';
     for character in document.chars() {
@@ -155,7 +155,7 @@ mod tests {
         let value = serde_json::json!({"a": "x\u{202e}y\u{9b}2J\u{e0001}\u{1b}", "b": "日本語 ✔\u{fe0f}"});
         for document in [value.to_string(), serde_json::to_string_pretty(&value).expect("JSON")] {
             let clean = json(&document);
-            assert!(!clean.chars().any(|character| is_forceful(character) && character != '\n'), "{clean}");
+            assert!(!clean.chars().any(|character| is_unsafe(character) && character != '\n'), "{clean}");
             assert_eq!(serde_json::from_str::<serde_json::Value>(&clean).expect("JSON"), value);
         }
         assert!(matches!(json(r#"{"a": "plain"}"#), Cow::Borrowed(_)));

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
-use crate::model::{Endpoint, Field, Json, Key, Layout, Name, Namespace, Place};
+use crate::model::{Endpoint, Field, Json, Key, Layout, Name, Namespace, SourceLocation};
 use crate::plan::{
-    Action, Before, Cause, Change, Commit, FieldChange, Guard, GuardName, Held, Hold, Note, Plan, Referrer, Scope,
-    ScopeRead, Service, Settings, Side, Source,
+    Action, Attribution, BeforeImage, BlockReason, BlockedChange, Cause, Change, Commit, FieldChange, GuardHit,
+    GuardName, NamespaceScope, Note, Plan, PlanSettings, PlanSource, Referrer, ScopeRead, ServiceId,
 };
 
 /// Texts that try every way out that we know.
@@ -37,8 +37,8 @@ fn endpoint(key: &Key, number: usize, description: &str) -> Endpoint {
     serde_json::from_value(text).expect("the sample's endpoints are valid")
 }
 
-fn before(endpoint: Endpoint) -> Before {
-    Before {
+fn before(endpoint: Endpoint) -> BeforeImage {
+    BeforeImage {
         uid: format!("uid-{}", endpoint.key.name),
         resource_version: None,
         endpoint,
@@ -47,8 +47,8 @@ fn before(endpoint: Endpoint) -> Before {
     }
 }
 
-fn field(field: Field, before: Json, after: Json, cause: Cause, place: Place) -> FieldChange {
-    FieldChange { field, before, after, cause, side: None, place: Some(place) }
+fn field(field: Field, before: Json, after: Json, cause: Cause, place: SourceLocation) -> FieldChange {
+    FieldChange { field, before, after, cause, attribution: None, place: Some(place) }
 }
 
 /// A plan of `count` changes: one in ten a delete, two in ten creates, three in ten one equal edit, the
@@ -59,19 +59,19 @@ pub(super) fn plan(count: usize, hostile: bool) -> Plan {
     changes.sort_by(|a, b| (a.action.kind().phase(), &a.key).cmp(&(b.action.kind().phase(), &b.key)));
     let scope = namespaces.into_iter().map(|name| {
         let read = ScopeRead::Complete { live: count, owned: count, removable: count };
-        let scope = Scope { read, definitions: count, in_sync: 9, pruned: true, selected: true };
+        let scope = NamespaceScope { read, definitions: count, in_sync: 9, pruned: true, selected: true };
         (key(name, "x").namespace, scope)
     });
     let mut plan = Plan {
         tool_version: "test".to_owned(),
-        service: Service { base_url: "https://acme.example.net".to_owned(), layout: Layout::Uniform },
+        service: ServiceId { base_url: "https://acme.example.net".to_owned(), layout: Layout::Uniform },
         stack: Some(if hostile { "a --> <b>|`x`".to_owned() } else { "shop-prod".to_owned() }),
-        settings: Settings::default(),
+        settings: PlanSettings::default(),
         setting_changes: Vec::new(),
         scope: scope.collect::<BTreeMap<_, _>>(),
         changes,
-        held: vec![Held::new(key("shop", "guarded"), Hold::Protected, None)],
-        guards: vec![Guard {
+        blocked: vec![BlockedChange::new(key("shop", "guarded"), BlockReason::Protected, None)],
+        guards: vec![GuardHit {
             name: GuardName::MassChange,
             namespace: Some(key("shop", "x").namespace),
             count: 18,
@@ -81,16 +81,20 @@ pub(super) fn plan(count: usize, hostile: bool) -> Plan {
         allowed: Vec::new(),
         left_out: 0,
         notes: vec![Note::Unmanaged { key: key("shop", "handmade") }],
-        source: Source { directory: "endpoints".to_owned(), requests: 3, ..Source::default() },
+        source: PlanSource { directory: "endpoints".to_owned(), requests: 3, ..PlanSource::default() },
     };
     if hostile {
         let by = vec![Referrer { kind: HOSTILE[1].into(), namespace: HOSTILE[2].into(), name: HOSTILE[3].into() }];
-        plan.held.push(Held::new(key("shop", HOSTILE[1]), Hold::Referred { by }, None));
-        plan.held.push(Held::new(key("pay", "x"), Hold::ForeignStack { stack: HOSTILE[0].into() }, None));
+        plan.blocked.push(BlockedChange::new(key("shop", HOSTILE[1]), BlockReason::Referred { by }, None));
+        plan.blocked.push(BlockedChange::new(
+            key("pay", "x"),
+            BlockReason::ForeignStack { stack: HOSTILE[0].into() },
+            None,
+        ));
         plan.notes.push(Note::Loaded { text: HOSTILE[0].to_owned() });
         plan.scope.insert(
             key(HOSTILE[1], "x").namespace,
-            Scope {
+            NamespaceScope {
                 read: ScopeRead::Unknown { reason: HOSTILE[3].to_owned() },
                 definitions: 1,
                 in_sync: 0,
@@ -107,7 +111,7 @@ fn change(number: usize, namespace: &str, hostile: bool) -> Change {
     let name = if hostile && number.is_multiple_of(7) { format!("{text}-{number}") } else { format!("ep-{number}") };
     let key = key(namespace, &name);
     let old = endpoint(&key, number, text);
-    let place = |line| Place {
+    let place = |line| SourceLocation {
         file: if hostile { format!("endpoints/{text}.yaml") } else { format!("endpoints/{namespace}/{name}.yaml") },
         line,
         column: 3,
@@ -147,13 +151,13 @@ pub(super) fn attributed(mut plan: Plan) -> Plan {
     plan.source.base = Some("origin/main".to_owned());
     for (number, change) in plan.changes.iter_mut().enumerate() {
         let side = match number {
-            number if number % 7 == 6 => Side::BehindBase,
-            number if number % 3 == 2 => Side::PendingOnBase,
-            _ => Side::ThisChange,
+            number if number % 7 == 6 => Attribution::BehindBase,
+            number if number % 3 == 2 => Attribution::PendingOnBase,
+            _ => Attribution::ThisChange,
         };
         match &mut change.action {
-            Action::Replace { fields, .. } => fields.iter_mut().for_each(|field| field.side = Some(side)),
-            _ => change.side = Some(side),
+            Action::Replace { fields, .. } => fields.iter_mut().for_each(|field| field.attribution = Some(side)),
+            _ => change.attribution = Some(side),
         }
     }
     plan

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use serde_json::json;
 
-use super::annotation::{Annotation, Finding, Level};
+use super::annotation::{Annotation, AnnotationLevel, Finding};
 use super::safe;
 use crate::model::Json;
 
@@ -36,9 +36,9 @@ pub fn report(annotations: &[Annotation], prefix: &str, tool_version: &str) -> S
 
 fn result(annotation: &Annotation, prefix: &str) -> Json {
     let level = match annotation.level {
-        Level::Error => "error",
-        Level::Warning => "warning",
-        Level::Notice => "note",
+        AnnotationLevel::Error => "error",
+        AnnotationLevel::Warning => "warning",
+        AnnotationLevel::Notice => "note",
     };
     let text = match annotation.title.as_str() {
         "" => safe::line(&annotation.message).into_owned(),
@@ -67,16 +67,16 @@ fn uri(path: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Sides, annotation, sample};
+    use super::super::{AttributionDetail, annotation, sample};
     use super::*;
-    use crate::model::Place;
+    use crate::model::SourceLocation;
 
     #[test]
     fn a_remark_is_a_result_with_its_region() {
         let annotation = Annotation {
             finding: Finding::Definition,
-            level: Level::Error,
-            place: Some(Place { file: "shop/a b.yaml".to_owned(), line: 7, column: 23 }),
+            level: AnnotationLevel::Error,
+            place: Some(SourceLocation { file: "shop/a b.yaml".to_owned(), line: 7, column: 23 }),
             title: String::new(),
             message: "`refresh_interval` is 5\u{1b}".to_owned(),
         };
@@ -95,8 +95,8 @@ mod tests {
         let ids: BTreeSet<&str> = Finding::ALL.iter().map(|finding| finding.id()).collect();
         assert_eq!(ids.len(), Finding::ALL.len());
         let plan = sample::attributed(sample::plan(60, false));
-        let log: Json =
-            serde_json::from_str(&report(&annotation::of_plan(&plan, Sides::All), "", "1.0")).expect("JSON");
+        let log: Json = serde_json::from_str(&report(&annotation::of_plan(&plan, AttributionDetail::All), "", "1.0"))
+            .expect("JSON");
         let run = &log["runs"][0];
         let rules = run["tool"]["driver"]["rules"].as_array().expect("rules");
         let named: BTreeSet<&str> = rules.iter().filter_map(|rule| rule["id"].as_str()).collect();
@@ -110,7 +110,7 @@ mod tests {
             "value-pending",
             "value-behind-base",
             "guard-mass-change",
-            "held-protected",
+            "blocked-protected",
         ] {
             assert!(used.contains(id), "{id}: {used:?}");
         }

@@ -7,12 +7,12 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, json};
 
-use crate::model::{Age, FieldEntry, Json, Needed, RawEndpoint, Rule, Snapshot};
-use crate::plan::{Acknowledged, Allowed, Guard, Plan, Verdict, Verdicts};
+use crate::model::{FieldEntry, FieldRule, FieldStatus, GroupRule, Json, Snapshot, WireEndpoint};
+use crate::plan::{GuardHit, JudgedAcknowledgement, Plan, RecordedConsent, Verdict, Verdicts};
 
 /// Of what a schema is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Of {
+pub enum SchemaKind {
     /// A saved plan, and the JSON of `plan`, which holds one.
     Plan,
     /// The JSON of `drift`.
@@ -29,23 +29,23 @@ pub enum Of {
 
 /// The schema, draft 2020-12.
 #[must_use]
-pub fn of(of: Of) -> Json {
+pub fn of(of: SchemaKind) -> Json {
     let mut schema = match of {
-        Of::Plan => plan(),
-        Of::Drift => drift(),
-        Of::Snapshot => snapshot(),
-        Of::Definition => definition(),
+        SchemaKind::Plan => plan(),
+        SchemaKind::Drift => drift(),
+        SchemaKind::Snapshot => snapshot(),
+        SchemaKind::Definition => definition(),
         // Read key by key and not into a type, so its schema is written by hand and tested by its reader.
-        Of::Config => serde_json::from_str(include_str!("schema/config.json")).unwrap_or_default(),
-        Of::Policy => serde_json::from_str(include_str!("schema/policy.json")).unwrap_or_default(),
+        SchemaKind::Config => serde_json::from_str(include_str!("schema/config.json")).unwrap_or_default(),
+        SchemaKind::Policy => serde_json::from_str(include_str!("schema/policy.json")).unwrap_or_default(),
     };
     let title = match of {
-        Of::Plan => "a saved plan of trueup",
-        Of::Drift => "the verdict of trueup drift",
-        Of::Snapshot => "a snapshot of what a service holds",
-        Of::Definition => "an endpoint, as trueup reads it",
-        Of::Config => "trueup.yaml",
-        Of::Policy => "a policy of trueup",
+        SchemaKind::Plan => "a saved plan of trueup",
+        SchemaKind::Drift => "the verdict of trueup drift",
+        SchemaKind::Snapshot => "a snapshot of what a service holds",
+        SchemaKind::Definition => "an endpoint, as trueup reads it",
+        SchemaKind::Config => "trueup.yaml",
+        SchemaKind::Policy => "a policy of trueup",
     };
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema".into();
     schema["title"] = title.into();
@@ -65,12 +65,12 @@ fn plan() -> Json {
         "refused_by": {
             "type": "array",
             "description": "The guards that nobody allowed.",
-            "items": subschema::<Guard>(&mut generator),
+            "items": subschema::<GuardHit>(&mut generator),
         },
         "allowed": {
             "type": "array",
             "description": "Consents that were given when the plan was made.",
-            "items": subschema::<Allowed>(&mut generator),
+            "items": subschema::<RecordedConsent>(&mut generator),
         },
         "verdict": subschema::<Verdict>(&mut generator),
         "counts": counts(),
@@ -91,7 +91,7 @@ fn digest() -> Json {
 fn counts() -> Json {
     json!({
         "type": "object",
-        "description": "Changes by action, what is held back, what is in sync, and requests.",
+        "description": "Changes by action, what is blocked, what is in sync, and requests.",
         "additionalProperties": {"type": "integer", "minimum": 0},
     })
 }
@@ -113,7 +113,7 @@ fn drift() -> Json {
         "verdict": subschema::<Verdict>(&mut generator),
         "counts": counts(),
         "verdicts": subschema::<Verdicts>(&mut generator),
-        "acknowledged": {"type": "array", "items": subschema::<Acknowledged>(&mut generator)},
+        "acknowledged": {"type": "array", "items": subschema::<JudgedAcknowledgement>(&mut generator)},
         "drifted": {
             "type": "array",
             "description": "Each value that drifted, and since when that is known.",
@@ -178,7 +178,7 @@ fn definition() -> Json {
     let mut settings = SchemaSettings::draft2020_12();
     // Every place of the tree has its own node, which takes the words of its path.
     settings.inline_subschemas = true;
-    let mut schema = settings.into_generator().into_root_schema_for::<RawEndpoint>().to_value();
+    let mut schema = settings.into_generator().into_root_schema_for::<WireEndpoint>().to_value();
     describe(&mut schema, "");
     schema["required"] = json!(["metadata", "spec"]);
     schema["description"] = "One endpoint of the service mesh.".into();
@@ -224,7 +224,7 @@ fn describe(node: &mut Json, path: &str) {
     if let Some(entry) = FieldEntry::at(path) {
         words(node, entry);
         limits(node, entry.rule);
-        if entry.age == Age::Deprecated {
+        if entry.age == FieldStatus::Deprecated {
             node["deprecated"] = true.into();
         }
     }
@@ -272,35 +272,35 @@ fn words(node: &mut Json, entry: FieldEntry) {
     node["description"] = text.into();
 }
 
-fn limits(node: &mut Json, rule: Rule) {
+fn limits(node: &mut Json, rule: FieldRule) {
     let is_list = node.get("items").is_some();
     match rule {
         // The items of a list pass by here with the rule of their list.
-        Rule::Items(least, most) if is_list => {
+        FieldRule::Items(least, most) if is_list => {
             node["minItems"] = least.into();
             node["maxItems"] = most.into();
         }
-        Rule::Free | Rule::Items(..) => {}
-        Rule::Label => {
+        FieldRule::Free | FieldRule::Items(..) => {}
+        FieldRule::Label => {
             node["pattern"] = r"^([a-z]([-a-z0-9]{0,61}[a-z0-9])?|.*\$\{[^}]+\}.*)$".into();
         }
-        Rule::Range(least, most) => {
+        FieldRule::Range(least, most) => {
             let digits = json!({"type": "string", "pattern": "^[0-9]+$"});
             let integer = json!({"type": "integer", "minimum": least, "maximum": most});
             any_of(node, vec![integer, digits, variable(), json!({"type": "null"})]);
         }
         // A schema counts characters: no text of more characters has fewer bytes.
-        Rule::Bytes(most) => node["maxLength"] = most.into(),
-        Rule::Characters(_, most) => node["maxLength"] = most.into(),
-        Rule::Map(_, value) => {
+        FieldRule::Bytes(most) => node["maxLength"] = most.into(),
+        FieldRule::Characters(_, most) => node["maxLength"] = most.into(),
+        FieldRule::Map(_, value) => {
             node["additionalProperties"]["maxLength"] = value.into();
         }
-        Rule::Words(words) => {
+        FieldRule::Words(words) => {
             let mut allowed: Vec<Json> = words().into_iter().map(Json::from).collect();
             allowed.extend(["".into(), Json::Null]);
             any_of(node, vec![json!({"enum": allowed}), variable()]);
         }
-        Rule::Options(needed, options) => exclusive(node, needed, options),
+        FieldRule::Options(needed, options) => exclusive(node, needed, options),
     }
     // A label's value without quotes may look like a number.
     if let Some(values) = node.get_mut("additionalProperties").filter(|values| values.is_object()) {
@@ -318,14 +318,14 @@ fn any_of(node: &mut Json, schemas: Vec<Json>) {
 }
 
 /// An exclusive group. What is `null` or empty is absent, as it is to the service.
-fn exclusive(node: &mut Json, needed: Needed, options: &[&str]) {
+fn exclusive(node: &mut Json, needed: GroupRule, options: &[&str]) {
     let given = |name: &str| {
         let given = |name: &str| json!({"required": [name], "properties": {name: {"not": {"enum": [null, ""]}}}});
         let camel = camel_case(name);
         if camel == name { given(name) } else { json!({"anyOf": [given(name), given(&camel)]}) }
     };
     let mut choices: Vec<Json> = options.iter().map(|option| given(option)).collect();
-    if needed == Needed::AtMostOne {
+    if needed == GroupRule::AtMostOne {
         let none: Vec<Json> = choices.iter().map(|choice| json!({"not": choice})).collect();
         choices.push(json!({"allOf": none}));
     }

@@ -27,7 +27,7 @@ pub enum Align {
 pub struct Table {
     columns: Vec<(String, Align)>,
     rows: Vec<Vec<String>>,
-    firm: Vec<usize>,
+    fixed_width: Vec<usize>,
 }
 
 /// How wide each column is.
@@ -38,13 +38,13 @@ impl Table {
     /// A table with these headings and no rows.
     pub fn new<T: Into<String>>(columns: impl IntoIterator<Item = (T, Align)>) -> Self {
         let columns = columns.into_iter().map(|(heading, align)| (safe::line(&heading.into()).into_owned(), align));
-        Self { columns: columns.collect(), rows: Vec::new(), firm: Vec::new() }
+        Self { columns: columns.collect(), rows: Vec::new(), fixed_width: Vec::new() }
     }
 
     /// The same with these columns cut last: a time or an id is of no use without its end.
     #[must_use]
-    pub fn firm(mut self, columns: impl IntoIterator<Item = usize>) -> Self {
-        self.firm.extend(columns);
+    pub fn fixed_width(mut self, columns: impl IntoIterator<Item = usize>) -> Self {
+        self.fixed_width.extend(columns);
         self
     }
 
@@ -70,7 +70,8 @@ impl Table {
         let available = width.saturating_sub(GAP * widths.len().saturating_sub(1));
         let mut excess = widths.iter().sum::<usize>().saturating_sub(available);
         while excess > 0 {
-            let soft = widths.iter().enumerate().filter(|(at, width)| !self.firm.contains(at) && **width > NARROW);
+            let soft =
+                widths.iter().enumerate().filter(|(at, width)| !self.fixed_width.contains(at) && **width > NARROW);
             let any = widths.iter().enumerate().filter(|(_, width)| **width > NARROW);
             let widest = soft.max_by_key(|(_, width)| **width).or_else(|| any.max_by_key(|(_, width)| **width));
             let Some((at, _)) = widest else { break };
@@ -180,8 +181,8 @@ mod tests {
     }
 
     #[test]
-    fn a_firm_column_is_cut_last() {
-        let mut table = Table::new([("ID", Align::Left), ("NAME", Align::Left)]).firm([0]);
+    fn a_fixed_column_is_cut_last() {
+        let mut table = Table::new([("ID", Align::Left), ("NAME", Align::Left)]).fixed_width([0]);
         table.row(["6c1d0b7e-5f0a-4c58", "a name that can be guessed"]);
         assert!(table.draw(30, Palette::Plain, Charset::Ascii).contains("6c1d0b7e-5f0a-4c58  a name th~"));
         assert!(table.draw(20, Palette::Plain, Charset::Ascii).contains("6c1d0b7e-5f~  a nam~"));

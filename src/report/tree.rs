@@ -12,7 +12,7 @@ const NOTE: usize = 16;
 
 /// How far a piece of work is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum State {
+pub enum WorkState {
     /// Nothing is known.
     Unknown,
     /// Not begun.
@@ -31,47 +31,47 @@ pub enum State {
 
 /// A piece of work.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Node {
+pub struct WorkNode {
     /// Its name.
     pub label: String,
     /// How far it is; nothing for a heading.
-    pub state: Option<State>,
+    pub state: Option<WorkState>,
     /// Steps done of steps to do, where they are counted.
     pub steps: Option<(u64, u64)>,
     /// What else is to be said.
     pub note: String,
     /// What it consists of.
-    pub parts: Vec<Node>,
+    pub parts: Vec<WorkNode>,
 }
 
-impl Node {
+impl WorkNode {
     /// A piece of work without parts, steps and note.
-    pub fn new(label: impl Into<String>, state: Option<State>) -> Self {
+    pub fn new(label: impl Into<String>, state: Option<WorkState>) -> Self {
         Self { label: label.into(), state, steps: None, note: String::new(), parts: Vec::new() }
     }
 }
 
-impl State {
+impl WorkState {
     fn word(&self) -> String {
         match self {
-            State::Unknown => "unknown".to_owned(),
-            State::Waiting => "waiting".to_owned(),
-            State::Running => "running".to_owned(),
-            State::Done => "done".to_owned(),
-            State::Failed => "failed".to_owned(),
-            State::Skipped => "skipped".to_owned(),
-            State::Other(word) => safe::line(word).into_owned(),
+            WorkState::Unknown => "unknown".to_owned(),
+            WorkState::Waiting => "waiting".to_owned(),
+            WorkState::Running => "running".to_owned(),
+            WorkState::Done => "done".to_owned(),
+            WorkState::Failed => "failed".to_owned(),
+            WorkState::Skipped => "skipped".to_owned(),
+            WorkState::Other(word) => safe::line(word).into_owned(),
         }
     }
 
     fn sign(&self, charset: Charset) -> &'static str {
         let (unicode, ascii) = match self {
-            State::Unknown | State::Other(_) => ("?", "?"),
-            State::Waiting => ("·", "."),
-            State::Running => ("▶", ">"),
-            State::Done => ("✔", "+"),
-            State::Failed => ("✘", "!"),
-            State::Skipped => ("–", "-"),
+            WorkState::Unknown | WorkState::Other(_) => ("?", "?"),
+            WorkState::Waiting => ("·", "."),
+            WorkState::Running => ("▶", ">"),
+            WorkState::Done => ("✔", "+"),
+            WorkState::Failed => ("✘", "!"),
+            WorkState::Skipped => ("–", "-"),
         };
         match charset {
             Charset::Unicode => unicode,
@@ -81,24 +81,24 @@ impl State {
 
     fn role(&self) -> Option<Role> {
         match self {
-            State::Done => Some(Role::Right),
-            State::Failed => Some(Role::Wrong),
-            State::Running => Some(Role::Careful),
-            State::Waiting | State::Skipped => Some(Role::Quiet),
-            State::Unknown | State::Other(_) => None,
+            WorkState::Done => Some(Role::Right),
+            WorkState::Failed => Some(Role::Wrong),
+            WorkState::Running => Some(Role::Careful),
+            WorkState::Waiting | WorkState::Skipped => Some(Role::Quiet),
+            WorkState::Unknown | WorkState::Other(_) => None,
         }
     }
 }
 
 /// One line before it is aligned.
-struct Line<'a> {
+struct TreeLine<'a> {
     left: String,
-    node: &'a Node,
+    node: &'a WorkNode,
 }
 
 /// The tree in `width` columns.
 #[must_use]
-pub fn draw(root: &Node, width: usize, palette: Palette, charset: Charset) -> String {
+pub fn draw(root: &WorkNode, width: usize, palette: Palette, charset: Charset) -> String {
     let mut lines = Vec::new();
     grow(root, "", "", charset, &mut lines);
     let left = lines.iter().map(|line| line.left.width()).max().unwrap_or_default();
@@ -112,11 +112,11 @@ pub fn draw(root: &Node, width: usize, palette: Palette, charset: Charset) -> St
         if let Some(state) = &line.node.state {
             let (said, sign) = (state.word(), state.sign(charset));
             let space = word - said.width();
-            let told = format!("{sign} {said}{:space$}", "");
-            taken += 2 + told.width();
+            let message = format!("{sign} {said}{:space$}", "");
+            taken += 2 + message.width();
             match state.role() {
-                Some(role) => whole.push_str(&format!("  {}", palette.paint(role, told))),
-                None => whole.push_str(&format!("  {told}")),
+                Some(role) => whole.push_str(&format!("  {}", palette.paint(role, message))),
+                None => whole.push_str(&format!("  {message}")),
             }
         }
         let steps = steps(line.node.steps, charset);
@@ -133,8 +133,8 @@ pub fn draw(root: &Node, width: usize, palette: Palette, charset: Charset) -> St
     text
 }
 
-fn grow<'a>(node: &'a Node, stem: &str, branch: &str, charset: Charset, into: &mut Vec<Line<'a>>) {
-    into.push(Line { left: format!("{stem}{branch}{}", safe::line(&node.label)), node });
+fn grow<'a>(node: &'a WorkNode, stem: &str, branch: &str, charset: Charset, into: &mut Vec<TreeLine<'a>>) {
+    into.push(TreeLine { left: format!("{stem}{branch}{}", safe::line(&node.label)), node });
     let (between, last, through) = match charset {
         Charset::Unicode => ("├─ ", "└─ ", "│  "),
         Charset::Ascii => ("|- ", "`- ", "|  "),
@@ -165,19 +165,20 @@ fn steps(steps: Option<(u64, u64)>, charset: Charset) -> String {
 mod tests {
     use super::*;
 
-    fn sample() -> Node {
-        let mut download = Node::new("image download", Some(State::Done));
+    fn sample() -> WorkNode {
+        let mut download = WorkNode::new("image download", Some(WorkState::Done));
         download.steps = Some((4, 4));
-        let mut nodes = Node::new("nodes", Some(State::Running));
-        let mut one = Node::new("master-0", Some(State::Running));
+        let mut nodes = WorkNode::new("nodes", Some(WorkState::Running));
+        let mut one = WorkNode::new("master-0", Some(WorkState::Running));
         one.steps = Some((1, 3));
-        one.parts = vec![Node::new("network", Some(State::Done)), Node::new("agents", Some(State::Waiting))];
-        let mut other = Node::new("worker-0", Some(State::Failed));
+        one.parts =
+            vec![WorkNode::new("network", Some(WorkState::Done)), WorkNode::new("agents", Some(WorkState::Waiting))];
+        let mut other = WorkNode::new("worker-0", Some(WorkState::Failed));
         other.note = "not enough disk space\u{1b}[0m".to_owned();
         nodes.parts = vec![one, other];
-        let mut root = Node::new("ce-lyon", Some(State::Running));
+        let mut root = WorkNode::new("ce-lyon", Some(WorkState::Running));
         root.note = "to crt-20260201-0179".to_owned();
-        root.parts = vec![download, nodes, Node::new("validation", Some(State::Other("REWINDING".to_owned())))];
+        root.parts = vec![download, nodes, WorkNode::new("validation", Some(WorkState::Other("REWINDING".to_owned())))];
         root
     }
 

@@ -14,14 +14,14 @@ use axum::response::IntoResponse;
 use axum::routing::{get, put};
 use serde_json::json;
 
-use super::answer::{self, Code, Refusal};
+use super::answer::{self, Code, ErrorResponse};
 use super::endpoint::Seed;
 use super::fault::Scenario;
 use super::gate;
 use super::query;
-use super::service::Service;
+use super::service::SandboxState;
 
-pub fn router(service: &Arc<Service>) -> Router<Arc<Service>> {
+pub fn router(service: &Arc<SandboxState>) -> Router<Arc<SandboxState>> {
     Router::new()
         .route("/sandbox/log", get(log))
         .route("/sandbox/queries", get(queries))
@@ -31,41 +31,41 @@ pub fn router(service: &Arc<Service>) -> Router<Arc<Service>> {
         .route("/sandbox/health", get(health))
 }
 
-async fn health(State(service): State<Arc<Service>>) -> Response<Body> {
+async fn health(State(service): State<Arc<SandboxState>>) -> Response<Body> {
     let body = json!({"status": "ok", "tenant": service.tenant, "version": env!("CARGO_PKG_VERSION")});
     answer::json(StatusCode::OK, body.to_string())
 }
 
-async fn log(State(service): State<Arc<Service>>) -> Response<Body> {
+async fn log(State(service): State<Arc<SandboxState>>) -> Response<Body> {
     match serde_json::to_vec(&json!({"entries": service.log.entries()})) {
         Ok(body) => answer::json(StatusCode::OK, body),
-        Err(error) => Refusal::new(Code::Internal, error.to_string()).into_response(),
+        Err(error) => ErrorResponse::new(Code::Internal, error.to_string()).into_response(),
     }
 }
 
-async fn queries(State(service): State<Arc<Service>>) -> Response<Body> {
+async fn queries(State(service): State<Arc<SandboxState>>) -> Response<Body> {
     match query::queries(&service.store) {
         Ok(queries) => answer::json(StatusCode::OK, json!({"queries": queries}).to_string()),
-        Err(error) => Refusal::new(Code::Internal, error.to_string()).into_response(),
+        Err(error) => ErrorResponse::new(Code::Internal, error.to_string()).into_response(),
     }
 }
 
 /// The body is a scenario, YAML or JSON; an empty list of rules ends all faults.
-async fn faults(State(service): State<Arc<Service>>, body: String) -> Response<Body> {
+async fn faults(State(service): State<Arc<SandboxState>>, body: String) -> Response<Body> {
     match Scenario::parse(&body) {
         Ok(scenario) => {
             service.faults.set(scenario);
             answer::empty()
         }
-        Err(error) => Refusal::new(Code::InvalidArgument, error.to_string()).into_response(),
+        Err(error) => ErrorResponse::new(Code::InvalidArgument, error.to_string()).into_response(),
     }
 }
 
 /// The body is a list of seeds.
-async fn endpoints(State(service): State<Arc<Service>>, body: String) -> Response<Body> {
+async fn endpoints(State(service): State<Arc<SandboxState>>, body: String) -> Response<Body> {
     let planted = match serde_json::from_str::<Vec<Seed>>(&body) {
         Ok(seeds) => service.endpoints.plant(seeds).await,
-        Err(error) => Err(Refusal::new(Code::InvalidArgument, error.to_string())),
+        Err(error) => Err(ErrorResponse::new(Code::InvalidArgument, error.to_string())),
     };
     match planted {
         Ok(()) => answer::empty(),

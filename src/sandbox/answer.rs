@@ -64,14 +64,14 @@ impl Code {
 
 /// A request that was not done, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal {
+pub struct ErrorResponse {
     code: Code,
     message: String,
     detail: Option<String>,
     retry_after: Option<u64>,
 }
 
-impl Refusal {
+impl ErrorResponse {
     pub fn new(code: Code, message: impl Into<String>) -> Self {
         Self { code, message: message.into(), detail: None, retry_after: None }
     }
@@ -96,7 +96,7 @@ impl Refusal {
     }
 }
 
-impl IntoResponse for Refusal {
+impl IntoResponse for ErrorResponse {
     fn into_response(self) -> Response<Body> {
         let details: Vec<_> = self
             .detail

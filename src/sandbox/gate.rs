@@ -10,31 +10,31 @@ use axum::middleware::Next;
 use axum::response::IntoResponse;
 use serde_json::Value;
 
-use super::answer::{Code, Refusal};
+use super::answer::{Code, ErrorResponse};
 use super::clock::written;
-use super::fault::{Call, Spoilt, spoil};
-use super::log::{Entry, Trace};
-use super::options::Rate;
+use super::fault::{Call, Injected, inject};
+use super::log::{LogEntry, Trace};
+use super::options::RequestRate;
 use super::router::{LARGEST_BODY, operation};
-use super::server::Cut;
-use super::service::Service;
+use super::server::Disconnect;
+use super::service::SandboxState;
 
 /// The requests of the second that is counted now.
 #[derive(Debug, Default)]
-pub struct Window {
+pub struct RateWindow {
     second: i64,
     requests: u32,
 }
 
 /// The gate of the service's own paths.
 pub async fn pass(
-    State(service): State<Arc<Service>>,
+    State(service): State<Arc<SandboxState>>,
     parameters: RawPathParams,
     request: Request,
     next: Next,
 ) -> Response<Body> {
     let entry = entry(&service, &parameters, &request);
-    let cut = request.extensions().get::<Cut>().cloned().unwrap_or_default();
+    let cut = request.extensions().get::<Disconnect>().cloned().unwrap_or_default();
     let answered = if request.method() == Method::GET {
         answer(service, entry, request, next).await
     } else {
@@ -42,7 +42,7 @@ pub async fn pass(
         let answering = tokio::spawn(Box::pin(answer(service, entry, request, next)));
         match answering.await {
             Ok(answered) => answered,
-            Err(_) => Some(Refusal::new(Code::Internal, "the handler failed").into_response()),
+            Err(_) => Some(ErrorResponse::new(Code::Internal, "the handler failed").into_response()),
         }
     };
     match answered {
@@ -52,21 +52,26 @@ pub async fn pass(
 }
 
 /// The answer, or nothing when the connection is to be cut. Either way the log has it.
-async fn answer(service: Arc<Service>, mut entry: Entry, request: Request, next: Next) -> Option<Response<Body>> {
-    let spoilt = match admit(&service, request.headers()) {
+async fn answer(
+    service: Arc<SandboxState>,
+    mut entry: LogEntry,
+    request: Request,
+    next: Next,
+) -> Option<Response<Body>> {
+    let injected = match admit(&service, request.headers()) {
         // A router of paths would answer it as a get.
         Ok(()) if request.method() == Method::HEAD && request.uri().path().starts_with("/api/") => {
-            Spoilt::Answered(Refusal::new(Code::Unimplemented, "Not Implemented").into_response())
+            Injected::Answered(ErrorResponse::new(Code::Unimplemented, "Not Implemented").into_response())
         }
         Ok(()) => disturbed(&service, &mut entry, request, next).await,
-        Err(refusal) => Spoilt::Answered(refusal.into_response()),
+        Err(refusal) => Injected::Answered(refusal.into_response()),
     };
-    let (response, trace) = match spoilt {
-        Spoilt::Answered(mut response) => {
+    let (response, trace) = match injected {
+        Injected::Answered(mut response) => {
             let trace = response.extensions_mut().remove::<Trace>().unwrap_or_default();
             (Some(response), trace)
         }
-        Spoilt::Cut(trace) => (None, trace),
+        Injected::Cut(trace) => (None, trace),
     };
     entry.name = trace.name.unwrap_or(entry.name);
     entry.version_sent = trace.version_sent;
@@ -77,11 +82,11 @@ async fn answer(service: Arc<Service>, mut entry: Entry, request: Request, next:
     response
 }
 
-async fn disturbed(service: &Service, entry: &mut Entry, request: Request, next: Next) -> Spoilt {
-    let request = if entry.name.is_empty() && request.method() == Method::POST && service.faults.look_at_names() {
+async fn disturbed(service: &SandboxState, entry: &mut LogEntry, request: Request, next: Next) -> Injected {
+    let request = if entry.name.is_empty() && request.method() == Method::POST && service.faults.needs_names() {
         match named(request, &mut entry.name).await {
             Ok(request) => request,
-            Err(refusal) => return Spoilt::Answered(refusal.into_response()),
+            Err(refusal) => return Injected::Answered(refusal.into_response()),
         }
     } else {
         request
@@ -94,20 +99,20 @@ async fn disturbed(service: &Service, entry: &mut Entry, request: Request, next:
     };
     let call = Call { operation: entry.operation, namespace: &entry.namespace, name: &entry.name };
     match service.faults.pick(call) {
-        None => Spoilt::Answered(run.await),
+        None => Injected::Answered(run.await),
         Some(action) => {
             entry.fault = Some(action.name());
-            spoil(service, call, action, run).await
+            inject(service, call, action, run).await
         }
     }
 }
 
 /// Reads the name of the object out of the body, and leaves the body as it was.
-async fn named(request: Request, name: &mut String) -> Result<Request, Refusal> {
+async fn named(request: Request, name: &mut String) -> Result<Request, ErrorResponse> {
     let (parts, body) = request.into_parts();
     let body = axum::body::to_bytes(body, LARGEST_BODY)
         .await
-        .map_err(|error| Refusal::new(Code::InvalidArgument, format!("the body cannot be read: {error}")))?;
+        .map_err(|error| ErrorResponse::new(Code::InvalidArgument, format!("the body cannot be read: {error}")))?;
     let object = serde_json::from_slice::<Value>(&body).unwrap_or_default();
     if let Some(found) = object.pointer("/metadata/name").and_then(Value::as_str) {
         found.clone_into(name);
@@ -116,19 +121,19 @@ async fn named(request: Request, name: &mut String) -> Result<Request, Refusal> 
 }
 
 /// The gate of the sandbox's own paths, which are neither logged nor disturbed.
-pub async fn pass_admin(State(service): State<Arc<Service>>, request: Request, next: Next) -> Response<Body> {
+pub async fn pass_admin(State(service): State<Arc<SandboxState>>, request: Request, next: Next) -> Response<Body> {
     match admit(&service, request.headers()) {
         Ok(()) => next.run(request).await,
         Err(refusal) => refusal.into_response(),
     }
 }
 
-fn entry(service: &Service, parameters: &RawPathParams, request: &Request) -> Entry {
+fn entry(service: &SandboxState, parameters: &RawPathParams, request: &Request) -> LogEntry {
     let parameter = |wanted: &str| {
         parameters.iter().find(|(key, _)| *key == wanted).map(|(_, value)| value.to_owned()).unwrap_or_default()
     };
     let matched = request.extensions().get::<MatchedPath>();
-    Entry {
+    LogEntry {
         sequence: 0,
         time: written(service.clock.now()),
         method: request.method().to_string(),
@@ -139,35 +144,35 @@ fn entry(service: &Service, parameters: &RawPathParams, request: &Request) -> En
         status: None,
         version_sent: None,
         version: None,
-        effect: super::log::Effect::None,
+        effect: super::log::RequestEffect::None,
         fault: None,
     }
 }
 
 /// The bodies of a 401 are not known; this one says what is wrong without saying more.
-fn admit(service: &Service, headers: &HeaderMap) -> Result<(), Refusal> {
+fn admit(service: &SandboxState, headers: &HeaderMap) -> Result<(), ErrorResponse> {
     let shown = headers.get(header::AUTHORIZATION).and_then(|value| value.as_bytes().strip_prefix(b"APIToken "));
     if shown.is_some_and(|shown| service.token.admits(shown)) {
         return Ok(());
     }
     let message = "operation is not authorized: the header `Authorization: APIToken <token>` is missing or wrong";
-    Err(Refusal::new(Code::Unauthenticated, message))
+    Err(ErrorResponse::new(Code::Unauthenticated, message))
 }
 
-fn limit(service: &Service) -> Result<(), Refusal> {
-    let Rate::PerSecond { requests, retry_after } = service.rate else {
+fn limit(service: &SandboxState) -> Result<(), ErrorResponse> {
+    let RequestRate::PerSecond { requests, retry_after } = service.rate else {
         return Ok(());
     };
     let second = service.clock.now().as_second();
     let mut window = service.window.lock().unwrap_or_else(PoisonError::into_inner);
     if window.second != second {
-        *window = Window { second, requests: 0 };
+        *window = RateWindow { second, requests: 0 };
     }
     if window.requests < requests {
         window.requests += 1;
         return Ok(());
     }
-    let refusal = Refusal::new(Code::ResourceExhausted, "rejected as it is happening too frequently");
+    let refusal = ErrorResponse::new(Code::ResourceExhausted, "rejected as it is happening too frequently");
     Err(match retry_after {
         Some(seconds) => refusal.retry_after(seconds),
         None => refusal,

@@ -17,7 +17,7 @@ const LONGEST_TEXT: usize = 2_048;
 
 /// One request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Entry {
+pub struct LogEntry {
     /// Counts from 1 in each run of the sandbox.
     pub sequence: u64,
     /// RFC 3339, when the request had been read.
@@ -35,7 +35,7 @@ pub struct Entry {
     /// The version that the object has after a write that took effect; that of a delete is the
     /// version which it removed.
     pub version: Option<String>,
-    pub effect: Effect,
+    pub effect: RequestEffect,
     /// The action of the scenario that the request met.
     pub fault: Option<&'static str>,
 }
@@ -43,7 +43,7 @@ pub struct Entry {
 /// Whether a request changed what is stored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Effect {
+pub enum RequestEffect {
     #[default]
     None,
     Done,
@@ -57,18 +57,18 @@ pub struct Trace {
     pub name: Option<String>,
     pub version_sent: Option<String>,
     pub version: Option<String>,
-    pub effect: Effect,
+    pub effect: RequestEffect,
 }
 
 /// The bounded log in memory, and the file beside it.
 #[derive(Debug)]
 pub struct Log {
-    kept: Mutex<Kept>,
+    kept: Mutex<LogState>,
 }
 
 #[derive(Debug)]
-struct Kept {
-    entries: VecDeque<Entry>,
+struct LogState {
+    entries: VecDeque<LogEntry>,
     size: usize,
     sequence: u64,
     file: Option<File>,
@@ -90,11 +90,11 @@ impl Log {
     /// When the file cannot be opened for appending.
     pub fn open(size: usize, file: Option<&Path>, largest_file: u64) -> Result<Self, FileError> {
         let file = file.map(file::append_private).transpose()?;
-        Ok(Self { kept: Mutex::new(Kept { entries: VecDeque::new(), size, sequence: 0, file, largest_file }) })
+        Ok(Self { kept: Mutex::new(LogState { entries: VecDeque::new(), size, sequence: 0, file, largest_file }) })
     }
 
     /// Numbers the entry and keeps it.
-    pub fn add(&self, mut entry: Entry) {
+    pub fn add(&self, mut entry: LogEntry) {
         let texts = [&mut entry.method, &mut entry.path, &mut entry.namespace, &mut entry.name];
         texts.into_iter().chain(&mut entry.version_sent).for_each(shorten);
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
@@ -122,7 +122,7 @@ impl Log {
 
     /// The kept entries, oldest first.
     #[must_use]
-    pub fn entries(&self) -> Vec<Entry> {
+    pub fn entries(&self) -> Vec<LogEntry> {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.entries.iter().cloned().collect()
     }

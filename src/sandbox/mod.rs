@@ -35,15 +35,15 @@ use tokio::task::JoinHandle;
 
 pub use clock::Clock;
 pub use endpoint::{Referrer, Seed, SeedMetadata, ViewReference};
-pub use fault::{Action, Rule, Runs, Scenario, ScenarioError};
-pub use log::{Effect, Entry};
-pub use options::{Deletion, Options, Rate, Token};
-pub use query::{Asked, EventLanguage, Tenant, TenantError};
-pub use store::{Batch, Error as StoreError, Storage, Store, Ticket};
+pub use fault::{FaultAction, FaultRule, Runs, Scenario, ScenarioError};
+pub use log::{LogEntry, RequestEffect};
+pub use options::{Deletion, RequestRate, RequiredToken, SandboxOptions};
+pub use query::{EventLanguage, RecordedQuery, Tenant, TenantError};
+pub use store::{Batch, Storage, Store, StoreError, Ticket};
 
 use endpoint::Endpoints;
 use fault::Faults;
-use service::Service;
+use service::SandboxState;
 
 /// Why a sandbox does not start.
 #[derive(Debug, thiserror::Error)]
@@ -66,7 +66,7 @@ pub enum Error {
 #[derive(Debug)]
 pub struct Running {
     address: SocketAddr,
-    service: Arc<Service>,
+    service: Arc<SandboxState>,
     stop: watch::Sender<bool>,
     serving: JoinHandle<()>,
 }
@@ -75,7 +75,7 @@ pub struct Running {
 ///
 /// # Errors
 /// When the address is taken, or the storage or the log cannot be opened.
-pub async fn start(options: Options) -> Result<Running, Error> {
+pub async fn start(options: SandboxOptions) -> Result<Running, Error> {
     let listener = listen(options.listen).await?;
     let address = listener.local_addr().map_err(|source| Error::Listen { address: options.listen, source })?;
     let header_timeout = options.header_timeout;
@@ -90,23 +90,23 @@ async fn listen(address: SocketAddr) -> Result<TcpListener, Error> {
     TcpListener::bind(address).await.map_err(|source| Error::Listen { address, source })
 }
 
-async fn open(options: Options) -> Result<Service, Error> {
+async fn open(options: SandboxOptions) -> Result<SandboxState, Error> {
     let log = log::Log::open(options.log_size, options.log_file.as_deref(), options.log_file_size)
         .map_err(|source| Error::Log { path: options.log_file.clone().unwrap_or_default(), source })?;
     let store = Arc::new(Store::open(&options.storage)?);
-    // A tenant file names the tenant, also when it was laid by an earlier start.
+    // A tenant file names the tenant, also when it was seeded by an earlier start.
     let named = options.tenant_file.as_ref().and_then(|file| file.name().map(ToOwned::to_owned));
     let tenant = named.or(query::tenant_name(&store)?).unwrap_or(options.tenant);
     let endpoints = Endpoints::open(Arc::clone(&store), options.clock.clone(), tenant.clone(), options.deletion)?;
     if let Some(file) = &options.tenant_file {
-        if query::known(&store, file)? == query::Laid::New {
+        if query::known(&store, file)? == query::Seeding::New {
             plant(&endpoints, file.endpoints().to_vec()).await?;
         }
         let ticket = query::lay(&store, file, &tenant)?;
         store.durable(ticket).await?;
     }
-    let query = query::Holding::open(&store)?;
-    Ok(Service {
+    let query = query::Dataset::open(&store)?;
+    Ok(SandboxState {
         tenant,
         query,
         clock: options.clock,
@@ -140,7 +140,7 @@ impl Running {
 
     /// The requests so far, oldest first, as far back as the log keeps them.
     #[must_use]
-    pub fn log(&self) -> Vec<Entry> {
+    pub fn log(&self) -> Vec<LogEntry> {
         self.service.log.entries()
     }
 
@@ -180,7 +180,7 @@ impl Running {
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn queries(&self) -> Result<Vec<Asked>, Error> {
+    pub fn queries(&self) -> Result<Vec<RecordedQuery>, Error> {
         Ok(query::queries(&self.service.store)?)
     }
 

@@ -13,17 +13,17 @@ use super::store::Storage;
 
 /// How a sandbox is run.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct SandboxOptions {
     /// Port 0 takes any free port; [`Running::address`](super::Running::address) tells which.
     pub listen: SocketAddr,
     pub storage: Storage,
-    pub token: Token,
+    pub token: RequiredToken,
     /// The tenant's name as it stands in objects and references.
     pub tenant: String,
     /// What it is filled with before it answers.
     pub tenant_file: Option<Tenant>,
     pub clock: Clock,
-    pub rate: Rate,
+    pub rate: RequestRate,
     pub deletion: Deletion,
     /// The faults that it starts with.
     pub scenario: Scenario,
@@ -37,10 +37,10 @@ pub struct Options {
     pub header_timeout: Duration,
 }
 
-impl Options {
+impl SandboxOptions {
     /// A sandbox on a free port of the loopback, with no limit of requests and immediate deletes.
     #[must_use]
-    pub fn new(storage: Storage, token: Token, clock: Clock) -> Self {
+    pub fn new(storage: Storage, token: RequiredToken, clock: Clock) -> Self {
         Self {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             storage,
@@ -48,7 +48,7 @@ impl Options {
             tenant: "sandbox-tenant".into(),
             tenant_file: None,
             clock,
-            rate: Rate::Unlimited,
+            rate: RequestRate::Unlimited,
             deletion: Deletion::Immediate,
             scenario: Scenario::default(),
             log_file: None,
@@ -61,7 +61,7 @@ impl Options {
 
 /// How many requests are answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rate {
+pub enum RequestRate {
     Unlimited,
     /// The request after these within one second of the clock gets a 429; `retry_after` is its
     /// `Retry-After` header in seconds, which the service is not known to send.
@@ -82,9 +82,9 @@ pub enum Deletion {
 
 /// The secret that a request must show; its text is in no output.
 #[derive(Clone)]
-pub struct Token(String);
+pub struct RequiredToken(String);
 
-impl Token {
+impl RequiredToken {
     #[must_use]
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
@@ -99,7 +99,7 @@ impl Token {
     }
 }
 
-impl fmt::Debug for Token {
+impl fmt::Debug for RequiredToken {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("Token(…)")
     }

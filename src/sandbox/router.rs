@@ -11,8 +11,8 @@ use axum::http::{HeaderValue, Method, Response, StatusCode, Uri, header};
 use axum::middleware::from_fn_with_state;
 use axum::response::IntoResponse;
 
-use super::answer::{Code, Refusal};
-use super::service::Service;
+use super::answer::{Code, ErrorResponse};
+use super::service::SandboxState;
 use super::{admin, endpoint, gate, query};
 
 /// The service's own limit is not known.
@@ -48,7 +48,7 @@ pub fn operations() -> impl Iterator<Item = &'static str> {
 }
 
 /// The whole service.
-pub fn router(service: Arc<Service>) -> Router {
+pub fn router(service: Arc<SandboxState>) -> Router {
     Router::new()
         .merge(endpoint::router())
         .merge(query::router())
@@ -66,7 +66,7 @@ async fn unknown(method: Method, uri: Uri) -> Response<Body> {
     let path = uri.path();
     if path == "/api" || path.starts_with("/api/") {
         let message = format!("API Group could not be determined for Method: {method} Path: {path}");
-        return Refusal::new(Code::NotFound, message).into_response();
+        return ErrorResponse::new(Code::NotFound, message).into_response();
     }
     page(StatusCode::OK)
 }

@@ -11,11 +11,11 @@ pub struct Selector(Vec<Requirement>);
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Requirement {
     key: String,
-    wanted: Wanted,
+    wanted: RequirementTest,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Wanted {
+enum RequirementTest {
     OneOf(BTreeSet<String>),
     NoneOf(BTreeSet<String>),
     Present,
@@ -23,7 +23,7 @@ enum Wanted {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Token<'a> {
+enum SelectorToken<'a> {
     Word(&'a str),
     Comma,
     Open,
@@ -34,8 +34,8 @@ enum Token<'a> {
     End,
 }
 
-impl Token<'_> {
-    fn shown(self) -> String {
+impl SelectorToken<'_> {
+    fn text(self) -> String {
         match self {
             Self::Word(word) => format!("`{word}`"),
             Self::Comma => "`,`".into(),
@@ -57,15 +57,15 @@ impl Selector {
     pub fn parse(text: &str) -> Result<Self, String> {
         let tokens = tokens(text)?;
         let mut parser = Parser { tokens: &tokens };
-        if parser.peek() == Token::End {
+        if parser.peek() == SelectorToken::End {
             return Ok(Self::default());
         }
         let mut requirements = vec![parser.requirement()?];
         loop {
             match parser.take() {
-                Token::End => return Ok(Self(requirements)),
-                Token::Comma => requirements.push(parser.requirement()?),
-                other => return Err(format!("found {}, expected `,` or the end", other.shown())),
+                SelectorToken::End => return Ok(Self(requirements)),
+                SelectorToken::Comma => requirements.push(parser.requirement()?),
+                other => return Err(format!("found {}, expected `,` or the end", other.text())),
             }
         }
     }
@@ -81,33 +81,33 @@ impl Selector {
         self.0.iter().all(|requirement| {
             let value = labels.get(&requirement.key);
             match &requirement.wanted {
-                Wanted::OneOf(values) => value.is_some_and(|value| values.contains(value)),
-                Wanted::NoneOf(values) => value.is_none_or(|value| !values.contains(value)),
-                Wanted::Present => value.is_some(),
-                Wanted::Absent => value.is_none(),
+                RequirementTest::OneOf(values) => value.is_some_and(|value| values.contains(value)),
+                RequirementTest::NoneOf(values) => value.is_none_or(|value| !values.contains(value)),
+                RequirementTest::Present => value.is_some(),
+                RequirementTest::Absent => value.is_none(),
             }
         })
     }
 }
 
-fn tokens(text: &str) -> Result<Vec<Token<'_>>, String> {
+fn tokens(text: &str) -> Result<Vec<SelectorToken<'_>>, String> {
     let mut tokens = Vec::new();
     let mut rest = text.trim_start();
     while let Some(first) = rest.chars().next() {
         let (token, length) = match first {
-            ',' => (Token::Comma, 1),
-            '(' => (Token::Open, 1),
-            ')' => (Token::Close, 1),
-            '=' if rest.starts_with("==") => (Token::Equal, 2),
-            '=' => (Token::Equal, 1),
-            '!' if rest.starts_with("!=") => (Token::NotEqual, 2),
-            '!' => (Token::Not, 1),
+            ',' => (SelectorToken::Comma, 1),
+            '(' => (SelectorToken::Open, 1),
+            ')' => (SelectorToken::Close, 1),
+            '=' if rest.starts_with("==") => (SelectorToken::Equal, 2),
+            '=' => (SelectorToken::Equal, 1),
+            '!' if rest.starts_with("!=") => (SelectorToken::NotEqual, 2),
+            '!' => (SelectorToken::Not, 1),
             '<' | '>' => return Err(format!("`{first}` is not supported")),
             _ => {
                 let end = rest
                     .find(|letter: char| letter.is_whitespace() || "=!(),<>".contains(letter))
                     .unwrap_or(rest.len());
-                (Token::Word(&rest[..end]), end)
+                (SelectorToken::Word(&rest[..end]), end)
             }
         };
         tokens.push(token);
@@ -117,46 +117,46 @@ fn tokens(text: &str) -> Result<Vec<Token<'_>>, String> {
 }
 
 struct Parser<'a> {
-    tokens: &'a [Token<'a>],
+    tokens: &'a [SelectorToken<'a>],
 }
 
 impl<'a> Parser<'a> {
-    fn peek(&self) -> Token<'a> {
-        self.tokens.first().copied().unwrap_or(Token::End)
+    fn peek(&self) -> SelectorToken<'a> {
+        self.tokens.first().copied().unwrap_or(SelectorToken::End)
     }
 
-    fn take(&mut self) -> Token<'a> {
+    fn take(&mut self) -> SelectorToken<'a> {
         let token = self.peek();
         self.tokens = self.tokens.get(1..).unwrap_or_default();
         token
     }
 
     fn requirement(&mut self) -> Result<Requirement, String> {
-        if self.peek() == Token::Not {
+        if self.peek() == SelectorToken::Not {
             self.take();
-            return Ok(Requirement { key: self.key()?, wanted: Wanted::Absent });
+            return Ok(Requirement { key: self.key()?, wanted: RequirementTest::Absent });
         }
         let key = self.key()?;
         let wanted = match self.peek() {
-            Token::End | Token::Comma => Wanted::Present,
-            Token::Equal => {
+            SelectorToken::End | SelectorToken::Comma => RequirementTest::Present,
+            SelectorToken::Equal => {
                 self.take();
-                Wanted::OneOf(BTreeSet::from([self.value()?]))
+                RequirementTest::OneOf(BTreeSet::from([self.value()?]))
             }
-            Token::NotEqual => {
+            SelectorToken::NotEqual => {
                 self.take();
-                Wanted::NoneOf(BTreeSet::from([self.value()?]))
+                RequirementTest::NoneOf(BTreeSet::from([self.value()?]))
             }
-            Token::Word("in") => {
+            SelectorToken::Word("in") => {
                 self.take();
-                Wanted::OneOf(self.values()?)
+                RequirementTest::OneOf(self.values()?)
             }
-            Token::Word("notin") => {
+            SelectorToken::Word("notin") => {
                 self.take();
-                Wanted::NoneOf(self.values()?)
+                RequirementTest::NoneOf(self.values()?)
             }
             other => {
-                return Err(format!("found {}, expected one of `=`, `==`, `!=`, `in`, `notin`", other.shown()));
+                return Err(format!("found {}, expected one of `=`, `==`, `!=`, `in`, `notin`", other.text()));
             }
         };
         Ok(Requirement { key, wanted })
@@ -164,40 +164,40 @@ impl<'a> Parser<'a> {
 
     fn key(&mut self) -> Result<String, String> {
         match self.take() {
-            Token::Word(word) if word != "in" && word != "notin" => {
+            SelectorToken::Word(word) if word != "in" && word != "notin" => {
                 check_key(word)?;
                 Ok(word.to_owned())
             }
-            other => Err(format!("found {}, expected a label key", other.shown())),
+            other => Err(format!("found {}, expected a label key", other.text())),
         }
     }
 
     /// A value may be empty: `a=` asks for a label that is there and empty.
     fn value(&mut self) -> Result<String, String> {
         match self.peek() {
-            Token::Word(word) => {
+            SelectorToken::Word(word) => {
                 self.take();
                 check_value(word)?;
                 Ok(word.to_owned())
             }
-            Token::End | Token::Comma | Token::Close => Ok(String::new()),
-            other => Err(format!("found {}, expected a value", other.shown())),
+            SelectorToken::End | SelectorToken::Comma | SelectorToken::Close => Ok(String::new()),
+            other => Err(format!("found {}, expected a value", other.text())),
         }
     }
 
     fn values(&mut self) -> Result<BTreeSet<String>, String> {
         match self.take() {
-            Token::Open => {}
-            other => return Err(format!("found {}, expected `(`", other.shown())),
+            SelectorToken::Open => {}
+            other => return Err(format!("found {}, expected `(`", other.text())),
         }
         let mut values = BTreeSet::from([self.value()?]);
         loop {
             match self.take() {
-                Token::Close => return Ok(values),
-                Token::Comma => {
+                SelectorToken::Close => return Ok(values),
+                SelectorToken::Comma => {
                     values.insert(self.value()?);
                 }
-                other => return Err(format!("found {}, expected `,` or `)`", other.shown())),
+                other => return Err(format!("found {}, expected `,` or `)`", other.text())),
             }
         }
     }

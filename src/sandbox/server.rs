@@ -23,9 +23,9 @@ const ACCEPT_AGAIN: Duration = Duration::from_millis(50);
 
 /// Ends the connection that a request came on, without an answer.
 #[derive(Clone, Debug, Default)]
-pub struct Cut(Arc<Notify>);
+pub struct Disconnect(Arc<Notify>);
 
-impl Cut {
+impl Disconnect {
     /// Cuts, and never returns: the connection's task is dropped, and with it the caller.
     pub async fn now(&self) -> Infallible {
         self.0.notify_one();
@@ -66,7 +66,7 @@ async fn stopped(mut stop: watch::Receiver<bool>) {
 async fn answer(stream: TcpStream, router: Router, stop: watch::Receiver<bool>, header_timeout: Duration) {
     // Without it a small answer may wait for the client's delayed acknowledgement.
     let _ = stream.set_nodelay(true);
-    let cut = Cut::default();
+    let cut = Disconnect::default();
     let handle = cut.clone();
     let service = hyper::service::service_fn(move |request: Request<Incoming>| {
         let mut request = request.map(Body::new);

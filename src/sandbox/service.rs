@@ -7,21 +7,21 @@ use super::clock::Clock;
 use super::endpoint::Endpoints;
 use super::fault::Faults;
 use super::log::Log;
-use super::options::{Rate, Token};
-use super::query::Holding;
+use super::options::{RequestRate, RequiredToken};
+use super::query::Dataset;
 use super::store::Store;
 
 /// One tenant's service.
 #[derive(Debug)]
-pub struct Service {
+pub struct SandboxState {
     pub tenant: String,
     pub clock: Clock,
     pub store: Arc<Store>,
     pub endpoints: Endpoints,
-    pub query: Holding,
-    pub(super) token: Token,
-    pub(super) rate: Rate,
-    pub(super) window: Mutex<super::gate::Window>,
+    pub query: Dataset,
+    pub(super) token: RequiredToken,
+    pub(super) rate: RequestRate,
+    pub(super) window: Mutex<super::gate::RateWindow>,
     pub(super) log: Log,
     pub(super) faults: Faults,
 }

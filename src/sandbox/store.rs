@@ -29,7 +29,7 @@ pub enum Storage {
 
 /// Why the storage cannot be used.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub enum StoreError {
     #[error("`{path}` is already used by another sandbox process; stop that one or choose another file with `--data`")]
     InUse { path: PathBuf },
     #[error("`{path}` cannot be opened as a sandbox file; choose another file with `--data`")]
@@ -46,7 +46,7 @@ pub enum Error {
     Write { reason: String },
 }
 
-impl Error {
+impl StoreError {
     fn read(source: impl Into<redb::Error>) -> Self {
         Self::Read(Box::new(source.into()))
     }
@@ -113,12 +113,12 @@ impl Store {
     /// # Errors
     /// [`Error::InUse`] when another process, or another sandbox of this one, has the file open;
     /// [`Error::Open`] when the file is something else.
-    pub fn open(storage: &Storage) -> Result<Self, Error> {
+    pub fn open(storage: &Storage) -> Result<Self, StoreError> {
         let database = match storage {
             Storage::File(path) => create(path)?,
-            Storage::Memory => {
-                redb::Builder::new().create_with_backend(redb::backends::InMemoryBackend::new()).map_err(Error::read)?
-            }
+            Storage::Memory => redb::Builder::new()
+                .create_with_backend(redb::backends::InMemoryBackend::new())
+                .map_err(StoreError::read)?,
         };
         let database = Arc::new(database);
         let (sender, receiver) = mpsc::channel();
@@ -127,7 +127,7 @@ impl Store {
         let writer = std::thread::Builder::new()
             .name("sandbox-writer".into())
             .spawn(move || write(&writing, &receiver, &report))
-            .map_err(Error::Thread)?;
+            .map_err(StoreError::Thread)?;
         Ok(Self {
             database,
             queue: Mutex::new(Queue { next: Ticket(0), sender: Some(sender) }),
@@ -152,7 +152,7 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::Write`] when the disk refused, now or earlier, or the store was closed.
-    pub async fn durable(&self, ticket: Ticket) -> Result<(), Error> {
+    pub async fn durable(&self, ticket: Ticket) -> Result<(), StoreError> {
         let mut progress = self.progress.clone();
         let reached = progress
             .wait_for(|progress| match progress {
@@ -163,9 +163,9 @@ impl Store {
         match reached {
             Ok(progress) => match &*progress {
                 Progress::Durable(_) => Ok(()),
-                Progress::Failed(reason) => Err(Error::Write { reason: reason.clone() }),
+                Progress::Failed(reason) => Err(StoreError::Write { reason: reason.clone() }),
             },
-            Err(_) => Err(Error::Write { reason: "it was closed".into() }),
+            Err(_) => Err(StoreError::Write { reason: "it was closed".into() }),
         }
     }
 
@@ -173,14 +173,14 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::Read`].
-    pub fn get(&self, table: &str, key: &str) -> Result<Option<Vec<u8>>, Error> {
-        let reading = self.database.begin_read().map_err(Error::read)?;
+    pub fn get(&self, table: &str, key: &str) -> Result<Option<Vec<u8>>, StoreError> {
+        let reading = self.database.begin_read().map_err(StoreError::read)?;
         let table = match reading.open_table(Definition::new(table)) {
             Ok(table) => table,
             Err(TableError::TableDoesNotExist(_)) => return Ok(None),
-            Err(error) => return Err(Error::read(error)),
+            Err(error) => return Err(StoreError::read(error)),
         };
-        let value = table.get(key).map_err(Error::read)?;
+        let value = table.get(key).map_err(StoreError::read)?;
         Ok(value.map(|value| value.value().to_vec()))
     }
 
@@ -188,7 +188,7 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::Read`].
-    pub fn scan(&self, table: &str) -> Result<Vec<(String, Vec<u8>)>, Error> {
+    pub fn scan(&self, table: &str) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
         self.range(table, (Bound::Unbounded, Bound::Unbounded), usize::MAX)
     }
 
@@ -201,16 +201,16 @@ impl Store {
         table: &str,
         keys: (Bound<&str>, Bound<&str>),
         limit: usize,
-    ) -> Result<Vec<(String, Vec<u8>)>, Error> {
-        let reading = self.database.begin_read().map_err(Error::read)?;
+    ) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
+        let reading = self.database.begin_read().map_err(StoreError::read)?;
         let table = match reading.open_table(Definition::new(table)) {
             Ok(table) => table,
             Err(TableError::TableDoesNotExist(_)) => return Ok(Vec::new()),
-            Err(error) => return Err(Error::read(error)),
+            Err(error) => return Err(StoreError::read(error)),
         };
         let mut found = Vec::new();
-        for pair in table.range::<&str>(keys).map_err(Error::read)?.take(limit) {
-            let (key, value) = pair.map_err(Error::read)?;
+        for pair in table.range::<&str>(keys).map_err(StoreError::read)?.take(limit) {
+            let (key, value) = pair.map_err(StoreError::read)?;
             found.push((key.value().to_owned(), value.value().to_vec()));
         }
         Ok(found)
@@ -235,11 +235,11 @@ impl Drop for Store {
     }
 }
 
-fn create(path: &Path) -> Result<Database, Error> {
+fn create(path: &Path) -> Result<Database, StoreError> {
     let file = crate::file::open_private(path)?;
     redb::Builder::new().create_file(file).map_err(|source| match source {
-        redb::DatabaseError::DatabaseAlreadyOpen => Error::InUse { path: path.to_owned() },
-        source => Error::Open { path: path.to_owned(), source },
+        redb::DatabaseError::DatabaseAlreadyOpen => StoreError::InUse { path: path.to_owned() },
+        source => StoreError::Open { path: path.to_owned(), source },
     })
 }
 
@@ -340,7 +340,7 @@ mod tests {
         let path = directory.path().join("notes.txt");
         std::fs::write(&path, "these are my notes, at some length").unwrap();
         let error = Store::open(&Storage::File(path)).unwrap_err();
-        assert!(matches!(error, Error::Open { .. }), "{error:?}");
+        assert!(matches!(error, StoreError::Open { .. }), "{error:?}");
     }
 
     #[tokio::test]

@@ -44,25 +44,25 @@ fn the_files_take_over_just_what_was_changed_outside() {
         object["spec"]["dns_name"] = json!("cart.example.net");
         object["metadata"]["labels"] = json!({"team": "b's", "zone": "1"});
     });
-    stage.run("drift stack").code(3).says("pull --drift stack");
+    stage.run("drift stack").code(3).stdout_contains("pull --drift stack");
     stage
         .run("pull --drift stack")
         .code(0)
-        .says("Taken over from live:")
-        .says("stack/cart.yaml:8")
-        .says("1 file was edited.");
+        .stdout_contains("Taken over from live:")
+        .stdout_contains("stack/cart.yaml:8")
+        .stdout_contains("1 file was edited.");
     let expected = CART
         .replace("{tier: db, team: 'a'}", "{team: 'b''s', zone: \"1\"}")
         .replace("ip: 10.0.0.7 ", "dns_name: cart.example.net ")
         .replace("8080\r\n", "9999\r\n  protocol: UDP\r\n");
     assert_eq!(stage.read("stack/cart.yaml"), expected);
     assert_eq!(stage.read("stack/search.yaml"), SEARCH);
-    stage.run("drift stack").code(0).says("In sync");
-    stage.run("pull --drift stack").code(0).says("No drift");
+    stage.run("drift stack").code(0).stdout_contains("In sync");
+    stage.run("pull --drift stack").code(0).stdout_contains("No drift");
 }
 
 #[test]
-fn what_cannot_be_edited_in_place_is_told() {
+fn what_cannot_be_edited_in_place_is_reported() {
     let service = Service::start();
     let stage = applied(&service);
     service.change("shop/search", |object| object["spec"]["port"] = json!(81));
@@ -71,13 +71,13 @@ fn what_cannot_be_edited_in_place_is_told() {
     stage
         .run("pull --drift stack")
         .code(0)
-        .says("Left as it is:")
-        .says("it carries an anchor")
-        .says("changed here and outside: decide")
-        .says("no file was edited");
+        .stdout_contains("Left as it is:")
+        .stdout_contains("it carries an anchor")
+        .stdout_contains("changed here and outside: decide")
+        .stdout_contains("no file was edited");
     assert_eq!(stage.read("stack/search.yaml"), SEARCH);
     service.delete("shop/search");
-    stage.run("pull --drift stack").code(0).says("deleted outside: remove stack/search.yaml:1 to keep that");
+    stage.run("pull --drift stack").code(0).stdout_contains("deleted outside: remove stack/search.yaml:1 to keep that");
 }
 
 #[test]
@@ -86,6 +86,6 @@ fn nothing_is_taken_over_from_an_incomplete_read() {
     let stage = applied(&service);
     service.change("shop/cart", |object| object["spec"]["port"] = json!(1));
     service.misbehave("rules: [{operation: endpoint-list, partial: {missing: 1}}]");
-    stage.run("pull --drift stack").code(5).tells("nothing was written");
+    stage.run("pull --drift stack").code(5).stderr_contains("nothing was written");
     assert_eq!(stage.read("stack/cart.yaml"), CART);
 }

@@ -58,34 +58,35 @@ fn a_branch_that_is_behind_takes_nothing_back() {
     stage.run("apply . --yes --quiet").code(0);
     git(&stage, "checkout -q branch");
 
-    let told = stage.run("plan . --base main -o plan.json");
-    told.code(0)
-        .says("spec.port                80 -> 81")
-        .says("behind base  main moved on and this change did not follow:")
-        .says("shop/cart                                 spec.port")
-        .says("shop/news                                 the delete of it")
-        .says("merge main into this change first");
+    let output = stage.run("plan . --base main -o plan.json");
+    output
+        .code(0)
+        .stdout_contains("spec.port                80 -> 81")
+        .stdout_contains("behind base  main moved on and this change did not follow:")
+        .stdout_contains("shop/cart                                 spec.port")
+        .stdout_contains("shop/news                                 the delete of it")
+        .stdout_contains("merge main into this change first");
     // Nothing looks as if the branch wanted it.
-    told.does_not_say("8443 -> 8080").does_not_say("- delete");
+    output.does_not_say("8443 -> 8080").does_not_say("- delete");
     // It is counted apart, and no command that would take it back is proposed.
-    told.says("1 to replace, 2 behind base, 1 in sync").does_not_say("Apply exactly this");
+    output.stdout_contains("1 to replace, 2 behind base, 1 in sync").does_not_say("Apply exactly this");
     let markdown = stage.run("plan . --base main --format markdown");
     markdown
         .code(0)
-        .says("### trueup plan: refused, 1 to replace, 2 behind base\n")
-        .says("- `shop/news`: behind base")
-        .says("#### Behind base: applying would revert merged work");
+        .stdout_contains("### trueup plan: refused, 1 to replace, 2 behind base\n")
+        .stdout_contains("- `shop/news`: behind base")
+        .stdout_contains("#### Behind base: applying would revert merged work");
     let at = |part: &str| markdown.text().find(part).unwrap_or_else(|| panic!("{part}"));
     assert!(at("shop/search</code>") < at("#### Behind base"), "this change stands first");
     stage
         .run("plan . --base main --all")
         .code(0)
-        .says("8443 -> 8080")
-        .says("(behind base)")
-        .says("- delete  shop/news");
+        .stdout_contains("8443 -> 8080")
+        .stdout_contains("(behind base)")
+        .stdout_contains("- delete  shop/news");
 
     for line in ["apply plan.json --yes", "apply . --base main --yes"] {
-        stage.run(line).code(6).tells("behind-base").tells("nothing was sent");
+        stage.run(line).code(6).stderr_contains("behind-base").stderr_contains("nothing was sent");
     }
     assert_eq!(service.get("shop/cart")["spec"]["port"], 8443);
     assert_eq!(service.get("shop/search")["spec"]["port"], 80);
@@ -93,8 +94,12 @@ fn a_branch_that_is_behind_takes_nothing_back() {
 
     // What the message asks for helps.
     git(&stage, "merge -q --no-edit main");
-    let told = stage.run("plan . --base main");
-    told.code(0).says("80 -> 81").says("trueup apply . --base main --digest").does_not_say("behind base");
+    let output = stage.run("plan . --base main");
+    output
+        .code(0)
+        .stdout_contains("80 -> 81")
+        .stdout_contains("trueup apply . --base main --digest")
+        .does_not_say("behind base");
     stage.run("apply . --base main --yes --quiet").code(0);
     assert_eq!(service.get("shop/cart")["spec"]["port"], 8443);
     assert_eq!(service.get("shop/search")["spec"]["port"], 81);
@@ -128,23 +133,23 @@ fn other_sides_are_counted_and_shown_on_request() {
     stage
         .run("plan . --base main --detailed-exitcode")
         .code(2)
-        .says("80 -> 81")
-        .says("not this change: 1 difference pending on base, 1 difference drift (--all shows them)")
+        .stdout_contains("80 -> 81")
+        .stdout_contains("not this change: 1 difference pending on base, 1 difference drift (--all shows them)")
         .does_not_say("8080 -> 8443")
         .does_not_say("9 -> 1");
     stage
         .run("plan . --base main --all")
         .code(0)
-        .says("8080 -> 8443  (pending on base)")
-        .says("9 -> 1  (drift)")
-        .says("80 -> 81  (this change)");
+        .stdout_contains("8080 -> 8443  (pending on base)")
+        .stdout_contains("9 -> 1  (drift)")
+        .stdout_contains("80 -> 81  (this change)");
     let plan = stage.run("plan . --base main --format json").json();
     let sides: Vec<&str> = plan["plan"]["changes"]
         .as_array()
         .or_else(|| plan["changes"].as_array())
         .expect("changes")
         .iter()
-        .map(|change| change["action"]["replace"]["fields"][0]["side"].as_str().expect("a side"))
+        .map(|change| change["action"]["replace"]["fields"][0]["attribution"].as_str().expect("a side"))
         .collect();
     assert_eq!(sides, ["pending_on_base", "drift", "this_change"]);
 }
@@ -154,7 +159,11 @@ fn a_change_that_changes_nothing_says_so() {
     let service = Service::start();
     let stage = repository(&service);
     service.change("shop/legacy", |object| object["spec"]["port"] = json!(9));
-    stage.run("plan . --base main").code(0).says("nothing of this is this change").says("1 difference drift");
+    stage
+        .run("plan . --base main")
+        .code(0)
+        .stdout_contains("nothing of this is this change")
+        .stdout_contains("1 difference drift");
 }
 
 #[test]
@@ -168,19 +177,19 @@ fn a_deleted_definition_names_the_commit_that_removed_it() {
     stage.edit("cart.yaml", "port: 8080", "port: 8081");
     commit(&stage, "another");
     let saved = stage.run("plan . --base main -o plan.json");
-    saved.code(0).says(&format!("file removed in {removed}")).says("- delete  shop/legacy");
+    saved.code(0).stdout_contains(&format!("file removed in {removed}")).stdout_contains("- delete  shop/legacy");
     let plan: serde_json::Value = serde_json::from_str(&stage.read("plan.json")).expect("JSON");
     assert_eq!(plan["plan"]["source"]["commit"], json!(git(&stage, "rev-parse HEAD")));
     assert_eq!(plan["plan"]["source"]["base"], json!("main"));
-    stage.run("plan .").code(0).says(&format!("file removed in {removed}"));
+    stage.run("plan .").code(0).stdout_contains(&format!("file removed in {removed}"));
 }
 
 #[test]
 fn a_base_that_cannot_be_judged_is_an_error() {
     let service = Service::start();
     let stage = repository(&service);
-    stage.run("plan . --base nowhere").code(1).tells("`nowhere` names no commit here");
-    stage.run("plan . --all").code(64).tells("--base");
+    stage.run("plan . --base nowhere").code(1).stderr_contains("`nowhere` names no commit here");
+    stage.run("plan . --all").code(64).stderr_contains("--base");
     git(&stage, "checkout -qb broken");
     stage.edit("cart.yaml", "port: 8080", "prot: 8080");
     commit(&stage, "broken");
@@ -188,18 +197,18 @@ fn a_base_that_cannot_be_judged_is_an_error() {
     stage
         .run("plan . --base broken")
         .code(1)
-        .tells("did you mean `port`?")
-        .tells("the definitions of broken (")
-        .tells(") do not load");
+        .stderr_contains("did you mean `port`?")
+        .stderr_contains("the definitions of broken (")
+        .stderr_contains(") do not load");
 
     let outside = Stage::new().at(&service).file("cart.yaml", &definition("shop/cart", 8080));
-    outside.run("plan . --base main").code(1).tells("is in no git repository");
+    outside.run("plan . --base main").code(1).stderr_contains("is in no git repository");
     outside.run("plan .").code(0);
 
     let origin = stage.path("").canonicalize().expect("a path");
     let shallow = Stage::new().at(&service);
     git(&shallow, &format!("clone -q --depth 1 file://{} .", Path::new(&origin).display()));
-    shallow.run("plan . --base main").code(1).tells("the clone is shallow").tells("fetch-depth: 0");
+    shallow.run("plan . --base main").code(1).stderr_contains("the clone is shallow").stderr_contains("fetch-depth: 0");
 }
 
 #[test]
@@ -209,7 +218,7 @@ fn the_base_is_loaded_with_its_own_settings() {
     git(&stage, "checkout -qb branch");
     stage.write("trueup.yaml", "stack: shop\nnamespaces: [shop]\nvariables: {port: '82'}\n");
     stage.edit("search.yaml", "port: 80", "port: ${port}");
-    stage.run("plan . --base main").code(0).says("80 -> 82").does_not_say("not this change");
+    stage.run("plan . --base main").code(0).stdout_contains("80 -> 82").does_not_say("not this change");
 }
 
 #[test]
@@ -230,9 +239,9 @@ fn a_digest_that_was_reviewed_with_a_base_is_no_digest_of_a_plan_without_one() {
     stage
         .run(&format!("apply . --digest {reviewed}"))
         .code(6)
-        .tells("are not those of the review")
-        .tells("give the same --base here")
-        .tells("nothing was sent");
+        .stderr_contains("are not those of the review")
+        .stderr_contains("give the same --base here")
+        .stderr_contains("nothing was sent");
     // Merged as it was reviewed, it is the plan that was reviewed, whatever the base is called.
     git(&stage, "checkout -q main");
     git(&stage, "reset -q --hard HEAD~1");
@@ -259,7 +268,7 @@ fn more_that_is_behind_the_base_is_another_plan() {
     stage
         .run(&format!("apply . --base main --digest {reviewed} --allow behind-base"))
         .code(6)
-        .tells("are not those of the review");
+        .stderr_contains("are not those of the review");
 }
 
 #[test]
@@ -274,12 +283,12 @@ fn every_report_begins_with_this_change() {
     stage
         .run(&format!("{plan} github"))
         .code(0)
-        .says("80 -> 81 (this change)")
-        .says("title=not this change::1 pending on base (--all shows them)")
+        .stdout_contains("80 -> 81 (this change)")
+        .stdout_contains("title=not this change::1 pending on base (--all shows them)")
         .does_not_say("8443");
-    stage.run(&format!("{plan} github --all")).code(0).says("8080 -> 8443 (pending on base)");
-    stage.run(&format!("{plan} sarif")).code(0).says("\"value-pending\"").does_not_say("8443");
-    stage.run(&format!("{plan} html")).code(0).says("\"ours\":1");
+    stage.run(&format!("{plan} github --all")).code(0).stdout_contains("8080 -> 8443 (pending on base)");
+    stage.run(&format!("{plan} sarif")).code(0).stdout_contains("\"value-pending\"").does_not_say("8443");
+    stage.run(&format!("{plan} html")).code(0).stdout_contains("\"ours\":1");
     stage.run(&format!("{plan} html --all")).code(0).does_not_say("\"ours\":");
-    stage.run("rehearse . --base main").code(0).says("2 of 2 applied, converges");
+    stage.run("rehearse . --base main").code(0).stdout_contains("2 of 2 applied, converges");
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use trueup::plan::{Action, Allow, Consent, Limits, Plan, RunId, Source};
+use trueup::plan::{Action, Allowances, Approval, GuardLimits, Plan, PlanSource, RunId};
 
 use crate::support::{Ran, Service, Stage, definition};
 
@@ -48,8 +48,10 @@ fn a_digest_is_shown_and_taken_with_128_bits_at_least() {
     let stage = Stage::new().at(&service).file("a.yaml", &definition("shop/cart", 80));
     let whole = digest(&stage.run("plan . --format json"));
     let text = stage.run("plan .");
-    text.code(0).says(&format!("digest {}\n", &whole[..32])).says(&format!("--digest {}\n", &whole[..32]));
-    stage.run(&format!("apply . --digest {}", &whole[..31])).code(64).tells("at least 32 hex digits");
+    text.code(0)
+        .stdout_contains(&format!("digest {}\n", &whole[..32]))
+        .stdout_contains(&format!("--digest {}\n", &whole[..32]));
+    stage.run(&format!("apply . --digest {}", &whole[..31])).code(64).stderr_contains("at least 32 hex digits");
     stage.run(&format!("apply . --digest {} --quiet", &whole[..32])).code(0);
 }
 
@@ -57,11 +59,11 @@ fn a_digest_is_shown_and_taken_with_128_bits_at_least() {
 fn guards_that_are_cut_out_of_a_file_still_stand() {
     let service = Service::start();
     let stage = emptied(&service);
-    stage.run("plan . -o p.json").code(0).says("REFUSED");
+    stage.run("plan . -o p.json").code(0).stdout_contains("REFUSED");
     let mut file = saved(&stage);
     file["plan"]["guards"] = json!([]);
     stage.write("p.json", &file.to_string());
-    stage.run("apply p.json --yes").code(6).tells("was altered").does_not_say("digest is");
+    stage.run("apply p.json --yes").code(6).stderr_contains("was altered").does_not_say("digest is");
     assert_eq!(service.requests("DELETE"), 0);
 }
 
@@ -87,9 +89,9 @@ fn a_forged_file_that_lowers_its_guards_or_counts_is_still_refused_without_a_dig
         let mut file = reviewed.clone();
         forgery(&mut file["plan"]);
         stage.write("p.json", &forge(&file).expect("a plan"));
-        stage.run("apply p.json --yes").code(6).tells("");
+        stage.run("apply p.json --yes").code(6).stderr_contains("");
         let digest = reviewed["digest"].as_str().expect("a digest");
-        stage.run(&format!("apply p.json --digest {digest}")).code(6).tells("");
+        stage.run(&format!("apply p.json --digest {digest}")).code(6).stderr_contains("");
         assert_eq!(service.requests("DELETE") + service.requests("PUT"), 0, "{what}");
     }
 }
@@ -106,7 +108,7 @@ fn a_plan_that_its_apply_would_refuse_says_so_first_and_ends_with_6() {
     assert!(first("text", 0).starts_with("REFUSED  an apply of this plan is refused"), "{}", first("text", 0));
     assert!(first("markdown", 1).starts_with("### trueup plan: refused, "), "{}", first("markdown", 1));
     assert!(first("markdown", 3).starts_with("**An apply of this plan is refused**"), "{}", first("markdown", 3));
-    stage.run("plan . --format html").code(0).says("An apply of this plan is refused");
+    stage.run("plan . --format html").code(0).stdout_contains("An apply of this plan is refused");
     let json = stage.run("plan . --format json").code(0).json();
     assert_eq!(json["refused"], true);
     assert_eq!(json["refused_by"].as_array().map(Vec::len), Some(2));
@@ -121,21 +123,25 @@ fn a_consent_is_recorded_in_the_plan_and_counts_with_its_digest_alone() {
     let allow = "--allow mass-change --allow empty-namespace";
     // A consent that the plan does not need is no part of it.
     let ran = stage.run(&format!("plan . -o p.json {allow} --allow behind-base --detailed-exitcode"));
-    ran.code(2).says("ALLOWED  mass-change by kim\n").does_not_say("REFUSED");
+    ran.code(2).stdout_contains("ALLOWED  mass-change by kim\n").does_not_say("REFUSED");
     let file = saved(&stage);
     assert_eq!(file["plan"]["allowed"][1], json!({"name": "mass-change", "by": "kim"}));
     let with = file["digest"].as_str().expect("a digest").to_owned();
     assert_ne!(with, bare);
     for format in ["markdown", "html"] {
-        stage.run(&format!("plan . {allow} --format {format}")).code(0).says("Allowed").says("kim");
+        stage
+            .run(&format!("plan . {allow} --format {format}"))
+            .code(0)
+            .stdout_contains("Allowed")
+            .stdout_contains("kim");
     }
     // Whoever can write the file can write a consent: `--yes` takes none from it.
-    stage.run("apply p.json --yes").code(6).tells("--allow mass-change");
+    stage.run("apply p.json --yes").code(6).stderr_contains("--allow mass-change");
     // The digest of the plan without consents does not cover them.
-    stage.run(&format!("apply p.json --digest {bare}")).code(6).tells("--allow mass-change");
-    stage.run(&format!("apply . --digest {with}")).code(6).tells("this plan's digest is not");
+    stage.run(&format!("apply p.json --digest {bare}")).code(6).stderr_contains("--allow mass-change");
+    stage.run(&format!("apply . --digest {with}")).code(6).stderr_contains("this plan's digest is not");
     assert_eq!(service.requests("DELETE"), 0);
-    stage.run(&format!("apply p.json --digest {with} --quiet")).code(0).says("12 deleted");
+    stage.run(&format!("apply p.json --digest {with} --quiet")).code(0).stdout_contains("12 deleted");
 }
 
 #[test]
@@ -145,7 +151,7 @@ fn a_consent_may_also_be_given_where_the_reviewed_plan_is_applied() {
         let stage = emptied(&service);
         let allow = "--allow mass-change --allow empty-namespace";
         let digest = digest(&stage.run(&format!("plan . --format json {}", if reviewed_with { allow } else { "" })));
-        stage.run(&format!("apply . --digest {digest} {allow} --quiet")).code(0).says("12 deleted");
+        stage.run(&format!("apply . --digest {digest} {allow} --quiet")).code(0).stdout_contains("12 deleted");
     }
 }
 
@@ -157,11 +163,11 @@ fn a_resume_asks_for_the_consents_again_and_is_of_the_same_stack() {
     service.misbehave("rules: [{operation: endpoint-delete, status: {code: 403}}]");
     stage.run(&format!("apply . --yes --quiet {allow}")).code(7);
     service.misbehave("rules: []");
-    stage.run("apply --resume last --yes").code(6).tells("if that is what you mean: --allow mass-change");
+    stage.run("apply --resume last --yes").code(6).stderr_contains("if that is what you mean: --allow mass-change");
     stage
         .run(&format!("apply --resume last --yes --stack other {allow}"))
         .code(1)
-        .tells("there is no run of stack `other`");
+        .stderr_contains("there is no run of stack `other`");
     stage.run(&format!("apply --resume last --yes --quiet {allow}")).code(0);
 }
 
@@ -193,7 +199,7 @@ fn a_forged_journal_passes_no_guard() {
         let mut header: Value = serde_json::from_str(first).expect("JSON");
         forgery(&mut header["header"]["header"]["plan"]);
         std::fs::write(&file, format!("{header}\n{rest}")).expect("it is ours");
-        stage.run(&format!("apply --resume {run} --yes")).code(6).tells("");
+        stage.run(&format!("apply --resume {run} --yes")).code(6).stderr_contains("");
         assert_eq!(service.requests("DELETE"), sent, "forgery {at}");
     }
 }
@@ -305,10 +311,10 @@ fn decides(plan: &Plan) -> Value {
             let rest = match &change.action {
                 Action::Create { wanted } => json!(wanted),
                 Action::Delete { referrers, .. } => json!(referrers),
-                Action::Replace { .. } | Action::Mark { .. } => Value::Null,
+                Action::Replace { .. } | Action::Annotate { .. } => Value::Null,
             };
-            let told = json!([change.action.kind(), fields, before, rest, change.marks, change.is_behind_base()]);
-            (change.key.to_string(), told)
+            let output = json!([change.action.kind(), fields, before, rest, change.ownership, change.is_behind_base()]);
+            (change.key.to_string(), output)
         })
         .collect();
     json!([
@@ -317,7 +323,7 @@ fn decides(plan: &Plan) -> Value {
         plan.stack,
         plan.settings,
         plan.scope,
-        plan.consents() == Allow::default(),
+        plan.consents() == Allowances::default(),
         plan.undone()
     ])
 }
@@ -335,9 +341,9 @@ fn reviewed() -> Value {
     gone["action"]["delete"]["referrers"] = json!([{"kind": "cluster", "namespace": "shop", "name": "web"}]);
     let mut mark = changes.iter().find(|change| change["action"]["replace"].is_object()).expect("a replace").clone();
     let before = mark["action"]["replace"]["before"].clone();
-    mark["action"] = json!({"mark": {"before": before}});
+    mark["action"] = json!({"annotate": {"before": before}});
     mark["key"] = json!("shop/mark");
-    mark["action"]["mark"]["before"]["endpoint"]["metadata"]["name"] = json!("mark");
+    mark["action"]["annotate"]["before"]["endpoint"]["metadata"]["name"] = json!("mark");
     changes.push(mark);
     let kept = changes.len() - 3;
     assert!(kept > 10);
@@ -350,7 +356,7 @@ fn a_plan_edited_in_any_place_is_refused_or_does_what_was_reviewed() {
     let text = original.to_string();
     let plan = Plan::from_file(text.as_bytes()).expect("a plan");
     let digest = plan.digest();
-    let mut allow = Allow::default();
+    let mut allow = Allowances::default();
     for name in ["mass-change", "empty-namespace"] {
         allow.add(name).expect("a guard");
     }
@@ -359,7 +365,7 @@ fn a_plan_edited_in_any_place_is_refused_or_does_what_was_reviewed() {
         _ => None,
     });
     allow.add(&format!("referred={}", referred.expect("one"))).expect("a key");
-    plan.approve(Consent::Digest(digest.short()), &allow).expect("the reviewed plan is applied");
+    plan.approve(Approval::Digest(digest.short()), &allow).expect("the reviewed plan is applied");
     let decided = decides(&plan);
     let mut all = Vec::new();
     places(&original, &mut Vec::new(), &mut all);
@@ -386,7 +392,7 @@ fn a_plan_edited_in_any_place_is_refused_or_does_what_was_reviewed() {
             for text in std::iter::once(edited.to_string()).chain(forge(&edited)) {
                 tried += 1;
                 let Ok(plan) = Plan::from_file(text.as_bytes()) else { continue };
-                if plan.approve(Consent::Digest(digest.short()), &allow).is_ok() {
+                if plan.approve(Approval::Digest(digest.short()), &allow).is_ok() {
                     taken += 1;
                     assert_eq!(decides(&plan), decided, "{path:?}: passes with the reviewed digest");
                 }
@@ -399,10 +405,10 @@ fn a_plan_edited_in_any_place_is_refused_or_does_what_was_reviewed() {
                         .unwrap_or_else(|| trueup::model::Namespace::parse("shop").expect("a name")),
                     trueup::plan::Counts { owned: 12, removable: 12 },
                 )]);
-                let limits = Limits { guards: Some(Default::default()), counts };
+                let limits = GuardLimits { guards: Some(Default::default()), counts };
                 let much = plan.changes.iter().filter(|change| change.action.before().is_some()).count() > 5;
                 assert!(
-                    !much || plan.approve_within(Consent::Given, &Allow::default(), &limits).is_err(),
+                    !much || plan.approve_within(Approval::Given, &Allowances::default(), &limits).is_err(),
                     "{path:?}: passes its guards without a consent"
                 );
             }
@@ -412,14 +418,14 @@ fn a_plan_edited_in_any_place_is_refused_or_does_what_was_reviewed() {
 }
 
 #[test]
-fn what_a_digest_does_not_cover_is_only_how_a_plan_is_told() {
+fn what_a_digest_does_not_cover_is_only_how_a_plan_is_reported() {
     let mut plan: Plan = serde_json::from_value(reviewed()["plan"].clone()).expect("a plan");
     let digest = plan.digest();
     plan.tool_version = "other".to_owned();
     plan.notes.clear();
-    plan.source = Source { directory: "elsewhere".to_owned(), ..Source::default() };
+    plan.source = PlanSource { directory: "elsewhere".to_owned(), ..PlanSource::default() };
     plan.changes.iter_mut().for_each(|change| change.place = None);
     assert_eq!(plan.digest(), digest);
-    plan.source = Source::rollback(&RunId::new("r").expect("an id"));
+    plan.source = PlanSource::rollback(&RunId::new("r").expect("an id"));
     assert_ne!(plan.digest(), digest);
 }

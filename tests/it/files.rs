@@ -39,7 +39,7 @@ fn fifo(stage: &Stage, path: &str) {
 
 #[track_caller]
 fn refused(ran: &Ran, code: i32, word: &str) {
-    ran.code(code).tells(word).does_not_say("hunter2");
+    ran.code(code).stderr_contains(word).does_not_say("hunter2");
 }
 
 /// Every command with every input file, by what it reads at `{}`.
@@ -51,7 +51,7 @@ const INPUTS: [(&str, &str); 11] = [
     ("stack/shop/cart.yaml", "validate stack/shop/cart.yaml"),
     ("stack/over/cart.yaml", "validate stack --env prod"),
     ("stack/acknowledged.yaml", "drift stack --acknowledged stack/acknowledged.yaml"),
-    ("stack/memory.json", "drift stack --memory stack/memory.json"),
+    ("stack/memory.json", "drift stack --drift-state stack/memory.json"),
     ("stack/live.json", "plan stack --live stack/live.json"),
     ("stack/plan.json", "apply stack/plan.json --yes"),
     ("faults.yaml", "rehearse stack --faults faults.yaml"),
@@ -86,12 +86,12 @@ fn a_link_that_stays_inside_is_followed() {
     stage.write("stack/trueup.yaml", "stack: files\nnamespaces: [shop]\nfiles: {exclude: ['config/**']}\n");
     stage.write("stack/.hidden/cart", &definition("shop/linked", 80));
     link(&stage, "stack/shop/linked.yaml", "../.hidden/cart");
-    stage.run("validate stack").code(0).says("2 endpoints");
+    stage.run("validate stack").code(0).stdout_contains("2 endpoints");
     // A token is mounted as a link to elsewhere.
     std::fs::write(stage.path("../token"), "another-token-of-the-stage").expect("a file outside");
     link(&stage, "token", "../token");
     let ran = stage.run("plan stack --token-file token");
-    ran.code(5).does_not_say("another-token").tells("").says("401");
+    ran.code(5).does_not_say("another-token").stderr_contains("").stdout_contains("401");
 }
 
 #[test]
@@ -129,7 +129,7 @@ fn no_write_follows_a_link() {
     ] {
         let stage = stage(&service);
         if !service.has("shop/cart") {
-            stage.run("apply stack --yes").code(0).tells("");
+            stage.run("apply stack --yes").code(0).stderr_contains("");
         }
         let up = if path.contains("/pulled/shop") {
             "../../../../"
@@ -141,7 +141,7 @@ fn no_write_follows_a_link() {
         link(&stage, path, &format!("{up}secret.yaml"));
         let before = victim(&stage);
         let ran = stage.run(line);
-        ran.tells("link").does_not_say("hunter2");
+        ran.stderr_contains("link").does_not_say("hunter2");
         assert_eq!(ran.exit(), 1, "{line}");
         assert_eq!(victim(&stage), before, "{line}");
     }
@@ -154,7 +154,7 @@ fn no_write_follows_a_link() {
     // What was there by a name that could be foreseen is left alone.
     link(&stage, "memory.json.new", "../secret.yaml");
     let before = victim(&stage);
-    stage.run("drift stack --memory memory.json").tells("");
+    stage.run("drift stack --drift-state memory.json").stderr_contains("");
     assert_eq!(victim(&stage), before);
     refused(&stage.run("plan stack -o /dev/stdout"), 1, "symbolic link");
 }
@@ -171,17 +171,17 @@ fn the_state_directory_is_for_its_owner_alone() {
     let apply = || stage.run(&format!("apply stack --yes --state-dir {}", stage.path("../shared").display()));
     let ran = apply();
     assert_eq!(ran.exit(), 1, "{}", ran.text());
-    ran.tells("can be written by everyone");
+    ran.stderr_contains("can be written by everyone");
     assert!(!service.has("shop/cart"));
     mode("../shared", 0o1777);
-    apply().code(0).tells("");
+    apply().code(0).stderr_contains("");
     mode("../shared/runs", 0o777);
     stage.edit("stack/shop/cart.yaml", "port: 80", "port: 81");
-    apply().tells("can be written by everyone");
+    apply().stderr_contains("can be written by everyone");
     mode("../shared/runs", 0o700);
     std::fs::rename(stage.path("../shared/locks"), stage.path("../shared/moved")).expect("renamed");
     link(&stage, "../shared/locks", "moved");
-    apply().tells("is a symbolic link");
+    apply().stderr_contains("is a symbolic link");
     assert_eq!(service.get("shop/cart")["spec"]["port"], 80);
 }
 
@@ -207,7 +207,7 @@ fn every_input_is_bounded_in_size_depth_and_time() {
     let service = Service::start();
     let inputs = [
         "drift stack --acknowledged input",
-        "drift stack --memory input",
+        "drift stack --drift-state input",
         "plan stack --live input",
         "rehearse stack --faults input",
         "sandbox --tenant input",
@@ -230,9 +230,9 @@ fn every_input_is_bounded_in_size_depth_and_time() {
                 .output()
                 .expect("a shell");
             let code = output.status.code().unwrap_or(-1);
-            let told = String::from_utf8_lossy(&output.stderr);
-            let told: String = told.chars().take(2_000).collect();
-            (code, told, started.elapsed(), what.to_owned())
+            let stderr = String::from_utf8_lossy(&output.stderr);
+            let lines: String = stderr.chars().take(2_000).collect();
+            (code, lines, started.elapsed(), what.to_owned())
         };
         let file = File::create(stage.path("input")).expect("a file");
         file.set_len(3 << 30).expect("a sparse file");
@@ -339,12 +339,12 @@ fn the_sandbox_takes_no_token_of_a_real_service() {
 #[test]
 fn a_short_token_is_for_this_machine_alone() {
     let stage = Stage::new().env("TRUEUP_TOKEN", "tok").file("a.yaml", &definition("shop/a", 80));
-    stage.run("plan . --base-url https://service.example.net").code(1).tells("shorter than 16 characters");
-    let service = Service::with(|options| options.token = trueup::sandbox::Token::new("tok")).with_token("tok");
+    stage.run("plan . --base-url https://service.example.net").code(1).stderr_contains("shorter than 16 characters");
+    let service = Service::with(|options| options.token = trueup::sandbox::RequiredToken::new("tok")).with_token("tok");
     service.create(&serde_json::json!({
         "metadata": {"name": "stock", "namespace": "shop", "description": "the stock"}, "spec": {"ip": "10.0.0.1"}
     }));
-    stage.run(&format!("plan . --base-url {}", service.url())).code(0).says("stock");
+    stage.run(&format!("plan . --base-url {}", service.url())).code(0).stdout_contains("stock");
 }
 
 #[test]
@@ -368,9 +368,13 @@ fn what_pull_writes_is_what_a_load_reads() {
         }));
     }
     let stage = Stage::new().at(&service);
-    stage.run("pull -n shop -n con -o pulled").code(0).tells("left out: shop/odd").says("Pulled 10 endpoints");
-    stage.run("validate pulled").code(0).says("10 endpoints");
-    let plan = stage.run("plan pulled --format json").code(0).tells("").json();
+    stage
+        .run("pull -n shop -n con -o pulled")
+        .code(0)
+        .stderr_contains("left out: shop/odd")
+        .stdout_contains("Pulled 10 endpoints");
+    stage.run("validate pulled").code(0).stdout_contains("10 endpoints");
+    let plan = stage.run("plan pulled --format json").code(0).stderr_contains("").json();
     assert_eq!(plan["plan"]["changes"].as_array().map(Vec::len), Some(0), "{plan:#}");
     for file in ["shop/trueup_.yaml", "shop/con_.yaml", "shop/com1_.yaml", "shop/console.yaml", "con_/a.yaml"] {
         assert!(stage.path("pulled").join(file).is_file(), "{file}");
@@ -379,6 +383,9 @@ fn what_pull_writes_is_what_a_load_reads() {
     let settings = "stack: s\nnamespaces: [shop, pay]\nenvironments: {prod: {overlay: pay}}\n";
     let stage = Stage::new().at(&service).file("trueup.yaml", settings);
     let ran = stage.run("pull -n shop -n pay -n con -o .");
-    ran.code(0).tells("left out: pay/a").tells("left out: con/a").tells("left out: shop/odd");
-    stage.run("validate .").code(0).says("9 endpoints");
+    ran.code(0)
+        .stderr_contains("left out: pay/a")
+        .stderr_contains("left out: con/a")
+        .stderr_contains("left out: shop/odd");
+    stage.run("validate .").code(0).stdout_contains("9 endpoints");
 }

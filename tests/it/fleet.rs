@@ -27,7 +27,7 @@ fn fleet(one: &Service, two: &Service) -> Stage {
 
 fn tenants() -> (Service, Service) {
     let start = |token: &'static str| {
-        Service::with(|options| options.token = trueup::sandbox::Token::new(token)).with_token(token)
+        Service::with(|options| options.token = trueup::sandbox::RequiredToken::new(token)).with_token(token)
     };
     (start("token-of-one"), start("token-of-two"))
 }
@@ -39,13 +39,17 @@ fn several_stacks_get_a_verdict_each_and_a_whole_one() {
     stage
         .run("drift tenants/one tenants/two")
         .code(0)
-        .says("== tenants/one  (http://127.0.0.1:")
-        .says("2 stacks: 2 in sync");
+        .stdout_contains("== tenants/one  (http://127.0.0.1:")
+        .stdout_contains("2 stacks: 2 in sync");
     two.change("shop/cart", |object| object["spec"]["port"] = json!(9));
     stage.edit("tenants/one/card.yaml", "port: 80", "port: 81");
-    let told = stage.run("drift tenants/one tenants/two");
-    told.code(4).says("PENDING  1 of 2").says("DRIFT  1 of 2").says("1 pending, 1 changed outside");
-    told.says("put back:  trueup apply tenants/two");
+    let output = stage.run("drift tenants/one tenants/two");
+    output
+        .code(4)
+        .stdout_contains("PENDING  1 of 2")
+        .stdout_contains("DRIFT  1 of 2")
+        .stdout_contains("1 pending, 1 changed outside");
+    output.stdout_contains("put back:  trueup apply tenants/two");
     // Two paths of one stack are one stack, whatever else there is.
     stage.run("drift tenants/two/cart.yaml tenants/two/card.yaml").code(3).does_not_say("stacks:");
     let lists = one.requests("GET");
@@ -70,25 +74,34 @@ fn a_stack_that_cannot_be_checked_stops_no_other_and_is_no_success() {
     stage
         .run(line)
         .code(1)
-        .tells("x.yaml:1:1")
-        .tells("there is no API token")
-        .says("NOT CHECKED")
-        .says("4 stacks: 1 in sync, 1 changed outside, 2 not checked");
+        .stderr_contains("x.yaml:1:1")
+        .stderr_contains("there is no API token")
+        .stdout_contains("NOT CHECKED")
+        .stdout_contains("4 stacks: 1 in sync, 1 changed outside, 2 not checked");
     let answer = stage.run(&format!("{line} --format json"));
-    answer.tells("");
+    answer.stderr_contains("");
     let answer = answer.code(1).json();
     assert_eq!((&answer["failed"], &answer["verdict"]), (&json!(2), &json!("drift")));
-    stage.run(&format!("{line} --format junit")).code(1).says("errors=\"2\"").says("tenants/two: shop").tells("");
+    stage
+        .run(&format!("{line} --format junit"))
+        .code(1)
+        .stdout_contains("errors=\"2\"")
+        .stdout_contains("tenants/two: shop")
+        .stderr_contains("");
     let metrics = stage.run(&format!("{line} --format prometheus"));
-    metrics.code(1).says("trueup_drift_unchecked{directory=\"tenants/poor\"} 1").tells("");
+    metrics.code(1).stdout_contains("trueup_drift_unchecked{directory=\"tenants/poor\"} 1").stderr_contains("");
     assert_eq!(metrics.text().matches("# TYPE trueup_drift_verdict gauge").count(), 1, "a family stands together");
-    stage.run(&format!("{line} --format github")).code(1).says("::error title=not checked%3A tenants/poor").tells("");
-    stage.run(&format!("{line} --format sarif")).code(1).says("\"not-checked\"").tells("");
+    stage
+        .run(&format!("{line} --format github"))
+        .code(1)
+        .stdout_contains("::error title=not checked%3A tenants/poor")
+        .stderr_contains("");
+    stage.run(&format!("{line} --format sarif")).code(1).stdout_contains("\"not-checked\"").stderr_contains("");
     let markdown = stage.run(&format!("{line} --format markdown"));
     markdown
         .code(1)
-        .says("<!-- trueup:fleet stack= -->\n### trueup drift: 1 stack not in sync, 2 not checked")
-        .tells("");
+        .stdout_contains("<!-- trueup:fleet stack= -->\n### trueup drift: 1 stack not in sync, 2 not checked")
+        .stderr_contains("");
     assert_eq!(markdown.text().matches("<!--").count(), 1, "one report has one marker");
 }
 
@@ -101,7 +114,7 @@ fn a_fleet_fits_the_schema_of_drift() {
     two.change("shop/cart", |object| object["spec"]["port"] = json!(9));
     for line in ["drift tenants/one tenants/two", "drift tenants/one tenants/two --shard 1/9", "drift tenants/two"] {
         let ran = stage.run(&format!("{line} --format json"));
-        ran.tells("");
+        ran.stderr_contains("");
         let document: Value = ran.json();
         let faults: Vec<String> = validator.iter_errors(&document).map(|error| error.to_string()).collect();
         assert_eq!(faults, Vec::<String>::new(), "{line}");
@@ -132,18 +145,18 @@ fn every_namespace_of_every_stack_is_one_shards() {
 }
 
 #[test]
-fn memories_and_acknowledgements_are_each_stacks_own() {
+fn drift_states_and_acknowledgements_are_each_stacks_own() {
     let (one, two) = tenants();
     let stage = fleet(&one, &two);
-    let check = "drift tenants/one tenants/two --memory memories --acknowledged drift-acknowledged.yaml";
+    let check = "drift tenants/one tenants/two --drift-state memories --acknowledged drift-acknowledged.yaml";
     stage.run(check).code(0);
     assert_eq!(std::fs::read_dir(stage.path("memories")).expect("the directory").count(), 2);
     two.change("shop/cart", |object| object["spec"]["port"] = json!(9));
-    stage.run(check).code(3).says("seen in 1 check");
-    stage.run(check).code(3).says("seen in 2 checks");
+    stage.run(check).code(3).stdout_contains("seen in 1 check");
+    stage.run(check).code(3).stdout_contains("seen in 2 checks");
     let offered = stage.run("drift tenants/two --format acknowledgements");
     stage.write("tenants/two/drift-acknowledged.yaml", offered.code(3).text());
-    stage.run(check).code(0).says("accepted until");
+    stage.run(check).code(0).stdout_contains("accepted until");
     // The other stack accepts nothing.
     one.change("shop/cart", |object| object["spec"]["port"] = json!(9));
     stage.run(check).code(3);
@@ -154,7 +167,11 @@ fn what_is_for_one_stack_is_refused_for_several() {
     let (one, two) = tenants();
     let stage = fleet(&one, &two);
     let line = "drift tenants/one tenants/two";
-    stage.run(&format!("{line} --format acknowledgements")).code(64).tells("is for one stack");
-    stage.run(&format!("{line} --live live.json")).code(64).tells("a snapshot is of one service");
-    stage.run("drift tenants/one --base main").code(64).tells("takes no --base").tells("trueup plan --base REF");
+    stage.run(&format!("{line} --format acknowledgements")).code(64).stderr_contains("is for one stack");
+    stage.run(&format!("{line} --live live.json")).code(64).stderr_contains("a snapshot is of one service");
+    stage
+        .run("drift tenants/one --base main")
+        .code(64)
+        .stderr_contains("takes no --base")
+        .stderr_contains("trueup plan --base REF");
 }

@@ -18,7 +18,7 @@ fn pending(service: &Service) -> Stage {
 fn wrong_definitions_are_remarks_at_their_places() {
     let stage = Stage::new().file("endpoints/trueup.yaml", "stack: s\n").file("endpoints/cart.yaml", WRONG);
     let remark = "::error file=endpoints/cart.yaml,line=6,col=9,title=definition::`port` is 70000";
-    stage.run("validate endpoints --format github").code(1).says(remark);
+    stage.run("validate endpoints --format github").code(1).stdout_contains(remark);
     let log = stage.run("validate endpoints --format sarif").code(1).json();
     let place = &log["runs"][0]["results"][0]["locations"][0]["physicalLocation"];
     assert_eq!(place["artifactLocation"]["uri"], "endpoints/cart.yaml");
@@ -61,9 +61,9 @@ fn every_schema_is_one_and_what_is_written_fits_it() {
 #[test]
 fn a_field_is_explained_and_a_misspelt_one_gets_a_proposal() {
     let stage = Stage::new();
-    stage.run("explain refreshInterval").code(0).says("10 to 604800");
-    stage.run("explain protocl").code(64).tells("did you mean `spec.protocol`?");
-    stage.run("explain network_type").code(64).tells("several fields end in `network_type`");
+    stage.run("explain refreshInterval").code(0).stdout_contains("10 to 604800");
+    stage.run("explain protocl").code(64).stderr_contains("did you mean `spec.protocol`?");
+    stage.run("explain network_type").code(64).stderr_contains("several fields end in `network_type`");
 }
 
 #[test]
@@ -71,9 +71,9 @@ fn a_plan_is_drawn_for_a_pull_request_as_a_page_and_as_remarks() {
     let service = Service::start();
     let stage = pending(&service);
     let markdown = stage.run("plan . --format markdown");
-    markdown.code(0).says("<!-- trueup:plan stack=s -->\n### trueup plan: 1 to create\n");
+    markdown.code(0).stdout_contains("<!-- trueup:plan stack=s -->\n### trueup plan: 1 to create\n");
     let page = stage.run("plan . --format html");
-    page.code(0).says("<!doctype html>").says("shop/cart");
+    page.code(0).stdout_contains("<!doctype html>").stdout_contains("shop/cart");
     stage
         .run("plan . --format github")
         .code(0)
@@ -85,9 +85,9 @@ fn a_check_is_drawn_for_test_reports_and_metrics() {
     let service = Service::start();
     let stage = pending(&service);
     let failure = "<testcase classname=\"shop\" name=\"cart\"><failure type=\"pending\"";
-    stage.run("drift . --format junit").code(2).says(failure);
-    stage.run("drift . --format prometheus").code(2).says("verdict=\"pending\"} 1\n");
-    stage.run("drift . --format markdown").code(2).says("<!-- trueup:drift stack=s -->");
+    stage.run("drift . --format junit").code(2).stdout_contains(failure);
+    stage.run("drift . --format prometheus").code(2).stdout_contains("verdict=\"pending\"} 1\n");
+    stage.run("drift . --format markdown").code(2).stdout_contains("<!-- trueup:drift stack=s -->");
 }
 
 #[test]
@@ -105,10 +105,13 @@ fn an_editor_finds_the_schema_of_what_was_pulled() {
     let document: Value = serde_yaml::from_str(&text).expect("YAML");
     assert!(validator.is_valid(&document));
     // The copy is no definition.
-    stage.run("plan endpoints --detailed-exitcode").code(0).says("In sync: 1 endpoint");
-    stage.run("pull -n shop -o endpoints").code(0).says("1 of them as they were");
+    stage.run("plan endpoints --detailed-exitcode").code(0).stdout_contains("In sync: 1 endpoint");
+    stage.run("pull -n shop -o endpoints").code(0).stdout_contains("1 of them as they were");
 
-    stage.run("pull -n shop -o other --schema https://example.net/endpoint.json").code(0).says("Pulled 1 endpoint");
+    stage
+        .run("pull -n shop -o other --schema https://example.net/endpoint.json")
+        .code(0)
+        .stdout_contains("Pulled 1 endpoint");
     assert!(
         stage
             .read("other/shop/cart.yaml")

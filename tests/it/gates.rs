@@ -40,8 +40,12 @@ fn moved(site: &str, other: &str) -> (Service, Stage) {
 fn a_change_from_or_to_a_site_that_is_upgraded_is_refused() {
     for (site, other) in [("idle", "busy"), ("busy", "idle")] {
         let (service, stage) = moved(site, other);
-        stage.run("plan .").code(0).says("~ ");
-        stage.run("apply . --yes --quiet").code(6).tells("site `busy` is being upgraded").tells("nothing was sent");
+        stage.run("plan .").code(0).stdout_contains("~ ");
+        stage
+            .run("apply . --yes --quiet")
+            .code(6)
+            .stderr_contains("site `busy` is being upgraded")
+            .stderr_contains("nothing was sent");
         assert_eq!(service.requests("PUT"), 0, "{site} to {other}");
     }
 }
@@ -54,10 +58,10 @@ fn a_resume_asks_the_gates_before_its_first_write() {
         "rules: [{operation: upgrade-status-get, for: 1, status: {code: 404}}, \
          {operation: endpoint-replace, status: {code: 400}}]",
     );
-    stage.run("apply . --yes --quiet").code(1).tells("");
+    stage.run("apply . --yes --quiet").code(1).stderr_contains("");
     service.misbehave("rules: []");
     let sent = service.requests("PUT");
     let refused = stage.run("apply --resume last --yes --quiet");
-    refused.code(6).tells("site `busy` is being upgraded").tells("nothing was sent");
+    refused.code(6).stderr_contains("site `busy` is being upgraded").stderr_contains("nothing was sent");
     assert_eq!(service.requests("PUT"), sent);
 }

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use trueup::load::{self, Diagnostics, Loaded, Look, Options, Places};
+use trueup::load::{self, Diagnostics, LoadOptions, Loaded, RenderOptions, SourceMap};
 
 fn cases() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/load");
@@ -15,8 +15,8 @@ fn cases() -> Vec<PathBuf> {
 }
 
 /// `options.txt` holds `environment NAME` and `var NAME=VALUE` lines.
-fn options(case: &Path) -> Options {
-    let mut options = Options::default();
+fn options(case: &Path) -> LoadOptions {
+    let mut options = LoadOptions::default();
     for line in std::fs::read_to_string(case.join("options.txt")).unwrap_or_default().lines() {
         match line.split_once(' ').expect("a word and its value") {
             ("environment", name) => options.environment = Some(name.to_owned()),
@@ -30,19 +30,19 @@ fn options(case: &Path) -> Options {
     options
 }
 
-fn told(result: Result<Loaded, Diagnostics>) -> String {
+fn rendered(result: Result<Loaded, Diagnostics>) -> String {
     match result {
-        Err(diagnostics) => format!("{}\n{}\n", diagnostics.render(&Look::default()), diagnostics.summary()),
+        Err(diagnostics) => format!("{}\n{}\n", diagnostics.render(&RenderOptions::default()), diagnostics.summary()),
         Ok(loaded) => {
             let mut text = String::new();
-            let places = Places::new(&loaded);
+            let places = SourceMap::new(&loaded);
             for (key, definition) in &loaded.desired.definitions {
                 let place = places.place(key, None).expect("a definition has a place");
                 let json = serde_json::to_string(&definition.endpoint).expect("an endpoint is JSON");
                 writeln!(text, "{key} {place} {json}").expect("a string takes text");
             }
             for note in &loaded.notes {
-                writeln!(text, "{}", note.render(&Look::default(), "")).expect("a string takes text");
+                writeln!(text, "{}", note.render(&RenderOptions::default(), "")).expect("a string takes text");
             }
             text
         }
@@ -54,9 +54,14 @@ fn every_case_says_what_is_expected() {
     let mut wrong = Vec::new();
     for case in cases() {
         let mut options = options(&case);
-        let is = told(load::directory(&case.join("input"), &options));
+        let is = rendered(load::directory(&case.join("input"), &options));
         options.threads = Some(1);
-        assert_eq!(is, told(load::directory(&case.join("input"), &options)), "threads matter in {}", case.display());
+        assert_eq!(
+            is,
+            rendered(load::directory(&case.join("input"), &options)),
+            "threads matter in {}",
+            case.display()
+        );
         let expected = case.join("expected.txt");
         if std::env::var_os("TRUEUP_BLESS").is_some() {
             std::fs::write(&expected, &is).expect("the case is writable");
@@ -77,9 +82,9 @@ fn write(root: &Path, path: &str, text: impl AsRef<[u8]>) {
 const GOOD: &str = "metadata: {name: a, namespace: shop}\nspec: {ip: 10.0.0.1}\n";
 
 fn messages(root: &Path) -> Vec<String> {
-    let diagnostics = load::directory(root, &Options::default()).expect_err("it is refused");
-    let told = |one: &load::Diagnostic| format!("{}: {}", one.file().unwrap_or("-"), one.message);
-    diagnostics.list.iter().map(told).collect()
+    let diagnostics = load::directory(root, &LoadOptions::default()).expect_err("it is refused");
+    let describe = |one: &load::Diagnostic| format!("{}: {}", one.file().unwrap_or("-"), one.message);
+    diagnostics.list.iter().map(describe).collect()
 }
 
 #[test]
@@ -89,7 +94,7 @@ fn a_path_below_the_stack_selects_and_never_narrows() {
     write(root.path(), "one/a.yaml", GOOD);
     write(root.path(), "two/b.yaml", GOOD.replace("name: a", "name: b"));
     for (path, selected) in [("", None), ("one", Some("one")), ("two/b.yaml", Some("two/b.yaml"))] {
-        let loaded = load::directory(&root.path().join(path), &Options::default()).expect("it loads");
+        let loaded = load::directory(&root.path().join(path), &LoadOptions::default()).expect("it loads");
         assert_eq!(loaded.desired.definitions.len(), 2);
         assert_eq!(loaded.selection.as_ref().map(|filter| filter.as_str()), selected);
     }
@@ -100,7 +105,7 @@ fn a_file_without_settings_is_the_whole() {
     let root = tempfile::tempdir().expect("a directory");
     write(root.path(), "a.yaml", GOOD);
     write(root.path(), "broken.yaml", "[");
-    let loaded = load::directory(&root.path().join("a.yaml"), &Options::default()).expect("it loads");
+    let loaded = load::directory(&root.path().join("a.yaml"), &LoadOptions::default()).expect("it loads");
     assert_eq!((loaded.desired.definitions.len(), loaded.selection), (1, None));
 }
 
@@ -112,12 +117,12 @@ fn globs_leave_files_out() {
     for path in ["in/old/b.yaml", "out.yaml", "in/c.json", "old/x/y.yaml"] {
         write(root.path(), path, "nonsense");
     }
-    let loaded = load::directory(root.path(), &Options::default()).expect("it loads");
+    let loaded = load::directory(root.path(), &LoadOptions::default()).expect("it loads");
     assert_eq!(loaded.desired.files, 1);
 }
 
 #[test]
-fn a_second_stack_inside_is_told() {
+fn a_second_stack_inside_is_reported() {
     let root = tempfile::tempdir().expect("a directory");
     write(root.path(), "trueup.yaml", "stack: s\n");
     write(root.path(), "in/trueup.yaml", "stack: t\n");
@@ -180,17 +185,18 @@ fn a_stack_in_memory_loads_as_the_directory_does() {
         files.push(load::SourceFile { path: file.to_owned(), bytes });
     }
     let disk = load::directory(&case.join("input"), &options);
-    assert_eq!(told(load::sources(files, &options)), told(disk));
+    assert_eq!(rendered(load::sources(files, &options)), rendered(disk));
 }
 
 #[test]
 fn paths_are_shown_from_where_the_person_stands_and_colour_only_adds() {
     let root = tempfile::tempdir().expect("a directory");
     write(root.path(), "stack/a.yaml", "metadata: {name: a, namespace: b}\nspec: 1\n");
-    let diagnostics = load::directory(&root.path().join("stack"), &Options::default()).expect_err("it is refused");
-    let plain = diagnostics.render(&Look { directory: Some(root.path()), ..Look::default() });
+    let diagnostics = load::directory(&root.path().join("stack"), &LoadOptions::default()).expect_err("it is refused");
+    let plain = diagnostics.render(&RenderOptions { directory: Some(root.path()), ..RenderOptions::default() });
     assert!(plain.contains("--> stack/a.yaml:2:7"), "{plain}");
-    let coloured = diagnostics.render(&Look { colour: true, directory: Some(root.path()), ..Look::default() });
+    let coloured =
+        diagnostics.render(&RenderOptions { colour: true, directory: Some(root.path()), ..RenderOptions::default() });
     let mut stripped = String::new();
     let mut rest = coloured.as_str();
     while let Some((before, after)) = rest.split_once('\u{1b}') {
@@ -200,7 +206,7 @@ fn paths_are_shown_from_where_the_person_stands_and_colour_only_adds() {
     stripped.push_str(rest);
     assert_eq!(stripped, plain);
     assert_eq!(
-        serde_json::to_value(&diagnostics).expect("JSON")["list"][0]["marks"][0],
+        serde_json::to_value(&diagnostics).expect("JSON")["list"][0]["labels"][0],
         serde_json::json!({"file": "a.yaml", "start": {"line": 2, "column": 7}, "end": {"line": 2, "column": 8}, "label": "a mapping is needed here"})
     );
 }
@@ -218,7 +224,7 @@ fn a_line_break_of_an_older_yaml_is_read_the_same_whether_or_not_the_file_needs_
             };
             let description = |text: String, variables: &[(&str, &str)]| {
                 let variables = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-                let options = Options { variables: variables.collect(), ..Options::default() };
+                let options = LoadOptions { variables: variables.collect(), ..LoadOptions::default() };
                 let file = load::SourceFile { path: "a.yaml".to_owned(), bytes: text.into_bytes() };
                 let loaded = load::sources(vec![file], &options).expect("a definition");
                 loaded.desired.definitions.into_values().next().map(|definition| definition.endpoint.description)

@@ -10,9 +10,10 @@ mod base;
 mod cli;
 mod clock;
 mod corpus;
+mod coverage;
 mod digest;
-mod doubt;
 mod drift;
+mod dropped_namespaces;
 #[cfg(unix)]
 mod files;
 mod filled;
@@ -27,12 +28,11 @@ mod globs;
 #[cfg(unix)]
 mod hostile;
 mod hostile_text;
+mod in_doubt;
 mod load;
-mod looked;
 mod matrix;
 mod missing;
 mod newer;
-mod outside;
 mod ownership;
 #[cfg(unix)]
 mod pipelines;

@@ -34,7 +34,7 @@ const FAULTS: [&str; 18] = [
 
 /// What the program told of a case, and what the service saw.
 struct Case {
-    told: String,
+    message: String,
     code: i32,
     outcome: Value,
     /// Writes that took effect, by `METHOD name`.
@@ -56,39 +56,39 @@ fn case(operation: &str, fault: &str) -> Case {
     let before = service.log().len();
     service.misbehave(&format!("rules: [{{operation: {operation}, for: 1, {fault}}}]"));
     let ran = stage.run("apply plan.json --yes --quiet --format json");
-    ran.tells("");
+    ran.stderr_contains("");
     service.misbehave("rules: []");
-    let told = format!("{operation} {fault}: {}", ran.text());
+    let message = format!("{operation} {fault}: {}", ran.text());
     let log = service.log();
-    let made = log[before..].iter().filter(|entry| entry.effect == trueup::sandbox::Effect::Done);
+    let made = log[before..].iter().filter(|entry| entry.effect == trueup::sandbox::RequestEffect::Done);
     let made = made.map(|entry| format!("{} {}", entry.method, entry.name)).collect();
     let outcome = if ran.text().is_empty() { Value::Null } else { ran.json() };
     let journal = stage.run("history last --format json").code(0).json();
-    agrees(&told, &outcome, &journal);
+    agrees(&message, &outcome, &journal);
     // Whatever came of it, a further apply or two make it right.
     let made_right = (0..2).any(|_| {
         let again = stage.run("apply . --yes --quiet --allow mass-change --allow empty-namespace");
-        again.tells("");
+        again.stderr_contains("");
         stage.run("plan . --detailed-exitcode --quiet").exit() == 0
     });
-    assert!(made_right, "{told}");
-    Case { told, code: ran.exit(), outcome, made }
+    assert!(made_right, "{message}");
+    Case { message, code: ran.exit(), outcome, made }
 }
 
-/// The journal holds the fates that the outcome tells.
-fn agrees(told: &str, outcome: &Value, journal: &Value) {
+/// The journal holds the results that the outcome tells.
+fn agrees(message: &str, outcome: &Value, journal: &Value) {
     for step in outcome["outcome"]["steps"].as_array().into_iter().flatten() {
         let kept = journal["steps"].as_array().expect("steps").iter().find(|kept| kept["key"] == step["key"]);
-        let kept = &kept.expect("the change")["fate"];
-        let unsettled = step["fate"].get("unsettled").is_some() && *kept == json!("in_doubt");
-        assert!(unsettled || *kept == step["fate"], "{told}: {kept} against {}", step["fate"]);
+        let kept = &kept.expect("the change")["result"];
+        let in_doubt = step["result"].get("in_doubt").is_some() && *kept == json!("in_doubt");
+        assert!(in_doubt || *kept == step["result"], "{message}: {kept} against {}", step["result"]);
     }
 }
 
 fn judge(case: &Case) {
-    let Case { told, code, outcome, made } = case;
+    let Case { message: told, code, outcome, made } = case;
     let steps = outcome["outcome"]["steps"].as_array().cloned().unwrap_or_default();
-    let done = |step: &&Value| step["fate"].get("done").is_some() || step["fate"] == "already_done";
+    let done = |step: &&Value| step["result"].get("done").is_some() || step["result"] == "already_done";
     let all = steps.len();
     let made_by_us: Vec<&String> = made.iter().collect();
     match code {
@@ -98,7 +98,7 @@ fn judge(case: &Case) {
         1 | 5 | 6 => assert!(steps.iter().all(|step| !done(&step)) && made_by_us.is_empty(), "{told}: {made:?}"),
         // Partly: something did, or may have, or is not proven.
         7 => assert!(
-            steps.iter().filter(done).count() < all || outcome["outcome"]["convergence"] != json!("not_needed"),
+            steps.iter().filter(done).count() < all || outcome["outcome"]["verification"] != json!("not_needed"),
             "{told}"
         ),
         other => panic!("{told}: {other}"),

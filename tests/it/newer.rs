@@ -28,10 +28,15 @@ fn newer_and_deprecated_fields_are_applied_shown_and_pulled_again() {
     let service = Service::start();
     let stage = Stage::new().file("trueup.yaml", STACK).file("all.yaml", DEFINITIONS).at(&service);
     let checked = stage.run("validate");
-    checked.code(0).tells("`strict_ttl` is deprecated by the vendor").tells("all.yaml:4:44");
-    checked.tells("`refs` is deprecated by the vendor").tells("all.yaml:13:7");
+    checked.code(0).stderr_contains("`strict_ttl` is deprecated by the vendor").stderr_contains("all.yaml:4:44");
+    checked.stderr_contains("`refs` is deprecated by the vendor").stderr_contains("all.yaml:13:7");
     let planned = stage.run("plan");
-    planned.code(0).says("deprecated").says("strict_ttl").says("2001:db8::/48").says("refs blue red");
+    planned
+        .code(0)
+        .stdout_contains("deprecated")
+        .stdout_contains("strict_ttl")
+        .stdout_contains("2001:db8::/48")
+        .stdout_contains("refs blue red");
     stage.run("apply --yes --quiet").code(0);
     let spec = service.get("shop/networks")["spec"].clone();
     assert_eq!(spec["snat_pool"]["snat_pool"]["ipv6_prefixes"], json!(["2001:db8::/48"]));
@@ -44,13 +49,13 @@ fn newer_and_deprecated_fields_are_applied_shown_and_pulled_again() {
         object["spec"]["snat_pool"]["snat_pool"]["ipv6_prefixes"] = json!([]);
         object["spec"]["where"]["site"]["refs"] = json!([]);
     });
-    stage.run("drift").code(3).says("2001:db8::/48").says("refs blue red");
+    stage.run("drift").code(3).stdout_contains("2001:db8::/48").stdout_contains("refs blue red");
     stage.run("apply --yes --quiet").code(0);
 
     let other = Stage::new().at(&service);
-    other.run("pull -n shop -o pulled --no-schema").code(0).says("Pulled 2 endpoints");
+    other.run("pull -n shop -o pulled --no-schema").code(0).stdout_contains("Pulled 2 endpoints");
     other.write("pulled/trueup.yaml", STACK);
-    other.run("plan pulled --detailed-exitcode").code(0).says("deprecated");
+    other.run("plan pulled --detailed-exitcode").code(0).stdout_contains("deprecated");
     assert!(other.read("pulled/shop/strict.yaml").contains("strict_ttl: {}"));
 }
 
@@ -66,9 +71,9 @@ fn a_pull_says_in_the_file_and_beside_it_what_it_could_not_write() {
     stage
         .run("pull -n shop -o pulled --no-schema")
         .code(0)
-        .says("Pulled 1 endpoint")
-        .tells("not written: spec.quantum of shop/cart: this trueup does not know it")
-        .tells("not written: spec.where.site.ref[0].lane");
+        .stdout_contains("Pulled 1 endpoint")
+        .stderr_contains("not written: spec.quantum of shop/cart: this trueup does not know it")
+        .stderr_contains("not written: spec.where.site.ref[0].lane");
     let text = stage.read("pulled/shop/cart.yaml");
     assert!(text.starts_with("# not written, this trueup does not know it: spec.quantum\n# not written"), "{text}");
     assert_eq!(text.lines().filter(|line| line.starts_with('#')).count(), 2, "{text}");
@@ -85,5 +90,5 @@ fn what_no_definition_names_of_the_newer_fields_is_a_difference_that_a_plan_show
         "a.yaml",
         "metadata: {name: strict, namespace: shop}\nspec: {dns_name_advanced: {name: a.example.net}}\n",
     );
-    stage.run("plan").code(0).says("spec.dns_name_advanced.strict_ttl");
+    stage.run("plan").code(0).stdout_contains("spec.dns_name_advanced.strict_ttl");
 }

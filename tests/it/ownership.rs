@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use trueup::model::{Endpoint, Key, Mark};
-use trueup::plan::{Action, Note, Prune, Settings};
+use trueup::model::{Endpoint, Key, Ownership};
+use trueup::plan::{Action, Note, PlanSettings, Prune};
 
 use crate::properties::{self, STACK};
 use crate::strategies;
@@ -53,16 +53,23 @@ fn a_clone_with_its_annotations_is_never_deleted() {
     stage
         .run("plan . --detailed-exitcode")
         .code(0)
-        .says("In sync")
-        .says("1 endpoint carries the ownership annotations of shop/cart, copied, and is nobody's: shop/cart2")
-        .says("is not managed here: shop/cart2")
+        .stdout_contains("In sync")
+        .stdout_contains(
+            "1 endpoint carries the ownership annotations of shop/cart, copied, and is nobody's: shop/cart2",
+        )
+        .stdout_contains("is not managed here: shop/cart2")
         .does_not_say("delete");
     stage.run("apply . --yes").code(0);
     assert!(service.has("shop/cart2"));
-    stage.run("drift . --unmanaged fail").code(3).says("shop/cart2  not managed");
+    stage.run("drift . --unmanaged fail").code(3).stdout_contains("shop/cart2  not managed");
     // What names nobody is deleted only where everything is.
     stage.write("trueup.yaml", "stack: shop\nnamespaces: [shop]\nprune: all\n");
-    stage.run("plan .").code(0).says("- delete  shop/cart2").says("not managed").says("copied");
+    stage
+        .run("plan .")
+        .code(0)
+        .stdout_contains("- delete  shop/cart2")
+        .stdout_contains("not managed")
+        .stdout_contains("copied");
 }
 
 #[test]
@@ -74,7 +81,12 @@ fn a_clone_of_another_stacks_object_is_not_that_stacks() {
         .at(&service)
         .file("trueup.yaml", "stack: other\nnamespaces: [shop]\n")
         .file("copy.yaml", &definition("shop/copy", 81));
-    other.run("plan .").code(0).says("~ replace shop/copy").says("adopts").does_not_say("held");
+    other
+        .run("plan .")
+        .code(0)
+        .stdout_contains("~ replace shop/copy")
+        .stdout_contains("adopts")
+        .does_not_say("blocked");
     other.run("apply . --yes --quiet").code(0);
     assert_eq!(service.get("shop/copy")["metadata"]["annotations"]["trueup/stack"], "other");
     stage.run("apply . --yes --quiet").code(0);
@@ -87,11 +99,16 @@ fn a_clone_that_is_as_defined_is_adopted_on_request() {
     let stage = applied(&service);
     copy(&service, "shop/cart", "shop/copy", |_| {});
     stage.write("copy.yaml", &definition("shop/copy", 80));
-    stage.run("plan .").code(0).says("In sync").says("copied").says("--adopt takes ownership");
+    stage
+        .run("plan .")
+        .code(0)
+        .stdout_contains("In sync")
+        .stdout_contains("copied")
+        .stdout_contains("--adopt takes ownership");
     stage.run("apply . --adopt --yes --quiet").code(0);
-    stage.run("plan .").code(0).says("In sync").does_not_say("copied");
+    stage.run("plan .").code(0).stdout_contains("In sync").does_not_say("copied");
     stage.remove("copy.yaml");
-    stage.run("plan .").code(0).says("- delete  shop/copy");
+    stage.run("plan .").code(0).stdout_contains("- delete  shop/copy");
 }
 
 #[test]
@@ -102,16 +119,16 @@ fn version_1_of_the_annotation_is_renewed_and_is_never_enough_for_a_delete() {
     to_version_1(&service, "shop/search");
     // It still says why a field differs.
     service.change("shop/cart", |object| object["spec"]["port"] = json!(9));
-    stage.run("drift .").code(3).says("80 -> 9");
+    stage.run("drift .").code(3).stdout_contains("80 -> 9");
     service.change("shop/cart", |object| object["spec"]["port"] = json!(80));
-    stage.run("plan . --detailed-exitcode").code(0).says("* mark");
+    stage.run("plan . --detailed-exitcode").code(0).stdout_contains("* annotate");
     stage.remove("search.yaml");
     stage
         .run("plan .")
         .code(0)
-        .says("held")
-        .says("does not name the object that it was written for")
-        .says("--allow unverified=shop/search");
+        .stdout_contains("blocked")
+        .stdout_contains("does not name the object that it was written for")
+        .stdout_contains("--allow unverified=shop/search");
     stage.run("apply . --yes --quiet");
     assert!(service.has("shop/search"));
     assert!(
@@ -136,12 +153,14 @@ fn what_was_applied_before_there_was_a_stack_is_taken_over_and_noted() {
     stage
         .run("plan . --detailed-exitcode")
         .code(0)
-        .says("2 endpoints were applied without a stack and are taken over by this one: shop/cart, shop/search")
-        .says("* mark");
+        .stdout_contains(
+            "2 endpoints were applied without a stack and are taken over by this one: shop/cart, shop/search",
+        )
+        .stdout_contains("* annotate");
     stage.run("apply . --yes --quiet").code(0);
-    stage.run("plan .").code(0).says("In sync").does_not_say("without a stack");
+    stage.run("plan .").code(0).stdout_contains("In sync").does_not_say("without a stack");
     stage.remove("search.yaml");
-    stage.run("plan .").code(0).says("- delete  shop/search");
+    stage.run("plan .").code(0).stdout_contains("- delete  shop/search");
 }
 
 /// The annotations that a live object carries, good, copied, edited, mixed.
@@ -178,7 +197,7 @@ fn annotations() -> impl Strategy<Value = Annotations> {
 /// What `trueup` writes on an endpoint of this key.
 fn written(endpoint: &Endpoint, key: &Key, stack: Option<&str>) -> Vec<(String, String)> {
     let marked = Endpoint { key: key.clone(), ..endpoint.clone() };
-    let annotations = Mark::of(&marked, stack, "run-0").annotations();
+    let annotations = Ownership::of(&marked, stack, "run-0").annotations();
     annotations.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
 }
 
@@ -246,7 +265,7 @@ proptest! {
         adopt: bool,
         marks: bool,
     ) {
-        let settings = Settings { prune: Prune::Owned, adopt, marks, ..Settings::default() };
+        let settings = PlanSettings { prune: Prune::Owned, adopt, marks, ..PlanSettings::default() };
         let plan = properties::planned(definitions, &live, &settings);
         for change in plan.changes.iter().filter(|change| matches!(change.action, Action::Delete { .. })) {
             prop_assert!(proves(&live[&change.key]), "{:?}", live[&change.key].annotations);
@@ -266,7 +285,7 @@ proptest! {
         marks: bool,
     ) {
         let mut live = live;
-        let settings = Settings { adopt, marks, ..Settings::default() };
+        let settings = PlanSettings { adopt, marks, ..PlanSettings::default() };
         let first = properties::planned(definitions.clone(), &live, &settings);
         properties::apply(&first, &mut live);
         let second = properties::planned(definitions, &live, &settings);

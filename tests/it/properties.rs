@@ -4,8 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 use trueup::diff::{self, Context};
-use trueup::model::{Endpoint, Field, Json, Key, Layout, Live, LiveItem, LiveObject, Mark, Namespace, NamespaceRead};
-use trueup::plan::{self, Action, Allow, Facts, Ignore, Plan, Selection, Service, Settings, Source};
+use trueup::model::{
+    Endpoint, Field, Json, Key, Layout, Live, LiveItem, LiveObject, Namespace, NamespaceRead, Ownership,
+};
+use trueup::plan::{self, Action, Allowances, Ignore, Plan, PlanInput, PlanSettings, PlanSource, Selection, ServiceId};
 
 use crate::strategies;
 
@@ -31,11 +33,11 @@ fn object(endpoint: Endpoint) -> LiveObject {
 }
 
 fn arrange(definitions: Vec<Endpoint>, live: &BTreeMap<Key, Endpoint>) -> Plan {
-    planned(definitions, live, &Settings { prune: plan::Prune::All, ..Settings::default() })
+    planned(definitions, live, &PlanSettings { prune: plan::Prune::All, ..PlanSettings::default() })
 }
 
 /// The plan of these definitions against this live state.
-pub fn planned(definitions: Vec<Endpoint>, live: &BTreeMap<Key, Endpoint>, settings: &Settings) -> Plan {
+pub fn planned(definitions: Vec<Endpoint>, live: &BTreeMap<Key, Endpoint>, settings: &PlanSettings) -> Plan {
     let mut reads: BTreeMap<Namespace, NamespaceRead> = namespaces()
         .into_iter()
         .map(|namespace| (namespace, NamespaceRead::Complete { items: BTreeMap::new() }))
@@ -46,16 +48,16 @@ pub fn planned(definitions: Vec<Endpoint>, live: &BTreeMap<Key, Endpoint>, setti
         }
     }
     plan::arrange(
-        Facts {
+        PlanInput {
             desired: &strategies::desired(definitions),
             stack: Some(STACK),
             namespaces: Some(&namespaces()),
             settings,
             ignore: &Ignore::default(),
-            allow: &Allow::default(),
+            allow: &Allowances::default(),
             selection: &Selection::all(),
-            service: &Service { base_url: "http://x".to_owned(), layout: Layout::Uniform },
-            source: &Source::default(),
+            service: &ServiceId { base_url: "http://x".to_owned(), layout: Layout::Uniform },
+            source: &PlanSource::default(),
             tool_version: "test",
         },
         &Live { namespaces: reads, requests: 0 },
@@ -71,12 +73,12 @@ pub fn apply(plan: &Plan, live: &mut BTreeMap<Key, Endpoint>) {
                 continue;
             }
             Action::Create { wanted } => serde_json::to_value(wanted).expect("JSON"),
-            Action::Replace { .. } | Action::Mark { .. } => serde_json::to_value(&live[&change.key]).expect("JSON"),
+            Action::Replace { .. } | Action::Annotate { .. } => serde_json::to_value(&live[&change.key]).expect("JSON"),
         };
         for field in change.fields() {
             field.field.set(&mut raw, &field.after);
         }
-        for (field, value) in change.marks.iter().flat_map(|marks| marks.annotations("run-1")) {
+        for (field, value) in change.ownership.iter().flat_map(|marks| marks.annotations("run-1")) {
             field.set(&mut raw, &value.map_or(Json::Null, Json::String));
         }
         live.insert(change.key.clone(), serde_json::from_value(raw).expect("an endpoint"));
@@ -127,7 +129,7 @@ proptest! {
         apply(&first, &mut live);
         let second = arrange(definitions, &live);
         prop_assert!(second.changes.is_empty(), "left: {:?}", second.changes);
-        prop_assert!(second.held.is_empty());
+        prop_assert!(second.blocked.is_empty());
     }
 
     #[test]
@@ -191,17 +193,17 @@ proptest! {
         applied in strategies::endpoint(Key::parse("shop/a").expect("a key")),
         live in strategies::endpoint(Key::parse("shop/a").expect("a key")),
     ) {
-        let mark = Mark::of(&applied, Some(STACK), "run-1");
+        let mark = Ownership::of(&applied, Some(STACK), "run-1");
         let applied_mark = mark.applied.as_ref().expect("applied");
         let context = Context { applied: Some(applied_mark), ignored: &[] };
         for difference in diff::compare(&live, &applied, context) {
             let cause = applied_mark.cause(&difference.field, &live, &applied);
-            prop_assert_eq!(cause, trueup::model::MarkedCause::Drift, "{}", difference.field);
+            prop_assert_eq!(cause, trueup::model::AppliedCause::Drift, "{}", difference.field);
         }
         for difference in diff::compare(&applied, &live, context) {
             if !matches!(difference.field, Field::Where) {
                 let cause = applied_mark.cause(&difference.field, &applied, &live);
-                prop_assert_eq!(cause, trueup::model::MarkedCause::Pending, "{}", difference.field);
+                prop_assert_eq!(cause, trueup::model::AppliedCause::Pending, "{}", difference.field);
             }
         }
     }

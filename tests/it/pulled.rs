@@ -206,8 +206,8 @@ fn check(live: &BTreeMap<Key, Endpoint>) -> Result<(), TestCaseError> {
     if kept.is_empty() {
         return Ok(());
     }
-    let loaded = load::directory(&stage.path("pulled"), &load::Options::default());
-    let loaded = loaded.map_err(|wrong| TestCaseError::fail(wrong.render(&load::Look::default())))?;
+    let loaded = load::directory(&stage.path("pulled"), &load::LoadOptions::default());
+    let loaded = loaded.map_err(|wrong| TestCaseError::fail(wrong.render(&load::RenderOptions::default())))?;
     let definitions = &loaded.desired.definitions;
     prop_assert_eq!(definitions.len(), kept.len());
     for endpoint in kept {

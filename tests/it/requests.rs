@@ -112,7 +112,7 @@ impl Vendor {
 
     /// What is wrong with a request; one that no operation of the vendor is, is wrong.
     fn problems(&self, sent: &Sent) -> Vec<String> {
-        let told = format!("{} {}?{}", sent.method, sent.path, sent.query);
+        let message = format!("{} {}?{}", sent.method, sent.path, sent.query);
         let of_file = |(schemas, operations): &(Published, Vec<Operation>)| {
             let operation =
                 operations.iter().find(|one| one.method == sent.method && matches(&one.path, &sent.path))?;
@@ -120,20 +120,21 @@ impl Vendor {
             for pair in sent.query.split('&').filter(|pair| !pair.is_empty()) {
                 let name = pair.split('=').next().unwrap_or_default();
                 if !operation.parameters.iter().any(|known| known == name) {
-                    problems.push(format!("{told}: unknown parameter {name}"));
+                    problems.push(format!("{message}: unknown parameter {name}"));
                 }
             }
             match (&operation.body, &sent.body) {
                 (Some(schema), Some(body)) => {
-                    problems.extend(schemas.problems(schema, body).iter().map(|problem| format!("{told}: {problem}")));
+                    problems
+                        .extend(schemas.problems(schema, body).iter().map(|problem| format!("{message}: {problem}")));
                 }
-                (None, Some(_)) => problems.push(format!("{told}: a body where none belongs")),
-                (Some(_), None) => problems.push(format!("{told}: no body")),
+                (None, Some(_)) => problems.push(format!("{message}: a body where none belongs")),
+                (Some(_), None) => problems.push(format!("{message}: no body")),
                 (None, None) => {}
             }
             Some(problems)
         };
-        self.files.iter().find_map(of_file).unwrap_or_else(|| vec![format!("{told}: no operation of the vendor")])
+        self.files.iter().find_map(of_file).unwrap_or_else(|| vec![format!("{message}: no operation of the vendor")])
     }
 }
 
@@ -213,7 +214,7 @@ fn every_request_agrees_with_the_published_schemas_in_both_layouts() {
             .file("strict.yaml", "metadata: {name: strict, namespace: groups}\nspec: {dns_name_advanced: {name: a.example.net, strict_ttl: {}}}\n");
         let run = |line: &str| {
             let ran = stage.run(&format!("{line} --quiet --layout {layout}"));
-            ran.tells("");
+            ran.stderr_contains("");
             ran.code(0);
         };
         run("apply . --yes");

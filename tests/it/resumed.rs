@@ -28,18 +28,18 @@ fn a_resume_takes_its_configuration_from_the_flag_whatever_the_directory_is_call
     let writes = || service.requests("POST") + service.requests("PUT") + service.requests("DELETE");
     let before = writes();
     // The working directory has no configuration, so there is no stack whose run could be meant.
-    resume(&stage, &[]).code(1).tells("there is no run without a stack");
+    resume(&stage, &[]).code(1).stderr_contains("there is no run without a stack");
     let history = stage.run("history --format json").json();
     let run = history["runs"][0]["run"].as_str().expect("a run").to_owned();
     stage
         .run(&format!("apply --resume {run} --yes --quiet"))
         .code(6)
-        .tells("the plan is of stack `s`, and the settings name no stack")
-        .tells("--config 'my stack/trueup.yaml'");
+        .stderr_contains("the plan is of stack `s`, and the settings name no stack")
+        .stderr_contains("--config 'my stack/trueup.yaml'");
     stage.write("other/trueup.yaml", "stack: other\nnamespaces: [shop]\n");
-    resume(&stage, &["--config", "other/trueup.yaml"]).code(1).tells("there is no run of stack `other`");
+    resume(&stage, &["--config", "other/trueup.yaml"]).code(1).stderr_contains("there is no run of stack `other`");
     assert_eq!(writes(), before);
-    resume(&stage, &["--config", "my stack/trueup.yaml"]).code(0).says("Applied 2 of 2");
+    resume(&stage, &["--config", "my stack/trueup.yaml"]).code(0).stdout_contains("Applied 2 of 2");
     assert!(service.has("shop/card"));
 }
 
@@ -48,11 +48,11 @@ fn a_resume_takes_its_configuration_from_the_working_directory() {
     let service = Service::start();
     let stage = stage(&service);
     stage.write("trueup.yaml", "stack: s\nnamespaces: [shop]\nbase_url: http://127.0.0.1:1\n");
-    resume(&stage, &[]).code(1).tells("TRUEUP_BASE_URL");
+    resume(&stage, &[]).code(1).stderr_contains("TRUEUP_BASE_URL");
     stage.write("trueup.yaml", "stack: s\nnamespaces: [shop]\n");
     // What lies where the journal says is not read.
     stage.write("my stack/trueup.yaml", "stack: [not, readable\n");
-    resume(&stage, &[]).code(0).says("Applied 2 of 2");
+    resume(&stage, &[]).code(0).stdout_contains("Applied 2 of 2");
     assert!(service.has("shop/card"));
 }
 
@@ -69,7 +69,7 @@ fn a_rollback_takes_its_configuration_from_the_same_places() {
             .collect();
         stage.run_words(&words)
     };
-    rollback(&[]).code(6).tells("--config 'my stack/trueup.yaml'");
+    rollback(&[]).code(6).stderr_contains("--config 'my stack/trueup.yaml'");
     assert!(service.has("shop/cart"));
     rollback(&["--config", "my stack/trueup.yaml"]).code(0);
     assert!(!service.has("shop/cart"));
@@ -87,5 +87,5 @@ fn a_resume_does_not_read_the_configuration_beside_the_definitions() {
     service.misbehave("rules: []");
     stage.write("trueup.yaml", "stack: s\nnamespaces: [shop]\n");
     stage.write("plain/trueup.yaml", "stack: [not, readable\n");
-    resume(&stage, &[]).code(0).says("Applied 1 of 1");
+    resume(&stage, &[]).code(0).stdout_contains("Applied 1 of 1");
 }

@@ -124,10 +124,11 @@ fn no_request_of_the_fuzzer_gets_an_answer_that_the_vendor_does_not_publish() {
             .stdin(Stdio::null())
             .output()
             .expect("the fuzzer starts");
-        let told = format!("{}\n{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-        assert!(output.status.success(), "{file}: {told}");
+        let message =
+            format!("{}\n{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert!(output.status.success(), "{file}: {message}");
         let now = service.log().len();
-        assert!(now > requests + 50, "{file}: too few requests\n{told}");
+        assert!(now > requests + 50, "{file}: too few requests\n{message}");
         requests = now;
     }
     // Each of these was done at least once, and nothing failed.

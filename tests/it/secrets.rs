@@ -2,7 +2,7 @@
 //! nowhere that the program writes.
 
 use serde_json::json;
-use trueup::sandbox::Token;
+use trueup::sandbox::RequiredToken;
 use walkdir::WalkDir;
 
 use crate::support::{Service, Stage, definition};
@@ -31,7 +31,7 @@ fn stage(service: &Service) -> Stage {
 fn everywhere(stage: &Stage, service: &Service, more: &str) {
     let run = |line: &str| {
         let ran = stage.run(&format!("{line} {more}"));
-        ran.tells("").does_not_say(PLANTED);
+        ran.stderr_contains("").does_not_say(PLANTED);
     };
     run("apply . --yes --verbose");
     service.misbehave(ECHOES);
@@ -90,7 +90,7 @@ fn nowhere_in_files(stage: &Stage, known: &[&str]) {
 }
 
 fn service() -> Service {
-    Service::with(|options| options.token = Token::new(PLANTED)).with_token(PLANTED)
+    Service::with(|options| options.token = RequiredToken::new(PLANTED)).with_token(PLANTED)
 }
 
 #[test]
@@ -121,12 +121,13 @@ fn a_token_of_a_file_or_a_named_variable_is_found_nowhere() {
 
 #[test]
 fn a_token_is_in_no_panic_and_no_debug_text() {
-    use trueup::api::{BaseUrl, Pace, Secret, Settings};
+    use trueup::api::{BaseUrl, ClientSettings, Secret, Timing};
     let secret = Secret::new(PLANTED).expect("a token");
     let base_url = BaseUrl::parse("http://127.0.0.1:1").expect("a URL");
-    let settings = Settings::new(base_url, trueup::model::Layout::Uniform, Some(secret.clone()), Pace::noted(|_| {}));
-    let panic = || panic!("{settings:?} {secret:?} {:?}", Token::new(PLANTED));
-    let told = std::panic::catch_unwind(std::panic::AssertUnwindSafe(panic)).expect_err("it panics");
-    let told = told.downcast_ref::<String>().expect("a text");
-    assert!(!told.contains(PLANTED), "{told}");
+    let settings =
+        ClientSettings::new(base_url, trueup::model::Layout::Uniform, Some(secret.clone()), Timing::noted(|_| {}));
+    let panic = || panic!("{settings:?} {secret:?} {:?}", RequiredToken::new(PLANTED));
+    let output = std::panic::catch_unwind(std::panic::AssertUnwindSafe(panic)).expect_err("it panics");
+    let output = output.downcast_ref::<String>().expect("a text");
+    assert!(!output.contains(PLANTED), "{output}");
 }

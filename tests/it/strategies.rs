@@ -8,7 +8,7 @@ use proptest::option;
 use proptest::prelude::*;
 use trueup::model::{
     Definition, Desired, Discovery, Endpoint, HostName, InternetVip, Key, NetworkType, Protocol, Reference, Selector,
-    Service, SitePlace, SnatPool, Spec, Target, TtlChoice, Where,
+    ServiceMatch, SiteWhere, SnatPool, Spec, Target, TtlChoice, Where,
 };
 
 fn host() -> impl Strategy<Value = HostName> {
@@ -17,7 +17,8 @@ fn host() -> impl Strategy<Value = HostName> {
 
 fn target() -> impl Strategy<Value = Target> {
     let selector = prop_oneof!["a=[xy]", "b in \\(x,y\\)", "!c"].prop_map(|text| Selector::canonical(&text));
-    let service = prop_oneof!["[a-c]{1,4}\\.default".prop_map(Service::Name), selector.prop_map(Service::Selector),];
+    let service =
+        prop_oneof!["[a-c]{1,4}\\.default".prop_map(ServiceMatch::Name), selector.prop_map(ServiceMatch::Selector),];
     prop_oneof![
         host().prop_map(Target::DnsName),
         (host(), ttl()).prop_map(|(name, ttl)| Target::DnsNameAdvanced { name, ttl }),
@@ -45,11 +46,11 @@ fn reference() -> impl Strategy<Value = Reference> {
     })
 }
 
-fn site() -> impl Strategy<Value = SitePlace> {
+fn site() -> impl Strategy<Value = SiteWhere> {
     let vip = prop_oneof![Just(InternetVip::Disabled), Just(InternetVip::Enabled)];
     let refs = prop_oneof![2 => Just(Vec::new()), 1 => prop::collection::vec(reference(), 1..3)];
     (reference(), refs, prop::sample::select(NetworkType::ALL), vip).prop_map(
-        |(reference, refs, network_type, internet_vip)| SitePlace { reference, refs, network_type, internet_vip },
+        |(reference, refs, network_type, internet_vip)| SiteWhere { reference, refs, network_type, internet_vip },
     )
 }
 

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
-use trueup::sandbox::{self, Clock, Entry, Options, Running, Storage, Token};
+use trueup::sandbox::{self, Clock, LogEntry, RequiredToken, Running, SandboxOptions, Storage};
 
 /// The token of every service of these tests.
 pub const TOKEN: &str = "stage-token-f00d";
@@ -164,7 +164,7 @@ impl Ran {
 
     /// A part of stdout.
     #[track_caller]
-    pub fn says(&self, part: &str) -> &Self {
+    pub fn stdout_contains(&self, part: &str) -> &Self {
         assert!(self.stdout.contains(part), "`{part}` is not in\n{}\n{}", self.stdout, self.stderr);
         self
     }
@@ -178,7 +178,7 @@ impl Ran {
 
     /// A part of stderr.
     #[track_caller]
-    pub fn tells(&self, part: &str) -> &Self {
+    pub fn stderr_contains(&self, part: &str) -> &Self {
         self.stderr_was_seen.set(true);
         assert!(self.stderr.contains(part), "`{part}` is not in\n{}\n{}", self.stderr, self.stdout);
         self
@@ -246,10 +246,10 @@ impl Service {
         Self::with(|_| {})
     }
 
-    pub fn with(change: impl FnOnce(&mut Options)) -> Self {
+    pub fn with(change: impl FnOnce(&mut SandboxOptions)) -> Self {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
         let runtime = runtime.expect("a runtime");
-        let mut options = Options::new(Storage::Memory, Token::new(TOKEN), Clock::new(Timestamp::now));
+        let mut options = SandboxOptions::new(Storage::Memory, RequiredToken::new(TOKEN), Clock::new(Timestamp::now));
         change(&mut options);
         let running = runtime.block_on(sandbox::start(options)).expect("a sandbox");
         let provider = std::sync::Arc::new(rustls::crypto::ring::default_provider());
@@ -345,7 +345,7 @@ impl Service {
     }
 
     /// Every request so far.
-    pub fn log(&self) -> Vec<Entry> {
+    pub fn log(&self) -> Vec<LogEntry> {
         self.running().log()
     }
 

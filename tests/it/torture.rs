@@ -46,8 +46,8 @@ impl Service {
             .stderr(Stdio::null())
             .spawn()
             .expect("the program starts");
-        let told = BufReader::new(child.stdout.take().expect("a pipe")).lines().next().and_then(Result::ok);
-        match told.and_then(|line| Some(line.split_once("http://")?.1.trim().to_owned())) {
+        let stdout = BufReader::new(child.stdout.take().expect("a pipe")).lines().next().and_then(Result::ok);
+        match stdout.and_then(|line| Some(line.split_once("http://")?.1.trim().to_owned())) {
             Some(address) => Some((child, format!("http://{address}"))),
             None => {
                 child.wait().expect("it ended");
@@ -225,11 +225,11 @@ impl Torture {
     fn run(&mut self, words: &[&str], moments: &[usize], act: impl Fn(&mut Self, &mut Child)) -> Ended {
         let mut child =
             self.command(words).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the program starts");
-        let mut told = BufReader::new(child.stderr.take().expect("a pipe")).lines().map_while(Result::ok);
+        let mut stderr = BufReader::new(child.stderr.take().expect("a pipe")).lines().map_while(Result::ok);
         let (mut seen, mut last) = (0, String::new());
         for moment in moments {
             while seen < *moment
-                && let Some(line) = told.next()
+                && let Some(line) = stderr.next()
             {
                 (seen, last) = (seen + 1, line);
             }
@@ -240,7 +240,7 @@ impl Torture {
             std::thread::sleep(Duration::from_micros(self.random.u64(0..8_000)));
             act(self, &mut child);
         }
-        last = told.last().unwrap_or(last);
+        last = stderr.last().unwrap_or(last);
         match child.wait().expect("it ends").code() {
             Some(code) => {
                 assert!([0, 1, 5, 7].contains(&code), "{words:?} ended with {code}: {last}");
@@ -280,8 +280,8 @@ impl Torture {
         assert_eq!(code, 0, "{told}");
         let history: Value = serde_json::from_str(&answer).expect("JSON");
         // A kill in the middle of the header leaves a run that sent nothing.
-        for told in history["unreadable"].as_array().expect("a list") {
-            assert!(told.as_str().is_some_and(|told| told.contains("before it sent anything")), "{told}");
+        for entry in history["unreadable"].as_array().expect("a list") {
+            assert!(entry.as_str().is_some_and(|entry| entry.contains("before it sent anything")), "{entry}");
         }
         history["runs"].as_array().expect("runs").clone()
     }
@@ -352,8 +352,8 @@ impl Torture {
         let (code, answer, told) = self.ask(&["plan", ".", "--detailed-exitcode"]);
         assert_eq!(code, 0, "a plan after it is not empty\n{answer}{told}");
         for run in self.runs() {
-            let settled = run["ending"] == "finished" || !run["resumed_by"].is_null();
-            assert!(settled, "a run is left unsettled: {run}");
+            let settled = run["status"] == "finished" || !run["resumed_by"].is_null();
+            assert!(settled, "a run is left in_doubt: {run}");
         }
         let (writes, _) = self.service.writes(before.log);
         for (write, count) in &writes {
@@ -396,7 +396,7 @@ fn number(name: &str, default: u64) -> u64 {
 }
 
 #[test]
-fn no_kill_loses_a_write_makes_one_twice_or_leaves_a_run_unsettled() {
+fn no_kill_loses_a_write_makes_one_twice_or_leaves_a_run_in_doubt() {
     let kills = usize::try_from(number("TRUEUP_TORTURE", 15)).expect("a number of kills");
     let seed = number("TRUEUP_SEED", 20_261_121);
     let mut torture = Torture::new(seed);
@@ -409,5 +409,5 @@ fn no_kill_loses_a_write_makes_one_twice_or_leaves_a_run_unsettled() {
         let left = of_services - torture.figures.service_kills;
         torture.kill_services(left.min(8));
     }
-    println!("seed {seed}: {:?}; lost 0, made twice 0, unsettled 0", torture.figures);
+    println!("seed {seed}: {:?}; lost 0, made twice 0, in_doubt 0", torture.figures);
 }

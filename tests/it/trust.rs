@@ -53,7 +53,7 @@ fn a_hostile_configuration_gets_no_token_whatever_the_environment_holds() {
             .iter()
             .fold(stack(&format!("base_url: {theirs_text}\n{more}")), |stage, (name, value)| stage.env(name, value));
         for command in COMMANDS {
-            stage.run(command).code(1).tells(told);
+            stage.run(command).code(1).stderr_contains(told);
         }
     }
     assert_eq!((theirs.log().len(), ours.log().len()), (0, 0), "nothing was sent to either");
@@ -69,7 +69,7 @@ fn a_pipeline_sends_the_token_where_something_outside_names_the_service() {
     in_ci(configured()).run(&format!("plan stack --base-url {url}")).code(0);
     in_ci(configured()).env("CI", "false").run("plan stack").code(0);
     let stage = in_ci(configured()).file("secret", TOKEN);
-    stage.run("plan stack --token-file secret").code(1).tells("gets no token in a pipeline");
+    stage.run("plan stack --token-file secret").code(1).stderr_contains("gets no token in a pipeline");
     stage.write("../policy.yaml", &format!("base_urls: [\"{url}\"]\n"));
     stage.run("plan stack --token-file secret --policy ../policy.yaml").code(0);
     // Without a token nothing is leaked, and nothing is asked.
@@ -80,7 +80,7 @@ fn a_pipeline_sends_the_token_where_something_outside_names_the_service() {
 fn a_token_variable_that_is_not_set_is_an_error_and_no_other_token_is_taken() {
     let service = Service::start();
     let stage = stack("token_variable: TRUEUP_TOKEN_SHOP\n").at(&service);
-    stage.run("plan stack").code(1).tells("`token_variable` names `TRUEUP_TOKEN_SHOP`, which is not set");
+    stage.run("plan stack").code(1).stderr_contains("`token_variable` names `TRUEUP_TOKEN_SHOP`, which is not set");
     assert_eq!(service.log().len(), 0);
 }
 
@@ -95,15 +95,20 @@ fn a_saved_plan_never_chooses_its_configuration() {
     for paths in [vec!["my stack"], vec!["my stack/a", "my stack/b"]] {
         let words = ["plan"].into_iter().chain(paths).chain(["-o", "plan.json"]);
         let planned = stage.run_words(&words.collect::<Vec<_>>());
-        planned.code(0).says("Apply exactly this:  trueup apply plan.json --config 'my stack/trueup.yaml' --digest ");
+        planned
+            .code(0)
+            .stdout_contains("Apply exactly this:  trueup apply plan.json --config 'my stack/trueup.yaml' --digest ");
         let refused = stage.run("apply plan.json --yes");
-        refused.code(6).tells("the plan is of stack `s`, and the settings name no stack");
-        refused.tells("--config 'my stack/trueup.yaml'");
+        refused.code(6).stderr_contains("the plan is of stack `s`, and the settings name no stack");
+        refused.stderr_contains("--config 'my stack/trueup.yaml'");
         assert_eq!(service.requests("POST"), 0);
     }
     // A configuration of another stack or service is refused too.
     stage.write("other/trueup.yaml", "stack: other\nnamespaces: [shop]\n");
-    stage.run("apply plan.json --yes --config other/trueup.yaml").code(6).tells("the settings name stack `other`");
+    stage
+        .run("apply plan.json --yes --config other/trueup.yaml")
+        .code(6)
+        .stderr_contains("the settings name stack `other`");
     assert_eq!(service.requests("POST"), 0);
     let with = |words: &[&str]| {
         let words: Vec<&str> = words.iter().copied().chain(["--config", "my stack/trueup.yaml"]).collect();
@@ -111,9 +116,13 @@ fn a_saved_plan_never_chooses_its_configuration() {
     };
     with(&["apply", "plan.json", "--yes", "--quiet"])
         .code(0)
-        .says("undo with: trueup rollback ")
-        .says("--config 'my stack/trueup.yaml'");
-    stage.run("rollback last --yes").code(1).tells("there is no run without a stack").tells("runs of stack `s`");
+        .stdout_contains("undo with: trueup rollback ")
+        .stdout_contains("--config 'my stack/trueup.yaml'");
+    stage
+        .run("rollback last --yes")
+        .code(1)
+        .stderr_contains("there is no run without a stack")
+        .stderr_contains("runs of stack `s`");
     with(&["rollback", "last", "--yes", "--quiet", "--allow", "empty-namespace"]).code(0);
     // The stack by its name alone is enough where nothing else of the configuration is needed.
     with(&["plan", "my stack", "-o", "plan.json"]).code(0);
@@ -124,9 +133,13 @@ fn a_saved_plan_never_chooses_its_configuration() {
 fn a_stack_that_is_no_name_is_a_usage_error() {
     let stage = stack("");
     for name in ["", "a b", "S"] {
-        stage.run_words(&["plan", "stack", "--sandbox", "--stack", name]).code(64).tells("`--stack` is");
+        stage.run_words(&["plan", "stack", "--sandbox", "--stack", name]).code(64).stderr_contains("`--stack` is");
     }
-    stack("").env("TRUEUP_STACK", "a b").run("plan stack --sandbox").code(64).tells("`TRUEUP_STACK` is `a b`");
+    stack("")
+        .env("TRUEUP_STACK", "a b")
+        .run("plan stack --sandbox")
+        .code(64)
+        .stderr_contains("`TRUEUP_STACK` is `a b`");
 }
 
 #[test]
@@ -134,17 +147,17 @@ fn a_variable_or_an_environment_that_nothing_defines_is_an_error_that_names_it()
     let stage = stack("variables: {region: eu}\nenvironments: {prod: {variables: {zone: a}}}\n")
         .file("stack/card.yaml", &definition("shop/card-${tier}", 80))
         .file("bare/cart.yaml", &definition("shop/cart", 80));
-    let told = |line: &str, part: &str| {
-        stage.run(line).code(1).tells(part);
+    let describe = |line: &str, part: &str| {
+        stage.run(line).code(1).stderr_contains(part);
     };
-    told("validate stack --var tier=web --var nosuch=x", "`--var nosuch` names a variable that nothing uses");
-    told("validate stack --var tier=web --var regoin=x", "did you mean `region`?");
-    told("validate bare --var nosuch=x", "`--var nosuch` names a variable that nothing uses");
-    told("validate stack --var tier=web --env prd", "did you mean `prod`?");
-    told("validate bare --env prod", "there is no environment `prod`");
-    told("plan stack --sandbox --var tier=web --var nosuch=x", "`--var nosuch`");
+    describe("validate stack --var tier=web --var nosuch=x", "`--var nosuch` names a variable that nothing uses");
+    describe("validate stack --var tier=web --var regoin=x", "did you mean `region`?");
+    describe("validate bare --var nosuch=x", "`--var nosuch` names a variable that nothing uses");
+    describe("validate stack --var tier=web --env prd", "did you mean `prod`?");
+    describe("validate bare --env prod", "there is no environment `prod`");
+    describe("plan stack --sandbox --var tier=web --var nosuch=x", "`--var nosuch`");
     // What is defined somewhere is good: used, declared, or of another environment.
-    stage.run("validate stack --var tier=web --var region=us --var zone=b").code(0).says("Valid");
+    stage.run("validate stack --var tier=web --var region=us --var zone=b").code(0).stdout_contains("Valid");
 }
 
 /// A repository whose branch loosens the rules of `main`.
@@ -182,12 +195,14 @@ fn a_pull_request_cannot_loosen_its_own_rules() {
     let service = Service::start();
     let stage = loosened(&service, STRICT, LOOSE);
     // Without a base the configuration is the working tree's.
-    stage.run("plan . --detailed-exitcode").says("11 to replace");
+    stage.run("plan . --detailed-exitcode").stdout_contains("11 to replace");
     let plan = |more: &str| stage.run(&format!("plan . --base main {more}"));
     let text = plan("-o plan.json");
-    text.says("12 to replace").says("loosened   guards.percent  30 -> 100");
-    text.says("in force: 30, the stricter").says("loosened   gates.upgrade   warn -> off");
-    text.says("loosened   ignore").says("changed    namespaces").says("the plan would delete or replace 12 of 12");
+    text.stdout_contains("12 to replace").stdout_contains("loosened   guards.percent  30 -> 100");
+    text.stdout_contains("in force: 30, the stricter").stdout_contains("loosened   gates.upgrade   warn -> off");
+    text.stdout_contains("loosened   ignore")
+        .stdout_contains("changed    namespaces")
+        .stdout_contains("the plan would delete or replace 12 of 12");
     let before = |ran: &Ran, what: &str, then: &str| {
         let text = ran.text();
         let at = |part: &str| text.find(part).unwrap_or_else(|| panic!("`{part}` is not in {text}"));
@@ -198,14 +213,17 @@ fn a_pull_request_cannot_loosen_its_own_rules() {
     before(&plan("--format markdown"), "guards.percent", "shop/e0");
     before(&plan("--format html"), "guards.percent", "shop/e0");
     for format in ["github", "sarif"] {
-        plan(&format!("--format {format}")).says("loosened").says("guards.percent").says("in force: 30");
+        plan(&format!("--format {format}"))
+            .stdout_contains("loosened")
+            .stdout_contains("guards.percent")
+            .stdout_contains("in force: 30");
     }
     // The apply and the saved plan obey the same.
-    stage.run("apply . --base main --yes").code(6).tells("the plan would delete or replace 12 of 12");
-    stage.run("apply plan.json --yes").code(6).tells("the plan would delete or replace 12 of 12");
+    stage.run("apply . --base main --yes").code(6).stderr_contains("the plan would delete or replace 12 of 12");
+    stage.run("apply plan.json --yes").code(6).stderr_contains("the plan would delete or replace 12 of 12");
     assert_eq!(service.requests("PUT"), 0);
     let applied = stage.run("apply . --base main --yes --allow mass-change");
-    applied.tells("").code(0).says("loosened   guards.percent  30 -> 100");
+    applied.stderr_contains("").code(0).stdout_contains("loosened   guards.percent  30 -> 100");
     assert_eq!(service.get("shop/e0")["spec"]["port"], 81);
 }
 
@@ -217,15 +235,21 @@ fn a_policy_from_outside_can_only_tighten() {
     let path = stage.path("../policy.yaml").display().to_string();
     let stage = stage.env("TRUEUP_POLICY", &path);
     let plan = stage.run("plan .");
-    plan.code(0).says("limited    guards.percent  100").says("in force: 20, the policy's limit").says("12 to replace");
-    stage.run("apply . --yes").code(6).tells("allowed 20 %");
-    stage.run("apply . --yes --allow mass-change").code(6).tells("the policy forbids `--allow mass-change`");
+    plan.code(0)
+        .stdout_contains("limited    guards.percent  100")
+        .stdout_contains("in force: 20, the policy's limit")
+        .stdout_contains("12 to replace");
+    stage.run("apply . --yes").code(6).stderr_contains("allowed 20 %");
+    stage.run("apply . --yes --allow mass-change").code(6).stderr_contains("the policy forbids `--allow mass-change`");
     stage.write("../policy.yaml", "namespaces: [shop]\n");
-    stage.run("plan .").code(6).tells("the policy forbids changes in the namespace `other`; it allows `shop`");
+    stage
+        .run("plan .")
+        .code(6)
+        .stderr_contains("the policy forbids changes in the namespace `other`; it allows `shop`");
     stage.write("../policy.yaml", "stacks: [mine]\n");
-    stage.run("plan .").code(6).tells("the policy forbids the stack `s`; it allows `mine`");
+    stage.run("plan .").code(6).stderr_contains("the policy forbids the stack `s`; it allows `mine`");
     stage.write("../policy.yaml", "base_urls: [\"https://acme.example.net\"]\n");
-    stage.run("plan .").code(6).tells("the policy forbids the service http://127.0.0.1:");
+    stage.run("plan .").code(6).stderr_contains("the policy forbids the service http://127.0.0.1:");
     assert_eq!(service.requests("PUT"), 0);
 }
 
@@ -233,7 +257,7 @@ fn a_policy_from_outside_can_only_tighten() {
 fn a_policy_that_cannot_be_read_is_an_error_and_never_passed_over() {
     let service = Service::start();
     let stage = stack("").at(&service);
-    stage.run("plan stack --policy ../nosuch.yaml").code(1).tells("cannot read the policy `../nosuch.yaml`");
+    stage.run("plan stack --policy ../nosuch.yaml").code(1).stderr_contains("cannot read the policy `../nosuch.yaml`");
     for (text, told) in [
         ("", "the policy is empty"),
         ("gaurds: {percent: 10}\n", "did you mean `guards`?"),
@@ -244,13 +268,16 @@ fn a_policy_that_cannot_be_read_is_an_error_and_never_passed_over() {
         ("guards: {percent: 10}\n---\nprune: all\n", "a second document"),
     ] {
         stage.write("../policy.yaml", text);
-        stage.run("plan stack --policy ../policy.yaml").code(1).tells(told);
+        stage.run("plan stack --policy ../policy.yaml").code(1).stderr_contains(told);
     }
     let named = stack("").at(&service).env("TRUEUP_POLICY", "/nosuch/policy.yaml");
-    named.run("plan stack").code(1).tells("cannot read the policy `/nosuch/policy.yaml`");
-    named.run("plan stack --policy other.yaml").code(64).tells("name two policies");
+    named.run("plan stack").code(1).stderr_contains("cannot read the policy `/nosuch/policy.yaml`");
+    named.run("plan stack --policy other.yaml").code(64).stderr_contains("name two policies");
     assert_eq!(service.log().len(), 0);
     // What a pull request can change limits nothing.
     stage.write("stack/policy.yml.txt", "prune: none\n");
-    stage.run("plan stack --policy stack/policy.yml.txt").code(1).tells("lies in the repository that it limits");
+    stage
+        .run("plan stack --policy stack/policy.yml.txt")
+        .code(1)
+        .stderr_contains("lies in the repository that it limits");
 }

@@ -86,7 +86,7 @@ pub(super) fn status(code: u16) -> Failure {
         _ => None,
     };
     let message = String::new();
-    Failure::Status(Box::new(Refusal {
+    Failure::Status(Box::new(ErrorStatus {
         status: code,
         code: grpc,
         message,
@@ -162,20 +162,20 @@ impl State {
         let answer = Self::answer(object);
         let text = |key: &str| answer["metadata"][key].as_str().expect("a text").to_owned();
         let key = Key::parse(&format!("{}/{}", text("namespace"), text("name"))).expect("a key");
-        FreshObject::read(&key, answer).expect("an answer").object().expect("the model holds it").clone()
+        FetchedObject::read(&key, answer).expect("an answer").object().expect("the model holds it").clone()
     }
 
-    pub(super) fn write(&mut self, key: &Key, request: &Request) -> Result<(), u16> {
+    pub(super) fn write(&mut self, key: &Key, request: &WriteRequest) -> Result<(), u16> {
         let null = request.body().and_then(|body| null_of(&body.read().expect("JSON"), ""));
         assert_eq!(null, None, "a null was sent for {key}");
         match request {
-            Request::Create { body } => {
+            WriteRequest::Create { body } => {
                 if self.objects.contains_key(key) {
                     return Err(409);
                 }
                 self.put(key, &body.read().expect("an object"), None);
             }
-            Request::Replace { body } => {
+            WriteRequest::Replace { body } => {
                 let Some(object) = self.objects.get(key).cloned() else { return Err(404) };
                 let body: Json = body.read().expect("an object");
                 if self.checks && body["resource_version"] != json!(object.version.to_string()) {
@@ -183,7 +183,7 @@ impl State {
                 }
                 self.put(key, &body, Some(object.uid));
             }
-            Request::Delete { .. } => {
+            WriteRequest::Delete { .. } => {
                 self.objects.remove(key).ok_or(404u16)?;
             }
         }
@@ -269,12 +269,15 @@ impl Fake {
     }
 }
 
-impl Service for Fake {
-    async fn look(&self, key: &Key) -> Result<Now, ApiError> {
+impl EndpointService for Fake {
+    async fn read(&self, key: &Key) -> Result<CurrentState, ApiError> {
         self.request(Operation::EndpointGet, "GET", key, |state| {
             let seen = if state.written.contains(key) { state.seen(key) } else { state.objects.get(key).cloned() };
-            Ok(seen.map_or(Now::Absent, |object| {
-                Now::Object(Box::new(Seen { live: State::live(&object), raw: State::answer(&object) }))
+            Ok(seen.map_or(CurrentState::Absent, |object| {
+                CurrentState::Object(Box::new(CurrentObject {
+                    live: State::live(&object),
+                    raw: State::answer(&object),
+                }))
             }))
         })
     }
@@ -285,11 +288,11 @@ impl Service for Fake {
         })
     }
 
-    async fn send(&self, key: &Key, request: &Request) -> Result<(), ApiError> {
+    async fn send(&self, key: &Key, request: &WriteRequest) -> Result<(), ApiError> {
         let (operation, what) = match request {
-            Request::Create { .. } => (Operation::EndpointCreate, "POST"),
-            Request::Replace { .. } => (Operation::EndpointReplace, "PUT"),
-            Request::Delete { .. } => (Operation::EndpointDelete, "DELETE"),
+            WriteRequest::Create { .. } => (Operation::EndpointCreate, "POST"),
+            WriteRequest::Replace { .. } => (Operation::EndpointReplace, "PUT"),
+            WriteRequest::Delete { .. } => (Operation::EndpointDelete, "DELETE"),
         };
         self.state.lock().expect("unpoisoned").written.insert(key.clone());
         self.request(operation, what, key, |state| state.write(key, request))
@@ -337,8 +340,8 @@ pub(super) fn endpoint(name: &str, port: u16) -> Endpoint {
 /// Keeps what is recorded, or fails after so many intents.
 #[derive(Default)]
 pub(super) struct Kept1 {
-    pub(super) kept: Mutex<Vec<Kept>>,
-    pub(super) closing: Mutex<Option<Closing>>,
+    pub(super) kept: Mutex<Vec<RunEntry>>,
+    pub(super) closing: Mutex<Option<RunClosing>>,
     pub(super) full_after: Option<usize>,
 }
 
@@ -346,22 +349,22 @@ pub(super) struct Kept1 {
 #[error("the disk is full")]
 pub(super) struct Full;
 
-impl Recorder for Kept1 {
+impl RunRecorder for Kept1 {
     type Error = Full;
-    async fn intent(&self, intent: &Intent, _: Haste) -> Result<(), Full> {
+    async fn intent(&self, intent: &Intent, _: Urgency) -> Result<(), Full> {
         let mut kept = self.kept.lock().expect("unpoisoned");
-        let intents = kept.iter().filter(|kept| matches!(kept, Kept::Intent(_))).count();
+        let intents = kept.iter().filter(|kept| matches!(kept, RunEntry::Intent(_))).count();
         if self.full_after.is_some_and(|most| intents >= most) {
             return Err(Full);
         }
-        kept.push(Kept::Intent(intent.clone()));
+        kept.push(RunEntry::Intent(intent.clone()));
         Ok(())
     }
-    async fn outcome(&self, step: &Step) -> Result<(), Full> {
-        self.kept.lock().expect("unpoisoned").push(Kept::Outcome(step.clone()));
+    async fn outcome(&self, step: &ChangeStep) -> Result<(), Full> {
+        self.kept.lock().expect("unpoisoned").push(RunEntry::Outcome(step.clone()));
         Ok(())
     }
-    async fn close(&self, closing: Closing) -> Result<(), Full> {
+    async fn close(&self, closing: RunClosing) -> Result<(), Full> {
         *self.closing.lock().expect("unpoisoned") = Some(closing);
         Ok(())
     }
@@ -369,6 +372,6 @@ impl Recorder for Kept1 {
 
 pub(super) struct Quiet;
 
-impl Observer for Quiet {
-    fn event(&self, _: Event) {}
+impl RunObserver for Quiet {
+    fn event(&self, _: RunEvent) {}
 }

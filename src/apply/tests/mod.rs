@@ -1,8 +1,8 @@
 //! The runner against a service in memory whose faults come where they are wanted: every fault at
 //! every request of a run, in microseconds. Over HTTP the same is tested in `tests/it`.
 
-mod doubt;
 mod fake;
+mod in_doubt;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex};
@@ -11,15 +11,16 @@ use std::time::Duration;
 use serde_json::json;
 use tokio::sync::watch;
 
-use super::aim::{Now, Seen};
-use super::phases::{self, Begin};
-use super::service::Service;
-use super::{Clock, Options, Patience};
-use crate::api::{ApiError, Failure, FreshObject, Operation, Pace, Refusal};
+use super::phases::{self, EarlierProgress};
+use super::service::EndpointService;
+use super::target_state::{CurrentObject, CurrentState};
+use super::{ApplyOptions, Clock, PollPolicy};
+use crate::api::{ApiError, ErrorStatus, Failure, FetchedObject, Operation, Timing};
 use crate::model::{Definition, Desired, Endpoint, Json, Key, Live, LiveItem, LiveObject, Namespace, NamespaceRead};
 use crate::plan::{
-    self, ActionKind, Allow, Closing, Convergence, Event, Facts, Fate, Haste, Header, Ignore, Intent, Kept, Observer,
-    Outcome, Plan, Prune, Recorder, Referrer, Request, RunId, RunRecord, Selection, Settings, Settled, Source, Step,
+    self, ActionKind, Allowances, ChangeResult, ChangeStep, Confirmation, Ignore, Intent, Outcome, Plan, PlanInput,
+    PlanSettings, PlanSource, Prune, Referrer, RunClosing, RunEntry, RunEvent, RunHeader, RunId, RunObserver,
+    RunRecord, RunRecorder, Selection, Urgency, Verification, WriteRequest,
 };
 
 /// What goes wrong with one request.
@@ -43,7 +44,7 @@ impl Bench {
         let first = plan(&State::default(), &[("c", 1), ("d", 1), ("e", 1), ("f", 1)]);
         bench.plan = first;
         let outcome = bench.run_as("run-0");
-        assert!(outcome.steps.iter().all(|step| step.fate.is_done()), "{:?}", outcome.steps);
+        assert!(outcome.steps.iter().all(|step| step.result.is_done()), "{:?}", outcome.steps);
         let state = bench.fake.state.get_mut().expect("unpoisoned");
         state.log.clear();
         state.written.clear();
@@ -69,17 +70,17 @@ impl Bench {
         self.fake.state.lock().expect("unpoisoned")
     }
 
-    fn options(&self, run: &str) -> Options {
+    fn options(&self, run: &str) -> ApplyOptions {
         let waits = Arc::clone(&self.waits);
-        Options {
+        ApplyOptions {
             run: RunId::new(run).expect("a run"),
             concurrency: 1,
             stop: self.stop.clone(),
             version_checked: false,
             ignore: Ignore::default(),
-            patience: Patience { first: Duration::from_millis(100), whole: Duration::from_secs(1) },
+            poll_policy: PollPolicy { first: Duration::from_millis(100), whole: Duration::from_secs(1) },
             clock: Clock::new(|| jiff::Timestamp::UNIX_EPOCH),
-            pace: Pace::noted(move |wait| waits.lock().expect("unpoisoned").push(wait)),
+            pace: Timing::noted(move |wait| waits.lock().expect("unpoisoned").push(wait)),
         }
     }
 
@@ -91,7 +92,7 @@ impl Bench {
         let options = self.options(run);
         futures_util::FutureExt::now_or_never(phases::run(
             &self.plan,
-            |_| Begin::Fresh,
+            |_| EarlierProgress::Fresh,
             &self.fake,
             recorder,
             &Quiet,
@@ -127,7 +128,7 @@ impl Bench {
 
     fn record(&self, run: &str, recorder: Kept1) -> RunRecord {
         RunRecord {
-            header: Header {
+            header: RunHeader {
                 run: RunId::new(run).expect("a run"),
                 started: String::new(),
                 user: None,
@@ -135,7 +136,7 @@ impl Bench {
                 rolls_back: None,
                 plan: self.plan.clone(),
             },
-            kept: recorder.kept.into_inner().expect("unpoisoned"),
+            entries: recorder.kept.into_inner().expect("unpoisoned"),
             closing: None,
             torn: false,
         }
@@ -156,44 +157,44 @@ fn plan_of(state: &State, wanted: Vec<Endpoint>) -> Plan {
     let read = NamespaceRead::Complete { items: items(state, &namespace) };
     let live = Live { namespaces: [(namespace.clone(), read)].into(), requests: 1 };
     plan::arrange(
-        Facts {
+        PlanInput {
             desired: &desired,
             stack: Some(STACK),
             namespaces: Some(&[namespace].into()),
-            settings: &Settings { prune: Prune::Owned, ..Settings::default() },
+            settings: &PlanSettings { prune: Prune::Owned, ..PlanSettings::default() },
             ignore: &Ignore::default(),
-            allow: &Allow::default(),
+            allow: &Allowances::default(),
             selection: &Selection::default(),
-            service: &plan::Service { base_url: "http://sandbox.localhost".to_owned(), layout: Default::default() },
-            source: &Source::default(),
+            service: &plan::ServiceId { base_url: "http://sandbox.localhost".to_owned(), layout: Default::default() },
+            source: &PlanSource::default(),
             tool_version: "0",
         },
         &live,
     )
 }
 
-fn fate<'o>(outcome: &'o Outcome, name: &str) -> &'o Fate {
-    &outcome.steps.iter().find(|step| step.key == key(name)).expect("a step").fate
+fn result<'o>(outcome: &'o Outcome, name: &str) -> &'o ChangeResult {
+    &outcome.steps.iter().find(|step| step.key == key(name)).expect("a step").result
 }
 
-/// The fate in a word.
-fn word(fate: &Fate) -> &'static str {
-    match fate {
-        Fate::Done { adopted: true, .. } => "adopted",
-        Fate::Done { by_reading: false, .. } => "done",
-        Fate::Done { by_reading: true, .. } => "done by reading",
-        Fate::AlreadyDone => "already done",
-        Fate::Conflict(conflict) if conflict.ours_may_be_lost => "conflict, ours may be lost",
-        Fate::Conflict(_) => "conflict",
-        Fate::Referred { .. } => "referred",
-        Fate::Failed { .. } => "failed",
-        Fate::Unsettled { .. } => "unsettled",
-        Fate::Skipped { .. } => "skipped",
+/// The result in a word.
+fn word(result: &ChangeResult) -> &'static str {
+    match result {
+        ChangeResult::Done { adopted: true, .. } => "adopted",
+        ChangeResult::Done { by_reading: false, .. } => "done",
+        ChangeResult::Done { by_reading: true, .. } => "done by reading",
+        ChangeResult::AlreadyDone => "already done",
+        ChangeResult::Conflict(conflict) if conflict.ours_may_be_lost => "conflict, ours may be lost",
+        ChangeResult::Conflict(_) => "conflict",
+        ChangeResult::Referred { .. } => "referred",
+        ChangeResult::Failed { .. } => "failed",
+        ChangeResult::InDoubt { .. } => "in_doubt",
+        ChangeResult::Skipped { .. } => "skipped",
     }
 }
 
 fn words(outcome: &Outcome) -> Vec<&'static str> {
-    outcome.steps.iter().map(|step| word(&step.fate)).collect()
+    outcome.steps.iter().map(|step| word(&step.result)).collect()
 }
 
 #[test]
@@ -220,10 +221,10 @@ fn creates_come_before_replaces_before_deletes_and_each_takes_its_requests() {
     );
     assert_eq!(words(&outcome), ["done"; 6]);
     assert!(bench.is_as_planned());
-    assert_eq!(outcome.convergence, Convergence::Proven { looks: 1 });
+    assert_eq!(outcome.verification, Verification::Verified { reads: 1 });
     assert_eq!(outcome.requests, 13);
-    assert!(matches!(fate(&outcome, "c"), Fate::Done { settled: Settled::Versioned, .. }));
-    assert!(matches!(fate(&outcome, "e"), Fate::Done { settled: Settled::Unguarded, .. }));
+    assert!(matches!(result(&outcome, "c"), ChangeResult::Done { confirmation: Confirmation::Versioned, .. }));
+    assert!(matches!(result(&outcome, "e"), ChangeResult::Done { confirmation: Confirmation::Unguarded, .. }));
 }
 
 #[test]
@@ -232,7 +233,7 @@ fn a_second_run_of_the_same_plan_finds_everything_done() {
     bench.run();
     let outcome = bench.run_as("run-2");
     assert_eq!(words(&outcome), ["already done"; 6]);
-    assert_eq!(outcome.convergence, Convergence::NotNeeded);
+    assert_eq!(outcome.verification, Verification::NotNeeded);
 }
 
 #[test]
@@ -249,13 +250,13 @@ fn a_moved_object_is_refused_three_ways_and_the_others_go_on() {
     bench.state().meddle(&key("c"));
     let outcome = bench.run();
     assert_eq!(words(&outcome), ["done", "done", "conflict", "done", "skipped", "skipped"]);
-    let Fate::Conflict(conflict) = fate(&outcome, "c") else { panic!("a conflict") };
-    let told: Vec<String> = conflict
+    let ChangeResult::Conflict(conflict) = result(&outcome, "c") else { panic!("a conflict") };
+    let message: Vec<String> = conflict
         .fields
         .iter()
         .map(|field| format!("{}: {} / {} / {}", field.field, field.planned, field.now, field.wanted))
         .collect();
-    assert_eq!(told, ["description: \"\" / \"meddled\" / \"\"", "spec.port: 1 / 1 / 2"]);
+    assert_eq!(message, ["description: \"\" / \"meddled\" / \"\"", "spec.port: 1 / 1 / 2"]);
     assert_eq!(bench.port("c"), Some(json!(1)));
 }
 
@@ -263,15 +264,18 @@ fn a_moved_object_is_refused_three_ways_and_the_others_go_on() {
 fn a_wrong_version_that_is_refused_proves_the_guard() {
     let bench = Bench::with(Fault::Meddle, 3);
     let outcome = bench.run();
-    assert_eq!(word(fate(&outcome, "c")), "conflict");
-    assert!(matches!(fate(&outcome, "d"), Fate::Done { settled: Settled::Guarded, .. }));
+    assert_eq!(word(result(&outcome, "c")), "conflict");
+    assert!(matches!(result(&outcome, "d"), ChangeResult::Done { confirmation: Confirmation::Guarded, .. }));
 }
 
 #[test]
 fn a_replace_that_was_refused_for_its_version_alone_is_made_anew_of_the_object_as_it_is() {
     let bench = Bench::with(Fault::Annotate, 3);
     let outcome = bench.run();
-    assert!(matches!(fate(&outcome, "c"), Fate::Done { settled: Settled::Guarded, by_reading: false, .. }));
+    assert!(matches!(
+        result(&outcome, "c"),
+        ChangeResult::Done { confirmation: Confirmation::Guarded, by_reading: false, .. }
+    ));
     assert!(bench.is_as_planned());
     assert_eq!(bench.log().iter().filter(|line| *line == "PUT c").count(), 2);
     assert!(bench.state().objects[&key("c")].raw["metadata"]["annotations"]["theirs"].is_string());
@@ -283,12 +287,12 @@ fn a_replace_is_made_anew_a_bounded_number_of_times_and_never_over_what_moved() 
     let bench = Bench::new();
     // GET, PUT, GET, PUT, …
     bench.state().faults.extend((3..20).step_by(2).map(|at| (at, Fault::Annotate)));
-    assert_eq!(word(fate(&bench.run(), "c")), "conflict");
+    assert_eq!(word(result(&bench.run(), "c")), "conflict");
     assert_eq!(bench.log().iter().filter(|line| *line == "PUT c").count(), 4);
 
     let bench = Bench::with(Fault::Annotate, 3);
     bench.state().faults.insert(5, Fault::Meddle);
-    assert_eq!(word(fate(&bench.run(), "c")), "conflict");
+    assert_eq!(word(result(&bench.run(), "c")), "conflict");
     assert_eq!(bench.log().iter().filter(|line| *line == "PUT c").count(), 2);
     assert_eq!(bench.port("c"), Some(json!(1)));
 }
@@ -302,7 +306,7 @@ fn a_put_keeps_what_somebody_else_wrote_beside_it() {
         object.raw["metadata"]["annotations"]["theirs"] = json!("kept");
     }
     let outcome = bench.run();
-    assert_eq!(word(fate(&outcome, "c")), "done");
+    assert_eq!(word(result(&outcome, "c")), "done");
     let state = bench.state();
     assert_eq!(state.objects[&key("c")].raw["metadata"]["annotations"]["theirs"], json!("kept"));
 }
@@ -340,10 +344,10 @@ fn a_put_keeps_what_the_model_does_not_know_inside_of_a_group() {
 fn a_lost_answer_is_settled_by_reading_whether_or_not_the_write_was_made() {
     for (at, name) in [(0, "a"), (3, "c"), (8, "e")] {
         let made = Bench::with(Fault::CutAfter, at);
-        assert_eq!(word(fate(&made.run(), name)), "done by reading", "{name}");
+        assert_eq!(word(result(&made.run(), name)), "done by reading", "{name}");
         assert!(made.is_as_planned());
         let lost = Bench::with(Fault::CutBefore, at);
-        assert_eq!(word(fate(&lost.run(), name)), "done", "{name}");
+        assert_eq!(word(result(&lost.run(), name)), "done", "{name}");
         assert!(lost.is_as_planned());
         let writes = lost.state().log.iter().filter(|seen| seen.key == key(name).to_string() && seen.done).count();
         assert!(writes >= 1, "{name}");
@@ -355,10 +359,10 @@ fn nothing_is_sent_again_after_a_500() {
     for (at, name, method) in [(0, "a", "POST a"), (3, "c", "PUT c"), (8, "e", "DELETE e")] {
         let bench = Bench::with(Fault::Status(500), at);
         // It may have been made all the same, and be seen later.
-        assert_eq!(word(fate(&bench.run(), name)), "unsettled");
+        assert_eq!(word(result(&bench.run(), name)), "in_doubt");
         assert_eq!(bench.log().iter().filter(|line| *line == method).count(), 1);
         let bench = Bench::with(Fault::StatusAfter(500), at);
-        assert_eq!(word(fate(&bench.run(), name)), "done by reading");
+        assert_eq!(word(result(&bench.run(), name)), "done by reading");
     }
 }
 
@@ -368,7 +372,7 @@ fn a_write_that_never_gets_an_answer_is_sent_a_bounded_number_of_times() {
     // POST, look, POST, look, …
     bench.state().faults.extend((0..8).step_by(2).map(|at| (at, Fault::CutBefore)));
     let outcome = bench.run();
-    assert_eq!(word(fate(&outcome, "a")), "unsettled");
+    assert_eq!(word(result(&outcome, "a")), "in_doubt");
     assert_eq!(bench.log().iter().filter(|line| *line == "POST a").count(), 4);
     assert_eq!(bench.waits.lock().expect("unpoisoned").len(), 3);
 }
@@ -376,11 +380,11 @@ fn a_write_that_never_gets_an_answer_is_sent_a_bounded_number_of_times() {
 #[test]
 fn somebody_elses_create_is_a_conflict_and_an_equal_one_of_our_stack_is_done() {
     let bench = Bench::with(Fault::Meddle, 0);
-    assert_eq!(word(fate(&bench.run(), "a")), "conflict");
+    assert_eq!(word(result(&bench.run(), "a")), "conflict");
     let bench = Bench::new();
     bench.run_as("run-1");
     let outcome = bench.run_as("run-2");
-    assert_eq!(word(fate(&outcome, "a")), "already done");
+    assert_eq!(word(result(&outcome, "a")), "already done");
 }
 
 #[test]
@@ -389,8 +393,8 @@ fn a_delete_is_not_sent_when_somebody_began_to_refer_to_the_object() {
     let by = Referrer { kind: "cluster".to_owned(), namespace: "shop".to_owned(), name: "x".to_owned() };
     bench.state().referrers.insert(key("e"), vec![by]);
     let outcome = bench.run();
-    assert_eq!(word(fate(&outcome, "e")), "referred");
-    assert_eq!(word(fate(&outcome, "f")), "done");
+    assert_eq!(word(result(&outcome, "e")), "referred");
+    assert_eq!(word(result(&outcome, "f")), "done");
     assert!(!bench.log().contains(&"DELETE e".to_owned()));
 }
 
@@ -401,32 +405,32 @@ fn an_interrupted_run_finishes_what_is_in_flight_and_sends_nothing_more() {
     assert!(outcome.interrupted);
     assert_eq!(words(&outcome), ["done", "done", "done", "skipped", "skipped", "skipped"]);
     assert_eq!(bench.log().len(), 4);
-    assert!(matches!(outcome.convergence, Convergence::Unknown { .. }));
+    assert!(matches!(outcome.verification, Verification::Unknown { .. }));
 }
 
 #[test]
-fn a_field_that_the_service_drops_is_found_by_the_second_look() {
+fn a_field_that_the_service_drops_is_found_by_the_verification() {
     let bench = Bench::new();
     bench.state().drops = Some("port");
     let outcome = bench.run();
-    let Convergence::Differs { left } = &outcome.convergence else { panic!("{:?}", outcome.convergence) };
-    let told: Vec<String> = left.iter().map(|(key, fields)| format!("{} {fields:?}", key.name)).collect();
-    assert_eq!(told, ["a [Port]", "b [Port]", "c [Port]", "d [Port]"]);
+    let Verification::Differs { left } = &outcome.verification else { panic!("{:?}", outcome.verification) };
+    let message: Vec<String> = left.iter().map(|(key, fields)| format!("{} {fields:?}", key.name)).collect();
+    assert_eq!(message, ["a [Port]", "b [Port]", "c [Port]", "d [Port]"]);
     let waited: Duration = bench.waits.lock().expect("unpoisoned").iter().sum();
     assert_eq!(waited, Duration::from_secs(1));
 }
 
 #[test]
-fn an_unread_second_look_is_unknown_and_never_proof() {
+fn an_unread_verification_is_unknown_and_never_proof() {
     let bench = Bench::new();
     bench.state().faults.extend((12..40).map(|at| (at, Fault::Status(503))));
-    assert!(matches!(bench.run().convergence, Convergence::Unknown { .. }));
+    assert!(matches!(bench.run().verification, Verification::Unknown { .. }));
     let bench = Bench::with(Fault::Status(503), 12);
-    assert_eq!(bench.run().convergence, Convergence::Proven { looks: 2 });
+    assert_eq!(bench.run().verification, Verification::Verified { reads: 2 });
 }
 
 #[test]
-fn what_the_service_reports_as_failed_is_told_for_what_was_applied() {
+fn what_the_service_reports_as_failed_is_reported_for_what_was_applied() {
     let bench = Bench::new();
     bench.state().failed = vec![(key("a"), "no route".to_owned()), (key("z"), "not ours".to_owned())];
     assert_eq!(bench.run().unhealthy, [(key("a"), "no route".to_owned())]);
@@ -441,26 +445,26 @@ fn a_journal_that_cannot_be_written_stops_the_run() {
     assert_eq!(bench.log().iter().filter(|line| line.starts_with("PUT")).count(), 1);
 }
 
-/// Every write that was made has its intent before it; every fate of the journal is the service's.
-fn journal_agrees(bench: &Bench, recorder: &Kept1, outcome: &Outcome, told: &str) {
+/// Every write that was made has its intent before it; every result of the journal is the service's.
+fn journal_agrees(bench: &Bench, recorder: &Kept1, outcome: &Outcome, message: &str) {
     let kept = recorder.kept.lock().expect("unpoisoned");
-    let intents = |of: &Key| kept.iter().filter(|kept| matches!(kept, Kept::Intent(i) if i.key == *of)).count();
+    let intents = |of: &Key| kept.iter().filter(|kept| matches!(kept, RunEntry::Intent(i) if i.key == *of)).count();
     let state = bench.state();
     for step in &outcome.steps {
         let of_step = |seen: &&Seen1| seen.key == step.key.to_string();
         let is_write = |seen: &&Seen1| matches!(seen.what, "POST" | "PUT" | "DELETE");
         let sent = state.log.iter().filter(of_step).filter(is_write).count();
         let made = state.log.iter().filter(of_step).filter(is_write).filter(|seen| seen.done).count();
-        assert!(intents(&step.key) >= sent, "{told}: {} was sent without an intent", step.key);
-        assert!(made <= 1, "{told}: {} was made {made} times", step.key);
-        match &step.fate {
-            Fate::Done { .. } => assert_eq!(made, 1, "{told}: {} is called done", step.key),
-            Fate::AlreadyDone => {}
-            fate if fate.may_have_taken_effect() => {}
-            fate => assert_eq!(made, 0, "{told}: {} was made and is called {}", step.key, word(fate)),
+        assert!(intents(&step.key) >= sent, "{message}: {} was sent without an intent", step.key);
+        assert!(made <= 1, "{message}: {} was made {made} times", step.key);
+        match &step.result {
+            ChangeResult::Done { .. } => assert_eq!(made, 1, "{message}: {} is called done", step.key),
+            ChangeResult::AlreadyDone => {}
+            result if result.may_have_taken_effect() => {}
+            result => assert_eq!(made, 0, "{message}: {} was made and is called {}", step.key, word(result)),
         }
-        let fates = kept.iter().filter(|kept| matches!(kept, Kept::Outcome(s) if s.key == step.key)).count();
-        assert_eq!(fates, 1, "{told}: {}", step.key);
+        let results = kept.iter().filter(|kept| matches!(kept, RunEntry::Outcome(s) if s.key == step.key)).count();
+        assert_eq!(results, 1, "{message}: {}", step.key);
     }
 }
 
@@ -486,16 +490,16 @@ fn at_every_step_every_fault_leaves_a_journal_that_agrees_with_the_service() {
     ];
     for fault in faults {
         for at in 0..13 {
-            let told = format!("{fault:?} at {at}");
+            let message = format!("{fault:?} at {at}");
             let bench = Bench::with(fault, at);
             let recorder = Kept1::default();
             let outcome = bench.recorded("run-1", &recorder);
-            assert_eq!(outcome.steps.len(), 6, "{told}");
-            journal_agrees(&bench, &recorder, &outcome, &told);
-            let all_done = outcome.steps.iter().all(|step| step.fate.is_done());
-            assert!(bench.is_as_planned() || !all_done, "{told}: {:?}", words(&outcome));
-            let upper_done = outcome.steps[..4].iter().all(|step| step.fate.is_done());
-            assert!(upper_done || bench.port("e").is_some() && bench.port("f").is_some(), "{told}");
+            assert_eq!(outcome.steps.len(), 6, "{message}");
+            journal_agrees(&bench, &recorder, &outcome, &message);
+            let all_done = outcome.steps.iter().all(|step| step.result.is_done());
+            assert!(bench.is_as_planned() || !all_done, "{message}: {:?}", words(&outcome));
+            let upper_done = outcome.steps[..4].iter().all(|step| step.result.is_done());
+            assert!(upper_done || bench.port("e").is_some() && bench.port("f").is_some(), "{message}");
         }
     }
 }
@@ -504,26 +508,29 @@ fn at_every_step_every_fault_leaves_a_journal_that_agrees_with_the_service() {
 fn a_run_that_was_killed_at_any_point_settles_itself_when_resumed() {
     for fault in [Fault::KillBefore, Fault::KillAfter] {
         for at in 0..13 {
-            let told = format!("{fault:?} at {at}");
+            let message = format!("{fault:?} at {at}");
             let bench = Bench::with(fault, at);
             let recorder = Kept1::default();
             bench.recorded("run-1", &recorder);
             // What the dead process had not written by the fault is not in its journal.
             let mut record = bench.record("run-1", recorder);
-            let dead = record.kept.iter().position(|kept| matches!(kept, Kept::Outcome(step) if !step.fate.is_done()));
-            record.kept.truncate(dead.unwrap_or(record.kept.len()));
+            let dead = record
+                .entries
+                .iter()
+                .position(|kept| matches!(kept, RunEntry::Outcome(step) if !step.result.is_done()));
+            record.entries.truncate(dead.unwrap_or(record.entries.len()));
             bench.fake.stop.send_replace(false);
             bench.state().killed = false;
             bench.state().faults.clear();
             let outcome = bench.resumed("run-2", &record, &Kept1::default());
-            assert!(outcome.steps.iter().all(|step| step.fate.is_done()), "{told}: {:?}", words(&outcome));
-            assert!(bench.is_as_planned(), "{told}");
+            assert!(outcome.steps.iter().all(|step| step.result.is_done()), "{message}: {:?}", words(&outcome));
+            assert!(bench.is_as_planned(), "{message}");
             for name in ["a", "b", "c", "d", "e", "f"] {
                 let state = bench.state();
                 let made = state.log.iter().filter(|seen| {
                     seen.key == key(name).to_string() && seen.done && matches!(seen.what, "POST" | "PUT" | "DELETE")
                 });
-                assert_eq!(made.count(), 1, "{told}: {name}");
+                assert_eq!(made.count(), 1, "{message}: {name}");
             }
         }
     }
@@ -535,7 +542,9 @@ fn a_resumed_run_does_not_make_a_change_again_that_somebody_undid() {
     let recorder = Kept1::default();
     bench.recorded("run-1", &recorder);
     let mut record = bench.record("run-1", recorder);
-    record.kept.retain(|kept| matches!(kept, Kept::Intent(_)) || matches!(kept, Kept::Outcome(s) if s.fate.is_done()));
+    record.entries.retain(|kept| {
+        matches!(kept, RunEntry::Intent(_)) || matches!(kept, RunEntry::Outcome(s) if s.result.is_done())
+    });
     bench.fake.stop.send_replace(false);
     {
         let mut state = bench.state();
@@ -548,7 +557,7 @@ fn a_resumed_run_does_not_make_a_change_again_that_somebody_undid() {
         state.put(&key("c"), &body, Some(uid));
     }
     let outcome = bench.resumed("run-2", &record, &Kept1::default());
-    assert_eq!(word(fate(&outcome, "c")), "conflict, ours may be lost");
+    assert_eq!(word(result(&outcome, "c")), "conflict, ours may be lost");
     assert_eq!(bench.port("c"), Some(json!(1)));
     assert_eq!(outcome.done(ActionKind::Delete), 0);
 }

@@ -1,50 +1,50 @@
 use std::path::Path;
 
-use crate::cli::args::{Permission, Pull, Scope};
-use crate::cli::ending::{Ending, Error};
-use crate::cli::sight::{self, Sight};
-use crate::cli::{Context, file, flow};
-use crate::file::{Content, Directory};
-use crate::load::edit::{self, Edits, Wanted};
-use crate::model::{Field, Key, Place};
+use crate::cli::args::{PermissionArgs, PullArgs, ScopeArgs};
+use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::live_source::{self, LiveSource};
+use crate::cli::{Context, file, planning};
+use crate::file::{Directory, FileMode};
+use crate::load::edit::{self, AdoptedEdits, ValueToAdopt};
+use crate::model::{Field, Key, SourceLocation};
 use crate::plan::{Action, ActionKind, Cause, Plan};
 use crate::report::safe;
 
 /// Lets the definitions take over what was changed outside.
-pub async fn run(path: &Path, arguments: &Pull, context: &Context) -> Result<Ending, Error> {
-    let scope = Scope { paths: vec![path.to_owned()], filter: arguments.filter.clone() };
-    let (stack, connection, lists) = sight::connect(context, &scope, None).await?;
-    let sight = Sight::with(&connection, lists);
-    let planned = flow::plan(context, &stack, &sight, &Permission::default()).await;
+pub async fn run(path: &Path, arguments: &PullArgs, context: &Context) -> Result<ExitStatus, CommandError> {
+    let scope = ScopeArgs { paths: vec![path.to_owned()], filter: arguments.filter.clone() };
+    let (stack, connection, lists) = live_source::connect(context, &scope, None).await?;
+    let live_source = LiveSource::with(&connection, lists);
+    let planned = planning::plan(context, &stack, &live_source, &PermissionArgs::default()).await;
     connection.close().await;
     let mut plan = planned?;
-    flow::locate(context, &mut plan, &stack.loaded);
+    planning::locate(context, &mut plan, &stack.loaded);
     if let Some((namespace, reason)) = plan.unknown().next() {
-        let told = format!("the list of `{namespace}` cannot be trusted: {reason}");
-        return Err(Error::words(Ending::Unknown, told).hint("nothing was written"));
+        let message = format!("the list of `{namespace}` cannot be trusted: {reason}");
+        return Err(CommandError::words(ExitStatus::Unknown, message).hint("nothing was written"));
     }
     let edits = edit::adopt(&stack.loaded, &wanted(&plan));
-    let failed = |error| file::hinted(Ending::Failed, error);
+    let failed = |error| file::hinted(ExitStatus::Failed, error);
     let root = Directory::open(&stack.loaded.root).map_err(failed)?;
     for (name, bytes) in &edits.files {
-        root.replace(&**name, bytes, Content::Shared).map_err(failed)?;
+        root.replace(&**name, bytes, FileMode::Shared).map_err(failed)?;
     }
-    let prefix = context.surroundings.shown_from_here(&stack.loaded.root);
-    context.output.answer(&told(&plan, &edits, &prefix, &stack.call));
-    Ok(Ending::Done)
+    let prefix = context.environment.shown_from_here(&stack.loaded.root);
+    context.output.answer(&summary(&plan, &edits, &prefix, &stack.call));
+    Ok(ExitStatus::Done)
 }
 
 /// What was changed outside, and nothing else.
-fn wanted(plan: &Plan) -> Vec<Wanted> {
+fn wanted(plan: &Plan) -> Vec<ValueToAdopt> {
     let fields = plan.changes.iter().flat_map(|change| change.fields().iter().map(|field| (&change.key, field)));
     fields
         .filter(|(_, field)| matches!(field.cause, Cause::Drift | Cause::Unmarked))
-        .map(|(key, field)| Wanted { key: key.clone(), field: field.field.clone(), live: field.before.clone() })
+        .map(|(key, field)| ValueToAdopt { key: key.clone(), field: field.field.clone(), live: field.before.clone() })
         .collect()
 }
 
-fn told(plan: &Plan, edits: &Edits, prefix: &str, call: &str) -> String {
-    let line = |key: &Key, what: &str, place: Option<&Place>, why: &str| {
+fn summary(plan: &Plan, edits: &AdoptedEdits, prefix: &str, call: &str) -> String {
+    let line = |key: &Key, what: &str, place: Option<&SourceLocation>, why: &str| {
         let place = place.map(|place| format!("{prefix}{}:{}", place.file, place.line)).unwrap_or_default();
         let key = key.to_string();
         let text = format!("  {:<40}  {:<24}  {place}  {why}", safe::line(&key), safe::line(what));

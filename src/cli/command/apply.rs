@@ -1,21 +1,21 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use crate::cli::args::Apply;
-use crate::cli::consent;
-use crate::cli::ending::{Ending, Error};
-use crate::cli::run::{self, Origin, Trust, Work};
-use crate::cli::sight::{self, Sight};
+use crate::cli::approval;
+use crate::cli::args::ApplyArgs;
+use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::live_source::{self, LiveSource};
+use crate::cli::run::{self, PendingRun, RunLimits, RunOrigin};
 use crate::cli::stack::{self, Stack};
-use crate::cli::{Context, base, base_settings, evidence, file, flow, hint, settings};
+use crate::cli::{Context, applied_commits, base, base_settings, file, hint, planning, settings};
 use crate::file::limit;
 use crate::journal;
 use crate::plan::{self, Plan, RunSummary};
-use crate::report::text::{self, View};
-use crate::report::{Sides, safe};
+use crate::report::text::{self, TextView};
+use crate::report::{AttributionDetail, safe};
 
 /// Makes the changes of a directory or of a saved plan.
-pub async fn run(arguments: &Apply, context: &Context) -> Result<Ending, Error> {
+pub async fn run(arguments: &ApplyArgs, context: &Context) -> Result<ExitStatus, CommandError> {
     if let Some(name) = &arguments.resume {
         return resume(name, arguments, context).await;
     }
@@ -25,29 +25,34 @@ pub async fn run(arguments: &Apply, context: &Context) -> Result<Ending, Error> 
     }
 }
 
-async fn apply_directory(arguments: &Apply, context: &Context) -> Result<Ending, Error> {
+async fn apply_directory(arguments: &ApplyArgs, context: &Context) -> Result<ExitStatus, CommandError> {
     let begun = Instant::now();
-    let (mut stack, connection, lists) = sight::connect(context, &arguments.scope, None).await?;
+    let (mut stack, connection, lists) = live_source::connect(context, &arguments.scope, None).await?;
     base_settings::settle(context, &mut stack, arguments.base.base.as_deref())?;
-    let sight = Sight::with(&connection, lists);
-    let mut plan = flow::plan(context, &stack, &sight, &arguments.permission).await?;
+    let live_source = LiveSource::with(&connection, lists);
+    let mut plan = planning::plan(context, &stack, &live_source, &arguments.permission).await?;
     let decision = &arguments.decision;
     let is_asked_for = !decision.yes && decision.digest.is_none();
     if is_asked_for || plan.changes.is_empty() {
-        flow::locate(context, &mut plan, &stack.loaded);
+        planning::locate(context, &mut plan, &stack.loaded);
     }
     base::attribute(context, &stack, &mut plan, arguments.base.base.as_deref())?;
-    evidence::stamp(&stack, &mut plan);
+    applied_commits::stamp(&stack, &mut plan);
     let flags = hint::elsewhere(context, &stack.loaded);
     let Stack { call, repository, .. } = stack;
     // An apply can take long, and nothing asks git any more.
     drop(repository);
-    let view =
-        View { sides: Sides::All, elapsed: Some(begun.elapsed()), directory: call, flags, ..context.output.view() };
+    let view = TextView {
+        detail: AttributionDetail::All,
+        elapsed: Some(begun.elapsed()),
+        directory: call,
+        flags,
+        ..context.output.view()
+    };
     let ended = async {
-        let allow = flow::consent(context, &mut plan, &arguments.permission.allow)?;
-        let (origin, trust) = (Origin::Definitions, Trust::whole(&plan));
-        let work = Work { connection: &connection, allow: &allow, view: &view, origin, trust };
+        let allow = planning::consent(context, &mut plan, &arguments.permission.allow)?;
+        let (origin, trust) = (RunOrigin::Definitions, RunLimits::whole(&plan));
+        let work = PendingRun { connection: &connection, allow: &allow, view: &view, origin, trust };
         run::approve_and_apply(&arguments.decision, context, plan, work).await
     };
     let ended = ended.await;
@@ -55,17 +60,27 @@ async fn apply_directory(arguments: &Apply, context: &Context) -> Result<Ending,
     ended
 }
 
-async fn apply_file(arguments: &Apply, context: &Context, path: &Path, plan: Plan) -> Result<Ending, Error> {
+async fn apply_file(
+    arguments: &ApplyArgs,
+    context: &Context,
+    path: &Path,
+    plan: Plan,
+) -> Result<ExitStatus, CommandError> {
     let config = stack::configuration_of(context, &plan)?;
     let connection = stack::connect(context, &config).await?;
     let flags = hint::settings(&context.global);
-    let view = View { sides: Sides::All, directory: path.display().to_string(), flags, ..context.output.view() };
+    let view = TextView {
+        detail: AttributionDetail::All,
+        directory: path.display().to_string(),
+        flags,
+        ..context.output.view()
+    };
     let ended = async {
         connection.is_for(&plan)?;
         let allow = settings::allow(&arguments.permission.allow)?;
-        let origin = plan.undone().map_or(Origin::Definitions, Origin::Undone);
-        let trust = Trust::of_file(&arguments.decision, context, (&connection, &config), &plan).await?;
-        let work = Work { connection: &connection, allow: &allow, view: &view, origin, trust };
+        let origin = plan.undone().map_or(RunOrigin::Definitions, RunOrigin::Undone);
+        let trust = RunLimits::of_file(&arguments.decision, context, (&connection, &config), &plan).await?;
+        let work = PendingRun { connection: &connection, allow: &allow, view: &view, origin, trust };
         run::approve_and_apply(&arguments.decision, context, plan, work).await
     };
     let ended = ended.await;
@@ -74,16 +89,17 @@ async fn apply_file(arguments: &Apply, context: &Context, path: &Path, plan: Pla
 }
 
 /// Goes on with a run that was killed or interrupted, or that did not make everything.
-async fn resume(name: &str, arguments: &Apply, context: &Context) -> Result<Ending, Error> {
-    let state = settings::state_directory(&context.global, &context.surroundings)?;
-    let whose = flow::whose(context)?;
-    let record = journal::find_newest(&state, name, &whose).map_err(|error| Error::new(Ending::Invalid, error))?;
+async fn resume(name: &str, arguments: &ApplyArgs, context: &Context) -> Result<ExitStatus, CommandError> {
+    let state = settings::state_directory(&context.global, &context.environment)?;
+    let whose = planning::run_owner(context)?;
+    let record =
+        journal::find_newest(&state, name, &whose).map_err(|error| CommandError::new(ExitStatus::Invalid, error))?;
     let plan = &record.header.plan;
     let left = record.left();
     // A run that ended between its last change and its end lacks the second look.
-    if left == 0 && record.ending() == plan::Ending::Finished {
+    if left == 0 && record.ending() == plan::RunStatus::Finished {
         context.output.message(&format!("run {} is finished: nothing to resume", record.run()));
-        return Ok(Ending::Done);
+        return Ok(ExitStatus::Done);
     }
     context.output.message(&text::resuming(&RunSummary::of(&record)));
     let config = stack::configuration_of(context, plan)?;
@@ -91,21 +107,21 @@ async fn resume(name: &str, arguments: &Apply, context: &Context) -> Result<Endi
     let ended = async {
         connection.is_for(plan)?;
         plan.check().map_err(|reason| {
-            let told = format!("the plan of run {} contradicts itself, so it was altered: {reason}", record.run());
-            Error::words(Ending::Refused, told).hint("nothing was sent")
+            let message = format!("the plan of run {} contradicts itself, so it was altered: {reason}", record.run());
+            CommandError::words(ExitStatus::Refused, message).hint("nothing was sent")
         })?;
         let directory = safe::shell(&plan.source.directory);
-        let view = View { directory, flags: hint::settings(&context.global), ..context.output.view() };
-        let origin = Origin::Resumed(record.run().clone());
+        let view = TextView { directory, flags: hint::settings(&context.global), ..context.output.view() };
+        let origin = RunOrigin::Resumed(record.run().clone());
         let allow = settings::allow(&arguments.permission.allow)?;
         let trust = match left {
             // Nothing is sent any more.
-            0 => Trust::of_record(&config, plan),
-            _ => Trust::of_file(&arguments.decision, context, (&connection, &config), plan).await?,
+            0 => RunLimits::of_record(&config, plan),
+            _ => RunLimits::of_file(&arguments.decision, context, (&connection, &config), plan).await?,
         };
-        let work = Work { connection: &connection, allow: &allow, view: &view, origin, trust };
+        let work = PendingRun { connection: &connection, allow: &allow, view: &view, origin, trust };
         if left > 0
-            && let Some(declined) = consent::ask_to_resume(&arguments.decision, context, work.question(plan), left)?
+            && let Some(declined) = approval::ask_to_resume(&arguments.decision, context, work.question(plan), left)?
         {
             return Ok(declined);
         }
@@ -117,7 +133,7 @@ async fn resume(name: &str, arguments: &Apply, context: &Context) -> Result<Endi
 }
 
 /// The saved plan that the call names: a file is a plan when it says so.
-fn saved(arguments: &Apply) -> Result<Option<(PathBuf, Plan)>, Error> {
+fn saved(arguments: &ApplyArgs) -> Result<Option<(PathBuf, Plan)>, CommandError> {
     let [path] = arguments.scope.paths.as_slice() else { return Ok(None) };
     if !path.is_file() {
         return Ok(None);
@@ -127,8 +143,8 @@ fn saved(arguments: &Apply) -> Result<Option<(PathBuf, Plan)>, Error> {
         return Ok(None);
     }
     let plan = Plan::from_file(&bytes).map_err(|error| {
-        let told = anyhow::Error::from(error).context(format!("`{}` is not applied", path.display()));
-        Error::new(Ending::Refused, told).hint("nothing was sent")
+        let failure = anyhow::Error::from(error).context(format!("`{}` is not applied", path.display()));
+        CommandError::new(ExitStatus::Refused, failure).hint("nothing was sent")
     })?;
     Ok(Some((path.clone(), plan)))
 }

@@ -2,47 +2,50 @@ use std::path::Path;
 
 use serde_json::json;
 
-use crate::api::{Body, Effect, Entry, Operation, Parameter, Part, Repeat, Request, RequestError, TABLE};
-use crate::cli::ending::{Ending, Error};
-use crate::cli::inquiry::{AskFormat, Call};
-use crate::cli::question::{self, Consent};
+use crate::api::{
+    BodyKind, Operation, OperationEffect, OperationEntry, Parameter, ParameterLocation, Request, RequestError,
+    RetryClass, TABLE,
+};
+use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::prompt::{self, Confirmation};
+use crate::cli::query_args::{CallArgs, QueryFormat};
 use crate::cli::{Context, settings, stack};
 use crate::file::limit;
 use crate::model::{Json, Layout};
-use crate::report::text::View;
+use crate::report::text::TextView;
 use crate::report::{Role, pretty, safe};
 
 /// Calls an operation by its name, or lists the operations.
-pub async fn run(arguments: &Call, context: &Context) -> Result<Ending, Error> {
+pub async fn run(arguments: &CallArgs, context: &Context) -> Result<ExitStatus, CommandError> {
     let config = stack::configuration_for(context, Path::new("."))?;
     let layout = settings::layout(context, &config)?;
     let operation = arguments.operation.as_deref().map(operation).transpose()?;
     let Some(operation) = operation.filter(|_| !arguments.list) else {
         context.output.answer(&list(operation, layout, arguments.format, &context.output.view()));
-        return Ok(Ending::Done);
+        return Ok(ExitStatus::Done);
     };
     let request = request(arguments, operation, layout)?;
     let connection = stack::connect(context, &config).await?;
-    let answer = match request.looking() {
-        Ok(look) => connection.reader()?.ask(&look).await.map_err(question::unanswered)?,
+    let answer = match request.into_read() {
+        Ok(look) => connection.reader()?.ask(&look).await.map_err(prompt::unanswered)?,
         Err(request) => {
-            context.output.tell(&shown(&request));
-            Consent::of(arguments.yes).ask(context, "call it")?;
-            let answer = connection.writer()?.call(&request).await.map_err(question::unconfirmed)?;
+            context.output.notice(&request_text(&request));
+            Confirmation::of(arguments.yes).ask(context, "call it")?;
+            let answer = connection.writer()?.call(&request).await.map_err(prompt::unconfirmed)?;
             context.output.note_change();
             answer
         }
     };
     connection.close().await;
-    tell(context, answer.status, &answer.body)
+    report(context, answer.status, &answer.body)
 }
 
-fn operation(name: &str) -> Result<Operation, Error> {
+fn operation(name: &str) -> Result<Operation, CommandError> {
     Operation::from_name(name).ok_or_else(|| {
         let near = TABLE.iter().map(|entry| (strsim::jaro_winkler(name, entry.name), entry.name));
         let near = near.filter(|(near, _)| *near > 0.8).max_by(|one, other| one.0.total_cmp(&other.0));
         let known = TABLE.iter().map(|entry| entry.name).collect::<Vec<_>>().join(", ");
-        let error = Error::words(Ending::Usage, format!("unknown operation `{name}`"));
+        let error = CommandError::words(ExitStatus::Usage, format!("unknown operation `{name}`"));
         let error = match near {
             Some((_, near)) => error.hint(format!("did you mean `{near}`?")),
             None => error,
@@ -51,10 +54,10 @@ fn operation(name: &str) -> Result<Operation, Error> {
     })
 }
 
-fn request(arguments: &Call, operation: Operation, layout: Layout) -> Result<Request, Error> {
+fn request(arguments: &CallArgs, operation: Operation, layout: Layout) -> Result<Request, CommandError> {
     let pair = |text: &String| match text.split_once('=') {
         Some((name, value)) => Ok((name.to_owned(), value.to_owned())),
-        None => Err(Error::words(Ending::Usage, format!("`--param {text}` is none; write KEY=VALUE"))),
+        None => Err(CommandError::words(ExitStatus::Usage, format!("`--param {text}` is none; write KEY=VALUE"))),
     };
     let parameters: Vec<(String, String)> = arguments.param.iter().map(pair).collect::<Result<_, _>>()?;
     let body = arguments.body.as_deref().map(body).transpose()?;
@@ -64,31 +67,31 @@ fn request(arguments: &Call, operation: Operation, layout: Layout) -> Result<Req
             RequestError::MissingParameter { .. } => Some("give each with --param KEY=VALUE"),
             _ => None,
         };
-        let told = Error::new(Ending::Usage, error);
+        let failure = CommandError::new(ExitStatus::Usage, error);
         match hint {
-            Some(hint) => told.hint(hint),
-            None => told,
+            Some(hint) => failure.hint(hint),
+            None => failure,
         }
     })
 }
 
-fn body(path: &Path) -> Result<Json, Error> {
+fn body(path: &Path) -> Result<Json, CommandError> {
     let (name, text) = if path == Path::new("-") {
         ("stdin".to_owned(), crate::file::stdin(limit::SETTINGS))
     } else {
         (path.display().to_string(), crate::file::read(path, limit::SETTINGS))
     };
     let text = text.map_err(|error| {
-        let told = anyhow::Error::from(error).context(format!("cannot read the body from `{name}`"));
-        Error::new(Ending::Invalid, told)
+        let failure = anyhow::Error::from(error).context(format!("cannot read the body from `{name}`"));
+        CommandError::new(ExitStatus::Invalid, failure)
     })?;
     serde_json::from_slice(&text).map_err(|error| {
-        let told = anyhow::Error::from(error).context(format!("the body in `{name}` is no JSON"));
-        Error::new(Ending::Invalid, told)
+        let failure = anyhow::Error::from(error).context(format!("the body in `{name}` is no JSON"));
+        CommandError::new(ExitStatus::Invalid, failure)
     })
 }
 
-fn shown(request: &Request) -> String {
+fn request_text(request: &Request) -> String {
     let entry = request.operation.entry();
     let mut text =
         format!("{} ({} risk): {} {}", entry.name, entry.risk, request.method, safe::line(&request.path_and_query));
@@ -98,27 +101,30 @@ fn shown(request: &Request) -> String {
     text
 }
 
-fn tell(context: &Context, status: u16, body: &[u8]) -> Result<Ending, Error> {
+fn report(context: &Context, status: u16, body: &[u8]) -> Result<ExitStatus, CommandError> {
     let text =
         std::str::from_utf8(body).ok().filter(|text| serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok());
     match text {
         Some(text) => {
             context.output.answer(&safe::json(&pretty::json(text)));
-            Ok(Ending::Done)
+            Ok(ExitStatus::Done)
         }
         None if body.iter().all(u8::is_ascii_whitespace) => {
             context.output.message(&format!("done: the service answered {status} without a body"));
-            Ok(Ending::Done)
+            Ok(ExitStatus::Done)
         }
-        None => Err(Error::words(Ending::Failed, format!("the service answered {status} with a body that is no JSON"))),
+        None => Err(CommandError::words(
+            ExitStatus::Failed,
+            format!("the service answered {status} with a body that is no JSON"),
+        )),
     }
 }
 
-fn list(only: Option<Operation>, layout: Layout, format: AskFormat, view: &View) -> String {
+fn list(only: Option<Operation>, layout: Layout, format: QueryFormat, view: &TextView) -> String {
     let entries = TABLE.iter().filter(|entry| only.is_none_or(|only| only == entry.operation));
     match format {
-        AskFormat::Text => entries.map(|entry| block(entry, layout, view)).collect::<Vec<_>>().join("\n"),
-        AskFormat::Json => {
+        QueryFormat::Text => entries.map(|entry| block(entry, layout, view)).collect::<Vec<_>>().join("\n"),
+        QueryFormat::Json => {
             let operations: Vec<Json> = entries.map(|entry| described(entry, layout)).collect();
             let content = json!({ "layout": layout.as_str(), "operations": operations });
             crate::report::json::document("operations", content)
@@ -126,21 +132,21 @@ fn list(only: Option<Operation>, layout: Layout, format: AskFormat, view: &View)
     }
 }
 
-fn block(entry: &Entry, layout: Layout, view: &View) -> String {
+fn block(entry: &OperationEntry, layout: Layout, view: &TextView) -> String {
     let route = entry.route(layout);
     let mut text = format!("{}\n", view.palette.paint(Role::Strong, entry.name));
     text.push_str(&format!("  {}\n  {} {}\n", entry.description, route.method, route.path));
-    let mut told = format!("{} risk, {}", entry.risk, effect(entry));
+    let mut message = format!("{} risk, {}", entry.risk, effect(entry));
     if let Some(side_effect) = entry.side_effect {
-        told.push_str(&format!(", side effect: {side_effect}"));
+        message.push_str(&format!(", side effect: {side_effect}"));
     }
-    if entry.repeat == Repeat::Once {
-        told.push_str(", sent once");
+    if entry.repeat == RetryClass::Once {
+        message.push_str(", sent once");
     }
     if !entry.in_reference {
-        told.push_str(", not named in the reference");
+        message.push_str(", not named in the reference");
     }
-    text.push_str(&format!("  {told}\n"));
+    text.push_str(&format!("  {message}\n"));
     let name = route.parameters.iter().map(|parameter| parameter.name.len()).max().unwrap_or_default();
     for parameter in route.parameters {
         text.push_str(&format!("    {:name$}  {} ({})\n", parameter.name, parameter.meaning, kind(parameter)));
@@ -151,18 +157,18 @@ fn block(entry: &Entry, layout: Layout, view: &View) -> String {
     text
 }
 
-fn effect(entry: &Entry) -> &'static str {
+fn effect(entry: &OperationEntry) -> &'static str {
     match entry.effect {
-        Effect::Looks => "looks",
-        Effect::Changes => "changes something",
+        OperationEffect::Reads => "reads",
+        OperationEffect::Changes => "changes something",
     }
 }
 
 fn kind(parameter: &Parameter) -> String {
     let mut kind = match parameter.part {
-        Part::Path => "path",
-        Part::Query => "query",
-        Part::Body => "body",
+        ParameterLocation::Path => "path",
+        ParameterLocation::Query => "query",
+        ParameterLocation::Body => "body",
     }
     .to_owned();
     if parameter.required {
@@ -175,20 +181,20 @@ fn kind(parameter: &Parameter) -> String {
 }
 
 /// What a caller gives as the body.
-fn meaning(body: Body) -> Option<&'static str> {
+fn meaning(body: BodyKind) -> Option<&'static str> {
     match body {
-        Body::None | Body::Bare | Body::Referred => None,
-        Body::Given(meaning) | Body::Parameters(meaning) => Some(meaning),
+        BodyKind::None | BodyKind::Bare | BodyKind::Referred => None,
+        BodyKind::Given(meaning) | BodyKind::Parameters(meaning) => Some(meaning),
     }
 }
 
-fn described(entry: &Entry, layout: Layout) -> Json {
+fn described(entry: &OperationEntry, layout: Layout) -> Json {
     let route = entry.route(layout);
     let parameter = |parameter: &Parameter| {
         json!({
             "name": parameter.name,
             "meaning": parameter.meaning,
-            "in": match parameter.part { Part::Path => "path", Part::Query => "query", Part::Body => "body" },
+            "in": match parameter.part { ParameterLocation::Path => "path", ParameterLocation::Query => "query", ParameterLocation::Body => "body" },
             "required": parameter.required,
             "repeatable": parameter.repeated,
         })
@@ -204,7 +210,7 @@ fn described(entry: &Entry, layout: Layout) -> Json {
         "body": meaning(route.body),
         "risk": entry.risk.to_string(),
         "side_effect": entry.side_effect,
-        "changes_something": entry.effect == Effect::Changes,
-        "sent_once": entry.repeat == Repeat::Once,
+        "changes_something": entry.effect == OperationEffect::Changes,
+        "sent_once": entry.repeat == RetryClass::Once,
     })
 }

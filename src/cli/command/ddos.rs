@@ -5,19 +5,19 @@ use serde_json::json;
 
 use crate::api::ddos::{self, Attachment, DdosEdit, DdosEditError, DdosEvent, DdosFilter};
 use crate::api::{ApiError, Certainty, Reader, Writer};
-use crate::cli::ending::{Ending, Error};
-use crate::cli::inquiry::{self, AskFormat, Ddos, DdosCommand};
-use crate::cli::moment::{self, Range};
-use crate::cli::question::{self, Consent};
+use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::prompt::{self, Confirmation};
+use crate::cli::query_args::{self, DdosArgs, DdosCommand, QueryFormat};
 use crate::cli::service::Connection;
+use crate::cli::time_args::{self, TimeRange};
 use crate::cli::{Context, stack};
 use crate::model::Namespace;
 use crate::report::table::{Align, Table};
-use crate::report::text::View;
+use crate::report::text::TextView;
 use crate::report::{Charset, Role, json as documents, safe};
 
 /// Lists, shows or edits DDoS events.
-pub async fn run(arguments: &Ddos, context: &Context) -> Result<Ending, Error> {
+pub async fn run(arguments: &DdosArgs, context: &Context) -> Result<ExitStatus, CommandError> {
     let namespace = stack::namespace(&arguments.namespace)?;
     match &arguments.command {
         DdosCommand::List(list) => self::list(list, &namespace, context).await,
@@ -26,14 +26,18 @@ pub async fn run(arguments: &Ddos, context: &Context) -> Result<Ending, Error> {
     }
 }
 
-async fn connect(context: &Context) -> Result<Connection, Error> {
+async fn connect(context: &Context) -> Result<Connection, CommandError> {
     let config = stack::configuration_for(context, Path::new("."))?;
     stack::connect(context, &config).await
 }
 
-async fn list(arguments: &inquiry::DdosList, namespace: &Namespace, context: &Context) -> Result<Ending, Error> {
-    let now = context.surroundings.now();
-    let range = Range::read(arguments.since.as_deref(), arguments.until.as_deref(), now)?;
+async fn list(
+    arguments: &query_args::DdosListArgs,
+    namespace: &Namespace,
+    context: &Context,
+) -> Result<ExitStatus, CommandError> {
+    let now = context.environment.now();
+    let range = TimeRange::read(arguments.since.as_deref(), arguments.until.as_deref(), now)?;
     let filter = DdosFilter {
         start_time: range.since.map(|time| time.to_string()),
         end_time: range.until.or(range.since.map(|_| now)).map(|time| time.to_string()),
@@ -41,28 +45,36 @@ async fn list(arguments: &inquiry::DdosList, namespace: &Namespace, context: &Co
         mitigation_id: arguments.mitigation.clone(),
     };
     let connection = connect(context).await?;
-    let events = ddos::list(&connection.reader()?, namespace, &filter).await.map_err(question::unanswered)?;
+    let events = ddos::list(&connection.reader()?, namespace, &filter).await.map_err(prompt::unanswered)?;
     connection.close().await;
     context.output.answer(&match arguments.format {
-        AskFormat::Text => table(&events, &context.output.view(), charset(context)),
-        AskFormat::Json => document("ddos_events", json!({ "events": events })),
+        QueryFormat::Text => table(&events, &context.output.view(), charset(context)),
+        QueryFormat::Json => document("ddos_events", json!({ "events": events })),
     });
-    Ok(Ending::Done)
+    Ok(ExitStatus::Done)
 }
 
-async fn show(arguments: &inquiry::DdosShow, namespace: &Namespace, context: &Context) -> Result<Ending, Error> {
+async fn show(
+    arguments: &query_args::DdosShowArgs,
+    namespace: &Namespace,
+    context: &Context,
+) -> Result<ExitStatus, CommandError> {
     let connection = connect(context).await?;
     let event = read(&connection.reader()?, namespace, &arguments.id).await?;
     connection.close().await;
     context.output.answer(&match arguments.format {
-        AskFormat::Text => page(&event, &context.output.view(), charset(context)),
-        AskFormat::Json => document("ddos_event", json!({ "event": event })),
+        QueryFormat::Text => page(&event, &context.output.view(), charset(context)),
+        QueryFormat::Json => document("ddos_event", json!({ "event": event })),
     });
-    Ok(Ending::Done)
+    Ok(ExitStatus::Done)
 }
 
-async fn edit(arguments: &inquiry::DdosEdit, namespace: &Namespace, context: &Context) -> Result<Ending, Error> {
-    let wanted = wanted(arguments, context.surroundings.now())?;
+async fn edit(
+    arguments: &query_args::DdosEditArgs,
+    namespace: &Namespace,
+    context: &Context,
+) -> Result<ExitStatus, CommandError> {
+    let wanted = wanted(arguments, context.environment.now())?;
     let connection = connect(context).await?;
     let writer = connection.writer()?;
     let event = read(writer.reader(), namespace, &arguments.id).await?;
@@ -71,31 +83,31 @@ async fn edit(arguments: &inquiry::DdosEdit, namespace: &Namespace, context: &Co
     if changes.is_empty() {
         connection.close().await;
         context.output.answer("nothing to change: the event is so already\n");
-        return Ok(Ending::Done);
+        return Ok(ExitStatus::Done);
     }
-    context.output.tell(&difference(&event, &changes, &context.output.message_view()));
-    Consent::of(arguments.yes).ask(context, "edit the event")?;
+    context.output.notice(&difference(&event, &changes, &context.output.message_view()));
+    Confirmation::of(arguments.yes).ask(context, "edit the event")?;
     let ending = write(&writer, namespace, &event, &wanted, context).await?;
     connection.close().await;
     Ok(ending)
 }
 
-async fn read(reader: &Reader, namespace: &Namespace, id: &str) -> Result<DdosEvent, Error> {
+async fn read(reader: &Reader, namespace: &Namespace, id: &str) -> Result<DdosEvent, CommandError> {
     ddos::show(reader, namespace, id).await.map_err(|error| {
         let absent = error.is_absent();
-        let error = question::unanswered(error);
+        let error = prompt::unanswered(error);
         if absent { error.hint("`trueup ddos list --since 30d` shows the ids of the last month") } else { error }
     })
 }
 
-fn wanted(arguments: &inquiry::DdosEdit, now: Timestamp) -> Result<DdosEdit, Error> {
+fn wanted(arguments: &query_args::DdosEditArgs, now: Timestamp) -> Result<DdosEdit, CommandError> {
     for (flag, text) in [("--name", &arguments.name), ("--description", &arguments.description)] {
         if text.as_deref() == Some("") {
-            let told = format!("`{flag}` cannot be made empty: the service takes an empty text for one that stays");
-            return Err(Error::words(Ending::Usage, told));
+            let message = format!("`{flag}` cannot be made empty: the service takes an empty text for one that stays");
+            return Err(CommandError::words(ExitStatus::Usage, message));
         }
     }
-    let end = arguments.end.as_deref().map(|text| moment::read("--end", text, now)).transpose()?;
+    let end = arguments.end.as_deref().map(|text| time_args::read("--end", text, now)).transpose()?;
     Ok(DdosEdit {
         name: arguments.name.clone(),
         description: arguments.description.clone(),
@@ -104,12 +116,12 @@ fn wanted(arguments: &inquiry::DdosEdit, now: Timestamp) -> Result<DdosEdit, Err
 }
 
 /// An end before the begin is refused here, before anybody is asked.
-fn sensible(wanted: &DdosEdit, event: &DdosEvent) -> Result<(), Error> {
+fn sensible(wanted: &DdosEdit, event: &DdosEvent) -> Result<(), CommandError> {
     let time = |text: &Option<String>| text.as_deref()?.parse::<Timestamp>().ok();
     match (time(&event.start_time), time(&wanted.end_time)) {
         (Some(start), Some(end)) if end < start => {
-            let told = format!("the time range is backwards: `--end` {end} is before the event's start {start}");
-            Err(Error::words(Ending::Usage, told).hint("nothing was sent"))
+            let message = format!("the time range is backwards: `--end` {end} is before the event's start {start}");
+            Err(CommandError::words(ExitStatus::Usage, message).hint("nothing was sent"))
         }
         _ => Ok(()),
     }
@@ -122,13 +134,13 @@ async fn write(
     event: &DdosEvent,
     wanted: &DdosEdit,
     context: &Context,
-) -> Result<Ending, Error> {
+) -> Result<ExitStatus, CommandError> {
     let lost = match ddos::edit(writer, namespace, event, wanted).await {
         Ok(()) => None,
         Err(DdosEditError::Moved { now, .. }) => return Err(moved(event, &now, wanted, context)),
         // What became of it is settled by a look.
         Err(DdosEditError::Api(error)) if error.certainty() == Certainty::Unknown => Some(error),
-        Err(DdosEditError::Api(error)) => return Err(question::unconfirmed(error)),
+        Err(DdosEditError::Api(error)) => return Err(prompt::unconfirmed(error)),
     };
     let now = ddos::show(writer.reader(), namespace, &event.id).await;
     settled(wanted, event, lost, now, context)
@@ -140,30 +152,30 @@ fn settled(
     lost: Option<ApiError>,
     now: Result<DdosEvent, ApiError>,
     context: &Context,
-) -> Result<Ending, Error> {
+) -> Result<ExitStatus, CommandError> {
     let now = match (now, lost) {
         (Ok(now), None) => now,
         (Ok(now), Some(error)) => {
             if now == *before {
-                return Err(question::unanswered(error).hint("a second look found the event as it was"));
+                return Err(prompt::unanswered(error).hint("a second look found the event as it was"));
             }
             now
         }
         (Err(error), None) => {
-            return Err(
-                Error::new(Ending::Partly, error).hint("the edit was answered well; whether it took is not known")
-            );
+            return Err(CommandError::new(ExitStatus::Partly, error)
+                .hint("the edit was answered well; whether it took is not known"));
         }
-        (Err(_), Some(error)) => return Err(question::unconfirmed(error)),
+        (Err(_), Some(error)) => return Err(prompt::unconfirmed(error)),
     };
     let left: Vec<&str> = wanted.changes(&now).into_iter().filter(|left| !same_time(left)).map(|left| left.0).collect();
     context.output.note_change();
     if left.is_empty() {
         context.output.answer(&format!("Edited DDoS event {}.\n", safe::line(&before.id)));
-        return Ok(Ending::Done);
+        return Ok(ExitStatus::Done);
     }
-    let told = format!("the service answered well, but `{}` is not as wanted", left.join("`, `"));
-    Err(Error::words(Ending::Partly, told).hint(format!("look at it: trueup ddos show {}", safe::line(&before.id))))
+    let message = format!("the service answered well, but `{}` is not as wanted", left.join("`, `"));
+    Err(CommandError::words(ExitStatus::Partly, message)
+        .hint(format!("look at it: trueup ddos show {}", safe::line(&before.id))))
 }
 
 /// The same moment may be written in more than one way.
@@ -172,7 +184,7 @@ fn same_time((field, now, wanted): &(&str, String, String)) -> bool {
     *field == "end_time" && time(now).is_some() && time(now) == time(wanted)
 }
 
-fn moved(shown: &DdosEvent, now: &DdosEvent, wanted: &DdosEdit, context: &Context) -> Error {
+fn moved(shown: &DdosEvent, now: &DdosEvent, wanted: &DdosEdit, context: &Context) -> CommandError {
     let mut table = Table::new([
         ("  field", Align::Left),
         ("when shown", Align::Left),
@@ -194,14 +206,14 @@ fn moved(shown: &DdosEvent, now: &DdosEvent, wanted: &DdosEdit, context: &Contex
     }
     let view = context.output.message_view();
     let id = safe::line(&shown.id);
-    context.output.tell(&format!(
+    context.output.notice(&format!(
         "conflict: DDoS event {id} was changed by someone else after it was shown\n\n{}",
         table.draw(view.width, view.palette, charset(context))
     ));
-    Error::told(Ending::Refused, anyhow::anyhow!("nothing was sent; look again: trueup ddos show {id}"))
+    CommandError::summary(ExitStatus::Refused, anyhow::anyhow!("nothing was sent; look again: trueup ddos show {id}"))
 }
 
-fn difference(event: &DdosEvent, changes: &[(&'static str, String, String)], view: &View) -> String {
+fn difference(event: &DdosEvent, changes: &[(&'static str, String, String)], view: &TextView) -> String {
     let mut text = format!("Edit of DDoS event {} ({})\n\n", safe::line(&event.id), safe::line(&event.name));
     for (field, now, wanted) in changes {
         let sign = view.palette.paint(Role::Replace, "~");
@@ -211,12 +223,12 @@ fn difference(event: &DdosEvent, changes: &[(&'static str, String, String)], vie
     text
 }
 
-fn table(events: &[DdosEvent], view: &View, charset: Charset) -> String {
+fn table(events: &[DdosEvent], view: &TextView, charset: Charset) -> String {
     if events.is_empty() {
         return "no DDoS events in this time\n".to_owned();
     }
     let headings = ["ID", "STARTED", "ENDED", "TARGET", "NAME", "DESCRIPTION"];
-    let mut table = Table::new(headings.map(|heading| (heading, Align::Left))).firm([0, 1, 2]);
+    let mut table = Table::new(headings.map(|heading| (heading, Align::Left))).fixed_width([0, 1, 2]);
     for event in events {
         let started = short(event.start_time.as_deref().unwrap_or_default());
         table.row([&event.id, &started, &short(&ended(event)), &event.ip, &event.name, &event.description]);
@@ -230,11 +242,11 @@ fn ended(event: &DdosEvent) -> String {
 
 /// A time to the second, or whatever stands there instead of one.
 fn short(text: &str) -> String {
-    text.parse::<Timestamp>().map_or_else(|_| text.to_owned(), moment::short)
+    text.parse::<Timestamp>().map_or_else(|_| text.to_owned(), time_args::short)
 }
 
 /// One event for people, every field that it has.
-fn page(event: &DdosEvent, view: &View, charset: Charset) -> String {
+fn page(event: &DdosEvent, view: &TextView, charset: Charset) -> String {
     let mut rows: Vec<(&str, String)> = vec![
         ("name", event.name.clone()),
         ("description", event.description.clone()),
@@ -245,7 +257,7 @@ fn page(event: &DdosEvent, view: &View, charset: Charset) -> String {
         ("network", event.network_id.clone()),
         ("mitigation", event.mitigation_id.clone()),
     ];
-    rows.extend(event.others.iter().map(|(name, value)| (name.as_str(), shown(value))));
+    rows.extend(event.others.iter().map(|(name, value)| (name.as_str(), value_text(value))));
     let width = rows.iter().map(|(name, _)| name.len()).max().unwrap_or_default();
     let mut text = format!("DDoS event {}\n", view.palette.paint(Role::Strong, safe::line(&event.id)));
     for (name, value) in rows.iter().filter(|(_, value)| !value.is_empty()) {
@@ -255,7 +267,7 @@ fn page(event: &DdosEvent, view: &View, charset: Charset) -> String {
     text
 }
 
-fn attachments(attachments: &[Attachment], view: &View, charset: Charset) -> String {
+fn attachments(attachments: &[Attachment], view: &TextView, charset: Charset) -> String {
     if attachments.is_empty() {
         return "\nno attachments\n".to_owned();
     }
@@ -269,7 +281,7 @@ fn attachments(attachments: &[Attachment], view: &View, charset: Charset) -> Str
     format!("\n{}", table.draw(view.width, view.palette, charset))
 }
 
-fn shown(value: &crate::model::Json) -> String {
+fn value_text(value: &crate::model::Json) -> String {
     match value {
         crate::model::Json::Null => String::new(),
         crate::model::Json::String(text) => text.clone(),
@@ -282,5 +294,5 @@ fn document(kind: &str, content: crate::model::Json) -> String {
 }
 
 fn charset(context: &Context) -> Charset {
-    Charset::of_locale(|name| context.surroundings.variable(name))
+    Charset::of_locale(|name| context.environment.variable(name))
 }

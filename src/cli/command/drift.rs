@@ -4,27 +4,30 @@ use std::time::Instant;
 
 use jiff::Timestamp;
 
-use crate::cli::args::{Drift, DriftFormat, Permission, Scope, Unmanaged};
-use crate::cli::ending::{Ending, Error};
-use crate::cli::flow::Purpose;
-use crate::cli::sight::{self, Call, Opened};
+use crate::cli::args::{DriftArgs, DriftFormat, PermissionArgs, ScopeArgs, UnmanagedArg};
+use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::live_source::{self, Session, SourceOptions};
+use crate::cli::planning::PlanRequest;
 use crate::cli::stack::Stack;
-use crate::cli::{Context, base, file, flow, settings, shard, stack};
+use crate::cli::{Context, base, file, planning, settings, shard, stack};
 use crate::file::limit;
-use crate::plan::{self, Acknowledgements, Check, Memory, Plan, Remember, Verdicts};
-use crate::report::fleet::{Fleet, Outcome, Part};
-use crate::report::text::View;
+use crate::plan::{self, Acknowledgements, Check, CheckRecord, DriftState, Plan, Verdicts};
+use crate::report::fleet::{Fleet, FleetPart, PartOutcome};
+use crate::report::text::TextView;
 use crate::report::{annotation, github, json, junit, markdown, prometheus, sarif, text};
 
 /// Days for which an offered acknowledgement is good.
 const OFFERED_DAYS: i64 = 14;
 
 /// Gives the verdict over the tenant, or over each of several.
-pub async fn run(arguments: &Drift, context: &Context) -> Result<Ending, Error> {
+pub async fn run(arguments: &DriftArgs, context: &Context) -> Result<ExitStatus, CommandError> {
     let begun = Instant::now();
     if arguments.base.is_some() {
-        return Err(Error::words(Ending::Usage, "`drift` compares with what was applied, and takes no --base")
-            .hint("whose change each difference is tells: trueup plan --base REF"));
+        return Err(CommandError::words(
+            ExitStatus::Usage,
+            "`drift` compares with what was applied, and takes no --base",
+        )
+        .hint("whose change each difference is tells: trueup plan --base REF"));
     }
     let stacks = stacks(arguments, context)?;
     match stacks.as_slice() {
@@ -33,34 +36,42 @@ pub async fn run(arguments: &Drift, context: &Context) -> Result<Ending, Error> 
     }
 }
 
-async fn one(arguments: &Drift, context: &Context, paths: &[PathBuf], begun: Instant) -> Result<Ending, Error> {
-    let files = Files { memory: arguments.memory.clone(), acknowledged: arguments.acknowledged.clone() };
-    let scope = Scope { paths: paths.to_vec(), filter: arguments.scope.filter.clone() };
-    let call = Call { live: arguments.live.live.as_deref(), shard: arguments.shard };
-    let (stack, opened) = sight::open(context, &scope, call).await?;
+async fn one(
+    arguments: &DriftArgs,
+    context: &Context,
+    paths: &[PathBuf],
+    begun: Instant,
+) -> Result<ExitStatus, CommandError> {
+    let files = CheckFiles { memory: arguments.drift_state.clone(), acknowledged: arguments.acknowledged.clone() };
+    let scope = ScopeArgs { paths: paths.to_vec(), filter: arguments.scope.filter.clone() };
+    let call = SourceOptions { live: arguments.live.live.as_deref(), shard: arguments.shard };
+    let (stack, opened) = live_source::open(context, &scope, call).await?;
     let checked = check(arguments, context, (stack, opened), files).await?;
     let check = checked.check();
-    let view = View { elapsed: Some(begun.elapsed()), directory: checked.call.clone(), ..context.output.view() };
-    context.output.answer(&told(arguments, &check, &view));
-    Ok(Ending::of_verdict(check.verdicts.whole()))
+    let view = TextView { elapsed: Some(begun.elapsed()), directory: checked.call.clone(), ..context.output.view() };
+    context.output.answer(&render(arguments, &check, &view));
+    Ok(ExitStatus::of_verdict(check.verdicts.whole()))
 }
 
 /// Checks every stack, whatever becomes of the others.
 async fn several(
-    arguments: &Drift,
+    arguments: &DriftArgs,
     context: &Context,
     stacks: &[Vec<PathBuf>],
     begun: Instant,
-) -> Result<Ending, Error> {
+) -> Result<ExitStatus, CommandError> {
     let one_only = [
         (arguments.live.live.is_some(), "--live", "a snapshot is of one service"),
         (arguments.format == DriftFormat::Acknowledgements, "--format acknowledgements", "they stand beside a stack"),
     ];
     if let Some((_, flag, why)) = one_only.into_iter().find(|(given, ..)| *given) {
-        return Err(Error::words(Ending::Usage, format!("`{flag}` is for one stack, and the paths name several"))
-            .hint(format!("{why}: give the directories one at a time")));
+        return Err(CommandError::words(
+            ExitStatus::Usage,
+            format!("`{flag}` is for one stack, and the paths name several"),
+        )
+        .hint(format!("{why}: give the directories one at a time")));
     }
-    let mut done: Vec<(String, Result<Option<Checked>, Error>)> = Vec::new();
+    let mut done: Vec<(String, Result<Option<CheckedStack>, CommandError>)> = Vec::new();
     for paths in stacks {
         let shown: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
         let checked = member(arguments, context, paths).await;
@@ -69,36 +80,40 @@ async fn several(
         }
         done.push((shown.join(" "), checked));
     }
-    let parts = done.iter().map(|(directory, checked)| Part {
+    let parts = done.iter().map(|(directory, checked)| FleetPart {
         directory: directory.clone(),
         outcome: match checked {
-            Ok(Some(checked)) => Outcome::Checked(checked.check()),
-            Ok(None) => Outcome::Elsewhere,
-            Err(error) => Outcome::Failed(error.to_string()),
+            Ok(Some(checked)) => PartOutcome::Checked(checked.check()),
+            Ok(None) => PartOutcome::Elsewhere,
+            Err(error) => PartOutcome::Failed(error.to_string()),
         },
     });
     let fleet = Fleet { parts: parts.collect() };
-    let view = View { elapsed: Some(begun.elapsed()), ..context.output.view() };
-    context.output.answer(&told_of(arguments, &fleet, &view));
-    Ok(if fleet.failed() > 0 { Ending::Failed } else { Ending::of_verdict(fleet.whole()) })
+    let view = TextView { elapsed: Some(begun.elapsed()), ..context.output.view() };
+    context.output.answer(&render_fleet(arguments, &fleet, &view));
+    Ok(if fleet.failed() > 0 { ExitStatus::Failed } else { ExitStatus::of_verdict(fleet.whole()) })
 }
 
 /// Checks one stack of several; nothing where all its namespaces are other checkers'.
-async fn member(arguments: &Drift, context: &Context, paths: &[PathBuf]) -> Result<Option<Checked>, Error> {
-    let stack = stack::open(context, &Scope { paths: paths.to_vec(), filter: arguments.scope.filter.clone() })?;
+async fn member(
+    arguments: &DriftArgs,
+    context: &Context,
+    paths: &[PathBuf],
+) -> Result<Option<CheckedStack>, CommandError> {
+    let stack = stack::open(context, &ScopeArgs { paths: paths.to_vec(), filter: arguments.scope.filter.clone() })?;
     let base_url = settings::place(context, &stack.loaded.config)?.base_url().to_string();
     if shard::namespaces(stack.namespaces(), arguments.shard, &base_url).is_empty() {
         return Ok(None);
     }
     let root = stack.loaded.root.clone();
     let name = stack.loaded.config.stack.as_ref().map_or_else(|| "stack".to_owned(), ToString::to_string);
-    let files = Files {
+    let files = CheckFiles {
         // A memory is one stack's: they lie together in a directory, by service and name.
-        memory: arguments.memory.as_ref().map(|directory| directory.join(memory_name(&base_url, &name))),
+        memory: arguments.drift_state.as_ref().map(|directory| directory.join(memory_name(&base_url, &name))),
         // What is accepted stands beside the definitions of its stack.
         acknowledged: arguments.acknowledged.as_ref().map(|name| root.join(name)).filter(|path| path.exists()),
     };
-    let opened = Opened::of(context, &stack, None).await?;
+    let opened = Session::of(context, &stack, None).await?;
     check(arguments, context, (stack, opened), files).await.map(Some)
 }
 
@@ -109,7 +124,7 @@ fn memory_name(base_url: &str, stack: &str) -> String {
 }
 
 /// The paths of the call by the stack that they lie in, in the order of the call.
-fn stacks(arguments: &Drift, context: &Context) -> Result<Vec<Vec<PathBuf>>, Error> {
+fn stacks(arguments: &DriftArgs, context: &Context) -> Result<Vec<Vec<PathBuf>>, CommandError> {
     let given = &arguments.scope.paths;
     if given.len() < 2 {
         return Ok(vec![given.clone()]);
@@ -127,25 +142,25 @@ fn stacks(arguments: &Drift, context: &Context) -> Result<Vec<Vec<PathBuf>>, Err
 }
 
 /// The files of one stack's check.
-struct Files {
+struct CheckFiles {
     memory: Option<PathBuf>,
     acknowledged: Option<PathBuf>,
 }
 
 /// A stack that was checked.
-struct Checked {
+struct CheckedStack {
     call: String,
     plan: Plan,
     verdicts: Verdicts,
-    memory: Option<Memory>,
+    memory: Option<DriftState>,
     acknowledged: Option<Acknowledgements>,
     now: Timestamp,
 }
 
-impl Checked {
+impl CheckedStack {
     fn check(&self) -> Check<'_> {
         let mut check = Check::new(&self.plan, self.verdicts.clone(), self.now);
-        check.memory = self.memory.as_ref();
+        check.drift_state = self.memory.as_ref();
         match &self.acknowledged {
             Some(acknowledged) => check.accepting(acknowledged),
             None => check,
@@ -154,44 +169,44 @@ impl Checked {
 }
 
 async fn check(
-    arguments: &Drift,
+    arguments: &DriftArgs,
     context: &Context,
-    (stack, opened): (Stack, Opened),
-    files: Files,
-) -> Result<Checked, Error> {
+    (stack, opened): (Stack, Session),
+    files: CheckFiles,
+) -> Result<CheckedStack, CommandError> {
     let acknowledged = files.acknowledged.as_deref().map(acknowledgements).transpose()?;
     let mut memory = memory(files.memory.as_deref(), &stack)?;
-    let sight = opened.sight()?;
-    let permission = Permission::default();
-    let namespaces = shard::namespaces(stack.namespaces(), arguments.shard, &sight.service().base_url);
+    let live_source = opened.live_source()?;
+    let permission = PermissionArgs::default();
+    let namespaces = shard::namespaces(stack.namespaces(), arguments.shard, &live_source.service().base_url);
     let purpose =
-        Purpose { permission: &permission, namespaces, memory: &memory, is_check: true, shard: arguments.shard };
-    let looked = flow::look(context, &stack, &sight, &purpose).await;
+        PlanRequest { permission: &permission, namespaces, memory: &memory, is_check: true, shard: arguments.shard };
+    let looked = planning::plan_for(context, &stack, &live_source, &purpose).await;
     opened.close().await;
     let mut plan = looked?;
-    flow::locate(context, &mut plan, &stack.loaded);
+    planning::locate(context, &mut plan, &stack.loaded);
     base::attribute(context, &stack, &mut plan, None)?;
     let verdicts = plan.verdicts(match arguments.unmanaged {
-        Unmanaged::Note => plan::Unmanaged::Note,
-        Unmanaged::Fail => plan::Unmanaged::Fail,
+        UnmanagedArg::Note => plan::UnmanagedPolicy::Note,
+        UnmanagedArg::Fail => plan::UnmanagedPolicy::Fail,
     });
-    let now = context.surroundings.now();
+    let now = context.environment.now();
     if let Some(path) = &files.memory {
         let desired = &stack.loaded.desired;
-        memory.remember(Remember { plan: &plan, verdicts: &verdicts, desired }, now);
+        memory.remember(CheckRecord { plan: &plan, verdicts: &verdicts, desired }, now);
         file::replace(path, &memory.to_file())?;
     }
     let memory = files.memory.is_some().then_some(memory);
-    Ok(Checked { call: stack.call, plan, verdicts, memory, acknowledged, now })
+    Ok(CheckedStack { call: stack.call, plan, verdicts, memory, acknowledged, now })
 }
 
-fn told(arguments: &Drift, check: &Check<'_>, view: &View) -> String {
+fn render(arguments: &DriftArgs, check: &Check<'_>, view: &TextView) -> String {
     match arguments.format {
         DriftFormat::Text => text::drift(check, view),
         DriftFormat::Json => json::drift(check),
         DriftFormat::Markdown => {
             let rest = format!("trueup drift {}", view.directory);
-            markdown::drift(check, &markdown::Options { budget: arguments.budget, rest, ..Default::default() })
+            markdown::drift(check, &markdown::MarkdownOptions { budget: arguments.budget, rest, ..Default::default() })
         }
         DriftFormat::Github => github::annotations(&annotation::of_check(check), ""),
         DriftFormat::Junit => junit::report(check),
@@ -207,13 +222,13 @@ fn told(arguments: &Drift, check: &Check<'_>, view: &View) -> String {
     }
 }
 
-fn told_of(arguments: &Drift, fleet: &Fleet<'_>, view: &View) -> String {
+fn render_fleet(arguments: &DriftArgs, fleet: &Fleet<'_>, view: &TextView) -> String {
     match arguments.format {
         // Acknowledgements were refused before.
         DriftFormat::Text | DriftFormat::Acknowledgements => text::fleet(fleet, view),
         DriftFormat::Json => json::fleet(fleet),
         DriftFormat::Markdown => {
-            markdown::fleet(fleet, &markdown::Options { budget: arguments.budget, ..Default::default() })
+            markdown::fleet(fleet, &markdown::MarkdownOptions { budget: arguments.budget, ..Default::default() })
         }
         DriftFormat::Github => github::annotations(&fleet.remarks(), ""),
         DriftFormat::Junit => junit::fleet(fleet),
@@ -222,27 +237,27 @@ fn told_of(arguments: &Drift, fleet: &Fleet<'_>, view: &View) -> String {
     }
 }
 
-fn acknowledgements(path: &Path) -> Result<Acknowledgements, Error> {
+fn acknowledgements(path: &Path) -> Result<Acknowledgements, CommandError> {
     serde_yaml::from_str(&file::read_yaml(path, limit::SETTINGS)?).map_err(|error| {
-        let told = anyhow::Error::from(error).context(format!("`{}` holds no acknowledgements", path.display()));
-        Error::new(Ending::Invalid, told).hint("`drift --format acknowledgements` writes such a file")
+        let failure = anyhow::Error::from(error).context(format!("`{}` holds no acknowledgements", path.display()));
+        CommandError::new(ExitStatus::Invalid, failure).hint("`drift --format acknowledgements` writes such a file")
     })
 }
 
 /// What the file remembers; nothing yet where there is none.
-fn memory(path: Option<&Path>, stack: &Stack) -> Result<Memory, Error> {
-    let Some(path) = path else { return Ok(Memory::default()) };
+fn memory(path: Option<&Path>, stack: &Stack) -> Result<DriftState, CommandError> {
+    let Some(path) = path else { return Ok(DriftState::default()) };
     if !stack.selection.is_all() {
-        return Err(Error::words(
-            Ending::Usage,
+        return Err(CommandError::words(
+            ExitStatus::Usage,
             "a memory needs a check without filters: what is left out would be taken for mended",
         ));
     }
     if !crate::file::exists(path) {
-        return Ok(Memory::default());
+        return Ok(DriftState::default());
     }
-    Memory::from_file(&file::read(path, limit::SAVED)?).map_err(|error| {
-        let told = anyhow::Error::from(error).context(format!("`{}` cannot be used", path.display()));
-        Error::new(Ending::Invalid, told)
+    DriftState::from_file(&file::read(path, limit::SAVED)?).map_err(|error| {
+        let failure = anyhow::Error::from(error).context(format!("`{}` cannot be used", path.display()));
+        CommandError::new(ExitStatus::Invalid, failure)
     })
 }

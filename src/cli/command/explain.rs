@@ -1,10 +1,10 @@
 use crate::cli::Context;
-use crate::cli::args::Explain;
-use crate::cli::ending::{Ending, Error};
+use crate::cli::args::ExplainArgs;
+use crate::cli::exit_status::{CommandError, ExitStatus};
 use crate::report;
 
 /// Tells what a field of a definition means.
-pub fn run(arguments: &Explain, context: &Context) -> Result<Ending, Error> {
+pub fn run(arguments: &ExplainArgs, context: &Context) -> Result<ExitStatus, CommandError> {
     let asked = arguments.field.as_deref().unwrap_or_default();
     let text = report::explain(asked).map_err(|near| {
         let hint = match near.as_slice() {
@@ -12,13 +12,13 @@ pub fn run(arguments: &Explain, context: &Context) -> Result<Ending, Error> {
             [one] => format!("did you mean `{one}`?"),
             several => format!("did you mean one of {}?", several.join(", ")),
         };
-        let told = if near.iter().any(|path| path.ends_with(&format!(".{asked}"))) {
+        let message = if near.iter().any(|path| path.ends_with(&format!(".{asked}"))) {
             format!("several fields end in `{asked}`")
         } else {
             format!("there is no field `{asked}`")
         };
-        Error::words(Ending::Usage, told).hint(hint)
+        CommandError::words(ExitStatus::Usage, message).hint(hint)
     })?;
     context.output.answer(&text);
-    Ok(Ending::Done)
+    Ok(ExitStatus::Done)
 }

@@ -1,21 +1,21 @@
-use crate::cli::args::{History, HistoryFormat, Kept};
-use crate::cli::ending::{Ending, Error};
+use crate::cli::args::{HistoryArgs, HistoryFormat, PruneRuns};
+use crate::cli::exit_status::{CommandError, ExitStatus};
 use crate::cli::{Context, hint, settings};
-use crate::journal::{self, Keep};
+use crate::journal::{self, Retention};
 use crate::plan::RunSummary;
-use crate::report::text::View;
+use crate::report::text::TextView;
 use crate::report::{json, text};
 
 /// Lists the runs that are kept, shows one, or removes old ones.
-pub fn run(arguments: &History, context: &Context) -> Result<Ending, Error> {
-    let state = settings::state_directory(&context.global, &context.surroundings)?;
-    let failed = |error| Error::new(Ending::Failed, error);
+pub fn run(arguments: &HistoryArgs, context: &Context) -> Result<ExitStatus, CommandError> {
+    let state = settings::state_directory(&context.global, &context.environment)?;
+    let failed = |error| CommandError::new(ExitStatus::Failed, error);
     if let Some(keep) = arguments.keep {
         let gone = journal::prune(&state, since(keep, context)?).map_err(failed)?;
         context.output.message(&text::pruned(&gone, &context.output.message_view()));
     }
     let history = journal::history(&state).map_err(failed)?;
-    let view = View { flags: hint::settings(&context.global), ..context.output.view() };
+    let view = TextView { flags: hint::settings(&context.global), ..context.output.view() };
     let answer = match &arguments.run {
         None => {
             let unreadable: Vec<String> = history.unreadable.iter().map(|(_, error)| error.to_string()).collect();
@@ -25,7 +25,7 @@ pub fn run(arguments: &History, context: &Context) -> Result<Ending, Error> {
             }
         }
         Some(name) => {
-            let record = journal::find(&state, name).map_err(|error| Error::new(Ending::Invalid, error))?;
+            let record = journal::find(&state, name).map_err(|error| CommandError::new(ExitStatus::Invalid, error))?;
             let known = history.runs.iter().find(|summary| summary.run == *record.run());
             let resumed_by = known.and_then(|summary| summary.resumed_by.clone());
             let summary = RunSummary { resumed_by, ..RunSummary::of(&record) };
@@ -36,16 +36,16 @@ pub fn run(arguments: &History, context: &Context) -> Result<Ending, Error> {
         }
     };
     context.output.answer(&answer);
-    Ok(Ending::Done)
+    Ok(ExitStatus::Done)
 }
 
-fn since(keep: Kept, context: &Context) -> Result<Keep, Error> {
+fn since(keep: PruneRuns, context: &Context) -> Result<Retention, CommandError> {
     Ok(match keep {
-        Kept::Newest(count) => Keep::Newest(count),
-        Kept::Days(days) => {
+        PruneRuns::Newest(count) => Retention::Newest(count),
+        PruneRuns::Days(days) => {
             let span = jiff::SignedDuration::from_hours(i64::from(days) * 24);
-            let time = context.surroundings.now().checked_sub(span);
-            Keep::Since(time.map_err(|error| Error::new(Ending::Usage, error))?)
+            let time = context.environment.now().checked_sub(span);
+            Retention::Since(time.map_err(|error| CommandError::new(ExitStatus::Usage, error))?)
         }
     })
 }

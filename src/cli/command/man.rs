@@ -2,13 +2,13 @@ use clap::CommandFactory as _;
 
 use crate::cli::Context;
 use crate::cli::args::Arguments;
-use crate::cli::ending::{Ending, Error};
+use crate::cli::exit_status::{CommandError, ExitStatus};
 
 /// Prints the manual page: the program, then each of its commands.
-pub fn run(context: &Context) -> Result<Ending, Error> {
+pub fn run(context: &Context) -> Result<ExitStatus, CommandError> {
     let mut program = Arguments::command();
     program.build();
-    let failed = |error| Error::new(Ending::Failed, anyhow::Error::from(error));
+    let failed = |error| CommandError::new(ExitStatus::Failed, anyhow::Error::from(error));
     let mut page = Vec::new();
     clap_mangen::Man::new(program.clone()).render(&mut page).map_err(failed)?;
     for command in program.get_subcommands().filter(|command| command.get_name() != "help") {
@@ -16,5 +16,5 @@ pub fn run(context: &Context) -> Result<Ending, Error> {
         clap_mangen::Man::new(command.clone().display_name(name)).render(&mut page).map_err(failed)?;
     }
     context.output.answer(&String::from_utf8_lossy(&page));
-    Ok(Ending::Done)
+    Ok(ExitStatus::Done)
 }

@@ -2,16 +2,16 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crate::api;
-use crate::cli::args::Pull;
-use crate::cli::ending::{Ending, Error};
+use crate::cli::args::PullArgs;
+use crate::cli::exit_status::{CommandError, ExitStatus};
 use crate::cli::{Context, definition, file, stack};
 use crate::diff;
-use crate::file::{Content, FileError, limit};
+use crate::file::{FileError, FileMode, limit};
 use crate::load::{self, Config, SourceFile};
 use crate::model::{Live, LiveItem, LiveObject, Namespace, NamespaceRead};
-use crate::plan::{Matched, Selection};
+use crate::plan::{MatchedFilters, Selection};
 use crate::report::safe;
-use crate::report::schema::{self, Of};
+use crate::report::schema::{self, SchemaKind};
 
 /// The schema's copy in the directory of a pull; hidden, so that it is no definition.
 const SCHEMA: &str = ".trueup.schema.json";
@@ -19,7 +19,7 @@ const SCHEMA: &str = ".trueup.schema.json";
 const SCHEMA_FROM_A_FILE: &str = "../.trueup.schema.json";
 
 /// Writes live endpoints as definitions.
-pub async fn run(arguments: &Pull, context: &Context) -> Result<Ending, Error> {
+pub async fn run(arguments: &PullArgs, context: &Context) -> Result<ExitStatus, CommandError> {
     if let Some(path) = &arguments.drift {
         return super::adopt::run(path, arguments, context).await;
     }
@@ -30,16 +30,16 @@ pub async fn run(arguments: &Pull, context: &Context) -> Result<Ending, Error> {
     let live = api::fetch(&connection.reader()?, &namespaces).await;
     connection.close().await;
     complete(&live)?;
-    let stack = Place::new(arguments, context, config);
+    let stack = PullTarget::new(arguments, context, config);
     let pulled = pulled(arguments, context, (&live, &selection), &stack);
     if pulled.is_empty() && !selection.is_all() {
-        let mut matched = Matched::default();
+        let mut matched = MatchedFilters::default();
         for read in live.namespaces.values() {
             let NamespaceRead::Complete { items } = read else { continue };
             for (key, item) in items {
                 let endpoint = match item {
                     LiveItem::Object(object) => Some(&object.endpoint),
-                    LiveItem::Unheld(_) => None,
+                    LiveItem::Unsupported(_) => None,
                 };
                 selection.note(&mut matched, key, None, endpoint);
             }
@@ -49,8 +49,8 @@ pub async fn run(arguments: &Pull, context: &Context) -> Result<Ending, Error> {
         }
     }
     let written = write(arguments, &pulled)?;
-    context.output.answer(&told(&arguments.output, &pulled, written));
-    Ok(Ending::Done)
+    context.output.answer(&summary(&arguments.output, &pulled, written));
+    Ok(ExitStatus::Done)
 }
 
 /// A file to be.
@@ -59,19 +59,19 @@ struct Pulled {
     text: String,
 }
 
-fn namespaces(arguments: &Pull, config: &Config) -> Result<BTreeSet<Namespace>, Error> {
+fn namespaces(arguments: &PullArgs, config: &Config) -> Result<BTreeSet<Namespace>, CommandError> {
     if !arguments.filter.namespace.is_empty() {
         return arguments.filter.namespace.iter().map(|name| stack::namespace(name)).collect();
     }
     if config.namespaces.is_empty() {
-        return Err(Error::words(Ending::Usage, "no namespace is named")
+        return Err(CommandError::words(ExitStatus::Usage, "no namespace is named")
             .hint("give --namespace, or list them under `namespaces:` in trueup.yaml"));
     }
     Ok(config.namespaces.iter().cloned().collect())
 }
 
 /// Nothing is written from a read that is not complete.
-fn complete(live: &Live) -> Result<(), Error> {
+fn complete(live: &Live) -> Result<(), CommandError> {
     let unknown = live.namespaces.iter().find_map(|(namespace, read)| match read {
         NamespaceRead::Unknown { reason } => Some((namespace, reason)),
         NamespaceRead::Complete { .. } => None,
@@ -79,22 +79,22 @@ fn complete(live: &Live) -> Result<(), Error> {
     match unknown {
         None => Ok(()),
         Some((namespace, reason)) => {
-            let told = format!("the list of `{namespace}` cannot be trusted: {reason}");
-            Err(Error::words(Ending::Unknown, told).hint("nothing was written"))
+            let message = format!("the list of `{namespace}` cannot be trusted: {reason}");
+            Err(CommandError::words(ExitStatus::Unknown, message).hint("nothing was written"))
         }
     }
 }
 
 /// The stack that is written into.
-struct Place {
+struct PullTarget {
     config: Config,
     environment: Option<String>,
     /// From the stack's directory to that of the pull, with `/` at its end where it is not empty.
     below: String,
 }
 
-impl Place {
-    fn new(arguments: &Pull, context: &Context, config: Config) -> Self {
+impl PullTarget {
+    fn new(arguments: &PullArgs, context: &Context, config: Config) -> Self {
         let output = arguments.output.as_path();
         let there = output.ancestors().find(|ancestor| ancestor.is_dir()).unwrap_or(Path::new("."));
         let rest = output.strip_prefix(there).unwrap_or(output);
@@ -117,7 +117,7 @@ impl Place {
             return Some(format!("the settings in trueup.yaml pass over `{path}`"));
         }
         let file = SourceFile { path, bytes: text.as_bytes().to_vec() };
-        let options = load::Options { threads: Some(1), ..load::Options::default() };
+        let options = load::LoadOptions { threads: Some(1), ..load::LoadOptions::default() };
         match load::sources(vec![file], &options) {
             Err(diagnostics) => {
                 let first = diagnostics.list.first().map(|first| first.message.as_str()).unwrap_or_default();
@@ -135,7 +135,12 @@ impl Place {
     }
 }
 
-fn pulled(arguments: &Pull, context: &Context, (live, selection): (&Live, &Selection), stack: &Place) -> Vec<Pulled> {
+fn pulled(
+    arguments: &PullArgs,
+    context: &Context,
+    (live, selection): (&Live, &Selection),
+    stack: &PullTarget,
+) -> Vec<Pulled> {
     let items = live.namespaces.values().filter_map(|read| match read {
         NamespaceRead::Complete { items } => Some(items.values()),
         NamespaceRead::Unknown { .. } => None,
@@ -144,8 +149,8 @@ fn pulled(arguments: &Pull, context: &Context, (live, selection): (&Live, &Selec
     for item in items.flatten() {
         let object = match item {
             LiveItem::Object(object) => object,
-            LiveItem::Unheld(unheld) => {
-                skip(context, item, &format!("this trueup cannot hold it: {}", unheld.reason));
+            LiveItem::Unsupported(unsupported) => {
+                skip(context, item, &format!("this trueup cannot hold it: {}", unsupported.reason));
                 continue;
             }
         };
@@ -159,8 +164,9 @@ fn pulled(arguments: &Pull, context: &Context, (live, selection): (&Live, &Selec
             None => {
                 for field in &object.unknown {
                     let (key, path) = (item.key().to_string(), safe::line(&field.path));
-                    let told = format!("not written: {} of {}: this trueup does not know it", path, safe::line(&key));
-                    context.output.message(&told);
+                    let message =
+                        format!("not written: {} of {}: this trueup does not know it", path, safe::line(&key));
+                    context.output.message(&message);
                 }
                 pulled.push(Pulled { path, text });
             }
@@ -170,7 +176,7 @@ fn pulled(arguments: &Pull, context: &Context, (live, selection): (&Live, &Selec
 }
 
 /// The schema that a file of the pull names: a URL, or the copy in the directory.
-fn schema(arguments: &Pull) -> Option<&str> {
+fn schema(arguments: &PullArgs) -> Option<&str> {
     match (&arguments.schema, arguments.no_schema) {
         (_, true) => None,
         (Some(url), false) => Some(url),
@@ -211,11 +217,11 @@ fn free(name: &str) -> String {
 }
 
 /// Writes the files that are not there as they should be; gives how many.
-fn write(arguments: &Pull, pulled: &[Pulled]) -> Result<usize, Error> {
+fn write(arguments: &PullArgs, pulled: &[Pulled]) -> Result<usize, CommandError> {
     if pulled.is_empty() {
         return Ok(0);
     }
-    let failed = |error| file::hinted(Ending::Failed, error);
+    let failed = |error| file::hinted(ExitStatus::Failed, error);
     let directory = crate::file::create_directory(&arguments.output).map_err(failed)?;
     let mut news = Vec::new();
     let mut there = Vec::new();
@@ -231,23 +237,24 @@ fn write(arguments: &Pull, pulled: &[Pulled]) -> Result<usize, Error> {
         }
     }
     if let Some(first) = there.first() {
-        let told = match there.len() {
+        let message = match there.len() {
             1 => format!("`{first}` is there already"),
             more => format!("`{first}` and {} more files are there already", more - 1),
         };
-        return Err(Error::words(Ending::Refused, told).hint("write over them with --overwrite; nothing was written"));
+        return Err(CommandError::words(ExitStatus::Refused, message)
+            .hint("write over them with --overwrite; nothing was written"));
     }
     for one in &news {
-        directory.replace(&one.path, one.text.as_bytes(), Content::Reproducible).map_err(failed)?;
+        directory.replace(&one.path, one.text.as_bytes(), FileMode::Reproducible).map_err(failed)?;
     }
     if arguments.schema.is_none() && !arguments.no_schema {
-        let schema = format!("{:#}\n", schema::of(Of::Definition));
-        directory.replace(SCHEMA, schema.as_bytes(), Content::Reproducible).map_err(failed)?;
+        let schema = format!("{:#}\n", schema::of(SchemaKind::Definition));
+        directory.replace(SCHEMA, schema.as_bytes(), FileMode::Reproducible).map_err(failed)?;
     }
     Ok(news.len())
 }
 
-fn told(directory: &Path, pulled: &[Pulled], written: usize) -> String {
+fn summary(directory: &Path, pulled: &[Pulled], written: usize) -> String {
     let (directory, same) = (directory.display().to_string(), pulled.len() - written);
     let endpoints = if pulled.len() == 1 { "1 endpoint" } else { &format!("{} endpoints", pulled.len()) };
     let same = if same == 0 { String::new() } else { format!(", {same} of them as they were") };

@@ -1,22 +1,22 @@
 use std::time::Instant;
 
-use crate::cli::args::{ApplyFormat, Filter, Rollback};
-use crate::cli::ending::{Ending, Error};
-use crate::cli::run::{self, Origin, Trust, Work};
-use crate::cli::{Context, file, flow, hint, settings, stack};
+use crate::cli::args::{ApplyFormat, FilterArgs, RollbackArgs};
+use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::run::{self, PendingRun, RunLimits, RunOrigin};
+use crate::cli::{Context, file, hint, planning, settings, stack};
 use crate::journal;
-use crate::plan::{Matched, RunRecord, Selection, Unmatched};
-use crate::report::text::View;
+use crate::plan::{MatchedFilters, RunRecord, Selection, UnmatchedFilter};
+use crate::report::text::TextView;
 use crate::report::{json, text};
 
 /// Plans the way back from a run, and keeps or applies that plan.
-pub async fn run(arguments: &Rollback, context: &Context) -> Result<Ending, Error> {
+pub async fn run(arguments: &RollbackArgs, context: &Context) -> Result<ExitStatus, CommandError> {
     let begun = Instant::now();
-    let state = settings::state_directory(&context.global, &context.surroundings)?;
-    let whose = flow::whose(context)?;
-    let record =
-        journal::find_of(&state, &arguments.run, &whose).map_err(|error| Error::new(Ending::Invalid, error))?;
-    let filter = Filter { only: arguments.only.clone(), ..Filter::default() };
+    let state = settings::state_directory(&context.global, &context.environment)?;
+    let whose = planning::run_owner(context)?;
+    let record = journal::find_of(&state, &arguments.run, &whose)
+        .map_err(|error| CommandError::new(ExitStatus::Invalid, error))?;
+    let filter = FilterArgs { only: arguments.only.clone(), ..FilterArgs::default() };
     let selection = stack::selection(&filter)?;
     let allow = settings::allow(&arguments.allow)?;
     let config = stack::configuration_of(context, &record.header.plan)?;
@@ -28,11 +28,11 @@ pub async fn run(arguments: &Rollback, context: &Context) -> Result<Ending, Erro
             return Err(stack::unmatched(unmatched));
         }
         let only = |key: &_| selection.selects(key, None, None);
-        let back = flow::Back { record: &record, only: &only, ignore: &ignore, allow: &allow };
-        let mut plan = flow::rollback(&connection, back).await?;
-        flow::consent(context, &mut plan, &arguments.allow)?;
+        let back = planning::RollbackRequest { record: &record, only: &only, ignore: &ignore, allow: &allow };
+        let mut plan = planning::rollback(&connection, back).await?;
+        planning::consent(context, &mut plan, &arguments.allow)?;
         let (elapsed, flags) = (Some(begun.elapsed()), hint::settings(&context.global));
-        let view = View { elapsed, directory: plan.source.directory.clone(), flags, ..context.output.view() };
+        let view = TextView { elapsed, directory: plan.source.directory.clone(), flags, ..context.output.view() };
         match &arguments.output {
             Some(path) => {
                 file::write_private(path, &plan.to_file())?;
@@ -40,12 +40,12 @@ pub async fn run(arguments: &Rollback, context: &Context) -> Result<Ending, Erro
                     ApplyFormat::Text => text::plan(&plan, Some(path), &view),
                     ApplyFormat::Json => json::plan(&plan),
                 });
-                Ok(if plan.unknown().next().is_some() { Ending::Unknown } else { Ending::Done })
+                Ok(if plan.unknown().next().is_some() { ExitStatus::Unknown } else { ExitStatus::Done })
             }
             None => {
-                let origin = Origin::Undone(record.run().clone());
-                let trust = Trust::of_record(&config, &plan);
-                let work = Work { connection: &connection, allow: &allow, view: &view, origin, trust };
+                let origin = RunOrigin::Undone(record.run().clone());
+                let trust = RunLimits::of_record(&config, &plan);
+                let work = PendingRun { connection: &connection, allow: &allow, view: &view, origin, trust };
                 run::approve_and_apply(&arguments.decision, context, plan, work).await
             }
         }
@@ -56,8 +56,8 @@ pub async fn run(arguments: &Rollback, context: &Context) -> Result<Ending, Erro
 }
 
 /// A filter that matches nothing of what the run wrote.
-fn unmatched(selection: &Selection, record: &RunRecord) -> Option<Unmatched> {
-    let mut matched = Matched::default();
+fn unmatched(selection: &Selection, record: &RunRecord) -> Option<UnmatchedFilter> {
+    let mut matched = MatchedFilters::default();
     for write in record.writes() {
         selection.note(&mut matched, &write.key, None, None);
     }

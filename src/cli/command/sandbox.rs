@@ -1,27 +1,27 @@
 use std::path::Path;
 
 use crate::cli::Context;
-use crate::cli::args::Sandbox;
-use crate::cli::ending::{Ending, Error};
+use crate::cli::args::SandboxArgs;
+use crate::cli::exit_status::{CommandError, ExitStatus};
 use crate::cli::{file, output, service, token};
 use crate::file::limit;
-use crate::sandbox::{self, Options, Scenario, Storage, Tenant, Token};
+use crate::sandbox::{self, RequiredToken, SandboxOptions, Scenario, Storage, Tenant};
 
 /// Runs the embedded service until Ctrl-C.
-pub async fn run(arguments: &Sandbox, context: &Context) -> Result<Ending, Error> {
-    let given = token::of_sandbox(&context.global, &context.surroundings)?;
-    let shown = given.is_none().then(|| context.surroundings.secret());
+pub async fn run(arguments: &SandboxArgs, context: &Context) -> Result<ExitStatus, CommandError> {
+    let given = token::of_sandbox(&context.global, &context.environment)?;
+    let shown = given.is_none().then(|| context.environment.secret());
     let token = given.or_else(|| shown.clone()).unwrap_or_default();
     let storage = arguments.data.clone().map_or(Storage::Memory, Storage::File);
-    let mut options = Options::new(storage, Token::new(token.trim()), service::clock());
+    let mut options = SandboxOptions::new(storage, RequiredToken::new(token.trim()), service::clock());
     options.listen = arguments.listen;
     options.tenant.clone_from(&arguments.tenant_name);
     options.tenant_file = arguments.tenant.as_deref().map(|path| tenant(path, context)).transpose()?;
     options.log_file.clone_from(&arguments.log);
     if let Some(path) = &arguments.faults {
-        options.scenario = Scenario::read(path).map_err(|error| Error::new(Ending::Invalid, error))?;
+        options.scenario = Scenario::read(path).map_err(|error| CommandError::new(ExitStatus::Invalid, error))?;
     }
-    let running = sandbox::start(options).await.map_err(|error| Error::new(Ending::Failed, error))?;
+    let running = sandbox::start(options).await.map_err(|error| CommandError::new(ExitStatus::Failed, error))?;
     let base_url = running.base_url();
     // Whoever cannot read the address has no use for the service.
     let greeted = output::write(&greeting(&base_url, shown.as_deref()));
@@ -34,7 +34,7 @@ pub async fn run(arguments: &Sandbox, context: &Context) -> Result<Ending, Error
         std::future::pending::<()>().await;
     }
     running.stop().await;
-    Ok(Ending::Done)
+    Ok(ExitStatus::Done)
 }
 
 fn greeting(base_url: &str, token: Option<&str>) -> String {
@@ -45,10 +45,10 @@ fn greeting(base_url: &str, token: Option<&str>) -> String {
     text
 }
 
-fn tenant(path: &Path, context: &Context) -> Result<Tenant, Error> {
+fn tenant(path: &Path, context: &Context) -> Result<Tenant, CommandError> {
     let wrong = |error: anyhow::Error, what: &str| {
-        Error::new(Ending::Invalid, error.context(format!("{what} the tenant file `{}`", path.display())))
+        CommandError::new(ExitStatus::Invalid, error.context(format!("{what} the tenant file `{}`", path.display())))
     };
     let text = file::read_yaml(path, limit::SETTINGS)?;
-    Tenant::read(&text, context.surroundings.now()).map_err(|error| wrong(error.into(), "cannot use"))
+    Tenant::read(&text, context.environment.now()).map_err(|error| wrong(error.into(), "cannot use"))
 }

@@ -1,18 +1,18 @@
 use crate::cli::Context;
-use crate::cli::args::{Schema, SchemaOf};
-use crate::cli::ending::Ending;
-use crate::report::schema::{self, Of};
+use crate::cli::args::{SchemaArgs, SchemaOf};
+use crate::cli::exit_status::ExitStatus;
+use crate::report::schema::{self, SchemaKind};
 
 /// Prints a JSON Schema.
-pub fn run(arguments: &Schema, context: &Context) -> Ending {
+pub fn run(arguments: &SchemaArgs, context: &Context) -> ExitStatus {
     let schema = schema::of(match arguments.of {
-        SchemaOf::Definition => Of::Definition,
-        SchemaOf::Config => Of::Config,
-        SchemaOf::Policy => Of::Policy,
-        SchemaOf::Plan => Of::Plan,
-        SchemaOf::Drift => Of::Drift,
-        SchemaOf::Snapshot => Of::Snapshot,
+        SchemaOf::Definition => SchemaKind::Definition,
+        SchemaOf::Config => SchemaKind::Config,
+        SchemaOf::Policy => SchemaKind::Policy,
+        SchemaOf::Plan => SchemaKind::Plan,
+        SchemaOf::Drift => SchemaKind::Drift,
+        SchemaOf::Snapshot => SchemaKind::Snapshot,
     });
     context.output.answer(&format!("{schema:#}\n"));
-    Ending::Done
+    ExitStatus::Done
 }

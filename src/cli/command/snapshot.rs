@@ -1,52 +1,52 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use crate::api::snapshot::{self, Referring};
-use crate::cli::args::{self, Scope};
-use crate::cli::ending::{Ending, Error};
+use crate::api::snapshot::{self, ReferrerReads};
+use crate::cli::args::{self, ScopeArgs};
+use crate::cli::exit_status::{CommandError, ExitStatus};
 use crate::cli::{Context, file, stack};
 use crate::load::Config;
 use crate::model::{Namespace, Snapshot};
 use crate::report::safe;
 
 /// Keeps what the service holds in a sealed file.
-pub async fn run(arguments: &args::Snapshot, context: &Context) -> Result<Ending, Error> {
+pub async fn run(arguments: &args::SnapshotArgs, context: &Context) -> Result<ExitStatus, CommandError> {
     let directory = arguments.path.clone().unwrap_or_else(|| PathBuf::from("."));
     let (config, namespaces) = scope(arguments, context, &directory)?;
     let connection = stack::connect(context, &config).await?;
-    let referring = if arguments.referrers { Referring::Asked } else { Referring::Left };
+    let referring = if arguments.referrers { ReferrerReads::Asked } else { ReferrerReads::Left };
     let taken = match connection.reader() {
-        Ok(reader) => Ok(snapshot::take(&reader, &namespaces, referring, context.surroundings.now()).await),
+        Ok(reader) => Ok(snapshot::take(&reader, &namespaces, referring, context.environment.now()).await),
         Err(error) => Err(error),
     };
     connection.close().await;
-    let snapshot = taken?.map_err(|error| Error::new(Ending::Unknown, error).hint("nothing was written"))?;
+    let snapshot = taken?.map_err(|error| CommandError::new(ExitStatus::Unknown, error).hint("nothing was written"))?;
     file::write_private(&arguments.output, &snapshot.to_file())?;
-    context.output.answer(&told(&arguments.output, &directory, &snapshot));
-    Ok(Ending::Done)
+    context.output.answer(&summary(&arguments.output, &directory, &snapshot));
+    Ok(ExitStatus::Done)
 }
 
 /// The namespaces of the call, else those of the stack, with the configuration that names the service.
 fn scope(
-    arguments: &args::Snapshot,
+    arguments: &args::SnapshotArgs,
     context: &Context,
     directory: &Path,
-) -> Result<(Config, BTreeSet<Namespace>), Error> {
+) -> Result<(Config, BTreeSet<Namespace>), CommandError> {
     if !arguments.namespace.is_empty() {
         let named = arguments.namespace.iter().map(|name| stack::namespace(name)).collect::<Result<_, _>>()?;
         return Ok((stack::configuration_for(context, directory)?, named));
     }
-    let scope = Scope { paths: vec![directory.to_owned()], ..Scope::default() };
+    let scope = ScopeArgs { paths: vec![directory.to_owned()], ..ScopeArgs::default() };
     let stack = stack::open_bare(context, &scope)?;
     let namespaces = stack.namespaces();
     if namespaces.is_empty() {
-        return Err(Error::words(Ending::Usage, "no namespace is named")
+        return Err(CommandError::words(ExitStatus::Usage, "no namespace is named")
             .hint("give --namespace, or list them under `namespaces:` in trueup.yaml"));
     }
     Ok((stack.loaded.config, namespaces))
 }
 
-fn told(path: &Path, directory: &Path, snapshot: &Snapshot) -> String {
+fn summary(path: &Path, directory: &Path, snapshot: &Snapshot) -> String {
     let plural = |count: usize| if count == 1 { "" } else { "s" };
     let (endpoints, namespaces) = (snapshot.len(), snapshot.namespaces.len());
     let (path, directory) = (path.display().to_string(), directory.display().to_string());

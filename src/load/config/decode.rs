@@ -2,11 +2,11 @@ use std::collections::BTreeMap;
 
 use globset::Glob;
 
-use super::{Config, Environment, Files};
+use super::{Config, EnvironmentConfig, FileGlobs};
 use crate::load::diagnostic::Diagnostic;
-use crate::load::fields::{Decoder, Fields, Spelling, Suggestion, suggest};
-use crate::load::item::{Entry, Item, Value, resolve};
-use crate::load::options::Options;
+use crate::load::fields::{Decoder, Fields, KeySpelling, Suggestion, suggest};
+use crate::load::item::{Item, MapEntry, Value, resolve};
+use crate::load::options::LoadOptions;
 use crate::load::text::{Language, SourceText};
 use crate::load::tree::Documents;
 use crate::load::variable;
@@ -18,7 +18,7 @@ const FIELDS: &str = "description, disable, labels.KEY, annotations.KEY, spec.ta
                       spec.health_check_port, spec.snat_pool, spec.where";
 
 /// The settings in `source` for the environment that `options` names, as far as they can be read.
-pub(in crate::load) fn read(source: &SourceText, options: &Options, problems: &mut Vec<Diagnostic>) -> Config {
+pub(in crate::load) fn read(source: &SourceText, options: &LoadOptions, problems: &mut Vec<Diagnostic>) -> Config {
     let mut documents = Documents::new(source);
     let mut config = Config::default();
     let first = documents.next();
@@ -36,7 +36,7 @@ pub(in crate::load) fn read(source: &SourceText, options: &Options, problems: &m
             Err(problem) => problems.push(problem),
             Ok(tree) => {
                 let Some(root) = resolve(&tree, source, problems).filter(|root| !root.is_null()) else { continue };
-                problems.push(root.at.error("the settings hold a second document", "one document is read here"));
+                problems.push(root.span.error("the settings hold a second document", "one document is read here"));
             }
         }
     }
@@ -44,10 +44,10 @@ pub(in crate::load) fn read(source: &SourceText, options: &Options, problems: &m
     config
 }
 
-fn document(root: &Item<'_>, options: &Options, problems: &mut Vec<Diagnostic>) -> Config {
-    let mut decoder = Decoder::new(Language::Yaml, Spelling::Snake);
+fn document(root: &Item<'_>, options: &LoadOptions, problems: &mut Vec<Diagnostic>) -> Config {
+    let mut decoder = Decoder::new(Language::Yaml, KeySpelling::Snake);
     let mut config = Config::default();
-    if let Some(mut fields) = Fields::open(&mut decoder, root, &root.at, Vec::new()) {
+    if let Some(mut fields) = Fields::open(&mut decoder, root, &root.span, Vec::new()) {
         settings(&mut fields, &mut config);
         prune(&mut fields, &mut config, options);
         fields.finish();
@@ -67,7 +67,7 @@ fn settings(fields: &mut Fields<'_, '_, '_>, config: &mut Config) {
     config.ignore = fields.list("ignore", ignore).unwrap_or_default().into_iter().flatten().collect();
     config.variables = variables(fields);
     config.files = fields
-        .nested("files", |fields| Files { include: globs(fields, "include"), exclude: globs(fields, "exclude") })
+        .nested("files", |fields| FileGlobs { include: globs(fields, "include"), exclude: globs(fields, "exclude") })
         .unwrap_or_default();
     config.token_variable = token_variable(fields);
     config.rate_limit = rate_limit(fields);
@@ -79,22 +79,22 @@ fn settings(fields: &mut Fields<'_, '_, '_>, config: &mut Config) {
 
 pub(super) fn wrong(
     fields: &mut Fields<'_, '_, '_>,
-    entry: &Entry<'_>,
+    entry: &MapEntry<'_>,
     key: &'static str,
     message: String,
     label: String,
 ) {
     let path = fields.join(key);
-    let told = if label.len() > 60 {
+    let diagnostic = if label.len() > 60 {
         entry.value_at().error(message, "").with_help(label)
     } else {
         entry.value_at().error(message, label)
     };
-    fields.decoder.fault(&path, told);
+    fields.decoder.fault(&path, diagnostic);
 }
 
 /// A text of the setting `key` with its entry.
-fn given<'i, 's>(fields: &mut Fields<'i, 's, '_>, key: &'static str) -> Option<(String, &'i Entry<'s>)> {
+fn given<'i, 's>(fields: &mut Fields<'i, 's, '_>, key: &'static str) -> Option<(String, &'i MapEntry<'s>)> {
     let entry = fields.given(key)?;
     let path = fields.join(key);
     Some((fields.decoder.text(&entry.item, &entry.value_at(), &path)?, entry))
@@ -107,9 +107,9 @@ fn base_url(fields: &mut Fields<'_, '_, '_>) -> Option<String> {
             let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
             if host.contains('@') {
                 let what = "`base_url` holds a user name or a password";
-                let told = entry.value_at().error(what, "").without_source();
+                let diagnostic = entry.value_at().error(what, "").without_source();
                 let path = fields.join("base_url");
-                fields.decoder.fault(&path, told.with_help("take them out: the token is given apart"));
+                fields.decoder.fault(&path, diagnostic.with_help("take them out: the token is given apart"));
                 return None;
             } else if host.is_empty() || host.starts_with(':') {
                 "a host is needed"
@@ -144,7 +144,7 @@ fn layout(fields: &mut Fields<'_, '_, '_>) -> Option<Layout> {
     word(fields, "layout", &Layout::ALL.map(|layout| (layout.as_str(), layout)))
 }
 
-fn prune(fields: &mut Fields<'_, '_, '_>, config: &mut Config, options: &Options) {
+fn prune(fields: &mut Fields<'_, '_, '_>, config: &mut Config, options: &LoadOptions) {
     let said = word(fields, "prune", &Prune::ALL.map(|prune| (prune.as_str(), prune)));
     let chosen = options.environment.as_ref().and_then(|name| config.environments.get(name));
     let listed = !config.namespaces.is_empty()
@@ -187,12 +187,12 @@ pub(super) fn namespaces(fields: &mut Fields<'_, '_, '_>) -> Option<Vec<Namespac
             }
         };
         let path = fields.join("namespaces");
-        fields.decoder.fault(&path, item.at.error(fault, "a DNS-1035 label, once"));
+        fields.decoder.fault(&path, item.span.error(fault, "a DNS-1035 label, once"));
     }
     Some(listed)
 }
 
-fn environments(fields: &mut Fields<'_, '_, '_>) -> BTreeMap<String, Environment> {
+fn environments(fields: &mut Fields<'_, '_, '_>) -> BTreeMap<String, EnvironmentConfig> {
     let mut environments = BTreeMap::new();
     for entry in fields.named() {
         let path = fields.join(crate::model::Segment::Key(entry.key.clone().into_owned().into()));
@@ -201,7 +201,7 @@ fn environments(fields: &mut Fields<'_, '_, '_>) -> BTreeMap<String, Environment
             continue;
         }
         if entry.item.is_null() {
-            environments.insert(entry.key.clone().into_owned(), Environment::default());
+            environments.insert(entry.key.clone().into_owned(), EnvironmentConfig::default());
             continue;
         }
         if let Some(mut inner) = Fields::open(fields.decoder, &entry.item, &entry.value_at(), path) {
@@ -212,8 +212,8 @@ fn environments(fields: &mut Fields<'_, '_, '_>) -> BTreeMap<String, Environment
     environments
 }
 
-fn environment(fields: &mut Fields<'_, '_, '_>) -> Environment {
-    Environment {
+fn environment(fields: &mut Fields<'_, '_, '_>) -> EnvironmentConfig {
+    EnvironmentConfig {
         base_url: base_url(fields),
         layout: layout(fields),
         stack: name(fields, "stack"),
@@ -358,7 +358,7 @@ pub(super) fn number(fields: &mut Fields<'_, '_, '_>, key: &'static str, least: 
 }
 
 /// Lets the chosen environment stand over the file, and `--var` over both.
-fn choose(config: &mut Config, options: &Options, problems: &mut Vec<Diagnostic>) {
+fn choose(config: &mut Config, options: &LoadOptions, problems: &mut Vec<Diagnostic>) {
     if let Some(name) = &options.environment {
         match config.environments.get(name).cloned() {
             Some(environment) => {

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) use decode::{no_environment, read};
 pub use policy::policy;
 
-use crate::model::policy::{Gates, Guards, IgnoreRule, Prune, Safeguards, SafetySettings, Target};
+use crate::model::policy::{Gates, Guards, IgnoreRule, Prune, RunTarget, Safeguards, SafetySettings};
 use crate::model::{Layout, Name, Namespace};
 
 /// The name of the settings file; the directory that holds it is a stack.
@@ -25,7 +25,7 @@ pub struct Config {
     /// The name under which the repository owns objects.
     pub stack: Option<Name>,
     /// Every environment by name.
-    pub environments: BTreeMap<String, Environment>,
+    pub environments: BTreeMap<String, EnvironmentConfig>,
     /// The namespaces of the stack, in the order of the file; without them nothing is deleted.
     pub namespaces: Vec<Namespace>,
     /// What may be deleted in them.
@@ -41,7 +41,7 @@ pub struct Config {
     /// Variables of `--var` that neither the file nor any of its environments names.
     pub undeclared: BTreeSet<String>,
     /// Which files are definitions.
-    pub files: Files,
+    pub files: FileGlobs,
     /// The environment variable that holds the token; begins with `TRUEUP_TOKEN`.
     pub token_variable: Option<String>,
     /// Requests a second.
@@ -70,7 +70,7 @@ impl Default for Config {
             ignore: BTreeSet::new(),
             variables: BTreeMap::new(),
             undeclared: BTreeSet::new(),
-            files: Files::default(),
+            files: FileGlobs::default(),
             token_variable: None,
             rate_limit: None,
             concurrency: None,
@@ -85,7 +85,7 @@ impl Config {
     /// Everything in it that decides what a run may do.
     #[must_use]
     pub fn safety(&self) -> SafetySettings {
-        let target = Target {
+        let target = RunTarget {
             base_url: self.base_url.clone(),
             layout: self.layout.unwrap_or_default(),
             stack: self.stack.as_ref().map(ToString::to_string),
@@ -119,7 +119,7 @@ impl Config {
 
 /// What one environment says in the place of the whole file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Environment {
+pub struct EnvironmentConfig {
     /// Where its service is.
     pub base_url: Option<String>,
     /// Which paths it answers at.
@@ -136,7 +136,7 @@ pub struct Environment {
 
 /// Globs over paths relative to the stack's directory.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Files {
+pub struct FileGlobs {
     /// Only these; all where empty.
     pub include: Vec<String>,
     /// Not these.

@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use super::decode::{ignore, namespaces, number, word, wrong};
 use crate::load::diagnostic::{Diagnostic, Diagnostics};
-use crate::load::fields::{Decoder, Fields, Spelling, Suggestion, suggest};
+use crate::load::fields::{Decoder, Fields, KeySpelling, Suggestion, suggest};
 use crate::load::item::{Item, Value, resolve};
 use crate::load::text::{Language, SourceText};
 use crate::load::tree::Documents;
@@ -39,7 +39,9 @@ fn read(source: &SourceText, problems: &mut Vec<Diagnostic>) -> Policy {
         let Some(root) = resolve(&tree, source, problems).filter(|root| !root.is_null()) else { continue };
         match policy {
             None => policy = Some(self::document(&root, problems)),
-            Some(_) => problems.push(root.at.error("the policy holds a second document", "one document is read here")),
+            Some(_) => {
+                problems.push(root.span.error("the policy holds a second document", "one document is read here"))
+            }
         }
     }
     policy.unwrap_or_else(|| {
@@ -52,13 +54,13 @@ fn read(source: &SourceText, problems: &mut Vec<Diagnostic>) -> Policy {
 }
 
 fn document(root: &Item<'_>, problems: &mut Vec<Diagnostic>) -> Policy {
-    let mut decoder = Decoder::new(Language::Yaml, Spelling::Snake);
+    let mut decoder = Decoder::new(Language::Yaml, KeySpelling::Snake);
     let mut policy = Policy::default();
     for entry in root.entries().iter().filter(|entry| entry.item.is_null()) {
         let what = format!("`{}` says nothing", entry.key);
         problems.push(entry.key_at.error(what, "give a value, `[]` to allow none, or leave the key out"));
     }
-    if let Some(mut fields) = Fields::open(&mut decoder, root, &root.at, Vec::new()) {
+    if let Some(mut fields) = Fields::open(&mut decoder, root, &root.span, Vec::new()) {
         limits(&mut fields, &mut policy);
         fields.finish();
     }

@@ -11,21 +11,21 @@ mod value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use splice::{Document, Splice};
+use splice::{EditedDocument, Splice};
 
-use super::careful::{self, Context};
-use super::options::{Limits, Loaded};
+use super::careful::{self, ReadContext};
+use super::options::{LoadLimits, Loaded};
 use super::overlays::Overlays;
-use super::places::{Nodes, key_of, nodes};
 use super::rules::StackRules;
+use super::source_map::{Nodes, key_of, nodes};
 use super::text::SourceText;
 use super::text_of;
 use super::variable::Variables;
-use crate::model::{Endpoint, Field, Json, Key, Place, RawEndpoint};
+use crate::model::{Endpoint, Field, Json, Key, SourceLocation, WireEndpoint};
 
 /// A live value that a definition is to take over.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Wanted {
+pub struct ValueToAdopt {
     /// Which endpoint.
     pub key: Key,
     /// Which field.
@@ -36,19 +36,19 @@ pub struct Wanted {
 
 /// What came of it.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Edits {
+pub struct AdoptedEdits {
     /// The files that change, by path.
     pub files: BTreeMap<Arc<str>, Vec<u8>>,
     /// What they take over, with the place before the edit (of the definition, for a field that was
     /// not written).
-    pub adopted: Vec<(Key, Field, Option<Place>)>,
+    pub adopted: Vec<(Key, Field, Option<SourceLocation>)>,
     /// What they do not, and why.
-    pub left: Vec<(Key, Field, Option<Place>, Reason)>,
+    pub left: Vec<(Key, Field, Option<SourceLocation>, NotEditable)>,
 }
 
 /// Why a value is not edited in place.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Reason {
+pub enum NotEditable {
     /// A variable is in it.
     #[error("a variable is in it: change the variable, or write the value out")]
     Variable,
@@ -80,14 +80,14 @@ pub enum Reason {
 
 /// The edits that let the files of `loaded` say what live says. Nothing is written.
 #[must_use]
-pub fn adopt(loaded: &Loaded, wanted: &[Wanted]) -> Edits {
-    let mut by_file: BTreeMap<Arc<str>, Vec<&Wanted>> = BTreeMap::new();
+pub fn adopt(loaded: &Loaded, wanted: &[ValueToAdopt]) -> AdoptedEdits {
+    let mut by_file: BTreeMap<Arc<str>, Vec<&ValueToAdopt>> = BTreeMap::new();
     for wanted in wanted {
         if let Some(definition) = loaded.desired.definitions.get(&wanted.key) {
             by_file.entry(definition.file.clone()).or_default().push(wanted);
         }
     }
-    let mut edits = Edits::default();
+    let mut edits = AdoptedEdits::default();
     for (file, wanted) in by_file {
         Editor::new(loaded, &file).adopt(&wanted, &mut edits);
     }
@@ -100,7 +100,7 @@ struct Editor<'l> {
     file: Arc<str>,
     variables: Variables,
     overlays: Vec<SourceText>,
-    limits: Limits,
+    limits: LoadLimits,
 }
 
 impl<'l> Editor<'l> {
@@ -115,8 +115,8 @@ impl<'l> Editor<'l> {
         Self { loaded, file: file.clone(), variables, overlays, limits }
     }
 
-    fn context(&self) -> Context<'_> {
-        Context {
+    fn context(&self) -> ReadContext<'_> {
+        ReadContext {
             rules: StackRules::new(&self.loaded.config),
             variables: &self.variables,
             overlays: Overlays::read(&self.overlays, &self.variables, &mut Vec::new()),
@@ -125,19 +125,19 @@ impl<'l> Editor<'l> {
     }
 
     /// All edits in one go; one by one where that does not give what is wanted.
-    fn adopt(&self, wanted: &[&Wanted], edits: &mut Edits) {
+    fn adopt(&self, wanted: &[&ValueToAdopt], edits: &mut AdoptedEdits) {
         let bytes = self.loaded.origin.read(&self.file, &self.limits).unwrap_or_default();
         let Ok(text) = String::from_utf8(bytes) else { return };
         let Some(before) = self.endpoints(&text) else {
-            edits.left.extend(wanted.iter().map(|one| left(one, None, Reason::Withdrawn)));
+            edits.left.extend(wanted.iter().map(|one| left(one, None, NotEditable::Withdrawn)));
             return;
         };
         let places = self.places(&text, wanted);
         let spliced = self.splices(&text, &before, wanted);
         let good = || wanted.iter().zip(&spliced).filter_map(|(one, made)| Some((*one, made.as_ref().ok()?)));
         let together = splice::spliced(&text, good().flat_map(|(_, splices)| splices.clone()).collect());
-        let all: Vec<&Wanted> = good().map(|(one, _)| one).collect();
-        let together = together.filter(|new| self.says(new, &before, &all));
+        let all: Vec<&ValueToAdopt> = good().map(|(one, _)| one).collect();
+        let together = together.filter(|new| self.reads_back(new, &before, &all));
         let mut now = together.clone().unwrap_or_else(|| text.clone());
         for ((one, place), made) in wanted.iter().zip(places).zip(spliced) {
             let done = match (made, &together) {
@@ -155,11 +155,11 @@ impl<'l> Editor<'l> {
         }
     }
 
-    fn one(&self, text: &mut String, wanted: &Wanted) -> Result<(), Reason> {
-        let before = self.endpoints(text).ok_or(Reason::Withdrawn)?;
-        let made = self.splices(text, &before, &[wanted]).pop().ok_or(Reason::Withdrawn)??;
-        let new = splice::spliced(text, made).filter(|new| self.says(new, &before, &[wanted]));
-        *text = new.ok_or(Reason::Withdrawn)?;
+    fn one(&self, text: &mut String, wanted: &ValueToAdopt) -> Result<(), NotEditable> {
+        let before = self.endpoints(text).ok_or(NotEditable::Withdrawn)?;
+        let made = self.splices(text, &before, &[wanted]).pop().ok_or(NotEditable::Withdrawn)??;
+        let new = splice::spliced(text, made).filter(|new| self.reads_back(new, &before, &[wanted]));
+        *text = new.ok_or(NotEditable::Withdrawn)?;
         Ok(())
     }
 
@@ -184,9 +184,9 @@ impl<'l> Editor<'l> {
         documents.iter().filter_map(|document| Some((key_of(&document.item)?, nodes(&document.item)))).collect()
     }
 
-    fn places(&self, text: &str, wanted: &[&Wanted]) -> Vec<Option<Place>> {
+    fn places(&self, text: &str, wanted: &[&ValueToAdopt]) -> Vec<Option<SourceLocation>> {
         let written = self.written(text);
-        let place = |one: &&Wanted| {
+        let place = |one: &&ValueToAdopt| {
             let nodes = written.get(&one.key.to_string())?;
             let path = splice::path(&one.field, &self.current(one)?);
             nodes.get(&path).or_else(|| nodes.get(&Vec::new())).map(|node| node.place.clone())
@@ -194,7 +194,7 @@ impl<'l> Editor<'l> {
         wanted.iter().map(place).collect()
     }
 
-    fn current(&self, wanted: &Wanted) -> Option<Json> {
+    fn current(&self, wanted: &ValueToAdopt) -> Option<Json> {
         let definition = self.loaded.desired.definitions.get(&wanted.key)?;
         Some(wanted.field.value(&definition.endpoint))
     }
@@ -203,27 +203,27 @@ impl<'l> Editor<'l> {
         &self,
         text: &str,
         before: &BTreeMap<Key, Endpoint>,
-        wanted: &[&Wanted],
-    ) -> Vec<Result<Vec<Splice>, Reason>> {
+        wanted: &[&ValueToAdopt],
+    ) -> Vec<Result<Vec<Splice>, NotEditable>> {
         let written = self.written(text);
-        let one = |wanted: &&Wanted| {
-            let nodes = written.get(&wanted.key.to_string()).ok_or(Reason::Withdrawn)?;
-            let endpoint = before.get(&wanted.key).ok_or(Reason::Withdrawn)?;
+        let one = |wanted: &&ValueToAdopt| {
+            let nodes = written.get(&wanted.key.to_string()).ok_or(NotEditable::Withdrawn)?;
+            let endpoint = before.get(&wanted.key).ok_or(NotEditable::Withdrawn)?;
             let current = wanted.field.value(endpoint);
-            let language = self.source(text).ok_or(Reason::Withdrawn)?.language();
-            let document = Document { text, file: &self.file, language, nodes };
+            let language = self.source(text).ok_or(NotEditable::Withdrawn)?.language();
+            let document = EditedDocument { text, file: &self.file, language, nodes };
             splice::splices(document, &wanted.field, &current, &as_written(wanted, &current))
         };
         wanted.iter().map(one).collect()
     }
 
     /// Whether `text` holds the definitions of `before` with just these values taken over.
-    fn says(&self, text: &str, before: &BTreeMap<Key, Endpoint>, wanted: &[&Wanted]) -> bool {
+    fn reads_back(&self, text: &str, before: &BTreeMap<Key, Endpoint>, wanted: &[&ValueToAdopt]) -> bool {
         let mut expected = before.clone();
         for one in wanted {
             let Some(endpoint) = expected.get_mut(&one.key) else { return false };
             let value = as_written(one, &one.field.value(endpoint));
-            let Ok(mut object) = serde_json::to_value(RawEndpoint::from(&*endpoint)) else { return false };
+            let Ok(mut object) = serde_json::to_value(WireEndpoint::from(&*endpoint)) else { return false };
             one.field.set(&mut object, &value);
             let Ok(changed) = serde_json::from_value(object) else { return false };
             *endpoint = changed;
@@ -232,13 +232,17 @@ impl<'l> Editor<'l> {
     }
 }
 
-fn left(wanted: &Wanted, place: Option<Place>, reason: Reason) -> (Key, Field, Option<Place>, Reason) {
+fn left(
+    wanted: &ValueToAdopt,
+    place: Option<SourceLocation>,
+    reason: NotEditable,
+) -> (Key, Field, Option<SourceLocation>, NotEditable) {
     (wanted.key.clone(), wanted.field.clone(), place, reason)
 }
 
 /// The live value as a definition writes it: without the parts of a reference that the service fills
 /// in, unless the definition names them.
-fn as_written(wanted: &Wanted, current: &Json) -> Json {
+fn as_written(wanted: &ValueToAdopt, current: &Json) -> Json {
     let mut value = wanted.live.clone();
     let option = value.as_object_mut().filter(|_| wanted.field == Field::Where).and_then(|map| map.values_mut().next());
     let Some(option) = option else { return value };

@@ -3,10 +3,10 @@
 
 use std::ops::Range;
 
-use super::Reason;
-use super::value::{self, Around};
+use super::NotEditable;
+use super::value::{self, Surrounding};
 use crate::load::ValueOrigin;
-use crate::load::places::{Nodes, Writing, Written};
+use crate::load::source_map::{Nodes, ValueStyle, WrittenValue};
 use crate::load::text::Language;
 use crate::model::{Field, Json};
 
@@ -33,7 +33,7 @@ pub(super) fn spliced(text: &str, mut splices: Vec<Splice>) -> Option<String> {
 
 /// One document of a file, to be edited.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Document<'a> {
+pub(super) struct EditedDocument<'a> {
     /// The whole file, a byte-order mark included.
     pub(super) text: &'a str,
     /// The file's path, as places name it.
@@ -44,11 +44,11 @@ pub(super) struct Document<'a> {
 
 /// The splices that let `field` hold `wanted` where it holds `current`.
 pub(super) fn splices(
-    document: Document<'_>,
+    document: EditedDocument<'_>,
     field: &Field,
     current: &Json,
     wanted: &Json,
-) -> Result<Vec<Splice>, Reason> {
+) -> Result<Vec<Splice>, NotEditable> {
     let mut patch = Patch { document, splices: Vec::new() };
     match field {
         Field::Target => patch.options(&["spec".to_owned()], current, wanted)?,
@@ -78,7 +78,7 @@ pub(super) fn path(field: &Field, current: &Json) -> Vec<String> {
 }
 
 struct Patch<'a> {
-    document: Document<'a>,
+    document: EditedDocument<'a>,
     splices: Vec<Splice>,
 }
 
@@ -89,33 +89,33 @@ fn below(path: &[String], key: &str) -> Vec<String> {
 }
 
 impl<'a> Patch<'a> {
-    fn node(&self, path: &[String]) -> Option<&'a Written> {
+    fn node(&self, path: &[String]) -> Option<&'a WrittenValue> {
         self.document.nodes.get(path)
     }
 
     /// The node, where its bytes mean nothing but itself.
-    fn own(&self, node: &'a Written) -> Result<&'a Written, Reason> {
+    fn own(&self, node: &'a WrittenValue) -> Result<&'a WrittenValue, NotEditable> {
         match node.origin {
             ValueOrigin::Written if node.place.file == self.document.file => Ok(node),
-            ValueOrigin::Written => Err(Reason::Overlay { file: node.place.file.clone() }),
-            ValueOrigin::Anchored => Err(Reason::Anchor),
-            ValueOrigin::Alias => Err(Reason::Alias),
-            ValueOrigin::Merged => Err(Reason::MergeKey),
-            ValueOrigin::Variable => Err(Reason::Variable),
+            ValueOrigin::Written => Err(NotEditable::Overlay { file: node.place.file.clone() }),
+            ValueOrigin::Anchored => Err(NotEditable::Anchor),
+            ValueOrigin::Alias => Err(NotEditable::Alias),
+            ValueOrigin::Merged => Err(NotEditable::MergeKey),
+            ValueOrigin::Variable => Err(NotEditable::Variable),
         }
     }
 
     /// What stands directly in a mapping or list, in the order of the file.
-    fn children(&self, path: &[String]) -> Vec<(&'a Vec<String>, &'a Written)> {
+    fn children(&self, path: &[String]) -> Vec<(&'a Vec<String>, &'a WrittenValue)> {
         let all = self.document.nodes.range(path.to_vec()..).take_while(|(inner, _)| inner.starts_with(path));
         let mut children: Vec<_> = all.filter(|(inner, _)| inner.len() == path.len() + 1).collect();
-        let start = |node: &Written| if node.key.is_empty() { node.value.start } else { node.key.start };
+        let start = |node: &WrittenValue| if node.key.is_empty() { node.value.start } else { node.key.start };
         children.sort_by_key(|(_, node)| start(node));
         children
     }
 
     /// The children that stand in the file itself, where all of them do.
-    fn own_children(&self, path: &[String]) -> Result<Vec<(&'a Vec<String>, &'a Written)>, Reason> {
+    fn own_children(&self, path: &[String]) -> Result<Vec<(&'a Vec<String>, &'a WrittenValue)>, NotEditable> {
         let children = self.children(path);
         children.iter().try_for_each(|(_, node)| self.own(node).map(|_| ()))?;
         Ok(children)
@@ -126,25 +126,25 @@ impl<'a> Patch<'a> {
         let Some(node) = self.node(path) else { return 0 };
         let inner = || self.children(path).into_iter().map(|(path, _)| self.end(path)).max();
         match node.writing {
-            Writing::Collection => inner().unwrap_or(node.value.end),
+            ValueStyle::Collection => inner().unwrap_or(node.value.end),
             _ => node.value.end,
         }
     }
 
-    fn around(&self, path: &[String]) -> Around {
-        let flow = |length| self.node(&path[..length]).is_some_and(|node| node.writing == Writing::Flow);
-        Around::of(self.document.language, (0..path.len()).any(flow))
+    fn around(&self, path: &[String]) -> Surrounding {
+        let flow = |length| self.node(&path[..length]).is_some_and(|node| node.writing == ValueStyle::Flow);
+        Surrounding::of(self.document.language, (0..path.len()).any(flow))
     }
 
-    fn slice(&self, range: Range<usize>) -> Result<&'a str, Reason> {
-        self.document.text.get(range).ok_or(Reason::Shape)
+    fn slice(&self, range: Range<usize>) -> Result<&'a str, NotEditable> {
+        self.document.text.get(range).ok_or(NotEditable::Shape)
     }
 
     fn splice(&mut self, range: Range<usize>, text: impl Into<String>) {
         self.splices.push(Splice { range, text: text.into() });
     }
 
-    fn value(&mut self, path: &[String], current: &Json, wanted: &Json) -> Result<(), Reason> {
+    fn value(&mut self, path: &[String], current: &Json, wanted: &Json) -> Result<(), NotEditable> {
         if current == wanted {
             return Ok(());
         }
@@ -152,7 +152,7 @@ impl<'a> Patch<'a> {
         let node = self.own(node)?;
         match (current, wanted) {
             (_, Json::Null) => self.remove(path),
-            _ if node.writing == Writing::Empty => self.replace(path, wanted),
+            _ if node.writing == ValueStyle::Empty => self.replace(path, wanted),
             (Json::Object(_), Json::Object(_)) => self.options(path, current, wanted),
             (Json::Array(old), Json::Array(new)) if old.len() == 1 && new.len() == 1 => {
                 self.value(&below(path, "0"), &old[0], &new[0])
@@ -163,8 +163,8 @@ impl<'a> Patch<'a> {
     }
 
     /// Two mappings: what one key became another is a renamed option, the rest is taken one by one.
-    fn options(&mut self, path: &[String], current: &Json, wanted: &Json) -> Result<(), Reason> {
-        let (Json::Object(old), Json::Object(new)) = (current, wanted) else { return Err(Reason::Shape) };
+    fn options(&mut self, path: &[String], current: &Json, wanted: &Json) -> Result<(), NotEditable> {
+        let (Json::Object(old), Json::Object(new)) = (current, wanted) else { return Err(NotEditable::Shape) };
         let gone: Vec<&String> = old.keys().filter(|key| !new.contains_key(*key)).collect();
         let come: Vec<&String> = new.keys().filter(|key| !old.contains_key(*key)).collect();
         let in_reference = path.last().is_some_and(|last| last.bytes().all(|b| b.is_ascii_digit()));
@@ -192,49 +192,50 @@ impl<'a> Patch<'a> {
         Ok(())
     }
 
-    fn rename(&mut self, group: &[String], from: &str, to: &str, wanted: &Json) -> Result<(), Reason> {
+    fn rename(&mut self, group: &[String], from: &str, to: &str, wanted: &Json) -> Result<(), NotEditable> {
         let path = below(group, from);
-        let node = self.own(self.node(&path).ok_or(Reason::Shape)?)?;
+        let node = self.own(self.node(&path).ok_or(NotEditable::Shape)?)?;
         let old = self.slice(node.key.clone())?;
         self.splice(node.key.clone(), value::like(&to.into(), old, self.around(&path)));
         self.replace(&path, wanted)
     }
 
-    fn replace(&mut self, path: &[String], wanted: &Json) -> Result<(), Reason> {
-        let node = self.own(self.node(path).ok_or(Reason::Shape)?)?;
+    fn replace(&mut self, path: &[String], wanted: &Json) -> Result<(), NotEditable> {
+        let node = self.own(self.node(path).ok_or(NotEditable::Shape)?)?;
         self.children(path).iter().try_for_each(|(_, node)| self.own(node).map(|_| ()))?;
         let around = self.around(path);
         let (range, text) = match node.writing {
-            Writing::Plain | Writing::Quoted | Writing::Flow => {
+            ValueStyle::Plain | ValueStyle::Quoted | ValueStyle::Flow => {
                 let old = self.slice(node.value.clone())?;
                 (node.value.clone(), value::like(wanted, old, around))
             }
-            Writing::Empty => (node.value.clone(), format!(" {}", value::fresh(wanted, around))),
-            Writing::Block => {
+            ValueStyle::Empty => (node.value.clone(), format!(" {}", value::fresh(wanted, around))),
+            ValueStyle::Block => {
                 let old = self.slice(node.value.clone())?;
                 (node.value.clone(), block(wanted, old).unwrap_or_else(|| value::fresh(wanted, around)))
             }
-            Writing::Collection => {
+            ValueStyle::Collection => {
                 let colon = self.colon(node)?;
                 (colon..self.end(path), format!(" {}", value::fresh(wanted, around)))
             }
         };
-        if matches!(node.writing, Writing::Collection | Writing::Flow) && self.slice(range.clone())?.contains('#') {
-            return Err(Reason::Comment);
+        if matches!(node.writing, ValueStyle::Collection | ValueStyle::Flow) && self.slice(range.clone())?.contains('#')
+        {
+            return Err(NotEditable::Comment);
         }
         self.splice(range, text);
         Ok(())
     }
 
     /// The byte behind the colon of an entry.
-    fn colon(&self, node: &Written) -> Result<usize, Reason> {
+    fn colon(&self, node: &WrittenValue) -> Result<usize, NotEditable> {
         let between = self.slice(node.key.end..node.value.start.max(node.key.end))?;
         let at = if between.is_empty() { None } else { between.find(':') };
-        at.map(|colon| node.key.end + colon + 1).ok_or(Reason::Shape)
+        at.map(|colon| node.key.end + colon + 1).ok_or(NotEditable::Shape)
     }
 
-    fn insert(&mut self, path: &[String], wanted: &Json) -> Result<(), Reason> {
-        let Some((key, parent)) = path.split_last() else { return Err(Reason::Shape) };
+    fn insert(&mut self, path: &[String], wanted: &Json) -> Result<(), NotEditable> {
+        let Some((key, parent)) = path.split_last() else { return Err(NotEditable::Shape) };
         let Some(node) = self.node(parent) else {
             let mut map = serde_json::Map::new();
             map.insert(key.clone(), wanted.clone());
@@ -244,19 +245,19 @@ impl<'a> Patch<'a> {
         let around = self.around(path);
         let entry = format!("{}: {}", value::key_text(key, around), value::fresh(wanted, around));
         match node.writing {
-            Writing::Empty => {
-                let inside = if around == Around::Block { Around::Flow } else { around };
+            ValueStyle::Empty => {
+                let inside = if around == Surrounding::Block { Surrounding::Flow } else { around };
                 let entry = format!("{}: {}", value::key_text(key, inside), value::fresh(wanted, inside));
                 self.splice(node.value.clone(), format!(" {{{entry}}}"));
                 Ok(())
             }
-            Writing::Flow => self.insert_in_brackets(parent, node, &entry),
-            Writing::Collection => self.insert_line(parent, &entry),
-            Writing::Plain | Writing::Quoted | Writing::Block => Err(Reason::Shape),
+            ValueStyle::Flow => self.insert_in_brackets(parent, node, &entry),
+            ValueStyle::Collection => self.insert_line(parent, &entry),
+            ValueStyle::Plain | ValueStyle::Quoted | ValueStyle::Block => Err(NotEditable::Shape),
         }
     }
 
-    fn insert_in_brackets(&mut self, parent: &[String], node: &Written, entry: &str) -> Result<(), Reason> {
+    fn insert_in_brackets(&mut self, parent: &[String], node: &WrittenValue, entry: &str) -> Result<(), NotEditable> {
         let children = self.children(parent);
         let ours: Vec<_> = children.iter().filter(|(_, child)| self.own(child).is_ok()).collect();
         match (ours.first(), ours.last()) {
@@ -272,20 +273,20 @@ impl<'a> Patch<'a> {
         Ok(())
     }
 
-    fn insert_line(&mut self, parent: &[String], entry: &str) -> Result<(), Reason> {
+    fn insert_line(&mut self, parent: &[String], entry: &str) -> Result<(), NotEditable> {
         let children = self.children(parent);
         let ours: Vec<_> = children.iter().filter(|(_, child)| self.own(child).is_ok()).collect();
-        let (Some((_, first)), Some((last, _))) = (ours.first(), ours.last()) else { return Err(Reason::Shape) };
+        let (Some((_, first)), Some((last, _))) = (ours.first(), ours.last()) else { return Err(NotEditable::Shape) };
         let indent = self.indent(first.key.start)?;
         self.line_behind(self.end(last), &format!("{indent}{entry}"));
         Ok(())
     }
 
     /// Blanks as wide as what stands before `at` on its line.
-    fn indent(&self, at: usize) -> Result<String, Reason> {
+    fn indent(&self, at: usize) -> Result<String, NotEditable> {
         let before = self.slice(self.line_start(at)..at)?.trim_start_matches('\u{feff}');
         let blank = before.chars().all(|c| matches!(c, ' ' | '-'));
-        if blank { Ok(" ".repeat(before.len())) } else { Err(Reason::Shape) }
+        if blank { Ok(" ".repeat(before.len())) } else { Err(NotEditable::Shape) }
     }
 
     fn line_start(&self, at: usize) -> usize {
@@ -313,30 +314,30 @@ impl<'a> Patch<'a> {
         self.splice(end..end, text);
     }
 
-    fn remove(&mut self, path: &[String]) -> Result<(), Reason> {
-        let node = self.own(self.node(path).ok_or(Reason::Shape)?)?;
+    fn remove(&mut self, path: &[String]) -> Result<(), NotEditable> {
+        let node = self.own(self.node(path).ok_or(NotEditable::Shape)?)?;
         let parent = &path[..path.len().saturating_sub(1)];
-        let holder = self.own(self.node(parent).ok_or(Reason::Shape)?)?;
+        let holder = self.own(self.node(parent).ok_or(NotEditable::Shape)?)?;
         match holder.writing {
-            Writing::Flow => {
+            ValueStyle::Flow => {
                 let entries: Vec<Range<usize>> =
                     self.own_children(parent)?.iter().map(|(path, node)| node.key.start..self.end(path)).collect();
-                let at = entries.iter().position(|entry| entry.start == node.key.start).ok_or(Reason::Shape)?;
+                let at = entries.iter().position(|entry| entry.start == node.key.start).ok_or(NotEditable::Shape)?;
                 let range = match (at, entries.get(at + 1)) {
                     (0, Some(next)) => entries[0].start..next.start,
                     (0, None) => entries[0].clone(),
                     _ => entries[at - 1].end..entries[at].end,
                 };
                 if self.slice(range.clone())?.contains('#') {
-                    return Err(Reason::Comment);
+                    return Err(NotEditable::Comment);
                 }
                 self.splice(range, "");
                 Ok(())
             }
-            Writing::Collection => {
+            ValueStyle::Collection => {
                 let start = self.line_start(node.key.start);
                 if !self.slice(start..node.key.start)?.bytes().all(|b| b == b' ') {
-                    return Err(Reason::Shape);
+                    return Err(NotEditable::Shape);
                 }
                 let end = self.line_end(self.end(path));
                 if self.children(parent).len() == 1 {
@@ -347,42 +348,42 @@ impl<'a> Patch<'a> {
                 self.splice(start..end, "");
                 Ok(())
             }
-            _ => Err(Reason::Shape),
+            _ => Err(NotEditable::Shape),
         }
     }
 
     /// A list of which the order means nothing: items go and come, the others stay where they are.
-    fn set(&mut self, path: &[String], wanted: &[Json]) -> Result<(), Reason> {
-        let node = self.own(self.node(path).ok_or(Reason::Shape)?)?;
+    fn set(&mut self, path: &[String], wanted: &[Json]) -> Result<(), NotEditable> {
+        let node = self.own(self.node(path).ok_or(NotEditable::Shape)?)?;
         let mut items = self.own_children(path)?;
         items.sort_by_key(|(_, item)| item.value.start);
-        let meaning = |item: &Written| self.slice(item.value.clone()).map(meaning);
+        let meaning = |item: &WrittenValue| self.slice(item.value.clone()).map(meaning);
         let held = items.iter().map(|(_, item)| meaning(item)).collect::<Result<Vec<_>, _>>()?;
         let kept: Vec<bool> = held.iter().map(|text| wanted.contains(text)).collect();
         let around = self.around(&below(path, "0"));
         let news: Vec<String> =
             wanted.iter().filter(|item| !held.contains(item)).map(|item| value::fresh(item, around)).collect();
         match node.writing {
-            Writing::Flow => self.set_in_brackets(node, &items, &kept, &news),
-            Writing::Collection => self.set_of_lines(&items, &kept, &news),
+            ValueStyle::Flow => self.set_in_brackets(node, &items, &kept, &news),
+            ValueStyle::Collection => self.set_of_lines(&items, &kept, &news),
             _ => self.replace(path, &Json::Array(wanted.to_vec())),
         }
     }
 
     fn set_in_brackets(
         &mut self,
-        node: &Written,
-        items: &[(&Vec<String>, &Written)],
+        node: &WrittenValue,
+        items: &[(&Vec<String>, &WrittenValue)],
         kept: &[bool],
         news: &[String],
-    ) -> Result<(), Reason> {
+    ) -> Result<(), NotEditable> {
         let (Some((_, first)), Some((_, last))) = (items.first(), items.last()) else {
             self.splice(node.value.start + 1..node.value.start + 1, news.join(", "));
             return Ok(());
         };
         let range = first.value.start..last.value.end;
         if self.slice(range.clone())?.contains('#') {
-            return Err(Reason::Comment);
+            return Err(NotEditable::Comment);
         }
         let between = |at: usize| self.slice(items[at - 1].1.value.end..items[at].1.value.start);
         let usual = if items.len() > 1 { between(items.len() - 1)? } else { ", " };
@@ -405,17 +406,17 @@ impl<'a> Patch<'a> {
 
     fn set_of_lines(
         &mut self,
-        items: &[(&Vec<String>, &Written)],
+        items: &[(&Vec<String>, &WrittenValue)],
         kept: &[bool],
         news: &[String],
-    ) -> Result<(), Reason> {
-        let Some((_, last)) = items.last() else { return Err(Reason::Shape) };
+    ) -> Result<(), NotEditable> {
+        let Some((_, last)) = items.last() else { return Err(NotEditable::Shape) };
         let start = self.line_start(last.value.start);
         let lead = self.slice(start..last.value.start)?.to_owned();
         let is_lead =
             |lead: &str| lead.trim_start_matches(' ').strip_prefix('-').is_some_and(|rest| rest.trim().is_empty());
         if !is_lead(&lead) {
-            return Err(Reason::Shape);
+            return Err(NotEditable::Shape);
         }
         let lines: Vec<String> = news.iter().map(|new| format!("{lead}{new}")).collect();
         if !lines.is_empty() {
@@ -425,7 +426,7 @@ impl<'a> Patch<'a> {
         for ((_, item), _) in items.iter().zip(kept).filter(|(_, kept)| !**kept) {
             let start = self.line_start(item.value.start);
             if !is_lead(self.slice(start..item.value.start)?) {
-                return Err(Reason::Shape);
+                return Err(NotEditable::Shape);
             }
             self.splice(start..self.line_end(item.value.end), "");
         }

@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::load::{self, Options, SourceFile};
+use crate::load::{self, LoadOptions, SourceFile};
 
 const KEY: &str = "shop/cart";
 
@@ -10,21 +10,21 @@ fn loaded(files: &[(&str, &str)]) -> Loaded {
         .iter()
         .map(|(path, text)| SourceFile { path: (*path).to_owned(), bytes: text.as_bytes().to_vec() })
         .collect();
-    load::sources(files, &Options::default()).unwrap_or_else(|wrong| panic!("{:?}", wrong.list))
+    load::sources(files, &LoadOptions::default()).unwrap_or_else(|wrong| panic!("{:?}", wrong.list))
 }
 
-fn wanted(field: &str, live: &Value) -> Wanted {
+fn wanted(field: &str, live: &Value) -> ValueToAdopt {
     let field = match field {
         "target" => Field::Target,
         "snat_pool" => Field::SnatPool,
         "where" => Field::Where,
         path => Field::from_path(path).unwrap_or_else(|| panic!("`{path}` is no field")),
     };
-    Wanted { key: Key::parse(KEY).expect("a key"), field, live: live.clone() }
+    ValueToAdopt { key: Key::parse(KEY).expect("a key"), field, live: live.clone() }
 }
 
-fn adopted(files: &[(&str, &str)], changes: &[(&str, Value)]) -> Edits {
-    let wanted: Vec<Wanted> = changes.iter().map(|(field, live)| wanted(field, live)).collect();
+fn adopted(files: &[(&str, &str)], changes: &[(&str, Value)]) -> AdoptedEdits {
+    let wanted: Vec<ValueToAdopt> = changes.iter().map(|(field, live)| wanted(field, live)).collect();
     adopt(&loaded(files), &wanted)
 }
 
@@ -44,7 +44,7 @@ fn edited_in(name: &str, text: &str, changes: &[(&str, Value)]) -> String {
 
 /// The reasons why nothing of `a.yaml` was edited.
 #[track_caller]
-fn refused(files: &[(&str, &str)], field: &str, live: Value) -> Reason {
+fn refused(files: &[(&str, &str)], field: &str, live: Value) -> NotEditable {
     let mut edits = adopted(files, &[(field, live)]);
     assert!(edits.files.is_empty(), "nothing is edited");
     edits.left.pop().expect("a reason").3
@@ -247,15 +247,15 @@ fn one_of_many_documents_is_edited() {
 #[test]
 fn what_a_reader_put_together_is_not_edited() {
     let anchored = "metadata: {name: cart, namespace: shop, labels: {a: &x b, c: *x}}\nspec: {ip: 10.0.0.7}\n";
-    assert_eq!(refused(&[("a.yaml", anchored)], "labels.a", json!("z")), Reason::Anchor);
-    assert_eq!(refused(&[("a.yaml", anchored)], "labels.c", json!("z")), Reason::Alias);
+    assert_eq!(refused(&[("a.yaml", anchored)], "labels.a", json!("z")), NotEditable::Anchor);
+    assert_eq!(refused(&[("a.yaml", anchored)], "labels.c", json!("z")), NotEditable::Alias);
     let merged = "metadata:\n  name: cart\n  namespace: shop\n  annotations: &all\n    a: b\n  labels:\n    <<: *all\nspec: {ip: 10.0.0.7}\n";
-    assert_eq!(refused(&[("a.yaml", merged)], "labels.a", json!("z")), Reason::MergeKey);
+    assert_eq!(refused(&[("a.yaml", merged)], "labels.a", json!("z")), NotEditable::MergeKey);
     let stack = ("trueup.yaml", "stack: s\nvariables: {tier: db}\n");
     let variable = "metadata: {name: cart, namespace: shop, labels: {a: '${tier}-1'}}\nspec: {ip: 10.0.0.7}\n";
-    assert_eq!(refused(&[stack, ("a.yaml", variable)], "labels.a", json!("z")), Reason::Variable);
+    assert_eq!(refused(&[stack, ("a.yaml", variable)], "labels.a", json!("z")), NotEditable::Variable);
     let comment = "metadata: {name: cart, namespace: shop}\nspec:\n  dns_name_advanced:\n    name: a.example.net # its name\n    refresh_interval: 30\n";
-    assert_eq!(refused(&[("a.yaml", comment)], "target", json!({"ip": "10.0.0.7"})), Reason::Comment);
+    assert_eq!(refused(&[("a.yaml", comment)], "target", json!({"ip": "10.0.0.7"})), NotEditable::Comment);
 }
 
 #[test]
@@ -265,19 +265,19 @@ fn a_field_beside_an_anchor_is_edited() {
 }
 
 #[test]
-fn what_one_edit_spoils_does_not_spoil_the_others() {
+fn what_one_edit_breaks_does_not_break_the_others() {
     // The file holds an empty option, so renaming the target would write its key twice.
     let text = "metadata: {name: cart, namespace: shop}\nspec:\n  dns_name: a.example.net\n  ip:\n  port: 1\n";
     let edits = adopted(&[("a.yaml", text)], &[("target", json!({"ip": "10.0.0.7"})), ("spec.port", json!(2))]);
     assert_eq!(edits.left.len(), 1);
-    assert_eq!(edits.left[0].3, Reason::Withdrawn);
+    assert_eq!(edits.left[0].3, NotEditable::Withdrawn);
     assert_eq!(edits.files["a.yaml"], text.replace("port: 1", "port: 2").into_bytes());
 }
 
 #[test]
 fn a_value_that_no_definition_may_hold_is_withdrawn() {
-    assert_eq!(refused(&[("a.yaml", FILE)], "spec.protocol", json!("SCTP")), Reason::Withdrawn);
-    assert_eq!(refused(&[("a.yaml", FILE)], "spec.port", json!(70000)), Reason::Withdrawn);
+    assert_eq!(refused(&[("a.yaml", FILE)], "spec.protocol", json!("SCTP")), NotEditable::Withdrawn);
+    assert_eq!(refused(&[("a.yaml", FILE)], "spec.port", json!(70000)), NotEditable::Withdrawn);
 }
 
 #[test]
@@ -289,9 +289,9 @@ fn an_overlay_is_not_edited() {
     ];
     let files =
         files.iter().map(|(path, text)| SourceFile { path: (*path).to_owned(), bytes: text.as_bytes().to_vec() });
-    let options = Options { environment: Some("prod".to_owned()), ..Options::default() };
+    let options = LoadOptions { environment: Some("prod".to_owned()), ..LoadOptions::default() };
     let loaded = load::sources(files.collect(), &options).expect("a stack");
     let edits = adopt(&loaded, &[wanted("spec.port", &json!(3))]);
-    assert_eq!(edits.left[0].3, Reason::Overlay { file: "prod/a.yaml".to_owned() });
+    assert_eq!(edits.left[0].3, NotEditable::Overlay { file: "prod/a.yaml".to_owned() });
     assert!(edits.files.is_empty());
 }

@@ -6,7 +6,7 @@ use crate::model::Json;
 
 /// What a value stands in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Around {
+pub(super) enum Surrounding {
     /// Block style: a line of its own.
     Block,
     /// Brackets of YAML.
@@ -15,20 +15,20 @@ pub(super) enum Around {
     Json,
 }
 
-impl Around {
+impl Surrounding {
     /// Of a file in `language`, inside or outside of brackets.
     pub(super) fn of(language: Language, in_brackets: bool) -> Self {
         match (language, in_brackets) {
-            (Language::Json, _) => Around::Json,
-            (Language::Yaml, true) => Around::Flow,
-            (Language::Yaml, false) => Around::Block,
+            (Language::Json, _) => Surrounding::Json,
+            (Language::Yaml, true) => Surrounding::Flow,
+            (Language::Yaml, false) => Surrounding::Block,
         }
     }
 }
 
 /// `value` as it stands where nothing stood, on one line.
-pub(super) fn fresh(value: &Json, around: Around) -> String {
-    let inside = if around == Around::Block { Around::Flow } else { around };
+pub(super) fn fresh(value: &Json, around: Surrounding) -> String {
+    let inside = if around == Surrounding::Block { Surrounding::Flow } else { around };
     match value {
         Json::String(text) => text_like(text, "", around),
         Json::Array(items) => {
@@ -45,24 +45,24 @@ pub(super) fn fresh(value: &Json, around: Around) -> String {
 }
 
 /// A key as it stands before its colon.
-pub(super) fn key_text(key: &str, around: Around) -> String {
+pub(super) fn key_text(key: &str, around: Surrounding) -> String {
     text_like(key, "", around)
 }
 
 /// A scalar in the style of the `old` text that it replaces.
-pub(super) fn like(value: &Json, old: &str, around: Around) -> String {
+pub(super) fn like(value: &Json, old: &str, around: Surrounding) -> String {
     match value {
         Json::String(text) => text_like(text, old, around),
         other => fresh(other, around),
     }
 }
 
-fn text_like(text: &str, old: &str, around: Around) -> String {
+fn text_like(text: &str, old: &str, around: Surrounding) -> String {
     // In a definition `${` begins a variable.
     let text = text.replace("${", "$${");
     let one_line = !text.chars().any(|c| c.is_control() || is_odd(c));
     match old.bytes().next() {
-        _ if around == Around::Json => double(&text),
+        _ if around == Surrounding::Json => double(&text),
         Some(b'\'') if one_line => format!("'{}'", text.replace('\'', "''")),
         Some(b'"') => double(&text),
         _ if one_line && is_plain(&text, around) => text,
@@ -71,11 +71,11 @@ fn text_like(text: &str, old: &str, around: Around) -> String {
 }
 
 /// Whether every reader takes the bare text for just this text: careful rather than complete.
-fn is_plain(text: &str, around: Around) -> bool {
+fn is_plain(text: &str, around: Surrounding) -> bool {
     let first = text.bytes().next().is_some_and(|b| b.is_ascii_alphanumeric() || b >= 0x80);
     let good = |c: char| match c {
         '.' | '_' | '/' | '-' => true,
-        ':' | ' ' | '(' | ')' | ',' | '=' | '@' | '+' | '\'' | '"' => around == Around::Block,
+        ':' | ' ' | '(' | ')' | ',' | '=' | '@' | '+' | '\'' | '"' => around == Surrounding::Block,
         c => c.is_alphanumeric(),
     };
     let trap = text.ends_with([' ', ':']) || text.contains(": ") || text.contains(" #");
@@ -127,12 +127,12 @@ mod tests {
 
     #[test]
     fn a_text_keeps_the_quotes_of_the_one_before() {
-        let like = |old: &str| like(&json!("it's web"), old, Around::Block);
+        let like = |old: &str| like(&json!("it's web"), old, Surrounding::Block);
         assert_eq!(like("db"), "it's web");
         assert_eq!(like("'db'"), "'it''s web'");
         assert_eq!(like("\"db\""), "\"it's web\"");
         // Not where a reader takes a character in them for a line break.
-        assert_eq!(super::like(&json!("a \u{2028} b"), "'db'", Around::Block), "\"a \\u2028 b\"");
+        assert_eq!(super::like(&json!("a \u{2028} b"), "'db'", Surrounding::Block), "\"a \\u2028 b\"");
     }
 
     #[test]
@@ -140,19 +140,19 @@ mod tests {
         for text in
             ["", "true", "No", "1", "1.50", "0x1f", "12:30", "2026-11-21", "~", "- a", "a: b", "a #b", "*a", "1e3"]
         {
-            let written = fresh(&json!(text), Around::Block);
+            let written = fresh(&json!(text), Surrounding::Block);
             assert!(written.starts_with('"'), "{text:?} became {written}");
         }
         for text in ["web", "10.0.0.7", "10.0.0.0/8", "a.example.net", "db primary", "über"] {
-            assert_eq!(fresh(&json!(text), Around::Block), text);
+            assert_eq!(fresh(&json!(text), Surrounding::Block), text);
         }
     }
 
     #[test]
     fn brackets_need_more_quotes_and_json_always() {
-        assert_eq!(fresh(&json!("x in (y),z"), Around::Block), "x in (y),z");
-        assert_eq!(fresh(&json!({"a": ["x in (y),z", "b"]}), Around::Block), "{a: [\"x in (y),z\", b]}");
-        assert_eq!(fresh(&json!({"a": ["b"], "n": 5}), Around::Json), "{\"a\": [\"b\"], \"n\": 5}");
+        assert_eq!(fresh(&json!("x in (y),z"), Surrounding::Block), "x in (y),z");
+        assert_eq!(fresh(&json!({"a": ["x in (y),z", "b"]}), Surrounding::Block), "{a: [\"x in (y),z\", b]}");
+        assert_eq!(fresh(&json!({"a": ["b"], "n": 5}), Surrounding::Json), "{\"a\": [\"b\"], \"n\": 5}");
     }
 
     #[test]
@@ -161,6 +161,6 @@ mod tests {
             let read: String = serde_yaml::from_str(&double(text)).expect("a text");
             assert_eq!(read, text);
         }
-        assert_eq!(fresh(&json!("a ${b}"), Around::Block), "\"a $${b}\"");
+        assert_eq!(fresh(&json!("a ${b}"), Surrounding::Block), "\"a $${b}\"");
     }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Safeguards, SafetySettings, Target};
+use super::{RunTarget, Safeguards, SafetySettings};
 
 /// Values of a list that are written out.
 const SHOWN: usize = 5;
@@ -191,7 +191,7 @@ fn ignored(base: Option<&Safeguards>, ours: &Safeguards, in_force: &Safeguards) 
 }
 
 /// The settings without an order that are others than at the base.
-fn targets(base: &Target, head: &Target) -> Vec<SettingChange> {
+fn targets(base: &RunTarget, head: &RunTarget) -> Vec<SettingChange> {
     let change = |setting: &str, base: String, head: String| SettingChange {
         setting: setting.to_owned(),
         direction: Direction::Changed,

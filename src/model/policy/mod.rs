@@ -8,7 +8,7 @@ mod safeguards;
 
 pub use change::{Direction, SettingChange, changes};
 pub use limits::{CONSENTS, Policy, Violation};
-pub use safeguards::{GateMode, Gates, Guards, IgnoreRule, Prune, Safeguards, SafetySettings, Target};
+pub use safeguards::{GateMode, Gates, Guards, IgnoreRule, Prune, RunTarget, Safeguards, SafetySettings};
 
 #[cfg(test)]
 mod tests;

@@ -210,7 +210,7 @@ impl Safeguards {
 
 /// The settings without an order: what a run works on.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Target {
+pub struct RunTarget {
     /// The service, as the configuration writes it.
     pub base_url: Option<String>,
     /// Which paths it answers at.
@@ -231,7 +231,7 @@ pub struct Target {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SafetySettings {
     /// What it works on.
-    pub target: Target,
+    pub target: RunTarget,
     /// What limits it.
     pub safeguards: Safeguards,
 }

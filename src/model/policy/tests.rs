@@ -28,7 +28,7 @@ fn safeguards() -> impl Strategy<Value = Safeguards> {
 }
 
 fn settings(safeguards: &Safeguards) -> SafetySettings {
-    SafetySettings { target: Target::default(), safeguards: safeguards.clone() }
+    SafetySettings { target: RunTarget::default(), safeguards: safeguards.clone() }
 }
 
 /// Whether `a` lets something pass that `b` does not, by the list that reviewers read.
@@ -95,7 +95,7 @@ fn strict() -> Safeguards {
 }
 
 #[test]
-fn a_change_of_settings_is_told_in_the_words_of_a_reviewer() {
+fn a_change_of_settings_is_reported_in_the_words_of_a_reviewer() {
     let base = settings(&strict());
     let mut head = base.clone();
     head.safeguards.guards.percent = 100;
@@ -104,9 +104,9 @@ fn a_change_of_settings_is_told_in_the_words_of_a_reviewer() {
     head.target.stack = Some("other".to_owned());
     head.target.namespaces.insert(crate::model::Namespace::parse("pay").expect("a name"));
     let in_force = base.safeguards.stricter(&head.safeguards);
-    let told: Vec<String> = changes(Some(&base), &head, &in_force).iter().map(ToString::to_string).collect();
+    let lines: Vec<String> = changes(Some(&base), &head, &in_force).iter().map(ToString::to_string).collect();
     assert_eq!(
-        told,
+        lines,
         [
             "loosened guards.percent: 30 -> 100; in force: 30, the stricter",
             "loosened ignore: not ignored -> spec.port of shop/*; in force: not ignored, the stricter",
@@ -116,10 +116,10 @@ fn a_change_of_settings_is_told_in_the_words_of_a_reviewer() {
         ]
     );
     let limited = Policy { guards: Guards { percent: 10, least: 5 }, ..Policy::default() };
-    let told: Vec<String> =
+    let lines: Vec<String> =
         changes(None, &base, &limited.tighten(&base.safeguards)).iter().map(ToString::to_string).collect();
     assert_eq!(
-        told,
+        lines,
         [
             "limited guards.percent: 30; in force: 10, the policy's limit",
             "limited guards.least: 10; in force: 5, the policy's limit",
@@ -138,16 +138,16 @@ fn a_policy_refuses_what_it_does_not_list() {
         ..Policy::default()
     };
     assert!(policy.stack(Some("acme")).is_ok());
-    let told = |result: Result<(), Violation>| result.expect_err("forbidden").to_string();
-    assert_eq!(told(policy.stack(Some("evil"))), "the policy forbids the stack `evil`; it allows `acme`");
-    assert_eq!(told(policy.stack(None)), "the policy forbids a run without a stack; it allows `acme`");
+    let describe = |result: Result<(), Violation>| result.expect_err("forbidden").to_string();
+    assert_eq!(describe(policy.stack(Some("evil"))), "the policy forbids the stack `evil`; it allows `acme`");
+    assert_eq!(describe(policy.stack(None)), "the policy forbids a run without a stack; it allows `acme`");
     assert_eq!(
-        told(policy.namespaces([&namespace("shop"), &namespace("pay")])),
+        describe(policy.namespaces([&namespace("shop"), &namespace("pay")])),
         "the policy forbids changes in the namespace `pay`; it allows `shop`"
     );
     assert!(policy.allow([&"protected=shop/a".to_owned()]).is_ok());
     assert_eq!(
-        told(policy.allow([&"mass-change".to_owned()])),
+        describe(policy.allow([&"mass-change".to_owned()])),
         "the policy forbids `--allow mass-change`; it allows `protected`"
     );
     assert!(Policy::default().allow([&"mass-change".to_owned()]).is_ok());

@@ -1,6 +1,6 @@
 //! A plan as one HTML page that needs nothing else: styles, script and data stand in it, and its
 //! content security policy names them by their hashes, so that nothing of what a definition or the
-//! service says can load or run anything. Numbers, alarms, what is held back and the names of all
+//! service says can load or run anything. Numbers, alarms, what is blocked and the names of all
 //! changes can be read without the script.
 
 use std::collections::HashMap;
@@ -8,12 +8,12 @@ use std::collections::HashMap;
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
-use super::edits::{self, Edit, Sign};
+use super::attribution::{AttributionDetail, concerns_us, is_ours, is_part};
+use super::edits::{self, Sign, ValueEdit};
 use super::markdown::digits;
-use super::sides::{Sides, concerns_us, is_ours, is_part};
 use super::{safe, text};
 use crate::model::policy::Direction;
-use crate::plan::{Action, ActionKind, Change, Digest, Held, Plan};
+use crate::plan::{Action, ActionKind, BlockedChange, Change, Digest, Plan};
 
 const PAGE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");
@@ -21,10 +21,10 @@ const SCRIPT: &str = include_str!("page.js");
 
 /// What the page's script draws.
 #[derive(Serialize)]
-struct Content {
-    changes: Vec<Row>,
+struct PageContent {
+    changes: Vec<PageRow>,
     /// Each different list of edits once.
-    edits: Vec<Vec<DrawnEdit>>,
+    edits: Vec<Vec<PageEdit>>,
     /// How many of them, the first ones, concern the change under review; nothing where everything does,
     /// or where everything was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -33,12 +33,12 @@ struct Content {
 
 /// One change; the keys are short because there may be many thousands.
 #[derive(Serialize)]
-struct Row {
+struct PageRow {
     /// The key.
     k: String,
     /// The namespace.
     n: String,
-    /// The action, or `held`.
+    /// The action, or `blocked`.
     a: &'static str,
     /// Why.
     r: &'static str,
@@ -52,12 +52,12 @@ struct Row {
     e: usize,
     /// The place of each edit: a line of the definition's file, or a place of its own.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    l: Vec<At>,
+    l: Vec<PageLocation>,
 }
 
 #[derive(Serialize)]
 #[serde(untagged)]
-enum At {
+enum PageLocation {
     Line(usize),
     Place(String),
     Nowhere(()),
@@ -65,7 +65,7 @@ enum At {
 
 /// One edit.
 #[derive(Serialize, PartialEq, Eq, Hash, Clone)]
-struct DrawnEdit {
+struct PageEdit {
     /// The name.
     n: String,
     /// Signed lines.
@@ -78,7 +78,7 @@ struct DrawnEdit {
 /// The plan as a page. `command` shows it again. Where a base says whose each difference is, the page
 /// opens with those of this change and counts the others, unless `sides` wants them all.
 #[must_use]
-pub fn plan(plan: &Plan, command: &str, sides: Sides) -> String {
+pub fn plan(plan: &Plan, command: &str, sides: AttributionDetail) -> String {
     let stack = plan.stack.as_ref().map_or_else(|| "no stack".to_owned(), |stack| format!("stack {stack}"));
     let heading = format!("Plan for {stack}");
     let (data, digest) = (data(plan, sides), plan.digest());
@@ -119,7 +119,7 @@ pub fn plan(plan: &Plan, command: &str, sides: Sides) -> String {
 
 fn facts(plan: &Plan, digest: &Digest) -> String {
     let mut facts = vec![format!("<code>{}</code>", safe::html(&plan.service.base_url))];
-    let looked = plan.looked();
+    let looked = plan.read_scope();
     let names = if looked.namespaces == 1 { "namespace" } else { "namespaces" };
     facts.push(format!("{} {names}", looked.namespaces));
     facts.extend(text::outside(plan));
@@ -137,14 +137,15 @@ fn facts(plan: &Plan, digest: &Digest) -> String {
     facts.join(" · ")
 }
 
-fn counts(plan: &Plan, sides: Sides) -> String {
+fn counts(plan: &Plan, sides: AttributionDetail) -> String {
     let mut text = String::new();
     let mut card = |class: &str, number: usize, words: &str| {
         text.push_str(&format!("<li class=\"{class}\"><b>{}</b> {words}</li>", digits(number)));
     };
-    let done: Vec<&Change> = plan.changes.iter().filter(|change| change.action.kind() != ActionKind::Mark).collect();
+    let done: Vec<&Change> =
+        plan.changes.iter().filter(|change| change.action.kind() != ActionKind::Annotate).collect();
     let (ours, others): (Vec<&Change>, Vec<&Change>) =
-        done.into_iter().partition(|change| sides.tells_all(plan) || is_part(change, is_ours));
+        done.into_iter().partition(|change| sides.lists_all(plan) || is_part(change, is_ours));
     for (kind, words) in
         [(ActionKind::Create, "to create"), (ActionKind::Replace, "to replace"), (ActionKind::Delete, "to delete")]
     {
@@ -155,11 +156,11 @@ fn counts(plan: &Plan, sides: Sides) -> String {
         card("delete", behind, "behind base");
         card("mark", others.len() - behind, "not this change");
     }
-    if !plan.held.is_empty() {
-        card("held", plan.held.len(), "held back");
+    if !plan.blocked.is_empty() {
+        card("blocked", plan.blocked.len(), "blocked");
     }
-    if plan.count(ActionKind::Mark) > 0 {
-        card("mark", plan.count(ActionKind::Mark), "marks only");
+    if plan.count(ActionKind::Annotate) > 0 {
+        card("annotate", plan.count(ActionKind::Annotate), "annotations only");
     }
     card("sync", plan.in_sync(), "in sync");
     text
@@ -170,7 +171,7 @@ fn alarms(plan: &Plan) -> String {
     if plan.is_refused() {
         let why = match plan.refused().is_empty() {
             false => "unless what follows is allowed by name",
-            true => "because everything in it is held back",
+            true => "because everything in it is blocked",
         };
         text.push_str(&format!(
             "<p class=\"alarm\" role=\"alert\"><strong>An apply of this plan is refused</strong> {why}.</p>"
@@ -231,15 +232,15 @@ fn quoted(words: &str) -> String {
 fn plain(plan: &Plan) -> String {
     let mut lines = String::new();
     let mut changes: Vec<&Change> =
-        plan.changes.iter().filter(|change| change.action.kind() != ActionKind::Mark).collect();
+        plan.changes.iter().filter(|change| change.action.kind() != ActionKind::Annotate).collect();
     changes.sort_by_key(|change| distance(change));
     for change in changes {
         let line = format!("{:<8}{}  ({})\n", change.action.kind().as_str(), change.key, edits::reason(change));
         lines.push_str(&safe::html(line.trim_end()));
         lines.push('\n');
     }
-    for held in &plan.held {
-        let line = format!("held    {}: {}", held.key, text::hold(held).0);
+    for held in &plan.blocked {
+        let line = format!("blocked {}: {}", held.key, text::block_reason(held).0);
         lines.push_str(&safe::html(&line));
         lines.push('\n');
     }
@@ -283,46 +284,46 @@ fn distance(change: &Change) -> u8 {
 
 /// What stands in the list.
 #[derive(Clone, Copy)]
-enum Drawn<'a> {
-    Held(&'a Held),
+enum ListEntry<'a> {
+    Blocked(&'a BlockedChange),
     Change(&'a Change),
 }
 
 /// The data as JSON that cannot end its element.
-fn data(plan: &Plan, sides: Sides) -> String {
-    let mut known: HashMap<Vec<DrawnEdit>, usize> = HashMap::new();
-    let mut content = Content { changes: Vec::new(), edits: Vec::new(), ours: None };
-    let mut put = |content: &mut Content, edits: &[Edit]| {
-        let drawn: Vec<DrawnEdit> = edits.iter().map(drawn).collect();
+fn data(plan: &Plan, sides: AttributionDetail) -> String {
+    let mut known: HashMap<Vec<PageEdit>, usize> = HashMap::new();
+    let mut content = PageContent { changes: Vec::new(), edits: Vec::new(), ours: None };
+    let mut put = |content: &mut PageContent, edits: &[ValueEdit]| {
+        let drawn: Vec<PageEdit> = edits.iter().map(page_edit).collect();
         *known.entry(drawn).or_insert_with_key(|drawn| {
             content.edits.push(drawn.clone());
             content.edits.len() - 1
         })
     };
     // What concerns this change first, and in it what needs the most care.
-    let held = plan.held.iter().map(|held| (held.change.as_ref().map_or(0, distance), 0, Drawn::Held(held)));
-    let changes = plan.changes.iter().filter(|change| change.action.kind() != ActionKind::Mark).map(|change| {
+    let held = plan.blocked.iter().map(|held| (held.change.as_ref().map_or(0, distance), 0, ListEntry::Blocked(held)));
+    let changes = plan.changes.iter().filter(|change| change.action.kind() != ActionKind::Annotate).map(|change| {
         let care = match change.action.kind() {
             ActionKind::Delete => 1,
             ActionKind::Replace => 2,
-            ActionKind::Create | ActionKind::Mark => 3,
+            ActionKind::Create | ActionKind::Annotate => 3,
         };
-        (distance(change), care, Drawn::Change(change))
+        (distance(change), care, ListEntry::Change(change))
     });
-    let mut all: Vec<(u8, u8, Drawn<'_>)> = held.chain(changes).collect();
+    let mut all: Vec<(u8, u8, ListEntry<'_>)> = held.chain(changes).collect();
     all.sort_by_key(|(distance, care, _)| (*distance, *care));
-    if !sides.tells_all(plan) {
+    if !sides.lists_all(plan) {
         content.ours = Some(all.iter().filter(|(distance, ..)| *distance < OTHERS).count());
     }
     for (_, _, one) in all {
         let edits = match one {
-            Drawn::Held(held) => held.change.as_ref().map(edits::of).unwrap_or_default(),
-            Drawn::Change(change) => edits::of(change),
+            ListEntry::Blocked(held) => held.change.as_ref().map(edits::of).unwrap_or_default(),
+            ListEntry::Change(change) => edits::of(change),
         };
         let at = put(&mut content, &edits);
         content.changes.push(match one {
-            Drawn::Held(held) => of_held(held, at),
-            Drawn::Change(change) => of_change(change, &edits, at),
+            ListEntry::Blocked(held) => of_blocked(held, at),
+            ListEntry::Change(change) => of_change(change, &edits, at),
         });
     }
     // Text keys, strings, numbers: nothing that fails.
@@ -337,7 +338,7 @@ fn data(plan: &Plan, sides: Sides) -> String {
     escaped
 }
 
-fn drawn(edit: &Edit) -> DrawnEdit {
+fn page_edit(edit: &ValueEdit) -> PageEdit {
     let line = |(sign, text): (Sign, String)| {
         let sign = match sign {
             Sign::Gone => '-',
@@ -346,32 +347,32 @@ fn drawn(edit: &Edit) -> DrawnEdit {
         };
         (sign, safe::line(&text).into_owned())
     };
-    let reason = edit.side.map(|side| side.as_str()).or(edit.cause.map(|cause| cause.as_str()));
-    DrawnEdit { n: safe::line(&edit.name).into_owned(), l: edit.lines().into_iter().map(line).collect(), c: reason }
+    let reason = edit.attribution.map(|side| side.as_str()).or(edit.cause.map(|cause| cause.as_str()));
+    PageEdit { n: safe::line(&edit.name).into_owned(), l: edit.lines().into_iter().map(line).collect(), c: reason }
 }
 
-fn of_change(change: &Change, edits: &[Edit], at: usize) -> Row {
+fn of_change(change: &Change, edits: &[ValueEdit], at: usize) -> PageRow {
     let file = change.place.as_ref().map(|place| &place.file);
     let places = edits.iter().map(|edit| match &edit.place {
-        Some(place) if Some(&place.file) == file => At::Line(place.line),
-        Some(place) => At::Place(safe::line(&format!("{}:{}", place.file, place.line)).into_owned()),
-        None => At::Nowhere(()),
+        Some(place) if Some(&place.file) == file => PageLocation::Line(place.line),
+        Some(place) => PageLocation::Place(safe::line(&format!("{}:{}", place.file, place.line)).into_owned()),
+        None => PageLocation::Nowhere(()),
     });
-    let places: Vec<At> = places.collect();
-    Row {
+    let places: Vec<PageLocation> = places.collect();
+    PageRow {
         k: safe::line(&change.key.to_string()).into_owned(),
         n: safe::line(change.key.namespace.as_str()).into_owned(),
         a: change.action.kind().as_str(),
         r: edits::reason(change),
         p: change.place.as_ref().map(|place| safe::line(&format!("{}:{}", place.file, place.line)).into_owned()),
-        t: told(change),
+        t: action_text(change),
         e: at,
-        l: if places.iter().all(|place| matches!(place, At::Nowhere(()))) { Vec::new() } else { places },
+        l: if places.iter().all(|place| matches!(place, PageLocation::Nowhere(()))) { Vec::new() } else { places },
     }
 }
 
 /// What is known of a change beside its edits.
-fn told(change: &Change) -> String {
+fn action_text(change: &Change) -> String {
     let mut parts = Vec::new();
     if let Some(commit) = &change.removed_in {
         let id: String = commit.id.chars().take(7).collect();
@@ -391,13 +392,13 @@ fn told(change: &Change) -> String {
     safe::line(&parts.join("; ")).into_owned()
 }
 
-fn of_held(held: &Held, at: usize) -> Row {
-    let (why, allow) = text::hold(held);
+fn of_blocked(held: &BlockedChange, at: usize) -> PageRow {
+    let (why, allow) = text::block_reason(held);
     let allow = allow.map(|allow| format!("; to allow it: {allow}")).unwrap_or_default();
-    Row {
+    PageRow {
         k: safe::line(&held.key.to_string()).into_owned(),
         n: safe::line(held.key.namespace.as_str()).into_owned(),
-        a: "held",
+        a: "blocked",
         r: held.change.as_ref().map_or("blocked", edits::reason),
         p: held.place.as_ref().map(|place| safe::line(&format!("{}:{}", place.file, place.line)).into_owned()),
         t: format!("{why}{allow}"),

@@ -2,7 +2,7 @@
 (() => {
   const data = JSON.parse(document.getElementById('data').textContent);
   const at = (id) => document.getElementById(id);
-  const SIGNS = { create: '+', replace: '~', delete: '−', held: '!' };
+  const SIGNS = { create: '+', replace: '~', delete: '−', blocked: '!' };
   const WARN = new Set(['drift', 'both', 'unmarked', 'pending and drift', 'adopts', 'deleted outside', 'deleted outside, or its create failed', 'not managed']);
   const BAD = new Set(['behind base']);
   // Rows that are drawn at once; the others follow when the reader comes near the end.
@@ -183,7 +183,7 @@
     const many = entry.length > 1;
     const key = element('span', 'key', many ? `${number(entry.length)} endpoints, one edit` : change.k);
     const fields = [...new Set(data.edits[change.e].map((edit) => edit.n))];
-    const text = change.a === 'replace' ? fields.join(', ') : change.a === 'held' ? change.t : change.p || change.t || '';
+    const text = change.a === 'replace' ? fields.join(', ') : change.a === 'blocked' ? change.t : change.p || change.t || '';
     summary.append(what, key, element('span', 'fields', text), tag(change.r));
     details.append(summary);
     entries.set(details, entry);
@@ -235,7 +235,7 @@
   };
 
   const distinct = (pick) => [...new Set(data.changes.map(pick))];
-  const actions = ['create', 'replace', 'delete', 'held'].filter((a) => data.changes.some((change) => change.a === a));
+  const actions = ['create', 'replace', 'delete', 'blocked'].filter((a) => data.changes.some((change) => change.a === a));
   const reasons = distinct((change) => change.r).sort();
   const namespaces = distinct((change) => change.n).sort();
 

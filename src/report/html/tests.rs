@@ -5,7 +5,7 @@ use super::*;
 use crate::model::Json;
 
 fn page(count: usize, hostile: bool) -> String {
-    plan(&sample::plan(count, hostile), "trueup plan endpoints", Sides::ThisChange)
+    plan(&sample::plan(count, hostile), "trueup plan endpoints", AttributionDetail::ThisChange)
 }
 
 fn between<'a>(text: &'a str, from: &str, to: &str) -> &'a str {
@@ -20,7 +20,7 @@ fn data_of(page: &str) -> Json {
 #[test]
 fn the_data_holds_every_change_and_equal_edits_once() {
     let data = data_of(&page(100, false));
-    // One object is held back.
+    // One object is blocked.
     assert_eq!(data["changes"].as_array().map(Vec::len), Some(101));
     let edits = data["edits"].as_array().expect("a list");
     let port = edits.iter().filter(|edits| edits[0]["n"] == "spec.port" && edits[0]["l"][0][1] == "8080");
@@ -30,7 +30,7 @@ fn the_data_holds_every_change_and_equal_edits_once() {
 #[test]
 fn a_page_with_a_base_begins_with_what_concerns_this_change() {
     let attributed = sample::attributed(sample::plan(70, false));
-    let data = data_of(&plan(&attributed, "trueup plan endpoints", Sides::ThisChange));
+    let data = data_of(&plan(&attributed, "trueup plan endpoints", AttributionDetail::ThisChange));
     let ours = usize::try_from(data["ours"].as_u64().expect("a number")).expect("it fits");
     let changes = data["changes"].as_array().expect("a list");
     assert!(0 < ours && ours < changes.len());
@@ -40,7 +40,7 @@ fn a_page_with_a_base_begins_with_what_concerns_this_change() {
         assert_eq!(other, at >= ours, "{at} {change}");
     }
     assert!(changes[..ours].iter().any(|change| change["r"] == "behind base"));
-    let all = data_of(&plan(&attributed, "trueup plan endpoints", Sides::All));
+    let all = data_of(&plan(&attributed, "trueup plan endpoints", AttributionDetail::All));
     assert!(all.get("ours").is_none());
 }
 
@@ -76,8 +76,8 @@ fn hostile_texts_add_no_element() {
     let hostile = page(80, true);
     let data = between(&hostile, "id=\"data\">", "</script>");
     assert!(!data.contains(['<', '>', '&']));
-    for forceful in ['\u{1b}', '\u{202e}', '\u{200b}', '\0'] {
-        assert!(!hostile.contains(forceful));
+    for unsafe_text in ['\u{1b}', '\u{202e}', '\u{200b}', '\0'] {
+        assert!(!hostile.contains(unsafe_text));
     }
     assert!(HOSTILE.iter().any(|text| text.contains("</script>")));
 }
@@ -113,7 +113,10 @@ fn pages_are_written_for_a_browser_where_one_asks() {
         ("hostile", sample::plan(60, true)),
         ("large", sample::plan(10_000, false)),
     ] {
-        std::fs::write(directory.join(format!("{name}.html")), super::plan(&plan, command, Sides::ThisChange))
-            .expect("a page is written");
+        std::fs::write(
+            directory.join(format!("{name}.html")),
+            super::plan(&plan, command, AttributionDetail::ThisChange),
+        )
+        .expect("a page is written");
     }
 }

@@ -1,10 +1,10 @@
 //! One change, or many with the same edit, as a folded block.
 
-use super::super::Sides;
-use super::super::edits::{self, Edit, Fold, Sign};
-use super::{count, digits, inert};
-use crate::model::Place;
-use crate::plan::{ActionKind, Change, Side};
+use super::super::AttributionDetail;
+use super::super::edits::{self, FoldedChanges, Sign, ValueEdit};
+use super::{count, digits, escape};
+use crate::model::SourceLocation;
+use crate::plan::{ActionKind, Attribution, Change};
 
 /// Names in the heading of a block.
 const NAMES: usize = 4;
@@ -18,10 +18,11 @@ pub(super) struct Block {
 }
 
 /// The block of `fold` in at most `room` bytes; nothing where not even one change fits.
-pub(super) fn draw(fold: &Fold<'_>, sides: Sides, room: usize) -> Option<Block> {
+pub(super) fn draw(fold: &FoldedChanges<'_>, sides: AttributionDetail, room: usize) -> Option<Block> {
     let [first, others @ ..] = fold.changes.as_slice() else { return None };
     let kind = first.action.kind();
-    let (edits, left): (Vec<&Edit>, Vec<&Edit>) = fold.edits.iter().partition(|edit| is_told(edit.side, sides));
+    let (edits, left): (Vec<&ValueEdit>, Vec<&ValueEdit>) =
+        fold.edits.iter().partition(|edit| is_listed(edit.attribution, sides));
     let single = others.is_empty();
     let mut lines: Vec<String> = edits.iter().flat_map(|edit| hunk(edit, kind, single)).collect();
     if !left.is_empty() {
@@ -29,7 +30,7 @@ pub(super) fn draw(fold: &Fold<'_>, sides: Sides, room: usize) -> Option<Block> 
         lines.push(format!("  {fields} that this change does not touch"));
     }
     let heading = heading(fold, &edits, kind);
-    let diff = inert::fenced("diff", &lines);
+    let diff = escape::fenced("diff", &lines);
     let draw = |names: &str| format!("<details><summary>{heading}</summary>\n\n{names}{diff}\n</details>\n\n");
     let bare = draw("").len();
     if single {
@@ -41,8 +42,8 @@ pub(super) fn draw(fold: &Fold<'_>, sides: Sides, room: usize) -> Option<Block> 
     let mut named = 0;
     for change in &fold.changes {
         let place = change.fields().iter().find_map(|field| field.place.as_ref()).or(change.place.as_ref());
-        let place = place.map(|place| format!(" ({})", inert::code(&at(place)))).unwrap_or_default();
-        let name = format!("- {}{place}\n", inert::code(&change.key.to_string()));
+        let place = place.map(|place| format!(" ({})", escape::code(&at(place)))).unwrap_or_default();
+        let name = format!("- {}{place}\n", escape::code(&change.key.to_string()));
         if names.len() + name.len() > room {
             break;
         }
@@ -60,28 +61,29 @@ pub(super) fn draw(fold: &Fold<'_>, sides: Sides, room: usize) -> Option<Block> 
 }
 
 /// Whether a difference of this side is told in full.
-pub(super) fn is_told(side: Option<Side>, sides: Sides) -> bool {
+pub(super) fn is_listed(side: Option<Attribution>, sides: AttributionDetail) -> bool {
     match (sides, side) {
-        (Sides::All, _) | (Sides::ThisChange, None | Some(Side::ThisChange | Side::BehindBase)) => true,
-        (Sides::ThisChange, Some(Side::PendingOnBase | Side::Drift)) => false,
+        (AttributionDetail::All, _)
+        | (AttributionDetail::ThisChange, None | Some(Attribution::ThisChange | Attribution::BehindBase)) => true,
+        (AttributionDetail::ThisChange, Some(Attribution::PendingOnBase | Attribution::Drift)) => false,
     }
 }
 
-fn heading(fold: &Fold<'_>, edits: &[&Edit], kind: ActionKind) -> String {
+fn heading(fold: &FoldedChanges<'_>, edits: &[&ValueEdit], kind: ActionKind) -> String {
     let sign = match kind {
         ActionKind::Create => "+",
-        ActionKind::Replace | ActionKind::Mark => "~",
+        ActionKind::Replace | ActionKind::Annotate => "~",
         ActionKind::Delete => "-",
     };
     let who = match fold.changes.as_slice() {
-        [only] => format!("<code>{}</code>", inert::html(&only.key.to_string())),
+        [only] => format!("<code>{}</code>", escape::html(&only.key.to_string())),
         many => format!("{}: the same edit", count(many.len(), "endpoint")),
     };
     let mut names: Vec<&str> = edits.iter().map(|edit| edit.name.as_str()).collect();
     names.dedup();
     let more = names.len().saturating_sub(NAMES);
     let names: Vec<String> =
-        names.iter().take(NAMES).map(|name| format!("<code>{}</code>", inert::html(name))).collect();
+        names.iter().take(NAMES).map(|name| format!("<code>{}</code>", escape::html(name))).collect();
     let mut text = format!("{sign} {kind} {who}");
     if kind == ActionKind::Replace && !names.is_empty() {
         text.push_str(&format!(": {}", names.join(", ")));
@@ -93,7 +95,7 @@ fn heading(fold: &Fold<'_>, edits: &[&Edit], kind: ActionKind) -> String {
         text.push_str(&format!(" ({}", edits::reason(first)));
         let place = first.place.as_ref().filter(|_| fold.changes.len() == 1);
         if let Some(place) = place {
-            text.push_str(&format!(", <code>{}</code>", inert::html(&at(place))));
+            text.push_str(&format!(", <code>{}</code>", escape::html(&at(place))));
         }
         text.push(')');
     }
@@ -101,23 +103,27 @@ fn heading(fold: &Fold<'_>, edits: &[&Edit], kind: ActionKind) -> String {
 }
 
 /// The lines of one edit. What a new endpoint brings needs no heading of its own.
-fn hunk(edit: &Edit, kind: ActionKind, single: bool) -> Vec<String> {
+fn hunk(edit: &ValueEdit, kind: ActionKind, single: bool) -> Vec<String> {
     if kind != ActionKind::Replace {
         return edit
             .lines()
             .into_iter()
-            .map(|(sign, text)| format!("{} {}: {}", self::sign(sign), inert::line(&edit.name), inert::line(&text)))
+            .map(|(sign, text)| format!("{} {}: {}", self::sign(sign), escape::line(&edit.name), escape::line(&text)))
             .collect();
     }
-    let mut heading = format!("@@ {}", inert::line(&edit.name));
-    for word in [edit.side.map(Side::as_str), edit.cause.map(|cause| cause.as_str())].into_iter().flatten().take(1) {
+    let mut heading = format!("@@ {}", escape::line(&edit.name));
+    for word in [edit.attribution.map(Attribution::as_str), edit.cause.map(|cause| cause.as_str())]
+        .into_iter()
+        .flatten()
+        .take(1)
+    {
         heading.push_str(&format!("  {word}"));
     }
     if let Some(place) = edit.place.as_ref().filter(|_| single) {
-        heading.push_str(&format!("  {}", inert::line(&at(place))));
+        heading.push_str(&format!("  {}", escape::line(&at(place))));
     }
     heading.push_str(" @@");
-    let lines = edit.lines().into_iter().map(|(sign, text)| format!("{} {}", self::sign(sign), inert::line(&text)));
+    let lines = edit.lines().into_iter().map(|(sign, text)| format!("{} {}", self::sign(sign), escape::line(&text)));
     std::iter::once(heading).chain(lines).collect()
 }
 
@@ -130,12 +136,16 @@ fn sign(sign: Sign) -> char {
 }
 
 /// The place of a change or a value, without its column.
-pub(super) fn at(place: &Place) -> String {
+pub(super) fn at(place: &SourceLocation) -> String {
     format!("{}:{}", place.file, place.line)
 }
 
 /// Whether any part of a change is told in full.
-pub(super) fn is_told_in_part(change: &Change, sides: Sides) -> bool {
+pub(super) fn is_listed_in_part(change: &Change, sides: AttributionDetail) -> bool {
     let fields = change.fields();
-    if fields.is_empty() { is_told(change.side, sides) } else { fields.iter().any(|field| is_told(field.side, sides)) }
+    if fields.is_empty() {
+        is_listed(change.attribution, sides)
+    } else {
+        fields.iter().any(|field| is_listed(field.attribution, sides))
+    }
 }

@@ -1,10 +1,10 @@
 //! The verdict of a check, for an issue that a schedule opens or updates.
 
-use super::super::edits::{self, Edit};
-use super::super::fleet::{Fleet, Outcome};
+use super::super::edits::{self, ValueEdit};
+use super::super::fleet::{Fleet, PartOutcome};
 use super::super::text;
-use super::{Options, count, digits, inert, marker};
-use crate::plan::{Action, Cause, Check, Note, Standing, Verdict, Verdicts};
+use super::{MarkdownOptions, count, digits, escape, marker};
+use crate::plan::{AcknowledgementStatus, Action, Cause, Check, Note, Verdict, Verdicts};
 
 /// Characters of a value that a table shows.
 const LONG: usize = 80;
@@ -12,16 +12,16 @@ const LONG: usize = 80;
 /// The verdicts as Markdown: what could not be read always, then a table of what was changed outside
 /// and what is accepted, while `options.budget` bytes last.
 #[must_use]
-pub fn drift(check: &Check<'_>, options: &Options) -> String {
+pub fn drift(check: &Check<'_>, options: &MarkdownOptions) -> String {
     let Check { plan, verdicts, .. } = check;
     let mut text = marker("drift", plan.stack.as_deref());
     text.push_str(&format!("### trueup drift: {}\n\n", headline(verdicts)));
-    text.push_str(&format!("Service {}", inert::code(&plan.service.base_url)));
+    text.push_str(&format!("Service {}", escape::code(&plan.service.base_url)));
     if let Some(stack) = &plan.stack {
-        text.push_str(&format!(", stack {}", inert::code(stack)));
+        text.push_str(&format!(", stack {}", escape::code(stack)));
     }
     if let Some(taken) = &plan.source.snapshot {
-        text.push_str(&format!(", against the snapshot of {}", inert::code(&text::minute(taken))));
+        text.push_str(&format!(", against the snapshot of {}", escape::code(&text::minute(taken))));
     }
     text.push_str(&format!(", {} in sync", digits(verdicts.in_sync)));
     text.push_str(&text::outside(plan).map(|outside| format!(", {outside}")).unwrap_or_default());
@@ -29,13 +29,13 @@ pub fn drift(check: &Check<'_>, options: &Options) -> String {
     for (namespace, reason) in &verdicts.unknown {
         text.push_str(&format!(
             "- **Incomplete:** the list of {} cannot be trusted: {}; nothing is concluded about it\n",
-            inert::code(namespace.as_str()),
-            inert::code(reason)
+            escape::code(namespace.as_str()),
+            escape::code(reason)
         ));
     }
     let undecided = text::note_lines_of(plan, Note::is_undecided);
     for line in &undecided {
-        text.push_str(&format!("- **Not decided:** {}\n", inert::code(line)));
+        text.push_str(&format!("- **Not decided:** {}\n", escape::code(line)));
     }
     if !verdicts.unknown.is_empty() || !undecided.is_empty() {
         text.push('\n');
@@ -44,7 +44,7 @@ pub fn drift(check: &Check<'_>, options: &Options) -> String {
     let total = rows.len();
     let foot = |shown: usize| {
         if shown < total {
-            format!("{} of {} shown. Everything: {}\n", digits(shown), count(total, "row"), inert::code(&options.rest))
+            format!("{} of {} shown. Everything: {}\n", digits(shown), count(total, "row"), escape::code(&options.rest))
         } else {
             "Put back: `trueup apply`. Keep theirs: `trueup pull --drift`.\n".to_owned()
         }
@@ -74,7 +74,7 @@ pub fn drift(check: &Check<'_>, options: &Options) -> String {
 
 /// The checks of several stacks: a table of verdicts, then each that is not in sync, in turn.
 #[must_use]
-pub fn fleet(fleet: &Fleet<'_>, options: &Options) -> String {
+pub fn fleet(fleet: &Fleet<'_>, options: &MarkdownOptions) -> String {
     let mut text = marker("fleet", None);
     let trouble = fleet.checks().filter(|(_, check)| check.verdicts.whole() != Verdict::InSync).count();
     let headline = match (fleet.failed(), trouble) {
@@ -84,17 +84,17 @@ pub fn fleet(fleet: &Fleet<'_>, options: &Options) -> String {
     };
     text.push_str(&format!("### trueup drift: {headline}\n\n| stack | verdict |\n|---|---|\n"));
     for part in &fleet.parts {
-        let told = match &part.outcome {
-            Outcome::Checked(check) => self::headline(&check.verdicts),
-            Outcome::Failed(reason) => format!("**not checked:** {}", inert::cell(reason)),
-            Outcome::Elsewhere => "another checker's".to_owned(),
+        let message = match &part.outcome {
+            PartOutcome::Checked(check) => self::headline(&check.verdicts),
+            PartOutcome::Failed(reason) => format!("**not checked:** {}", escape::cell(reason)),
+            PartOutcome::Elsewhere => "another checker's".to_owned(),
         };
-        text.push_str(&format!("| {} | {told} |\n", inert::cell(&part.directory)));
+        text.push_str(&format!("| {} | {message} |\n", escape::cell(&part.directory)));
     }
     let share = options.budget.saturating_sub(text.len()) / trouble.max(1);
     for (directory, check) in fleet.checks().filter(|(_, check)| check.verdicts.whole() != Verdict::InSync) {
         let rest = format!("trueup drift {directory}");
-        let one = drift(check, &Options { budget: share.saturating_sub(1), rest, sides: options.sides });
+        let one = drift(check, &MarkdownOptions { budget: share.saturating_sub(1), rest, detail: options.detail });
         // One report has one marker.
         let one = one.split_once('\n').map_or("", |(_, rest)| rest);
         if text.len() + one.len() < options.budget {
@@ -127,22 +127,22 @@ fn rows(check: &Check<'_>) -> Vec<String> {
     let changes = plan.by_key();
     let mut rows: Vec<(bool, String)> = Vec::new();
     for (key, object) in &verdicts.objects {
-        let name = inert::cell(&key.to_string());
+        let name = escape::cell(&key.to_string());
         let outside = object.verdict != Verdict::Pending;
         let plain = |why: &str| (outside, format!("| {name} | | | | {why} | |\n"));
         let Some(change) = changes.get(key) else {
-            rows.push(plain(if outside { "not managed" } else { "held back" }));
+            rows.push(plain(if outside { "not managed" } else { "blocked" }));
             continue;
         };
         match &change.action {
             Action::Replace { fields, before, .. } => {
-                let modified = before.modified.as_deref().map(inert::cell).unwrap_or_default();
+                let modified = before.modified.as_deref().map(escape::cell).unwrap_or_default();
                 for field in fields {
                     let outside = field.cause != Cause::Pending;
                     if outside && !object.drifted.contains(&field.field) && field.cause != Cause::Both {
                         continue;
                     }
-                    let since = match check.memory.and_then(|memory| memory.seen(key, Some(&field.field))) {
+                    let since = match check.drift_state.and_then(|memory| memory.seen(key, Some(&field.field))) {
                         Some(seen) if outside => {
                             let first = seen.first_seen.strftime("%Y-%m-%d %H:%M");
                             format!("{first}, seen in {}", count(usize::try_from(seen.checks).unwrap_or(0), "check"))
@@ -153,7 +153,7 @@ fn rows(check: &Check<'_>) -> Vec<String> {
                     rows.extend(edits::of_field(field).iter().map(|edit| (outside, row(&name, edit, &since))));
                 }
             }
-            Action::Create { .. } | Action::Delete { .. } | Action::Mark { .. } => {
+            Action::Create { .. } | Action::Delete { .. } | Action::Annotate { .. } => {
                 rows.push(plain(&edits::reason_since(change)));
             }
         }
@@ -162,17 +162,17 @@ fn rows(check: &Check<'_>) -> Vec<String> {
     rows.into_iter().map(|(_, row)| row).collect()
 }
 
-fn row(name: &str, edit: &Edit, since: &str) -> String {
+fn row(name: &str, edit: &ValueEdit, since: &str) -> String {
     let value = |value: &Option<String>| match value {
         None => "(none)".to_owned(),
         Some(text) if text.chars().count() > LONG => {
             let begin: String = text.chars().take(LONG).collect();
-            format!("{}…", inert::cell(&begin))
+            format!("{}…", escape::cell(&begin))
         }
-        Some(text) => inert::cell(text),
+        Some(text) => escape::cell(text),
     };
     let why = edit.cause.map_or("", Cause::as_str);
-    let field = inert::cell(&edit.name);
+    let field = escape::cell(&edit.name);
     format!("| {name} | {field} | {} | {} | {why} | {since} |\n", value(&edit.after), value(&edit.before))
 }
 
@@ -182,16 +182,17 @@ fn accepted(check: &Check<'_>) -> String {
         return String::new();
     }
     let mut text = String::from("#### Acknowledged\n\n");
-    for told in &check.acknowledged {
-        let one = &told.acknowledgement;
-        let field = one.field.as_ref().map(|field| format!(" {}", inert::code(&field.to_string()))).unwrap_or_default();
-        let standing = match told.standing {
-            Standing::Silences => format!("accepted until {}", one.expires),
-            Standing::Expired => format!("**expired on {}**", one.expires),
-            Standing::Moved => "**drifted on to another value**".to_owned(),
-            Standing::Unneeded => "needed no more".to_owned(),
+    for entry in &check.acknowledged {
+        let one = &entry.acknowledgement;
+        let field =
+            one.field.as_ref().map(|field| format!(" {}", escape::code(&field.to_string()))).unwrap_or_default();
+        let standing = match entry.status {
+            AcknowledgementStatus::Silences => format!("accepted until {}", one.expires),
+            AcknowledgementStatus::Expired => format!("**expired on {}**", one.expires),
+            AcknowledgementStatus::Moved => "**drifted on to another value**".to_owned(),
+            AcknowledgementStatus::Unneeded => "needed no more".to_owned(),
         };
-        let (object, reason) = (inert::code(&one.object.to_string()), inert::code(&one.reason));
+        let (object, reason) = (escape::code(&one.object.to_string()), escape::code(&one.reason));
         text.push_str(&format!("- {object}{field}: {standing}, {reason}\n"));
     }
     text.push('\n');

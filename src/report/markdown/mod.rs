@@ -1,4 +1,4 @@
-//! Reports as Markdown for a pull request, under a budget of bytes. Deletes, guards, what is held back
+//! Reports as Markdown for a pull request, under a budget of bytes. Deletes, guards, what is blocked
 //! and what could not be read are never left out; edits follow as far as the budget reaches, whole
 //! blocks at a time, so that no fence is ever cut. Every text from the service or a file stands in a
 //! code span, a fence or escaped HTML, where neither Markdown nor a forge's mentions and references
@@ -6,31 +6,31 @@
 
 mod block;
 mod drift;
-mod inert;
+mod escape;
 mod plan;
 
 pub use drift::{drift, fleet};
 pub use plan::plan;
 
-use super::Sides;
+use super::AttributionDetail;
 
 /// The default budget, in bytes: GitHub takes comments of 65,536 characters.
 pub const BUDGET: usize = 65_000;
 
 /// How much is told.
 #[derive(Debug, Clone)]
-pub struct Options {
+pub struct MarkdownOptions {
     /// Bytes that the report may have. Only what is never left out exceeds it.
     pub budget: usize,
     /// The command that shows everything.
     pub rest: String,
     /// Which differences are told in full.
-    pub sides: Sides,
+    pub detail: AttributionDetail,
 }
 
-impl Default for Options {
+impl Default for MarkdownOptions {
     fn default() -> Self {
-        Self { budget: BUDGET, rest: "trueup plan".to_owned(), sides: Sides::default() }
+        Self { budget: BUDGET, rest: "trueup plan".to_owned(), detail: AttributionDetail::default() }
     }
 }
 

@@ -2,38 +2,38 @@
 
 use std::collections::BTreeMap;
 
-use super::super::sides::{Sides, is_ours, is_part, summary};
+use super::super::attribution::{AttributionDetail, is_ours, is_part, summary};
 use super::super::{edits, text};
-use super::{Options, block, count, digits, inert, marker};
+use super::{MarkdownOptions, block, count, digits, escape, marker};
 use crate::model::{Key, Namespace};
-use crate::plan::{Action, ActionKind, Allowed, Change, Guard, Hold, Plan, ScopeRead};
+use crate::plan::{Action, ActionKind, BlockReason, Change, GuardHit, Plan, RecordedConsent, ScopeRead};
 
 /// The plan as Markdown. What is never left out comes first; edits follow while `options.budget`
 /// bytes last.
 #[must_use]
-pub fn plan(plan: &Plan, options: &Options) -> String {
-    let mut text = head(plan, options.sides);
+pub fn plan(plan: &Plan, options: &MarkdownOptions) -> String {
+    let mut text = head(plan, options.detail);
     text.push_str(&setting_changes(plan));
     text.push_str(&alarms(plan));
     // What this change does stands before what it would take back.
-    let others = |change: &&Change| !options.sides.tells_all(plan) && !is_part(change, is_ours);
+    let others = |change: &&Change| !options.detail.lists_all(plan) && !is_part(change, is_ours);
     let mut deletes: Vec<&Change> = of_kind(plan, ActionKind::Delete).collect();
     deletes.sort_by_key(others);
     let rest = plan.changes.iter().filter(|change| change.action.kind() != ActionKind::Delete);
     let (mut told, left): (Vec<&Change>, Vec<&Change>) = rest
-        .filter(|change| change.action.kind() != ActionKind::Mark)
-        .partition(|change| block::is_told_in_part(change, options.sides));
+        .filter(|change| change.action.kind() != ActionKind::Annotate)
+        .partition(|change| block::is_listed_in_part(change, options.detail));
     told.sort_by_key(others);
     let total = deletes.len() + told.len() + left.len();
     // What is told at the end is made first, as long as it can become, so that its room is known.
     let digest = plan.digest();
     let digest = digest.short();
-    let most = Shown { shown: total, total, deletes: deletes.len(), over: true };
-    let reserve = foot(digest, options, most, Rest::Told).len() + self::left(&left).len();
+    let most = ShownCount { shown: total, total, deletes: deletes.len(), over: true };
+    let reserve = foot(digest, options, most, Rest::Reported).len() + self::left(&left).len();
 
     let full = self::deletes(&deletes);
     let compact = compact_deletes(&deletes);
-    let held = held(plan);
+    let held = blocked(plan);
     // Deletes that would take more than half of the room are named without their details.
     let room = options.budget.saturating_sub(text.len() + held.len() + reserve);
     text.push_str(if full.len() * 2 > room && compact.len() < full.len() { &compact } else { &full });
@@ -67,7 +67,7 @@ pub fn plan(plan: &Plan, options: &Options) -> String {
         if left < LEAST || misses == MISSES {
             break;
         }
-        let Some(block) = block::draw(fold, options.sides, left) else {
+        let Some(block) = block::draw(fold, options.detail, left) else {
             misses += 1;
             continue;
         };
@@ -83,8 +83,8 @@ pub fn plan(plan: &Plan, options: &Options) -> String {
     if notes.len() <= room {
         text.push_str(&notes);
     }
-    let rest = if shown < total || over { Rest::Told } else { Rest::None };
-    text.push_str(&foot(digest, options, Shown { shown, total, deletes: deletes.len(), over }, rest));
+    let rest = if shown < total || over { Rest::Reported } else { Rest::None };
+    text.push_str(&foot(digest, options, ShownCount { shown, total, deletes: deletes.len(), over }, rest));
     text
 }
 
@@ -93,10 +93,10 @@ fn of_kind(plan: &Plan, kind: ActionKind) -> impl Iterator<Item = &Change> {
 }
 
 /// The summary: what would be done, to what.
-fn head(plan: &Plan, sides: Sides) -> String {
+fn head(plan: &Plan, sides: AttributionDetail) -> String {
     let mut parts = summary(plan, sides, digits);
-    if !plan.held.is_empty() {
-        parts.push(format!("{} held back", digits(plan.held.len())));
+    if !plan.blocked.is_empty() {
+        parts.push(format!("{} blocked", digits(plan.blocked.len())));
     }
     if plan.unknown().next().is_some() {
         parts.push("a read is incomplete".to_owned());
@@ -110,22 +110,22 @@ fn head(plan: &Plan, sides: Sides) -> String {
     let mut text = marker("plan", plan.stack.as_deref());
     text.push_str(&format!("### trueup plan: {}\n\n", parts.join(", ")));
     text.push_str(&consents(plan));
-    text.push_str(&format!("Service {}, ", inert::code(&plan.service.base_url)));
+    text.push_str(&format!("Service {}, ", escape::code(&plan.service.base_url)));
     text.push_str(&match &plan.stack {
-        Some(stack) => format!("stack {}, ", inert::code(stack)),
+        Some(stack) => format!("stack {}, ", escape::code(stack)),
         None => "no stack, ".to_owned(),
     });
-    text.push_str(&format!("{}, {} in sync", count(plan.looked().namespaces, "namespace"), digits(plan.in_sync())));
+    text.push_str(&format!("{}, {} in sync", count(plan.read_scope().namespaces, "namespace"), digits(plan.in_sync())));
     if let Some(base) = &plan.source.base {
-        text.push_str(&format!(", against {}", inert::code(base)));
+        text.push_str(&format!(", against {}", escape::code(base)));
     }
     if let Some(taken) = &plan.source.snapshot {
-        text.push_str(&format!(", against the snapshot of {}", inert::code(&text::minute(taken))));
+        text.push_str(&format!(", against the snapshot of {}", escape::code(&text::minute(taken))));
     }
     if let Some(outside) = text::outside(plan) {
         text.push_str(&format!(", {outside}"));
     }
-    let marks = plan.count(ActionKind::Mark);
+    let marks = plan.count(ActionKind::Annotate);
     if marks > 0 {
         text.push_str(&format!(", {} in sync of which only the mark is written", digits(marks)));
     }
@@ -147,10 +147,10 @@ fn setting_changes(plan: &Plan) -> String {
         text.push_str(&format!(
             "| **{}** | {} | {} | {} | {} |\n",
             change.direction,
-            inert::cell(&change.setting),
-            change.base.as_deref().map(inert::cell).unwrap_or_default(),
-            inert::cell(&change.head),
-            inert::cell(change.force().trim_start_matches("in force: ")),
+            escape::cell(&change.setting),
+            change.base.as_deref().map(escape::cell).unwrap_or_default(),
+            escape::cell(&change.head),
+            escape::cell(change.force().trim_start_matches("in force: ")),
         ));
     }
     text.push('\n');
@@ -163,16 +163,16 @@ fn consents(plan: &Plan) -> String {
     if !plan.refused().is_empty() {
         text.push_str("**An apply of this plan is refused** unless what follows is allowed by name.\n\n");
     } else if plan.is_refused() {
-        text.push_str("**An apply of this plan does nothing:** everything in it is held back.\n\n");
+        text.push_str("**An apply of this plan does nothing:** everything in it is blocked.\n\n");
     }
     for allowed in &plan.allowed {
-        text.push_str(&format!("**Allowed{}:** {}\n\n", by(allowed), inert::code(&allowed.name)));
+        text.push_str(&format!("**Allowed{}:** {}\n\n", by(allowed), escape::code(&allowed.name)));
     }
     text
 }
 
-fn by(allowed: &Allowed) -> String {
-    allowed.by.as_ref().map(|by| format!(" by {}", inert::code(by))).unwrap_or_default()
+fn by(allowed: &RecordedConsent) -> String {
+    allowed.by.as_ref().map(|by| format!(" by {}", escape::code(by))).unwrap_or_default()
 }
 
 /// Guards that stand and reads that are unknown.
@@ -181,16 +181,20 @@ fn alarms(plan: &Plan) -> String {
     for (namespace, reason) in plan.unknown() {
         text.push_str(&format!(
             "- **Incomplete:** the list of {} cannot be trusted: {}; nothing is concluded about it\n",
-            inert::code(namespace.as_str()),
-            inert::code(reason)
+            escape::code(namespace.as_str()),
+            escape::code(reason)
         ));
     }
     for guard in &plan.guards {
         match plan.allowed(guard) {
             None => {
-                text.push_str(&format!("- **Refused unless allowed:** {}; `--allow {}`\n", told(guard), guard.name));
+                text.push_str(&format!(
+                    "- **Refused unless allowed:** {}; `--allow {}`\n",
+                    guard_text(guard),
+                    guard.name
+                ));
             }
-            Some(allowed) => text.push_str(&format!("- **Allowed{}:** {}\n", by(allowed), told(guard))),
+            Some(allowed) => text.push_str(&format!("- **Allowed{}:** {}\n", by(allowed), guard_text(guard))),
         }
     }
     if !text.is_empty() {
@@ -199,10 +203,10 @@ fn alarms(plan: &Plan) -> String {
     text
 }
 
-fn told(guard: &Guard) -> String {
+fn guard_text(guard: &GuardHit) -> String {
     let words = guard.to_string();
     match &guard.namespace {
-        Some(namespace) if !namespace.is_label() => inert::code(&words),
+        Some(namespace) if !namespace.is_label() => escape::code(&words),
         _ => words,
     }
 }
@@ -214,21 +218,21 @@ fn deletes(deletes: &[&Change]) -> String {
     }
     let mut text = format!("#### {}\n\n", count(deletes.len(), "delete"));
     for change in deletes {
-        text.push_str(&format!("- {}: {}", inert::code(&change.key.to_string()), edits::reason(change)));
+        text.push_str(&format!("- {}: {}", escape::code(&change.key.to_string()), edits::reason(change)));
         if let Some(commit) = &change.removed_in {
             let id: String = commit.id.chars().take(7).collect();
-            text.push_str(&format!(", file removed in {} ({})", inert::code(&id), inert::code(&commit.date)));
+            text.push_str(&format!(", file removed in {} ({})", escape::code(&id), escape::code(&commit.date)));
         }
         if let Action::Delete { before, referrers } = &change.action {
             let target = edits::of(change).into_iter().next();
             if let Some((name, value)) = target.and_then(|edit| Some((edit.name, edit.before?))) {
-                text.push_str(&format!(", was {}", inert::code(&format!("{name} {value}"))));
+                text.push_str(&format!(", was {}", escape::code(&format!("{name} {value}"))));
             }
             if let Some(modified) = &before.modified {
-                text.push_str(&format!(", last changed {}", inert::code(modified)));
+                text.push_str(&format!(", last changed {}", escape::code(modified)));
             }
             for referrer in referrers {
-                text.push_str(&format!(", referred to by {}", inert::code(&referrer.to_string())));
+                text.push_str(&format!(", referred to by {}", escape::code(&referrer.to_string())));
             }
         }
         text.push('\n');
@@ -256,34 +260,34 @@ fn names<'a>(keys: impl Iterator<Item = &'a Key>) -> String {
         if key.name.is_label() {
             line.push_str(key.name.as_str());
         } else {
-            line.push_str(&inert::line(&format!("{:?}", key.name.as_str())));
+            line.push_str(&escape::line(&format!("{:?}", key.name.as_str())));
         }
     }
     let lines: Vec<String> =
-        namespaces.into_iter().map(|(namespace, names)| format!("{}:{names}", inert::line(namespace))).collect();
-    inert::fenced("text", &lines)
+        namespaces.into_iter().map(|(namespace, names)| format!("{}:{names}", escape::line(namespace))).collect();
+    escape::fenced("text", &lines)
 }
 
-/// What is held back, equal reasons together, every name.
-fn held(plan: &Plan) -> String {
-    if plan.held.is_empty() {
+/// What is blocked, equal reasons together, every name.
+fn blocked(plan: &Plan) -> String {
+    if plan.blocked.is_empty() {
         return String::new();
     }
     let mut reasons: BTreeMap<(String, String), Vec<&Key>> = BTreeMap::new();
-    for held in &plan.held {
-        let (why, allow) = text::hold(held);
-        let why = match &held.hold {
-            Hold::Protected | Hold::Unverified => why,
-            _ => inert::code(&why),
+    for held in &plan.blocked {
+        let (why, allow) = text::block_reason(held);
+        let why = match &held.reason {
+            BlockReason::Protected | BlockReason::Unverified => why,
+            _ => escape::code(&why),
         };
         // The flag names the endpoint: told once, it is told for all.
         let flag = allow.map(|allow| allow.split('=').next().unwrap_or_default().to_owned()).unwrap_or_default();
         reasons.entry((why, flag)).or_default().push(&held.key);
     }
-    let mut text = format!("#### {} held back\n\n", digits(plan.held.len()));
+    let mut text = format!("#### {} blocked\n\n", digits(plan.blocked.len()));
     for ((why, flag), keys) in reasons {
         let names = match keys.as_slice() {
-            [one] => inert::code(&one.to_string()),
+            [one] => escape::code(&one.to_string()),
             many => digits(many.len()),
         };
         let allow = if flag.is_empty() { String::new() } else { format!("; to allow it: `{flag}=NAMESPACE/NAME`") };
@@ -298,14 +302,14 @@ fn held(plan: &Plan) -> String {
 
 /// Counts by namespace.
 fn table(plan: &Plan) -> String {
-    let mut text = String::from("| namespace | create | replace | delete | held back | in sync |\n");
+    let mut text = String::from("| namespace | create | replace | delete | blocked | in sync |\n");
     text.push_str("|---|--:|--:|--:|--:|--:|\n");
     let mut changes: BTreeMap<(&Namespace, ActionKind), usize> = BTreeMap::new();
     for change in &plan.changes {
         *changes.entry((&change.key.namespace, change.action.kind())).or_default() += 1;
     }
     let mut held: BTreeMap<&Namespace, usize> = BTreeMap::new();
-    for one in &plan.held {
+    for one in &plan.blocked {
         *held.entry(&one.key.namespace).or_default() += 1;
     }
     for (namespace, scope) in plan.scope.iter().filter(|(_, scope)| scope.selected) {
@@ -317,7 +321,7 @@ fn table(plan: &Plan) -> String {
         };
         text.push_str(&format!(
             "| {} | {} | {} | {} | {} | {in_sync} |\n",
-            inert::cell(namespace.as_str()),
+            escape::cell(namespace.as_str()),
             digits(changes(ActionKind::Create)),
             digits(changes(ActionKind::Replace)),
             digits(changes(ActionKind::Delete)),
@@ -337,9 +341,9 @@ fn left(changes: &[&Change]) -> String {
     for change in changes {
         *reasons.entry(edits::reason(change)).or_default() += 1;
     }
-    let told: Vec<String> =
+    let message: Vec<String> =
         reasons.into_iter().map(|(reason, number)| format!("{} {reason}", digits(number))).collect();
-    format!("Not from this change, and only counted: {} (`--all` shows them).\n\n", told.join(", "))
+    format!("Not from this change, and only counted: {} (`--all` shows them).\n\n", message.join(", "))
 }
 
 fn notes(plan: &Plan) -> String {
@@ -347,12 +351,12 @@ fn notes(plan: &Plan) -> String {
     if lines.is_empty() {
         return String::new();
     }
-    let list: String = lines.iter().map(|line| format!("- {}\n", inert::code(line))).collect();
+    let list: String = lines.iter().map(|line| format!("- {}\n", escape::code(line))).collect();
     format!("<details><summary>{}</summary>\n\n{list}\n</details>\n\n", count(lines.len(), "note"))
 }
 
 /// What was told of how much.
-struct Shown {
+struct ShownCount {
     shown: usize,
     total: usize,
     deletes: usize,
@@ -361,12 +365,12 @@ struct Shown {
 
 /// Whether there is more to see elsewhere.
 enum Rest {
-    Told,
+    Reported,
     None,
 }
 
-fn foot(digest: &str, options: &Options, shown: Shown, rest: Rest) -> String {
-    let Shown { shown, total, deletes, over } = shown;
+fn foot(digest: &str, options: &MarkdownOptions, shown: ShownCount, rest: Rest) -> String {
+    let ShownCount { shown, total, deletes, over } = shown;
     let mut text = String::new();
     if total > 0 {
         text.push_str(&format!("{} of {} shown", digits(shown), count(total, "change")));
@@ -379,13 +383,13 @@ fn foot(digest: &str, options: &Options, shown: Shown, rest: Rest) -> String {
     }
     if over {
         text.push_str(&format!(
-            "This is longer than {} bytes: deletes, guards and what is held back are never left out. ",
+            "This is longer than {} bytes: deletes, guards and what is blocked are never left out. ",
             digits(options.budget)
         ));
     }
     text.push_str(&format!("Digest `{digest}`."));
-    if let Rest::Told = rest {
-        text.push_str(&format!(" Everything: {}", inert::code(&options.rest)));
+    if let Rest::Reported = rest {
+        text.push_str(&format!(" Everything: {}", escape::code(&options.rest)));
     }
     text.push('\n');
     text

@@ -4,7 +4,7 @@ use pulldown_cmark::{CodeBlockKind, Event, Options as Reading, Parser, Tag, TagE
 
 use super::super::sample::{self, HOSTILE};
 use super::*;
-use crate::plan::{Action, ActionKind, Check, Plan, Unmanaged};
+use crate::plan::{Action, ActionKind, Check, Plan, UnmanagedPolicy};
 
 const BUDGETS: [usize; 3] = [1_000, 4_000, 65_000];
 const SIZES: [usize; 3] = [1, 50, 5_000];
@@ -68,8 +68,8 @@ fn foreign_html(html: &str) -> String {
     marker.collect::<Vec<_>>().join("\n")
 }
 
-fn options(budget: usize) -> Options {
-    Options { budget, rest: "trueup plan endpoints --format html".to_owned(), sides: Sides::All }
+fn options(budget: usize) -> MarkdownOptions {
+    MarkdownOptions { budget, rest: "trueup plan endpoints --format html".to_owned(), detail: AttributionDetail::All }
 }
 
 fn check(plan: &Plan, budget: usize) {
@@ -83,8 +83,8 @@ fn check(plan: &Plan, budget: usize) {
     for word in ["@octocat", "evil", "javascript", "GH-7", "#12", "$"] {
         assert!(!found.prose.contains(word), "`{word}` in the prose of {context}");
     }
-    for forceful in ['\u{1b}', '\u{202e}', '\u{200b}', '\0'] {
-        assert!(!text.contains(forceful), "{context}");
+    for unsafe_text in ['\u{1b}', '\u{202e}', '\u{200b}', '\0'] {
+        assert!(!text.contains(unsafe_text), "{context}");
     }
     // Every delete by name, in the order of the plan or by namespace.
     let deletes: Vec<&str> = plan
@@ -169,9 +169,9 @@ fn equal_edits_are_one_hunk_with_the_names() {
 }
 
 #[test]
-fn only_this_change_is_told_in_full_where_a_base_is_known() {
+fn only_this_change_is_reported_in_full_where_a_base_is_known() {
     let plan = sample::attributed(sample::plan(50, false));
-    let text = super::plan(&plan, &Options { sides: Sides::ThisChange, ..options(BUDGET) });
+    let text = super::plan(&plan, &MarkdownOptions { detail: AttributionDetail::ThisChange, ..options(BUDGET) });
     assert!(text.contains("Not from this change, and only counted: "), "{text}");
     assert!(!text.contains("@@ spec.port  pending on base"), "{text}");
     assert!(text.contains("behind base"));
@@ -192,7 +192,7 @@ fn a_drift_report_is_whole_at_any_budget_whatever_the_texts() {
         for hostile in [false, true] {
             let plan = sample::plan(50, hostile);
             let now = "2026-11-21T10:00:00Z".parse().expect("a time");
-            let text = super::drift(&Check::new(&plan, plan.verdicts(Unmanaged::Fail), now), &options(budget));
+            let text = super::drift(&Check::new(&plan, plan.verdicts(UnmanagedPolicy::Fail), now), &options(budget));
             let found = read(&text);
             assert!(found.odd.is_empty(), "{:?} in {text}", found.odd);
             assert!(found.cells.iter().all(|cells| *cells == 6), "{:?} in {text}", found.cells);
@@ -207,7 +207,7 @@ fn a_drift_report_is_whole_at_any_budget_whatever_the_texts() {
 #[test]
 fn a_plan_without_changes_is_short() {
     let mut plan = sample::plan(0, false);
-    plan.held.clear();
+    plan.blocked.clear();
     plan.guards.clear();
     plan.notes.clear();
     let text = super::plan(&plan, &options(1_000));

@@ -8,9 +8,9 @@ use serde_json::json;
 use super::super::{json as report, sample};
 use super::*;
 use crate::model::{REFERENCE_TABLE, check};
-use crate::plan::{Check, Unmanaged};
+use crate::plan::{Check, UnmanagedPolicy};
 
-fn validator(of: Of) -> jsonschema::Validator {
+fn validator(of: SchemaKind) -> jsonschema::Validator {
     jsonschema::validator_for(&super::of(of)).expect("a schema")
 }
 
@@ -24,7 +24,7 @@ fn endpoint(spec: Json) -> Json {
 
 #[test]
 fn a_definition_is_accepted_by_the_schema_as_the_model_accepts_it() {
-    let validator = validator(Of::Definition);
+    let validator = validator(SchemaKind::Definition);
     let site = |more: Json| {
         let mut site = json!({"ref": [{"name": "ce01", "namespace": "system"}]});
         for (key, value) in more.as_object().expect("an object") {
@@ -77,7 +77,7 @@ fn a_definition_is_accepted_by_the_schema_as_the_model_accepts_it() {
     for (valid, document) in cases {
         let found = faults(&validator, &document);
         assert_eq!(found.is_empty(), valid, "{document}: {found:?}");
-        let read = serde_json::from_value::<RawEndpoint>(document.clone())
+        let read = serde_json::from_value::<WireEndpoint>(document.clone())
             .ok()
             .is_some_and(|raw| raw.clone().endpoint().is_ok_and(|_| check(&raw).is_empty()));
         assert_eq!(read, valid, "the model reads otherwise: {document}");
@@ -86,7 +86,7 @@ fn a_definition_is_accepted_by_the_schema_as_the_model_accepts_it() {
 
 #[test]
 fn what_only_the_loader_reads_is_accepted_too() {
-    let validator = validator(Of::Definition);
+    let validator = validator(SchemaKind::Definition);
     let mut document = endpoint(json!({"ip": "${address}", "port": "${port}", "protocol": "${protocol}"}));
     document["kind"] = "endpoint".into();
     document["system_metadata"] = json!({"uid": "1"});
@@ -103,8 +103,8 @@ fn every_field_of_the_wire_form_is_in_the_table_and_the_other_way() {
     fn collect(node: &Json, path: &str, into: &mut BTreeSet<String>) {
         let node = node.get("items").unwrap_or(node);
         for (name, property) in node["properties"].as_object().into_iter().flatten() {
-            let told = property["description"].as_str().unwrap_or_default();
-            let other = told.starts_with("Another spelling") || told.starts_with("Written by the service");
+            let rendered = property["description"].as_str().unwrap_or_default();
+            let other = rendered.starts_with("Another spelling") || rendered.starts_with("Written by the service");
             if other || (path.is_empty() && name == "kind") {
                 continue;
             }
@@ -114,7 +114,7 @@ fn every_field_of_the_wire_form_is_in_the_table_and_the_other_way() {
         }
     }
     let mut wire = BTreeSet::new();
-    collect(&super::of(Of::Definition), "", &mut wire);
+    collect(&super::of(SchemaKind::Definition), "", &mut wire);
     for path in &wire {
         assert!(FieldEntry::at(path).is_some(), "`{path}` is not in the table");
     }
@@ -125,14 +125,14 @@ fn every_field_of_the_wire_form_is_in_the_table_and_the_other_way() {
 
 #[test]
 fn a_saved_plan_and_a_verdict_fit_their_schemas() {
-    let (of_plan, of_drift) = (validator(Of::Plan), validator(Of::Drift));
+    let (of_plan, of_drift) = (validator(SchemaKind::Plan), validator(SchemaKind::Drift));
     for hostile in [false, true] {
         let plan = sample::attributed(sample::plan(40, hostile));
         let saved: Json = serde_json::from_str(&plan.to_file()).expect("JSON");
         assert_eq!(faults(&of_plan, &saved), Vec::<String>::new());
         let shown: Json = serde_json::from_str(&report::plan(&plan)).expect("JSON");
         assert_eq!(faults(&of_plan, &shown), Vec::<String>::new());
-        let check = Check::new(&plan, plan.verdicts(Unmanaged::Fail), jiff::Timestamp::UNIX_EPOCH);
+        let check = Check::new(&plan, plan.verdicts(UnmanagedPolicy::Fail), jiff::Timestamp::UNIX_EPOCH);
         let drift: Json = serde_json::from_str(&report::drift(&check)).expect("JSON");
         assert_eq!(faults(&of_drift, &drift), Vec::<String>::new());
         let mut altered = saved;
@@ -143,7 +143,7 @@ fn a_saved_plan_and_a_verdict_fit_their_schemas() {
 
 #[test]
 fn the_settings_schema_knows_what_the_reader_knows() {
-    let validator = validator(Of::Config);
+    let validator = validator(SchemaKind::Config);
     let good = json!({
         "base_url": "https://acme.example.net", "layout": "published", "stack": "shop-prod",
         "environments": {"prod": {"base_url": "https://acme.example.net", "namespaces": ["shop"],
@@ -157,12 +157,12 @@ fn the_settings_schema_knows_what_the_reader_knows() {
     });
     assert_eq!(faults(&validator, &good), Vec::<String>::new());
     // The reader takes every key that the schema names, and no schema names a key that it refuses.
-    let named = super::of(Of::Config);
+    let named = super::of(SchemaKind::Config);
     let keys: BTreeSet<&String> = named["properties"].as_object().expect("properties").keys().collect();
     assert_eq!(keys, good.as_object().expect("an object").keys().collect());
     let directory = tempfile::tempdir().expect("a directory");
     std::fs::write(directory.path().join("trueup.yaml"), serde_yaml::to_string(&good).expect("YAML")).expect("written");
-    let options = crate::load::Options { environment: Some("prod".to_owned()), ..Default::default() };
+    let options = crate::load::LoadOptions { environment: Some("prod".to_owned()), ..Default::default() };
     crate::load::settings(directory.path(), &options).expect("the reader takes all of it");
     for bad in [json!({"prune": "some"}), json!({"concurency": 1}), json!({"token_variable": "AWS_SECRET"})] {
         assert!(!validator.is_valid(&bad), "{bad}");
@@ -192,7 +192,7 @@ fn documents(text: &str) -> Vec<Json> {
 fn every_example_fits_its_schema() {
     let mut found = Vec::new();
     files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("examples"), &mut found);
-    let (definition, config) = (validator(Of::Definition), validator(Of::Config));
+    let (definition, config) = (validator(SchemaKind::Definition), validator(SchemaKind::Config));
     for path in found.iter().filter(|path| !path.components().any(|part| part.as_os_str() == "pipelines")) {
         let text = std::fs::read_to_string(path).expect("an example is readable");
         let is_config = path.file_name().is_some_and(|name| name == "trueup.yaml");

@@ -1,10 +1,10 @@
 use similar::{ChangeTag, TextDiff};
 
-use super::View;
+use super::TextView;
 use crate::report::{Role, safe};
 
 /// The difference of two long values by lines, each behind its sign.
-pub(super) fn lines(before: &str, after: &str, indent: &str, view: &View) -> String {
+pub(super) fn lines(before: &str, after: &str, indent: &str, view: &TextView) -> String {
     let difference = TextDiff::from_lines(before, after);
     let mut text = String::new();
     for (at, group) in difference.grouped_ops(2).iter().enumerate() {

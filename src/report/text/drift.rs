@@ -1,32 +1,32 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use super::{View, columns, count, notes, refusal, seconds, some_of};
+use super::{TextView, columns, count, notes, refusal, seconds, some_of};
 use crate::model::{Field, Key};
-use crate::plan::{Action, Change, Check, Plan, Standing, Verdict, Verdicts};
+use crate::plan::{AcknowledgementStatus, Action, Change, Check, Plan, Verdict, Verdicts};
 use crate::report::edits;
-use crate::report::fleet::{Fleet, Outcome};
+use crate::report::fleet::{Fleet, PartOutcome};
 use crate::report::rows::{self, RowText};
 use crate::report::{Role, safe};
 
 /// The verdict over a tenant: what was changed outside, what is pending, and what to do about it.
 #[must_use]
-pub fn drift(check: &Check<'_>, view: &View) -> String {
+pub fn drift(check: &Check<'_>, view: &TextView) -> String {
     let Check { plan, verdicts, .. } = check;
     let mut text = headline(plan, verdicts, view);
     if plan.source.snapshot.is_some() {
-        text.push_str(&format!("{}, not the service\n", super::plan::looked(plan)));
+        text.push_str(&format!("{}, not the service\n", super::plan::read_scope(plan)));
     }
-    let changes = plan.changes.iter().chain(plan.held.iter().filter_map(|held| held.change.as_ref()));
+    let changes = plan.changes.iter().chain(plan.blocked.iter().filter_map(|held| held.change.as_ref()));
     let mut lines: Vec<[String; 4]> = Vec::new();
     for change in changes {
         let object = verdicts.objects.get(&change.key).filter(|object| object.verdict != Verdict::Pending);
         lines.extend(object.into_iter().flat_map(|object| drifted(change, &object.drifted, check)));
     }
-    let told: BTreeSet<&Key> =
-        plan.changes.iter().map(|change| &change.key).chain(plan.held.iter().map(|held| &held.key)).collect();
+    let listed: BTreeSet<&Key> =
+        plan.changes.iter().map(|change| &change.key).chain(plan.blocked.iter().map(|held| &held.key)).collect();
     for (key, object) in &verdicts.objects {
-        if object.verdict == Verdict::Drift && !told.contains(key) {
+        if object.verdict == Verdict::Drift && !listed.contains(key) {
             lines.push([key.to_string(), "not managed".to_owned(), String::new(), String::new()]);
         }
     }
@@ -56,18 +56,18 @@ pub fn drift(check: &Check<'_>, view: &View) -> String {
 
 /// The checks of several stacks, each under its directory, and the sum.
 #[must_use]
-pub fn fleet(fleet: &Fleet<'_>, view: &View) -> String {
+pub fn fleet(fleet: &Fleet<'_>, view: &TextView) -> String {
     let mut text = String::new();
     for part in &fleet.parts {
         let directory = view.palette.paint(Role::Strong, safe::line(&part.directory)).to_string();
         match &part.outcome {
-            Outcome::Elsewhere => {}
-            Outcome::Failed(reason) => {
+            PartOutcome::Elsewhere => {}
+            PartOutcome::Failed(reason) => {
                 let word = view.palette.paint(Role::Wrong, "NOT CHECKED");
                 text.push_str(&format!("== {directory}\n{word}  {}\n\n", safe::line(reason)));
             }
-            Outcome::Checked(check) => {
-                let view = View { directory: part.directory.clone(), elapsed: None, ..view.clone() };
+            PartOutcome::Checked(check) => {
+                let view = TextView { directory: part.directory.clone(), elapsed: None, ..view.clone() };
                 text.push_str(&format!("== {directory}  ({})\n", safe::line(&check.plan.service.base_url)));
                 text.push_str(&format!("{}\n", drift(check, &view)));
             }
@@ -78,7 +78,7 @@ pub fn fleet(fleet: &Fleet<'_>, view: &View) -> String {
 }
 
 /// How many stacks stand how.
-fn sum(fleet: &Fleet<'_>, view: &View) -> String {
+fn sum(fleet: &Fleet<'_>, view: &TextView) -> String {
     const WORDS: [(Verdict, &str); 5] = [
         (Verdict::InSync, "in sync"),
         (Verdict::Pending, "pending"),
@@ -88,7 +88,7 @@ fn sum(fleet: &Fleet<'_>, view: &View) -> String {
     ];
     let stand = |verdict| fleet.checks().filter(|(_, check)| check.verdicts.whole() == verdict).count();
     let numbers = WORDS.map(|(verdict, words)| (stand(verdict), words));
-    let elsewhere = fleet.parts.iter().filter(|part| matches!(part.outcome, Outcome::Elsewhere)).count();
+    let elsewhere = fleet.parts.iter().filter(|part| matches!(part.outcome, PartOutcome::Elsewhere)).count();
     let more = [(fleet.failed(), "not checked"), (elsewhere, "other checkers'")];
     let parts: Vec<String> = numbers
         .into_iter()
@@ -100,8 +100,8 @@ fn sum(fleet: &Fleet<'_>, view: &View) -> String {
     format!("{}: {}{elapsed}\n", count(fleet.parts.len(), "stack"), parts.join(", "))
 }
 
-fn headline(plan: &Plan, verdicts: &Verdicts, view: &View) -> String {
-    let looked = plan.looked();
+fn headline(plan: &Plan, verdicts: &Verdicts, view: &TextView) -> String {
+    let looked = plan.read_scope();
     let outside = super::outside(plan).map(|outside| format!("; {outside}")).unwrap_or_default();
     let number = |which: &[Verdict]| verdicts.objects.values().filter(|object| which.contains(&object.verdict)).count();
     let drifted = number(&[Verdict::Drift, Verdict::Both]);
@@ -137,7 +137,7 @@ fn drifted(change: &Change, left: &[Field], check: &Check<'_>) -> Vec<[String; 4
     let by = change.action.before().and_then(|before| before.creator.as_deref());
     let created = by.map(|by| format!(", created by {by}")).unwrap_or_default();
     let since = |field: Option<&Field>, time: Option<&String>| {
-        if let Some(seen) = check.memory.and_then(|memory| memory.seen(&change.key, field)) {
+        if let Some(seen) = check.drift_state.and_then(|memory| memory.seen(&change.key, field)) {
             let first = seen.first_seen.strftime("%Y-%m-%d %H:%M");
             let checks = count(usize::try_from(seen.checks).unwrap_or(usize::MAX), "check");
             return format!("since {first} ({}), seen in {checks}{created}", age(seen.age(check.now)));
@@ -155,7 +155,7 @@ fn drifted(change: &Change, left: &[Field], check: &Check<'_>) -> Vec<[String; 4
         Action::Delete { before, .. } => {
             vec![[key, "not managed".to_owned(), String::new(), since(None, before.modified.as_ref())]]
         }
-        Action::Mark { .. } => Vec::new(),
+        Action::Annotate { .. } => Vec::new(),
         Action::Replace { fields, before, .. } => fields
             .iter()
             .filter(|field| left.contains(&field.field))
@@ -192,13 +192,13 @@ fn accepted(check: &Check<'_>) -> String {
     let lines: Vec<[String; 4]> = check
         .acknowledged
         .iter()
-        .map(|told| {
-            let one = &told.acknowledgement;
-            let standing = match told.standing {
-                Standing::Silences => format!("accepted until {}", one.expires),
-                Standing::Expired => format!("EXPIRED on {}", one.expires),
-                Standing::Moved => "drifted on to another value".to_owned(),
-                Standing::Unneeded => "needed no more".to_owned(),
+        .map(|entry| {
+            let one = &entry.acknowledgement;
+            let standing = match entry.status {
+                AcknowledgementStatus::Silences => format!("accepted until {}", one.expires),
+                AcknowledgementStatus::Expired => format!("EXPIRED on {}", one.expires),
+                AcknowledgementStatus::Moved => "drifted on to another value".to_owned(),
+                AcknowledgementStatus::Unneeded => "needed no more".to_owned(),
             };
             let field = one.field.as_ref().map(ToString::to_string).unwrap_or_default();
             [one.object.to_string(), field, standing, one.reason.clone()]
@@ -224,7 +224,7 @@ fn table(lines: &[[String; 4]]) -> String {
     text
 }
 
-fn next(verdicts: &Verdicts, view: &View) -> String {
+fn next(verdicts: &Verdicts, view: &TextView) -> String {
     let directory = if view.directory.is_empty() { "." } else { &view.directory };
     let directory = safe::line(directory);
     match verdicts.whole() {

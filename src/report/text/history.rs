@@ -1,11 +1,13 @@
 use super::plan::sign;
-use super::{View, columns, count};
-use crate::plan::{Convergence, Ending, Fate, Progress, RunCounts, RunId, RunRecord, RunSummary, Settled};
+use super::{TextView, columns, count};
+use crate::plan::{
+    ChangeProgress, ChangeResult, Confirmation, RunCounts, RunId, RunRecord, RunStatus, RunSummary, Verification,
+};
 use crate::report::{Role, safe};
 
 /// The runs that a journal keeps, the newest first, with what to do about those that are open.
 #[must_use]
-pub fn history(runs: &[RunSummary], unreadable: &[String], view: &View) -> String {
+pub fn history(runs: &[RunSummary], unreadable: &[String], view: &TextView) -> String {
     let mut text = String::new();
     if runs.is_empty() {
         text.push_str("No runs are kept.\n");
@@ -23,8 +25,8 @@ pub fn history(runs: &[RunSummary], unreadable: &[String], view: &View) -> Strin
         text.push_str(line.trim_end());
         text.push('\n');
     }
-    for told in unreadable {
-        text.push_str(&format!("{}: {}\n", view.palette.paint(Role::Careful, "unreadable"), safe::line(told)));
+    for entry in unreadable {
+        text.push_str(&format!("{}: {}\n", view.palette.paint(Role::Careful, "unreadable"), safe::line(entry)));
     }
     if let Some(newest) = runs.last() {
         let next = match runs.iter().rev().find(|run| run.is_open()) {
@@ -53,11 +55,12 @@ fn row(run: &RunSummary) -> [String; 4] {
 
 /// `+12 ~3 -1`; marks are replaces of annotations alone.
 fn signs(counts: RunCounts) -> String {
-    let parts: Vec<String> = [("+", counts.create), ("~", counts.replace), ("=", counts.mark), ("-", counts.delete)]
-        .into_iter()
-        .filter(|(_, number)| *number > 0)
-        .map(|(sign, number)| format!("{sign}{number}"))
-        .collect();
+    let parts: Vec<String> =
+        [("+", counts.create), ("~", counts.replace), ("=", counts.annotate), ("-", counts.delete)]
+            .into_iter()
+            .filter(|(_, number)| *number > 0)
+            .map(|(sign, number)| format!("{sign}{number}"))
+            .collect();
     if parts.is_empty() { "nothing".to_owned() } else { parts.join(" ") }
 }
 
@@ -67,33 +70,33 @@ fn seconds(time: &str) -> String {
     safe::line(&whole.replace('T', " ")).into_owned()
 }
 
-fn ended(run: &RunSummary, view: &View) -> String {
-    let mut told = match (&run.resumed_by, run.ending) {
+fn ended(run: &RunSummary, view: &TextView) -> String {
+    let mut message = match (&run.resumed_by, run.status) {
         (Some(later), _) => view.palette.paint(Role::Quiet, format!("resumed by {later}")).to_string(),
-        (None, Ending::Finished) if run.done == run.planned.whole() => {
+        (None, RunStatus::Finished) if run.done == run.planned.whole() => {
             view.palette.paint(Role::Right, "finished".to_owned()).to_string()
         }
-        (None, Ending::Finished) => {
+        (None, RunStatus::Finished) => {
             let left = run.planned.whole().saturating_sub(run.done);
             view.palette.paint(Role::Careful, format!("finished, {left} not made")).to_string()
         }
-        (None, Ending::Unverified) => {
+        (None, RunStatus::Unverified) => {
             view.palette.paint(Role::Careful, "finished, not verified".to_owned()).to_string()
         }
-        (None, Ending::Unfinished) => view.palette.paint(Role::Wrong, "unfinished".to_owned()).to_string(),
-        (None, Ending::InDoubt { count: number }) => {
+        (None, RunStatus::Unfinished) => view.palette.paint(Role::Wrong, "unfinished".to_owned()).to_string(),
+        (None, RunStatus::InDoubt { count: number }) => {
             view.palette.paint(Role::Wrong, format!("{} in doubt", count(number, "write"))).to_string()
         }
     };
     if let Some(earlier) = &run.rolls_back {
-        told.push_str(&format!(", rolls back {earlier}"));
+        message.push_str(&format!(", rolls back {earlier}"));
     }
-    told
+    message
 }
 
-/// One run: what it was, every change with its fate, how it ended, and what can be done next.
+/// One run: what it was, every change with its result, how it ended, and what can be done next.
 #[must_use]
-pub fn run(record: &RunRecord, summary: &RunSummary, view: &View) -> String {
+pub fn run(record: &RunRecord, summary: &RunSummary, view: &TextView) -> String {
     let who = summary.user.as_deref().map(|user| format!(" by {}", safe::line(user))).unwrap_or_default();
     let ended_at = summary.ended.as_deref().map(|time| format!(", ended {}", seconds(time))).unwrap_or_default();
     let mut text = format!(
@@ -120,15 +123,16 @@ pub fn run(record: &RunRecord, summary: &RunSummary, view: &View) -> String {
     for (change, progress) in record.progress() {
         let (sign, role) = sign(change.action.kind());
         let key = change.key.to_string();
-        let told = fate(progress);
-        let role = if matches!(progress, Progress::Fated(fate) if fate.is_done()) { role } else { Role::Wrong };
-        let line = format!("  {} {:<46}  {}", view.palette.paint(role, sign), safe::line(&key), safe::line(&told));
+        let rendered = result(progress);
+        let role =
+            if matches!(progress, ChangeProgress::Ended(result) if result.is_done()) { role } else { Role::Wrong };
+        let line = format!("  {} {:<46}  {}", view.palette.paint(role, sign), safe::line(&key), safe::line(&rendered));
         text.push_str(line.trim_end());
         text.push('\n');
     }
     text.push_str(&format!("\n{} of {} done, {}.\n", summary.done, summary.planned.whole(), ended(summary, view)));
     if let Some(closing) = &record.closing {
-        text.push_str(converged(&closing.convergence));
+        text.push_str(converged(&closing.verification));
     }
     let next = if summary.is_open() {
         format!("go on:  trueup apply --resume {}{}", summary.run, safe::line(&view.flags))
@@ -139,52 +143,52 @@ pub fn run(record: &RunRecord, summary: &RunSummary, view: &View) -> String {
     text
 }
 
-fn converged(convergence: &Convergence) -> &'static str {
-    match convergence {
-        Convergence::Proven { .. } => "Verified: live matches the definitions.\n",
-        Convergence::Differs { .. } => "Not converged: the second look found differences.\n",
-        Convergence::Unknown { .. } => "Convergence not proven.\n",
-        Convergence::NotNeeded => "",
+fn converged(verification: &Verification) -> &'static str {
+    match verification {
+        Verification::Verified { .. } => "Verified: live matches the definitions.\n",
+        Verification::Differs { .. } => "Not converged: the second look found differences.\n",
+        Verification::Unknown { .. } => "Verification not proven.\n",
+        Verification::NotNeeded => "",
     }
 }
 
-fn fate(progress: Progress<'_>) -> String {
+fn result(progress: ChangeProgress<'_>) -> String {
     let because = |word: &str, reason: &str| format!("{word}: {reason}");
     match progress {
-        Progress::Untouched => "not sent".to_owned(),
-        Progress::InDoubt(_) => "in doubt: it may have been sent, and what became of it is not known".to_owned(),
-        Progress::Fated(fate) => match fate {
-            Fate::Done { settled, by_reading, adopted } => {
+        ChangeProgress::Untouched => "not sent".to_owned(),
+        ChangeProgress::InDoubt(_) => "in doubt: it may have been sent, and what became of it is not known".to_owned(),
+        ChangeProgress::Ended(result) => match result {
+            ChangeResult::Done { confirmation: settled, by_reading, adopted } => {
                 let settled = match settled {
-                    Settled::Guarded => "guarded",
-                    Settled::Versioned => "versioned",
-                    Settled::Unguarded => "unguarded",
+                    Confirmation::Guarded => "guarded",
+                    Confirmation::Versioned => "versioned",
+                    Confirmation::Unguarded => "unguarded",
                 };
                 let how = if *by_reading { ", settled by reading" } else { "" };
                 format!("{} ({settled}{how})", if *adopted { "adopted" } else { "done" })
             }
-            Fate::AlreadyDone => "already as wanted".to_owned(),
-            Fate::Conflict(conflict) => because("conflict", &conflict.reason),
-            Fate::Referred { by } => format!(
-                "held back: {} to it",
+            ChangeResult::AlreadyDone => "already as wanted".to_owned(),
+            ChangeResult::Conflict(conflict) => because("conflict", &conflict.reason),
+            ChangeResult::Referred { by } => format!(
+                "blocked: {} to it",
                 match by.len() {
                     1 => "1 other object refers".to_owned(),
                     more => format!("{more} other objects refer"),
                 }
             ),
-            Fate::Failed { reason } => because("failed", reason),
-            Fate::Unsettled { reason } => because("unsettled", reason),
-            Fate::Skipped { reason } => because("not tried", reason),
+            ChangeResult::Failed { reason } => because("failed", reason),
+            ChangeResult::InDoubt { reason } => because("in_doubt", reason),
+            ChangeResult::Skipped { reason } => because("not tried", reason),
         },
     }
 }
 
 /// That the newest run of a stack was not finished.
 #[must_use]
-pub fn open_run(run: &RunSummary, view: &View) -> String {
-    let doubt = match run.ending {
-        Ending::InDoubt { count: number } => format!(", {} in doubt", count(number, "write")),
-        Ending::Finished | Ending::Unverified | Ending::Unfinished => String::new(),
+pub fn open_run(run: &RunSummary, view: &TextView) -> String {
+    let doubt = match run.status {
+        RunStatus::InDoubt { count: number } => format!(", {} in doubt", count(number, "write")),
+        RunStatus::Finished | RunStatus::Unverified | RunStatus::Unfinished => String::new(),
     };
     format!(
         "{}: run {} of {} was not finished: {} of {} done{doubt}\n  go on with it instead:  trueup apply --resume {}{}",
@@ -201,9 +205,9 @@ pub fn open_run(run: &RunSummary, view: &View) -> String {
 /// What a resume begins with.
 #[must_use]
 pub fn resuming(run: &RunSummary) -> String {
-    let doubt = match run.ending {
-        Ending::InDoubt { count: number } => format!(", of these {} in doubt", count(number, "write")),
-        Ending::Finished | Ending::Unverified | Ending::Unfinished => String::new(),
+    let doubt = match run.status {
+        RunStatus::InDoubt { count: number } => format!(", of these {} in doubt", count(number, "write")),
+        RunStatus::Finished | RunStatus::Unverified | RunStatus::Unfinished => String::new(),
     };
     let whole = run.planned.whole();
     let left = match whole.saturating_sub(run.done) {
@@ -216,11 +220,11 @@ pub fn resuming(run: &RunSummary) -> String {
 
 /// Which runs were removed.
 #[must_use]
-pub fn pruned(gone: &[RunId], view: &View) -> String {
-    let told = match gone {
+pub fn pruned(gone: &[RunId], view: &TextView) -> String {
+    let message = match gone {
         [] => "no run was old enough to be removed".to_owned(),
         [one] => format!("removed run {one}"),
         [first, .., last] => format!("removed {} runs, {first} to {last}", gone.len()),
     };
-    view.palette.paint(Role::Quiet, told).to_string()
+    view.palette.paint(Role::Quiet, message).to_string()
 }

@@ -1,6 +1,7 @@
 //! Reports as text for a terminal or a log: signs and words first, colour only added. Every report
 //! ends in the next thing to do.
 
+mod attribution;
 mod difference;
 mod drift;
 mod history;
@@ -11,7 +12,6 @@ mod progress;
 mod refusal;
 mod rehearsal;
 mod settings;
-mod sides;
 
 pub use drift::{drift, fleet};
 pub use history::{history, open_run, pruned, resuming, run};
@@ -20,8 +20,8 @@ pub use outcome::outcome;
 pub use plan::{consents, plan};
 pub(in crate::report) use plan::{minute, outside};
 pub use progress::{LineProgress, step_line};
-pub(in crate::report) use refusal::hold;
-pub use refusal::{held, incomplete, refusal};
+pub(in crate::report) use refusal::block_reason;
+pub use refusal::{blocked, incomplete, refusal};
 pub use rehearsal::rehearsal;
 
 pub use settings::setting_changes;
@@ -30,11 +30,11 @@ use std::time::Duration;
 
 use unicode_width::UnicodeWidthStr as _;
 
-use super::{Palette, Sides};
+use super::{AttributionDetail, Palette};
 
 /// How and for whom a report is drawn.
 #[derive(Debug, Clone, Default)]
-pub struct View {
+pub struct TextView {
     /// Colour or none.
     pub palette: Palette,
     /// Columns of the terminal.
@@ -46,7 +46,7 @@ pub struct View {
     /// The flags that a command without that directory needs to find the same settings, each behind a blank.
     pub flags: String,
     /// Which differences are told in full, where a base branch says whose they are.
-    pub sides: Sides,
+    pub detail: AttributionDetail,
 }
 
 /// A list of names that does not grow without end.

@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use super::{View, count, some_of};
+use super::{TextView, count, some_of};
 use crate::plan::{Note, Plan};
 use crate::report::{Role, safe};
 
@@ -8,7 +8,7 @@ use crate::report::{Role, safe};
 const NAMES: usize = 6;
 
 /// The notes of a plan, equal ones folded into one line.
-pub(super) fn notes(plan: &Plan, view: &View) -> String {
+pub(super) fn notes(plan: &Plan, view: &TextView) -> String {
     let word = view.palette.paint(Role::Quiet, "note");
     lines(plan).into_iter().map(|line| format!("  {word}  {line}\n")).collect()
 }
@@ -25,7 +25,7 @@ pub(in crate::report) fn lines_of(plan: &Plan, which: impl Fn(&Note) -> bool) ->
         let (kind, name) = kind(note);
         kinds.entry(kind).or_default().push(name);
     }
-    kinds.into_iter().map(|((kind, shared), names)| told(kind, &safe::line(&shared), &names)).collect()
+    kinds.into_iter().map(|((kind, shared), names)| note_text(kind, &safe::line(&shared), &names)).collect()
 }
 
 /// Notes with one kind and one shared text are told together; the other text names each.
@@ -37,7 +37,7 @@ fn kind(note: &Note) -> ((u8, String), String) {
         Note::Orphan { key } => ((3, key.namespace.to_string()), key.to_string()),
         Note::Unmarked { key } => ((4, String::new()), key.to_string()),
         Note::ForeignEqual { key, stack } => ((5, stack.clone()), key.to_string()),
-        Note::Unheld { key, reason } => ((6, reason.clone()), key.to_string()),
+        Note::Unsupported { key, reason } => ((6, reason.clone()), key.to_string()),
         Note::UnknownField { key, path } => ((7, path.clone()), key.to_string()),
         Note::DroppedField { key, path } => ((16, path.clone()), key.to_string()),
         Note::Recreated { key, referrers } => {
@@ -54,7 +54,7 @@ fn kind(note: &Note) -> ((u8, String), String) {
     }
 }
 
-fn told(kind: u8, shared: &str, names: &[String]) -> String {
+fn note_text(kind: u8, shared: &str, names: &[String]) -> String {
     let list = some_of(names, NAMES);
     let endpoints = count(names.len(), "endpoint");
     let (is, belongs) = if names.len() == 1 { ("is", "belongs") } else { ("are", "belong") };

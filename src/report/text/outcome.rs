@@ -1,79 +1,81 @@
 use std::time::Duration;
 
-use super::{View, columns, count, refusal, seconds, some_of};
+use super::{TextView, columns, count, refusal, seconds, some_of};
 use crate::model::{Json, Key};
-use crate::plan::{ActionKind, Conflict, Convergence, Fate, Outcome, Plan, Settled, Step, ThreeWay};
+use crate::plan::{
+    ActionKind, ChangeResult, ChangeStep, Confirmation, Conflict, Outcome, Plan, ThreeWay, Verification,
+};
 use crate::report::{Role, rows, safe};
 
 /// What became of a run: what was not made and why, the sum, the second look, and how to undo it.
 #[must_use]
-pub fn outcome(outcome: &Outcome, plan: &Plan, view: &View) -> String {
+pub fn outcome(outcome: &Outcome, plan: &Plan, view: &TextView) -> String {
     let mut text = undone(outcome, plan, view);
     for (key, words) in &outcome.unhealthy {
         let key = key.to_string();
-        let told = format!("{} is applied, and the service reports: {}", safe::line(&key), safe::line(words));
-        text.push_str(&format!("{}: {told}\n", view.palette.paint(Role::Careful, "unhealthy")));
+        let message = format!("{} is applied, and the service reports: {}", safe::line(&key), safe::line(words));
+        text.push_str(&format!("{}: {message}\n", view.palette.paint(Role::Careful, "unhealthy")));
     }
     if !text.is_empty() {
         text.push('\n');
     }
     text.insert_str(0, &super::setting_changes(plan, view));
     text.push_str(&sum(outcome, view));
-    text.push_str(&convergence(&outcome.convergence, view));
+    text.push_str(&verification(&outcome.verification, view));
     text.push_str(&next(outcome, view));
     text
 }
 
 /// What was not made, and why.
-pub(super) fn undone(outcome: &Outcome, plan: &Plan, view: &View) -> String {
+pub(super) fn undone(outcome: &Outcome, plan: &Plan, view: &TextView) -> String {
     let mut text = String::new();
     for step in &outcome.steps {
-        text.push_str(&fate(&step.key, step.action, &step.fate, outcome, view));
+        text.push_str(&result(&step.key, step.action, &step.result, outcome, view));
     }
     text.push_str(&not_tried(outcome, view));
-    text.push_str(&refusal::held(plan, view));
+    text.push_str(&refusal::blocked(plan, view));
     text
 }
 
-fn fate(key: &Key, action: ActionKind, fate: &Fate, outcome: &Outcome, view: &View) -> String {
+fn result(key: &Key, action: ActionKind, result: &ChangeResult, outcome: &Outcome, view: &TextView) -> String {
     let key_text = key.to_string();
     let key_text = safe::line(&key_text);
-    let told = |word: &str, reason: &str| {
+    let describe = |word: &str, reason: &str| {
         format!("{}: {action} {key_text}: {}\n", view.palette.paint(Role::Wrong, word), safe::line(reason))
     };
-    match fate {
+    match result {
         // What was not tried is told together, by reason.
-        Fate::Done { .. } | Fate::AlreadyDone | Fate::Skipped { .. } => String::new(),
-        Fate::Conflict(conflict) => self::conflict(&key_text, conflict, outcome, view),
-        Fate::Referred { by } => {
+        ChangeResult::Done { .. } | ChangeResult::AlreadyDone | ChangeResult::Skipped { .. } => String::new(),
+        ChangeResult::Conflict(conflict) => self::conflict(&key_text, conflict, outcome, view),
+        ChangeResult::Referred { by } => {
             let by: Vec<String> = by.iter().map(ToString::to_string).collect();
             let reason = format!("{} refers to it; to allow it: --allow referred={key}", some_of(&by, 4));
-            told("held back", &reason)
+            describe("blocked", &reason)
         }
-        Fate::Failed { reason } => told("failed", reason),
-        Fate::Unsettled { reason } => told("unsettled", reason),
+        ChangeResult::Failed { reason } => describe("failed", reason),
+        ChangeResult::InDoubt { reason } => describe("in_doubt", reason),
     }
 }
 
-fn not_tried(outcome: &Outcome, view: &View) -> String {
+fn not_tried(outcome: &Outcome, view: &TextView) -> String {
     let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
     for step in &outcome.steps {
-        let Fate::Skipped { reason } = &step.fate else { continue };
-        let told = format!("{} {}", step.action, step.key);
+        let ChangeResult::Skipped { reason } = &step.result else { continue };
+        let message = format!("{} {}", step.action, step.key);
         match reasons.iter_mut().find(|(other, _)| other == reason) {
-            Some((_, steps)) => steps.push(told),
-            None => reasons.push((reason, vec![told])),
+            Some((_, steps)) => steps.push(message),
+            None => reasons.push((reason, vec![message])),
         }
     }
-    let told = reasons.into_iter().map(|(reason, steps)| {
+    let message = reasons.into_iter().map(|(reason, steps)| {
         let these = if steps.len() > 1 { format!("{} changes: ", steps.len()) } else { String::new() };
         let word = view.palette.paint(Role::Wrong, "not tried");
         format!("{word}: {these}{}: {}\n", some_of(&steps, 4), safe::line(reason))
     });
-    told.collect()
+    message.collect()
 }
 
-fn conflict(key: &str, conflict: &Conflict, outcome: &Outcome, view: &View) -> String {
+fn conflict(key: &str, conflict: &Conflict, outcome: &Outcome, view: &TextView) -> String {
     let reason = safe::line(&conflict.reason);
     let mut text = format!("{}: {key} {reason}\n", view.palette.paint(Role::Wrong, "conflict"));
     if conflict.ours_may_be_lost {
@@ -84,7 +86,7 @@ fn conflict(key: &str, conflict: &Conflict, outcome: &Outcome, view: &View) -> S
         text.push_str(&three_way(&conflict.fields));
         text.push('\n');
     }
-    let others = outcome.steps.iter().filter(|step| step.fate.is_done()).count();
+    let others = outcome.steps.iter().filter(|step| step.result.is_done()).count();
     let others = match others {
         0 => "no other change was applied".to_owned(),
         1 => "1 other change was applied".to_owned(),
@@ -139,15 +141,15 @@ fn whose(field: &ThreeWay) -> &'static str {
     }
 }
 
-fn sum(outcome: &Outcome, view: &View) -> String {
-    let done = outcome.steps.iter().filter(|step| step.fate.is_done()).count();
+fn sum(outcome: &Outcome, view: &TextView) -> String {
+    let done = outcome.steps.iter().filter(|step| step.result.is_done()).count();
     let total = outcome.steps.len();
     if total == 0 {
         return "Nothing to apply.\n".to_owned();
     }
     let role = if done == total { Role::Right } else { Role::Wrong };
     let parts: Vec<String> = ActionKind::ALL.into_iter().filter_map(|kind| kind_sum(outcome, kind)).collect();
-    let already = outcome.steps.iter().filter(|step| matches!(step.fate, Fate::AlreadyDone)).count();
+    let already = outcome.steps.iter().filter(|step| matches!(step.result, ChangeResult::AlreadyDone)).count();
     let mut text = format!(
         "{} {done} of {total} in {}",
         view.palette.paint(role, if outcome.interrupted { "Interrupted: applied" } else { "Applied" }),
@@ -164,13 +166,13 @@ fn sum(outcome: &Outcome, view: &View) -> String {
 }
 
 fn kind_sum(outcome: &Outcome, kind: ActionKind) -> Option<String> {
-    let number = |which: Option<Settled>| {
+    let number = |which: Option<Confirmation>| {
         outcome
             .steps
             .iter()
             .filter(|step| step.action == kind)
             .filter(
-                |step| matches!(&step.fate, Fate::Done { settled, .. } if which.is_none_or(|which| which == *settled)),
+                |step| matches!(&step.result, ChangeResult::Done { confirmation, .. } if which.is_none_or(|which| which == *confirmation)),
             )
             .count()
     };
@@ -180,42 +182,45 @@ fn kind_sum(outcome: &Outcome, kind: ActionKind) -> Option<String> {
     }
     let verb = match kind {
         ActionKind::Create => {
-            let adopted = |step: &&Step| matches!(step.fate, Fate::Done { adopted: true, .. });
-            let told = match outcome.steps.iter().filter(adopted).count() {
+            let adopted = |step: &&ChangeStep| matches!(step.result, ChangeResult::Done { adopted: true, .. });
+            let message = match outcome.steps.iter().filter(adopted).count() {
                 0 => format!("{all} created"),
                 adopted if adopted == all => format!("{adopted} adopted"),
                 adopted => format!("{} created, {adopted} adopted", all - adopted),
             };
-            return Some(told);
+            return Some(message);
         }
         ActionKind::Delete => return Some(format!("{all} deleted (unguarded)")),
         ActionKind::Replace => "replaced",
-        ActionKind::Mark => "marked",
+        ActionKind::Annotate => "annotated",
     };
-    let safety: Vec<String> =
-        [(Settled::Guarded, "guarded"), (Settled::Versioned, "versioned"), (Settled::Unguarded, "unguarded")]
-            .into_iter()
-            .filter_map(|(which, word)| match number(Some(which)) {
-                0 => None,
-                some if some == all => Some(word.to_owned()),
-                some => Some(format!("{some} {word}")),
-            })
-            .collect();
+    let safety: Vec<String> = [
+        (Confirmation::Guarded, "guarded"),
+        (Confirmation::Versioned, "versioned"),
+        (Confirmation::Unguarded, "unguarded"),
+    ]
+    .into_iter()
+    .filter_map(|(which, word)| match number(Some(which)) {
+        0 => None,
+        some if some == all => Some(word.to_owned()),
+        some => Some(format!("{some} {word}")),
+    })
+    .collect();
     Some(format!("{all} {verb} ({})", safety.join(", ")))
 }
 
-fn convergence(convergence: &Convergence, view: &View) -> String {
-    match convergence {
-        Convergence::Proven { looks: 1 } => {
+fn verification(verification: &Verification, view: &TextView) -> String {
+    match verification {
+        Verification::Verified { reads: 1 } => {
             format!("{}: live matches the definitions.\n", view.palette.paint(Role::Right, "Verified"))
         }
-        Convergence::Proven { looks } => {
+        Verification::Verified { reads: looks } => {
             format!(
                 "{}: live matches the definitions, after {looks} reads.\n",
                 view.palette.paint(Role::Right, "Verified")
             )
         }
-        Convergence::Differs { left } => {
+        Verification::Differs { left } => {
             let mut text = format!(
                 "{}: after the apply {} still {} from what was asked for:\n",
                 view.palette.paint(Role::Wrong, "Not converged"),
@@ -230,22 +235,22 @@ fn convergence(convergence: &Convergence, view: &View) -> String {
             }
             text
         }
-        Convergence::Unknown { reason } => {
-            format!("{}: {}\n", view.palette.paint(Role::Careful, "Convergence not proven"), safe::line(reason))
+        Verification::Unknown { reason } => {
+            format!("{}: {}\n", view.palette.paint(Role::Careful, "Verification not proven"), safe::line(reason))
         }
-        Convergence::NotNeeded => String::new(),
+        Verification::NotNeeded => String::new(),
     }
 }
 
-fn next(outcome: &Outcome, view: &View) -> String {
-    let sent = outcome.steps.iter().any(|step| step.fate.may_have_taken_effect());
+fn next(outcome: &Outcome, view: &TextView) -> String {
+    let sent = outcome.steps.iter().any(|step| step.result.may_have_taken_effect());
     if !sent {
         return "nothing was changed\n".to_owned();
     }
     let run = &outcome.run;
     let undo = view.palette.paint(Role::Quiet, format!("undo with: trueup rollback {run}{}", safe::line(&view.flags)));
-    let unsettled = outcome.steps.iter().any(|step| matches!(step.fate, Fate::Unsettled { .. }));
-    let on = match outcome.interrupted || unsettled {
+    let in_doubt = outcome.steps.iter().any(|step| matches!(step.result, ChangeResult::InDoubt { .. }));
+    let on = match outcome.interrupted || in_doubt {
         true => format!("go on with: trueup apply --resume {run}{}\n", safe::line(&view.flags)),
         false => String::new(),
     };

@@ -1,12 +1,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use super::{View, at_the_end, columns, count, difference, notes, refusal, seconds, sides, some_of};
-use crate::model::{Field, Place};
-use crate::plan::{Action, ActionKind, Cause, Change, Digest, GuardName, Held, Plan};
+use super::{TextView, at_the_end, attribution, columns, count, difference, notes, refusal, seconds, some_of};
+use crate::model::{Field, SourceLocation};
+use crate::plan::{Action, ActionKind, BlockedChange, Cause, Change, Digest, GuardName, Plan};
+use crate::report::attribution::summary;
 use crate::report::edits;
-use crate::report::rows::{self, Row, RowText};
-use crate::report::sides::summary;
+use crate::report::rows::{self, FieldRow, RowText};
 use crate::report::{Role, safe};
 
 /// Where the names of fields begin, and how wide they are.
@@ -22,16 +22,16 @@ const NAMES: usize = 12;
 /// A plan, line by line, with its counts, its digest and the next thing to do. `saved` is the file
 /// that the plan was written to.
 #[must_use]
-pub fn plan(plan: &Plan, saved: Option<&Path>, view: &View) -> String {
+pub fn plan(plan: &Plan, saved: Option<&Path>, view: &TextView) -> String {
     let unknown = plan.unknown().next().is_some();
-    if plan.changes.is_empty() && plan.held.is_empty() && !unknown {
+    if plan.changes.is_empty() && plan.blocked.is_empty() && !unknown {
         return format!("{}{}", super::setting_changes(plan, view), in_sync(plan, view));
     }
     let mut text = consents(plan, view);
     text.push_str(&super::setting_changes(plan, view));
     text.push_str(&header(plan, view));
-    let told = sides::told(plan, view);
-    let (folded, single) = fold(&told);
+    let rendered = attribution::listed(plan, view);
+    let (folded, single) = fold(&rendered);
     let goes = |change: &&&Change| change.action.kind() == ActionKind::Delete;
     for change in single.iter().filter(|change| !goes(change)) {
         text.push('\n');
@@ -46,11 +46,11 @@ pub fn plan(plan: &Plan, saved: Option<&Path>, view: &View) -> String {
         text.push('\n');
         text.push_str(&self::change(change, view));
     }
-    for held in plan.held.iter().filter(|held| sides::tells(held, plan, view)) {
+    for held in plan.blocked.iter().filter(|held| attribution::lists(held, plan, view)) {
         text.push('\n');
-        text.push_str(&self::held(held, view));
+        text.push_str(&self::blocked(held, view));
     }
-    text.push_str(&sides::others(plan, view));
+    text.push_str(&attribution::others(plan, view));
     let notes = notes::notes(plan, view);
     if !notes.is_empty() {
         text.push('\n');
@@ -68,7 +68,7 @@ pub fn plan(plan: &Plan, saved: Option<&Path>, view: &View) -> String {
     text
 }
 
-fn in_sync(plan: &Plan, view: &View) -> String {
+fn in_sync(plan: &Plan, view: &TextView) -> String {
     if let Some(run) = plan.undone() {
         return format!("Nothing to roll back: what {run} wrote is as it was before it.\n{}", notes::notes(plan, view));
     }
@@ -76,8 +76,8 @@ fn in_sync(plan: &Plan, view: &View) -> String {
         "{}: {} in {}, {}",
         view.palette.paint(Role::Right, "In sync"),
         count(plan.in_sync(), "endpoint"),
-        count(plan.looked().namespaces, "namespace"),
-        looked(plan),
+        count(plan.read_scope().namespaces, "namespace"),
+        read_scope(plan),
     );
     if let Some(elapsed) = view.elapsed {
         text.push_str(&format!(", {}", seconds(elapsed)));
@@ -90,7 +90,7 @@ fn in_sync(plan: &Plan, view: &View) -> String {
 
 /// What the filters of the call leave out, and what could not be read.
 pub(in crate::report) fn outside(plan: &Plan) -> Option<String> {
-    let looked = plan.looked();
+    let looked = plan.read_scope();
     let mut parts = Vec::new();
     if plan.left_out > 0 {
         parts.push(format!("{} outside the filter", count(plan.left_out, "change")));
@@ -105,7 +105,7 @@ pub(in crate::report) fn outside(plan: &Plan) -> Option<String> {
 }
 
 /// What was looked at: the service in so many requests, or a snapshot of a time.
-pub(super) fn looked(plan: &Plan) -> String {
+pub(super) fn read_scope(plan: &Plan) -> String {
     match &plan.source.snapshot {
         None => count(usize::try_from(plan.source.requests).unwrap_or(usize::MAX), "request"),
         Some(taken) => format!("against the snapshot of {}", safe::line(&minute(taken))),
@@ -120,12 +120,12 @@ pub(in crate::report) fn minute(time: &str) -> String {
     }
 }
 
-fn header(plan: &Plan, view: &View) -> String {
+fn header(plan: &Plan, view: &TextView) -> String {
     let stack = match &plan.stack {
         Some(stack) => format!(", stack {}", safe::line(stack)),
         None => ", no stack".to_owned(),
     };
-    let seen = plan.looked();
+    let seen = plan.read_scope();
     let (title, defined) = match plan.undone() {
         Some(run) => (format!("Rollback of {run} at"), String::new()),
         None => ("Plan for".to_owned(), format!("{} defined, ", count(seen.endpoints, "endpoint"))),
@@ -139,7 +139,7 @@ fn header(plan: &Plan, view: &View) -> String {
         view.palette.paint(Role::Strong, title),
         safe::line(&plan.service.base_url),
         count(seen.namespaces, "namespace"),
-        looked(plan),
+        read_scope(plan),
         outside(plan).map(|outside| format!("; {outside}")).unwrap_or_default(),
     )
 }
@@ -150,8 +150,9 @@ type Folded<'a> = BTreeMap<String, Vec<&'a Change>>;
 fn fold(changes: &[Change]) -> (Folded<'_>, Vec<&Change>) {
     let edit = |change: &Change| match &change.action {
         Action::Replace { fields, adopts: false, .. } => {
-            let told = fields.iter().map(|field| (&field.field, &field.before, &field.after, field.cause, field.side));
-            Some(format!("{:?}", told.collect::<Vec<_>>()))
+            let rendered =
+                fields.iter().map(|field| (&field.field, &field.before, &field.after, field.cause, field.attribution));
+            Some(format!("{:?}", rendered.collect::<Vec<_>>()))
         }
         _ => None,
     };
@@ -164,7 +165,7 @@ fn fold(changes: &[Change]) -> (Folded<'_>, Vec<&Change>) {
     edits.retain(|_, changes| changes.len() >= FOLD);
     let single = changes
         .iter()
-        .filter(|change| change.action.kind() != ActionKind::Mark)
+        .filter(|change| change.action.kind() != ActionKind::Annotate)
         .filter(|change| edit(change).is_none_or(|edit| !edits.contains_key(&edit)))
         .collect();
     (edits, single)
@@ -174,14 +175,14 @@ pub(super) fn sign(kind: ActionKind) -> (&'static str, Role) {
     match kind {
         ActionKind::Create => ("+ create ", Role::Create),
         ActionKind::Replace => ("~ replace", Role::Replace),
-        ActionKind::Mark => ("* mark   ", Role::Quiet),
+        ActionKind::Annotate => ("* annotate", Role::Quiet),
         ActionKind::Delete => ("- delete ", Role::Delete),
     }
 }
 
 /// The cause of a whole change: one word where all its fields agree.
 fn cause(change: &Change) -> String {
-    if let Some(side) = change.side {
+    if let Some(side) = change.attribution {
         return side.to_string();
     }
     let mut causes = change.fields().iter().map(|field| field.cause);
@@ -195,7 +196,7 @@ fn cause(change: &Change) -> String {
     }
 }
 
-fn change(change: &Change, view: &View) -> String {
+fn change(change: &Change, view: &TextView) -> String {
     let mut text = head(change, view);
     match &change.action {
         Action::Create { wanted } => {
@@ -208,7 +209,7 @@ fn change(change: &Change, view: &View) -> String {
                 text.push_str(&self::row(&row, before.modified.as_deref(), view));
             }
         }
-        Action::Mark { .. } => {}
+        Action::Annotate { .. } => {}
         Action::Delete { before, referrers } => {
             let (target, port) = (Field::Target.value(&before.endpoint), before.endpoint.spec.port);
             let target = rows::words(&Field::Target, &target).unwrap_or_default();
@@ -223,7 +224,7 @@ fn change(change: &Change, view: &View) -> String {
     text
 }
 
-fn head(change: &Change, view: &View) -> String {
+fn head(change: &Change, view: &TextView) -> String {
     let (sign, role) = sign(change.action.kind());
     let key = change.key.to_string();
     let key = safe::line(&key);
@@ -250,12 +251,12 @@ fn short(commit: &str) -> String {
     safe::line(commit).chars().take(7).collect()
 }
 
-pub(super) fn at(place: &Place) -> String {
+pub(super) fn at(place: &SourceLocation) -> String {
     format!("{}:{}", safe::line(&place.file), place.line)
 }
 
 /// One row of a change.
-fn row(row: &Row, modified: Option<&str>, view: &View) -> String {
+fn row(row: &FieldRow, modified: Option<&str>, view: &TextView) -> String {
     let shown = |value: &Option<String>| value.as_deref().map_or_else(|| "(none)".to_owned(), value_text);
     let mut lines = None;
     let text = match &row.text {
@@ -288,8 +289,8 @@ fn row(row: &Row, modified: Option<&str>, view: &View) -> String {
 }
 
 /// Why a field differs, where that is not the plain case.
-fn aside(row: &Row, modified: Option<&str>) -> String {
-    if let Some(side) = row.side {
+fn aside(row: &FieldRow, modified: Option<&str>) -> String {
+    if let Some(side) = row.attribution {
         return side.to_string();
     }
     let last = modified.and_then(|time| time.get(..10)).map(|day| format!(", last on {}", safe::line(day)));
@@ -313,7 +314,7 @@ fn words(name: &str, text: &str) -> String {
 }
 
 /// Many endpoints with one edit.
-fn folded(changes: &[&Change], view: &View) -> String {
+fn folded(changes: &[&Change], view: &TextView) -> String {
     let (sign, role) = sign(ActionKind::Replace);
     let Some(first) = changes.first() else { return String::new() };
     let mut text = format!("  {} {}", view.palette.paint(role, sign), count(changes.len(), "endpoint"));
@@ -322,7 +323,7 @@ fn folded(changes: &[&Change], view: &View) -> String {
     text.push_str(format!("{}{cause}", " ".repeat(gap)).trim_end());
     text.push('\n');
     for row in first.fields().iter().flat_map(rows::of_field) {
-        let row = Row { place: None, ..row };
+        let row = FieldRow { place: None, ..row };
         text.push_str(&self::row(&row, None, view));
     }
     let names: Vec<String> = changes
@@ -355,28 +356,31 @@ fn wrapped(names: &[String], width: usize) -> Vec<String> {
 }
 
 /// Marks say nothing that a reviewer must read: one line.
-fn marks(plan: &Plan, view: &View) -> String {
+fn marks(plan: &Plan, view: &TextView) -> String {
     let marks: Vec<String> = plan
         .changes
         .iter()
-        .filter(|change| change.action.kind() == ActionKind::Mark)
+        .filter(|change| change.action.kind() == ActionKind::Annotate)
         .map(|change| change.key.to_string())
         .collect();
     if marks.is_empty() {
         return String::new();
     }
-    let (sign, role) = sign(ActionKind::Mark);
-    let text =
-        format!("{} in sync, only the mark is written: {}", count(marks.len(), "endpoint"), some_of(&marks, NAMES));
+    let (sign, role) = sign(ActionKind::Annotate);
+    let text = format!(
+        "{} in sync, only ownership annotations are written: {}",
+        count(marks.len(), "endpoint"),
+        some_of(&marks, NAMES)
+    );
     format!("\n  {} {text}\n", view.palette.paint(role, sign))
 }
 
-fn held(held: &Held, view: &View) -> String {
+fn blocked(held: &BlockedChange, view: &TextView) -> String {
     let key = held.key.to_string();
     let what = held.change.as_ref().map_or("change", |change| change.action.kind().as_str());
     let place = held.place.as_ref().map(at).unwrap_or_default();
-    let left = format!("  ! held    {}", safe::line(&key));
-    let painted = left.replacen("! held   ", &view.palette.paint(Role::Careful, "! held   ").to_string(), 1);
+    let left = format!("  ! blocked {}", safe::line(&key));
+    let painted = left.replacen("! blocked", &view.palette.paint(Role::Careful, "! blocked").to_string(), 1);
     let quiet = if place.is_empty() { String::new() } else { view.palette.paint(Role::Quiet, &place).to_string() };
     let mut text = format!("{}\n", at_the_end(&painted, columns(&left), &quiet, columns(&place), view.width));
     if let Some(change) = &held.change {
@@ -384,7 +388,7 @@ fn held(held: &Held, view: &View) -> String {
             text.push_str(&self::row(&row, None, view));
         }
     }
-    let (why, allow) = refusal::hold(held);
+    let (why, allow) = refusal::block_reason(held);
     text.push_str(&words(&format!("no {what}"), &why));
     if let Some(allow) = allow {
         text.push_str(&words("to allow it", &allow));
@@ -394,7 +398,7 @@ fn held(held: &Held, view: &View) -> String {
 
 /// What a plan says first: that an apply of it would be refused and why, and who allowed what.
 #[must_use]
-pub fn consents(plan: &Plan, view: &View) -> String {
+pub fn consents(plan: &Plan, view: &TextView) -> String {
     let mut text = String::new();
     let refused = plan.refused();
     if !refused.is_empty() {
@@ -406,7 +410,7 @@ pub fn consents(plan: &Plan, view: &View) -> String {
         }
     } else if plan.is_refused() {
         let word = view.palette.paint(Role::Wrong, "REFUSED");
-        text.push_str(&format!("{word}  an apply of this plan does nothing: everything in it is held back\n"));
+        text.push_str(&format!("{word}  an apply of this plan does nothing: everything in it is blocked\n"));
     }
     for allowed in &plan.allowed {
         let word = view.palette.paint(Role::Careful, "ALLOWED");
@@ -419,7 +423,7 @@ pub fn consents(plan: &Plan, view: &View) -> String {
     text
 }
 
-pub(super) fn guards(plan: &Plan, view: &View) -> String {
+pub(super) fn guards(plan: &Plan, view: &TextView) -> String {
     let mut text = String::new();
     for guard in &plan.guards {
         let guard_text = guard.to_string();
@@ -439,20 +443,20 @@ pub(super) fn guards(plan: &Plan, view: &View) -> String {
     text
 }
 
-fn counts(plan: &Plan, digest: &Digest, view: &View) -> String {
-    let mut parts = summary(plan, view.sides, |number| number.to_string());
-    let marks = plan.count(ActionKind::Mark);
+fn counts(plan: &Plan, digest: &Digest, view: &TextView) -> String {
+    let mut parts = summary(plan, view.detail, |number| number.to_string());
+    let marks = plan.count(ActionKind::Annotate);
     if marks > 0 {
-        parts.push(format!("{marks} to {}", ActionKind::Mark));
+        parts.push(format!("{marks} to {}", ActionKind::Annotate));
     }
-    if !plan.held.is_empty() {
-        parts.push(format!("{} held back", plan.held.len()));
+    if !plan.blocked.is_empty() {
+        parts.push(format!("{} blocked", plan.blocked.len()));
     }
     parts.push(format!("{} in sync", plan.in_sync()));
     format!("{}.   digest {}", parts.join(", "), digest.short())
 }
 
-fn next(plan: &Plan, digest: &Digest, saved: Option<&Path>, view: &View) -> String {
+fn next(plan: &Plan, digest: &Digest, saved: Option<&Path>, view: &TextView) -> String {
     if plan.changes.is_empty() {
         return String::new();
     }

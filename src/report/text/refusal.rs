@@ -1,25 +1,25 @@
-use super::{View, some_of};
-use crate::plan::{Blocked, Held, Hold, Plan, Refusal, ScopeRead};
+use super::{TextView, some_of};
+use crate::plan::{ApprovalError, BlockReason, BlockedChange, Plan, ScopeRead, Unchangeable};
 use crate::report::{Role, safe};
 
 /// Why a plan is not applied, with what allows it where something can.
 #[must_use]
-pub fn refusal(refusal: &Refusal, view: &View) -> String {
+pub fn refusal(refusal: &ApprovalError, view: &TextView) -> String {
     let mut text = String::new();
     let refused = view.palette.paint(Role::Wrong, "refused");
     match refusal {
-        Refusal::Guards { guards } => {
+        ApprovalError::Guards { guards } => {
             for guard in guards {
-                let told = guard.to_string();
-                text.push_str(&format!("{refused}: {}\n", safe::line(&told)));
+                let reason = guard.to_string();
+                text.push_str(&format!("{refused}: {}\n", safe::line(&reason)));
             }
             let mut names: Vec<String> = guards.iter().map(|guard| format!("--allow {}", guard.name)).collect();
             names.dedup();
             text.push_str(&format!("  if that is what you mean: {}\n", names.join(" ")));
         }
-        Refusal::OtherDigest { base, .. } => {
-            let told = refusal.to_string();
-            text.push_str(&format!("{refused}: {}\n", safe::line(&told)));
+        ApprovalError::OtherDigest { base, .. } => {
+            let reason = refusal.to_string();
+            text.push_str(&format!("{refused}: {}\n", safe::line(&reason)));
             text.push_str(match base {
                 true => "  if it was reviewed without --base: leave that out here, too\n",
                 false => {
@@ -28,17 +28,17 @@ pub fn refusal(refusal: &Refusal, view: &View) -> String {
             });
             text.push_str(&format!("  look again: trueup plan {}\n", safe::line(&view.directory)));
         }
-        Refusal::Changes { names } => {
-            let told = refusal.to_string();
-            text.push_str(&format!("{refused}: {}\n", safe::line(&told)));
+        ApprovalError::Changes { names } => {
+            let reason = refusal.to_string();
+            text.push_str(&format!("{refused}: {}\n", safe::line(&reason)));
             let flags: Vec<String> = names.iter().take(8).map(|name| format!("--allow {}", safe::line(name))).collect();
             text.push_str(&format!("  if that is what you mean: {}\n", flags.join(" ")));
         }
-        Refusal::NoDigest { .. } => {
-            let told = refusal.to_string();
-            text.push_str(&format!("{refused}: {}\n", safe::line(&told)));
+        ApprovalError::NoDigest { .. } => {
+            let reason = refusal.to_string();
+            text.push_str(&format!("{refused}: {}\n", safe::line(&reason)));
         }
-        Refusal::Unknown { namespaces } => {
+        ApprovalError::Unknown { namespaces } => {
             for (namespace, reason) in namespaces {
                 text.push_str(&unknown(namespace.as_str(), reason, view));
             }
@@ -49,7 +49,7 @@ pub fn refusal(refusal: &Refusal, view: &View) -> String {
     text
 }
 
-fn unknown(namespace: &str, reason: &str, view: &View) -> String {
+fn unknown(namespace: &str, reason: &str, view: &TextView) -> String {
     let namespace = safe::line(namespace);
     format!(
         "{}: the list of `{namespace}` cannot be trusted: {}\n  \
@@ -61,7 +61,7 @@ fn unknown(namespace: &str, reason: &str, view: &View) -> String {
 
 /// The namespaces whose read is unknown, and how each namespace stands.
 #[must_use]
-pub fn incomplete(plan: &Plan, view: &View) -> String {
+pub fn incomplete(plan: &Plan, view: &TextView) -> String {
     let mut text = String::new();
     for (namespace, reason) in plan.unknown() {
         text.push_str(&unknown(namespace.as_str(), reason, view));
@@ -84,64 +84,66 @@ pub fn incomplete(plan: &Plan, view: &View) -> String {
     text
 }
 
-/// Why a change is held back, and what allows it.
-pub(in crate::report) fn hold(held: &Held) -> (String, Option<String>) {
-    let key = held.key.to_string();
+/// Why a change is blocked, and what allows it.
+pub(in crate::report) fn block_reason(blocked: &BlockedChange) -> (String, Option<String>) {
+    let key = blocked.key.to_string();
     let key = safe::line(&key);
-    match &held.hold {
-        Hold::ForeignStack { stack } => {
+    match &blocked.reason {
+        BlockReason::ForeignStack { stack } => {
             (format!("it belongs to stack {}", safe::line(stack)), Some(format!("--allow foreign-stack={key}")))
         }
-        Hold::Protected => ("it is protected (`trueup/protect`)".to_owned(), Some(format!("--allow protected={key}"))),
-        Hold::Unverified => (
+        BlockReason::Protected => ("it is protected (`trueup/protect`)".to_owned(), Some(format!("--allow protected={key}"))),
+        BlockReason::Unverified => (
             "its ownership annotation does not name the object that it was written for, so it may be a copy: delete it \
              by hand, or put its definition back, apply, and take it out again"
                 .to_owned(),
             Some(format!("--allow unverified={key}")),
         ),
-        Hold::Referred { by } => {
+        BlockReason::Referred { by } => {
             let by: Vec<String> = by.iter().map(ToString::to_string).collect();
             (format!("{} would be left without it", some_of(&by, 4)), Some(format!("--allow referred={key}")))
         }
-        Hold::Moved(conflict) => {
+        BlockReason::Moved(conflict) => {
             let fields: Vec<String> = conflict.fields.iter().map(|moved| moved.field.to_string()).collect();
             let fields = if fields.is_empty() { String::new() } else { format!(": {}", some_of(&fields, 8)) };
             (format!("{}{fields}", safe::line(&conflict.reason)), None)
         }
-        Hold::Blocked(blocked) => (self::blocked(blocked), None),
+        BlockReason::Unchangeable(why) => (unchangeable(why), None),
     }
 }
 
-fn blocked(blocked: &Blocked) -> String {
-    match blocked {
-        Blocked::OwnerView(owner) => format!(
+fn unchangeable(why: &Unchangeable) -> String {
+    match why {
+        Unchangeable::OwnerView(owner) => format!(
             "it belongs to {} {}/{} of the service: change that instead",
             safe::line(&owner.kind),
             safe::line(&owner.namespace),
             safe::line(&owner.name)
         ),
-        Blocked::Deleting => "it is being deleted: plan again when it is gone".to_owned(),
-        Blocked::Unheld { reason } => format!("this trueup cannot read the live object: {}", safe::line(reason)),
-        Blocked::UnknownOption { path } => {
+        Unchangeable::Deleting => "it is being deleted: plan again when it is gone".to_owned(),
+        Unchangeable::Unsupported { reason } => {
+            format!("this trueup cannot read the live object: {}", safe::line(reason))
+        }
+        Unchangeable::UnknownOption { path } => {
             format!("`{}` may be its target and is not known to this trueup", safe::line(path))
         }
-        Blocked::ReferrersUnknown { reason } => {
+        Unchangeable::ReferrersUnknown { reason } => {
             format!("who refers to it could not be read: {}", safe::line(reason))
         }
     }
 }
 
-/// What is held back singly, told after an apply.
+/// What is blocked singly, told after an apply.
 #[must_use]
-pub fn held(plan: &Plan, view: &View) -> String {
+pub fn blocked(plan: &Plan, view: &TextView) -> String {
     let mut text = String::new();
-    for held in &plan.held {
-        let (why, allow) = hold(held);
-        let key = held.key.to_string();
+    for blocked in &plan.blocked {
+        let (why, allow) = block_reason(blocked);
+        let key = blocked.key.to_string();
         let allow = allow.map(|allow| format!("; to allow it: {allow}")).unwrap_or_default();
         text.push_str(&format!(
             "{}: {}: {why}{allow}\n",
-            view.palette.paint(Role::Careful, "held back"),
+            view.palette.paint(Role::Careful, "blocked"),
             safe::line(&key)
         ));
     }

@@ -1,5 +1,5 @@
-use super::{View, count, outcome, plan, seconds, some_of};
-use crate::plan::{Convergence, Fate, Rehearsal};
+use super::{TextView, count, outcome, plan, seconds, some_of};
+use crate::plan::{ChangeResult, Rehearsal, Verification};
 use crate::report::{Role, safe};
 
 /// Names that are shown of what is left.
@@ -7,11 +7,11 @@ const NAMES: usize = 12;
 
 /// A rehearsal: what was not made and why, whether the plan converges, and what that is worth.
 #[must_use]
-pub fn rehearsal(rehearsal: &Rehearsal, view: &View) -> String {
+pub fn rehearsal(rehearsal: &Rehearsal, view: &TextView) -> String {
     let Rehearsal { plan, outcome, .. } = rehearsal;
     let paint = |role, text: &str| view.palette.paint(role, text).to_string();
     let url = safe::line(&plan.service.base_url).into_owned();
-    if plan.changes.is_empty() && plan.held.is_empty() {
+    if plan.changes.is_empty() && plan.blocked.is_empty() {
         return format!("Nothing to rehearse: {} in sync with {url}\n", count(plan.in_sync(), "endpoint"));
     }
     let mut text = super::setting_changes(plan, view);
@@ -42,17 +42,17 @@ pub fn rehearsal(rehearsal: &Rehearsal, view: &View) -> String {
         "Rehearsed in the sandbox on {source}; nothing was changed there.\n\
          Mind that it is our model of the service: what the service itself would refuse shows only there.\n"
     ));
-    if rehearsal.converges() && plan.held.is_empty() && plan.guards.is_empty() {
+    if rehearsal.converges() && plan.blocked.is_empty() && plan.guards.is_empty() {
         text.push_str(&format!("Apply:  trueup apply {}\n", safe::line(&view.directory)));
     }
     text
 }
 
 /// What still differs after it, by the second look and by the second plan.
-fn left(rehearsal: &Rehearsal, view: &View) -> String {
+fn left(rehearsal: &Rehearsal, view: &TextView) -> String {
     let mut text = String::new();
-    if rehearsal.outcome.steps.iter().map(|step| &step.fate).all(Fate::is_done) {
-        if let Convergence::Unknown { reason } = &rehearsal.outcome.convergence {
+    if rehearsal.outcome.steps.iter().map(|step| &step.result).all(ChangeResult::is_done) {
+        if let Verification::Unknown { reason } = &rehearsal.outcome.verification {
             let word = view.palette.paint(Role::Careful, "not proven");
             text.push_str(&format!("{word}: {}\n", safe::line(reason)));
         }

@@ -1,4 +1,4 @@
-use super::{View, columns};
+use super::{TextView, columns};
 use crate::model::policy::Direction;
 use crate::plan::Plan;
 use crate::report::{Role, safe};
@@ -6,7 +6,7 @@ use crate::report::{Role, safe};
 /// The settings that are others than at the base, or that the policy limits, with what is in force; an
 /// empty line behind them.
 #[must_use]
-pub fn setting_changes(plan: &Plan, view: &View) -> String {
+pub fn setting_changes(plan: &Plan, view: &TextView) -> String {
     let changes = &plan.setting_changes;
     if changes.is_empty() {
         return String::new();

@@ -11,11 +11,11 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::json::{Fields, Json};
-use crate::sandbox::answer::{Code, Refusal};
+use crate::sandbox::answer::{Code, ErrorResponse};
 
 /// Where a value stands in the request, such as `spec.where.site.ref[0]`.
 #[derive(Clone, Copy, Debug)]
-pub struct Place<'a> {
+pub struct BodyPath<'a> {
     parent: Option<&'a Self>,
     step: Step<'a>,
 }
@@ -26,7 +26,7 @@ enum Step<'a> {
     Item(usize),
 }
 
-impl<'a> Place<'a> {
+impl<'a> BodyPath<'a> {
     pub fn root(name: &'a str) -> Self {
         Self { parent: None, step: Step::Field(name) }
     }
@@ -40,7 +40,7 @@ impl<'a> Place<'a> {
     }
 
     /// The refusal of a value that breaks a rule, in the words of the live service.
-    pub fn breaks(&self, rule: Rule<'_>, got: impl fmt::Display) -> Refusal {
+    pub fn breaks(&self, rule: RuleViolation<'_>, got: impl fmt::Display) -> ErrorResponse {
         let got = got.to_string();
         let got = shortened(&got);
         let message = format!("Field {self} should be {}, got {got} in request.", rule.should);
@@ -48,10 +48,10 @@ impl<'a> Place<'a> {
             "Validating Request: {self} fails rule ves.io.schema.rules.{} constraint {} due to value {got}",
             rule.name, rule.constraint
         );
-        Refusal::new(Code::InvalidArgument, message).detail(detail)
+        ErrorResponse::new(Code::InvalidArgument, message).detail(detail)
     }
 
-    fn mistyped(&self, wanted: &str, value: &Json<'_>) -> Refusal {
+    fn mistyped(&self, wanted: &str, value: &Json<'_>) -> ErrorResponse {
         let got = match value {
             Json::Null => "null",
             Json::Bool(_) => "a boolean",
@@ -61,11 +61,11 @@ impl<'a> Place<'a> {
             Json::Object(_) => "an object",
         };
         let message = format!("Field {self} should be {wanted}, got {got} in request.");
-        Refusal::new(Code::InvalidArgument, message)
+        ErrorResponse::new(Code::InvalidArgument, message)
     }
 }
 
-impl fmt::Display for Place<'_> {
+impl fmt::Display for BodyPath<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(parent) = self.parent {
             parent.fmt(formatter)?;
@@ -80,14 +80,15 @@ impl fmt::Display for Place<'_> {
 
 /// A rule of the published specification: its name and constraint there, and how to say it.
 #[derive(Clone, Copy, Debug)]
-pub struct Rule<'a> {
+pub struct RuleViolation<'a> {
     pub name: &'a str,
     pub constraint: &'a str,
     pub should: &'a str,
 }
 
 /// The rule that a message or a choice must be there.
-pub const REQUIRED: Rule<'_> = Rule { name: "message.required", constraint: "true", should: "not nil" };
+pub const REQUIRED: RuleViolation<'_> =
+    RuleViolation { name: "message.required", constraint: "true", should: "not nil" };
 
 fn shortened(text: &str) -> Cow<'_, str> {
     const LONGEST: usize = 80;
@@ -101,11 +102,11 @@ fn shortened(text: &str) -> Cow<'_, str> {
 #[derive(Clone, Copy, Debug)]
 pub struct Message<'a> {
     fields: &'a Fields<'a>,
-    pub place: Place<'a>,
+    pub place: BodyPath<'a>,
 }
 
 impl<'a> Message<'a> {
-    pub fn new(value: &'a Json<'a>, place: Place<'a>) -> Result<Self, Refusal> {
+    pub fn new(value: &'a Json<'a>, place: BodyPath<'a>) -> Result<Self, ErrorResponse> {
         static NONE: Fields<'static> = Fields::NONE;
         match value {
             Json::Object(fields) => Ok(Self { fields, place }),
@@ -115,18 +116,18 @@ impl<'a> Message<'a> {
     }
 
     /// A field under either spelling; `null` is absent.
-    pub fn get(&self, name: &str) -> Result<Option<&'a Json<'a>>, Refusal> {
+    pub fn get(&self, name: &str) -> Result<Option<&'a Json<'a>>, ErrorResponse> {
         Ok(self.find(name)?.filter(|value| !matches!(value, Json::Null)))
     }
 
     /// A field under either spelling.
-    fn find(&self, name: &str) -> Result<Option<&'a Json<'a>>, Refusal> {
+    fn find(&self, name: &str) -> Result<Option<&'a Json<'a>>, ErrorResponse> {
         let snake = self.fields.find(|key| key == name);
         let value = if name.contains('_') {
             match (snake, self.fields.find(|key| is_camel(key, name))) {
                 (Some(_), Some(_)) => {
                     let message = format!("Field {} stands twice in request.", self.place.field(name));
-                    return Err(Refusal::new(Code::InvalidArgument, message));
+                    return Err(ErrorResponse::new(Code::InvalidArgument, message));
                 }
                 (snake, camel) => snake.or(camel),
             }
@@ -138,7 +139,7 @@ impl<'a> Message<'a> {
 
     /// The one option of an exclusive group that is there. A `null` chooses its option too, and it is
     /// the one that is kept beside another.
-    pub fn one_of(&self, names: &[&'static str]) -> Result<Option<(&'static str, &'a Json<'a>)>, Refusal> {
+    pub fn one_of(&self, names: &[&'static str]) -> Result<Option<(&'static str, &'a Json<'a>)>, ErrorResponse> {
         let mut chosen: Option<(&'static str, &'a Json<'a>)> = None;
         for name in names {
             let Some(value) = self.find(name)? else { continue };
@@ -155,18 +156,18 @@ impl<'a> Message<'a> {
                     "Field {} should be the only one of its group, got {other} too in request.",
                     self.place.field(name)
                 );
-                return Err(Refusal::new(Code::InvalidArgument, message));
+                return Err(ErrorResponse::new(Code::InvalidArgument, message));
             }
             chosen = Some((name, value));
         }
         Ok(chosen)
     }
 
-    pub fn text(&self, name: &str) -> Result<String, Refusal> {
+    pub fn text(&self, name: &str) -> Result<String, ErrorResponse> {
         self.get(name)?.map_or_else(|| Ok(String::new()), |value| text(value, self.place.field(name)))
     }
 
-    pub fn boolean(&self, name: &str) -> Result<bool, Refusal> {
+    pub fn boolean(&self, name: &str) -> Result<bool, ErrorResponse> {
         match self.get(name)? {
             None => Ok(false),
             Some(Json::Bool(value)) => Ok(*value),
@@ -174,21 +175,21 @@ impl<'a> Message<'a> {
         }
     }
 
-    pub fn number(&self, name: &str) -> Result<u32, Refusal> {
+    pub fn number(&self, name: &str) -> Result<u32, ErrorResponse> {
         self.get(name)?.map_or(Ok(0), |value| number(value, self.place.field(name)))
     }
 
     /// A signed integer of 32 or 64 bits.
-    pub fn signed<N: DeserializeOwned + Default>(&self, name: &str) -> Result<N, Refusal> {
+    pub fn signed<N: DeserializeOwned + Default>(&self, name: &str) -> Result<N, ErrorResponse> {
         self.get(name)?.map_or_else(|| Ok(N::default()), |value| integer(value, self.place.field(name), "an integer"))
     }
 
     /// An enum value by its name or its number; the first is the default.
-    pub fn choice(&self, name: &str, names: &'static [&'static str]) -> Result<&'static str, Refusal> {
+    pub fn choice(&self, name: &str, names: &'static [&'static str]) -> Result<&'static str, ErrorResponse> {
         let place = self.place.field(name);
         let unknown = |got: &dyn fmt::Display| {
             let message = format!("Field {place} should be one of {}, got {got} in request.", names.join(", "));
-            Refusal::new(Code::InvalidArgument, message)
+            ErrorResponse::new(Code::InvalidArgument, message)
         };
         match self.get(name)? {
             None => names.first().copied().ok_or_else(|| unknown(&"nothing")),
@@ -204,7 +205,7 @@ impl<'a> Message<'a> {
         }
     }
 
-    pub fn list(&self, name: &str) -> Result<&'a [Json<'a>], Refusal> {
+    pub fn list(&self, name: &str) -> Result<&'a [Json<'a>], ErrorResponse> {
         match self.get(name)? {
             None => Ok(&[]),
             Some(Json::Array(items)) => Ok(items),
@@ -213,7 +214,7 @@ impl<'a> Message<'a> {
     }
 
     /// A map of strings.
-    pub fn map(&self, name: &str) -> Result<BTreeMap<String, String>, Refusal> {
+    pub fn map(&self, name: &str) -> Result<BTreeMap<String, String>, ErrorResponse> {
         let place = self.place.field(name);
         match self.get(name)? {
             None => Ok(BTreeMap::new()),
@@ -230,13 +231,13 @@ impl<'a> Message<'a> {
 ///
 /// # Errors
 /// A body that is no JSON, no object, or not what `read` expects.
-pub fn read<T>(body: &[u8], read: impl FnOnce(&Message<'_>) -> Result<T, Refusal>) -> Result<T, Refusal> {
+pub fn read<T>(body: &[u8], read: impl FnOnce(&Message<'_>) -> Result<T, ErrorResponse>) -> Result<T, ErrorResponse> {
     let json = super::draft::parse(body)?;
-    read(&Message::new(&json, Place::root("body"))?)
+    read(&Message::new(&json, BodyPath::root("body"))?)
 }
 
 /// A string.
-pub fn text(value: &Json<'_>, place: Place<'_>) -> Result<String, Refusal> {
+pub fn text(value: &Json<'_>, place: BodyPath<'_>) -> Result<String, ErrorResponse> {
     match value {
         Json::Null => Ok(String::new()),
         Json::String(text) => Ok(text.clone().into_owned()),
@@ -245,13 +246,17 @@ pub fn text(value: &Json<'_>, place: Place<'_>) -> Result<String, Refusal> {
 }
 
 /// A 32 bit unsigned integer, as a number without fraction and exponent or as a string of one.
-pub fn number(value: &Json<'_>, place: Place<'_>) -> Result<u32, Refusal> {
+pub fn number(value: &Json<'_>, place: BodyPath<'_>) -> Result<u32, ErrorResponse> {
     integer(value, place, "an unsigned 32 bit integer")
 }
 
-fn integer<N: DeserializeOwned + Default>(value: &Json<'_>, place: Place<'_>, wanted: &str) -> Result<N, Refusal> {
+fn integer<N: DeserializeOwned + Default>(
+    value: &Json<'_>,
+    place: BodyPath<'_>,
+    wanted: &str,
+) -> Result<N, ErrorResponse> {
     let outside = |got: &dyn fmt::Display| {
-        Refusal::new(Code::InvalidArgument, format!("Field {place} should be {wanted}, got {got} in request."))
+        ErrorResponse::new(Code::InvalidArgument, format!("Field {place} should be {wanted}, got {got} in request."))
     };
     match value {
         Json::Null => Ok(N::default()),

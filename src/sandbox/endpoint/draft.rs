@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::body::{Message, Place, REQUIRED, Rule};
+use super::body::{BodyPath, Message, REQUIRED, RuleViolation};
 use super::json::{Fields, Json};
 use super::rules;
-use super::spec::{Spec, Surroundings};
-use crate::sandbox::answer::{Code, Refusal};
+use super::spec::{FillContext, Spec};
+use crate::sandbox::answer::{Code, ErrorResponse};
 
 /// The parts of an endpoint that a caller decides.
 #[derive(Clone, Debug)]
@@ -36,12 +36,12 @@ pub enum Named<'a> {
 ///
 /// # Errors
 /// What the JSON reader stumbled over. No body at all is an empty message.
-pub fn parse(body: &[u8]) -> Result<Json<'_>, Refusal> {
+pub fn parse(body: &[u8]) -> Result<Json<'_>, ErrorResponse> {
     if body.iter().all(u8::is_ascii_whitespace) {
         return Ok(Json::Object(Fields::default()));
     }
     serde_json::from_slice(body)
-        .map_err(|error| Refusal::new(Code::InvalidArgument, format!("request body is not valid JSON: {error}")))
+        .map_err(|error| ErrorResponse::new(Code::InvalidArgument, format!("request body is not valid JSON: {error}")))
 }
 
 impl Draft {
@@ -50,23 +50,23 @@ impl Draft {
     /// # Errors
     /// The first thing that is missing, mistyped or outside its rule. A missing spec comes first, as
     /// it does in the service.
-    pub fn read(request: &Json<'_>, tenant: &str, namespace: &str, named: Named<'_>) -> Result<Self, Refusal> {
+    pub fn read(request: &Json<'_>, tenant: &str, namespace: &str, named: Named<'_>) -> Result<Self, ErrorResponse> {
         let nil = Json::Object(Fields::default());
-        let request = Message::new(request, Place::root("body"))?;
+        let request = Message::new(request, BodyPath::root("body"))?;
         let Some(spec) = request.get("spec")? else {
             let (verb, stage) = match named {
                 Named::ByBody => ("Create", "CreateResource"),
                 Named::ByPath(_) => ("Replace", "ReplaceResource"),
             };
             let message = format!("Nil spec in {verb} Request");
-            return Err(Refusal::new(Code::InvalidArgument, message).detail(format!("{stage}: nil spec")));
+            return Err(ErrorResponse::new(Code::InvalidArgument, message).detail(format!("{stage}: nil spec")));
         };
         let metadata = match (request.get("metadata")?, named) {
             (Some(metadata), _) => metadata,
             (None, Named::ByPath(_)) => &nil,
-            (None, Named::ByBody) => return Err(Place::root("metadata").breaks(REQUIRED, "nil")),
+            (None, Named::ByBody) => return Err(BodyPath::root("metadata").breaks(REQUIRED, "nil")),
         };
-        let metadata = Message::new(metadata, Place::root("metadata"))?;
+        let metadata = Message::new(metadata, BodyPath::root("metadata"))?;
         let sent = (metadata.text("name")?, metadata.text("namespace")?);
         let name = match named {
             Named::ByBody => sent.0,
@@ -74,7 +74,7 @@ impl Draft {
         };
         check_name(&name, metadata.place.field("name"))?;
         check_name(namespace, metadata.place.field("namespace"))?;
-        let spec = Spec::read(spec, Place::root("spec"), Surroundings { tenant, namespace })?;
+        let spec = Spec::read(spec, BodyPath::root("spec"), FillContext { tenant, namespace })?;
         Ok(Self {
             namespace: namespace.to_owned(),
             name,
@@ -88,13 +88,13 @@ impl Draft {
 }
 
 /// The written form of a part that is held as it will be told.
-pub fn raw_json(value: &impl Serialize) -> Result<Box<RawValue>, Refusal> {
-    to_raw_value(value).map_err(|error| Refusal::new(Code::Internal, error.to_string()))
+pub fn raw_json(value: &impl Serialize) -> Result<Box<RawValue>, ErrorResponse> {
+    to_raw_value(value).map_err(|error| ErrorResponse::new(Code::Internal, error.to_string()))
 }
 
 /// The live text of the name rule.
-fn check_name(name: &str, at: Place<'_>) -> Result<(), Refusal> {
-    const RULE: Rule<'_> = Rule {
+fn check_name(name: &str, at: BodyPath<'_>) -> Result<(), ErrorResponse> {
+    const RULE: RuleViolation<'_> = RuleViolation {
         name: "string.dns_1035_label",
         constraint: "true",
         should: "a DNS-1035 label: it must consist of lower case alphanumeric characters or '-', start with an \
@@ -107,8 +107,9 @@ fn check_name(name: &str, at: Place<'_>) -> Result<(), Refusal> {
     if rules::is_name(name) { Ok(()) } else { Err(at.breaks(RULE, name)) }
 }
 
-fn description(metadata: &Message<'_>) -> Result<String, Refusal> {
-    const LENGTH: Rule<'_> = Rule { name: "string.max_bytes", constraint: "1200", should: "at most 1200 bytes" };
+fn description(metadata: &Message<'_>) -> Result<String, ErrorResponse> {
+    const LENGTH: RuleViolation<'_> =
+        RuleViolation { name: "string.max_bytes", constraint: "1200", should: "at most 1200 bytes" };
     let description = metadata.text("description")?;
     if description.len() > 1_200 {
         return Err(metadata.place.field("description").breaks(LENGTH, format!("{} bytes", description.len())));
@@ -117,11 +118,14 @@ fn description(metadata: &Message<'_>) -> Result<String, Refusal> {
 }
 
 /// Labels have no rule in the specification, annotations have.
-fn annotations(metadata: &Message<'_>) -> Result<BTreeMap<String, String>, Refusal> {
-    const KEY: Rule<'_> =
-        Rule { name: "map.keys.string.max_len", constraint: "64", should: "with keys of 1 to 64 characters" };
-    const VALUE: Rule<'_> =
-        Rule { name: "map.values.string.max_len", constraint: "1024", should: "with values of 1 to 1024 characters" };
+fn annotations(metadata: &Message<'_>) -> Result<BTreeMap<String, String>, ErrorResponse> {
+    const KEY: RuleViolation<'_> =
+        RuleViolation { name: "map.keys.string.max_len", constraint: "64", should: "with keys of 1 to 64 characters" };
+    const VALUE: RuleViolation<'_> = RuleViolation {
+        name: "map.values.string.max_len",
+        constraint: "1024",
+        should: "with values of 1 to 1024 characters",
+    };
     let at = metadata.place.field("annotations");
     let annotations = metadata.map("annotations")?;
     for (key, value) in &annotations {

@@ -8,17 +8,17 @@ use axum::extract::{Path, RawQuery, State};
 use axum::http::{Response, StatusCode};
 use axum::response::IntoResponse;
 
-use super::body::{Message, Place};
+use super::body::{BodyPath, Message};
 use super::draft::{self, Draft, Named};
-use super::index::Referred;
-use super::object::{Fields, Format, Object, Report, Statuses, strings};
-use crate::sandbox::answer::{Code, Refusal, empty, json};
-use crate::sandbox::log::{Effect, Trace};
+use super::index::ReferredDelete;
+use super::object::{Fields, Object, ReportOptions, ResponseFormat, Statuses, strings};
+use crate::sandbox::answer::{Code, ErrorResponse, empty, json};
+use crate::sandbox::log::{RequestEffect, Trace};
 use crate::sandbox::parameter::parameters;
 use crate::sandbox::selector::Selector;
-use crate::sandbox::service::Service;
+use crate::sandbox::service::SandboxState;
 
-type Shared = State<Arc<Service>>;
+type Shared = State<Arc<SandboxState>>;
 
 pub async fn create(State(service): Shared, Path(namespace): Path<String>, body: Bytes) -> Response<Body> {
     let mut trace = Trace::default();
@@ -32,7 +32,7 @@ pub async fn create(State(service): Shared, Path(namespace): Path<String>, body:
         Err(refusal) => Err(refusal),
     };
     answer(result, trace, |object, trace| {
-        trace.effect = Effect::Done;
+        trace.effect = RequestEffect::Done;
         trace.version = Some(object.record.version.to_string());
         json(StatusCode::OK, object.created())
     })
@@ -45,7 +45,7 @@ pub async fn get(
 ) -> Response<Body> {
     let format = parameters(query.as_deref())
         .find(|(key, _)| key == "response_format")
-        .map_or(Ok(Format::Default), |(_, value)| Format::parse(&value));
+        .map_or(Ok(ResponseFormat::Default), |(_, value)| ResponseFormat::parse(&value));
     let result = match format {
         Ok(format) => {
             let found = service.endpoints.settled(service.endpoints.get(&namespace, &name)).await;
@@ -87,7 +87,7 @@ pub async fn replace(
 ) -> Response<Body> {
     let mut trace = Trace::default();
     let read = draft::parse(&body).and_then(|request| {
-        let sent = Message::new(&request, Place::root("body"))?.text("resource_version")?;
+        let sent = Message::new(&request, BodyPath::root("body"))?.text("resource_version")?;
         trace.version_sent = Some(sent).filter(|sent| !sent.is_empty());
         Draft::read(&request, &service.tenant, &namespace, Named::ByPath(&name))
     });
@@ -99,7 +99,7 @@ pub async fn replace(
         Err(refusal) => Err(refusal),
     };
     answer(result, trace, |object, trace| {
-        trace.effect = Effect::Done;
+        trace.effect = RequestEffect::Done;
         trace.version = Some(object.record.version.to_string());
         empty()
     })
@@ -112,10 +112,10 @@ pub async fn delete(
     body: Bytes,
 ) -> Response<Body> {
     let referred = draft::parse(&body).and_then(|request| {
-        let message = Message::new(&request, Place::root("body"))?;
+        let message = Message::new(&request, BodyPath::root("body"))?;
         message.text("name")?;
         message.text("namespace")?;
-        Ok(if message.boolean("fail_if_referred")? { Referred::Refused } else { Referred::Ignored })
+        Ok(if message.boolean("fail_if_referred")? { ReferredDelete::Refused } else { ReferredDelete::Ignored })
     });
     let result = match referred {
         Ok(referred) => {
@@ -127,7 +127,7 @@ pub async fn delete(
     answer(result, Trace::default(), |object, trace| {
         // A delete of what is going already changes nothing more.
         if object.record.deleted.is_none() {
-            trace.effect = Effect::Done;
+            trace.effect = RequestEffect::Done;
         }
         trace.version = Some(object.record.version.to_string());
         empty()
@@ -135,7 +135,7 @@ pub async fn delete(
 }
 
 fn answer<T>(
-    result: Result<T, Refusal>,
+    result: Result<T, ErrorResponse>,
     mut trace: Trace,
     written: impl FnOnce(T, &mut Trace) -> Response<Body>,
 ) -> Response<Body> {
@@ -149,15 +149,15 @@ fn answer<T>(
 
 /// What a list asks for. The parameters repeat; an unknown one is ignored, and so is the
 /// `response_format` that the reference names for a list.
-fn asked(query: Option<&str>) -> Result<(Selector, Report), Refusal> {
-    let mut report = Report { fields: Fields::Short, status: Statuses::Left };
+fn asked(query: Option<&str>) -> Result<(Selector, ReportOptions), ErrorResponse> {
+    let mut report = ReportOptions { fields: Fields::Short, status: Statuses::Left };
     let mut selector = Selector::default();
     for (key, value) in parameters(query) {
         match key.as_str() {
             "label_filter" => {
                 selector = Selector::parse(&value).map_err(|problem| {
                     let message = format!("label_filter is no label selector: {problem}");
-                    Refusal::new(Code::InvalidArgument, message)
+                    ErrorResponse::new(Code::InvalidArgument, message)
                 })?;
             }
             "report_fields" => report.fields = Fields::Whole,

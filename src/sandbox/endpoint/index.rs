@@ -8,11 +8,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use jiff::Timestamp;
 
 use super::draft::Draft;
-use super::object::{Object, Record, Referrer};
-use crate::sandbox::answer::{Code, Refusal};
+use super::object::{Object, Referrer, StoredEndpoint};
+use crate::sandbox::answer::{Code, ErrorResponse};
 use crate::sandbox::clock::{Clock, written};
 use crate::sandbox::options::Deletion;
-use crate::sandbox::store::{Batch, Error, Store, Ticket};
+use crate::sandbox::store::{Batch, Store, StoreError, Ticket};
 
 const TABLE: &str = "endpoint";
 const COUNTERS: &str = "counter";
@@ -44,13 +44,13 @@ struct Inner {
 /// What an operation came to, and what must be on disk before anybody is told.
 #[derive(Debug)]
 pub struct Outcome<T> {
-    result: Result<T, Refusal>,
+    result: Result<T, ErrorResponse>,
     basis: Ticket,
 }
 
 /// What a delete does about objects that refer to the endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Referred {
+pub enum ReferredDelete {
     /// Leaves their references dangling.
     Ignored,
     Refused,
@@ -61,11 +61,14 @@ impl Endpoints {
     ///
     /// # Errors
     /// When the store cannot be read or holds something else.
-    pub fn open(store: Arc<Store>, clock: Clock, tenant: String, deletion: Deletion) -> Result<Self, Error> {
+    pub fn open(store: Arc<Store>, clock: Clock, tenant: String, deletion: Deletion) -> Result<Self, StoreError> {
         let mut inner = Inner::default();
         for (key, value) in store.scan(TABLE)? {
-            let record: Record =
-                serde_json::from_slice(&value).map_err(|source| Error::Damaged { table: TABLE.into(), key, source })?;
+            let record: StoredEndpoint = serde_json::from_slice(&value).map_err(|source| StoreError::Damaged {
+                table: TABLE.into(),
+                key,
+                source,
+            })?;
             inner.version = inner.version.max(record.version);
             inner.insert(Object::new(record, &tenant));
         }
@@ -79,10 +82,10 @@ impl Endpoints {
     ///
     /// # Errors
     /// The refusal of the operation, or 500 when the disk refused.
-    pub async fn settled<T>(&self, outcome: Outcome<T>) -> Result<T, Refusal> {
+    pub async fn settled<T>(&self, outcome: Outcome<T>) -> Result<T, ErrorResponse> {
         match self.store.durable(outcome.basis).await {
             Ok(()) => outcome.result,
-            Err(error) => Err(Refusal::new(Code::Internal, error.to_string())),
+            Err(error) => Err(ErrorResponse::new(Code::Internal, error.to_string())),
         }
     }
 
@@ -94,7 +97,7 @@ impl Endpoints {
         let now = self.clock.now();
         let mut inner = self.lock(now);
         if inner.find(&draft.namespace, &draft.name).is_some() {
-            let refusal = Refusal::new(Code::AlreadyExists, "Another endpoint with that name already exists")
+            let refusal = ErrorResponse::new(Code::AlreadyExists, "Another endpoint with that name already exists")
                 .detail(format!("CreateResource: endpoint {}/{} exists", draft.namespace, draft.name));
             return inner.outcome(Err(refusal));
         }
@@ -136,7 +139,7 @@ impl Endpoints {
     }
 
     /// Removes an endpoint, or marks it as going; gives what was there.
-    pub fn delete(&self, namespace: &str, name: &str, referred: Referred) -> Outcome<Arc<Object>> {
+    pub fn delete(&self, namespace: &str, name: &str, referred: ReferredDelete) -> Outcome<Arc<Object>> {
         let now = self.clock.now();
         let mut inner = self.lock(now);
         let result = inner.removable(namespace, name, referred);
@@ -160,7 +163,12 @@ impl Endpoints {
     }
 
     /// Changes an endpoint as somebody else would, between a caller's read and its write.
-    pub fn disturb(&self, namespace: &str, name: &str, change: impl FnOnce(&mut Record)) -> Outcome<Arc<Object>> {
+    pub fn disturb(
+        &self,
+        namespace: &str,
+        name: &str,
+        change: impl FnOnce(&mut StoredEndpoint),
+    ) -> Outcome<Arc<Object>> {
         let now = self.clock.now();
         let mut inner = self.lock(now);
         let found = inner.find(namespace, name).cloned().ok_or_else(|| absent(namespace, name));
@@ -174,7 +182,7 @@ impl Endpoints {
     }
 
     /// Puts a record as it is, over whatever is there.
-    pub fn seed(&self, draft: Draft, complete: impl FnOnce(&mut Record)) -> Outcome<Arc<Object>> {
+    pub fn seed(&self, draft: Draft, complete: impl FnOnce(&mut StoredEndpoint)) -> Outcome<Arc<Object>> {
         let now = self.clock.now();
         let mut inner = self.lock(now);
         let mut record = self.record(draft, now);
@@ -206,8 +214,8 @@ impl Endpoints {
         inner.outcome(result)
     }
 
-    fn record(&self, draft: Draft, now: Timestamp) -> Record {
-        Record {
+    fn record(&self, draft: Draft, now: Timestamp) -> StoredEndpoint {
+        StoredEndpoint {
             uid: uuid::Uuid::new_v4().to_string(),
             version: 0,
             namespace: draft.namespace,
@@ -231,12 +239,12 @@ impl Endpoints {
     }
 
     /// Writes a record at the next version.
-    fn put(&self, inner: &mut Inner, record: Record) -> Arc<Object> {
+    fn put(&self, inner: &mut Inner, record: StoredEndpoint) -> Arc<Object> {
         let version = inner.version + 1;
         self.write(inner, record, version)
     }
 
-    fn write(&self, inner: &mut Inner, mut record: Record, version: u64) -> Arc<Object> {
+    fn write(&self, inner: &mut Inner, mut record: StoredEndpoint, version: u64) -> Arc<Object> {
         record.version = version;
         inner.version = inner.version.max(version);
         let mut batch = Batch::new();
@@ -290,31 +298,31 @@ impl Inner {
         object
     }
 
-    fn outcome<T>(&self, result: Result<T, Refusal>) -> Outcome<T> {
+    fn outcome<T>(&self, result: Result<T, ErrorResponse>) -> Outcome<T> {
         Outcome { result, basis: self.latest }
     }
 
     /// What a caller may change: neither owned by a view nor going.
-    fn writable(&self, namespace: &str, name: &str) -> Result<Arc<Object>, Refusal> {
+    fn writable(&self, namespace: &str, name: &str) -> Result<Arc<Object>, ErrorResponse> {
         let object = self.find(namespace, name).ok_or_else(|| absent(namespace, name))?;
         owned(&object.record)?;
         if object.record.deleted.is_some() {
             let message = format!("endpoint {namespace}/{name} is being deleted");
-            return Err(Refusal::new(Code::Aborted, message));
+            return Err(ErrorResponse::new(Code::Aborted, message));
         }
         Ok(Arc::clone(object))
     }
 
-    fn removable(&self, namespace: &str, name: &str, referred: Referred) -> Result<Arc<Object>, Refusal> {
+    fn removable(&self, namespace: &str, name: &str, referred: ReferredDelete) -> Result<Arc<Object>, ErrorResponse> {
         let object = self.find(namespace, name).ok_or_else(|| absent(namespace, name))?;
         owned(&object.record)?;
         match (referred, object.record.referrers.as_slice()) {
-            (Referred::Refused, [first, ..]) => {
+            (ReferredDelete::Refused, [first, ..]) => {
                 let message = format!(
                     "endpoint {namespace}/{name} is referred to by {} {}/{}",
                     first.kind, first.namespace, first.name
                 );
-                Err(Refusal::new(Code::FailedPrecondition, message).detail("DeleteResource: object is referred"))
+                Err(ErrorResponse::new(Code::FailedPrecondition, message).detail("DeleteResource: object is referred"))
             }
             _ => Ok(Arc::clone(object)),
         }
@@ -322,7 +330,7 @@ impl Inner {
 }
 
 /// An object that is marked and has no finalizer goes at its timestamp.
-fn leaves_at(record: &Record) -> Option<Timestamp> {
+fn leaves_at(record: &StoredEndpoint) -> Option<Timestamp> {
     record.deleted.as_ref().filter(|_| record.finalizers.is_empty()).and_then(|time| time.parse().ok())
 }
 
@@ -331,22 +339,22 @@ fn key(namespace: &str, name: &str) -> String {
 }
 
 /// The live text for another kind of object.
-fn absent(namespace: &str, name: &str) -> Refusal {
-    Refusal::new(Code::NotFound, format!("no endpoint ves.io.schema.endpoint.Object entry {namespace}/{name}"))
+fn absent(namespace: &str, name: &str) -> ErrorResponse {
+    ErrorResponse::new(Code::NotFound, format!("no endpoint ves.io.schema.endpoint.Object entry {namespace}/{name}"))
 }
 
 /// "Can only be edited/deleted through the view"; with which code is not known.
-fn owned(record: &Record) -> Result<(), Refusal> {
+fn owned(record: &StoredEndpoint) -> Result<(), ErrorResponse> {
     let Some(view) = &record.owner_view else { return Ok(()) };
     let message = format!(
         "endpoint {}/{} can only be edited or deleted through its view {} {}/{}",
         record.namespace, record.name, view.kind, view.namespace, view.name
     );
-    Err(Refusal::new(Code::FailedPrecondition, message))
+    Err(ErrorResponse::new(Code::FailedPrecondition, message))
 }
 
 /// What the service answers to a mismatch is not known; `ABORTED` is what gRPC has for it.
-fn mismatch(sent: &str, held: u64) -> Refusal {
+fn mismatch(sent: &str, held: u64) -> ErrorResponse {
     let message = format!("resource_version mismatch: the request has {sent}, the object is at {held}");
-    Refusal::new(Code::Aborted, message).detail("ReplaceResource: resource version mismatch")
+    ErrorResponse::new(Code::Aborted, message).detail("ReplaceResource: resource version mismatch")
 }

@@ -25,7 +25,7 @@ use axum::http::Method;
 use axum::routing::get;
 
 use super::router::Operation;
-use super::service::Service;
+use super::service::SandboxState;
 
 pub use index::Endpoints;
 pub use object::{Referrer, ViewReference};
@@ -44,7 +44,7 @@ pub const OPERATIONS: &[Operation] = &[
 ];
 
 /// The routes of this area.
-pub fn router() -> Router<Arc<Service>> {
+pub fn router() -> Router<Arc<SandboxState>> {
     Router::new()
         .route(COLLECTION, get(handlers::list).post(handlers::create))
         .route(ITEM, get(handlers::get).put(handlers::replace).delete(handlers::delete))

@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::draft::Draft;
-use crate::sandbox::answer::{Code, Refusal};
+use crate::sandbox::answer::{Code, ErrorResponse};
 
 /// What is kept of an endpoint, and how it lies in the store.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Record {
+pub struct StoredEndpoint {
     pub uid: String,
     pub version: u64,
     pub namespace: String,
@@ -63,7 +63,7 @@ pub struct Referrer {
 
 /// The value of `response_format`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
+pub enum ResponseFormat {
     Default,
     ForCreate,
     ForReplace,
@@ -73,12 +73,12 @@ pub enum Format {
     BrokenReferences,
 }
 
-impl Format {
+impl ResponseFormat {
     /// By name or number, as the service takes it.
     ///
     /// # Errors
     /// 400 for anything else.
-    pub fn parse(text: &str) -> Result<Self, Refusal> {
+    pub fn parse(text: &str) -> Result<Self, ErrorResponse> {
         Ok(match text {
             "GET_RSP_FORMAT_DEFAULT" | "0" => Self::Default,
             "GET_RSP_FORMAT_FOR_CREATE" | "1" => Self::ForCreate,
@@ -89,7 +89,7 @@ impl Format {
             "GET_RSP_FORMAT_BROKEN_REFERENCES" | "6" => Self::BrokenReferences,
             other => {
                 let message = format!("parsing field \"response_format\": {other} is not a valid value");
-                return Err(Refusal::new(Code::InvalidArgument, message));
+                return Err(ErrorResponse::new(Code::InvalidArgument, message));
             }
         })
     }
@@ -97,7 +97,7 @@ impl Format {
 
 /// How much a list tells of each item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Report {
+pub struct ReportOptions {
     pub fields: Fields,
     pub status: Statuses,
 }
@@ -119,7 +119,7 @@ pub enum Statuses {
 /// A record with its written pieces.
 #[derive(Debug)]
 pub struct Object {
-    pub record: Record,
+    pub record: StoredEndpoint,
     /// The item of a list up to its `metadata`.
     head: String,
     metadata: String,
@@ -177,7 +177,7 @@ pub fn strings(map: &RawValue) -> BTreeMap<String, String> {
 }
 
 impl Object {
-    pub fn new(record: Record, tenant: &str) -> Self {
+    pub fn new(record: StoredEndpoint, tenant: &str) -> Self {
         let mut head = written(&Head {
             tenant,
             namespace: &record.namespace,
@@ -215,30 +215,30 @@ impl Object {
     }
 
     /// The answer to a get. Every root key is there in every format, and so is the version.
-    pub fn got(&self, format: Format) -> String {
+    pub fn got(&self, format: ResponseFormat) -> String {
         let spec = self.record.spec.get();
-        let whole = matches!(format, Format::Default | Format::Read);
+        let whole = matches!(format, ResponseFormat::Default | ResponseFormat::Read);
         let null = "null".to_owned();
         let create_form = match format {
-            Format::ForCreate => {
+            ResponseFormat::ForCreate => {
                 format!(r#"{{"metadata":{},"spec":{spec}}}"#, metadata_named(&self.record, ""))
             }
             _ => null.clone(),
         };
         let replace_form = match format {
             // The code of the service does not fill the version in here.
-            Format::ForReplace => {
+            ResponseFormat::ForReplace => {
                 format!(r#"{{"metadata":{},"spec":{spec},"resource_version":""}}"#, self.metadata)
             }
             _ => null.clone(),
         };
         let or_null = |text: &str| if whole { text.to_owned() } else { null.clone() };
         let status = match format {
-            Format::Default | Format::Status => written(&self.record.status),
+            ResponseFormat::Default | ResponseFormat::Status => written(&self.record.status),
             _ => "[]".into(),
         };
         let referring = match format {
-            Format::ReferringObjects => written(&self.record.referrers),
+            ResponseFormat::ReferringObjects => written(&self.record.referrers),
             _ => "[]".into(),
         };
         format!(
@@ -264,7 +264,7 @@ impl Object {
     }
 
     /// Appends the item of a list.
-    pub fn list(&self, report: Report, into: &mut Vec<u8>) {
+    pub fn list(&self, report: ReportOptions, into: &mut Vec<u8>) {
         let mut push = |text: &str| into.extend_from_slice(text.as_bytes());
         push(&self.head);
         match report.fields {
@@ -287,7 +287,7 @@ impl Object {
     }
 }
 
-fn metadata_named(record: &Record, name: &str) -> String {
+fn metadata_named(record: &StoredEndpoint, name: &str) -> String {
     written(&Metadata {
         name,
         namespace: &record.namespace,
@@ -298,7 +298,7 @@ fn metadata_named(record: &Record, name: &str) -> String {
     })
 }
 
-impl Record {
+impl StoredEndpoint {
     /// Takes over what a replace decides.
     pub fn take(&mut self, draft: Draft) {
         self.labels = draft.labels;

@@ -10,13 +10,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::body::Place;
+use super::body::BodyPath;
 use super::draft::{Draft, Named, raw_json};
 use super::index::{Endpoints, Outcome};
 use super::json::Json;
-use super::object::{Fields, Object, Record, Referrer, Report, Statuses, ViewReference, strings};
-use super::spec::{Spec, Surroundings};
-use crate::sandbox::answer::{Code, Refusal};
+use super::object::{Fields, Object, Referrer, ReportOptions, Statuses, StoredEndpoint, ViewReference, strings};
+use super::spec::{FillContext, Spec};
+use crate::sandbox::answer::{Code, ErrorResponse};
 use crate::sandbox::clock::written;
 
 const TARGETS: [&str; 4] = ["ip", "dns_name", "dns_name_advanced", "service_info"];
@@ -70,7 +70,7 @@ impl Endpoints {
     ///
     /// # Errors
     /// The first one whose `spec` breaks a rule, or that has both specs; those before it stay.
-    pub async fn plant(&self, seeds: Vec<Seed>) -> Result<(), Refusal> {
+    pub async fn plant(&self, seeds: Vec<Seed>) -> Result<(), ErrorResponse> {
         let mut last = None;
         for seed in seeds {
             last = Some(self.plant_one(seed)?);
@@ -81,19 +81,19 @@ impl Endpoints {
         }
     }
 
-    fn plant_one(&self, seed: Seed) -> Result<Outcome<Arc<Object>>, Refusal> {
+    fn plant_one(&self, seed: Seed) -> Result<Outcome<Arc<Object>>, ErrorResponse> {
         let metadata = seed.metadata;
         let spec = match (seed.spec, seed.raw_spec) {
             (Some(_), Some(_)) => {
                 let message =
                     format!("{}/{} has both `spec` and `raw_spec`; keep one", metadata.namespace, metadata.name);
-                return Err(Refusal::new(Code::InvalidArgument, message));
+                return Err(ErrorResponse::new(Code::InvalidArgument, message));
             }
             (None, Some(raw)) => raw_json(&raw)?,
             (spec, None) => {
-                let around = Surroundings { tenant: self.tenant(), namespace: &metadata.namespace };
+                let around = FillContext { tenant: self.tenant(), namespace: &metadata.namespace };
                 let spec = spec.unwrap_or_else(|| Value::Object(Map::new()));
-                raw_json(&Spec::read(&Json::of(&spec), Place::root("spec"), around)?)?
+                raw_json(&Spec::read(&Json::of(&spec), BodyPath::root("spec"), around)?)?
             }
         };
         let status: Result<Vec<_>, _> = seed.status.iter().map(raw_json).collect();
@@ -121,7 +121,7 @@ impl Endpoints {
     ///
     /// # Errors
     /// When it is absent, or the value does not fit the field.
-    pub async fn interfere(&self, namespace: &str, name: &str, change: (&str, &Value)) -> Result<(), Refusal> {
+    pub async fn interfere(&self, namespace: &str, name: &str, change: (&str, &Value)) -> Result<(), ErrorResponse> {
         let (field, value) = change;
         let mut result = Ok(());
         let outcome = self.disturb(namespace, name, |record| result = set(record, field, value));
@@ -132,7 +132,7 @@ impl Endpoints {
     /// The items of a list of `namespace`, with their specs.
     pub async fn items(&self, namespace: &str) -> Vec<Value> {
         let objects = self.settled(self.list(namespace)).await.unwrap_or_default();
-        let report = Report { fields: Fields::Whole, status: Statuses::Left };
+        let report = ReportOptions { fields: Fields::Whole, status: Statuses::Left };
         let item = |object: &Arc<Object>| {
             let mut written = Vec::new();
             object.list(report, &mut written);
@@ -145,7 +145,7 @@ impl Endpoints {
     ///
     /// # Errors
     /// When it is there already, or its name breaks the rule.
-    pub async fn forestall(&self, namespace: &str, name: &str) -> Result<(), Refusal> {
+    pub async fn forestall(&self, namespace: &str, name: &str) -> Result<(), ErrorResponse> {
         let request = serde_json::json!({"metadata": {"name": name}, "spec": {"ip": "192.0.2.1"}});
         let draft = Draft::read(&Json::of(&request), self.tenant(), namespace, Named::ByBody)?;
         self.settled(self.create(draft)).await.map(|_| ())
@@ -153,8 +153,8 @@ impl Endpoints {
 }
 
 /// Sets `metadata.…` or `spec.…`; a target replaces the other targets.
-fn set(record: &mut Record, field: &str, value: &Value) -> Result<(), Refusal> {
-    let misfit = || Refusal::new(Code::InvalidArgument, format!("{field} cannot become {value}"));
+fn set(record: &mut StoredEndpoint, field: &str, value: &Value) -> Result<(), ErrorResponse> {
+    let misfit = || ErrorResponse::new(Code::InvalidArgument, format!("{field} cannot become {value}"));
     let text = || value.as_str().map(ToOwned::to_owned).ok_or_else(misfit);
     if let Some(path) = field.strip_prefix("spec.") {
         let mut spec: Value = serde_json::from_str(record.spec.get()).map_err(|_| misfit())?;
@@ -187,7 +187,7 @@ fn set(record: &mut Record, field: &str, value: &Value) -> Result<(), Refusal> {
 }
 
 /// A written map of strings with one entry set.
-fn with_entry(map: &RawValue, key: &str, value: String) -> Result<Box<RawValue>, Refusal> {
+fn with_entry(map: &RawValue, key: &str, value: String) -> Result<Box<RawValue>, ErrorResponse> {
     let mut entries = strings(map);
     entries.insert(key.to_owned(), value);
     raw_json(&entries)

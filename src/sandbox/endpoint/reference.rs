@@ -3,10 +3,10 @@
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use super::body::{Message, Place, REQUIRED, Rule};
+use super::body::{BodyPath, Message, REQUIRED, RuleViolation};
 use super::json::Json;
-use super::spec::Surroundings;
-use crate::sandbox::answer::Refusal;
+use super::spec::FillContext;
+use crate::sandbox::answer::ErrorResponse;
 
 /// A reference to another object.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -21,8 +21,9 @@ pub struct Reference {
 
 impl Reference {
     /// The one reference of the list `ref`.
-    pub fn one(message: &Message<'_>, kind: &'static str, around: Surroundings<'_>) -> Result<Self, Refusal> {
-        const ONE: Rule<'_> = Rule { name: "repeated.max_items", constraint: "1", should: "at most 1 item" };
+    pub fn one(message: &Message<'_>, kind: &'static str, around: FillContext<'_>) -> Result<Self, ErrorResponse> {
+        const ONE: RuleViolation<'_> =
+            RuleViolation { name: "repeated.max_items", constraint: "1", should: "at most 1 item" };
         let list = message.place.field("ref");
         match message.list("ref")? {
             [] => Err(list.breaks(REQUIRED, "nil")),
@@ -36,20 +37,25 @@ impl Reference {
         message: &Message<'_>,
         name: &str,
         kind: &'static str,
-        around: Surroundings<'_>,
-    ) -> Result<Vec<Self>, Refusal> {
+        around: FillContext<'_>,
+    ) -> Result<Vec<Self>, ErrorResponse> {
         let list = message.place.field(name);
         let items = message.list(name)?.iter().enumerate();
         items.map(|(index, value)| Self::read(value, list.item(index), kind, around)).collect()
     }
 
-    fn read(value: &Json<'_>, at: Place<'_>, kind: &'static str, around: Surroundings<'_>) -> Result<Self, Refusal> {
+    fn read(
+        value: &Json<'_>,
+        at: BodyPath<'_>,
+        kind: &'static str,
+        around: FillContext<'_>,
+    ) -> Result<Self, ErrorResponse> {
         let reference = Message::new(value, at)?;
         let bounded = |name: &'static str, most: usize, constraint: &'static str| {
             let text = reference.text(name)?;
             if text.len() > most {
                 let should = format!("at most {constraint} bytes");
-                let rule = Rule { name: "string.max_bytes", constraint, should: &should };
+                let rule = RuleViolation { name: "string.max_bytes", constraint, should: &should };
                 return Err(at.field(name).breaks(rule, &text));
             }
             Ok(text)

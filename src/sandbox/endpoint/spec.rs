@@ -6,11 +6,11 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use super::body::{Message, Place, REQUIRED, Rule, number, text};
+use super::body::{BodyPath, Message, REQUIRED, RuleViolation, number, text};
 use super::json::Json;
 use super::reference::Reference;
 use super::rules;
-use crate::sandbox::answer::{Code, Refusal};
+use crate::sandbox::answer::{Code, ErrorResponse};
 use crate::sandbox::selector::Selector;
 
 /// A spec that keeps every rule.
@@ -121,13 +121,15 @@ const NETWORKS: &[&str] = &[
     "VIRTUAL_NETWORK_MANAGEMENT",
 ];
 
-const PORT: Rule<'_> = Rule { name: "uint32.lte", constraint: "65535", should: "at most 65535" };
-const HOSTNAME: Rule<'_> = Rule { name: "string.hostname", constraint: "true", should: "a host name" };
-const HOSTNAME_LENGTH: Rule<'_> = Rule { name: "string.max_len", constraint: "256", should: "at most 256 characters" };
+const PORT: RuleViolation<'_> = RuleViolation { name: "uint32.lte", constraint: "65535", should: "at most 65535" };
+const HOSTNAME: RuleViolation<'_> =
+    RuleViolation { name: "string.hostname", constraint: "true", should: "a host name" };
+const HOSTNAME_LENGTH: RuleViolation<'_> =
+    RuleViolation { name: "string.max_len", constraint: "256", should: "at most 256 characters" };
 
 /// What the service knows when it fills in references.
 #[derive(Clone, Copy, Debug)]
-pub struct Surroundings<'a> {
+pub struct FillContext<'a> {
     pub tenant: &'a str,
     /// Of the object that is written.
     pub namespace: &'a str,
@@ -138,7 +140,7 @@ impl Spec {
     ///
     /// # Errors
     /// The first field that has a wrong type or breaks a rule.
-    pub fn read(value: &Json<'_>, at: Place<'_>, around: Surroundings<'_>) -> Result<Self, Refusal> {
+    pub fn read(value: &Json<'_>, at: BodyPath<'_>, around: FillContext<'_>) -> Result<Self, ErrorResponse> {
         let spec = Message::new(value, at)?;
         let place = match spec.get("where")? {
             Some(value) => Some(Where::read(value, at.field("where"), around)?),
@@ -159,8 +161,9 @@ impl Spec {
 }
 
 /// Nothing public says whether an empty protocol is filled or refused; TCP is the console's default.
-fn protocol(spec: &Message<'_>) -> Result<String, Refusal> {
-    const RULE: Rule<'_> = Rule { name: "string.in", constraint: "[TCP UDP]", should: "one of TCP, UDP" };
+fn protocol(spec: &Message<'_>) -> Result<String, ErrorResponse> {
+    const RULE: RuleViolation<'_> =
+        RuleViolation { name: "string.in", constraint: "[TCP UDP]", should: "one of TCP, UDP" };
     let protocol = spec.text("protocol")?;
     match protocol.as_str() {
         "" => Ok("TCP".into()),
@@ -169,7 +172,7 @@ fn protocol(spec: &Message<'_>) -> Result<String, Refusal> {
     }
 }
 
-fn port(spec: &Message<'_>, name: &str) -> Result<u32, Refusal> {
+fn port(spec: &Message<'_>, name: &str) -> Result<u32, ErrorResponse> {
     let port = spec.number(name)?;
     if port > 65_535 {
         return Err(spec.place.field(name).breaks(PORT, port));
@@ -180,9 +183,9 @@ fn port(spec: &Message<'_>, name: &str) -> Result<u32, Refusal> {
 impl Where {
     /// A given `where` needs a choice, and the default choice of the service is a virtual site, which
     /// then lacks its reference.
-    fn read(value: &Json<'_>, at: Place<'_>, around: Surroundings<'_>) -> Result<Self, Refusal> {
+    fn read(value: &Json<'_>, at: BodyPath<'_>, around: FillContext<'_>) -> Result<Self, ErrorResponse> {
         let message = Message::new(value, at)?;
-        let system = Surroundings { namespace: "system", ..around };
+        let system = FillContext { namespace: "system", ..around };
         match message.one_of(&["site", "virtual_site", "virtual_network"])? {
             // A site is an object of the `system` namespace; other references without a namespace
             // mean that of the object which holds them.
@@ -205,7 +208,12 @@ impl Where {
 }
 
 impl SiteReference {
-    fn read(value: &Json<'_>, at: Place<'_>, kind: &'static str, around: Surroundings<'_>) -> Result<Self, Refusal> {
+    fn read(
+        value: &Json<'_>,
+        at: BodyPath<'_>,
+        kind: &'static str,
+        around: FillContext<'_>,
+    ) -> Result<Self, ErrorResponse> {
         let message = Message::new(value, at)?;
         let internet_vip = match message.one_of(&["disable_internet_vip", "enable_internet_vip"])? {
             None => InternetVip::DisableInternetVip {},
@@ -228,8 +236,9 @@ impl SiteReference {
 }
 
 impl Target {
-    fn read(spec: &Message<'_>) -> Result<Option<Self>, Refusal> {
-        const ADDRESS: Rule<'_> = Rule { name: "string.ip", constraint: "true", should: "an IP address" };
+    fn read(spec: &Message<'_>) -> Result<Option<Self>, ErrorResponse> {
+        const ADDRESS: RuleViolation<'_> =
+            RuleViolation { name: "string.ip", constraint: "true", should: "an IP address" };
         let Some((name, value)) = spec.one_of(&["ip", "dns_name", "dns_name_advanced", "service_info"])? else {
             return Ok(None);
         };
@@ -252,7 +261,7 @@ impl Target {
     }
 }
 
-fn hostname(name: String, at: Place<'_>) -> Result<String, Refusal> {
+fn hostname(name: String, at: BodyPath<'_>) -> Result<String, ErrorResponse> {
     if name.chars().count() > 256 {
         return Err(at.breaks(HOSTNAME_LENGTH, name));
     }
@@ -263,9 +272,9 @@ fn hostname(name: String, at: Place<'_>) -> Result<String, Refusal> {
 }
 
 impl AdvancedName {
-    fn read(message: &Message<'_>) -> Result<Self, Refusal> {
-        const RANGE: Rule<'_> =
-            Rule { name: "uint32.gte", constraint: "10, lte 604800", should: "between 10 and 604800" };
+    fn read(message: &Message<'_>) -> Result<Self, ErrorResponse> {
+        const RANGE: RuleViolation<'_> =
+            RuleViolation { name: "uint32.gte", constraint: "10, lte 604800", should: "between 10 and 604800" };
         let name = hostname(message.text("name")?, message.place.field("name"))?;
         let ttl = match message.one_of(&["refresh_interval", "strict_ttl"])? {
             None => None,
@@ -288,13 +297,14 @@ impl AdvancedName {
 impl Service {
     /// `discovery_type` has no usable default: its zero value is refused. That one of the two names
     /// is needed is our decision; the specification does not say.
-    fn read(message: &Message<'_>) -> Result<Self, Refusal> {
-        const DISCOVERED: Rule<'_> = Rule {
+    fn read(message: &Message<'_>) -> Result<Self, ErrorResponse> {
+        const DISCOVERED: RuleViolation<'_> = RuleViolation {
             name: "enum.not_in",
             constraint: "[0]",
             should: "one of K8S, CONSUL, CLASSIC_BIGIP, THIRD_PARTY, NGINX_ONE",
         };
-        const NAME: Rule<'_> = Rule { name: "string.max_bytes", constraint: "256", should: "at most 256 bytes" };
+        const NAME: RuleViolation<'_> =
+            RuleViolation { name: "string.max_bytes", constraint: "256", should: "at most 256 bytes" };
         let at = message.place;
         let discovery_type = message.choice("discovery_type", DISCOVERY)?;
         if Some(&discovery_type) == DISCOVERY.first() {
@@ -320,10 +330,11 @@ impl Service {
 }
 
 /// The one expression of a label selector.
-fn expression(message: &Message<'_>) -> Result<String, Refusal> {
-    const ONE: Rule<'_> = Rule { name: "repeated.max_items", constraint: "1", should: "at most 1 item" };
-    const LENGTH: Rule<'_> =
-        Rule { name: "string.min_len", constraint: "1, max_len 4096", should: "1 to 4096 characters" };
+fn expression(message: &Message<'_>) -> Result<String, ErrorResponse> {
+    const ONE: RuleViolation<'_> =
+        RuleViolation { name: "repeated.max_items", constraint: "1", should: "at most 1 item" };
+    const LENGTH: RuleViolation<'_> =
+        RuleViolation { name: "string.min_len", constraint: "1, max_len 4096", should: "1 to 4096 characters" };
     let list = message.place.field("expressions");
     let value = match message.list("expressions")? {
         [] => return Err(list.breaks(REQUIRED, "nil")),
@@ -337,7 +348,7 @@ fn expression(message: &Message<'_>) -> Result<String, Refusal> {
     }
     if let Err(problem) = Selector::parse(&expression) {
         let should = format!("a label selector ({problem})");
-        let rule = Rule { name: "string.k8s_label_selector", constraint: "true", should: &should };
+        let rule = RuleViolation { name: "string.k8s_label_selector", constraint: "true", should: &should };
         return Err(at.breaks(rule, &expression));
     }
     Ok(expression)
@@ -345,10 +356,13 @@ fn expression(message: &Message<'_>) -> Result<String, Refusal> {
 
 impl SnatPool {
     /// A pool without a choice becomes the first one.
-    fn read(value: &Json<'_>, at: Place<'_>) -> Result<Self, Refusal> {
-        const MOST: Rule<'_> = Rule { name: "repeated.max_items", constraint: "128", should: "at most 128 items" };
-        const IPV4: Rule<'_> = Rule { name: "string.ipv4_prefix", constraint: "true", should: "an IPv4 prefix" };
-        const IPV6: Rule<'_> = Rule { name: "string.ipv6_prefix", constraint: "true", should: "an IPv6 prefix" };
+    fn read(value: &Json<'_>, at: BodyPath<'_>) -> Result<Self, ErrorResponse> {
+        const MOST: RuleViolation<'_> =
+            RuleViolation { name: "repeated.max_items", constraint: "128", should: "at most 128 items" };
+        const IPV4: RuleViolation<'_> =
+            RuleViolation { name: "string.ipv4_prefix", constraint: "true", should: "an IPv4 prefix" };
+        const IPV6: RuleViolation<'_> =
+            RuleViolation { name: "string.ipv6_prefix", constraint: "true", should: "an IPv6 prefix" };
         let Some((choice, value)) = Message::new(value, at)?.one_of(&["no_snat_pool", "snat_pool"])? else {
             return Ok(Self::NoSnatPool {});
         };
@@ -367,7 +381,12 @@ impl SnatPool {
 }
 
 /// The prefixes of a list without repetition.
-fn prefixes(pool: &Message<'_>, name: &str, rule: Rule<'_>, is_one: fn(&str) -> bool) -> Result<Vec<String>, Refusal> {
+fn prefixes(
+    pool: &Message<'_>,
+    name: &str,
+    rule: RuleViolation<'_>,
+    is_one: fn(&str) -> bool,
+) -> Result<Vec<String>, ErrorResponse> {
     let list = pool.place.field(name);
     let items = pool.list(name)?;
     let mut prefixes = Vec::with_capacity(items.len());
@@ -380,7 +399,7 @@ fn prefixes(pool: &Message<'_>, name: &str, rule: Rule<'_>, is_one: fn(&str) -> 
         }
         if !seen.insert(prefix.clone()) {
             let message = format!("Field {list} should be without repetition, got {prefix} twice in request.");
-            return Err(Refusal::new(Code::InvalidArgument, message));
+            return Err(ErrorResponse::new(Code::InvalidArgument, message));
         }
         prefixes.push(prefix);
     }
@@ -393,9 +412,9 @@ mod tests {
 
     use super::*;
 
-    fn read(spec: Value) -> Result<Value, Refusal> {
-        let around = Surroundings { tenant: "acme-abcdefgh", namespace: "shop" };
-        let spec = Spec::read(&Json::of(&spec), Place::root("spec"), around)?;
+    fn read(spec: Value) -> Result<Value, ErrorResponse> {
+        let around = FillContext { tenant: "acme-abcdefgh", namespace: "shop" };
+        let spec = Spec::read(&Json::of(&spec), BodyPath::root("spec"), around)?;
         Ok(serde_json::to_value(spec).unwrap())
     }
 

@@ -6,7 +6,7 @@
 //!     namespace: shop               # globs, both optional
 //!     name: ep-*
 //!     after: 2                      # calls left alone
-//!     for: 1                        # calls spoilt; without it all that follow
+//!     for: 1                        # calls injected; without it all that follow
 //!     every: 1                      # of these only each nth
 //!     status: {code: 503, retry_after: 1, effect: done}
 //! ```
@@ -20,18 +20,18 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Action, Rule, Runs, Scenario};
+use super::{FaultAction, FaultRule, Runs, Scenario};
 use crate::sandbox::router::operations;
 
 /// Why a scenario cannot be read.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub enum ScenarioError {
     #[error("the scenario `{path}` cannot be read")]
     Read { path: PathBuf, source: crate::file::FileError },
     #[error("the scenario is nested too deep")]
     TooDeep,
     #[error("`{path}`: {problem}")]
-    File { path: PathBuf, problem: Box<Error> },
+    File { path: PathBuf, problem: Box<ScenarioError> },
     #[error("the scenario is no valid YAML: {0}")]
     Syntax(#[from] serde_yaml::Error),
     #[error("rule {rule} names the operation `{operation}`; there are `*`, {known}")]
@@ -53,13 +53,13 @@ const ACTIONS: &str = "`status`, `delay`, `cut`, `conflict`, `vanish`, `partial`
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Document {
-    rules: Vec<Entry>,
+struct ScenarioFile {
+    rules: Vec<RuleEntry>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Entry {
+struct RuleEntry {
     #[serde(default = "all")]
     operation: String,
     namespace: Option<String>,
@@ -78,9 +78,9 @@ struct Entry {
     partial: Option<Partial>,
     foreign: Option<Foreign>,
     truncate: Option<Truncate>,
-    garbage: Option<Spoilt>,
-    html: Option<Spoilt>,
-    endless: Option<Spoilt>,
+    garbage: Option<Injected>,
+    html: Option<Injected>,
+    endless: Option<Injected>,
 }
 
 fn all() -> String {
@@ -163,11 +163,11 @@ struct Truncate {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Spoilt {
+struct Injected {
     effect: Option<Effect>,
 }
 
-impl Spoilt {
+impl Injected {
     fn runs(&self, default: Runs) -> Runs {
         self.effect.map_or(default, Effect::runs)
     }
@@ -178,37 +178,37 @@ impl Scenario {
     ///
     /// # Errors
     /// When the file cannot be read, or as [`Scenario::parse`].
-    pub fn read(path: &Path) -> Result<Self, Error> {
+    pub fn read(path: &Path) -> Result<Self, ScenarioError> {
         let text = crate::file::read_yaml(path, crate::file::limit::SETTINGS)
-            .map_err(|source| Error::Read { path: path.to_owned(), source })?;
-        Self::parse(&text).map_err(|problem| Error::File { path: path.to_owned(), problem: Box::new(problem) })
+            .map_err(|source| ScenarioError::Read { path: path.to_owned(), source })?;
+        Self::parse(&text).map_err(|problem| ScenarioError::File { path: path.to_owned(), problem: Box::new(problem) })
     }
 
     /// Reads a scenario from YAML or JSON.
     ///
     /// # Errors
     /// What is wrong, with the place or the rule (counted from 1).
-    pub fn parse(text: &str) -> Result<Self, Error> {
+    pub fn parse(text: &str) -> Result<Self, ScenarioError> {
         if crate::file::is_nested_too_deep(text) {
-            return Err(Error::TooDeep);
+            return Err(ScenarioError::TooDeep);
         }
-        let document: Document = serde_yaml::from_str(text)?;
+        let document: ScenarioFile = serde_yaml::from_str(text)?;
         let rules: Result<Vec<_>, _> =
             document.rules.into_iter().zip(1..).map(|(entry, number)| rule(entry, number)).collect();
         Ok(Self { rules: rules? })
     }
 }
 
-fn rule(entry: Entry, number: usize) -> Result<Rule, Error> {
+fn rule(entry: RuleEntry, number: usize) -> Result<FaultRule, ScenarioError> {
     if entry.operation != "*" && !operations().any(|known| known == entry.operation) {
         let known = operations().map(|known| format!("`{known}`")).collect::<Vec<_>>().join(", ");
-        return Err(Error::Operation { rule: number, operation: entry.operation, known });
+        return Err(ScenarioError::Operation { rule: number, operation: entry.operation, known });
     }
     if entry.every == 0 {
-        return Err(Error::Every { rule: number });
+        return Err(ScenarioError::Every { rule: number });
     }
-    let pattern = |source| Error::Pattern { rule: number, source };
-    let mut rule = Rule::on(&entry.operation, action(&entry, number)?).after(entry.after).every(entry.every);
+    let pattern = |source| ScenarioError::Pattern { rule: number, source };
+    let mut rule = FaultRule::on(&entry.operation, action(&entry, number)?).after(entry.after).every(entry.every);
     rule.calls = entry.calls;
     if let Some(namespace) = &entry.namespace {
         rule = rule.namespace(namespace).map_err(pattern)?;
@@ -219,13 +219,13 @@ fn rule(entry: Entry, number: usize) -> Result<Rule, Error> {
     Ok(rule)
 }
 
-fn action(entry: &Entry, rule: usize) -> Result<Action, Error> {
+fn action(entry: &RuleEntry, rule: usize) -> Result<FaultAction, ScenarioError> {
     let mut actions = Vec::new();
     if let Some(status) = &entry.status {
         if !(200..=599).contains(&status.code) {
-            return Err(Error::Status { rule, status: status.code });
+            return Err(ScenarioError::Status { rule, status: status.code });
         }
-        actions.push(Action::Status {
+        actions.push(FaultAction::Status {
             status: status.code,
             body: status.body.clone(),
             retry_after: status.retry_after,
@@ -233,37 +233,37 @@ fn action(entry: &Entry, rule: usize) -> Result<Action, Error> {
         });
     }
     if let Some(delay) = &entry.delay {
-        actions.push(Action::Delay { milliseconds: delay.milliseconds });
+        actions.push(FaultAction::Delay { milliseconds: delay.milliseconds });
     }
     if let Some(cut) = &entry.cut {
         actions.push(match cut {
-            Cut::Before => Action::CutBefore,
-            Cut::After => Action::CutAfter,
+            Cut::Before => FaultAction::DisconnectBefore,
+            Cut::After => FaultAction::DisconnectAfter,
         });
     }
     if let Some(conflict) = &entry.conflict {
         actions.push(changed(conflict, rule)?);
     }
     if entry.vanish.is_some() {
-        actions.push(Action::Vanish);
+        actions.push(FaultAction::Vanish);
     }
     if let Some(partial) = &entry.partial {
         actions.push(partial_list(partial));
     }
     if let Some(foreign) = &entry.foreign {
-        actions.push(Action::Foreign { namespace: foreign.namespace.clone() });
+        actions.push(FaultAction::Foreign { namespace: foreign.namespace.clone() });
     }
     if let Some(truncate) = &entry.truncate {
-        actions.push(Action::Truncate { bytes: truncate.bytes });
+        actions.push(FaultAction::Truncate { bytes: truncate.bytes });
     }
     if let Some(garbage) = &entry.garbage {
-        actions.push(Action::Garbage { runs: garbage.runs(Runs::First) });
+        actions.push(FaultAction::Garbage { runs: garbage.runs(Runs::First) });
     }
     if let Some(html) = &entry.html {
-        actions.push(Action::Html { runs: html.runs(Runs::Not) });
+        actions.push(FaultAction::Html { runs: html.runs(Runs::Not) });
     }
     if let Some(endless) = &entry.endless {
-        actions.push(Action::Endless { runs: endless.runs(Runs::First) });
+        actions.push(FaultAction::Endless { runs: endless.runs(Runs::First) });
     }
     let found = match actions.len() {
         0 => "no action".to_owned(),
@@ -271,24 +271,24 @@ fn action(entry: &Entry, rule: usize) -> Result<Action, Error> {
     };
     match (actions.pop(), actions.is_empty()) {
         (Some(action), true) => Ok(action),
-        _ => Err(Error::Actions { rule, found }),
+        _ => Err(ScenarioError::Actions { rule, found }),
     }
 }
 
-fn changed(conflict: &Conflict, rule: usize) -> Result<Action, Error> {
-    let Action::Conflict { field, value } = Action::conflict() else {
-        return Ok(Action::conflict());
+fn changed(conflict: &Conflict, rule: usize) -> Result<FaultAction, ScenarioError> {
+    let FaultAction::Conflict { field, value } = FaultAction::conflict() else {
+        return Ok(FaultAction::conflict());
     };
     let field = conflict.field.clone().unwrap_or(field);
     if !field.starts_with("metadata.") && !field.starts_with("spec.") {
-        return Err(Error::Field { rule, field });
+        return Err(ScenarioError::Field { rule, field });
     }
-    Ok(Action::Conflict { field, value: conflict.value.clone().unwrap_or(value) })
+    Ok(FaultAction::Conflict { field, value: conflict.value.clone().unwrap_or(value) })
 }
 
-fn partial_list(partial: &Partial) -> Action {
-    match Action::partial_list(partial.missing) {
-        Action::PartialList { missing, code, message } => Action::PartialList {
+fn partial_list(partial: &Partial) -> FaultAction {
+    match FaultAction::partial_list(partial.missing) {
+        FaultAction::PartialList { missing, code, message } => FaultAction::PartialList {
             missing,
             code: partial.code.clone().unwrap_or(code),
             message: partial.message.clone().unwrap_or(message),
@@ -344,8 +344,8 @@ rules:
         ];
         assert_eq!(actions, wanted);
         assert_eq!(scenario.rules[0].operation.as_deref(), Some("endpoint-list"));
-        assert_eq!(scenario.rules[6].action, Action::Conflict { field: "spec.port".into(), value: 81.into() });
-        assert_eq!(scenario.rules[11].action, Action::Garbage { runs: Runs::Not });
+        assert_eq!(scenario.rules[6].action, FaultAction::Conflict { field: "spec.port".into(), value: 81.into() });
+        assert_eq!(scenario.rules[11].action, FaultAction::Garbage { runs: Runs::Not });
     }
 
     #[test]
@@ -362,7 +362,7 @@ rules:
     }
 
     #[test]
-    fn each_mistake_is_told_with_what_is_allowed() {
+    fn each_mistake_is_reported_with_what_is_allowed() {
         let message = problem("rules:\n  - operation: endpoint-made\n    cut: before\n");
         assert!(message.starts_with("rule 1 names the operation `endpoint-made`; there are `*`, `endpoint-create`"));
         assert!(problem("rules:\n  - operaton: '*'\n").contains("unknown field `operaton`"));

@@ -1,47 +1,47 @@
 //! Misbehaviour on request. A [`Scenario`] is a list of rules; a rule names the calls that it meets
-//! (operation, namespace, name), the ones among them that it spoils, and what then happens. Rules
+//! (operation, namespace, name), the ones among them that it injects, and what then happens. Rules
 //! count by themselves, and of those that are due the first one acts.
 
 mod file;
-mod spoil;
+mod inject;
 
 use std::sync::{Mutex, PoisonError};
 
 use globset::GlobMatcher;
 use serde_json::Value;
 
-pub use file::Error as ScenarioError;
-pub use spoil::{Spoilt, spoil};
+pub use file::ScenarioError;
+pub use inject::{Injected, inject};
 
 /// How the sandbox misbehaves.
 #[derive(Clone, Debug, Default)]
 pub struct Scenario {
-    rules: Vec<Rule>,
+    rules: Vec<FaultRule>,
 }
 
 /// When to do what.
 #[derive(Clone, Debug)]
-pub struct Rule {
+pub struct FaultRule {
     operation: Option<String>,
     namespace: Option<GlobMatcher>,
     name: Option<GlobMatcher>,
     after: u64,
     calls: Option<u64>,
     every: u64,
-    action: Action,
+    action: FaultAction,
 }
 
 /// What happens to a call.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Action {
+pub enum FaultAction {
     /// An answer with this status, and by default the error body of the service.
     Status { status: u16, body: Option<String>, retry_after: Option<u64>, runs: Runs },
     /// The call is done this much later.
     Delay { milliseconds: u64 },
     /// The connection is closed and the call is not done.
-    CutBefore,
+    DisconnectBefore,
     /// The call is done, and the connection is closed instead of an answer.
-    CutAfter,
+    DisconnectAfter,
     /// Somebody else writes the object right before the call: `field` (such as
     /// `metadata.description`, `metadata.labels.tier` or `spec.port`) becomes `value` and the version
     /// grows. Before a create, somebody else creates it.
@@ -62,21 +62,21 @@ pub enum Action {
     Endless { runs: Runs },
 }
 
-/// Whether the call is done although its answer is spoilt.
+/// Whether the call is done although its answer is injected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Runs {
     Not,
     First,
 }
 
-impl Action {
+impl FaultAction {
     /// How the log calls it.
     pub(super) fn name(&self) -> &'static str {
         match self {
             Self::Status { .. } => "status",
             Self::Delay { .. } => "delay",
-            Self::CutBefore => "cut-before",
-            Self::CutAfter => "cut-after",
+            Self::DisconnectBefore => "cut-before",
+            Self::DisconnectAfter => "cut-after",
             Self::Conflict { .. } => "conflict",
             Self::Vanish => "vanish",
             Self::PartialList { .. } => "partial",
@@ -110,15 +110,15 @@ impl Action {
 
 impl Scenario {
     #[must_use]
-    pub fn new(rules: impl IntoIterator<Item = Rule>) -> Self {
+    pub fn new(rules: impl IntoIterator<Item = FaultRule>) -> Self {
         Self { rules: rules.into_iter().collect() }
     }
 }
 
-impl Rule {
+impl FaultRule {
     /// Spoils every call of an operation, `*` being all of them.
     #[must_use]
-    pub fn on(operation: &str, action: Action) -> Self {
+    pub fn on(operation: &str, action: FaultAction) -> Self {
         let operation = (operation != "*").then(|| operation.to_owned());
         Self { operation, namespace: None, name: None, after: 0, calls: None, every: 1, action }
     }
@@ -155,7 +155,7 @@ impl Rule {
         self
     }
 
-    /// Spoils only each `n`th of the calls that it could spoil, the first one included.
+    /// Spoils only each `n`th of the calls that it could inject, the first one included.
     #[must_use]
     pub fn every(mut self, n: u64) -> Self {
         self.every = n.max(1);
@@ -169,7 +169,7 @@ impl Rule {
             && globbed(&self.name, call.name)
     }
 
-    /// Whether the call that is the `count`th of those it meets, from 0, is spoilt.
+    /// Whether the call that is the `count`th of those it meets, from 0, is injected.
     fn is_due(&self, count: u64) -> bool {
         count
             .checked_sub(self.after)
@@ -191,7 +191,7 @@ pub struct Faults(Mutex<Vec<Armed>>);
 
 #[derive(Debug)]
 struct Armed {
-    rule: Rule,
+    rule: FaultRule,
     count: u64,
 }
 
@@ -209,15 +209,15 @@ impl Faults {
     }
 
     /// Whether a rule has to know the name of the object, which a create holds in its body.
-    pub fn look_at_names(&self) -> bool {
+    pub fn needs_names(&self) -> bool {
         let armed = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         armed.iter().any(|armed| {
-            armed.rule.name.is_some() || matches!(armed.rule.action, Action::Conflict { .. } | Action::Vanish)
+            armed.rule.name.is_some() || matches!(armed.rule.action, FaultAction::Conflict { .. } | FaultAction::Vanish)
         })
     }
 
     /// Counts a call and tells what happens to it.
-    pub fn pick(&self, call: Call<'_>) -> Option<Action> {
+    pub fn pick(&self, call: Call<'_>) -> Option<FaultAction> {
         let mut armed = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut action = None;
         for armed in armed.iter_mut().filter(|armed| armed.rule.meets(call)) {
@@ -234,42 +234,43 @@ impl Faults {
 mod tests {
     use super::*;
 
-    fn spoilt(rule: Rule, calls: usize) -> Vec<usize> {
+    fn injected(rule: FaultRule, calls: usize) -> Vec<usize> {
         let faults = Faults::new(Scenario::new([rule]));
         let call = Call { operation: "endpoint-get", namespace: "shop", name: "ep-a" };
         (0..calls).filter(|_| faults.pick(call).is_some()).collect()
     }
 
-    fn rule() -> Rule {
-        Rule::on("endpoint-get", Action::CutBefore)
+    fn rule() -> FaultRule {
+        FaultRule::on("endpoint-get", FaultAction::DisconnectBefore)
     }
 
     #[test]
-    fn a_rule_spoils_the_calls_that_it_counts_out() {
-        assert_eq!(spoilt(rule(), 4), [0, 1, 2, 3]);
-        assert_eq!(spoilt(rule().after(2), 5), [2, 3, 4]);
-        assert_eq!(spoilt(rule().after(1).times(2), 6), [1, 2]);
-        assert_eq!(spoilt(rule().every(3), 8), [0, 3, 6]);
-        assert_eq!(spoilt(rule().after(1).every(2).times(2), 9), [1, 3]);
-        assert_eq!(spoilt(rule().times(0), 3), [] as [usize; 0]);
+    fn a_rule_affects_the_calls_that_it_counts_out() {
+        assert_eq!(injected(rule(), 4), [0, 1, 2, 3]);
+        assert_eq!(injected(rule().after(2), 5), [2, 3, 4]);
+        assert_eq!(injected(rule().after(1).times(2), 6), [1, 2]);
+        assert_eq!(injected(rule().every(3), 8), [0, 3, 6]);
+        assert_eq!(injected(rule().after(1).every(2).times(2), 9), [1, 3]);
+        assert_eq!(injected(rule().times(0), 3), [] as [usize; 0]);
     }
 
     #[test]
     fn a_rule_meets_only_what_it_names() {
-        assert_eq!(spoilt(Rule::on("*", Action::CutBefore), 1), [0]);
-        assert_eq!(spoilt(Rule::on("endpoint-list", Action::CutBefore), 1), [] as [usize; 0]);
-        assert_eq!(spoilt(rule().name("ep-*").unwrap(), 1), [0]);
-        assert_eq!(spoilt(rule().name("web-*").unwrap(), 1), [] as [usize; 0]);
-        assert_eq!(spoilt(rule().namespace("sh?p").unwrap(), 1), [0]);
-        assert_eq!(spoilt(rule().namespace("other").unwrap(), 1), [] as [usize; 0]);
+        assert_eq!(injected(FaultRule::on("*", FaultAction::DisconnectBefore), 1), [0]);
+        assert_eq!(injected(FaultRule::on("endpoint-list", FaultAction::DisconnectBefore), 1), [] as [usize; 0]);
+        assert_eq!(injected(rule().name("ep-*").unwrap(), 1), [0]);
+        assert_eq!(injected(rule().name("web-*").unwrap(), 1), [] as [usize; 0]);
+        assert_eq!(injected(rule().namespace("sh?p").unwrap(), 1), [0]);
+        assert_eq!(injected(rule().namespace("other").unwrap(), 1), [] as [usize; 0]);
     }
 
     #[test]
     fn of_the_rules_that_are_due_the_first_acts_and_all_count() {
-        let faults = Faults::new(Scenario::new([rule().times(1), Rule::on("*", Action::CutAfter).times(2)]));
+        let faults =
+            Faults::new(Scenario::new([rule().times(1), FaultRule::on("*", FaultAction::DisconnectAfter).times(2)]));
         let call = Call { operation: "endpoint-get", namespace: "shop", name: "ep-a" };
-        assert_eq!(faults.pick(call), Some(Action::CutBefore));
-        assert_eq!(faults.pick(call), Some(Action::CutAfter));
+        assert_eq!(faults.pick(call), Some(FaultAction::DisconnectBefore));
+        assert_eq!(faults.pick(call), Some(FaultAction::DisconnectAfter));
         assert_eq!(faults.pick(call), None);
     }
 }

@@ -6,8 +6,8 @@
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::window::Window;
-use crate::sandbox::answer::{Code, Refusal};
+use super::window::TimeWindow;
+use crate::sandbox::answer::{Code, ErrorResponse};
 use crate::sandbox::endpoint::body::Message;
 
 /// How far back a list looks that is given no start.
@@ -81,7 +81,7 @@ const TYPES: &[&str] = &[
 ];
 
 impl Attachment {
-    fn read(message: &Message<'_>) -> Result<Self, Refusal> {
+    fn read(message: &Message<'_>) -> Result<Self, ErrorResponse> {
         // Each of the names is one of the type's.
         let attachment_type = serde_json::from_value(message.choice("attachment_type", TYPES)?.into());
         Ok(Self {
@@ -98,12 +98,13 @@ impl Attachment {
 }
 
 /// A time of a message; nothing where it is not set.
-fn time(message: &Message<'_>, name: &str) -> Result<Option<Timestamp>, Refusal> {
+fn time(message: &Message<'_>, name: &str) -> Result<Option<Timestamp>, ErrorResponse> {
     let text = message.text(name)?;
     if text.is_empty() {
         return Ok(None);
     }
-    let unreadable = |_| Refusal::new(Code::InvalidArgument, format!("`{name}` is `{text}`, which is not RFC 3339"));
+    let unreadable =
+        |_| ErrorResponse::new(Code::InvalidArgument, format!("`{name}` is `{text}`, which is not RFC 3339"));
     text.parse().map(Some).map_err(unreadable)
 }
 
@@ -130,7 +131,7 @@ impl Filter {
     ///
     /// # Errors
     /// 400 for a value of another type.
-    pub fn read(message: &Message<'_>) -> Result<Self, Refusal> {
+    pub fn read(message: &Message<'_>) -> Result<Self, ErrorResponse> {
         message.text("namespace")?;
         Ok(Self {
             start_time: message.text("start_time")?,
@@ -144,9 +145,9 @@ impl Filter {
     ///
     /// # Errors
     /// 400 for a time that cannot be read and for a backwards range.
-    pub fn select(&self, events: Vec<Event>, now: Timestamp) -> Result<Vec<Event>, Refusal> {
-        let window = Window::recent(&self.start_time, &self.end_time, DEFAULT_REACH, now)
-            .map_err(|error| Refusal::new(Code::InvalidArgument, error.to_string()))?;
+    pub fn select(&self, events: Vec<Event>, now: Timestamp) -> Result<Vec<Event>, ErrorResponse> {
+        let window = TimeWindow::recent(&self.start_time, &self.end_time, DEFAULT_REACH, now)
+            .map_err(|error| ErrorResponse::new(Code::InvalidArgument, error.to_string()))?;
         let passes = |wanted: &str, has: &str| wanted.is_empty() || wanted == has;
         let mut selected: Vec<_> = events
             .into_iter()
@@ -167,7 +168,7 @@ impl Edit {
     ///
     /// # Errors
     /// 400 for a value of another type or a time that cannot be read.
-    pub fn read(message: &Message<'_>) -> Result<Self, Refusal> {
+    pub fn read(message: &Message<'_>) -> Result<Self, ErrorResponse> {
         message.text("namespace")?;
         message.text("event_id")?;
         let list = message.place.field("event_attachments");
@@ -187,7 +188,7 @@ impl Edit {
     ///
     /// # Errors
     /// 400 for an end time that lies before the start.
-    pub fn apply(self, mut event: Event) -> Result<Event, Refusal> {
+    pub fn apply(self, mut event: Event) -> Result<Event, ErrorResponse> {
         if !self.name.is_empty() {
             event.name = self.name;
         }
@@ -197,7 +198,7 @@ impl Edit {
         if let Some(end) = self.end_time {
             if end < event.start_time {
                 let message = format!("`end_time` {end} is before the event's `start_time` {}", event.start_time);
-                return Err(Refusal::new(Code::InvalidArgument, message));
+                return Err(ErrorResponse::new(Code::InvalidArgument, message));
             }
             event.end_time = Some(end);
         }
@@ -218,7 +219,7 @@ pub fn beyond_captures(attachments: &[Attachment]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sandbox::endpoint::body::Place;
+    use crate::sandbox::endpoint::body::BodyPath;
 
     fn event(id: &str, start: &str, end: Option<&str>) -> Event {
         Event {
@@ -265,7 +266,7 @@ mod tests {
         let before = event("a", "2026-11-21T10:00:00Z", None);
         let edit = |body: &str| {
             let json = serde_json::from_str(body).unwrap();
-            Edit::read(&Message::new(&json, Place::root("body")).unwrap())
+            Edit::read(&Message::new(&json, BodyPath::root("body")).unwrap())
         };
         let named = edit(r#"{"name": "", "description": "new", "end_time": "2026-11-21T11:00:00Z"}"#).unwrap();
         let after = named.apply(before.clone()).unwrap();
@@ -276,9 +277,9 @@ mod tests {
             {"attachment_id": null, "attachmentType": "ATTACHMENT_TYPE_PCAP", "sizeBytes": "-7"}, null]}"#;
         let after = edit(lenient).unwrap().apply(before.clone()).unwrap();
         assert!(after.has_attachment);
-        let told = |one: &Attachment| (one.attachment_type, one.size_bytes.clone());
+        let describe = |one: &Attachment| (one.attachment_type, one.size_bytes.clone());
         assert_eq!(
-            after.attachments.iter().map(told).collect::<Vec<_>>(),
+            after.attachments.iter().map(describe).collect::<Vec<_>>(),
             [
                 (AttachmentType::Other, "12".to_owned()),
                 (AttachmentType::Pcap, "-7".to_owned()),

@@ -9,16 +9,16 @@ use axum::response::IntoResponse;
 use serde_json::{Value, json};
 
 use super::event::store::WHOLE_TENANT;
-use super::{ddos, holding, upgrade};
-use crate::sandbox::answer::{Code, Refusal, json as answer};
+use super::{dataset, ddos, upgrade};
+use crate::sandbox::answer::{Code, ErrorResponse, json as answer};
 use crate::sandbox::endpoint::body;
-use crate::sandbox::log::{Effect, Trace};
+use crate::sandbox::log::{RequestEffect, Trace};
 use crate::sandbox::parameter::parameter;
-use crate::sandbox::service::Service;
-use crate::sandbox::store::Error;
+use crate::sandbox::service::SandboxState;
+use crate::sandbox::store::StoreError;
 
-type Shared = State<Arc<Service>>;
-type Answer = Result<Value, Refusal>;
+type Shared = State<Arc<SandboxState>>;
+type Answer = Result<Value, ErrorResponse>;
 
 /// The list with its filters as query parameters, as the uniform layout has it.
 pub async fn list_by_parameters(
@@ -64,12 +64,12 @@ pub async fn edit(
         Ok(event) => event,
         Err(refusal) => return refusal.into_response(),
     };
-    let ticket = holding::keep(&service.store, &event);
+    let ticket = dataset::store_event(&service.store, &event);
     if let Err(error) = service.store.durable(ticket).await {
         return stored(&error).into_response();
     }
     let mut response = respond(Ok(json!({"event": event})));
-    response.extensions_mut().insert(Trace { effect: Effect::Done, ..Trace::default() });
+    response.extensions_mut().insert(Trace { effect: RequestEffect::Done, ..Trace::default() });
     response
 }
 
@@ -78,7 +78,7 @@ pub async fn edit(
 pub async fn versions(State(service): Shared, RawQuery(query): RawQuery) -> Response<Body> {
     let (os, software) =
         (parameter(query.as_deref(), "current_os_version"), parameter(query.as_deref(), "current_sw_version"));
-    respond(holding::versions(&service.store).map_err(|error| stored(&error)).map(|versions| {
+    respond(dataset::versions(&service.store).map_err(|error| stored(&error)).map(|versions| {
         let following =
             versions.into_iter().filter(|version| version.follows(&os, &software)).map(|version| version.version);
         json!({"sw_versions": following.collect::<Vec<_>>()})
@@ -87,7 +87,7 @@ pub async fn versions(State(service): Shared, RawQuery(query): RawQuery) -> Resp
 
 /// One version in the shape of the list, or 404.
 pub async fn version(State(service): Shared, Path((_, name)): Path<(String, String)>) -> Response<Body> {
-    let found = holding::versions(&service.store).map_err(|error| stored(&error)).and_then(|versions| {
+    let found = dataset::versions(&service.store).map_err(|error| stored(&error)).and_then(|versions| {
         let known = versions.iter().any(|version| version.version == name);
         known.then(|| json!({"sw_versions": [name]})).ok_or_else(|| absent(&format!("software version {name}")))
     });
@@ -96,7 +96,7 @@ pub async fn version(State(service): Shared, Path((_, name)): Path<(String, Stri
 
 /// The upgrade status of a site at this moment.
 pub async fn upgrade_status(State(service): Shared, Path((namespace, name)): Path<(String, String)>) -> Response<Body> {
-    let found = holding::site(&service.store, &namespace, &name).map_err(|error| stored(&error)).and_then(|site| {
+    let found = dataset::site(&service.store, &namespace, &name).map_err(|error| stored(&error)).and_then(|site| {
         let site = site.ok_or_else(|| absent(&format!("site {namespace}/{name}")))?;
         Ok(upgrade::status(&site, service.clock.now()))
     });
@@ -106,37 +106,37 @@ pub async fn upgrade_status(State(service): Shared, Path((namespace, name)): Pat
 /// What the reference shows an example of without naming an operation for it.
 pub async fn unimplemented(method: Method) -> Response<Body> {
     let message = format!("{method} is not implemented for this resource: the interface names no such operation");
-    Refusal::new(Code::Unimplemented, message).into_response()
+    ErrorResponse::new(Code::Unimplemented, message).into_response()
 }
 
-fn list(service: &Service, namespace: &str, filter: &ddos::Filter) -> Answer {
+fn list(service: &SandboxState, namespace: &str, filter: &ddos::Filter) -> Answer {
     only_system(namespace)?;
-    let events = holding::ddos_events(&service.store).map_err(|error| stored(&error))?;
+    let events = dataset::ddos_events(&service.store).map_err(|error| stored(&error))?;
     Ok(json!({"events": filter.select(events, service.clock.now())?}))
 }
 
-fn event(service: &Service, namespace: &str, id: &str) -> Result<ddos::Event, Refusal> {
+fn event(service: &SandboxState, namespace: &str, id: &str) -> Result<ddos::Event, ErrorResponse> {
     only_system(namespace)?;
-    holding::ddos_event(&service.store, id)
+    dataset::ddos_event(&service.store, id)
         .map_err(|error| stored(&error))?
         .ok_or_else(|| absent(&format!("event {id}")))
 }
 
 /// The schemas say of each of these requests that it is supported in this namespace only.
-fn only_system(namespace: &str) -> Result<(), Refusal> {
+fn only_system(namespace: &str) -> Result<(), ErrorResponse> {
     if namespace == WHOLE_TENANT {
         return Ok(());
     }
     let message = format!("DDoS events are supported only in namespace `{WHOLE_TENANT}`, not in `{namespace}`");
-    Err(Refusal::new(Code::InvalidArgument, message))
+    Err(ErrorResponse::new(Code::InvalidArgument, message))
 }
 
-fn absent(what: &str) -> Refusal {
-    Refusal::new(Code::NotFound, format!("no {what}"))
+fn absent(what: &str) -> ErrorResponse {
+    ErrorResponse::new(Code::NotFound, format!("no {what}"))
 }
 
-fn stored(error: &Error) -> Refusal {
-    Refusal::new(Code::Internal, error.to_string())
+fn stored(error: &StoreError) -> ErrorResponse {
+    ErrorResponse::new(Code::Internal, error.to_string())
 }
 
 fn respond(result: Answer) -> Response<Body> {

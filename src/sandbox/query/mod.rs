@@ -11,10 +11,10 @@
 //!   `DELETE` on events, `POST` on one event, the list of statuses) name no operation: 501, code 12.
 //! - A current version that is not given excludes nothing.
 
+mod dataset;
 mod ddos;
 mod event;
 mod handlers;
-mod holding;
 mod security;
 mod tenant;
 mod upgrade;
@@ -28,10 +28,10 @@ use axum::http::Method;
 use axum::routing::{MethodRouter, get, post};
 
 use super::router::Operation;
-use super::service::Service;
+use super::service::SandboxState;
 
+pub use dataset::{Dataset, RecordedQuery, Seeding, known, lay, queries, tenant_name};
 pub use event::language::Query as EventLanguage;
-pub use holding::{Asked, Holding, Laid, known, lay, queries, tenant_name};
 pub use tenant::{Tenant, TenantError};
 
 const EVENTS: &str = "/api/config/namespaces/{namespace}/events";
@@ -76,7 +76,7 @@ pub const OPERATIONS: &[Operation] = &[
 ];
 
 /// The routes of these areas, in both path layouts.
-pub fn router() -> Router<Arc<Service>> {
+pub fn router() -> Router<Arc<SandboxState>> {
     let missing = || MethodRouter::new().fallback(handlers::unimplemented);
     Router::new()
         .route(

@@ -14,24 +14,24 @@ use axum::response::IntoResponse;
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
+use super::dataset::{Dataset, RecordedQuery};
 use super::event::aggregate::Aggregations;
 use super::event::language::Query;
 use super::event::scroll::{self, Scroll};
 use super::event::store::{Filter, Order, WHOLE_TENANT};
-use super::holding::{Asked, Holding};
-use super::window::Window;
-use crate::sandbox::answer::{Code, Refusal, json as answer};
+use super::window::TimeWindow;
+use crate::sandbox::answer::{Code, ErrorResponse, json as answer};
 use crate::sandbox::endpoint::body::{Message, read, text};
-use crate::sandbox::log::{Effect, Trace};
+use crate::sandbox::log::{RequestEffect, Trace};
 use crate::sandbox::parameter::parameter;
-use crate::sandbox::service::Service;
+use crate::sandbox::service::SandboxState;
 
 /// Events of one answer, at most and by default.
 const LIMIT: u64 = 500;
 
 /// The request of a query, or of the next batch of one.
 #[derive(Debug, Default)]
-struct Request {
+struct QueryRequest {
     query: String,
     start_time: String,
     end_time: String,
@@ -44,8 +44,8 @@ struct Request {
     last_doc_id: String,
 }
 
-impl Request {
-    fn read(message: &Message<'_>) -> Result<Self, Refusal> {
+impl QueryRequest {
+    fn read(message: &Message<'_>) -> Result<Self, ErrorResponse> {
         message.text("namespace")?;
         message.text("sort_by")?;
         let aggs = match message.get("aggs")?.map(Value::from) {
@@ -82,11 +82,11 @@ enum Wanted {
 }
 
 /// A request that was read.
-struct Question {
+struct ParsedQuery {
     namespace: String,
     text: String,
     query: Query,
-    window: Window,
+    window: TimeWindow,
     order: Order,
     limit: u64,
     scrolls: bool,
@@ -95,12 +95,12 @@ struct Question {
     after: Option<usize>,
 }
 
-type Shared = State<Arc<Service>>;
+type Shared = State<Arc<SandboxState>>;
 
 /// `POST …/events` of the uniform layout, where the same path also continues a scroll: a body with a
 /// `scroll_id` is the request of its next batch.
 pub async fn query_or_scroll(State(service): Shared, Path(namespace): Path<String>, body: Bytes) -> Response<Body> {
-    match read(&body, Request::read) {
+    match read(&body, QueryRequest::read) {
         Ok(request) if request.scroll_id.is_some() => next(service, namespace, request).await,
         Ok(request) => first(service, namespace, request, Wanted::Events).await,
         Err(refusal) => refusal.into_response(),
@@ -109,7 +109,7 @@ pub async fn query_or_scroll(State(service): Shared, Path(namespace): Path<Strin
 
 /// The query of the published layout.
 pub async fn query(State(service): Shared, Path(namespace): Path<String>, body: Bytes) -> Response<Body> {
-    match read(&body, Request::read) {
+    match read(&body, QueryRequest::read) {
         Ok(request) => first(service, namespace, request, Wanted::Events).await,
         Err(refusal) => refusal.into_response(),
     }
@@ -117,7 +117,7 @@ pub async fn query(State(service): Shared, Path(namespace): Path<String>, body: 
 
 /// Aggregations alone, without events.
 pub async fn aggregate(State(service): Shared, Path(namespace): Path<String>, body: Bytes) -> Response<Body> {
-    match read(&body, Request::read) {
+    match read(&body, QueryRequest::read) {
         Ok(request) => first(service, namespace, request, Wanted::Aggregations).await,
         Err(refusal) => refusal.into_response(),
     }
@@ -125,7 +125,7 @@ pub async fn aggregate(State(service): Shared, Path(namespace): Path<String>, bo
 
 /// The next batch, asked for with a body.
 pub async fn scroll(State(service): Shared, Path(namespace): Path<String>, body: Bytes) -> Response<Body> {
-    match read(&body, Request::read) {
+    match read(&body, QueryRequest::read) {
         Ok(request) => next(service, namespace, request).await,
         Err(refusal) => refusal.into_response(),
     }
@@ -137,7 +137,7 @@ pub async fn scroll_by_parameter(
     Path(namespace): Path<String>,
     RawQuery(query): RawQuery,
 ) -> Response<Body> {
-    let request = Request { scroll_id: Some(parameter(query.as_deref(), "scroll_id")), ..Request::default() };
+    let request = QueryRequest { scroll_id: Some(parameter(query.as_deref(), "scroll_id")), ..QueryRequest::default() };
     next(service, namespace, request).await
 }
 
@@ -157,22 +157,22 @@ pub async fn aggregate_all(service: Shared, Path(namespace): Path<String>, body:
     }
 }
 
-fn only_whole(namespace: &str) -> Result<(), Refusal> {
+fn only_whole(namespace: &str) -> Result<(), ErrorResponse> {
     if namespace == WHOLE_TENANT {
         return Ok(());
     }
     let message =
         format!("the events of all namespaces are asked for in namespace `{WHOLE_TENANT}`, not `{namespace}`");
-    Err(Refusal::new(Code::NotFound, message))
+    Err(ErrorResponse::new(Code::NotFound, message))
 }
 
-fn invalid(message: impl Into<String>) -> Refusal {
-    Refusal::new(Code::InvalidArgument, message)
+fn invalid(message: impl Into<String>) -> ErrorResponse {
+    ErrorResponse::new(Code::InvalidArgument, message)
 }
 
-async fn first(service: Arc<Service>, namespace: String, request: Request, wanted: Wanted) -> Response<Body> {
+async fn first(service: Arc<SandboxState>, namespace: String, request: QueryRequest, wanted: Wanted) -> Response<Body> {
     let now = service.clock.now();
-    let question = match Question::read(namespace, request, now) {
+    let question = match ParsedQuery::read(namespace, request, now) {
         Ok(question) => question,
         Err(refusal) => return refusal.into_response(),
     };
@@ -180,24 +180,24 @@ async fn first(service: Arc<Service>, namespace: String, request: Request, wante
     let found = tokio::task::spawn_blocking(move || question.answer(&searching.query, wanted, now)).await;
     // The search only fails by a panic, which the runtime has told.
     let Ok((body, asked)) = found else {
-        return Refusal::new(Code::Internal, "the search failed").into_response();
+        return ErrorResponse::new(Code::Internal, "the search failed").into_response();
     };
     let ticket = service.query.record(&service.store, &asked);
     if let Err(error) = service.store.durable(ticket).await {
-        return Refusal::new(Code::Internal, error.to_string()).into_response();
+        return ErrorResponse::new(Code::Internal, error.to_string()).into_response();
     }
     let mut response = answer(StatusCode::OK, body);
-    response.extensions_mut().insert(Trace { effect: Effect::Done, ..Trace::default() });
+    response.extensions_mut().insert(Trace { effect: RequestEffect::Done, ..Trace::default() });
     response
 }
 
-async fn next(service: Arc<Service>, namespace: String, request: Request) -> Response<Body> {
+async fn next(service: Arc<SandboxState>, namespace: String, request: QueryRequest) -> Response<Body> {
     let now = service.clock.now();
     let id = request.scroll_id.unwrap_or_default();
     let scroll = match Scroll::read(&id, &namespace, service.query.edition, now) {
         Ok(scroll) => scroll,
-        Err(error @ (scroll::Error::Expired | scroll::Error::Replaced)) => {
-            return Refusal::new(Code::NotFound, error.to_string()).into_response();
+        Err(error @ (scroll::ScrollError::Expired | scroll::ScrollError::Replaced)) => {
+            return ErrorResponse::new(Code::NotFound, error.to_string()).into_response();
         }
         Err(error) => return invalid(error.to_string()).into_response(),
     };
@@ -205,16 +205,16 @@ async fn next(service: Arc<Service>, namespace: String, request: Request) -> Res
     match tokio::task::spawn_blocking(move || go_on(&searching.query, scroll, now)).await {
         Ok(Ok(body)) => answer(StatusCode::OK, body),
         Ok(Err(refusal)) => refusal.into_response(),
-        Err(_) => Refusal::new(Code::Internal, "the search failed").into_response(),
+        Err(_) => ErrorResponse::new(Code::Internal, "the search failed").into_response(),
     }
 }
 
-impl Question {
-    fn read(namespace: String, request: Request, now: Timestamp) -> Result<Self, Refusal> {
+impl ParsedQuery {
+    fn read(namespace: String, request: QueryRequest, now: Timestamp) -> Result<Self, ErrorResponse> {
         let text = request.query;
         let query = Query::parse(&text).map_err(|error| invalid(error.to_string()))?;
-        let window =
-            Window::between(&request.start_time, &request.end_time, now).map_err(|error| invalid(error.to_string()))?;
+        let window = TimeWindow::between(&request.start_time, &request.end_time, now)
+            .map_err(|error| invalid(error.to_string()))?;
         Ok(Self {
             namespace,
             text,
@@ -228,16 +228,16 @@ impl Question {
         })
     }
 
-    fn answer(self, holding: &Holding, wanted: Wanted, now: Timestamp) -> (String, Asked) {
+    fn answer(self, dataset: &Dataset, wanted: Wanted, now: Timestamp) -> (String, RecordedQuery) {
         let mut aggregations = self.aggregations;
         let filter = Filter::new(&self.namespace, &self.query);
-        let range = holding.events.range(self.window);
+        let range = dataset.events.range(self.window);
         let mut total = 0;
-        for (_, event) in holding.events.search(range.clone(), &filter, self.order) {
+        for (_, event) in dataset.events.search(range.clone(), &filter, self.order) {
             total += 1;
             aggregations.add(event);
         }
-        let asked = Asked::new(now, &self.namespace, &self.text, self.window, total);
+        let asked = RecordedQuery::new(now, &self.namespace, &self.text, self.window, total);
         let aggregated = aggregations.answer();
         if wanted == Wanted::Aggregations {
             return (json!({"total_hits": total.to_string(), "aggs": aggregated}).to_string(), asked);
@@ -248,7 +248,7 @@ impl Question {
             (None, _) => range,
         };
         let remaining = match self.after {
-            Some(_) => holding.events.search(range.clone(), &filter, self.order).map(|_| 1).sum(),
+            Some(_) => dataset.events.search(range.clone(), &filter, self.order).map(|_| 1).sum(),
             None => total,
         };
         let scroll = Scroll {
@@ -259,26 +259,26 @@ impl Question {
             total,
             remaining,
             left: range,
-            edition: holding.edition,
+            edition: dataset.edition,
             given: now,
         };
-        (batch(holding, &filter, scroll, self.scrolls, &aggregated), asked)
+        (batch(dataset, &filter, scroll, self.scrolls, &aggregated), asked)
     }
 }
 
-fn go_on(holding: &Holding, scroll: Scroll, now: Timestamp) -> Result<String, Refusal> {
-    let query = Query::parse(&scroll.query).map_err(|_| invalid(scroll::Error::Malformed.to_string()))?;
+fn go_on(dataset: &Dataset, scroll: Scroll, now: Timestamp) -> Result<String, ErrorResponse> {
+    let query = Query::parse(&scroll.query).map_err(|_| invalid(scroll::ScrollError::Malformed.to_string()))?;
     let namespace = scroll.namespace.clone();
     let filter = Filter::new(&namespace, &query);
-    Ok(batch(holding, &filter, Scroll { given: now, ..scroll }, true, &json!({})))
+    Ok(batch(dataset, &filter, Scroll { given: now, ..scroll }, true, &json!({})))
 }
 
 /// The body with the next events of a scroll; its id stands for what is left after them.
-fn batch(holding: &Holding, filter: &Filter<'_>, mut scroll: Scroll, scrolls: bool, aggregated: &Value) -> String {
+fn batch(dataset: &Dataset, filter: &Filter<'_>, mut scroll: Scroll, scrolls: bool, aggregated: &Value) -> String {
     let size = scroll.remaining.min(scroll.limit);
     let mut events = Vec::new();
     let mut last = Value::Null;
-    for (position, event) in holding
+    for (position, event) in dataset
         .events
         .search(scroll.left.clone(), filter, scroll.order)
         .take(usize::try_from(size).unwrap_or(usize::MAX))

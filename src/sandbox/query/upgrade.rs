@@ -56,13 +56,13 @@ pub struct Upgrade {
     pub duration: SignedDuration,
     pub speed: f64,
     pub retries: u32,
-    pub end: End,
+    pub end: UpgradeEnd,
 }
 
 /// How an upgrade ends.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum End {
+pub enum UpgradeEnd {
     Completed,
     Failed { stage: Stage, reason: String },
 }
@@ -128,7 +128,7 @@ impl Progress {
 }
 
 /// The stages of an upgrade at one moment.
-struct View<'a> {
+struct UpgradeView<'a> {
     site: &'a Site,
     upgrade: &'a Upgrade,
     /// Share of the whole that is done; below 0 before the start.
@@ -146,18 +146,18 @@ pub fn status(site: &Site, now: Timestamp) -> Value {
             "image_download": null, "os_setup": null, "site_level_upgrade": null, "node_level_upgrade": null,
             "validation": null,
         }),
-        Some(upgrade) => View::new(site, upgrade, now).body(),
+        Some(upgrade) => UpgradeView::new(site, upgrade, now).body(),
     };
     json!({"upgrade_status": {"sw_upgrade_progress": progress}})
 }
 
-impl<'a> View<'a> {
+impl<'a> UpgradeView<'a> {
     fn new(site: &'a Site, upgrade: &'a Upgrade, now: Timestamp) -> Self {
         let elapsed = now.duration_since(upgrade.started).as_secs_f64() * upgrade.speed;
         let whole = upgrade.duration.as_secs_f64();
         let done = if whole > 0.0 { elapsed / whole } else { elapsed.signum() };
         let mut view = Self { site, upgrade, done, failure: None };
-        if let End::Failed { stage, .. } = &upgrade.end {
+        if let UpgradeEnd::Failed { stage, .. } = &upgrade.end {
             let (start, length) = view.span(*stage);
             view.failure = Some((*stage, start + FAILS_AT * length));
         }
@@ -220,7 +220,7 @@ impl<'a> View<'a> {
 
     fn message(&self, progress: Progress) -> &str {
         match (progress, &self.upgrade.end) {
-            (Progress::Failed(_), End::Failed { reason, .. }) => reason,
+            (Progress::Failed(_), UpgradeEnd::Failed { reason, .. }) => reason,
             _ => "",
         }
     }
@@ -373,7 +373,7 @@ mod tests {
 
     const STAGES: [&str; 5] = ["image_download", "os_setup", "site_level_upgrade", "node_level_upgrade", "validation"];
 
-    fn site(end: End, to_os: Option<&str>) -> Site {
+    fn site(end: UpgradeEnd, to_os: Option<&str>) -> Site {
         Site {
             namespace: "system".into(),
             name: "ce01".into(),
@@ -405,7 +405,7 @@ mod tests {
 
     #[test]
     fn an_upgrade_goes_through_its_stages_at_its_speed() {
-        let site = site(End::Completed, Some("9.2026.17"));
+        let site = site(UpgradeEnd::Completed, Some("9.2026.17"));
         let [waits, runs, done] = ["SCHEDULED", "IN_PROGRESS", "COMPLETED"];
         for (seconds, expected) in [
             (-1, [waits, waits, waits, waits, waits, waits]),
@@ -425,7 +425,7 @@ mod tests {
 
     #[test]
     fn nothing_ever_goes_back() {
-        let site = site(End::Completed, None);
+        let site = site(UpgradeEnd::Completed, None);
         let mut earlier = 0;
         for seconds in 0..=620 {
             let done = at(&site, seconds).to_string().matches("COMPLETED").count();
@@ -437,7 +437,7 @@ mod tests {
 
     #[test]
     fn a_failed_upgrade_stays_where_it_failed_and_says_why() {
-        let end = End::Failed { stage: Stage::NodeLevelUpgrade, reason: "master-1 is out of disk".into() };
+        let end = UpgradeEnd::Failed { stage: Stage::NodeLevelUpgrade, reason: "master-1 is out of disk".into() };
         let site = site(end, None);
         assert_eq!(states(&at(&site, 400))[0], "IN_PROGRESS");
         let ended = at(&site, 590);
@@ -455,7 +455,7 @@ mod tests {
 
     #[test]
     fn a_site_without_an_upgrade_has_an_unknown_status() {
-        let mut site = site(End::Completed, None);
+        let mut site = site(UpgradeEnd::Completed, None);
         site.upgrade = None;
         let body = at(&site, 0);
         assert_eq!((body["site"].as_str(), body["status"].as_str()), (Some("ce01"), Some("UNKNOWN")));

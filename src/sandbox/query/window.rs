@@ -8,28 +8,28 @@ const DEFAULT_REACH: SignedDuration = SignedDuration::from_mins(10);
 
 /// A span of time that includes both of its ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Window {
+pub struct TimeWindow {
     pub from: Timestamp,
     pub to: Timestamp,
 }
 
 /// Why two texts are no window.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Error {
+pub enum WindowError {
     #[error("`{field}` is `{text}`, which is neither RFC 3339 nor unix seconds")]
     Unreadable { field: &'static str, text: String },
     #[error("the time range is backwards: `start_time` {from} is after `end_time` {to}")]
     Backwards { from: Timestamp, to: Timestamp },
 }
 
-impl Window {
+impl TimeWindow {
     /// The window between two texts, the empty text being a missing one: a missing start is ten
     /// minutes before the end, a missing end ten minutes after the start, and of a missing pair the
     /// end is `now`.
     ///
     /// # Errors
     /// A text that is no time, or an end before the start.
-    pub fn between(start: &str, end: &str, now: Timestamp) -> Result<Self, Error> {
+    pub fn between(start: &str, end: &str, now: Timestamp) -> Result<Self, WindowError> {
         let start = moment("start_time", start)?;
         let end = moment("end_time", end)?;
         let (from, to) = match (start, end) {
@@ -47,15 +47,15 @@ impl Window {
     ///
     /// # Errors
     /// A text that is no time, or an end before the start.
-    pub fn recent(start: &str, end: &str, reach: SignedDuration, now: Timestamp) -> Result<Self, Error> {
+    pub fn recent(start: &str, end: &str, reach: SignedDuration, now: Timestamp) -> Result<Self, WindowError> {
         let from = moment("start_time", start)?.unwrap_or_else(|| shifted(now, -reach));
         let to = moment("end_time", end)?.unwrap_or(now);
         Self::ordered(from, to)
     }
 
-    fn ordered(from: Timestamp, to: Timestamp) -> Result<Self, Error> {
+    fn ordered(from: Timestamp, to: Timestamp) -> Result<Self, WindowError> {
         if from > to {
-            return Err(Error::Backwards { from, to });
+            return Err(WindowError::Backwards { from, to });
         }
         Ok(Self { from, to })
     }
@@ -65,13 +65,13 @@ impl Window {
 ///
 /// # Errors
 /// [`Error::Unreadable`] with the name of the field.
-pub fn moment(field: &'static str, text: &str) -> Result<Option<Timestamp>, Error> {
+pub fn moment(field: &'static str, text: &str) -> Result<Option<Timestamp>, WindowError> {
     let text = text.trim();
     if text.is_empty() {
         return Ok(None);
     }
     let unix = || Timestamp::from_second(text.parse().ok()?).ok();
-    text.parse().ok().or_else(unix).map(Some).ok_or_else(|| Error::Unreadable { field, text: text.to_owned() })
+    text.parse().ok().or_else(unix).map(Some).ok_or_else(|| WindowError::Unreadable { field, text: text.to_owned() })
 }
 
 /// `time` moved by `by`, kept within what a timestamp can hold.
@@ -88,7 +88,7 @@ mod tests {
     const NOW: &str = "2026-11-21T12:00:00Z";
 
     fn between(start: &str, end: &str) -> Result<(String, String), String> {
-        Window::between(start, end, NOW.parse().unwrap())
+        TimeWindow::between(start, end, NOW.parse().unwrap())
             .map(|window| (window.from.to_string(), window.to.to_string()))
             .map_err(|error| error.to_string())
     }

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use trueup::api::{Bounds, Failure, ListParameters, ResponseFormat};
+use trueup::api::{Failure, ListParameters, RequestLimits, ResponseFormat};
 
 use super::server::{Reply, json};
 use super::{Bench, cart, shop};
 
-fn short(bounds: &mut Bounds) {
+fn short(bounds: &mut RequestLimits) {
     bounds.idle = Duration::from_millis(80);
     bounds.total = Duration::from_millis(200);
     bounds.body = 100_000;
@@ -111,7 +111,7 @@ async fn a_packed_body_is_unpacked() {
 #[tokio::test]
 async fn the_limit_of_requests_spreads_them() {
     let bench = Bench::with(vec![json(200, "{}")], |settings| {
-        settings.rate = Some(trueup::api::Rate { per_second: 1.0, burst: 2 });
+        settings.rate = Some(trueup::api::RateLimit { per_second: 1.0, burst: 2 });
     })
     .await;
     for _ in 0..4 {

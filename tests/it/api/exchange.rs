@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::json;
 use trueup::api::events::EventQuery;
 use trueup::api::{self, Certainty, Failure, Operation, Request, ResponseFormat, ddos, events};
-use trueup::model::{Layout, NamespaceRead, Referred};
+use trueup::model::{Layout, NamespaceRead, ReferredDelete};
 
 use super::server::{Reply, answer, json as reply};
 use super::{Bench, TOKEN, cart, shop, written};
@@ -19,7 +19,7 @@ async fn headers_are_those_of_the_reference() {
     bench.reader().get(&cart(), ResponseFormat::Default).await.unwrap();
     bench.writer.create(&cart(), &written(&json!({"metadata": {"name": "cart"}}))).await.unwrap();
     bench.writer.replace(&cart(), &written(&json!({"spec": {}}))).await.unwrap();
-    bench.writer.delete(&cart(), Referred::Refused).await.unwrap();
+    bench.writer.delete(&cart(), ReferredDelete::Refused).await.unwrap();
     let seen = bench.server.seen();
     let lines: Vec<&str> = seen.iter().map(|seen| seen.line.as_str()).collect();
     assert_eq!(
@@ -45,7 +45,7 @@ async fn headers_are_those_of_the_reference() {
 #[tokio::test]
 async fn a_published_delete_refuses_what_is_referred_to() {
     let bench = Bench::with(vec![reply(200, "{}")], |settings| settings.layout = Layout::Published).await;
-    bench.writer.delete(&cart(), Referred::Refused).await.unwrap();
+    bench.writer.delete(&cart(), ReferredDelete::Refused).await.unwrap();
     let seen = bench.server.seen().remove(0);
     assert_eq!(seen.header("content-type"), Some("application/json"));
     assert_eq!(seen.body, r#"{"fail_if_referred":true,"name":"cart","namespace":"shop"}"#);
@@ -54,7 +54,7 @@ async fn a_published_delete_refuses_what_is_referred_to() {
 #[tokio::test]
 async fn a_published_delete_that_was_allowed_does_not_ask_for_a_refusal() {
     let bench = Bench::with(vec![reply(200, "{}")], |settings| settings.layout = Layout::Published).await;
-    bench.writer.delete(&cart(), Referred::Allowed).await.unwrap();
+    bench.writer.delete(&cart(), ReferredDelete::Allowed).await.unwrap();
     assert_eq!(bench.server.seen().remove(0).body, r#"{"fail_if_referred":false,"name":"cart","namespace":"shop"}"#);
 }
 
@@ -93,7 +93,7 @@ async fn a_write_of_unknown_effect_is_sent_once() {
 #[tokio::test]
 async fn a_write_waits_out_a_refusal_for_pace_a_bounded_number_of_times() {
     let bench = Bench::start(vec![answer(429, &[("retry-after", "1")], r#"{"code":8,"message":"quota"}"#)]).await;
-    let error = bench.writer.delete(&cart(), Referred::Refused).await.unwrap_err();
+    let error = bench.writer.delete(&cart(), ReferredDelete::Refused).await.unwrap_err();
     assert_eq!(error.certainty(), Certainty::Refused);
     assert_eq!(bench.server.seen().len(), 7);
     assert!(error.to_string().contains("quota"), "{error}");
@@ -119,14 +119,14 @@ async fn no_connection_means_that_nothing_was_sent() {
     while tokio::net::TcpStream::connect(address).await.is_ok() {
         tokio::task::yield_now().await;
     }
-    let error = writer.delete(&cart(), Referred::Refused).await.unwrap_err();
+    let error = writer.delete(&cart(), ReferredDelete::Refused).await.unwrap_err();
     assert_eq!(error.certainty(), Certainty::NotSent, "{error}");
     assert!(matches!(error.failure, Failure::Connect { .. }), "{error:?}");
     assert_eq!(writer.reader().requests()[&Operation::EndpointDelete], 4);
 }
 
 #[tokio::test]
-async fn an_echoed_token_is_told_nowhere() {
+async fn an_echoed_token_is_reported_nowhere() {
     let said = Arc::new(Mutex::new(String::new()));
     let noted = Arc::clone(&said);
     let echo = json!({"code": 16, "message": format!("bad token {TOKEN}"), "details": [{"value": TOKEN}]}).to_string();
@@ -145,19 +145,19 @@ async fn an_echoed_token_is_told_nowhere() {
         settings.listener = Some(Arc::new(move |exchange| noted.lock().unwrap().push_str(&format!("{exchange:?}\n"))));
     })
     .await;
-    let mut told = String::new();
+    let mut output = String::new();
     for _ in 0..4 {
         let error = bench.reader().list(&shop(), &api::ListParameters::with_spec()).await.unwrap_err();
-        told.push_str(&format!("{error} {error:?}\n"));
+        output.push_str(&format!("{error} {error:?}\n"));
     }
     let page = events::query(bench.reader(), &EventQuery::new(shop())).await.unwrap();
     assert_eq!(page.events[0].field("h").as_deref(), Some("APIToken [token]"));
-    told.push_str(&format!("{page:?} {:?} {:?}", bench.writer, bench.reader()));
-    told.push_str(&said.lock().unwrap());
-    assert!(told.contains("bad token [token] ([token])"), "{told}");
-    assert!(told.contains("login.example.net"), "{told}");
-    assert!(!told.contains("s3cret"), "{told}");
-    assert!(!told.contains("value="), "{told}");
+    output.push_str(&format!("{page:?} {:?} {:?}", bench.writer, bench.reader()));
+    output.push_str(&said.lock().unwrap());
+    assert!(output.contains("bad token [token] ([token])"), "{output}");
+    assert!(output.contains("login.example.net"), "{output}");
+    assert!(!output.contains("s3cret"), "{output}");
+    assert!(!output.contains("value="), "{output}");
     assert_eq!(bench.server.seen().len(), 5);
 }
 
@@ -236,11 +236,11 @@ async fn any_operation_is_called_by_its_name() {
     let bench = Bench::start(vec![reply(200, r#"{"ok":true}"#)]).await;
     let parameters = [("namespace".to_owned(), "system".to_owned()), ("name".to_owned(), "ce01".to_owned())];
     let request = Request::named("svc-api-cemanagement-upgrade-statu-get", Layout::Uniform, &parameters, None).unwrap();
-    let answer = bench.reader().ask(&request.looking().unwrap()).await.unwrap();
+    let answer = bench.reader().ask(&request.into_read().unwrap()).await.unwrap();
     assert_eq!(answer.body.as_ref(), br#"{"ok":true}"#);
     assert_eq!(bench.server.seen()[0].line, "GET /api/config/namespaces/system/upgrade_status/ce01");
     let parameters = [("namespace".to_owned(), "shop".to_owned()), ("name".to_owned(), "cart".to_owned())];
     let request = Request::named("svc-api-servicemesh-endpoint-delete", Layout::Uniform, &parameters, None).unwrap();
-    let request = request.looking().unwrap_err();
+    let request = request.into_read().unwrap_err();
     bench.writer.call(&request).await.unwrap();
 }

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::value::RawValue;
-use trueup::api::{BaseUrl, Pace, Reader, Secret, Settings, Writer};
+use trueup::api::{BaseUrl, ClientSettings, Reader, Secret, Timing, Writer};
 use trueup::model::{Key, Layout, Namespace};
 
 use server::{Reply, Server};
@@ -34,13 +34,13 @@ impl Bench {
         Self::with(script, |_| {}).await
     }
 
-    async fn with(script: Vec<Reply>, change: impl FnOnce(&mut Settings)) -> Self {
+    async fn with(script: Vec<Reply>, change: impl FnOnce(&mut ClientSettings)) -> Self {
         let server = Server::start(script).await;
         let waits = Arc::new(Mutex::new(Vec::new()));
         let noted = Arc::clone(&waits);
-        let pace = Pace::noted(move |wait| noted.lock().unwrap().push(wait));
+        let pace = Timing::noted(move |wait| noted.lock().unwrap().push(wait));
         let base_url = BaseUrl::parse(&format!("http://{}/api/", server.address)).unwrap();
-        let mut settings = Settings::new(base_url, Layout::Uniform, Some(Secret::new(TOKEN).unwrap()), pace);
+        let mut settings = ClientSettings::new(base_url, Layout::Uniform, Some(Secret::new(TOKEN).unwrap()), pace);
         change(&mut settings);
         Self { server, writer: Writer::new(settings).unwrap(), waits }
     }

@@ -3,17 +3,17 @@
 use std::collections::BTreeSet;
 
 use serde_json::json;
-use trueup::api::{self, BaseUrl, Certainty, Pace, Request, ResponseFormat, Secret, Settings, Writer};
-use trueup::model::{Key, Layout, LiveItem, Namespace, NamespaceRead, Referred};
-use trueup::sandbox::{self, Clock, Options, Running, Storage, Token};
+use trueup::api::{self, BaseUrl, Certainty, ClientSettings, Request, ResponseFormat, Secret, Timing, Writer};
+use trueup::model::{Key, Layout, LiveItem, Namespace, NamespaceRead, ReferredDelete};
+use trueup::sandbox::{self, Clock, RequiredToken, Running, SandboxOptions, Storage};
 
 use super::{TOKEN, cart, shop, written};
 
 async fn meet(layout: Layout) -> (Running, Writer) {
     let clock = Clock::new(|| jiff::Timestamp::new(1_764_663_926, 0).unwrap());
-    let running = sandbox::start(Options::new(Storage::Memory, Token::new(TOKEN), clock)).await.unwrap();
+    let running = sandbox::start(SandboxOptions::new(Storage::Memory, RequiredToken::new(TOKEN), clock)).await.unwrap();
     let mut settings =
-        Settings::new(BaseUrl::sandbox(), layout, Some(Secret::new(TOKEN).unwrap()), Pace::noted(|_| {}));
+        ClientSettings::new(BaseUrl::sandbox(), layout, Some(Secret::new(TOKEN).unwrap()), Timing::noted(|_| {}));
     settings.address = Some(running.address());
     (running, Writer::new(settings).unwrap())
 }
@@ -55,9 +55,9 @@ async fn an_endpoint_goes_through_its_life_in_both_layouts() {
         assert_eq!(api::referrers(reader, &cart()).await.unwrap(), []);
         let (read, failed) = api::fetch_with_health(reader, &shop()).await;
         assert!(matches!(read, NamespaceRead::Complete { items } if items.len() == 1) && failed.is_empty());
-        writer.delete(&cart(), Referred::Refused).await.unwrap();
+        writer.delete(&cart(), ReferredDelete::Refused).await.unwrap();
         assert!(api::fetch_object(reader, &cart()).await.unwrap().is_none());
-        assert!(writer.delete(&cart(), Referred::Refused).await.unwrap_err().is_absent());
+        assert!(writer.delete(&cart(), ReferredDelete::Refused).await.unwrap_err().is_absent());
     }
 }
 
@@ -72,10 +72,14 @@ async fn every_format_is_answered() {
 }
 
 #[tokio::test]
-async fn a_wrong_token_is_told_with_what_to_do() {
+async fn a_wrong_token_is_reported_with_what_to_do() {
     let (running, _) = meet(Layout::Uniform).await;
-    let mut settings =
-        Settings::new(BaseUrl::sandbox(), Layout::Uniform, Some(Secret::new("another").unwrap()), Pace::noted(|_| {}));
+    let mut settings = ClientSettings::new(
+        BaseUrl::sandbox(),
+        Layout::Uniform,
+        Some(Secret::new("another").unwrap()),
+        Timing::noted(|_| {}),
+    );
     settings.address = Some(running.address());
     let writer = Writer::new(settings).unwrap();
     let error = writer.reader().get(&cart(), ResponseFormat::Default).await.unwrap_err();
@@ -84,11 +88,11 @@ async fn a_wrong_token_is_told_with_what_to_do() {
 }
 
 #[tokio::test]
-async fn the_console_behind_a_wrong_base_url_is_told() {
+async fn the_console_behind_a_wrong_base_url_is_reported() {
     let (running, _) = meet(Layout::Uniform).await;
     let base_url = BaseUrl::parse(&format!("http://{}/console", running.address())).unwrap();
     let secret = Some(Secret::new(TOKEN).unwrap());
-    let writer = Writer::new(Settings::new(base_url, Layout::Uniform, secret, Pace::noted(|_| {}))).unwrap();
+    let writer = Writer::new(ClientSettings::new(base_url, Layout::Uniform, secret, Timing::noted(|_| {}))).unwrap();
     let error = api::fetch_object(writer.reader(), &cart()).await.unwrap_err();
     assert!(error.to_string().contains("base URL"), "{error}");
 }
@@ -98,6 +102,6 @@ async fn an_operation_called_by_name_is_answered() {
     let (_running, writer) = meet(Layout::Uniform).await;
     let parameters = [("namespace".to_owned(), "shop".to_owned())];
     let request = Request::named("svc-api-servicemesh-endpoint-list", Layout::Uniform, &parameters, None).unwrap();
-    let answer = writer.reader().ask(&request.looking().unwrap()).await.unwrap();
+    let answer = writer.reader().ask(&request.into_read().unwrap()).await.unwrap();
     assert_eq!(answer.json::<serde_json::Value>().unwrap(), json!({"items": [], "errors": []}));
 }

@@ -8,7 +8,7 @@ use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
 use rustls::{RootCertStore, ServerConfig, ServerConnection};
-use trueup::api::{BaseUrl, Certainty, Failure, Identity, Pace, Reader, ResponseFormat, Settings, Trust};
+use trueup::api::{BaseUrl, Certainty, ClientSettings, Failure, Identity, Reader, ResponseFormat, Timing, TlsTrust};
 use trueup::model::Layout;
 
 use super::cart;
@@ -49,9 +49,9 @@ pub fn serve() -> SocketAddr {
     address
 }
 
-fn reader(address: SocketAddr, trust: Trust) -> Reader {
+fn reader(address: SocketAddr, trust: TlsTrust) -> Reader {
     let base_url = BaseUrl::parse(&format!("https://{address}")).unwrap();
-    let mut settings = Settings::new(base_url, Layout::Uniform, None, Pace::noted(|_| {}));
+    let mut settings = ClientSettings::new(base_url, Layout::Uniform, None, Timing::noted(|_| {}));
     settings.trust = trust;
     Reader::new(settings).unwrap()
 }
@@ -64,20 +64,20 @@ fn identity() -> Identity {
 async fn a_pkcs12_file_is_an_identity_without_a_key_on_the_disk() {
     for file in [&include_bytes!("../../cases/tls/modern.p12")[..], include_bytes!("../../cases/tls/legacy.p12")] {
         let identity = Identity::Pkcs12 { file: file.to_vec(), password: "trüup test".to_owned() };
-        let reader = reader(serve(), Trust { authorities: Some(AUTHORITY.to_vec()), identity: Some(identity) });
+        let reader = reader(serve(), TlsTrust { authorities: Some(AUTHORITY.to_vec()), identity: Some(identity) });
         reader.get(&cart(), ResponseFormat::Default).await.unwrap();
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_own_authority_and_a_client_certificate_stand_in_for_the_system_and_the_token() {
-    let reader = reader(serve(), Trust { authorities: Some(AUTHORITY.to_vec()), identity: Some(identity()) });
+    let reader = reader(serve(), TlsTrust { authorities: Some(AUTHORITY.to_vec()), identity: Some(identity()) });
     reader.get(&cart(), ResponseFormat::Default).await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_service_of_an_unknown_authority_gets_nothing() {
-    let stranger = Trust { authorities: Some(CLIENT.to_vec()), identity: None };
+    let stranger = TlsTrust { authorities: Some(CLIENT.to_vec()), identity: None };
     let error = reader(serve(), stranger).get(&cart(), ResponseFormat::Default).await.unwrap_err();
     assert!(matches!(error.failure, Failure::Tls { .. }), "{error:?}");
     assert_eq!(error.certainty(), Certainty::NotSent);
@@ -86,7 +86,7 @@ async fn a_service_of_an_unknown_authority_gets_nothing() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_without_a_certificate_is_turned_away() {
-    let nobody = Trust { authorities: Some(AUTHORITY.to_vec()), identity: None };
+    let nobody = TlsTrust { authorities: Some(AUTHORITY.to_vec()), identity: None };
     let error = reader(serve(), nobody).get(&cart(), ResponseFormat::Default).await.unwrap_err();
     assert!(matches!(error.failure, Failure::Cut { .. } | Failure::Tls { .. }), "{error:?}");
 }

@@ -1,34 +1,34 @@
 use futures_util::{StreamExt as _, stream};
-use trueup::plan::{Convergence, Fate, Kept, Outcome};
-use trueup::sandbox::{Action, Effect, Rule, Runs, Scenario};
+use trueup::plan::{ChangeResult, Outcome, RunEntry, Verification};
+use trueup::sandbox::{FaultAction, FaultRule, RequestEffect, Runs, Scenario};
 
 use super::{Bench, all_done, endpoints};
 
 const OPERATIONS: [&str; 5] =
     ["endpoint-create", "endpoint-get", "endpoint-replace", "endpoint-delete", "endpoint-list"];
 
-fn faults() -> Vec<Action> {
-    let status = |status, runs| Action::Status { status, body: None, retry_after: None, runs };
-    let mut faults: Vec<Action> =
-        [400, 401, 403, 409, 429, 500, 502, 503, 504].into_iter().map(Action::status).collect();
+fn faults() -> Vec<FaultAction> {
+    let status = |status, runs| FaultAction::Status { status, body: None, retry_after: None, runs };
+    let mut faults: Vec<FaultAction> =
+        [400, 401, 403, 409, 429, 500, 502, 503, 504].into_iter().map(FaultAction::status).collect();
     faults.extend([500, 503, 504].map(|code| status(code, Runs::First)));
     faults.extend([
-        Action::CutBefore,
-        Action::CutAfter,
-        Action::conflict(),
-        Action::Vanish,
-        Action::partial_list(1),
-        Action::Truncate { bytes: None },
-        Action::Garbage { runs: Runs::Not },
-        Action::Garbage { runs: Runs::First },
-        Action::Html { runs: Runs::First },
-        Action::Endless { runs: Runs::First },
+        FaultAction::DisconnectBefore,
+        FaultAction::DisconnectAfter,
+        FaultAction::conflict(),
+        FaultAction::Vanish,
+        FaultAction::partial_list(1),
+        FaultAction::Truncate { bytes: None },
+        FaultAction::Garbage { runs: Runs::Not },
+        FaultAction::Garbage { runs: Runs::First },
+        FaultAction::Html { runs: Runs::First },
+        FaultAction::Endless { runs: Runs::First },
     ]);
     faults
 }
 
 /// The journal and the outcome say what the service's own log of requests says.
-fn agrees(bench: &Bench, outcome: &Outcome, skip: usize, told: &str) {
+fn agrees(bench: &Bench, outcome: &Outcome, skip: usize, message: &str) {
     let record = bench.record(&outcome.run);
     let log = bench.running.log();
     for step in &outcome.steps {
@@ -37,47 +37,48 @@ fn agrees(bench: &Bench, outcome: &Outcome, skip: usize, told: &str) {
                 && entry.namespace == step.key.namespace.as_str()
                 && entry.name == step.key.name.as_str()
         });
-        let made = writes.clone().filter(|entry| entry.effect == Effect::Done).count();
-        let intents = record.kept.iter().filter(|kept| matches!(kept, Kept::Intent(i) if i.key == step.key)).count();
-        let kept: Vec<&Fate> = record
-            .kept
+        let made = writes.clone().filter(|entry| entry.effect == RequestEffect::Done).count();
+        let intents =
+            record.entries.iter().filter(|kept| matches!(kept, RunEntry::Intent(i) if i.key == step.key)).count();
+        let kept: Vec<&ChangeResult> = record
+            .entries
             .iter()
             .filter_map(|kept| match kept {
-                Kept::Outcome(kept) if kept.key == step.key => Some(&kept.fate),
+                RunEntry::Outcome(kept) if kept.key == step.key => Some(&kept.result),
                 _ => None,
             })
             .collect();
-        assert_eq!(kept.len(), 1, "{told}: {}", step.key);
-        assert_eq!(format!("{:?}", kept[0]), format!("{:?}", step.fate), "{told}: {}", step.key);
-        assert!(intents > 0 || writes.count() == 0, "{told}: {} was sent without an intent", step.key);
-        assert!(made <= 1, "{told}: {} was made {made} times", step.key);
-        match &step.fate {
-            Fate::Done { .. } => assert_eq!(made, 1, "{told}: {} is called done", step.key),
-            Fate::AlreadyDone => {}
-            fate if fate.may_have_taken_effect() => {}
-            fate => assert_eq!(made, 0, "{told}: {} was made and is called {fate:?}", step.key),
+        assert_eq!(kept.len(), 1, "{message}: {}", step.key);
+        assert_eq!(format!("{:?}", kept[0]), format!("{:?}", step.result), "{message}: {}", step.key);
+        assert!(intents > 0 || writes.count() == 0, "{message}: {} was sent without an intent", step.key);
+        assert!(made <= 1, "{message}: {} was made {made} times", step.key);
+        match &step.result {
+            ChangeResult::Done { .. } => assert_eq!(made, 1, "{message}: {} is called done", step.key),
+            ChangeResult::AlreadyDone => {}
+            result if result.may_have_taken_effect() => {}
+            result => assert_eq!(made, 0, "{message}: {} was made and is called {result:?}", step.key),
         }
     }
 }
 
 /// One fault at one step: the run agrees with the service, and a further run makes the tenant right.
-async fn one(operation: &str, fault: Action, after: u64) {
+async fn one(operation: &str, fault: FaultAction, after: u64) {
     let wanted = || endpoints(&[("a", 1), ("b", 1), ("c", 2), ("d", 2)]);
-    let told = format!("{operation} {fault:?} after {after}");
+    let message = format!("{operation} {fault:?} after {after}");
     let (bench, plan) = Bench::with_plan().await;
     let skip = bench.running.log().len();
-    bench.running.set_scenario(Scenario::new([Rule::on(operation, fault).after(after).times(1)]));
+    bench.running.set_scenario(Scenario::new([FaultRule::on(operation, fault).after(after).times(1)]));
     let outcome = bench.apply(plan).await;
     bench.running.set_scenario(Scenario::default());
-    assert_eq!(outcome.steps.len(), 6, "{told}");
-    agrees(&bench, &outcome, skip, &told);
+    assert_eq!(outcome.steps.len(), 6, "{message}");
+    agrees(&bench, &outcome, skip, &message);
     let next = bench.plan(wanted()).await;
-    let right = next.changes.is_empty() && next.held.is_empty();
-    let proven = matches!(outcome.convergence, Convergence::Proven { .. }) && all_done(&outcome);
-    assert!(right || !proven, "{told}: {outcome:?}");
+    let right = next.changes.is_empty() && next.blocked.is_empty();
+    let proven = matches!(outcome.verification, Verification::Verified { .. }) && all_done(&outcome);
+    assert!(right || !proven, "{message}: {outcome:?}");
     let again = bench.apply(next).await;
-    assert!(all_done(&again), "{told}: {again:?}");
-    assert!(bench.plan(wanted()).await.changes.is_empty(), "{told}");
+    assert!(all_done(&again), "{message}: {again:?}");
+    assert!(bench.plan(wanted()).await.changes.is_empty(), "{message}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -98,11 +99,11 @@ async fn a_run_whose_journal_ends_anywhere_is_resumed_to_its_end() {
     let (bench, plan) = Bench::with_plan().await;
     let run = bench.apply(plan).await.run;
     let whole = bench.record(&run);
-    for end in 0..whole.kept.len() {
+    for end in 0..whole.entries.len() {
         let (bench, plan) = Bench::with_plan().await;
         let again = bench.apply(plan).await;
         let mut record = bench.record(&again.run);
-        record.kept.truncate(end);
+        record.entries.truncate(end);
         record.closing = None;
         let outcome = bench.resume(&record).await;
         assert!(all_done(&outcome), "{end}: {outcome:?}");

@@ -14,15 +14,15 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::sync::watch;
-use trueup::api::{self, BaseUrl, Pace, Secret, Settings as ClientSettings, Writer};
-use trueup::apply::{self, Clock, Options, Patience};
-use trueup::journal::{self, Ground, Journal};
+use trueup::api::{self, BaseUrl, ClientSettings, Secret, Timing, Writer};
+use trueup::apply::{self, ApplyOptions, Clock, PollPolicy};
+use trueup::journal::{self, Journal, RollbackInput};
 use trueup::model::{Endpoint, Key, Layout, Live, LiveItem, Namespace, NamespaceRead};
 use trueup::plan::{
-    self, Allow, Consent, Event, Facts, Fate, Header, Ignore, Observer, Outcome, Plan, Prune, Referrer, RunId,
-    RunRecord, Selection, Service, Settings, Source,
+    self, Allowances, Approval, ChangeResult, Ignore, Outcome, Plan, PlanInput, PlanSettings, PlanSource, Prune,
+    Referrer, RunEvent, RunHeader, RunId, RunObserver, RunRecord, Selection, ServiceId,
 };
-use trueup::sandbox::{self, Running, Storage, Token};
+use trueup::sandbox::{self, RequiredToken, Running, Storage};
 
 use crate::strategies;
 
@@ -30,8 +30,8 @@ const TOKEN: &str = "correct-horse";
 
 struct Quiet;
 
-impl Observer for Quiet {
-    fn event(&self, _: Event) {}
+impl RunObserver for Quiet {
+    fn event(&self, _: RunEvent) {}
 }
 
 /// A sandbox, a state directory, and the runs made so far.
@@ -64,7 +64,7 @@ fn endpoints(wanted: &[(&str, u16)]) -> Vec<Endpoint> {
 fn writer(running: &Running) -> Writer {
     let base_url = BaseUrl::parse(&running.base_url()).unwrap();
     let secret = Secret::new(TOKEN).unwrap();
-    let mut settings = ClientSettings::new(base_url, Layout::Uniform, Some(secret), Pace::noted(|_| {}));
+    let mut settings = ClientSettings::new(base_url, Layout::Uniform, Some(secret), Timing::noted(|_| {}));
     settings.bounds.body = 64 * 1024;
     Writer::new(settings).unwrap()
 }
@@ -73,7 +73,7 @@ impl Bench {
     async fn start() -> Self {
         let seconds = AtomicI64::new(1_764_663_926);
         let clock = sandbox::Clock::new(move || Timestamp::new(seconds.fetch_add(1, Ordering::Relaxed), 0).unwrap());
-        let options = sandbox::Options::new(Storage::Memory, Token::new(TOKEN), clock);
+        let options = sandbox::SandboxOptions::new(Storage::Memory, RequiredToken::new(TOKEN), clock);
         let running = sandbox::start(options).await.unwrap();
         let state = tempfile::tempdir().unwrap();
         let writer = writer(&running);
@@ -109,16 +109,16 @@ impl Bench {
     async fn plan(&self, definitions: Vec<Endpoint>) -> Plan {
         let live = self.live().await;
         let mut plan = plan::arrange(
-            Facts {
+            PlanInput {
                 desired: &strategies::desired(definitions),
                 stack: Some("shop"),
                 namespaces: Some(&namespaces()),
-                settings: &Settings { prune: Prune::Owned, ..Settings::default() },
+                settings: &PlanSettings { prune: Prune::Owned, ..PlanSettings::default() },
                 ignore: &Ignore::default(),
-                allow: &Allow::default(),
+                allow: &Allowances::default(),
                 selection: &Selection::all(),
-                service: &Service { base_url: self.running.base_url(), layout: Layout::Uniform },
-                source: &Source::default(),
+                service: &ServiceId { base_url: self.running.base_url(), layout: Layout::Uniform },
+                source: &PlanSource::default(),
                 tool_version: "test",
             },
             &live,
@@ -134,7 +134,7 @@ impl Bench {
             let found = found.into_iter().map(|by| Referrer { kind: by.kind, namespace: by.namespace, name: by.name });
             known.insert(key.clone(), found.collect::<Vec<_>>());
         }
-        plan.refer(&Allow::default(), |key| Ok(known[key].clone()));
+        plan.refer(&Allowances::default(), |key| Ok(known[key].clone()));
     }
 
     fn state(&self) -> &Path {
@@ -142,9 +142,9 @@ impl Bench {
     }
 
     /// A header with a run that there was not before.
-    fn header(&self, plan: &Plan) -> Header {
+    fn header(&self, plan: &Plan) -> RunHeader {
         let number = self.runs.fetch_add(1, Ordering::Relaxed);
-        Header {
+        RunHeader {
             run: RunId::new(&format!("run-{number:03}")).unwrap(),
             started: format!("2026-11-21T00:00:{:02}Z", number % 60),
             user: None,
@@ -154,32 +154,32 @@ impl Bench {
         }
     }
 
-    fn options(&self, run: &RunId) -> Options {
-        Options {
+    fn options(&self, run: &RunId) -> ApplyOptions {
+        ApplyOptions {
             run: run.clone(),
             concurrency: self.concurrency,
             stop: self.stop.subscribe(),
             version_checked: false,
             ignore: Ignore::default(),
-            patience: Patience { first: Duration::from_millis(1), whole: Duration::from_millis(3) },
+            poll_policy: PollPolicy { first: Duration::from_millis(1), whole: Duration::from_millis(3) },
             clock: Clock::new(|| Timestamp::UNIX_EPOCH),
-            pace: Pace::noted(|_| {}),
+            pace: Timing::noted(|_| {}),
         }
     }
 
     async fn apply(&self, plan: Plan) -> Outcome {
         let header = self.header(&plan);
         let journal = Journal::begin(self.state(), &header).unwrap();
-        let mut allow = Allow::default();
+        let mut allow = Allowances::default();
         for guard in ["mass-change", "empty-namespace"] {
             allow.add(guard).unwrap();
         }
-        let approved = plan.approve(Consent::Given, &allow).unwrap();
+        let approved = plan.approve(Approval::Given, &allow).unwrap();
         apply::run(approved, &self.writer, &journal, &Quiet, self.options(&header.run)).await
     }
 
     async fn resume(&self, record: &RunRecord) -> Outcome {
-        let header = Header { resumes: Some(record.run().clone()), ..self.header(&record.header.plan) };
+        let header = RunHeader { resumes: Some(record.run().clone()), ..self.header(&record.header.plan) };
         let journal = Journal::begin(self.state(), &header).unwrap();
         apply::resume(record, &self.writer, &journal, &Quiet, self.options(&header.run)).await
     }
@@ -190,12 +190,12 @@ impl Bench {
 
     async fn rollback(&self, run: &RunId) -> Plan {
         let live = self.live().await;
-        let mut plan = journal::rollback(Ground {
+        let mut plan = journal::rollback(RollbackInput {
             record: &self.record(run),
             live: &live,
             only: &|_| true,
             ignore: &Ignore::default(),
-            allow: &Allow::default(),
+            allow: &Allowances::default(),
             tool_version: "test",
         });
         self.refer(&mut plan).await;
@@ -208,9 +208,9 @@ impl Bench {
 }
 
 fn all_done(outcome: &Outcome) -> bool {
-    outcome.steps.iter().all(|step| step.fate.is_done())
+    outcome.steps.iter().all(|step| step.result.is_done())
 }
 
-fn fate<'o>(outcome: &'o Outcome, name: &str) -> &'o Fate {
-    &outcome.steps.iter().find(|step| step.key == key(name)).unwrap().fate
+fn result<'o>(outcome: &'o Outcome, name: &str) -> &'o ChangeResult {
+    &outcome.steps.iter().find(|step| step.key == key(name)).unwrap().result
 }

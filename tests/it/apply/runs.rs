@@ -1,41 +1,41 @@
 use std::fs;
 
 use serde_json::json;
-use trueup::journal::{self, Journal, JournalError, Keep};
-use trueup::plan::{Convergence, Ending, Fate, Haste, Progress, Recorder as _, Settled};
-use trueup::sandbox::{Action, Rule, Scenario};
+use trueup::journal::{self, Journal, JournalError, Retention};
+use trueup::plan::{ChangeProgress, ChangeResult, Confirmation, RunRecorder as _, RunStatus, Urgency, Verification};
+use trueup::sandbox::{FaultAction, FaultRule, Scenario};
 
-use super::{Bench, all_done, endpoints, fate, key};
+use super::{Bench, all_done, endpoints, key, result};
 
 #[tokio::test]
-async fn an_applied_plan_converges_and_the_next_plan_is_empty() {
+async fn an_applied_plan_is_verified_and_the_next_plan_is_empty() {
     let (bench, plan) = Bench::with_plan().await;
     let outcome = bench.apply(plan).await;
     assert!(all_done(&outcome), "{outcome:?}");
-    assert_eq!(outcome.convergence, Convergence::Proven { looks: 1 });
+    assert_eq!(outcome.verification, Verification::Verified { reads: 1 });
     // Two creates, two replaces of two, two deletes of three, one list.
     assert_eq!(outcome.requests, 2 + 4 + 6 + 1);
     let next = bench.plan(endpoints(&[("a", 1), ("b", 1), ("c", 2), ("d", 2)])).await;
-    assert!(next.changes.is_empty() && next.held.is_empty(), "{next:?}");
+    assert!(next.changes.is_empty() && next.blocked.is_empty(), "{next:?}");
 }
 
 #[tokio::test]
 async fn a_concurrent_writer_is_seen_and_the_version_check_is_proved() {
     let (mut bench, plan) = Bench::with_plan().await;
     bench.concurrency = 1;
-    bench.running.set_scenario(Scenario::new([Rule::on("endpoint-replace", Action::conflict()).times(1)]));
+    bench.running.set_scenario(Scenario::new([FaultRule::on("endpoint-replace", FaultAction::conflict()).times(1)]));
     let outcome = bench.apply(plan).await;
-    let Fate::Conflict(conflict) = fate(&outcome, "c") else { panic!("{outcome:?}") };
+    let ChangeResult::Conflict(conflict) = result(&outcome, "c") else { panic!("{outcome:?}") };
     assert!(!conflict.ours_may_be_lost);
     assert_eq!(conflict.fields[0].now, json!("changed by somebody else"));
-    assert!(matches!(fate(&outcome, "d"), Fate::Done { settled: Settled::Guarded, .. }));
-    assert!(matches!(fate(&outcome, "e"), Fate::Skipped { .. }));
+    assert!(matches!(result(&outcome, "d"), ChangeResult::Done { confirmation: Confirmation::Guarded, .. }));
+    assert!(matches!(result(&outcome, "e"), ChangeResult::Skipped { .. }));
 }
 
 #[tokio::test]
 async fn a_refused_rate_is_waited_out() {
     let (bench, plan) = Bench::with_plan().await;
-    bench.running.set_scenario(Scenario::new([Rule::on("*", Action::status(429)).every(3).times(4)]));
+    bench.running.set_scenario(Scenario::new([FaultRule::on("*", FaultAction::status(429)).every(3).times(4)]));
     assert!(all_done(&bench.apply(plan).await));
 }
 
@@ -46,9 +46,9 @@ async fn a_journal_is_read_back_as_it_was_written_and_only_its_owner_can_read_it
     let outcome = bench.apply(plan).await;
     let record = bench.record(&outcome.run);
     assert_eq!(record.header.plan.digest(), digest);
-    assert_eq!(record.ending(), Ending::Finished);
+    assert_eq!(record.ending(), RunStatus::Finished);
     assert_eq!(record.writes().len(), 6);
-    assert!(record.progress().iter().all(|(_, p)| matches!(p, Progress::Fated(fate) if fate.is_done())));
+    assert!(record.progress().iter().all(|(_, p)| matches!(p, ChangeProgress::Ended(result) if result.is_done())));
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;
@@ -91,7 +91,7 @@ async fn a_torn_end_is_normal_and_a_damaged_middle_is_not() {
 }
 
 #[tokio::test]
-async fn intents_with_and_without_haste_are_in_the_file_when_their_turn_is_told() {
+async fn urgent_and_batched_intents_are_in_the_file_when_their_turn_is_reported() {
     let (bench, plan) = Bench::with_plan().await;
     bench.apply(plan.clone()).await;
     let record = journal::find(bench.state(), "last").unwrap();
@@ -99,11 +99,12 @@ async fn intents_with_and_without_haste_are_in_the_file_when_their_turn_is_told(
     let header = bench.header(&plan);
     let journal = Journal::begin(bench.state(), &header).unwrap();
     // Nobody else comes, so each flush is one of its own.
-    for (at, haste) in [Haste::None, Haste::Now, Haste::None].into_iter().enumerate() {
-        journal.intent(writes[at], haste).await.unwrap();
-        assert_eq!(bench.record(&header.run).writes().len(), at + 1, "{haste:?}");
+    for (at, urgency) in [Urgency::Batched, Urgency::Immediate, Urgency::Batched].into_iter().enumerate() {
+        journal.intent(writes[at], urgency).await.unwrap();
+        assert_eq!(bench.record(&header.run).writes().len(), at + 1, "{urgency:?}");
     }
-    let (slow, fast) = tokio::join!(journal.intent(writes[3], Haste::None), journal.intent(writes[0], Haste::Now));
+    let (slow, fast) =
+        tokio::join!(journal.intent(writes[3], Urgency::Batched), journal.intent(writes[0], Urgency::Immediate));
     assert!(slow.is_ok() && fast.is_ok());
     let written = fs::read_to_string(journal.path()).unwrap();
     assert_eq!(written.lines().count(), 1 + 5, "{written}");
@@ -132,8 +133,8 @@ async fn history_knows_how_runs_ended_and_a_prune_keeps_what_is_open() {
     let open = bench.header(&plan);
     drop(Journal::begin(bench.state(), &open).unwrap());
     let history = journal::history(bench.state()).unwrap();
-    let told: Vec<_> = history.runs.iter().map(|run| (run.ending, run.done, run.is_open())).collect();
-    assert_eq!(told, [(Ending::Finished, 4, false), (Ending::Unfinished, 0, true)]);
+    let lines: Vec<_> = history.runs.iter().map(|run| (run.status, run.done, run.is_open())).collect();
+    assert_eq!(lines, [(RunStatus::Finished, 4, false), (RunStatus::Unfinished, 0, true)]);
     let unfinished = || journal::open_run(bench.state(), Some("shop"), &bench.running.base_url()).unwrap();
     assert_eq!(unfinished().unwrap().run, open.run);
     let record = journal::find(bench.state(), "last").unwrap();
@@ -145,7 +146,7 @@ async fn history_knows_how_runs_ended_and_a_prune_keeps_what_is_open() {
     let applied = journal::applied_keys(bench.state(), Some("shop"), &bench.running.base_url()).unwrap();
     assert_eq!(applied, ["a", "b", "c", "d"].map(key).into());
     // The resumed run stays with the one that resumed it.
-    assert_eq!(journal::prune(bench.state(), Keep::Newest(1)).unwrap().len(), 1);
+    assert_eq!(journal::prune(bench.state(), Retention::Newest(1)).unwrap().len(), 1);
     assert_eq!(journal::history(bench.state()).unwrap().runs.len(), 2);
     assert!(matches!(journal::find(bench.state(), "run-0"), Err(JournalError::Ambiguous { count: 2, .. })));
     assert!(matches!(journal::find(bench.state(), "nope"), Err(JournalError::NoRun { .. })));

@@ -2,8 +2,8 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::json;
 use trueup::model::Protocol;
-use trueup::plan::{Hold, Note};
-use trueup::sandbox::{Action, Rule, Scenario};
+use trueup::plan::{BlockReason, Note};
+use trueup::sandbox::{FaultAction, FaultRule, Scenario};
 
 use super::{Bench, all_done, endpoint, endpoints, key};
 use crate::strategies;
@@ -15,7 +15,7 @@ async fn a_rollback_puts_everything_back_and_can_be_rolled_back() {
     let outcome = bench.apply(plan).await;
     let after = bench.endpoints().await;
     let undo = bench.rollback(&outcome.run).await;
-    assert!(undo.held.is_empty(), "{:?}", undo.held);
+    assert!(undo.blocked.is_empty(), "{:?}", undo.blocked);
     let recreated = undo.notes.iter().filter(|note| matches!(note, Note::Recreated { .. })).count();
     assert_eq!(recreated, 2);
     let undone = bench.apply(undo).await;
@@ -27,16 +27,16 @@ async fn a_rollback_puts_everything_back_and_can_be_rolled_back() {
 }
 
 #[tokio::test]
-async fn what_somebody_changed_since_is_held_back_three_ways_and_other_fields_stay() {
+async fn what_somebody_changed_since_is_blocked_three_ways_and_other_fields_stay() {
     let (bench, plan) = Bench::with_plan().await;
     let outcome = bench.apply(plan).await;
     bench.interfere("c", "spec.port", json!(7)).await;
     bench.interfere("d", "metadata.description", json!("theirs")).await;
     bench.interfere("a", "spec.port", json!(9)).await;
     let undo = bench.rollback(&outcome.run).await;
-    let held: Vec<_> = undo.held.iter().map(|held| held.key.clone()).collect();
+    let held: Vec<_> = undo.blocked.iter().map(|held| held.key.clone()).collect();
     assert_eq!(held, [key("a"), key("c")]);
-    let Hold::Moved(conflict) = &undo.held[1].hold else { panic!("{:?}", undo.held) };
+    let BlockReason::Moved(conflict) = &undo.blocked[1].reason else { panic!("{:?}", undo.blocked) };
     let field = &conflict.fields[0];
     assert_eq!((&field.planned, &field.now, &field.wanted), (&json!(2), &json!(7), &json!(1)));
     assert!(all_done(&bench.apply(undo).await));
@@ -96,7 +96,7 @@ fn for_any_live_and_any_definitions_apply_then_rollback_gives_the_old_live() {
             let next = bench.plan(new).await;
             prop_assert!(next.changes.is_empty(), "{:?}", next.changes);
             let undo = bench.rollback(&outcome.run).await;
-            prop_assert!(undo.held.is_empty(), "{:?}", undo.held);
+            prop_assert!(undo.blocked.is_empty(), "{:?}", undo.blocked);
             let undone = bench.apply(undo).await;
             prop_assert!(all_done(&undone), "{undone:?}");
             prop_assert_eq!(bench.endpoints().await, before);
@@ -109,12 +109,12 @@ fn for_any_live_and_any_definitions_apply_then_rollback_gives_the_old_live() {
 /// Faults that a run settles or tells of, spread over every write.
 fn faults(every: u64) -> Scenario {
     Scenario::new([
-        Rule::on("endpoint-create", Action::CutAfter).every(every),
-        Rule::on("endpoint-create", Action::status(503)).every(every + 2),
-        Rule::on("endpoint-replace", Action::CutBefore).every(every + 1),
-        Rule::on("endpoint-replace", Action::CutAfter).every(every),
-        Rule::on("endpoint-delete", Action::CutAfter).every(every),
-        Rule::on("endpoint-get", Action::status(502)).every(every + 3),
+        FaultRule::on("endpoint-create", FaultAction::DisconnectAfter).every(every),
+        FaultRule::on("endpoint-create", FaultAction::status(503)).every(every + 2),
+        FaultRule::on("endpoint-replace", FaultAction::DisconnectBefore).every(every + 1),
+        FaultRule::on("endpoint-replace", FaultAction::DisconnectAfter).every(every),
+        FaultRule::on("endpoint-delete", FaultAction::DisconnectAfter).every(every),
+        FaultRule::on("endpoint-get", FaultAction::status(502)).every(every + 3),
     ])
 }
 
@@ -133,7 +133,7 @@ fn for_any_live_and_any_definitions_apply_under_faults_and_again_leaves_nothing(
             bench.running.set_scenario(Scenario::new([]));
             // What is called done is there: a second run has exactly the rest to do.
             let undone: Vec<_> =
-                shaken.steps.iter().filter(|step| !step.fate.is_done()).map(|step| &step.key).collect();
+                shaken.steps.iter().filter(|step| !step.result.is_done()).map(|step| &step.key).collect();
             let rest = bench.plan(new.clone()).await;
             prop_assert!(rest.changes.iter().all(|change| undone.contains(&&change.key)), "{shaken:?} {rest:?}");
             let settled = bench.apply(rest).await;

@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 use fastrand::Rng;
 use serde_json::Value;
 use tokio::sync::watch;
-use trueup::api::{BaseUrl, Pace, Secret, Settings, Writer};
+use trueup::api::{BaseUrl, ClientSettings, Secret, Timing, Writer};
 use trueup::model::{Key, Layout};
-use trueup::plan::Fate;
-use trueup::sandbox::{self, Effect, Entry, Storage, Token};
+use trueup::plan::ChangeResult;
+use trueup::sandbox::{self, LogEntry, RequestEffect, RequiredToken, Storage};
 
 use super::{Bench, TOKEN, endpoint};
 
@@ -19,12 +19,13 @@ const WRITERS: usize = 4;
 
 async fn bench() -> Bench {
     let clock = sandbox::Clock::new(jiff::Timestamp::now);
-    let mut options = sandbox::Options::new(Storage::Memory, Token::new(TOKEN), clock);
+    let mut options = sandbox::SandboxOptions::new(Storage::Memory, RequiredToken::new(TOKEN), clock);
     options.log_size = 10_000_000;
     let running = sandbox::start(options).await.unwrap();
     let base_url = BaseUrl::parse(&running.base_url()).unwrap();
-    let settings = Settings::new(base_url, Layout::Uniform, Some(Secret::new(TOKEN).unwrap()), Pace::noted(|_| {}));
-    let writer = Writer::new(Settings { rate: None, ..settings }).unwrap();
+    let settings =
+        ClientSettings::new(base_url, Layout::Uniform, Some(Secret::new(TOKEN).unwrap()), Timing::noted(|_| {}));
+    let writer = Writer::new(ClientSettings { rate: None, ..settings }).unwrap();
     let state = tempfile::tempdir().unwrap();
     Bench { running, writer, state, runs: AtomicU32::new(0), stop: watch::channel(false).0, concurrency: 8 }
 }
@@ -56,13 +57,13 @@ async fn write(number: usize, url: String, stop: Arc<AtomicBool>) -> Vec<u64> {
 }
 
 /// No write that was taken began from another version than the one it replaced.
-fn unseen(log: &[Entry]) -> Vec<&Entry> {
+fn unseen(log: &[LogEntry]) -> Vec<&LogEntry> {
     let mut versions = std::collections::BTreeMap::new();
     let mut unseen = Vec::new();
     // The log is in the order of the answers; the versions are in that of the writes.
-    let mut done: Vec<(u64, &Entry)> = log
+    let mut done: Vec<(u64, &LogEntry)> = log
         .iter()
-        .filter(|entry| entry.effect == Effect::Done)
+        .filter(|entry| entry.effect == RequestEffect::Done)
         .map(|entry| (entry.version.as_deref().unwrap().parse().unwrap(), entry))
         .collect();
     done.sort_by_key(|(version, _)| *version);
@@ -89,8 +90,8 @@ async fn no_accepted_replace_overwrites_a_change_that_it_did_not_see() {
     while rounds < 6 || (long && begun.elapsed() < Duration::from_secs(60)) {
         rounds += 1;
         let outcome = bench.apply(bench.plan(wanted(1 + rounds % 60_000)).await).await;
-        replaced += outcome.steps.iter().filter(|step| matches!(step.fate, Fate::Done { .. })).count();
-        conflicts += outcome.steps.iter().filter(|step| matches!(step.fate, Fate::Conflict(_))).count();
+        replaced += outcome.steps.iter().filter(|step| matches!(step.result, ChangeResult::Done { .. })).count();
+        conflicts += outcome.steps.iter().filter(|step| matches!(step.result, ChangeResult::Conflict(_))).count();
     }
     stop.store(true, Ordering::Relaxed);
     let mut taken = Vec::new();
@@ -98,7 +99,7 @@ async fn no_accepted_replace_overwrites_a_change_that_it_did_not_see() {
         taken.push(writer.await.unwrap());
     }
     let log = bench.running.log();
-    assert_eq!(unseen(&log), Vec::<&Entry>::new());
+    assert_eq!(unseen(&log), Vec::<&LogEntry>::new());
     let live = bench.endpoints().await;
     for (number, taken) in taken.iter().enumerate() {
         for (at, taken) in taken.iter().enumerate().filter(|(_, taken)| **taken > 0) {
@@ -108,7 +109,7 @@ async fn no_accepted_replace_overwrites_a_change_that_it_did_not_see() {
         }
     }
     let theirs: u64 = taken.iter().flatten().sum();
-    let refused = log.iter().filter(|entry| entry.method == "PUT" && entry.effect == Effect::None).count();
+    let refused = log.iter().filter(|entry| entry.method == "PUT" && entry.effect == RequestEffect::None).count();
     assert!(theirs > 0 && replaced > 0, "{theirs} {replaced}");
     println!(
         "{rounds} plans in {:?}: {replaced} replaces made, {conflicts} conflicts, {theirs} writes of others, \

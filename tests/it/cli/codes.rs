@@ -17,7 +17,7 @@ fn stage(service: &Service) -> Stage {
 /// Runs a command in all its formats; each must end with the code, and JSON must be JSON.
 fn all(stage: &Stage, line: &str, code: i32) -> Value {
     let quiet = |ran: &Ran| {
-        ran.code(code).tells("");
+        ran.code(code).stderr_contains("");
     };
     let formats: &[&str] = match line.split(' ').next() {
         Some("plan") => &["text", "markdown", "html", "github", "sarif"],
@@ -72,9 +72,9 @@ fn an_apply_ends_by_what_became_of_it_in_every_format() {
         apply(". --yes").code(0);
 
         stage.edit("a.yaml", "port: 80", "port: 81");
-        apply(".").code(6).tells("confirmation required");
-        apply(". --digest 0123456789abcdef0123456789abcdef").code(6).tells("refused: this plan's digest is");
-        apply(". --digest abc").code(64).tells("is no digest");
+        apply(".").code(6).stderr_contains("confirmation required");
+        apply(". --digest 0123456789abcdef0123456789abcdef").code(6).stderr_contains("refused: this plan's digest is");
+        apply(". --digest abc").code(64).stderr_contains("is no digest");
 
         service.misbehave("rules: [{operation: endpoint-replace, status: {code: 403}}]");
         apply(". --yes").code(1);
@@ -82,7 +82,7 @@ fn an_apply_ends_by_what_became_of_it_in_every_format() {
         stage.edit("b.yaml", "port: 80", "port: 81");
         apply(". --yes").code(7);
         service.misbehave("rules: [{operation: endpoint-list, status: {code: 403}}]");
-        apply(". --yes").code(5).tells("nothing was sent");
+        apply(". --yes").code(5).stderr_contains("nothing was sent");
         service.misbehave("rules: []");
         apply(". --yes").code(0);
     }
@@ -94,11 +94,15 @@ fn a_saved_plan_that_is_altered_or_meant_for_another_service_is_refused() {
     let stage = stage(&service);
     stage.edit("a.yaml", "port: 80", "port: 81");
     stage.run("plan . -o p.json").code(0);
-    stage.run("apply p.json --yes --sandbox").code(6).tells("the plan is for").tells("nothing was sent");
+    stage
+        .run("apply p.json --yes --sandbox")
+        .code(6)
+        .stderr_contains("the plan is for")
+        .stderr_contains("nothing was sent");
     stage.edit("p.json", "\"after\": 81", "\"after\": 82");
-    stage.run("apply p.json --yes").code(6).tells("was altered");
+    stage.run("apply p.json --yes").code(6).stderr_contains("was altered");
     stage.edit("p.json", "\"format_version\": 1", "\"format_version\": 99");
-    stage.run("apply p.json --yes").code(6).tells("format version 99");
+    stage.run("apply p.json --yes").code(6).stderr_contains("format version 99");
     assert_eq!(service.requests("PUT"), 0);
 }
 
@@ -129,19 +133,19 @@ fn wrong_command_lines_are_usage_errors() {
         "plan . --var nonsense",
         "plan . --sandbox --base-url http://127.0.0.1:1",
     ] {
-        stage.run(line).code(64).tells("");
+        stage.run(line).code(64).stderr_contains("");
     }
-    stage.run("--help").code(0).says("Exit codes:");
-    stage.run("apply --help").code(0).says("Examples:");
-    stage.run("--version").code(0).says("trueup ");
+    stage.run("--help").code(0).stdout_contains("Exit codes:");
+    stage.run("apply --help").code(0).stdout_contains("Examples:");
+    stage.run("--version").code(0).stdout_contains("trueup ");
 }
 
 #[test]
 fn wrong_settings_send_nothing() {
     let stage = Stage::new().file("a.yaml", &definition("shop/cart", 80));
-    stage.run("plan .").code(1).tells("no service is named").tells("--sandbox");
-    stage.run("plan . --base-url http://127.0.0.1:9").code(1).tells("there is no API token");
-    stage.run("plan . --base-url http://example.net").code(1).tells("plain http");
+    stage.run("plan .").code(1).stderr_contains("no service is named").stderr_contains("--sandbox");
+    stage.run("plan . --base-url http://127.0.0.1:9").code(1).stderr_contains("there is no API token");
+    stage.run("plan . --base-url http://example.net").code(1).stderr_contains("plain http");
     let configured = stage
         .file("trueup.yaml", "stack: s\nbase_url: https://one.example.net\n")
         .env("TRUEUP_BASE_URL", "https://two.example.net")
@@ -149,8 +153,8 @@ fn wrong_settings_send_nothing() {
     configured
         .run("plan .")
         .code(1)
-        .tells("https://one.example.net")
-        .tells("https://two.example.net")
+        .stderr_contains("https://one.example.net")
+        .stderr_contains("https://two.example.net")
         .does_not_say("secret-d00d");
 }
 
@@ -162,8 +166,8 @@ fn a_closed_stdout_ends_quietly() {
     let mut child =
         stage.command(&["man"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program starts");
     drop(child.stdout.take());
-    let mut told = String::new();
-    child.stderr.take().expect("stderr").read_to_string(&mut told).expect("text");
-    assert_eq!(told, "");
+    let mut output = String::new();
+    child.stderr.take().expect("stderr").read_to_string(&mut output).expect("text");
+    assert_eq!(output, "");
     assert!(child.wait().expect("an end").success());
 }

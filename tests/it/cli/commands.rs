@@ -6,19 +6,19 @@ use std::process::Stdio;
 use crate::support::{Service, Stage, definition};
 
 #[test]
-fn validate_tells_every_problem_with_its_place_and_sends_nothing() {
+fn validate_shows_every_problem_with_its_place_and_sends_nothing() {
     let stage = Stage::new()
         .file("a.yaml", "metadata:\n  name: cart\n  namespace: shop\nspec:\n  ip: 10.0.0.7\n  protocl: TCP\n")
         .file("b.yaml", "metadata:\n  name: Cart\n  namespace: shop\nspec:\n  ip: 10.0.0.777\n  port: 70000\n");
     stage
         .run("validate .")
         .code(1)
-        .tells("a.yaml:6:3")
-        .tells("did you mean `protocol`?")
-        .tells("b.yaml:2:9")
-        .tells("b.yaml:6:9")
-        .tells("4 errors in 2 of 2 files; nothing was sent");
-    stage.run("plan . --sandbox").code(1).tells("4 errors in 2 of 2 files; nothing was sent");
+        .stderr_contains("a.yaml:6:3")
+        .stderr_contains("did you mean `protocol`?")
+        .stderr_contains("b.yaml:2:9")
+        .stderr_contains("b.yaml:6:9")
+        .stderr_contains("4 errors in 2 of 2 files; nothing was sent");
+    stage.run("plan . --sandbox").code(1).stderr_contains("4 errors in 2 of 2 files; nothing was sent");
 }
 
 #[test]
@@ -35,7 +35,7 @@ fn every_example_is_valid() {
             // A tenant for the sandbox, and files for forges: no definitions.
             continue;
         }
-        Stage::example(name).run("validate .").code(0).says("Valid: ");
+        Stage::example(name).run("validate .").code(0).stdout_contains("Valid: ");
     }
 }
 
@@ -45,26 +45,26 @@ fn text_of_the_service_cannot_move_the_cursor() {
     let stage = Stage::new().at(&service).file("a.yaml", &definition("shop/cart", 80));
     stage.run("apply . --yes --quiet").code(0);
     service.change("shop/cart", |object| object["metadata"]["description"] = "\u{1b}[2Jgone\u{202e}".into());
-    stage.run("plan .").code(0).says("\\u{1b}[2Jgone\\u{202e}").does_not_say("\u{1b}");
+    stage.run("plan .").code(0).stdout_contains("\\u{1b}[2Jgone\\u{202e}").does_not_say("\u{1b}");
 }
 
 #[test]
 fn colour_is_added_only_when_asked_for() {
     let stage = Stage::example("01-first-endpoint");
     stage.run("plan . --sandbox").code(0).does_not_say("\u{1b}");
-    stage.run("plan . --sandbox --color always").code(0).says("\u{1b}[32m+ create \u{1b}[0m");
+    stage.run("plan . --sandbox --color always").code(0).stdout_contains("\u{1b}[32m+ create \u{1b}[0m");
     let plain = Stage::example("01-first-endpoint").env("NO_COLOR", "1");
     plain.run("plan . --sandbox").code(0).does_not_say("\u{1b}");
 }
 
 #[test]
-fn verbose_tells_every_request_and_never_the_token() {
+fn verbose_logs_every_request_and_never_the_token() {
     let service = Service::start();
     let stage = Stage::new().at(&service).file("a.yaml", &definition("shop/cart", 80));
     stage
         .run("plan . --verbose")
         .code(0)
-        .tells("GET /api/config/namespaces/shop/endpoints?report_fields=spec -> 200")
+        .stderr_contains("GET /api/config/namespaces/shop/endpoints?report_fields=spec -> 200")
         .does_not_say(crate::support::TOKEN);
 }
 
@@ -86,19 +86,19 @@ fn a_sandbox_in_one_process_serves_another() {
     let stage = Stage::example("04-drift-story")
         .env("TRUEUP_BASE_URL", &value("TRUEUP_BASE_URL"))
         .env("TRUEUP_TOKEN", &value("TRUEUP_TOKEN"));
-    stage.run("apply . --yes --quiet").code(0).says("3 created");
+    stage.run("apply . --yes --quiet").code(0).stdout_contains("3 created");
     stage.run("plan . --detailed-exitcode").code(0);
     child.kill().expect("it still ran");
     child.wait().expect("an end");
     data.write("a.yaml", &definition("shop/cart", 80));
-    data.run("plan . --sandbox=tenant.redb").code(0).tells("");
+    data.run("plan . --sandbox=tenant.redb").code(0).stderr_contains("");
 }
 
 #[test]
 fn completions_and_the_manual_page_are_printed() {
     let stage = Stage::new();
     for shell in ["bash", "zsh", "fish"] {
-        stage.run(&format!("completions {shell}")).code(0).says("trueup");
+        stage.run(&format!("completions {shell}")).code(0).stdout_contains("trueup");
     }
-    stage.run("man").code(0).says(".TH trueup").says("trueup apply");
+    stage.run("man").code(0).stdout_contains(".TH trueup").stdout_contains("trueup apply");
 }

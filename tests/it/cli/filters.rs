@@ -24,8 +24,8 @@ fn a_narrower_call_plans_no_delete_that_a_whole_one_would_not() {
     }
     stage.edit("shop/cart.yaml", "port: 80", "port: 81");
     stage.edit("pay/card.yaml", "port: 80", "port: 81");
-    stage.run("plan shop/cart.yaml").code(0).says("1 to replace").does_not_say("pay/card");
-    stage.run("apply shop --yes --quiet").code(0).says("Applied 1 of 1");
+    stage.run("plan shop/cart.yaml").code(0).stdout_contains("1 to replace").does_not_say("pay/card");
+    stage.run("apply shop --yes --quiet").code(0).stdout_contains("Applied 1 of 1");
     assert!(service.has("pay/card"));
     assert_eq!(service.get("pay/card")["spec"]["port"], 80);
 }
@@ -37,8 +37,13 @@ fn an_object_whose_live_label_was_changed_is_still_found() {
     stage.edit("shop/cart.yaml", "spec:", "  labels:\n    tier: web\nspec:");
     stage.run("apply . --yes --quiet").code(0);
     service.change("shop/cart", |object| object["metadata"]["labels"]["tier"] = json!("db"));
-    stage.run("plan . --selector tier=web").code(0).says("labels.tier").says("db -> web").does_not_say("create");
-    stage.run("plan . --selector tier=db").code(0).says("db -> web");
+    stage
+        .run("plan . --selector tier=web")
+        .code(0)
+        .stdout_contains("labels.tier")
+        .stdout_contains("db -> web")
+        .does_not_say("create");
+    stage.run("plan . --selector tier=db").code(0).stdout_contains("db -> web");
 }
 
 #[test]
@@ -49,7 +54,7 @@ fn a_file_that_is_moved_or_split_changes_nothing() {
     stage.remove("pay/card.yaml");
     let both = format!("{}---\n{}", definition("pay/card", 80), definition("shop/cart", 80));
     stage.write("elsewhere/all.yml", &both);
-    stage.run("plan . --detailed-exitcode").code(0).says("In sync: 3 endpoints");
+    stage.run("plan . --detailed-exitcode").code(0).stdout_contains("In sync: 3 endpoints");
 }
 
 #[test]
@@ -57,7 +62,10 @@ fn a_proposed_command_repeats_the_filters() {
     let service = Service::start();
     let stage = stage(&service);
     stage.edit("shop/cart.yaml", "port: 80", "port: 81");
-    stage.run_words(&["plan", ".", "--only", "shop/*"]).code(0).says("trueup apply . --only 'shop/*' --digest ");
+    stage
+        .run_words(&["plan", ".", "--only", "shop/*"])
+        .code(0)
+        .stdout_contains("trueup apply . --only 'shop/*' --digest ");
 }
 
 #[test]

@@ -29,22 +29,26 @@ fn a_pkcs12_file_with_its_password_is_enough() {
     }
     for variable in ["TRUEUP_P12_PASSWORD", "VES_P12_PASSWORD"] {
         let stage = self::stage().env(variable, PASSWORD);
-        stage.run(&line("modern.p12", "--verbose")).code(0).tells("").does_not_say(PASSWORD);
+        stage.run(&line("modern.p12", "--verbose")).code(0).stderr_contains("").does_not_say(PASSWORD);
     }
 }
 
 #[test]
 fn a_pkcs12_file_that_cannot_be_read_says_why_and_nothing_is_sent() {
     let stage = stage();
-    stage.run(&line("modern.p12", "")).code(1).tells("there is no password for").tells("TRUEUP_P12_PASSWORD");
+    stage
+        .run(&line("modern.p12", ""))
+        .code(1)
+        .stderr_contains("there is no password for")
+        .stderr_contains("TRUEUP_P12_PASSWORD");
     stage.write("password", "another");
     let wrong = stage.run(&line("legacy.p12", "--client-p12-password-file password"));
-    wrong.code(1).tells("the password of the file of --client-p12 is wrong").does_not_say("another");
+    wrong.code(1).stderr_contains("the password of the file of --client-p12 is wrong").does_not_say("another");
     stage
         .run(&line("server.pem", "--client-p12-password-file password"))
         .code(1)
-        .tells("--client-cert and --client-key");
-    stage.run(&line("absent.p12", "--client-p12-password-file password")).code(1).tells("absent.p12");
-    stage.run(&line("modern.p12", "--client-cert a --client-key b")).code(64).tells("cannot be used with");
-    stage.run("plan --client-p12-password-file password").code(64).tells("--client-p12");
+        .stderr_contains("--client-cert and --client-key");
+    stage.run(&line("absent.p12", "--client-p12-password-file password")).code(1).stderr_contains("absent.p12");
+    stage.run(&line("modern.p12", "--client-cert a --client-key b")).code(64).stderr_contains("cannot be used with");
+    stage.run("plan --client-p12-password-file password").code(64).stderr_contains("--client-p12");
 }

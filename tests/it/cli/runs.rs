@@ -23,7 +23,7 @@ fn stage(service: &Service) -> Stage {
     stage
 }
 
-/// Takes the closing line and the last fate out of the newest journal, as a kill would have.
+/// Takes the closing line and the last result out of the newest journal, as a kill would have.
 fn kill_newest(stage: &Stage) {
     cut_newest(stage, 2, "{\"outcome\":{\"key\":\"sh");
 }
@@ -41,30 +41,32 @@ fn cut_newest(stage: &Stage, less: usize, torn: &str) {
 }
 
 #[test]
-fn history_lists_the_runs_and_shows_one_with_every_fate() {
+fn history_lists_the_runs_and_shows_one_with_every_result() {
     let service = Service::start();
     let stage = stage(&service);
     let runs = stage.run("history --format json").code(0).json()["runs"].as_array().expect("runs").clone();
     assert_eq!(runs.len(), 2);
-    assert_eq!(runs[1]["planned"], json!({"create": 1, "replace": 1, "mark": 0, "delete": 1}));
+    assert_eq!(runs[1]["planned"], json!({"create": 1, "replace": 1, "annotate": 0, "delete": 1}));
     assert_eq!(
-        (&runs[1]["done"], &runs[1]["ending"], &runs[1]["user"]),
+        (&runs[1]["done"], &runs[1]["status"], &runs[1]["user"]),
         (&json!(3), &json!("finished"), &json!("kim"))
     );
     let list = stage.run("history");
-    list.code(0).says("kim  3 of 3 (+1 ~1 -1)  finished").says("kim  2 of 2 (+2)        finished");
+    list.code(0)
+        .stdout_contains("kim  3 of 3 (+1 ~1 -1)  finished")
+        .stdout_contains("kim  2 of 2 (+2)        finished");
     let newest = runs[1]["run"].as_str().expect("a run");
-    list.says(&format!("undo it:  trueup rollback {newest}"));
+    list.stdout_contains(&format!("undo it:  trueup rollback {newest}"));
     stage
         .run("history last")
         .code(0)
-        .says("by kim, began")
-        .says("  + create  shop/search                                     done (unguarded)\n")
-        .says("  ~ replace shop/cart                                       done (versioned)\n")
-        .says("3 of 3 done, finished.\nVerified");
+        .stdout_contains("by kim, began")
+        .stdout_contains("  + create  shop/search                                     done (unguarded)\n")
+        .stdout_contains("  ~ replace shop/cart                                       done (versioned)\n")
+        .stdout_contains("3 of 3 done, finished.\nVerified");
     let steps = stage.run(&format!("history {newest} --format json")).code(0).json()["steps"].clone();
-    assert_eq!(steps[0]["fate"], json!({"done": {"settled": "unguarded", "by_reading": false}}));
-    stage.run("history nothing-such").code(1).tells("there is no run `nothing-such`");
+    assert_eq!(steps[0]["result"], json!({"done": {"confirmation": "unguarded", "by_reading": false}}));
+    stage.run("history nothing-such").code(1).stderr_contains("there is no run `nothing-such`");
 }
 
 #[test]
@@ -72,9 +74,14 @@ fn history_without_runs_says_so_and_keep_removes_old_ones() {
     let service = Service::start();
     Stage::new().run("history").code(0).stdout("No runs are kept.\n");
     let stage = stage(&service);
-    stage.run("history --keep 30d").code(0).tells("no run was old enough");
-    stage.run("history --keep 1").code(0).tells("removed run ").says("3 of 3").does_not_say("2 of 2");
-    stage.run("history --keep some").code(64).tells("give a number of runs");
+    stage.run("history --keep 30d").code(0).stderr_contains("no run was old enough");
+    stage
+        .run("history --keep 1")
+        .code(0)
+        .stderr_contains("removed run ")
+        .stdout_contains("3 of 3")
+        .does_not_say("2 of 2");
+    stage.run("history --keep some").code(64).stderr_contains("give a number of runs");
 }
 
 #[test]
@@ -82,19 +89,19 @@ fn a_rollback_is_shown_saved_applied_and_rolled_back_itself() {
     let service = Service::start();
     let stage = stage(&service);
     let held = |key: &str| service.has(key).then(|| service.get(key)["spec"]["port"].clone());
-    stage.run("rollback last").code(6).tells("81 -> 80").tells("confirmation required");
+    stage.run("rollback last").code(6).stderr_contains("81 -> 80").stderr_contains("confirmation required");
     stage
         .run("rollback last -o back.json")
         .code(0)
-        .says("Rollback of")
-        .says("81 -> 80")
-        .says("1 to create, 1 to replace, 1 to delete");
-    stage.run("rollback last --only shop/cart --yes --quiet").code(0).says("Applied 1 of 1");
+        .stdout_contains("Rollback of")
+        .stdout_contains("81 -> 80")
+        .stdout_contains("1 to create, 1 to replace, 1 to delete");
+    stage.run("rollback last --only shop/cart --yes --quiet").code(0).stdout_contains("Applied 1 of 1");
     assert_eq!((held("shop/cart"), held("shop/old")), (Some(json!(80)), None));
     stage.run("rollback last --yes --quiet").code(0);
     assert_eq!(held("shop/cart"), Some(json!(81)));
-    stage.run("rollback last --yes --quiet --only shop/none").code(64).tells("matches no endpoint");
-    stage.run("apply back.json --yes --quiet").code(0).says("Applied 3 of 3");
+    stage.run("rollback last --yes --quiet --only shop/none").code(64).stderr_contains("matches no endpoint");
+    stage.run("apply back.json --yes --quiet").code(0).stdout_contains("Applied 3 of 3");
     assert_eq!((held("shop/cart"), held("shop/old"), held("shop/search")), (Some(json!(80)), Some(json!(80)), None));
     let last = stage.run("history last --format json").code(0).json();
     assert!(last["run"]["rolls_back"].is_string(), "{last}");
@@ -107,26 +114,42 @@ fn a_rollback_leaves_alone_what_somebody_changed_since() {
     let service = Service::start();
     let stage = stage(&service);
     service.change("shop/cart", |object| object["spec"]["port"] = json!(9999));
-    stage.run("rollback last --yes --quiet").code(7).says("changed since the run").says("spec.port");
+    stage
+        .run("rollback last --yes --quiet")
+        .code(7)
+        .stdout_contains("changed since the run")
+        .stdout_contains("spec.port");
     assert_eq!(service.get("shop/cart")["spec"]["port"], 9999);
     assert!(service.has("shop/old") && !service.has("shop/search"));
 }
 
 #[test]
-fn a_run_that_was_killed_is_told_of_and_gone_on_with() {
+fn a_run_that_was_killed_is_reported_and_resumed() {
     let service = Service::start();
     let stage = stage(&service);
-    stage.run("apply --resume last").code(0).tells("nothing to resume");
+    stage.run("apply --resume last").code(0).stderr_contains("nothing to resume");
     kill_newest(&stage);
-    stage.run("history").code(0).says("2 of 3 (+1 ~1 -1)").says("1 write in doubt").says("trueup apply --resume");
-    stage.run("apply . --yes").code(0).tells("was not finished: 2 of 3 done, 1 write in doubt").says("In sync");
-    stage.run("apply --resume last").code(6).tells("confirmation required");
+    stage
+        .run("history")
+        .code(0)
+        .stdout_contains("2 of 3 (+1 ~1 -1)")
+        .stdout_contains("1 write in doubt")
+        .stdout_contains("trueup apply --resume");
+    stage
+        .run("apply . --yes")
+        .code(0)
+        .stderr_contains("was not finished: 2 of 3 done, 1 write in doubt")
+        .stdout_contains("In sync");
+    stage.run("apply --resume last").code(6).stderr_contains("confirmation required");
     let resumed = stage.run("apply --resume last --yes");
-    resumed.code(0).says("Applied 3 of 3").tells(": 2 of 3 done, 1 left, of these 1 write in doubt");
-    stage.run("apply . --yes").code(0).says("In sync");
-    stage.run("history").code(0).says("resumed by");
-    stage.run("apply --resume last --yes").code(0).tells("nothing to resume");
-    stage.run("apply . --resume last").code(64).tells("cannot be used with");
+    resumed
+        .code(0)
+        .stdout_contains("Applied 3 of 3")
+        .stderr_contains(": 2 of 3 done, 1 left, of these 1 write in doubt");
+    stage.run("apply . --yes").code(0).stdout_contains("In sync");
+    stage.run("history").code(0).stdout_contains("resumed by");
+    stage.run("apply --resume last --yes").code(0).stderr_contains("nothing to resume");
+    stage.run("apply . --resume last").code(64).stderr_contains("cannot be used with");
     assert_eq!(service.requests("DELETE"), 1);
 }
 
@@ -135,16 +158,20 @@ fn a_run_that_was_killed_behind_its_last_change_is_looked_at_again_and_closed() 
     let service = Service::start();
     let stage = stage(&service);
     cut_newest(&stage, 1, "");
-    stage.run("history").code(0).says("3 of 3 (+1 ~1 -1)  unfinished").says("trueup apply --resume");
+    stage
+        .run("history")
+        .code(0)
+        .stdout_contains("3 of 3 (+1 ~1 -1)  unfinished")
+        .stdout_contains("trueup apply --resume");
     let writes = || ["POST", "PUT", "DELETE"].map(|method| service.requests(method));
     let before = writes();
     // Nothing is sent, so nobody is asked.
     let resumed = stage.run("apply --resume last");
-    resumed.code(0).tells(": 3 of 3 done, the second look is left\n").says("Verified");
+    resumed.code(0).stderr_contains(": 3 of 3 done, the second look is left\n").stdout_contains("Verified");
     assert_eq!(writes(), before);
-    stage.run("history").code(0).says("resumed by").does_not_say("unfinished");
-    stage.run("apply . --yes").code(0).says("In sync");
-    stage.run("apply --resume last").code(0).tells("nothing to resume");
+    stage.run("history").code(0).stdout_contains("resumed by").does_not_say("unfinished");
+    stage.run("apply . --yes").code(0).stdout_contains("In sync");
+    stage.run("apply --resume last").code(0).stderr_contains("nothing to resume");
 }
 
 #[test]
@@ -158,15 +185,15 @@ fn an_interrupted_run_finishes_what_is_in_flight_says_how_to_go_on_and_goes_on()
     let mut apply = stage.command(&["apply", ".", "--yes", "--concurrency", "2"]);
     let apply = apply.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut apply = apply.spawn().expect("the program starts");
-    let mut told = BufReader::new(apply.stderr.take().expect("a pipe")).lines().map(|line| line.expect("text"));
-    told.find(|line| line.contains("done")).expect("a change is done");
+    let mut stderr = BufReader::new(apply.stderr.take().expect("a pipe")).lines().map(|line| line.expect("text"));
+    stderr.find(|line| line.contains("done")).expect("a change is done");
     let kill = Command::new("sh").args(["-c", &format!("kill -INT {}", apply.id())]).status().expect("a shell");
     assert!(kill.success());
-    assert!(told.any(|line| line.contains("those in flight finish")));
-    let told: Vec<String> = told.collect();
+    assert!(stderr.any(|line| line.contains("those in flight finish")));
+    let lines: Vec<String> = stderr.collect();
     let mut said = String::new();
     apply.stdout.take().expect("a pipe").read_to_string(&mut said).expect("text");
-    assert_eq!(apply.wait().expect("it ends").code(), Some(130), "{said}{told:?}");
+    assert_eq!(apply.wait().expect("it ends").code(), Some(130), "{said}{lines:?}");
     let made = service.requests("POST");
     assert!((2..9).contains(&made), "{made}");
     assert!(said.contains(&format!("Interrupted: applied {made} of 9")), "{said}");
@@ -175,7 +202,10 @@ fn an_interrupted_run_finishes_what_is_in_flight_says_how_to_go_on_and_goes_on()
 
     service.misbehave("rules: []");
     let resumed = stage.run("apply --resume last --yes");
-    resumed.code(0).says("Applied 9 of 9").tells(&format!(": {made} of 9 done, {} left\n", 9 - made));
+    resumed
+        .code(0)
+        .stdout_contains("Applied 9 of 9")
+        .stderr_contains(&format!(": {made} of 9 done, {} left\n", 9 - made));
     assert_eq!(resumed.stderr_lines(), 1 + 9 - made);
     assert_eq!(service.requests("POST"), 9);
 }
@@ -190,19 +220,19 @@ fn a_second_interrupt_ends_the_run_at_once_and_a_resume_settles_it() {
     let mut apply = stage.command(&["apply", ".", "--yes", "--concurrency", "2"]);
     let apply = apply.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut apply = apply.spawn().expect("the program starts");
-    let mut told = BufReader::new(apply.stderr.take().expect("a pipe")).lines().map(|line| line.expect("text"));
-    told.find(|line| line.contains("done")).expect("a change is done");
+    let mut stderr = BufReader::new(apply.stderr.take().expect("a pipe")).lines().map(|line| line.expect("text"));
+    stderr.find(|line| line.contains("done")).expect("a change is done");
     let interrupt = || {
         let kill = Command::new("sh").args(["-c", &format!("kill -INT {}", apply.id())]).status().expect("a shell");
         assert!(kill.success());
     };
     interrupt();
-    assert!(told.any(|line| line.contains("those in flight finish")));
+    assert!(stderr.any(|line| line.contains("those in flight finish")));
     interrupt();
-    assert!(told.any(|line| line.contains("ended at once; go on with `trueup apply --resume ")));
+    assert!(stderr.any(|line| line.contains("ended at once; go on with `trueup apply --resume ")));
     assert_eq!(apply.wait().expect("it ends").code(), Some(130));
 
     service.misbehave("rules: []");
     let resumed = stage.run("apply --resume last --yes");
-    resumed.code(0).says("Verified").tells(": 1 of 2 done, 1 left, of these 1 write in doubt\n");
+    resumed.code(0).stdout_contains("Verified").stderr_contains(": 1 of 2 done, 1 left, of these 1 write in doubt\n");
 }

@@ -16,25 +16,25 @@ fn two_stacks_in_one_namespace_never_touch_each_others_objects() {
         .file("keep.yaml", &definition("shop/left", 80));
     let right = stack(&service, "right").file("b.yaml", &definition("shop/search", 80));
     left.run("apply . --yes --quiet").code(0);
-    right.run("apply . --yes --quiet").code(0).says("1 created");
+    right.run("apply . --yes --quiet").code(0).stdout_contains("1 created");
     right.run("plan . --detailed-exitcode").code(0);
 
     left.remove("a.yaml");
-    left.run("apply . --yes --quiet").code(0).says("1 deleted");
+    left.run("apply . --yes --quiet").code(0).stdout_contains("1 deleted");
     assert!(service.has("shop/search") && !service.has("shop/cart"));
 
     right.write("foreign.yaml", &definition("shop/left", 81));
-    right.run("plan .").code(0).says("! held    shop/left").says("it belongs to stack left");
+    right.run("plan .").code(0).stdout_contains("! blocked shop/left").stdout_contains("it belongs to stack left");
     right.run("apply . --yes --quiet").code(6);
     right.edit("b.yaml", "port: 80", "port: 82");
-    right.run("apply . --yes --quiet").code(7).says("1 replaced").says("held back: shop/left");
+    right.run("apply . --yes --quiet").code(7).stdout_contains("1 replaced").stdout_contains("blocked: shop/left");
     assert_eq!(service.get("shop/left")["spec"]["port"], 80);
     right.run("apply . --yes --quiet --allow foreign-stack=shop/left").code(0);
     assert_eq!(service.get("shop/left")["spec"]["port"], 81);
 }
 
 #[test]
-fn an_object_that_others_refer_to_is_held_back_while_the_rest_is_applied() {
+fn an_object_that_others_refer_to_is_blocked_while_the_rest_is_applied() {
     let service = Service::start();
     let stage = stack(&service, "refers")
         .file("a.yaml", &definition("shop/cart", 80))
@@ -49,8 +49,17 @@ fn an_object_that_others_refer_to_is_held_back_while_the_rest_is_applied() {
     }]));
     stage.remove("a.yaml");
     stage.remove("b.yaml");
-    stage.run("plan .").code(0).says("- delete  shop/search").says("! held    shop/cart").says("shop/web");
-    stage.run("apply . --yes --quiet").code(7).says("1 deleted").says("--allow referred=shop/cart");
+    stage
+        .run("plan .")
+        .code(0)
+        .stdout_contains("- delete  shop/search")
+        .stdout_contains("! blocked shop/cart")
+        .stdout_contains("shop/web");
+    stage
+        .run("apply . --yes --quiet")
+        .code(7)
+        .stdout_contains("1 deleted")
+        .stdout_contains("--allow referred=shop/cart");
     assert!(service.has("shop/cart"));
 }
 
@@ -60,9 +69,9 @@ fn an_endpoint_that_nobody_defined_is_left_alone() {
     let stage = stack(&service, "quiet").file("a.yaml", &definition("shop/cart", 80));
     service.create(&json!({"metadata": {"name": "handmade", "namespace": "shop"}, "spec": {"ip": "10.0.0.9"}}));
     stage.run("apply . --yes --quiet").code(0);
-    stage.run("plan .").code(0).says("1 live endpoint in shop is not managed here: shop/handmade");
+    stage.run("plan .").code(0).stdout_contains("1 live endpoint in shop is not managed here: shop/handmade");
     stage.run("drift .").code(0);
-    stage.run("drift . --unmanaged fail").code(3).says("shop/handmade");
+    stage.run("drift . --unmanaged fail").code(3).stdout_contains("shop/handmade");
     assert!(service.has("shop/handmade"));
 }
 
@@ -71,7 +80,7 @@ fn an_unmarked_object_in_sync_is_adopted_only_when_asked() {
     let service = Service::start();
     service.create(&json!({"metadata": {"name": "cart", "namespace": "shop"}, "spec": {"ip": "10.0.0.7", "port": 80}}));
     let stage = stack(&service, "adopts").file("a.yaml", &definition("shop/cart", 80));
-    stage.run("plan . --detailed-exitcode").code(0).says("in sync without a mark (--adopt takes ownership)");
-    stage.run("apply . --yes --quiet --adopt").code(0).says("1 marked");
+    stage.run("plan . --detailed-exitcode").code(0).stdout_contains("in sync without a mark (--adopt takes ownership)");
+    stage.run("apply . --yes --quiet --adopt").code(0).stdout_contains("1 annotated");
     assert_eq!(service.get("shop/cart")["metadata"]["annotations"]["trueup/stack"], "adopts");
 }

@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::support::{Service, Stage};
 
 #[test]
-fn a_repository_is_applied_converges_and_then_needs_nothing() {
+fn a_repository_is_applied_is_verified_and_then_needs_nothing() {
     let stage = Stage::example("03-repository");
     stage
         .run("apply . --sandbox --yes --quiet")
@@ -17,7 +17,7 @@ fn a_repository_is_applied_converges_and_then_needs_nothing() {
         )
         .stderr("");
     stage.run("apply . --sandbox --yes").code(0).stdout("In sync: 42 endpoints in 3 namespaces, 3 requests, [time]\n");
-    stage.run("plan . --sandbox --detailed-exitcode").code(0).says("In sync: 42 endpoints");
+    stage.run("plan . --sandbox --detailed-exitcode").code(0).stdout_contains("In sync: 42 endpoints");
     stage.edit("storefront/cart.yaml", "port: 6379", "port: 6380");
     stage.run("plan . --sandbox --detailed-exitcode").code(2).stdout(
         "Plan for http://sandbox.localhost, stack acme-prod, 3 namespaces, 42 endpoints defined, 3 requests\n\
@@ -26,26 +26,26 @@ fn a_repository_is_applied_converges_and_then_needs_nothing() {
          \n1 to replace, 41 in sync.   digest [digest]\n\
          Apply exactly this:  trueup apply . --sandbox --digest [digest]\n",
     );
-    stage.run("plan . --sandbox").code(0).says("storefront/cart.yaml:31");
+    stage.run("plan . --sandbox").code(0).stdout_contains("storefront/cart.yaml:31");
 }
 
 #[test]
 fn a_planned_object_that_moved_is_refused_three_ways_and_the_others_are_applied() {
     let service = Service::start();
     let stage = Stage::example("04-drift-story").at(&service);
-    stage.run("apply . --yes --quiet").code(0).says("3 created");
+    stage.run("apply . --yes --quiet").code(0).stdout_contains("3 created");
     stage.edit("orders.yaml", "port: 8443", "port: 8444");
     stage.edit("menu.yaml", "port: 443", "port: 444");
-    stage.run("plan . -o p.json").code(0).says("2 to replace, 1 in sync");
+    stage.run("plan . -o p.json").code(0).stdout_contains("2 to replace, 1 in sync");
 
     service.change("kiosk/orders", |object| object["spec"]["port"] = json!(9999));
     stage
         .run("apply p.json --yes --quiet")
         .code(7)
-        .says("conflict: kiosk/orders")
-        .says("spec.port    8443            9999    8444      both changed it: decide")
-        .says("1 other change was applied.  Plan again:")
-        .says("Applied 1 of 2");
+        .stdout_contains("conflict: kiosk/orders")
+        .stdout_contains("spec.port    8443            9999    8444      both changed it: decide")
+        .stdout_contains("1 other change was applied.  Plan again:")
+        .stdout_contains("Applied 1 of 2");
     assert_eq!(service.get("kiosk/menu")["spec"]["port"], 444);
     assert_eq!(service.get("kiosk/orders")["spec"]["port"], 9999);
 }
@@ -59,30 +59,35 @@ fn when_everything_planned_moved_nothing_is_sent() {
     stage.run("plan . -o p.json").code(0);
     service.change("kiosk/orders", |object| object["spec"]["port"] = json!(9999));
     let before = service.requests("PUT");
-    stage.run("apply p.json --yes --quiet").code(6).says("conflict: kiosk/orders");
+    stage.run("apply p.json --yes --quiet").code(6).stdout_contains("conflict: kiosk/orders");
     assert_eq!(service.requests("PUT"), before);
 }
 
 #[test]
-fn drift_tells_pending_from_changed_outside() {
+fn drift_shows_pending_from_changed_outside() {
     let service = Service::start();
     let stage = Stage::example("04-drift-story").at(&service);
     stage.run("apply . --yes --quiet").code(0);
-    stage.run("drift .").code(0).says("In sync: 3 endpoints");
+    stage.run("drift .").code(0).stdout_contains("In sync: 3 endpoints");
 
     stage.edit("menu.yaml", "port: 443", "port: 444");
-    stage.run("drift .").code(2).says("PENDING  1 of 3 endpoints has changes to apply");
+    stage.run("drift .").code(2).stdout_contains("PENDING  1 of 3 endpoints has changes to apply");
 
     service.change("kiosk/orders", |object| object["spec"]["port"] = json!(9999));
-    stage.run("drift .").code(4).says("DRIFT AND PENDING").says("kiosk/orders").says("8443 -> 9999");
+    stage
+        .run("drift .")
+        .code(4)
+        .stdout_contains("DRIFT AND PENDING")
+        .stdout_contains("kiosk/orders")
+        .stdout_contains("8443 -> 9999");
 
     stage.edit("menu.yaml", "port: 444", "port: 443");
-    stage.run("drift .").code(3).says("DRIFT  1 of 3 endpoints was changed outside");
+    stage.run("drift .").code(3).stdout_contains("DRIFT  1 of 3 endpoints was changed outside");
     let answer = stage.run("drift . --format json");
     assert_eq!(answer.code(3).json()["verdict"], "drift");
 
     service.delete("kiosk/printer");
-    stage.run("drift .").code(3).says("kiosk/printer").says("deleted");
+    stage.run("drift .").code(3).stdout_contains("kiosk/printer").stdout_contains("deleted");
 }
 
 #[test]
@@ -91,19 +96,19 @@ fn what_is_pulled_has_an_empty_plan() {
     Stage::example("02-every-group").at(&service).run("apply . --yes --quiet").code(0);
 
     let other = Stage::new().at(&service);
-    other.run("pull -n groups -o endpoints").code(0).says("Pulled 16 endpoints into endpoints");
-    other.run("plan endpoints --detailed-exitcode").code(0).says("In sync: 16 endpoints");
+    other.run("pull -n groups -o endpoints").code(0).stdout_contains("Pulled 16 endpoints into endpoints");
+    other.run("plan endpoints --detailed-exitcode").code(0).stdout_contains("In sync: 16 endpoints");
     assert!(!other.read("endpoints/groups/resolver.yaml").contains("trueup/"));
 
-    other.run("pull -n groups -o endpoints").code(0).says("16 of them as they were");
+    other.run("pull -n groups -o endpoints").code(0).stdout_contains("16 of them as they were");
     other.edit("endpoints/groups/resolver.yaml", "port: 53", "port: 54");
-    other.run("pull -n groups -o endpoints").code(6).tells("resolver.yaml` is there already");
+    other.run("pull -n groups -o endpoints").code(6).stderr_contains("resolver.yaml` is there already");
     other.run("pull -n groups -o endpoints --overwrite").code(0);
     assert!(other.read("endpoints/groups/resolver.yaml").contains("port: 53"));
 }
 
 #[test]
-fn a_removed_definition_is_deleted_and_a_protected_one_held_back() {
+fn a_removed_definition_is_deleted_and_a_protected_one_blocked() {
     let stage = Stage::example("05-prune-story");
     stage.run("apply . --sandbox --yes --quiet").code(0);
     stage.remove("scores.yaml");
@@ -111,18 +116,21 @@ fn a_removed_definition_is_deleted_and_a_protected_one_held_back() {
     stage
         .run("plan . --sandbox")
         .code(0)
-        .says("- delete  arcade/centipede")
-        .says("- delete  arcade/defender")
-        .says("! held    arcade/high-scores")
-        .says("--allow protected=arcade/high-scores");
+        .stdout_contains("- delete  arcade/centipede")
+        .stdout_contains("- delete  arcade/defender")
+        .stdout_contains("! blocked arcade/high-scores")
+        .stdout_contains("--allow protected=arcade/high-scores");
     stage
         .run("apply . --sandbox --yes --quiet")
         .code(7)
-        .says("2 deleted (unguarded)")
-        .says("held back: arcade/high-scores");
-    stage.run("plan . --sandbox").code(0).says("1 held back, 1 in sync");
+        .stdout_contains("2 deleted (unguarded)")
+        .stdout_contains("blocked: arcade/high-scores");
+    stage.run("plan . --sandbox").code(0).stdout_contains("1 blocked, 1 in sync");
     stage.run("apply . --sandbox --yes --quiet").code(6);
-    stage.run("apply . --sandbox --yes --quiet --allow protected=arcade/high-scores").code(0).says("1 deleted");
+    stage
+        .run("apply . --sandbox --yes --quiet --allow protected=arcade/high-scores")
+        .code(0)
+        .stdout_contains("1 deleted");
 }
 
 #[test]
@@ -137,5 +145,5 @@ fn emptying_a_namespace_needs_its_own_word() {
         "refused: the plan would delete every owned endpoint of `arcade` (4)\n  \
          if that is what you mean: --allow empty-namespace\nnothing was sent\n",
     );
-    stage.run(&format!("{apply} --allow empty-namespace")).code(0).says("4 deleted");
+    stage.run(&format!("{apply} --allow empty-namespace")).code(0).stdout_contains("4 deleted");
 }

@@ -35,8 +35,8 @@ fn sides(stage: &Stage, line: &str) -> Value {
     let json = ran.json();
     let changes = json["plan"]["changes"].as_array().or_else(|| json["changes"].as_array()).expect("changes").clone();
     let side = |change: &Value| {
-        let whole = change["side"].clone();
-        if whole.is_null() { change["action"]["replace"]["fields"][0]["side"].clone() } else { whole }
+        let whole = change["attribution"].clone();
+        if whole.is_null() { change["action"]["replace"]["fields"][0]["attribution"].clone() } else { whole }
     };
     changes.iter().map(|change| (change["key"].as_str().expect("a key").to_owned(), side(change))).collect()
 }
@@ -50,7 +50,7 @@ fn a_stack_directory_renamed_on_the_branch_is_still_behind_the_base() {
     commit(&stage, "renamed");
     let expected = json!({"shop/cart": "behind_base", "shop/news": "behind_base", "shop/search": "this_change"});
     assert_eq!(sides(&stage, "plan new --base main"), expected);
-    stage.run("apply new --base main --yes").code(6).tells("behind-base");
+    stage.run("apply new --base main --yes").code(6).stderr_contains("behind-base");
     assert_eq!(service.get("shop/cart")["spec"]["port"], 8443);
     assert!(service.has("shop/news"));
 }
@@ -79,7 +79,11 @@ fn a_stack_that_could_have_been_in_two_places_is_an_error() {
     git(&stage, "mv old new");
     git(&stage, "rm -rq twin");
     commit(&stage, "renamed");
-    stage.run("plan new --base main").code(1).tells("`old/trueup.yaml`, `twin/trueup.yaml`").tells("nothing was sent");
+    stage
+        .run("plan new --base main")
+        .code(1)
+        .stderr_contains("`old/trueup.yaml`, `twin/trueup.yaml`")
+        .stderr_contains("nothing was sent");
 }
 
 #[test]
@@ -114,7 +118,11 @@ fn a_link_or_a_submodule_in_the_place_of_the_directory_is_an_error() {
     git(&stage, "mv real old");
     stage.edit("old/cart.yaml", "port: 8443", "port: 8080");
     commit(&stage, "unlinked");
-    stage.run("plan old --base main").code(1).tells("`old` was a symbolic link").tells("nothing was sent");
+    stage
+        .run("plan old --base main")
+        .code(1)
+        .stderr_contains("`old` was a symbolic link")
+        .stderr_contains("nothing was sent");
 
     let stage = repository(&service);
     git(&stage, "checkout -q main");
@@ -133,11 +141,15 @@ fn a_link_or_a_submodule_in_the_place_of_the_directory_is_an_error() {
     git(&stage, "rm -q --cached old");
     stage.edit("old/cart.yaml", "port: 8443", "port: 8080");
     commit(&stage, "vendored");
-    stage.run("plan old --base main").code(1).tells("`old` was a submodule").tells("nothing was sent");
+    stage
+        .run("plan old --base main")
+        .code(1)
+        .stderr_contains("`old` was a submodule")
+        .stderr_contains("nothing was sent");
     // The same under another name.
     git(&stage, "mv old new");
     commit(&stage, "renamed");
-    stage.run("plan new --base main").code(1).tells("`old` was a submodule");
+    stage.run("plan new --base main").code(1).stderr_contains("`old` was a submodule");
 }
 
 #[test]
@@ -157,7 +169,7 @@ fn definitions_that_were_reached_through_a_link_are_an_error() {
         stage.remove(link);
         stage.write("old/cart.yaml", &definition("shop/cart", 8080));
         commit(&stage, "unlinked");
-        stage.run("plan old --base main").code(1).tells(&format!("`{link}` was a symbolic link"));
+        stage.run("plan old --base main").code(1).stderr_contains(&format!("`{link}` was a symbolic link"));
     }
 }
 
@@ -190,7 +202,7 @@ fn a_link_that_is_no_definition_is_no_hindrance() {
     git(&stage, "checkout -qb next");
     stage.edit("old/search.yaml", "port: 80", "port: 81");
     commit(&stage, "edited");
-    stage.run("plan old --base branch").code(0).says("80 -> 81");
+    stage.run("plan old --base branch").code(0).stdout_contains("80 -> 81");
 }
 
 #[test]
@@ -202,7 +214,7 @@ fn settings_that_were_a_link_are_an_error() {
     symlink("settings.txt", stage.path("old/trueup.yaml")).expect("a link");
     commit(&stage, "linked");
     git(&stage, "checkout -q branch");
-    stage.run("plan old --base main").code(1).tells("`old/trueup.yaml` was a symbolic link");
+    stage.run("plan old --base main").code(1).stderr_contains("`old/trueup.yaml` was a symbolic link");
 }
 
 #[test]
@@ -357,7 +369,7 @@ fn a_new_environment_takes_no_merged_work_back() {
     stage.write("trueup.yaml", "stack: shop\nnamespaces: [shop]\nenvironments: {prod: {}}\n");
     commit(&stage, "other-environment");
     git(&stage, "checkout -q branch");
-    stage.run("plan . --env live --base main").code(1).tells("merge main into this change first");
+    stage.run("plan . --env live --base main").code(1).stderr_contains("merge main into this change first");
 }
 
 #[test]
@@ -367,9 +379,9 @@ fn files_that_git_does_not_know_are_part_of_the_working_tree() {
     stage.write(".gitignore", "ignored.yaml\n");
     stage.write("old/ignored.yaml", &definition("shop/ignored", 1));
     stage.write("old/untracked.yaml", &definition("shop/untracked", 1));
-    let told = sides(&stage, "plan old --base main");
-    assert_eq!(told["shop/ignored"], "this_change");
-    assert_eq!(told["shop/untracked"], "this_change");
+    let output = sides(&stage, "plan old --base main");
+    assert_eq!(output["shop/ignored"], "this_change");
+    assert_eq!(output["shop/untracked"], "this_change");
 }
 
 #[test]
@@ -410,5 +422,9 @@ fn a_link_outside_of_the_stack_that_is_gone_may_have_had_its_definitions() {
     stage.remove("mesh/more");
     stage.write("live/cart.yaml", &definition("shop/cart", 8081));
     commit(&stage, "copied");
-    stage.run("plan live --base main").code(1).tells("`mesh/more` was a symbolic link").tells("nothing was sent");
+    stage
+        .run("plan live --base main")
+        .code(1)
+        .stderr_contains("`mesh/more` was a symbolic link")
+        .stderr_contains("nothing was sent");
 }

@@ -145,7 +145,9 @@ fn check(settings: bool, first: &[Step], ours: &[Step], theirs: &[Step]) {
         base.take(&stage, step);
         commit(&stage, "theirs");
     }
-    stage.run(&format!("apply {} --yes --quiet --allow mass-change --allow empty-namespace", base.directory)).tells("");
+    stage
+        .run(&format!("apply {} --yes --quiet --allow mass-change --allow empty-namespace", base.directory))
+        .stderr_contains("");
     git(&stage, "checkout -q branch");
     // Directories that only the other branch has would be in the way.
     git(&stage, "clean -qffdx");
@@ -162,19 +164,19 @@ fn check(settings: bool, first: &[Step], ours: &[Step], theirs: &[Step]) {
     let ran = stage.run(&format!("plan {} --base main --all --format json", head.directory));
     let links = || [first, ours, theirs].concat().iter().any(|step| matches!(step, Step::Link(_) | Step::Directory(_)));
     if ran.exit() == 1 {
-        ran.tells("");
+        ran.stderr_contains("");
         assert!(links(), "without a link or a move everything can be understood: {}", ran.errors());
         assert!(REASONS.iter().any(|reason| ran.errors().contains(reason)), "{}", ran.errors());
         return;
     }
-    ran.tells("");
+    ran.stderr_contains("");
     let json = ran.json();
     let (before, theirs, ours) = (merge_base.values(), base.values(), head.values());
     for change in json["plan"]["changes"].as_array().or_else(|| json["changes"].as_array()).expect("changes") {
         let key = change["key"].as_str().expect("a key");
         let fields = change["action"]["replace"]["fields"].as_array().cloned().unwrap_or_default();
-        let port = fields.iter().find(|field| field["field"] == "spec.port").map(|field| field["side"].clone());
-        let side = port.unwrap_or_else(|| change["side"].clone());
+        let port = fields.iter().find(|field| field["field"] == "spec.port").map(|field| field["attribution"].clone());
+        let side = port.unwrap_or_else(|| change["attribution"].clone());
         let [before, theirs, ours] = [&before, &theirs, &ours].map(|values| values.get(key));
         let is_behind = theirs != before && theirs != ours;
         assert_eq!(side == "behind_base", is_behind, "{key}: {before:?} {theirs:?} {ours:?} is {side}");

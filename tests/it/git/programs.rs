@@ -88,7 +88,7 @@ fn run_everything(stage: &Stage, canary: &Canary, what: &str) {
         let ran = stage.run(line);
         canary.assert_never_run(&format!("{what}: {line}"));
         // Whatever it says of the history, it says it.
-        ran.tells("").does_not_say(TOKEN);
+        ran.stderr_contains("").does_not_say(TOKEN);
     }
     std::fs::remove_file(stage.path("live.snapshot")).expect("a snapshot");
     std::fs::remove_file(stage.path("plan.json")).ok();
@@ -129,9 +129,9 @@ fn a_stack_that_looks_like_a_bare_repository_runs_nothing() {
         let ran = stage.run(line);
         canary.assert_never_run(line);
         // The commit that removed the file is that of the real repository, and so is the base.
-        ran.says(&format!("file removed in {}", &git(&stage, "rev-parse HEAD~1")[..7]));
+        ran.stdout_contains(&format!("file removed in {}", &git(&stage, "rev-parse HEAD~1")[..7]));
     }
-    stage.run("plan stack --base main").says("behind base");
+    stage.run("plan stack --base main").stdout_contains("behind base");
     run_everything(&stage, &canary, "a bare repository");
 }
 
@@ -238,13 +238,13 @@ fn whatever_a_setting_of_the_repository_says_git_answers_the_same() {
     let service = Service::start();
     let stage = repository(&service);
     let canary = Canary::new(&stage);
-    let told = |stage: &Stage| {
+    let describe = |stage: &Stage| {
         let ran = stage.run("plan stack --base main --all --format json");
         ran.code(0).does_not_say(TOKEN);
         let json = ran.json();
         (json["digest"].clone(), json["changes"].clone(), json["plan"]["changes"].clone())
     };
-    let before = told(&stage);
+    let before = describe(&stage);
     // Every setting that this version of git knows is a program. How objects are kept is none.
     let names = git(&stage, "help --config-for-completion");
     let mut text = std::fs::read_to_string(stage.path(".git/config")).expect("a configuration");
@@ -267,7 +267,7 @@ fn whatever_a_setting_of_the_repository_says_git_answers_the_same() {
     let alias = format!("[alias]\n\trev-parse = \"!{c}\"\n[include]\n\tpath = /proc/self/environ\n", c = canary.name());
     text.push_str(&alias);
     stage.write(".git/config", &text);
-    let after = told(&stage);
+    let after = describe(&stage);
     canary.assert_never_run("every setting");
     assert_eq!(before, after);
 }
@@ -286,7 +286,11 @@ fn a_missing_object_is_not_fetched_by_a_program_of_the_repository() {
         [format!("ext::{} %S", canary.name()), stage.path("").display().to_string(), "ssh://example.net/x".to_owned()]
     {
         git_in(&stage.path(""), &["config", "--file", ".git/config", "remote.origin.url", &url]);
-        stage.run("plan stack --base main").code(1).tells("stack/cart.yaml").tells("nothing was sent");
+        stage
+            .run("plan stack --base main")
+            .code(1)
+            .stderr_contains("stack/cart.yaml")
+            .stderr_contains("nothing was sent");
         canary.assert_never_run(&url);
     }
 }
@@ -342,7 +346,7 @@ fn no_variable_of_the_environment_chooses_what_git_runs_or_reads() {
     }
     let ran = stage.run("plan stack --base main");
     canary.assert_never_run("the environment");
-    ran.code(0).says("behind base").says("file removed in");
+    ran.code(0).stdout_contains("behind base").stdout_contains("file removed in");
     assert!(!stage.path("../trace").exists(), "git traced where the environment said");
 }
 

@@ -15,10 +15,10 @@ const TENANT: &str = include_str!("tenant.yaml");
 
 /// A service with the tenant of these tests, and with what else the text lists under the same keys.
 fn service() -> Service {
-    holding(TENANT)
+    seeded(TENANT)
 }
 
-fn holding(tenant: &str) -> Service {
+fn seeded(tenant: &str) -> Service {
     Service::with(|options| {
         options.tenant_file = Some(Tenant::read(tenant, options.clock.now()).expect("a tenant"));
     })

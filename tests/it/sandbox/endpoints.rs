@@ -85,7 +85,7 @@ async fn an_unknown_format_is_refused() {
 }
 
 #[tokio::test]
-async fn a_list_tells_specs_only_when_report_fields_is_there() {
+async fn a_list_shows_specs_only_when_report_fields_is_there() {
     let bench = Bench::start().await;
     let mut body = endpoint("ep-a");
     body["metadata"]["disable"] = json!(true);

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use jiff::Timestamp;
 use reqwest::{Client, Method};
 use serde_json::{Value, json};
-use trueup::sandbox::{self, Clock, Options, Running, Storage, Token};
+use trueup::sandbox::{self, Clock, RequiredToken, Running, SandboxOptions, Storage};
 
 const TOKEN: &str = "correct-horse";
 
@@ -58,8 +58,8 @@ impl Answer {
     }
 }
 
-fn options(storage: Storage, time: &Time) -> Options {
-    let mut options = Options::new(storage, Token::new(TOKEN), time.clock());
+fn options(storage: Storage, time: &Time) -> SandboxOptions {
+    let mut options = SandboxOptions::new(storage, RequiredToken::new(TOKEN), time.clock());
     options.tenant = "acme-abcdefgh".into();
     options
 }
@@ -80,7 +80,7 @@ impl Bench {
         Self::with(|_| {}).await
     }
 
-    async fn with(change: impl FnOnce(&mut Options)) -> Self {
+    async fn with(change: impl FnOnce(&mut SandboxOptions)) -> Self {
         let time = Time::new();
         let mut options = options(Storage::Memory, &time);
         change(&mut options);

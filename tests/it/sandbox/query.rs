@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
-use trueup::sandbox::{Effect, Storage, Tenant};
+use trueup::sandbox::{RequestEffect, Storage, Tenant};
 
 use super::schema::Published;
 use super::{Bench, options};
@@ -135,7 +135,7 @@ async fn events_are_sorted_by_time_and_limited() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_a_query_is_told() {
+async fn what_is_wrong_with_a_query_is_reported() {
     let bench = bench().await;
     for (body, said) in [
         (json!({"query": "{city=}"}), "malformed query at position 7: expected a value in double quotes"),
@@ -247,7 +247,7 @@ async fn every_query_leaves_a_record_and_a_scroll_leaves_none() {
     assert_eq!(bench.running.queries().unwrap().len(), 1);
     let effects: Vec<_> = bench.running.log().iter().map(|entry| (entry.operation, entry.effect)).collect();
     let query = "security-event-query";
-    assert_eq!(effects, [(query, Effect::Done), (query, Effect::None), (query, Effect::None)]);
+    assert_eq!(effects, [(query, RequestEffect::Done), (query, RequestEffect::None), (query, RequestEffect::None)]);
 }
 
 #[tokio::test]

@@ -69,7 +69,7 @@ async fn a_seeded_deletion_waits_for_its_finalizers() {
 }
 
 #[tokio::test]
-async fn status_is_told_by_a_get_and_by_a_list_that_asks() {
+async fn status_is_reported_by_a_get_and_by_a_list_that_asks() {
     let bench = Bench::start().await;
     let status = json!([{"conditions": [{"type": "Operational", "status": "Failed", "reason": "no route"}]}]);
     let failed = seed(json!({
@@ -86,7 +86,7 @@ async fn status_is_told_by_a_get_and_by_a_list_that_asks() {
 }
 
 #[tokio::test]
-async fn referring_objects_are_told_and_hold_back_a_careful_delete() {
+async fn referring_objects_are_reported_and_hold_back_a_careful_delete() {
     let bench = Bench::start().await;
     bench.has("ep-a").await;
     bench.running.refer("shop", "ep-a", referrer()).await.unwrap();

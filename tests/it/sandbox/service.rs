@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::json;
-use trueup::sandbox::{self, Deletion, Effect, Error, Rate, Storage, StoreError};
+use trueup::sandbox::{self, Deletion, Error, RequestEffect, RequestRate, Storage, StoreError};
 
 use super::{Bench, SHOP, TOKEN, client, endpoint, options};
 
@@ -25,7 +25,7 @@ async fn a_request_without_the_token_is_refused() {
 }
 
 #[tokio::test]
-async fn an_unknown_path_under_api_is_told_from_an_absent_object() {
+async fn an_unknown_path_under_api_differs_from_an_absent_object() {
     let bench = Bench::start().await;
     for (method, path) in [("GET", "/api/config/namespaces/shop/balancers"), ("PATCH", SHOP), ("GET", "/api")] {
         let answer = bench.send(method, path, None).await;
@@ -55,7 +55,7 @@ async fn health_needs_no_token() {
 #[tokio::test]
 async fn the_limit_of_requests_starts_again_with_the_next_second() {
     let bench = Bench::with(|options| {
-        options.rate = Rate::PerSecond { requests: 2, retry_after: Some(1) };
+        options.rate = RequestRate::PerSecond { requests: 2, retry_after: Some(1) };
     })
     .await;
     assert_eq!(bench.get(SHOP).await.status, 200);
@@ -70,7 +70,7 @@ async fn the_limit_of_requests_starts_again_with_the_next_second() {
 }
 
 #[tokio::test]
-async fn the_log_tells_each_request_and_whether_it_took_effect() {
+async fn the_log_shows_each_request_and_whether_it_took_effect() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("requests.jsonl");
     let bench = Bench::with(|options| options.log_file = Some(file.clone())).await;
@@ -81,7 +81,7 @@ async fn the_log_tells_each_request_and_whether_it_took_effect() {
     bench.send("PUT", &format!("{SHOP}/ep-a"), Some(&body)).await;
     bench.send("DELETE", &format!("{SHOP}/ep-a"), None).await;
     let log = bench.running.log();
-    let told: Vec<_> =
+    let lines: Vec<_> =
         log.iter().map(|entry| (entry.sequence, entry.operation, entry.name.as_str(), entry.status)).collect();
     let wanted = [
         (1, "endpoint-create", "ep-a", Some(200)),
@@ -89,9 +89,9 @@ async fn the_log_tells_each_request_and_whether_it_took_effect() {
         (3, "endpoint-replace", "ep-a", Some(409)),
         (4, "endpoint-delete", "ep-a", Some(200)),
     ];
-    assert_eq!(told, wanted);
+    assert_eq!(lines, wanted);
     let effects: Vec<_> = log.iter().map(|entry| entry.effect).collect();
-    assert_eq!(effects, [Effect::Done, Effect::None, Effect::None, Effect::Done]);
+    assert_eq!(effects, [RequestEffect::Done, RequestEffect::None, RequestEffect::None, RequestEffect::Done]);
     assert_eq!(log[0].version.as_deref(), Some(version.as_str()));
     assert_eq!(log[2].version_sent.as_deref(), Some("1"));
     assert!(log.iter().all(|entry| entry.namespace == "shop" && entry.time == "2025-12-02T08:25:26.599586464Z"));
@@ -150,7 +150,7 @@ async fn a_restart_keeps_objects_and_goes_on_counting_versions() {
 }
 
 #[tokio::test]
-async fn a_file_that_is_in_use_is_told_so() {
+async fn a_file_that_is_in_use_is_reported_so() {
     let directory = tempfile::tempdir().unwrap();
     let storage = Storage::File(directory.path().join("tenant.redb"));
     let bench = Bench::with(|options| options.storage = storage.clone()).await;
@@ -159,7 +159,7 @@ async fn a_file_that_is_in_use_is_told_so() {
 }
 
 #[tokio::test]
-async fn an_address_that_is_taken_is_told_so() {
+async fn an_address_that_is_taken_is_reported_so() {
     let bench = Bench::start().await;
     let mut taken = options(Storage::Memory, &bench.time);
     taken.listen = bench.running.address();

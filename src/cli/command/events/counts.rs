@@ -4,18 +4,18 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 use unicode_width::UnicodeWidthStr;
 
-use super::Question;
+use super::EventsRequest;
 use super::listing::{Pages, charset};
 use super::tally::{Counter, FieldTally, Tally, sorted};
 use crate::api::Reader;
 use crate::api::events::{self, COUNTED_FIELDS, MOST_EVENTS};
 use crate::cli::Context;
-use crate::cli::ending::{Ending, Error};
-use crate::cli::inquiry::{EventFormat, Events};
-use crate::cli::question;
+use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::prompt;
+use crate::cli::query_args::{EventFormat, EventsArgs};
 use crate::model::Json;
 use crate::report::bars::{self, Bars, Beyond};
-use crate::report::histogram::{self, Series};
+use crate::report::histogram::{self, TimeSeries};
 use crate::report::{Charset, json as documents, safe};
 
 /// Values of a field that the service is asked for.
@@ -39,11 +39,11 @@ struct Window {
 
 /// Counts the events that a question asks for.
 pub async fn run(
-    arguments: &Events,
+    arguments: &EventsArgs,
     context: &Context,
-    mut question: Question,
+    mut question: EventsRequest,
     reader: &Reader,
-) -> Result<Ending, Error> {
+) -> Result<ExitStatus, CommandError> {
     let window = Window::of(&question);
     // Both ends are said, so that every event falls into a piece that is drawn.
     question.query.start_time = Some(window.from.to_string());
@@ -56,7 +56,7 @@ pub async fn run(
     context.output.answer(&match arguments.format {
         EventFormat::Table => {
             let width = context.output.view().width;
-            drawn(
+            render(
                 &question.heading(Some(tally.total)),
                 &tally,
                 &window,
@@ -67,11 +67,11 @@ pub async fn run(
         EventFormat::Json => document(&question, &tally, &window),
         EventFormat::Ndjson => lines(&tally),
     });
-    Ok(Ending::Done)
+    Ok(ExitStatus::Done)
 }
 
 impl Window {
-    fn of(question: &Question) -> Self {
+    fn of(question: &EventsRequest) -> Self {
         let to = question.range.until.unwrap_or(question.now);
         let from = question.range.since.unwrap_or_else(|| to.checked_sub(REACH).unwrap_or(to));
         Self { from, to, step: histogram::step(to.duration_since(from).as_secs(), PIECES) }
@@ -79,7 +79,12 @@ impl Window {
 }
 
 /// Has the service count: one query for all fields.
-async fn ask(fields: &[String], window: &Window, question: &mut Question, reader: &Reader) -> Result<Tally, Error> {
+async fn ask(
+    fields: &[String],
+    window: &Window,
+    question: &mut EventsRequest,
+    reader: &Reader,
+) -> Result<Tally, CommandError> {
     let mut aggregations = serde_json::Map::new();
     for (at, field) in fields.iter().enumerate() {
         aggregations.insert(format!("by_{at}"), events::count_by(counted(field)?, VALUES));
@@ -88,14 +93,14 @@ async fn ask(fields: &[String], window: &Window, question: &mut Question, reader
     question.query.aggregations = Json::Object(aggregations);
     // An answer has events whether they are wanted or not.
     question.query.limit = Some(1);
-    let page = events::query(reader, &question.query).await.map_err(question::unanswered)?;
+    let page = events::query(reader, &question.query).await.map_err(prompt::unanswered)?;
     let total = page.total_hits.unwrap_or_default();
     let field = |(at, field): (usize, &String)| {
         let values = sorted(events::counts(&page.aggregations, &format!("by_{at}")));
         // A full list may not be all: what is missing of the total lies beyond it.
-        let told: u64 = values.iter().map(|(_, count)| count).sum();
+        let total: u64 = values.iter().map(|(_, count)| count).sum();
         let is_full = u32::try_from(values.len()).is_ok_and(|length| length >= VALUES);
-        FieldTally { field: field.clone(), beyond: if is_full { total.saturating_sub(told) } else { 0 }, values }
+        FieldTally { field: field.clone(), beyond: if is_full { total.saturating_sub(total) } else { 0 }, values }
     };
     Ok(Tally {
         fields: fields.iter().enumerate().map(field).collect(),
@@ -105,7 +110,7 @@ async fn ask(fields: &[String], window: &Window, question: &mut Question, reader
 }
 
 /// The field's name among those that the service counts.
-fn counted(field: &str) -> Result<&str, Error> {
+fn counted(field: &str) -> Result<&str, CommandError> {
     let field = COUNTED_AS.iter().find(|(name, _)| *name == field).map_or(field, |(_, counted)| counted);
     if COUNTED_FIELDS.contains(&field) {
         return Ok(field);
@@ -114,7 +119,7 @@ fn counted(field: &str) -> Result<&str, Error> {
         COUNTED_FIELDS.iter().map(|known| (strsim::jaro_winkler(field, known), *known)).collect();
     near.sort_by(|one, other| other.0.total_cmp(&one.0));
     let near = near.iter().take(3).map(|(_, known)| format!("`{known}`")).collect::<Vec<_>>().join(", ");
-    Err(Error::words(Ending::Usage, format!("the service does not count events by `{field}`"))
+    Err(CommandError::words(ExitStatus::Usage, format!("the service does not count events by `{field}`"))
         .hint(format!("it counts by {near} and {} more fields", COUNTED_FIELDS.len() - 3))
         .hint("with --all every event is fetched and counted here, by any field"))
 }
@@ -123,9 +128,9 @@ fn counted(field: &str) -> Result<&str, Error> {
 async fn count_here(
     fields: &[String],
     window: &Window,
-    question: &mut Question,
+    question: &mut EventsRequest,
     reader: &Reader,
-) -> Result<Tally, Error> {
+) -> Result<Tally, CommandError> {
     question.query.scroll = true;
     question.query.limit = Some(MOST_EVENTS);
     let mut counter = Counter::new(fields, window.step);
@@ -139,7 +144,7 @@ async fn count_here(
 }
 
 /// The counts for people, in a width and with characters.
-fn drawn(heading: &str, tally: &Tally, window: &Window, top: usize, look: (usize, Charset)) -> String {
+fn render(heading: &str, tally: &Tally, window: &Window, top: usize, look: (usize, Charset)) -> String {
     let (width, charset) = look;
     let mut text = String::new();
     for (at, field) in tally.fields.iter().enumerate() {
@@ -151,13 +156,13 @@ fn drawn(heading: &str, tally: &Tally, window: &Window, top: usize, look: (usize
         let heading = if at == 0 { heading } else { "\n" };
         let gap = end.saturating_sub(heading.trim().width() + by.width()).max(if at == 0 { 3 } else { 2 });
         text.push_str(&format!("{heading}{:gap$}{by}\n{bars}", ""));
-        let told: u64 = field.values.iter().map(|(_, count)| count).sum::<u64>() + field.beyond;
-        match tally.total.saturating_sub(told) {
+        let total: u64 = field.values.iter().map(|(_, count)| count).sum::<u64>() + field.beyond;
+        match tally.total.saturating_sub(total) {
             0 => {}
             without => text.push_str(&format!("  at least {without} without it\n")),
         }
     }
-    let series = Series::of(&tally.times, window.from, window.to, window.step);
+    let series = TimeSeries::of(&tally.times, window.from, window.to, window.step);
     let line = histogram::draw(&series, width, charset);
     if !line.is_empty() {
         text.push_str(if tally.fields.len() > 1 { "\n" } else { "" });
@@ -170,7 +175,7 @@ fn pairs(values: &[(String, u64)]) -> Vec<Json> {
     values.iter().map(|(value, count)| json!({ "value": value, "count": count })).collect()
 }
 
-fn document(question: &Question, tally: &Tally, window: &Window) -> String {
+fn document(question: &EventsRequest, tally: &Tally, window: &Window) -> String {
     let fields: Vec<Json> = tally
         .fields
         .iter()

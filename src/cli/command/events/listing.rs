@@ -3,14 +3,14 @@
 
 use serde_json::json;
 
-use super::{Question, is_for_people};
+use super::{EventsRequest, is_for_people};
 use crate::api::Reader;
 use crate::api::events::{self, Event, EventPage, MOST_EVENTS};
 use crate::cli::Context;
-use crate::cli::ending::{Ending, Error};
-use crate::cli::inquiry::{EventFormat, Events};
-use crate::cli::output::{self, Written};
-use crate::cli::question;
+use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::output::{self, WriteStatus};
+use crate::cli::prompt;
+use crate::cli::query_args::{EventFormat, EventsArgs};
 use crate::report::table::{Align, Table, Widths};
 use crate::report::{Charset, safe};
 
@@ -29,39 +29,39 @@ const LOAD_BALANCER: &str = "ves-io-http-loadbalancer-";
 
 /// Lists the events that a question asks for.
 pub async fn run(
-    arguments: &Events,
+    arguments: &EventsArgs,
     context: &Context,
-    mut question: Question,
+    mut question: EventsRequest,
     reader: &Reader,
-) -> Result<Ending, Error> {
+) -> Result<ExitStatus, CommandError> {
     let most = if arguments.all { u64::MAX } else { arguments.limit.unwrap_or(u64::from(MOST_EVENTS)) };
     question.query.scroll = most > u64::from(MOST_EVENTS);
     question.query.limit = Some(u32::try_from(most.min(u64::from(MOST_EVENTS))).unwrap_or(MOST_EVENTS));
     let mut pages = Pages::first(reader, &question).await?;
     let total = pages.total();
     let mut listing = Listing::new(arguments, context);
-    if listing.begin(&question, total)? == Written::Closed {
-        return Ok(Ending::Done);
+    if listing.begin(&question, total)? == WriteStatus::Closed {
+        return Ok(ExitStatus::Done);
     }
-    let mut told: u64 = 0;
-    while let Some(page) = pages.next(told).await? {
-        let left = usize::try_from(most - told).unwrap_or(usize::MAX);
+    let mut listed: u64 = 0;
+    while let Some(page) = pages.next(listed).await? {
+        let left = usize::try_from(most - listed).unwrap_or(usize::MAX);
         let batch: Vec<Event> = page.into_iter().take(left).collect();
-        told += u64::try_from(batch.len()).unwrap_or(u64::MAX);
-        if listing.batch(batch)? == Written::Closed {
-            return Ok(Ending::Done);
+        listed += u64::try_from(batch.len()).unwrap_or(u64::MAX);
+        if listing.batch(batch)? == WriteStatus::Closed {
+            return Ok(ExitStatus::Done);
         }
-        if told >= most {
+        if listed >= most {
             break;
         }
     }
-    listing.end(told, total)
+    listing.end(listed, total)
 }
 
 /// The batches of one query, in order.
 pub struct Pages<'a> {
     reader: &'a Reader,
-    question: &'a Question,
+    question: &'a EventsRequest,
     page: Option<EventPage>,
     scroll_id: String,
     total: Option<u64>,
@@ -72,8 +72,8 @@ impl<'a> Pages<'a> {
     ///
     /// # Errors
     /// It was not answered.
-    pub async fn first(reader: &'a Reader, question: &'a Question) -> Result<Self, Error> {
-        let page = events::query(reader, &question.query).await.map_err(question::unanswered)?;
+    pub async fn first(reader: &'a Reader, question: &'a EventsRequest) -> Result<Self, CommandError> {
+        let page = events::query(reader, &question.query).await.map_err(prompt::unanswered)?;
         Ok(Self { reader, question, total: page.total_hits, scroll_id: page.scroll_id.clone(), page: Some(page) })
     }
 
@@ -86,7 +86,7 @@ impl<'a> Pages<'a> {
     ///
     /// # Errors
     /// It was not answered; it is not asked for again.
-    pub async fn next(&mut self, told: u64) -> Result<Option<Vec<Event>>, Error> {
+    pub async fn next(&mut self, message: u64) -> Result<Option<Vec<Event>>, CommandError> {
         if let Some(page) = self.page.take() {
             return Ok(Some(page.events));
         }
@@ -96,8 +96,8 @@ impl<'a> Pages<'a> {
         let namespace = &self.question.query.namespace;
         let page = events::scroll(self.reader, namespace, &self.scroll_id).await.map_err(|error| {
             let total = self.total.map_or_else(String::new, |total| format!(" of {total}"));
-            question::unanswered(error)
-                .hint(format!("{told}{total} events had been read; the answer is not whole"))
+            prompt::unanswered(error)
+                .hint(format!("{message}{total} events had been read; the answer is not whole"))
                 .hint("a query declares a side effect, so it is not repeated; start it again, over less time")
         })?;
         self.scroll_id = page.scroll_id;
@@ -107,7 +107,7 @@ impl<'a> Pages<'a> {
 
 /// Where events are written, by format.
 struct Listing<'a> {
-    arguments: &'a Events,
+    arguments: &'a EventsArgs,
     context: &'a Context,
     table: Table,
     fields: Vec<String>,
@@ -116,22 +116,22 @@ struct Listing<'a> {
 }
 
 impl<'a> Listing<'a> {
-    fn new(arguments: &'a Events, context: &'a Context) -> Self {
+    fn new(arguments: &'a EventsArgs, context: &'a Context) -> Self {
         let (fields, headings): (Vec<String>, Vec<String>) = if arguments.fields.is_empty() {
             COLUMNS.iter().map(|(field, heading)| ((*field).to_owned(), (*heading).to_owned())).unzip()
         } else {
             arguments.fields.iter().map(|field| (field.clone(), field.to_uppercase())).unzip()
         };
-        let firm = (0..fields.len()).filter(|at| ["time", "src_ip"].contains(&fields[*at].as_str()));
-        let firm: Vec<usize> = firm.collect();
-        let table = Table::new(headings.into_iter().map(|heading| (heading, Align::Left))).firm(firm);
+        let fixed_width = (0..fields.len()).filter(|at| ["time", "src_ip"].contains(&fields[*at].as_str()));
+        let fixed_width: Vec<usize> = fixed_width.collect();
+        let table = Table::new(headings.into_iter().map(|heading| (heading, Align::Left))).fixed_width(fixed_width);
         Self { arguments, context, table, fields, widths: None, is_first: true }
     }
 
-    fn begin(&self, question: &Question, total: Option<u64>) -> Result<Written, Error> {
+    fn begin(&self, question: &EventsRequest, total: Option<u64>) -> Result<WriteStatus, CommandError> {
         let text = match self.arguments.format {
             EventFormat::Table => format!("{}\n", question.heading(total)),
-            EventFormat::Ndjson => return Ok(Written::Whole),
+            EventFormat::Ndjson => return Ok(WriteStatus::Whole),
             EventFormat::Json => {
                 let query = &question.query;
                 let head = json!({
@@ -151,9 +151,9 @@ impl<'a> Listing<'a> {
         output::write(&text)
     }
 
-    fn batch(&mut self, events: Vec<Event>) -> Result<Written, Error> {
+    fn batch(&mut self, events: Vec<Event>) -> Result<WriteStatus, CommandError> {
         if events.is_empty() {
-            return Ok(Written::Whole);
+            return Ok(WriteStatus::Whole);
         }
         if is_for_people(self.arguments.format) {
             return self.rows(&events);
@@ -175,11 +175,11 @@ impl<'a> Listing<'a> {
         output::write(&text)
     }
 
-    fn rows(&mut self, events: &[Event]) -> Result<Written, Error> {
+    fn rows(&mut self, events: &[Event]) -> Result<WriteStatus, CommandError> {
         let (view, charset) = (self.context.output.view(), charset(self.context));
         self.table.clear();
         for event in events {
-            let mut cells: Vec<String> = self.fields.iter().map(|field| shown(event, field)).collect();
+            let mut cells: Vec<String> = self.fields.iter().map(|field| cell(event, field)).collect();
             if self.arguments.fields.is_empty() {
                 for cell in &mut cells {
                     if let Some(name) = cell.strip_prefix(LOAD_BALANCER) {
@@ -201,20 +201,20 @@ impl<'a> Listing<'a> {
         output::write(&text)
     }
 
-    fn end(self, told: u64, total: Option<u64>) -> Result<Ending, Error> {
+    fn end(self, message: u64, total: Option<u64>) -> Result<ExitStatus, CommandError> {
         if self.arguments.format == EventFormat::Json {
             // A reader that went away now misses nothing that anybody could do about.
             let _ = output::write("\n]}\n")?;
         }
-        if let Some(total) = total.filter(|total| *total > told) {
-            self.context.output.message(&format!("{told} of {total} events; every one with --all"));
+        if let Some(total) = total.filter(|total| *total > message) {
+            self.context.output.message(&format!("{message} of {total} events; every one with --all"));
         }
-        Ok(Ending::Done)
+        Ok(ExitStatus::Done)
     }
 }
 
 /// A field of an event as a cell of a table.
-fn shown(event: &Event, field: &str) -> String {
+fn cell(event: &Event, field: &str) -> String {
     let value = match (event, field) {
         (Event::Text(text), "time") => Some(text.clone()),
         // Both names are seen for it, and times have more digits than a reader wants (API.md 7.3).
@@ -233,5 +233,5 @@ fn seconds(time: jiff::Timestamp) -> String {
 
 /// The characters that this terminal shows.
 pub fn charset(context: &Context) -> Charset {
-    Charset::of_locale(|name| context.surroundings.variable(name))
+    Charset::of_locale(|name| context.environment.variable(name))
 }

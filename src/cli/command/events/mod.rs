@@ -1,7 +1,7 @@
 //! `events`: the question is read and doubted, then listed or counted.
 
+mod caveats;
 mod counts;
-mod doubt;
 mod listing;
 mod tally;
 
@@ -10,25 +10,25 @@ use std::path::Path;
 use jiff::Timestamp;
 
 use crate::api::events::{EventQuery, Match, Sort};
-use crate::cli::ending::{Ending, Error};
-use crate::cli::inquiry::{EventFormat, Events};
-use crate::cli::moment::Range;
+use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::query_args::{EventFormat, EventsArgs};
+use crate::cli::time_args::TimeRange;
 use crate::cli::{Context, interrupt, stack};
 
 /// How far the service looks back where nothing is said (API.md 7.1).
 const REACH: &str = "10 minutes";
 
 /// What was asked for.
-struct Question {
+struct EventsRequest {
     query: EventQuery,
-    range: Range,
+    range: TimeRange,
     now: Timestamp,
 }
 
 /// Queries security events.
-pub async fn run(arguments: &Events, context: &Context) -> Result<Ending, Error> {
-    let question = Question::read(arguments, context.surroundings.now())?;
-    doubt::tell(arguments, context);
+pub async fn run(arguments: &EventsArgs, context: &Context) -> Result<ExitStatus, CommandError> {
+    let question = EventsRequest::read(arguments, context.environment.now())?;
+    caveats::warn(arguments, context);
     let config = stack::configuration_for(context, Path::new("."))?;
     let connection = stack::connect(context, &config).await?;
     let reader = connection.reader()?;
@@ -41,18 +41,19 @@ pub async fn run(arguments: &Events, context: &Context) -> Result<Ending, Error>
     };
     let ending = tokio::select! {
         ending = answer => ending?,
-        () = interrupt::interrupted() => Ending::Interrupted,
+        () = interrupt::interrupted() => ExitStatus::Interrupted,
     };
     connection.close().await;
     Ok(ending)
 }
 
-impl Question {
-    fn read(arguments: &Events, now: Timestamp) -> Result<Self, Error> {
-        let range = Range::read(arguments.since.as_deref(), arguments.until.as_deref(), now)?;
+impl EventsRequest {
+    fn read(arguments: &EventsArgs, now: Timestamp) -> Result<Self, CommandError> {
+        let range = TimeRange::read(arguments.since.as_deref(), arguments.until.as_deref(), now)?;
         let parsed = |text: &String| {
-            text.parse::<Match>()
-                .map_err(|error| Error::new(Ending::Usage, anyhow::Error::from(error).context("in `--match`")))
+            text.parse::<Match>().map_err(|error| {
+                CommandError::new(ExitStatus::Usage, anyhow::Error::from(error).context("in `--match`"))
+            })
         };
         let mut query = EventQuery::new(stack::namespace(&arguments.namespace)?);
         query.matches = arguments.matches.iter().map(parsed).collect::<Result<_, _>>()?;

@@ -11,14 +11,14 @@ use serde_json::json;
 
 use crate::api::upgrades::{self, UpgradeProgress};
 use crate::api::{ApiError, Reader};
-use crate::cli::ending::{Ending, Error};
-use crate::cli::inquiry::{AskFormat, Status, Upgrades, UpgradesCommand};
-use crate::cli::{Context, moment, question, stack};
+use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::query_args::{QueryFormat, UpgradeStatusArgs, UpgradesArgs, UpgradesCommand};
+use crate::cli::{Context, prompt, stack, time_args};
 use crate::model::{Json, Namespace};
 use crate::report::{Charset, json as documents, safe, tree};
 
 /// Tells versions, or the status of a site.
-pub async fn run(arguments: &Upgrades, context: &Context) -> Result<Ending, Error> {
+pub async fn run(arguments: &UpgradesArgs, context: &Context) -> Result<ExitStatus, CommandError> {
     let namespace = stack::namespace(&arguments.namespace)?;
     match &arguments.command {
         UpgradesCommand::Versions(arguments) => versions::run(arguments, &namespace, context).await,
@@ -26,50 +26,54 @@ pub async fn run(arguments: &Upgrades, context: &Context) -> Result<Ending, Erro
     }
 }
 
-async fn status(arguments: &Status, namespace: &Namespace, context: &Context) -> Result<Ending, Error> {
+async fn status(
+    arguments: &UpgradeStatusArgs,
+    namespace: &Namespace,
+    context: &Context,
+) -> Result<ExitStatus, CommandError> {
     let interval = interval(&arguments.interval)?;
     let config = stack::configuration_for(context, Path::new("."))?;
     let connection = stack::connect(context, &config).await?;
-    let site = Site { namespace, name: &arguments.site, reader: connection.reader()? };
-    let progress = site.look().await.map_err(|error| site.unanswered(error))?;
+    let site = SiteQuery { namespace, name: &arguments.site, reader: connection.reader()? };
+    let progress = site.read().await.map_err(|error| site.unanswered(error))?;
     let ending = if arguments.watch {
         watch::run(&site, progress, interval, arguments.format, context).await?
     } else {
         context.output.answer(&match arguments.format {
-            AskFormat::Text => drawn(&site, progress.as_ref(), context),
-            AskFormat::Json => document(&site, progress.as_ref()),
+            QueryFormat::Text => render(&site, progress.as_ref(), context),
+            QueryFormat::Json => document(&site, progress.as_ref()),
         });
-        Ending::Done
+        ExitStatus::Done
     };
     connection.close().await;
     Ok(ending)
 }
 
 /// A pause between two looks; a service is not asked more than ten times a second.
-fn interval(text: &str) -> Result<Duration, Error> {
+fn interval(text: &str) -> Result<Duration, CommandError> {
     let milliseconds = text.strip_suffix("ms").and_then(|text| text.parse().ok().map(Duration::from_millis));
-    let whole = || moment::duration(text).and_then(|length| Duration::try_from(length).ok());
+    let whole = || time_args::duration(text).and_then(|length| Duration::try_from(length).ok());
     milliseconds.or_else(whole).filter(|pause| *pause >= Duration::from_millis(100)).ok_or_else(|| {
-        Error::words(Ending::Usage, format!("`--interval {text}` is no pause between two looks"))
+        CommandError::words(ExitStatus::Usage, format!("`--interval {text}` is no pause between two looks"))
             .hint("write 500ms, 5s or 1m; at least 100ms")
     })
 }
 
 /// The site that is asked about.
-struct Site<'a> {
+struct SiteQuery<'a> {
     namespace: &'a Namespace,
     name: &'a str,
     reader: Reader,
 }
 
-impl Site<'_> {
-    async fn look(&self) -> Result<Option<UpgradeProgress>, ApiError> {
+impl SiteQuery<'_> {
+    async fn read(&self) -> Result<Option<UpgradeProgress>, ApiError> {
         upgrades::status(&self.reader, self.namespace, self.name).await
     }
 
-    fn unanswered(&self, error: ApiError) -> Error {
+    fn unanswered(&self, error: ApiError) -> CommandError {
         let absent = error.is_absent();
-        let error = question::unanswered(error);
+        let error = prompt::unanswered(error);
         if absent && self.namespace.as_str() != "system" {
             return error.hint("sites are in namespace `system`, which is the default");
         }
@@ -78,7 +82,7 @@ impl Site<'_> {
 }
 
 /// The upgrade as a tree.
-fn drawn(site: &Site, progress: Option<&UpgradeProgress>, context: &Context) -> String {
+fn render(site: &SiteQuery, progress: Option<&UpgradeProgress>, context: &Context) -> String {
     let view = context.output.view();
     match progress.filter(|progress| stages::is_known(progress)) {
         Some(progress) => tree::draw(&stages::tree(site.name, progress), view.width, view.palette, charset(context)),
@@ -86,14 +90,14 @@ fn drawn(site: &Site, progress: Option<&UpgradeProgress>, context: &Context) -> 
     }
 }
 
-fn content(site: &Site, progress: Option<&UpgradeProgress>) -> Json {
+fn content(site: &SiteQuery, progress: Option<&UpgradeProgress>) -> Json {
     json!({ "namespace": site.namespace.as_str(), "site": site.name, "upgrade": progress })
 }
 
-fn document(site: &Site, progress: Option<&UpgradeProgress>) -> String {
+fn document(site: &SiteQuery, progress: Option<&UpgradeProgress>) -> String {
     safe::json(&documents::document("upgrade_status", content(site, progress))).into_owned()
 }
 
 fn charset(context: &Context) -> Charset {
-    Charset::of_locale(|name| context.surroundings.variable(name))
+    Charset::of_locale(|name| context.environment.variable(name))
 }

@@ -1,9 +1,9 @@
 //! The upgrade of a site as a tree of work, and its five stages as counts.
 
 use crate::api::upgrades::{
-    Application, ApplicationObject, Installed, NodeUpgrade, Progress, Stage, Status, UpgradeProgress,
+    Application, ApplicationObject, Installed, NodeUpgrade, Progress, Stage, UpgradeProgress, UpgradeState,
 };
-use crate::report::tree::{Node, State};
+use crate::report::tree::{WorkNode, WorkState};
 
 /// One of the five stages.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -11,14 +11,14 @@ pub struct StageView {
     /// Its name.
     pub name: &'static str,
     /// How far it is.
-    pub status: Status,
+    pub status: UpgradeState,
     /// Steps done of steps to do.
     pub steps: Option<(u64, u64)>,
 }
 
 /// Whether the service says anything of an upgrade.
 pub fn is_known(progress: &UpgradeProgress) -> bool {
-    progress.status != Status::Unknown || !progress.version.is_empty()
+    progress.status != UpgradeState::Unknown || !progress.version.is_empty()
 }
 
 /// The stages in their order.
@@ -47,7 +47,7 @@ pub fn stages(progress: &UpgradeProgress) -> [StageView; 5] {
 }
 
 /// The whole as a tree.
-pub fn tree(site: &str, progress: &UpgradeProgress) -> Node {
+pub fn tree(site: &str, progress: &UpgradeProgress) -> WorkNode {
     let mut root = node(site, &progress.status);
     root.note = note(progress);
     let parts = [
@@ -64,7 +64,7 @@ pub fn tree(site: &str, progress: &UpgradeProgress) -> Node {
             .collect(),
         progress.site_level_upgrade.results.iter().map(stage).collect(),
         progress.node_level_upgrade.results.iter().map(upgraded).collect(),
-        progress.validation.results.iter().map(|text| Node::new(text.as_str(), None)).collect::<Vec<Node>>(),
+        progress.validation.results.iter().map(|text| WorkNode::new(text.as_str(), None)).collect::<Vec<WorkNode>>(),
     ];
     root.parts = stages(progress)
         .into_iter()
@@ -95,30 +95,30 @@ fn note(progress: &UpgradeProgress) -> String {
     notes.join("; ")
 }
 
-fn upgraded(one: &NodeUpgrade) -> Node {
+fn upgraded(one: &NodeUpgrade) -> WorkNode {
     let mut part = node(&one.name, &one.status);
     part.steps = steps(&one.progress);
     part.parts = one.results.iter().map(stage).collect();
     part
 }
 
-fn stage(one: &Stage) -> Node {
+fn stage(one: &Stage) -> WorkNode {
     let mut part = node(&one.name, &one.status);
     part.parts = one.applications.iter().map(application).collect();
     part
 }
 
 /// Objects are shown where the application is not through: there they say why.
-fn application(one: &Application) -> Node {
+fn application(one: &Application) -> WorkNode {
     let mut part = node(&one.name, &one.status);
-    if !matches!(one.status, Status::Completed | Status::Skipped | Status::Scheduled) {
+    if !matches!(one.status, UpgradeState::Completed | UpgradeState::Skipped | UpgradeState::Scheduled) {
         part.parts = one.objects.iter().map(object).collect();
     }
     part
 }
 
-fn object(one: &ApplicationObject) -> Node {
-    let mut part = Node::new(format!("{} {}", one.kind, one.name), None);
+fn object(one: &ApplicationObject) -> WorkNode {
+    let mut part = WorkNode::new(format!("{} {}", one.kind, one.name), None);
     let conditions = one.conditions.iter().map(|condition| {
         let text = format!("{} {}", condition.r#type, condition.result);
         if condition.message.is_empty() { text } else { format!("{text}: {}", condition.message) }
@@ -127,33 +127,33 @@ fn object(one: &ApplicationObject) -> Node {
     part
 }
 
-fn installed(one: &Installed) -> Node {
+fn installed(one: &Installed) -> WorkNode {
     let mut part = node(&one.name, &one.status);
     part.note.clone_from(&one.message);
     part
 }
 
-fn node(name: &str, status: &Status) -> Node {
-    Node::new(name, Some(state(status)))
+fn node(name: &str, status: &UpgradeState) -> WorkNode {
+    WorkNode::new(name, Some(state(status)))
 }
 
-fn state(status: &Status) -> State {
+fn state(status: &UpgradeState) -> WorkState {
     match status {
-        Status::Unknown => State::Unknown,
-        Status::Scheduled => State::Waiting,
-        Status::InProgress => State::Running,
-        Status::Completed => State::Done,
-        Status::Failed => State::Failed,
-        Status::Skipped => State::Skipped,
-        Status::Other(word) => State::Other(word.clone()),
+        UpgradeState::Unknown => WorkState::Unknown,
+        UpgradeState::Scheduled => WorkState::Waiting,
+        UpgradeState::InProgress => WorkState::Running,
+        UpgradeState::Completed => WorkState::Done,
+        UpgradeState::Failed => WorkState::Failed,
+        UpgradeState::Skipped => WorkState::Skipped,
+        UpgradeState::Other(word) => WorkState::Other(word.clone()),
     }
 }
 
-fn counted<'a>(statuses: impl Iterator<Item = &'a Status>) -> Option<(u64, u64)> {
+fn counted<'a>(statuses: impl Iterator<Item = &'a UpgradeState>) -> Option<(u64, u64)> {
     let (mut done, mut all) = (0, 0);
     for status in statuses {
         all += 1;
-        done += u64::from(matches!(status, Status::Completed | Status::Skipped));
+        done += u64::from(matches!(status, UpgradeState::Completed | UpgradeState::Skipped));
     }
     (all > 0).then_some((done, all))
 }

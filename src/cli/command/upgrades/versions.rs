@@ -4,27 +4,31 @@ use std::path::Path;
 use serde_json::json;
 
 use crate::api::upgrades;
-use crate::cli::ending::{Ending, Error};
-use crate::cli::inquiry::{AskFormat, Versions};
-use crate::cli::{Context, question, stack};
+use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::query_args::{QueryFormat, UpgradeVersionsArgs};
+use crate::cli::{Context, prompt, stack};
 use crate::model::Namespace;
 use crate::report::{Charset, json as documents, safe};
 
 /// Lists the versions that a site can be upgraded to.
-pub async fn run(arguments: &Versions, namespace: &Namespace, context: &Context) -> Result<Ending, Error> {
+pub async fn run(
+    arguments: &UpgradeVersionsArgs,
+    namespace: &Namespace,
+    context: &Context,
+) -> Result<ExitStatus, CommandError> {
     let config = stack::configuration_for(context, Path::new("."))?;
     let connection = stack::connect(context, &config).await?;
     let (os, sw) = (arguments.current_os.as_deref(), arguments.current_sw.as_deref());
-    let versions = upgrades::versions(&connection.reader()?, namespace, os, sw).await.map_err(question::unanswered)?;
+    let versions = upgrades::versions(&connection.reader()?, namespace, os, sw).await.map_err(prompt::unanswered)?;
     connection.close().await;
     context.output.answer(&match arguments.format {
-        AskFormat::Text => ladder(&versions, os, sw, super::charset(context)),
-        AskFormat::Json => {
+        QueryFormat::Text => ladder(&versions, os, sw, super::charset(context)),
+        QueryFormat::Json => {
             let content = json!({ "current_os_version": os, "current_sw_version": sw, "sw_versions": versions });
             safe::json(&documents::document("upgradable_sw_versions", content)).into_owned()
         }
     });
-    Ok(Ending::Done)
+    Ok(ExitStatus::Done)
 }
 
 /// The versions, which are sorted with the newest first, as the way up from the current one.

@@ -5,11 +5,11 @@ use std::time::Duration;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::stages::{self, StageView};
-use super::{Site, content, drawn};
-use crate::api::upgrades::{Status, UpgradeProgress};
-use crate::cli::ending::{Ending, Error};
-use crate::cli::inquiry::AskFormat;
-use crate::cli::output::{self, Written};
+use super::{SiteQuery, content, render};
+use crate::api::upgrades::{UpgradeProgress, UpgradeState};
+use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::output::{self, WriteStatus};
+use crate::cli::query_args::QueryFormat;
 use crate::cli::{Context, interrupt};
 use crate::report::safe;
 
@@ -18,24 +18,24 @@ const FAILURES: u32 = 5;
 
 /// Follows the upgrade of a site that was just looked at.
 pub async fn run(
-    site: &Site<'_>,
+    site: &SiteQuery<'_>,
     first: Option<UpgradeProgress>,
     interval: Duration,
-    format: AskFormat,
+    format: QueryFormat,
     context: &Context,
-) -> Result<Ending, Error> {
+) -> Result<ExitStatus, CommandError> {
     let Some(mut progress) = first.filter(stages::is_known) else {
         context.output.answer(&match format {
-            AskFormat::Text => drawn(site, None, context),
-            AskFormat::Json => line(site, None),
+            QueryFormat::Text => render(site, None, context),
+            QueryFormat::Json => line(site, None),
         });
-        return Ok(Ending::Done);
+        return Ok(ExitStatus::Done);
     };
     let mut screen = Screen::new(site, format, context);
     let mut failures = 0;
     loop {
-        if screen.show(&progress)? == Written::Closed {
-            return Ok(Ending::Done);
+        if screen.show(&progress)? == WriteStatus::Closed {
+            return Ok(ExitStatus::Done);
         }
         if progress.status.is_final() {
             break;
@@ -44,11 +44,11 @@ pub async fn run(
             () = tokio::time::sleep(interval) => {}
             () = interrupt::interrupted() => {
                 screen.close();
-                context.output.tell("interrupted: the upgrade goes on");
-                return Ok(Ending::Interrupted);
+                context.output.notice("interrupted: the upgrade goes on");
+                return Ok(ExitStatus::Interrupted);
             }
         }
-        match site.look().await {
+        match site.read().await {
             Ok(Some(now)) => {
                 failures = 0;
                 progress = now;
@@ -57,7 +57,7 @@ pub async fn run(
             Ok(None) => failures = 0,
             Err(error) if failures + 1 < FAILURES && !error.is_absent() => {
                 failures += 1;
-                screen.tell(&format!("looking again: {error}"));
+                screen.message(&format!("looking again: {error}"));
             }
             Err(error) => {
                 screen.close();
@@ -69,22 +69,28 @@ pub async fn run(
     ended(site, &progress, format, context)
 }
 
-fn ended(site: &Site, progress: &UpgradeProgress, format: AskFormat, context: &Context) -> Result<Ending, Error> {
-    if format == AskFormat::Text && context.surroundings.stdout_is_terminal {
-        context.output.answer(&drawn(site, Some(progress), context));
+fn ended(
+    site: &SiteQuery,
+    progress: &UpgradeProgress,
+    format: QueryFormat,
+    context: &Context,
+) -> Result<ExitStatus, CommandError> {
+    if format == QueryFormat::Text && context.environment.stdout_is_terminal {
+        context.output.answer(&render(site, Some(progress), context));
     }
-    if progress.status != Status::Failed {
-        return Ok(Ending::Done);
+    if progress.status != UpgradeState::Failed {
+        return Ok(ExitStatus::Done);
     }
     let reason = match progress.failure_reason.as_str() {
         "" => "the service gives no reason",
         reason => reason,
     };
-    let told = format!("the upgrade of `{}` to `{}` failed: {reason}", site.name, progress.version);
-    Err(Error::words(Ending::Failed, told).hint(format!("what got how far: trueup upgrades status {}", site.name)))
+    let message = format!("the upgrade of `{}` to `{}` failed: {reason}", site.name, progress.version);
+    Err(CommandError::words(ExitStatus::Failed, message)
+        .hint(format!("what got how far: trueup upgrades status {}", site.name)))
 }
 
-fn line(site: &Site, progress: Option<&UpgradeProgress>) -> String {
+fn line(site: &SiteQuery, progress: Option<&UpgradeProgress>) -> String {
     let mut content = content(site, progress);
     content["kind"] = "upgrade_status".into();
     content["format_version"] = crate::report::json::FORMAT_VERSION.into();
@@ -94,7 +100,7 @@ fn line(site: &Site, progress: Option<&UpgradeProgress>) -> String {
 
 /// Where the upgrade is shown.
 struct Screen<'a> {
-    site: &'a Site<'a>,
+    site: &'a SiteQuery<'a>,
     context: &'a Context,
     kind: Kind,
 }
@@ -103,39 +109,39 @@ enum Kind {
     /// A bar a stage.
     Bars { all: MultiProgress, bars: Vec<ProgressBar> },
     /// A line for each stage that changed.
-    Lines { before: Option<(Status, [StageView; 5])> },
+    Lines { before: Option<(UpgradeState, [StageView; 5])> },
     /// The whole as JSON for each change.
     Documents { before: Option<UpgradeProgress> },
 }
 
 impl<'a> Screen<'a> {
-    fn new(site: &'a Site<'a>, format: AskFormat, context: &'a Context) -> Self {
-        let bars = context.surroundings.stderr_is_terminal && !context.global.quiet && !context.global.verbose;
+    fn new(site: &'a SiteQuery<'a>, format: QueryFormat, context: &'a Context) -> Self {
+        let bars = context.environment.stderr_is_terminal && !context.global.quiet && !context.global.verbose;
         let kind = match format {
-            AskFormat::Json => Kind::Documents { before: None },
-            AskFormat::Text if bars => bars_for(stages::stages(&UpgradeProgress::default())),
-            AskFormat::Text => Kind::Lines { before: None },
+            QueryFormat::Json => Kind::Documents { before: None },
+            QueryFormat::Text if bars => bars_for(stages::stages(&UpgradeProgress::default())),
+            QueryFormat::Text => Kind::Lines { before: None },
         };
         Self { site, context, kind }
     }
 
-    fn show(&mut self, progress: &UpgradeProgress) -> Result<Written, Error> {
+    fn show(&mut self, progress: &UpgradeProgress) -> Result<WriteStatus, CommandError> {
         match &mut self.kind {
             Kind::Bars { bars, .. } => {
                 for (bar, stage) in bars.iter().zip(stages::stages(progress)) {
                     draw(bar, &stage);
                 }
-                Ok(Written::Whole)
+                Ok(WriteStatus::Whole)
             }
             Kind::Lines { before } => {
                 let now = (progress.status.clone(), stages::stages(progress));
                 let text = changes(self.site.name, before.as_ref(), &now, progress);
                 *before = Some(now);
-                if text.is_empty() { Ok(Written::Whole) } else { output::write(&text) }
+                if text.is_empty() { Ok(WriteStatus::Whole) } else { output::write(&text) }
             }
             Kind::Documents { before } => {
                 if before.as_ref() == Some(progress) {
-                    return Ok(Written::Whole);
+                    return Ok(WriteStatus::Whole);
                 }
                 *before = Some(progress.clone());
                 output::write(&line(self.site, Some(progress)))
@@ -143,7 +149,7 @@ impl<'a> Screen<'a> {
         }
     }
 
-    fn tell(&self, text: &str) {
+    fn message(&self, text: &str) {
         let text = safe::line(text);
         match &self.kind {
             Kind::Bars { all, .. } => all.suspend(|| self.context.output.message(&text)),
@@ -173,29 +179,29 @@ fn bars_for(stages: [StageView; 5]) -> Kind {
 }
 
 fn draw(bar: &ProgressBar, stage: &StageView) {
-    let through = matches!(stage.status, Status::Completed | Status::Skipped);
+    let through = matches!(stage.status, UpgradeState::Completed | UpgradeState::Skipped);
     let (done, all) = stage.steps.unwrap_or((u64::from(through), 1));
     bar.set_length(all);
     bar.set_position(if through { all } else { done });
     bar.set_message(word(&stage.status));
 }
 
-fn word(status: &Status) -> String {
+fn word(status: &UpgradeState) -> String {
     status.as_str().to_lowercase().replace('_', " ")
 }
 
 /// What changed, a line a stage and one for the whole.
 fn changes(
     site: &str,
-    before: Option<&(Status, [StageView; 5])>,
-    now: &(Status, [StageView; 5]),
+    before: Option<&(UpgradeState, [StageView; 5])>,
+    now: &(UpgradeState, [StageView; 5]),
     progress: &UpgradeProgress,
 ) -> String {
     let site = safe::line(site);
     let mut text = String::new();
     for (at, stage) in now.1.iter().enumerate() {
         let unchanged = before.is_some_and(|before| before.1[at] == *stage);
-        let not_begun = before.is_none() && matches!(stage.status, Status::Scheduled | Status::Unknown);
+        let not_begun = before.is_none() && matches!(stage.status, UpgradeState::Scheduled | UpgradeState::Unknown);
         if unchanged || not_begun {
             continue;
         }
@@ -216,15 +222,15 @@ mod tests {
     #[test]
     fn only_what_changed_is_a_line() {
         let mut progress =
-            UpgradeProgress { version: "crt-2".to_owned(), status: Status::InProgress, ..Default::default() };
-        progress.image_download.status = Status::InProgress;
+            UpgradeProgress { version: "crt-2".to_owned(), status: UpgradeState::InProgress, ..Default::default() };
+        progress.image_download.status = UpgradeState::InProgress;
         let now = |progress: &UpgradeProgress| (progress.status.clone(), stages::stages(progress));
         let first = now(&progress);
         let text = changes("ce01", None, &first, &progress);
         assert_eq!(text, "ce01  image download: in progress\nce01  upgrade to crt-2: in progress\n");
         assert_eq!(changes("ce01", Some(&first), &first, &progress), "");
-        progress.image_download.status = Status::Completed;
-        progress.site_level_upgrade.status = Status::InProgress;
+        progress.image_download.status = UpgradeState::Completed;
+        progress.site_level_upgrade.status = UpgradeState::InProgress;
         progress.site_level_upgrade.progress.total = 6;
         let text = changes("ce01", Some(&first), &now(&progress), &progress);
         assert_eq!(text, "ce01  image download: completed\nce01  site-level upgrade: in progress 0/6\n");

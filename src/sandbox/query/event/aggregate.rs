@@ -9,8 +9,8 @@ use serde_json::{Map, Value, json};
 
 use super::language;
 use super::store::Event;
-use crate::sandbox::answer::{Code, Refusal};
-use crate::sandbox::query::window::Window;
+use crate::sandbox::answer::{Code, ErrorResponse};
+use crate::sandbox::query::window::TimeWindow;
 
 /// Buckets of a field aggregation that names no `topk`.
 const DEFAULT_TOP: usize = 10;
@@ -102,11 +102,11 @@ impl Aggregations {
     /// # Errors
     /// 400 for a field or kind that the service does not know, 501 for a kind that it has and the
     /// sandbox has not.
-    pub fn read(aggs: &Map<String, Value>, window: Window) -> Result<Self, Refusal> {
+    pub fn read(aggs: &Map<String, Value>, window: TimeWindow) -> Result<Self, ErrorResponse> {
         let named = aggs
             .iter()
             .map(|(name, wanted)| Ok((name.clone(), Aggregation::read(name, wanted, window)?)))
-            .collect::<Result<_, Refusal>>()?;
+            .collect::<Result<_, ErrorResponse>>()?;
         Ok(Self { named })
     }
 
@@ -140,8 +140,9 @@ impl Aggregations {
 }
 
 impl Aggregation {
-    fn read(name: &str, wanted: &Value, window: Window) -> Result<Self, Refusal> {
-        let invalid = |problem: String| Refusal::new(Code::InvalidArgument, format!("aggregation `{name}`: {problem}"));
+    fn read(name: &str, wanted: &Value, window: TimeWindow) -> Result<Self, ErrorResponse> {
+        let invalid =
+            |problem: String| ErrorResponse::new(Code::InvalidArgument, format!("aggregation `{name}`: {problem}"));
         let Some((kind, wanted)) =
             wanted.as_object().filter(|kinds| kinds.len() == 1).and_then(|kinds| kinds.iter().next())
         else {
@@ -174,7 +175,7 @@ impl Aggregation {
                 Ok(Self::Date { step, counts: BTreeMap::new() })
             }
             "multi_field_aggregation" | "metrics_aggregation" | "percentile_aggregation" => {
-                Err(Refusal::new(Code::Unimplemented, format!("the sandbox has no {kind}")))
+                Err(ErrorResponse::new(Code::Unimplemented, format!("the sandbox has no {kind}")))
             }
             other => Err(invalid(format!("unknown kind `{other}`"))),
         }

@@ -8,7 +8,7 @@ use jiff::tz::Offset;
 use serde_json::{Map, Value, json};
 
 use super::store::Event;
-use super::vocabulary::{self as words, AGENTS, APPS, BURST_PLACES, HOURS, PLACES, Place, REQUESTS, SITES};
+use super::vocabulary::{self as words, AGENTS, APPS, BURST_PLACES, ClientLocation, HOURS, PLACES, REQUESTS, SITES};
 
 /// The most events that one recipe may ask for: all of them are kept in memory.
 pub const MOST_EVENTS: u64 = 20_000;
@@ -74,7 +74,7 @@ const KINDS: [Kind; 8] = [
 struct Client {
     address: String,
     network: String,
-    place: &'static Place,
+    place: &'static ClientLocation,
     agent: &'static (u32, &'static str, &'static str, &'static str),
     user: String,
     fingerprints: [String; 3],
@@ -191,7 +191,7 @@ impl<'a> Generator<'a> {
 
 impl Client {
     /// The addresses are in 198.18.0.0/15, which is reserved for tests.
-    fn new(rng: &mut Rng, number: u32, place: &'static Place) -> Self {
+    fn new(rng: &mut Rng, number: u32, place: &'static ClientLocation) -> Self {
         let network = format!("198.{}.{}", 18 + rng.u32(0..2), number / 250);
         Self {
             address: format!("{network}.{}", number % 250 + 1),

@@ -36,7 +36,7 @@ pub struct Query {
 /// Why a text is no query.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("malformed query at position {position}: {problem}")]
-pub struct Malformed {
+pub struct QueryError {
     /// Characters before the fault, plus one.
     pub position: usize,
     pub problem: String,
@@ -47,7 +47,7 @@ impl Query {
     ///
     /// # Errors
     /// [`Malformed`] with the place of the first fault.
-    pub fn parse(text: &str) -> Result<Self, Malformed> {
+    pub fn parse(text: &str) -> Result<Self, QueryError> {
         let mut reader = Reader { text, at: 0 };
         reader.skip_blanks();
         reader.skip_prefix();
@@ -163,12 +163,12 @@ impl<'a> Reader<'a> {
         found
     }
 
-    fn fault(&self, problem: impl Into<String>) -> Malformed {
+    fn fault(&self, problem: impl Into<String>) -> QueryError {
         self.fault_at(self.at, problem)
     }
 
-    fn fault_at(&self, at: usize, problem: impl Into<String>) -> Malformed {
-        Malformed { position: self.text[..at].chars().count() + 1, problem: problem.into() }
+    fn fault_at(&self, at: usize, problem: impl Into<String>) -> QueryError {
+        QueryError { position: self.text[..at].chars().count() + 1, problem: problem.into() }
     }
 
     /// Skips `query=`, unless it is a condition on a field of that name.
@@ -179,7 +179,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn matchers(&mut self) -> Result<Vec<Matcher>, Malformed> {
+    fn matchers(&mut self) -> Result<Vec<Matcher>, QueryError> {
         let braced = self.take("{");
         let ends = |reader: &mut Self| {
             reader.skip_blanks();
@@ -205,7 +205,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn matcher(&mut self) -> Result<Matcher, Malformed> {
+    fn matcher(&mut self) -> Result<Matcher, QueryError> {
         self.skip_blanks();
         let name = self.name()?;
         self.skip_blanks();
@@ -222,7 +222,7 @@ impl<'a> Reader<'a> {
         Ok(Matcher { name, test })
     }
 
-    fn name(&mut self) -> Result<String, Malformed> {
+    fn name(&mut self) -> Result<String, QueryError> {
         let length = self
             .rest()
             .find(|letter: char| !(letter.is_alphanumeric() || "_-@.".contains(letter)))
@@ -238,14 +238,14 @@ impl<'a> Reader<'a> {
         Ok(name.to_owned())
     }
 
-    fn operator(&mut self) -> Result<&'static str, Malformed> {
+    fn operator(&mut self) -> Result<&'static str, QueryError> {
         ["=~", "!~", "!=", "="]
             .into_iter()
             .find(|operator| self.take(operator))
             .ok_or_else(|| self.fault("expected one of `=`, `!=`, `=~`, `!~`"))
     }
 
-    fn value(&mut self) -> Result<String, Malformed> {
+    fn value(&mut self) -> Result<String, QueryError> {
         let start = self.at;
         if !self.take("\"") {
             return Err(self.fault("expected a value in double quotes"));

@@ -37,7 +37,7 @@ pub struct Scroll {
 
 /// Why a scroll cannot go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Error {
+pub enum ScrollError {
     #[error("the scroll id is malformed; use the one of the last answer, whole")]
     Malformed,
     #[error("the scroll id has expired, it is valid for 2 minutes; start the query again")]
@@ -63,21 +63,21 @@ impl Scroll {
     ///
     /// # Errors
     /// One of [`Error`], in its order except that the namespace is looked at before the time.
-    pub fn read(id: &str, namespace: &str, edition: u64, now: Timestamp) -> Result<Self, Error> {
-        let bytes = BASE64URL_NOPAD.decode(id.as_bytes()).map_err(|_| Error::Malformed)?;
-        let (checksum, content) = bytes.split_at_checked(CHECKSUM).ok_or(Error::Malformed)?;
+    pub fn read(id: &str, namespace: &str, edition: u64, now: Timestamp) -> Result<Self, ScrollError> {
+        let bytes = BASE64URL_NOPAD.decode(id.as_bytes()).map_err(|_| ScrollError::Malformed)?;
+        let (checksum, content) = bytes.split_at_checked(CHECKSUM).ok_or(ScrollError::Malformed)?;
         if Sha256::digest(content)[..CHECKSUM] != *checksum {
-            return Err(Error::Malformed);
+            return Err(ScrollError::Malformed);
         }
-        let scroll: Self = serde_json::from_slice(content).map_err(|_| Error::Malformed)?;
+        let scroll: Self = serde_json::from_slice(content).map_err(|_| ScrollError::Malformed)?;
         if scroll.namespace != namespace {
-            return Err(Error::Elsewhere);
+            return Err(ScrollError::Elsewhere);
         }
         if now.duration_since(scroll.given) > VALID {
-            return Err(Error::Expired);
+            return Err(ScrollError::Expired);
         }
         if scroll.edition != edition {
-            return Err(Error::Replaced);
+            return Err(ScrollError::Replaced);
         }
         Ok(scroll)
     }
@@ -101,7 +101,7 @@ mod tests {
         }
     }
 
-    fn read(id: &str, namespace: &str, edition: u64, now: &str) -> Result<Scroll, Error> {
+    fn read(id: &str, namespace: &str, edition: u64, now: &str) -> Result<Scroll, ScrollError> {
         Scroll::read(id, namespace, edition, now.parse().unwrap())
     }
 
@@ -109,17 +109,17 @@ mod tests {
     fn an_id_is_valid_for_two_minutes() {
         let id = scroll().id();
         assert_eq!(read(&id, "shop", 4, "2026-11-21T12:02:00Z"), Ok(scroll()));
-        assert_eq!(read(&id, "shop", 4, "2026-11-21T12:02:00.001Z"), Err(Error::Expired));
+        assert_eq!(read(&id, "shop", 4, "2026-11-21T12:02:00.001Z"), Err(ScrollError::Expired));
     }
 
     #[test]
     fn an_id_of_something_else_is_refused() {
         let id = scroll().id();
         let now = "2026-11-21T12:00:01Z";
-        assert_eq!(read(&id, "pay", 4, now), Err(Error::Elsewhere));
-        assert_eq!(read(&id, "shop", 5, now), Err(Error::Replaced));
+        assert_eq!(read(&id, "pay", 4, now), Err(ScrollError::Elsewhere));
+        assert_eq!(read(&id, "shop", 5, now), Err(ScrollError::Replaced));
         for damaged in ["x", "", "not an id", &id[1..], &id[..id.len() - 2], &format!("{id}A")] {
-            assert_eq!(read(damaged, "shop", 4, now), Err(Error::Malformed), "{damaged}");
+            assert_eq!(read(damaged, "shop", 4, now), Err(ScrollError::Malformed), "{damaged}");
         }
     }
 }

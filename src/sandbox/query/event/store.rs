@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::language::Query;
-use crate::sandbox::query::window::Window;
+use crate::sandbox::query::window::TimeWindow;
 
 /// The namespace whose queries cover all events of the tenant.
 pub const WHOLE_TENANT: &str = "system";
@@ -64,7 +64,7 @@ impl EventStore {
 
     /// The positions of the events in the window.
     #[must_use]
-    pub fn range(&self, window: Window) -> Range<usize> {
+    pub fn range(&self, window: TimeWindow) -> Range<usize> {
         let start = self.events.partition_point(|event| event.time < window.from);
         let end = self.events.partition_point(|event| event.time <= window.to);
         start..end.max(start)
@@ -106,7 +106,7 @@ mod tests {
         let filter = Filter::new(namespace, &query);
         let at = |second| Timestamp::from_second(1_000 + second).unwrap();
         let store = store();
-        let range = store.range(Window { from: at(from), to: at(to) });
+        let range = store.range(TimeWindow { from: at(from), to: at(to) });
         let found = store.search(range, &filter, order);
         found.map(|(_, event)| event.event["vh_name"].as_str().unwrap().to_owned()).collect()
     }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 /// Where a client sits.
 #[derive(Debug)]
-pub struct Place {
+pub struct ClientLocation {
     pub weight: u32,
     pub country: &'static str,
     pub region: &'static str,
@@ -21,11 +21,11 @@ const fn place(
     [country, region, city]: [&'static str; 3],
     [latitude, longitude]: [&'static str; 2],
     (as_number, as_org): (u64, &'static str),
-) -> Place {
-    Place { weight, country, region, city, latitude, longitude, as_number, as_org }
+) -> ClientLocation {
+    ClientLocation { weight, country, region, city, latitude, longitude, as_number, as_org }
 }
 
-pub const PLACES: [Place; 26] = [
+pub const PLACES: [ClientLocation; 26] = [
     place(14, ["United States", "California", "San Jose"], ["37.338700", "-121.885300"], (64496, "Bay Broadband")),
     place(11, ["United States", "Virginia", "Ashburn"], ["39.043800", "-77.487400"], (64497, "Potomac Cloud")),
     place(8, ["United States", "Texas", "Dallas"], ["32.776700", "-96.797000"], (64498, "Lone Star Telecom")),

@@ -10,7 +10,7 @@ use crate::sandbox::query::upgrade::Stage;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct File {
+pub struct TenantFile {
     pub kind: Kind,
     #[serde(default)]
     pub name: Option<String>,

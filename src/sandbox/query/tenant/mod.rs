@@ -16,10 +16,10 @@ use sha2::{Digest as _, Sha256};
 use super::ddos;
 use super::event::generator::{MOST_EVENTS, Recipe};
 use super::event::store::{Event, WHOLE_TENANT};
-use super::upgrade::{End, Site, Stage, Upgrade};
+use super::upgrade::{Site, Stage, Upgrade, UpgradeEnd};
 use super::version::Version;
 use crate::sandbox::Seed;
-use file::{Ends, File, Kind};
+use file::{Ends, Kind, TenantFile};
 
 /// What a tenant file says, with its times resolved.
 #[derive(Clone, Debug)]
@@ -63,7 +63,7 @@ impl Tenant {
     /// The first fault of the shape with its line, or else every rule that is broken.
     pub fn read(text: &str, now: Timestamp) -> Result<Self, TenantError> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        let file: File = serde_yaml::from_str(text).map_err(|error| TenantError::Shape(error.to_string()))?;
+        let file: TenantFile = serde_yaml::from_str(text).map_err(|error| TenantError::Shape(error.to_string()))?;
         let mut reader = Reader { now, problems: Vec::new(), namespaces: file.namespaces.iter().cloned().collect() };
         let digest = Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect();
         let tenant = reader.tenant(file, digest);
@@ -104,7 +104,7 @@ impl Reader {
         self.problems.push(format!("`{place}`: {problem}"));
     }
 
-    fn tenant(&mut self, file: File, digest: String) -> Tenant {
+    fn tenant(&mut self, file: TenantFile, digest: String) -> Tenant {
         let Kind::Tenant = file.kind;
         self.unique("namespaces", file.namespaces.iter().map(String::as_str));
         for (index, namespace) in file.namespaces.iter().enumerate() {
@@ -222,19 +222,19 @@ impl Reader {
         }
         let end = match (upgrade.ends, upgrade.stage, upgrade.reason) {
             (Ends::Failed, stage, Some(reason)) => {
-                End::Failed { stage: stage.unwrap_or(Stage::NodeLevelUpgrade), reason }
+                UpgradeEnd::Failed { stage: stage.unwrap_or(Stage::NodeLevelUpgrade), reason }
             }
             (Ends::Failed, _, None) => {
                 self.problem(place, "`ends: failed` needs a `reason`");
-                End::Completed
+                UpgradeEnd::Completed
             }
-            (Ends::Completed, None, None) => End::Completed,
+            (Ends::Completed, None, None) => UpgradeEnd::Completed,
             (Ends::Completed, ..) => {
                 self.problem(place, "`stage` and `reason` tell of a failure and need `ends: failed`");
-                End::Completed
+                UpgradeEnd::Completed
             }
         };
-        if matches!(end, End::Failed { stage: Stage::OsSetup, .. }) && upgrade.to_os.is_none() {
+        if matches!(end, UpgradeEnd::Failed { stage: Stage::OsSetup, .. }) && upgrade.to_os.is_none() {
             self.problem(place, "it cannot fail in `os_setup`, which is skipped without `to_os`");
         }
         Upgrade {
@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_shape_is_told_with_its_line() {
+    fn a_wrong_shape_is_reported_with_its_line() {
         for (text, parts) in [
             ("kind: tenant\nnamespace: [shop]\n", ["unknown field `namespace`", "line 2"]),
             ("kind: endpoint\n", ["unknown variant `endpoint`, expected `tenant`", "line 1"]),
@@ -390,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn every_broken_rule_is_told_at_once() {
+    fn every_broken_rule_is_reported_at_once() {
         let error = read(
             "kind: tenant\n\
              namespaces: [shop, shop, No_Name]\n\

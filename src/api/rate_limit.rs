@@ -1,0 +1,173 @@
+//! How fast requests leave: waiting and chance as values that the caller passes in, and the limit of
+//! requests a second with its burst, which gives way after a refusal for pace and comes back slowly.
+
+use std::fmt;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// A wait that is going on.
+type Waiting = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// How to wait, and where chance comes from.
+#[derive(Clone)]
+pub struct Timing {
+    wait: Arc<dyn Fn(Duration) -> Waiting + Send + Sync>,
+    chance: Arc<dyn Fn() -> f64 + Send + Sync>,
+}
+
+impl Timing {
+    /// Real waits on the runtime's timer; the spread of waits comes from `seed`.
+    #[must_use]
+    pub fn real(seed: u64) -> Self {
+        let random = Mutex::new(fastrand::Rng::with_seed(seed));
+        Self {
+            wait: Arc::new(|time| Box::pin(tokio::time::sleep(time))),
+            chance: Arc::new(move || random.lock().unwrap_or_else(PoisonError::into_inner).f64()),
+        }
+    }
+
+    /// No waits at all: each is only told to `note`. For tests and rehearsals.
+    #[must_use]
+    pub fn noted(note: impl Fn(Duration) + Send + Sync + 'static) -> Self {
+        Self {
+            wait: Arc::new(move |time| {
+                note(time);
+                Box::pin(std::future::ready(()))
+            }),
+            chance: Arc::new(|| 1.0),
+        }
+    }
+
+    /// Waits for so long.
+    pub async fn wait(&self, time: Duration) {
+        if !time.is_zero() {
+            (self.wait)(time).await;
+        }
+    }
+
+    pub(super) fn fraction(&self) -> f64 {
+        (self.chance)()
+    }
+}
+
+impl fmt::Debug for Timing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Pace")
+    }
+}
+
+/// A limit of requests.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RateLimit {
+    /// Requests a second, above 0.
+    pub per_second: f64,
+    /// Requests that may leave at once after a rest, at least 1.
+    pub burst: u32,
+}
+
+impl RateLimit {
+    /// For a service whose limits nobody publishes: what clients do without being refused lies
+    /// between 2 and 10 a second (API.md 2.2).
+    pub const CAREFUL: RateLimit = RateLimit { per_second: 10.0, burst: 20 };
+}
+
+/// The slowest pace that refusals lead to.
+const SLOWEST: Duration = Duration::from_secs(5);
+/// The pace after the first refusal where there was no limit.
+const FIRST_SLOW: Duration = Duration::from_millis(100);
+
+/// Gives every request its moment.
+#[derive(Debug)]
+pub(super) struct RateLimiter {
+    base: Duration,
+    burst: u32,
+    state: Mutex<LimiterState>,
+}
+
+#[derive(Debug)]
+struct LimiterState {
+    /// Between two requests, now.
+    interval: Duration,
+    /// When the next request would leave if there were no burst.
+    next: Instant,
+}
+
+impl RateLimiter {
+    pub(super) fn new(rate: Option<RateLimit>, now: Instant) -> Self {
+        let base = rate.map_or(Duration::ZERO, |rate| {
+            Duration::try_from_secs_f64(1.0 / rate.per_second).unwrap_or(SLOWEST).min(SLOWEST)
+        });
+        let burst = rate.map_or(1, |rate| rate.burst.max(1));
+        Self { base, burst, state: Mutex::new(LimiterState { interval: base, next: now }) }
+    }
+
+    /// How long a request that is ready at `now` has to wait; takes its place in the row.
+    pub(super) fn admit(&self, now: Instant) -> Duration {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let credit = state.interval * (self.burst - 1);
+        let leave = state.next.max(now);
+        state.next = leave + state.interval;
+        leave.saturating_duration_since(now).saturating_sub(credit)
+    }
+
+    /// After a refusal: nothing leaves for `pause`, and from then on at half the pace.
+    pub(super) fn slow(&self, now: Instant, pause: Duration) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.interval = (state.interval * 2).clamp(FIRST_SLOW, SLOWEST);
+        // The credit of the burst is spent: whoever is next waits out the whole pause.
+        state.next = state.next.max(now + pause + state.interval * (self.burst - 1));
+    }
+
+    /// After an answer: back towards the pace that was asked for.
+    pub(super) fn recover(&self) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if state.interval > self.base {
+            let faster = state.interval.mul_f64(0.9);
+            state.interval = if faster < Duration::from_millis(5) { self.base } else { faster.max(self.base) };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_burst_leaves_at_once_and_the_rest_in_step() {
+        let now = Instant::now();
+        let throttle = RateLimiter::new(Some(RateLimit { per_second: 10.0, burst: 3 }), now);
+        let waits: Vec<u128> = (0..6).map(|_| throttle.admit(now).as_millis()).collect();
+        assert_eq!(waits, [0, 0, 0, 100, 200, 300]);
+        assert_eq!(throttle.admit(now + Duration::from_secs(60)), Duration::ZERO);
+    }
+
+    #[test]
+    fn without_a_limit_nobody_waits() {
+        let now = Instant::now();
+        let throttle = RateLimiter::new(None, now);
+        assert!((0..1000).all(|_| throttle.admit(now).is_zero()));
+    }
+
+    #[test]
+    fn a_refusal_pauses_everyone_and_the_pace_comes_back() {
+        let now = Instant::now();
+        let throttle = RateLimiter::new(None, now);
+        throttle.slow(now, Duration::from_secs(2));
+        assert_eq!(throttle.admit(now), Duration::from_secs(2));
+        assert_eq!(throttle.admit(now), Duration::from_millis(2100));
+        for _ in 0..40 {
+            throttle.recover();
+        }
+        let later = now + Duration::from_secs(60);
+        assert!(throttle.admit(later).is_zero() && throttle.admit(later).is_zero());
+    }
+
+    #[test]
+    fn a_pause_holds_for_a_burst_too() {
+        let now = Instant::now();
+        let throttle = RateLimiter::new(Some(RateLimit { per_second: 10.0, burst: 5 }), now);
+        throttle.slow(now, Duration::from_secs(1));
+        assert!(throttle.admit(now) >= Duration::from_secs(1));
+    }
+}

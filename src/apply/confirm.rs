@@ -1,0 +1,141 @@
+//! What became of a write whose answer was lost or odd, given what was sent and what a GET shows. Pure.
+
+use super::decide::{self, CHANGED, CREATED, DELETED, RECREATED};
+use super::target_state::{CurrentState, TargetState};
+use crate::model::{Endpoint, LiveObject};
+use crate::plan::{BeforeImage, Conflict, WriteRequest};
+
+/// How a write ended that did not end well.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum FailedAnswer {
+    /// The service said no.
+    Refused,
+    /// The service broke while it worked on it: never sent again.
+    Broken,
+    /// Nothing that tells: a gateway's word, a time-out, a cut connection, a process that was killed.
+    Lost,
+}
+
+/// A write in question.
+pub(super) struct SentWrite<'a> {
+    pub(super) aim: &'a TargetState<'a>,
+    /// The same change as earlier runs may have sent it, which a resume goes on with.
+    pub(super) earlier: &'a [TargetState<'a>],
+    pub(super) request: &'a WriteRequest,
+    /// The object as the GET before the write saw it; a create has none.
+    pub(super) before: Option<&'a BeforeImage>,
+    /// How this try ended.
+    pub(super) answer: FailedAnswer,
+    /// This or an earlier try of the same write may have taken effect.
+    pub(super) may_be_made: bool,
+}
+
+/// What became of it.
+#[derive(Debug, Clone)]
+pub(super) enum SettledWrite {
+    /// It was made.
+    Done,
+    /// Live is as wanted by somebody else's hand.
+    AlreadyDone,
+    /// The read shows the object as it was. Reads may lag, so this proves something only where no try
+    /// may have taken effect.
+    NotMade,
+    /// Somebody else created the object with the same content, and it may be owned: the ownership
+    /// annotations are written instead.
+    Adopt,
+    /// Live is something else.
+    Conflict(Conflict),
+}
+
+/// What became of a write, as `now` shows it.
+pub(super) fn settle(sent: &SentWrite<'_>, now: &CurrentState) -> SettledWrite {
+    match (sent.request, sent.before) {
+        (WriteRequest::Create { .. }, _) => create(sent, now),
+        (WriteRequest::Replace { .. }, Some(before)) => replace(sent, before, now),
+        (WriteRequest::Delete { .. }, Some(before)) => delete(sent, before, now),
+        // Without a before-image nothing can be told.
+        (WriteRequest::Replace { .. } | WriteRequest::Delete { .. }, None) => sent.conflict(CHANGED, now),
+    }
+}
+
+/// Whether a write that ended so may be sent again, now that it is known not to have been made.
+pub(super) fn may_repeat(doubt: FailedAnswer) -> bool {
+    doubt == FailedAnswer::Lost
+}
+
+/// Whether a refusal proves that this service checks versions: the object had moved when it refused.
+pub(super) fn proves_check(sent: &SentWrite<'_>, now: &CurrentState) -> bool {
+    let (Some(before), CurrentState::Object(seen)) = (sent.before, now) else { return false };
+    let versions = (&before.resource_version, &seen.live.resource_version);
+    let moved = matches!(versions, (Some(before), Some(now)) if before != now);
+    sent.answer == FailedAnswer::Refused && moved && matches!(sent.request, WriteRequest::Replace { .. })
+}
+
+fn create(sent: &SentWrite<'_>, now: &CurrentState) -> SettledWrite {
+    match now {
+        CurrentState::Absent => SettledWrite::NotMade,
+        CurrentState::Object(seen) => match sent.made(&seen.live.endpoint) {
+            Some(settlement) if !seen.live.deleting => settlement,
+            _ if !sent.may_be_made && decide::is_adoptable(sent.aim, seen) => SettledWrite::Adopt,
+            _ => sent.conflict(&decide::created_by(sent.aim, now), now),
+        },
+        CurrentState::Unsupported { .. } => sent.conflict(CREATED, now),
+    }
+}
+
+const REWRITTEN: &str = "as wanted, but written by someone else";
+
+fn replace(sent: &SentWrite<'_>, before: &BeforeImage, now: &CurrentState) -> SettledWrite {
+    match now {
+        CurrentState::Absent => sent.conflict(DELETED, now),
+        CurrentState::Unsupported { .. } => sent.conflict(CHANGED, now),
+        CurrentState::Object(seen) => {
+            let live: &LiveObject = &seen.live;
+            if live.uid != before.uid {
+                return sent.conflict(RECREATED, now);
+            }
+            if let Some(settlement) = sent.made(&live.endpoint) {
+                return settlement;
+            }
+            if sent.aim.is_untouched(before, live) { SettledWrite::NotMade } else { sent.conflict(CHANGED, now) }
+        }
+    }
+}
+
+fn delete(sent: &SentWrite<'_>, before: &BeforeImage, now: &CurrentState) -> SettledWrite {
+    match now {
+        CurrentState::Absent => SettledWrite::Done,
+        CurrentState::Unsupported { .. } => sent.conflict(CHANGED, now),
+        CurrentState::Object(seen) if seen.live.uid != before.uid => sent.conflict(RECREATED, now),
+        CurrentState::Object(seen) if seen.live.deleting => SettledWrite::Done,
+        CurrentState::Object(seen) if sent.aim.is_untouched(before, &seen.live) => SettledWrite::NotMade,
+        CurrentState::Object(_) => sent.conflict(CHANGED, now),
+    }
+}
+
+impl SentWrite<'_> {
+    /// Live is as wanted: by this write or by somebody else's.
+    fn made(&self, now: &Endpoint) -> Option<SettledWrite> {
+        if !self.aim.is_met(now) {
+            return None;
+        }
+        let writers = std::iter::once(self.aim).chain(self.earlier);
+        let ours = writers.map(|aim| aim.is_by_this_run(now)).collect::<Vec<_>>();
+        Some(match ours.contains(&Some(true)) {
+            true => SettledWrite::Done,
+            // Without annotations a lost write and somebody's same write look alike.
+            false if self.may_be_made && ours.contains(&None) => SettledWrite::Done,
+            // Ours may lie beneath: a rollback has to know.
+            false if self.may_be_made => {
+                let conflict = self.aim.conflict(REWRITTEN, Some(now));
+                SettledWrite::Conflict(Conflict { ours_may_be_lost: true, ..conflict })
+            }
+            false => SettledWrite::AlreadyDone,
+        })
+    }
+
+    fn conflict(&self, reason: &str, now: &CurrentState) -> SettledWrite {
+        let conflict = self.aim.conflict(reason, now.endpoint());
+        SettledWrite::Conflict(Conflict { ours_may_be_lost: self.may_be_made, ..conflict })
+    }
+}

@@ -1,0 +1,219 @@
+use crate::diff::{self, Context};
+use crate::model::{AppliedFields, Endpoint, Field, Json, LiveObject, Ownership, WrittenFor, is_mark};
+use crate::plan::{Action, BeforeImage, Change, Conflict, RunId, ThreeWay};
+
+/// What one change wants of one object in one run.
+pub(super) struct TargetState<'a> {
+    pub(super) change: &'a Change,
+    run: &'a RunId,
+    /// Fields that the configuration leaves out.
+    ignored: Vec<Field>,
+    /// The endpoint as it should stand afterwards, marks included; nothing for a delete.
+    wanted: Option<Endpoint>,
+}
+
+/// What a GET shows of an object.
+#[derive(Debug, Clone)]
+pub(super) enum CurrentState {
+    /// The service says that there is none.
+    Absent,
+    /// It is there.
+    Object(Box<CurrentObject>),
+    /// It is there in a form that the model cannot hold.
+    Unsupported {
+        /// Why.
+        reason: String,
+    },
+}
+
+/// A live object with the answer that showed it.
+#[derive(Debug, Clone)]
+pub(super) struct CurrentObject {
+    /// The object.
+    pub(super) live: LiveObject,
+    /// The answer, whole.
+    pub(super) raw: Json,
+}
+
+impl CurrentState {
+    pub(super) fn endpoint(&self) -> Option<&Endpoint> {
+        match self {
+            CurrentState::Object(seen) => Some(&seen.live.endpoint),
+            CurrentState::Absent | CurrentState::Unsupported { .. } => None,
+        }
+    }
+}
+
+impl<'a> TargetState<'a> {
+    /// The aim of `change` in `run`.
+    ///
+    /// # Errors
+    /// The wanted fields do not make an endpoint: the plan file was written by hand.
+    pub(super) fn new(change: &'a Change, run: &'a RunId, ignored: Vec<Field>) -> Result<Self, String> {
+        let mut aim = Self { change, run, ignored, wanted: None };
+        let base = match &change.action {
+            Action::Create { wanted } => wanted,
+            Action::Replace { before, .. } | Action::Annotate { before } => &before.endpoint,
+            Action::Delete { .. } => return Ok(aim),
+        };
+        aim.wanted = Some(if change.fields().is_empty() { aim.marked(base) } else { aim.changed(base)? });
+        Ok(aim)
+    }
+
+    /// `base` with the marks: what is left to do where no field changes.
+    fn marked(&self, base: &Endpoint) -> Endpoint {
+        let mut wanted = base.clone();
+        for (field, value) in self.marks() {
+            match (field, value) {
+                (Field::Annotation(key), Some(value)) => drop(wanted.annotations.insert(key, value)),
+                (Field::Annotation(key), None) => drop(wanted.annotations.remove(&key)),
+                _ => {}
+            }
+        }
+        wanted
+    }
+
+    /// `base` with the wanted fields and the marks.
+    fn changed(&self, base: &Endpoint) -> Result<Endpoint, String> {
+        let mut object =
+            serde_json::to_value(base).map_err(|error| format!("the endpoint cannot be written: {error}"))?;
+        self.set(&mut object);
+        serde_json::from_value(object).map_err(|error| format!("the planned fields make no endpoint: {error}"))
+    }
+
+    /// The endpoint as it should stand afterwards; nothing for a delete.
+    pub(super) fn wanted(&self) -> Option<&Endpoint> {
+        self.wanted.as_ref()
+    }
+
+    /// Sets the wanted fields and the marks in a whole object, and nothing else.
+    pub(super) fn set(&self, object: &mut Json) {
+        for change in self.change.fields() {
+            change.field.set(object, &change.after);
+        }
+        for (field, value) in self.marks() {
+            field.set(object, &value.into());
+        }
+    }
+
+    fn marks(&self) -> impl Iterator<Item = (Field, Option<String>)> {
+        self.change.ownership.iter().flat_map(|marks| marks.annotations(self.run.as_str()))
+    }
+
+    /// The managed fields, the marks among them, in which `now` is not what `before` was.
+    pub(super) fn moved(&self, before: &Endpoint, now: &Endpoint) -> Vec<Field> {
+        let [one, other] = [Some(before), self.wanted.as_ref()].map(|endpoint| Ownership::read(&endpoint?.annotations));
+        // The other annotations that a definition names stand in one of the two marks.
+        let names = |key: &str| self.names(key);
+        let mut fields = Vec::new();
+        for mark in std::iter::once(&one).chain((other != one).then_some(&other)) {
+            let applied = mark.as_ref().and_then(|mark| mark.applied.as_ref());
+            fields.extend(diff::moved(before, now, names, Context { applied, ignored: &self.ignored }));
+        }
+        fields.sort();
+        fields.dedup();
+        fields
+    }
+
+    /// Whether the change itself names this annotation.
+    fn names(&self, key: &str) -> bool {
+        match &self.change.action {
+            Action::Create { wanted } => wanted.annotations.contains_key(key),
+            _ => self.change.named_annotations().any(|named| named == key),
+        }
+    }
+
+    /// Whether `now` is as this change wants it, marks included; the run in the mark does not matter.
+    pub(super) fn is_met(&self, now: &Endpoint) -> bool {
+        // Nearly always they are the same, which is soon seen.
+        self.wanted.as_ref() == Some(now) || (self.fields_met(now) && self.marks_met(now))
+    }
+
+    /// Whether every managed field but the marks is as wanted.
+    pub(super) fn fields_met(&self, now: &Endpoint) -> bool {
+        let Some(wanted) = &self.wanted else { return false };
+        self.moved(wanted, now).iter().all(is_mark_field)
+    }
+
+    /// Whether `field` is a mark that differs from the wanted one by nothing but its run.
+    pub(super) fn is_only_run(&self, field: &Field, now: &Endpoint) -> bool {
+        is_mark_field(field) && self.marks_met(now)
+    }
+
+    fn marks_met(&self, now: &Endpoint) -> bool {
+        let Some(wanted) = &self.wanted else { return false };
+        if self.change.ownership.is_none() {
+            return true;
+        }
+        match (Ownership::read(&wanted.annotations), Ownership::read(&now.annotations)) {
+            (None, None) => true,
+            (Some(wanted), Some(now)) => wanted.fits(&now),
+            _ => false,
+        }
+    }
+
+    /// Whether `now` carries exactly the marks that this write carries, its run included. `None`
+    /// where the write carries none that could tell.
+    pub(super) fn is_by_this_run(&self, now: &Endpoint) -> Option<bool> {
+        let by_run = |text: &str| text.split(' ').nth(1) == Some(self.run.as_str());
+        let mut telling = self.marks().filter(|(_, value)| value.as_deref().is_some_and(by_run)).peekable();
+        telling.peek()?;
+        Some(telling.all(|(field, value)| field.value(now) == Json::from(value)))
+    }
+
+    /// The stack that owns `now`, where that is another one than the change's own. Annotations that were
+    /// copied from another object say nothing.
+    pub(super) fn foreign_stack(&self, now: &Endpoint) -> Option<String> {
+        let ours = self.change.ownership.as_ref().and_then(|marks| marks.stack.as_deref());
+        let mark = Ownership::read(&now.annotations)?;
+        let is_copied = |applied: &AppliedFields| applied.written_for(&now.key) == WrittenFor::Another;
+        let theirs = mark.stack.filter(|_| !mark.applied.as_ref().is_some_and(is_copied))?;
+        (Some(theirs.as_str()) != ours).then_some(theirs)
+    }
+
+    /// Why this change is refused, with every field that moved or is wanted, three ways.
+    pub(super) fn conflict(&self, reason: &str, now: Option<&Endpoint>) -> Conflict {
+        let before = self.change.action.before().map(|before| &before.endpoint);
+        let mut fields: Vec<Field> = self.change.fields().iter().map(|change| change.field.clone()).collect();
+        match (before, now, &self.wanted) {
+            (Some(before), Some(now), _) => fields.extend(self.moved(before, now)),
+            (None, Some(now), Some(wanted)) => fields.extend(self.moved(wanted, now)),
+            _ => {}
+        }
+        fields.sort();
+        fields.dedup();
+        let value = |field: &Field, endpoint: Option<&Endpoint>| endpoint.map_or(Json::Null, |e| field.value(e));
+        let fields = fields
+            .into_iter()
+            .map(|field| ThreeWay {
+                planned: value(&field, before),
+                now: value(&field, now),
+                wanted: value(&field, self.wanted.as_ref()),
+                field,
+            })
+            .collect();
+        Conflict { reason: reason.to_owned(), ours_may_be_lost: false, fields }
+    }
+
+    /// Whether nobody wrote the object since `before` was read.
+    pub(super) fn is_untouched(&self, before: &BeforeImage, now: &LiveObject) -> bool {
+        let same_version = match (&before.resource_version, &now.resource_version) {
+            (Some(before), Some(now)) => before == now,
+            // A service that tells no versions: the time of the last change stands in.
+            _ => {
+                before.modified == BeforeImage::of(now).modified
+                    && self.moved(&before.endpoint, &now.endpoint).is_empty()
+            }
+        };
+        before.uid == now.uid && same_version && !now.deleting
+    }
+}
+
+fn is_mark_field(field: &Field) -> bool {
+    matches!(field, Field::Annotation(key) if is_mark(key))
+}
+
+/// Whether a mark is among these fields.
+pub(super) fn is_annotation_only(fields: &[Field]) -> bool {
+    fields.iter().any(is_mark_field)
+}

@@ -1,0 +1,127 @@
+//! The second look: reads what was applied until nothing differs or poll_policy ends. It catches what
+//! the service drops with a good answer, reads that lag, deletes that take their time.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use super::ApplyOptions;
+use super::service::EndpointService;
+use super::target_state::TargetState;
+use crate::model::{Field, Key, LiveItem, Namespace, NamespaceRead};
+use crate::plan::{Action, Change, ChangeResult, Plan, RunEvent, RunObserver, Verification};
+
+/// What the looks found.
+pub(super) struct VerifiedRun {
+    pub(super) verification: Verification,
+    /// Applied endpoints that the service reports as failed.
+    pub(super) unhealthy: Vec<(Key, String)>,
+}
+
+impl VerifiedRun {
+    pub(super) fn not_needed() -> Self {
+        Self { verification: Verification::NotNeeded, unhealthy: Vec::new() }
+    }
+
+    pub(super) fn unknown(reason: &str) -> Self {
+        Self { verification: Verification::Unknown { reason: reason.to_owned() }, unhealthy: Vec::new() }
+    }
+}
+
+/// Looks until what was applied is there.
+pub(super) async fn verify<S: EndpointService, O: RunObserver>(
+    plan: &Plan,
+    results: &BTreeMap<&Key, ChangeResult>,
+    service: &S,
+    observer: &O,
+    options: &ApplyOptions,
+) -> VerifiedRun {
+    let is_done = |change: &&Change| results.get(&change.key).is_some_and(ChangeResult::is_done);
+    let mut left: Vec<(&Change, Vec<Field>)> =
+        plan.changes.iter().filter(is_done).map(|change| (change, Vec::new())).collect();
+    let applied: BTreeSet<&Key> = left.iter().map(|(change, _)| &change.key).collect();
+    let mut failed = BTreeMap::new();
+    let mut unread = None;
+    let (mut waited, mut wait) = (Duration::ZERO, options.poll_policy.first);
+    let mut looks = 0;
+    loop {
+        looks += 1;
+        observer.event(RunEvent::Verifying { read: looks });
+        (left, unread) = again(left, &mut failed, service, options, unread).await;
+        let stop = *options.stop.borrow() || waited >= options.poll_policy.whole || wait.is_zero();
+        if (left.is_empty() && unread.is_none()) || stop {
+            break;
+        }
+        let next = wait.min(options.poll_policy.whole - waited);
+        options.pace.wait(next).await;
+        (waited, wait) = (waited + next, wait * 2);
+    }
+    let verification = match (unread, left.is_empty()) {
+        (Some(reason), _) => Verification::Unknown { reason },
+        (None, true) => Verification::Verified { reads: looks },
+        (None, false) => Verification::Differs {
+            left: left.into_iter().map(|(change, fields)| (change.key.clone(), fields)).collect(),
+        },
+    };
+    let unhealthy = failed.into_iter().filter(|(key, _)| applied.contains(key)).collect();
+    VerifiedRun { verification, unhealthy }
+}
+
+/// One look at everything that is left, with what is left after it; `failed` holds the newest word on
+/// each endpoint's health.
+async fn again<'p, S: EndpointService>(
+    left: Vec<(&'p Change, Vec<Field>)>,
+    failed: &mut BTreeMap<Key, String>,
+    service: &S,
+    options: &ApplyOptions,
+    mut unread: Option<String>,
+) -> (Vec<(&'p Change, Vec<Field>)>, Option<String>) {
+    let mut of: BTreeMap<&Namespace, Vec<(&'p Change, Vec<Field>)>> = BTreeMap::new();
+    for entry in left {
+        of.entry(&entry.0.key.namespace).or_default().push(entry);
+    }
+    let mut still = Vec::new();
+    if !of.is_empty() {
+        unread = None;
+    }
+    let lists = of.into_iter().map(async |(namespace, changes)| (namespace, changes, service.list(namespace).await));
+    for (namespace, changes, (read, unhealthy)) in futures_util::future::join_all(lists).await {
+        failed.retain(|key, _| key.namespace != *namespace);
+        failed.extend(unhealthy);
+        match read {
+            NamespaceRead::Unknown { reason } => {
+                unread = Some(reason);
+                still.extend(changes);
+            }
+            NamespaceRead::Complete { items } => still.extend(
+                changes
+                    .into_iter()
+                    .filter_map(|(change, _)| Some((change, differs(change, items.get(&change.key), options)?))),
+            ),
+        }
+    }
+    (still, unread)
+}
+
+/// The fields in which an applied change is not there; nothing where it is.
+fn differs(change: &Change, item: Option<&LiveItem>, options: &ApplyOptions) -> Option<Vec<Field>> {
+    let live = match item {
+        Some(LiveItem::Object(live)) => Some(live),
+        Some(LiveItem::Unsupported(_)) => return Some(Vec::new()),
+        None => None,
+    };
+    if let Action::Delete { before, .. } = &change.action {
+        let there = live.is_some_and(|live| live.uid == before.uid && !live.deleting);
+        return there.then(Vec::new);
+    }
+    let Some(live) = live else { return Some(Vec::new()) };
+    let aim = TargetState::new(change, &options.run, options.ignore.fields(&change.key)).ok()?;
+    if aim.is_met(&live.endpoint) {
+        return None;
+    }
+    let mut fields = aim.wanted().map(|wanted| aim.moved(wanted, &live.endpoint)).unwrap_or_default();
+    if fields.len() > 1 {
+        // The mark also differs by its run alone.
+        fields.retain(|field| !aim.is_only_run(field, &live.endpoint));
+    }
+    Some(fields)
+}

@@ -1,0 +1,396 @@
+//! A stack as it was at a commit, loaded from memory with the settings that it had there. What git
+//! cannot show (a link, a submodule, a file beyond the limits, a directory that was renamed to nobody
+//! knows where) is an error and never an absence.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use crate::file::Directory;
+use crate::git::{EntryKind, GitError, Repository, TreeEntry};
+use crate::load::{self, Config, Diagnostics, LoadOptions, Loaded, SourceFile, StackFile};
+use crate::model::Key;
+
+/// The name of the settings file.
+const SETTINGS: &str = load::config::FILE;
+
+/// Why the definitions at a commit are not known.
+#[derive(Debug, thiserror::Error)]
+pub enum LookupError {
+    /// git cannot show the commit, or not all of it.
+    #[error(transparent)]
+    Git(#[from] GitError),
+    /// The files do not load.
+    #[error("the definitions do not load: {}", .0.summary())]
+    Wrong(Diagnostics),
+    /// Something there is no file that can be read.
+    #[error("`{path}` {why}, so its definitions cannot be read there")]
+    Unreadable {
+        /// Its path from the repository's top.
+        path: String,
+        /// What it is.
+        why: String,
+    },
+    /// The stack could have been in several places.
+    #[error("the stack was moved, and it cannot be told from where: {}", quoted(.places))]
+    Ambiguous {
+        /// The paths from the repository's top.
+        places: Vec<String>,
+    },
+    /// A definition came from a file that cannot be read.
+    #[error("`{key}` was in `{path}`, which does not load: {}", .problem.summary())]
+    Moved {
+        /// The endpoint.
+        key: Key,
+        /// The path from the repository's top.
+        path: String,
+        /// What is wrong.
+        problem: Diagnostics,
+    },
+    /// The stack did not exist.
+    #[error("there was no such stack")]
+    Absent,
+    /// Its settings did not have the environment.
+    #[error("its settings do not define the environment `{environment}`")]
+    NoEnvironment {
+        /// As it was given.
+        environment: String,
+    },
+}
+
+fn quoted(places: &[String]) -> String {
+    places.iter().map(|place| format!("`{place}`")).collect::<Vec<_>>().join(", ")
+}
+
+/// What a commit knows of a stack.
+#[derive(Debug, Clone)]
+pub enum StackAtCommit {
+    /// It was there.
+    Loaded {
+        /// With the settings that it had.
+        loaded: Box<Loaded>,
+        /// Where it was.
+        root: StackRoot,
+    },
+    /// It was there without the environment that is loaded now.
+    NoEnvironment(StackRoot),
+    /// It was not there, and nothing of it was anywhere else.
+    Absent,
+}
+
+/// Where a stack was, and whether it had settings there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StackRoot {
+    /// Its directory from the repository's top, with a final `/` unless it is the top.
+    pub prefix: String,
+    /// The object of its settings.
+    pub settings: Option<String>,
+}
+
+/// A commit that a stack is looked up in.
+pub struct CommitLookup<'a> {
+    pub(super) stack: &'a Loaded,
+    pub(super) repository: &'a Repository,
+    pub(super) commit: &'a str,
+}
+
+impl<'a> CommitLookup<'a> {
+    /// The stack as it is now, and the commit.
+    pub fn new(stack: &'a Loaded, repository: &'a Repository, commit: &'a str) -> Self {
+        Self { stack, repository, commit }
+    }
+
+    /// Loads the stack as it was.
+    pub fn load(&self) -> Result<StackAtCommit, LookupError> {
+        let Some(root) = self.root()? else { return Ok(StackAtCommit::Absent) };
+        let options = self.stack.options();
+        if let Some(environment) = &options.environment {
+            let config = self.config(&root, None)?;
+            if !config.is_some_and(|config| config.environments.contains_key(environment)) {
+                return Ok(StackAtCommit::NoEnvironment(root));
+            }
+        }
+        let loaded = match self.load_from(&root, None, options) {
+            // Files that only make sense with the settings that came later.
+            Err(LookupError::Wrong(problems)) if root.settings.is_none() => {
+                self.load_with_settings_of_now(&root).map_err(|_| LookupError::Wrong(problems))?
+            }
+            loaded => loaded?,
+        };
+        Ok(StackAtCommit::Loaded { loaded: Box::new(loaded), root })
+    }
+
+    /// Loads the files as they were, with the settings of now.
+    pub fn load_with_settings_of_now(&self, root: &StackRoot) -> Result<Loaded, LookupError> {
+        let now = match self.stack.stack {
+            StackFile::Found => self.read_now(&format!("{}{SETTINGS}", self.repository.prefix())),
+            StackFile::Missing => None,
+        };
+        self.load_from(root, now, self.stack.options())
+    }
+
+    /// The settings that the stack had, without an environment that they did not define; nothing where
+    /// it was not there or had none.
+    pub fn settings(&self) -> Result<Option<Config>, LookupError> {
+        let Some(root) = self.root()? else { return Ok(None) };
+        let Some(config) = self.config(&root, None)? else { return Ok(None) };
+        let environment = self.stack.options().environment.as_ref();
+        match environment.filter(|name| config.environments.contains_key(*name)) {
+            Some(name) => self.config(&root, Some(name)),
+            None => Ok(Some(config)),
+        }
+    }
+
+    /// Where the stack was.
+    fn root(&self) -> Result<Option<StackRoot>, LookupError> {
+        let here = self.repository.prefix();
+        let entries = self.repository.entries(self.commit, here)?;
+        let settings = self.settings_entry(&entries, here)?;
+        let name = self.stack.config.stack.as_ref();
+        if let Some(root) = &settings {
+            let then = self.config(root, None)?.unwrap_or_default();
+            // Another stack may have had this directory.
+            let is_it = name.is_none_or(|name| names(&then).contains(name.as_str()));
+            if is_it || self.stack.stack == StackFile::Missing {
+                return Ok(settings);
+            }
+        }
+        let all = self.repository.entries(self.commit, "")?;
+        check_above(&all, here)?;
+        if self.stack.stack == StackFile::Found
+            && let Some(root) = self.moved_from(&all)?
+        {
+            return Ok(Some(root));
+        }
+        if settings.is_some() {
+            // It was renamed where it is.
+            return Ok(settings);
+        }
+        // What lay in the directory belonged to the stack above it.
+        let above = here.trim_end_matches('/').rmatch_indices('/').map(|(at, _)| &here[..=at]);
+        let above = above.chain((!here.is_empty()).then_some(""));
+        for prefix in above {
+            if let Some(root) = self.settings_entry(&all, prefix)? {
+                return Ok(Some(root));
+            }
+        }
+        let single = self.single();
+        let is_wanted = |entry: &TreeEntry| match &single {
+            Some(single) => entry.path[here.len()..] == **single,
+            None => is_source(&entry.path[here.len()..]) || entry.kind != EntryKind::File,
+        };
+        let root = StackRoot { prefix: here.to_owned(), settings: None };
+        Ok(entries.iter().any(is_wanted).then_some(root))
+    }
+
+    /// A single file without settings is the whole.
+    pub(super) fn single(&self) -> Option<String> {
+        let Loaded { stack, desired, root, .. } = self.stack;
+        match (stack, desired.files, desired.definitions.values().next()) {
+            (StackFile::Missing, 1, Some(definition)) if root.join(&*definition.file).is_file() => {
+                Some(definition.file.to_string())
+            }
+            _ => None,
+        }
+    }
+
+    /// The settings file in a directory.
+    pub(super) fn settings_entry(&self, entries: &[TreeEntry], prefix: &str) -> Result<Option<StackRoot>, LookupError> {
+        let path = format!("{prefix}{SETTINGS}");
+        match entries.iter().find(|entry| entry.path == path) {
+            Some(entry) if entry.kind == EntryKind::File => {
+                Ok(Some(StackRoot { prefix: prefix.to_owned(), settings: Some(entry.object.clone()) }))
+            }
+            Some(entry) => Err(unreadable(entry)),
+            None => Ok(None),
+        }
+    }
+
+    /// Another directory in which the stack was, where it is not any more.
+    fn moved_from(&self, all: &[TreeEntry]) -> Result<Option<StackRoot>, LookupError> {
+        let Some(name) = &self.stack.config.stack else { return Ok(None) };
+        let top = self.repository.top();
+        let here = format!("{}{SETTINGS}", self.repository.prefix());
+        let is_settings = |entry: &&TreeEntry| {
+            let file = entry.path.rsplit('/').next().unwrap_or_default();
+            file == SETTINGS && entry.path != here && !is_hidden(&entry.path)
+        };
+        let mut found = Vec::new();
+        for entry in all.iter().filter(is_settings) {
+            let there = top.join(&entry.path);
+            if entry.kind != EntryKind::File {
+                if there.symlink_metadata().is_err() {
+                    return Err(unreadable(entry));
+                }
+                continue;
+            }
+            let prefix = entry.path[..entry.path.len() - SETTINGS.len()].to_owned();
+            let root = StackRoot { prefix, settings: Some(entry.object.clone()) };
+            let then = match self.config(&root, None) {
+                Ok(then) => then.unwrap_or_default(),
+                Err(error) => {
+                    let bytes = self.repository.contents(&[entry])?.pop().unwrap_or_default();
+                    let names_it = memchr::memmem::find(&bytes, name.as_str().as_bytes()).is_some();
+                    if names_it && !is_file(&there) {
+                        return Err(error);
+                    }
+                    continue;
+                }
+            };
+            let now = self.stack.config.base_url.as_deref();
+            let is_elsewhere = urls(&then).is_some_and(|urls| now.is_some_and(|now| !urls.contains(now)));
+            if names(&then).contains(name.as_str()) && !is_elsewhere && !self.is_still(&entry.path, name.as_str()) {
+                found.push(root);
+            }
+        }
+        // A submodule that is gone could have held it.
+        let gone = |entry: &&TreeEntry| {
+            entry.kind == EntryKind::Submodule && top.join(&entry.path).symlink_metadata().is_err()
+        };
+        if let Some(gone) = all.iter().find(gone).filter(|_| found.is_empty()) {
+            return Err(unreadable(gone));
+        }
+        if found.len() > 1 {
+            let places = found.into_iter().map(|root| format!("{}{SETTINGS}", root.prefix)).collect();
+            return Err(LookupError::Ambiguous { places });
+        }
+        Ok(found.pop())
+    }
+
+    /// A file of the working tree, by its path from the top.
+    pub(super) fn read_now(&self, path: &str) -> Option<Vec<u8>> {
+        let limit = self.stack.options().limits.file_bytes;
+        Directory::open(self.repository.top()).and_then(|top| top.read(path, limit)).ok()
+    }
+
+    /// Whether a settings file of now names the stack, so that it is another one of the same name.
+    fn is_still(&self, file: &str, name: &str) -> bool {
+        let Some(bytes) = self.read_now(file) else { return false };
+        let options = LoadOptions { environment: None, ..self.stack.options().clone() };
+        load::settings_of(settings_file(bytes), &options).map_or(true, |config| names(&config).contains(name))
+    }
+
+    pub(super) fn config(&self, root: &StackRoot, environment: Option<&String>) -> Result<Option<Config>, LookupError> {
+        let Some(object) = &root.settings else { return Ok(None) };
+        let bytes = self.repository.blobs(&[object])?.pop().unwrap_or_default();
+        let options = LoadOptions { environment: environment.cloned(), ..self.stack.options().clone() };
+        load::settings_of(settings_file(bytes), &options).map(Some).map_err(LookupError::Wrong)
+    }
+
+    /// Loads a directory of the commit, with other settings than its own where some are given.
+    pub(super) fn load_from(
+        &self,
+        root: &StackRoot,
+        settings: Option<Vec<u8>>,
+        options: &LoadOptions,
+    ) -> Result<Loaded, LookupError> {
+        let entries = self.repository.entries(self.commit, &root.prefix)?;
+        let single = self.single().filter(|_| root.settings.is_none() && root.prefix == self.repository.prefix());
+        let below = |entry: &TreeEntry| entry.path[root.prefix.len()..].to_owned();
+        let is_wanted = |entry: &&TreeEntry| single.as_ref().is_none_or(|single| below(entry) == *single);
+        let (mut readable, mut others) = (Vec::new(), Vec::new());
+        for entry in entries.iter().filter(is_wanted).filter(|entry| !is_hidden(&below(entry))) {
+            let fits = entry.size.is_none_or(|size| size <= options.limits.file_bytes);
+            match entry.kind {
+                EntryKind::File if !is_source(&entry.path) => {}
+                EntryKind::File if entry.is_utf8 && fits => readable.push(entry),
+                EntryKind::Link if !self.may_define(entry, &entries, root)? => {}
+                _ => others.push(entry),
+            }
+        }
+        let contents = self.repository.contents(&readable)?;
+        let file = |(entry, bytes): (&&TreeEntry, Vec<u8>)| SourceFile { path: below(entry), bytes };
+        let mut files: Vec<SourceFile> = readable.iter().zip(contents).map(file).collect();
+        if let Some(bytes) = settings {
+            files.retain(|file| file.path != SETTINGS);
+            files.push(SourceFile { path: SETTINGS.to_owned(), bytes });
+        }
+        let loaded = load::sources(files, options).map_err(LookupError::Wrong)?;
+        // The settings say which paths are left out.
+        match others.into_iter().find(|entry| loaded.reads(&below(entry), entry.kind != EntryKind::File)) {
+            Some(entry) => Err(unreadable(entry)),
+            None => Ok(loaded),
+        }
+    }
+
+    /// Whether definitions could be reached through a link: by its name, or because it leads to more
+    /// than a file of the same commit.
+    fn may_define(&self, link: &TreeEntry, entries: &[TreeEntry], root: &StackRoot) -> Result<bool, LookupError> {
+        if is_source(&link.path) {
+            return Ok(true);
+        }
+        let target = self.repository.contents(&[link])?.pop().unwrap_or_default();
+        let directory = link.path.rsplit_once('/').map_or("", |(directory, _)| directory);
+        let target = std::str::from_utf8(&target).ok().and_then(|target| joined(directory, target));
+        let is_file = |target: String| {
+            target.starts_with(&root.prefix)
+                && entries.iter().any(|entry| entry.kind == EntryKind::File && entry.path == target)
+        };
+        Ok(!target.is_some_and(is_file))
+    }
+}
+
+fn settings_file(bytes: Vec<u8>) -> Option<SourceFile> {
+    Some(SourceFile { path: SETTINGS.to_owned(), bytes })
+}
+
+/// Refuses a commit in which a part of the directory's path was no directory.
+fn check_above(all: &[TreeEntry], here: &str) -> Result<(), LookupError> {
+    let above = |entry: &&TreeEntry| here.strip_prefix(&entry.path).is_some_and(|rest| rest.starts_with('/'));
+    all.iter().find(above).map_or(Ok(()), |entry| Err(unreadable(entry)))
+}
+
+pub(super) fn unreadable(entry: &TreeEntry) -> LookupError {
+    let why = match entry.kind {
+        EntryKind::Link => "was a symbolic link",
+        EntryKind::Submodule => "was a submodule",
+        EntryKind::File if !entry.is_utf8 => "has a name that is not valid UTF-8",
+        EntryKind::File if is_source(&entry.path) => "was larger than allowed",
+        EntryKind::File => "was a file",
+    };
+    LookupError::Unreadable { path: entry.path.clone(), why: why.to_owned() }
+}
+
+/// Whether a path is one of a file of definitions.
+pub(super) fn is_source(path: &str) -> bool {
+    [".yaml", ".yml", ".json"].iter().any(|end| path.ends_with(end))
+}
+
+pub(super) fn is_hidden(path: &str) -> bool {
+    path.split('/').any(|part| part.starts_with('.'))
+}
+
+fn is_file(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file())
+}
+
+/// Every name that settings give a stack.
+fn names(config: &Config) -> BTreeSet<String> {
+    let environments = config.environments.values().filter_map(|environment| environment.stack.as_ref());
+    config.stack.iter().chain(environments).map(ToString::to_string).collect()
+}
+
+/// Every service that settings name; nothing where one of their environments leaves it open.
+fn urls(config: &Config) -> Option<BTreeSet<&str>> {
+    let environments = config.environments.values().map(|environment| environment.base_url.as_deref());
+    let environments: Vec<Option<&str>> = environments.map(|url| url.or(config.base_url.as_deref())).collect();
+    let all = if environments.is_empty() { vec![config.base_url.as_deref()] } else { environments };
+    all.into_iter().collect()
+}
+
+/// A link's target, from the repository's top; nothing where it leads out.
+pub(super) fn joined(directory: &str, target: &str) -> Option<String> {
+    if target.starts_with('/') {
+        return None;
+    }
+    let mut parts: Vec<&str> = directory.split('/').filter(|part| !part.is_empty()).collect();
+    for part in target.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop()?;
+            }
+            part => parts.push(part),
+        }
+    }
+    Some(parts.join("/"))
+}

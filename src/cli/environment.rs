@@ -1,0 +1,137 @@
+//! What a command finds around itself: environment, terminal, clock, chance. It is read here and
+//! nowhere else, and passed down as values.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io::IsTerminal as _;
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+
+/// Columns where there is no terminal to ask.
+const WIDTH: usize = 100;
+/// Columns that a report needs at least.
+const NARROW: usize = 60;
+
+/// The surroundings of one command.
+#[derive(Debug, Clone)]
+pub struct ProcessEnvironment {
+    variables: BTreeMap<String, OsString>,
+    /// The working directory, without symbolic links.
+    pub directory: Option<PathBuf>,
+    /// Columns that a report may use.
+    pub width: usize,
+    /// Whether a person can be asked.
+    pub can_ask: bool,
+    /// Whether the answer goes to a terminal.
+    pub stdout_is_terminal: bool,
+    /// Whether messages and progress go to a terminal.
+    pub stderr_is_terminal: bool,
+}
+
+impl ProcessEnvironment {
+    /// Those of this process.
+    #[must_use]
+    pub fn read() -> Self {
+        let environment: BTreeMap<String, OsString> = std::env::vars_os()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value)))
+            // There the case of a name means nothing, and `PATH` is called `Path`.
+            .map(|(name, value)| (if cfg!(windows) { name.to_ascii_uppercase() } else { name }, value))
+            .filter(|(_, value)| !value.is_empty())
+            .collect();
+        let columns = environment.get("COLUMNS").and_then(|text| text.to_str()?.parse::<usize>().ok());
+        Self {
+            directory: std::env::current_dir().and_then(|here| here.canonicalize()).ok(),
+            width: columns.unwrap_or(WIDTH).clamp(NARROW, 200),
+            can_ask: std::io::stdin().is_terminal() && std::io::stderr().is_terminal(),
+            stdout_is_terminal: std::io::stdout().is_terminal(),
+            stderr_is_terminal: std::io::stderr().is_terminal(),
+            variables: environment,
+        }
+    }
+
+    /// Surroundings with just this environment, for tests.
+    #[cfg(test)]
+    pub fn with(environment: &[(&str, &str)]) -> Self {
+        Self {
+            variables: environment.iter().map(|(name, value)| ((*name).to_owned(), OsString::from(value))).collect(),
+            directory: None,
+            width: WIDTH,
+            can_ask: false,
+            stdout_is_terminal: false,
+            stderr_is_terminal: false,
+        }
+    }
+
+    /// The text of a variable; nothing where it is not set, empty, or no UTF-8.
+    #[must_use]
+    pub fn variable(&self, name: &str) -> Option<&str> {
+        self.variables.get(name).and_then(|value| value.to_str())
+    }
+
+    /// Whether this runs in a pipeline: `CI` is set, and not to `false`.
+    #[must_use]
+    pub fn is_pipeline(&self) -> bool {
+        self.variables.get("CI").is_some_and(|value| !value.is_empty() && value != "false")
+    }
+
+    /// The path in a variable.
+    #[must_use]
+    pub fn path(&self, name: &str) -> Option<PathBuf> {
+        self.variables.get(name).map(PathBuf::from)
+    }
+
+    /// What stands before paths below `root` so that they can be opened from the working directory.
+    #[must_use]
+    pub fn shown_from_here(&self, root: &Path) -> String {
+        let here = self.directory.as_deref().and_then(|here| root.strip_prefix(here).ok());
+        match here.unwrap_or(root).to_string_lossy().trim_end_matches('/') {
+            "" => String::new(),
+            path => format!("{path}/"),
+        }
+    }
+
+    /// Who runs this, as the machine says.
+    #[must_use]
+    pub fn user(&self) -> Option<String> {
+        ["USER", "LOGNAME", "USERNAME"].iter().find_map(|name| self.variable(name)).map(str::to_owned)
+    }
+
+    /// Who gives a consent: the person whom the pipeline names, else who runs this.
+    #[must_use]
+    pub fn person(&self) -> Option<String> {
+        let named = ["GITHUB_ACTOR", "GITLAB_USER_LOGIN", "BUILD_REQUESTEDFOR"];
+        let pipeline = self.variable("CI").and_then(|_| named.iter().find_map(|name| self.variable(name)));
+        pipeline.map(str::to_owned).or_else(|| self.user())
+    }
+
+    /// The state directory where none is given: `$XDG_STATE_HOME/trueup`, else `~/.local/state/trueup`; on
+    /// Windows `%LOCALAPPDATA%\trueup`.
+    #[must_use]
+    pub fn state_directory(&self) -> Option<PathBuf> {
+        let home = || match self.path("LOCALAPPDATA").filter(|_| cfg!(windows)) {
+            Some(local) => Some(local),
+            None => self.path("HOME").map(|home| home.join(".local").join("state")),
+        };
+        let state = self.path("XDG_STATE_HOME").filter(|path| path.is_absolute()).or_else(home);
+        Some(state?.join("trueup"))
+    }
+
+    /// The time now.
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        Timestamp::now()
+    }
+
+    /// A number that nobody can foresee.
+    #[must_use]
+    pub fn chance(&self) -> u64 {
+        uuid::Uuid::new_v4().as_u64_pair().1
+    }
+
+    /// A secret that nobody can foresee, as hex digits.
+    #[must_use]
+    pub fn secret(&self) -> String {
+        uuid::Uuid::new_v4().simple().to_string()
+    }
+}

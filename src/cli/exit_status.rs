@@ -1,0 +1,296 @@
+//! How a command ends, and the one table of exit codes. Errors are sorted into the same kinds; a new
+//! kind does not compile until its code is chosen.
+
+use std::fmt;
+
+use crate::plan::{ApprovalError, ChangeResult, Outcome, Plan, Verdict, Verification};
+
+/// How a command ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExitStatus {
+    /// Done, or in sync.
+    Done,
+    /// It failed, or what was sent took no effect.
+    Failed,
+    /// Definitions or settings are wrong.
+    Invalid,
+    /// Changes are pending.
+    Pending,
+    /// Someone changed live.
+    Drift,
+    /// Both.
+    Both,
+    /// A read was unknown.
+    Unknown,
+    /// Refused; nothing was sent.
+    Refused,
+    /// Partly applied, in_doubt, or verification not proven.
+    Partly,
+    /// The command line is wrong.
+    Usage,
+    /// A fault of this program.
+    Bug,
+    /// Interrupted by a person.
+    Interrupted,
+}
+
+impl ExitStatus {
+    /// The exit code.
+    #[must_use]
+    pub fn code(self) -> u8 {
+        match self {
+            ExitStatus::Done => 0,
+            ExitStatus::Failed | ExitStatus::Invalid => 1,
+            ExitStatus::Pending => 2,
+            ExitStatus::Drift => 3,
+            ExitStatus::Both => 4,
+            ExitStatus::Unknown => 5,
+            ExitStatus::Refused => 6,
+            ExitStatus::Partly => 7,
+            ExitStatus::Usage => 64,
+            ExitStatus::Bug => 70,
+            ExitStatus::Interrupted => 130,
+        }
+    }
+
+    /// The ending of a command whose answer could not be written: whoever reads nothing must not take it
+    /// for "in sync", nor made changes for a failure.
+    #[must_use]
+    pub fn without_answer(self, changed: bool) -> Self {
+        match self {
+            ExitStatus::Done if changed => ExitStatus::Partly,
+            ExitStatus::Done | ExitStatus::Pending | ExitStatus::Drift | ExitStatus::Both | ExitStatus::Unknown => {
+                ExitStatus::Failed
+            }
+            ExitStatus::Failed
+            | ExitStatus::Invalid
+            | ExitStatus::Refused
+            | ExitStatus::Partly
+            | ExitStatus::Usage
+            | ExitStatus::Bug
+            | ExitStatus::Interrupted => self,
+        }
+    }
+
+    /// The ending of a command that looks, by its verdict.
+    #[must_use]
+    pub fn of_verdict(verdict: Verdict) -> Self {
+        match verdict {
+            Verdict::InSync => ExitStatus::Done,
+            Verdict::Pending => ExitStatus::Pending,
+            Verdict::Drift => ExitStatus::Drift,
+            Verdict::Both => ExitStatus::Both,
+            Verdict::Unknown => ExitStatus::Unknown,
+        }
+    }
+
+    /// The ending of an apply that was refused as a whole.
+    #[must_use]
+    pub fn of_refusal(refusal: &ApprovalError) -> Self {
+        match refusal {
+            ApprovalError::Unknown { .. } => ExitStatus::Unknown,
+            ApprovalError::NoDigest { .. } => ExitStatus::Usage,
+            ApprovalError::Guards { .. } | ApprovalError::Changes { .. } | ApprovalError::OtherDigest { .. } => {
+                ExitStatus::Refused
+            }
+        }
+    }
+
+    /// The ending of an apply. What the plan blocked singly counts as undone.
+    #[must_use]
+    pub fn of_outcome(outcome: &Outcome, plan: &Plan) -> Self {
+        let results = || outcome.steps.iter().map(|step| &step.result);
+        if outcome.interrupted {
+            return ExitStatus::Interrupted;
+        }
+        let all_done = plan.blocked.is_empty() && results().all(ChangeResult::is_done);
+        let proven = matches!(outcome.verification, Verification::Verified { .. } | Verification::NotNeeded);
+        if all_done {
+            return if proven { ExitStatus::Done } else { ExitStatus::Partly };
+        }
+        let refused = |result: &ChangeResult| match result {
+            ChangeResult::Conflict(conflict) => !conflict.ours_may_be_lost,
+            ChangeResult::Referred { .. } | ChangeResult::Skipped { .. } => true,
+            ChangeResult::Done { .. }
+            | ChangeResult::AlreadyDone
+            | ChangeResult::Failed { .. }
+            | ChangeResult::InDoubt { .. } => false,
+        };
+        if results().all(refused) {
+            ExitStatus::Refused
+        } else if results().any(|result| result.is_done() || result.may_have_taken_effect()) {
+            ExitStatus::Partly
+        } else {
+            ExitStatus::Failed
+        }
+    }
+}
+
+/// Why a command ended early: its kind, what happened, and what to do about it.
+#[derive(Debug)]
+pub struct CommandError {
+    status: ExitStatus,
+    cause: anyhow::Error,
+    hints: Vec<String>,
+    is_sum: bool,
+}
+
+impl CommandError {
+    /// An error of this kind.
+    pub fn new(ending: ExitStatus, message: impl Into<anyhow::Error>) -> Self {
+        Self { status: ending, cause: message.into(), hints: Vec::new(), is_sum: false }
+    }
+
+    /// An error of this kind in words.
+    pub fn words(ending: ExitStatus, words: impl fmt::Display) -> Self {
+        Self::new(ending, anyhow::anyhow!("{words}"))
+    }
+
+    /// An error whose details have been told already: it is the last line, without `error:`.
+    pub fn summary(ending: ExitStatus, sum: impl Into<anyhow::Error>) -> Self {
+        Self { status: ending, cause: sum.into(), hints: Vec::new(), is_sum: true }
+    }
+
+    /// Whether the error only sums up what has been told.
+    #[must_use]
+    pub fn is_sum(&self) -> bool {
+        self.is_sum
+    }
+
+    /// The same error with something to do about it.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hints.push(hint.into());
+        self
+    }
+
+    /// How the command ends.
+    #[must_use]
+    pub fn ending(&self) -> ExitStatus {
+        self.status
+    }
+
+    /// What to do about it, in order.
+    #[must_use]
+    pub fn hints(&self) -> &[String] {
+        &self.hints
+    }
+}
+
+impl fmt::Display for CommandError {
+    /// The error and its causes in one line.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:#}", self.cause)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Key, Layout};
+    use crate::plan::{
+        ActionKind, BlockReason, BlockedChange, ChangeStep, Confirmation, Conflict, PlanSettings, PlanSource, RunId,
+        ServiceId, Unchangeable,
+    };
+
+    fn result(kind: &str) -> ChangeResult {
+        let reason = String::new();
+        match kind {
+            "done" => ChangeResult::Done { confirmation: Confirmation::Versioned, by_reading: false, adopted: false },
+            "already" => ChangeResult::AlreadyDone,
+            "conflict" => ChangeResult::Conflict(Conflict { reason, ours_may_be_lost: false, fields: Vec::new() }),
+            "lost" => ChangeResult::Conflict(Conflict { reason, ours_may_be_lost: true, fields: Vec::new() }),
+            "referred" => ChangeResult::Referred { by: Vec::new() },
+            "failed" => ChangeResult::Failed { reason },
+            "in_doubt" => ChangeResult::InDoubt { reason },
+            "skipped" => ChangeResult::Skipped { reason },
+            other => panic!("`{other}` is no result"),
+        }
+    }
+
+    fn outcome(results: &[&str], verification: Verification) -> Outcome {
+        let step = |kind: &&str| ChangeStep {
+            key: Key::parse("shop/cart").expect("a key"),
+            action: ActionKind::Replace,
+            result: result(kind),
+        };
+        Outcome {
+            run: RunId::new("r").expect("an id"),
+            steps: results.iter().map(step).collect(),
+            verification,
+            interrupted: false,
+            unhealthy: Vec::new(),
+            requests: 0,
+            milliseconds: 0,
+            verify_milliseconds: 0,
+        }
+    }
+
+    fn plan(held: usize) -> Plan {
+        let one = || {
+            BlockedChange::new(
+                Key::parse("shop/blocked").expect("a key"),
+                BlockReason::Unchangeable(Unchangeable::Deleting),
+                None,
+            )
+        };
+        Plan {
+            tool_version: String::new(),
+            service: ServiceId { base_url: String::new(), layout: Layout::Uniform },
+            stack: None,
+            settings: PlanSettings::default(),
+            setting_changes: Vec::new(),
+            scope: Default::default(),
+            changes: Vec::new(),
+            blocked: (0..held).map(|_| one()).collect(),
+            guards: Vec::new(),
+            allowed: Vec::new(),
+            left_out: 0,
+            notes: Vec::new(),
+            source: PlanSource::default(),
+        }
+    }
+
+    #[test]
+    fn an_apply_ends_by_what_became_of_its_changes() {
+        let proven = || Verification::Verified { reads: 1 };
+        for (results, ending) in [
+            (&["done", "already"][..], ExitStatus::Done),
+            (&[], ExitStatus::Done),
+            (&["conflict", "conflict"], ExitStatus::Refused),
+            (&["referred"], ExitStatus::Refused),
+            (&["conflict", "skipped"], ExitStatus::Refused),
+            (&["failed"], ExitStatus::Failed),
+            (&["failed", "skipped"], ExitStatus::Failed),
+            (&["failed", "conflict"], ExitStatus::Failed),
+            (&["done", "conflict"], ExitStatus::Partly),
+            (&["done", "failed", "skipped"], ExitStatus::Partly),
+            (&["in_doubt"], ExitStatus::Partly),
+            (&["lost"], ExitStatus::Partly),
+        ] {
+            assert_eq!(ExitStatus::of_outcome(&outcome(results, proven()), &plan(0)), ending, "{results:?}");
+        }
+    }
+
+    #[test]
+    fn what_the_plan_blocked_counts_as_undone() {
+        let ending = |results: &[&str]| ExitStatus::of_outcome(&outcome(results, Verification::NotNeeded), &plan(1));
+        assert_eq!(ending(&["done"]), ExitStatus::Partly);
+        assert_eq!(ending(&[]), ExitStatus::Refused);
+    }
+
+    #[test]
+    fn an_apply_that_is_not_verified_is_partly_done() {
+        let unknown = Verification::Unknown { reason: String::new() };
+        assert_eq!(ExitStatus::of_outcome(&outcome(&["done"], unknown), &plan(0)), ExitStatus::Partly);
+        let differs = Verification::Differs { left: Vec::new() };
+        assert_eq!(ExitStatus::of_outcome(&outcome(&["done"], differs), &plan(0)), ExitStatus::Partly);
+    }
+
+    #[test]
+    fn an_interruption_goes_before_everything() {
+        let mut outcome = outcome(&["done", "failed"], Verification::NotNeeded);
+        outcome.interrupted = true;
+        assert_eq!(ExitStatus::of_outcome(&outcome, &plan(0)), ExitStatus::Interrupted);
+    }
+}

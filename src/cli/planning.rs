@@ -1,0 +1,206 @@
+//! The steps between definitions and a plan, which plan, apply and drift share.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use super::Context;
+use super::args::{PermissionArgs, Shard};
+use super::exit_status::{CommandError, ExitStatus};
+use super::live_source::LiveSource;
+use super::service::Connection;
+use super::stack::{self, Stack};
+use super::{applied_commits, dropped_namespaces, settings};
+use crate::journal::{self, RollbackInput, RunOwner};
+use crate::load::{Diagnostic, Loaded, SourceMap};
+use crate::model::{Field, Key, Namespace, NamespaceRead, SourceLocation};
+use crate::plan::{
+    ActionKind, Allowances, Counts, DriftState, Ignore, Note, Plan, PlanBuilder, PlanInput, PlanSource, RunRecord,
+};
+
+/// What a look at the service is made for.
+pub struct PlanRequest<'a> {
+    /// What the call allows.
+    pub permission: &'a PermissionArgs,
+    /// The namespaces to read; the plan speaks of these alone.
+    pub namespaces: BTreeSet<Namespace>,
+    /// What earlier checks saw.
+    pub memory: &'a DriftState,
+    /// Its answer is a verdict, which also says what it cannot decide.
+    pub is_check: bool,
+    /// The part of a fleet that is looked at.
+    pub shard: Option<Shard>,
+}
+
+/// Reads the service and arranges the plan of a stack.
+///
+/// # Errors
+/// A name that allows nothing, or a state directory that cannot be read. Reads that fail are part of
+/// the plan.
+pub async fn plan(
+    context: &Context,
+    stack: &Stack,
+    live_source: &LiveSource<'_>,
+    permission: &PermissionArgs,
+) -> Result<Plan, CommandError> {
+    let namespaces = dropped_namespaces::namespaces(context, stack, permission)?;
+    let purpose = PlanRequest { permission, namespaces, memory: &DriftState::default(), is_check: false, shard: None };
+    plan_for(context, stack, live_source, &purpose).await
+}
+
+/// The plan of a stack for this purpose.
+///
+/// # Errors
+/// Those of [`plan`].
+pub async fn plan_for(
+    context: &Context,
+    stack: &Stack,
+    live_source: &LiveSource<'_>,
+    purpose: &PlanRequest<'_>,
+) -> Result<Plan, CommandError> {
+    let allow = settings::allow(&purpose.permission.allow)?;
+    let arranging = arrange(context, stack, live_source, purpose, &allow);
+    let (plan, listed) = tokio::join!(arranging, dropped_namespaces::listed_before(context, stack));
+    let mut plan = plan?;
+    refer(live_source, &mut plan, &allow).await;
+    dropped_namespaces::note(stack, live_source, purpose, listed, &mut plan).await;
+    plan.setting_changes.clone_from(&stack.setting_changes);
+    let describe = |note: &Diagnostic| format!("{}:{}: {}", note.file().unwrap_or_default(), note.line(), note.message);
+    plan.notes.extend(stack.loaded.notes.iter().map(|note| Note::Loaded { text: describe(note) }));
+    Ok(plan)
+}
+
+/// Records in the plan which consents of the call it needs, and who gives them.
+///
+/// # Errors
+/// A name that allows nothing.
+pub fn consent(context: &Context, plan: &mut Plan, names: &[String]) -> Result<Allowances, CommandError> {
+    let allow = settings::allow(names)?;
+    plan.consent(&allow, context.environment.person().as_deref());
+    Ok(allow)
+}
+
+/// What the guards of a plan from a file or a journal may count at most, by a fresh read.
+///
+/// # Errors
+/// A namespace in which something would be replaced or deleted could not be read.
+pub async fn counts(connection: &Connection, plan: &Plan) -> Result<BTreeMap<Namespace, Counts>, CommandError> {
+    let counted = |kind| matches!(kind, ActionKind::Replace | ActionKind::Delete);
+    let changes = plan.changes.iter().filter(|change| counted(change.action.kind()));
+    let namespaces = changes.map(|change| change.key.namespace.clone()).collect();
+    let live = LiveSource::of(connection)?.live(&namespaces).await;
+    for (namespace, read) in &live.namespaces {
+        if let NamespaceRead::Unknown { reason } = read {
+            let message = format!("could not read `{namespace}` to count its endpoints: {reason}");
+            return Err(CommandError::words(ExitStatus::Unknown, message).hint("nothing was sent"));
+        }
+    }
+    Ok(plan.counts(&live))
+}
+
+/// Gives every change its place, with paths that can be opened from the working directory: for a plan
+/// that is shown, because each place takes another reading of a file.
+pub fn locate(context: &Context, plan: &mut Plan, loaded: &Loaded) {
+    let prefix = context.environment.shown_from_here(&loaded.root);
+    plan.locate(|| {
+        let places = SourceMap::new(loaded);
+        let prefix = &prefix;
+        move |key: &Key, field: Option<&Field>| {
+            // A field that a definition does not write is told at the definition.
+            let place = places.place(key, field).or_else(|| places.place(key, None))?;
+            Some(SourceLocation { file: format!("{prefix}{}", place.file), ..place })
+        }
+    });
+}
+
+async fn arrange(
+    context: &Context,
+    stack: &Stack,
+    live_source: &LiveSource<'_>,
+    purpose: &PlanRequest<'_>,
+    allow: &Allowances,
+) -> Result<Plan, CommandError> {
+    let config = &stack.loaded.config;
+    let service = live_source.service();
+    let name = settings::stack(context, config)?;
+    let mut listed: BTreeSet<_> = config.namespaces.iter().cloned().collect();
+    listed.extend(dropped_namespaces::pruned(context, stack, purpose.permission)?);
+    let facts = PlanInput {
+        desired: &stack.loaded.desired,
+        stack: name.as_deref(),
+        namespaces: (!listed.is_empty()).then_some(&listed),
+        settings: &settings::of_plan(config, purpose.permission),
+        ignore: &settings::ignore(config)?,
+        allow,
+        selection: &stack.selection,
+        service: &service,
+        source: &PlanSource {
+            directory: stack.directory.clone(),
+            snapshot: live_source.taken(),
+            ..PlanSource::default()
+        },
+        tool_version: env!("CARGO_PKG_VERSION"),
+    };
+    let mut arrangement = PlanBuilder::new(facts);
+    let requests = live_source.read(&purpose.namespaces, |namespace, read| arrangement.take(namespace, &read)).await;
+    if let Some(unmatched) = arrangement.unmatched() {
+        return Err(stack::unmatched(unmatched));
+    }
+    let commits = arrangement.commits().clone();
+    let mut plan = arrangement.finish(requests);
+    applied_commits::judge_missing(context, stack, purpose, &commits, &mut plan)?;
+    Ok(plan)
+}
+
+/// Holds back the deletes of endpoints that others refer to.
+async fn refer(live_source: &LiveSource<'_>, plan: &mut Plan, allow: &Allowances) {
+    let asked = plan.deletes().map(async |key| (key.clone(), live_source.referrers(key).await));
+    let referrers: BTreeMap<Key, _> = futures_util::future::join_all(asked).await.into_iter().collect();
+    let silent = referrers.iter().filter(|(_, answer)| matches!(answer, Ok(None)));
+    let notes: Vec<Note> = silent.map(|(key, _)| Note::ReferrersNotAsked { key: key.clone() }).collect();
+    plan.refer(allow, |key| referrers.get(key).cloned().unwrap_or(Ok(None)).map(Option::unwrap_or_default));
+    plan.notes.extend(notes);
+}
+
+/// Whose runs `last` means: those of the stack and the service that flags, environment and configuration
+/// name.
+///
+/// # Errors
+/// They name no service, or cannot be read.
+pub fn run_owner(context: &Context) -> Result<RunOwner, CommandError> {
+    let config = stack::configuration_for(context, Path::new("."))?;
+    let base_url = settings::place(context, &config)?.base_url().to_string();
+    Ok(RunOwner { stack: settings::stack(context, &config)?, base_url })
+}
+
+/// What a way back is planned from.
+pub struct RollbackRequest<'a> {
+    /// The run that is undone.
+    pub record: &'a RunRecord,
+    /// Which endpoints are put back.
+    pub only: &'a dyn Fn(&Key) -> bool,
+    /// Fields that are left out of comparison.
+    pub ignore: &'a Ignore,
+    /// What was allowed by name.
+    pub allow: &'a Allowances,
+}
+
+/// Reads the service and plans the way back from a run.
+///
+/// # Errors
+/// Certificates that cannot be used. Reads that fail are part of the plan.
+pub async fn rollback(connection: &Connection, back: RollbackRequest<'_>) -> Result<Plan, CommandError> {
+    let live_source = LiveSource::of(connection)?;
+    let namespaces = back.record.writes().into_iter().map(|write| write.key.namespace.clone()).collect();
+    let live = live_source.live(&namespaces).await;
+    let mut plan = journal::rollback(RollbackInput {
+        record: back.record,
+        live: &live,
+        only: back.only,
+        ignore: back.ignore,
+        allow: back.allow,
+        tool_version: env!("CARGO_PKG_VERSION"),
+    });
+    plan.source.requests = live.requests;
+    refer(&live_source, &mut plan, back.allow).await;
+    Ok(plan)
+}

@@ -1,0 +1,359 @@
+//! Where the values of a definition are written, looked up only when asked for. The careful reader
+//! reads the one file again; what it finds is kept for the next question. An edit in place can be
+//! made from the answer: it tells the bytes, the way of writing and how the value got there.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::careful::{self, PreparedDocument, ReadContext};
+use super::diagnostic::Diagnostic;
+use super::fields::{canonical_key, is_free};
+use super::item::{Item, MapEntry, TextSpan, Value, ValueOrigin};
+use super::options::Loaded;
+use super::outline::Outline;
+use super::overlays::Overlays;
+use super::source::FileOrigin;
+use super::text::SourceText;
+use super::tree::TextStyle;
+use super::variable::Variables;
+use super::{ReadDefinition, rules, text_of};
+use crate::model::{Definition, Field, Key, SourceLocation};
+
+/// How a value is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ValueStyle {
+    /// Nothing behind the colon; the range is empty and stands right behind it.
+    Empty,
+    /// A scalar without quotes.
+    Plain,
+    /// A scalar in quotes.
+    Quoted,
+    /// A `|` or `>` scalar; the range begins at its header.
+    Block,
+    /// A list or mapping in block style.
+    Collection,
+    /// A list or mapping in brackets.
+    Flow,
+}
+
+/// A value of a definition as it is written in a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WrittenValue {
+    /// Where its key begins; a list's item where it begins itself.
+    pub place: SourceLocation,
+    /// The bytes of its key in the file; empty for an item of a list.
+    pub key: Range<usize>,
+    /// The bytes of its value in the file, without an anchor or tag before it.
+    pub value: Range<usize>,
+    /// How it is written.
+    pub writing: ValueStyle,
+    /// How it got there; only what is `Written` can be edited without another meaning elsewhere.
+    pub origin: ValueOrigin,
+}
+
+/// The values of a definition by their path.
+pub(super) type Nodes = BTreeMap<Vec<String>, WrittenValue>;
+/// The definitions of a file by `namespace/name`.
+type FileNodes = HashMap<String, Nodes>;
+
+/// Answers where the values of a load are written.
+#[derive(Debug)]
+pub struct SourceMap<'l> {
+    loaded: &'l Loaded,
+    variables: Variables,
+    /// The overlay files that change definitions of a file.
+    overlays: BTreeMap<Arc<str>, BTreeSet<Arc<str>>>,
+    /// Files of many definitions, and the newest of one.
+    cached: RefCell<HashMap<Arc<str>, Arc<FileNodes>>>,
+    /// The newest file that was asked for, where it is of the plainest kind.
+    newest: RefCell<Option<(Arc<str>, Option<Outline>)>>,
+}
+
+impl<'l> SourceMap<'l> {
+    /// For what was loaded; the files must still be as they were.
+    #[must_use]
+    pub fn new(loaded: &'l Loaded) -> Self {
+        let mut overlays: BTreeMap<Arc<str>, BTreeSet<Arc<str>>> = BTreeMap::new();
+        for definition in loaded.desired.definitions.values().filter(|definition| !definition.overlays.is_empty()) {
+            overlays.entry(definition.file.clone()).or_default().extend(definition.overlays.iter().cloned());
+        }
+        Self {
+            loaded,
+            variables: Variables::new(&loaded.config.variables),
+            overlays,
+            cached: RefCell::default(),
+            newest: RefCell::default(),
+        }
+    }
+
+    /// The place of a definition, or of a field in it; `None` where it is not written.
+    #[must_use]
+    pub fn place(&self, key: &Key, field: Option<&Field>) -> Option<SourceLocation> {
+        self.outlined(key, field).unwrap_or_else(|| match field {
+            None => self.at(key, &[]).map(|written| written.place),
+            Some(field) => self.field(key, field).map(|written| written.place),
+        })
+    }
+
+    /// The same from an outline of the file; nothing where the careful reader has to be asked.
+    pub(super) fn outlined(&self, key: &Key, field: Option<&Field>) -> Option<Option<SourceLocation>> {
+        let definition = self.loaded.desired.definitions.get(key)?;
+        if !definition.overlays.is_empty() {
+            return None;
+        }
+        let mut newest = self.newest.borrow_mut();
+        if newest.as_ref().is_none_or(|(file, _)| *file != definition.file) {
+            *newest = Some((definition.file.clone(), self.outline(&definition.file)));
+        }
+        let outline = newest.as_ref().and_then(|(_, outline)| outline.as_ref())?;
+        let is = |name, text: &str| outline.text(&["metadata", name]) == Some(text);
+        if !is("name", key.name.as_str()) || !is("namespace", key.namespace.as_str()) {
+            return None;
+        }
+        let line = match field {
+            None => outline.first(),
+            Some(field) => {
+                let (paths, chosen) = paths(field);
+                paths.iter().find_map(|path| outline.at(path).filter(|line| !(chosen && line.is_empty)))
+            }
+        };
+        Some(line.map(|line| SourceLocation {
+            file: definition.file.to_string(),
+            line: line.line,
+            column: line.column,
+        }))
+    }
+
+    fn outline(&self, file: &str) -> Option<Outline> {
+        let bytes = self.loaded.origin.read(file, &self.loaded.options.limits).ok()?;
+        Outline::read(std::str::from_utf8(&bytes).ok()?)
+    }
+
+    /// How a field of a definition is written; for an exclusive group its chosen option.
+    #[must_use]
+    pub fn field(&self, key: &Key, field: &Field) -> Option<WrittenValue> {
+        let (paths, chosen) = paths(field);
+        let written = |path: &Vec<&str>| self.at(key, path);
+        paths.iter().filter_map(written).find(|written| !(chosen && written.writing == ValueStyle::Empty))
+    }
+
+    /// How the value at a path of snake_case keys is written, items of lists by their number; the
+    /// definition as a whole for the empty path.
+    #[must_use]
+    pub fn at(&self, key: &Key, path: &[&str]) -> Option<WrittenValue> {
+        let definition = self.loaded.desired.definitions.get(key)?;
+        let file = self.file(definition);
+        let path: Vec<String> = path.iter().map(|part| (*part).to_owned()).collect();
+        file.get(&key.to_string())?.get(&path).cloned()
+    }
+
+    fn file(&self, definition: &Definition) -> Arc<FileNodes> {
+        if let Some(kept) = self.cached.borrow().get(&definition.file) {
+            return kept.clone();
+        }
+        let read = Arc::new(self.read(&definition.file).unwrap_or_default());
+        let mut kept = self.cached.borrow_mut();
+        // A directory of small files is asked for once each; keeping them all would cost memory.
+        kept.retain(|_, file| file.len() > 1);
+        kept.insert(definition.file.clone(), read.clone());
+        read
+    }
+
+    fn read(&self, file: &Arc<str>) -> Option<FileNodes> {
+        let limits = self.loaded.options.limits;
+        let origin = &self.loaded.origin;
+        let texts: Vec<SourceText> = self
+            .overlays
+            .get(file)
+            .into_iter()
+            .flatten()
+            .filter_map(|overlay| text_of(origin, overlay, &limits).ok())
+            .collect();
+        let source = text_of(origin, file, &limits).ok()?;
+        let mut problems = Vec::new();
+        let overlays = Overlays::read(&texts, &self.variables, &mut problems);
+        let rules = rules::StackRules::default();
+        let context = ReadContext { rules, variables: &self.variables, overlays, limits };
+        let documents = careful::prepare(&source, &context, &mut problems);
+        let nodes = documents.iter().filter_map(|document| Some((key_of(&document.item)?, nodes(&document.item))));
+        Some(nodes.collect())
+    }
+}
+
+/// The paths at which a field can be written, and whether they are the options of an exclusive group, of
+/// which one with nothing behind it is not the chosen one.
+fn paths(field: &Field) -> (Vec<Vec<&str>>, bool) {
+    let path = match field {
+        Field::Target => {
+            let options = ["dns_name", "dns_name_advanced", "ip", "service_info"];
+            return (options.map(|option| vec!["spec", option]).to_vec(), true);
+        }
+        Field::Description => vec!["metadata", "description"],
+        Field::Disable => vec!["metadata", "disable"],
+        Field::Label(label) => vec!["metadata", "labels", label],
+        Field::Annotation(annotation) => vec!["metadata", "annotations", annotation],
+        Field::Protocol => vec!["spec", "protocol"],
+        Field::Port => vec!["spec", "port"],
+        Field::HealthCheckPort => vec!["spec", "health_check_port"],
+        Field::SnatPool => vec!["spec", "snat_pool"],
+        Field::Where => vec!["spec", "where"],
+    };
+    (vec![path], false)
+}
+
+pub(super) fn key_of(item: &Item<'_>) -> Option<String> {
+    let part = |key: &str| item.get("metadata")?.get(key)?.text().map(str::to_owned);
+    Some(format!("{}/{}", part("namespace")?, part("name")?))
+}
+
+/// Every value of a document by its path.
+pub(super) fn nodes(root: &Item<'_>) -> Nodes {
+    let mut nodes = Nodes::new();
+    let first = root.entries().first().map_or(root.span, |entry| entry.key_at);
+    nodes.insert(Vec::new(), written(root, None, first, root.origin));
+    collect(root, &mut Vec::new(), root.origin, &mut nodes);
+    nodes
+}
+
+fn collect(item: &Item<'_>, path: &mut Vec<String>, above: ValueOrigin, nodes: &mut Nodes) {
+    let inherited = |item: &Item<'_>| match above {
+        ValueOrigin::Written | ValueOrigin::Anchored if item.origin != ValueOrigin::Written => item.origin,
+        ValueOrigin::Written => item.origin,
+        above => above,
+    };
+    match &item.value {
+        Value::Text(..) | Value::Refused => {}
+        Value::List(items) => {
+            for (index, item) in items.iter().enumerate() {
+                path.push(index.to_string());
+                let origin = inherited(item);
+                nodes.insert(path.clone(), written(item, None, item.span, origin));
+                collect(item, path, origin, nodes);
+                path.pop();
+            }
+        }
+        Value::Map(entries) => {
+            for entry in entries {
+                path.push(if is_free(path) { entry.key.clone().into_owned() } else { canonical_key(&entry.key) });
+                let origin = inherited(&entry.item);
+                nodes.insert(path.clone(), written(&entry.item, Some(entry), entry.key_at, origin));
+                collect(&entry.item, path, origin, nodes);
+                path.pop();
+            }
+        }
+    }
+}
+
+fn written(item: &Item<'_>, entry: Option<&MapEntry<'_>>, start: TextSpan<'_>, origin: ValueOrigin) -> WrittenValue {
+    let source = start.source;
+    let position = source.position(start.range().start);
+    let place = SourceLocation { file: source.path.to_string(), line: position.line, column: position.column };
+    let (range, writing) = value_range(item, entry);
+    WrittenValue {
+        place,
+        key: entry.map_or(0..0, |entry| source.file_range(&entry.key_at.range())),
+        value: item.span.source.file_range(&range),
+        writing,
+        origin,
+    }
+}
+
+/// The bytes to replace for another value, where parser spans are not already that.
+fn value_range(item: &Item<'_>, entry: Option<&MapEntry<'_>>) -> (Range<usize>, ValueStyle) {
+    let range = item.span.range();
+    match &item.value {
+        Value::Text(_, TextStyle::Plain) if item.span.is_empty() => {
+            // The parser puts an empty value before the colon.
+            let end = entry.map_or(range.end, |entry| {
+                let end = entry.key_at.range().end;
+                let rest = entry.key_at.source.as_str().get(end..).unwrap_or_default();
+                rest.find(':').map_or(end, |colon| end + colon + 1)
+            });
+            (end..end, ValueStyle::Empty)
+        }
+        Value::Text(_, TextStyle::Block) => (block_range(item, entry), ValueStyle::Block),
+        Value::Text(_, TextStyle::Plain) => (range, ValueStyle::Plain),
+        Value::Text(_, TextStyle::Quoted) => (range, ValueStyle::Quoted),
+        Value::List(_) | Value::Map(_) if item.span.slice().starts_with(['{', '[']) => (range, ValueStyle::Flow),
+        Value::List(_) | Value::Map(_) | Value::Refused => (range, ValueStyle::Collection),
+    }
+}
+
+/// A block scalar from its header to its last character: the parser begins behind the header, and
+/// ends behind the blank lines that follow.
+fn block_range(item: &Item<'_>, entry: Option<&MapEntry<'_>>) -> Range<usize> {
+    let range = item.span.range();
+    let end = range.start + item.span.slice().trim_end().len();
+    let text = item.span.source.as_str();
+    let from = entry.map_or(0, |entry| entry.key_at.range().end).min(range.start);
+    let between = text.get(from..range.start).unwrap_or_default();
+    // The header is the last thing on its line but for a comment.
+    let header = between.split('#').next().unwrap_or_default().rfind(['|', '>']);
+    header.map_or(range.start, |header| from + header)..end.max(range.start)
+}
+
+/// Where names are written, for the problems of definitions that stand twice. Each file is read once.
+pub(super) struct NameLocations<'c> {
+    origin: &'c FileOrigin,
+    context: &'c ReadContext<'c>,
+    files: BTreeMap<Arc<str>, Option<Arc<Named>>>,
+}
+
+/// A file's text with the key, the number and the name's place of each definition in it.
+struct Named {
+    source: SourceText,
+    names: Vec<(String, usize, Range<usize>)>,
+}
+
+impl<'c> NameLocations<'c> {
+    /// For files of this origin.
+    pub(super) fn new(origin: &'c FileOrigin, context: &'c ReadContext<'c>) -> Self {
+        Self { origin, context, files: BTreeMap::new() }
+    }
+
+    /// The problem of a definition that stands twice.
+    pub(super) fn twice(&mut self, first: &ReadDefinition, second: &ReadDefinition) -> Diagnostic {
+        let key = &first.endpoint.key;
+        let what = format!("`{key}` is defined twice");
+        let (Some(one), Some(two)) = (self.file(&first.file), self.file(&second.file)) else {
+            return Diagnostic::of_file(what, &second.file, format!("it is also in {}", first.file));
+        };
+        Diagnostic::error(what, &two.source, two.place(second), "second definition here").also(
+            &one.source,
+            one.place(first),
+            "first definition here",
+        )
+    }
+
+    fn file(&mut self, file: &Arc<str>) -> Option<Arc<Named>> {
+        if !self.files.contains_key(file) {
+            let named = text_of(self.origin, file, &self.context.limits).ok();
+            let named = named.map(|source| Arc::new(Named { names: names(&source, self.context), source }));
+            self.files.insert(file.clone(), named);
+        }
+        self.files.get(file)?.clone()
+    }
+}
+
+impl Named {
+    fn place(&self, found: &ReadDefinition) -> Range<usize> {
+        let key = found.endpoint.key.to_string();
+        let mut of_key = self.names.iter().filter(|(name, ..)| *name == key);
+        let first = of_key.clone().next();
+        let by_number = of_key.find(|(_, document, _)| *document == found.document).or(first);
+        by_number.map_or(0..0, |(.., place)| place.clone())
+    }
+}
+
+fn names<'s>(source: &'s SourceText, context: &ReadContext<'s>) -> Vec<(String, usize, Range<usize>)> {
+    let documents = careful::prepare(source, context, &mut Vec::new());
+    let name = |document: &PreparedDocument<'_>| {
+        let at = document.item.get("metadata")?.get("name")?.span;
+        // An overlay's name stands in another file.
+        let place = if at.source.path == source.path { at.range() } else { 0..0 };
+        Some((key_of(&document.item)?, document.document, place))
+    };
+    documents.iter().filter_map(name).collect()
+}

@@ -1,0 +1,477 @@
+//! The marks that ownership rests on: two annotations on every object that trueup writes.
+//!
+//! `trueup/stack` is the name of the stack. `trueup/applied` reads `VERSION RUN KEY COMMIT ENTRIES`:
+//! the version of the canonical form, the run that wrote it, ten characters of digest of the key that
+//! it was written for, the commit that the run applied (`-` without one), and one entry of fixed
+//! width a field that was not its default: a letter and six characters of digest for a fixed field,
+//! `l` or `a`, six characters of the key's digest and six of the value's for a label or an annotation.
+//! Version 1 has neither `KEY` nor `COMMIT`. Digests tell whether a field still is as it was applied,
+//! and whether the annotations were copied from another object; they protect nothing, so 36 and 60
+//! bits of SipHash are enough. Every object in sync is digested in every plan, which is why they must
+//! be cheap.
+
+use std::hash::Hasher as _;
+
+use siphasher::sip::SipHasher13;
+
+use super::field::WireValue;
+use super::{Endpoint, Field, Key, StringMap, WireSpec, WireWhere};
+
+/// The annotation that names the stack.
+pub const STACK: &str = "trueup/stack";
+/// The annotation that holds what was applied.
+pub const APPLIED: &str = "trueup/applied";
+/// The annotation that forbids a delete, set to `true` by a person.
+pub const PROTECT: &str = "trueup/protect";
+
+/// Stands for the run in a mark that is planned and not yet written; no run has this name.
+pub const RUN_PENDING: &str = "*";
+/// Digits of a commit in a mark: the whole id, or the beginning of a longer one.
+pub const COMMIT_DIGITS: usize = 40;
+
+/// Characters that the service allows in one annotation (API.md 4.2).
+pub const LONGEST_ANNOTATION: usize = 1024;
+/// Characters of the longest id of a run.
+pub const LONGEST_RUN: usize = 96;
+
+/// The version of the canonical form that this program writes.
+const VERSION: &str = "2";
+/// The version that named neither key nor commit.
+const VERSION_WITHOUT_KEY: &str = "1";
+/// Stands for the commit in a mark that names none.
+const NO_COMMIT: &str = "-";
+/// Characters of the digest of a value.
+const WIDTH: usize = 6;
+/// Characters of the digest of the object's key.
+const KEY_WIDTH: usize = 10;
+
+/// What a live object says about who wrote it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Ownership {
+    /// The stack that owns the object.
+    pub stack: Option<String>,
+    /// What was applied, where that can be read.
+    pub applied: Option<AppliedFields>,
+}
+
+/// The fields as they were applied, as digests.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AppliedFields {
+    /// The run that wrote it.
+    pub run: String,
+    /// The digest of the key that it was written for; version 1 names none.
+    key: Option<[u8; KEY_WIDTH]>,
+    /// The commit as the annotation names it.
+    commit: String,
+    /// Entries of fixed width, one behind the other, as the annotation holds them.
+    entries: String,
+}
+
+/// Whether a mark was written for the object that carries it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WrittenFor {
+    /// For this key.
+    This,
+    /// For another key: the annotations were copied.
+    Another,
+    /// Version 1 does not say.
+    Unnamed,
+}
+
+/// Why a field of a marked object differs from its definition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AppliedCause {
+    /// Live is as applied: the files moved on.
+    Pending,
+    /// The definition is as applied: someone changed live.
+    Drift,
+    /// Both moved.
+    Both,
+}
+
+/// What a definition may not write itself: the two marks.
+#[must_use]
+pub fn is_mark(annotation: &str) -> bool {
+    annotation == STACK || annotation == APPLIED
+}
+
+impl Ownership {
+    /// The mark that an apply of `endpoint` by `run`, of no commit, writes.
+    #[must_use]
+    pub fn of(endpoint: &Endpoint, stack: Option<&str>, run: &str) -> Self {
+        let applied = AppliedFields {
+            run: run.to_owned(),
+            key: Some(key_digest(&endpoint.key)),
+            commit: NO_COMMIT.to_owned(),
+            entries: entries(endpoint),
+        };
+        Self { stack: stack.map(str::to_owned), applied: Some(applied) }
+    }
+
+    /// The same mark, of this commit or of none.
+    #[must_use]
+    pub fn at_commit(mut self, commit: Option<&str>) -> Self {
+        if let Some(applied) = &mut self.applied {
+            applied.set_commit(commit);
+        }
+        self
+    }
+
+    /// The mark that an object's annotations hold, `None` where there is neither annotation.
+    #[must_use]
+    pub fn read(annotations: &StringMap) -> Option<Self> {
+        let stack = annotations.get(STACK).cloned();
+        let applied = annotations.get(APPLIED);
+        if stack.is_none() && applied.is_none() {
+            return None;
+        }
+        Some(Self { stack, applied: applied.and_then(|text| AppliedFields::read(text)) })
+    }
+
+    /// The annotations of this mark, in order of their keys.
+    #[must_use]
+    pub fn annotations(&self) -> Vec<(&'static str, String)> {
+        let applied = self.applied.as_ref().map(|applied| (APPLIED, applied.text()));
+        let stack = self.stack.clone().map(|stack| (STACK, stack));
+        applied.into_iter().chain(stack).collect()
+    }
+
+    /// The mark of an object that is in sync, written by the run that will do it: see [`RUN_PENDING`].
+    #[must_use]
+    pub fn wanted(endpoint: &Endpoint, stack: Option<&str>) -> Self {
+        Self::of(endpoint, stack, RUN_PENDING)
+    }
+
+    /// Whether `other` says the same of the object, run and commit aside.
+    #[must_use]
+    pub fn fits(&self, other: &Ownership) -> bool {
+        fn applied(mark: &Ownership) -> Option<(&Option<[u8; KEY_WIDTH]>, &String)> {
+            mark.applied.as_ref().map(|applied| (&applied.key, &applied.entries))
+        }
+        self.stack == other.stack && applied(self) == applied(other)
+    }
+}
+
+impl AppliedFields {
+    fn read(text: &str) -> Option<Self> {
+        let mut parts = text.split(' ');
+        let (version, run) = (parts.next()?, parts.next()?);
+        let (key, commit) = match version {
+            VERSION => (Some(parts.next()?.as_bytes().try_into().ok()?), parts.next()?),
+            VERSION_WITHOUT_KEY => (None, NO_COMMIT),
+            _ => return None,
+        };
+        let entries = parts.next()?;
+        if parts.next().is_some() || !entries.is_ascii() {
+            return None;
+        }
+        let whole: usize = split(entries).map(|(slot, digest)| slot.len() + digest.len()).sum();
+        let applied = || Self { run: run.to_owned(), key, commit: commit.to_owned(), entries: entries.to_owned() };
+        (whole == entries.len()).then(applied)
+    }
+
+    /// The text of the annotation.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let Self { run, commit, entries, .. } = self;
+        match &self.key {
+            Some(key) => format!("{VERSION} {run} {} {commit} {entries}", String::from_utf8_lossy(key)),
+            None => format!("{VERSION_WITHOUT_KEY} {run} {entries}"),
+        }
+    }
+
+    /// Whether it was written for the object of this key.
+    #[must_use]
+    pub fn written_for(&self, key: &Key) -> WrittenFor {
+        match &self.key {
+            None => WrittenFor::Unnamed,
+            Some(named) if *named == key_digest(key) => WrittenFor::This,
+            Some(_) => WrittenFor::Another,
+        }
+    }
+
+    /// The text of an annotation with another commit, or none; one that names no key stays as it is.
+    #[must_use]
+    pub fn renamed(text: &str, commit: Option<&str>) -> String {
+        match Self::read(text) {
+            Some(mut applied) => {
+                applied.set_commit(commit);
+                applied.text()
+            }
+            None => text.to_owned(),
+        }
+    }
+
+    /// Longer ids, of a repository with SHA-256, are named by their beginning.
+    fn set_commit(&mut self, commit: Option<&str>) {
+        self.commit = commit.unwrap_or(NO_COMMIT).chars().take(COMMIT_DIGITS).collect();
+    }
+
+    /// The commit that the run applied whole, in lower-case hex digits; nothing where it names none.
+    #[must_use]
+    pub fn commit(&self) -> Option<&str> {
+        let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+        let is_id = self.commit.len() == COMMIT_DIGITS && self.commit.bytes().all(is_digit);
+        is_id.then_some(self.commit.as_str())
+    }
+
+    /// Whether the run wrote the annotation `key`.
+    #[must_use]
+    pub fn wrote_annotation(&self, key: &str) -> bool {
+        self.digest(&slot(&Field::Annotation(key.to_owned()))).is_some()
+    }
+
+    /// The digest of the value that was applied; nothing where that was the default.
+    fn digest(&self, slot: &str) -> Option<&str> {
+        split(&self.entries).find(|(taken, _)| *taken == slot).map(|(_, digest)| digest)
+    }
+
+    /// Whether `endpoint` has in `field` exactly the value that was applied.
+    #[must_use]
+    pub fn is_as_applied(&self, field: &Field, endpoint: &Endpoint) -> bool {
+        let slot = slot(field);
+        self.digest(&slot) == value_digest(&slot, field, endpoint).as_deref()
+    }
+
+    /// Why `field` differs between a live object and its definition.
+    #[must_use]
+    pub fn cause(&self, field: &Field, live: &Endpoint, desired: &Endpoint) -> AppliedCause {
+        let slot = slot(field);
+        let applied = self.digest(&slot);
+        let as_applied = |endpoint: &Endpoint| applied == value_digest(&slot, field, endpoint).as_deref();
+        let live_as_applied = match (field, &live.spec.place) {
+            // The service fills parts of a reference and of a target; any way to have written it counts.
+            (Field::Target, _) => live.spec.target.spellings().any(|target| {
+                let wire = WireValue::Target(Box::new(WireSpec::of_target(&target)));
+                applied == Some(wire_digest(&slot, &wire).as_str())
+            }),
+            (Field::Where, Some(place)) => place.spellings().any(|place| {
+                applied == Some(wire_digest(&slot, &WireValue::Place(Some(WireWhere::from(&place)))).as_str())
+            }),
+            _ => as_applied(live),
+        };
+        match (live_as_applied, as_applied(desired)) {
+            (true, _) => AppliedCause::Pending,
+            (false, true) => AppliedCause::Drift,
+            (false, false) => AppliedCause::Both,
+        }
+    }
+}
+
+/// The entries of a mark as slot and digest, up to the first that is cut off.
+fn split(entries: &str) -> impl Iterator<Item = (&str, &str)> {
+    let mut rest = entries;
+    std::iter::from_fn(move || {
+        let slot = if rest.starts_with(['l', 'a']) { 1 + WIDTH } else { 1 };
+        let (entry, after) = rest.split_at_checked(slot + WIDTH)?;
+        rest = after;
+        Some(entry.split_at(slot))
+    })
+}
+
+/// What a field's entry begins with.
+fn slot(field: &Field) -> String {
+    let (letter, key) = match field {
+        Field::Description => ('d', None),
+        Field::Disable => ('x', None),
+        Field::Target => ('t', None),
+        Field::Protocol => ('p', None),
+        Field::Port => ('o', None),
+        Field::HealthCheckPort => ('h', None),
+        Field::SnatPool => ('s', None),
+        Field::Where => ('w', None),
+        Field::Label(key) => ('l', Some(key)),
+        Field::Annotation(key) => ('a', Some(key)),
+    };
+    let mut slot = String::with_capacity(1 + WIDTH);
+    slot.push(letter);
+    slot.extend(key.into_iter().flat_map(|key| digest(&[key.as_bytes()])));
+    slot
+}
+
+/// The digest of a field's value, `None` where it is the default.
+fn value_digest(slot: &str, field: &Field, endpoint: &Endpoint) -> Option<String> {
+    if field.is_default(endpoint) {
+        return None;
+    }
+    Some(wire_digest(slot, &field.wire(endpoint)))
+}
+
+fn wire_digest(slot: &str, value: &WireValue<'_>) -> String {
+    // Strings, numbers and maps with text keys: nothing that fails.
+    digest(&[slot.as_bytes(), &serde_json::to_vec(value).unwrap_or_default()]).collect()
+}
+
+fn entries(endpoint: &Endpoint) -> String {
+    let labels = endpoint.labels.keys().cloned().map(Field::Label);
+    let annotations = endpoint.annotations.keys().filter(|key| !is_mark(key)).cloned().map(Field::Annotation);
+    let fields = Field::FIXED.into_iter().chain(labels).chain(annotations);
+    let mut entries = String::with_capacity(128);
+    for field in fields.filter(|field| !field.is_default(endpoint)) {
+        let slot = slot(&field);
+        entries.push_str(&slot);
+        entries.push_str(&wire_digest(&slot, &field.wire(endpoint)));
+    }
+    entries
+}
+
+/// The first 60 bits of a SipHash-1-3 of namespace and name.
+fn key_digest(key: &Key) -> [u8; KEY_WIDTH] {
+    let bits = hash(&[key.namespace.as_str().as_bytes(), key.name.as_str().as_bytes()]);
+    std::array::from_fn(|at| character(bits, at))
+}
+
+/// The first 36 bits of a SipHash-1-3 without a key, six characters of 64.
+fn digest(parts: &[&[u8]]) -> impl Iterator<Item = char> + use<> {
+    let bits = hash(parts);
+    (0..WIDTH).map(move |at| char::from(character(bits, at)))
+}
+
+/// One of the ten characters of 64 that write the first 60 bits of a hash.
+fn character(bits: u64, at: usize) -> u8 {
+    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    ALPHABET[(bits >> (58 - 6 * at)) as usize & 63]
+}
+
+fn hash(parts: &[&[u8]]) -> u64 {
+    let mut hash = SipHasher13::new();
+    for part in parts {
+        hash.write_u64((part.len() as u64).to_le());
+        hash.write(part);
+    }
+    hash.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::WireEndpoint;
+
+    fn endpoint(spec: &str, labels: &str) -> Endpoint {
+        let text = format!(r#"{{"metadata":{{"name":"a","namespace":"n","labels":{labels}}},"spec":{spec}}}"#);
+        serde_json::from_str::<WireEndpoint>(&text).expect("valid JSON").endpoint().expect("an endpoint")
+    }
+
+    #[test]
+    fn a_mark_survives_its_annotations() {
+        let mark = Ownership::of(&endpoint(r#"{"ip":"10.0.0.1","port":1}"#, r#"{"a":"b"}"#), Some("shop"), "run-1");
+        let annotations = mark.annotations().into_iter().map(|(k, v)| (k.to_owned(), v)).collect();
+        assert_eq!(Ownership::read(&annotations), Some(mark));
+    }
+
+    #[test]
+    fn a_mark_of_another_version_keeps_its_stack_and_nothing_else() {
+        let annotations =
+            StringMap::from_iter([(STACK.to_owned(), "s".to_owned()), (APPLIED.to_owned(), "9 r x".to_owned())]);
+        assert_eq!(Ownership::read(&annotations), Some(Ownership { stack: Some("s".to_owned()), applied: None }));
+    }
+
+    #[test]
+    fn an_object_without_the_newer_fields_has_the_digests_of_older_versions() {
+        let entries = |spec: &str, labels: &str, description: &str| {
+            let mut endpoint = endpoint(spec, labels);
+            endpoint.description = description.to_owned();
+            Ownership::of(&endpoint, None, "r").applied.expect("applied").entries
+        };
+        // As version 0.1.0 wrote them.
+        let full = r#"{"dns_name_advanced": {"name": "a.example.net", "refresh_interval": 60}, "port": 443,
+            "snat_pool": {"snat_pool": {"prefixes": ["10.1.0.0/16", "10.2.0.0/16"]}},
+            "where": {"site": {"ref": [{"name": "ce01", "namespace": "system"}],
+                               "network_type": "VIRTUAL_NETWORK_PUBLIC", "enable_internet_vip": {}}}}"#;
+        let applied = "dJ-uQgXt7pdSpNoXciOMrsAIZC1gwXMM0d2lo9D_AbhtIB0F";
+        assert_eq!(entries(full, r#"{"tier": "web"}"#, "d"), applied);
+        let bare = r#"{"dns_name_advanced": {"name": "b.example.net"}, "snat_pool": {"snat_pool": {"prefixes": []}},
+            "where": {"virtual_site": {"ref": [{"name": "all"}]}}}"#;
+        assert_eq!(entries(bare, "{}", ""), "tCRujmJs5UXaDRw3aZ_JV");
+        let emptied = bare.replace(r#"{"prefixes": []}"#, r#"{"prefixes": [], "ipv6_prefixes": []}"#);
+        let emptied = emptied.replace(r#"{"ref""#, r#"{"refs": [], "ref""#);
+        assert_eq!(entries(&emptied, "{}", ""), "tCRujmJs5UXaDRw3aZ_JV");
+        let service = r#"{"service_info": {"discovery_type": "THIRD_PARTY", "service_name": "x"},
+            "where": {"virtual_network": {"ref": [{"name": "net"}]}}}"#;
+        assert_eq!(entries(service, "{}", ""), "tcJmXUrwtVDpPU");
+    }
+
+    #[test]
+    fn a_mark_names_the_key_and_the_commit_that_it_was_written_for() {
+        let cart = endpoint(r#"{"ip":"10.0.0.1","port":1}"#, "{}");
+        let commit = "3f2c9ab0".repeat(5);
+        let applied = Ownership::of(&cart, Some("shop"), "r").at_commit(Some(&commit)).applied.expect("applied");
+        let read = AppliedFields::read(&applied.text()).expect("its own text");
+        assert_eq!(read, applied);
+        assert_eq!(read.commit(), Some(commit.as_str()));
+        assert_eq!(read.written_for(&cart.key), WrittenFor::This);
+        // The parts do not run into one another.
+        for other in ["n/b", "na/b", "o/a", "n/aa"] {
+            assert_eq!(read.written_for(&Key::parse(other).expect("a key")), WrittenFor::Another, "{other}");
+        }
+        for odd in ["-", "*", "HEAD", "--all", "3f2c9ab", &"G".repeat(40)] {
+            let odd = Ownership::of(&cart, None, "r").at_commit(Some(odd)).applied.expect("applied");
+            assert_eq!(AppliedFields::read(&odd.text()).expect("a mark").commit(), None);
+        }
+    }
+
+    #[test]
+    fn a_mark_of_version_1_keeps_its_fields_and_names_no_key() {
+        let applied = endpoint(r#"{"ip":"10.0.0.1","port":1}"#, "{}");
+        let moved = endpoint(r#"{"ip":"10.0.0.1","port":2}"#, "{}");
+        let now = Ownership::of(&applied, Some("shop"), "r");
+        // As trueup wrote it before version 2.
+        let entries = now.applied.as_ref().map(|applied| applied.entries.clone()).unwrap_or_default();
+        let annotations = [(STACK, "shop".to_owned()), (APPLIED, format!("1 r {entries}"))];
+        let old = Ownership::read(&annotations.map(|(key, value)| (key.to_owned(), value)).into_iter().collect())
+            .expect("a mark");
+        let mark = old.applied.as_ref().expect("version 1 is read");
+        assert_eq!(mark.written_for(&applied.key), WrittenFor::Unnamed);
+        assert_eq!(mark.commit(), None);
+        assert_eq!(mark.cause(&Field::Port, &applied, &moved), AppliedCause::Pending);
+        assert_eq!(mark.text(), format!("1 r {entries}"));
+        // It is written anew.
+        assert!(!old.fits(&now));
+    }
+
+    #[test]
+    fn a_cause_shows_who_moved() {
+        let applied = endpoint(r#"{"ip":"10.0.0.1","port":1}"#, "{}");
+        let moved = endpoint(r#"{"ip":"10.0.0.1","port":2}"#, "{}");
+        let third = endpoint(r#"{"ip":"10.0.0.1","port":3}"#, "{}");
+        let mark = Ownership::of(&applied, None, "r").applied.expect("applied");
+        assert_eq!(mark.cause(&Field::Port, &applied, &moved), AppliedCause::Pending);
+        assert_eq!(mark.cause(&Field::Port, &moved, &applied), AppliedCause::Drift);
+        assert_eq!(mark.cause(&Field::Port, &moved, &third), AppliedCause::Both);
+    }
+
+    #[test]
+    fn an_interval_that_the_service_filled_is_still_as_applied() {
+        let target = |name: &str, interval: &str| {
+            endpoint(&format!(r#"{{"dns_name_advanced":{{"name":"{name}"{interval}}}}}"#), "{}")
+        };
+        let (applied, filled) = (target("a.b", ""), target("a.b", r#","refresh_interval":300"#));
+        let wanted = target("c.d", "");
+        let moved = target("e.f", r#","refresh_interval":300"#);
+        let mark = Ownership::of(&applied, None, "r").applied.expect("applied");
+        assert_eq!(mark.cause(&Field::Target, &filled, &wanted), AppliedCause::Pending);
+        assert_eq!(mark.cause(&Field::Target, &moved, &applied), AppliedCause::Drift);
+    }
+
+    #[test]
+    fn a_reference_that_the_service_filled_is_still_as_applied() {
+        let place = |reference: &str| {
+            endpoint(&format!(r#"{{"ip":"10.0.0.1","where":{{"site":{{"ref":[{reference}]}}}}}}"#), "{}")
+        };
+        let applied = place(r#"{"name":"ce01"}"#);
+        let filled = place(r#"{"name":"ce01","namespace":"system","tenant":"acme-x","uid":"1","kind":"site"}"#);
+        let wanted = place(r#"{"name":"ce02"}"#);
+        let mark = Ownership::of(&applied, None, "r").applied.expect("applied");
+        assert_eq!(mark.cause(&Field::Where, &filled, &wanted), AppliedCause::Pending);
+        let with_refs = |name: &str, refs: &str| {
+            let site = format!(r#"{{"ref":[{{"name":"{name}"}}],"refs":[{refs}]}}"#);
+            endpoint(&format!(r#"{{"ip":"10.0.0.1","where":{{"site":{site}}}}}"#), "{}")
+        };
+        let applied = with_refs("ce01", r#"{"name":"blue"},{"name":"red"}"#);
+        let full = r#""namespace":"shop","tenant":"acme-x","uid":"2""#;
+        let filled = with_refs("ce01", &format!(r#"{{"name":"blue",{full}}},{{"name":"red",{full}}}"#));
+        let mark = Ownership::of(&applied, None, "r").applied.expect("applied");
+        assert_eq!(mark.cause(&Field::Where, &filled, &with_refs("ce01", "")), AppliedCause::Pending);
+        assert_eq!(mark.cause(&Field::Where, &with_refs("ce01", ""), &applied), AppliedCause::Drift);
+    }
+}

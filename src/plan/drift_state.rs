@@ -1,0 +1,287 @@
+//! What a scheduled check remembers from one time to the next, in a file that the caller keeps: since
+//! when a value has drifted, in how many checks it was seen, and which objects were ever found in
+//! place, so that one that is missing later is known to have been deleted. It decides nothing about
+//! an apply. The clock is passed in.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::{ActionKind, Plan, ScopeRead, Verdicts};
+use crate::model::{Desired, Field, Key, Namespace};
+
+/// The format that this program writes and reads.
+const FORMAT_VERSION: u32 = 1;
+
+/// The state of a scheduled check.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DriftState {
+    kind: String,
+    format_version: u32,
+    /// Checks so far.
+    checks: u64,
+    /// Defined objects that were found in place.
+    #[serde(default)]
+    applied: BTreeSet<Key>,
+    /// What drifted at the last check.
+    #[serde(default)]
+    drift: BTreeMap<Key, Vec<DriftEntry>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DriftEntry {
+    /// Nothing for the whole object.
+    #[serde(default)]
+    field: Option<Field>,
+    #[serde(flatten)]
+    seen: SeenSince,
+}
+
+/// Since when a value has drifted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SeenSince {
+    /// The first check that saw it.
+    pub first_seen: Timestamp,
+    /// The checks that saw it, without a gap.
+    pub checks: u64,
+}
+
+/// A file that holds no state of ours.
+#[derive(Debug, thiserror::Error)]
+pub enum DriftStateError {
+    /// It cannot be read as one.
+    #[error("the file holds no memory of checks: {reason}")]
+    NotADriftState {
+        /// What the reader said.
+        reason: String,
+    },
+    /// Another version of this program wrote it.
+    #[error("the memory has format version {found}, this trueup reads {FORMAT_VERSION}: give another file")]
+    Format {
+        /// The file's.
+        found: u32,
+    },
+}
+
+impl Default for DriftState {
+    fn default() -> Self {
+        Self {
+            kind: "memory".to_owned(),
+            format_version: FORMAT_VERSION,
+            checks: 0,
+            applied: BTreeSet::new(),
+            drift: BTreeMap::new(),
+        }
+    }
+}
+
+impl DriftState {
+    /// The state that a file holds.
+    ///
+    /// # Errors
+    /// The file holds something else, or another version's.
+    pub fn from_file(bytes: &[u8]) -> Result<Self, DriftStateError> {
+        let memory: DriftState = serde_json::from_slice(bytes)
+            .map_err(|error| DriftStateError::NotADriftState { reason: error.to_string() })?;
+        if memory.kind != "memory" {
+            return Err(DriftStateError::NotADriftState {
+                reason: format!("its kind is `{}`", memory.kind.escape_debug()),
+            });
+        }
+        if memory.format_version != FORMAT_VERSION {
+            return Err(DriftStateError::Format { found: memory.format_version });
+        }
+        Ok(memory)
+    }
+
+    /// The state as a file holds it, a final line break included.
+    #[must_use]
+    pub fn to_file(&self) -> String {
+        // Text keys, strings, numbers: nothing that fails.
+        let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
+        text.push('\n');
+        text
+    }
+
+    /// Whether the object was once found in place: missing now, it was deleted.
+    #[must_use]
+    pub fn knows(&self, key: &Key) -> bool {
+        self.applied.contains(key)
+    }
+
+    /// The namespaces of the objects that were once found in place.
+    pub fn namespaces(&self) -> impl Iterator<Item = &Namespace> {
+        self.applied.iter().map(|key| &key.namespace)
+    }
+
+    /// Checks so far.
+    #[must_use]
+    pub fn checks(&self) -> u64 {
+        self.checks
+    }
+
+    /// Since when a field, or the whole object, has drifted.
+    #[must_use]
+    pub fn seen(&self, key: &Key, field: Option<&Field>) -> Option<SeenSince> {
+        self.drift.get(key)?.iter().find(|one| one.field.as_ref() == field).map(|one| one.seen)
+    }
+
+    /// Takes in one check at `now`. The plan has to be one without filters; of a namespace whose read
+    /// is unknown nothing is concluded, so what was remembered of it stays.
+    pub fn remember(&mut self, check: CheckRecord<'_>, now: Timestamp) {
+        let CheckRecord { plan, verdicts, desired } = check;
+        self.checks += 1;
+        let known = |key: &Key| {
+            plan.scope.get(&key.namespace).is_some_and(|scope| matches!(scope.read, ScopeRead::Complete { .. }))
+        };
+        self.applied.retain(|key| !known(key) || desired.definitions.contains_key(key));
+        let missing: BTreeSet<&Key> = plan
+            .changes
+            .iter()
+            .filter(|change| change.action.kind() == ActionKind::Create)
+            .map(|change| &change.key)
+            .collect();
+        let there = desired.definitions.keys().filter(|key| known(key) && !missing.contains(key));
+        self.applied.extend(there.cloned());
+        let before = std::mem::take(&mut self.drift);
+        for drifted in plan.drifted(verdicts) {
+            let old = before
+                .get(&drifted.object)
+                .and_then(|fields| fields.iter().find(|one| one.field == drifted.field))
+                .map(|one| one.seen);
+            let seen = match old {
+                Some(old) => SeenSince { checks: old.checks + 1, ..old },
+                None => SeenSince { first_seen: now, checks: 1 },
+            };
+            self.drift.entry(drifted.object).or_default().push(DriftEntry { field: drifted.field, seen });
+        }
+        self.drift.extend(before.into_iter().filter(|(key, _)| !known(key)));
+    }
+}
+
+/// One check, for the memory.
+#[derive(Clone, Copy)]
+pub struct CheckRecord<'a> {
+    /// The plan, made without filters.
+    pub plan: &'a Plan,
+    /// Its verdicts, before acknowledgements.
+    pub verdicts: &'a Verdicts,
+    /// The definitions.
+    pub desired: &'a Desired,
+}
+
+impl SeenSince {
+    /// How long ago the first check saw it; nothing where the clock went back.
+    #[must_use]
+    pub fn age(&self, now: Timestamp) -> Duration {
+        Duration::try_from(now.duration_since(self.first_seen)).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::model::{Endpoint, Layout};
+    use crate::plan::{
+        Action, BeforeImage, Cause, Change, FieldChange, NamespaceScope, ObjectVerdict, PlanSettings, PlanSource,
+        ServiceId, Verdict,
+    };
+
+    fn at(text: &str) -> Timestamp {
+        text.parse().expect("a time")
+    }
+
+    /// A plan over `shop`, whose read is complete or not, with `cart`'s port drifted or not.
+    fn check(drifts: bool, complete: bool) -> (Plan, Verdicts) {
+        let endpoint: Endpoint = serde_json::from_value(
+            json!({"metadata": {"name": "cart", "namespace": "shop"}, "spec": {"ip": "10.0.0.1"}}),
+        )
+        .expect("an endpoint");
+        let key = endpoint.key.clone();
+        let before =
+            BeforeImage { uid: "1".to_owned(), resource_version: None, endpoint, creator: None, modified: None };
+        let field = FieldChange {
+            field: Field::Port,
+            before: json!(9),
+            after: json!(80),
+            cause: Cause::Drift,
+            attribution: None,
+            place: None,
+        };
+        let read = if complete {
+            ScopeRead::Complete { live: 1, owned: 1, removable: 1 }
+        } else {
+            ScopeRead::Unknown { reason: "cut".to_owned() }
+        };
+        let scope = NamespaceScope { read, definitions: 1, in_sync: 0, pruned: true, selected: true };
+        let change = Change::new(key.clone(), Action::Replace { fields: vec![field], adopts: false, before });
+        let plan = Plan {
+            tool_version: "test".to_owned(),
+            service: ServiceId { base_url: "https://acme.example.net".to_owned(), layout: Layout::Uniform },
+            stack: None,
+            settings: PlanSettings::default(),
+            setting_changes: Vec::new(),
+            scope: BTreeMap::from([(Namespace::parse("shop").expect("a namespace"), scope)]),
+            changes: if drifts && complete { vec![change] } else { Vec::new() },
+            blocked: Vec::new(),
+            guards: Vec::new(),
+            allowed: Vec::new(),
+            left_out: 0,
+            notes: Vec::new(),
+            source: PlanSource::default(),
+        };
+        let mut verdicts = Verdicts::default();
+        if drifts && complete {
+            let object = ObjectVerdict { verdict: Verdict::Drift, drifted: vec![Field::Port] };
+            verdicts.objects.insert(key, object);
+        }
+        (plan, verdicts)
+    }
+
+    fn remember(memory: &mut DriftState, drifts: bool, complete: bool, now: &str) {
+        let (plan, verdicts) = check(drifts, complete);
+        let desired = Desired::default();
+        memory.remember(CheckRecord { plan: &plan, verdicts: &verdicts, desired: &desired }, at(now));
+    }
+
+    #[test]
+    fn drift_keeps_its_first_time_and_counts_its_checks_until_it_is_gone() {
+        let cart = Key::parse("shop/cart").expect("a key");
+        let mut memory = DriftState::default();
+        remember(&mut memory, true, true, "2026-11-19T14:00:00Z");
+        remember(&mut memory, true, true, "2026-11-20T14:00:00Z");
+        let seen = memory.seen(&cart, Some(&Field::Port)).expect("it drifted");
+        assert_eq!((seen.first_seen, seen.checks), (at("2026-11-19T14:00:00Z"), 2));
+        assert_eq!(seen.age(at("2026-11-21T14:00:00Z")), Duration::from_secs(2 * 24 * 3600));
+        remember(&mut memory, false, true, "2026-11-21T14:00:00Z");
+        assert_eq!(memory.seen(&cart, Some(&Field::Port)), None);
+        assert_eq!(memory.checks(), 3);
+    }
+
+    #[test]
+    fn an_unknown_read_forgets_nothing() {
+        let cart = Key::parse("shop/cart").expect("a key");
+        let mut memory = DriftState::default();
+        remember(&mut memory, true, true, "2026-11-19T14:00:00Z");
+        remember(&mut memory, true, false, "2026-11-20T14:00:00Z");
+        assert!(memory.seen(&cart, Some(&Field::Port)).is_some());
+        remember(&mut memory, true, true, "2026-11-21T14:00:00Z");
+        assert_eq!(memory.seen(&cart, Some(&Field::Port)).map(|seen| seen.checks), Some(2));
+    }
+
+    #[test]
+    fn a_drift_state_survives_its_file() {
+        let mut memory = DriftState::default();
+        remember(&mut memory, true, true, "2026-11-19T14:00:00Z");
+        assert_eq!(DriftState::from_file(memory.to_file().as_bytes()).expect("its own text"), memory);
+        assert!(DriftState::from_file(b"{}").is_err());
+        let newer = memory.to_file().replace("\"format_version\": 1", "\"format_version\": 2");
+        assert!(matches!(DriftState::from_file(newer.as_bytes()), Err(DriftStateError::Format { found: 2 })));
+    }
+}

@@ -1,0 +1,165 @@
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use super::{ActionKind, Change, ChangeResult, ChangeStep, Intent, Plan, RunClosing, RunHeader, RunId, Verification};
+use crate::model::Key;
+
+/// A run as its journal kept it, however it ended.
+#[derive(Debug, Clone)]
+pub struct RunRecord {
+    /// What was to be done, by whom and when.
+    pub header: RunHeader,
+    /// Writes and results in the order in which they were kept. Where this run resumed others, theirs
+    /// stand first.
+    pub entries: Vec<RunEntry>,
+    /// The last line; nothing where the run was killed.
+    pub closing: Option<RunClosing>,
+    /// The last line was cut off, as a kill in the middle of a write leaves it.
+    pub torn: bool,
+}
+
+/// One thing that a journal keeps of a run.
+#[derive(Debug, Clone)]
+#[expect(clippy::large_enum_variant, reason = "most of what is kept are intents; a box would cost an allocation each")]
+pub enum RunEntry {
+    /// A write that left, or was about to.
+    Intent(Intent),
+    /// What became of a change.
+    Outcome(ChangeStep),
+}
+
+/// How far a run got with one change.
+#[derive(Debug, Clone, Copy)]
+pub enum ChangeProgress<'a> {
+    /// Nothing was sent and nothing is known.
+    Untouched,
+    /// A write was about to leave, and whether it took effect is not known.
+    InDoubt(&'a Intent),
+    /// It has its result.
+    Ended(&'a ChangeResult),
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum RunStatus {
+    /// Every change has a result that is certain, and a second look found no difference.
+    Finished,
+    /// Every change has a result that is certain, and live was not proven to be as wanted.
+    Unverified,
+    /// It stopped before every change had its result; no write is in doubt.
+    Unfinished,
+    /// So many writes may have taken effect or not.
+    InDoubt {
+        /// Writes.
+        count: usize,
+    },
+}
+
+impl RunRecord {
+    /// The run.
+    #[must_use]
+    pub fn run(&self) -> &RunId {
+        &self.header.run
+    }
+
+    /// Each planned change, in order, with how far the run got with it.
+    #[must_use]
+    pub fn progress(&self) -> Vec<(&Change, ChangeProgress<'_>)> {
+        let mut reached: BTreeMap<&Key, ChangeProgress<'_>> = BTreeMap::new();
+        for kept in &self.entries {
+            match kept {
+                RunEntry::Intent(intent) => {
+                    reached.insert(&intent.key, ChangeProgress::InDoubt(intent));
+                }
+                RunEntry::Outcome(step) => {
+                    let known = reached.entry(&step.key).or_insert(ChangeProgress::Untouched);
+                    let in_doubt = matches!(known, ChangeProgress::InDoubt(_));
+                    if !(in_doubt && matches!(step.result, ChangeResult::InDoubt { .. })) {
+                        *known = ChangeProgress::Ended(&step.result);
+                    }
+                }
+            }
+        }
+        let of = |key: &Key| reached.get(key).copied().unwrap_or(ChangeProgress::Untouched);
+        self.header.plan.changes.iter().map(|change| (change, of(&change.key))).collect()
+    }
+
+    /// Changes that are not known to be done: what a resume would settle or send.
+    #[must_use]
+    pub fn left(&self) -> usize {
+        self.open_keys().len()
+    }
+
+    /// The plan with only the changes of [`Self::left`].
+    #[must_use]
+    pub fn rest(&self) -> Plan {
+        let open = self.open_keys();
+        let mut plan = self.header.plan.clone();
+        plan.changes.retain(|change| open.contains(&change.key));
+        plan
+    }
+
+    fn open_keys(&self) -> BTreeSet<&Key> {
+        let done =
+            |progress: &ChangeProgress<'_>| matches!(progress, ChangeProgress::Ended(result) if result.is_done());
+        let progress = self.progress().into_iter();
+        progress.filter(|(_, progress)| !done(progress)).map(|(change, _)| &change.key).collect()
+    }
+
+    /// The writes that took effect, or may have, each with whether that is known: for each endpoint
+    /// the first, whose before-image is what the run found.
+    #[must_use]
+    pub fn writes(&self) -> Vec<&Intent> {
+        let mut first: BTreeMap<&Key, &Intent> = BTreeMap::new();
+        let mut pending: BTreeMap<&Key, &Intent> = BTreeMap::new();
+        let mut order = Vec::new();
+        let mut keep = |intent: &'_ Intent| order.push(intent.key.clone());
+        for kept in &self.entries {
+            match kept {
+                RunEntry::Intent(intent) => {
+                    let first = pending.entry(&intent.key).or_insert(intent);
+                    // A refused create that went on to take ownership of what was there.
+                    if first.action == ActionKind::Create && intent.action != ActionKind::Create {
+                        *first = intent;
+                    }
+                }
+                RunEntry::Outcome(step) => {
+                    let Some(intent) = pending.remove(&step.key) else { continue };
+                    if step.result.may_have_taken_effect() && !first.contains_key(&step.key) {
+                        keep(intent);
+                        first.insert(&step.key, intent);
+                    }
+                }
+            }
+        }
+        for (key, intent) in pending {
+            if !first.contains_key(key) {
+                keep(intent);
+                first.insert(key, intent);
+            }
+        }
+        order.iter().filter_map(|key| first.get(key).copied()).collect()
+    }
+
+    fn is_verified(&self) -> bool {
+        let verification = self.closing.as_ref().map(|closing| &closing.verification);
+        matches!(verification, Some(Verification::Verified { .. } | Verification::NotNeeded))
+    }
+
+    /// How it ended.
+    #[must_use]
+    pub fn ending(&self) -> RunStatus {
+        let progress = self.progress();
+        let count = progress.iter().filter(|(_, progress)| matches!(progress, ChangeProgress::InDoubt(_))).count();
+        let interrupted = self.closing.as_ref().is_none_or(|closing| closing.interrupted);
+        let untouched = progress.iter().any(|(_, progress)| matches!(progress, ChangeProgress::Untouched));
+        match count {
+            0 if untouched || interrupted => RunStatus::Unfinished,
+            0 if self.is_verified() => RunStatus::Finished,
+            0 => RunStatus::Unverified,
+            count => RunStatus::InDoubt { count },
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! Whether a plan that was read from a file or a journal agrees with itself. A plan that `arrange` or a
+//! rollback made always does; what does not was written by hand, and its guards would count too little.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::owner::Owner;
+use super::{Action, ActionKind, Change, Counts, Plan, ScopeRead};
+use crate::model::policy::Prune;
+use crate::model::{Key, Live, LiveItem, Namespace, NamespaceRead, Ownership};
+
+impl Plan {
+    /// Checks that the changes agree with their keys, with the scope and with the settings.
+    ///
+    /// # Errors
+    /// What contradicts what, as a fragment.
+    pub fn check(&self) -> Result<(), String> {
+        let mut seen: BTreeSet<&Key> = BTreeSet::new();
+        for change in &self.changes {
+            if !seen.insert(&change.key) {
+                return Err(format!("`{}` is changed twice", change.key));
+            }
+            self.check_change(change)?;
+        }
+        Ok(())
+    }
+
+    fn check_change(&self, change: &Change) -> Result<(), String> {
+        let key = &change.key;
+        let endpoint = match &change.action {
+            Action::Create { wanted } => wanted,
+            Action::Replace { before, .. } | Action::Annotate { before } | Action::Delete { before, .. } => {
+                &before.endpoint
+            }
+        };
+        if endpoint.key != *key {
+            return Err(format!("the change of `{key}` holds the endpoint `{}`", endpoint.key));
+        }
+        let scope = self.scope.get(&key.namespace);
+        if !scope.is_some_and(|scope| scope.selected && matches!(scope.read, ScopeRead::Complete { .. })) {
+            return Err(format!("`{key}` is changed, and the plan did not read its namespace"));
+        }
+        if let Action::Delete { before, .. } = &change.action
+            && self.undone().is_none()
+        {
+            let mark = Ownership::read(&before.endpoint.annotations);
+            let prunes = match self.settings.prune {
+                Prune::All => true,
+                Prune::Owned => Owner::of(mark.as_ref(), key, self.stack.as_deref()).is_ours(),
+                Prune::None => false,
+            };
+            if self.stack.is_none() || !prunes || !scope.is_some_and(|scope| scope.pruned) {
+                return Err(format!("`{key}` would be deleted, and the settings of the plan delete no such object"));
+            }
+        }
+        Ok(())
+    }
+
+    /// What the guards may count at most, by a fresh read of the namespaces in which something is
+    /// replaced or deleted: counts in a file are its writer's.
+    #[must_use]
+    pub fn counts(&self, live: &Live) -> BTreeMap<Namespace, Counts> {
+        let mut keys: BTreeMap<&Namespace, [BTreeSet<&Key>; 2]> = BTreeMap::new();
+        for change in &self.changes {
+            let [written, deleted] = keys.entry(&change.key.namespace).or_default();
+            match change.action.kind() {
+                ActionKind::Delete => {
+                    written.insert(&change.key);
+                    deleted.insert(&change.key);
+                }
+                ActionKind::Replace => drop(written.insert(&change.key)),
+                ActionKind::Create | ActionKind::Annotate => {}
+            }
+        }
+        let mut counts = BTreeMap::new();
+        for (namespace, [mut owned, mut removable]) in keys {
+            if let Some(NamespaceRead::Complete { items }) = live.namespaces.get(namespace) {
+                for (key, item) in items {
+                    let LiveItem::Object(object) = item else { continue };
+                    let mark = Ownership::read(&object.endpoint.annotations);
+                    let owner = Owner::of(mark.as_ref(), key, self.stack.as_deref());
+                    if !matches!(owner, Owner::Foreign(_)) {
+                        owned.insert(key);
+                    }
+                    if owner.is_ours() {
+                        removable.insert(key);
+                    }
+                }
+            }
+            counts.insert(namespace.clone(), Counts { owned: owned.len(), removable: removable.len() });
+        }
+        counts
+    }
+}

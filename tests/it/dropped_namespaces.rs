@@ -1,0 +1,125 @@
+//! What a stack owns where no plan reaches, and what a check makes of it.
+
+use serde_json::json;
+
+use crate::base::{commit, git};
+use crate::support::{Service, Stage, definition};
+
+const ELSEWHERE: &str = "--state-dir ../elsewhere";
+
+/// A stack of two namespaces that is applied, and then loses one with its files.
+fn shrunk(service: &Service, in_git: bool) -> Stage {
+    let stage = Stage::new()
+        .at(service)
+        .file("trueup.yaml", "stack: shop\nnamespaces: [shop, pay]\n")
+        .file("cart.yaml", &definition("shop/cart", 80))
+        .file("till.yaml", &definition("pay/till", 80));
+    if in_git {
+        git(&stage, "init -q -b main");
+        commit(&stage, "first");
+    }
+    stage.run("apply . --yes --quiet").code(0);
+    stage.run("drift . --drift-state ../memory.json").code(0);
+    stage.remove("till.yaml");
+    stage.write("trueup.yaml", "stack: shop\nnamespaces: [shop]\n");
+    if in_git {
+        commit(&stage, "without-pay");
+    }
+    stage
+}
+
+#[test]
+fn what_is_left_in_a_namespace_that_was_dropped_is_named() {
+    let service = Service::start();
+    let stage = shrunk(&service, true);
+    let output = "1 endpoint of this stack in pay is outside of `namespaces:`";
+    stage
+        .run(&format!("plan . {ELSEWHERE}"))
+        .code(0)
+        .stdout_contains(output)
+        .stdout_contains("--prune-namespace pay")
+        .stdout_contains("pay/till");
+    stage.run(&format!("drift . {ELSEWHERE}")).code(3).stdout_contains(output).does_not_say("In sync");
+    let plan = stage.run(&format!("plan . --format json {ELSEWHERE}")).json();
+    assert_eq!(plan["verdict"], "drift");
+    assert_eq!(plan["plan"]["notes"], json!([{"outside": {"key": "pay/till"}}]));
+    assert!(plan["plan"]["scope"].get("pay").is_none(), "no digest depends on it");
+    // What others own there is not named.
+    service.create(&json!({"metadata": {"name": "handmade", "namespace": "pay"}, "spec": {"ip": "10.0.0.9"}}));
+    stage.run(&format!("drift . {ELSEWHERE}")).code(3).does_not_say("handmade");
+    service.delete("pay/till");
+    stage.run(&format!("drift . {ELSEWHERE}")).code(0).stdout_contains("In sync");
+    // A namespace that the stack never lost takes no request.
+    let requests = service.requests("GET");
+    let one = Stage::new().at(&service).file("trueup.yaml", "stack: one\nnamespaces: [shop]\n");
+    one.write("x.yaml", &definition("shop/x", 1));
+    one.run("plan .").code(0);
+    assert_eq!(service.requests("GET") - requests, 1);
+}
+
+#[test]
+fn a_drift_state_knows_the_namespaces_that_a_stack_had_without_git() {
+    let service = Service::start();
+    let stage = shrunk(&service, false);
+    stage
+        .run("drift . --drift-state ../memory.json")
+        .code(3)
+        .stdout_contains("outside of `namespaces:`")
+        .stdout_contains("pay/till");
+}
+
+#[test]
+fn a_namespace_that_was_dropped_is_pruned_on_request_under_the_guards() {
+    let service = Service::start();
+    let stage = shrunk(&service, true);
+    service.create(&json!({"metadata": {"name": "handmade", "namespace": "pay"}, "spec": {"ip": "10.0.0.9"}}));
+    stage.run("plan . --prune-namespace pay").code(0).stdout_contains("- delete  pay/till").does_not_say("outside of");
+    stage.run("apply . --prune-namespace pay --yes").code(6).stderr_contains("empty-namespace");
+    assert!(service.has("pay/till"));
+    stage.run("apply . --prune-namespace pay --yes --quiet --allow empty-namespace").code(0);
+    assert!(!service.has("pay/till"));
+    assert!(service.has("pay/handmade"), "only what the stack owns");
+    stage.run("plan .").code(0).stdout_contains("In sync").does_not_say("outside of");
+    stage.run("plan . --prune-namespace shop").code(64).stderr_contains("no longer has");
+    stage.write("trueup.yaml", "stack: shop\nnamespaces: [shop]\nprune: all\n");
+    stage.run("plan . --prune-namespace pay").code(64).stderr_contains("deletes what the stack owns there");
+}
+
+#[test]
+fn what_the_stack_owns_and_may_not_delete_is_drift_on_request() {
+    let service = Service::start();
+    let stage = Stage::new()
+        .at(&service)
+        .file("trueup.yaml", "stack: shop\nnamespaces: [shop]\n")
+        .file("cart.yaml", &definition("shop/cart", 80))
+        .file("search.yaml", &definition("shop/search", 80));
+    stage.run("apply . --yes --quiet").code(0);
+    stage.write("trueup.yaml", "stack: shop\nnamespaces: [shop]\nprune: none\n");
+    stage.remove("search.yaml");
+    stage.run("drift .").code(0).stdout_contains("shop/search");
+    stage.run("drift . --unmanaged fail").code(3).stdout_contains("shop/search  not managed");
+}
+
+#[test]
+fn annotations_that_are_there_stay_true_where_none_are_wanted() {
+    let service = Service::start();
+    let stage = Stage::new()
+        .at(&service)
+        .file("trueup.yaml", "stack: shop\nnamespaces: [shop]\n")
+        .file("cart.yaml", &definition("shop/cart", 80));
+    stage.run("apply . --yes --quiet").code(0);
+    stage.write("trueup.yaml", "stack: shop\nnamespaces: [shop]\nmarks: false\n");
+    stage.run("drift .").code(0).stdout_contains("In sync");
+    for (from, to) in [(80, 81), (81, 82), (82, 80)] {
+        stage.edit("cart.yaml", &format!("port: {from}"), &format!("port: {to}"));
+        stage.run("drift .").code(2).stdout_contains("PENDING");
+        stage.run("apply . --yes --quiet").code(0);
+        stage.run("drift .").code(0).stdout_contains("In sync");
+    }
+    service.change("shop/cart", |object| object["spec"]["port"] = json!(9));
+    stage.run("drift .").code(3).stdout_contains("80 -> 9");
+    // Nothing new is marked.
+    stage.write("news.yaml", &definition("shop/news", 80));
+    stage.run("apply . --yes --quiet").code(0);
+    assert!(service.get("shop/news")["metadata"]["annotations"].get("trueup/applied").is_none());
+}
