@@ -61,7 +61,10 @@ cargo fetch --locked
 
 # Where a path would get into a binary: panic messages of ours and of crates, asserts of C code.
 cargo_home=${CARGO_HOME:-$HOME/.cargo}
-remap=("$CARGO_TARGET_DIR=/target" "$root=/trueup" "$(rustc --print sysroot)=/rust" "$tools=/tools")
+sysroot=$(rustc --print sysroot)
+remap=("$CARGO_TARGET_DIR=/target" "$root=/trueup" "$sysroot=/rust" "$tools=/tools")
+# Where the component rust-src is installed, rustc names the standard library by its files there: the last match counts.
+remap+=("$sysroot/lib/rustlib/src/rust=/rustc/$(rustc -vV | sed -n 's/^commit-hash: //p')")
 for registry in "$cargo_home"/registry/src/*; do remap+=("$registry=/registry"); done
 rust_flags=()
 c_flags=()
