@@ -3,8 +3,8 @@
 //!
 //! # Guarantees
 //! The `git` program is the only one that is started, and it starts no other: it is called on a git
-//! directory of our own ([`view`]), which has the objects and references of the repository and none of
-//! its configuration, with an environment that is written out in [`process`]. Only commands that read
+//! directory of our own (`view`), which has the objects and references of the repository and none of
+//! its configuration, with an environment that is written out in `process`. Only commands that read
 //! objects are called, no working tree is known to them, and nothing is fetched. Output and time of
 //! each call are bounded.
 
@@ -149,7 +149,7 @@ pub enum EntryKind {
 pub struct TreeEntry {
     /// Its path from the repository's top; lossy where it is not valid UTF-8.
     pub path: String,
-    /// Whether [`Entry::path`] is its path to the letter.
+    /// Whether [`TreeEntry::path`] is its path to the letter.
     pub is_utf8: bool,
     /// What it is.
     pub kind: EntryKind,

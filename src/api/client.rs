@@ -478,7 +478,7 @@ impl Reader {
     /// A client that only looks. It connects with its first request.
     ///
     /// # Errors
-    /// [`SettingsError`]: certificates that cannot be used.
+    /// [`ClientSettingsError`]: certificates that cannot be used.
     pub fn new(settings: ClientSettings) -> Result<Self, ClientSettingsError> {
         Ok(Self { client: Arc::new(Client::new(settings)?) })
     }
@@ -561,7 +561,7 @@ impl Writer {
     /// A client that may change something.
     ///
     /// # Errors
-    /// [`SettingsError`]: certificates that cannot be used.
+    /// [`ClientSettingsError`]: certificates that cannot be used.
     pub fn new(settings: ClientSettings) -> Result<Self, ClientSettingsError> {
         Ok(Self { reader: Reader::new(settings)? })
     }

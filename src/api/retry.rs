@@ -57,7 +57,7 @@ impl AttemptHistory {
 /// 0 to 1, spreads the waits of many clients.
 ///
 /// # Guarantees
-/// - An operation of [`Repeat::Once`] is sent again only where it never reached the service.
+/// - An operation of [`RetryClass::Once`] is sent again only where it never reached the service.
 /// - A write is sent again only where it certainly took no effect: no connection, or 429.
 /// - The number of repeats is bounded for every kind of failure.
 #[must_use]

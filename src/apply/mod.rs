@@ -25,10 +25,10 @@ use crate::plan::{ApprovedPlan, Outcome, RunObserver, RunRecord, RunRecorder};
 /// Makes the changes of an approved plan.
 ///
 /// # Expected flow
-/// Creates, then replaces and marks, then deletes; inside a phase [`Options::concurrency`] changes at
+/// Creates, then replaces and marks, then deletes; inside a phase [`ApplyOptions::concurrency`] changes at
 /// the same time. A create is one request; a replace a GET and a PUT; a delete a GET of the object,
 /// one of who refers to it, and the DELETE. Then every namespace in which something was sent is read
-/// again until nothing differs or [`Options::poll_policy`] ends. The recorder is closed last.
+/// again until nothing differs or [`ApplyOptions::poll_policy`] ends. The recorder is closed last.
 ///
 /// # Guarantees
 /// - Every write's intent is on disk, by the recorder's word, before the write leaves. Once the

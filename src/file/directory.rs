@@ -19,7 +19,7 @@ pub enum FileMode {
     Private,
     /// Others may read it as the umask allows. It is on the disk when the write returns.
     Shared,
-    /// As [`Content::Shared`], and not flushed, because the same command can write it again.
+    /// As [`FileMode::Shared`], and not flushed, because the same command can write it again.
     Reproducible,
 }
 

@@ -77,7 +77,7 @@ pub enum ActionKind {
     Create,
     /// [`Action::Replace`]
     Replace,
-    /// [`Action::Mark`]
+    /// [`Action::Annotate`]
     Annotate,
     /// [`Action::Delete`]
     Delete,

@@ -1,6 +1,6 @@
 //! One plan as one value: [`arrange`] decides per object what will be done and why, computes the
 //! guards over it, and names what is blocked. A plan can be saved, is known by the digest of what
-//! it will do, and is applied only as an [`Approved`] plan. The events and results of a run are also
+//! it will do, and is applied only as an [`ApprovedPlan`] plan. The events and results of a run are also
 //! here, because the applier and the reports meet in nothing else. No IO.
 
 mod acknowledge;

@@ -111,8 +111,8 @@ impl Store {
     /// Opens or creates the storage and starts its writer.
     ///
     /// # Errors
-    /// [`Error::InUse`] when another process, or another sandbox of this one, has the file open;
-    /// [`Error::Open`] when the file is something else.
+    /// [`StoreError::InUse`] when another process, or another sandbox of this one, has the file open;
+    /// [`StoreError::Open`] when the file is something else.
     pub fn open(storage: &Storage) -> Result<Self, StoreError> {
         let database = match storage {
             Storage::File(path) => create(path)?,
@@ -151,7 +151,7 @@ impl Store {
     /// Waits until the batch of `ticket`, and every one before it, is on disk.
     ///
     /// # Errors
-    /// [`Error::Write`] when the disk refused, now or earlier, or the store was closed.
+    /// [`StoreError::Write`] when the disk refused, now or earlier, or the store was closed.
     pub async fn durable(&self, ticket: Ticket) -> Result<(), StoreError> {
         let mut progress = self.progress.clone();
         let reached = progress
@@ -172,7 +172,7 @@ impl Store {
     /// The durable value of `key`.
     ///
     /// # Errors
-    /// [`Error::Read`].
+    /// [`StoreError::Read`].
     pub fn get(&self, table: &str, key: &str) -> Result<Option<Vec<u8>>, StoreError> {
         let reading = self.database.begin_read().map_err(StoreError::read)?;
         let table = match reading.open_table(Definition::new(table)) {
@@ -187,7 +187,7 @@ impl Store {
     /// Every durable pair of a table, in byte order of the keys.
     ///
     /// # Errors
-    /// [`Error::Read`].
+    /// [`StoreError::Read`].
     pub fn scan(&self, table: &str) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
         self.range(table, (Bound::Unbounded, Bound::Unbounded), usize::MAX)
     }
@@ -195,7 +195,7 @@ impl Store {
     /// At most `limit` durable pairs whose keys lie in `keys`, in byte order of the keys.
     ///
     /// # Errors
-    /// [`Error::Read`].
+    /// [`StoreError::Read`].
     pub fn range(
         &self,
         table: &str,

@@ -100,7 +100,7 @@ pub struct WireDnsNameAdvanced {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WireServiceInfo {
-    /// One of [`Discovery::ALL`].
+    /// One of `Discovery::ALL`.
     #[serde(default, alias = "discoveryType")]
     pub discovery_type: Option<String>,
     /// Service option.
@@ -169,7 +169,7 @@ pub struct WireSite {
     /// Deprecated by the vendor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refs: Option<Vec<WireReference>>,
-    /// One of [`NetworkType::ALL`].
+    /// One of `NetworkType::ALL`.
     #[serde(default, alias = "networkType", skip_serializing_if = "Option::is_none")]
     pub network_type: Option<String>,
     /// Internet VIP option.
