@@ -46,7 +46,7 @@ impl Query {
     /// Reads a query; the empty text is `{}`, because the field is optional.
     ///
     /// # Errors
-    /// [`QueryError`] with the place of the first fault.
+    /// `QueryError` with the place of the first fault.
     pub fn parse(text: &str) -> Result<Self, QueryError> {
         let mut reader = Reader { text, at: 0 };
         reader.skip_blanks();
