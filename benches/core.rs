@@ -7,14 +7,13 @@ use std::hint::black_box;
 
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use trueup::diff::{self, Context};
+use trueup::drift::{Check, UnmanagedPolicy};
 use trueup::load::{self, SourceFile};
 use trueup::model::{
     Definition, Desired, Endpoint, Layout, Live, LiveItem, LiveObject, Namespace, NamespaceRead, Ownership,
     WireEndpoint,
 };
-use trueup::plan::{
-    self, Allowances, Check, Ignore, Plan, PlanInput, PlanSettings, PlanSource, Selection, ServiceId, UnmanagedPolicy,
-};
+use trueup::plan::{self, Allowances, Ignore, Plan, PlanInput, PlanSettings, PlanSource, Selection, ServiceId};
 use trueup::report::text::{self, TextView};
 use trueup::report::{AttributionDetail, annotation, github, html, json, junit, markdown, sarif};
 

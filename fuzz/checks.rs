@@ -6,10 +6,11 @@ use std::path::Path;
 
 use serde_json::Value;
 use trueup::api::events::{EventQuery, Match};
-use trueup::journal::{self, JournalError, RollbackInput};
+use trueup::journal::{self, JournalError};
 use trueup::load::{self, RenderOptions, SourceFile, SourceMap};
 use trueup::model::{Json, Live, Namespace, NamespaceRead, Selector};
-use trueup::plan::{Allowances, ChangeProgress, Ignore, Plan, RunRecord, RunStatus, SavedError};
+use trueup::plan::{self, Allowances, Ignore, Plan, RollbackInput, SavedError};
+use trueup::run::{ChangeProgress, RunRecord, RunStatus};
 use trueup::sandbox::EventLanguage;
 
 /// A file of definitions: everything that is wrong with it is told without anything that a terminal
@@ -135,8 +136,8 @@ fn settled(record: &RunRecord) {
     written.sort();
     written.dedup();
     assert_eq!(written.len(), all, "an endpoint is undone twice");
-    let undo = journal::rollback(RollbackInput {
-        record,
+    let undo = plan::rollback(RollbackInput {
+        undone: &record.undone(),
         live: &Live::default(),
         only: &|_| true,
         ignore: &Ignore::default(),

@@ -25,6 +25,10 @@ pub mod diff;
 
 pub mod plan;
 
+pub mod run;
+
+pub mod drift;
+
 pub mod apply;
 
 pub mod journal;

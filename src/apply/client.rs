@@ -2,7 +2,8 @@ use super::service::EndpointService;
 use super::target_state::{CurrentObject, CurrentState};
 use crate::api::{self, ApiError, Writer};
 use crate::model::{Key, LiveItem, Namespace, NamespaceRead};
-use crate::plan::{Referrer, WriteRequest};
+use crate::plan::Referrer;
+use crate::run::WriteRequest;
 
 /// The service as the client shows it.
 pub(super) struct HttpService<'a> {

@@ -3,7 +3,8 @@
 use super::decide::{self, CHANGED, CREATED, DELETED, RECREATED};
 use super::target_state::{CurrentState, TargetState};
 use crate::model::{Endpoint, LiveObject};
-use crate::plan::{BeforeImage, Conflict, WriteRequest};
+use crate::plan::{BeforeImage, Conflict};
+use crate::run::WriteRequest;
 
 /// How a write ended that did not end well.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

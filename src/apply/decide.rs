@@ -2,7 +2,8 @@
 
 use super::target_state::{CurrentObject, CurrentState, TargetState, is_annotation_only};
 use crate::model::{Endpoint, Json, KnownLevel, ReferredDelete};
-use crate::plan::{Action, BeforeImage, Conflict, ObjectBody, Referrer, WriteRequest};
+use crate::plan::{Action, BeforeImage, Conflict, Referrer};
+use crate::run::{ObjectBody, WriteRequest};
 
 /// What to do about one object.
 #[derive(Debug, Clone)]

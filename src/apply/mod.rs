@@ -20,7 +20,8 @@ mod tests;
 pub use options::{ApplyOptions, Clock, PollPolicy};
 
 use crate::api::Writer;
-use crate::plan::{ApprovedPlan, Outcome, RunObserver, RunRecord, RunRecorder};
+use crate::plan::ApprovedPlan;
+use crate::run::{Outcome, RunObserver, RunRecord, RunRecorder};
 
 /// Makes the changes of an approved plan.
 ///
@@ -53,7 +54,7 @@ use crate::plan::{ApprovedPlan, Outcome, RunObserver, RunRecord, RunRecorder};
 /// configuration says that it does; elsewhere it is *versioned*.
 ///
 /// # Errors
-/// None: they are results ([`crate::plan::ChangeResult`]).
+/// None: they are results ([`crate::run::ChangeResult`]).
 pub async fn run<R: RunRecorder, O: RunObserver>(
     approved: ApprovedPlan<'_>,
     writer: &Writer,

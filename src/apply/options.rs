@@ -5,7 +5,8 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 use crate::api::Timing;
-use crate::plan::{Ignore, RunId};
+use crate::model::RunId;
+use crate::plan::Ignore;
 
 /// How a run is made.
 #[derive(Debug, Clone)]

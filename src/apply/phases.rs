@@ -9,10 +9,11 @@ use super::ApplyOptions;
 use super::service::EndpointService;
 use super::step::{INTERRUPTED, StepStart, Worker};
 use super::verify;
-use crate::model::Key;
-use crate::plan::{
-    ActionKind, Change, ChangeProgress, ChangeResult, ChangeStep, Intent, Outcome, Plan, RunClosing, RunEntry,
-    RunEvent, RunId, RunObserver, RunRecord, RunRecorder,
+use crate::model::{Key, RunId};
+use crate::plan::{ActionKind, Change, Plan};
+use crate::run::{
+    ChangeProgress, ChangeResult, ChangeStep, Intent, Outcome, RunClosing, RunEntry, RunEvent, RunObserver, RunRecord,
+    RunRecorder,
 };
 
 /// Changes that are worked on for each that may be sent: while some are sent, the intents of the next

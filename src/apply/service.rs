@@ -3,7 +3,8 @@ use std::future::Future;
 use super::target_state::CurrentState;
 use crate::api::ApiError;
 use crate::model::{Key, Namespace, NamespaceRead};
-use crate::plan::{Referrer, WriteRequest};
+use crate::plan::Referrer;
+use crate::run::WriteRequest;
 
 /// What a run needs of the service. The client is one; the tests of this module have another, whose
 /// faults come where they are wanted.

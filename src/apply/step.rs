@@ -9,9 +9,10 @@ use super::decide::{self, CREATED, WriteDecision};
 use super::service::EndpointService;
 use super::target_state::{CurrentState, TargetState};
 use crate::api::{ApiError, Certainty};
-use crate::plan::{
-    Action, ActionKind, BeforeImage, Change, ChangeResult, ChangeStep, Confirmation, Conflict, Intent, RunEvent, RunId,
-    RunObserver, RunRecorder, Urgency, WriteRequest,
+use crate::model::RunId;
+use crate::plan::{Action, ActionKind, BeforeImage, Change, Conflict};
+use crate::run::{
+    ChangeResult, ChangeStep, Confirmation, Intent, RunEvent, RunObserver, RunRecorder, Urgency, WriteRequest,
 };
 
 /// Times that one write is sent at most.

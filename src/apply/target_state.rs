@@ -1,6 +1,6 @@
 use crate::diff::{self, Context};
-use crate::model::{AppliedFields, Endpoint, Field, Json, LiveObject, Ownership, WrittenFor, is_mark};
-use crate::plan::{Action, BeforeImage, Change, Conflict, RunId, ThreeWay};
+use crate::model::{AppliedFields, Endpoint, Field, Json, LiveObject, Ownership, RunId, WrittenFor, is_mark};
+use crate::plan::{Action, BeforeImage, Change, Conflict, ThreeWay};
 
 /// What one change wants of one object in one run.
 pub(super) struct TargetState<'a> {

@@ -8,7 +8,8 @@ use super::ApplyOptions;
 use super::service::EndpointService;
 use super::target_state::TargetState;
 use crate::model::{Field, Key, LiveItem, Namespace, NamespaceRead};
-use crate::plan::{Action, Change, ChangeResult, Plan, RunEvent, RunObserver, Verification};
+use crate::plan::{Action, Change, Plan};
+use crate::run::{ChangeResult, RunEvent, RunObserver, Verification};
 
 /// What the looks found.
 pub(super) struct VerifiedRun {

@@ -9,10 +9,11 @@ use super::exit_status::{CommandError, ExitStatus};
 use super::planning::PlanRequest;
 use super::stack::Stack;
 use super::{Context, base, settings};
+use crate::drift::MissingCause;
 use crate::git::Repository;
 use crate::journal;
 use crate::model::Key;
-use crate::plan::{MissingCause, Plan};
+use crate::plan::Plan;
 
 /// Lines of history, none of which leads to another, whose definitions are loaded.
 const MOST_LINES: usize = 4;

@@ -3,7 +3,9 @@
 
 use std::fmt;
 
-use crate::plan::{ApprovalError, ChangeResult, Outcome, Plan, Verdict, Verification};
+use crate::drift::Verdict;
+use crate::plan::{ApprovalError, Plan};
+use crate::run::{ChangeResult, Outcome, Verification};
 
 /// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -187,11 +189,11 @@ impl fmt::Display for CommandError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Key, Layout};
+    use crate::model::{Key, Layout, RunId};
     use crate::plan::{
-        ActionKind, BlockReason, BlockedChange, ChangeStep, Confirmation, Conflict, PlanSettings, PlanSource, RunId,
-        ServiceId, Unchangeable,
+        ActionKind, BlockReason, BlockedChange, Conflict, PlanSettings, PlanSource, ServiceId, Unchangeable,
     };
+    use crate::run::{ChangeStep, Confirmation};
 
     fn result(kind: &str) -> ChangeResult {
         let reason = String::new();

@@ -10,12 +10,14 @@ use super::live_source::LiveSource;
 use super::service::Connection;
 use super::stack::{self, Stack};
 use super::{applied_commits, dropped_namespaces, settings};
-use crate::journal::{self, RollbackInput, RunOwner};
+use crate::drift::DriftState;
+use crate::journal::RunOwner;
 use crate::load::{Diagnostic, Loaded, SourceMap};
 use crate::model::{Field, Key, Namespace, NamespaceRead, SourceLocation};
 use crate::plan::{
-    ActionKind, Allowances, Counts, DriftState, Ignore, Note, Plan, PlanBuilder, PlanInput, PlanSource, RunRecord,
+    self, ActionKind, Allowances, Counts, Ignore, Note, Plan, PlanBuilder, PlanInput, PlanSource, RollbackInput,
 };
+use crate::run::RunRecord;
 
 /// What a look at the service is made for.
 pub struct PlanRequest<'a> {
@@ -192,8 +194,8 @@ pub async fn rollback(connection: &Connection, back: RollbackRequest<'_>) -> Res
     let live_source = LiveSource::of(connection)?;
     let namespaces = back.record.writes().into_iter().map(|write| write.key.namespace.clone()).collect();
     let live = live_source.live(&namespaces).await;
-    let mut plan = journal::rollback(RollbackInput {
-        record: back.record,
+    let mut plan = plan::rollback(RollbackInput {
+        undone: &back.record.undone(),
         live: &live,
         only: back.only,
         ignore: back.ignore,

@@ -6,9 +6,10 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::Context;
 use super::output::Output;
-use crate::plan::{ActionKind, ChangeResult, RunEvent, RunObserver};
+use crate::plan::ActionKind;
 use crate::report::safe;
 use crate::report::text::LineProgress;
+use crate::run::{ChangeResult, RunEvent, RunObserver};
 
 /// The observer of a run.
 pub enum RunProgress {

@@ -8,7 +8,8 @@ use std::str::FromStr;
 
 use super::exit_status::{CommandError, ExitStatus};
 use crate::model::{Json, Key, Name, Namespace, Snapshot};
-use crate::plan::{Action, BlockReason, ChangeStep, Intent, Plan, Referrer, RunClosing, RunRecorder, Urgency};
+use crate::plan::{Action, BlockReason, Plan, Referrer};
+use crate::run::{ChangeStep, Intent, RunClosing, RunRecorder, Urgency};
 use crate::sandbox::{self, Scenario, Seed, SeedMetadata, ViewReference};
 
 /// What goes wrong on an ordinary bad day: answers that are lost after the work was done, overload,

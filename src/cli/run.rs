@@ -12,10 +12,12 @@ use crate::api::Timing;
 use crate::apply::{self, ApplyOptions, Clock, PollPolicy};
 use crate::journal::{self, Journal};
 use crate::load::Config;
+use crate::model::RunId;
 use crate::model::policy::Safeguards;
-use crate::plan::{Allowances, GuardLimits, Ignore, Outcome, Plan, RunHeader, RunId, RunRecord};
+use crate::plan::{Allowances, GuardLimits, Ignore, Plan};
 use crate::report::text::TextView;
 use crate::report::{json, text};
+use crate::run::{Outcome, RunHeader, RunRecord};
 
 /// A plan on its way to an outcome.
 pub struct PendingRun<'a> {

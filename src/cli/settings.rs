@@ -10,8 +10,8 @@ use super::environment::ProcessEnvironment;
 use super::exit_status::{CommandError, ExitStatus};
 use crate::api::BaseUrl;
 use crate::load::Config;
-use crate::model::{Layout, Name};
-use crate::plan::{self, Allowances, Ignore, RunId};
+use crate::model::{Layout, Name, RunId};
+use crate::plan::{self, Allowances, Ignore};
 
 /// Requests at the same time, where nobody says.
 const DEFAULT_CONCURRENCY: usize = 8;

@@ -9,8 +9,9 @@ use serde::Deserialize;
 use super::read::{load, parse, read};
 use super::{JournalError, Line, RUNS, runs};
 use crate::file::{Directory, limit, open_own, read_own};
-use crate::model::Key;
-use crate::plan::{ActionKind, ChangeResult, RunId, RunRecord, RunSummary, ServiceId};
+use crate::model::{Key, RunId};
+use crate::plan::{ActionKind, ServiceId};
+use crate::run::{ChangeResult, RunRecord, RunSummary};
 
 /// All runs of a state directory.
 #[derive(Debug, Default)]

@@ -6,7 +6,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::JournalError;
 use crate::file::Directory;
-use crate::plan::RunHeader;
+use crate::run::RunHeader;
 
 /// Held while a run of one stack against one service goes on; dies with its holder.
 #[derive(Debug)]
@@ -30,7 +30,7 @@ impl Lock {
                 let mut holder = String::new();
                 // Only for the message.
                 let _ = (&file).take(100).read_to_string(&mut holder);
-                let fits = crate::plan::RunId::new(holder.trim());
+                let fits = crate::model::RunId::new(holder.trim());
                 return Err(JournalError::Locked {
                     stack: stack.map_or_else(|| format!("`{base_url}`"), |stack| format!("stack `{stack}`")),
                     holder: fits.map(|run| format!(" (run `{run}`)")).unwrap_or_default(),

@@ -1,15 +1,11 @@
-//! Runs on disk. Each run is one file of JSON lines under the state directory: a header with the whole
-//! plan, an intent before each write leaves, what became of each change, a closing line. [`Journal`]
-//! writes one, [`load`] reads one back however the run ended, [`rollback`] makes a plan that undoes
-//! one, [`history`] tells of all of them.
+//! Runs on disk. Each run is one file of JSON lines in the state directory: a header with the whole plan,
+//! an intent before each write leaves, the result of each change, a closing line. [`Journal`] writes a
+//! run, [`load`] reads one back however it ended, and [`history`] lists all of them.
 
 mod error;
-#[cfg(test)]
-mod growth_tests;
 mod history;
 mod lock;
 mod read;
-mod rollback;
 mod write;
 
 pub use error::JournalError;
@@ -17,14 +13,14 @@ pub use history::{
     Retention, RunHistory, RunOwner, applied_keys, find, find_newest, find_of, history, naming_time, open_run, prune,
 };
 pub use read::{load, parse, read};
-pub use rollback::{RollbackInput, rollback};
 pub use write::{Journal, RecordError};
 
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::plan::{ChangeStep, Intent, RunClosing, RunHeader, RunId};
+use crate::model::RunId;
+use crate::run::{ChangeStep, Intent, RunClosing, RunHeader};
 
 /// The format that this program writes and reads.
 const FORMAT_VERSION: u32 = 1;

@@ -4,8 +4,8 @@ use serde_json::error::Category;
 
 use super::{FORMAT_VERSION, JournalError, Line, file};
 use crate::file::limit;
-use crate::model::Json;
-use crate::plan::{RunClosing, RunEntry, RunHeader, RunId, RunRecord};
+use crate::model::{Json, RunId};
+use crate::run::{RunClosing, RunEntry, RunHeader, RunRecord};
 
 /// Reads the file of one run. What a kill leaves at its end, a line cut off or blocks that were never
 /// filled, is left out.

@@ -11,7 +11,7 @@ use tokio::sync::oneshot;
 use super::lock::Lock;
 use super::{FORMAT_VERSION, JournalError, LineRef, RUNS, file};
 use crate::file::Directory;
-use crate::plan::{ChangeStep, Intent, RunClosing, RunHeader, RunRecorder, Urgency};
+use crate::run::{ChangeStep, Intent, RunClosing, RunHeader, RunRecorder, Urgency};
 
 /// How long an intent without urgency waits at most for others that reach the disk with it.
 const GATHERED_FOR: Duration = Duration::from_millis(5);

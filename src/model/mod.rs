@@ -16,6 +16,7 @@ pub mod policy;
 mod problem;
 mod reference;
 mod rules;
+mod run_id;
 mod selector;
 mod shape;
 mod snapshot;
@@ -37,6 +38,7 @@ pub use ownership::{
 pub use problem::{Location, Problem, Segment};
 pub use reference::{FieldEntry, FieldRule, FieldStatus, GroupRule, REFERENCE_PARTS, REFERENCE_TABLE};
 pub use rules::{check, deprecated};
+pub use run_id::RunId;
 pub use selector::{Requirement, Selector, SelectorError};
 pub use shape::{KnownLevel, snake};
 pub use snapshot::{NamespaceSnapshot, Snapshot, SnapshotError};

@@ -6,10 +6,9 @@ use sha2::digest::Output;
 use sha2::{Digest as _, Sha256};
 
 use super::{
-    Action, ActionKind, Attribution, Change, NamespaceScope, OwnershipAnnotations, Plan, PlanSettings, Referrer, RunId,
-    share,
+    Action, ActionKind, Attribution, Change, NamespaceScope, OwnershipAnnotations, Plan, PlanSettings, Referrer, share,
 };
-use crate::model::{APPLIED, Endpoint, Field, Json, Key, Layout, Namespace, Ownership, RUN_PENDING};
+use crate::model::{APPLIED, Endpoint, Field, Json, Key, Layout, Namespace, Ownership, RUN_PENDING, RunId};
 
 /// Hex digits that a person gives at least, and that reports show: 128 bits. Whoever can make two plans
 /// with the same digits can have one reviewed and the other applied; with 64 bits that takes minutes.

@@ -1,65 +1,45 @@
 //! One plan as one value: [`arrange`] decides per object what will be done and why, computes the
 //! guards over it, and names what is blocked. A plan can be saved, is known by the digest of what
-//! it will do, and is applied only as an [`ApprovedPlan`] plan. The events and results of a run are also
-//! here, because the applier and the reports meet in nothing else. No IO.
+//! it will do, and is applied only as an [`ApprovedPlan`]. No IO.
 
-mod acknowledge;
 mod approve;
 mod attribute;
 mod build;
 mod change;
-mod check;
+mod conflict;
 mod consent;
 mod digest;
-mod drift_state;
 mod glob_reach;
 mod guard;
 mod index;
-mod missing;
 mod note;
 mod owner;
-mod rehearsal;
-mod run;
-mod run_record;
+mod rollback;
 mod saved;
 mod select;
 mod settings;
 mod share;
 mod soundness;
-mod summary;
-mod verdict;
 
 pub use crate::model::policy::Prune;
-pub use acknowledge::{
-    Acknowledgement, AcknowledgementStatus, Acknowledgements, AcknowledgementsKind, Drifted, JudgedAcknowledgement,
-    ValueDigest,
-};
 pub use approve::{Approval, ApprovalError, ApprovedPlan};
 pub use attribute::DefinitionHistory;
 pub use build::{PlanBuilder, PlanInput, arrange};
 pub use change::{
     Action, ActionKind, Attribution, BeforeImage, Cause, Change, Commit, FieldChange, OwnershipAnnotations, Referrer,
 };
-pub use check::Check;
+pub use conflict::{Conflict, ThreeWay};
 pub use consent::RecordedConsent;
 pub use digest::Digest;
-pub use drift_state::{CheckRecord, DriftState, DriftStateError, SeenSince};
 pub use guard::{Counts, GuardHit, GuardLimits, GuardName};
 pub use index::ByKey;
-pub use missing::MissingCause;
 pub use note::{BlockReason, BlockedChange, Note, Unchangeable};
-pub use rehearsal::{InjectedFaults, Rehearsal};
-pub use run::{
-    ChangeResult, ChangeStep, Confirmation, Conflict, Intent, ObjectBody, Outcome, RunClosing, RunEvent, RunHeader,
-    RunId, RunObserver, RunRecorder, ThreeWay, Urgency, Verification, WriteRequest,
-};
-pub use run_record::{ChangeProgress, RunEntry, RunRecord, RunStatus};
+pub(crate) use owner::Owner;
+pub use rollback::{AppliedWrite, RollbackInput, UndoneRun, rollback};
 pub use saved::SavedError;
 pub use select::{MatchedFilters, Selection, UnmatchedFilter};
 pub use settings::{AllowError, PatternError};
 pub use settings::{Allowances, Ignore, PlanSettings};
-pub use summary::{RunCounts, RunSummary};
-pub use verdict::{ObjectVerdict, UnmanagedPolicy, Verdict, Verdicts};
 
 use std::collections::BTreeMap;
 
@@ -67,7 +47,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::model::policy::SettingChange;
-use crate::model::{Field, Key, Layout, Namespace, SourceLocation};
+use crate::model::{Field, Key, Layout, Namespace, RunId, SourceLocation};
 
 /// The format that this program writes and reads.
 pub const FORMAT_VERSION: u32 = 1;
@@ -292,3 +272,5 @@ impl Change {
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+pub(crate) mod world;

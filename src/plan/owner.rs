@@ -4,7 +4,7 @@ use crate::model::{AppliedFields, Key, Ownership, WrittenFor};
 
 /// Whose a live object is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Owner<'m> {
+pub(crate) enum Owner<'m> {
     /// This stack's (or, without a stack, trueup's), written for this very key.
     Ours,
     /// It names this stack and does not prove the key: version 1 of the annotation, or none that can
@@ -22,7 +22,7 @@ pub(super) enum Owner<'m> {
 
 impl<'m> Owner<'m> {
     /// Whose the object of this key and mark is, seen from `stack`.
-    pub(super) fn of(mark: Option<&'m Ownership>, key: &Key, stack: Option<&str>) -> Self {
+    pub(crate) fn of(mark: Option<&'m Ownership>, key: &Key, stack: Option<&str>) -> Self {
         let Some(mark) = mark else { return Owner::Nobody };
         let written_for = mark.applied.as_ref().map(|applied| applied.written_for(key));
         match (&mark.stack, written_for) {
@@ -36,12 +36,12 @@ impl<'m> Owner<'m> {
     }
 
     /// Whether a change of it takes nothing over from anybody.
-    pub(super) fn is_ours(self) -> bool {
+    pub(crate) fn is_ours(self) -> bool {
         matches!(self, Owner::Ours | Owner::Unverified)
     }
 
     /// What was applied to the object, where its annotations are its own.
-    pub(super) fn applied(self, mark: Option<&'m Ownership>) -> Option<&'m AppliedFields> {
+    pub(crate) fn applied(self, mark: Option<&'m Ownership>) -> Option<&'m AppliedFields> {
         match self {
             Owner::Copied => None,
             _ => mark.and_then(|mark| mark.applied.as_ref()),

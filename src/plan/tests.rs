@@ -1,234 +1,14 @@
 //! Every row of the ownership table, every cause, every guard, and what the digest covers.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
+use super::world::{STACK, World, endpoint, live, marked, shop};
 use super::*;
 use crate::model::policy::IgnoreRule;
-use crate::model::{
-    Definition, Desired, Endpoint, Live, LiveItem, LiveObject, NamespaceRead, OwnerView, Ownership, UnknownField,
-    UnsupportedItem,
-};
-
-const STACK: &str = "shop-prod";
-
-fn endpoint(name: &str, port: u16) -> Endpoint {
-    let text =
-        format!(r#"{{"metadata":{{"name":"{name}","namespace":"shop"}},"spec":{{"ip":"10.0.0.1","port":{port}}}}}"#);
-    serde_json::from_str(&text).expect("an endpoint")
-}
-
-fn live(endpoint: Endpoint) -> LiveObject {
-    LiveObject {
-        uid: format!("uid-{}", endpoint.key.name),
-        endpoint,
-        resource_version: None,
-        owner_view: None,
-        deleting: false,
-        creator: None,
-        created: None,
-        modified: None,
-        unknown: Vec::new(),
-    }
-}
-
-/// A live object as `stack` applied it from `applied`.
-fn marked(mut object: LiveObject, applied: &Endpoint, stack: Option<&str>) -> LiveObject {
-    let annotations = Ownership::of(applied, stack, "run-1").annotations();
-    object.endpoint.annotations.extend(annotations.into_iter().map(|(key, value)| (key.to_owned(), value)));
-    object
-}
-
-/// What a plan is made of, and a builder of it.
-struct World {
-    desired: Desired,
-    reads: BTreeMap<Namespace, NamespaceRead>,
-    stack: Option<&'static str>,
-    namespaces: Option<BTreeSet<Namespace>>,
-    settings: PlanSettings,
-    ignore: Ignore,
-    allow: Allowances,
-    selection: Selection,
-}
-
-fn shop() -> Namespace {
-    Namespace::parse("shop").expect("a namespace")
-}
-
-impl World {
-    fn new() -> Self {
-        Self {
-            desired: Desired::default(),
-            reads: BTreeMap::from([(shop(), NamespaceRead::Complete { items: BTreeMap::new() })]),
-            stack: Some(STACK),
-            namespaces: Some(BTreeSet::from([shop()])),
-            settings: PlanSettings::default(),
-            ignore: Ignore::default(),
-            allow: Allowances::default(),
-            selection: Selection::all(),
-        }
-    }
-
-    fn defined(mut self, endpoint: Endpoint) -> Self {
-        let file = format!("{}.yaml", endpoint.key.name);
-        let key = endpoint.key.clone();
-        let definition = Definition { endpoint, file: file.into(), document: 0, overlays: Vec::new() };
-        self.desired.definitions.insert(key, definition);
-        self
-    }
-
-    fn live(self, object: LiveObject) -> Self {
-        self.item(LiveItem::Object(object))
-    }
-
-    fn item(mut self, item: LiveItem) -> Self {
-        if let Some(NamespaceRead::Complete { items }) = self.reads.get_mut(&shop()) {
-            items.insert(item.key().clone(), item);
-        }
-        self
-    }
-
-    fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
-        change(&mut self);
-        self
-    }
-
-    fn plan(&self) -> Plan {
-        let live = Live { namespaces: self.reads.clone(), requests: 1 };
-        let service = ServiceId { base_url: "https://acme.example.net".to_owned(), layout: Layout::Uniform };
-        arrange(
-            PlanInput {
-                desired: &self.desired,
-                stack: self.stack,
-                namespaces: self.namespaces.as_ref(),
-                settings: &self.settings,
-                ignore: &self.ignore,
-                allow: &self.allow,
-                selection: &self.selection,
-                service: &service,
-                source: &PlanSource::default(),
-                tool_version: "test",
-            },
-            &live,
-        )
-    }
-
-    /// The plan in a line an entry: `create a`, `replace a port=pending`, `held a protected`.
-    fn lines(&self) -> Vec<String> {
-        let plan = self.plan();
-        let changes = plan.changes.iter().map(|change| {
-            let fields: Vec<String> =
-                change.fields().iter().map(|field| format!(" {}={}", field.field, field.cause)).collect();
-            format!("{} {}{}", change.action.kind(), change.key.name, fields.concat())
-        });
-        let held = plan.blocked.iter().map(|held| {
-            let why = match &held.reason {
-                BlockReason::ForeignStack { stack } => format!("foreign-stack {stack}"),
-                BlockReason::Protected => "protected".to_owned(),
-                BlockReason::Unverified => "unverified".to_owned(),
-                BlockReason::Moved(_) => "moved".to_owned(),
-                BlockReason::Referred { .. } => "referred".to_owned(),
-                BlockReason::Unchangeable(blocked) => {
-                    format!("{blocked:?}").split([' ', '(']).next().unwrap_or_default().to_owned()
-                }
-            };
-            format!("blocked {} {why}", held.key.name)
-        });
-        let notes = plan.notes.iter().filter_map(|note| match note {
-            Note::Unmanaged { key } => Some(format!("unmanaged {}", key.name)),
-            Note::Orphan { key } => Some(format!("orphan {}", key.name)),
-            Note::Unmarked { key } => Some(format!("unmarked {}", key.name)),
-            Note::ForeignEqual { key, stack } => Some(format!("equal {} of {stack}", key.name)),
-            Note::Owned { key, .. } => Some(format!("owned {}", key.name)),
-            Note::Unsupported { key, .. } => Some(format!("unsupported {}", key.name)),
-            Note::UnknownField { path, .. } => Some(format!("unknown field {path}")),
-            Note::DroppedField { path, .. } => Some(format!("dropped field {path}")),
-            Note::EmptyNamespace { .. } | Note::Loaded { .. } => None,
-            Note::Recreated { .. } | Note::ReferrersNotAsked { .. } => None,
-            Note::Copied { key, of } => {
-                let of = of.as_ref().map_or_else(|| "?".to_owned(), |of| of.name.to_string());
-                Some(format!("copied {} of {of}", key.name))
-            }
-            Note::Unstacked { key } => Some(format!("unstacked {}", key.name)),
-            Note::Outside { key } => Some(format!("outside {}", key.name)),
-            Note::OutsideUnread { .. } | Note::DeletesUnknown { .. } => None,
-        });
-        changes.chain(held).chain(notes).collect()
-    }
-
-    fn verdict(&self) -> Verdict {
-        self.plan().verdicts(UnmanagedPolicy::Note).whole()
-    }
-}
+use crate::model::{Endpoint, LiveItem, LiveObject, NamespaceRead, Ownership, UnknownField, UnsupportedItem};
 
 fn nothing() -> Vec<String> {
     Vec::new()
-}
-
-#[test]
-fn a_definition_without_a_live_object_is_created() {
-    let world = World::new().defined(endpoint("a", 1));
-    assert_eq!(world.lines(), ["create a"]);
-    assert_eq!(world.verdict(), Verdict::Pending);
-}
-
-#[test]
-fn a_missing_object_that_was_applied_before_is_drift() {
-    let mut plan = World::new().defined(endpoint("a", 1)).plan();
-    plan.judge_missing(|_| MissingCause::Deleted { commit: None });
-    assert_eq!(plan.verdicts(UnmanagedPolicy::Note).whole(), Verdict::Drift);
-    plan.judge_missing(|_| MissingCause::Unknown { reason: Some("no git".to_owned()) });
-    assert_eq!(plan.verdicts(UnmanagedPolicy::Note).whole(), Verdict::Pending);
-    assert!(plan.notes.iter().any(|note| matches!(note, Note::DeletesUnknown { .. })));
-}
-
-#[test]
-fn an_object_of_ours_that_differs_is_replaced_with_the_cause_of_each_field() {
-    let applied = endpoint("a", 1);
-    let cases = [
-        (1, 2, "replace a spec.port=pending", Verdict::Pending),
-        (2, 1, "replace a spec.port=drift", Verdict::Drift),
-        (2, 3, "replace a spec.port=both", Verdict::Both),
-    ];
-    for (now, wanted, told, verdict) in cases {
-        let world =
-            World::new().defined(endpoint("a", wanted)).live(marked(live(endpoint("a", now)), &applied, Some(STACK)));
-        assert_eq!(world.lines(), [told]);
-        assert_eq!(world.verdict(), verdict);
-    }
-}
-
-#[test]
-fn an_object_of_ours_in_sync_with_its_mark_needs_nothing() {
-    let object = marked(live(endpoint("a", 1)), &endpoint("a", 1), Some(STACK));
-    let world = World::new().defined(endpoint("a", 1)).live(object);
-    assert_eq!(world.lines(), nothing());
-    assert_eq!(world.plan().in_sync(), 1);
-    assert_eq!(world.verdict(), Verdict::InSync);
-}
-
-#[test]
-fn an_object_in_sync_with_an_old_mark_gets_a_mark_and_is_in_sync() {
-    let object = marked(live(endpoint("a", 1)), &endpoint("a", 2), Some(STACK));
-    let world = World::new().defined(endpoint("a", 1)).live(object);
-    assert_eq!(world.lines(), ["annotate a"]);
-    assert!(!world.plan().is_pending());
-    assert_eq!(world.verdict(), Verdict::InSync);
-}
-
-#[test]
-fn an_unmarked_equal_object_is_in_sync_and_noted_and_marked_when_adopted() {
-    let world = World::new().defined(endpoint("a", 1)).live(live(endpoint("a", 1)));
-    assert_eq!(world.lines(), ["unmarked a"]);
-    assert_eq!(world.verdict(), Verdict::InSync);
-    assert_eq!(world.with(|world| world.settings.adopt = true).lines(), ["annotate a"]);
-}
-
-#[test]
-fn an_unmarked_object_that_differs_is_adopted_by_a_replace_and_is_drift() {
-    let world = World::new().defined(endpoint("a", 2)).live(live(endpoint("a", 1)));
-    assert_eq!(world.lines(), ["replace a spec.port=unmarked"]);
-    assert!(matches!(world.plan().changes[0].action, Action::Replace { adopts: true, .. }));
-    assert_eq!(world.verdict(), Verdict::Drift);
 }
 
 #[test]
@@ -268,15 +48,6 @@ fn nothing_is_deleted_in_a_namespace_that_is_not_listed_or_without_a_stack() {
 }
 
 #[test]
-fn an_unmarked_object_without_a_definition_is_noted_and_deleted_only_when_all_is_pruned() {
-    let world = World::new().live(live(endpoint("a", 1)));
-    assert_eq!(world.lines(), ["unmanaged a"]);
-    assert_eq!(world.plan().verdicts(UnmanagedPolicy::Note).whole(), Verdict::InSync);
-    assert_eq!(world.plan().verdicts(UnmanagedPolicy::Fail).whole(), Verdict::Drift);
-    assert_eq!(world.with(|world| world.settings.prune = Prune::All).lines(), ["delete a"]);
-}
-
-#[test]
 fn an_object_of_another_stack_without_a_definition_is_nobodys_business_under_any_prune() {
     for prune in [Prune::Owned, Prune::All, Prune::None] {
         let object = marked(live(endpoint("a", 1)), &endpoint("a", 1), Some("other"));
@@ -313,24 +84,6 @@ fn an_object_that_others_refer_to_is_blocked_and_so_is_one_of_which_that_is_unkn
     assert_eq!(plan.deletes().map(ToString::to_string).collect::<Vec<_>>(), ["shop/c"]);
     assert_eq!(plan.blocked[0].reason, BlockReason::Referred { by: vec![cluster] });
     assert!(matches!(plan.blocked[1].reason, BlockReason::Unchangeable(Unchangeable::ReferrersUnknown { .. })));
-}
-
-#[test]
-fn an_object_of_another_object_is_blocked_and_never_in_sync() {
-    let owned = || LiveObject {
-        owner_view: Some(OwnerView {
-            kind: "origin_pool".to_owned(),
-            namespace: "shop".to_owned(),
-            name: "web".to_owned(),
-            uid: String::new(),
-        }),
-        ..live(endpoint("a", 1))
-    };
-    let world = World::new().defined(endpoint("a", 1)).live(owned());
-    assert_eq!(world.lines(), ["blocked a OwnerView"]);
-    assert_eq!(world.verdict(), Verdict::Pending);
-    let undefined = World::new().live(owned()).with(|world| world.settings.prune = Prune::All);
-    assert_eq!(undefined.lines(), ["owned a"]);
 }
 
 #[test]
@@ -393,18 +146,6 @@ fn an_unknown_field_goes_only_with_the_option_that_contains_it() {
     ] {
         assert_eq!(describe(wanted, path), Some(format!("{expected} field {path}")));
     }
-}
-
-#[test]
-fn nothing_is_concluded_from_an_unknown_read() {
-    let world = World::new().defined(endpoint("a", 1)).with(|world| {
-        world.reads.insert(shop(), NamespaceRead::Unknown { reason: "EPARTIAL".to_owned() });
-    });
-    assert_eq!(world.lines(), nothing());
-    assert_eq!(world.verdict(), Verdict::Unknown);
-    let plan = world.plan();
-    let refused = plan.approve(Approval::Given, &Allowances::default());
-    assert!(matches!(refused, Err(ApprovalError::Unknown { .. })));
 }
 
 #[test]

@@ -6,13 +6,11 @@ use std::collections::BTreeMap;
 
 use super::attribution::{AttributionDetail, concerns_us};
 use super::{edits, text};
+use crate::drift::{AcknowledgementStatus, Check, Verdict};
 use crate::load::{Diagnostic, Severity};
 use crate::model::SourceLocation;
 use crate::model::policy::{Direction, SettingChange};
-use crate::plan::{
-    AcknowledgementStatus, Action, Attribution, BlockReason, Cause, Change, Check, FieldChange, GuardName, Note, Plan,
-    Verdict,
-};
+use crate::plan::{Action, Attribution, BlockReason, Cause, Change, FieldChange, GuardName, Note, Plan};
 
 /// One remark at one place, for programs that draw remarks beside the source.
 #[derive(Debug, Clone, PartialEq, Eq)]

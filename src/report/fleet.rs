@@ -1,7 +1,7 @@
 //! The checks of several stacks, each with a verdict of its own: what one checker of a fleet tells.
 
 use super::annotation::{self, Annotation, AnnotationLevel, Finding};
-use crate::plan::{Check, Verdict};
+use crate::drift::{Check, Verdict};
 
 /// Several stacks, in the order of the call.
 pub struct Fleet<'a> {

@@ -4,8 +4,9 @@
 use jiff::Timestamp;
 
 use super::{annotation, github, json, junit, markdown, prometheus, sample, sarif, text};
+use crate::drift::{Acknowledgements, Check, UnmanagedPolicy};
 use crate::model::comparisons::{assert_no_search_through_all, count};
-use crate::plan::{Acknowledgements, Check, Plan, UnmanagedPolicy};
+use crate::plan::Plan;
 
 /// A plan in which every change drifted or is pending, and as much is held back.
 fn plan(changes: usize) -> Plan {

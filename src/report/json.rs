@@ -7,11 +7,10 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::fleet::{Fleet, FleetPart, PartOutcome};
+use crate::drift::{Check, JudgedAcknowledgement, UnmanagedPolicy, Verdict, Verdicts};
 use crate::model::Json;
-use crate::plan::{
-    self, ActionKind, ChangeProgress, Check, GuardHit, JudgedAcknowledgement, Plan, RecordedConsent, Rehearsal,
-    RunRecord, RunSummary, UnmanagedPolicy, Verdict, Verdicts,
-};
+use crate::plan::{ActionKind, GuardHit, Plan, RecordedConsent};
+use crate::run::{ChangeProgress, Outcome, Rehearsal, RunRecord, RunSummary};
 
 /// The version of every document of this module.
 pub const FORMAT_VERSION: u32 = 1;
@@ -122,7 +121,7 @@ impl<'p> Checked<'p> {
 
 /// What became of a run.
 #[must_use]
-pub fn outcome(outcome: &plan::Outcome, plan: &Plan) -> String {
+pub fn outcome(outcome: &Outcome, plan: &Plan) -> String {
     document(
         "outcome",
         json!({

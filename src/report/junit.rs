@@ -8,7 +8,8 @@ use std::fmt::Write as _;
 use super::edits;
 use super::fleet::Fleet;
 use super::safe;
-use crate::plan::{AcknowledgementStatus, Change, Check, Note, ScopeRead, Verdict};
+use crate::drift::{AcknowledgementStatus, Check, Verdict};
+use crate::plan::{Change, Note, ScopeRead};
 
 #[derive(Default)]
 struct Suite {
@@ -181,7 +182,7 @@ fn xml(text: &str) -> String {
 mod tests {
     use super::super::sample;
     use super::*;
-    use crate::plan::{Acknowledgements, UnmanagedPolicy};
+    use crate::drift::{Acknowledgements, UnmanagedPolicy};
 
     fn now() -> jiff::Timestamp {
         "2026-11-21T10:00:00Z".parse().expect("a time")

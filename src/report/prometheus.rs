@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 
 use super::fleet::Fleet;
 use super::safe;
+use crate::drift::{AcknowledgementStatus, Check, Verdict};
 use crate::model::Namespace;
-use crate::plan::{AcknowledgementStatus, Check, ScopeRead, Verdict};
+use crate::plan::ScopeRead;
 
 const VERDICTS: [(Verdict, &str); 5] = [
     (Verdict::InSync, "in_sync"),
@@ -167,8 +168,8 @@ fn label(text: &str) -> String {
 mod tests {
     use super::super::sample;
     use super::*;
+    use crate::drift::{CheckRecord, DriftState, UnmanagedPolicy};
     use crate::model::Desired;
-    use crate::plan::{CheckRecord, DriftState, UnmanagedPolicy};
 
     fn now() -> jiff::Timestamp {
         "2026-11-21T10:00:00Z".parse().expect("a time")

@@ -7,8 +7,9 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, json};
 
+use crate::drift::{JudgedAcknowledgement, Verdict, Verdicts};
 use crate::model::{FieldEntry, FieldRule, FieldStatus, GroupRule, Json, Snapshot, WireEndpoint};
-use crate::plan::{GuardHit, JudgedAcknowledgement, Plan, RecordedConsent, Verdict, Verdicts};
+use crate::plan::{GuardHit, Plan, RecordedConsent};
 
 /// Of what a schema is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

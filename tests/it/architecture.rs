@@ -14,10 +14,12 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("sandbox", &["model", "file"]),
     ("plan", &["model", "diff"]),
     ("git", &["file"]),
-    ("apply", &["model", "diff", "plan", "api"]),
-    ("journal", &["model", "diff", "plan", "file"]),
+    ("run", &["model", "plan"]),
+    ("drift", &["model", "plan"]),
+    ("apply", &["model", "diff", "plan", "run", "api"]),
+    ("journal", &["model", "plan", "run", "file"]),
     ("gate", &["model", "plan", "api"]),
-    ("report", &["model", "load", "diff", "plan"]),
+    ("report", &["model", "load", "diff", "plan", "run", "drift"]),
 ];
 
 fn sources(directory: &Path, into: &mut Vec<PathBuf>) {

@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use trueup::plan::{Action, Allowances, Approval, GuardLimits, Plan, PlanSource, RunId};
+use trueup::model::RunId;
+use trueup::plan::{Action, Allowances, Approval, GuardLimits, Plan, PlanSource};
 
 use crate::support::{Ran, Service, Stage, definition};
 

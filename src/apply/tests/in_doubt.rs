@@ -3,6 +3,7 @@
 //! The product of first answers, reads and answers to further tries, for each operation.
 
 use super::*;
+use crate::run::RunStatus;
 
 /// How the first try ends: before it takes effect, or after.
 const FIRST: [Fault; 14] = [
@@ -130,7 +131,7 @@ fn whatever_is_lost_and_however_reads_lag_no_result_says_more_than_is_known() {
         let result = result(&outcome, case.name);
         let says_so = result.may_have_taken_effect();
         assert!(says_so || !made(&bench, case.name), "{}: it was made, and is called {}", case.label(), word(result));
-        let in_doubt = matches!(record.ending(), plan::RunStatus::InDoubt { count: 1 });
+        let in_doubt = matches!(record.ending(), RunStatus::InDoubt { count: 1 });
         assert_eq!(in_doubt, matches!(result, ChangeResult::InDoubt { .. }), "{}", case.label());
         words_seen.insert(word(result));
     }
@@ -186,7 +187,7 @@ fn an_interrupted_resume_leaves_in_doubt_what_was() {
     assert_eq!(word(result(&bench.resumed("run-2", &record, &again), "a")), "in_doubt");
     record.entries.extend(again.kept.into_inner().expect("unpoisoned"));
     assert!(record.writes().iter().any(|write| write.key == key("a")));
-    assert!(matches!(record.ending(), plan::RunStatus::InDoubt { .. }));
+    assert!(matches!(record.ending(), RunStatus::InDoubt { .. }));
 }
 
 #[test]

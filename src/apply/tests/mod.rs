@@ -16,11 +16,15 @@ use super::service::EndpointService;
 use super::target_state::{CurrentObject, CurrentState};
 use super::{ApplyOptions, Clock, PollPolicy};
 use crate::api::{ApiError, ErrorStatus, Failure, FetchedObject, Operation, Timing};
-use crate::model::{Definition, Desired, Endpoint, Json, Key, Live, LiveItem, LiveObject, Namespace, NamespaceRead};
+use crate::model::{
+    Definition, Desired, Endpoint, Json, Key, Live, LiveItem, LiveObject, Namespace, NamespaceRead, RunId,
+};
 use crate::plan::{
-    self, ActionKind, Allowances, ChangeResult, ChangeStep, Confirmation, Ignore, Intent, Outcome, Plan, PlanInput,
-    PlanSettings, PlanSource, Prune, Referrer, RunClosing, RunEntry, RunEvent, RunHeader, RunId, RunObserver,
-    RunRecord, RunRecorder, Selection, Urgency, Verification, WriteRequest,
+    self, ActionKind, Allowances, Ignore, Plan, PlanInput, PlanSettings, PlanSource, Prune, Referrer, Selection,
+};
+use crate::run::{
+    ChangeResult, ChangeStep, Confirmation, Intent, Outcome, RunClosing, RunEntry, RunEvent, RunHeader, RunObserver,
+    RunRecord, RunRecorder, Urgency, Verification, WriteRequest,
 };
 
 /// What goes wrong with one request.

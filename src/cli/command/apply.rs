@@ -10,9 +10,10 @@ use crate::cli::stack::{self, Stack};
 use crate::cli::{Context, applied_commits, base, base_settings, file, hint, planning, settings};
 use crate::file::limit;
 use crate::journal;
-use crate::plan::{self, Plan, RunSummary};
+use crate::plan::Plan;
 use crate::report::text::{self, TextView};
 use crate::report::{AttributionDetail, safe};
+use crate::run::{RunStatus, RunSummary};
 
 /// Makes the changes of a directory or of a saved plan.
 pub async fn run(arguments: &ApplyArgs, context: &Context) -> Result<ExitStatus, CommandError> {
@@ -97,7 +98,7 @@ async fn resume(name: &str, arguments: &ApplyArgs, context: &Context) -> Result<
     let plan = &record.header.plan;
     let left = record.left();
     // A run that ended between its last change and its end lacks the second look.
-    if left == 0 && record.ending() == plan::RunStatus::Finished {
+    if left == 0 && record.ending() == RunStatus::Finished {
         context.output.message(&format!("run {} is finished: nothing to resume", record.run()));
         return Ok(ExitStatus::Done);
     }

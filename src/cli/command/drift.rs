@@ -10,8 +10,9 @@ use crate::cli::live_source::{self, Session, SourceOptions};
 use crate::cli::planning::PlanRequest;
 use crate::cli::stack::Stack;
 use crate::cli::{Context, base, file, planning, settings, shard, stack};
+use crate::drift::{Acknowledgements, Check, CheckRecord, DriftState, UnmanagedPolicy, Verdicts};
 use crate::file::limit;
-use crate::plan::{self, Acknowledgements, Check, CheckRecord, DriftState, Plan, Verdicts};
+use crate::plan::Plan;
 use crate::report::fleet::{Fleet, FleetPart, PartOutcome};
 use crate::report::text::TextView;
 use crate::report::{annotation, github, json, junit, markdown, prometheus, sarif, text};
@@ -187,8 +188,8 @@ async fn check(
     planning::locate(context, &mut plan, &stack.loaded);
     base::attribute(context, &stack, &mut plan, None)?;
     let verdicts = plan.verdicts(match arguments.unmanaged {
-        UnmanagedArg::Note => plan::UnmanagedPolicy::Note,
-        UnmanagedArg::Fail => plan::UnmanagedPolicy::Fail,
+        UnmanagedArg::Note => UnmanagedPolicy::Note,
+        UnmanagedArg::Fail => UnmanagedPolicy::Fail,
     });
     let now = context.environment.now();
     if let Some(path) = &files.memory {

@@ -2,9 +2,9 @@ use crate::cli::args::{HistoryArgs, HistoryFormat, PruneRuns};
 use crate::cli::exit_status::{CommandError, ExitStatus};
 use crate::cli::{Context, hint, settings};
 use crate::journal::{self, Retention};
-use crate::plan::RunSummary;
 use crate::report::text::TextView;
 use crate::report::{json, text};
+use crate::run::RunSummary;
 
 /// Lists the runs that are kept, shows one, or removes old ones.
 pub fn run(arguments: &HistoryArgs, context: &Context) -> Result<ExitStatus, CommandError> {

@@ -5,7 +5,8 @@ use crate::cli::exit_status::{CommandError, ExitStatus};
 use crate::cli::live_source::{self, SourceOptions};
 use crate::cli::planning::PlanRequest;
 use crate::cli::{Context, applied_commits, base, base_settings, dropped_namespaces, file, hint, planning};
-use crate::plan::{self, DriftState};
+use crate::drift::DriftState;
+use crate::plan::{self};
 use crate::report::text::TextView;
 use crate::report::{AttributionDetail, annotation, github, html, json, markdown, sarif, text};
 

@@ -13,10 +13,12 @@ use crate::cli::rehearsal::{self, NoRecorder};
 use crate::cli::service::{self, Connection};
 use crate::cli::stack::{self, Stack};
 use crate::cli::{Context, base, base_settings, dropped_namespaces, interrupt, planning, settings};
+use crate::drift::DriftState;
 use crate::model::Snapshot;
-use crate::plan::{Approval, DriftState, GuardName, Ignore, InjectedFaults, Outcome, Plan, Rehearsal};
+use crate::plan::{Approval, GuardName, Ignore, Plan};
 use crate::report::text::TextView;
 use crate::report::{AttributionDetail, json, text};
+use crate::run::{InjectedFaults, Outcome, Rehearsal};
 use crate::sandbox::Scenario;
 
 /// Applies the plan of a directory to a copy of live, with faults, and plans again.

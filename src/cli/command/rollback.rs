@@ -5,9 +5,10 @@ use crate::cli::exit_status::{CommandError, ExitStatus};
 use crate::cli::run::{self, PendingRun, RunLimits, RunOrigin};
 use crate::cli::{Context, file, hint, planning, settings, stack};
 use crate::journal;
-use crate::plan::{MatchedFilters, RunRecord, Selection, UnmatchedFilter};
+use crate::plan::{MatchedFilters, Selection, UnmatchedFilter};
 use crate::report::text::TextView;
 use crate::report::{json, text};
+use crate::run::RunRecord;
 
 /// Plans the way back from a run, and keeps or applies that plan.
 pub async fn run(arguments: &RollbackArgs, context: &Context) -> Result<ExitStatus, CommandError> {

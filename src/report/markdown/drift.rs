@@ -4,7 +4,8 @@ use super::super::edits::{self, ValueEdit};
 use super::super::fleet::{Fleet, PartOutcome};
 use super::super::text;
 use super::{MarkdownOptions, count, digits, escape, marker};
-use crate::plan::{AcknowledgementStatus, Action, Cause, Check, Note, Verdict, Verdicts};
+use crate::drift::{AcknowledgementStatus, Check, Verdict, Verdicts};
+use crate::plan::{Action, Cause, Note};
 
 /// Characters of a value that a table shows.
 const LONG: usize = 80;

@@ -4,7 +4,8 @@ use pulldown_cmark::{CodeBlockKind, Event, Options as Reading, Parser, Tag, TagE
 
 use super::super::sample::{self, HOSTILE};
 use super::*;
-use crate::plan::{Action, ActionKind, Check, Plan, UnmanagedPolicy};
+use crate::drift::{Check, UnmanagedPolicy};
+use crate::plan::{Action, ActionKind, Plan};
 
 const BUDGETS: [usize; 3] = [1_000, 4_000, 65_000];
 const SIZES: [usize; 3] = [1, 50, 5_000];

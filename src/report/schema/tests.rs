@@ -7,8 +7,8 @@ use serde_json::json;
 
 use super::super::{json as report, sample};
 use super::*;
+use crate::drift::{Check, UnmanagedPolicy};
 use crate::model::{REFERENCE_TABLE, check};
-use crate::plan::{Check, UnmanagedPolicy};
 
 fn validator(of: SchemaKind) -> jsonschema::Validator {
     jsonschema::validator_for(&super::of(of)).expect("a schema")

@@ -2,8 +2,9 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::{TextView, columns, count, notes, refusal, seconds, some_of};
+use crate::drift::{AcknowledgementStatus, Check, Verdict, Verdicts};
 use crate::model::{Field, Key};
-use crate::plan::{AcknowledgementStatus, Action, Change, Check, Plan, Verdict, Verdicts};
+use crate::plan::{Action, Change, Plan};
 use crate::report::edits;
 use crate::report::fleet::{Fleet, PartOutcome};
 use crate::report::rows::{self, RowText};

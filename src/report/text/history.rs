@@ -1,9 +1,10 @@
 use super::plan::sign;
 use super::{TextView, columns, count};
-use crate::plan::{
-    ChangeProgress, ChangeResult, Confirmation, RunCounts, RunId, RunRecord, RunStatus, RunSummary, Verification,
-};
+use crate::model::RunId;
 use crate::report::{Role, safe};
+use crate::run::{
+    ChangeProgress, ChangeResult, Confirmation, RunCounts, RunRecord, RunStatus, RunSummary, Verification,
+};
 
 /// The runs that a journal keeps, the newest first, with what to do about those that are open.
 #[must_use]

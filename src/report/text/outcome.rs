@@ -2,10 +2,9 @@ use std::time::Duration;
 
 use super::{TextView, columns, count, refusal, seconds, some_of};
 use crate::model::{Json, Key};
-use crate::plan::{
-    ActionKind, ChangeResult, ChangeStep, Confirmation, Conflict, Outcome, Plan, ThreeWay, Verification,
-};
+use crate::plan::{ActionKind, Conflict, Plan, ThreeWay};
 use crate::report::{Role, rows, safe};
+use crate::run::{ChangeResult, ChangeStep, Confirmation, Outcome, Verification};
 
 /// What became of a run: what was not made and why, the sum, the second look, and how to undo it.
 #[must_use]

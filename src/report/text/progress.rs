@@ -1,8 +1,8 @@
 use std::time::Duration;
 
 use super::{TextView, plan::sign};
-use crate::plan::{ChangeResult, ChangeStep, RunEvent};
 use crate::report::{Role, safe};
+use crate::run::{ChangeResult, ChangeStep, RunEvent};
 
 /// Tells a run as lines where there is no terminal: one a change, with its time.
 #[derive(Debug, Clone)]

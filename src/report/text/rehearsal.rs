@@ -1,6 +1,6 @@
 use super::{TextView, count, outcome, plan, seconds, some_of};
-use crate::plan::{ChangeResult, Rehearsal, Verification};
 use crate::report::{Role, safe};
+use crate::run::{ChangeResult, Rehearsal, Verification};
 
 /// Names that are shown of what is left.
 const NAMES: usize = 12;

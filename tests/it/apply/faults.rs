@@ -1,5 +1,5 @@
 use futures_util::{StreamExt as _, stream};
-use trueup::plan::{ChangeResult, Outcome, RunEntry, Verification};
+use trueup::run::{ChangeResult, Outcome, RunEntry, Verification};
 use trueup::sandbox::{FaultAction, FaultRule, RequestEffect, Runs, Scenario};
 
 use super::{Bench, all_done, endpoints};

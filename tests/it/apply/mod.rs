@@ -16,12 +16,13 @@ use tempfile::TempDir;
 use tokio::sync::watch;
 use trueup::api::{self, BaseUrl, ClientSettings, Secret, Timing, Writer};
 use trueup::apply::{self, ApplyOptions, Clock, PollPolicy};
-use trueup::journal::{self, Journal, RollbackInput};
-use trueup::model::{Endpoint, Key, Layout, Live, LiveItem, Namespace, NamespaceRead};
+use trueup::journal::{self, Journal};
+use trueup::model::{Endpoint, Key, Layout, Live, LiveItem, Namespace, NamespaceRead, RunId};
 use trueup::plan::{
-    self, Allowances, Approval, ChangeResult, Ignore, Outcome, Plan, PlanInput, PlanSettings, PlanSource, Prune,
-    Referrer, RunEvent, RunHeader, RunId, RunObserver, RunRecord, Selection, ServiceId,
+    self, Allowances, Approval, Ignore, Plan, PlanInput, PlanSettings, PlanSource, Prune, Referrer, RollbackInput,
+    Selection, ServiceId,
 };
+use trueup::run::{ChangeResult, Outcome, RunEvent, RunHeader, RunObserver, RunRecord};
 use trueup::sandbox::{self, RequiredToken, Running, Storage};
 
 use crate::strategies;
@@ -190,8 +191,8 @@ impl Bench {
 
     async fn rollback(&self, run: &RunId) -> Plan {
         let live = self.live().await;
-        let mut plan = journal::rollback(RollbackInput {
-            record: &self.record(run),
+        let mut plan = plan::rollback(RollbackInput {
+            undone: &self.record(run).undone(),
             live: &live,
             only: &|_| true,
             ignore: &Ignore::default(),

@@ -2,7 +2,8 @@ use std::fs;
 
 use serde_json::json;
 use trueup::journal::{self, Journal, JournalError, Retention};
-use trueup::plan::{ChangeProgress, ChangeResult, Confirmation, RunRecorder as _, RunStatus, Urgency, Verification};
+use trueup::run::RunRecorder as _;
+use trueup::run::{ChangeProgress, ChangeResult, Confirmation, RunStatus, Urgency, Verification};
 use trueup::sandbox::{FaultAction, FaultRule, Scenario};
 
 use super::{Bench, all_done, endpoints, key, result};

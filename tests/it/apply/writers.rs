@@ -9,7 +9,7 @@ use serde_json::Value;
 use tokio::sync::watch;
 use trueup::api::{BaseUrl, ClientSettings, Secret, Timing, Writer};
 use trueup::model::{Key, Layout};
-use trueup::plan::ChangeResult;
+use trueup::run::ChangeResult;
 use trueup::sandbox::{self, LogEntry, RequestEffect, RequiredToken, Storage};
 
 use super::{Bench, TOKEN, endpoint};

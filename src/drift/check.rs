@@ -1,8 +1,12 @@
+//! One drift check: the plan that it made, the verdicts before and after acknowledgements, and since when
+//! each drifted value has drifted.
+
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
-use super::{Acknowledgements, DriftState, JudgedAcknowledgement, Plan, Verdicts};
+use super::{Acknowledgements, DriftState, JudgedAcknowledgement, Verdicts};
+use crate::plan::Plan;
 
 /// One check of a tenant, as its reports tell it.
 #[derive(Debug, Clone)]

@@ -10,8 +10,9 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use super::verdict::judged;
-use super::{Action, Cause, Plan, Verdict, Verdicts};
+use super::{Verdict, Verdicts};
 use crate::model::{Field, Json, Key};
+use crate::plan::{Action, Cause, Plan};
 
 /// Hex digits of a value's digest.
 const DIGITS: usize = 16;
@@ -200,8 +201,9 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::drift::UnmanagedPolicy;
     use crate::model::{Layout, SourceLocation};
-    use crate::plan::{BeforeImage, Change, FieldChange, PlanSettings, PlanSource, ServiceId, UnmanagedPolicy};
+    use crate::plan::{BeforeImage, Change, FieldChange, PlanSettings, PlanSource, ServiceId};
 
     fn plan(causes: &[(Field, Cause)]) -> Plan {
         let endpoint: crate::model::Endpoint = serde_json::from_value(

@@ -1,20 +1,49 @@
+//! Plans the rollback of a run: each write that the run made is undone, field by field, unless somebody
+//! changed the field since. The result is an ordinary plan, with the same guards and the same approval.
+
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::{
+    Action, ActionKind, Allowances, BeforeImage, BlockReason, BlockedChange, Cause, Change, Conflict, FieldChange,
+    Ignore, NamespaceScope, Note, OwnershipAnnotations, Plan, PlanSource, ScopeRead, ThreeWay, Unchangeable,
+};
 use crate::diff::{self, Context};
 use crate::model::{
-    Endpoint, Field, Json, Key, Live, LiveItem, LiveObject, Namespace, NamespaceRead, Ownership, PROTECT, is_mark,
+    Endpoint, Field, Json, Key, Live, LiveItem, LiveObject, Namespace, NamespaceRead, Ownership, PROTECT, RunId,
+    is_mark,
 };
-use crate::plan::{
-    Action, ActionKind, Allowances, BeforeImage, BlockReason, BlockedChange, Cause, Change, Conflict, FieldChange,
-    Ignore, Intent, NamespaceScope, Note, ObjectBody, OwnershipAnnotations, Plan, PlanSource, RunRecord, ScopeRead,
-    ThreeWay, Unchangeable,
-};
+
+/// A run that is undone.
+#[derive(Debug, Clone)]
+pub struct UndoneRun<'a> {
+    /// The run.
+    pub run: &'a RunId,
+    /// The plan that it applied.
+    pub plan: &'a Plan,
+    /// What it wrote, for each endpoint the first write.
+    pub writes: Vec<AppliedWrite<'a>>,
+}
+
+/// A write that took effect, or may have.
+#[derive(Debug, Clone)]
+pub struct AppliedWrite<'a> {
+    /// The endpoint.
+    pub key: &'a Key,
+    /// What the write did.
+    pub action: ActionKind,
+    /// The run that the ownership annotations of the written object name.
+    pub run: RunId,
+    /// The object as the run found it; nothing for a create.
+    pub before: Option<&'a BeforeImage>,
+    /// The object as it was sent; nothing for a delete.
+    pub sent: Option<Endpoint>,
+}
 
 /// What a rollback is made of.
 #[derive(Clone, Copy)]
 pub struct RollbackInput<'a> {
     /// The run that is undone.
-    pub record: &'a RunRecord,
+    pub undone: &'a UndoneRun<'a>,
     /// What the service holds now, of every namespace that the run wrote in.
     pub live: &'a Live,
     /// Which endpoints are put back.
@@ -41,7 +70,7 @@ pub struct RollbackInput<'a> {
 /// [`Plan::refer`] as for any plan.
 #[must_use]
 pub fn rollback(input: RollbackInput<'_>) -> Plan {
-    let undone = &input.record.header.plan;
+    let undone = input.undone.plan;
     let mut plan = Plan {
         tool_version: input.tool_version.to_owned(),
         service: undone.service.clone(),
@@ -55,9 +84,9 @@ pub fn rollback(input: RollbackInput<'_>) -> Plan {
         allowed: Vec::new(),
         left_out: 0,
         notes: Vec::new(),
-        source: PlanSource::rollback(input.record.run()),
+        source: PlanSource::rollback(input.undone.run),
     };
-    let writes: Vec<&Intent> = input.record.writes().into_iter().filter(|write| (input.only)(&write.key)).collect();
+    let writes: Vec<&AppliedWrite<'_>> = input.undone.writes.iter().filter(|write| (input.only)(write.key)).collect();
     let namespaces: BTreeSet<&Namespace> = writes.iter().map(|write| &write.key.namespace).collect();
     for namespace in namespaces {
         plan.scope.insert(namespace.clone(), scope(&input, namespace));
@@ -67,8 +96,8 @@ pub fn rollback(input: RollbackInput<'_>) -> Plan {
         let Some(NamespaceRead::Complete { items }) = input.live.namespaces.get(&write.key.namespace) else {
             continue;
         };
-        let Some(change) = changes.get(&write.key).copied() else { continue };
-        Undo { ground: &input, plan: &mut plan, change, write }.undo(items.get(&write.key));
+        let Some(change) = changes.get(write.key).copied() else { continue };
+        Undo { ground: &input, plan: &mut plan, change, write }.undo(items.get(write.key));
     }
     plan.changes.sort_by(|a, b| (a.action.kind().phase(), &a.key).cmp(&(b.action.kind().phase(), &b.key)));
     plan.blocked.sort_by(|a, b| a.key.cmp(&b.key));
@@ -78,7 +107,7 @@ pub fn rollback(input: RollbackInput<'_>) -> Plan {
 }
 
 fn scope(ground: &RollbackInput<'_>, namespace: &Namespace) -> NamespaceScope {
-    let stack = ground.record.header.plan.stack.as_deref();
+    let stack = ground.undone.plan.stack.as_deref();
     let read = match ground.live.namespaces.get(namespace) {
         Some(NamespaceRead::Complete { items }) => {
             let ours: Vec<&LiveObject> = items.values().filter_map(|item| owned(item, stack)).collect();
@@ -108,7 +137,7 @@ struct Undo<'a, 'g> {
     ground: &'a RollbackInput<'g>,
     plan: &'a mut Plan,
     change: &'a Change,
-    write: &'a Intent,
+    write: &'a AppliedWrite<'g>,
 }
 
 const CHANGED: &str = "changed since the run";
@@ -155,9 +184,9 @@ impl Undo<'_, '_> {
     }
 
     fn created(&mut self, live: &LiveObject) {
-        let Some(Ok(written)) = self.write.request.body().map(ObjectBody::read::<Endpoint>) else { return };
+        let Some(written) = &self.write.sent else { return };
         let delete = self.new_change(Action::Delete { before: BeforeImage::of(live), referrers: Vec::new() });
-        let moved = self.moved(&written, &live.endpoint);
+        let moved = self.moved(written, &live.endpoint);
         if live.deleting {
             return;
         }
@@ -165,7 +194,7 @@ impl Undo<'_, '_> {
             return self.block(BlockReason::Unchangeable(Unchangeable::OwnerView(owner.clone())), Some(delete));
         }
         if !moved.is_empty() {
-            let conflict = three_ways(CHANGED, moved, Some(&written), Some(&live.endpoint), None);
+            let conflict = three_ways(CHANGED, moved, Some(written), Some(&live.endpoint), None);
             return self.block(BlockReason::Moved(conflict), Some(delete));
         }
         let protected = live.endpoint.annotations.get(PROTECT).is_some_and(|value| value == "true");
@@ -176,7 +205,7 @@ impl Undo<'_, '_> {
     }
 
     fn deleted(&mut self, live: Option<&LiveObject>) {
-        let Some(before) = &self.write.before else { return };
+        let Some(before) = self.write.before else { return };
         match live {
             Some(live) if live.uid == before.uid && !live.deleting => return,
             Some(live) if live.deleting => return self.block(BlockReason::Unchangeable(Unchangeable::Deleting), None),
@@ -204,7 +233,7 @@ impl Undo<'_, '_> {
     }
 
     fn replaced(&mut self, live: Option<&LiveObject>) {
-        let Some(before) = &self.write.before else { return };
+        let Some(before) = self.write.before else { return };
         let Some(written) = self.written(before) else { return };
         let original = &before.endpoint;
         let Some(live) = live else {
@@ -275,13 +304,12 @@ impl Undo<'_, '_> {
 
     /// The endpoint as the run left it, marks included.
     fn written(&self, before: &BeforeImage) -> Option<Endpoint> {
-        // A run that resumed another undoes both.
-        let run = self.write.request.run().unwrap_or_else(|| self.ground.record.run().clone());
         let mut object = serde_json::to_value(&before.endpoint).ok()?;
         for change in self.change.fields() {
             change.field.set(&mut object, &change.after);
         }
-        for (field, value) in self.change.ownership.iter().flat_map(|marks| marks.annotations(run.as_str())) {
+        for (field, value) in self.change.ownership.iter().flat_map(|marks| marks.annotations(self.write.run.as_str()))
+        {
             field.set(&mut object, &value.into());
         }
         serde_json::from_value(object).ok()

@@ -1,9 +1,8 @@
 //! Endpoints that are defined and missing live (never applied yet, or applied and deleted outside), and
 //! those that the stack owns where it no longer has a namespace.
 
-use super::owner::Owner;
-use super::{Action, Cause, Note, Plan};
 use crate::model::{Key, LiveItem, Namespace, NamespaceRead, Ownership};
+use crate::plan::{Action, Cause, Note, Owner, Plan};
 
 /// What is known of an endpoint that is missing live.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,9 +1,46 @@
+//! A run as the journal recorded it: header, intents, results and closing line. From them follow how far
+//! the run got with each change, what a resume still has to do, and what a rollback undoes.
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::{ActionKind, Change, ChangeResult, ChangeStep, Intent, Plan, RunClosing, RunHeader, RunId, Verification};
-use crate::model::Key;
+use super::{ChangeResult, ChangeStep, Intent, ObjectBody, Verification};
+use crate::model::{Key, RunId};
+use crate::plan::{ActionKind, AppliedWrite, Change, Plan, UndoneRun};
+
+/// What a journal keeps of a run before anything is sent.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RunHeader {
+    /// The run.
+    pub run: RunId,
+    /// When it began, RFC 3339.
+    pub started: String,
+    /// Who runs it, as the machine says.
+    #[serde(default)]
+    pub user: Option<String>,
+    /// The run that this one resumes.
+    #[serde(default)]
+    pub resumes: Option<RunId>,
+    /// The run that this one rolls back.
+    #[serde(default)]
+    pub rolls_back: Option<RunId>,
+    /// The whole plan.
+    pub plan: Plan,
+}
+
+/// The last line of a run's journal.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RunClosing {
+    /// When it ended, RFC 3339.
+    pub ended: String,
+    /// The second look.
+    pub verification: Verification,
+    /// The run was interrupted by a person.
+    pub interrupted: bool,
+}
 
 /// A run as its journal kept it, however it ended.
 #[derive(Debug, Clone)]
@@ -141,6 +178,20 @@ impl RunRecord {
             }
         }
         order.iter().filter_map(|key| first.get(key).copied()).collect()
+    }
+
+    /// This run as a rollback undoes it.
+    #[must_use]
+    pub fn undone(&self) -> UndoneRun<'_> {
+        let writes = self.writes().into_iter().map(|write| AppliedWrite {
+            key: &write.key,
+            action: write.action,
+            // A run that resumed another undoes both.
+            run: write.request.run().unwrap_or_else(|| self.run().clone()),
+            before: write.before.as_ref(),
+            sent: write.request.body().map(ObjectBody::read).and_then(Result::ok),
+        });
+        UndoneRun { run: self.run(), plan: &self.header.plan, writes: writes.collect() }
     }
 
     fn is_verified(&self) -> bool {

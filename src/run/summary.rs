@@ -1,6 +1,10 @@
+//! A run in short, as the history lists it: who ran it, when, against what, and how it ended.
+
 use serde::Serialize;
 
-use super::{ActionKind, ChangeProgress, RunId, RunRecord, RunStatus};
+use super::{ChangeProgress, RunRecord, RunStatus};
+use crate::model::RunId;
+use crate::plan::ActionKind;
 
 /// One run in short.
 #[derive(Debug, Clone, Serialize)]

@@ -1,10 +1,13 @@
+//! The verdict over each endpoint of a plan and over the whole plan: in sync, pending, drift, both, or
+//! unknown. A verdict follows from the causes that the plan gives its changes.
+
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Action, Cause, Change, Note, Plan};
 use crate::model::{Field, Key, Namespace};
+use crate::plan::{Action, Cause, Change, Note, Plan};
 
 /// How an endpoint or a whole plan stands to its definitions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]

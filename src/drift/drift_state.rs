@@ -9,8 +9,9 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{ActionKind, Plan, ScopeRead, Verdicts};
+use super::Verdicts;
 use crate::model::{Desired, Field, Key, Namespace};
+use crate::plan::{ActionKind, Plan, ScopeRead};
 
 /// The format that this program writes and reads.
 const FORMAT_VERSION: u32 = 1;
@@ -187,10 +188,10 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::drift::{ObjectVerdict, Verdict};
     use crate::model::{Endpoint, Layout};
     use crate::plan::{
-        Action, BeforeImage, Cause, Change, FieldChange, NamespaceScope, ObjectVerdict, PlanSettings, PlanSource,
-        ServiceId, Verdict,
+        Action, BeforeImage, Cause, Change, FieldChange, NamespaceScope, PlanSettings, PlanSource, ServiceId,
     };
 
     fn at(text: &str) -> Timestamp {

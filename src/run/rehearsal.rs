@@ -1,10 +1,13 @@
+//! A rehearsal: an apply against a copy of the service with injected faults, and the plan after it.
+
 use std::collections::BTreeSet;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{ChangeResult, Outcome, Plan, Verification};
+use super::{ChangeResult, Outcome, Verification};
 use crate::model::Key;
+use crate::plan::Plan;
 
 /// An apply of a plan to a copy of what the service holds, with faults, and what a plan finds after it.
 #[derive(Debug, Clone)]

@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
-use super::{RollbackInput, rollback};
 use crate::model::comparisons::{assert_no_search_through_all, count};
-use crate::model::{Endpoint, Field, Key, Layout, Live, LiveItem, LiveObject, NamespaceRead};
+use crate::model::{Endpoint, Field, Key, Layout, Live, LiveItem, LiveObject, NamespaceRead, RunId};
 use crate::plan::{
-    Action, ActionKind, Allowances, BeforeImage, Cause, Change, ChangeResult, ChangeStep, Confirmation, FieldChange,
-    Ignore, Intent, ObjectBody, Plan, PlanSettings, PlanSource, RunEntry, RunHeader, RunId, RunRecord, ServiceId,
-    WriteRequest,
+    Action, ActionKind, Allowances, BeforeImage, Cause, Change, FieldChange, Ignore, Plan, PlanSettings, PlanSource,
+    RollbackInput, ServiceId, rollback,
+};
+use crate::run::{
+    ChangeResult, ChangeStep, Confirmation, Intent, ObjectBody, RunEntry, RunHeader, RunRecord, WriteRequest,
 };
 
 fn endpoint(key: &Key, port: u16) -> Endpoint {
@@ -105,8 +106,9 @@ fn run(count: usize) -> (RunRecord, Live) {
 fn neither_a_rollback_nor_the_rest_of_a_run_searches_all_changes_for_each() {
     assert_no_search_through_all("rollback", |writes| {
         let (record, live) = run(writes);
+        let undone = record.undone();
         let ground = RollbackInput {
-            record: &record,
+            undone: &undone,
             live: &live,
             only: &|_| true,
             ignore: &Ignore::default(),

@@ -1,0 +1,20 @@
+//! Drift: how live differs from the definitions because somebody else changed it. A check gives every
+//! endpoint of a plan its verdict, leaves out what is acknowledged, and remembers since when a value has
+//! drifted. Nothing here changes what an apply does. No IO.
+
+mod acknowledge;
+mod check;
+mod drift_state;
+mod missing;
+#[cfg(test)]
+mod tests;
+mod verdict;
+
+pub use acknowledge::{
+    Acknowledgement, AcknowledgementStatus, Acknowledgements, AcknowledgementsKind, Drifted, JudgedAcknowledgement,
+    ValueDigest,
+};
+pub use check::Check;
+pub use drift_state::{CheckRecord, DriftState, DriftStateError, SeenSince};
+pub use missing::MissingCause;
+pub use verdict::{ObjectVerdict, UnmanagedPolicy, Verdict, Verdicts};

@@ -1,0 +1,122 @@
+//! The verdict over each state that a plan can find an endpoint in.
+
+use super::{MissingCause, UnmanagedPolicy, Verdict};
+use crate::model::{LiveObject, NamespaceRead, OwnerView};
+use crate::plan::world::{STACK, World, endpoint, live, marked, shop};
+use crate::plan::{Action, Allowances, Approval, ApprovalError, Note, Prune};
+
+impl World {
+    fn verdict(&self) -> Verdict {
+        self.plan().verdicts(UnmanagedPolicy::Note).whole()
+    }
+}
+
+fn nothing() -> Vec<String> {
+    Vec::new()
+}
+
+#[test]
+fn a_definition_without_a_live_object_is_created() {
+    let world = World::new().defined(endpoint("a", 1));
+    assert_eq!(world.lines(), ["create a"]);
+    assert_eq!(world.verdict(), Verdict::Pending);
+}
+
+#[test]
+fn a_missing_object_that_was_applied_before_is_drift() {
+    let mut plan = World::new().defined(endpoint("a", 1)).plan();
+    plan.judge_missing(|_| MissingCause::Deleted { commit: None });
+    assert_eq!(plan.verdicts(UnmanagedPolicy::Note).whole(), Verdict::Drift);
+    plan.judge_missing(|_| MissingCause::Unknown { reason: Some("no git".to_owned()) });
+    assert_eq!(plan.verdicts(UnmanagedPolicy::Note).whole(), Verdict::Pending);
+    assert!(plan.notes.iter().any(|note| matches!(note, Note::DeletesUnknown { .. })));
+}
+
+#[test]
+fn an_object_of_ours_that_differs_is_replaced_with_the_cause_of_each_field() {
+    let applied = endpoint("a", 1);
+    let cases = [
+        (1, 2, "replace a spec.port=pending", Verdict::Pending),
+        (2, 1, "replace a spec.port=drift", Verdict::Drift),
+        (2, 3, "replace a spec.port=both", Verdict::Both),
+    ];
+    for (now, wanted, told, verdict) in cases {
+        let world =
+            World::new().defined(endpoint("a", wanted)).live(marked(live(endpoint("a", now)), &applied, Some(STACK)));
+        assert_eq!(world.lines(), [told]);
+        assert_eq!(world.verdict(), verdict);
+    }
+}
+
+#[test]
+fn an_object_of_ours_in_sync_with_its_mark_needs_nothing() {
+    let object = marked(live(endpoint("a", 1)), &endpoint("a", 1), Some(STACK));
+    let world = World::new().defined(endpoint("a", 1)).live(object);
+    assert_eq!(world.lines(), nothing());
+    assert_eq!(world.plan().in_sync(), 1);
+    assert_eq!(world.verdict(), Verdict::InSync);
+}
+
+#[test]
+fn an_object_in_sync_with_an_old_mark_gets_a_mark_and_is_in_sync() {
+    let object = marked(live(endpoint("a", 1)), &endpoint("a", 2), Some(STACK));
+    let world = World::new().defined(endpoint("a", 1)).live(object);
+    assert_eq!(world.lines(), ["annotate a"]);
+    assert!(!world.plan().is_pending());
+    assert_eq!(world.verdict(), Verdict::InSync);
+}
+
+#[test]
+fn an_unmarked_equal_object_is_in_sync_and_noted_and_marked_when_adopted() {
+    let world = World::new().defined(endpoint("a", 1)).live(live(endpoint("a", 1)));
+    assert_eq!(world.lines(), ["unmarked a"]);
+    assert_eq!(world.verdict(), Verdict::InSync);
+    assert_eq!(world.with(|world| world.settings.adopt = true).lines(), ["annotate a"]);
+}
+
+#[test]
+fn an_unmarked_object_that_differs_is_adopted_by_a_replace_and_is_drift() {
+    let world = World::new().defined(endpoint("a", 2)).live(live(endpoint("a", 1)));
+    assert_eq!(world.lines(), ["replace a spec.port=unmarked"]);
+    assert!(matches!(world.plan().changes[0].action, Action::Replace { adopts: true, .. }));
+    assert_eq!(world.verdict(), Verdict::Drift);
+}
+
+#[test]
+fn an_unmarked_object_without_a_definition_is_noted_and_deleted_only_when_all_is_pruned() {
+    let world = World::new().live(live(endpoint("a", 1)));
+    assert_eq!(world.lines(), ["unmanaged a"]);
+    assert_eq!(world.plan().verdicts(UnmanagedPolicy::Note).whole(), Verdict::InSync);
+    assert_eq!(world.plan().verdicts(UnmanagedPolicy::Fail).whole(), Verdict::Drift);
+    assert_eq!(world.with(|world| world.settings.prune = Prune::All).lines(), ["delete a"]);
+}
+
+#[test]
+fn an_object_of_another_object_is_blocked_and_never_in_sync() {
+    let owned = || LiveObject {
+        owner_view: Some(OwnerView {
+            kind: "origin_pool".to_owned(),
+            namespace: "shop".to_owned(),
+            name: "web".to_owned(),
+            uid: String::new(),
+        }),
+        ..live(endpoint("a", 1))
+    };
+    let world = World::new().defined(endpoint("a", 1)).live(owned());
+    assert_eq!(world.lines(), ["blocked a OwnerView"]);
+    assert_eq!(world.verdict(), Verdict::Pending);
+    let undefined = World::new().live(owned()).with(|world| world.settings.prune = Prune::All);
+    assert_eq!(undefined.lines(), ["owned a"]);
+}
+
+#[test]
+fn nothing_is_concluded_from_an_unknown_read() {
+    let world = World::new().defined(endpoint("a", 1)).with(|world| {
+        world.reads.insert(shop(), NamespaceRead::Unknown { reason: "EPARTIAL".to_owned() });
+    });
+    assert_eq!(world.lines(), nothing());
+    assert_eq!(world.verdict(), Verdict::Unknown);
+    let plan = world.plan();
+    let refused = plan.approve(Approval::Given, &Allowances::default());
+    assert!(matches!(refused, Err(ApprovalError::Unknown { .. })));
+}

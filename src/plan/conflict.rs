@@ -1,0 +1,34 @@
+//! Why a change is refused: the fields that differ from what the plan expects, each with three values.
+//! Apply finds conflicts before a write, and a rollback finds them while it is planned.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::model::{Field, Json};
+
+/// Why a change was refused, field by field.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Conflict {
+    /// In one fragment: changed by someone else, deleted, re-created, being deleted.
+    pub reason: String,
+    /// Our own write may have been made and overwritten.
+    #[serde(default)]
+    pub ours_may_be_lost: bool,
+    /// The fields that moved or are wanted.
+    pub fields: Vec<ThreeWay>,
+}
+
+/// One field, three ways; `null` is absence.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ThreeWay {
+    /// Which field.
+    pub field: Field,
+    /// When the plan was made.
+    pub planned: Json,
+    /// Now.
+    pub now: Json,
+    /// What the plan wants.
+    pub wanted: Json,
+}

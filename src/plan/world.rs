@@ -1,0 +1,154 @@
+//! The fixture of the tests of plans and of drift: definitions, live objects and settings, and the plan
+//! that follows from them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::*;
+use crate::model::{Definition, Desired, Endpoint, Live, LiveItem, LiveObject, NamespaceRead, Ownership};
+
+pub(crate) const STACK: &str = "shop-prod";
+
+pub(crate) fn endpoint(name: &str, port: u16) -> Endpoint {
+    let text =
+        format!(r#"{{"metadata":{{"name":"{name}","namespace":"shop"}},"spec":{{"ip":"10.0.0.1","port":{port}}}}}"#);
+    serde_json::from_str(&text).expect("an endpoint")
+}
+
+pub(crate) fn live(endpoint: Endpoint) -> LiveObject {
+    LiveObject {
+        uid: format!("uid-{}", endpoint.key.name),
+        endpoint,
+        resource_version: None,
+        owner_view: None,
+        deleting: false,
+        creator: None,
+        created: None,
+        modified: None,
+        unknown: Vec::new(),
+    }
+}
+
+/// A live object as `stack` applied it from `applied`.
+pub(crate) fn marked(mut object: LiveObject, applied: &Endpoint, stack: Option<&str>) -> LiveObject {
+    let annotations = Ownership::of(applied, stack, "run-1").annotations();
+    object.endpoint.annotations.extend(annotations.into_iter().map(|(key, value)| (key.to_owned(), value)));
+    object
+}
+
+/// What a plan is made of, and a builder of it.
+pub(crate) struct World {
+    pub(crate) desired: Desired,
+    pub(crate) reads: BTreeMap<Namespace, NamespaceRead>,
+    pub(crate) stack: Option<&'static str>,
+    pub(crate) namespaces: Option<BTreeSet<Namespace>>,
+    pub(crate) settings: PlanSettings,
+    pub(crate) ignore: Ignore,
+    pub(crate) allow: Allowances,
+    pub(crate) selection: Selection,
+}
+
+pub(crate) fn shop() -> Namespace {
+    Namespace::parse("shop").expect("a namespace")
+}
+
+impl World {
+    pub(crate) fn new() -> Self {
+        Self {
+            desired: Desired::default(),
+            reads: BTreeMap::from([(shop(), NamespaceRead::Complete { items: BTreeMap::new() })]),
+            stack: Some(STACK),
+            namespaces: Some(BTreeSet::from([shop()])),
+            settings: PlanSettings::default(),
+            ignore: Ignore::default(),
+            allow: Allowances::default(),
+            selection: Selection::all(),
+        }
+    }
+
+    pub(crate) fn defined(mut self, endpoint: Endpoint) -> Self {
+        let file = format!("{}.yaml", endpoint.key.name);
+        let key = endpoint.key.clone();
+        let definition = Definition { endpoint, file: file.into(), document: 0, overlays: Vec::new() };
+        self.desired.definitions.insert(key, definition);
+        self
+    }
+
+    pub(crate) fn live(self, object: LiveObject) -> Self {
+        self.item(LiveItem::Object(object))
+    }
+
+    pub(crate) fn item(mut self, item: LiveItem) -> Self {
+        if let Some(NamespaceRead::Complete { items }) = self.reads.get_mut(&shop()) {
+            items.insert(item.key().clone(), item);
+        }
+        self
+    }
+
+    pub(crate) fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
+        change(&mut self);
+        self
+    }
+
+    pub(crate) fn plan(&self) -> Plan {
+        let live = Live { namespaces: self.reads.clone(), requests: 1 };
+        let service = ServiceId { base_url: "https://acme.example.net".to_owned(), layout: Layout::Uniform };
+        arrange(
+            PlanInput {
+                desired: &self.desired,
+                stack: self.stack,
+                namespaces: self.namespaces.as_ref(),
+                settings: &self.settings,
+                ignore: &self.ignore,
+                allow: &self.allow,
+                selection: &self.selection,
+                service: &service,
+                source: &PlanSource::default(),
+                tool_version: "test",
+            },
+            &live,
+        )
+    }
+
+    /// The plan in a line an entry: `create a`, `replace a port=pending`, `held a protected`.
+    pub(crate) fn lines(&self) -> Vec<String> {
+        let plan = self.plan();
+        let changes = plan.changes.iter().map(|change| {
+            let fields: Vec<String> =
+                change.fields().iter().map(|field| format!(" {}={}", field.field, field.cause)).collect();
+            format!("{} {}{}", change.action.kind(), change.key.name, fields.concat())
+        });
+        let held = plan.blocked.iter().map(|held| {
+            let why = match &held.reason {
+                BlockReason::ForeignStack { stack } => format!("foreign-stack {stack}"),
+                BlockReason::Protected => "protected".to_owned(),
+                BlockReason::Unverified => "unverified".to_owned(),
+                BlockReason::Moved(_) => "moved".to_owned(),
+                BlockReason::Referred { .. } => "referred".to_owned(),
+                BlockReason::Unchangeable(blocked) => {
+                    format!("{blocked:?}").split([' ', '(']).next().unwrap_or_default().to_owned()
+                }
+            };
+            format!("blocked {} {why}", held.key.name)
+        });
+        let notes = plan.notes.iter().filter_map(|note| match note {
+            Note::Unmanaged { key } => Some(format!("unmanaged {}", key.name)),
+            Note::Orphan { key } => Some(format!("orphan {}", key.name)),
+            Note::Unmarked { key } => Some(format!("unmarked {}", key.name)),
+            Note::ForeignEqual { key, stack } => Some(format!("equal {} of {stack}", key.name)),
+            Note::Owned { key, .. } => Some(format!("owned {}", key.name)),
+            Note::Unsupported { key, .. } => Some(format!("unsupported {}", key.name)),
+            Note::UnknownField { path, .. } => Some(format!("unknown field {path}")),
+            Note::DroppedField { path, .. } => Some(format!("dropped field {path}")),
+            Note::EmptyNamespace { .. } | Note::Loaded { .. } => None,
+            Note::Recreated { .. } | Note::ReferrersNotAsked { .. } => None,
+            Note::Copied { key, of } => {
+                let of = of.as_ref().map_or_else(|| "?".to_owned(), |of| of.name.to_string());
+                Some(format!("copied {} of {of}", key.name))
+            }
+            Note::Unstacked { key } => Some(format!("unstacked {}", key.name)),
+            Note::Outside { key } => Some(format!("outside {}", key.name)),
+            Note::OutsideUnread { .. } | Note::DeletesUnknown { .. } => None,
+        });
+        changes.chain(held).chain(notes).collect()
+    }
+}

@@ -1,0 +1,78 @@
+//! The two interfaces of a run in progress: an observer receives its events, and a recorder stores its
+//! intents and results. The applier knows the journal and the reports only through them.
+
+use std::future::Future;
+use std::time::Duration;
+
+use super::{ChangeStep, Intent, RunClosing};
+use crate::model::Key;
+use crate::plan::ActionKind;
+
+/// What is told while a run goes on.
+#[derive(Debug, Clone)]
+pub enum RunEvent {
+    /// A run begins, with so many changes that no earlier run made.
+    Started {
+        /// Changes.
+        total: usize,
+    },
+    /// A phase begins: creates, replaces and marks, deletes.
+    Phase {
+        /// The kind; [`ActionKind::Replace`] stands for marks too.
+        kind: ActionKind,
+        /// Changes in it.
+        count: usize,
+    },
+    /// A request will be sent again, or is blocked by the pace.
+    Waiting {
+        /// Of which endpoint.
+        key: Key,
+        /// Why, as a fragment.
+        reason: String,
+        /// For how long.
+        wait: Duration,
+    },
+    /// One change has its result.
+    Finished {
+        /// The change with its result.
+        step: ChangeStep,
+        /// Since its phase began to work on it.
+        took: Duration,
+    },
+    /// A look for verification, from 1.
+    Verifying {
+        /// Which look.
+        read: u32,
+    },
+}
+
+/// Who is told about a run while it goes on.
+pub trait RunObserver: Sync {
+    /// Told as it happens, from any task of the run; must not block.
+    fn event(&self, event: RunEvent);
+}
+
+/// How soon an intent has to be on disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Urgency {
+    /// Its write could leave now.
+    Immediate,
+    /// Others are sent meanwhile.
+    Batched,
+}
+
+/// Who keeps a run. The applier awaits an intent before the write leaves.
+pub trait RunRecorder: Sync {
+    /// An error of the medium.
+    type Error: std::error::Error + Send + Sync + 'static;
+
+    /// Returns when the intent is on disk. Intents of several tasks may share one flush, and where
+    /// there is no urgency, one may wait a few milliseconds for others.
+    fn intent(&self, intent: &Intent, urgency: Urgency) -> impl Future<Output = Result<(), Self::Error>> + Send;
+
+    /// Keeps what became of a change; need not wait for the disk.
+    fn outcome(&self, step: &ChangeStep) -> impl Future<Output = Result<(), Self::Error>> + Send;
+
+    /// Keeps the closing line and returns when all is on disk.
+    fn close(&self, closing: RunClosing) -> impl Future<Output = Result<(), Self::Error>> + Send;
+}

@@ -1,0 +1,19 @@
+//! What a run is: the writes that it sends, the events that it reports, the result of each change, and the
+//! record from which a later command resumes it, undoes it or lists it. The applier, the journal and the
+//! reports meet in these types and in nothing else. No IO.
+
+mod events;
+#[cfg(test)]
+mod growth_tests;
+mod record;
+mod rehearsal;
+mod result;
+mod summary;
+mod write;
+
+pub use events::{RunEvent, RunObserver, RunRecorder, Urgency};
+pub use record::{ChangeProgress, RunClosing, RunEntry, RunHeader, RunRecord, RunStatus};
+pub use rehearsal::{InjectedFaults, Rehearsal};
+pub use result::{ChangeResult, ChangeStep, Confirmation, Outcome, Verification};
+pub use summary::{RunCounts, RunSummary};
+pub use write::{Intent, ObjectBody, WriteRequest};

@@ -1,0 +1,143 @@
+//! What became of each change of a run, and of the run as a whole: the results, the verification, and the
+//! outcome that is complete however the run ended.
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::{Field, Key, RunId};
+use crate::plan::{ActionKind, Conflict, Referrer};
+
+/// Whether and how a write that was done is known to be ours alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Confirmation {
+    /// The service checked the version, and has proved that it does.
+    Guarded,
+    /// A version was sent; whether this service checks it is not proven.
+    Versioned,
+    /// No version can be sent: creates and deletes. The service itself refuses a second create.
+    Unguarded,
+}
+
+/// What became of one change.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum ChangeResult {
+    /// It was made.
+    Done {
+        /// How safe the write was.
+        confirmation: Confirmation,
+        /// The answer was lost or odd, and a GET settled it.
+        #[serde(default)]
+        by_reading: bool,
+        /// A create met the same object, which nobody owned, and took ownership of it.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        adopted: bool,
+    },
+    /// Live already was as wanted; nothing was sent.
+    AlreadyDone,
+    /// It was not made: live had moved.
+    Conflict(Conflict),
+    /// It was not made: others refer to the object.
+    Referred {
+        /// Who.
+        by: Vec<Referrer>,
+    },
+    /// It was not made: the service refused it, or could not be reached before it was sent.
+    Failed {
+        /// Why, as a fragment.
+        reason: String,
+    },
+    /// It was sent and nobody knows whether it took effect.
+    InDoubt {
+        /// Why, as a fragment.
+        reason: String,
+    },
+    /// It was not tried: something before it failed, or the run was interrupted.
+    Skipped {
+        /// Why, as a fragment.
+        reason: String,
+    },
+}
+
+/// What a second look at the service found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Verification {
+    /// No difference is left in what was applied.
+    Verified {
+        /// Looks that it took.
+        reads: u32,
+    },
+    /// Something still differs.
+    Differs {
+        /// Endpoints with their fields; no fields where the object is missing or still there.
+        left: Vec<(Key, Vec<Field>)>,
+    },
+    /// A read was incomplete.
+    Unknown {
+        /// Why.
+        reason: String,
+    },
+    /// Nothing was sent, so there is nothing to prove.
+    NotNeeded,
+}
+
+/// Everything that became of a run. Complete however the run ended.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Outcome {
+    /// The run.
+    pub run: RunId,
+    /// Each change of the plan in its order with what became of it.
+    pub steps: Vec<ChangeStep>,
+    /// The second look.
+    pub verification: Verification,
+    /// The run was interrupted by a person.
+    #[serde(default)]
+    pub interrupted: bool,
+    /// Endpoints that the service reports as failed, with its words.
+    #[serde(default)]
+    pub unhealthy: Vec<(Key, String)>,
+    /// Requests that were sent.
+    pub requests: u64,
+    /// Milliseconds that the run took.
+    pub milliseconds: u64,
+    /// Milliseconds of them that the second look took.
+    #[serde(default)]
+    pub verify_milliseconds: u64,
+}
+
+/// One change with what became of it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ChangeStep {
+    /// Which endpoint.
+    pub key: Key,
+    /// What was to be done.
+    pub action: ActionKind,
+    /// What became of it.
+    pub result: ChangeResult,
+}
+
+impl ChangeResult {
+    /// Live is as this change wanted it.
+    #[must_use]
+    pub fn is_done(&self) -> bool {
+        matches!(self, ChangeResult::Done { .. } | ChangeResult::AlreadyDone)
+    }
+
+    /// A write took effect, or may have.
+    #[must_use]
+    pub fn may_have_taken_effect(&self) -> bool {
+        matches!(self, ChangeResult::Done { .. } | ChangeResult::InDoubt { .. })
+            || matches!(self, ChangeResult::Conflict(conflict) if conflict.ours_may_be_lost)
+    }
+}
+
+impl Outcome {
+    /// Steps with this kind of change that are done.
+    #[must_use]
+    pub fn done(&self, kind: ActionKind) -> usize {
+        self.steps.iter().filter(|step| step.action == kind && step.result.is_done()).count()
+    }
+}

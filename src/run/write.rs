@@ -1,0 +1,96 @@
+//! One write of a run: the intent that is on disk before the request leaves, and the request itself.
+//! The body is serialised once, so the journal contains the bytes that are sent.
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::model::{APPLIED, Json, Key, ReferredDelete, RunId};
+use crate::plan::{ActionKind, BeforeImage};
+
+/// What a write is about to send. On disk before the write leaves.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Intent {
+    /// Which endpoint.
+    pub key: Key,
+    /// Create, replace, mark or delete.
+    pub action: ActionKind,
+    /// How often this write was tried before.
+    pub attempt: u32,
+    /// What is sent.
+    pub request: WriteRequest,
+    /// The object as the GET just before saw it; a create has none.
+    #[serde(default)]
+    pub before: Option<BeforeImage>,
+}
+
+/// The part of a write that is sent.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum WriteRequest {
+    /// A create with this body.
+    Create {
+        /// The whole object.
+        body: ObjectBody,
+    },
+    /// A replace with this body, which holds the version it was made for.
+    Replace {
+        /// The whole object.
+        body: ObjectBody,
+    },
+    /// A delete.
+    Delete {
+        /// What becomes of it where others refer to the object.
+        #[serde(default)]
+        referred: ReferredDelete,
+    },
+}
+
+/// An object on its way to the service. It is written once: the journal keeps the bytes that are sent.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ObjectBody(Box<RawValue>);
+
+impl ObjectBody {
+    /// The JSON of `object`.
+    ///
+    /// # Errors
+    /// `object` cannot be JSON.
+    pub fn of(object: &impl Serialize) -> serde_json::Result<Self> {
+        serde_json::value::to_raw_value(object).map(Self)
+    }
+
+    /// The JSON.
+    #[must_use]
+    pub fn raw(&self) -> &RawValue {
+        &self.0
+    }
+
+    /// The object, or the parts of it that `T` has.
+    ///
+    /// # Errors
+    /// It is no `T`.
+    pub fn read<T: DeserializeOwned>(&self) -> serde_json::Result<T> {
+        serde_json::from_str(self.0.get())
+    }
+}
+
+impl WriteRequest {
+    /// What is sent; a delete has no object.
+    #[must_use]
+    pub fn body(&self) -> Option<&ObjectBody> {
+        match self {
+            WriteRequest::Create { body } | WriteRequest::Replace { body } => Some(body),
+            WriteRequest::Delete { .. } => None,
+        }
+    }
+
+    /// The run whose mark the object carries; a chain of resumed runs holds writes of each.
+    #[must_use]
+    pub fn run(&self) -> Option<RunId> {
+        let body: Json = self.body()?.read().ok()?;
+        let mark = body.get("metadata")?.get("annotations")?.get(APPLIED)?.as_str()?;
+        RunId::new(mark.split(' ').nth(1)?)
+    }
+}
