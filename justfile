@@ -1,9 +1,9 @@
-# What people run. `just` alone lists it.
+# Recipes for people. `just` without arguments lists them.
 
 default:
     @just --list
 
-# Everything that must hold before a merge
+# Everything that must pass before a merge
 check:
     bash .ci/run
 
@@ -11,15 +11,15 @@ check:
 test *names:
     cargo test {{names}}
 
-# Bring every file into form
+# Format every file
 format:
     cargo fmt
 
-# The first look: an embedded service, a repository of some forty endpoints, applied
+# The first steps: an embedded service, a repository of some forty endpoints, applied
 try:
     cargo run --release -- apply examples/03-repository --sandbox --yes
 
-# A service to play with, until Ctrl-C
+# An embedded service to try things with, until Ctrl-C
 sandbox *arguments:
     cargo run --release -- sandbox {{arguments}}
 
@@ -27,7 +27,7 @@ sandbox *arguments:
 browser:
     tests/browser/run.sh
 
-# The pipelines of the examples, checked by the tools of their forges
+# Check the pipelines of the examples with the tools of their forges
 pipelines:
     tests/pipelines/run.sh
 
@@ -36,7 +36,7 @@ release:
     release/build.sh
     release/check.sh target/dist
 
-# Build the release twice, in two directories: the same bytes
+# Build the release twice, in two directories, and compare the bytes
 release-twice:
     release/twice.sh
 

@@ -39,6 +39,8 @@ mod pipelines;
 mod properties;
 mod pulled;
 mod query;
+#[cfg(unix)]
+mod readme;
 mod rehearse;
 mod requests;
 mod resumed;

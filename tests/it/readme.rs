@@ -1,0 +1,179 @@
+//! Every `console` block of the README, of `docs/` and of `examples/` runs, and prints what it shows.
+//!
+//! A line `$ COMMAND` runs in a shell; all commands of a document share one shell, one copy of `examples/` and one state
+//! directory. The lines below a command are its stdout, with `…` for any lines. A command without such lines must succeed.
+//! What cannot run here (a real tenant, an installation, git in a clone) is an `sh` block.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use regex::Regex;
+
+use crate::support::{Service, TOKEN};
+
+/// What ends the stdout of a command, followed by its exit code.
+const END: &str = "--- the command ended with";
+
+/// A command of a document.
+struct Step {
+    line: usize,
+    command: String,
+    expected: Vec<String>,
+}
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn documents() -> Vec<PathBuf> {
+    let mut documents: Vec<PathBuf> = ["docs", "examples"]
+        .iter()
+        .flat_map(|directory| walkdir::WalkDir::new(root().join(directory)))
+        .map(|entry| entry.expect("a file of the documentation").into_path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "md"))
+        .collect();
+    documents.extend(["README.md", "CONTRIBUTING.md", "SECURITY.md"].map(|name| root().join(name)));
+    documents.sort();
+    documents
+}
+
+/// The commands of a document with the output that it shows.
+fn steps(text: &str) -> Vec<Step> {
+    let (mut steps, mut inside, mut unfinished) = (Vec::<Step>::new(), false, false);
+    for (index, line) in text.lines().enumerate() {
+        if line.starts_with("```") {
+            inside = !inside && line == "```console";
+            continue;
+        }
+        if !inside {
+            continue;
+        }
+        if let Some(command) = line.strip_prefix("$ ") {
+            steps.push(Step { line: index + 1, command: command.to_owned(), expected: Vec::new() });
+        } else if let Some(step) = steps.last_mut() {
+            if unfinished {
+                let _ = write!(step.command, "\n{line}");
+            } else {
+                step.expected.push(line.to_owned());
+                continue;
+            }
+        }
+        unfinished = line.ends_with(['|', '\\']);
+    }
+    for step in &mut steps {
+        while step.expected.last().is_some_and(String::is_empty) {
+            step.expected.pop();
+        }
+    }
+    steps
+}
+
+/// A line without what differs from one run to the next.
+fn stable(line: &str) -> String {
+    let mut text = line.trim_end().to_owned();
+    for (pattern, with) in [
+        (r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-[a-z0-9-]+", "RUN"),
+        (r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?(\.\d+)?Z?", "TIME"),
+        (r"\b[0-9a-f]{16,64}\b", "DIGEST"),
+        (r"\d+\.\d+ s\b|\d+ ms\b", "TIME"),
+        (r"127\.0\.0\.1:\d+", "ADDRESS"),
+    ] {
+        text = Regex::new(pattern).expect("a pattern").replace_all(&text, with).into_owned();
+    }
+    text
+}
+
+/// Whether the lines are those that are shown, `…` being any lines.
+fn agrees(shown: &[String], printed: &[String]) -> bool {
+    match shown.split_first() {
+        None => printed.is_empty(),
+        Some((first, rest)) if first == "…" => (0..=printed.len()).any(|skipped| agrees(rest, &printed[skipped..])),
+        Some((first, rest)) => printed.first().is_some_and(|line| line == first && agrees(rest, &printed[1..])),
+    }
+}
+
+/// Runs the commands of a document and gives what is wrong with each.
+fn run(name: &str, steps: &[Step]) -> Vec<String> {
+    let stage = tempfile::tempdir().expect("a temporary directory");
+    for entry in walkdir::WalkDir::new(root().join("examples")) {
+        let entry = entry.expect("an example");
+        let to = stage.path().join(entry.path().strip_prefix(root()).expect("it is below the root"));
+        if entry.file_type().is_dir() {
+            std::fs::create_dir_all(to).expect("a directory");
+        } else {
+            std::fs::copy(entry.path(), to).expect("a copy");
+        }
+    }
+    let script = steps.iter().fold(String::new(), |mut script, step| {
+        let command = step.command.replace("cargo run --release -- ", "trueup ");
+        let _ = write!(script, "{command}\nprintf '\\n%s %s\\n' '{END}' $?\n");
+        script
+    });
+    let program = Path::new(env!("CARGO_BIN_EXE_trueup")).parent().expect("its directory").display();
+    let path = std::env::var("PATH").expect("a search path");
+    let mut shell = Command::new("sh");
+    shell
+        .args(["-c", &script])
+        .current_dir(stage.path())
+        .stdin(Stdio::null())
+        .env_clear()
+        .env("PATH", format!("{program}:{path}"))
+        .env("HOME", stage.path())
+        .env("XDG_STATE_HOME", stage.path().join("state"));
+    let service = script.contains("$TRUEUP_BASE_URL").then(Service::start);
+    if let Some(service) = &service {
+        shell.env("TRUEUP_BASE_URL", service.url()).env("TRUEUP_TOKEN", TOKEN);
+    }
+    let output = shell.output().expect("a shell");
+    let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    let mut answers = stdout.split(END);
+    let mut wrong = Vec::new();
+    let mut answer = answers.next().unwrap_or_default().to_owned();
+    for step in steps {
+        let Some(next) = answers.next() else {
+            wrong.push(format!("{name}:{}: `{}` did not run\n{stderr}", step.line, step.command));
+            break;
+        };
+        let (code, after) = next.split_once('\n').unwrap_or((next, ""));
+        let expected: Vec<String> = step.expected.iter().map(|line| stable(line)).collect();
+        let printed: Vec<String> = answer.trim_end().lines().map(stable).collect();
+        let failed = if expected.is_empty() { code.trim() != "0" } else { matches!(code.trim(), "64" | "70" | "127") };
+        if failed || !(expected.is_empty() || agrees(&expected, &printed)) {
+            let (at, command) = (step.line, &step.command);
+            wrong.push(format!("{name}:{at}: `{command}` ended with{code} and printed\n{answer}\nstderr:\n{stderr}"));
+        }
+        answer = after.to_owned();
+    }
+    wrong
+}
+
+#[test]
+fn every_command_of_the_documentation_runs_and_prints_what_it_shows() {
+    let (mut wrong, mut ran, mut compared) = (Vec::new(), 0, 0);
+    for document in documents() {
+        let text = std::fs::read_to_string(&document).expect("a document");
+        let steps = steps(&text);
+        if steps.is_empty() {
+            continue;
+        }
+        let name = document.strip_prefix(root()).expect("it is below the root").display().to_string();
+        ran += steps.len();
+        compared += steps.iter().filter(|step| !step.expected.is_empty()).count();
+        wrong.extend(run(&name, &steps));
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+    assert!(ran > 0 && compared > 0, "{ran} commands ran, and the output of {compared} was compared");
+}
+
+#[test]
+fn a_command_on_several_lines_is_one_and_its_output_ends_at_the_next() {
+    let page = "```console\n$ a |\n    b\nout\n\n$ c\n```\n```sh\n$ d\n```\n";
+    let found: Vec<(usize, String, usize)> =
+        steps(page).into_iter().map(|step| (step.line, step.command, step.expected.len())).collect();
+    assert_eq!(found, [(2, "a |\n    b".to_owned(), 1), (6, "c".to_owned(), 0)]);
+    let lines = |text: &str| text.lines().map(stable).collect::<Vec<_>>();
+    assert!(agrees(&lines("one\n…\nthree"), &lines("one\ntwo\nthree")));
+    assert!(!agrees(&lines("one\nthree"), &lines("one\ntwo\nthree")));
+    assert_eq!(lines("in 0.20 s, run 2026-11-21T22-00-12-264-shop-0aac"), ["in TIME, run RUN"]);
+}
