@@ -41,4 +41,6 @@ pub mod sandbox;
 
 pub mod git;
 
+pub mod terraform;
+
 pub mod cli;

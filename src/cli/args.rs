@@ -117,6 +117,7 @@ pub enum Command {
     History(HistoryArgs),
     Rollback(RollbackArgs),
     Pull(PullArgs),
+    Import(ImportArgs),
     Events(super::query_args::EventsArgs),
     Ddos(super::query_args::DdosArgs),
     Upgrades(super::query_args::UpgradesArgs),
@@ -439,6 +440,13 @@ pub struct PullArgs {
     /// Let the definitions of this stack take over what was changed outside, edited in place
     #[arg(long, value_name = "PATH", conflicts_with_all = ["output", "overwrite", "schema", "no_schema"])]
     pub drift: Option<PathBuf>,
+    #[command(flatten)]
+    pub files: DefinitionFileArgs,
+}
+
+/// How definitions are written.
+#[derive(Debug, Args)]
+pub struct DefinitionFileArgs {
     /// The directory to write to; files go to NAMESPACE/NAME.yaml in it
     #[arg(long, short, value_name = "DIR", default_value = ".")]
     pub output: PathBuf,
@@ -452,6 +460,36 @@ pub struct PullArgs {
     /// Begin no file with such a line
     #[arg(long, conflicts_with = "schema")]
     pub no_schema: bool,
+}
+
+/// Imports what another tool manages.
+#[derive(Debug, Args)]
+pub struct ImportArgs {
+    #[command(subcommand)]
+    pub from: ImportSource,
+}
+
+/// The other tool.
+#[derive(Debug, Subcommand)]
+pub enum ImportSource {
+    Terraform(TerraformArgs),
+}
+
+/// Writes the endpoints that Terraform manages as definitions, one file each.
+///
+/// Reads `volterra_endpoint` resources of a state (`terraform state pull`), of the output of
+/// `terraform show -json`, or of configuration in JSON syntax (`*.tf.json`). A directory stands for its
+/// `*.tf.json` files and its `terraform.tfstate`. Nothing else in these files is read, and Terraform is not run.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  terraform state pull > terraform.tfstate\n  trueup import terraform terraform.tfstate -o endpoints\n  trueup plan endpoints"
+)]
+pub struct TerraformArgs {
+    /// A state, the output of `terraform show -json`, a `*.tf.json` file, or a directory with such files
+    #[arg(value_name = "STATE|DIR", required = true)]
+    pub paths: Vec<PathBuf>,
+    #[command(flatten)]
+    pub files: DefinitionFileArgs,
 }
 
 /// Keeps what the service holds in a sealed file, to plan against without it.

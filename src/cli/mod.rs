@@ -12,6 +12,7 @@ mod base_settings;
 mod blame;
 mod command;
 mod definition;
+mod definition_files;
 mod dropped_namespaces;
 mod environment;
 mod exit_status;
@@ -119,6 +120,7 @@ async fn command(command: Command, context: &Context) -> Result<ExitStatus, Comm
         Command::History(arguments) => command::history::run(&arguments, context),
         Command::Rollback(arguments) => command::rollback::run(&arguments, context).await,
         Command::Pull(arguments) => command::pull::run(&arguments, context).await,
+        Command::Import(arguments) => command::import::run(&arguments, context),
         Command::Events(arguments) => command::events::run(&arguments, context).await,
         Command::Ddos(arguments) => command::ddos::run(&arguments, context).await,
         Command::Upgrades(arguments) => command::upgrades::run(&arguments, context).await,

@@ -14,6 +14,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("sandbox", &["model", "file"]),
     ("plan", &["model", "diff"]),
     ("git", &["file"]),
+    ("terraform", &["model"]),
     ("run", &["model", "plan"]),
     ("drift", &["model", "plan"]),
     ("apply", &["model", "diff", "plan", "run", "api"]),

@@ -106,7 +106,7 @@ fn an_editor_finds_the_schema_of_what_was_pulled() {
     assert!(validator.is_valid(&document));
     // The copy is no definition.
     stage.run("plan endpoints --detailed-exitcode").code(0).stdout_contains("In sync: 1 endpoint");
-    stage.run("pull -n shop -o endpoints").code(0).stdout_contains("1 of them as they were");
+    stage.run("pull -n shop -o endpoints").code(0).stdout_contains("1 unchanged");
 
     stage
         .run("pull -n shop -o other --schema https://example.net/endpoint.json")

@@ -51,6 +51,7 @@ mod snapshot;
 mod strategies;
 mod support;
 #[cfg(unix)]
+mod terraform;
 mod torture;
 mod trust;
 mod unknown_keys;

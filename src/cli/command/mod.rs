@@ -9,6 +9,7 @@ pub mod drift;
 pub mod events;
 pub mod explain;
 pub mod history;
+pub mod import;
 pub mod man;
 pub mod plan;
 pub mod pull;

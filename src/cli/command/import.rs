@@ -1,0 +1,102 @@
+//! `import`: endpoints that another tool manages, as definitions. Nothing is asked of the service.
+
+use std::path::Path;
+
+use walkdir::WalkDir;
+
+use crate::cli::args::{ImportArgs, ImportSource, TerraformArgs};
+use crate::cli::definition_files::{self, DefinitionTarget};
+use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::{Context, file, stack};
+use crate::file::{Directory, FileError, limit};
+use crate::report::safe;
+use crate::terraform::{Import, RESOURCE_TYPE};
+
+/// The state that Terraform keeps in the directory of a configuration.
+const STATE: &str = "terraform.tfstate";
+/// The end of a file with configuration in JSON syntax.
+const JSON_SYNTAX: &str = ".tf.json";
+
+/// Writes the endpoints of another tool as definitions.
+pub fn run(arguments: &ImportArgs, context: &Context) -> Result<ExitStatus, CommandError> {
+    match &arguments.from {
+        ImportSource::Terraform(arguments) => terraform(arguments, context),
+    }
+}
+
+fn terraform(arguments: &TerraformArgs, context: &Context) -> Result<ExitStatus, CommandError> {
+    let mut import = Import::default();
+    for path in &arguments.paths {
+        if path.is_dir() {
+            read_directory(path, &mut import)?
+        } else {
+            add(path, file::read(path, limit::SAVED)?, &mut import)?
+        }
+    }
+    let config = stack::configuration_for(context, &arguments.files.output)?;
+    let target = DefinitionTarget::new(&arguments.files, context, config);
+    let mut files = Vec::new();
+    for (address, endpoint) in import.endpoints.into_values() {
+        match target.file(&endpoint, &[]) {
+            Ok(file) => files.push(file),
+            Err(reason) => {
+                import.left_out.insert(address, reason);
+            }
+        }
+    }
+    if files.is_empty() && import.left_out.is_empty() {
+        return Err(CommandError::words(
+            ExitStatus::Failed,
+            format!("there are no `{RESOURCE_TYPE}` resources to import"),
+        )
+        .hint("nothing was written"));
+    }
+    let written = definition_files::write(&arguments.files, &files)?;
+    context.output.answer(&definition_files::summary("Imported", &arguments.files.output, files.len(), written));
+    for (address, reason) in &import.left_out {
+        context.output.notice(&format!("left out: {}: {}", safe::line(address), safe::line(reason)));
+    }
+    match import.left_out.len() {
+        0 => Ok(ExitStatus::Done),
+        1 => Err(CommandError::words(ExitStatus::Failed, "1 resource was left out")),
+        count => Err(CommandError::words(ExitStatus::Failed, format!("{count} resources were left out"))),
+    }
+}
+
+/// The configuration in JSON syntax and the state in a directory.
+fn read_directory(path: &Path, import: &mut Import) -> Result<(), CommandError> {
+    let failed = |error: FileError| file::hinted(ExitStatus::Failed, error);
+    let mut names = Vec::new();
+    for entry in WalkDir::new(path).min_depth(1).max_depth(1) {
+        let entry = entry.map_err(|error| {
+            CommandError::new(
+                ExitStatus::Failed,
+                anyhow::Error::from(error).context(format!("cannot read `{}`", path.display())),
+            )
+        })?;
+        names.extend(entry.file_name().to_str().filter(|name| is_read(name)).map(str::to_owned));
+    }
+    names.sort();
+    let directory = Directory::open(path).map_err(failed)?;
+    for name in &names {
+        add(&path.join(name), directory.read(name, limit::SAVED).map_err(failed)?, import)?;
+    }
+    if names.is_empty() {
+        let message = format!("`{}` has neither a state nor a `*{JSON_SYNTAX}` file", path.display());
+        return Err(CommandError::words(ExitStatus::Failed, message)
+            .hint(format!("get the state with: terraform state pull > {STATE}"))
+            .hint("nothing was written"));
+    }
+    Ok(())
+}
+
+fn is_read(name: &str) -> bool {
+    name == STATE || name.ends_with(JSON_SYNTAX)
+}
+
+fn add(path: &Path, bytes: Vec<u8>, import: &mut Import) -> Result<(), CommandError> {
+    import.add(&bytes).map_err(|error| {
+        let error = anyhow::Error::from(error).context(format!("`{}` cannot be imported", path.display()));
+        CommandError::new(ExitStatus::Failed, error).hint("nothing was written")
+    })
+}

@@ -1,0 +1,164 @@
+//! Definition files as `pull` and `import` write them: where each lies, whether a load reads it back as the same
+//! endpoint, and how they are written without taking the place of another's work.
+
+use std::path::{Path, PathBuf};
+
+use super::args::DefinitionFileArgs;
+use super::exit_status::{CommandError, ExitStatus};
+use super::{Context, definition, file, stack};
+use crate::diff;
+use crate::file::{FileError, FileMode, limit};
+use crate::load::{self, Config, SourceFile};
+use crate::model::{Endpoint, Key, UnknownField};
+use crate::report::safe;
+use crate::report::schema::{self, SchemaKind};
+
+/// The schema's copy in the directory that is written; hidden, so that it is not taken for a definition.
+const SCHEMA: &str = ".trueup.schema.json";
+/// The copy as the files name it, which lie one directory below.
+const SCHEMA_FROM_A_FILE: &str = "../.trueup.schema.json";
+
+/// A file that is to be written.
+pub struct DefinitionFile {
+    path: PathBuf,
+    text: String,
+}
+
+/// The stack whose definitions are written.
+pub struct DefinitionTarget<'a> {
+    arguments: &'a DefinitionFileArgs,
+    config: Config,
+    environment: Option<String>,
+    /// From the stack's directory to that of the files, with `/` at its end where it is not empty.
+    below: String,
+}
+
+impl<'a> DefinitionTarget<'a> {
+    /// The stack around the directory that the arguments name.
+    pub fn new(arguments: &'a DefinitionFileArgs, context: &Context, config: Config) -> Self {
+        let output = arguments.output.as_path();
+        let there = output.ancestors().find(|ancestor| ancestor.is_dir()).unwrap_or(Path::new("."));
+        let rest = output.strip_prefix(there).unwrap_or(output);
+        let full = there.canonicalize().map(|there| there.join(rest)).unwrap_or_default();
+        let root = stack::root(context, there).unwrap_or_default();
+        let below = full.strip_prefix(root).map(|below| below.to_string_lossy().into_owned()).unwrap_or_default();
+        let below = if below.is_empty() { below } else { format!("{below}/") };
+        let environment = stack::options(context).ok().and_then(|options| options.environment);
+        Self { arguments, config, environment, below }
+    }
+
+    /// The file of an endpoint, or why a later load would refuse it, pass over it or read something else.
+    pub fn file(&self, endpoint: &Endpoint, unknown: &[UnknownField]) -> Result<DefinitionFile, String> {
+        let key = &endpoint.key;
+        if !key.namespace.is_label() || !key.name.is_label() {
+            return Err("its name is not valid for a definition or a file".to_owned());
+        }
+        let path = path(key);
+        let text = definition::text(endpoint, unknown, schema(self.arguments));
+        match self.refuses(endpoint, &path, &text) {
+            Some(reason) => Err(reason),
+            None => Ok(DefinitionFile { path, text }),
+        }
+    }
+
+    /// Why a later load would refuse the file, pass over it or read something else.
+    fn refuses(&self, endpoint: &Endpoint, path: &Path, text: &str) -> Option<String> {
+        let namespaces = &self.config.namespaces;
+        if !namespaces.is_empty() && !namespaces.contains(&endpoint.key.namespace) {
+            return Some("`namespaces:` of trueup.yaml does not list its namespace".to_owned());
+        }
+        let path = format!("{}{}", self.below, path.display());
+        if !load::takes(&self.config, self.environment.as_deref(), &path) {
+            return Some(format!("the settings in trueup.yaml pass over `{path}`"));
+        }
+        let file = SourceFile { path, bytes: text.as_bytes().to_vec() };
+        let options = load::LoadOptions { threads: Some(1), ..load::LoadOptions::default() };
+        match load::sources(vec![file], &options) {
+            Err(diagnostics) => {
+                let first = diagnostics.list.first().map(|first| first.message.as_str()).unwrap_or_default();
+                Some(format!("a definition may not say what it holds: {first}"))
+            }
+            Ok(loaded) => {
+                let read = loaded.desired.definitions.get(&endpoint.key);
+                let same = read.is_some_and(|read| {
+                    let context = diff::Context { applied: None, ignored: &[] };
+                    diff::compare(endpoint, &read.endpoint, context).is_empty()
+                });
+                (!same).then(|| "a definition would read it otherwise".to_owned())
+            }
+        }
+    }
+}
+
+/// The schema that a file names: a URL, or the copy in the directory.
+fn schema(arguments: &DefinitionFileArgs) -> Option<&str> {
+    match (&arguments.schema, arguments.no_schema) {
+        (_, true) => None,
+        (Some(url), false) => Some(url),
+        (None, false) => Some(SCHEMA_FROM_A_FILE),
+    }
+}
+
+/// Below the directory that is written.
+fn path(key: &Key) -> PathBuf {
+    PathBuf::from(free(key.namespace.as_str())).join(format!("{}.yaml", free(key.name.as_str())))
+}
+
+/// The name of a file or a directory for an object's name. A name that means something else there gets
+/// an end that no object's name has.
+fn free(name: &str) -> String {
+    const TAKEN: [&str; 5] = ["trueup", "con", "prn", "aux", "nul"];
+    let numbered = ["com", "lpt"]
+        .iter()
+        .any(|device| name.strip_prefix(device).is_some_and(|number| matches!(number.as_bytes(), [b'0'..=b'9'])));
+    if numbered || TAKEN.contains(&name) { format!("{name}_") } else { name.to_owned() }
+}
+
+/// Writes the files that differ from what is there; gives how many.
+///
+/// # Errors
+/// A file with another content is there and must not be replaced, or a file cannot be written.
+pub fn write(arguments: &DefinitionFileArgs, files: &[DefinitionFile]) -> Result<usize, CommandError> {
+    if files.is_empty() {
+        return Ok(0);
+    }
+    let failed = |error| file::hinted(ExitStatus::Failed, error);
+    let directory = crate::file::create_directory(&arguments.output).map_err(failed)?;
+    let mut news = Vec::new();
+    let mut there = Vec::new();
+    for one in files {
+        match directory.read(&one.path, limit::SETTINGS) {
+            Ok(text) if text == one.text.as_bytes() => {}
+            Err(error) if error.is_missing() => news.push(one),
+            Ok(_) | Err(FileError::TooLarge { .. }) if arguments.overwrite => news.push(one),
+            Ok(_) | Err(FileError::TooLarge { .. }) => {
+                there.push(arguments.output.join(&one.path).display().to_string());
+            }
+            Err(error) => return Err(failed(error).hint("nothing was written")),
+        }
+    }
+    if let Some(first) = there.first() {
+        let message = match there.len() {
+            1 => format!("`{first}` is there already"),
+            more => format!("`{first}` and {} more files are there already", more - 1),
+        };
+        return Err(CommandError::words(ExitStatus::Refused, message)
+            .hint("write over them with --overwrite; nothing was written"));
+    }
+    for one in &news {
+        directory.replace(&one.path, one.text.as_bytes(), FileMode::Reproducible).map_err(failed)?;
+    }
+    if arguments.schema.is_none() && !arguments.no_schema {
+        let schema = format!("{:#}\n", schema::of(SchemaKind::Definition));
+        directory.replace(SCHEMA, schema.as_bytes(), FileMode::Reproducible).map_err(failed)?;
+    }
+    Ok(news.len())
+}
+
+/// How many files there are and what to do next.
+pub fn summary(verb: &str, directory: &Path, files: usize, written: usize) -> String {
+    let (shown, same) = (directory.display().to_string(), files - written);
+    let endpoints = if files == 1 { "1 endpoint" } else { &format!("{files} endpoints") };
+    let same = if same == 0 { String::new() } else { format!(", {same} unchanged") };
+    format!("{verb} {endpoints} into {}{same}.\nNext:  trueup plan {}\n", safe::line(&shown), safe::shell(&shown))
+}

@@ -1,0 +1,163 @@
+use serde_json::{Value, json};
+
+use super::{Import, TerraformError};
+
+/// What the provider writes into a state: every attribute, unset ones too.
+fn attributes(name: &str) -> Value {
+    json!({
+        "annotations": null, "description": "", "disable": false, "dns_name": "cart.example.net", "dns_name_advanced": [],
+        "health_check_port": 0, "id": "3b6c", "ip": "", "labels": {"tier": "web", "empty": ""}, "name": name,
+        "namespace": "shop", "port": 8443, "protocol": "TCP", "service_info": [],
+        "snat_pool": [{"no_snat_pool": false, "snat_pool": [{"ipv6_prefixes": null, "prefixes": ["10.0.0.0/28"]}]}],
+        "where": [{
+            "site": [{
+                "disable_internet_vip": true, "enable_internet_vip": false, "network_type": "VIRTUAL_NETWORK_SITE_LOCAL",
+                "ref": [{"name": "ce01", "namespace": "system", "tenant": ""}], "refs": []
+            }],
+            "virtual_network": [], "virtual_site": []
+        }]
+    })
+}
+
+fn state(instances: &[Value]) -> Value {
+    json!({
+        "version": 4, "terraform_version": "1.9.5", "serial": 7, "lineage": "x", "outputs": {},
+        "resources": [
+            {"mode": "managed", "type": "random_password", "name": "db", "provider": "x", "instances": [
+                {"schema_version": 0, "attributes": {"result": "s3cret"}}]},
+            {"mode": "data", "type": "volterra_endpoint", "name": "read", "provider": "x", "instances": []},
+            {"module": "module.shop", "mode": "managed", "type": "volterra_endpoint", "name": "cart", "provider": "x",
+             "instances": instances}
+        ]
+    })
+}
+
+fn import(document: &Value) -> Import {
+    let mut import = Import::default();
+    import.add(document.to_string().as_bytes()).expect("a document");
+    import
+}
+
+fn addresses(import: &Import) -> Vec<String> {
+    import.endpoints.iter().map(|(key, (address, _))| format!("{key} {address}")).collect()
+}
+
+#[test]
+fn a_state_gives_every_instance_of_an_endpoint_and_nothing_else() {
+    let import = import(&state(&[
+        json!({"schema_version": 0, "index_key": "a", "attributes": attributes("a")}),
+        json!({"schema_version": 0, "index_key": 1, "attributes": attributes("b")}),
+        json!({"schema_version": 0, "index_key": 2}),
+    ]));
+    let expected = ["shop/a module.shop.volterra_endpoint.cart[\"a\"]", "shop/b module.shop.volterra_endpoint.cart[1]"];
+    assert_eq!(addresses(&import), expected);
+    assert_eq!(import.left_out["module.shop.volterra_endpoint.cart[2]"], "the state has no attributes of it");
+}
+
+#[test]
+fn the_attributes_become_the_endpoint_that_the_provider_sends() {
+    let import = import(&state(&[json!({"attributes": attributes("cart")})]));
+    let (_, endpoint) = import.endpoints.values().next().expect("one endpoint");
+    let wanted = json!({
+        "metadata": {"name": "cart", "namespace": "shop", "labels": {"tier": "web", "empty": ""}},
+        "spec": {
+            "dns_name": "cart.example.net", "protocol": "TCP", "port": 8443,
+            "snat_pool": {"snat_pool": {"prefixes": ["10.0.0.0/28"]}},
+            "where": {"site": {"network_type": "VIRTUAL_NETWORK_SITE_LOCAL", "disable_internet_vip": {},
+                               "ref": [{"name": "ce01", "namespace": "system"}]}}
+        }
+    });
+    assert_eq!(*endpoint, serde_json::from_value(wanted).expect("an endpoint"));
+}
+
+#[test]
+fn every_target_is_read() {
+    let mut import = Import::default();
+    let targets = [
+        json!({"dns_name": "", "ip": "2001:db8::1"}),
+        json!({"dns_name": "", "dns_name_advanced": [{"name": "a.example", "refresh_interval": 60, "strict_ttl": false}]}),
+        json!({"dns_name": "", "dns_name_advanced": [{"name": "a.example", "refresh_interval": 0, "strict_ttl": true}]}),
+        json!({"dns_name": "", "service_info": [{"discovery_type": "K8S", "service_name": "cart.shop", "service_selector": []}]}),
+        json!({"dns_name": "", "service_info": [{"discovery_type": "CONSUL", "service_name": "",
+               "service_selector": [{"expressions": ["tier in (web)"]}]}]}),
+    ];
+    for (number, target) in targets.iter().enumerate() {
+        let mut one = attributes(&format!("cart-{number}"));
+        for (name, value) in target.as_object().expect("attributes") {
+            one[name] = value.clone();
+        }
+        import.add(state(&[json!({ "attributes": one })]).to_string().as_bytes()).expect("a state");
+    }
+    assert_eq!((import.endpoints.len(), &import.left_out), (targets.len(), &std::collections::BTreeMap::new()));
+}
+
+#[test]
+fn the_output_of_show_is_read_with_its_modules() {
+    let one = |name: &str| {
+        json!({"address": format!("volterra_endpoint.{name}"), "mode": "managed",
+                                  "type": "volterra_endpoint", "name": name, "values": attributes(name)})
+    };
+    let import = import(&json!({
+        "format_version": "1.0",
+        "values": {"root_module": {"resources": [one("a")], "child_modules": [{"resources": [one("b")]}]}}
+    }));
+    assert_eq!(addresses(&import), ["shop/a volterra_endpoint.a", "shop/b volterra_endpoint.b"]);
+}
+
+#[test]
+fn configuration_in_json_syntax_is_read_where_it_has_no_expressions() {
+    let plain = json!({
+        "name": "cart", "namespace": "shop", "ip": "10.0.0.7", "port": "8443", "description": "costs $${total}",
+        "snat_pool": {"no_snat_pool": true}, "lifecycle": {"prevent_destroy": true},
+        "where": {"virtual_site": {"ref": {"name": "all", "namespace": "shared"}}}
+    });
+    let mut expression = plain.clone();
+    expression["ip"] = json!("${var.ip}");
+    let mut repeated = plain.clone();
+    repeated["count"] = json!(2);
+    let import =
+        import(&json!({"resource": [{"volterra_endpoint": {"cart": plain, "other": [expression], "many": repeated}},
+                                             {"null_resource": {"x": {}}}]}));
+    assert_eq!(addresses(&import), ["shop/cart volterra_endpoint.cart"]);
+    let (_, endpoint) = import.endpoints.values().next().expect("one endpoint");
+    assert_eq!((endpoint.spec.port, endpoint.description.as_str()), (8443, "costs ${total}"));
+    let left: Vec<(&str, &str)> =
+        import.left_out.iter().map(|(address, why)| (address.as_str(), why.as_str())).collect();
+    let expected = [
+        ("volterra_endpoint.many", "it has `count`: import the state instead"),
+        ("volterra_endpoint.other", "`ip` contains an expression: import the state instead"),
+    ];
+    assert_eq!(left, expected);
+}
+
+#[test]
+fn a_resource_that_is_not_an_endpoint_is_left_out_with_the_reason() {
+    let mut two_targets = attributes("two");
+    two_targets["ip"] = json!("10.0.0.7");
+    let mut unknown = attributes("unknown");
+    unknown["newer"] = json!("x");
+    let import = import(&state(&[
+        json!({"index_key": 0, "attributes": attributes("cart")}),
+        json!({"index_key": 1, "attributes": attributes("cart")}),
+        json!({"index_key": 2, "attributes": two_targets}),
+        json!({"index_key": 3, "attributes": unknown}),
+    ]));
+    assert_eq!(import.endpoints.len(), 1);
+    let reasons: Vec<&str> = import.left_out.values().map(String::as_str).collect();
+    assert!(
+        reasons[0].starts_with("`module.shop.volterra_endpoint.cart[0]` has the same namespace and name"),
+        "{reasons:?}"
+    );
+    assert!(reasons[1].contains("cannot both be set"), "{reasons:?}");
+    assert!(reasons[2].contains("unknown field `newer`"), "{reasons:?}");
+}
+
+#[test]
+fn what_is_not_of_terraform_is_an_error_without_its_content() {
+    let error = |text: &str| Import::default().add(text.as_bytes()).expect_err("an error");
+    assert!(matches!(error("{\"secret\": tru"), TerraformError::Syntax { line: 1, .. }));
+    assert!(matches!(error("{\"secret\": \"x\"}"), TerraformError::Kind));
+    assert!(matches!(error("[1]"), TerraformError::Kind));
+    assert!(matches!(error("{\"version\": 3, \"resources\": []}"), TerraformError::Version { version: 3 }));
+    assert!(Import::default().add(b"{\"variable\": {}}").is_ok());
+}

@@ -1,0 +1,152 @@
+//! Endpoints that Terraform manages become definitions of which a plan is empty.
+
+use proptest::prelude::*;
+use serde_json::{Map, Value, json};
+use trueup::model::WireEndpoint;
+use trueup::terraform::Import;
+
+use crate::strategies;
+use crate::support::{Service, Stage};
+
+/// A request's value as the provider writes it into a state.
+fn attribute(name: &str, value: &Value) -> Value {
+    match value {
+        Value::Object(map) if matches!(name, "labels" | "annotations") => Value::Object(map.clone()),
+        Value::Object(map) if map.is_empty() => json!(true),
+        Value::Object(map) => json!([attributes(map)]),
+        Value::Array(items) => {
+            items.iter().map(|item| item.as_object().map_or(item.clone(), |map| attributes(map).into())).collect()
+        }
+        other => other.clone(),
+    }
+}
+
+fn attributes(map: &Map<String, Value>) -> Map<String, Value> {
+    map.iter().map(|(name, value)| (name.clone(), attribute(name, value))).collect()
+}
+
+/// The state of a resource for each object.
+fn state(objects: &[Value]) -> Value {
+    let instances: Vec<Value> = objects
+        .iter()
+        .enumerate()
+        .map(|(index, object)| {
+            let mut all = attributes(object["metadata"].as_object().expect("metadata"));
+            all.extend(attributes(object["spec"].as_object().expect("a spec")));
+            all.insert("id".to_owned(), json!(format!("id-{index}")));
+            json!({"schema_version": 0, "index_key": index, "attributes": all})
+        })
+        .collect();
+    json!({"version": 4, "terraform_version": "1.9.5", "serial": 1, "lineage": "x", "outputs": {}, "resources": [
+        {"mode": "managed", "type": "volterra_endpoint", "name": "all", "provider": "x", "instances": instances}
+    ]})
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn any_endpoint_is_read_back_from_a_state(endpoints in strategies::endpoints()) {
+        let wire: Vec<Value> =
+            endpoints.iter().map(|one| serde_json::to_value(WireEndpoint::from(one)).expect("JSON")).collect();
+        let mut import = Import::default();
+        import.add(state(&wire).to_string().as_bytes()).expect("a state");
+        prop_assert!(import.left_out.is_empty(), "{:?}", import.left_out);
+        let read: Vec<_> = import.endpoints.into_values().map(|(_, endpoint)| endpoint).collect();
+        let mut wanted = endpoints;
+        wanted.sort_by(|a, b| a.key.cmp(&b.key));
+        prop_assert_eq!(read, wanted);
+    }
+}
+
+fn cart() -> Value {
+    json!({
+        "metadata": {"name": "cart", "namespace": "shop", "labels": {"tier": "web"}},
+        "spec": {"dns_name": "cart.example.net", "protocol": "TCP", "port": 8443, "where": {"site": {
+            "ref": [{"name": "ce01", "namespace": "system"}], "disable_internet_vip": {}}}}
+    })
+}
+
+fn search() -> Value {
+    json!({"metadata": {"name": "search", "namespace": "shop"}, "spec": {"ip": "10.0.0.7", "port": 443}})
+}
+
+#[test]
+fn a_plan_after_an_import_is_empty() {
+    let service = Service::start();
+    service.create(&cart());
+    service.create(&search());
+    let stage = Stage::new().at(&service).file("terraform.tfstate", &state(&[cart(), search()]).to_string());
+    stage
+        .run("import terraform terraform.tfstate -o endpoints")
+        .code(0)
+        .stdout_contains("Imported 2 endpoints into endpoints.")
+        .stdout_contains("trueup plan endpoints");
+    stage.run("plan endpoints --detailed-exitcode").code(0).stdout_contains("In sync: 2 endpoints in 1 namespace");
+    stage.run("import terraform terraform.tfstate -o endpoints").code(0).stdout_contains("2 unchanged");
+}
+
+#[test]
+fn a_directory_of_configuration_in_json_syntax_is_read_whole() {
+    let stage = Stage::new();
+    let one = |name: &str| {
+        json!({"resource": {"volterra_endpoint": {name: {
+        "name": name, "namespace": "shop", "ip": "10.0.0.7", "port": 443}}}})
+        .to_string()
+    };
+    stage.write("infra/a.tf.json", &one("a"));
+    stage.write("infra/b.tf.json", &one("b"));
+    stage.write("infra/variables.tf.json", "{\"variable\": {\"x\": {}}}");
+    stage.write("infra/notes.json", "not Terraform");
+    stage.run("import terraform infra -o endpoints").code(0).stdout_contains("Imported 2 endpoints");
+    assert!(stage.read("endpoints/shop/a.yaml").contains("ip: 10.0.0.7"));
+}
+
+#[test]
+fn what_cannot_be_imported_is_named_and_the_code_says_so() {
+    let mut newer = search();
+    newer["spec"]["newer"] = json!("x");
+    let stage = Stage::new().file("terraform.tfstate", &state(&[cart(), newer]).to_string());
+    stage
+        .run("import terraform terraform.tfstate -o endpoints")
+        .code(1)
+        .stdout_contains("Imported 1 endpoint into endpoints")
+        .stderr_contains("left out: volterra_endpoint.all[1]: unknown field `newer`")
+        .stderr_contains("1 resource was left out");
+}
+
+#[test]
+fn a_file_that_is_not_of_terraform_is_an_error_and_is_not_quoted() {
+    let stage =
+        Stage::new().file("secret.json", "{\"password\": \"hunter2\"}").file("broken.json", "{\"password\": hunter2}");
+    stage
+        .run("import terraform secret.json -o endpoints")
+        .code(1)
+        .stderr_contains("`secret.json`")
+        .does_not_say("hunter2");
+    stage
+        .run("import terraform broken.json -o endpoints")
+        .code(1)
+        .stderr_contains("line 1, column")
+        .does_not_say("hunter2");
+    stage.write("native/main.tf", "resource \"volterra_endpoint\" \"x\" {}");
+    stage
+        .run("import terraform native -o endpoints")
+        .code(1)
+        .stderr_contains("`native` has neither a state nor a `*.tf.json` file")
+        .stderr_contains("terraform state pull > terraform.tfstate");
+    stage.write("none.tfstate", "{\"version\": 4, \"resources\": []}");
+    stage.run("import terraform none.tfstate -o endpoints").code(1).stderr_contains("no `volterra_endpoint`");
+}
+
+#[test]
+fn files_that_are_there_are_kept_unless_a_person_says_otherwise() {
+    let stage = Stage::new().file("terraform.tfstate", &state(&[cart()]).to_string());
+    stage.write("endpoints/shop/cart.yaml", "mine\n");
+    stage.run("import terraform terraform.tfstate -o endpoints").code(6).stderr_contains("is there already");
+    assert_eq!(stage.read("endpoints/shop/cart.yaml"), "mine\n");
+    stage
+        .run("import terraform terraform.tfstate -o endpoints --overwrite")
+        .code(0)
+        .stdout_contains("Imported 1 endpoint");
+}
