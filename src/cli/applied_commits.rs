@@ -5,10 +5,11 @@
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
+use super::context::Context;
 use super::exit_status::{CommandError, ExitStatus};
-use super::planning::PlanRequest;
+use super::plan_request::PlanRequest;
 use super::stack::Stack;
-use super::{Context, base, settings};
+use super::{base, settings};
 use crate::drift::MissingCause;
 use crate::git::Repository;
 use crate::journal;
@@ -29,7 +30,7 @@ const MOST_LINES: usize = 4;
 pub fn judge_missing(
     context: &Context,
     stack: &Stack,
-    purpose: &PlanRequest<'_>,
+    request: &PlanRequest<'_>,
     commits: &BTreeSet<String>,
     plan: &mut Plan,
 ) -> Result<(), CommandError> {
@@ -45,18 +46,19 @@ pub fn judge_missing(
         let applied = journal.get_or_init(|| journal::applied_keys(&state, name.as_deref(), &base_url));
         applied.as_ref().is_ok_and(|applied| applied.contains(key))
     };
+    let seen = |key: &Key| request.check.is_some_and(|drift_state| drift_state.knows(key));
     // Before a first apply nothing can have been deleted: only a check says that it cannot decide.
-    let is_noted = purpose.is_check || !commits.is_empty();
+    let is_noted = request.check.is_some() || !commits.is_empty();
     plan.judge_missing(|key| {
         let reason = match history.as_ref().map(|history| history.missing(key)) {
-            Ok(Ok(MissingCause::Pending)) if purpose.memory.knows(key) => {
+            Ok(Ok(MissingCause::Pending)) if seen(key) => {
                 return MissingCause::Deleted { commit: None };
             }
             Ok(Ok(missing)) => return missing,
             Ok(Err(reason)) => reason,
             Err(reason) => reason.clone(),
         };
-        if purpose.memory.knows(key) || in_journal(key) {
+        if seen(key) || in_journal(key) {
             return MissingCause::Deleted { commit: None };
         }
         MissingCause::Unknown { reason: is_noted.then_some(reason) }

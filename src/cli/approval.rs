@@ -1,39 +1,38 @@
-//! How a person says yes to a plan: at a prompt that shows it, by `--yes`, or by its digest. Guards
-//! are looked at before anyone is asked.
+//! How a person approves a plan: at a prompt that shows it, by `--yes`, or by its digest. Guards are checked
+//! before anyone is asked.
 
-use std::io::{BufRead as _, Write as _};
-
-use super::Context;
-use super::args::{ApplyFormat, ApprovalArgs};
+use super::args::ApprovalArgs;
+use super::context::Context;
 use super::exit_status::{CommandError, ExitStatus};
+use super::prompt;
 use crate::plan::{Allowances, Approval, ApprovalError, ApprovedPlan, GuardLimits, Plan};
-use crate::report::text::TextView;
-use crate::report::{json, text};
+use crate::report::text::{self, TextView};
+use crate::report::{Report, ReportOptions, render};
 
-/// What came of asking.
+/// The result of asking for approval.
 pub enum PromptResult<'a> {
     /// The plan may be applied.
     Given(ApprovedPlan<'a>),
-    /// The command is at its end: nothing to do, or refused.
+    /// The command ends: there is nothing to do, or the plan is refused.
     Ended(ExitStatus),
 }
 
-/// A plan that somebody is asked about.
+/// A plan that needs approval.
 pub struct PlanPrompt<'a> {
     /// The plan.
     pub plan: &'a Plan,
     /// What was allowed by name.
     pub allow: &'a Allowances,
-    /// What bounds the guards.
+    /// The limits of the guards.
     pub limits: &'a GuardLimits,
     /// How it is drawn.
     pub view: &'a TextView,
 }
 
-/// Asks for consent to a plan.
+/// Asks for approval of a plan.
 ///
 /// # Errors
-/// Nobody can be asked and nothing was said beforehand.
+/// The answer is no, or stdin is not a terminal and no flag approves the plan.
 pub fn ask<'a>(
     decision: &ApprovalArgs,
     context: &Context,
@@ -52,7 +51,7 @@ pub fn ask<'a>(
     let approved = match plan.approve_within(consent, allow, limits) {
         Ok(approved) => approved,
         Err(refusal) => {
-            // Whoever said nothing beforehand looks for the first time.
+            // Without a flag the plan was not shown before.
             if !beforehand {
                 show();
             }
@@ -66,22 +65,14 @@ pub fn ask<'a>(
         return Ok(PromptResult::Given(approved));
     }
     show();
-    if !context.environment.can_ask {
-        let digest = plan.digest();
-        return Err(CommandError::words(ExitStatus::Refused, "confirmation required, but stdin is not a terminal")
-            .hint(format!("give --yes, or --digest {} for exactly this plan", digest.short()))
-            .hint("nothing was sent"));
-    }
     let changes = plan.changes.len();
     let these = if changes == 1 { "this change".to_owned() } else { format!("these {changes} changes") };
-    Ok(if yes(&format!("apply {these}")) {
-        PromptResult::Given(approved)
-    } else {
-        PromptResult::Ended(declined(context))
-    })
+    let hint = format!("give --yes, or --digest {} for exactly this plan", plan.digest().short());
+    prompt::confirm(context, &format!("apply {these}"), &hint)?;
+    Ok(PromptResult::Given(approved))
 }
 
-/// What the call says beforehand, or will be asked.
+/// The approval that the flags give, if they do.
 fn consent(decision: &ApprovalArgs) -> Approval<'_> {
     match &decision.digest {
         Some(digest) => Approval::Digest(digest),
@@ -97,17 +88,14 @@ fn refused(context: &Context, refusal: &ApprovalError, view: &TextView) -> ExitS
 }
 
 fn nothing_to_do(decision: &ApprovalArgs, context: &Context, plan: &Plan, view: &TextView) -> ExitStatus {
-    context.output.answer(&match decision.format {
-        ApplyFormat::Text => text::plan(plan, None, view),
-        ApplyFormat::Json => json::plan(plan),
-    });
+    context.output.answer(&render(&Report::Plan(plan), decision.format, &ReportOptions::new(view)));
     if plan.blocked.is_empty() { ExitStatus::Done } else { ExitStatus::Refused }
 }
 
-/// Asks whether a run is gone on with.
+/// Asks for approval to resume a run; returns a status if its plan is refused.
 ///
 /// # Errors
-/// Nobody can be asked and nothing was said beforehand.
+/// The answer is no, or stdin is not a terminal and no flag approves the plan.
 pub fn ask_to_resume(
     decision: &ApprovalArgs,
     context: &Context,
@@ -115,7 +103,7 @@ pub fn ask_to_resume(
     left: usize,
 ) -> Result<Option<ExitStatus>, CommandError> {
     let PlanPrompt { plan, allow, limits, view } = question;
-    // The guards speak of the whole plan, and the consents of whoever began the run are a file's.
+    // The guards cover the whole plan, and consents that the record names come from a file.
     if let Err(refusal) = plan.approve_within(consent(decision), allow, limits) {
         return Ok(Some(refused(context, &refusal, view)));
     }
@@ -126,24 +114,7 @@ pub fn ask_to_resume(
     if !guards.is_empty() {
         context.output.notice(&guards);
     }
-    if !context.environment.can_ask {
-        return Err(CommandError::words(ExitStatus::Refused, "confirmation required, but stdin is not a terminal")
-            .hint("give --yes")
-            .hint("nothing was sent"));
-    }
     let these = if left == 1 { "1 change".to_owned() } else { format!("{left} changes") };
-    Ok(if yes(&format!("resume {these} that are left")) { None } else { Some(declined(context)) })
-}
-
-fn declined(context: &Context) -> ExitStatus {
-    context.output.notice("declined: nothing was sent");
-    ExitStatus::Refused
-}
-
-/// Asks on stderr, so that stdout carries the answer alone.
-fn yes(action: &str) -> bool {
-    let mut stderr = std::io::stderr().lock();
-    let asked = write!(stderr, "\nType 'yes' to {action}: ").and_then(|()| stderr.flush());
-    let mut line = String::new();
-    asked.is_ok() && std::io::stdin().lock().read_line(&mut line).is_ok() && line.trim() == "yes"
+    prompt::confirm(context, &format!("resume {these} that are left"), "give --yes")?;
+    Ok(None)
 }

@@ -4,7 +4,10 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::report::Format;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -198,8 +201,8 @@ pub struct ValidateArgs {
     #[command(flatten)]
     pub scope: ScopeArgs,
     /// Output format
-    #[arg(long, value_name = "FORMAT", default_value = "text")]
-    pub format: ValidateFormat,
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats(Format::OF_VALIDATION))]
+    pub format: Format,
 }
 
 /// Shows what would change.
@@ -226,8 +229,8 @@ pub struct PlanArgs {
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// How to show it
-    #[arg(long, value_name = "FORMAT", default_value = "text")]
-    pub format: PlanFormat,
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats(Format::OF_PLAN))]
+    pub format: Format,
     /// Bytes that a Markdown report may have
     #[arg(long, value_name = "BYTES", default_value_t = crate::report::markdown::BUDGET)]
     pub budget: usize,
@@ -269,8 +272,8 @@ pub struct ApprovalArgs {
     #[arg(long, value_name = "DIGEST")]
     pub digest: Option<String>,
     /// How to tell the outcome
-    #[arg(long, value_name = "FORMAT", default_value = "text")]
-    pub format: ApplyFormat,
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats(Format::OF_RUNS))]
+    pub format: Format,
 }
 
 /// Lists the runs that are kept, or shows one with what became of every change.
@@ -286,8 +289,8 @@ pub struct HistoryArgs {
     #[arg(long, value_name = "N|DAYSd", conflicts_with = "run")]
     pub keep: Option<PruneRuns>,
     /// Output format
-    #[arg(long, value_name = "FORMAT", default_value = "text")]
-    pub format: HistoryFormat,
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats(Format::OF_RUNS))]
+    pub format: Format,
 }
 
 /// What is left of old runs.
@@ -348,8 +351,8 @@ pub struct DriftArgs {
     #[command(flatten)]
     pub scope: ScopeArgs,
     /// Output format
-    #[arg(long, value_name = "FORMAT", default_value = "text")]
-    pub format: DriftFormat,
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats(Format::OF_DRIFT))]
+    pub format: Format,
     /// Taken only to say that `plan` has it
     #[arg(long, value_name = "REF", hide = true)]
     pub base: Option<String>,
@@ -397,8 +400,8 @@ pub struct RehearseArgs {
     #[arg(long, value_name = "FAULTS", default_value = "none")]
     pub faults: super::rehearsal::FaultOption,
     /// Output format
-    #[arg(long, value_name = "FORMAT", default_value = "text")]
-    pub format: RehearseFormat,
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats(Format::OF_RUNS))]
+    pub format: Format,
 }
 
 /// One of several checkers that share the namespaces of a stack.
@@ -592,38 +595,11 @@ pub struct CompletionsArgs {
 #[command(after_help = "Example:\n  trueup man > trueup.1")]
 pub struct ManArgs {}
 
-macro_rules! formats {
-    ($(#[$doc:meta])* $type:ident { $($variant:ident),+ }) => {
-        $(#[$doc])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-        pub enum $type { $($variant),+ }
-    };
+/// The parser of a `--format` that has these formats.
+fn formats(formats: &'static [Format]) -> impl TypedValueParser<Value = Format> {
+    PossibleValuesParser::new(formats.iter().map(|format| format.as_str()))
+        .map(|name| Format::parse(&name).unwrap_or_default())
 }
-
-formats!(
-    /// Formats of `validate`.
-    ValidateFormat { Text, Json, Github, Sarif }
-);
-formats!(
-    /// Formats of `plan`.
-    PlanFormat { Text, Json, Markdown, Html, Github, Sarif }
-);
-formats!(
-    /// Formats of `apply`.
-    ApplyFormat { Text, Json }
-);
-formats!(
-    /// Formats of `rehearse`.
-    RehearseFormat { Text, Json }
-);
-formats!(
-    /// Formats of `history`.
-    HistoryFormat { Text, Json }
-);
-formats!(
-    /// Formats of `drift`.
-    DriftFormat { Text, Json, Markdown, Junit, Prometheus, Github, Sarif, Acknowledgements }
-);
 
 /// What a live endpoint without a definition is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

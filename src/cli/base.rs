@@ -4,12 +4,13 @@
 
 use std::collections::BTreeSet;
 
-use super::Context;
 pub use super::at_commit::LookupError;
 use super::at_commit::{CommitLookup, StackAtCommit, StackRoot};
 use super::blame;
+use super::context::Context;
+use super::diagnostics;
 use super::exit_status::{CommandError, ExitStatus};
-use super::stack::{self, Stack};
+use super::stack::Stack;
 use crate::git::Repository;
 use crate::load::Loaded;
 use crate::model::{Desired, Key};
@@ -163,7 +164,7 @@ pub fn unavailable(context: &Context, error: LookupError, commit: &str, name: &s
     match error {
         LookupError::Git(error) => failed(error),
         LookupError::Wrong(diagnostics) => {
-            let wrong = stack::wrong(context, &diagnostics);
+            let wrong = diagnostics::error(context, &diagnostics);
             let message = format!("the definitions of {name} ({short}) do not load: {wrong}");
             CommandError::words(ExitStatus::Invalid, message).hint(hint)
         }

@@ -1,11 +1,11 @@
 //! The settings that a stack had at the tip of its base, so that a change cannot loosen its own rules:
 //! of base and working tree the stricter are in force.
 
-use super::Context;
 use super::at_commit::{CommitLookup, LookupError};
+use super::context::Context;
 use super::exit_status::{CommandError, ExitStatus};
-use super::stack::{self, Stack};
-use super::{base, policy};
+use super::stack::Stack;
+use super::{base, diagnostics};
 use crate::model::policy::SafetySettings;
 
 /// Puts the settings in force: with a base, of each the stricter of base and working tree.
@@ -15,7 +15,7 @@ use crate::model::policy::SafetySettings;
 pub fn settle(context: &Context, stack: &mut Stack, base: Option<&str>) -> Result<(), CommandError> {
     let Some(base) = base else { return Ok(()) };
     let settings = at(context, stack, base)?;
-    policy::settle(context, stack, Some(&settings))
+    stack.settle(context, Some(&settings))
 }
 
 /// The settings of the stack at a base, wherever it was there; the defaults where it had none.
@@ -27,7 +27,7 @@ fn at(context: &Context, stack: &Stack, base: &str) -> Result<SafetySettings, Co
     match CommitLookup::new(&stack.loaded, repository, &tip).settings() {
         Ok(config) => Ok(config.unwrap_or_default().safety()),
         Err(LookupError::Wrong(diagnostics)) => {
-            let wrong = stack::wrong(context, &diagnostics);
+            let wrong = diagnostics::error(context, &diagnostics);
             Err(CommandError::words(ExitStatus::Invalid, format!("the settings of {base} do not load: {wrong}"))
                 .hint("which of them were loosened cannot be told without them"))
         }

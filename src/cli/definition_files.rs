@@ -1,11 +1,12 @@
-//! Definition files as `pull` and `import` write them: where each lies, whether a load reads it back as the same
-//! endpoint, and how they are written without taking the place of another's work.
+//! Definition files as `pull` and `import` write them: where each is written, whether a load reads it back as the
+//! same endpoint, and how they are written without replacing another's work.
 
 use std::path::{Path, PathBuf};
 
 use super::args::DefinitionFileArgs;
+use super::context::Context;
 use super::exit_status::{CommandError, ExitStatus};
-use super::{Context, definition, file, stack};
+use super::{configuration, definition, file};
 use crate::diff;
 use crate::file::{FileError, FileMode, limit};
 use crate::load::{self, Config, SourceFile};
@@ -40,14 +41,14 @@ impl<'a> DefinitionTarget<'a> {
         let there = output.ancestors().find(|ancestor| ancestor.is_dir()).unwrap_or(Path::new("."));
         let rest = output.strip_prefix(there).unwrap_or(output);
         let full = there.canonicalize().map(|there| there.join(rest)).unwrap_or_default();
-        let root = stack::root(context, there).unwrap_or_default();
+        let root = configuration::root(context, there).unwrap_or_default();
         let below = full.strip_prefix(root).map(|below| below.to_string_lossy().into_owned()).unwrap_or_default();
         let below = if below.is_empty() { below } else { format!("{below}/") };
-        let environment = stack::options(context).ok().and_then(|options| options.environment);
+        let environment = configuration::environment(context);
         Self { arguments, config, environment, below }
     }
 
-    /// The file of an endpoint, or why a later load would refuse it, pass over it or read something else.
+    /// The file of an endpoint, or why a later load would refuse it, exclude it or read something else.
     pub fn file(&self, endpoint: &Endpoint, unknown: &[UnknownField]) -> Result<DefinitionFile, String> {
         let key = &endpoint.key;
         if !key.namespace.is_label() || !key.name.is_label() {
@@ -61,7 +62,7 @@ impl<'a> DefinitionTarget<'a> {
         }
     }
 
-    /// Why a later load would refuse the file, pass over it or read something else.
+    /// Why a later load would refuse the file, exclude it or read something else.
     fn refuses(&self, endpoint: &Endpoint, path: &Path, text: &str) -> Option<String> {
         let namespaces = &self.config.namespaces;
         if !namespaces.is_empty() && !namespaces.contains(&endpoint.key.namespace) {
@@ -69,14 +70,14 @@ impl<'a> DefinitionTarget<'a> {
         }
         let path = format!("{}{}", self.below, path.display());
         if !load::takes(&self.config, self.environment.as_deref(), &path) {
-            return Some(format!("the settings in trueup.yaml pass over `{path}`"));
+            return Some(format!("the settings in trueup.yaml exclude `{path}`"));
         }
         let file = SourceFile { path, bytes: text.as_bytes().to_vec() };
         let options = load::LoadOptions { threads: Some(1), ..load::LoadOptions::default() };
         match load::sources(vec![file], &options) {
             Err(diagnostics) => {
                 let first = diagnostics.list.first().map(|first| first.message.as_str()).unwrap_or_default();
-                Some(format!("a definition may not say what it holds: {first}"))
+                Some(format!("a definition must not contain it: {first}"))
             }
             Ok(loaded) => {
                 let read = loaded.desired.definitions.get(&endpoint.key);
@@ -84,7 +85,7 @@ impl<'a> DefinitionTarget<'a> {
                     let context = diff::Context { applied: None, ignored: &[] };
                     diff::compare(endpoint, &read.endpoint, context).is_empty()
                 });
-                (!same).then(|| "a definition would read it otherwise".to_owned())
+                (!same).then(|| "a definition would be read differently".to_owned())
             }
         }
     }
@@ -114,10 +115,10 @@ fn free(name: &str) -> String {
     if numbered || TAKEN.contains(&name) { format!("{name}_") } else { name.to_owned() }
 }
 
-/// Writes the files that differ from what is there; gives how many.
+/// Writes the files that differ from the existing ones; returns how many.
 ///
 /// # Errors
-/// A file with another content is there and must not be replaced, or a file cannot be written.
+/// A file with another content exists and must not be replaced, or a file cannot be written.
 pub fn write(arguments: &DefinitionFileArgs, files: &[DefinitionFile]) -> Result<usize, CommandError> {
     if files.is_empty() {
         return Ok(0);
@@ -139,11 +140,12 @@ pub fn write(arguments: &DefinitionFileArgs, files: &[DefinitionFile]) -> Result
     }
     if let Some(first) = there.first() {
         let message = match there.len() {
-            1 => format!("`{first}` is there already"),
-            more => format!("`{first}` and {} more files are there already", more - 1),
+            1 => format!("`{first}` exists already"),
+            more => format!("`{first}` and {} more files exist already", more - 1),
         };
-        return Err(CommandError::words(ExitStatus::Refused, message)
-            .hint("write over them with --overwrite; nothing was written"));
+        return Err(
+            CommandError::words(ExitStatus::Refused, message).hint("to overwrite: --overwrite; nothing was written")
+        );
     }
     for one in &news {
         directory.replace(&one.path, one.text.as_bytes(), FileMode::Reproducible).map_err(failed)?;

@@ -6,11 +6,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 
 use super::args::PermissionArgs;
+use super::context::Context;
 use super::exit_status::{CommandError, ExitStatus};
 use super::live_source::LiveSource;
-use super::planning::PlanRequest;
+use super::plan_request::PlanRequest;
 use super::stack::{self, Stack};
-use super::{Context, settings, shard};
+use super::{settings, shard};
+use crate::drift::DriftState;
 use crate::load::config::FILE;
 use crate::model::Namespace;
 use crate::model::policy::Prune;
@@ -72,21 +74,21 @@ pub fn pruned(
 /// the definitions of the base tell them, and notes what it owns there.
 pub async fn note(
     stack: &Stack,
-    live_source: &LiveSource<'_>,
-    purpose: &PlanRequest<'_>,
+    source: &LiveSource,
+    request: &PlanRequest<'_>,
     mut listed: BTreeSet<Namespace>,
     plan: &mut Plan,
 ) {
     if plan.stack.is_none() {
         return;
     }
-    listed.extend(purpose.memory.namespaces().cloned());
+    listed.extend(request.check.into_iter().flat_map(DriftState::namespaces).cloned());
     listed.retain(|namespace| !plan.scope.contains_key(namespace) && !stack.namespaces().contains(namespace));
-    let once = shard::namespaces(listed, purpose.shard, &plan.service.base_url);
+    let once = shard::namespaces(listed, request.shard, &plan.service.base_url);
     if once.is_empty() {
         return;
     }
-    let live = live_source.live(&once).await;
+    let live = source.live(&once).await;
     plan.source.requests += live.requests;
     for (namespace, read) in &live.namespaces {
         plan.note_outside(namespace, read);

@@ -1,6 +1,6 @@
 //! The look at the service before anything is changed: what warns is told, what blocks refuses.
 
-use super::Context;
+use super::context::Context;
 use super::exit_status::{CommandError, ExitStatus};
 use super::service::Connection;
 use crate::gate;

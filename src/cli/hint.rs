@@ -3,8 +3,8 @@
 
 use std::path::Path;
 
-use super::Context;
 use super::args::GlobalArgs;
+use super::context::Context;
 use crate::load::config;
 use crate::load::{self, Loaded, StackFile};
 use crate::report::safe;

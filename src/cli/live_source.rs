@@ -5,110 +5,24 @@ use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::Context;
-use super::args::{ScopeArgs, Shard};
+use super::context::Context;
 use super::exit_status::{CommandError, ExitStatus};
 use super::service::Connection;
-use super::stack::{self, Stack};
-use super::{file, settings, shard};
+use super::{file, settings};
 use crate::api::{self, PendingLists, Reader};
 use crate::file::limit;
 use crate::load::Config;
 use crate::model::{Key, Live, Namespace, NamespaceRead, Snapshot};
 use crate::plan::{self, Referrer};
 
-/// What was opened to be looked at.
-#[expect(clippy::large_enum_variant, reason = "one a command")]
-pub enum Session {
-    /// The service, with the lists that are on their way.
-    Service(Connection, Cell<Option<PendingLists>>),
-    /// A copy.
-    Snapshot(Snapshot),
-}
-
-/// A look at it, as a plan takes one.
-pub enum LiveSource<'a> {
-    /// Of the service, which may have been asked already.
+/// Where a plan reads what is live.
+pub enum LiveSource {
+    /// The service, which may have been asked already.
     Service(plan::ServiceId, Reader, Cell<Option<PendingLists>>),
-    /// Of a copy.
-    Snapshot(&'a Snapshot),
-    /// Of a copy that was just taken; who refers to an endpoint is asked of the service.
-    Copied(&'a Snapshot, Reader),
-}
-
-/// Opens a stack and what it is compared with: the snapshot that the call names, else the service.
-///
-/// # Errors
-/// A file that is no snapshot, is altered or is of another service; else those of [`connect`].
-pub async fn open(
-    context: &Context,
-    scope: &ScopeArgs,
-    call: SourceOptions<'_>,
-) -> Result<(Stack, Session), CommandError> {
-    if call.live.is_some() {
-        let stack = stack::open(context, scope)?;
-        let opened = Session::of(context, &stack, call.live).await?;
-        return Ok((stack, opened));
-    }
-    let (stack, connection, lists) = connect(context, scope, call.shard).await?;
-    Ok((stack, Session::Service(connection, Cell::new(Some(lists)))))
-}
-
-/// What a call says of the look that it wants.
-#[derive(Default)]
-pub struct SourceOptions<'a> {
-    /// The snapshot to look at.
-    pub live: Option<&'a Path>,
-    /// The part of a fleet that is looked at.
-    pub shard: Option<Shard>,
-}
-
-/// Loads a stack while its service already answers for the namespaces that its settings list.
-///
-/// # Errors
-/// What is wrong in the definitions comes first, then what is wrong with the way to the service.
-pub async fn connect(
-    context: &Context,
-    scope: &ScopeArgs,
-    shard: Option<Shard>,
-) -> Result<(Stack, Connection, PendingLists), CommandError> {
-    let early = async {
-        match stack::settings(context, scope) {
-            Some(config) => ask(context, &config, shard).await.ok(),
-            None => None,
-        }
-    };
-    match tokio::join!(stack::open_aside(context, scope), early) {
-        (Ok(stack), Some((connection, lists))) => Ok((stack, connection, lists)),
-        (Ok(stack), None) => {
-            let (connection, lists) = ask(context, &stack.loaded.config, shard).await?;
-            Ok((stack, connection, lists))
-        }
-        (Err(error), early) => {
-            if let Some((connection, _)) = early {
-                connection.close().await;
-            }
-            Err(error)
-        }
-    }
-}
-
-/// Connects, and asks for the namespaces that the settings list.
-async fn ask(
-    context: &Context,
-    config: &Config,
-    shard: Option<Shard>,
-) -> Result<(Connection, PendingLists), CommandError> {
-    let connection = stack::connect(context, config).await?;
-    let listed = config.namespaces.iter().cloned().collect();
-    let namespaces = shard::namespaces(listed, shard, &connection.service().base_url);
-    match connection.reader() {
-        Ok(reader) => Ok((connection, PendingLists::begin(reader, &namespaces))),
-        Err(error) => {
-            connection.close().await;
-            Err(error)
-        }
-    }
+    /// A snapshot.
+    Snapshot(Snapshot),
+    /// A snapshot that was just taken; the service is asked who refers to an endpoint.
+    Copied(Snapshot, Reader),
 }
 
 /// The snapshot in a file, which must be of the service that the settings name, if they name one.
@@ -134,43 +48,7 @@ pub fn snapshot(context: &Context, config: &Config, path: &Path) -> Result<Snaps
     Ok(snapshot)
 }
 
-impl Session {
-    /// What a loaded stack is compared with; nothing was asked yet.
-    ///
-    /// # Errors
-    /// Those of [`open`].
-    pub async fn of(context: &Context, stack: &Stack, live: Option<&Path>) -> Result<Self, CommandError> {
-        let config = &stack.loaded.config;
-        match live {
-            None => Ok(Session::Service(stack::connect(context, config).await?, Cell::default())),
-            Some(path) => Ok(Session::Snapshot(snapshot(context, config, path)?)),
-        }
-    }
-
-    /// A look at it.
-    ///
-    /// # Errors
-    /// Certificates that cannot be used.
-    pub fn live_source(&self) -> Result<LiveSource<'_>, CommandError> {
-        match self {
-            Session::Service(connection, lists) => match lists.take() {
-                Some(lists) => Ok(LiveSource::with(connection, lists)),
-                None => LiveSource::of(connection),
-            },
-            Session::Snapshot(snapshot) => Ok(LiveSource::Snapshot(snapshot)),
-        }
-    }
-
-    /// Lets go of the service.
-    pub async fn close(self) {
-        match self {
-            Session::Service(connection, _) => connection.close().await,
-            Session::Snapshot(_) => {}
-        }
-    }
-}
-
-impl LiveSource<'_> {
+impl LiveSource {
     /// A look at the service.
     ///
     /// # Errors

@@ -11,8 +11,11 @@ mod base;
 mod base_settings;
 mod blame;
 mod command;
+mod configuration;
+mod context;
 mod definition;
 mod definition_files;
+mod diagnostics;
 mod dropped_namespaces;
 mod environment;
 mod exit_status;
@@ -24,6 +27,7 @@ mod live_source;
 mod moved;
 mod output;
 mod panic;
+mod plan_request;
 mod planning;
 mod policy;
 mod progress;
@@ -33,6 +37,7 @@ mod rehearsal;
 mod repository;
 mod run;
 mod service;
+mod session;
 mod settings;
 mod shard;
 mod stack;
@@ -46,20 +51,10 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 
-use args::{Arguments, Command, GlobalArgs};
-use environment::ProcessEnvironment;
+use args::{Arguments, Command};
+use context::Context;
 use exit_status::{CommandError, ExitStatus};
-use output::Output;
-use policy::PolicyFile;
 use tokio::runtime::Runtime;
-
-/// What every command is given.
-struct Context {
-    global: GlobalArgs,
-    environment: ProcessEnvironment,
-    output: Output,
-    policy: Option<PolicyFile>,
-}
 
 /// Runs the program with these arguments, the first being its own name.
 #[must_use]
@@ -88,18 +83,22 @@ fn parse_and_run(arguments: impl IntoIterator<Item = OsString>) -> ExitStatus {
 }
 
 fn dispatch(arguments: Arguments) -> ExitStatus {
-    let environment = ProcessEnvironment::read();
-    let output = Output::new(&arguments.global, &environment);
-    let mut context = Context { global: arguments.global, environment, output, policy: None };
-    let ended = policy::read(&mut context)
+    let mut context = Context::new(arguments.global);
+    let result = policy::read(&mut context)
         .and_then(|()| policy::permits(&context, &arguments.command))
         .and_then(|()| runtime(&arguments.command).map_err(|error| CommandError::new(ExitStatus::Failed, error)))
-        .and_then(|runtime| runtime.block_on(command(arguments.command, &context)));
-    let ending = ended.unwrap_or_else(|error| {
+        .and_then(|runtime| {
+            runtime.block_on(async {
+                let result = command(arguments.command, &context).await;
+                context.close().await;
+                result
+            })
+        });
+    let status = result.unwrap_or_else(|error| {
         context.output.error(&error);
         error.ending()
     });
-    context.output.ended(ending)
+    context.output.ended(status)
 }
 
 /// A command waits for the service more than it computes: on one thread no answer has to wake another.

@@ -3,14 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use super::Context;
-use super::args::{PermissionArgs, Shard};
+use super::context::Context;
 use super::exit_status::{CommandError, ExitStatus};
 use super::live_source::LiveSource;
+use super::plan_request::PlanRequest;
 use super::service::Connection;
 use super::stack::{self, Stack};
-use super::{applied_commits, dropped_namespaces, settings};
-use crate::drift::DriftState;
+use super::{applied_commits, configuration, dropped_namespaces, settings};
 use crate::journal::RunOwner;
 use crate::load::{Diagnostic, Loaded, SourceMap};
 use crate::model::{Field, Key, Namespace, NamespaceRead, SourceLocation};
@@ -19,21 +18,7 @@ use crate::plan::{
 };
 use crate::run::RunRecord;
 
-/// What a look at the service is made for.
-pub struct PlanRequest<'a> {
-    /// What the call allows.
-    pub permission: &'a PermissionArgs,
-    /// The namespaces to read; the plan speaks of these alone.
-    pub namespaces: BTreeSet<Namespace>,
-    /// What earlier checks saw.
-    pub memory: &'a DriftState,
-    /// Its answer is a verdict, which also says what it cannot decide.
-    pub is_check: bool,
-    /// The part of a fleet that is looked at.
-    pub shard: Option<Shard>,
-}
-
-/// Reads the service and arranges the plan of a stack.
+/// Reads the live source and makes the plan of a stack.
 ///
 /// # Errors
 /// A name that allows nothing, or a state directory that cannot be read. Reads that fail are part of
@@ -41,30 +26,15 @@ pub struct PlanRequest<'a> {
 pub async fn plan(
     context: &Context,
     stack: &Stack,
-    live_source: &LiveSource<'_>,
-    permission: &PermissionArgs,
+    source: &LiveSource,
+    request: &PlanRequest<'_>,
 ) -> Result<Plan, CommandError> {
-    let namespaces = dropped_namespaces::namespaces(context, stack, permission)?;
-    let purpose = PlanRequest { permission, namespaces, memory: &DriftState::default(), is_check: false, shard: None };
-    plan_for(context, stack, live_source, &purpose).await
-}
-
-/// The plan of a stack for this purpose.
-///
-/// # Errors
-/// Those of [`plan`].
-pub async fn plan_for(
-    context: &Context,
-    stack: &Stack,
-    live_source: &LiveSource<'_>,
-    purpose: &PlanRequest<'_>,
-) -> Result<Plan, CommandError> {
-    let allow = settings::allow(&purpose.permission.allow)?;
-    let arranging = arrange(context, stack, live_source, purpose, &allow);
-    let (plan, listed) = tokio::join!(arranging, dropped_namespaces::listed_before(context, stack));
+    let allow = settings::allow(&request.permission.allow)?;
+    let building = build(context, stack, source, request, &allow);
+    let (plan, listed) = tokio::join!(building, dropped_namespaces::listed_before(context, stack));
     let mut plan = plan?;
-    refer(live_source, &mut plan, &allow).await;
-    dropped_namespaces::note(stack, live_source, purpose, listed, &mut plan).await;
+    refer(source, &mut plan, &allow).await;
+    dropped_namespaces::note(stack, source, request, listed, &mut plan).await;
     plan.setting_changes.clone_from(&stack.setting_changes);
     let describe = |note: &Diagnostic| format!("{}:{}: {}", note.file().unwrap_or_default(), note.line(), note.message);
     plan.notes.extend(stack.loaded.notes.iter().map(|note| Note::Loaded { text: describe(note) }));
@@ -79,6 +49,19 @@ pub fn consent(context: &Context, plan: &mut Plan, names: &[String]) -> Result<A
     let allow = settings::allow(names)?;
     plan.consent(&allow, context.environment.person().as_deref());
     Ok(allow)
+}
+
+/// Refuses a plan from a read that is not complete.
+///
+/// # Errors
+/// A namespace could not be read.
+pub fn require_complete(plan: &Plan, hint: &str) -> Result<(), CommandError> {
+    plan.unknown().next().map_or(Ok(()), |(namespace, reason)| Err(unreadable(namespace, reason).hint(hint)))
+}
+
+/// The error of a namespace that could not be read.
+pub fn unreadable(namespace: &Namespace, reason: &str) -> CommandError {
+    CommandError::words(ExitStatus::Unknown, format!("could not read `{namespace}`: {reason}"))
 }
 
 /// What the guards of a plan from a file or a journal may count at most, by a fresh read.
@@ -114,48 +97,44 @@ pub fn locate(context: &Context, plan: &mut Plan, loaded: &Loaded) {
     });
 }
 
-async fn arrange(
+async fn build(
     context: &Context,
     stack: &Stack,
-    live_source: &LiveSource<'_>,
-    purpose: &PlanRequest<'_>,
+    source: &LiveSource,
+    request: &PlanRequest<'_>,
     allow: &Allowances,
 ) -> Result<Plan, CommandError> {
     let config = &stack.loaded.config;
-    let service = live_source.service();
+    let service = source.service();
     let name = settings::stack(context, config)?;
     let mut listed: BTreeSet<_> = config.namespaces.iter().cloned().collect();
-    listed.extend(dropped_namespaces::pruned(context, stack, purpose.permission)?);
-    let facts = PlanInput {
+    listed.extend(dropped_namespaces::pruned(context, stack, request.permission)?);
+    let input = PlanInput {
         desired: &stack.loaded.desired,
         stack: name.as_deref(),
         namespaces: (!listed.is_empty()).then_some(&listed),
-        settings: &settings::of_plan(config, purpose.permission),
+        settings: &settings::of_plan(config, request.permission),
         ignore: &settings::ignore(config)?,
         allow,
         selection: &stack.selection,
         service: &service,
-        source: &PlanSource {
-            directory: stack.directory.clone(),
-            snapshot: live_source.taken(),
-            ..PlanSource::default()
-        },
+        source: &PlanSource { directory: stack.directory.clone(), snapshot: source.taken(), ..PlanSource::default() },
         tool_version: env!("CARGO_PKG_VERSION"),
     };
-    let mut arrangement = PlanBuilder::new(facts);
-    let requests = live_source.read(&purpose.namespaces, |namespace, read| arrangement.take(namespace, &read)).await;
-    if let Some(unmatched) = arrangement.unmatched() {
+    let mut builder = PlanBuilder::new(input);
+    let requests = source.read(&request.namespaces, |namespace, read| builder.take(namespace, &read)).await;
+    if let Some(unmatched) = builder.unmatched() {
         return Err(stack::unmatched(unmatched));
     }
-    let commits = arrangement.commits().clone();
-    let mut plan = arrangement.finish(requests);
-    applied_commits::judge_missing(context, stack, purpose, &commits, &mut plan)?;
+    let commits = builder.commits().clone();
+    let mut plan = builder.finish(requests);
+    applied_commits::judge_missing(context, stack, request, &commits, &mut plan)?;
     Ok(plan)
 }
 
 /// Holds back the deletes of endpoints that others refer to.
-async fn refer(live_source: &LiveSource<'_>, plan: &mut Plan, allow: &Allowances) {
-    let asked = plan.deletes().map(async |key| (key.clone(), live_source.referrers(key).await));
+async fn refer(source: &LiveSource, plan: &mut Plan, allow: &Allowances) {
+    let asked = plan.deletes().map(async |key| (key.clone(), source.referrers(key).await));
     let referrers: BTreeMap<Key, _> = futures_util::future::join_all(asked).await.into_iter().collect();
     let silent = referrers.iter().filter(|(_, answer)| matches!(answer, Ok(None)));
     let notes: Vec<Note> = silent.map(|(key, _)| Note::ReferrersNotAsked { key: key.clone() }).collect();
@@ -169,7 +148,7 @@ async fn refer(live_source: &LiveSource<'_>, plan: &mut Plan, allow: &Allowances
 /// # Errors
 /// They name no service, or cannot be read.
 pub fn run_owner(context: &Context) -> Result<RunOwner, CommandError> {
-    let config = stack::configuration_for(context, Path::new("."))?;
+    let config = configuration::of_directory(context, Path::new("."))?;
     let base_url = settings::place(context, &config)?.base_url().to_string();
     Ok(RunOwner { stack: settings::stack(context, &config)?, base_url })
 }
@@ -191,9 +170,9 @@ pub struct RollbackRequest<'a> {
 /// # Errors
 /// Certificates that cannot be used. Reads that fail are part of the plan.
 pub async fn rollback(connection: &Connection, back: RollbackRequest<'_>) -> Result<Plan, CommandError> {
-    let live_source = LiveSource::of(connection)?;
+    let source = LiveSource::of(connection)?;
     let namespaces = back.record.writes().into_iter().map(|write| write.key.namespace.clone()).collect();
-    let live = live_source.live(&namespaces).await;
+    let live = source.live(&namespaces).await;
     let mut plan = plan::rollback(RollbackInput {
         undone: &back.record.undone(),
         live: &live,
@@ -203,6 +182,6 @@ pub async fn rollback(connection: &Connection, back: RollbackRequest<'_>) -> Res
         tool_version: env!("CARGO_PKG_VERSION"),
     });
     plan.source.requests = live.requests;
-    refer(&live_source, &mut plan, back.allow).await;
+    refer(&source, &mut plan, back.allow).await;
     Ok(plan)
 }

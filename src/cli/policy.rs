@@ -1,28 +1,20 @@
 //! The policy of a call: limits from outside the repository (`--policy` or `TRUEUP_POLICY`), which can
 //! only tighten what a configuration says. A policy that is named and cannot be read is an error.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use super::Context;
 use super::args::Command;
+use super::context::{Context, PolicyFile};
 use super::exit_status::{CommandError, ExitStatus};
-use super::stack::{self, Stack};
-use super::{address, settings};
+use super::{address, diagnostics, settings};
 use crate::file;
-use crate::load::{Config, config};
-use crate::model::policy::{SafetySettings, Violation, changes};
+use crate::load::{Config, Loaded, config};
+use crate::model::policy::{SafetySettings, SettingChange, Violation, changes};
 use crate::model::{Key, Namespace};
 use crate::plan::Plan;
 
 /// Bytes that a policy may have.
 const LARGEST: u64 = 1024 * 1024;
-
-/// The policy with the file that holds it.
-pub struct PolicyFile {
-    path: PathBuf,
-    /// Its limits.
-    pub policy: crate::model::policy::Policy,
-}
 
 /// Reads the policy that flag or environment name, if they name one.
 ///
@@ -43,8 +35,8 @@ pub fn read(context: &mut Context) -> Result<(), CommandError> {
         let failure = anyhow::Error::from(error).context(format!("cannot read the policy `{}`", path.display()));
         CommandError::new(ExitStatus::Invalid, failure).hint("nothing is done without the policy that was asked for")
     })?;
-    let policy =
-        config::policy(&path.to_string_lossy(), bytes).map_err(|diagnostics| stack::wrong(context, &diagnostics))?;
+    let policy = config::policy(&path.to_string_lossy(), bytes)
+        .map_err(|diagnostics| diagnostics::error(context, &diagnostics))?;
     for text in policy.base_urls.iter().flatten() {
         address::read(text, "`base_urls` of the policy")?;
     }
@@ -82,12 +74,16 @@ fn refused(violation: Violation) -> CommandError {
 }
 
 /// Puts the settings in force: of the base and the working tree the stricter, and nothing looser than
-/// the policy allows. What differs is kept for the reports.
+/// the policy allows. Returns the settings that differ, for the reports.
 ///
 /// # Errors
 /// The policy lies in the repository that it limits, or forbids the stack or a namespace.
-pub fn settle(context: &Context, stack: &mut Stack, base: Option<&SafetySettings>) -> Result<(), CommandError> {
-    let head = &stack.head;
+pub fn settle(
+    context: &Context,
+    loaded: &mut Loaded,
+    head: &SafetySettings,
+    base: Option<&SafetySettings>,
+) -> Result<Vec<SettingChange>, CommandError> {
     let mut in_force = match base {
         Some(base) => head.safeguards.stricter(&base.safeguards),
         None => head.safeguards.clone(),
@@ -95,11 +91,12 @@ pub fn settle(context: &Context, stack: &mut Stack, base: Option<&SafetySettings
     if let Some(file) = &context.policy {
         in_force = file.policy.tighten(&in_force);
     }
-    stack.setting_changes = changes(base, head, &in_force);
-    stack.loaded.config.obey(in_force);
-    let config = &stack.loaded.config;
-    let keys = stack.loaded.desired.definitions.keys();
-    check(context, &stack.loaded.root, config, config.namespaces.iter().chain(keys.map(|key| &key.namespace)))
+    let changes = changes(base, head, &in_force);
+    loaded.config.obey(in_force);
+    let config = &loaded.config;
+    let keys = loaded.desired.definitions.keys();
+    check(context, &loaded.root, config, config.namespaces.iter().chain(keys.map(|key| &key.namespace)))?;
+    Ok(changes)
 }
 
 /// Puts the policy's limits on a configuration without definitions.

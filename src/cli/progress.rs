@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use super::Context;
+use super::context::Context;
 use super::output::Output;
 use crate::plan::ActionKind;
 use crate::report::safe;

@@ -1,9 +1,9 @@
 //! The way from a plan to its outcome, which apply and rollback share: gates, consent, journal, the
 //! run, and what is told of it. A run that was not finished is gone on with in the same way.
 
-use super::Context;
 use super::approval::{self, PlanPrompt, PromptResult};
-use super::args::{ApplyFormat, ApprovalArgs, PermissionArgs};
+use super::args::{ApprovalArgs, PermissionArgs};
+use super::context::Context;
 use super::exit_status::{CommandError, ExitStatus};
 use super::progress::RunProgress;
 use super::service::Connection;
@@ -15,8 +15,8 @@ use crate::load::Config;
 use crate::model::RunId;
 use crate::model::policy::Safeguards;
 use crate::plan::{Allowances, GuardLimits, Ignore, Plan};
-use crate::report::text::TextView;
-use crate::report::{json, text};
+use crate::report::text::{self, TextView};
+use crate::report::{Report, ReportOptions, render};
 use crate::run::{Outcome, RunHeader, RunRecord};
 
 /// A plan on its way to an outcome.
@@ -187,10 +187,8 @@ fn report(decision: &ApprovalArgs, context: &Context, view: &TextView, outcome: 
     if outcome.steps.iter().any(|step| step.result.is_done() || step.result.may_have_taken_effect()) {
         context.output.note_change();
     }
-    context.output.answer(&match decision.format {
-        ApplyFormat::Text => text::outcome(outcome, plan, view),
-        ApplyFormat::Json => json::outcome(outcome, plan),
-    });
+    let report = Report::Outcome(outcome, plan);
+    context.output.answer(&render(&report, decision.format, &ReportOptions::new(view)));
     ExitStatus::of_outcome(outcome, plan)
 }
 

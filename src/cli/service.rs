@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::Context;
 use super::address::Address;
+use super::context::Context;
 use super::exit_status::{CommandError, ExitStatus};
 use super::settings::{self, ServiceLocation};
 use super::{token, trust};
@@ -24,26 +24,22 @@ const REHEARSED_REQUESTS: usize = 1_000_000;
 /// A client with what it talks to.
 pub struct Connection {
     settings: api::ClientSettings,
-    running: Option<Running>,
 }
 
 /// Makes the client's settings, and starts the embedded service where it is asked for.
 ///
 /// # Errors
 /// No token, files that cannot be read, a sandbox that does not start.
-pub async fn connect(
-    context: &Context,
-    place: ServiceLocation,
-    layout: Layout,
-    config: &Config,
-) -> Result<Connection, CommandError> {
+pub async fn connect(context: &Context, config: &Config) -> Result<Connection, CommandError> {
+    let place = settings::place(context, config)?;
+    let layout = settings::layout(context, config)?;
     let pace = Timing::real(context.environment.chance());
-    let (mut settings, running) = match place {
+    let mut settings = match place {
         ServiceLocation::At(address) => {
             let token = token(context, config.token_variable.as_deref(), &address)?;
             let mut settings = api::ClientSettings::new(address.url, layout, token, pace);
             settings.rate = config.rate_limit.map(rate).or(settings.rate);
-            (settings, None)
+            settings
         }
         ServiceLocation::Sandbox(file) => {
             let secret = context.environment.secret();
@@ -51,7 +47,8 @@ pub async fn connect(
             let token = Secret::new(&secret).map_err(|error| CommandError::new(ExitStatus::Bug, error))?;
             let mut settings = api::ClientSettings::new(BaseUrl::sandbox(), layout, Some(token), pace);
             settings.address = Some(running.address());
-            (settings, Some(running))
+            context.keep(running);
+            settings
         }
     };
     settings.trust = trust::given(context)?;
@@ -74,7 +71,7 @@ pub async fn connect(
             ));
         }));
     }
-    Ok(Connection { settings, running })
+    Ok(Connection { settings })
 }
 
 fn rate(per_second: f64) -> RateLimit {
@@ -108,11 +105,6 @@ impl Connection {
         Err(CommandError::words(ExitStatus::Refused, message).hint("nothing was sent"))
     }
 
-    /// The embedded service, where there is one.
-    pub fn running(&self) -> Option<&Running> {
-        self.running.as_ref()
-    }
-
     /// A client that only looks.
     ///
     /// # Errors
@@ -128,13 +120,6 @@ impl Connection {
     pub fn writer(&self) -> Result<Writer, CommandError> {
         Writer::new(self.settings.clone()).map_err(|error| CommandError::new(ExitStatus::Invalid, error))
     }
-
-    /// Lets go of the service; an embedded one gives its file free.
-    pub async fn close(self) {
-        if let Some(running) = self.running {
-            running.stop().await;
-        }
-    }
 }
 
 /// Starts an embedded service in memory for one rehearsal, which misbehaves as `scenario` says. Nothing
@@ -147,7 +132,7 @@ pub async fn rehearse(
     layout: Layout,
     config: &Config,
     scenario: Scenario,
-) -> Result<Connection, CommandError> {
+) -> Result<(Connection, Running), CommandError> {
     let secret = context.environment.secret();
     let mut options = SandboxOptions::new(Storage::Memory, RequiredToken::new(&secret), clock());
     options.scenario = scenario;
@@ -158,7 +143,7 @@ pub async fn rehearse(
     settings.address = Some(running.address());
     settings.concurrency = settings::concurrency(context, config);
     settings.rate = None;
-    Ok(Connection { settings, running: Some(running) })
+    Ok((Connection { settings }, running))
 }
 
 /// The time, for the embedded service.

@@ -3,9 +3,9 @@
 
 use std::path::PathBuf;
 
-use super::Context;
 use super::address::{self, Address, UrlSources};
 use super::args::{GlobalArgs, PermissionArgs};
+use super::context::Context;
 use super::environment::ProcessEnvironment;
 use super::exit_status::{CommandError, ExitStatus};
 use crate::api::BaseUrl;

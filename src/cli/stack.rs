@@ -1,21 +1,19 @@
 //! The definitions that a command works with: where the stack begins, what is loaded of it (always
 //! everything), and which part of the changes the call leaves in.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::Context;
 use super::args::{FilterArgs, ScopeArgs};
+use super::context::Context;
 use super::exit_status::{CommandError, ExitStatus};
 use super::repository::LazyRepository;
-use super::service::{self, Connection};
-use super::settings;
-use super::{hint, policy};
-use crate::load::{self, Config, Diagnostic, Diagnostics, Loaded, RenderOptions};
+use super::{configuration, diagnostics, hint, policy};
+use crate::load::{self, Config, Diagnostic, Diagnostics, Loaded};
 use crate::model::Namespace;
 use crate::model::policy::{SafetySettings, SettingChange};
-use crate::plan::{MatchedFilters, Plan, Selection, UnmatchedFilter};
-use crate::report::{Palette, Role, safe};
+use crate::plan::{MatchedFilters, Selection, UnmatchedFilter};
+use crate::report::safe;
 
 /// A stack as a command sees it.
 pub struct Stack {
@@ -40,7 +38,7 @@ pub struct Stack {
 /// # Errors
 /// Paths of two stacks, wrong definitions (told with their places), or a wrong configuration.
 pub fn open(context: &Context, scope: &ScopeArgs) -> Result<Stack, CommandError> {
-    let loaded = load::directory(first(scope), &options(context)?);
+    let loaded = load::directory(first(scope), &configuration::load_options(context)?);
     opened(context, scope, loaded)
 }
 
@@ -49,7 +47,7 @@ pub fn open(context: &Context, scope: &ScopeArgs) -> Result<Stack, CommandError>
 /// # Errors
 /// Those of [`open`], but for a directory without a definition.
 pub fn open_bare(context: &Context, scope: &ScopeArgs) -> Result<Stack, CommandError> {
-    let loaded = load::directory(first(scope), &options(context)?);
+    let loaded = load::directory(first(scope), &configuration::load_options(context)?);
     bare(context, scope, loaded)
 }
 
@@ -58,7 +56,7 @@ pub fn open_bare(context: &Context, scope: &ScopeArgs) -> Result<Stack, CommandE
 /// # Errors
 /// Those of [`open`].
 pub async fn open_aside(context: &Context, scope: &ScopeArgs) -> Result<Stack, CommandError> {
-    let (path, options) = (first(scope).to_owned(), options(context)?);
+    let (path, options) = (first(scope).to_owned(), configuration::load_options(context)?);
     let loaded = tokio::task::spawn_blocking(move || load::directory(&path, &options)).await;
     opened(context, scope, loaded.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic())))
 }
@@ -79,7 +77,7 @@ fn opened(context: &Context, scope: &ScopeArgs, loaded: Result<Loaded, Diagnosti
 fn bare(context: &Context, scope: &ScopeArgs, loaded: Result<Loaded, Diagnostics>) -> Result<Stack, CommandError> {
     let paths = if scope.paths.is_empty() { vec![PathBuf::from(".")] } else { scope.paths.clone() };
     let mut selection = selection(&scope.filter)?;
-    let loaded = loaded.map_err(|diagnostics| wrong(context, &diagnostics))?;
+    let loaded = loaded.map_err(|found| diagnostics::error(context, &found))?;
     let below = paths.iter().map(|path| below(&loaded.root, path)).collect::<Result<Vec<_>, _>>()?;
     // The whole directory among the paths leaves everything in.
     if !below.iter().any(String::is_empty) {
@@ -92,7 +90,7 @@ fn bare(context: &Context, scope: &ScopeArgs, loaded: Result<Loaded, Diagnostics
     let (head, setting_changes) = (loaded.config.safety(), Vec::new());
     let repository = LazyRepository::new(context, &loaded.root);
     let mut stack = Stack { loaded, selection, call, directory, head, setting_changes, repository };
-    policy::settle(context, &mut stack, None)?;
+    stack.settle(context, None)?;
     Ok(stack)
 }
 
@@ -142,7 +140,7 @@ pub fn unmatched(unmatched: UnmatchedFilter) -> CommandError {
 ///
 /// # Errors
 /// There is one.
-pub fn matched(stack: &Stack) -> Result<(), CommandError> {
+fn matched(stack: &Stack) -> Result<(), CommandError> {
     let mut matched = MatchedFilters::default();
     for (key, definition) in &stack.loaded.desired.definitions {
         stack.selection.note(&mut matched, key, Some(definition), None);
@@ -153,44 +151,7 @@ pub fn matched(stack: &Stack) -> Result<(), CommandError> {
 /// The settings of the stack that a call names, where they can be read; [`open`] tells what is wrong
 /// with others.
 pub fn settings(context: &Context, scope: &ScopeArgs) -> Option<Config> {
-    load::settings(first(scope), &options(context).ok()?).ok()
-}
-
-/// The directory of the stack that a path lies in.
-///
-/// # Errors
-/// It cannot be read.
-pub fn root(context: &Context, path: &Path) -> Result<PathBuf, CommandError> {
-    load::root(path, &options(context)?).map_err(|diagnostics| wrong(context, &diagnostics))
-}
-
-/// The environment of the configuration that the call chooses.
-pub fn environment(context: &Context) -> Option<String> {
-    let Context { global, environment, .. } = context;
-    global.env.clone().or_else(|| environment.variable("TRUEUP_ENV").map(str::to_owned))
-}
-
-/// What a load has to know, from flags and environment.
-pub fn options(context: &Context) -> Result<load::LoadOptions, CommandError> {
-    let global = &context.global;
-    let environment = environment(context);
-    let mut variables = BTreeMap::new();
-    for text in &global.var {
-        let (name, value) = text.split_once('=').filter(|(name, _)| !name.is_empty()).ok_or_else(|| {
-            CommandError::words(
-                ExitStatus::Usage,
-                format!("`--var {text}` gives no value; write it as --var name=value"),
-            )
-        })?;
-        variables.insert(name.to_owned(), value.to_owned());
-    }
-    Ok(load::LoadOptions { variables, environment, config: global.config.clone(), ..load::LoadOptions::default() })
-}
-
-/// Tells what is wrong in the definitions, each with its place.
-pub fn wrong(context: &Context, diagnostics: &Diagnostics) -> CommandError {
-    context.output.notice(&render(context, diagnostics));
-    CommandError::summary(ExitStatus::Invalid, anyhow::anyhow!("{}; nothing was sent", diagnostics.summary()))
+    load::settings(first(scope), &configuration::load_options(context).ok()?).ok()
 }
 
 impl Stack {
@@ -198,31 +159,20 @@ impl Stack {
     pub fn namespaces(&self) -> BTreeSet<Namespace> {
         namespaces(&self.loaded)
     }
+
+    /// Puts the settings in force, as far as policy and base restrict them.
+    ///
+    /// # Errors
+    /// Those of [`policy::settle`].
+    pub fn settle(&mut self, context: &Context, base: Option<&SafetySettings>) -> Result<(), CommandError> {
+        self.setting_changes = policy::settle(context, &mut self.loaded, &self.head, base)?;
+        Ok(())
+    }
 }
 
 fn namespaces(loaded: &Loaded) -> BTreeSet<Namespace> {
     let defined = loaded.desired.definitions.keys().map(|key| key.namespace.clone());
     defined.chain(loaded.config.namespaces.iter().cloned()).collect()
-}
-
-/// The way to the service that a configuration names.
-///
-/// # Errors
-/// Settings that name no service, or a service that cannot be used.
-pub async fn connect(context: &Context, config: &Config) -> Result<Connection, CommandError> {
-    let place = settings::place(context, config)?;
-    let layout = settings::layout(context, config)?;
-    service::connect(context, place, layout, config).await
-}
-
-/// Diagnostics as a compiler draws them, with paths that can be opened from the working directory.
-fn render(context: &Context, diagnostics: &Diagnostics) -> String {
-    let view = context.output.message_view();
-    diagnostics.render(&RenderOptions {
-        colour: view.palette == Palette::Coloured,
-        width: view.width,
-        directory: context.environment.directory.as_deref(),
-    })
 }
 
 /// `path` relative to the stack's directory, empty for the directory itself.
@@ -285,57 +235,31 @@ pub fn namespace(name: &str) -> Result<Namespace, CommandError> {
         .map_err(|error| CommandError::words(ExitStatus::Usage, format!("the namespace `{name}` {error}")))
 }
 
-/// The configuration in `directory` or above it; the default where there is none.
-///
-/// # Errors
-/// It cannot be read.
-pub fn configuration_for(context: &Context, directory: &Path) -> Result<Config, CommandError> {
-    // A configuration that is named need not be that of the directory.
-    let named = context.global.config.as_deref().map(|file| match file.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    });
-    let there = directory.ancestors().find(|ancestor| ancestor.is_dir()).unwrap_or(Path::new("."));
-    let mut config = load::settings(named.unwrap_or(there), &options(context)?)
-        .map_err(|diagnostics| wrong(context, &diagnostics))?;
-    policy::limit(context, &mut config);
-    Ok(config)
-}
-
-/// The configuration that a saved plan or a run is applied with: that of `--config`, else that of the
-/// working directory. Never one that the plan itself names, because a file must not choose its limits.
-///
-/// # Errors
-/// It cannot be read, or it is of another stack.
-pub fn configuration_of(context: &Context, plan: &Plan) -> Result<Config, CommandError> {
-    let config = configuration_for(context, Path::new("."))?;
-    let stack = settings::stack(context, &config)?;
-    if stack != plan.stack {
-        let named =
-            |stack: &Option<String>| stack.as_ref().map_or("no stack".to_owned(), |name| format!("stack `{name}`"));
-        let message = format!("the plan is of {}, and the settings name {}", named(&plan.stack), named(&stack));
-        let error = CommandError::words(ExitStatus::Refused, message);
-        return Err(error.hint(hint::configuration(&plan.source.directory)).hint("nothing was sent"));
-    }
-    policy::check_plan(context, &config, plan)?;
-    Ok(config)
-}
-
 /// What a check of the definitions found.
 #[expect(clippy::large_enum_variant, reason = "one check a command")]
 pub enum CheckedDefinitions {
     /// Nothing is wrong.
-    Valid(Loaded),
+    Valid(Stack),
     /// This is.
     Wrong(Diagnostics),
 }
 
-/// Loads a stack and keeps what is wrong in it as a value.
+/// [`open`], and refuses a filter that matches no definition.
+///
+/// # Errors
+/// Those of [`open`], and such a filter.
+pub fn open_matched(context: &Context, scope: &ScopeArgs) -> Result<Stack, CommandError> {
+    let stack = open(context, scope)?;
+    matched(&stack)?;
+    Ok(stack)
+}
+
+/// Loads a stack and returns its problems as a value.
 ///
 /// # Errors
 /// Flags that cannot be read.
 pub fn check(context: &Context, scope: &ScopeArgs) -> Result<CheckedDefinitions, CommandError> {
-    let loaded = match load::directory(first(scope), &options(context)?) {
+    let loaded = match load::directory(first(scope), &configuration::load_options(context)?) {
         Ok(loaded) => loaded,
         Err(diagnostics) => return Ok(CheckedDefinitions::Wrong(diagnostics)),
     };
@@ -350,24 +274,5 @@ pub fn check(context: &Context, scope: &ScopeArgs) -> Result<CheckedDefinitions,
         None => opened(context, scope, Ok(loaded))?,
     };
     matched(&stack)?;
-    Ok(CheckedDefinitions::Valid(stack.loaded))
-}
-
-/// What a stack holds, in words.
-pub fn summary(context: &Context, stack: &Stack) -> String {
-    let view = context.output.view();
-    let notes = Diagnostics::new(stack.loaded.notes.clone(), stack.loaded.desired.files);
-    if !notes.list.is_empty() {
-        context.output.message(&render(context, &notes));
-    }
-    let (endpoints, files) = (stack.loaded.desired.definitions.len(), stack.loaded.desired.files);
-    let plural = |count: usize| if count == 1 { "" } else { "s" };
-    let namespaces = stack.namespaces().len();
-    format!(
-        "{}: {endpoints} endpoint{} in {namespaces} namespace{}, {files} file{}\n",
-        view.palette.paint(Role::Right, "Valid"),
-        plural(endpoints),
-        plural(namespaces),
-        plural(files)
-    )
+    Ok(CheckedDefinitions::Valid(stack))
 }

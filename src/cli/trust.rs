@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use super::Context;
+use super::context::Context;
 use super::environment::ProcessEnvironment;
 use super::exit_status::{CommandError, ExitStatus};
 use crate::api::{Identity, TlsTrust};

@@ -9,6 +9,7 @@ mod charset;
 pub mod edits;
 mod explain;
 pub mod fleet;
+mod format;
 pub mod github;
 #[cfg(test)]
 mod growth_tests;
@@ -33,4 +34,5 @@ pub mod tree;
 pub use attribution::AttributionDetail;
 pub use charset::Charset;
 pub use explain::explain;
+pub use format::{Format, Report, ReportOptions, StackSize, Validation, render};
 pub use style::{Palette, Role};

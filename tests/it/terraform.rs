@@ -143,7 +143,7 @@ fn a_file_that_is_not_of_terraform_is_an_error_and_is_not_quoted() {
 fn files_that_are_there_are_kept_unless_a_person_says_otherwise() {
     let stage = Stage::new().file("terraform.tfstate", &state(&[cart()]).to_string());
     stage.write("endpoints/shop/cart.yaml", "mine\n");
-    stage.run("import terraform terraform.tfstate -o endpoints").code(6).stderr_contains("is there already");
+    stage.run("import terraform terraform.tfstate -o endpoints").code(6).stderr_contains("exists already");
     assert_eq!(stage.read("endpoints/shop/cart.yaml"), "mine\n");
     stage
         .run("import terraform terraform.tfstate -o endpoints --overwrite")

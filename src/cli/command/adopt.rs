@@ -1,9 +1,13 @@
+//! `pull --drift`: the definitions adopt the values that somebody changed outside. The files are edited in
+//! place, and what cannot be edited in place is reported.
+
 use std::path::Path;
 
 use crate::cli::args::{PermissionArgs, PullArgs, ScopeArgs};
+use crate::cli::context::Context;
 use crate::cli::exit_status::{CommandError, ExitStatus};
-use crate::cli::live_source::{self, LiveSource};
-use crate::cli::{Context, file, planning};
+use crate::cli::session::{Session, SessionOptions};
+use crate::cli::{file, planning};
 use crate::file::{Directory, FileMode};
 use crate::load::edit::{self, AdoptedEdits, ValueToAdopt};
 use crate::model::{Field, Key, SourceLocation};
@@ -13,16 +17,11 @@ use crate::report::safe;
 /// Lets the definitions take over what was changed outside.
 pub async fn run(path: &Path, arguments: &PullArgs, context: &Context) -> Result<ExitStatus, CommandError> {
     let scope = ScopeArgs { paths: vec![path.to_owned()], filter: arguments.filter.clone() };
-    let (stack, connection, lists) = live_source::connect(context, &scope, None).await?;
-    let live_source = LiveSource::with(&connection, lists);
-    let planned = planning::plan(context, &stack, &live_source, &PermissionArgs::default()).await;
-    connection.close().await;
-    let mut plan = planned?;
-    planning::locate(context, &mut plan, &stack.loaded);
-    if let Some((namespace, reason)) = plan.unknown().next() {
-        let message = format!("the list of `{namespace}` cannot be trusted: {reason}");
-        return Err(CommandError::words(ExitStatus::Unknown, message).hint("nothing was written"));
-    }
+    let session = Session::open(context, &scope, SessionOptions::default()).await?;
+    let mut plan = session.plan(&PermissionArgs::default()).await?;
+    session.locate(&mut plan);
+    planning::require_complete(&plan, "nothing was written")?;
+    let stack = &session.stack;
     let edits = edit::adopt(&stack.loaded, &wanted(&plan));
     let failed = |error| file::hinted(ExitStatus::Failed, error);
     let root = Directory::open(&stack.loaded.root).map_err(failed)?;
@@ -88,5 +87,5 @@ fn summary(plan: &Plan, edits: &AdoptedEdits, prefix: &str, call: &str) -> Strin
         1 => "1 file was".to_owned(),
         more => format!("{more} files were"),
     };
-    format!("{text}{files} edited.   Look at it: git diff    Next:  trueup plan {}\n", safe::line(call))
+    format!("{text}{files} edited.   Look at it: git diff    Next:  trueup plan {}\n", call)
 }

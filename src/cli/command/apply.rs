@@ -1,13 +1,15 @@
+//! `apply`: makes the changes of a directory or of a saved plan, or resumes a run. Each of the three makes
+//! or finds a plan, and passes it with its connection to `run`.
+
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
 use crate::cli::approval;
 use crate::cli::args::ApplyArgs;
+use crate::cli::context::Context;
 use crate::cli::exit_status::{CommandError, ExitStatus};
-use crate::cli::live_source::{self, LiveSource};
 use crate::cli::run::{self, PendingRun, RunLimits, RunOrigin};
-use crate::cli::stack::{self, Stack};
-use crate::cli::{Context, applied_commits, base, base_settings, file, hint, planning, settings};
+use crate::cli::session::{self, Session, SessionOptions};
+use crate::cli::{file, hint, planning, settings};
 use crate::file::limit;
 use crate::journal;
 use crate::plan::Plan;
@@ -27,38 +29,22 @@ pub async fn run(arguments: &ApplyArgs, context: &Context) -> Result<ExitStatus,
 }
 
 async fn apply_directory(arguments: &ApplyArgs, context: &Context) -> Result<ExitStatus, CommandError> {
-    let begun = Instant::now();
-    let (mut stack, connection, lists) = live_source::connect(context, &arguments.scope, None).await?;
-    base_settings::settle(context, &mut stack, arguments.base.base.as_deref())?;
-    let live_source = LiveSource::with(&connection, lists);
-    let mut plan = planning::plan(context, &stack, &live_source, &arguments.permission).await?;
+    let options = SessionOptions { base: arguments.base.base.as_deref(), ..SessionOptions::default() };
+    let session = Session::open(context, &arguments.scope, options).await?;
+    let mut plan = session.plan(&arguments.permission).await?;
     let decision = &arguments.decision;
     let is_asked_for = !decision.yes && decision.digest.is_none();
     if is_asked_for || plan.changes.is_empty() {
-        planning::locate(context, &mut plan, &stack.loaded);
+        session.locate(&mut plan);
     }
-    base::attribute(context, &stack, &mut plan, arguments.base.base.as_deref())?;
-    applied_commits::stamp(&stack, &mut plan);
-    let flags = hint::elsewhere(context, &stack.loaded);
-    let Stack { call, repository, .. } = stack;
-    // An apply can take long, and nothing asks git any more.
-    drop(repository);
-    let view = TextView {
-        detail: AttributionDetail::All,
-        elapsed: Some(begun.elapsed()),
-        directory: call,
-        flags,
-        ..context.output.view()
-    };
-    let ended = async {
-        let allow = planning::consent(context, &mut plan, &arguments.permission.allow)?;
-        let (origin, trust) = (RunOrigin::Definitions, RunLimits::whole(&plan));
-        let work = PendingRun { connection: &connection, allow: &allow, view: &view, origin, trust };
-        run::approve_and_apply(&arguments.decision, context, plan, work).await
-    };
-    let ended = ended.await;
-    connection.close().await;
-    ended
+    session.attribute(&mut plan)?;
+    session.stamp(&mut plan);
+    let view = session.view(AttributionDetail::All);
+    let connection = session.into_connection()?;
+    let allow = planning::consent(context, &mut plan, &arguments.permission.allow)?;
+    let (origin, trust) = (RunOrigin::Definitions, RunLimits::whole(&plan));
+    let work = PendingRun { connection: &connection, allow: &allow, view: &view, origin, trust };
+    run::approve_and_apply(decision, context, plan, work).await
 }
 
 async fn apply_file(
@@ -67,8 +53,7 @@ async fn apply_file(
     path: &Path,
     plan: Plan,
 ) -> Result<ExitStatus, CommandError> {
-    let config = stack::configuration_of(context, &plan)?;
-    let connection = stack::connect(context, &config).await?;
+    let (config, connection) = session::of_plan(context, &plan).await?;
     let flags = hint::settings(&context.global);
     let view = TextView {
         detail: AttributionDetail::All,
@@ -76,61 +61,48 @@ async fn apply_file(
         flags,
         ..context.output.view()
     };
-    let ended = async {
-        connection.is_for(&plan)?;
-        let allow = settings::allow(&arguments.permission.allow)?;
-        let origin = plan.undone().map_or(RunOrigin::Definitions, RunOrigin::Undone);
-        let trust = RunLimits::of_file(&arguments.decision, context, (&connection, &config), &plan).await?;
-        let work = PendingRun { connection: &connection, allow: &allow, view: &view, origin, trust };
-        run::approve_and_apply(&arguments.decision, context, plan, work).await
-    };
-    let ended = ended.await;
-    connection.close().await;
-    ended
+    let allow = settings::allow(&arguments.permission.allow)?;
+    let origin = plan.undone().map_or(RunOrigin::Definitions, RunOrigin::Undone);
+    let trust = RunLimits::of_file(&arguments.decision, context, (&connection, &config), &plan).await?;
+    let work = PendingRun { connection: &connection, allow: &allow, view: &view, origin, trust };
+    run::approve_and_apply(&arguments.decision, context, plan, work).await
 }
 
-/// Goes on with a run that was killed or interrupted, or that did not make everything.
+/// Resumes a run that was killed or interrupted, or that did not make every change.
 async fn resume(name: &str, arguments: &ApplyArgs, context: &Context) -> Result<ExitStatus, CommandError> {
     let state = settings::state_directory(&context.global, &context.environment)?;
-    let whose = planning::run_owner(context)?;
+    let owner = planning::run_owner(context)?;
     let record =
-        journal::find_newest(&state, name, &whose).map_err(|error| CommandError::new(ExitStatus::Invalid, error))?;
+        journal::find_newest(&state, name, &owner).map_err(|error| CommandError::new(ExitStatus::Invalid, error))?;
     let plan = &record.header.plan;
     let left = record.left();
-    // A run that ended between its last change and its end lacks the second look.
+    // A run that ended between its last change and its end was not verified.
     if left == 0 && record.ending() == RunStatus::Finished {
         context.output.message(&format!("run {} is finished: nothing to resume", record.run()));
         return Ok(ExitStatus::Done);
     }
     context.output.message(&text::resuming(&RunSummary::of(&record)));
-    let config = stack::configuration_of(context, plan)?;
-    let connection = stack::connect(context, &config).await?;
-    let ended = async {
-        connection.is_for(plan)?;
-        plan.check().map_err(|reason| {
-            let message = format!("the plan of run {} contradicts itself, so it was altered: {reason}", record.run());
-            CommandError::words(ExitStatus::Refused, message).hint("nothing was sent")
-        })?;
-        let directory = safe::shell(&plan.source.directory);
-        let view = TextView { directory, flags: hint::settings(&context.global), ..context.output.view() };
-        let origin = RunOrigin::Resumed(record.run().clone());
-        let allow = settings::allow(&arguments.permission.allow)?;
-        let trust = match left {
-            // Nothing is sent any more.
-            0 => RunLimits::of_record(&config, plan),
-            _ => RunLimits::of_file(&arguments.decision, context, (&connection, &config), plan).await?,
-        };
-        let work = PendingRun { connection: &connection, allow: &allow, view: &view, origin, trust };
-        if left > 0
-            && let Some(declined) = approval::ask_to_resume(&arguments.decision, context, work.question(plan), left)?
-        {
-            return Ok(declined);
-        }
-        run::resume(&arguments.decision, context, &record, work).await
+    let (config, connection) = session::of_plan(context, plan).await?;
+    plan.check().map_err(|reason| {
+        let message = format!("the plan of run {} contradicts itself, so it was altered: {reason}", record.run());
+        CommandError::words(ExitStatus::Refused, message).hint("nothing was sent")
+    })?;
+    let directory = safe::shell(&plan.source.directory);
+    let view = TextView { directory, flags: hint::settings(&context.global), ..context.output.view() };
+    let origin = RunOrigin::Resumed(record.run().clone());
+    let allow = settings::allow(&arguments.permission.allow)?;
+    let trust = match left {
+        // Nothing more is sent.
+        0 => RunLimits::of_record(&config, plan),
+        _ => RunLimits::of_file(&arguments.decision, context, (&connection, &config), plan).await?,
     };
-    let ended = ended.await;
-    connection.close().await;
-    ended
+    let work = PendingRun { connection: &connection, allow: &allow, view: &view, origin, trust };
+    if left > 0
+        && let Some(refused) = approval::ask_to_resume(&arguments.decision, context, work.question(plan), left)?
+    {
+        return Ok(refused);
+    }
+    run::resume(&arguments.decision, context, &record, work).await
 }
 
 /// The saved plan that the call names: a file is a plan when it says so.

@@ -1,3 +1,5 @@
+//! `call`: calls an operation of the interface by its name, or lists the operations.
+
 use std::path::Path;
 
 use serde_json::json;
@@ -6,10 +8,11 @@ use crate::api::{
     BodyKind, Operation, OperationEffect, OperationEntry, Parameter, ParameterLocation, Request, RequestError,
     RetryClass, TABLE,
 };
+use crate::cli::context::Context;
 use crate::cli::exit_status::{CommandError, ExitStatus};
-use crate::cli::prompt::{self, Confirmation};
+use crate::cli::prompt;
 use crate::cli::query_args::{CallArgs, QueryFormat};
-use crate::cli::{Context, settings, stack};
+use crate::cli::{configuration, service, settings};
 use crate::file::limit;
 use crate::model::{Json, Layout};
 use crate::report::text::TextView;
@@ -17,7 +20,7 @@ use crate::report::{Role, pretty, safe};
 
 /// Calls an operation by its name, or lists the operations.
 pub async fn run(arguments: &CallArgs, context: &Context) -> Result<ExitStatus, CommandError> {
-    let config = stack::configuration_for(context, Path::new("."))?;
+    let config = configuration::of_directory(context, Path::new("."))?;
     let layout = settings::layout(context, &config)?;
     let operation = arguments.operation.as_deref().map(operation).transpose()?;
     let Some(operation) = operation.filter(|_| !arguments.list) else {
@@ -25,18 +28,19 @@ pub async fn run(arguments: &CallArgs, context: &Context) -> Result<ExitStatus, 
         return Ok(ExitStatus::Done);
     };
     let request = request(arguments, operation, layout)?;
-    let connection = stack::connect(context, &config).await?;
+    let connection = service::connect(context, &config).await?;
     let answer = match request.into_read() {
         Ok(look) => connection.reader()?.ask(&look).await.map_err(prompt::unanswered)?,
         Err(request) => {
             context.output.notice(&request_text(&request));
-            Confirmation::of(arguments.yes).ask(context, "call it")?;
+            if !arguments.yes {
+                prompt::confirm(context, "call it", "give --yes")?;
+            }
             let answer = connection.writer()?.call(&request).await.map_err(prompt::unconfirmed)?;
             context.output.note_change();
             answer
         }
     };
-    connection.close().await;
     report(context, answer.status, &answer.body)
 }
 
@@ -86,7 +90,7 @@ fn body(path: &Path) -> Result<Json, CommandError> {
         CommandError::new(ExitStatus::Invalid, failure)
     })?;
     serde_json::from_slice(&text).map_err(|error| {
-        let failure = anyhow::Error::from(error).context(format!("the body in `{name}` is no JSON"));
+        let failure = anyhow::Error::from(error).context(format!("the body in `{name}` is not valid JSON"));
         CommandError::new(ExitStatus::Invalid, failure)
     })
 }
@@ -115,7 +119,7 @@ fn report(context: &Context, status: u16, body: &[u8]) -> Result<ExitStatus, Com
         }
         None => Err(CommandError::words(
             ExitStatus::Failed,
-            format!("the service answered {status} with a body that is no JSON"),
+            format!("the service answered {status} with a body that is not valid JSON"),
         )),
     }
 }

@@ -1,7 +1,9 @@
+//! `completions`: prints the completions of a shell.
+
 use clap::CommandFactory as _;
 
-use crate::cli::Context;
 use crate::cli::args::{Arguments, CompletionsArgs};
+use crate::cli::context::Context;
 use crate::cli::exit_status::ExitStatus;
 
 /// Prints completions for a shell.

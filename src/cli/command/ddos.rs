@@ -1,16 +1,17 @@
-use std::path::Path;
+//! `ddos`: lists, shows and edits DDoS events. An edit is shown before it is sent, and read back after it.
 
 use jiff::Timestamp;
 use serde_json::json;
 
 use crate::api::ddos::{self, Attachment, DdosEdit, DdosEditError, DdosEvent, DdosFilter};
 use crate::api::{ApiError, Certainty, Reader, Writer};
+use crate::cli::context::Context;
 use crate::cli::exit_status::{CommandError, ExitStatus};
-use crate::cli::prompt::{self, Confirmation};
+use crate::cli::prompt;
 use crate::cli::query_args::{self, DdosArgs, DdosCommand, QueryFormat};
-use crate::cli::service::Connection;
+use crate::cli::session;
+use crate::cli::stack;
 use crate::cli::time_args::{self, TimeRange};
-use crate::cli::{Context, stack};
 use crate::model::Namespace;
 use crate::report::table::{Align, Table};
 use crate::report::text::TextView;
@@ -26,11 +27,6 @@ pub async fn run(arguments: &DdosArgs, context: &Context) -> Result<ExitStatus, 
     }
 }
 
-async fn connect(context: &Context) -> Result<Connection, CommandError> {
-    let config = stack::configuration_for(context, Path::new("."))?;
-    stack::connect(context, &config).await
-}
-
 async fn list(
     arguments: &query_args::DdosListArgs,
     namespace: &Namespace,
@@ -44,11 +40,10 @@ async fn list(
         network_id: arguments.network.clone(),
         mitigation_id: arguments.mitigation.clone(),
     };
-    let connection = connect(context).await?;
-    let events = ddos::list(&connection.reader()?, namespace, &filter).await.map_err(prompt::unanswered)?;
-    connection.close().await;
+    let reader = session::service(context).await?.reader()?;
+    let events = ddos::list(&reader, namespace, &filter).await.map_err(prompt::unanswered)?;
     context.output.answer(&match arguments.format {
-        QueryFormat::Text => table(&events, &context.output.view(), charset(context)),
+        QueryFormat::Text => table(&events, &context.output.view(), context.charset()),
         QueryFormat::Json => document("ddos_events", json!({ "events": events })),
     });
     Ok(ExitStatus::Done)
@@ -59,11 +54,10 @@ async fn show(
     namespace: &Namespace,
     context: &Context,
 ) -> Result<ExitStatus, CommandError> {
-    let connection = connect(context).await?;
-    let event = read(&connection.reader()?, namespace, &arguments.id).await?;
-    connection.close().await;
+    let reader = session::service(context).await?.reader()?;
+    let event = read(&reader, namespace, &arguments.id).await?;
     context.output.answer(&match arguments.format {
-        QueryFormat::Text => page(&event, &context.output.view(), charset(context)),
+        QueryFormat::Text => page(&event, &context.output.view(), context.charset()),
         QueryFormat::Json => document("ddos_event", json!({ "event": event })),
     });
     Ok(ExitStatus::Done)
@@ -75,21 +69,19 @@ async fn edit(
     context: &Context,
 ) -> Result<ExitStatus, CommandError> {
     let wanted = wanted(arguments, context.environment.now())?;
-    let connection = connect(context).await?;
-    let writer = connection.writer()?;
+    let writer = session::service(context).await?.writer()?;
     let event = read(writer.reader(), namespace, &arguments.id).await?;
     sensible(&wanted, &event)?;
     let changes = wanted.changes(&event);
     if changes.is_empty() {
-        connection.close().await;
         context.output.answer("nothing to change: the event is so already\n");
         return Ok(ExitStatus::Done);
     }
     context.output.notice(&difference(&event, &changes, &context.output.message_view()));
-    Confirmation::of(arguments.yes).ask(context, "edit the event")?;
-    let ending = write(&writer, namespace, &event, &wanted, context).await?;
-    connection.close().await;
-    Ok(ending)
+    if !arguments.yes {
+        prompt::confirm(context, "edit the event", "give --yes")?;
+    }
+    write(&writer, namespace, &event, &wanted, context).await
 }
 
 async fn read(reader: &Reader, namespace: &Namespace, id: &str) -> Result<DdosEvent, CommandError> {
@@ -208,7 +200,7 @@ fn moved(shown: &DdosEvent, now: &DdosEvent, wanted: &DdosEdit, context: &Contex
     let id = safe::line(&shown.id);
     context.output.notice(&format!(
         "conflict: DDoS event {id} was changed by someone else after it was shown\n\n{}",
-        table.draw(view.width, view.palette, charset(context))
+        table.draw(view.width, view.palette, context.charset())
     ));
     CommandError::summary(ExitStatus::Refused, anyhow::anyhow!("nothing was sent; look again: trueup ddos show {id}"))
 }
@@ -291,8 +283,4 @@ fn value_text(value: &crate::model::Json) -> String {
 
 fn document(kind: &str, content: crate::model::Json) -> String {
     safe::json(&documents::document(kind, content)).into_owned()
-}
-
-fn charset(context: &Context) -> Charset {
-    Charset::of_locale(|name| context.environment.variable(name))
 }

@@ -1,5 +1,7 @@
-use crate::cli::Context;
+//! `explain`: prints what a field of a definition means, its type, and what is allowed.
+
 use crate::cli::args::ExplainArgs;
+use crate::cli::context::Context;
 use crate::cli::exit_status::{CommandError, ExitStatus};
 use crate::report;
 

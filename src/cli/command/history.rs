@@ -1,9 +1,12 @@
-use crate::cli::args::{HistoryArgs, HistoryFormat, PruneRuns};
+//! `history`: lists the recorded runs, shows one, or removes old ones.
+
+use crate::cli::args::{HistoryArgs, PruneRuns};
+use crate::cli::context::Context;
 use crate::cli::exit_status::{CommandError, ExitStatus};
-use crate::cli::{Context, hint, settings};
+use crate::cli::{hint, settings};
 use crate::journal::{self, Retention};
-use crate::report::text::TextView;
-use crate::report::{json, text};
+use crate::report::text::{self, TextView};
+use crate::report::{Report, ReportOptions, render};
 use crate::run::RunSummary;
 
 /// Lists the runs that are kept, shows one, or removes old ones.
@@ -16,26 +19,21 @@ pub fn run(arguments: &HistoryArgs, context: &Context) -> Result<ExitStatus, Com
     }
     let history = journal::history(&state).map_err(failed)?;
     let view = TextView { flags: hint::settings(&context.global), ..context.output.view() };
-    let answer = match &arguments.run {
+    let answer =
+        |report: &Report<'_>| context.output.answer(&render(report, arguments.format, &ReportOptions::new(&view)));
+    match &arguments.run {
         None => {
             let unreadable: Vec<String> = history.unreadable.iter().map(|(_, error)| error.to_string()).collect();
-            match arguments.format {
-                HistoryFormat::Text => text::history(&history.runs, &unreadable, &view),
-                HistoryFormat::Json => json::history(&history.runs, &unreadable),
-            }
+            answer(&Report::History(&history.runs, &unreadable));
         }
         Some(name) => {
             let record = journal::find(&state, name).map_err(|error| CommandError::new(ExitStatus::Invalid, error))?;
             let known = history.runs.iter().find(|summary| summary.run == *record.run());
             let resumed_by = known.and_then(|summary| summary.resumed_by.clone());
             let summary = RunSummary { resumed_by, ..RunSummary::of(&record) };
-            match arguments.format {
-                HistoryFormat::Text => text::run(&record, &summary, &view),
-                HistoryFormat::Json => json::run(&record, &summary),
-            }
+            answer(&Report::Run(&record, &summary));
         }
-    };
-    context.output.answer(&answer);
+    }
     Ok(ExitStatus::Done)
 }
 

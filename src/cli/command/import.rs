@@ -5,9 +5,10 @@ use std::path::Path;
 use walkdir::WalkDir;
 
 use crate::cli::args::{ImportArgs, ImportSource, TerraformArgs};
+use crate::cli::context::Context;
 use crate::cli::definition_files::{self, DefinitionTarget};
 use crate::cli::exit_status::{CommandError, ExitStatus};
-use crate::cli::{Context, file, stack};
+use crate::cli::{configuration, file};
 use crate::file::{Directory, FileError, limit};
 use crate::report::safe;
 use crate::terraform::{Import, RESOURCE_TYPE};
@@ -33,7 +34,7 @@ fn terraform(arguments: &TerraformArgs, context: &Context) -> Result<ExitStatus,
             add(path, file::read(path, limit::SAVED)?, &mut import)?
         }
     }
-    let config = stack::configuration_for(context, &arguments.files.output)?;
+    let config = configuration::of_directory(context, &arguments.files.output)?;
     let target = DefinitionTarget::new(&arguments.files, context, config);
     let mut files = Vec::new();
     for (address, endpoint) in import.endpoints.into_values() {

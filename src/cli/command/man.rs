@@ -1,7 +1,9 @@
+//! `man`: prints the manual page of the program and its commands.
+
 use clap::CommandFactory as _;
 
-use crate::cli::Context;
 use crate::cli::args::Arguments;
+use crate::cli::context::Context;
 use crate::cli::exit_status::{CommandError, ExitStatus};
 
 /// Prints the manual page: the program, then each of its commands.

@@ -1,10 +1,14 @@
+//! `pull`: writes live endpoints as definition files, one file each, and leaves out what a later load would
+//! refuse or read differently. With `--drift` it edits existing definitions instead: see `adopt`.
+
 use std::collections::BTreeSet;
 
 use crate::api;
 use crate::cli::args::PullArgs;
+use crate::cli::context::Context;
 use crate::cli::definition_files::{self, DefinitionFile, DefinitionTarget};
 use crate::cli::exit_status::{CommandError, ExitStatus};
-use crate::cli::{Context, stack};
+use crate::cli::{configuration, planning, service, stack};
 use crate::load::Config;
 use crate::model::{Live, LiveItem, LiveObject, Namespace, NamespaceRead};
 use crate::plan::{MatchedFilters, Selection};
@@ -15,12 +19,11 @@ pub async fn run(arguments: &PullArgs, context: &Context) -> Result<ExitStatus, 
     if let Some(path) = &arguments.drift {
         return super::adopt::run(path, arguments, context).await;
     }
-    let config = stack::configuration_for(context, &arguments.files.output)?;
+    let config = configuration::of_directory(context, &arguments.files.output)?;
     let selection = stack::selection(&arguments.filter)?;
     let namespaces = namespaces(arguments, &config)?;
-    let connection = stack::connect(context, &config).await?;
-    let live = api::fetch(&connection.reader()?, &namespaces).await;
-    connection.close().await;
+    let reader = service::connect(context, &config).await?.reader()?;
+    let live = api::fetch(&reader, &namespaces).await;
     complete(&live)?;
     let target = DefinitionTarget::new(&arguments.files, context, config);
     let pulled = pulled(context, (&live, &selection), &target);
@@ -64,10 +67,7 @@ fn complete(live: &Live) -> Result<(), CommandError> {
     });
     match unknown {
         None => Ok(()),
-        Some((namespace, reason)) => {
-            let message = format!("the list of `{namespace}` cannot be trusted: {reason}");
-            Err(CommandError::words(ExitStatus::Unknown, message).hint("nothing was written"))
-        }
+        Some((namespace, reason)) => Err(planning::unreadable(namespace, reason).hint("nothing was written")),
     }
 }
 
@@ -85,7 +85,7 @@ fn pulled(
         let object = match item {
             LiveItem::Object(object) => object,
             LiveItem::Unsupported(unsupported) => {
-                skip(context, item, &format!("this trueup cannot hold it: {}", unsupported.reason));
+                skip(context, item, &format!("this trueup cannot represent it: {}", unsupported.reason));
                 continue;
             }
         };

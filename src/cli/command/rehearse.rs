@@ -1,123 +1,77 @@
-use std::cell::Cell;
-use std::time::Instant;
+//! `rehearse`: applies the plan to a copy of live in an embedded service, while faults are injected, and then
+//! plans again: the second plan must be empty.
 
+use std::cell::Cell;
+
+use crate::api::Timing;
 use crate::api::snapshot::{self, ReferrerReads};
-use crate::api::{Reader, Timing};
 use crate::apply::{self, ApplyOptions, Clock, PollPolicy};
-use crate::cli::args::{RehearseArgs, RehearseFormat};
+use crate::cli::args::RehearseArgs;
+use crate::cli::context::Context;
 use crate::cli::exit_status::{CommandError, ExitStatus};
-use crate::cli::live_source::{LiveSource, Session};
-use crate::cli::planning::PlanRequest;
+use crate::cli::live_source::LiveSource;
 use crate::cli::progress::RunProgress;
 use crate::cli::rehearsal::{self, NoRecorder};
 use crate::cli::service::{self, Connection};
-use crate::cli::stack::{self, Stack};
-use crate::cli::{Context, base, base_settings, dropped_namespaces, interrupt, planning, settings};
-use crate::drift::DriftState;
+use crate::cli::session::{Session, SessionOptions};
+use crate::cli::{interrupt, planning, settings, stack};
 use crate::model::Snapshot;
 use crate::plan::{Approval, GuardName, Ignore, Plan};
-use crate::report::text::TextView;
-use crate::report::{AttributionDetail, json, text};
+use crate::report::{AttributionDetail, Report, ReportOptions, render};
 use crate::run::{InjectedFaults, Outcome, Rehearsal};
 use crate::sandbox::Scenario;
 
 /// Applies the plan of a directory to a copy of live, with faults, and plans again.
 pub async fn run(arguments: &RehearseArgs, context: &Context) -> Result<ExitStatus, CommandError> {
-    let begun = Instant::now();
-    let mut stack = stack::open(context, &arguments.scope)?;
-    base_settings::settle(context, &mut stack, arguments.base.base.as_deref())?;
+    let stack = stack::open(context, &arguments.scope)?;
     let scenario = arguments.faults.scenario()?;
-    let opened = Session::of(context, &stack, arguments.live.live.as_deref()).await?;
-    let copied = copy(arguments, context, &stack, &opened).await;
-    opened.close().await;
-    let (snapshot, mut plan) = copied?;
-    base::attribute(context, &stack, &mut plan, arguments.base.base.as_deref())?;
-    if let Some((namespace, reason)) = plan.unknown().next() {
-        let message = format!("the list of `{namespace}` cannot be trusted: {reason}");
-        return Err(CommandError::words(ExitStatus::Unknown, message).hint("nothing was rehearsed"));
-    }
-    let connection = service::rehearse(context, plan.service.layout, &stack.loaded.config, scenario).await?;
-    let rehearsed = rehearse(arguments, context, &stack, &connection, &snapshot, plan).await;
-    connection.close().await;
-    let rehearsal = rehearsed?;
-    let view = TextView {
-        detail: AttributionDetail::All,
-        elapsed: Some(begun.elapsed()),
-        directory: stack.call,
-        ..context.output.view()
-    };
-    context.output.answer(&match arguments.format {
-        RehearseFormat::Text => text::rehearsal(&rehearsal, &view),
-        RehearseFormat::Json => json::rehearsal(&rehearsal),
-    });
-    Ok(ending(&rehearsal))
+    let (live, base) = (arguments.live.live.as_deref(), arguments.base.base.as_deref());
+    let session = Session::compare(context, stack, SessionOptions { live, base, shard: None }).await?;
+    let (snapshot, mut plan) = copy(arguments, context, &session).await?;
+    session.attribute(&mut plan)?;
+    planning::require_complete(&plan, "nothing was rehearsed")?;
+    let config = &session.stack.loaded.config;
+    let (connection, running) = service::rehearse(context, plan.service.layout, config, scenario).await?;
+    let filled = running.seed(rehearsal::seeds(&snapshot, &plan)).await;
+    filled.map_err(|error| CommandError::new(ExitStatus::Failed, error))?;
+    let outcome = apply(context, &arguments.permission.allow, &connection, plan.clone()).await?;
+    let met = running.log().iter().filter(|entry| entry.fault.is_some()).count();
+    // The faults are over: the second plan must be empty.
+    running.set_scenario(Scenario::default());
+    let source = LiveSource::Service(plan.service.clone(), connection.reader()?, Cell::default());
+    let second = session.plan_against(&source, &arguments.permission).await?;
+    let faults = InjectedFaults { chosen: arguments.faults.name(), met };
+    let rehearsal = Rehearsal { plan, outcome, second, faults };
+    let view = session.view(AttributionDetail::All);
+    let report = Report::Rehearsal(&rehearsal);
+    context.output.answer(&render(&report, arguments.format, &ReportOptions::new(&view)));
+    running.stop().await;
+    Ok(status(&rehearsal))
 }
 
-/// What is rehearsed on, and the plan that it leads to. The service is only read.
+/// The copy to rehearse on, and the plan against it. The service is only read.
 async fn copy(
     arguments: &RehearseArgs,
     context: &Context,
-    stack: &Stack,
-    opened: &Session,
+    session: &Session<'_>,
 ) -> Result<(Snapshot, Plan), CommandError> {
-    let namespaces = dropped_namespaces::namespaces(context, stack, &arguments.permission)?;
-    let reader: Option<Reader>;
-    let snapshot = match opened {
-        Session::Snapshot(snapshot) => {
-            reader = None;
-            snapshot.clone()
-        }
-        Session::Service(connection, _) => {
-            let reading = connection.reader()?;
-            let now = context.environment.now();
-            let taken = snapshot::take(&reading, &namespaces, ReferrerReads::Left, now).await;
-            reader = Some(reading);
-            taken.map_err(|error| CommandError::new(ExitStatus::Unknown, error).hint("nothing was rehearsed"))?
-        }
+    let Some(connection) = session.connection() else {
+        let LiveSource::Snapshot(snapshot) = &session.source else {
+            return Err(CommandError::words(ExitStatus::Bug, "a session without a service has a snapshot"));
+        };
+        return Ok((snapshot.clone(), session.plan(&arguments.permission).await?));
     };
-    let live_source = match reader {
-        Some(reader) => LiveSource::Copied(&snapshot, reader),
-        None => LiveSource::Snapshot(&snapshot),
-    };
-    let purpose = PlanRequest {
-        permission: &arguments.permission,
-        namespaces,
-        memory: &DriftState::default(),
-        is_check: false,
-        shard: None,
-    };
-    let plan = planning::plan_for(context, stack, &live_source, &purpose).await?;
-    Ok((snapshot, plan))
-}
-
-/// Fills the copy, applies the plan there, and plans again once the faults are over.
-async fn rehearse(
-    arguments: &RehearseArgs,
-    context: &Context,
-    stack: &Stack,
-    connection: &Connection,
-    snapshot: &Snapshot,
-    plan: Plan,
-) -> Result<Rehearsal, CommandError> {
-    let running =
-        connection.running().ok_or_else(|| CommandError::words(ExitStatus::Bug, "a rehearsal needs a sandbox"))?;
-    let filled = running.seed(rehearsal::seeds(snapshot, &plan)).await;
-    filled.map_err(|error| CommandError::new(ExitStatus::Failed, error))?;
-    let service = plan.service.clone();
-    let outcome = apply(context, &arguments.permission.allow, connection, plan.clone()).await?;
-    let met = running.log().iter().filter(|entry| entry.fault.is_some()).count();
-    running.set_scenario(Scenario::default());
-    let live_source = LiveSource::Service(service, connection.reader()?, Cell::default());
-    let purpose = PlanRequest {
-        permission: &arguments.permission,
-        namespaces: dropped_namespaces::namespaces(context, stack, &arguments.permission)?,
-        memory: &DriftState::default(),
-        is_check: false,
-        shard: None,
-    };
-    let second = planning::plan_for(context, stack, &live_source, &purpose).await?;
-    let faults = InjectedFaults { chosen: arguments.faults.name(), met };
-    Ok(Rehearsal { plan, outcome, second, faults })
+    let namespaces = session.namespaces(&arguments.permission)?;
+    let reader = connection.reader()?;
+    let taken = snapshot::take(&reader, &namespaces, ReferrerReads::Left, context.environment.now()).await;
+    let snapshot =
+        taken.map_err(|error| CommandError::new(ExitStatus::Unknown, error).hint("nothing was rehearsed"))?;
+    let source = LiveSource::Copied(snapshot, reader);
+    let plan = session.plan_against(&source, &arguments.permission).await?;
+    match source {
+        LiveSource::Copied(snapshot, _) => Ok((snapshot, plan)),
+        _ => unreachable!("the source was made as a copy"),
+    }
 }
 
 async fn apply(
@@ -127,7 +81,7 @@ async fn apply(
     plan: Plan,
 ) -> Result<Outcome, CommandError> {
     let run = settings::run_id(&context.environment, context.environment.now(), plan.stack.as_deref());
-    // Guards are for the service; they are told, and the copy may take everything.
+    // Guards protect the service; here they are only reported.
     let mut allow = settings::allow(names)?;
     for guard in GuardName::ALL {
         allow.add(guard.as_str()).map_err(|error| CommandError::new(ExitStatus::Bug, error))?;
@@ -149,10 +103,10 @@ async fn apply(
     Ok(apply::run(approved, &writer, &NoRecorder, &progress, options).await)
 }
 
-fn ending(rehearsal: &Rehearsal) -> ExitStatus {
+fn status(rehearsal: &Rehearsal) -> ExitStatus {
     match ExitStatus::of_outcome(&rehearsal.outcome, &rehearsal.plan) {
         ExitStatus::Done if rehearsal.converges() => ExitStatus::Done,
         ExitStatus::Done => ExitStatus::Partly,
-        ending => ending,
+        status => status,
     }
 }

@@ -1,62 +1,51 @@
+//! `rollback`: plans the restoration of what a run changed, and saves or applies that plan.
+
 use std::time::Instant;
 
-use crate::cli::args::{ApplyFormat, FilterArgs, RollbackArgs};
+use crate::cli::args::{FilterArgs, RollbackArgs};
+use crate::cli::context::Context;
 use crate::cli::exit_status::{CommandError, ExitStatus};
 use crate::cli::run::{self, PendingRun, RunLimits, RunOrigin};
-use crate::cli::{Context, file, hint, planning, settings, stack};
+use crate::cli::{file, hint, planning, session, settings, stack};
 use crate::journal;
 use crate::plan::{MatchedFilters, Selection, UnmatchedFilter};
 use crate::report::text::TextView;
-use crate::report::{json, text};
+use crate::report::{Report, ReportOptions, render};
 use crate::run::RunRecord;
 
-/// Plans the way back from a run, and keeps or applies that plan.
+/// Plans the rollback of a run, and saves or applies that plan.
 pub async fn run(arguments: &RollbackArgs, context: &Context) -> Result<ExitStatus, CommandError> {
     let begun = Instant::now();
     let state = settings::state_directory(&context.global, &context.environment)?;
-    let whose = planning::run_owner(context)?;
-    let record = journal::find_of(&state, &arguments.run, &whose)
+    let owner = planning::run_owner(context)?;
+    let record = journal::find_of(&state, &arguments.run, &owner)
         .map_err(|error| CommandError::new(ExitStatus::Invalid, error))?;
-    let filter = FilterArgs { only: arguments.only.clone(), ..FilterArgs::default() };
-    let selection = stack::selection(&filter)?;
+    let selection = stack::selection(&FilterArgs { only: arguments.only.clone(), ..FilterArgs::default() })?;
     let allow = settings::allow(&arguments.allow)?;
-    let config = stack::configuration_of(context, &record.header.plan)?;
-    let connection = stack::connect(context, &config).await?;
-    let ended = async {
-        connection.is_for(&record.header.plan)?;
-        let ignore = settings::ignore(&config)?;
-        if let Some(unmatched) = unmatched(&selection, &record) {
-            return Err(stack::unmatched(unmatched));
-        }
-        let only = |key: &_| selection.selects(key, None, None);
-        let back = planning::RollbackRequest { record: &record, only: &only, ignore: &ignore, allow: &allow };
-        let mut plan = planning::rollback(&connection, back).await?;
-        planning::consent(context, &mut plan, &arguments.allow)?;
-        let (elapsed, flags) = (Some(begun.elapsed()), hint::settings(&context.global));
-        let view = TextView { elapsed, directory: plan.source.directory.clone(), flags, ..context.output.view() };
-        match &arguments.output {
-            Some(path) => {
-                file::write_private(path, &plan.to_file())?;
-                context.output.answer(&match arguments.decision.format {
-                    ApplyFormat::Text => text::plan(&plan, Some(path), &view),
-                    ApplyFormat::Json => json::plan(&plan),
-                });
-                Ok(if plan.unknown().next().is_some() { ExitStatus::Unknown } else { ExitStatus::Done })
-            }
-            None => {
-                let origin = RunOrigin::Undone(record.run().clone());
-                let trust = RunLimits::of_record(&config, &plan);
-                let work = PendingRun { connection: &connection, allow: &allow, view: &view, origin, trust };
-                run::approve_and_apply(&arguments.decision, context, plan, work).await
-            }
-        }
+    let (config, connection) = session::of_plan(context, &record.header.plan).await?;
+    let ignore = settings::ignore(&config)?;
+    if let Some(unmatched) = unmatched(&selection, &record) {
+        return Err(stack::unmatched(unmatched));
+    }
+    let only = |key: &_| selection.selects(key, None, None);
+    let request = planning::RollbackRequest { record: &record, only: &only, ignore: &ignore, allow: &allow };
+    let mut plan = planning::rollback(&connection, request).await?;
+    planning::consent(context, &mut plan, &arguments.allow)?;
+    let (elapsed, flags) = (Some(begun.elapsed()), hint::settings(&context.global));
+    let view = TextView { elapsed, directory: plan.source.directory.clone(), flags, ..context.output.view() };
+    let Some(path) = &arguments.output else {
+        let origin = RunOrigin::Undone(record.run().clone());
+        let trust = RunLimits::of_record(&config, &plan);
+        let work = PendingRun { connection: &connection, allow: &allow, view: &view, origin, trust };
+        return run::approve_and_apply(&arguments.decision, context, plan, work).await;
     };
-    let ended = ended.await;
-    connection.close().await;
-    ended
+    file::write_private(path, &plan.to_file())?;
+    let options = ReportOptions { saved: Some(path), ..ReportOptions::new(&view) };
+    context.output.answer(&render(&Report::Plan(&plan), arguments.decision.format, &options));
+    Ok(if plan.unknown().next().is_some() { ExitStatus::Unknown } else { ExitStatus::Done })
 }
 
-/// A filter that matches nothing of what the run wrote.
+/// A filter that matches nothing that the run wrote.
 fn unmatched(selection: &Selection, record: &RunRecord) -> Option<UnmatchedFilter> {
     let mut matched = MatchedFilters::default();
     for write in record.writes() {

@@ -1,7 +1,9 @@
+//! `sandbox`: runs the embedded service by itself until Ctrl-C.
+
 use std::path::Path;
 
-use crate::cli::Context;
 use crate::cli::args::SandboxArgs;
+use crate::cli::context::Context;
 use crate::cli::exit_status::{CommandError, ExitStatus};
 use crate::cli::{file, output, service, token};
 use crate::file::limit;

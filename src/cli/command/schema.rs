@@ -1,5 +1,7 @@
-use crate::cli::Context;
+//! `schema`: prints a JSON Schema of a file or a report.
+
 use crate::cli::args::{SchemaArgs, SchemaOf};
+use crate::cli::context::Context;
 use crate::cli::exit_status::ExitStatus;
 use crate::report::schema::{self, SchemaKind};
 

@@ -1,26 +1,25 @@
+//! `snapshot`: reads what the service contains and writes it to a sealed file, to plan against later.
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crate::api::snapshot::{self, ReferrerReads};
 use crate::cli::args::{self, ScopeArgs};
+use crate::cli::context::Context;
 use crate::cli::exit_status::{CommandError, ExitStatus};
-use crate::cli::{Context, file, stack};
+use crate::cli::{configuration, file, service, stack};
 use crate::load::Config;
 use crate::model::{Namespace, Snapshot};
 use crate::report::safe;
 
-/// Keeps what the service holds in a sealed file.
+/// Writes what the service contains to a sealed file.
 pub async fn run(arguments: &args::SnapshotArgs, context: &Context) -> Result<ExitStatus, CommandError> {
     let directory = arguments.path.clone().unwrap_or_else(|| PathBuf::from("."));
     let (config, namespaces) = scope(arguments, context, &directory)?;
-    let connection = stack::connect(context, &config).await?;
+    let reader = service::connect(context, &config).await?.reader()?;
     let referring = if arguments.referrers { ReferrerReads::Asked } else { ReferrerReads::Left };
-    let taken = match connection.reader() {
-        Ok(reader) => Ok(snapshot::take(&reader, &namespaces, referring, context.environment.now()).await),
-        Err(error) => Err(error),
-    };
-    connection.close().await;
-    let snapshot = taken?.map_err(|error| CommandError::new(ExitStatus::Unknown, error).hint("nothing was written"))?;
+    let taken = snapshot::take(&reader, &namespaces, referring, context.environment.now()).await;
+    let snapshot = taken.map_err(|error| CommandError::new(ExitStatus::Unknown, error).hint("nothing was written"))?;
     file::write_private(&arguments.output, &snapshot.to_file())?;
     context.output.answer(&summary(&arguments.output, &directory, &snapshot));
     Ok(ExitStatus::Done)
@@ -34,7 +33,7 @@ fn scope(
 ) -> Result<(Config, BTreeSet<Namespace>), CommandError> {
     if !arguments.namespace.is_empty() {
         let named = arguments.namespace.iter().map(|name| stack::namespace(name)).collect::<Result<_, _>>()?;
-        return Ok((stack::configuration_for(context, directory)?, named));
+        return Ok((configuration::of_directory(context, directory)?, named));
     }
     let scope = ScopeArgs { paths: vec![directory.to_owned()], ..ScopeArgs::default() };
     let stack = stack::open_bare(context, &scope)?;
@@ -50,9 +49,9 @@ fn summary(path: &Path, directory: &Path, snapshot: &Snapshot) -> String {
     let plural = |count: usize| if count == 1 { "" } else { "s" };
     let (endpoints, namespaces) = (snapshot.len(), snapshot.namespaces.len());
     let (path, directory) = (path.display().to_string(), directory.display().to_string());
-    let (path, directory) = (safe::line(&path), safe::line(&directory));
+    let (shown, path, directory) = (safe::line(&path), safe::shell(&path), safe::shell(&directory));
     format!(
-        "Kept {endpoints} endpoint{} of {namespaces} namespace{} of {} in {path}, digest {}.\n\
+        "Kept {endpoints} endpoint{} of {namespaces} namespace{} of {} in {shown}, digest {}.\n\
          Next:  trueup plan {directory} --live {path}\n",
         plural(endpoints),
         plural(namespaces),

@@ -200,8 +200,8 @@ fn alarms(plan: &Plan) -> String {
     }
     for (namespace, reason) in plan.unknown() {
         text.push_str(&format!(
-            "<p class=\"alarm\" role=\"note\"><strong>Incomplete.</strong> The list of <code>{}</code> cannot be \
-             trusted: {}. Nothing is concluded about it.</p>",
+            "<p class=\"alarm\" role=\"note\"><strong>Incomplete.</strong> Could not read <code>{}</code>: {}. \
+             Nothing is concluded about it.</p>",
             safe::html(namespace.as_str()),
             safe::html(reason)
         ));

@@ -29,7 +29,7 @@ pub fn drift(check: &Check<'_>, options: &MarkdownOptions) -> String {
     text.push_str(".\n\n");
     for (namespace, reason) in &verdicts.unknown {
         text.push_str(&format!(
-            "- **Incomplete:** the list of {} cannot be trusted: {}; nothing is concluded about it\n",
+            "- **Incomplete:** could not read {}: {}; nothing is concluded about it\n",
             escape::code(namespace.as_str()),
             escape::code(reason)
         ));

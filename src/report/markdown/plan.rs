@@ -180,7 +180,7 @@ fn alarms(plan: &Plan) -> String {
     let mut text = String::new();
     for (namespace, reason) in plan.unknown() {
         text.push_str(&format!(
-            "- **Incomplete:** the list of {} cannot be trusted: {}; nothing is concluded about it\n",
+            "- **Incomplete:** could not read {}: {}; nothing is concluded about it\n",
             escape::code(namespace.as_str()),
             escape::code(reason)
         ));

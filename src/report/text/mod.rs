@@ -12,6 +12,7 @@ mod progress;
 mod refusal;
 mod rehearsal;
 mod settings;
+mod validation;
 
 pub use drift::{drift, fleet};
 pub use history::{history, open_run, pruned, resuming, run};
@@ -25,6 +26,7 @@ pub use refusal::{blocked, incomplete, refusal};
 pub use rehearsal::rehearsal;
 
 pub use settings::setting_changes;
+pub use validation::valid;
 
 use std::time::Duration;
 

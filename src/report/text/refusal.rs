@@ -52,7 +52,7 @@ pub fn refusal(refusal: &ApprovalError, view: &TextView) -> String {
 fn unknown(namespace: &str, reason: &str, view: &TextView) -> String {
     let namespace = safe::line(namespace);
     format!(
-        "{}: the list of `{namespace}` cannot be trusted: {}\n  \
+        "{}: could not read `{namespace}`: {}\n  \
          nothing is concluded about `{namespace}`: no changes, no verdict\n",
         view.palette.paint(Role::Wrong, "incomplete"),
         safe::line(reason)

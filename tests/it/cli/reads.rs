@@ -22,7 +22,7 @@ fn nothing_is_concluded(action: &str) {
     stage
         .run("plan .")
         .code(5)
-        .stdout_contains("incomplete: the list of `shop` cannot be trusted")
+        .stdout_contains("incomplete: could not read `shop`")
         .stdout_contains("pay: in sync (1)   shop: unknown")
         .does_not_say("delete");
     stage.run("drift .").code(5).stdout_contains("UNKNOWN");

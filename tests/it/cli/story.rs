@@ -102,7 +102,7 @@ fn what_is_pulled_has_an_empty_plan() {
 
     other.run("pull -n groups -o endpoints").code(0).stdout_contains("16 unchanged");
     other.edit("endpoints/groups/resolver.yaml", "port: 53", "port: 54");
-    other.run("pull -n groups -o endpoints").code(6).stderr_contains("resolver.yaml` is there already");
+    other.run("pull -n groups -o endpoints").code(6).stderr_contains("resolver.yaml` exists already");
     other.run("pull -n groups -o endpoints --overwrite").code(0);
     assert!(other.read("endpoints/groups/resolver.yaml").contains("port: 53"));
 }

@@ -60,7 +60,7 @@ fn missing_and_unknown_parameters_are_reported_with_what_there_is() {
     stage
         .run("call svc-api-waf-event-create --param namespace=shop --body odd.json")
         .code(1)
-        .stderr_contains("is no JSON");
+        .stderr_contains("is not valid JSON");
     stage.run("call").code(64).stderr_contains("OPERATION");
     assert_eq!((service.requests("GET"), service.requests("POST")), (0, 0));
 }

@@ -1,7 +1,7 @@
 //! Field names that the service would silently answer with no hits.
 
 use crate::api::events::{self, Match};
-use crate::cli::Context;
+use crate::cli::context::Context;
 use crate::cli::query_args::EventsArgs;
 use crate::report::{Role, safe};
 

@@ -5,11 +5,11 @@ use serde_json::json;
 use unicode_width::UnicodeWidthStr;
 
 use super::EventsRequest;
-use super::listing::{Pages, charset};
+use super::listing::Pages;
 use super::tally::{Counter, FieldTally, Tally, sorted};
 use crate::api::Reader;
 use crate::api::events::{self, COUNTED_FIELDS, MOST_EVENTS};
-use crate::cli::Context;
+use crate::cli::context::Context;
 use crate::cli::exit_status::{CommandError, ExitStatus};
 use crate::cli::prompt;
 use crate::cli::query_args::{EventFormat, EventsArgs};
@@ -61,7 +61,7 @@ pub async fn run(
                 &tally,
                 &window,
                 arguments.top.into(),
-                (width, charset(context)),
+                (width, context.charset()),
             )
         }
         EventFormat::Json => document(&question, &tally, &window),

@@ -6,13 +6,13 @@ use serde_json::json;
 use super::{EventsRequest, is_for_people};
 use crate::api::Reader;
 use crate::api::events::{self, Event, EventPage, MOST_EVENTS};
-use crate::cli::Context;
+use crate::cli::context::Context;
 use crate::cli::exit_status::{CommandError, ExitStatus};
 use crate::cli::output::{self, WriteStatus};
 use crate::cli::prompt;
 use crate::cli::query_args::{EventFormat, EventsArgs};
+use crate::report::safe;
 use crate::report::table::{Align, Table, Widths};
-use crate::report::{Charset, safe};
 
 /// The columns of the table where none are asked for, with their headings.
 const COLUMNS: [(&str, &str); 7] = [
@@ -176,7 +176,7 @@ impl<'a> Listing<'a> {
     }
 
     fn rows(&mut self, events: &[Event]) -> Result<WriteStatus, CommandError> {
-        let (view, charset) = (self.context.output.view(), charset(self.context));
+        let (view, charset) = (self.context.output.view(), self.context.charset());
         self.table.clear();
         for event in events {
             let mut cells: Vec<String> = self.fields.iter().map(|field| cell(event, field)).collect();
@@ -229,9 +229,4 @@ fn cell(event: &Event, field: &str) -> String {
 
 fn seconds(time: jiff::Timestamp) -> String {
     time.strftime("%Y-%m-%d %H:%M:%S").to_string()
-}
-
-/// The characters that this terminal shows.
-pub fn charset(context: &Context) -> Charset {
-    Charset::of_locale(|name| context.environment.variable(name))
 }

@@ -5,15 +5,14 @@ mod counts;
 mod listing;
 mod tally;
 
-use std::path::Path;
-
 use jiff::Timestamp;
 
 use crate::api::events::{EventQuery, Match, Sort};
+use crate::cli::context::Context;
 use crate::cli::exit_status::{CommandError, ExitStatus};
 use crate::cli::query_args::{EventFormat, EventsArgs};
 use crate::cli::time_args::TimeRange;
-use crate::cli::{Context, interrupt, stack};
+use crate::cli::{interrupt, session, stack};
 
 /// How far the service looks back where nothing is said (API.md 7.1).
 const REACH: &str = "10 minutes";
@@ -29,9 +28,7 @@ struct EventsRequest {
 pub async fn run(arguments: &EventsArgs, context: &Context) -> Result<ExitStatus, CommandError> {
     let question = EventsRequest::read(arguments, context.environment.now())?;
     caveats::warn(arguments, context);
-    let config = stack::configuration_for(context, Path::new("."))?;
-    let connection = stack::connect(context, &config).await?;
-    let reader = connection.reader()?;
+    let reader = session::service(context).await?.reader()?;
     let answer = async {
         if arguments.by.is_empty() {
             listing::run(arguments, context, question, &reader).await
@@ -39,12 +36,10 @@ pub async fn run(arguments: &EventsArgs, context: &Context) -> Result<ExitStatus
             counts::run(arguments, context, question, &reader).await
         }
     };
-    let ending = tokio::select! {
-        ending = answer => ending?,
-        () = interrupt::interrupted() => ExitStatus::Interrupted,
-    };
-    connection.close().await;
-    Ok(ending)
+    tokio::select! {
+        status = answer => status,
+        () = interrupt::interrupted() => Ok(ExitStatus::Interrupted),
+    }
 }
 
 impl EventsRequest {

@@ -4,18 +4,18 @@ mod stages;
 mod versions;
 mod watch;
 
-use std::path::Path;
 use std::time::Duration;
 
 use serde_json::json;
 
 use crate::api::upgrades::{self, UpgradeProgress};
 use crate::api::{ApiError, Reader};
+use crate::cli::context::Context;
 use crate::cli::exit_status::{CommandError, ExitStatus};
 use crate::cli::query_args::{QueryFormat, UpgradeStatusArgs, UpgradesArgs, UpgradesCommand};
-use crate::cli::{Context, prompt, stack, time_args};
+use crate::cli::{prompt, session, stack, time_args};
 use crate::model::{Json, Namespace};
-use crate::report::{Charset, json as documents, safe, tree};
+use crate::report::{json as documents, safe, tree};
 
 /// Tells versions, or the status of a site.
 pub async fn run(arguments: &UpgradesArgs, context: &Context) -> Result<ExitStatus, CommandError> {
@@ -32,21 +32,17 @@ async fn status(
     context: &Context,
 ) -> Result<ExitStatus, CommandError> {
     let interval = interval(&arguments.interval)?;
-    let config = stack::configuration_for(context, Path::new("."))?;
-    let connection = stack::connect(context, &config).await?;
-    let site = SiteQuery { namespace, name: &arguments.site, reader: connection.reader()? };
+    let reader = session::service(context).await?.reader()?;
+    let site = SiteQuery { namespace, name: &arguments.site, reader };
     let progress = site.read().await.map_err(|error| site.unanswered(error))?;
-    let ending = if arguments.watch {
-        watch::run(&site, progress, interval, arguments.format, context).await?
-    } else {
-        context.output.answer(&match arguments.format {
-            QueryFormat::Text => render(&site, progress.as_ref(), context),
-            QueryFormat::Json => document(&site, progress.as_ref()),
-        });
-        ExitStatus::Done
-    };
-    connection.close().await;
-    Ok(ending)
+    if arguments.watch {
+        return watch::run(&site, progress, interval, arguments.format, context).await;
+    }
+    context.output.answer(&match arguments.format {
+        QueryFormat::Text => render(&site, progress.as_ref(), context),
+        QueryFormat::Json => document(&site, progress.as_ref()),
+    });
+    Ok(ExitStatus::Done)
 }
 
 /// A pause between two looks; a service is not asked more than ten times a second.
@@ -85,7 +81,7 @@ impl SiteQuery<'_> {
 fn render(site: &SiteQuery, progress: Option<&UpgradeProgress>, context: &Context) -> String {
     let view = context.output.view();
     match progress.filter(|progress| stages::is_known(progress)) {
-        Some(progress) => tree::draw(&stages::tree(site.name, progress), view.width, view.palette, charset(context)),
+        Some(progress) => tree::draw(&stages::tree(site.name, progress), view.width, view.palette, context.charset()),
         None => format!("{}: the service knows of no upgrade\n", safe::line(site.name)),
     }
 }
@@ -96,8 +92,4 @@ fn content(site: &SiteQuery, progress: Option<&UpgradeProgress>) -> Json {
 
 fn document(site: &SiteQuery, progress: Option<&UpgradeProgress>) -> String {
     safe::json(&documents::document("upgrade_status", content(site, progress))).into_owned()
-}
-
-fn charset(context: &Context) -> Charset {
-    Charset::of_locale(|name| context.environment.variable(name))
 }

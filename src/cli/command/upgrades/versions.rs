@@ -1,12 +1,14 @@
+//! `upgrades versions`: the versions that a site can be upgraded to, drawn as steps from the current one.
+
 use std::cmp::Ordering;
-use std::path::Path;
 
 use serde_json::json;
 
 use crate::api::upgrades;
+use crate::cli::context::Context;
 use crate::cli::exit_status::{CommandError, ExitStatus};
 use crate::cli::query_args::{QueryFormat, UpgradeVersionsArgs};
-use crate::cli::{Context, prompt, stack};
+use crate::cli::{prompt, session};
 use crate::model::Namespace;
 use crate::report::{Charset, json as documents, safe};
 
@@ -16,13 +18,11 @@ pub async fn run(
     namespace: &Namespace,
     context: &Context,
 ) -> Result<ExitStatus, CommandError> {
-    let config = stack::configuration_for(context, Path::new("."))?;
-    let connection = stack::connect(context, &config).await?;
+    let reader = session::service(context).await?.reader()?;
     let (os, sw) = (arguments.current_os.as_deref(), arguments.current_sw.as_deref());
-    let versions = upgrades::versions(&connection.reader()?, namespace, os, sw).await.map_err(prompt::unanswered)?;
-    connection.close().await;
+    let versions = upgrades::versions(&reader, namespace, os, sw).await.map_err(prompt::unanswered)?;
     context.output.answer(&match arguments.format {
-        QueryFormat::Text => ladder(&versions, os, sw, super::charset(context)),
+        QueryFormat::Text => ladder(&versions, os, sw, context.charset()),
         QueryFormat::Json => {
             let content = json!({ "current_os_version": os, "current_sw_version": sw, "sw_versions": versions });
             safe::json(&documents::document("upgradable_sw_versions", content)).into_owned()

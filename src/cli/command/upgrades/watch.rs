@@ -7,10 +7,11 @@ use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use super::stages::{self, StageView};
 use super::{SiteQuery, content, render};
 use crate::api::upgrades::{UpgradeProgress, UpgradeState};
+use crate::cli::context::Context;
 use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::interrupt;
 use crate::cli::output::{self, WriteStatus};
 use crate::cli::query_args::QueryFormat;
-use crate::cli::{Context, interrupt};
 use crate::report::safe;
 
 /// Looks in a row that may fail: a site is out of reach for a while when it restarts.

@@ -1,0 +1,79 @@
+//! The configuration of a call: which `trueup.yaml` applies, with the environment and the variables that
+//! flags choose, and with the limits of the policy.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use super::context::Context;
+use super::exit_status::{CommandError, ExitStatus};
+use super::{diagnostics, hint, policy, settings};
+use crate::load::{self, Config, LoadOptions};
+use crate::plan::Plan;
+
+/// The options of every load, from flags and environment.
+///
+/// # Errors
+/// A variable without a value.
+pub fn load_options(context: &Context) -> Result<LoadOptions, CommandError> {
+    let mut variables = BTreeMap::new();
+    for text in &context.global.var {
+        let (name, value) = text.split_once('=').filter(|(name, _)| !name.is_empty()).ok_or_else(|| {
+            CommandError::words(
+                ExitStatus::Usage,
+                format!("`--var {text}` gives no value; write it as --var name=value"),
+            )
+        })?;
+        variables.insert(name.to_owned(), value.to_owned());
+    }
+    let (environment, config) = (environment(context), context.global.config.clone());
+    Ok(LoadOptions { variables, environment, config, ..LoadOptions::default() })
+}
+
+/// The environment of the configuration that the call chooses.
+pub fn environment(context: &Context) -> Option<String> {
+    context.global.env.clone().or_else(|| context.environment.variable("TRUEUP_ENV").map(str::to_owned))
+}
+
+/// The directory of the stack that contains a path.
+///
+/// # Errors
+/// It cannot be read.
+pub fn root(context: &Context, path: &Path) -> Result<PathBuf, CommandError> {
+    load::root(path, &load_options(context)?).map_err(|found| diagnostics::error(context, &found))
+}
+
+/// The configuration in `directory` or above it; the default if there is none.
+///
+/// # Errors
+/// It cannot be read.
+pub fn of_directory(context: &Context, directory: &Path) -> Result<Config, CommandError> {
+    // `--config` need not name the configuration of the directory.
+    let named = context.global.config.as_deref().map(|file| match file.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    });
+    let existing = directory.ancestors().find(|ancestor| ancestor.is_dir()).unwrap_or(Path::new("."));
+    let mut config = load::settings(named.unwrap_or(existing), &load_options(context)?)
+        .map_err(|found| diagnostics::error(context, &found))?;
+    policy::limit(context, &mut config);
+    Ok(config)
+}
+
+/// The configuration for a saved plan or a recorded run: that of `--config`, else that of the working
+/// directory. The plan itself never names it, because a file must not choose its own limits.
+///
+/// # Errors
+/// It cannot be read, or it is of another stack.
+pub fn of_plan(context: &Context, plan: &Plan) -> Result<Config, CommandError> {
+    let config = of_directory(context, Path::new("."))?;
+    let stack = settings::stack(context, &config)?;
+    if stack != plan.stack {
+        let named =
+            |stack: &Option<String>| stack.as_ref().map_or("no stack".to_owned(), |name| format!("stack `{name}`"));
+        let message = format!("the plan is of {}, and the settings name {}", named(&plan.stack), named(&stack));
+        let error = CommandError::words(ExitStatus::Refused, message);
+        return Err(error.hint(hint::configuration(&plan.source.directory)).hint("nothing was sent"));
+    }
+    policy::check_plan(context, &config, plan)?;
+    Ok(config)
+}

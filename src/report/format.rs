@@ -1,0 +1,220 @@
+//! The formats of reports, and the one function that draws a report in any of them. A command says what it
+//! reports and in which format; what that looks like is decided here and in the file of the format.
+
+use std::path::Path;
+
+use serde_json::json;
+
+use super::annotation::{self, Annotation};
+use super::fleet::Fleet;
+use super::markdown::{self, MarkdownOptions};
+use super::text::{self, TextView};
+use super::{github, html, json as documents, junit, prometheus, sarif};
+use crate::drift::{Acknowledgements, Check};
+use crate::load::Diagnostic;
+use crate::plan::Plan;
+use crate::run::{Outcome, Rehearsal, RunRecord, RunSummary};
+
+/// Days for which an offered acknowledgement is valid.
+const OFFERED_DAYS: i64 = 14;
+
+macro_rules! formats {
+    ($($(#[doc = $doc:literal])+ $variant:ident = $name:literal,)+) => {
+        /// A format of reports.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+        pub enum Format {
+            #[default]
+            $($(#[doc = $doc])+ $variant),+
+        }
+
+        impl Format {
+            /// Its name on the command line.
+            #[must_use]
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Format::$variant => $name),+ }
+            }
+
+            /// The format of this name.
+            #[must_use]
+            pub fn parse(name: &str) -> Option<Self> {
+                match name { $($name => Some(Format::$variant),)+ _ => None }
+            }
+        }
+    };
+}
+
+formats! {
+    /// For people.
+    Text = "text",
+    /// One JSON document.
+    Json = "json",
+    /// For a pull request or an issue.
+    Markdown = "markdown",
+    /// One page for a browser.
+    Html = "html",
+    /// JUnit XML.
+    Junit = "junit",
+    /// Metrics of Prometheus.
+    Prometheus = "prometheus",
+    /// Workflow commands of GitHub Actions.
+    Github = "github",
+    /// SARIF 2.1.0.
+    Sarif = "sarif",
+    /// A file that acknowledges the drift which was found.
+    Acknowledgements = "acknowledgements",
+}
+
+impl Format {
+    /// The formats of checked definitions.
+    pub const OF_VALIDATION: &'static [Format] = &[Format::Text, Format::Json, Format::Github, Format::Sarif];
+    /// The formats of a plan.
+    pub const OF_PLAN: &'static [Format] =
+        &[Format::Text, Format::Json, Format::Markdown, Format::Html, Format::Github, Format::Sarif];
+    /// The formats of a verdict.
+    pub const OF_DRIFT: &'static [Format] = &[
+        Format::Text,
+        Format::Json,
+        Format::Markdown,
+        Format::Junit,
+        Format::Prometheus,
+        Format::Github,
+        Format::Sarif,
+        Format::Acknowledgements,
+    ];
+    /// The formats of outcomes, rehearsals and the history.
+    pub const OF_RUNS: &'static [Format] = &[Format::Text, Format::Json];
+}
+
+/// What a command reports.
+pub enum Report<'a> {
+    /// Definitions that were checked without the service.
+    Validation(Validation<'a>),
+    /// A plan.
+    Plan(&'a Plan),
+    /// The verdict over a stack.
+    Check(&'a Check<'a>),
+    /// The verdicts over several stacks.
+    Fleet(&'a Fleet<'a>),
+    /// The outcome of a plan that was applied.
+    Outcome(&'a Outcome, &'a Plan),
+    /// A rehearsal.
+    Rehearsal(&'a Rehearsal),
+    /// The recorded runs, and the errors of those that cannot be read.
+    History(&'a [RunSummary], &'a [String]),
+    /// One recorded run.
+    Run(&'a RunRecord, &'a RunSummary),
+}
+
+/// Definitions that were checked.
+pub struct Validation<'a> {
+    /// What the definitions contain; nothing where they are not valid.
+    pub contents: Option<StackSize>,
+    /// The problems, or the notes on valid definitions.
+    pub diagnostics: &'a [Diagnostic],
+    /// The path from the working directory to the stack, with a final `/` where it is not empty.
+    pub prefix: &'a str,
+}
+
+/// How much a stack contains.
+#[derive(Debug, Clone, Copy)]
+pub struct StackSize {
+    /// Endpoints that it defines.
+    pub endpoints: usize,
+    /// Namespaces of definitions and settings.
+    pub namespaces: usize,
+    /// Files that were read.
+    pub files: usize,
+}
+
+/// How a report is drawn, in the formats that have a choice.
+pub struct ReportOptions<'a> {
+    /// How text is drawn, and how much of a plan is listed.
+    pub view: &'a TextView,
+    /// The file to which the plan was saved.
+    pub saved: Option<&'a Path>,
+    /// The most bytes of a Markdown report.
+    pub budget: usize,
+    /// The command that shows everything.
+    pub command: String,
+}
+
+impl<'a> ReportOptions<'a> {
+    /// The options of a report that was not saved and has the default budget.
+    #[must_use]
+    pub fn new(view: &'a TextView) -> Self {
+        Self { view, saved: None, budget: markdown::BUDGET, command: String::new() }
+    }
+}
+
+/// Draws a report. The lists of [`Format`] name the formats that a report has; any other is drawn as text.
+#[must_use]
+pub fn render(report: &Report<'_>, format: Format, options: &ReportOptions<'_>) -> String {
+    let markdown =
+        || MarkdownOptions { budget: options.budget, rest: options.command.clone(), detail: options.view.detail };
+    match (format, report) {
+        (Format::Json, _) => json(report),
+        (Format::Github, _) => github::annotations(&annotations(report, options), ""),
+        (Format::Sarif, _) => sarif::report(&annotations(report, options), "", env!("CARGO_PKG_VERSION")),
+        (Format::Markdown, Report::Plan(plan)) => markdown::plan(plan, &markdown()),
+        (Format::Markdown, Report::Check(check)) => markdown::drift(check, &markdown()),
+        (Format::Markdown, Report::Fleet(fleet)) => markdown::fleet(fleet, &markdown()),
+        (Format::Html, Report::Plan(plan)) => html::plan(plan, &options.command, options.view.detail),
+        (Format::Junit, Report::Check(check)) => junit::report(check),
+        (Format::Junit, Report::Fleet(fleet)) => junit::fleet(fleet),
+        (Format::Prometheus, Report::Check(check)) => prometheus::report(check),
+        (Format::Prometheus, Report::Fleet(fleet)) => prometheus::fleet(fleet),
+        (Format::Acknowledgements, Report::Check(check)) => acknowledgements(check),
+        _ => text(report, options),
+    }
+}
+
+fn text(report: &Report<'_>, options: &ReportOptions<'_>) -> String {
+    let view = options.view;
+    match report {
+        Report::Validation(validation) => validation.contents.map(|size| text::valid(size, view)).unwrap_or_default(),
+        Report::Plan(plan) => text::plan(plan, options.saved, view),
+        Report::Check(check) => text::drift(check, view),
+        Report::Fleet(fleet) => text::fleet(fleet, view),
+        Report::Outcome(outcome, plan) => text::outcome(outcome, plan, view),
+        Report::Rehearsal(rehearsal) => text::rehearsal(rehearsal, view),
+        Report::History(runs, unreadable) => text::history(runs, unreadable, view),
+        Report::Run(record, summary) => text::run(record, summary, view),
+    }
+}
+
+fn json(report: &Report<'_>) -> String {
+    match report {
+        Report::Validation(validation) => {
+            let endpoints = validation.contents.map_or(0, |size| size.endpoints);
+            let valid = validation.contents.is_some();
+            let content = json!({"valid": valid, "endpoints": endpoints, "diagnostics": validation.diagnostics});
+            documents::document("validation", content)
+        }
+        Report::Plan(plan) => documents::plan(plan),
+        Report::Check(check) => documents::drift(check),
+        Report::Fleet(fleet) => documents::fleet(fleet),
+        Report::Outcome(outcome, plan) => documents::outcome(outcome, plan),
+        Report::Rehearsal(rehearsal) => documents::rehearsal(rehearsal),
+        Report::History(runs, unreadable) => documents::history(runs, unreadable),
+        Report::Run(record, summary) => documents::run(record, summary),
+    }
+}
+
+/// The report as annotations of source files; none for a report about runs.
+fn annotations(report: &Report<'_>, options: &ReportOptions<'_>) -> Vec<Annotation> {
+    match report {
+        Report::Validation(validation) => annotation::of_diagnostics(validation.diagnostics, validation.prefix),
+        Report::Plan(plan) => annotation::of_plan(plan, options.view.detail),
+        Report::Check(check) => annotation::of_check(check),
+        Report::Fleet(fleet) => fleet.remarks(),
+        Report::Outcome(..) | Report::Rehearsal(_) | Report::History(..) | Report::Run(..) => Vec::new(),
+    }
+}
+
+fn acknowledgements(check: &Check<'_>) -> String {
+    let today = check.now.to_zoned(jiff::tz::TimeZone::UTC).date();
+    let expires = today.saturating_add(jiff::Span::new().days(OFFERED_DAYS));
+    let offered = Acknowledgements::offered(check.plan, &check.found, "say why it is accepted", expires);
+    // Plain keys and texts: nothing that fails.
+    serde_yaml::to_string(&offered).unwrap_or_default()
+}
