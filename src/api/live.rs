@@ -8,8 +8,9 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::model::{
-    Json, Key, KnownLevel, LiveItem, LiveObject, Name, Namespace, NamespaceRead, OwnerView, UnknownField,
-    UnsupportedItem, WireEndpoint, WireMetadata, WireSpec, snake,
+    Json, Key, LiveItem, LiveObject, Name, Namespace, NamespaceRead, OwnerView, UnknownField, UnsupportedItem,
+    WireEndpoint, WireMetadata, WireSpec,
+    shape::{self, ShapeNode, snake},
 };
 
 use super::metadata::Metadata;
@@ -219,7 +220,7 @@ fn read_spec(typed: serde_json::Result<WireSpec>, tree: impl FnOnce() -> Json) -
         Err(_) => {
             let mut tree = tree();
             let mut unknown = Vec::new();
-            strip(&KnownLevel::SPEC, &mut tree, "spec", &mut unknown);
+            strip(&shape::SPEC, &mut tree, "spec", &mut unknown);
             (serde_json::from_value(tree).map_err(|error| describe(&error))?, unknown)
         }
     };
@@ -334,8 +335,8 @@ impl FetchedObject {
     #[must_use]
     pub fn body(&self) -> Json {
         let mut body = serde_json::json!({ "metadata": self.raw["metadata"], "spec": self.raw["spec"] });
-        KnownLevel::SPEC.prune(&mut body["metadata"]);
-        KnownLevel::SPEC.prune(&mut body["spec"]);
+        shape::SPEC.prune(&mut body["metadata"]);
+        shape::SPEC.prune(&mut body["spec"]);
         if let Some(version) = &self.resource_version {
             body["resource_version"] = version.as_str().into();
         }
@@ -345,7 +346,7 @@ impl FetchedObject {
 
 /// Takes what the model does not know out of `tree`, and notes it. The service writes unset fields
 /// as `null`, zero or empty (API.md 3.1): an unknown field like that says nothing and is not noted.
-fn strip(level: &KnownLevel, tree: &mut Json, path: &str, unknown: &mut Vec<UnknownField>) {
+fn strip(level: &ShapeNode, tree: &mut Json, path: &str, unknown: &mut Vec<UnknownField>) {
     match tree {
         Json::Array(items) => {
             for (index, item) in items.iter_mut().enumerate() {
@@ -354,21 +355,20 @@ fn strip(level: &KnownLevel, tree: &mut Json, path: &str, unknown: &mut Vec<Unkn
         }
         Json::Object(map) => {
             let chosen = level
-                .options
+                .options()
                 .iter()
                 .any(|option| map.iter().any(|(key, value)| snake(key) == *option && !value.is_null() && value != ""));
-            let strangers: Vec<String> =
-                map.keys().filter(|key| !level.keys.contains(&snake(key).as_str())).cloned().collect();
+            let strangers: Vec<String> = map.keys().filter(|key| level.child(&snake(key)).is_none()).cloned().collect();
             for key in strangers {
                 let value = map.remove(&key).unwrap_or_default();
                 if !is_unset(&value) {
-                    let blocks = !level.options.is_empty() && !chosen;
+                    let blocks = !level.options().is_empty() && !chosen;
                     unknown.push(UnknownField { path: neutral(&format!("{path}.{key}"), 200), blocks });
                 }
             }
             for (key, value) in map.iter_mut() {
                 let key = snake(key);
-                if let Some(child) = level.child(&key) {
+                if let Some(child) = level.level(&key) {
                     let before = unknown.len();
                     strip(child, value, &format!("{path}.{key}"), unknown);
                     // A place of a kind that the model does not know reads as no place; the note

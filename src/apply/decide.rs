@@ -1,7 +1,7 @@
 //! What to do about one object, given the planned change and what a GET just before shows. Pure.
 
 use super::target_state::{CurrentObject, CurrentState, TargetState, is_annotation_only};
-use crate::model::{Endpoint, Json, KnownLevel, ReferredDelete};
+use crate::model::{Endpoint, Json, ReferredDelete, shape};
 use crate::plan::{Action, BeforeImage, Conflict, Referrer};
 use crate::run::{ObjectBody, WriteRequest};
 
@@ -126,7 +126,7 @@ fn replaced(aim: &TargetState<'_>, seen: &CurrentObject) -> Json {
     let mut body = Json::Object(body);
     aim.set(&mut body);
     for part in ["metadata", "spec"] {
-        KnownLevel::SPEC.prune(&mut body[part]);
+        shape::SPEC.prune(&mut body[part]);
     }
     if let Some(version) = &seen.live.resource_version {
         body["resource_version"] = version.as_str().into();

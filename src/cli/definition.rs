@@ -3,6 +3,7 @@
 
 use serde_yaml::{Mapping, Value};
 
+use crate::model::shape::SPEC;
 use crate::model::{Endpoint, UnknownField, WireEndpoint, is_mark};
 use crate::report::safe;
 
@@ -15,27 +16,8 @@ const SHARED_TENANT: &str = "ves-io";
 /// YAML 1.2 takes for a part of the text.
 const OLD_BREAKS: [char; 3] = ['\u{85}', '\u{2028}', '\u{2029}'];
 
-/// The keys of a definition in order; others follow in the order of the alphabet.
-const ORDER: [&str; 18] = [
-    "metadata",
-    "spec",
-    "name",
-    "namespace",
-    "description",
-    "disable",
-    "labels",
-    "annotations",
-    "dns_name",
-    "dns_name_advanced",
-    "ip",
-    "service_info",
-    "discovery_type",
-    "protocol",
-    "port",
-    "health_check_port",
-    "snat_pool",
-    "where",
-];
+/// The keys of the metadata in order.
+const METADATA_ORDER: [&str; 6] = ["name", "namespace", "description", "disable", "labels", "annotations"];
 
 /// The file of `endpoint`, with a line for editors when a schema is named, and a line for each live
 /// field that a definition cannot hold.
@@ -83,7 +65,9 @@ fn ordered(value: &serde_json::Value) -> Option<Value> {
         Json::String(text) => Value::String(literal(text)),
         Json::Array(items) => Value::Sequence(items.iter().filter_map(ordered).collect()),
         Json::Object(map) => {
-            let place = |key: &String| ORDER.iter().position(|known| known == key).unwrap_or(ORDER.len());
+            // Others follow in the order of the alphabet.
+            let known = || METADATA_ORDER.into_iter().chain(SPEC.children.iter().map(|node| node.key));
+            let place = |key: &String| known().position(|known| known == key).unwrap_or(usize::MAX);
             let mut keys: Vec<&String> = map.keys().collect();
             keys.sort_by_key(|key| (place(key), *key));
             let mut ordered_map = Mapping::new();
@@ -122,11 +106,10 @@ fn says_something(key: &str, value: &serde_json::Value) -> bool {
         "description" => value != "",
         "disable" => value == true,
         "protocol" => value != "TCP",
-        "port" | "health_check_port" => value != 0,
         "snat_pool" => value.get("no_snat_pool").is_none(),
         "disable_internet_vip" | "uid" => !value.is_object() && !value.is_string(),
         "tenant" => value == SHARED_TENANT,
-        _ => true,
+        _ => *value != 0,
     }
 }
 

@@ -184,7 +184,7 @@ fn below(root: &Path, path: &Path) -> Result<String, CommandError> {
     match full.strip_prefix(root) {
         Ok(below) => Ok(below.to_string_lossy().replace(std::path::MAIN_SEPARATOR, "/")),
         Err(_) => {
-            let message = format!("`{}` lies outside of the stack in `{}`", path.display(), root.display());
+            let message = format!("`{}` is outside of the stack in `{}`", path.display(), root.display());
             Err(CommandError::words(ExitStatus::Usage, message).hint("give the paths of one stack at a time"))
         }
     }

@@ -48,16 +48,9 @@ pub fn compare(live: &Endpoint, desired: &Endpoint, context: Context<'_>) -> Vec
 /// Whether the two agree in `field`, as far as `desired` says anything about it.
 fn same(field: &Field, live: &Endpoint, desired: &Endpoint, context: Context<'_>) -> bool {
     match field {
-        Field::Description => live.description == desired.description,
-        Field::Disable => live.disable == desired.disable,
         Field::Target => same_target(live, desired, context),
-        Field::Protocol => live.spec.protocol == desired.spec.protocol,
-        Field::Port => live.spec.port == desired.spec.port,
-        Field::HealthCheckPort => live.spec.health_check_port == desired.spec.health_check_port,
-        Field::SnatPool => live.spec.snat_pool == desired.spec.snat_pool,
         Field::Where => same_place(live.spec.place.as_ref(), desired.spec.place.as_ref()),
-        Field::Label(key) => live.labels.get(key) == desired.labels.get(key),
-        Field::Annotation(key) => live.annotations.get(key) == desired.annotations.get(key),
+        field => field.of(live) == field.of(desired),
     }
 }
 

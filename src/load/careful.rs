@@ -78,13 +78,13 @@ fn each<'s>(
     let end = source.as_str().len();
     for (document, tree) in Documents::new(source).enumerate() {
         if document >= context.limits.documents {
-            let what = format!("the file holds more than the allowed {} documents", context.limits.documents);
+            let what = format!("the file has more than the allowed {} documents", context.limits.documents);
             problems.push(Diagnostic::of_file(what, &source.path, "split it"));
             return;
         }
         if problems.len() > context.limits.problems {
             problems.truncate(context.limits.problems);
-            let what = format!("more than {} problems in this file; the rest is not told", context.limits.problems);
+            let what = format!("more than {} problems in this file; the rest is not shown", context.limits.problems);
             problems.push(Diagnostic::error(what, source, end..end, ""));
             return;
         }
@@ -113,5 +113,5 @@ fn json_syntax(source: &SourceText) -> Option<Diagnostic> {
     let end = source.floor(at + 1).max(at);
     let text = error.to_string();
     let what = text.split(" at line ").next().unwrap_or(&text);
-    Some(Diagnostic::error(format!("syntax error: {what}"), source, at..end, "a .json file holds one JSON value"))
+    Some(Diagnostic::error(format!("syntax error: {what}"), source, at..end, "a .json file contains one JSON value"))
 }

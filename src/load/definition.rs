@@ -3,16 +3,12 @@
 //! follows from another one is left out.
 
 use super::diagnostic::Diagnostic;
-use super::fields::{Decoder, FieldProblem, Fields, KeySpelling, Suggestion, suggest};
+use super::fields::{Decoder, FieldProblem, Fields, KeySpelling, Suggestion, is_free, suggest};
 use super::item::{Item, MapEntry, TextSpan, Value};
 use super::rules::StackRules;
 use super::text::Language;
-use crate::model::{
-    self, Endpoint, Location, Problem, Segment, WireDnsNameAdvanced, WireEndpoint, WireMetadata, WirePrefixes,
-    WireReference, WireSelector, WireServiceInfo, WireSite, WireSnatPool, WireSpec, WireVirtualNetwork, WireWhere,
-};
-
-pub(super) use super::fields::canonical_key;
+use crate::model::shape::{ENDPOINT, NodeKind, ShapeNode, snake};
+use crate::model::{self, EmptyOption, Endpoint, Json, Location, Problem, Segment, WireEndpoint};
 
 /// Root keys of a fetched object that only the service writes (API.md 1.2).
 const SERVICE_KEYS: [&str; 8] = [
@@ -107,11 +103,12 @@ fn document(fields: &mut Fields<'_, '_, '_>, notes: &mut Vec<Diagnostic>) -> Wir
     if let Some(first) = dropped.first() {
         let names: Vec<String> = dropped.iter().map(|entry| format!("`{}`", entry.key)).collect();
         let (is, it) = if names.len() == 1 { ("is", "it is") } else { ("are", "they are") };
-        let what = format!("{} {is} written by the service alone", names.join(", "));
+        let what = format!("{} {is} written only by the service", names.join(", "));
         let at = first.key_at;
         notes.push(Diagnostic::note(what, at.source, at.range(), format!("{it} left out")));
     }
-    WireEndpoint { metadata: fields.nested("metadata", metadata), spec: fields.nested("spec", spec) }
+    // Every value has the type of its node, which is that of the wire form.
+    serde_json::from_value(mapping(fields, &ENDPOINT)).unwrap_or_default()
 }
 
 fn kind(fields: &mut Fields<'_, '_, '_>) {
@@ -119,74 +116,35 @@ fn kind(fields: &mut Fields<'_, '_, '_>) {
     if entry.item.text() != Some("endpoint") {
         let what = format!("`kind` is `{}`", entry.item.text().unwrap_or(entry.item.kind()));
         let path = fields.join("kind");
-        let diagnostic = entry.value_at().error(what, "`endpoint` is meant, or leave it out");
+        let diagnostic = entry.value_at().error(what, "write `endpoint`, or leave it out");
         let help = "leave other files out with `files: {exclude: [...]}` in trueup.yaml";
         fields.decoder.fault(&path, diagnostic.with_help(help));
     }
 }
 
-fn metadata(fields: &mut Fields<'_, '_, '_>) -> WireMetadata {
-    WireMetadata {
-        name: fields.text("name"),
-        namespace: fields.text("namespace"),
-        labels: fields.map("labels"),
-        annotations: fields.map("annotations"),
-        description: fields.text("description"),
-        disable: fields.boolean("disable"),
-    }
+/// The values of a mapping, by the shape.
+fn mapping(fields: &mut Fields<'_, '_, '_>, shape: &ShapeNode) -> Json {
+    let value = |node: &ShapeNode| Some((node.key.to_owned(), value(fields, node)?));
+    shape.children.iter().filter_map(value).collect()
 }
 
-fn spec(fields: &mut Fields<'_, '_, '_>) -> WireSpec {
-    WireSpec {
-        dns_name: fields.text("dns_name"),
-        dns_name_advanced: fields.nested("dns_name_advanced", |fields| WireDnsNameAdvanced {
-            name: fields.text("name"),
-            refresh_interval: fields.integer("refresh_interval"),
-            strict_ttl: fields.choice("strict_ttl"),
-        }),
-        ip: fields.text("ip"),
-        service_info: fields.nested("service_info", |fields| WireServiceInfo {
-            discovery_type: fields.text("discovery_type"),
-            service_name: fields.text("service_name"),
-            service_selector: fields
-                .nested("service_selector", |fields| WireSelector { expressions: fields.texts("expressions") }),
-        }),
-        protocol: fields.text("protocol"),
-        port: fields.integer("port"),
-        health_check_port: fields.integer("health_check_port"),
-        snat_pool: fields.nested("snat_pool", |fields| WireSnatPool {
-            no_snat_pool: fields.choice("no_snat_pool"),
-            snat_pool: fields.nested("snat_pool", |fields| WirePrefixes {
-                prefixes: fields.texts("prefixes"),
-                ipv6_prefixes: fields.texts("ipv6_prefixes"),
-            }),
-        }),
-        place: fields.nested("where", |fields| WireWhere {
-            site: fields.nested("site", site),
-            virtual_site: fields.nested("virtual_site", site),
-            virtual_network: fields
-                .nested("virtual_network", |fields| WireVirtualNetwork { reference: fields.list("ref", reference) }),
-        }),
-    }
-}
-
-fn site(fields: &mut Fields<'_, '_, '_>) -> WireSite {
-    WireSite {
-        reference: fields.list("ref", reference),
-        refs: fields.list("refs", reference),
-        network_type: fields.text("network_type"),
-        disable_internet_vip: fields.choice("disable_internet_vip"),
-        enable_internet_vip: fields.choice("enable_internet_vip"),
-    }
-}
-
-fn reference(fields: &mut Fields<'_, '_, '_>) -> WireReference {
-    WireReference {
-        kind: fields.text("kind"),
-        name: fields.text("name"),
-        namespace: fields.text("namespace"),
-        tenant: fields.text("tenant"),
-        uid: fields.text("uid"),
+/// The value of one key, by the shape; nothing where it is absent, null or wrong.
+fn value(fields: &mut Fields<'_, '_, '_>, node: &ShapeNode) -> Option<Json> {
+    match node.kind {
+        NodeKind::Mapping => fields.nested(node.key, |fields| mapping(fields, node)),
+        NodeKind::References => fields.list(node.key, |fields| mapping(fields, node)).map(Json::from),
+        NodeKind::Text | NodeKind::Word => fields.text(node.key).map(Json::from),
+        NodeKind::Integer | NodeKind::Seconds => fields.integer(node.key).map(Json::from),
+        NodeKind::Flag => fields.boolean(node.key).map(Json::from),
+        NodeKind::TextList => fields.texts(node.key).map(Json::from),
+        NodeKind::TextMap => {
+            Some(fields.map(node.key)?.into_iter().map(|(key, text)| (key, Json::from(text))).collect())
+        }
+        NodeKind::Empty => match fields.choice(node.key) {
+            EmptyOption::Absent => None,
+            EmptyOption::Null => Some(Json::Null),
+            EmptyOption::Set => Some(Json::Object(serde_json::Map::new())),
+        },
     }
 }
 
@@ -197,9 +155,8 @@ fn follows(problem: &Problem, fault: &FieldProblem) -> bool {
         return true;
     }
     let Some(Segment::Key(name)) = fault.path.last() else { return fault.path.starts_with(path) };
-    let mentions = |text: &str| {
-        text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).any(|word| word == canonical_key(name))
-    };
+    let mentions =
+        |text: &str| text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).any(|word| word == snake(name));
     // A list that lost an item to a fault would be counted short, so any problem above it follows.
     let above = fault.path.starts_with(path);
     let indexed = fault.path.iter().any(|segment| matches!(segment, Segment::Index(_)));
@@ -254,10 +211,10 @@ pub(super) fn find<'i, 's>(root: &'i Item<'s>, path: &[Segment]) -> PathLookup<'
         if let Some(entry) = entry {
             above = entry.key_at;
         }
-        let free = depth == 2 && matches!(&path[1], Segment::Key(key) if key == "labels" || key == "annotations");
+        let free = depth == 2 && is_free(path[..depth].iter().filter_map(Segment::key));
         here = match (segment, &item.value) {
             (Segment::Key(key), Value::Map(entries)) => {
-                let same = |entry: &&MapEntry<'s>| entry.key == *key || (!free && canonical_key(&entry.key) == *key);
+                let same = |entry: &&MapEntry<'s>| entry.key == *key || (!free && snake(&entry.key) == *key);
                 match entries.iter().find(same) {
                     Some(entry) => PathLookup::Value { item: &entry.item, entry: Some(entry) },
                     None => PathLookup::Above(above),

@@ -7,6 +7,7 @@ use super::diagnostic::Diagnostic;
 use super::item::{Item, MapEntry, TextSpan, Value};
 use super::text::Language;
 use super::tree::TextStyle;
+use crate::model::shape::{ENDPOINT, NodeKind, camel, snake};
 use crate::model::{EmptyOption, Segment};
 
 /// A problem with the path of what it injects, so that what only follows from it is not told too.
@@ -65,20 +66,6 @@ pub(super) fn suggest<'a>(text: &str, known: impl IntoIterator<Item = &'a str>) 
         })
         .min_by_key(|(distance, _)| *distance);
     near.map_or(Suggestion::None, |(_, word)| Suggestion::Near(word))
-}
-
-/// `dns_name` as `dnsName`.
-fn camel_case(name: &str) -> String {
-    let mut camel = String::with_capacity(name.len());
-    let mut upper = false;
-    for c in name.chars() {
-        match c {
-            '_' => upper = true,
-            c if std::mem::take(&mut upper) => camel.push(c.to_ascii_uppercase()),
-            c => camel.push(c),
-        }
-    }
-    camel
 }
 
 impl Decoder {
@@ -220,7 +207,7 @@ impl<'i, 's, 'd> Fields<'i, 's, 'd> {
         if !self.known.contains(&name) {
             self.known.push(name);
         }
-        let camel = camel_case(name);
+        let camel = camel(name);
         let both = self.decoder.spelling == KeySpelling::Both;
         let mut found: Option<&'i MapEntry<'s>> = None;
         for (at, entry) in self.item.entries().iter().enumerate() {
@@ -388,7 +375,7 @@ impl<'i, 's, 'd> Fields<'i, 's, 'd> {
         let entries = self.item.entries().iter().zip(&self.taken);
         for entry in entries.filter(|(_, taken)| !**taken).map(|(entry, _)| entry) {
             let free: Vec<&str> = self.known.clone();
-            let label = match suggest(&canonical_key(&entry.key), free.iter().copied()) {
+            let label = match suggest(&snake(&entry.key), free.iter().copied()) {
                 Suggestion::Near(near) => Some(near.to_owned()),
                 Suggestion::None => None,
             };
@@ -399,7 +386,7 @@ impl<'i, 's, 'd> Fields<'i, 's, 'd> {
                 [] => "nothing is allowed here".to_owned(),
                 names => format!("allowed here: {}", names.join(", ")),
             };
-            let beside = match (&label, home(&entry.key)) {
+            let beside = match (&label, ENDPOINT.home(&snake(&entry.key))) {
                 (Some(near), _) => format!("did you mean `{near}`?"),
                 (None, Some(home)) if !self.path.last().is_some_and(|last| *last == Segment::from(home)) => {
                     format!("it belongs under `{home}`")
@@ -419,39 +406,10 @@ fn first_line<'a>(item: &'a Item<'_>) -> TextSpan<'a> {
     TextSpan::new(item.span.source, &(range.start..end))
 }
 
-/// Whether the keys below a path are anybody's words.
-pub(super) fn is_free<P: AsRef<str>>(path: &[P]) -> bool {
-    matches!(path, [first, second] if first.as_ref() == "metadata" && matches!(second.as_ref(), "labels" | "annotations"))
-}
-
-/// `dnsName` as `dns_name`; what has an underscore already stays as it is.
-pub(super) fn canonical_key(key: &str) -> String {
-    if key.contains('_') || !key.starts_with(|c: char| c.is_ascii_lowercase()) {
-        return key.to_owned();
-    }
-    let mut snake = String::with_capacity(key.len() + 4);
-    for c in key.chars() {
-        if c.is_ascii_uppercase() {
-            snake.push('_');
-        }
-        snake.push(c.to_ascii_lowercase());
-    }
-    snake
-}
-
-/// Where a field of an endpoint belongs.
-fn home(key: &str) -> Option<&'static str> {
-    match canonical_key(key).as_str() {
-        "name" | "namespace" | "labels" | "annotations" | "description" | "disable" => Some("metadata"),
-        "dns_name" | "dns_name_advanced" | "ip" | "service_info" | "protocol" | "port" | "health_check_port"
-        | "snat_pool" | "where" => Some("spec"),
-        "discovery_type" | "service_name" | "service_selector" => Some("service_info"),
-        "refresh_interval" | "strict_ttl" => Some("dns_name_advanced"),
-        "prefixes" | "ipv6_prefixes" => Some("snat_pool"),
-        "site" | "virtual_site" | "virtual_network" => Some("where"),
-        "network_type" | "refs" | "disable_internet_vip" | "enable_internet_vip" => Some("site"),
-        _ => None,
-    }
+/// Whether the keys directly below a path are free texts.
+pub(super) fn is_free<'p>(path: impl IntoIterator<Item = &'p str>) -> bool {
+    let node = path.into_iter().try_fold(&ENDPOINT, |node, key| node.child(key));
+    node.is_some_and(|node| node.kind == NodeKind::TextMap)
 }
 
 #[cfg(test)]
@@ -483,12 +441,5 @@ mod tests {
         assert_eq!(suggest("id", known), Suggestion::Near("ip"));
         assert_eq!(suggest("replicas", known), Suggestion::None);
         assert_eq!(suggest("xy", known), Suggestion::None);
-    }
-
-    #[test]
-    fn both_spellings_name_one_key() {
-        assert_eq!(camel_case("dns_name_advanced"), "dnsNameAdvanced");
-        assert_eq!(canonical_key("dnsNameAdvanced"), "dns_name_advanced");
-        assert_eq!(canonical_key("Name"), "Name");
     }
 }

@@ -194,7 +194,7 @@ impl<'s> Resolver<'_, 's, '_> {
         let node = self.tree.node(id);
         let at = self.at(id);
         if let Tag::Unknown(tag) = &node.tag {
-            self.problems.push(at.error(format!("the tag `{tag}` means nothing here"), "take the tag out"));
+            self.problems.push(at.error(format!("the tag `{tag}` means nothing here"), "remove the tag"));
         }
         let own = if node.anchored && origin == ValueOrigin::Written { ValueOrigin::Anchored } else { origin };
         let (value, compact) = match &node.shape {
@@ -206,7 +206,7 @@ impl<'s> Resolver<'_, 's, '_> {
                 return Some(Item { span: at, compact: true, ..item });
             }
             NodeShape::Alias { target: AliasTarget::Around } => {
-                self.problems.push(at.error("the alias stands inside the value that it names", "write the value out"));
+                self.problems.push(at.error("the alias is inside the value that it names", "write the value out"));
                 (Value::Refused, true)
             }
             NodeShape::Alias { target: AliasTarget::Missing(name) } => {
@@ -236,7 +236,7 @@ impl<'s> Resolver<'_, 's, '_> {
                 continue;
             };
             if let Some(first) = seen.insert(key.clone(), key_at) {
-                let diagnostic = key_at.error(format!("the key `{key}` stands twice"), "second time here");
+                let diagnostic = key_at.error(format!("duplicate key `{key}`"), "second time here");
                 self.problems.push(diagnostic.also(self.source, first.range(), "first time here"));
                 continue;
             }

@@ -168,14 +168,14 @@ fn on_disk(root: &Path) -> Result<FileOrigin, Diagnostic> {
 fn root_of(given: &Path, options: &LoadOptions) -> Result<(PathBuf, StackFile), Diagnostic> {
     if let Some(file) = &options.config {
         let unreadable = |why: String| {
-            let what = format!("`{}` is no settings file: {why}", file.display());
+            let what = format!("`{}` is not a settings file: {why}", file.display());
             Diagnostic::without_place(what, format!("name a {}", config::FILE))
         };
         let file = resolved(file).map_err(|problem| unreadable(problem.message))?;
         let root = file.parent().filter(|_| file.file_name().is_some_and(|name| name == config::FILE));
         let root = root.ok_or_else(|| unreadable("another name".to_owned()))?;
         if !given.starts_with(root) {
-            let what = format!("`{}` lies outside of the stack in `{}`", given.display(), root.display());
+            let what = format!("`{}` is outside of the stack in `{}`", given.display(), root.display());
             return Err(Diagnostic::without_place(what, "give a path in the stack's directory"));
         }
         return Ok((root.to_owned(), StackFile::Found));
@@ -405,7 +405,7 @@ fn unique(
         }
     }
     if twice > MOST_TWICE {
-        let what = format!("{} more definitions stand twice", twice - MOST_TWICE);
+        let what = format!("{} more duplicate definitions", twice - MOST_TWICE);
         problems.push(Diagnostic::without_place(what, "mend these first"));
     }
     let definition = |found: ReadDefinition| {

@@ -3,7 +3,8 @@
 //! that the careful reader takes. Of any other file this reader says nothing. Where it says something,
 //! the careful reader says the same: a property test holds it to that.
 
-use super::fields::{canonical_key, is_free};
+use super::fields::is_free;
+use crate::model::shape::snake;
 
 /// The keys of a file that was loaded without a problem.
 #[derive(Debug)]
@@ -88,7 +89,8 @@ impl Outline {
         let mut above = None;
         let mut found = None;
         for (depth, part) in path.iter().enumerate() {
-            let is = |name: &str| if is_free(&path[..depth]) { name == *part } else { canonical_key(name) == *part };
+            let is =
+                |name: &str| if is_free(path[..depth].iter().copied()) { name == *part } else { snake(name) == *part };
             let at = self.keys.iter().position(|key| key.above == above && is(&key.name))?;
             (above, found) = (Some(at), self.keys.get(at));
         }

@@ -1,66 +1,55 @@
 //! Merges a partial endpoint of an environment onto the definition of the same key: mappings are
 //! merged, `null` removes, lists and scalars replace, and choosing an option of an exclusive group
-//! takes the other options away.
+//! removes the other options.
 
-use super::definition::canonical_key;
 use super::item::{Item, MapEntry, Value};
-
-/// The options of each exclusive group, by the path of the mapping that holds them.
-const GROUPS: [(&[&str], &[&str]); 6] = [
-    (&["spec"], &["dns_name", "dns_name_advanced", "ip", "service_info"]),
-    (&["spec", "service_info"], &["service_name", "service_selector"]),
-    (&["spec", "snat_pool"], &["no_snat_pool", "snat_pool"]),
-    (&["spec", "where"], &["site", "virtual_network", "virtual_site"]),
-    (&["spec", "where", "site"], &["disable_internet_vip", "enable_internet_vip"]),
-    (&["spec", "where", "virtual_site"], &["disable_internet_vip", "enable_internet_vip"]),
-];
+use crate::model::shape::{ENDPOINT, NodeKind, ShapeNode, snake};
 
 /// `base` with `overlay` merged onto it.
 pub(super) fn merge<'s>(base: &mut Item<'s>, overlay: &Item<'s>) {
-    merge_at(base, overlay, &mut Vec::new());
+    merge_at(base, overlay, Some(&ENDPOINT));
 }
 
-fn merge_at<'s>(base: &mut Item<'s>, overlay: &Item<'s>, path: &mut Vec<String>) {
+/// Merges one level; nothing is known of a level that the shape does not have.
+fn merge_at<'s>(base: &mut Item<'s>, overlay: &Item<'s>, level: Option<&ShapeNode>) {
     let (Value::Map(entries), Value::Map(changes)) = (&mut base.value, &overlay.value) else {
         *base = overlay.clone();
         return;
     };
     for change in changes {
-        let key = spelled(path, &change.key);
+        let key = spelled(level, &change.key);
         // The name says which definition is meant and changes nothing.
-        if matches!((path.as_slice(), &*key), ([first], "name" | "namespace") if first == "metadata") {
+        if level.is_some_and(|level| level.key == "metadata") && matches!(&*key, "name" | "namespace") {
             continue;
         }
         if change.item.is_null() {
-            entries.retain(|entry| spelled(path, &entry.key) != key);
+            entries.retain(|entry| spelled(level, &entry.key) != key);
             continue;
         }
-        drop_rivals(entries, path, &key);
-        match entries.iter_mut().find(|entry| spelled(path, &entry.key) == key) {
+        drop_rivals(entries, level, &key);
+        match entries.iter_mut().find(|entry| spelled(level, &entry.key) == key) {
             Some(entry) => {
                 if !matches!((&entry.item.value, &change.item.value), (Value::Map(_), Value::Map(_))) {
                     entry.key_at = change.key_at;
                 }
-                path.push(key);
-                merge_at(&mut entry.item, &change.item, path);
-                path.pop();
+                merge_at(&mut entry.item, &change.item, level.and_then(|level| level.child(&key)));
             }
             None => entries.push(change.clone()),
         }
     }
 }
 
-/// The key as the API writes it; labels and annotations are texts of their own.
-fn spelled(path: &[String], key: &str) -> String {
-    let own = matches!(path, [first, second] if first == "metadata" && (second == "labels" || second == "annotations"));
-    if own { key.to_owned() } else { canonical_key(key) }
+/// The key as the API writes it; those of labels and annotations are free.
+fn spelled(level: Option<&ShapeNode>, key: &str) -> String {
+    let is_free = level.is_some_and(|level| level.kind == NodeKind::TextMap);
+    if is_free { key.to_owned() } else { snake(key) }
 }
 
-fn drop_rivals(entries: &mut Vec<MapEntry<'_>>, path: &[String], chosen: &str) {
-    let group = GROUPS.iter().find(|(at, options)| *at == path && options.contains(&chosen));
-    if let Some((_, options)) = group {
+fn drop_rivals(entries: &mut Vec<MapEntry<'_>>, level: Option<&ShapeNode>, chosen: &str) {
+    let options = level.map_or(&[][..], ShapeNode::options);
+    if options.contains(&chosen) {
         entries.retain(|entry| {
-            let key = canonical_key(&entry.key);
+            let key = snake(&entry.key);
             key == chosen || !options.contains(&key.as_str())
         });
     }

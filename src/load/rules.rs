@@ -41,7 +41,7 @@ impl StackRules {
         for (key, _) in annotations.into_iter().flatten().filter(|(key, value)| is_mark(key) && value.is_some()) {
             let path = vec!["metadata".into(), "annotations".into(), Segment::Key(key.clone().into())];
             let what = format!("a definition may not set `{key}`");
-            problems.push(Problem::key(path, what, "trueup writes it by itself: take it out"));
+            problems.push(Problem::key(path, what, "trueup writes it itself: remove it"));
         }
         if let Some(endpoint) = endpoint.filter(|_| self.marks) {
             self.room_for_marks(endpoint, &mut problems);
@@ -89,7 +89,7 @@ impl StackRules {
                 problems.push(Problem::key(
                     vec!["metadata".into()],
                     what,
-                    "take some out, or set `marks: false` in trueup.yaml",
+                    "remove some, or set `marks: false` in trueup.yaml",
                 ));
             }
         }

@@ -160,7 +160,7 @@ impl FileFilter {
         }
         let name = path.rsplit('/').next().unwrap_or(path);
         if name == config::FILE {
-            let what = "a second trueup.yaml stands inside this stack";
+            let what = "this stack contains a second trueup.yaml";
             let help = "one directory is one stack: move it out, or leave its directory out with `files: {exclude: \
                         [...]}`";
             problems.push(Diagnostic::of_file(what, path, help));
@@ -223,9 +223,9 @@ fn walk(root: &Path, filter: &FileFilter, limits: &LoadLimits, problems: &mut Ve
         if !entry.file_type().is_file() {
             problems.push(not_regular(&relative));
         } else if entry.path().strip_prefix(root).is_ok_and(|path| path.to_str().is_none()) {
-            problems.push(Diagnostic::of_file("the file's name is no valid UTF-8", &relative, "rename it"));
+            problems.push(Diagnostic::of_file("the file's name is not valid UTF-8", &relative, "rename it"));
         } else if paths.len() >= limits.files {
-            let what = format!("the directory holds more than the allowed {} files", limits.files);
+            let what = format!("the directory has more than the allowed {} files", limits.files);
             problems.push(Diagnostic::of_file(what, &relative, "is this the right directory?"));
             break;
         } else {
@@ -242,7 +242,7 @@ fn walk_problem(root: &Path, error: &walkdir::Error, filter: &FileFilter) -> Opt
     }
     if error.loop_ancestor().is_some() {
         let what = "the symbolic link leads back to a directory above it";
-        return Some(Diagnostic::of_file(what, &path, "take the link out, or exclude it"));
+        return Some(Diagnostic::of_file(what, &path, "remove the link, or exclude it"));
     }
     let reason = error.io_error().map_or_else(|| "it cannot be walked".to_owned(), ToString::to_string);
     Some(Diagnostic::of_file(format!("cannot be read: {reason}"), &path, ""))
@@ -250,11 +250,11 @@ fn walk_problem(root: &Path, error: &walkdir::Error, filter: &FileFilter) -> Opt
 
 fn leads_out(path: &str) -> Diagnostic {
     let what = "the symbolic link leads out of the stack's directory";
-    Diagnostic::of_file(what, path, "put the files here, or exclude the link")
+    Diagnostic::of_file(what, path, "move the files here, or exclude the link")
 }
 
 fn not_regular(path: &str) -> Diagnostic {
-    Diagnostic::of_file("this is no regular file", path, "take it out, or exclude it")
+    Diagnostic::of_file("this is not a regular file", path, "remove it, or exclude it")
 }
 
 fn leaves(root: &Path, path: &Path) -> bool {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::careful::{self, PreparedDocument, ReadContext};
 use super::diagnostic::Diagnostic;
-use super::fields::{canonical_key, is_free};
+use super::fields::is_free;
 use super::item::{Item, MapEntry, TextSpan, Value, ValueOrigin};
 use super::options::Loaded;
 use super::outline::Outline;
@@ -19,6 +19,7 @@ use super::text::SourceText;
 use super::tree::TextStyle;
 use super::variable::Variables;
 use super::{ReadDefinition, rules, text_of};
+use crate::model::shape::{SPEC, snake};
 use crate::model::{Definition, Field, Key, SourceLocation};
 
 /// How a value is written.
@@ -185,22 +186,10 @@ impl<'l> SourceMap<'l> {
 /// The paths at which a field can be written, and whether they are the options of an exclusive group, of
 /// which one with nothing behind it is not the chosen one.
 fn paths(field: &Field) -> (Vec<Vec<&str>>, bool) {
-    let path = match field {
-        Field::Target => {
-            let options = ["dns_name", "dns_name_advanced", "ip", "service_info"];
-            return (options.map(|option| vec!["spec", option]).to_vec(), true);
-        }
-        Field::Description => vec!["metadata", "description"],
-        Field::Disable => vec!["metadata", "disable"],
-        Field::Label(label) => vec!["metadata", "labels", label],
-        Field::Annotation(annotation) => vec!["metadata", "annotations", annotation],
-        Field::Protocol => vec!["spec", "protocol"],
-        Field::Port => vec!["spec", "port"],
-        Field::HealthCheckPort => vec!["spec", "health_check_port"],
-        Field::SnatPool => vec!["spec", "snat_pool"],
-        Field::Where => vec!["spec", "where"],
-    };
-    (vec![path], false)
+    match field.keys() {
+        Some(path) => (vec![path], false),
+        None => (SPEC.options().iter().map(|option| vec!["spec", option]).collect(), true),
+    }
 }
 
 pub(super) fn key_of(item: &Item<'_>) -> Option<String> {
@@ -236,7 +225,11 @@ fn collect(item: &Item<'_>, path: &mut Vec<String>, above: ValueOrigin, nodes: &
         }
         Value::Map(entries) => {
             for entry in entries {
-                path.push(if is_free(path) { entry.key.clone().into_owned() } else { canonical_key(&entry.key) });
+                path.push(if is_free(path.iter().map(String::as_str)) {
+                    entry.key.clone().into_owned()
+                } else {
+                    snake(&entry.key)
+                });
                 let origin = inherited(&entry.item);
                 nodes.insert(path.clone(), written(&entry.item, Some(entry), entry.key_at, origin));
                 collect(&entry.item, path, origin, nodes);

@@ -58,7 +58,7 @@ impl SourceText {
                 let source = Self { path: path.clone(), text: before, mark: 0, lines: OnceLock::new() };
                 let label = if utf16 { "the file is UTF-16: save it as UTF-8" } else { "save the file as UTF-8" };
                 let place = source.text.len();
-                return Err(Diagnostic::error("the file is no valid UTF-8", &source, place..place, label));
+                return Err(Diagnostic::error("the file is not valid UTF-8", &source, place..place, label));
             }
         };
         let mark = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
@@ -68,7 +68,7 @@ impl SourceText {
         if let Some(at) = source.text.as_bytes().iter().position(forbidden) {
             let code = source.text.as_bytes()[at];
             let what = format!("the control character U+{code:04X} is not allowed in a file");
-            return Err(Diagnostic::error(what, &source, at..at + 1, "take it out, or write an escape in quotes"));
+            return Err(Diagnostic::error(what, &source, at..at + 1, "remove it, or write an escape in quotes"));
         }
         Ok(source)
     }
@@ -224,7 +224,7 @@ mod tests {
     fn what_is_no_text_is_refused_with_its_place() {
         let refused = |bytes: &[u8]| SourceText::new(&"a.yaml".into(), bytes.to_vec()).expect_err("refused");
         let bad = refused(b"a: 1\nb: \xff\n");
-        assert_eq!((bad.message.as_str(), bad.line(), bad.column()), ("the file is no valid UTF-8", 2, 4));
+        assert_eq!((bad.message.as_str(), bad.line(), bad.column()), ("the file is not valid UTF-8", 2, 4));
         assert_eq!(refused(b"a: \0\n").message, "the control character U+0000 is not allowed in a file");
         assert_eq!(refused(&[0xff, 0xfe, 0x61, 0]).labels[0].label, "the file is UTF-16: save it as UTF-8");
     }

@@ -181,7 +181,7 @@ fn again<'s>(value: &'s SourceText, at: TextSpan<'s>, problems: &mut Vec<Diagnos
     let mut inner = Vec::new();
     let item = resolve(&tree, value, &mut inner);
     if let Some(first) = inner.first() {
-        problems.push(at.error(format!("the value of the variable is no good YAML: {}", first.message), "used here"));
+        problems.push(at.error(format!("the value of the variable is not valid YAML: {}", first.message), "used here"));
     }
     item.map_or_else(|| text(TextStyle::Quoted), |item| item.moved(at, ValueOrigin::Variable))
 }

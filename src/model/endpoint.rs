@@ -1,3 +1,7 @@
+//! An endpoint and its exclusive groups as types: two options of a group cannot both be set, and values
+//! are canonical, so that comparing two endpoints is comparing two values. The spec that contains the
+//! groups is in `wire::spec`, beside its form on the wire.
+
 use std::collections::BTreeSet;
 use std::fmt;
 use std::net::IpAddr;
@@ -5,7 +9,7 @@ use std::net::IpAddr;
 use ipnet::{Ipv4Net, Ipv6Net};
 use litemap::LiteMap;
 
-use super::{Key, Selector};
+use super::{Key, Selector, Spec};
 
 /// Labels or annotations. An endpoint has a handful, for which the nodes of a tree would be the better
 /// part of its memory.
@@ -52,23 +56,6 @@ impl<'de> serde::Deserialize<'de> for Endpoint {
             serde::de::Error::custom(lines.join("; "))
         })
     }
-}
-
-/// The spec of an endpoint. Every exclusive group is an enum: two options cannot be held.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Spec {
-    /// The target: the one group without a default.
-    pub target: Target,
-    /// The transport protocol.
-    pub protocol: Protocol,
-    /// The port, 0 to 65535.
-    pub port: u16,
-    /// The port that health checks use, 0 for the same as `port`.
-    pub health_check_port: u16,
-    /// The source NAT pool.
-    pub snat_pool: SnatPool,
-    /// Where the endpoint applies; `None` where nothing is said.
-    pub place: Option<Where>,
 }
 
 /// Exclusive group: what an endpoint points at.
@@ -306,6 +293,16 @@ impl fmt::Display for HostName {
     }
 }
 
+/// A type whose values are words on the wire.
+pub trait Word: Sized {
+    /// Every word, in the order of the service.
+    const WORDS: &[&str];
+
+    /// The value with this text, if there is one.
+    #[must_use]
+    fn from_text(text: &str) -> Option<Self>;
+}
+
 macro_rules! text_enum {
     ($(#[$doc:meta])* $type:ident, $($(#[$vdoc:meta])* $variant:ident = $text:literal),+ $(,)?) => {
         $(#[$doc])*
@@ -321,10 +318,12 @@ macro_rules! text_enum {
             pub fn as_str(self) -> &'static str {
                 match self { $($type::$variant => $text),+ }
             }
+        }
 
-            /// The value with this text, if there is one.
-            #[must_use]
-            pub fn from_text(text: &str) -> Option<Self> {
+        impl Word for $type {
+            const WORDS: &[&str] = &[$($text),+];
+
+            fn from_text(text: &str) -> Option<Self> {
                 match text { $($text => Some($type::$variant),)+ _ => None }
             }
         }

@@ -1,9 +1,14 @@
+//! The unit of comparison: a scalar, an exclusive group as a whole, one label, one annotation. This file
+//! lists the fields, and knows the value of each in an endpoint, how it is copied from one endpoint to
+//! another and how it is set in an object as the wire writes it.
+
 use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Endpoint, KnownLevel, WireSnatPool, WireSpec, WireWhere};
+use super::shape::SPEC;
+use super::{Endpoint, Protocol, SnatPool, Spec, StringMap, Target, Where, WireSnatPool, WireSpec, WireWhere};
 
 /// A JSON value: how a field's value travels in plans, journals and requests. `null` is absence.
 pub type Json = serde_json::Value;
@@ -33,16 +38,66 @@ pub enum Field {
     Where,
 }
 
-/// A field's value in the shape of the wire.
-#[derive(Serialize)]
-#[serde(untagged)]
-pub(super) enum WireValue<'e> {
-    Text(Option<&'e str>),
+/// The value of a field in an endpoint. It compares as a value and serialises as the wire writes it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum FieldValue<'e> {
+    /// A text that is empty by default.
+    Text(&'e str),
+    /// A label or an annotation; `None` is absence.
+    Entry(Option<&'e str>),
+    /// `true` or `false`, false by default.
     Flag(bool),
-    Number(u16),
-    Target(Box<WireSpec>),
-    SnatPool(WireSnatPool),
-    Place(Option<WireWhere>),
+    /// A number, 0 by default.
+    Number(u64),
+    /// The protocol.
+    Protocol(Protocol),
+    /// The target, which has no default.
+    Target(&'e Target),
+    /// The source NAT pool.
+    SnatPool(&'e SnatPool),
+    /// The place.
+    Where(Option<&'e Where>),
+}
+
+impl FieldValue<'_> {
+    /// Whether this is the service's default, so that leaving the field out means the same.
+    #[must_use]
+    pub fn is_default(&self) -> bool {
+        match *self {
+            FieldValue::Text(text) => text.is_empty(),
+            FieldValue::Entry(entry) => entry.is_none(),
+            FieldValue::Flag(flag) => !flag,
+            FieldValue::Number(number) => number == 0,
+            FieldValue::Protocol(protocol) => protocol == Protocol::default(),
+            FieldValue::Target(_) => false,
+            FieldValue::SnatPool(pool) => *pool == SnatPool::None,
+            FieldValue::Where(place) => place.is_none(),
+        }
+    }
+}
+
+impl Serialize for FieldValue<'_> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match *self {
+            FieldValue::Text(text) => text.serialize(serializer),
+            FieldValue::Entry(entry) => entry.serialize(serializer),
+            FieldValue::Flag(flag) => flag.serialize(serializer),
+            FieldValue::Number(number) => number.serialize(serializer),
+            FieldValue::Protocol(protocol) => protocol.as_str().serialize(serializer),
+            FieldValue::Target(target) => WireSpec::of_target(target).serialize(serializer),
+            FieldValue::SnatPool(pool) => WireSnatPool::from(pool).serialize(serializer),
+            FieldValue::Where(place) => place.map(WireWhere::from).serialize(serializer),
+        }
+    }
+}
+
+/// A value that a field cannot have.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{field}` cannot be {value}: {reason}")]
+pub struct FieldError {
+    field: Field,
+    value: Json,
+    reason: String,
 }
 
 impl Field {
@@ -58,7 +113,65 @@ impl Field {
         Field::Where,
     ];
 
-    /// The field with this path; an option of a group stands for the group, `metadata.` may be left out.
+    /// The path of a fixed field and the letter of a field in the digests of `trueup/applied`.
+    const fn facts(&self) -> (&'static str, char) {
+        match self {
+            Field::Description => ("description", 'd'),
+            Field::Disable => ("disable", 'x'),
+            Field::Label(_) => ("labels", 'l'),
+            Field::Annotation(_) => ("annotations", 'a'),
+            Field::Target => ("spec.target", 't'),
+            Field::Protocol => ("spec.protocol", 'p'),
+            Field::Port => ("spec.port", 'o'),
+            Field::HealthCheckPort => ("spec.health_check_port", 'h'),
+            Field::SnatPool => ("spec.snat_pool", 's'),
+            Field::Where => ("spec.where", 'w'),
+        }
+    }
+
+    /// The value of this field in `endpoint`.
+    #[must_use]
+    pub fn of<'e>(&self, endpoint: &'e Endpoint) -> FieldValue<'e> {
+        let spec = &endpoint.spec;
+        match self {
+            Field::Description => FieldValue::Text(&endpoint.description),
+            Field::Disable => FieldValue::Flag(endpoint.disable),
+            Field::Label(key) => FieldValue::Entry(endpoint.labels.get(key).map(String::as_str)),
+            Field::Annotation(key) => FieldValue::Entry(endpoint.annotations.get(key).map(String::as_str)),
+            Field::Target => FieldValue::Target(&spec.target),
+            Field::Protocol => FieldValue::Protocol(spec.protocol),
+            Field::Port => FieldValue::Number(spec.port.into()),
+            Field::HealthCheckPort => FieldValue::Number(spec.health_check_port.into()),
+            Field::SnatPool => FieldValue::SnatPool(&spec.snat_pool),
+            Field::Where => FieldValue::Where(spec.place.as_ref()),
+        }
+    }
+
+    /// Copies the value of this field from one endpoint to another.
+    pub fn copy(&self, from: &Endpoint, to: &mut Endpoint) {
+        match self {
+            Field::Description => to.description.clone_from(&from.description),
+            Field::Disable => to.disable = from.disable,
+            Field::Label(key) => put_entry(&mut to.labels, key, from.labels.get(key)),
+            Field::Annotation(key) => put_entry(&mut to.annotations, key, from.annotations.get(key)),
+            _ => self.copy_spec(&from.spec, &mut to.spec),
+        }
+    }
+
+    /// Copies the value of a field of the spec from one to another.
+    fn copy_spec(&self, from: &Spec, to: &mut Spec) {
+        match self {
+            Field::Target => to.target.clone_from(&from.target),
+            Field::Protocol => to.protocol = from.protocol,
+            Field::Port => to.port = from.port,
+            Field::HealthCheckPort => to.health_check_port = from.health_check_port,
+            Field::SnatPool => to.snat_pool.clone_from(&from.snat_pool),
+            Field::Where => to.place.clone_from(&from.place),
+            Field::Description | Field::Disable | Field::Label(_) | Field::Annotation(_) => {}
+        }
+    }
+
+    /// The field with this path; an option of a group names the group, `metadata.` may be left out.
     #[must_use]
     pub fn from_path(path: &str) -> Option<Self> {
         let path = path.strip_prefix("metadata.").unwrap_or(path);
@@ -69,81 +182,113 @@ impl Field {
             return Some(Field::Annotation(key.to_owned()));
         }
         let first = path.strip_prefix("spec.").map_or(path, |rest| rest.split('.').next().unwrap_or(rest));
-        Some(match first {
-            "description" => Field::Description,
-            "disable" => Field::Disable,
-            "target" | "dns_name" | "dns_name_advanced" | "ip" | "service_info" => Field::Target,
-            "protocol" => Field::Protocol,
-            "port" => Field::Port,
-            "health_check_port" => Field::HealthCheckPort,
-            "snat_pool" => Field::SnatPool,
-            "where" => Field::Where,
-            _ => return None,
-        })
+        if SPEC.options().contains(&first) {
+            return Some(Field::Target);
+        }
+        Field::FIXED.into_iter().find(|field| field.name() == first)
+    }
+
+    /// The last key of its path; that of the map for a label or an annotation.
+    fn name(&self) -> &'static str {
+        let (path, _) = self.facts();
+        path.strip_prefix("spec.").unwrap_or(path)
+    }
+
+    /// The letter of its digests.
+    pub(super) fn letter(&self) -> char {
+        self.facts().1
+    }
+
+    /// The keys that lead to it in an object; nothing for the target, which is one of several keys.
+    #[must_use]
+    pub fn keys(&self) -> Option<Vec<&str>> {
+        let (path, _) = self.facts();
+        match self {
+            Field::Target => None,
+            Field::Label(key) | Field::Annotation(key) => Some(vec!["metadata", path, key]),
+            _ => Some(path.strip_prefix("spec.").map_or_else(|| vec!["metadata", path], |key| vec!["spec", key])),
+        }
     }
 
     /// The value of this field in `endpoint`, as the wire writes it: for the target an object of its
-    /// one option, `null` for a label, annotation or place that is not there.
+    /// one option, `null` for a label, annotation or place that is absent.
     #[must_use]
     pub fn value(&self, endpoint: &Endpoint) -> Json {
         // The wire structs hold strings, numbers and maps with text keys only: nothing that fails.
-        serde_json::to_value(self.wire(endpoint)).unwrap_or_default()
+        serde_json::to_value(self.of(endpoint)).unwrap_or_default()
     }
 
-    /// The same value as it is written, for what needs its bytes and no tree.
-    pub(super) fn wire<'e>(&self, endpoint: &'e Endpoint) -> WireValue<'e> {
-        let spec = &endpoint.spec;
-        match self {
-            Field::Description => WireValue::Text(Some(&endpoint.description)),
-            Field::Disable => WireValue::Flag(endpoint.disable),
-            Field::Label(key) => WireValue::Text(endpoint.labels.get(key).map(String::as_str)),
-            Field::Annotation(key) => WireValue::Text(endpoint.annotations.get(key).map(String::as_str)),
-            Field::Target => WireValue::Target(Box::new(WireSpec::of_target(&spec.target))),
-            Field::Protocol => WireValue::Text(Some(spec.protocol.as_str())),
-            Field::Port => WireValue::Number(spec.port),
-            Field::HealthCheckPort => WireValue::Number(spec.health_check_port),
-            Field::SnatPool => WireValue::SnatPool(WireSnatPool::from(&spec.snat_pool)),
-            Field::Where => WireValue::Place(spec.place.as_ref().map(WireWhere::from)),
-        }
-    }
-
-    /// Whether `endpoint` holds the service's default here, so that saying nothing means the same.
+    /// Whether `endpoint` has the service's default here, so that leaving the field out means the same.
     #[must_use]
     pub fn is_default(&self, endpoint: &Endpoint) -> bool {
-        let spec = &endpoint.spec;
+        self.of(endpoint).is_default()
+    }
+
+    /// Sets this field of `endpoint` to a value as [`Field::value`] gives it; `null` sets the default.
+    ///
+    /// # Errors
+    /// A value that the field cannot have.
+    pub fn assign(&self, endpoint: &mut Endpoint, value: &Json) -> Result<(), FieldError> {
+        let error = |reason: String| FieldError { field: self.clone(), value: value.clone(), reason };
+        let text = || match value {
+            Json::Null => Ok(None),
+            Json::String(text) => Ok(Some(text)),
+            _ => Err(error("a text is needed".to_owned())),
+        };
         match self {
-            Field::Description => endpoint.description.is_empty(),
-            Field::Disable => !endpoint.disable,
-            Field::Label(key) => !endpoint.labels.contains_key(key),
-            Field::Annotation(key) => !endpoint.annotations.contains_key(key),
-            Field::Target => false,
-            Field::Protocol => spec.protocol == super::Protocol::default(),
-            Field::Port => spec.port == 0,
-            Field::HealthCheckPort => spec.health_check_port == 0,
-            Field::SnatPool => spec.snat_pool == super::SnatPool::default(),
-            Field::Where => spec.place.is_none(),
+            Field::Description => endpoint.description = text()?.cloned().unwrap_or_default(),
+            Field::Disable => {
+                endpoint.disable = match value {
+                    Json::Null => false,
+                    value => value.as_bool().ok_or_else(|| error("`true` or `false` is needed".to_owned()))?,
+                }
+            }
+            Field::Label(key) => put_entry(&mut endpoint.labels, key, text()?),
+            Field::Annotation(key) => put_entry(&mut endpoint.annotations, key, text()?),
+            _ => endpoint.spec = self.spec_with(&endpoint.spec, value).map_err(error)?,
         }
+        Ok(())
+    }
+
+    /// `spec` with this field set to `value`.
+    fn spec_with(&self, spec: &Spec, value: &Json) -> Result<Spec, String> {
+        // Read beside any target, because a spec needs one.
+        let mut object = serde_json::to_value(WireSpec::of_target(&spec.target)).unwrap_or_default();
+        self.set_spec(&mut object, value);
+        let wire: WireSpec = serde_json::from_value(object).map_err(|error| error.to_string())?;
+        let mut problems = Vec::new();
+        let Some(read) = wire.spec(&mut problems) else {
+            let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
+            return Err(lines.join("; "));
+        };
+        let mut spec = spec.clone();
+        self.copy_spec(&read, &mut spec);
+        Ok(spec)
     }
 
     /// Sets this field of a whole object (`metadata` and `spec` at its root) to `value`, and leaves
-    /// everything else as it is, keys inside of a group that the model does not know included. `null` takes
-    /// the field away.
+    /// everything else as it is, keys inside of a group that the model does not know included. `null`
+    /// removes the field.
     pub fn set(&self, object: &mut Json, value: &Json) {
-        match self {
-            Field::Description => put(object, &["metadata"], "description", value),
-            Field::Disable => put(object, &["metadata"], "disable", value),
-            Field::Label(key) => put(object, &["metadata", "labels"], key, value),
-            Field::Annotation(key) => put(object, &["metadata", "annotations"], key, value),
-            Field::Target => {
-                for option in KnownLevel::SPEC.options {
-                    put_spec(object, option, value.get(option).unwrap_or(&Json::Null));
+        match self.keys().as_deref() {
+            Some([above @ .., key]) if above != ["spec"] => put(object, above, key, value),
+            _ => {
+                if !object.get("spec").is_some_and(Json::is_object) {
+                    object["spec"] = Json::Object(serde_json::Map::new());
                 }
+                self.set_spec(&mut object["spec"], value);
             }
-            Field::Protocol => put_spec(object, "protocol", value),
-            Field::Port => put_spec(object, "port", value),
-            Field::HealthCheckPort => put_spec(object, "health_check_port", value),
-            Field::SnatPool => put_spec(object, "snat_pool", value),
-            Field::Where => put_spec(object, "where", value),
+        }
+    }
+
+    /// Sets this field of the spec to `value`.
+    fn set_spec(&self, spec: &mut Json, value: &Json) {
+        let Json::Object(spec) = spec else { return };
+        if *self != Field::Target {
+            return SPEC.write_key(spec, self.name(), value);
+        }
+        for option in SPEC.options() {
+            SPEC.write_key(spec, option, value.get(option).unwrap_or(&Json::Null));
         }
     }
 
@@ -178,17 +323,15 @@ impl Field {
     }
 }
 
-/// A field of the spec on the wire.
-fn put_spec(object: &mut Json, key: &str, value: &Json) {
-    if !object.get("spec").is_some_and(Json::is_object) {
-        object["spec"] = Json::Object(serde_json::Map::new());
-    }
-    if let Json::Object(spec) = &mut object["spec"] {
-        KnownLevel::SPEC.write_key(spec, key, value);
+/// Sets an entry of labels or annotations; nothing removes it.
+fn put_entry(map: &mut StringMap, key: &str, value: Option<&String>) {
+    match value {
+        Some(value) => drop(map.insert(key.to_owned(), value.clone())),
+        None => drop(map.remove(key)),
     }
 }
 
-/// A place on the wire.
+/// Sets a key of the metadata, or of a map in it.
 fn put(object: &mut Json, into: &[&str], key: &str, value: &Json) {
     let mut map = object;
     for step in into {
@@ -207,18 +350,11 @@ fn put(object: &mut Json, into: &[&str], key: &str, value: &Json) {
 
 impl fmt::Display for Field {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Field::Description => "description",
-            Field::Disable => "disable",
-            Field::Label(key) => return write!(f, "labels.{key}"),
-            Field::Annotation(key) => return write!(f, "annotations.{key}"),
-            Field::Target => "spec.target",
-            Field::Protocol => "spec.protocol",
-            Field::Port => "spec.port",
-            Field::HealthCheckPort => "spec.health_check_port",
-            Field::SnatPool => "spec.snat_pool",
-            Field::Where => "spec.where",
-        })
+        let (path, _) = self.facts();
+        match self {
+            Field::Label(key) | Field::Annotation(key) => write!(f, "{path}.{key}"),
+            _ => f.write_str(path),
+        }
     }
 }
 
@@ -230,7 +366,7 @@ impl JsonSchema for Field {
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
         schemars::json_schema!({
             "type": "string",
-            "description": "A field by its path; an option of a group stands for the group.",
+            "description": "A field by its path; an option of a group names the group.",
             "pattern": r"^(description|disable|labels\.[\s\S]*|annotations\.[\s\S]*|spec\.[a-z_]+)$",
         })
     }
@@ -245,6 +381,7 @@ impl Serialize for Field {
 impl<'de> Deserialize<'de> for Field {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let path = String::deserialize(deserializer)?;
-        Field::from_path(&path).ok_or_else(|| serde::de::Error::custom(format!("`{path}` is no field of an endpoint")))
+        Field::from_path(&path)
+            .ok_or_else(|| serde::de::Error::custom(format!("`{path}` is not a field of an endpoint")))
     }
 }

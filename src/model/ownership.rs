@@ -14,8 +14,8 @@ use std::hash::Hasher as _;
 
 use siphasher::sip::SipHasher13;
 
-use super::field::WireValue;
-use super::{Endpoint, Field, Key, StringMap, WireSpec, WireWhere};
+use super::field::FieldValue;
+use super::{Endpoint, Field, Key, StringMap};
 
 /// The annotation that names the stack.
 pub const STACK: &str = "trueup/stack";
@@ -29,8 +29,6 @@ pub const RUN_PENDING: &str = "*";
 /// Digits of a commit in a mark: the whole id, or the beginning of a longer one.
 pub const COMMIT_DIGITS: usize = 40;
 
-/// Characters that the service allows in one annotation (API.md 4.2).
-pub const LONGEST_ANNOTATION: usize = 1024;
 /// Characters of the longest id of a run.
 pub const LONGEST_RUN: usize = 96;
 
@@ -230,7 +228,7 @@ impl AppliedFields {
     #[must_use]
     pub fn is_as_applied(&self, field: &Field, endpoint: &Endpoint) -> bool {
         let slot = slot(field);
-        self.digest(&slot) == value_digest(&slot, field, endpoint).as_deref()
+        self.digest(&slot) == field_digest(&slot, field, endpoint).as_deref()
     }
 
     /// Why `field` differs between a live object and its definition.
@@ -238,16 +236,12 @@ impl AppliedFields {
     pub fn cause(&self, field: &Field, live: &Endpoint, desired: &Endpoint) -> AppliedCause {
         let slot = slot(field);
         let applied = self.digest(&slot);
-        let as_applied = |endpoint: &Endpoint| applied == value_digest(&slot, field, endpoint).as_deref();
+        let as_applied = |endpoint: &Endpoint| applied == field_digest(&slot, field, endpoint).as_deref();
+        let written = |value: FieldValue<'_>| applied == Some(value_digest(&slot, &value).as_str());
         let live_as_applied = match (field, &live.spec.place) {
             // The service fills parts of a reference and of a target; any way to have written it counts.
-            (Field::Target, _) => live.spec.target.spellings().any(|target| {
-                let wire = WireValue::Target(Box::new(WireSpec::of_target(&target)));
-                applied == Some(wire_digest(&slot, &wire).as_str())
-            }),
-            (Field::Where, Some(place)) => place.spellings().any(|place| {
-                applied == Some(wire_digest(&slot, &WireValue::Place(Some(WireWhere::from(&place)))).as_str())
-            }),
+            (Field::Target, _) => live.spec.target.spellings().any(|target| written(FieldValue::Target(&target))),
+            (Field::Where, Some(place)) => place.spellings().any(|place| written(FieldValue::Where(Some(&place)))),
             _ => as_applied(live),
         };
         match (live_as_applied, as_applied(desired)) {
@@ -271,33 +265,23 @@ fn split(entries: &str) -> impl Iterator<Item = (&str, &str)> {
 
 /// What a field's entry begins with.
 fn slot(field: &Field) -> String {
-    let (letter, key) = match field {
-        Field::Description => ('d', None),
-        Field::Disable => ('x', None),
-        Field::Target => ('t', None),
-        Field::Protocol => ('p', None),
-        Field::Port => ('o', None),
-        Field::HealthCheckPort => ('h', None),
-        Field::SnatPool => ('s', None),
-        Field::Where => ('w', None),
-        Field::Label(key) => ('l', Some(key)),
-        Field::Annotation(key) => ('a', Some(key)),
+    let key = match field {
+        Field::Label(key) | Field::Annotation(key) => Some(key),
+        _ => None,
     };
     let mut slot = String::with_capacity(1 + WIDTH);
-    slot.push(letter);
+    slot.push(field.letter());
     slot.extend(key.into_iter().flat_map(|key| digest(&[key.as_bytes()])));
     slot
 }
 
 /// The digest of a field's value, `None` where it is the default.
-fn value_digest(slot: &str, field: &Field, endpoint: &Endpoint) -> Option<String> {
-    if field.is_default(endpoint) {
-        return None;
-    }
-    Some(wire_digest(slot, &field.wire(endpoint)))
+fn field_digest(slot: &str, field: &Field, endpoint: &Endpoint) -> Option<String> {
+    let value = field.of(endpoint);
+    (!value.is_default()).then(|| value_digest(slot, &value))
 }
 
-fn wire_digest(slot: &str, value: &WireValue<'_>) -> String {
+fn value_digest(slot: &str, value: &FieldValue<'_>) -> String {
     // Strings, numbers and maps with text keys: nothing that fails.
     digest(&[slot.as_bytes(), &serde_json::to_vec(value).unwrap_or_default()]).collect()
 }
@@ -307,10 +291,13 @@ fn entries(endpoint: &Endpoint) -> String {
     let annotations = endpoint.annotations.keys().filter(|key| !is_mark(key)).cloned().map(Field::Annotation);
     let fields = Field::FIXED.into_iter().chain(labels).chain(annotations);
     let mut entries = String::with_capacity(128);
-    for field in fields.filter(|field| !field.is_default(endpoint)) {
-        let slot = slot(&field);
-        entries.push_str(&slot);
-        entries.push_str(&wire_digest(&slot, &field.wire(endpoint)));
+    for field in fields {
+        let value = field.of(endpoint);
+        if !value.is_default() {
+            let slot = slot(&field);
+            entries.push_str(&slot);
+            entries.push_str(&value_digest(&slot, &value));
+        }
     }
     entries
 }

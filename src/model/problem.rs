@@ -10,6 +10,26 @@ pub enum Segment {
     Index(usize),
 }
 
+impl Segment {
+    /// The key; nothing for an item of a sequence.
+    #[must_use]
+    pub fn key(&self) -> Option<&str> {
+        match self {
+            Segment::Key(key) => Some(key),
+            Segment::Index(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for Segment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Segment::Key(key) => f.write_str(key),
+            Segment::Index(index) => write!(f, "{index}"),
+        }
+    }
+}
+
 impl From<&'static str> for Segment {
     fn from(key: &'static str) -> Self {
         Segment::Key(Cow::Borrowed(key))

@@ -1,5 +1,5 @@
 //! The rules of a definition's values: lengths, ranges and syntax. Shape is checked where the wire
-//! form becomes the model; these are the rules that a live object may break and still be held.
+//! form becomes the model; a live object may break these rules and can still be compared.
 
 use super::problem::steps;
 use super::{
@@ -29,7 +29,7 @@ pub const LONGEST_REFERENCE_NAME: usize = 128;
 pub const LONGEST_REFERENCE_PART: usize = 64;
 
 /// Every rule that the values of a definition break. It looks at the text as written, so that a
-/// definition whose shape is wrong elsewhere is told its whole list at once.
+/// definition whose shape is wrong elsewhere gets its whole list at once.
 #[must_use]
 pub fn check(raw: &WireEndpoint) -> Vec<Problem> {
     let mut problems = Vec::new();
@@ -67,7 +67,7 @@ pub fn deprecated(raw: &WireEndpoint) -> Vec<Problem> {
     found
 }
 
-/// A text that is there and not empty; an empty one counts as absent, which shape decides about.
+/// A text that is not empty; an empty one counts as absent, which shape decides about.
 fn given(text: Option<&String>) -> Option<&str> {
     text.map(String::as_str).filter(|text| !text.is_empty())
 }
@@ -123,7 +123,7 @@ fn host(problems: &mut Vec<Problem>, path: Vec<Segment>, name: &str) {
     if let Some(fault) = host_name_fault(name.strip_suffix('.').unwrap_or(name)) {
         problems.push(Problem::value(
             path,
-            format!("`{name}` is no host name: {fault}"),
+            format!("`{name}` is not a valid host name: {fault}"),
             "a host name such as shop.example.net",
         ));
     }
@@ -137,18 +137,13 @@ fn target(problems: &mut Vec<Problem>, spec: &WireSpec) {
         if let Some(name) = given(advanced.name.as_ref()) {
             host(problems, steps!["spec", "dns_name_advanced", "name"], name);
         }
-        // What no u32 holds is a problem of shape already.
+        // What does not fit into a u32 is a problem of shape already.
         let seconds = advanced.refresh_interval.and_then(|seconds| u32::try_from(seconds).ok());
         if let Some(seconds) = seconds.filter(|seconds| !REFRESH_INTERVAL.contains(seconds)) {
-            let end = if seconds < *REFRESH_INTERVAL.start() {
-                format!("below the least allowed {}", REFRESH_INTERVAL.start())
-            } else {
-                format!("above the most allowed {}", REFRESH_INTERVAL.end())
-            };
             problems.push(Problem::value(
                 steps!["spec", "dns_name_advanced", "refresh_interval"],
-                format!("`refresh_interval` is {seconds}, {end}"),
-                "10 to 604800 seconds",
+                format!("`refresh_interval` is {seconds}"),
+                "must be 10 to 604800 seconds",
             ));
         }
     }
@@ -179,7 +174,7 @@ fn selector(problems: &mut Vec<Problem>, expression: &str) {
     } else if let Err(error) = Selector::parse(expression) {
         problems.push(Problem::value(
             at,
-            format!("`{expression}` is no label selector"),
+            format!("`{expression}` is not a valid label selector"),
             format!("{error}; for example `tier in (web, db),!legacy`"),
         ));
     }
@@ -188,16 +183,16 @@ fn selector(problems: &mut Vec<Problem>, expression: &str) {
 fn writing(problems: &mut Vec<Problem>, spec: &WireSpec) {
     if let Some(advanced) = &spec.dns_name_advanced {
         let strict = [("strict_ttl", advanced.strict_ttl)];
-        nothing_behind(problems, &["spec".into(), "dns_name_advanced".into()], &strict);
+        without_value(problems, &["spec".into(), "dns_name_advanced".into()], &strict);
     }
     if let Some(pool) = &spec.snat_pool {
-        nothing_behind(problems, &["spec".into(), "snat_pool".into()], &[("no_snat_pool", pool.no_snat_pool)]);
+        without_value(problems, &["spec".into(), "snat_pool".into()], &[("no_snat_pool", pool.no_snat_pool)]);
         if let Some(WirePrefixes { prefixes, ipv6_prefixes }) = &pool.snat_pool {
             let prefixes = prefixes.as_deref().unwrap_or_default();
             if prefixes.len() > MOST_PREFIXES {
                 problems.push(Problem::value(
                     steps!["spec", "snat_pool", "snat_pool", "prefixes"],
-                    format!("`prefixes` holds {} prefixes", prefixes.len()),
+                    format!("`prefixes` has {} prefixes", prefixes.len()),
                     format!("at most {MOST_PREFIXES}"),
                 ));
             }
@@ -210,7 +205,7 @@ fn writing(problems: &mut Vec<Problem>, spec: &WireSpec) {
         let Some(site) = site else { continue };
         let vip =
             [("disable_internet_vip", site.disable_internet_vip), ("enable_internet_vip", site.enable_internet_vip)];
-        nothing_behind(problems, &["spec".into(), "where".into(), option.into()], &vip);
+        without_value(problems, &["spec".into(), "where".into(), option.into()], &vip);
         references(problems, option, "ref", site.reference.as_deref().filter(|references| references.len() == 1));
         references(problems, option, "refs", site.refs.as_deref());
     }
@@ -220,22 +215,22 @@ fn writing(problems: &mut Vec<Problem>, spec: &WireSpec) {
     }
 }
 
-/// An option without fields that says nothing: the person meant it, the service would drop it.
-fn nothing_behind(problems: &mut Vec<Problem>, base: &[Segment], options: &[(&'static str, EmptyOption)]) {
+/// An option without fields that has no value: the person meant it, the service would drop it.
+fn without_value(problems: &mut Vec<Problem>, base: &[Segment], options: &[(&'static str, EmptyOption)]) {
     for (option, choice) in options {
         if *choice == EmptyOption::Null {
             let mut path = base.to_vec();
             path.push((*option).into());
             problems.push(Problem::key(
                 path,
-                format!("`{option}` has nothing behind it"),
+                format!("`{option}` has no value"),
                 format!("write `{option}: {{}}`"),
             ));
         }
     }
 }
 
-/// Every prefix of a list that is there twice; what is no prefix is a problem of shape.
+/// Every duplicate prefix of a list; a text that is not a prefix is a problem of shape.
 fn unique_prefixes(problems: &mut Vec<Problem>, key: &'static str, prefixes: &[String]) {
     let item = |index: usize| steps!["spec", "snat_pool", "snat_pool", key, index];
     let mut seen = std::collections::BTreeMap::new();
@@ -243,7 +238,7 @@ fn unique_prefixes(problems: &mut Vec<Problem>, key: &'static str, prefixes: &[S
         let Ok(prefix) = text.parse::<ipnet::IpNet>() else { continue };
         if let Some(first) = seen.insert(prefix.trunc(), index) {
             problems.push(
-                Problem::value(item(index), format!("the prefix `{text}` stands twice"), "second time here")
+                Problem::value(item(index), format!("duplicate prefix `{text}`"), "second time here")
                     .with(super::Location::Value(item(first)), "first time here"),
             );
         }
@@ -275,7 +270,7 @@ fn references(
     }
 }
 
-/// Why a text is no host name (RFC 1123; whether the service takes wildcards is not known).
+/// Why a text is not a host name (RFC 1123; whether the service takes wildcards is not known).
 fn host_name_fault(name: &str) -> Option<&'static str> {
     if name.chars().count() > LONGEST_HOST_NAME {
         return Some("it is longer than 256 characters");

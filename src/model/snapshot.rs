@@ -47,7 +47,7 @@ pub struct NamespaceSnapshot {
 /// Why a file is not used as a snapshot.
 #[derive(Debug, thiserror::Error)]
 pub enum SnapshotError {
-    #[error("the file is no snapshot: {reason}")]
+    #[error("the file is not a snapshot: {reason}")]
     NotASnapshot { reason: String },
     #[error("the snapshot has format version {found}, this trueup reads {FORMAT_VERSION}: take it again")]
     Format { found: u64 },

@@ -1,26 +1,27 @@
-//! What a field of a definition means, from the table that the JSON Schema is made of.
+//! What a field of a definition means, from the shape that the JSON Schema is made of.
 
-use crate::model::{FieldEntry, FieldStatus, REFERENCE_PARTS, REFERENCE_TABLE};
+use crate::model::shape::{ENDPOINT, FieldStatus, NodeKind, ShapeNode, snake};
 
-/// The field that `asked` names, told with what stands below it; else the names that come near.
+/// The field that `asked` names with the fields below it; else similar names.
 ///
 /// # Errors
 /// No field has that name, or several end in it: the paths that may be meant, best first.
 pub fn explain(asked: &str) -> Result<String, Vec<String>> {
-    let paths = paths();
-    let wanted = snake_case(asked.trim().trim_matches('.'));
+    let paths: Vec<String> = ENDPOINT.below().into_iter().map(|(path, _)| path).collect();
+    let keys: Vec<String> = asked.trim().trim_matches('.').split('.').map(snake).collect();
+    let wanted = keys.join(".");
     if wanted.is_empty() || wanted == "endpoint" {
         return Ok(overview());
     }
     if let Some(path) = paths.iter().find(|path| **path == wanted) {
-        return Ok(render_field(path, &paths));
+        return Ok(render_field(path));
     }
     let ends: Vec<&String> = paths.iter().filter(|path| path.ends_with(&format!(".{wanted}"))).collect();
     // The shortest of several is the one that people mean, unless others are as short.
     let steps = |path: &str| path.matches('.').count();
     let least = ends.iter().map(|path| steps(path)).min().unwrap_or(0);
     match ends.iter().filter(|path| steps(path) == least).collect::<Vec<_>>().as_slice() {
-        [one] => return Ok(render_field(one, &paths)),
+        [one] => return Ok(render_field(one)),
         [] => {}
         _ => return Err(ends.into_iter().cloned().collect()),
     }
@@ -36,34 +37,28 @@ pub fn explain(asked: &str) -> Result<String, Vec<String>> {
     Err(near.into_iter().take(4).map(|(_, path)| path.clone()).collect())
 }
 
-/// Every path, parts of references included.
-fn paths() -> Vec<String> {
-    REFERENCE_TABLE
-        .iter()
-        .flat_map(|entry| {
-            let parts = if entry.is_list_of_references() { REFERENCE_PARTS } else { &[] };
-            let parts = parts.iter().map(|part| format!("{}.{}", entry.path, part.path));
-            std::iter::once(entry.path.to_owned()).chain(parts)
-        })
-        .collect()
-}
-
 fn overview() -> String {
     let mut text = String::from("A definition is one endpoint: `metadata` and `spec`.\n\n");
-    for entry in REFERENCE_TABLE {
-        let steps = entry.path.matches('.').count();
-        let name = entry.path.rsplit('.').next().unwrap_or_default();
-        let line = format!("{}{name}", "  ".repeat(steps + 1));
-        text.push_str(&format!("{line:<36}{}\n", entry.kind));
-    }
+    list(&ENDPOINT, "  ", &mut text);
     text.push_str("\nMore of one:  trueup explain spec.where.site\n");
     text
 }
 
-fn render_field(path: &str, paths: &[String]) -> String {
-    let Some(entry) = FieldEntry::at(path) else { return String::new() };
+/// The keys below a node, a line each; the parts of a reference are the same everywhere.
+fn list(node: &ShapeNode, indent: &str, text: &mut String) {
+    for child in node.children {
+        let line = format!("{indent}{}", child.key);
+        text.push_str(&format!("{line:<36}{}\n", child.kind.words()));
+        if child.kind != NodeKind::References {
+            list(child, &format!("{indent}  "), text);
+        }
+    }
+}
+
+fn render_field(path: &str) -> String {
+    let Some(node) = ENDPOINT.at(path) else { return String::new() };
     let mut text = format!("{path}\n");
-    for line in wrapped(entry.meaning, 84) {
+    for line in wrapped(node.meaning, 84) {
         text.push_str(&format!("  {line}\n"));
     }
     text.push('\n');
@@ -74,23 +69,17 @@ fn render_field(path: &str, paths: &[String]) -> String {
             }
         }
     };
-    row("type", entry.kind);
-    row("allowed", &entry.rule.words());
-    row("default", if entry.default.is_empty() { "none" } else { entry.default });
-    if entry.age == FieldStatus::Deprecated {
+    row("type", node.kind.words());
+    row("allowed", &node.rule.words());
+    row("default", if node.default.is_empty() { "none" } else { node.default });
+    if node.status == FieldStatus::Deprecated {
         row("status", "deprecated by the vendor; still read, sent and compared");
     }
-    row("source", entry.source);
-    let below: Vec<&String> = paths
-        .iter()
-        .filter(|other| other.strip_prefix(path).is_some_and(|rest| rest.starts_with('.') && !rest[1..].contains('.')))
-        .collect();
-    if !below.is_empty() {
+    row("source", node.source);
+    if !node.children.is_empty() {
         text.push_str("\n  below it\n");
-        for path in below {
-            let kind = FieldEntry::at(path).map_or("", |entry| entry.kind);
-            let name = path.rsplit('.').next().unwrap_or_default();
-            text.push_str(&format!("    {name:<24} {kind}\n"));
+        for child in node.children {
+            text.push_str(&format!("    {:<24} {}\n", child.key, child.kind.words()));
         }
     }
     text
@@ -111,17 +100,6 @@ fn wrapped(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-fn snake_case(text: &str) -> String {
-    let mut snake = String::with_capacity(text.len());
-    for letter in text.chars() {
-        if letter.is_ascii_uppercase() {
-            snake.push('_');
-        }
-        snake.push(letter.to_ascii_lowercase());
-    }
-    snake
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -137,14 +115,14 @@ mod tests {
     }
 
     #[test]
-    fn a_group_shows_what_stands_below_it() {
+    fn a_group_lists_the_fields_below_it() {
         let text = explain("spec.where").expect("a field");
         assert!(text.contains("at most one of site, virtual_site, virtual_network"), "{text}");
         assert!(text.contains("    virtual_network "), "{text}");
     }
 
     #[test]
-    fn a_misspelt_field_gets_the_names_that_come_near() {
+    fn a_misspelt_field_gets_similar_names() {
         assert_eq!(explain("protocl"), Err(vec!["spec.protocol".to_owned()]));
         let several = explain("network_type").expect_err("two have it");
         assert_eq!(several, ["spec.where.site.network_type", "spec.where.virtual_site.network_type"]);
@@ -153,7 +131,7 @@ mod tests {
 
     #[test]
     fn no_line_is_wider_than_a_terminal() {
-        for path in paths() {
+        for (path, _) in ENDPOINT.below() {
             let text = explain(&path).expect("its own path");
             assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
         }

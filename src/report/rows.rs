@@ -63,7 +63,12 @@ pub fn of_endpoint(endpoint: &Endpoint) -> Vec<FieldRow> {
         .into_iter()
         .map(|(name, text)| plain(&format!("spec.{name}"), text))
         .collect();
-    for field in [Field::Port, Field::Protocol, Field::HealthCheckPort, Field::SnatPool, Field::Where] {
+    // The address is whole with its port.
+    let first = [Field::Port, Field::Protocol];
+    let others = Field::FIXED.into_iter().filter(|field| {
+        !matches!(field, Field::Description | Field::Disable | Field::Target | Field::Port | Field::Protocol)
+    });
+    for field in first.into_iter().chain(others) {
         if !field.is_default(endpoint) {
             let value = field.value(endpoint);
             rows.push(plain(&name(&field), of_value(&field, &value, None).unwrap_or_default()));

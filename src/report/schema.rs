@@ -8,7 +8,8 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, json};
 
 use crate::drift::{JudgedAcknowledgement, Verdict, Verdicts};
-use crate::model::{FieldEntry, FieldRule, FieldStatus, GroupRule, Json, Snapshot, WireEndpoint};
+use crate::model::shape::{ENDPOINT, FieldRule, FieldStatus, GroupRule, ShapeNode, camel};
+use crate::model::{Json, Snapshot, WireEndpoint};
 use crate::plan::{GuardHit, Plan, RecordedConsent};
 
 /// Of what a schema is.
@@ -43,7 +44,7 @@ pub fn of(of: SchemaKind) -> Json {
     let title = match of {
         SchemaKind::Plan => "a saved plan of trueup",
         SchemaKind::Drift => "the verdict of trueup drift",
-        SchemaKind::Snapshot => "a snapshot of what a service holds",
+        SchemaKind::Snapshot => "a snapshot of the objects of a service",
         SchemaKind::Definition => "an endpoint, as trueup reads it",
         SchemaKind::Config => "trueup.yaml",
         SchemaKind::Policy => "a policy of trueup",
@@ -180,7 +181,7 @@ fn definition() -> Json {
     // Every place of the tree has its own node, which takes the words of its path.
     settings.inline_subschemas = true;
     let mut schema = settings.into_generator().into_root_schema_for::<WireEndpoint>().to_value();
-    describe(&mut schema, "");
+    describe(&mut schema, &ENDPOINT);
     schema["required"] = json!(["metadata", "spec"]);
     schema["description"] = "One endpoint of the service mesh.".into();
     if let Some(properties) = schema["properties"].as_object_mut() {
@@ -196,7 +197,7 @@ fn definition() -> Json {
             "disabled_referred_objects",
         ] {
             let written = json!({"description": "Written by the service; dropped with a note.", "deprecated": true});
-            properties.insert(camel_case(key), written.clone());
+            properties.insert(camel(key), written.clone());
             properties.insert(key.to_owned(), written);
         }
     }
@@ -220,18 +221,16 @@ fn needed(node: &mut Json, keys: &[&str]) {
     node["required"] = json!(keys);
 }
 
-/// Gives a node and everything below it the words and limits of its path.
-fn describe(node: &mut Json, path: &str) {
-    if let Some(entry) = FieldEntry::at(path) {
-        words(node, entry);
-        limits(node, entry.rule);
-        if entry.age == FieldStatus::Deprecated {
-            node["deprecated"] = true.into();
-        }
+/// Gives a node and everything below it the words and limits of its shape.
+fn describe(node: &mut Json, shape: &ShapeNode) {
+    words(node, shape);
+    limits(node, shape.rule);
+    if shape.status == FieldStatus::Deprecated {
+        node["deprecated"] = true.into();
     }
     let Some(object) = node.as_object_mut() else { return };
     if let Some(items) = object.get_mut("items") {
-        describe(items, path);
+        describe(items, shape);
         if !items.get("properties").is_some_and(Json::is_object)
             && let Some(items) = items.as_object_mut()
         {
@@ -241,8 +240,9 @@ fn describe(node: &mut Json, path: &str) {
     }
     let Some(properties) = object.get_mut("properties").and_then(Json::as_object_mut) else { return };
     for (name, property) in properties.iter_mut() {
-        let below = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
-        describe(property, &below);
+        if let Some(child) = shape.child(name) {
+            describe(property, child);
+        }
     }
     both_spellings(properties);
 }
@@ -251,24 +251,24 @@ fn both_spellings(properties: &mut Map<String, Json>) {
     let others: Vec<(String, Json)> = properties
         .iter()
         .filter_map(|(name, property)| {
-            let camel = camel_case(name);
+            let other = camel(name);
             let mut property = property.clone();
             property["description"] = format!("Another spelling of `{name}`, which is what trueup writes.").into();
             property["deprecated"] = true.into();
-            (camel != *name).then_some((camel, property))
+            (other != *name).then_some((other, property))
         })
         .collect();
     properties.extend(others);
 }
 
-fn words(node: &mut Json, entry: FieldEntry) {
-    let mut text = entry.meaning.to_owned();
-    let rule = entry.rule.words();
+fn words(node: &mut Json, shape: &ShapeNode) {
+    let mut text = shape.meaning.to_owned();
+    let rule = shape.rule.words();
     if !rule.is_empty() {
         text.push_str(&format!(" Allowed: {rule}."));
     }
-    if !entry.default.is_empty() {
-        text.push_str(&format!(" Default: {}.", entry.default));
+    if !shape.default.is_empty() {
+        text.push_str(&format!(" Default: {}.", shape.default));
     }
     node["description"] = text.into();
 }
@@ -297,7 +297,7 @@ fn limits(node: &mut Json, rule: FieldRule) {
             node["additionalProperties"]["maxLength"] = value.into();
         }
         FieldRule::Words(words) => {
-            let mut allowed: Vec<Json> = words().into_iter().map(Json::from).collect();
+            let mut allowed: Vec<Json> = words.iter().copied().map(Json::from).collect();
             allowed.extend(["".into(), Json::Null]);
             any_of(node, vec![json!({"enum": allowed}), variable()]);
         }
@@ -322,8 +322,8 @@ fn any_of(node: &mut Json, schemas: Vec<Json>) {
 fn exclusive(node: &mut Json, needed: GroupRule, options: &[&str]) {
     let given = |name: &str| {
         let given = |name: &str| json!({"required": [name], "properties": {name: {"not": {"enum": [null, ""]}}}});
-        let camel = camel_case(name);
-        if camel == name { given(name) } else { json!({"anyOf": [given(name), given(&camel)]}) }
+        let other = camel(name);
+        if other == name { given(name) } else { json!({"anyOf": [given(name), given(&other)]}) }
     };
     let mut choices: Vec<Json> = options.iter().map(|option| given(option)).collect();
     if needed == GroupRule::AtMostOne {
@@ -343,18 +343,6 @@ fn exclusive(node: &mut Json, needed: GroupRule, options: &[&str]) {
         }
     }
     node["oneOf"] = choices.into();
-}
-
-/// `dns_name` as `dnsName`.
-fn camel_case(name: &str) -> String {
-    let mut words = name.split('_');
-    let first = words.next().unwrap_or_default().to_owned();
-    words.fold(first, |mut camel, word| {
-        let mut letters = word.chars();
-        camel.extend(letters.next().map(|letter| letter.to_ascii_uppercase()));
-        camel.push_str(letters.as_str());
-        camel
-    })
 }
 
 #[cfg(test)]

@@ -126,7 +126,7 @@ fn a_second_stack_inside_is_reported() {
     let root = tempfile::tempdir().expect("a directory");
     write(root.path(), "trueup.yaml", "stack: s\n");
     write(root.path(), "in/trueup.yaml", "stack: t\n");
-    assert_eq!(messages(root.path()), ["in/trueup.yaml: a second trueup.yaml stands inside this stack"]);
+    assert_eq!(messages(root.path()), ["in/trueup.yaml: this stack contains a second trueup.yaml"]);
 }
 
 #[cfg(unix)]
@@ -150,7 +150,7 @@ fn links_that_lead_out_or_in_circles_and_special_files_are_refused() {
             "file.yaml: the symbolic link leads out of the stack's directory",
             "folder: the symbolic link leads out of the stack's directory",
             "in/loop: the symbolic link leads back to a directory above it",
-            "socket.yaml: this is no regular file",
+            "socket.yaml: this is not a regular file",
         ]
     );
 }
@@ -168,9 +168,9 @@ fn a_huge_file_is_refused_unread_and_so_are_too_many_documents() {
             .filter(|message| !message.contains("the document is a scalar"))
             .collect::<Vec<_>>(),
         [
-            "empty.yaml: the file holds more than the allowed 20000 documents",
+            "empty.yaml: the file has more than the allowed 20000 documents",
             "huge.yaml: the file is larger than the allowed 16 MiB",
-            "many.yaml: more than 200 problems in this file; the rest is not told",
+            "many.yaml: more than 200 problems in this file; the rest is not shown",
         ]
     );
 }

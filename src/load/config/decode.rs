@@ -14,8 +14,12 @@ use crate::model::policy::{GateMode, Gates, Guards, IgnoreRule, Prune};
 use crate::model::{Field, Layout, Name, NameError, Namespace};
 
 /// What the fields of an endpoint are called in `ignore:`.
-const FIELDS: &str = "description, disable, labels.KEY, annotations.KEY, spec.target, spec.protocol, spec.port, \
-                      spec.health_check_port, spec.snat_pool, spec.where";
+fn field_names() -> String {
+    let any = || "KEY".to_owned();
+    let [description, disable, rest @ ..] = Field::FIXED;
+    let first = [description, disable, Field::Label(any()), Field::Annotation(any())];
+    first.into_iter().chain(rest).map(|field| field.to_string()).collect::<Vec<_>>().join(", ")
+}
 
 /// The settings in `source` for the environment that `options` names, as far as they can be read.
 pub(in crate::load) fn read(source: &SourceText, options: &LoadOptions, problems: &mut Vec<Diagnostic>) -> Config {
@@ -36,7 +40,7 @@ pub(in crate::load) fn read(source: &SourceText, options: &LoadOptions, problems
             Err(problem) => problems.push(problem),
             Ok(tree) => {
                 let Some(root) = resolve(&tree, source, problems).filter(|root| !root.is_null()) else { continue };
-                problems.push(root.span.error("the settings hold a second document", "one document is read here"));
+                problems.push(root.span.error("the settings contain a second document", "one document is read here"));
             }
         }
     }
@@ -106,10 +110,10 @@ fn base_url(fields: &mut Fields<'_, '_, '_>) -> Option<String> {
         Some(("http" | "https", rest)) => {
             let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
             if host.contains('@') {
-                let what = "`base_url` holds a user name or a password";
+                let what = "`base_url` contains a user name or a password";
                 let diagnostic = entry.value_at().error(what, "").without_source();
                 let path = fields.join("base_url");
-                fields.decoder.fault(&path, diagnostic.with_help("take them out: the token is given apart"));
+                fields.decoder.fault(&path, diagnostic.with_help("remove them: the token is given separately"));
                 return None;
             } else if host.is_empty() || host.starts_with(':') {
                 "a host is needed"
@@ -121,7 +125,7 @@ fn base_url(fields: &mut Fields<'_, '_, '_>) -> Option<String> {
         }
         _ => "https://TENANT.console.ves.volterra.io",
     };
-    wrong(fields, entry, "base_url", "`base_url` is no address of a service".to_owned(), label.to_owned());
+    wrong(fields, entry, "base_url", "`base_url` is not a valid address of a service".to_owned(), label.to_owned());
     None
 }
 
@@ -135,7 +139,7 @@ pub(super) fn word<T: Copy>(fields: &mut Fields<'_, '_, '_>, key: &'static str, 
             Suggestion::Near(near) => format!("did you mean `{near}`?"),
             Suggestion::None => format!("one of {}", names.join(", ")),
         };
-        wrong(fields, entry, key, format!("`{key}` is `{text}`"), label);
+        wrong(fields, entry, key, format!("unknown value `{text}` for `{key}`"), label);
     }
     found
 }
@@ -154,7 +158,7 @@ fn prune(fields: &mut Fields<'_, '_, '_>, config: &mut Config, options: &LoadOpt
         };
     config.prune = said.unwrap_or(if listed { Prune::Owned } else { Prune::None });
     if let (Some(Prune::Owned | Prune::All), false, Some(entry)) = (said, listed, fields.given("prune")) {
-        let what = "`prune` needs `namespaces:`, which say where objects may be deleted".to_owned();
+        let what = "`prune` needs `namespaces:`, which list where objects may be deleted".to_owned();
         wrong(fields, entry, "prune", what, "list the namespaces of the stack".to_owned());
     }
 }
@@ -227,7 +231,7 @@ fn overlay(fields: &mut Fields<'_, '_, '_>) -> Option<String> {
     let (text, entry) = given(fields, "overlay")?;
     let clean: Vec<&str> = text.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
     if text.starts_with('/') || clean.is_empty() || clean.contains(&"..") {
-        let what = format!("`overlay` is `{text}`, which is no directory below this one");
+        let what = format!("`overlay` is `{text}`, which is not a directory below this one");
         wrong(fields, entry, "overlay", what, "a path such as overlays/prod".to_owned());
         return None;
     }
@@ -278,8 +282,8 @@ pub(super) fn ignore(fields: &mut Fields<'_, '_, '_>) -> Option<IgnoreRule> {
                     fields,
                     entry,
                     "field",
-                    format!("`{text}` is no field of an endpoint"),
-                    format!("one of {FIELDS}"),
+                    format!("`{text}` is not a field of an endpoint"),
+                    format!("one of {}", field_names()),
                 );
             }
             Some(field?)
@@ -293,7 +297,7 @@ fn glob(fields: &mut Fields<'_, '_, '_>, key: &'static str) -> Option<String> {
     match Glob::new(&text) {
         Ok(_) => Some(text),
         Err(error) => {
-            wrong(fields, entry, key, format!("`{text}` is no pattern: {}", error.kind()), "a glob".to_owned());
+            wrong(fields, entry, key, format!("`{text}` is not a valid pattern: {}", error.kind()), "a glob".to_owned());
             None
         }
     }
@@ -305,7 +309,7 @@ fn globs(fields: &mut Fields<'_, '_, '_>, key: &'static str) -> Vec<String> {
     texts.retain(|text| match Glob::new(text) {
         Ok(_) => true,
         Err(error) => {
-            let what = format!("`{text}` is no pattern: {}", error.kind());
+            let what = format!("`{text}` is not a valid pattern: {}", error.kind());
             wrong(fields, entry, key, what, "globs over paths, such as archive/**".to_owned());
             false
         }
@@ -318,7 +322,7 @@ fn variables(fields: &mut Fields<'_, '_, '_>) -> BTreeMap<String, String> {
     if let Some(entry) = fields.given("variables") {
         for inner in entry.item.entries().iter().filter(|inner| !variable::is_name(&inner.key)) {
             let path = fields.join("variables");
-            let what = format!("`{}` is no name of a variable", inner.key);
+            let what = format!("`{}` is not a valid name of a variable", inner.key);
             let label = "letters, digits, `_`, `-` and `.`; a letter or `_` first";
             fields.decoder.fault(&path, inner.key_at.error(what, label));
         }
@@ -341,7 +345,7 @@ fn rate_limit(fields: &mut Fields<'_, '_, '_>) -> Option<f64> {
     let rate = text.parse::<f64>().ok().filter(|rate| (0.01..=10_000.0).contains(rate));
     if rate.is_none() {
         let what = format!("`rate_limit` is `{text}`");
-        wrong(fields, entry, "rate_limit", what, "0.01 to 10000 requests a second".to_owned());
+        wrong(fields, entry, "rate_limit", what, "must be 0.01 to 10000 requests a second".to_owned());
     }
     rate
 }
@@ -352,7 +356,7 @@ pub(super) fn number(fields: &mut Fields<'_, '_, '_>, key: &'static str, least: 
         return Some(number);
     }
     let entry = fields.given(key)?;
-    let allowed = if most == i64::MAX { format!("{least} or more") } else { format!("{least} to {most}") };
+    let allowed = if most == i64::MAX { format!("must be {least} or more") } else { format!("must be {least} to {most}") };
     wrong(fields, entry, key, format!("`{key}` is {number}"), allowed);
     None
 }

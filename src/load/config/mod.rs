@@ -1,5 +1,5 @@
 //! `trueup.yaml`: the settings of a stack, read with the same places and suggestions as definitions.
-//! What an environment says stands over what the file says for all of them.
+//! What an environment sets overrides what the file sets for all of them.
 
 mod decode;
 mod policy;

@@ -40,7 +40,7 @@ fn read(source: &SourceText, problems: &mut Vec<Diagnostic>) -> Policy {
         match policy {
             None => policy = Some(self::document(&root, problems)),
             Some(_) => {
-                problems.push(root.span.error("the policy holds a second document", "one document is read here"))
+                problems.push(root.span.error("the policy contains a second document", "one document is read here"))
             }
         }
     }
@@ -57,7 +57,7 @@ fn document(root: &Item<'_>, problems: &mut Vec<Diagnostic>) -> Policy {
     let mut decoder = Decoder::new(Language::Yaml, KeySpelling::Snake);
     let mut policy = Policy::default();
     for entry in root.entries().iter().filter(|entry| entry.item.is_null()) {
-        let what = format!("`{}` says nothing", entry.key);
+        let what = format!("`{}` has no value", entry.key);
         problems.push(entry.key_at.error(what, "give a value, `[]` to allow none, or leave the key out"));
     }
     if let Some(mut fields) = Fields::open(&mut decoder, root, &root.span, Vec::new()) {
@@ -136,7 +136,7 @@ fn allow(fields: &mut Fields<'_, '_, '_>) -> Option<BTreeSet<String>> {
             Suggestion::Near(near) => format!("did you mean `{near}`?"),
             Suggestion::None => format!("some of {}", CONSENTS.join(", ")),
         };
-        wrong(fields, entry, "allow", format!("`{text}` is no name that `--allow` takes"), label);
+        wrong(fields, entry, "allow", format!("`{text}` is not a name that `--allow` accepts"), label);
     }
     Some(texts.into_iter().collect())
 }

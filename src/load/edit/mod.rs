@@ -21,7 +21,7 @@ use super::source_map::{Nodes, key_of, nodes};
 use super::text::SourceText;
 use super::text_of;
 use super::variable::Variables;
-use crate::model::{Endpoint, Field, Json, Key, SourceLocation, WireEndpoint};
+use crate::model::{Endpoint, Field, Json, Key, SourceLocation};
 
 /// A live value that a definition is to take over.
 #[derive(Debug, Clone, PartialEq)]
@@ -53,28 +53,28 @@ pub enum NotEditable {
     #[error("a variable is in it: change the variable, or write the value out")]
     Variable,
     /// An alias names it.
-    #[error("an alias stands there: change what it names, or write the value out")]
+    #[error("an alias is written there: change what it names, or write the value out")]
     Alias,
     /// It carries an anchor.
     #[error("it carries an anchor, and aliases elsewhere read it too: edit it by hand")]
     Anchor,
     /// A merge key brought it.
-    #[error("a merge key brings it: change what it merges, or write the value out")]
+    #[error("it comes from a merge key: change what it merges, or write the value out")]
     MergeKey,
     /// An overlay says it.
-    #[error("the overlay {file} says it: edit it there")]
+    #[error("the overlay {file} sets it: edit it there")]
     Overlay {
         /// The overlay's file.
         file: String,
     },
     /// A comment stands inside what would be replaced.
-    #[error("a comment stands inside it: edit it by hand")]
+    #[error("it contains a comment: edit it by hand")]
     Comment,
     /// It is written in a way that no edit in place is made for.
     #[error("it is written in a way that cannot be edited in place: edit it by hand")]
     Shape,
     /// The edited file did not say what was wanted.
-    #[error("an edit in place would not say what live says: edit it by hand")]
+    #[error("an edit in place would not give the live value: edit it by hand")]
     Withdrawn,
 }
 
@@ -223,10 +223,9 @@ impl<'l> Editor<'l> {
         for one in wanted {
             let Some(endpoint) = expected.get_mut(&one.key) else { return false };
             let value = as_written(one, &one.field.value(endpoint));
-            let Ok(mut object) = serde_json::to_value(WireEndpoint::from(&*endpoint)) else { return false };
-            one.field.set(&mut object, &value);
-            let Ok(changed) = serde_json::from_value(object) else { return false };
-            *endpoint = changed;
+            if one.field.assign(endpoint, &value).is_err() {
+                return false;
+            }
         }
         self.endpoints(text).is_some_and(|now| now == expected)
     }

@@ -59,22 +59,9 @@ pub(super) fn splices(
 
 /// Where a definition writes `field`; for the target its `current` option.
 pub(super) fn path(field: &Field, current: &Json) -> Vec<String> {
-    let (group, name) = match field {
-        Field::Label(label) => (&["metadata", "labels"][..], label.as_str()),
-        Field::Annotation(annotation) => (&["metadata", "annotations"][..], annotation.as_str()),
-        Field::Description => (&["metadata"][..], "description"),
-        Field::Disable => (&["metadata"][..], "disable"),
-        Field::Target => {
-            let option = current.as_object().and_then(|map| map.keys().next());
-            (&["spec"][..], option.map_or("", String::as_str))
-        }
-        Field::Protocol => (&["spec"][..], "protocol"),
-        Field::Port => (&["spec"][..], "port"),
-        Field::HealthCheckPort => (&["spec"][..], "health_check_port"),
-        Field::SnatPool => (&["spec"][..], "snat_pool"),
-        Field::Where => (&["spec"][..], "where"),
-    };
-    group.iter().copied().chain([name]).map(str::to_owned).collect()
+    let option = || current.as_object().and_then(|map| map.keys().next()).map_or("", String::as_str);
+    let keys = field.keys().unwrap_or_else(|| vec!["spec", option()]);
+    keys.into_iter().map(str::to_owned).collect()
 }
 
 struct Patch<'a> {

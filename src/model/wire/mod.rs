@@ -1,16 +1,28 @@
 //! The wire form of an endpoint: every field optional, both spellings of a key, unknown keys refused.
 //! [`WireEndpoint::endpoint`] turns it into the model and collects every problem of shape on the way;
 //! [`super::check`] adds the rules. Live objects pass through the same conversion without the rules,
-//! so that a value which the service holds can be compared and replaced.
+//! so that a value which the service has can be compared and replaced.
 
-mod read;
-mod write;
+mod place;
+mod problems;
+mod snat_pool;
+mod spec;
+mod target;
+
+pub use place::{WireReference, WireSite, WireVirtualNetwork, WireWhere};
+pub use snat_pool::{WirePrefixes, WireSnatPool};
+pub use spec::{Spec, WireSpec};
+pub use target::{WireDnsNameAdvanced, WireSelector, WireServiceInfo};
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
+
+use super::problem::steps;
+use super::{Endpoint, Key, Name, Namespace, Problem, StringMap};
+use problems::given;
 
 /// The create request: `metadata` and `spec`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -48,181 +60,19 @@ pub struct WireMetadata {
     pub disable: Option<bool>,
 }
 
-/// `spec` of the create request.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct WireSpec {
-    /// Target option.
-    #[serde(default, alias = "dnsName", skip_serializing_if = "Option::is_none")]
-    pub dns_name: Option<String>,
-    /// Target option.
-    #[serde(default, alias = "dnsNameAdvanced", skip_serializing_if = "Option::is_none")]
-    pub dns_name_advanced: Option<WireDnsNameAdvanced>,
-    /// Target option.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ip: Option<String>,
-    /// Target option.
-    #[serde(default, alias = "serviceInfo", skip_serializing_if = "Option::is_none")]
-    pub service_info: Option<WireServiceInfo>,
-    /// `TCP` or `UDP`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub protocol: Option<String>,
-    /// 0 to 65535.
-    #[serde(default, deserialize_with = "integer", skip_serializing_if = "Option::is_none")]
-    pub port: Option<i64>,
-    /// 0 to 65535.
-    #[serde(default, alias = "healthCheckPort", deserialize_with = "integer", skip_serializing_if = "Option::is_none")]
-    pub health_check_port: Option<i64>,
-    /// Exclusive group.
-    #[serde(default, alias = "snatPool", skip_serializing_if = "Option::is_none")]
-    pub snat_pool: Option<WireSnatPool>,
-    /// Exclusive group.
-    #[serde(default, rename = "where", skip_serializing_if = "Option::is_none")]
-    pub place: Option<WireWhere>,
-}
-
-/// `spec.dns_name_advanced`
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct WireDnsNameAdvanced {
-    /// The host name.
-    #[serde(default)]
-    pub name: Option<String>,
-    /// Seconds, 10 to 604800.
-    #[serde(default, alias = "refreshInterval", deserialize_with = "integer", skip_serializing_if = "Option::is_none")]
-    pub refresh_interval: Option<i64>,
-    /// Deprecated by the vendor.
-    #[serde(default, alias = "strictTtl", skip_serializing_if = "EmptyOption::is_absent")]
-    pub strict_ttl: EmptyOption,
-}
-
-/// `spec.service_info`
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct WireServiceInfo {
-    /// One of `Discovery::ALL`.
-    #[serde(default, alias = "discoveryType")]
-    pub discovery_type: Option<String>,
-    /// Service option.
-    #[serde(default, alias = "serviceName", skip_serializing_if = "Option::is_none")]
-    pub service_name: Option<String>,
-    /// Service option.
-    #[serde(default, alias = "serviceSelector", skip_serializing_if = "Option::is_none")]
-    pub service_selector: Option<WireSelector>,
-}
-
-/// `spec.service_info.service_selector`
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct WireSelector {
-    /// Exactly one expression.
-    #[serde(default, deserialize_with = "texts")]
-    pub expressions: Option<Vec<String>>,
-}
-
-/// `spec.snat_pool`
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct WireSnatPool {
-    /// Option: none.
-    #[serde(default, alias = "noSnatPool", skip_serializing_if = "EmptyOption::is_absent")]
-    pub no_snat_pool: EmptyOption,
-    /// Option: these prefixes.
-    #[serde(default, alias = "snatPool", skip_serializing_if = "Option::is_none")]
-    pub snat_pool: Option<WirePrefixes>,
-}
-
-/// `spec.snat_pool.snat_pool`
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct WirePrefixes {
-    /// At most 128 unique IPv4 prefixes.
-    #[serde(default, deserialize_with = "texts", skip_serializing_if = "Option::is_none")]
-    pub prefixes: Option<Vec<String>>,
-    /// Unique IPv6 prefixes.
-    #[serde(default, alias = "ipv6Prefixes", deserialize_with = "texts", skip_serializing_if = "Option::is_none")]
-    pub ipv6_prefixes: Option<Vec<String>>,
-}
-
-/// `spec.where`
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct WireWhere {
-    /// Option: a site.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub site: Option<WireSite>,
-    /// Option: a virtual site.
-    #[serde(default, alias = "virtualSite", skip_serializing_if = "Option::is_none")]
-    pub virtual_site: Option<WireSite>,
-    /// Option: a virtual network.
-    #[serde(default, alias = "virtualNetwork", skip_serializing_if = "Option::is_none")]
-    pub virtual_network: Option<WireVirtualNetwork>,
-}
-
-/// `spec.where.site` and `spec.where.virtual_site`
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct WireSite {
-    /// Exactly one reference.
-    #[serde(default, rename = "ref")]
-    pub reference: Option<Vec<WireReference>>,
-    /// Deprecated by the vendor.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub refs: Option<Vec<WireReference>>,
-    /// One of `NetworkType::ALL`.
-    #[serde(default, alias = "networkType", skip_serializing_if = "Option::is_none")]
-    pub network_type: Option<String>,
-    /// Internet VIP option.
-    #[serde(default, alias = "disableInternetVip", skip_serializing_if = "EmptyOption::is_absent")]
-    pub disable_internet_vip: EmptyOption,
-    /// Internet VIP option.
-    #[serde(default, alias = "enableInternetVip", skip_serializing_if = "EmptyOption::is_absent")]
-    pub enable_internet_vip: EmptyOption,
-}
-
-/// `spec.where.virtual_network`
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct WireVirtualNetwork {
-    /// Exactly one reference.
-    #[serde(default, rename = "ref")]
-    pub reference: Option<Vec<WireReference>>,
-}
-
-/// A reference to an object of the service.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct WireReference {
-    /// Read and never compared (API.md 3.4).
-    #[serde(default, skip_serializing)]
-    pub kind: Option<String>,
-    /// The name.
-    #[serde(default)]
-    pub name: Option<String>,
-    /// The namespace.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub namespace: Option<String>,
-    /// The tenant.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tenant: Option<String>,
-    /// The uid.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub uid: Option<String>,
-}
-
 /// An empty message, written `{}`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WireEmpty {}
 
-/// An option without fields. `null` is told from `{}`: the service takes the first for absent, a
-/// person who wrote the key meant the second.
+/// An option without fields. `null` is not `{}`: the service takes the first for absent, a person who
+/// wrote the key meant the second.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum EmptyOption {
-    /// The key is not there.
+    /// The key is absent.
     #[default]
     Absent,
-    /// The key is there with nothing behind it.
+    /// The key has no value.
     Null,
     /// `{}`
     Set,
@@ -260,6 +110,77 @@ impl<'de> Deserialize<'de> for EmptyOption {
     }
 }
 
+fn present(map: Option<BTreeMap<String, Option<String>>>) -> StringMap {
+    map.unwrap_or_default().into_iter().filter_map(|(key, value)| Some((key, value?))).collect()
+}
+
+impl WireEndpoint {
+    /// The endpoint in this wire form.
+    ///
+    /// # Errors
+    /// Every problem of shape: an exclusive group with two options or with none where one is needed,
+    /// a value outside its type, a missing name or namespace.
+    pub fn endpoint(self) -> Result<Endpoint, Vec<Problem>> {
+        let mut problems = Vec::new();
+        let metadata = self.metadata.unwrap_or_default();
+        let key = key(&mut problems, &metadata);
+        let spec = match self.spec {
+            Some(spec) => spec.spec(&mut problems),
+            None => {
+                problems.push(Problem::value(vec![], "`spec` is missing", "an endpoint needs a `spec` with a target"));
+                None
+            }
+        };
+        match (key, spec) {
+            (Some(key), Some(spec)) if problems.is_empty() => Ok(Endpoint {
+                key,
+                labels: present(metadata.labels),
+                annotations: present(metadata.annotations),
+                description: metadata.description.unwrap_or_default(),
+                disable: metadata.disable.unwrap_or(false),
+                spec,
+            }),
+            _ => Err(problems),
+        }
+    }
+}
+
+fn key(problems: &mut Vec<Problem>, metadata: &WireMetadata) -> Option<Key> {
+    let name = needed(problems, metadata.name.as_ref(), "name");
+    let namespace = needed(problems, metadata.namespace.as_ref(), "namespace");
+    // Neither can be empty here; the rules of a label are checked with the other rules.
+    Some(Key { namespace: Namespace::from_service(namespace?).ok()?, name: Name::from_service(name?).ok()? })
+}
+
+fn needed<'a>(problems: &mut Vec<Problem>, value: Option<&'a String>, key: &str) -> Option<&'a str> {
+    let value = given(value);
+    if value.is_none() {
+        problems.push(Problem::value(
+            steps!["metadata"],
+            format!("`metadata.{key}` is missing"),
+            format!("an endpoint needs a `{key}`"),
+        ));
+    }
+    value.map(String::as_str)
+}
+
+impl From<&Endpoint> for WireEndpoint {
+    fn from(endpoint: &Endpoint) -> Self {
+        let map = |map: &StringMap| Some(map.iter().map(|(key, value)| (key.clone(), Some(value.clone()))).collect());
+        Self {
+            metadata: Some(WireMetadata {
+                name: Some(endpoint.key.name.to_string()),
+                namespace: Some(endpoint.key.namespace.to_string()),
+                labels: map(&endpoint.labels),
+                annotations: map(&endpoint.annotations),
+                description: Some(endpoint.description.clone()),
+                disable: Some(endpoint.disable),
+            }),
+            spec: Some((&endpoint.spec).into()),
+        }
+    }
+}
+
 /// An integer, or a text of digits: proto JSON allows both.
 fn integer<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<i64>, D::Error> {
     struct Digits;
@@ -291,7 +212,7 @@ fn integer<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<i64>, D:
     deserializer.deserialize_any(Digits)
 }
 
-/// A map of texts in which no key stands twice: serde's own would keep the last one in silence.
+/// A map of texts without a duplicate key: serde's own would keep the last one in silence.
 fn unique<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<BTreeMap<String, Option<String>>>, D::Error> {
     struct Unique(BTreeMap<String, Option<String>>);
     impl<'de> Deserialize<'de> for Unique {
@@ -308,7 +229,7 @@ fn unique<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<BTreeMap<
                         match entries.entry(key) {
                             Entry::Vacant(free) => free.insert(value),
                             Entry::Occupied(taken) => {
-                                let what = format_args!("the key `{}` stands twice", taken.key()).to_string();
+                                let what = format_args!("duplicate key `{}`", taken.key()).to_string();
                                 return Err(serde::de::Error::custom(what));
                             }
                         };
@@ -334,15 +255,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_label_that_stands_twice_is_refused_and_not_overwritten() {
+    fn a_duplicate_label_is_refused_and_not_overwritten() {
         let read = |text: &str| serde_json::from_str::<WireMetadata>(text);
         assert!(read(r#"{"labels":{"a":"1","b":"2"}}"#).is_ok());
         let error = read(r#"{"labels":{"a":"1","a":"2"}}"#).expect_err("twice");
-        assert!(error.to_string().starts_with("the key `a` stands twice"), "{error}");
+        assert!(error.to_string().starts_with("duplicate key `a`"), "{error}");
     }
 
     #[test]
-    fn a_null_in_a_list_is_no_text() {
+    fn a_null_in_a_list_is_not_a_text() {
         assert!(serde_yaml::from_str::<WireSelector>("expressions: [null]").is_err());
         assert_eq!(serde_yaml::from_str::<WireSelector>("expressions:").expect("absent").expressions, None);
     }

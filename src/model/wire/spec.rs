@@ -1,0 +1,117 @@
+//! The spec of an endpoint, as a type and as the wire writes it, and the way from one to the other. A new
+//! field of the spec has its value and its conversions here.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::problems::{number, word};
+use super::{WireDnsNameAdvanced, WireServiceInfo, WireSnatPool, WireWhere, integer};
+use crate::model::problem::steps;
+use crate::model::shape::{SPEC, ShapeNode};
+use crate::model::{Problem, Protocol, SnatPool, Target, Where};
+
+const PORT: &ShapeNode = SPEC.get("port");
+const HEALTH_CHECK_PORT: &ShapeNode = SPEC.get("health_check_port");
+
+/// The spec of an endpoint. Every exclusive group is an enum: two options cannot both be set.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Spec {
+    /// The target: the one group without a default.
+    pub target: Target,
+    /// The transport protocol.
+    pub protocol: Protocol,
+    /// The port, 0 to 65535.
+    pub port: u16,
+    /// The port that health checks use, 0 for the same as `port`.
+    pub health_check_port: u16,
+    /// The source NAT pool.
+    pub snat_pool: SnatPool,
+    /// Where the endpoint applies; `None` where it is unset.
+    pub place: Option<Where>,
+}
+
+/// `spec` of the create request.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WireSpec {
+    /// Target option.
+    #[serde(default, alias = "dnsName", skip_serializing_if = "Option::is_none")]
+    pub dns_name: Option<String>,
+    /// Target option.
+    #[serde(default, alias = "dnsNameAdvanced", skip_serializing_if = "Option::is_none")]
+    pub dns_name_advanced: Option<WireDnsNameAdvanced>,
+    /// Target option.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ip: Option<String>,
+    /// Target option.
+    #[serde(default, alias = "serviceInfo", skip_serializing_if = "Option::is_none")]
+    pub service_info: Option<WireServiceInfo>,
+    /// `TCP` or `UDP`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub protocol: Option<String>,
+    /// 0 to 65535.
+    #[serde(default, deserialize_with = "integer", skip_serializing_if = "Option::is_none")]
+    pub port: Option<i64>,
+    /// 0 to 65535.
+    #[serde(default, alias = "healthCheckPort", deserialize_with = "integer", skip_serializing_if = "Option::is_none")]
+    pub health_check_port: Option<i64>,
+    /// Exclusive group.
+    #[serde(default, alias = "snatPool", skip_serializing_if = "Option::is_none")]
+    pub snat_pool: Option<WireSnatPool>,
+    /// Exclusive group.
+    #[serde(default, rename = "where", skip_serializing_if = "Option::is_none")]
+    pub place: Option<WireWhere>,
+}
+
+impl Spec {
+    /// A spec with this target and every default.
+    #[must_use]
+    pub fn of(target: Target) -> Self {
+        Self {
+            target,
+            protocol: Protocol::default(),
+            port: 0,
+            health_check_port: 0,
+            snat_pool: SnatPool::None,
+            place: None,
+        }
+    }
+}
+
+impl WireSpec {
+    /// The spec in this wire form, `None` where a problem of shape was found.
+    pub fn spec(self, problems: &mut Vec<Problem>) -> Option<Spec> {
+        let before = problems.len();
+        let port_number = number(problems, self.port, PORT);
+        let health_check_port = number(problems, self.health_check_port, HEALTH_CHECK_PORT);
+        let protocol = word(problems, || steps!["spec", "protocol"], self.protocol.as_ref());
+        let target = self.target(problems);
+        let snat_pool = self.snat_pool.map_or(Some(SnatPool::None), |pool| pool.pool(problems));
+        let place = self.place.and_then(|place| place.place(problems));
+        if problems.len() > before {
+            return None;
+        }
+        Some(Spec {
+            target: target?,
+            protocol: protocol?.unwrap_or_default(),
+            port: port_number,
+            health_check_port,
+            snat_pool: snat_pool?,
+            place,
+        })
+    }
+}
+
+impl From<&Spec> for WireSpec {
+    /// Defaults are left out, but for the protocol, which is always sent (API.md 3.3), and the port.
+    fn from(spec: &Spec) -> Self {
+        Self {
+            protocol: Some(spec.protocol.as_str().to_owned()),
+            port: Some(spec.port.into()),
+            health_check_port: (spec.health_check_port != 0).then(|| spec.health_check_port.into()),
+            snat_pool: (spec.snat_pool != SnatPool::None).then(|| (&spec.snat_pool).into()),
+            place: spec.place.as_ref().map(Into::into),
+            ..Self::of_target(&spec.target)
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! The target of an endpoint on the wire: four options of one exclusive group, and the way to the
+//! typed [`Target`] and back.
+
+use std::net::IpAddr;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::problems::{exclusive, given, join, one_of, word};
+use super::{EmptyOption, WireSpec, integer, texts};
+use crate::model::endpoint::Word as _;
+use crate::model::problem::steps;
+use crate::model::{Discovery, HostName, Problem, Selector, ServiceMatch, Target, TtlChoice};
+
+/// `spec.dns_name_advanced`
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WireDnsNameAdvanced {
+    /// The host name.
+    #[serde(default)]
+    pub name: Option<String>,
+    /// Seconds, 10 to 604800.
+    #[serde(default, alias = "refreshInterval", deserialize_with = "integer", skip_serializing_if = "Option::is_none")]
+    pub refresh_interval: Option<i64>,
+    /// Deprecated by the vendor.
+    #[serde(default, alias = "strictTtl", skip_serializing_if = "EmptyOption::is_absent")]
+    pub strict_ttl: EmptyOption,
+}
+
+/// `spec.service_info`
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WireServiceInfo {
+    /// One of `Discovery::ALL`.
+    #[serde(default, alias = "discoveryType")]
+    pub discovery_type: Option<String>,
+    /// Service option.
+    #[serde(default, alias = "serviceName", skip_serializing_if = "Option::is_none")]
+    pub service_name: Option<String>,
+    /// Service option.
+    #[serde(default, alias = "serviceSelector", skip_serializing_if = "Option::is_none")]
+    pub service_selector: Option<WireSelector>,
+}
+
+/// `spec.service_info.service_selector`
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WireSelector {
+    /// Exactly one expression.
+    #[serde(default, deserialize_with = "texts")]
+    pub expressions: Option<Vec<String>>,
+}
+
+impl WireSpec {
+    pub(super) fn target(&self, problems: &mut Vec<Problem>) -> Option<Target> {
+        let set = [
+            ("dns_name", given(self.dns_name.as_ref()).is_some()),
+            ("dns_name_advanced", self.dns_name_advanced.is_some()),
+            ("ip", given(self.ip.as_ref()).is_some()),
+            ("service_info", self.service_info.is_some()),
+        ];
+        exclusive(problems, &["spec".into()], "an endpoint has one target", &set);
+        if let Some(name) = given(self.dns_name.as_ref()) {
+            return Some(Target::DnsName(HostName::canonical(name)));
+        }
+        if let Some(advanced) = &self.dns_name_advanced {
+            return advanced.target(problems);
+        }
+        if let Some(ip) = given(self.ip.as_ref()) {
+            return match ip.parse::<IpAddr>() {
+                Ok(ip) => Some(Target::Ip(ip)),
+                Err(_) => {
+                    problems.push(Problem::value(
+                        steps!["spec", "ip"],
+                        format!("`{ip}` is not a valid IP address"),
+                        "an IPv4 or IPv6 address",
+                    ));
+                    None
+                }
+            };
+        }
+        if let Some(service) = &self.service_info {
+            return service.target(problems);
+        }
+        problems.push(Problem::value(
+            steps!["spec"],
+            "the endpoint has no target",
+            "set one of `dns_name`, `dns_name_advanced`, `ip`, `service_info`",
+        ));
+        None
+    }
+}
+
+impl WireDnsNameAdvanced {
+    fn target(&self, problems: &mut Vec<Problem>) -> Option<Target> {
+        let at = steps!["spec", "dns_name_advanced"];
+        let strict = self.strict_ttl == EmptyOption::Set;
+        let set = [("refresh_interval", self.refresh_interval.is_some()), ("strict_ttl", strict)];
+        exclusive(problems, &at, "a name is resolved again in one way", &set);
+        let ttl = match self.refresh_interval.map(u32::try_from) {
+            None if strict => TtlChoice::StrictTtl,
+            None => TtlChoice::Unset,
+            Some(Ok(seconds)) => TtlChoice::RefreshInterval(seconds),
+            Some(Err(_)) => {
+                problems.push(Problem::value(
+                    join(&at, "refresh_interval"),
+                    format!("`refresh_interval` is {}", self.refresh_interval.unwrap_or_default()),
+                    "must be 10 to 604800 seconds",
+                ));
+                TtlChoice::Unset
+            }
+        };
+        let Some(name) = given(self.name.as_ref()) else {
+            problems.push(Problem::value(at, "`dns_name_advanced.name` is missing", "a host name"));
+            return None;
+        };
+        Some(Target::DnsNameAdvanced { name: HostName::canonical(name), ttl })
+    }
+}
+
+impl WireServiceInfo {
+    fn target(&self, problems: &mut Vec<Problem>) -> Option<Target> {
+        let at = steps!["spec", "service_info"];
+        let discovery = word(problems, || join(&at, "discovery_type"), self.discovery_type.as_ref());
+        if matches!(discovery, Some(None)) {
+            let what = "`service_info.discovery_type` is missing";
+            problems.push(Problem::value(at.clone(), what, one_of(Discovery::WORDS)));
+        }
+        let name = given(self.service_name.as_ref());
+        let set = [("service_name", name.is_some()), ("service_selector", self.service_selector.is_some())];
+        exclusive(problems, &at, "a service is named in one way", &set);
+        let service = match (name, &self.service_selector) {
+            (Some(name), _) => Some(ServiceMatch::Name(name.clone())),
+            (None, Some(selector)) => match selector.expressions.as_deref() {
+                Some([expression]) => Some(ServiceMatch::Selector(Selector::canonical(expression))),
+                other => {
+                    problems.push(Problem::value(
+                        join(&at, "service_selector"),
+                        format!("`service_selector` has {} expressions", other.map_or(0, <[String]>::len)),
+                        "exactly one label selector in `expressions`",
+                    ));
+                    None
+                }
+            },
+            (None, None) => {
+                problems.push(Problem::value(
+                    at,
+                    "`service_info` names no service",
+                    "set one of `service_name`, `service_selector`",
+                ));
+                None
+            }
+        };
+        Some(Target::ServiceInfo { discovery: discovery??, service: service? })
+    }
+}
+
+impl WireSpec {
+    /// The wire form of a target alone.
+    #[must_use]
+    pub fn of_target(target: &Target) -> Self {
+        let mut raw = Self::default();
+        match target {
+            Target::DnsName(name) => raw.dns_name = Some(name.to_string()),
+            Target::DnsNameAdvanced { name, ttl } => {
+                let (refresh_interval, strict_ttl) = match ttl {
+                    TtlChoice::Unset => (None, EmptyOption::Absent),
+                    TtlChoice::RefreshInterval(seconds) => (Some(i64::from(*seconds)), EmptyOption::Absent),
+                    TtlChoice::StrictTtl => (None, EmptyOption::Set),
+                };
+                let name = Some(name.to_string());
+                raw.dns_name_advanced = Some(WireDnsNameAdvanced { name, refresh_interval, strict_ttl });
+            }
+            Target::Ip(ip) => raw.ip = Some(ip.to_string()),
+            Target::ServiceInfo { discovery, service } => {
+                let (service_name, service_selector) = match service {
+                    ServiceMatch::Name(name) => (Some(name.clone()), None),
+                    ServiceMatch::Selector(selector) => {
+                        (None, Some(WireSelector { expressions: Some(vec![selector.to_string()]) }))
+                    }
+                };
+                raw.service_info = Some(WireServiceInfo {
+                    discovery_type: Some(discovery.as_str().to_owned()),
+                    service_name,
+                    service_selector,
+                });
+            }
+        }
+        raw
+    }
+}
