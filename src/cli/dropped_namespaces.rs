@@ -61,7 +61,7 @@ pub fn pruned(
         }
         pruned.insert(namespace);
     }
-    if !pruned.is_empty() && (settings::stack(context, config)?.is_none() || config.prune != Prune::Owned) {
+    if !pruned.is_empty() && (settings::stack(context, config)?.is_none() || config.safeguards.prune != Prune::Owned) {
         return refused(
             "`--prune-namespace` deletes what the stack owns there".to_owned(),
             "it needs a `stack:`, `namespaces:` and `prune: owned` in trueup.yaml",

@@ -92,7 +92,7 @@ pub fn settle(
         in_force = file.policy.tighten(&in_force);
     }
     let changes = changes(base, head, &in_force);
-    loaded.config.obey(in_force);
+    loaded.config.safeguards = in_force;
     let config = &loaded.config;
     let keys = loaded.desired.definitions.keys();
     check(context, &loaded.root, config, config.namespaces.iter().chain(keys.map(|key| &key.namespace)))?;
@@ -102,8 +102,7 @@ pub fn settle(
 /// Puts the policy's limits on a configuration without definitions.
 pub fn limit(context: &Context, config: &mut Config) {
     if let Some(file) = &context.policy {
-        let in_force = file.policy.tighten(&config.safety().safeguards);
-        config.obey(in_force);
+        config.safeguards = file.policy.tighten(&config.safeguards);
     }
 }
 

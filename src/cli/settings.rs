@@ -134,14 +134,14 @@ pub fn state_directory(global: &GlobalArgs, environment: &ProcessEnvironment) ->
 /// What a plan is asked to do.
 pub fn of_plan(config: &Config, permission: &PermissionArgs) -> plan::PlanSettings {
     plan::PlanSettings {
-        prune: config.prune,
-        guards: config.guards,
-        gates: config.gates,
-        marks: config.marks,
+        prune: config.safeguards.prune,
+        guards: config.safeguards.guards,
+        gates: config.safeguards.gates,
+        marks: config.safeguards.marks,
         adopt: permission.adopt,
         base: false,
-        ignore: config.ignore.clone(),
-        version_checked: config.version_checked,
+        ignore: config.safeguards.ignore.clone(),
+        version_checked: config.safeguards.version_checked,
     }
 }
 
@@ -150,7 +150,7 @@ pub fn of_plan(config: &Config, permission: &PermissionArgs) -> plan::PlanSettin
 /// # Errors
 /// A pattern that is none.
 pub fn ignore(config: &Config) -> Result<Ignore, CommandError> {
-    Ignore::new(&config.ignore).map_err(|error| CommandError::new(ExitStatus::Invalid, error))
+    Ignore::new(&config.safeguards.ignore).map_err(|error| CommandError::new(ExitStatus::Invalid, error))
 }
 
 /// What was allowed by name.

@@ -12,7 +12,7 @@ use super::rules::StackRules;
 use super::text::{Language, SourceText};
 use super::tree::Documents;
 use super::variable::{Variables, substitute};
-use super::{FileRead, ReadDefinition};
+use crate::model::Definition;
 
 /// What every file of a stack is read with.
 #[derive(Debug)]
@@ -21,6 +21,14 @@ pub(super) struct ReadContext<'s> {
     pub(super) variables: &'s Variables,
     pub(super) overlays: Overlays<'s>,
     pub(super) limits: LoadLimits,
+}
+
+/// What a file contained.
+#[derive(Debug, Default)]
+pub(super) struct FileRead {
+    pub(super) found: Vec<Definition>,
+    pub(super) problems: Vec<Diagnostic>,
+    pub(super) notes: Vec<Diagnostic>,
 }
 
 /// A document that is ready to be examined.
@@ -53,7 +61,7 @@ pub(super) fn read<'s>(source: &'s SourceText, context: &ReadContext<'s>) -> Fil
             Examined::Bad { problems: bad } => problems.extend(bad),
             Examined::Endpoint { endpoint, notes } => {
                 read.notes.extend(notes);
-                read.found.push(ReadDefinition {
+                read.found.push(Definition {
                     endpoint: *endpoint,
                     file: source.path.clone(),
                     document: prepared.document,

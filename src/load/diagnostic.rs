@@ -1,5 +1,5 @@
-//! What is wrong where, for people and for programs. A diagnostic holds the few source lines that it
-//! shows, so that files need not be kept; its texts are neutral to a terminal.
+//! What is wrong where, for people and for programs. A diagnostic contains the few source lines that it
+//! shows, so that files need not be kept; its texts are escaped for a terminal.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use super::text::SourceText;
+use super::text::{Position, SourceText, TextError};
 
 /// Bytes of one source line that are kept on each side of a mark.
 const LONGEST_CONTEXT: usize = 500;
@@ -20,17 +20,8 @@ const NEAR: usize = 12;
 pub enum Severity {
     /// Nothing is sent.
     Error,
-    /// Something was read otherwise than it was written.
+    /// Something was read differently from how it was written.
     Note,
-}
-
-/// A place in a text; both count from 1, the column in characters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-pub struct Position {
-    /// The line.
-    pub line: usize,
-    /// The column.
-    pub column: usize,
 }
 
 /// A marked piece of a file.
@@ -42,7 +33,7 @@ pub struct Label {
     pub start: Position,
     /// The character behind it.
     pub end: Position,
-    /// What to say beside it; may be empty.
+    /// The words beside it; may be empty.
     pub label: String,
     #[serde(skip)]
     pub(super) excerpt: Excerpt,
@@ -68,10 +59,16 @@ pub struct Diagnostic {
     pub severity: Severity,
     /// What it is: a lower-case fragment.
     pub message: String,
-    /// Where; the first is its place. None where no file is to blame.
+    /// Where; the first is its place. Empty where no file is meant.
     pub labels: Vec<Label>,
     /// What is allowed, or what to do.
     pub help: Option<String>,
+}
+
+impl From<TextError> for Diagnostic {
+    fn from(error: TextError) -> Self {
+        Self::error(error.message, &error.source, error.range, error.label)
+    }
 }
 
 impl Diagnostic {
@@ -107,13 +104,13 @@ impl Diagnostic {
         diagnostic
     }
 
-    /// An error that no file is to blame for.
+    /// An error without a place in a file.
     #[must_use]
     pub fn without_place(message: impl AsRef<str>, help: impl AsRef<str>) -> Self {
         Self::new(Severity::Error, message).with_help(help)
     }
 
-    /// The same as a note: it keeps nobody from anything.
+    /// The same as a note: it stops nothing.
     #[must_use]
     pub(super) fn into_note(mut self) -> Self {
         self.severity = Severity::Note;
@@ -136,7 +133,7 @@ impl Diagnostic {
         self
     }
 
-    /// Lets the newest mark and the first share one piece of source, where they stand near each other.
+    /// Lets the newest mark and the first share one piece of source, where they are near each other.
     fn join_near(&mut self, source: &SourceText) {
         let [first, .., newest] = self.labels.as_mut_slice() else { return };
         if first.file != newest.file || first.start.line.abs_diff(newest.start.line) > NEAR {
@@ -175,19 +172,19 @@ impl Diagnostic {
         self
     }
 
-    /// The file to blame.
+    /// The file of its first place.
     #[must_use]
     pub fn file(&self) -> Option<&str> {
         self.labels.first().map(|mark| &*mark.file)
     }
 
-    /// The line, 1 where no file is to blame.
+    /// The line, 1 where it has no place.
     #[must_use]
     pub fn line(&self) -> usize {
         self.labels.first().map_or(1, |mark| mark.start.line)
     }
 
-    /// The column, 1 where no file is to blame.
+    /// The column, 1 where it has no place.
     #[must_use]
     pub fn column(&self) -> usize {
         self.labels.first().map_or(1, |mark| mark.start.column)
@@ -227,25 +224,25 @@ fn excerpt(source: &SourceText, range: &Range<usize>) -> Excerpt {
     Excerpt {
         line: source.position(range.start).line,
         text: printable(text),
-        // A mark may stand on what is taken off.
+        // A mark may be on what is cut off.
         range: (range.start - start).min(text.len())..(end_of_mark - start).min(text.len()),
     }
 }
 
-/// All that was found, in the order of files, lines and columns.
+/// Every problem that was found, in the order of files, lines and columns.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, thiserror::Error)]
 #[error("{}", self.summary())]
 pub struct Diagnostics {
     /// Each of them.
     pub list: Vec<Diagnostic>,
-    /// Files that were looked at.
+    /// Files that were read.
     pub files: usize,
     #[serde(skip)]
     pub(super) root: Option<PathBuf>,
 }
 
 impl Diagnostics {
-    /// These diagnostics of so many files, put in order; the same one twice is told once.
+    /// These diagnostics of so many files, sorted, each once.
     #[must_use]
     pub fn new(mut list: Vec<Diagnostic>, files: usize) -> Self {
         list.sort_by(|a, b| a.order().cmp(&b.order()));
@@ -279,7 +276,7 @@ impl Diagnostics {
     }
 }
 
-/// `text` with everything spelled out that a terminal would act upon.
+/// `text` with everything escaped that a terminal would interpret.
 pub(super) fn neutral(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
     for c in text.chars() {

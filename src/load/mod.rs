@@ -11,6 +11,7 @@ mod fast;
 mod fields;
 mod item;
 mod keys;
+mod loaded;
 mod options;
 mod outline;
 mod overlay;
@@ -24,19 +25,21 @@ mod tree;
 mod variable;
 
 pub use config::Config;
-pub use diagnostic::{Diagnostic, Diagnostics, Label, Position, Severity};
+pub use diagnostic::{Diagnostic, Diagnostics, Label, Severity};
 pub use fields::nearest;
 pub use item::ValueOrigin;
 pub use keys::{defines, keys};
-pub use options::{LoadLimits, LoadOptions, Loaded, PathFilter, SourceFile, StackFile};
+pub use loaded::{Loaded, PathFilter, StackFile};
+pub use options::{LoadLimits, LoadOptions, SourceFile};
 pub use render::RenderOptions;
 pub use source_map::{SourceMap, ValueStyle, WrittenValue};
+pub use text::Position;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use careful::ReadContext;
+use careful::{FileRead, ReadContext};
 use overlays::Overlays;
 use rules::StackRules;
 use source::{FileFilter, FileOrigin, Files};
@@ -44,30 +47,13 @@ use text::{ReaderKind, SourceText};
 use variable::Variables;
 
 use crate::file::{self, Directory};
-use crate::model::{self, Definition, Desired, Endpoint};
+use crate::model::{self, Definition, Desired};
 
 /// Files that a thread takes at a time.
 const STRIDE: usize = 16;
 
-/// Definitions that stand twice and are told with both places.
+/// Duplicate definitions that are reported with both places.
 const MOST_TWICE: usize = 20;
-
-/// A definition that a file holds.
-#[derive(Debug)]
-struct ReadDefinition {
-    endpoint: Endpoint,
-    file: Arc<str>,
-    document: usize,
-    overlays: Vec<Arc<str>>,
-}
-
-/// What a file held.
-#[derive(Debug, Default)]
-struct FileRead {
-    found: Vec<ReadDefinition>,
-    problems: Vec<Diagnostic>,
-    notes: Vec<Diagnostic>,
-}
 
 /// Loads the stack that `path` lies in: the directory that holds `trueup.yaml`, at `path` or above it,
 /// or `path` itself where there is none. A path below the stack's directory selects and never narrows.
@@ -79,7 +65,7 @@ pub fn directory(path: &Path, options: &LoadOptions) -> Result<Loaded, Diagnosti
     let given = resolved(path).map_err(refuse)?;
     let (root, stack) = root_of(&given, options).map_err(refuse)?;
     let below = source::relative(&root, &given);
-    let selection = (given != root).then_some(PathFilter(below));
+    let selection = (given != root).then_some(PathFilter::new(below));
     let origin = on_disk(&root).map_err(refuse)?;
     load(origin, root, stack, selection, options)
 }
@@ -224,7 +210,7 @@ fn load(
     let variables = Variables::new(&config.variables);
     let texts: Vec<SourceText> = overlay_files
         .iter()
-        .filter_map(|file| text_of(&origin, file, &options.limits).map_err(|problem| problems.push(problem)).ok())
+        .filter_map(|file| origin.text(file, &options.limits).map_err(|problem| problems.push(problem)).ok())
         .collect();
     let overlays = Overlays::read(&texts, &variables, &mut problems);
     let context =
@@ -259,17 +245,13 @@ fn config_of(origin: &FileOrigin, stack: StackFile, options: &LoadOptions, probl
         problems.extend(options.environment.as_ref().map(|name| config::no_environment(name, &config)));
         return config;
     }
-    match text_of(origin, &config::FILE.into(), &options.limits) {
+    match origin.text(&config::FILE.into(), &options.limits) {
         Ok(source) => config::read(&source, options, problems),
         Err(problem) => {
             problems.push(problem);
             Config::default()
         }
     }
-}
-
-fn text_of(origin: &FileOrigin, file: &Arc<str>, limits: &LoadLimits) -> Result<SourceText, Diagnostic> {
-    SourceText::new(file, origin.read(file, limits)?)
 }
 
 /// Reads and parses every file, on several threads; the answers stand in the order of the files.
@@ -309,7 +291,7 @@ fn read_all(
 }
 
 fn read_file(reader: &mut Files<'_>, file: &Arc<str>, context: &ReadContext<'_>) -> FileRead {
-    let text = reader.read(file, &context.limits).and_then(|bytes| SourceText::new(file, bytes));
+    let text = reader.read(file, &context.limits).and_then(|bytes| Ok(SourceText::new(file, bytes)?));
     let source = match text {
         Ok(source) => source,
         Err(problem) => return FileRead { problems: vec![problem], ..FileRead::default() },
@@ -331,7 +313,7 @@ fn read_carefully<'s>(source: &'s SourceText, context: &ReadContext<'s>) -> File
 }
 
 /// The file's definitions, `None` at the first sign that there is more to say about it.
-fn read_fast(source: &SourceText, context: &ReadContext<'_>) -> Option<Vec<ReadDefinition>> {
+fn read_fast(source: &SourceText, context: &ReadContext<'_>) -> Option<Vec<Definition>> {
     let documents = fast::read(source, context.limits.documents)?;
     let mut found = Vec::with_capacity(documents.len());
     for (document, raw) in documents.into_iter().enumerate() {
@@ -345,7 +327,7 @@ fn read_fast(source: &SourceText, context: &ReadContext<'_>) -> Option<Vec<ReadD
         if context.overlays.changes(&endpoint.key.to_string()) || !context.rules.fits(&endpoint) {
             return None;
         }
-        found.push(ReadDefinition { endpoint, file: source.path.clone(), document, overlays: Vec::new() });
+        found.push(Definition { endpoint, file: source.path.clone(), document, overlays: Vec::new() });
     }
     Some(found)
 }
@@ -353,7 +335,7 @@ fn read_fast(source: &SourceText, context: &ReadContext<'_>) -> Option<Vec<ReadD
 /// Overlays that changed nothing: whole endpoints of the environment, or mistakes.
 fn leftover_overlays(
     context: &ReadContext<'_>,
-    found: &mut Vec<ReadDefinition>,
+    found: &mut Vec<Definition>,
     problems: &mut Vec<Diagnostic>,
     notes: &mut Vec<Diagnostic>,
 ) {
@@ -366,7 +348,7 @@ fn leftover_overlays(
         match examined {
             definition::Examined::Endpoint { endpoint, notes: more } if inner.is_empty() => {
                 notes.extend(more);
-                whole.push(ReadDefinition {
+                whole.push(Definition {
                     endpoint: *endpoint,
                     file: overlay.source.path.clone(),
                     document: 0,
@@ -383,9 +365,9 @@ fn leftover_overlays(
     found.extend(whole);
 }
 
-/// The definitions by key; one that stands twice is a problem with both places.
+/// The definitions by key; a duplicate is a problem with both places.
 fn unique(
-    mut found: Vec<ReadDefinition>,
+    mut found: Vec<Definition>,
     origin: &FileOrigin,
     context: &ReadContext<'_>,
     problems: &mut Vec<Diagnostic>,
@@ -406,13 +388,9 @@ fn unique(
     }
     if twice > MOST_TWICE {
         let what = format!("{} more duplicate definitions", twice - MOST_TWICE);
-        problems.push(Diagnostic::without_place(what, "mend these first"));
+        problems.push(Diagnostic::without_place(what, "fix these first"));
     }
-    let definition = |found: ReadDefinition| {
-        let ReadDefinition { endpoint, file, document, overlays } = found;
-        (endpoint.key.clone(), Definition { endpoint, file, document, overlays })
-    };
-    found.into_iter().map(definition).collect()
+    found.into_iter().map(|definition| (definition.endpoint.key.clone(), definition)).collect()
 }
 
 #[cfg(test)]

@@ -26,7 +26,7 @@ impl StackRules {
         Self {
             namespaces: config.namespaces.iter().cloned().collect(),
             stack: config.stack.as_ref().map(ToString::to_string),
-            marks: config.marks,
+            marks: config.safeguards.marks,
         }
     }
 

@@ -11,6 +11,7 @@ use walkdir::{DirEntry, WalkDir};
 use super::config::{self, Config};
 use super::diagnostic::Diagnostic;
 use super::options::LoadLimits;
+use super::text::SourceText;
 use crate::file::{Directory, FileError, ManyFiles};
 
 /// Where the files of a stack are.
@@ -26,6 +27,11 @@ impl FileOrigin {
     /// The bytes of a file.
     pub(super) fn read(&self, path: &str, limits: &LoadLimits) -> Result<Vec<u8>, Diagnostic> {
         self.files().read(path, limits)
+    }
+
+    /// The text of a file.
+    pub(super) fn text(&self, path: &Arc<str>, limits: &LoadLimits) -> Result<SourceText, Diagnostic> {
+        Ok(SourceText::new(path, self.read(path, limits)?)?)
     }
 
     /// Reads many files, one after the other.
@@ -56,7 +62,7 @@ impl FileOrigin {
     }
 }
 
-/// The files of an [`Origin`], for one reader.
+/// The files of a [`FileOrigin`], for one reader.
 pub(super) enum Files<'o> {
     Disk(ManyFiles<'o>),
     Memory(&'o BTreeMap<Arc<str>, Vec<u8>>),

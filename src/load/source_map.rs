@@ -11,14 +11,14 @@ use super::careful::{self, PreparedDocument, ReadContext};
 use super::diagnostic::Diagnostic;
 use super::fields::is_free;
 use super::item::{Item, MapEntry, TextSpan, Value, ValueOrigin};
-use super::options::Loaded;
+use super::loaded::Loaded;
 use super::outline::Outline;
 use super::overlays::Overlays;
 use super::source::FileOrigin;
 use super::text::SourceText;
 use super::tree::TextStyle;
 use super::variable::Variables;
-use super::{ReadDefinition, rules, text_of};
+use super::rules;
 use crate::model::shape::{SPEC, snake};
 use crate::model::{Definition, Field, Key, SourceLocation};
 
@@ -170,9 +170,9 @@ impl<'l> SourceMap<'l> {
             .get(file)
             .into_iter()
             .flatten()
-            .filter_map(|overlay| text_of(origin, overlay, &limits).ok())
+            .filter_map(|overlay| origin.text(overlay, &limits).ok())
             .collect();
-        let source = text_of(origin, file, &limits).ok()?;
+        let source = origin.text(file, &limits).ok()?;
         let mut problems = Vec::new();
         let overlays = Overlays::read(&texts, &self.variables, &mut problems);
         let rules = rules::StackRules::default();
@@ -307,7 +307,7 @@ impl<'c> NameLocations<'c> {
     }
 
     /// The problem of a definition that stands twice.
-    pub(super) fn twice(&mut self, first: &ReadDefinition, second: &ReadDefinition) -> Diagnostic {
+    pub(super) fn twice(&mut self, first: &Definition, second: &Definition) -> Diagnostic {
         let key = &first.endpoint.key;
         let what = format!("`{key}` is defined twice");
         let (Some(one), Some(two)) = (self.file(&first.file), self.file(&second.file)) else {
@@ -322,7 +322,7 @@ impl<'c> NameLocations<'c> {
 
     fn file(&mut self, file: &Arc<str>) -> Option<Arc<Named>> {
         if !self.files.contains_key(file) {
-            let named = text_of(self.origin, file, &self.context.limits).ok();
+            let named = self.origin.text(file, &self.context.limits).ok();
             let named = named.map(|source| Arc::new(Named { names: names(&source, self.context), source }));
             self.files.insert(file.clone(), named);
         }
@@ -331,7 +331,7 @@ impl<'c> NameLocations<'c> {
 }
 
 impl Named {
-    fn place(&self, found: &ReadDefinition) -> Range<usize> {
+    fn place(&self, found: &Definition) -> Range<usize> {
         let key = found.endpoint.key.to_string();
         let mut of_key = self.names.iter().filter(|(name, ..)| *name == key);
         let first = of_key.clone().next();

@@ -12,7 +12,7 @@ use super::rules::StackRules;
 use super::text::{ReaderKind, SourceText};
 use super::variable::Variables;
 use super::*;
-use crate::model::{Field, Key, WireEndpoint};
+use crate::model::{Endpoint, Field, Key, WireEndpoint};
 
 fn source(path: &str, text: &str) -> Option<SourceText> {
     SourceText::new(&path.into(), text.as_bytes().to_vec()).ok()

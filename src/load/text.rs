@@ -5,7 +5,7 @@
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-use super::diagnostic::{Diagnostic, Position};
+use serde::Serialize;
 
 /// Bytes between two `---` up to which the fast reader is trusted: its parser's work on nested
 /// brackets grows with their square.
@@ -13,7 +13,7 @@ const LONGEST_FAST_DOCUMENT: usize = 64 * 1024;
 /// Opening brackets in one document up to which the fast reader is trusted.
 const MOST_FAST_BRACKETS: usize = 2_000;
 
-/// How a file is written, told by its name.
+/// How a file is written, by its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Language {
     /// `.yaml`, `.yml`
@@ -25,10 +25,32 @@ pub enum Language {
 /// Which reader a text needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReaderKind {
-    /// The typed one will do, unless it fails.
+    /// The typed one is enough, unless it fails.
     Fast,
     /// Something in the text means more, or other things, than the typed reader sees.
     Careful,
+}
+
+/// A place in a text; both count from 1, the column in characters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub struct Position {
+    /// The line.
+    pub line: usize,
+    /// The column.
+    pub column: usize,
+}
+
+/// Why bytes are not the text of a file, and where.
+#[derive(Debug)]
+pub struct TextError {
+    /// What is wrong.
+    pub message: String,
+    /// What to do.
+    pub label: &'static str,
+    /// The text, as far as it is one.
+    pub source: SourceText,
+    /// The bytes of it that are wrong.
+    pub range: Range<usize>,
 }
 
 /// A file's text.
@@ -37,7 +59,7 @@ pub struct SourceText {
     /// The file, relative to the stack's directory.
     pub path: Arc<str>,
     text: String,
-    /// Bytes of the byte-order mark that stood before the text.
+    /// Bytes of the byte-order mark before the text.
     mark: usize,
     /// Where each line begins, found when a place is first asked for.
     lines: OnceLock<Vec<usize>>,
@@ -47,8 +69,8 @@ impl SourceText {
     /// The text of these bytes.
     ///
     /// # Errors
-    /// They are no UTF-8, or hold a control character; the place is given.
-    pub fn new(path: &Arc<str>, bytes: Vec<u8>) -> Result<Self, Diagnostic> {
+    /// They are not UTF-8, or contain a control character; the place is given.
+    pub fn new(path: &Arc<str>, bytes: Vec<u8>) -> Result<Self, TextError> {
         let utf16 = bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]);
         let text = match String::from_utf8(bytes) {
             Ok(text) => text,
@@ -57,8 +79,9 @@ impl SourceText {
                 let before = String::from_utf8_lossy(&error.as_bytes()[..good]).into_owned();
                 let source = Self { path: path.clone(), text: before, mark: 0, lines: OnceLock::new() };
                 let label = if utf16 { "the file is UTF-16: save it as UTF-8" } else { "save the file as UTF-8" };
-                let place = source.text.len();
-                return Err(Diagnostic::error("the file is not valid UTF-8", &source, place..place, label));
+                let end = source.text.len();
+                let message = "the file is not valid UTF-8".to_owned();
+                return Err(TextError { message, label, source, range: end..end });
             }
         };
         let mark = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
@@ -67,13 +90,14 @@ impl SourceText {
         let forbidden = |b: &u8| matches!(b, 0..=8 | 11 | 12 | 14..=31 | 127);
         if let Some(at) = source.text.as_bytes().iter().position(forbidden) {
             let code = source.text.as_bytes()[at];
-            let what = format!("the control character U+{code:04X} is not allowed in a file");
-            return Err(Diagnostic::error(what, &source, at..at + 1, "remove it, or write an escape in quotes"));
+            let message = format!("the control character U+{code:04X} is not allowed in a file");
+            let label = "remove it, or write an escape in quotes";
+            return Err(TextError { message, label, source, range: at..at + 1 });
         }
         Ok(source)
     }
 
-    /// A text that stands in no file.
+    /// A text that is not in a file.
     #[must_use]
     pub fn inline(name: &str, text: &str) -> Self {
         Self { path: name.into(), text: text.to_owned(), mark: 0, lines: OnceLock::new() }
@@ -91,7 +115,7 @@ impl SourceText {
         if self.path.ends_with(".json") { Language::Json } else { Language::Yaml }
     }
 
-    /// The range in the file's bytes that a range of the text stands for.
+    /// The range in the file's bytes of a range of the text.
     #[must_use]
     pub fn file_range(&self, range: &Range<usize>) -> Range<usize> {
         range.start + self.mark..range.end + self.mark
@@ -120,7 +144,7 @@ impl SourceText {
         at
     }
 
-    /// The whole lines that hold `range`, without the final line break.
+    /// The whole lines that contain `range`, without the final line break.
     #[must_use]
     pub fn lines(&self, range: &Range<usize>) -> Range<usize> {
         let (start, end) = (self.floor(range.start), self.floor(range.end));
@@ -221,12 +245,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_text_is_refused_with_its_place() {
+    fn bytes_that_are_not_a_text_are_refused_with_their_place() {
         let refused = |bytes: &[u8]| SourceText::new(&"a.yaml".into(), bytes.to_vec()).expect_err("refused");
         let bad = refused(b"a: 1\nb: \xff\n");
-        assert_eq!((bad.message.as_str(), bad.line(), bad.column()), ("the file is not valid UTF-8", 2, 4));
+        let place = bad.source.position(bad.range.start);
+        assert_eq!((bad.message.as_str(), place), ("the file is not valid UTF-8", Position { line: 2, column: 4 }));
         assert_eq!(refused(b"a: \0\n").message, "the control character U+0000 is not allowed in a file");
-        assert_eq!(refused(&[0xff, 0xfe, 0x61, 0]).labels[0].label, "the file is UTF-16: save it as UTF-8");
+        assert_eq!(refused(&[0xff, 0xfe, 0x61, 0]).label, "the file is UTF-16: save it as UTF-8");
     }
 
     #[test]

@@ -66,9 +66,9 @@ fn settings(fields: &mut Fields<'_, '_, '_>, config: &mut Config) {
     config.stack = name(fields, "stack");
     config.environments = fields.nested("environments", environments).unwrap_or_default();
     config.namespaces = namespaces(fields).unwrap_or_default();
-    config.guards = fields.nested("guards", guards).unwrap_or_default();
-    config.gates = fields.nested("gates", gates).unwrap_or_default();
-    config.ignore = fields.list("ignore", ignore).unwrap_or_default().into_iter().flatten().collect();
+    config.safeguards.guards = fields.nested("guards", guards).unwrap_or_default();
+    config.safeguards.gates = fields.nested("gates", gates).unwrap_or_default();
+    config.safeguards.ignore = fields.list("ignore", ignore).unwrap_or_default().into_iter().flatten().collect();
     config.variables = variables(fields);
     config.files = fields
         .nested("files", |fields| FileGlobs { include: globs(fields, "include"), exclude: globs(fields, "exclude") })
@@ -76,9 +76,9 @@ fn settings(fields: &mut Fields<'_, '_, '_>, config: &mut Config) {
     config.token_variable = token_variable(fields);
     config.rate_limit = rate_limit(fields);
     config.concurrency = number(fields, "concurrency", 1, 256).and_then(|number| usize::try_from(number).ok());
-    config.marks = fields.boolean("marks").unwrap_or(true);
+    config.safeguards.marks = fields.boolean("marks").unwrap_or(true);
     config.allow_empty = fields.boolean("allow_empty").unwrap_or(false);
-    config.version_checked = fields.boolean("version_checked").unwrap_or(false);
+    config.safeguards.version_checked = fields.boolean("version_checked").unwrap_or(false);
 }
 
 pub(super) fn wrong(
@@ -156,7 +156,7 @@ fn prune(fields: &mut Fields<'_, '_, '_>, config: &mut Config, options: &LoadOpt
             Some(environment) => environment.namespaces.is_some(),
             None => config.environments.values().any(|environment| environment.namespaces.is_some()),
         };
-    config.prune = said.unwrap_or(if listed { Prune::Owned } else { Prune::None });
+    config.safeguards.prune = said.unwrap_or(if listed { Prune::Owned } else { Prune::None });
     if let (Some(Prune::Owned | Prune::All), false, Some(entry)) = (said, listed, fields.given("prune")) {
         let what = "`prune` needs `namespaces:`, which list where objects may be deleted".to_owned();
         wrong(fields, entry, "prune", what, "list the namespaces of the stack".to_owned());

@@ -9,10 +9,10 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) use decode::{no_environment, read};
 pub use policy::policy;
 
-use crate::model::policy::{Gates, Guards, IgnoreRule, Prune, RunTarget, Safeguards, SafetySettings};
+use crate::model::policy::{Prune, RunTarget, Safeguards, SafetySettings};
 use crate::model::{Layout, Name, Namespace};
 
-/// The name of the settings file; the directory that holds it is a stack.
+/// The name of the settings file; the directory that contains it is a stack.
 pub const FILE: &str = "trueup.yaml";
 
 /// The settings of a stack, the chosen environment applied.
@@ -28,14 +28,8 @@ pub struct Config {
     pub environments: BTreeMap<String, EnvironmentConfig>,
     /// The namespaces of the stack, in the order of the file; without them nothing is deleted.
     pub namespaces: Vec<Namespace>,
-    /// What may be deleted in them.
-    pub prune: Prune,
-    /// The numbers of the mass-change guard.
-    pub guards: Guards,
-    /// What is looked at before an apply.
-    pub gates: Gates,
-    /// Fields that are left out of comparison.
-    pub ignore: BTreeSet<IgnoreRule>,
+    /// What limits a run in them.
+    pub safeguards: Safeguards,
     /// Values of `${name}`, the environment's over the general ones, `--var` over both.
     pub variables: BTreeMap<String, String>,
     /// Variables of `--var` that neither the file nor any of its environments names.
@@ -48,12 +42,8 @@ pub struct Config {
     pub rate_limit: Option<f64>,
     /// Requests in flight.
     pub concurrency: Option<usize>,
-    /// Whether the two marks are written.
-    pub marks: bool,
     /// The stack may define nothing: without it a directory without a definition is an error.
     pub allow_empty: bool,
-    /// The service is known to answer a version mismatch, so that a versioned write is guarded.
-    pub version_checked: bool,
 }
 
 impl Default for Config {
@@ -64,19 +54,15 @@ impl Default for Config {
             stack: None,
             environments: BTreeMap::new(),
             namespaces: Vec::new(),
-            prune: Prune::None,
-            guards: Guards::default(),
-            gates: Gates::default(),
-            ignore: BTreeSet::new(),
+            // Without namespaces nothing is deleted.
+            safeguards: Safeguards { prune: Prune::None, ..Safeguards::default() },
             variables: BTreeMap::new(),
             undeclared: BTreeSet::new(),
             files: FileGlobs::default(),
             token_variable: None,
             rate_limit: None,
             concurrency: None,
-            marks: true,
             allow_empty: false,
-            version_checked: false,
         }
     }
 }
@@ -94,30 +80,11 @@ impl Config {
             exclude: self.files.exclude.iter().cloned().collect(),
             token_variable: self.token_variable.clone(),
         };
-        let safeguards = Safeguards {
-            prune: self.prune,
-            guards: self.guards,
-            gates: self.gates,
-            ignore: self.ignore.clone(),
-            marks: self.marks,
-            version_checked: self.version_checked,
-        };
-        SafetySettings { target, safeguards }
-    }
-
-    /// Puts these safeguards in the place of its own.
-    pub fn obey(&mut self, safeguards: Safeguards) {
-        let Safeguards { prune, guards, gates, ignore, marks, version_checked } = safeguards;
-        self.prune = prune;
-        self.guards = guards;
-        self.gates = gates;
-        self.ignore = ignore;
-        self.marks = marks;
-        self.version_checked = version_checked;
+        SafetySettings { target, safeguards: self.safeguards.clone() }
     }
 }
 
-/// What one environment says in the place of the whole file.
+/// What one environment sets instead of the whole file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EnvironmentConfig {
     /// Where its service is.

@@ -19,7 +19,7 @@ pub fn policy(path: &str, bytes: Vec<u8>) -> Result<Policy, Diagnostics> {
     let policy = match SourceText::new(&path.into(), bytes) {
         Ok(source) => read(&source, &mut problems),
         Err(problem) => {
-            problems.push(problem);
+            problems.push(problem.into());
             Policy::default()
         }
     };

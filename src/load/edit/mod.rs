@@ -14,12 +14,12 @@ use std::sync::Arc;
 use splice::{EditedDocument, Splice};
 
 use super::careful::{self, ReadContext};
-use super::options::{LoadLimits, Loaded};
+use super::loaded::Loaded;
+use super::options::LoadLimits;
 use super::overlays::Overlays;
 use super::rules::StackRules;
 use super::source_map::{Nodes, key_of, nodes};
 use super::text::SourceText;
-use super::text_of;
 use super::variable::Variables;
 use crate::model::{Endpoint, Field, Json, Key, SourceLocation};
 
@@ -110,7 +110,7 @@ impl<'l> Editor<'l> {
         let mut names: Vec<&Arc<str>> = of_file.flat_map(|definition| &definition.overlays).collect();
         names.sort();
         names.dedup();
-        let overlays = names.into_iter().filter_map(|name| text_of(&loaded.origin, name, &limits).ok()).collect();
+        let overlays = names.into_iter().filter_map(|name| loaded.origin.text(name, &limits).ok()).collect();
         let variables = Variables::new(&loaded.config.variables);
         Self { loaded, file: file.clone(), variables, overlays, limits }
     }

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::NotEditable;
 use super::value::{self, Surrounding};
-use crate::load::ValueOrigin;
+use crate::load::item::ValueOrigin;
 use crate::load::source_map::{Nodes, ValueStyle, WrittenValue};
 use crate::load::text::Language;
 use crate::model::{Field, Json};

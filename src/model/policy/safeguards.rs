@@ -192,6 +192,19 @@ pub struct Safeguards {
     pub version_checked: bool,
 }
 
+impl Default for Safeguards {
+    fn default() -> Self {
+        Self {
+            prune: Prune::default(),
+            guards: Guards::default(),
+            gates: Gates::default(),
+            ignore: BTreeSet::new(),
+            marks: true,
+            version_checked: false,
+        }
+    }
+}
+
 impl Safeguards {
     /// What is as strict as both: the smaller numbers, the stronger gates, the rules to ignore that both
     /// have. Idempotent and commutative, and never looser than either.

@@ -1,0 +1,72 @@
+//! A stack as it was loaded: settings, definitions, notes, and where its files came from, so that places
+//! can be looked up later.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::config::Config;
+use super::diagnostic::Diagnostic;
+use super::options::LoadOptions;
+use super::source::{FileFilter, FileOrigin};
+use crate::model::Desired;
+
+/// A stack, loaded whole.
+#[derive(Debug, Clone)]
+pub struct Loaded {
+    /// Its settings.
+    pub config: Config,
+    /// Its directory; empty where it was loaded from memory.
+    pub root: PathBuf,
+    /// Whether a `trueup.yaml` was found.
+    pub stack: StackFile,
+    /// Its definitions.
+    pub desired: Desired,
+    /// The file or folder that was named, where it is below the stack's directory: it selects changes and
+    /// never narrows what is loaded.
+    pub selection: Option<PathFilter>,
+    /// What was read differently from how it was written.
+    pub notes: Vec<Diagnostic>,
+    pub(super) origin: Arc<FileOrigin>,
+    pub(super) options: LoadOptions,
+}
+
+impl Loaded {
+    /// Whether a file at this path below the stack's directory would be read, as definitions or as an
+    /// overlay; of a directory, whether any file below it could be.
+    #[must_use]
+    pub fn reads(&self, path: &str, is_directory: bool) -> bool {
+        FileFilter::new(&self.config, self.options.environment.as_deref()).reads(path, is_directory)
+    }
+
+    /// What it was loaded with.
+    #[must_use]
+    pub fn options(&self) -> &LoadOptions {
+        &self.options
+    }
+}
+
+/// Whether a directory is a stack.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StackFile {
+    /// It contains a `trueup.yaml`.
+    Found,
+    /// It does not: the directory is the whole, and nothing is ever deleted.
+    Missing,
+}
+
+/// A file or folder of a stack, relative to its directory, with `/` between parts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PathFilter(String);
+
+impl PathFilter {
+    /// The file or folder at this path.
+    pub(super) fn new(path: String) -> Self {
+        Self(path)
+    }
+
+    /// The path.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
