@@ -136,7 +136,10 @@ fn what_the_model_cannot_hold_keeps_its_key_and_its_json() {
     assert_eq!(unsupported_item.reason, "the endpoint has no target");
     assert_eq!(unsupported_item.raw, item("a", &no_target));
     assert_eq!(unsupported_item.uid, "uid-a");
-    assert_eq!(unsupported(&json!({"ip": "10.0.0.1", "protocol": "SCTP"})).reason, "unknown value `SCTP` for `protocol`");
+    assert_eq!(
+        unsupported(&json!({"ip": "10.0.0.1", "protocol": "SCTP"})).reason,
+        "unknown value `SCTP` for `protocol`"
+    );
     assert!(unsupported(&json!({"new_target": {}, "port": 1})).reason.contains("no target"));
     let two = json!({"ip": "10.0.0.1", "dns_name": "a.b"});
     assert!(unsupported(&two).reason.contains("cannot both be set"));

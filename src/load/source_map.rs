@@ -14,11 +14,11 @@ use super::item::{Item, MapEntry, TextSpan, Value, ValueOrigin};
 use super::loaded::Loaded;
 use super::outline::Outline;
 use super::overlays::Overlays;
+use super::rules;
 use super::source::FileOrigin;
 use super::text::SourceText;
 use super::tree::TextStyle;
 use super::variable::Variables;
-use super::rules;
 use crate::model::shape::{SPEC, snake};
 use crate::model::{Definition, Field, Key, SourceLocation};
 

@@ -19,7 +19,9 @@ pub enum NameError {
         length: usize,
     },
     /// Not a DNS-1035 label.
-    #[error("may contain only lower-case letters, digits and `-`, begin with a letter, and end with a letter or a digit")]
+    #[error(
+        "may contain only lower-case letters, digits and `-`, begin with a letter, and end with a letter or a digit"
+    )]
     NotALabel,
 }
 

@@ -221,11 +221,7 @@ fn without_value(problems: &mut Vec<Problem>, base: &[Segment], options: &[(&'st
         if *choice == EmptyOption::Null {
             let mut path = base.to_vec();
             path.push((*option).into());
-            problems.push(Problem::key(
-                path,
-                format!("`{option}` has no value"),
-                format!("write `{option}: {{}}`"),
-            ));
+            problems.push(Problem::key(path, format!("`{option}` has no value"), format!("write `{option}: {{}}`")));
         }
     }
 }

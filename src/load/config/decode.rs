@@ -297,7 +297,13 @@ fn glob(fields: &mut Fields<'_, '_, '_>, key: &'static str) -> Option<String> {
     match Glob::new(&text) {
         Ok(_) => Some(text),
         Err(error) => {
-            wrong(fields, entry, key, format!("`{text}` is not a valid pattern: {}", error.kind()), "a glob".to_owned());
+            wrong(
+                fields,
+                entry,
+                key,
+                format!("`{text}` is not a valid pattern: {}", error.kind()),
+                "a glob".to_owned(),
+            );
             None
         }
     }
@@ -356,7 +362,8 @@ pub(super) fn number(fields: &mut Fields<'_, '_, '_>, key: &'static str, least: 
         return Some(number);
     }
     let entry = fields.given(key)?;
-    let allowed = if most == i64::MAX { format!("must be {least} or more") } else { format!("must be {least} to {most}") };
+    let allowed =
+        if most == i64::MAX { format!("must be {least} or more") } else { format!("must be {least} to {most}") };
     wrong(fields, entry, key, format!("`{key}` is {number}"), allowed);
     None
 }
