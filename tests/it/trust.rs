@@ -261,8 +261,8 @@ fn a_policy_that_cannot_be_read_is_an_error_and_never_passed_over() {
     for (text, told) in [
         ("", "the policy is empty"),
         ("gaurds: {percent: 10}\n", "did you mean `guards`?"),
-        ("namespaces:\n", "`namespaces` says nothing"),
-        ("prune: some\n", "`prune` is `some`"),
+        ("namespaces:\n", "`namespaces` has no value"),
+        ("prune: some\n", "unknown value `some` for `prune`"),
         ("allow: [mass-chnge]\n", "did you mean `mass-change`?"),
         ("base_urls: [nowhere]\n", "in `base_urls` of the policy"),
         ("guards: {percent: 10}\n---\nprune: all\n", "a second document"),
