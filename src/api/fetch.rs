@@ -14,12 +14,13 @@ use std::fmt;
 use serde::Deserialize;
 use tokio::task::JoinSet;
 
-use crate::model::{Json, Key, Live, Name, Namespace, NamespaceRead};
+use crate::model::{Json, Key, Live, Name, Namespace, NamespaceRead, RelatedObject};
 
 use super::client::Reader;
+use super::current::CurrentState;
 use super::endpoints::{ListParameters, ResponseFormat};
 use super::error::{ApiError, Failure};
-use super::live::{FetchedObject, read_list};
+use super::live::read_list;
 use super::operations::Operation;
 use super::response::Response;
 use super::text::neutral;
@@ -126,14 +127,14 @@ async fn read_aside<T: Send + 'static>(
     read.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))
 }
 
-/// Reads one endpoint whole; nothing where the service says that it is not there.
+/// Reads one endpoint whole.
 ///
 /// # Errors
-/// Whatever else the answer was.
-pub async fn fetch_object(reader: &Reader, key: &Key) -> Result<Option<FetchedObject>, ApiError> {
+/// Every answer but the object and that there is none.
+pub async fn fetch_object(reader: &Reader, key: &Key) -> Result<CurrentState, ApiError> {
     match reader.get(key, ResponseFormat::Default).await {
-        Ok(raw) => FetchedObject::read(key, raw).map(Some).map_err(|reason| unreadable(key, reason)),
-        Err(error) if error.is_absent() => Ok(None),
+        Ok(raw) => CurrentState::read(key, raw).map_err(|reason| unreadable(key, reason)),
+        Err(error) if error.is_absent() => Ok(CurrentState::Absent),
         Err(error) => Err(error),
     }
 }
@@ -146,38 +147,11 @@ fn unreadable(key: &Key, reason: String) -> ApiError {
     }
 }
 
-/// An object that refers to an endpoint.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
-pub struct ReferringObject {
-    /// Its kind, in one of the service's spellings.
-    #[serde(default)]
-    pub kind: String,
-    /// Its namespace.
-    #[serde(default)]
-    pub namespace: String,
-    /// Its name.
-    #[serde(default)]
-    pub name: String,
-    /// Its uid.
-    #[serde(default)]
-    pub uid: String,
-}
-
-impl fmt::Display for ReferringObject {
-    /// `cluster shop/legacy-cluster`
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let kind = self.kind.strip_suffix(".Object").unwrap_or(&self.kind);
-        let kind = kind.strip_prefix("ves.io.schema.").unwrap_or(kind);
-        let kind = kind.strip_prefix("views.").unwrap_or(kind);
-        f.write_str(&neutral(&format!("{kind} {}/{}", self.namespace, self.name), 200))
-    }
-}
-
 /// Who refers to the endpoint `key`. An endpoint that is not there has no referrers.
 ///
 /// # Errors
 /// Whatever else the answer was, an answer that does not say included.
-pub async fn referrers(reader: &Reader, key: &Key) -> Result<Vec<ReferringObject>, ApiError> {
+pub async fn referrers(reader: &Reader, key: &Key) -> Result<Vec<RelatedObject>, ApiError> {
     match reader.get(key, ResponseFormat::ReferringObjects).await {
         Ok(raw) => read_referrers(&raw).map_err(|reason| unreadable(key, reason)),
         Err(error) if error.is_absent() => Ok(Vec::new()),
@@ -185,11 +159,16 @@ pub async fn referrers(reader: &Reader, key: &Key) -> Result<Vec<ReferringObject
     }
 }
 
-pub(super) fn read_referrers(raw: &Json) -> Result<Vec<ReferringObject>, String> {
+pub(super) fn read_referrers(raw: &Json) -> Result<Vec<RelatedObject>, String> {
     match raw.get("referring_objects") {
         // Not filled is not empty: a service without this format would let every delete pass.
         None | Some(Json::Null) => Err("it does not say who refers to the object".to_owned()),
-        Some(list) => Vec::deserialize(list).map_err(|error| neutral(&error.to_string(), 200)),
+        Some(list) => {
+            let mut objects =
+                Vec::<RelatedObject>::deserialize(list).map_err(|error| neutral(&error.to_string(), 200))?;
+            objects.iter_mut().for_each(|object| object.uid.clear());
+            Ok(objects)
+        }
     }
 }
 

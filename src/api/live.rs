@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::model::{
-    Json, Key, LiveItem, LiveObject, Name, Namespace, NamespaceRead, OwnerView, UnknownField, UnsupportedItem,
+    Json, Key, LiveItem, LiveObject, Name, Namespace, NamespaceRead, RelatedObject, UnknownField, UnsupportedItem,
     WireEndpoint, WireMetadata, WireSpec,
     shape::{self, ShapeNode, snake},
 };
@@ -45,7 +45,7 @@ struct Item<'a> {
     #[serde(borrow, default)]
     annotations: Option<&'a RawValue>,
     #[serde(default)]
-    owner_view: Option<OwnerView>,
+    owner_view: Option<RelatedObject>,
     #[serde(default)]
     metadata: Option<Metadata>,
     #[serde(default)]
@@ -55,7 +55,7 @@ struct Item<'a> {
 }
 
 #[derive(Deserialize, Default)]
-struct SystemMetadata {
+pub(super) struct SystemMetadata {
     #[serde(default)]
     uid: Option<String>,
     #[serde(default)]
@@ -67,7 +67,7 @@ struct SystemMetadata {
     #[serde(default)]
     creator_id: Option<String>,
     #[serde(default)]
-    owner_view: Option<OwnerView>,
+    owner_view: Option<RelatedObject>,
 }
 
 /// An item of the namespace that was asked for; one of `shared`, `system` or another is left out
@@ -107,7 +107,7 @@ fn list(namespace: &Namespace, body: &[u8]) -> Result<BTreeMap<Key, LiveItem>, S
     Ok(reads.into_iter().map(|item| (item.key().clone(), item)).collect())
 }
 
-fn describe(error: &serde_json::Error) -> String {
+pub(super) fn describe(error: &serde_json::Error) -> String {
     neutral(&error.to_string(), 200)
 }
 
@@ -212,9 +212,9 @@ fn map(raw: Option<&RawValue>) -> Option<BTreeMap<String, Option<String>>> {
 }
 
 /// A spec in wire form with the fields that the model does not know, or why it has none.
-type SpecRead = Result<(WireSpec, Vec<UnknownField>), String>;
+pub(super) type SpecRead = Result<(WireSpec, Vec<UnknownField>), String>;
 
-fn read_spec(typed: serde_json::Result<WireSpec>, tree: impl FnOnce() -> Json) -> SpecRead {
+pub(super) fn read_spec(typed: serde_json::Result<WireSpec>, tree: impl FnOnce() -> Json) -> SpecRead {
     let (mut spec, unknown) = match typed {
         Ok(spec) => (spec, Vec::new()),
         Err(_) => {
@@ -231,7 +231,7 @@ fn read_spec(typed: serde_json::Result<WireSpec>, tree: impl FnOnce() -> Json) -
     Ok((spec, unknown))
 }
 
-fn assemble(
+pub(super) fn assemble(
     key: Key,
     metadata: Metadata,
     system: SystemMetadata,
@@ -277,70 +277,6 @@ fn assemble(
             let reasons: Vec<String> = problems.into_iter().map(|problem| problem.message).collect();
             unsupported(reasons.join("; "), raw())
         }
-    }
-}
-
-/// An endpoint as a get returned it: what a read-compare-write starts from.
-#[derive(Debug, Clone)]
-pub struct FetchedObject {
-    /// The whole answer; everything in it is kept.
-    pub raw: Json,
-    /// The item: an object, or one that the model cannot hold.
-    pub item: LiveItem,
-    /// The version at the answer's root, to be sent with the replace.
-    pub resource_version: Option<String>,
-}
-
-impl FetchedObject {
-    /// Reads the answer to a get of `key`.
-    ///
-    /// # Errors
-    /// Why it is no answer to that: another object, no spec.
-    pub fn read(key: &Key, raw: Json) -> Result<Self, String> {
-        let part = |name: &str| raw.get(name).filter(|part| !part.is_null());
-        let Some(metadata) = part("metadata") else { return Err("it holds no `metadata`".to_owned()) };
-        let text = |name: &str| metadata.get(name).and_then(Json::as_str);
-        if text("name") != Some(key.name.as_str()) || text("namespace") != Some(key.namespace.as_str()) {
-            let other = format!("{}/{}", text("namespace").unwrap_or("?"), text("name").unwrap_or("?"));
-            return Err(format!("it is about `{}`", neutral(&other, 130)));
-        }
-        let Some(spec) = part("spec") else { return Err("it holds no `spec`".to_owned()) };
-        let metadata = Metadata::deserialize(metadata).map_err(|error| format!("`metadata`: {}", describe(&error)))?;
-        let system = match part("system_metadata") {
-            Some(system) => SystemMetadata::deserialize(system)
-                .map_err(|error| format!("`system_metadata`: {}", describe(&error)))?,
-            None => SystemMetadata::default(),
-        };
-        let resource_version = match part("resource_version") {
-            Some(Json::String(text)) if !text.is_empty() => Some(text.clone()),
-            Some(Json::Number(number)) => Some(number.to_string()),
-            _ => None,
-        };
-        let spec = read_spec(WireSpec::deserialize(spec), || spec.clone());
-        let item = assemble(key.clone(), metadata, system, resource_version.clone(), spec, || raw.clone());
-        Ok(Self { raw, item, resource_version })
-    }
-
-    /// The object, where the model holds it.
-    #[must_use]
-    pub fn object(&self) -> Option<&LiveObject> {
-        match &self.item {
-            LiveItem::Object(object) => Some(object),
-            LiveItem::Unsupported(_) => None,
-        }
-    }
-
-    /// The body of a replace that changes nothing: `metadata` and `spec` as they are now, without what
-    /// says nothing, and the version.
-    #[must_use]
-    pub fn body(&self) -> Json {
-        let mut body = serde_json::json!({ "metadata": self.raw["metadata"], "spec": self.raw["spec"] });
-        shape::SPEC.prune(&mut body["metadata"]);
-        shape::SPEC.prune(&mut body["spec"]);
-        if let Some(version) = &self.resource_version {
-            body["resource_version"] = version.as_str().into();
-        }
-        body
     }
 }
 

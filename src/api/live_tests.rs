@@ -1,3 +1,4 @@
+use crate::api::CurrentState;
 use serde_json::json;
 
 use super::*;
@@ -264,15 +265,16 @@ fn fresh() -> Json {
 #[test]
 fn a_fresh_object_keeps_everything_and_its_version() {
     let key = Key::parse("shop/a").expect("a key");
-    let fresh_object = FetchedObject::read(&key, fresh()).expect("an object");
-    let object = fresh_object.object().expect("blocked");
+    let fresh_object = CurrentState::read(&key, fresh()).expect("an object");
+    let fresh_object = fresh_object.object().expect("an object");
+    let object = &fresh_object.live;
     assert_eq!(object.resource_version.as_deref(), Some("4711000123"));
     assert!(object.deleting);
     assert_eq!(object.owner_view.as_ref().map(|view| view.kind.as_str()), Some("origin_pool"));
     let unknown: Vec<&str> = object.unknown.iter().map(|field| field.path.as_str()).collect();
     assert_eq!(unknown, ["spec.shiny", "metadata.future"]);
     assert_eq!(
-        fresh_object.body(),
+        fresh_object.body(|_| ()),
         json!({"metadata": fresh()["metadata"], "spec": fresh()["spec"], "resource_version": "4711000123"})
     );
 }
@@ -280,10 +282,10 @@ fn a_fresh_object_keeps_everything_and_its_version() {
 #[test]
 fn an_answer_about_another_object_or_without_a_spec_is_none() {
     let key = Key::parse("shop/b").expect("a key");
-    assert_eq!(FetchedObject::read(&key, fresh()).expect_err("another").as_str(), "it is about `shop/a`");
+    assert_eq!(CurrentState::read(&key, fresh()).expect_err("another").as_str(), "it is about `shop/a`");
     let key = Key::parse("shop/a").expect("a key");
     let mut bare = fresh();
     bare["spec"] = Json::Null;
-    assert_eq!(FetchedObject::read(&key, bare).expect_err("no spec").as_str(), "it holds no `spec`");
-    assert_eq!(FetchedObject::read(&key, json!({})).expect_err("nothing").as_str(), "it holds no `metadata`");
+    assert_eq!(CurrentState::read(&key, bare).expect_err("no spec").as_str(), "it holds no `spec`");
+    assert_eq!(CurrentState::read(&key, json!({})).expect_err("nothing").as_str(), "it holds no `metadata`");
 }

@@ -6,6 +6,7 @@ mod budget;
 #[cfg(test)]
 mod budget_tests;
 mod client;
+mod current;
 pub mod ddos;
 pub mod endpoints;
 mod error;
@@ -28,12 +29,11 @@ mod wire;
 
 pub use base_url::{BaseUrl, BaseUrlError, SANDBOX_HOST};
 pub use client::{ClientSettings, ClientSettingsError, Exchange, ExchangeListener, Reader, RequestLimits, Writer};
+pub use current::{CurrentObject, CurrentState};
 pub use endpoints::{ListParameters, ResponseFormat, ResponseFormatError};
 pub use error::{ApiError, Certainty, ErrorStatus, Failure};
-pub use fetch::{
-    Condition, PendingLists, ReferringObject, conditions, fetch, fetch_object, fetch_with_health, referrers,
-};
-pub use live::{FetchedObject, read_list};
+pub use fetch::{Condition, PendingLists, conditions, fetch, fetch_object, fetch_with_health, referrers};
+pub use live::read_list;
 pub use operations::{
     BodyKind, Operation, OperationEffect, OperationEntry, Parameter, ParameterLocation, RetryClass, Risk, Route, TABLE,
 };

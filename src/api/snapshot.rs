@@ -8,12 +8,12 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::model::{Json, Key, Live, Name, Namespace, NamespaceRead, NamespaceSnapshot, Snapshot};
+use crate::model::{Json, Key, Live, Name, Namespace, NamespaceRead, NamespaceSnapshot, RelatedObject, Snapshot};
 
 use super::client::Reader;
 use super::endpoints::{ListParameters, ResponseFormat};
 use super::error::ApiError;
-use super::fetch::{ReferringObject, read_referrers};
+use super::fetch::read_referrers;
 use super::live::read_list;
 
 /// Whether the service is also asked who refers to each endpoint: one request each.
@@ -72,7 +72,7 @@ pub fn live(snapshot: &Snapshot, wanted: &BTreeSet<Namespace>) -> Live {
 ///
 /// # Errors
 /// What was kept cannot be read.
-pub fn referrers(snapshot: &Snapshot, key: &Key) -> Result<Option<Vec<ReferringObject>>, String> {
+pub fn referrers(snapshot: &Snapshot, key: &Key) -> Result<Option<Vec<RelatedObject>>, String> {
     let kept = snapshot.namespaces.get(&key.namespace).and_then(|kept| kept.referrers.as_ref());
     let Some(told) = kept.and_then(|kept| kept.get(&key.name)) else { return Ok(None) };
     read_referrers(&json!({ "referring_objects": told })).map(Some)

@@ -1,8 +1,8 @@
+//! The service as the applier writes to it, over the client of `api`.
+
 use super::service::EndpointService;
-use super::target_state::{CurrentObject, CurrentState};
-use crate::api::{self, ApiError, Writer};
-use crate::model::{Key, LiveItem, Namespace, NamespaceRead};
-use crate::plan::Referrer;
+use crate::api::{self, ApiError, CurrentState, Writer};
+use crate::model::{Key, Namespace, NamespaceRead, RelatedObject};
 use crate::run::WriteRequest;
 
 /// The service as the client shows it.
@@ -18,22 +18,11 @@ impl<'a> HttpService<'a> {
 
 impl EndpointService for HttpService<'_> {
     async fn read(&self, key: &Key) -> Result<CurrentState, ApiError> {
-        let fresh = api::fetch_object(self.writer.reader(), key).await?;
-        Ok(match fresh {
-            None => CurrentState::Absent,
-            Some(fresh) => match fresh.item {
-                LiveItem::Object(live) => CurrentState::Object(Box::new(CurrentObject { live, raw: fresh.raw })),
-                LiveItem::Unsupported(unsupported) => CurrentState::Unsupported { reason: unsupported.reason },
-            },
-        })
+        api::fetch_object(self.writer.reader(), key).await
     }
 
-    async fn referrers(&self, key: &Key) -> Result<Vec<Referrer>, ApiError> {
-        let found = api::referrers(self.writer.reader(), key).await?;
-        Ok(found
-            .into_iter()
-            .map(|referrer| Referrer { kind: referrer.kind, namespace: referrer.namespace, name: referrer.name })
-            .collect())
+    async fn referrers(&self, key: &Key) -> Result<Vec<RelatedObject>, ApiError> {
+        api::referrers(self.writer.reader(), key).await
     }
 
     async fn send(&self, key: &Key, request: &WriteRequest) -> Result<(), ApiError> {

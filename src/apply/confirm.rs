@@ -1,7 +1,8 @@
 //! What became of a write whose answer was lost or odd, given what was sent and what a GET shows. Pure.
 
 use super::decide::{self, CHANGED, CREATED, DELETED, RECREATED};
-use super::target_state::{CurrentState, TargetState};
+use super::target_state::TargetState;
+use crate::api::CurrentState;
 use crate::model::{Endpoint, LiveObject};
 use crate::plan::{BeforeImage, Conflict};
 use crate::run::WriteRequest;

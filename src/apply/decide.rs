@@ -1,8 +1,9 @@
 //! What to do about one object, given the planned change and what a GET just before shows. Pure.
 
-use super::target_state::{CurrentObject, CurrentState, TargetState, is_annotation_only};
-use crate::model::{Endpoint, Json, ReferredDelete, shape};
-use crate::plan::{Action, BeforeImage, Conflict, Referrer};
+use super::target_state::{TargetState, is_annotation_only};
+use crate::api::{CurrentObject, CurrentState};
+use crate::model::{Endpoint, ReferredDelete, RelatedObject};
+use crate::plan::{Action, BeforeImage, Conflict};
 use crate::run::{ObjectBody, WriteRequest};
 
 /// What to do about one object.
@@ -16,7 +17,7 @@ pub(super) enum WriteDecision {
     /// Live moved.
     Conflict(Conflict),
     /// Others refer to the object, and nobody allowed that.
-    Referred(Vec<Referrer>),
+    Referred(Vec<RelatedObject>),
     /// It cannot be written, with the reason.
     Refuse(String),
 }
@@ -59,7 +60,7 @@ pub(super) fn is_adoptable(aim: &TargetState<'_>, seen: &CurrentObject) -> bool 
 
 /// The object as it is with the ownership annotations of the create.
 pub(super) fn adopt(aim: &TargetState<'_>, seen: &CurrentObject) -> WriteDecision {
-    match ObjectBody::of(&replaced(aim, seen)) {
+    match ObjectBody::of(&seen.body(|body| aim.set(body))) {
         Ok(body) => WriteDecision::Send(WriteRequest::Replace { body }, Some(BeforeImage::of(&seen.live))),
         Err(error) => unwritable(&error),
     }
@@ -110,28 +111,10 @@ pub(super) fn replace(aim: &TargetState<'_>, before: &BeforeImage, now: &Current
             field.path
         ));
     }
-    match ObjectBody::of(&replaced(aim, seen)) {
+    match ObjectBody::of(&seen.body(|body| aim.set(body))) {
         Ok(body) => WriteDecision::Send(WriteRequest::Replace { body }, Some(BeforeImage::of(live))),
         Err(error) => unwritable(&error),
     }
-}
-
-/// The fresh object with only the wanted fields set, without what says nothing, and the version that it
-/// was read with.
-fn replaced(aim: &TargetState<'_>, seen: &CurrentObject) -> Json {
-    let mut body = serde_json::Map::new();
-    for part in ["metadata", "spec"] {
-        body.insert(part.to_owned(), seen.raw.get(part).cloned().unwrap_or_default());
-    }
-    let mut body = Json::Object(body);
-    aim.set(&mut body);
-    for part in ["metadata", "spec"] {
-        shape::SPEC.prune(&mut body[part]);
-    }
-    if let Some(version) = &seen.live.resource_version {
-        body["resource_version"] = version.as_str().into();
-    }
-    body
 }
 
 /// The delete of an object as `now` shows it. Whoever refers to it is asked only when this says send.
@@ -163,7 +146,7 @@ pub(super) fn delete(aim: &TargetState<'_>, before: &BeforeImage, now: &CurrentS
 
 /// A delete that may be sent, after a look at who refers to the object: those that the plan named
 /// were allowed by a person, others were not.
-pub(super) fn refer(planned: &[Referrer], found: Vec<Referrer>) -> Option<WriteDecision> {
+pub(super) fn refer(planned: &[RelatedObject], found: Vec<RelatedObject>) -> Option<WriteDecision> {
     let new = found.iter().any(|referrer| !planned.contains(referrer));
     new.then_some(WriteDecision::Referred(found))
 }

@@ -1,9 +1,7 @@
 use std::future::Future;
 
-use super::target_state::CurrentState;
-use crate::api::ApiError;
-use crate::model::{Key, Namespace, NamespaceRead};
-use crate::plan::Referrer;
+use crate::api::{ApiError, CurrentState};
+use crate::model::{Key, Namespace, NamespaceRead, RelatedObject};
 use crate::run::WriteRequest;
 
 /// What a run needs of the service. The client is one; the tests of this module have another, whose
@@ -13,7 +11,7 @@ pub(super) trait EndpointService: Sync {
     fn read(&self, key: &Key) -> impl Future<Output = Result<CurrentState, ApiError>> + Send;
 
     /// Who refers to it.
-    fn referrers(&self, key: &Key) -> impl Future<Output = Result<Vec<Referrer>, ApiError>> + Send;
+    fn referrers(&self, key: &Key) -> impl Future<Output = Result<Vec<RelatedObject>, ApiError>> + Send;
 
     /// Sends a write.
     fn send(&self, key: &Key, request: &WriteRequest) -> impl Future<Output = Result<(), ApiError>> + Send;

@@ -7,8 +7,8 @@ use super::ApplyOptions;
 use super::confirm::{self, FailedAnswer, SentWrite, SettledWrite};
 use super::decide::{self, CREATED, WriteDecision};
 use super::service::EndpointService;
-use super::target_state::{CurrentState, TargetState};
-use crate::api::{ApiError, Certainty};
+use super::target_state::TargetState;
+use crate::api::{ApiError, Certainty, CurrentState};
 use crate::model::RunId;
 use crate::plan::{Action, ActionKind, BeforeImage, Change, Conflict};
 use crate::run::{

@@ -12,73 +12,20 @@ pub(super) struct TargetState<'a> {
     wanted: Option<Endpoint>,
 }
 
-/// What a GET shows of an object.
-#[derive(Debug, Clone)]
-pub(super) enum CurrentState {
-    /// The service says that there is none.
-    Absent,
-    /// It is there.
-    Object(Box<CurrentObject>),
-    /// It is there in a form that the model cannot hold.
-    Unsupported {
-        /// Why.
-        reason: String,
-    },
-}
-
-/// A live object with the answer that showed it.
-#[derive(Debug, Clone)]
-pub(super) struct CurrentObject {
-    /// The object.
-    pub(super) live: LiveObject,
-    /// The answer, whole.
-    pub(super) raw: Json,
-}
-
-impl CurrentState {
-    pub(super) fn endpoint(&self) -> Option<&Endpoint> {
-        match self {
-            CurrentState::Object(seen) => Some(&seen.live.endpoint),
-            CurrentState::Absent | CurrentState::Unsupported { .. } => None,
-        }
-    }
-}
-
 impl<'a> TargetState<'a> {
     /// The aim of `change` in `run`.
     ///
     /// # Errors
     /// The wanted fields do not make an endpoint: the plan file was written by hand.
     pub(super) fn new(change: &'a Change, run: &'a RunId, ignored: Vec<Field>) -> Result<Self, String> {
-        let mut aim = Self { change, run, ignored, wanted: None };
         let base = match &change.action {
-            Action::Create { wanted } => wanted,
-            Action::Replace { before, .. } | Action::Annotate { before } => &before.endpoint,
-            Action::Delete { .. } => return Ok(aim),
+            Action::Create { wanted } => Some(wanted),
+            Action::Replace { before, .. } | Action::Annotate { before } => Some(&before.endpoint),
+            Action::Delete { .. } => None,
         };
-        aim.wanted = Some(if change.fields().is_empty() { aim.marked(base) } else { aim.changed(base)? });
-        Ok(aim)
-    }
-
-    /// `base` with the marks: what is left to do where no field changes.
-    fn marked(&self, base: &Endpoint) -> Endpoint {
-        let mut wanted = base.clone();
-        for (field, value) in self.marks() {
-            match (field, value) {
-                (Field::Annotation(key), Some(value)) => drop(wanted.annotations.insert(key, value)),
-                (Field::Annotation(key), None) => drop(wanted.annotations.remove(&key)),
-                _ => {}
-            }
-        }
-        wanted
-    }
-
-    /// `base` with the wanted fields and the marks.
-    fn changed(&self, base: &Endpoint) -> Result<Endpoint, String> {
-        let mut object =
-            serde_json::to_value(base).map_err(|error| format!("the endpoint cannot be written: {error}"))?;
-        self.set(&mut object);
-        serde_json::from_value(object).map_err(|error| format!("the planned fields make no endpoint: {error}"))
+        let wanted = base.map(|base| change.applied_to(base, run)).transpose();
+        let wanted = wanted.map_err(|error| format!("the planned fields make no endpoint: {error}"))?;
+        Ok(Self { change, run, ignored, wanted })
     }
 
     /// The endpoint as it should stand afterwards; nothing for a delete.

@@ -72,7 +72,7 @@ pub fn of_plan(context: &Context, plan: &Plan) -> Result<Config, CommandError> {
             |stack: &Option<String>| stack.as_ref().map_or("no stack".to_owned(), |name| format!("stack `{name}`"));
         let message = format!("the plan is of {}, and the settings name {}", named(&plan.stack), named(&stack));
         let error = CommandError::words(ExitStatus::Refused, message);
-        return Err(error.hint(hint::configuration(&plan.source.directory)).hint("nothing was sent"));
+        return Err(error.hint(hint::configuration(&plan.source.origin.to_string())).hint("nothing was sent"));
     }
     policy::check_plan(context, &config, plan)?;
     Ok(config)

@@ -12,8 +12,8 @@ use super::{file, settings};
 use crate::api::{self, PendingLists, Reader};
 use crate::file::limit;
 use crate::load::Config;
-use crate::model::{Key, Live, Namespace, NamespaceRead, Snapshot};
-use crate::plan::{self, Referrer};
+use crate::model::{Key, Live, Namespace, NamespaceRead, RelatedObject, Snapshot};
+use crate::plan;
 
 /// Where a plan reads what is live.
 pub enum LiveSource {
@@ -115,23 +115,12 @@ impl LiveSource {
     ///
     /// # Errors
     /// Why that cannot be read.
-    pub async fn referrers(&self, key: &Key) -> Result<Option<Vec<Referrer>>, String> {
-        let describe = |referrer: api::ReferringObject| Referrer {
-            kind: referrer.kind,
-            namespace: referrer.namespace,
-            name: referrer.name,
-        };
+    pub async fn referrers(&self, key: &Key) -> Result<Option<Vec<RelatedObject>>, String> {
         match self {
             LiveSource::Service(_, reader, _) | LiveSource::Copied(_, reader) => {
-                match api::referrers(reader, key).await {
-                    Ok(list) => Ok(Some(list.into_iter().map(describe).collect())),
-                    Err(error) => Err(error.failure.to_string()),
-                }
+                api::referrers(reader, key).await.map(Some).map_err(|error| error.failure.to_string())
             }
-            LiveSource::Snapshot(snapshot) => {
-                let kept = api::snapshot::referrers(snapshot, key)?;
-                Ok(kept.map(|list| list.into_iter().map(describe).collect()))
-            }
+            LiveSource::Snapshot(snapshot) => api::snapshot::referrers(snapshot, key),
         }
     }
 }

@@ -14,7 +14,8 @@ use crate::journal::RunOwner;
 use crate::load::{Diagnostic, Loaded, SourceMap};
 use crate::model::{Field, Key, Namespace, NamespaceRead, SourceLocation};
 use crate::plan::{
-    self, ActionKind, Allowances, Counts, Ignore, Note, Plan, PlanBuilder, PlanInput, PlanSource, RollbackInput,
+    self, ActionKind, Allowances, Counts, Ignore, Note, Plan, PlanBuilder, PlanInput, PlanOrigin, PlanSource,
+    RollbackInput,
 };
 use crate::run::RunRecord;
 
@@ -118,7 +119,11 @@ async fn build(
         allow,
         selection: &stack.selection,
         service: &service,
-        source: &PlanSource { directory: stack.directory.clone(), snapshot: source.taken(), ..PlanSource::default() },
+        source: &PlanSource {
+            origin: PlanOrigin::Directory(stack.directory.clone()),
+            snapshot: source.taken(),
+            ..PlanSource::default()
+        },
         tool_version: env!("CARGO_PKG_VERSION"),
     };
     let mut builder = PlanBuilder::new(input);

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use super::exit_status::{CommandError, ExitStatus};
-use crate::model::{Json, Key, Name, Namespace, Snapshot};
-use crate::plan::{Action, BlockReason, Plan, Referrer};
+use crate::model::{Json, Key, Name, Namespace, RelatedObject, Snapshot};
+use crate::plan::{Action, BlockReason, Plan};
 use crate::run::{ChangeStep, Intent, RunClosing, RunRecorder, Urgency};
 use crate::sandbox::{self, Scenario, Seed, SeedMetadata, ViewReference};
 
@@ -95,7 +95,7 @@ fn part<'a>(item: &'a Json, name: &str) -> Option<&'a str> {
 }
 
 /// Who refers to each endpoint that the plan deletes, or holds back for that.
-fn referrers(plan: &Plan) -> BTreeMap<Key, &[Referrer]> {
+fn referrers(plan: &Plan) -> BTreeMap<Key, &[RelatedObject]> {
     let deleted = plan.changes.iter().filter_map(|change| match &change.action {
         Action::Delete { referrers, .. } => Some((change.key.clone(), referrers.as_slice())),
         _ => None,
@@ -107,7 +107,7 @@ fn referrers(plan: &Plan) -> BTreeMap<Key, &[Referrer]> {
     deleted.chain(held).collect()
 }
 
-fn seed(item: &Json, key: &Key, referrers: &[Referrer]) -> Seed {
+fn seed(item: &Json, key: &Key, referrers: &[RelatedObject]) -> Seed {
     let metadata = item.get("metadata").filter(|metadata| metadata.is_object()).unwrap_or(item);
     let system = item.get("system_metadata").unwrap_or(&Json::Null);
     let text = |json: &Json, name: &str| json.get(name).and_then(Json::as_str).unwrap_or_default().to_owned();
@@ -144,7 +144,7 @@ fn seed(item: &Json, key: &Key, referrers: &[Referrer]) -> Seed {
     }
 }
 
-fn referring(referrer: &Referrer) -> sandbox::Referrer {
+fn referring(referrer: &RelatedObject) -> sandbox::Referrer {
     sandbox::Referrer {
         kind: referrer.kind.clone(),
         uid: String::new(),

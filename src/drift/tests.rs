@@ -1,7 +1,7 @@
 //! The verdict over each state that a plan can find an endpoint in.
 
 use super::{MissingCause, UnmanagedPolicy, Verdict};
-use crate::model::{LiveObject, NamespaceRead, OwnerView};
+use crate::model::{LiveObject, NamespaceRead, RelatedObject};
 use crate::plan::world::{STACK, World, endpoint, live, marked, shop};
 use crate::plan::{Action, Allowances, Approval, ApprovalError, Note, Prune};
 
@@ -94,7 +94,7 @@ fn an_unmarked_object_without_a_definition_is_noted_and_deleted_only_when_all_is
 #[test]
 fn an_object_of_another_object_is_blocked_and_never_in_sync() {
     let owned = || LiveObject {
-        owner_view: Some(OwnerView {
+        owner_view: Some(RelatedObject {
             kind: "origin_pool".to_owned(),
             namespace: "shop".to_owned(),
             name: "web".to_owned(),

@@ -77,9 +77,7 @@ fn sites(plan: &Plan) -> BTreeSet<(String, String)> {
 /// The endpoint as a replace leaves it. One that the planned fields do not make is never sent.
 fn after(change: &Change, before: &Endpoint) -> Option<Endpoint> {
     let place = change.fields().iter().find(|field| field.field == Field::Where)?;
-    let mut object = serde_json::to_value(before).ok()?;
-    place.field.set(&mut object, &place.after);
-    serde_json::from_value(object).ok()
+    before.with_fields([(&place.field, &place.after)]).ok()
 }
 
 async fn check_sites(reader: &Reader, sites: &BTreeSet<(String, String)>, mode: GateMode) -> Vec<GateFinding> {

@@ -100,6 +100,23 @@ pub struct FieldError {
     reason: String,
 }
 
+impl Endpoint {
+    /// This endpoint with these values in these fields, each as the wire writes it.
+    ///
+    /// # Errors
+    /// The values do not make an endpoint.
+    pub fn with_fields<'v>(
+        &self,
+        values: impl IntoIterator<Item = (&'v Field, &'v Json)>,
+    ) -> serde_json::Result<Endpoint> {
+        let mut object = serde_json::to_value(self)?;
+        for (field, value) in values {
+            field.set(&mut object, value);
+        }
+        serde_json::from_value(object)
+    }
+}
+
 impl Field {
     /// The fields that every endpoint has.
     pub const FIXED: [Field; 8] = [

@@ -1,4 +1,5 @@
 use std::collections::BTreeMap;
+use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -49,7 +50,7 @@ pub struct LiveObject {
     /// The version, where the answer carried one (a list does not).
     pub resource_version: Option<String>,
     /// The object of the service that owns it.
-    pub owner_view: Option<OwnerView>,
+    pub owner_view: Option<RelatedObject>,
     /// A graceful delete is under way.
     pub deleting: bool,
     /// Who created it.
@@ -72,10 +73,10 @@ pub struct UnknownField {
     pub blocks: bool,
 }
 
-/// The object of the service that an endpoint belongs to.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct OwnerView {
-    /// Its kind.
+/// Another object of the service: one that refers to an endpoint, or the one that an endpoint belongs to.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+pub struct RelatedObject {
+    /// Its kind, as the service spells it.
     #[serde(default)]
     pub kind: String,
     /// Its namespace.
@@ -84,9 +85,16 @@ pub struct OwnerView {
     /// Its name.
     #[serde(default)]
     pub name: String,
-    /// Its uid.
-    #[serde(default)]
+    /// Its uid. Empty for an object that refers to an endpoint, because another object of the same name
+    /// refers to it as well.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub uid: String,
+}
+
+impl fmt::Display for RelatedObject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}/{}", self.kind, self.namespace, self.name)
+    }
 }
 
 /// An item whose spec the model cannot hold: a new enum value, no target.

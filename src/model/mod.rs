@@ -29,7 +29,9 @@ pub use endpoint::{
 pub use field::{Field, FieldError, FieldValue, Json};
 pub use key::{Key, Name, NameError, Namespace};
 pub use layout::Layout;
-pub use live::{Live, LiveItem, LiveObject, NamespaceRead, OwnerView, ReferredDelete, UnknownField, UnsupportedItem};
+pub use live::{
+    Live, LiveItem, LiveObject, NamespaceRead, ReferredDelete, RelatedObject, UnknownField, UnsupportedItem,
+};
 pub use ownership::{
     APPLIED, AppliedCause, AppliedFields, COMMIT_DIGITS, LONGEST_RUN, Ownership, PROTECT, RUN_PENDING, STACK,
     WrittenFor, is_mark,

@@ -2,13 +2,13 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::{
     Action, ActionKind, Allowances, BeforeImage, BlockReason, BlockedChange, Cause, Change, FieldChange, Ignore,
-    MatchedFilters, NamespaceScope, Note, OwnershipAnnotations, Plan, PlanSettings, PlanSource, Prune, Referrer,
-    ScopeRead, Selection, ServiceId, Unchangeable, UnmatchedFilter, owner::Owner,
+    MatchedFilters, NamespaceScope, Note, OwnershipAnnotations, Plan, PlanSettings, PlanSource, Prune, ScopeRead,
+    Selection, ServiceId, Unchangeable, UnmatchedFilter, owner::Owner,
 };
 use crate::diff::{self, Context, Difference};
 use crate::model::{
     AppliedCause, AppliedFields, Definition, Desired, Endpoint, Key, Live, LiveItem, LiveObject, Namespace,
-    NamespaceRead, Ownership, PROTECT, STACK, WrittenFor,
+    NamespaceRead, Ownership, PROTECT, RelatedObject, STACK, WrittenFor,
 };
 
 /// Everything that a plan is made of.
@@ -431,8 +431,7 @@ impl NamespaceBuilder<'_, '_> {
             }
         };
         if let Some(owner) = &live.owner_view {
-            let owner = format!("{} {}/{}", owner.kind, owner.namespace, owner.name);
-            self.plan.notes.push(Note::Owned { key, owner });
+            self.plan.notes.push(Note::Owned { key, owner: owner.to_string() });
             return;
         }
         if live.deleting {
@@ -525,7 +524,7 @@ impl Plan {
 
     /// Takes in who refers to the endpoints that would go: a delete of one that others refer to, or
     /// of which that is not known, is blocked unless it was allowed by name.
-    pub fn refer(&mut self, allow: &Allowances, mut referrers: impl FnMut(&Key) -> Result<Vec<Referrer>, String>) {
+    pub fn refer(&mut self, allow: &Allowances, mut referrers: impl FnMut(&Key) -> Result<Vec<RelatedObject>, String>) {
         let mut kept = Vec::with_capacity(self.changes.len());
         for mut change in std::mem::take(&mut self.changes) {
             let Action::Delete { referrers: known, .. } = &mut change.action else {

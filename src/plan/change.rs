@@ -4,7 +4,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Plan;
-use crate::model::{APPLIED, AppliedFields, Endpoint, Field, Json, Key, Ownership, RUN_PENDING, STACK, SourceLocation};
+use crate::model::{
+    APPLIED, AppliedFields, Endpoint, Field, Json, Key, Ownership, RUN_PENDING, RelatedObject, RunId, STACK,
+    SourceLocation,
+};
 
 /// One endpoint that is created, replaced, deleted or marked.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -65,7 +68,7 @@ pub enum Action {
         before: BeforeImage,
         /// Who refers to it, from the GET that each planned delete takes.
         #[serde(default)]
-        referrers: Vec<Referrer>,
+        referrers: Vec<RelatedObject>,
     },
 }
 
@@ -160,18 +163,6 @@ pub struct Commit {
     pub date: String,
 }
 
-/// An object of the service that refers to an endpoint.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Referrer {
-    /// Its kind, as the service spells it.
-    pub kind: String,
-    /// Its namespace.
-    pub namespace: String,
-    /// Its name.
-    pub name: String,
-}
-
 /// The two marks as a change leaves them. `None` takes an annotation away (a rollback may).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -243,6 +234,26 @@ impl Change {
             Action::Replace { fields, .. } => fields,
             Action::Create { .. } | Action::Annotate { .. } | Action::Delete { .. } => &[],
         }
+    }
+
+    /// The endpoint that this change makes of `base` in `run`, ownership annotations included.
+    ///
+    /// # Errors
+    /// The fields do not make an endpoint: the plan was written by hand.
+    pub fn applied_to(&self, base: &Endpoint, run: &RunId) -> serde_json::Result<Endpoint> {
+        let fields = self.fields();
+        let mut endpoint = match fields {
+            [] => base.clone(),
+            fields => base.with_fields(fields.iter().map(|change| (&change.field, &change.after)))?,
+        };
+        for (field, value) in self.ownership.iter().flat_map(|ownership| ownership.annotations(run.as_str())) {
+            match (field, value) {
+                (Field::Annotation(key), Some(value)) => drop(endpoint.annotations.insert(key, value)),
+                (Field::Annotation(key), None) => drop(endpoint.annotations.remove(&key)),
+                _ => {}
+            }
+        }
+        Ok(endpoint)
     }
 
     /// The keys of the annotations among its fields.
@@ -368,11 +379,5 @@ impl fmt::Display for Cause {
 impl fmt::Display for Attribution {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
-    }
-}
-
-impl fmt::Display for Referrer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}/{}", self.kind, self.namespace, self.name)
     }
 }

@@ -5,10 +5,10 @@ use serde::Serialize;
 use sha2::digest::Output;
 use sha2::{Digest as _, Sha256};
 
-use super::{
-    Action, ActionKind, Attribution, Change, NamespaceScope, OwnershipAnnotations, Plan, PlanSettings, Referrer, share,
+use super::{Action, ActionKind, Attribution, Change, NamespaceScope, OwnershipAnnotations, Plan, PlanSettings, share};
+use crate::model::{
+    APPLIED, Endpoint, Field, Json, Key, Layout, Namespace, Ownership, RUN_PENDING, RelatedObject, RunId,
 };
-use crate::model::{APPLIED, Endpoint, Field, Json, Key, Layout, Namespace, Ownership, RUN_PENDING, RunId};
 
 /// Hex digits that a person gives at least, and that reports show: 128 bits. Whoever can make two plans
 /// with the same digits can have one reviewed and the other applied; with 64 bits that takes minutes.
@@ -57,7 +57,7 @@ struct Covered<'p> {
     stack: Option<&'p str>,
     scope: &'p BTreeMap<Namespace, NamespaceScope>,
     settings: &'p PlanSettings,
-    undone: Option<RunId>,
+    undone: Option<&'p RunId>,
 }
 
 /// Key, action, what is wanted, the before-image, the marks, who refers to what goes, and what is behind
@@ -69,7 +69,7 @@ struct Covering<'p>(
     Wanted<'p>,
     Option<(&'p str, Endpoint)>,
     Option<OwnershipAnnotations>,
-    Vec<&'p Referrer>,
+    Vec<&'p RelatedObject>,
     #[serde(skip_serializing_if = "Option::is_none")] Option<Vec<&'p Field>>,
 );
 
@@ -139,7 +139,7 @@ fn covering(change: &Change) -> Covering<'_> {
     };
     let before = change.action.before().map(|before| (before.uid.as_str(), image(&before.endpoint)));
     // Who is named here was allowed: an apply deletes although they refer to the object.
-    let mut referrers: Vec<&Referrer> = match &change.action {
+    let mut referrers: Vec<&RelatedObject> = match &change.action {
         Action::Delete { referrers, .. } => referrers.iter().collect(),
         Action::Create { .. } | Action::Replace { .. } | Action::Annotate { .. } => Vec::new(),
     };

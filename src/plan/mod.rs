@@ -26,7 +26,7 @@ pub use approve::{Approval, ApprovalError, ApprovedPlan};
 pub use attribute::DefinitionHistory;
 pub use build::{PlanBuilder, PlanInput, arrange};
 pub use change::{
-    Action, ActionKind, Attribution, BeforeImage, Cause, Change, Commit, FieldChange, OwnershipAnnotations, Referrer,
+    Action, ActionKind, Attribution, BeforeImage, Cause, Change, Commit, FieldChange, OwnershipAnnotations,
 };
 pub use conflict::{Conflict, ThreeWay};
 pub use consent::RecordedConsent;
@@ -42,6 +42,7 @@ pub use settings::{AllowError, PatternError};
 pub use settings::{Allowances, Ignore, PlanSettings};
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -157,9 +158,9 @@ pub enum ScopeRead {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PlanSource {
-    /// The directory as it was given.
-    #[serde(default)]
-    pub directory: String,
+    /// The directory as it was given, or the run that is rolled back.
+    #[serde(default, rename = "directory")]
+    pub origin: PlanOrigin,
     /// The commit of the working tree.
     #[serde(default)]
     pub commit: Option<String>,
@@ -175,22 +176,55 @@ pub struct PlanSource {
     pub requests: u64,
 }
 
-/// How the source of a rollback begins.
+/// What a plan is made from. In a file it is one text.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(from = "String", into = "String")]
+#[schemars(with = "String")]
+pub enum PlanOrigin {
+    /// The definitions of a directory, as it was given.
+    Directory(String),
+    /// The record of a run, which the plan undoes.
+    Rollback(RunId),
+}
+
+/// How the text of a rollback begins.
 const ROLLBACK_OF: &str = "rollback of ";
 
-impl PlanSource {
-    /// The record of a run, which is undone.
-    #[must_use]
-    pub fn rollback(run: &RunId) -> Self {
-        Self { directory: format!("{ROLLBACK_OF}{run}"), ..Self::default() }
+impl Default for PlanOrigin {
+    fn default() -> Self {
+        PlanOrigin::Directory(String::new())
+    }
+}
+
+impl fmt::Display for PlanOrigin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PlanOrigin::Directory(directory) => f.write_str(directory),
+            PlanOrigin::Rollback(run) => write!(f, "{ROLLBACK_OF}{run}"),
+        }
+    }
+}
+
+impl From<PlanOrigin> for String {
+    fn from(origin: PlanOrigin) -> Self {
+        origin.to_string()
+    }
+}
+
+impl From<String> for PlanOrigin {
+    fn from(text: String) -> Self {
+        text.strip_prefix(ROLLBACK_OF).and_then(RunId::new).map_or(PlanOrigin::Directory(text), PlanOrigin::Rollback)
     }
 }
 
 impl Plan {
     /// The run that this plan undoes, if it does.
     #[must_use]
-    pub fn undone(&self) -> Option<RunId> {
-        RunId::new(self.source.directory.strip_prefix(ROLLBACK_OF)?)
+    pub fn undone(&self) -> Option<&RunId> {
+        match &self.source.origin {
+            PlanOrigin::Rollback(run) => Some(run),
+            PlanOrigin::Directory(_) => None,
+        }
     }
 
     /// Computes the guards again, after the changes were altered.

@@ -1,8 +1,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Change, Conflict, Referrer};
-use crate::model::{Key, Namespace, OwnerView, SourceLocation};
+use super::{Change, Conflict};
+use crate::model::{Key, Namespace, RelatedObject, SourceLocation};
 
 /// A change that is blocked singly; the rest proceeds.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -45,7 +45,7 @@ pub enum BlockReason {
     /// Others refer to the object that would go; `--allow referred=KEY`.
     Referred {
         /// Who.
-        by: Vec<Referrer>,
+        by: Vec<RelatedObject>,
     },
     /// A rollback would undo what somebody changed since.
     Moved(Conflict),
@@ -58,7 +58,7 @@ pub enum BlockReason {
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Unchangeable {
     /// It belongs to another object of the service.
-    OwnerView(OwnerView),
+    OwnerView(RelatedObject),
     /// It is being deleted.
     Deleting,
     /// The model cannot hold the live object.
@@ -144,7 +144,7 @@ pub enum Note {
         /// Which.
         key: Key,
         /// Who referred to it when it was deleted.
-        referrers: Vec<Referrer>,
+        referrers: Vec<RelatedObject>,
     },
     /// Planned to go against a snapshot that does not say who refers to it; an apply asks.
     ReferrersNotAsked {

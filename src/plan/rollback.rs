@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     Action, ActionKind, Allowances, BeforeImage, BlockReason, BlockedChange, Cause, Change, Conflict, FieldChange,
-    Ignore, NamespaceScope, Note, OwnershipAnnotations, Plan, PlanSource, ScopeRead, ThreeWay, Unchangeable,
+    Ignore, NamespaceScope, Note, OwnershipAnnotations, Plan, PlanOrigin, PlanSource, ScopeRead, ThreeWay,
+    Unchangeable,
 };
 use crate::diff::{self, Context};
 use crate::model::{
@@ -84,7 +85,7 @@ pub fn rollback(input: RollbackInput<'_>) -> Plan {
         allowed: Vec::new(),
         left_out: 0,
         notes: Vec::new(),
-        source: PlanSource::rollback(input.undone.run),
+        source: PlanSource { origin: PlanOrigin::Rollback(input.undone.run.clone()), ..PlanSource::default() },
     };
     let writes: Vec<&AppliedWrite<'_>> = input.undone.writes.iter().filter(|write| (input.only)(write.key)).collect();
     let namespaces: BTreeSet<&Namespace> = writes.iter().map(|write| &write.key.namespace).collect();
@@ -304,15 +305,7 @@ impl Undo<'_, '_> {
 
     /// The endpoint as the run left it, marks included.
     fn written(&self, before: &BeforeImage) -> Option<Endpoint> {
-        let mut object = serde_json::to_value(&before.endpoint).ok()?;
-        for change in self.change.fields() {
-            change.field.set(&mut object, &change.after);
-        }
-        for (field, value) in self.change.ownership.iter().flat_map(|marks| marks.annotations(self.write.run.as_str()))
-        {
-            field.set(&mut object, &value.into());
-        }
-        serde_json::from_value(object).ok()
+        self.change.applied_to(&before.endpoint, &self.write.run).ok()
     }
 }
 

@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use super::world::{STACK, World, endpoint, live, marked, shop};
 use super::*;
 use crate::model::policy::IgnoreRule;
-use crate::model::{Endpoint, LiveItem, LiveObject, NamespaceRead, Ownership, UnknownField, UnsupportedItem};
+use crate::model::{
+    Endpoint, LiveItem, LiveObject, NamespaceRead, Ownership, RelatedObject, UnknownField, UnsupportedItem,
+};
 
 fn nothing() -> Vec<String> {
     Vec::new()
@@ -75,7 +77,12 @@ fn an_object_that_others_refer_to_is_blocked_and_so_is_one_of_which_that_is_unkn
     let ours = |name| marked(live(endpoint(name, 1)), &endpoint(name, 1), Some(STACK));
     let world = World::new().live(ours("a")).live(ours("b")).live(ours("c"));
     let mut plan = world.plan();
-    let cluster = Referrer { kind: "cluster".to_owned(), namespace: "shop".to_owned(), name: "x".to_owned() };
+    let cluster = RelatedObject {
+        kind: "cluster".to_owned(),
+        namespace: "shop".to_owned(),
+        name: "x".to_owned(),
+        uid: String::new(),
+    };
     plan.refer(&Allowances::default(), |key| match key.name.as_str() {
         "a" => Ok(vec![cluster.clone()]),
         "b" => Err("the answer was lost".to_owned()),

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
-use crate::model::{Endpoint, Field, Json, Key, Layout, Name, Namespace, SourceLocation};
+use crate::model::{Endpoint, Field, Json, Key, Layout, Name, Namespace, RelatedObject, SourceLocation};
 use crate::plan::{
     Action, Attribution, BeforeImage, BlockReason, BlockedChange, Cause, Change, Commit, FieldChange, GuardHit,
-    GuardName, NamespaceScope, Note, Plan, PlanSettings, PlanSource, Referrer, ScopeRead, ServiceId,
+    GuardName, NamespaceScope, Note, Plan, PlanOrigin, PlanSettings, PlanSource, ScopeRead, ServiceId,
 };
 
 /// Texts that try every way out that we know.
@@ -81,10 +81,19 @@ pub(super) fn plan(count: usize, hostile: bool) -> Plan {
         allowed: Vec::new(),
         left_out: 0,
         notes: vec![Note::Unmanaged { key: key("shop", "handmade") }],
-        source: PlanSource { directory: "endpoints".to_owned(), requests: 3, ..PlanSource::default() },
+        source: PlanSource {
+            origin: PlanOrigin::Directory("endpoints".to_owned()),
+            requests: 3,
+            ..PlanSource::default()
+        },
     };
     if hostile {
-        let by = vec![Referrer { kind: HOSTILE[1].into(), namespace: HOSTILE[2].into(), name: HOSTILE[3].into() }];
+        let by = vec![RelatedObject {
+            kind: HOSTILE[1].into(),
+            namespace: HOSTILE[2].into(),
+            name: HOSTILE[3].into(),
+            uid: String::new(),
+        }];
         plan.blocked.push(BlockedChange::new(key("shop", HOSTILE[1]), BlockReason::Referred { by }, None));
         plan.blocked.push(BlockedChange::new(
             key("pay", "x"),

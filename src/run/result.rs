@@ -3,8 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::{Field, Key, RunId};
-use crate::plan::{ActionKind, Conflict, Referrer};
+use crate::model::{Field, Key, RelatedObject, RunId};
+use crate::plan::{ActionKind, Conflict};
 
 /// Whether and how a write that was done is known to be ours alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,7 +40,7 @@ pub enum ChangeResult {
     /// It was not made: others refer to the object.
     Referred {
         /// Who.
-        by: Vec<Referrer>,
+        by: Vec<RelatedObject>,
     },
     /// It was not made: the service refused it, or could not be reached before it was sent.
     Failed {

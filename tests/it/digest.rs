@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use trueup::model::RunId;
-use trueup::plan::{Action, Allowances, Approval, GuardLimits, Plan, PlanSource};
+use trueup::plan::{Action, Allowances, Approval, GuardLimits, Plan, PlanOrigin, PlanSource};
 
 use crate::support::{Ran, Service, Stage, definition};
 
@@ -424,9 +424,9 @@ fn what_a_digest_does_not_cover_is_only_how_a_plan_is_reported() {
     let digest = plan.digest();
     plan.tool_version = "other".to_owned();
     plan.notes.clear();
-    plan.source = PlanSource { directory: "elsewhere".to_owned(), ..PlanSource::default() };
+    plan.source = PlanSource { origin: PlanOrigin::Directory("elsewhere".to_owned()), ..PlanSource::default() };
     plan.changes.iter_mut().for_each(|change| change.place = None);
     assert_eq!(plan.digest(), digest);
-    plan.source = PlanSource::rollback(&RunId::new("r").expect("an id"));
+    plan.source = PlanSource { origin: PlanOrigin::Rollback(RunId::new("r").expect("an id")), ..PlanSource::default() };
     assert_ne!(plan.digest(), digest);
 }

@@ -53,7 +53,7 @@ pub(super) struct State {
     pub(super) log: Vec<Seen1>,
     /// The fault of the request with this number, from 0.
     pub(super) faults: BTreeMap<usize, Fault>,
-    pub(super) referrers: BTreeMap<Key, Vec<Referrer>>,
+    pub(super) referrers: BTreeMap<Key, Vec<RelatedObject>>,
     /// Fields of the spec that a write silently loses.
     pub(super) drops: Option<&'static str>,
     /// A wrong version is refused.
@@ -159,10 +159,14 @@ impl State {
     }
 
     pub(super) fn live(object: &Object) -> LiveObject {
+        Self::current(object).object().expect("the model supports it").live.clone()
+    }
+
+    fn current(object: &Object) -> CurrentState {
         let answer = Self::answer(object);
         let text = |key: &str| answer["metadata"][key].as_str().expect("a text").to_owned();
         let key = Key::parse(&format!("{}/{}", text("namespace"), text("name"))).expect("a key");
-        FetchedObject::read(&key, answer).expect("an answer").object().expect("the model holds it").clone()
+        CurrentState::read(&key, answer).expect("an answer")
     }
 
     pub(super) fn write(&mut self, key: &Key, request: &WriteRequest) -> Result<(), u16> {
@@ -273,16 +277,11 @@ impl EndpointService for Fake {
     async fn read(&self, key: &Key) -> Result<CurrentState, ApiError> {
         self.request(Operation::EndpointGet, "GET", key, |state| {
             let seen = if state.written.contains(key) { state.seen(key) } else { state.objects.get(key).cloned() };
-            Ok(seen.map_or(CurrentState::Absent, |object| {
-                CurrentState::Object(Box::new(CurrentObject {
-                    live: State::live(&object),
-                    raw: State::answer(&object),
-                }))
-            }))
+            Ok(seen.map_or(CurrentState::Absent, |object| State::current(&object)))
         })
     }
 
-    async fn referrers(&self, key: &Key) -> Result<Vec<Referrer>, ApiError> {
+    async fn referrers(&self, key: &Key) -> Result<Vec<RelatedObject>, ApiError> {
         self.request(Operation::EndpointGet, "REFERRERS", key, |state| {
             Ok(state.referrers.get(key).cloned().unwrap_or_default())
         })

@@ -13,15 +13,13 @@ use tokio::sync::watch;
 
 use super::phases::{self, EarlierProgress};
 use super::service::EndpointService;
-use super::target_state::{CurrentObject, CurrentState};
 use super::{ApplyOptions, Clock, PollPolicy};
-use crate::api::{ApiError, ErrorStatus, Failure, FetchedObject, Operation, Timing};
+use crate::api::{ApiError, CurrentState, ErrorStatus, Failure, Operation, Timing};
 use crate::model::{
-    Definition, Desired, Endpoint, Json, Key, Live, LiveItem, LiveObject, Namespace, NamespaceRead, RunId,
+    Definition, Desired, Endpoint, Json, Key, Live, LiveItem, LiveObject, Namespace, NamespaceRead, RelatedObject,
+    RunId,
 };
-use crate::plan::{
-    self, ActionKind, Allowances, Ignore, Plan, PlanInput, PlanSettings, PlanSource, Prune, Referrer, Selection,
-};
+use crate::plan::{self, ActionKind, Allowances, Ignore, Plan, PlanInput, PlanSettings, PlanSource, Prune, Selection};
 use crate::run::{
     ChangeResult, ChangeStep, Confirmation, Intent, Outcome, RunClosing, RunEntry, RunEvent, RunHeader, RunObserver,
     RunRecord, RunRecorder, Urgency, Verification, WriteRequest,
@@ -394,7 +392,12 @@ fn somebody_elses_create_is_a_conflict_and_an_equal_one_of_our_stack_is_done() {
 #[test]
 fn a_delete_is_not_sent_when_somebody_began_to_refer_to_the_object() {
     let bench = Bench::new();
-    let by = Referrer { kind: "cluster".to_owned(), namespace: "shop".to_owned(), name: "x".to_owned() };
+    let by = RelatedObject {
+        kind: "cluster".to_owned(),
+        namespace: "shop".to_owned(),
+        name: "x".to_owned(),
+        uid: String::new(),
+    };
     bench.state().referrers.insert(key("e"), vec![by]);
     let outcome = bench.run();
     assert_eq!(word(result(&outcome, "e")), "referred");

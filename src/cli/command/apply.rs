@@ -62,7 +62,7 @@ async fn apply_file(
         ..context.output.view()
     };
     let allow = settings::allow(&arguments.permission.allow)?;
-    let origin = plan.undone().map_or(RunOrigin::Definitions, RunOrigin::Undone);
+    let origin = plan.undone().cloned().map_or(RunOrigin::Definitions, RunOrigin::Undone);
     let trust = RunLimits::of_file(&arguments.decision, context, (&connection, &config), &plan).await?;
     let work = PendingRun { connection: &connection, allow: &allow, view: &view, origin, trust };
     run::approve_and_apply(&arguments.decision, context, plan, work).await
@@ -87,7 +87,7 @@ async fn resume(name: &str, arguments: &ApplyArgs, context: &Context) -> Result<
         let message = format!("the plan of run {} contradicts itself, so it was altered: {reason}", record.run());
         CommandError::words(ExitStatus::Refused, message).hint("nothing was sent")
     })?;
-    let directory = safe::shell(&plan.source.directory);
+    let directory = safe::shell(&plan.source.origin.to_string());
     let view = TextView { directory, flags: hint::settings(&context.global), ..context.output.view() };
     let origin = RunOrigin::Resumed(record.run().clone());
     let allow = settings::allow(&arguments.permission.allow)?;

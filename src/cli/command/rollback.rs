@@ -32,7 +32,7 @@ pub async fn run(arguments: &RollbackArgs, context: &Context) -> Result<ExitStat
     let mut plan = planning::rollback(&connection, request).await?;
     planning::consent(context, &mut plan, &arguments.allow)?;
     let (elapsed, flags) = (Some(begun.elapsed()), hint::settings(&context.global));
-    let view = TextView { elapsed, directory: plan.source.directory.clone(), flags, ..context.output.view() };
+    let view = TextView { elapsed, directory: plan.source.origin.to_string(), flags, ..context.output.view() };
     let Some(path) = &arguments.output else {
         let origin = RunOrigin::Undone(record.run().clone());
         let trust = RunLimits::of_record(&config, &plan);

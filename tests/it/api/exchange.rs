@@ -202,7 +202,7 @@ async fn only_a_404_about_the_object_reads_as_nothing() {
     let absent = reply(404, r#"{"code":5,"message":"no endpoint shop/cart","details":[]}"#);
     let wrong = reply(404, r#"{"code":5,"message":"API Group could not be determined for Method: GET"}"#);
     let bench = Bench::start(vec![absent.clone(), wrong, absent]).await;
-    assert!(api::fetch_object(bench.reader(), &cart()).await.unwrap().is_none());
+    assert!(matches!(api::fetch_object(bench.reader(), &cart()).await, Ok(api::CurrentState::Absent)));
     let error = api::fetch_object(bench.reader(), &cart()).await.unwrap_err();
     assert!(error.to_string().contains("the base URL or the path layout is probably wrong"), "{error}");
     assert_eq!(api::referrers(bench.reader(), &cart()).await.unwrap(), []);

@@ -41,12 +41,13 @@ async fn an_endpoint_goes_through_its_life_in_both_layouts() {
         let LiveItem::Object(listed) = &items[&cart()] else { panic!("{items:?}") };
         assert!(listed.resource_version.is_none() && listed.unknown.is_empty());
 
-        let fresh = api::fetch_object(reader, &cart()).await.unwrap().unwrap();
-        let object = fresh.object().unwrap();
+        let state = api::fetch_object(reader, &cart()).await.unwrap();
+        let fresh = state.object().unwrap();
+        let object = &fresh.live;
         assert_eq!((&object.endpoint, &object.uid), (&listed.endpoint, &listed.uid));
-        assert!(fresh.resource_version.is_some());
+        assert!(object.resource_version.is_some());
 
-        let mut body = fresh.body();
+        let mut body = fresh.body(|_| ());
         body["spec"]["port"] = 8443.into();
         writer.replace(&cart(), &written(&body)).await.unwrap();
         let stale = writer.replace(&cart(), &written(&body)).await.unwrap_err();
@@ -56,7 +57,7 @@ async fn an_endpoint_goes_through_its_life_in_both_layouts() {
         let (read, failed) = api::fetch_with_health(reader, &shop()).await;
         assert!(matches!(read, NamespaceRead::Complete { items } if items.len() == 1) && failed.is_empty());
         writer.delete(&cart(), ReferredDelete::Refused).await.unwrap();
-        assert!(api::fetch_object(reader, &cart()).await.unwrap().is_none());
+        assert!(matches!(api::fetch_object(reader, &cart()).await, Ok(api::CurrentState::Absent)));
         assert!(writer.delete(&cart(), ReferredDelete::Refused).await.unwrap_err().is_absent());
     }
 }

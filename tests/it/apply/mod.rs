@@ -19,8 +19,8 @@ use trueup::apply::{self, ApplyOptions, Clock, PollPolicy};
 use trueup::journal::{self, Journal};
 use trueup::model::{Endpoint, Key, Layout, Live, LiveItem, Namespace, NamespaceRead, RunId};
 use trueup::plan::{
-    self, Allowances, Approval, Ignore, Plan, PlanInput, PlanSettings, PlanSource, Prune, Referrer, RollbackInput,
-    Selection, ServiceId,
+    self, Allowances, Approval, Ignore, Plan, PlanInput, PlanSettings, PlanSource, Prune, RollbackInput, Selection,
+    ServiceId,
 };
 use trueup::run::{ChangeResult, Outcome, RunEvent, RunHeader, RunObserver, RunRecord};
 use trueup::sandbox::{self, RequiredToken, Running, Storage};
@@ -132,8 +132,7 @@ impl Bench {
         let mut known = BTreeMap::new();
         for key in plan.deletes() {
             let found = api::referrers(self.writer.reader(), key).await.unwrap();
-            let found = found.into_iter().map(|by| Referrer { kind: by.kind, namespace: by.namespace, name: by.name });
-            known.insert(key.clone(), found.collect::<Vec<_>>());
+            known.insert(key.clone(), found);
         }
         plan.refer(&Allowances::default(), |key| Ok(known[key].clone()));
     }
