@@ -286,7 +286,9 @@ mod tests {
         let raw = json!({"referring_objects": [
             {"kind": "ves.io.schema.views.origin_pool.Object", "namespace": "shop", "name": "web", "tenant": "t", "uid": "u"}
         ]});
-        assert_eq!(read_referrers(&raw).expect("one")[0].to_string(), "origin_pool shop/web");
+        let referrer = &read_referrers(&raw).expect("one")[0];
+        assert_eq!(referrer.to_string(), "ves.io.schema.views.origin_pool.Object shop/web");
+        assert_eq!(referrer.uid, "", "a plan names who refers to an endpoint without the uid");
     }
 
     #[test]
