@@ -177,3 +177,49 @@ fn a_command_on_several_lines_is_one_and_its_output_ends_at_the_next() {
     assert!(!agrees(&lines("one\nthree"), &lines("one\ntwo\nthree")));
     assert_eq!(lines("in 0.20 s, run 2026-11-21T22-00-12-264-shop-0aac"), ["in TIME, run RUN"]);
 }
+
+/// What a document writes between backticks outside of code blocks.
+fn quoted(text: &str) -> Vec<&str> {
+    text.split("```").step_by(2).flat_map(|prose| prose.split('`').skip(1).step_by(2)).collect()
+}
+
+#[test]
+fn every_file_and_every_test_that_a_document_names_exists() {
+    const FOLDERS: [&str; 7] = ["src/", "tests/", "docs/", "examples/", "release/", "fuzz/", "benches/"];
+    let sources: Vec<(PathBuf, String)> = ["src", "tests"]
+        .iter()
+        .flat_map(|directory| walkdir::WalkDir::new(root().join(directory)))
+        .map(|entry| entry.expect("a source").into_path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "rs"))
+        .map(|path| (path.clone(), std::fs::read_to_string(path).expect("a source")))
+        .collect();
+    let has = |file: &str, name: &str| {
+        let function = format!("fn {name}(");
+        sources.iter().any(|(path, text)| path.ends_with(file) && text.contains(&function))
+    };
+    let test = Regex::new("^[a-z0-9]+(_[a-z0-9]+){4,}$").expect("a pattern");
+    let (mut missing, mut found) = (Vec::new(), 0);
+    for document in documents() {
+        let text = std::fs::read_to_string(&document).expect("a document");
+        for name in quoted(&text) {
+            let exists = if let Some((file, function)) = name.split_once(".rs::") {
+                has(&format!("{file}.rs"), function)
+            } else if test.is_match(name) {
+                sources.iter().any(|(_, text)| text.contains(&format!("fn {name}(")))
+            } else if FOLDERS.iter().any(|folder| name.starts_with(folder))
+                && !name.contains([' ', '*'])
+                && !name.contains("NAME")
+            {
+                root().join(name).exists()
+            } else {
+                continue;
+            };
+            found += 1;
+            if !exists {
+                missing.push(format!("{}: `{name}`", document.display()));
+            }
+        }
+    }
+    assert!(missing.is_empty(), "{}", missing.join("\n"));
+    assert!(found > 0, "no document names a file");
+}
