@@ -1,4 +1,4 @@
-//! Which service a command talks to, and whether the repository alone names it: a pull request that
+//! Which service a command talks to, and whether only the repository names it: a pull request that
 //! edits the configuration must not send a token elsewhere. Functions of flags, environment,
 //! configuration and policy alone, so that every combination is tested.
 
@@ -34,7 +34,7 @@ pub struct UrlSources<'a> {
 /// The service that flags, environment and configuration name; nothing where none is named.
 ///
 /// # Errors
-/// One is no URL, two of environment and configuration differ, or the policy forbids it.
+/// One is not a URL, two of environment and configuration differ, or the policy forbids it.
 pub fn of(sources: UrlSources<'_>, configured: Option<&str>) -> Result<Option<Address>, CommandError> {
     let UrlSources { global, environment, policy } = sources;
     if let Some(text) = &global.base_url {

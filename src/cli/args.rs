@@ -1,5 +1,5 @@
-//! What stands on the command line, as clap reads it. Values are taken as they are written; what they
-//! mean is decided in `settings`.
+//! The command line as clap reads it. Values are kept as they are written; `settings` decides what they
+//! mean.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ const EXAMPLES: &str = "\
 Examples:
   trueup apply examples/03-repository --sandbox --yes   try it: an embedded service, nothing real
   trueup plan endpoints                                 what would change
-  trueup plan endpoints -o plan.json                    … kept, for a review
+  trueup plan endpoints -o plan.json                    … saved, for a review
   trueup apply plan.json --digest DIGEST                … and exactly that
   trueup drift endpoints                                in sync, pending or changed outside
 
@@ -22,7 +22,7 @@ Exit codes:
   5 a read was unknown  6 refused, nothing sent                 7 partly applied or not proven
   64 usage              70 a bug of trueup  130 interrupted";
 
-/// Keeps the service-mesh endpoints of a tenant equal to what a directory of definitions says.
+/// Keeps the service-mesh endpoints of a tenant in sync with a directory of definitions.
 #[derive(Debug, Parser)]
 #[command(name = "trueup", version, after_help = EXAMPLES, max_term_width = 100, arg_required_else_help = true)]
 pub struct Arguments {
@@ -42,10 +42,10 @@ pub struct GlobalArgs {
     /// The paths that the service answers at: uniform (default) or published
     #[arg(long, global = true, value_name = "LAYOUT")]
     pub layout: Option<String>,
-    /// A file that holds the API token; else TRUEUP_TOKEN
+    /// A file that contains the API token; else TRUEUP_TOKEN
     #[arg(long, global = true, value_name = "FILE")]
     pub token_file: Option<PathBuf>,
-    /// Authorities to trust beside the system's, PEM
+    /// Certificate authorities to trust besides the system's, PEM
     #[arg(long, global = true, value_name = "FILE")]
     pub ca_cert: Option<PathBuf>,
     /// The client certificate, PEM
@@ -54,10 +54,10 @@ pub struct GlobalArgs {
     /// The key of the client certificate, PEM
     #[arg(long, global = true, value_name = "FILE", requires = "client_cert")]
     pub client_key: Option<PathBuf>,
-    /// The client certificate with its key, PKCS #12 (.p12, .pfx), as the console hands it out
+    /// The client certificate with its key, PKCS #12 (.p12, .pfx), as the console provides it
     #[arg(long, global = true, value_name = "FILE", conflicts_with_all = ["client_cert", "client_key"])]
     pub client_p12: Option<PathBuf>,
-    /// A file that holds the password of the PKCS #12 file; else TRUEUP_P12_PASSWORD or VES_P12_PASSWORD
+    /// A file that contains the password of the PKCS #12 file; else TRUEUP_P12_PASSWORD or VES_P12_PASSWORD
     #[arg(long, global = true, value_name = "FILE", requires = "client_p12")]
     pub client_p12_password_file: Option<PathBuf>,
     /// The configuration, instead of the trueup.yaml in the directory or above it
@@ -75,7 +75,7 @@ pub struct GlobalArgs {
     /// Limits from outside the repository, which can only tighten [environment: TRUEUP_POLICY]
     #[arg(long, global = true, value_name = "FILE")]
     pub policy: Option<PathBuf>,
-    /// Where runs are kept [environment: TRUEUP_STATE_DIR]
+    /// Where runs are recorded [environment: TRUEUP_STATE_DIR]
     #[arg(long, global = true, value_name = "DIR")]
     pub state_dir: Option<PathBuf>,
     /// Use an embedded service instead of a real one, kept in FILE (default: in the state directory)
@@ -133,7 +133,7 @@ pub enum Command {
     Man(ManArgs),
 }
 
-/// What is loaded, and which changes are left in.
+/// What is loaded, and which changes are selected.
 #[derive(Debug, Clone, Default, Args)]
 pub struct ScopeArgs {
     /// The stack's directory; or a directory or file in it, which filters the changes [default: .]
@@ -164,37 +164,37 @@ pub struct FilterArgs {
 /// What a person allows by name.
 #[derive(Debug, Clone, Default, Args)]
 pub struct PermissionArgs {
-    /// Allow what a guard holds back: mass-change, empty-namespace, behind-base,
+    /// Allow what a guard blocks: mass-change, empty-namespace, behind-base,
     /// foreign-stack=KEY, protected=KEY, referred=KEY, unverified=KEY; repeatable
     #[arg(long, value_name = "NAME")]
     pub allow: Vec<String>,
-    /// Take ownership of endpoints that are in sync and carry no mark
+    /// Take ownership of endpoints that are in sync and have no ownership annotations
     #[arg(long)]
     pub adopt: bool,
-    /// Delete what this stack owns in a namespace that it no longer has; repeatable
+    /// Delete what this stack owns in a namespace that it no longer lists; repeatable
     #[arg(long, value_name = "NAME")]
     pub prune_namespace: Vec<String>,
 }
 
-/// The branch that the definitions are going to.
+/// The branch that the definitions will be merged into.
 #[derive(Debug, Clone, Default, Args)]
 pub struct BaseArgs {
-    /// Tell whose change each difference is, against this branch or commit
+    /// Report whose change each difference is, against this branch or commit
     #[arg(long, value_name = "REF")]
     pub base: Option<String>,
 }
 
-/// What is taken for live.
+/// What the definitions are compared with.
 #[derive(Debug, Clone, Default, Args)]
 pub struct LiveArgs {
-    /// Look at this snapshot instead of the service: no token, no network
+    /// Compare with this snapshot instead of the service: no token, no network
     #[arg(long, value_name = "FILE")]
     pub live: Option<PathBuf>,
 }
 
 /// Checks the definitions, without the service.
 ///
-/// Every problem of every file is told in one go, with its place.
+/// Reports every problem of every file at once, with its place.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  trueup validate endpoints")]
 pub struct ValidateArgs {
@@ -207,7 +207,7 @@ pub struct ValidateArgs {
 
 /// Shows what would change.
 ///
-/// A plan names every change with its fields and their places in the files. `-o` keeps it as a file
+/// A plan names every change with its fields and their places in the files. `-o` saves it to a file
 /// that `apply` runs exactly.
 #[derive(Debug, Args)]
 #[command(
@@ -225,13 +225,13 @@ pub struct PlanArgs {
     /// Show every difference in full, not only those of this change
     #[arg(long, requires = "base")]
     pub all: bool,
-    /// Keep the plan in a file for `trueup apply FILE`
+    /// Save the plan to a file for `trueup apply FILE`
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// How to show it
+    /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats(Format::OF_PLAN))]
     pub format: Format,
-    /// Bytes that a Markdown report may have
+    /// The most bytes of a Markdown report
     #[arg(long, value_name = "BYTES", default_value_t = crate::report::markdown::BUDGET)]
     pub budget: usize,
     /// Exit with 2 when changes are pending, with 6 when an apply would be refused
@@ -242,8 +242,8 @@ pub struct PlanArgs {
 /// Makes the changes of a directory, or those of a saved plan.
 ///
 /// Creates come first, then replaces, then deletes; deletes only when everything before them
-/// succeeded. Each replace looks first whether the object still is as the plan saw it. A second look
-/// at the end proves that nothing differs any more.
+/// succeeded. Before each replace, trueup checks that the object has not changed since the plan.
+/// At the end it reads everything again and verifies that nothing differs.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  trueup apply endpoints\n  trueup apply plan.json --digest DIGEST\n  trueup apply endpoints --yes --allow mass-change\n  trueup apply --resume last"
@@ -253,7 +253,7 @@ pub struct ApplyArgs {
     pub scope: ScopeArgs,
     #[command(flatten)]
     pub permission: PermissionArgs,
-    /// Go on with this run, which was killed or interrupted: its name, the beginning of it, or `last`
+    /// Resume this run, which was killed or interrupted: its name, a prefix of it, or `last`
     #[arg(long, value_name = "RUN", conflicts_with_all = ["paths", "only", "except", "namespace", "selector", "adopt"])]
     pub resume: Option<String>,
     #[command(flatten)]
@@ -262,7 +262,7 @@ pub struct ApplyArgs {
     pub decision: ApprovalArgs,
 }
 
-/// How a person decides about a plan, and how its outcome is told.
+/// How a person approves a plan, and in which format its outcome is printed.
 #[derive(Debug, Clone, Args)]
 pub struct ApprovalArgs {
     /// Apply without asking
@@ -271,14 +271,14 @@ pub struct ApprovalArgs {
     /// Apply without asking if the plan has this digest (32 hex digits or more)
     #[arg(long, value_name = "DIGEST")]
     pub digest: Option<String>,
-    /// How to tell the outcome
+    /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats(Format::OF_RUNS))]
     pub format: Format,
 }
 
-/// Lists the runs that are kept, or shows one with what became of every change.
+/// Lists the recorded runs, or shows one with the result of every change.
 ///
-/// A run is named by its name, the beginning of it, or `last`.
+/// A run is given by its name, a prefix of it, or `last`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  trueup history\n  trueup history last\n  trueup history --keep 90d")]
 pub struct HistoryArgs {
@@ -293,7 +293,7 @@ pub struct HistoryArgs {
     pub format: Format,
 }
 
-/// What is left of old runs.
+/// Which runs are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PruneRuns {
     /// The newest, so many.
@@ -313,36 +313,37 @@ impl std::str::FromStr for PruneRuns {
     }
 }
 
-/// Puts back what a run changed.
+/// Restores what a run changed.
 ///
-/// A rollback is an ordinary plan: shown, guarded, approved, checked against what the service holds
-/// now, and kept as a run of its own. A field that somebody changed since is blocked.
+/// A rollback is an ordinary plan: shown, guarded, approved, checked against what the service contains
+/// now, and recorded as a run of its own. A field that somebody changed since is blocked.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  trueup rollback last\n  trueup rollback 2026-11-21T10-04 --only 'shop/*' -o back.json\n  trueup apply back.json"
 )]
 pub struct RollbackArgs {
-    /// The run: its name, the beginning of it, or `last`
+    /// The run: its name, a prefix of it, or `last`
     #[arg(value_name = "RUN")]
     pub run: String,
     /// Only endpoints whose namespace/name matches; repeatable
     #[arg(long, value_name = "GLOB")]
     pub only: Vec<String>,
-    /// Keep the plan in a file for `trueup apply FILE`, and change nothing
+    /// Save the plan to a file for `trueup apply FILE`, and change nothing
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Allow what a guard holds back: mass-change, empty-namespace, protected=KEY, referred=KEY; repeatable
+    /// Allow what a guard blocks: mass-change, empty-namespace, protected=KEY, referred=KEY; repeatable
     #[arg(long, value_name = "NAME")]
     pub allow: Vec<String>,
     #[command(flatten)]
     pub decision: ApprovalArgs,
 }
 
-/// Tells whether the tenant still is as defined: the verdict for a schedule.
+/// Checks whether the tenant still matches the definitions: the verdict for a schedule.
 ///
 /// Exits with 0 in sync, 2 changes pending, 3 drift, 4 both, 5 unknown. Directories of several stacks
-/// are checked one by one, each with the service and the token variable of its own trueup.yaml, and get
-/// a verdict each and a whole one; one that cannot be checked makes it 1 and stops no other.
+/// are checked one by one, each with the service and the token variable of its own trueup.yaml. Each gets
+/// a verdict, and so does the whole. A stack that cannot be checked makes the exit code 1; the others are
+/// still checked.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  trueup drift endpoints\n  trueup drift endpoints --format json --unmanaged fail\n  trueup drift endpoints --drift-state drift.json --acknowledged drift-acknowledged.yaml\n  trueup drift endpoints --format acknowledgements > drift-acknowledged.yaml\n  trueup drift endpoints --shard 2/5 --format prometheus\n  trueup drift tenants/* --shard 2/5 --drift-state memories"
@@ -353,14 +354,14 @@ pub struct DriftArgs {
     /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats(Format::OF_DRIFT))]
     pub format: Format,
-    /// Taken only to say that `plan` has it
+    /// Accepted only to report that `plan` has it
     #[arg(long, value_name = "REF", hide = true)]
     pub base: Option<String>,
     /// Whether a live endpoint that nobody defined is a note or drift
     #[arg(long, value_name = "HOW", default_value = "note")]
     pub unmanaged: UnmanagedArg,
-    /// Drift that is accepted for a while: it is told and raises no alarm. Of several stacks, a file of
-    /// this name in each one's directory
+    /// Drift that is accepted for a while: it is reported and raises no alarm. For several stacks, a file of
+    /// this name in the directory of each
     #[arg(long, value_name = "FILE")]
     pub acknowledged: Option<PathBuf>,
     #[command(flatten)]
@@ -368,21 +369,21 @@ pub struct DriftArgs {
     /// Record in this file since when each value has drifted. For several stacks, a directory
     #[arg(long, alias = "memory", value_name = "FILE", conflicts_with = "live")]
     pub drift_state: Option<PathBuf>,
-    /// Check only the namespaces that are the I-th of N checkers' to do, I from 1 to N or from 0 to N-1;
-    /// each namespace of each stack is exactly one's
+    /// Check only the namespaces of the I-th of N checkers, I from 1 to N or from 0 to N-1; each namespace
+    /// of each stack belongs to exactly one checker
     #[arg(long, value_name = "I/N")]
     pub shard: Option<Shard>,
-    /// Bytes that a Markdown report may have
+    /// The most bytes of a Markdown report
     #[arg(long, value_name = "BYTES", default_value_t = crate::report::markdown::BUDGET)]
     pub budget: usize,
 }
 
-/// Applies the plan to a copy of live, with faults, and proves that it converges.
+/// Applies the plan to a copy of live, with faults, and verifies that a second plan is empty.
 ///
-/// What the service holds is read, or taken from a snapshot, and copied into an embedded service in
+/// The content of the service is read, or taken from a snapshot, and copied into an embedded service in
 /// memory. The real applier runs there while answers are lost and requests fail, and a second plan must
-/// be empty. The copy is our model of the service: it cannot tell what the service itself would refuse.
-/// Guards are told and do not stop a rehearsal. Nothing is ever sent to the service that changes it.
+/// be empty. The copy is a model of the service: it cannot show what the service itself would refuse.
+/// Guards are reported and do not stop a rehearsal. Nothing that changes the service is ever sent to it.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  trueup rehearse endpoints\n  trueup rehearse endpoints --faults rough\n  trueup rehearse endpoints --live live.json --faults faults.yaml"
@@ -429,10 +430,10 @@ impl std::str::FromStr for Shard {
 
 /// Writes live endpoints as definitions, one file each.
 ///
-/// What the service fills in, its own labels and trueup's marks are left out. A plan right after is
+/// What the service fills in, its own labels and trueup's ownership annotations are left out. A plan right after is
 /// empty. Each file begins with a line by which editors find the schema: they complete and explain
 /// fields, and mark mistakes. With --drift the definitions that are there take over just the values that somebody changed
-/// outside; comments, order and quotes stay, and what cannot be edited in place is told.
+/// outside; comments, order and quotes stay, and what cannot be edited in place is reported.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  trueup pull -n shop -o endpoints\n  trueup pull -n shop --only 'shop/web-*' -o endpoints --overwrite"
@@ -453,14 +454,14 @@ pub struct DefinitionFileArgs {
     /// The directory to write to; files go to NAMESPACE/NAME.yaml in it
     #[arg(long, short, value_name = "DIR", default_value = ".")]
     pub output: PathBuf,
-    /// Write over files that are there
+    /// Overwrite existing files
     #[arg(long)]
     pub overwrite: bool,
     /// The schema that the first line of each file names to editors, instead of a copy that is written
     /// into the directory as .trueup.schema.json
     #[arg(long, value_name = "URL")]
     pub schema: Option<String>,
-    /// Begin no file with such a line
+    /// Write no such line
     #[arg(long, conflicts_with = "schema")]
     pub no_schema: bool,
 }
@@ -481,7 +482,7 @@ pub enum ImportSource {
 /// Writes the endpoints that Terraform manages as definitions, one file each.
 ///
 /// Reads `volterra_endpoint` resources of a state (`terraform state pull`), of the output of
-/// `terraform show -json`, or of configuration in JSON syntax (`*.tf.json`). A directory stands for its
+/// `terraform show -json`, or of configuration in JSON syntax (`*.tf.json`). A directory means its
 /// `*.tf.json` files and its `terraform.tfstate`. Nothing else in these files is read, and Terraform is not run.
 #[derive(Debug, Args)]
 #[command(
@@ -495,11 +496,11 @@ pub struct TerraformArgs {
     pub files: DefinitionFileArgs,
 }
 
-/// Keeps what the service holds in a sealed file, to plan against without it.
+/// Writes what the service contains to a sealed file, to plan against without it.
 ///
-/// The file holds whole objects, as the service gave them, and a digest by which an alteration is seen.
-/// A plan made against it can be reviewed, saved and applied: the apply checks everything anew. Nothing
-/// is written where a read is not complete.
+/// The file contains whole objects, as the service returned them, and a digest that reveals alterations.
+/// A plan made against it can be reviewed, saved and applied: the apply checks everything again. Nothing
+/// is written if a read is not complete.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  trueup snapshot endpoints -o live.json\n  trueup plan endpoints --live live.json\n  trueup snapshot -n shop -n pay --referrers -o live.json"
@@ -530,13 +531,13 @@ pub struct SandboxArgs {
     /// Where to listen; port 0 takes any that is free
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8787")]
     pub listen: SocketAddr,
-    /// The file that keeps the tenant; without one nothing outlives the command
+    /// The file that stores the tenant; without one, the tenant ends with the command
     #[arg(long, value_name = "FILE")]
     pub data: Option<PathBuf>,
-    /// What the tenant holds: a file with `kind: tenant`, as in examples/06-tenant
+    /// What the tenant contains: a file with `kind: tenant`, as in examples/06-tenant
     #[arg(long, value_name = "FILE")]
     pub tenant: Option<PathBuf>,
-    /// The tenant's name in objects and references, where the file gives none
+    /// The tenant's name in objects and references, if the file gives none
     #[arg(long, value_name = "NAME", default_value = "sandbox-tenant")]
     pub tenant_name: String,
     /// A scenario of faults, YAML or JSON
@@ -551,7 +552,7 @@ pub struct SandboxArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  trueup schema > .trueup.schema.json\n  trueup schema --of plan")]
 pub struct SchemaArgs {
-    /// Of what
+    /// What to describe
     #[arg(long, value_name = "WHAT", default_value = "definition")]
     pub of: SchemaOf,
 }
@@ -573,7 +574,7 @@ pub enum SchemaOf {
     Snapshot,
 }
 
-/// Tells what a field of a definition means, its type, what is allowed, and its default.
+/// Prints what a field of a definition means, its type, what is allowed, and its default.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  trueup explain\n  trueup explain spec.where\n  trueup explain refresh_interval")]
 pub struct ExplainArgs {
@@ -604,7 +605,7 @@ fn formats(formats: &'static [Format]) -> impl TypedValueParser<Value = Format> 
 /// What a live endpoint without a definition is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum UnmanagedArg {
-    /// Told, and no drift
+    /// Reported, not drift
     Note,
     /// Drift
     Fail,

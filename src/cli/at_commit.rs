@@ -22,7 +22,7 @@ pub enum LookupError {
     /// The files do not load.
     #[error("the definitions do not load: {}", .0.summary())]
     Wrong(Diagnostics),
-    /// Something there is no file that can be read.
+    /// An entry cannot be read as a file.
     #[error("`{path}` {why}, so its definitions cannot be read there")]
     Unreadable {
         /// Its path from the repository's top.
@@ -31,7 +31,7 @@ pub enum LookupError {
         why: String,
     },
     /// The stack could have been in several places.
-    #[error("the stack was moved, and it cannot be told from where: {}", quoted(.places))]
+    #[error("the stack was moved, and its earlier directory is ambiguous: {}", quoted(.places))]
     Ambiguous {
         /// The paths from the repository's top.
         places: Vec<String>,
@@ -119,7 +119,7 @@ impl<'a> CommitLookup<'a> {
         Ok(StackAtCommit::Loaded { loaded: Box::new(loaded), root })
     }
 
-    /// Loads the files as they were, with the settings of now.
+    /// Loads the files of the commit with the settings of now.
     pub fn load_with_settings_of_now(&self, root: &StackRoot) -> Result<Loaded, LookupError> {
         let now = match self.stack.stack {
             StackFile::Found => self.read_now(&format!("{}{SETTINGS}", self.repository.prefix())),

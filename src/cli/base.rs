@@ -1,5 +1,5 @@
 //! What git knows about a plan: the commit of its definitions, the commits that removed definitions
-//! whose objects go, and, against a base branch, whose change each difference is. Nothing is checked
+//! whose objects are deleted, and, against a base branch, whose change each difference is. Nothing is checked
 //! out; the definitions of other commits are loaded from memory, with their own configuration.
 
 use std::collections::BTreeSet;
@@ -16,7 +16,7 @@ use crate::load::Loaded;
 use crate::model::{Desired, Key};
 use crate::plan::{Action, Change, DefinitionHistory, Plan};
 
-/// Adds what git knows. Without a base, a directory outside of any repository is as good as one in it.
+/// Adds what git knows. Without a base, the directory need not be in a repository.
 ///
 /// # Errors
 /// There is a base, and no repository, no history, or definitions in it that do not load.
@@ -68,7 +68,7 @@ impl<'a> Commits<'a> {
     }
 }
 
-/// What git could not answer, before anything was sent.
+/// The error of git, before anything was sent.
 pub fn failed(error: impl std::error::Error + Send + Sync + 'static) -> CommandError {
     CommandError::new(ExitStatus::Invalid, error).hint("nothing was sent")
 }
@@ -160,7 +160,7 @@ impl NewEnvironment<'_> {
 /// The error of definitions that are not known at `commit`, which messages call by `name`.
 pub fn unavailable(context: &Context, error: LookupError, commit: &str, name: &str) -> CommandError {
     let short = commit.get(..7).unwrap_or(commit);
-    let hint = "whose change a difference is cannot be told without them";
+    let hint = "they are needed to attribute the differences";
     match error {
         LookupError::Git(error) => failed(error),
         LookupError::Wrong(diagnostics) => {

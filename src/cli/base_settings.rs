@@ -21,7 +21,7 @@ pub fn settle(context: &Context, stack: &mut Stack, base: Option<&str>) -> Resul
 /// The settings of the stack at a base, wherever it was there; the defaults where it had none.
 fn at(context: &Context, stack: &Stack, base: &str) -> Result<SafetySettings, CommandError> {
     let repository = stack.repository.open().map_err(base::failed)?;
-    // What follows is told of a history that is whole.
+    // The following needs the whole history.
     repository.merge_base(base).map_err(base::failed)?;
     let tip = repository.resolve(base).map_err(base::failed)?;
     match CommitLookup::new(&stack.loaded, repository, &tip).settings() {
@@ -29,7 +29,7 @@ fn at(context: &Context, stack: &Stack, base: &str) -> Result<SafetySettings, Co
         Err(LookupError::Wrong(diagnostics)) => {
             let wrong = diagnostics::error(context, &diagnostics);
             Err(CommandError::words(ExitStatus::Invalid, format!("the settings of {base} do not load: {wrong}"))
-                .hint("which of them were loosened cannot be told without them"))
+                .hint("they are needed to see which of them were loosened"))
         }
         Err(error) => Err(base::unavailable(context, error, &tip, base)),
     }

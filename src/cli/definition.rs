@@ -55,7 +55,7 @@ fn escaped(tree: &Value) -> String {
     text
 }
 
-/// A value with its keys in order, and without what says nothing.
+/// A value with its keys in order, and without defaults.
 fn ordered(value: &serde_json::Value) -> Option<Value> {
     use serde_json::Value as Json;
     Some(match value {
@@ -86,7 +86,7 @@ fn ordered(value: &serde_json::Value) -> Option<Value> {
     })
 }
 
-/// A value as a definition writes it: what begins a variable stands for its characters.
+/// A value as a definition writes it: the start of a variable is escaped.
 fn literal(text: &str) -> String {
     text.replace("${", "$${")
 }

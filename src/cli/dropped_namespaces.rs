@@ -1,5 +1,5 @@
-//! Namespaces that a stack once had and that `trueup.yaml` no longer lists: what the stack still owns
-//! there is outside of every plan, so that a report has to name it.
+//! Namespaces that a stack once had and that `trueup.yaml` no longer lists. What the stack still owns there
+//! is outside of every plan, so a report has to name it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -41,7 +41,7 @@ pub fn namespaces(
 /// The namespaces of `--prune-namespace`.
 ///
 /// # Errors
-/// A text that is no name, a namespace that the settings list, or settings that delete nothing or
+/// A text that is not a valid name, a namespace that the settings list, or settings that delete nothing or
 /// everything.
 pub fn pruned(
     context: &Context,
@@ -71,7 +71,7 @@ pub fn pruned(
 }
 
 /// Reads the namespaces that the stack once had, as far as `listed`, the drift state of the call and
-/// the definitions of the base tell them, and notes what it owns there.
+/// the definitions of the base list them, and notes what it owns there.
 pub async fn note(
     stack: &Stack,
     source: &LiveSource,

@@ -1,5 +1,5 @@
-//! What a command finds around itself: environment, terminal, clock, chance. It is read here and
-//! nowhere else, and passed down as values.
+//! The environment of the process: variables, terminal, clock, randomness. It is read only here, and passed
+//! down as values.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
-/// Columns where there is no terminal to ask.
+/// Columns without a terminal.
 const WIDTH: usize = 100;
 /// Columns that a report needs at least.
 const NARROW: usize = 60;
 
-/// The surroundings of one command.
+/// The environment of one process.
 #[derive(Debug, Clone)]
 pub struct ProcessEnvironment {
     variables: BTreeMap<String, OsString>,
@@ -50,7 +50,7 @@ impl ProcessEnvironment {
         }
     }
 
-    /// Surroundings with just this environment, for tests.
+    /// An environment with just these variables, for tests.
     #[cfg(test)]
     pub fn with(environment: &[(&str, &str)]) -> Self {
         Self {
@@ -63,7 +63,7 @@ impl ProcessEnvironment {
         }
     }
 
-    /// The text of a variable; nothing where it is not set, empty, or no UTF-8.
+    /// The text of a variable; nothing if it is not set, empty, or not UTF-8.
     #[must_use]
     pub fn variable(&self, name: &str) -> Option<&str> {
         self.variables.get(name).and_then(|value| value.to_str())
@@ -81,7 +81,7 @@ impl ProcessEnvironment {
         self.variables.get(name).map(PathBuf::from)
     }
 
-    /// What stands before paths below `root` so that they can be opened from the working directory.
+    /// The prefix by which paths below `root` can be opened from the working directory.
     #[must_use]
     pub fn shown_from_here(&self, root: &Path) -> String {
         let here = self.directory.as_deref().and_then(|here| root.strip_prefix(here).ok());
@@ -91,13 +91,13 @@ impl ProcessEnvironment {
         }
     }
 
-    /// Who runs this, as the machine says.
+    /// The user that runs this, as the machine names them.
     #[must_use]
     pub fn user(&self) -> Option<String> {
         ["USER", "LOGNAME", "USERNAME"].iter().find_map(|name| self.variable(name)).map(str::to_owned)
     }
 
-    /// Who gives a consent: the person whom the pipeline names, else who runs this.
+    /// Who gives a consent: the person that the pipeline names, else the user.
     #[must_use]
     pub fn person(&self) -> Option<String> {
         let named = ["GITHUB_ACTOR", "GITLAB_USER_LOGIN", "BUILD_REQUESTEDFOR"];
@@ -123,13 +123,13 @@ impl ProcessEnvironment {
         Timestamp::now()
     }
 
-    /// A number that nobody can foresee.
+    /// A random number.
     #[must_use]
     pub fn chance(&self) -> u64 {
         uuid::Uuid::new_v4().as_u64_pair().1
     }
 
-    /// A secret that nobody can foresee, as hex digits.
+    /// A random secret, as hex digits.
     #[must_use]
     pub fn secret(&self) -> String {
         uuid::Uuid::new_v4().simple().to_string()

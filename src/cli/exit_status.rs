@@ -1,5 +1,5 @@
-//! How a command ends, and the one table of exit codes. Errors are sorted into the same kinds; a new
-//! kind does not compile until its code is chosen.
+//! The exit status of a command, and the one table of exit codes. Errors have the same kinds; a new kind
+//! does not compile until its code is chosen.
 
 use std::fmt;
 
@@ -26,7 +26,7 @@ pub enum ExitStatus {
     Unknown,
     /// Refused; nothing was sent.
     Refused,
-    /// Partly applied, in_doubt, or verification not proven.
+    /// Partly applied, in doubt, or not verified.
     Partly,
     /// The command line is wrong.
     Usage,
@@ -55,8 +55,8 @@ impl ExitStatus {
         }
     }
 
-    /// The ending of a command whose answer could not be written: whoever reads nothing must not take it
-    /// for "in sync", nor made changes for a failure.
+    /// The status of a command whose answer could not be written: a reader that gets nothing must not take
+    /// it for "in sync", nor changes for a failure.
     #[must_use]
     pub fn without_answer(self, changed: bool) -> Self {
         match self {
@@ -74,7 +74,7 @@ impl ExitStatus {
         }
     }
 
-    /// The ending of a command that looks, by its verdict.
+    /// The status of a check, by its verdict.
     #[must_use]
     pub fn of_verdict(verdict: Verdict) -> Self {
         match verdict {
@@ -86,7 +86,7 @@ impl ExitStatus {
         }
     }
 
-    /// The ending of an apply that was refused as a whole.
+    /// The status of an apply that was refused as a whole.
     #[must_use]
     pub fn of_refusal(refusal: &ApprovalError) -> Self {
         match refusal {
@@ -98,7 +98,7 @@ impl ExitStatus {
         }
     }
 
-    /// The ending of an apply. What the plan blocked singly counts as undone.
+    /// The status of an apply. A change that the plan blocked counts as not made.
     #[must_use]
     pub fn of_outcome(outcome: &Outcome, plan: &Plan) -> Self {
         let results = || outcome.steps.iter().map(|step| &step.result);
@@ -148,12 +148,12 @@ impl CommandError {
         Self::new(ending, anyhow::anyhow!("{words}"))
     }
 
-    /// An error whose details have been told already: it is the last line, without `error:`.
+    /// An error whose details are printed already: it is the last line, without `error:`.
     pub fn summary(ending: ExitStatus, sum: impl Into<anyhow::Error>) -> Self {
         Self { status: ending, cause: sum.into(), hints: Vec::new(), is_sum: true }
     }
 
-    /// Whether the error only sums up what has been told.
+    /// Whether the error only sums up what is printed already.
     #[must_use]
     pub fn is_sum(&self) -> bool {
         self.is_sum
@@ -166,7 +166,7 @@ impl CommandError {
         self
     }
 
-    /// How the command ends.
+    /// The exit status of the command.
     #[must_use]
     pub fn ending(&self) -> ExitStatus {
         self.status
@@ -206,7 +206,7 @@ mod tests {
             "failed" => ChangeResult::Failed { reason },
             "in_doubt" => ChangeResult::InDoubt { reason },
             "skipped" => ChangeResult::Skipped { reason },
-            other => panic!("`{other}` is no result"),
+            other => panic!("`{other}` is not a result"),
         }
     }
 

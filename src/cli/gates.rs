@@ -1,4 +1,5 @@
-//! The look at the service before anything is changed: what warns is told, what blocks refuses.
+//! The gates: checks of the service before anything is changed. A gate that warns is reported, a gate that
+//! blocks refuses the run.
 
 use super::context::Context;
 use super::exit_status::{CommandError, ExitStatus};
@@ -8,7 +9,7 @@ use crate::model::policy::{GateMode, Gates};
 use crate::plan::Plan;
 use crate::report::{Role, safe};
 
-/// Looks through every gate, with these settings of them.
+/// Checks every gate, with these settings.
 ///
 /// # Errors
 /// A gate that blocks, or certificates that cannot be used.
@@ -21,7 +22,7 @@ pub async fn check(context: &Context, connection: &Connection, plan: &Plan, gate
         match finding.mode {
             GateMode::Block => {
                 let error = CommandError::words(ExitStatus::Refused, text).hint("nothing was sent");
-                refused = Some(error.hint(format!("if it must be now: set `gates.{}: warn`", finding.gate)));
+                refused = Some(error.hint(format!("to apply anyway: set `gates.{}: warn`", finding.gate)));
             }
             GateMode::Warn | GateMode::Off => {
                 context.output.message(&format!("{}: {}", palette.paint(Role::Careful, "warning"), safe::line(&text)));

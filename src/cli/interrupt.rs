@@ -1,25 +1,25 @@
-//! Ctrl-C while a run goes on: no new calls, those in flight finish, the outcome is written. Once more,
-//! and the program ends there, as a kill would end it: the journal knows what was in flight.
+//! Ctrl-C during a run: trueup starts no new calls, waits for those in flight, and writes the outcome. A
+//! second Ctrl-C ends the program at once, as a kill would: the journal records what was in flight.
 
 use tokio::sync::watch;
 
 use super::exit_status::ExitStatus;
 
-/// Becomes `true` when a person interrupts the command, who is told so, and at the second time what is `left`.
-pub fn watch(tell: impl Fn(&str) + Send + 'static, left: String) -> watch::Receiver<bool> {
+/// Becomes `true` when a person interrupts the command. `message` prints that, and at a second interrupt what is `left`.
+pub fn watch(message: impl Fn(&str) + Send + 'static, left: String) -> watch::Receiver<bool> {
     let (stop, stopped) = watch::channel(false);
     tokio::spawn(async move {
         interrupted().await;
-        tell("interrupted: no new changes are begun; those in flight finish");
+        message("interrupted: trueup starts no new changes and waits for those in flight");
         stop.send_replace(true);
         interrupted().await;
-        tell(&format!("interrupted again: ended at once; {left}"));
+        message(&format!("interrupted again: ended at once; {left}"));
         std::process::exit(ExitStatus::Interrupted.code().into());
     });
     stopped
 }
 
-/// Returns at Ctrl-C, or when the process is told to end.
+/// Returns at Ctrl-C, or when the process receives a signal to end.
 pub async fn interrupted() {
     let interrupt = async {
         if tokio::signal::ctrl_c().await.is_err() {

@@ -1,5 +1,5 @@
-//! What a plan is made against: the service, or a sealed copy of what it held. A copy needs no token
-//! and opens no connection; its base URL and layout must be those that the settings name.
+//! What the definitions are compared with: the service, or a snapshot of it. A snapshot needs no token and
+//! no connection; its base URL and layout must be those that the settings name.
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -28,7 +28,7 @@ pub enum LiveSource {
 /// The snapshot in a file, which must be of the service that the settings name, if they name one.
 ///
 /// # Errors
-/// A file that is no snapshot, is altered or is of another service.
+/// The file is not a snapshot, is altered, or is of another service.
 pub fn snapshot(context: &Context, config: &Config, path: &Path) -> Result<Snapshot, CommandError> {
     let refused = |entry: anyhow::Error| CommandError::new(ExitStatus::Refused, entry).hint("nothing was read from it");
     let bytes = file::read(path, limit::SAVED)?;
@@ -49,7 +49,7 @@ pub fn snapshot(context: &Context, config: &Config, path: &Path) -> Result<Snaps
 }
 
 impl LiveSource {
-    /// A look at the service.
+    /// The service; it is asked nothing yet.
     ///
     /// # Errors
     /// Certificates that cannot be used.
@@ -57,7 +57,7 @@ impl LiveSource {
         Ok(LiveSource::Service(connection.service(), connection.reader()?, Cell::new(None)))
     }
 
-    /// A look at the service with the lists that are on their way.
+    /// The service, with the lists that it was asked for already.
     pub fn with(connection: &Connection, lists: PendingLists) -> Self {
         LiveSource::Service(connection.service(), lists.reader().clone(), Cell::new(Some(lists)))
     }
@@ -72,7 +72,7 @@ impl LiveSource {
         }
     }
 
-    /// When the copy was taken, RFC 3339; nothing of the service itself.
+    /// When the snapshot was taken, RFC 3339; nothing for the service itself.
     pub fn taken(&self) -> Option<String> {
         match self {
             LiveSource::Service(..) | LiveSource::Copied(..) => None,
@@ -80,8 +80,7 @@ impl LiveSource {
         }
     }
 
-    /// What each of these namespaces holds, one after the other as they come; the lists that were
-    /// asked for.
+    /// Reads each of these namespaces, in the order in which they arrive; returns the number of requests.
     pub async fn read(&self, namespaces: &BTreeSet<Namespace>, mut take: impl FnMut(&Namespace, NamespaceRead)) -> u64 {
         match self {
             LiveSource::Service(_, reader, lists) => {
@@ -100,7 +99,7 @@ impl LiveSource {
         }
     }
 
-    /// What these namespaces hold.
+    /// Reads these namespaces.
     pub async fn live(&self, namespaces: &BTreeSet<Namespace>) -> Live {
         let mut live = Live::default();
         live.requests = self
@@ -111,7 +110,7 @@ impl LiveSource {
         live
     }
 
-    /// Who refers to an endpoint; nothing where a copy does not say.
+    /// Who refers to an endpoint; nothing if a snapshot does not contain that.
     ///
     /// # Errors
     /// Why that cannot be read.

@@ -1,6 +1,6 @@
-//! The command line: arguments in, one of the commands run, an exit code out. Each command is a file
-//! in `command` that reads like the flow: load, fetch, compare, arrange, then report or approve and
-//! apply. Environment, clock, terminal and chance are read here and passed down as values.
+//! The command line: parses the arguments, runs one of the commands, returns its exit code. Each command is
+//! a file in `command` that reads like the flow: open a session, plan, then report or approve and apply.
+//! Environment, clock, terminal and randomness are read here and passed down as values.
 
 mod address;
 mod applied_commits;
@@ -66,11 +66,11 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 fn parse_and_run(arguments: impl IntoIterator<Item = OsString>) -> ExitStatus {
     match Arguments::try_parse_from(arguments) {
         Ok(arguments) => dispatch(arguments),
-        Err(told) => {
-            // Help and version are answers; a closed stdout is no error.
-            let printed = told.print().and_then(|()| std::io::stdout().flush());
+        Err(message) => {
+            // Help and version are answers; a closed stdout is not an error.
+            let printed = message.print().and_then(|()| std::io::stdout().flush());
             match printed {
-                _ if told.use_stderr() => ExitStatus::Usage,
+                _ if message.use_stderr() => ExitStatus::Usage,
                 Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
                     // The last place to say so.
                     let _ = writeln!(std::io::stderr(), "error: cannot write the answer: {error}");

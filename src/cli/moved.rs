@@ -55,7 +55,7 @@ impl CommitLookup<'_> {
         Ok(found)
     }
 
-    /// Files outside of the stack that are not in the working tree as they were.
+    /// Files outside of the stack that the working tree no longer has unchanged.
     fn changed_outside<'e>(
         &self,
         all: &'e [TreeEntry],

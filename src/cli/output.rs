@@ -1,6 +1,6 @@
-//! Where a command speaks: the answer to stdout, everything else to stderr. A reader that goes away
-//! ends the writing quietly; whatever the command does goes on. Any other failure to write the answer
-//! is an error at the command's end, because an answer that is not whole must not pass for one.
+//! The output of a command: the answer on stdout, everything else on stderr. A reader that closes stdout
+//! ends the writing quietly, and the command continues. Any other failure to write the answer is an error
+//! at the end of the command, because an incomplete answer must not pass for a complete one.
 
 use std::io::{ErrorKind, Write as _};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -30,13 +30,13 @@ struct CommandProgress {
     changed: bool,
 }
 
-/// How a piece of an answer went out.
+/// The result of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub enum WriteStatus {
-    /// It is out.
+    /// Everything was written.
     Whole,
-    /// The reader went away and wants no more.
+    /// The reader closed the stream.
     Closed,
 }
 
@@ -105,7 +105,7 @@ impl Output {
         let ending = ending.without_answer(progress.changed);
         let error = CommandError::words(ending, reason);
         self.error(&match progress.changed {
-            true => error.hint("the changes were made; see what became of each: trueup history last"),
+            true => error.hint("the changes were made; to see each result: trueup history last"),
             false => error,
         });
         ending
@@ -124,12 +124,12 @@ impl Output {
 
     /// Writes a message that must be seen. A line break is added.
     pub fn notice(&self, text: &str) {
-        // At once: a run tells a line a change, and stderr keeps nothing back.
+        // In one write: a run prints a line for each change, and stderr has no buffer.
         let line = format!("{}\n", safe::log(text.trim_end_matches('\n')));
         let _ = std::io::stderr().lock().write_all(line.as_bytes());
     }
 
-    /// Tells an error with what to do about it.
+    /// Prints an error with what to do about it.
     pub fn error(&self, error: &CommandError) {
         let text = error.to_string();
         let mut message = match error.is_sum() {

@@ -91,7 +91,7 @@ pub fn locate(context: &Context, plan: &mut Plan, loaded: &Loaded) {
         let places = SourceMap::new(loaded);
         let prefix = &prefix;
         move |key: &Key, field: Option<&Field>| {
-            // A field that a definition does not write is told at the definition.
+            // A field that the definition does not write has the place of the definition.
             let place = places.place(key, field).or_else(|| places.place(key, None))?;
             Some(SourceLocation { file: format!("{prefix}{}", place.file), ..place })
         }
@@ -137,7 +137,7 @@ async fn build(
     Ok(plan)
 }
 
-/// Holds back the deletes of endpoints that others refer to.
+/// Blocks the deletes of endpoints that others refer to.
 async fn refer(source: &LiveSource, plan: &mut Plan, allow: &Allowances) {
     let asked = plan.deletes().map(async |key| (key.clone(), source.referrers(key).await));
     let referrers: BTreeMap<Key, _> = futures_util::future::join_all(asked).await.into_iter().collect();
@@ -158,11 +158,11 @@ pub fn run_owner(context: &Context) -> Result<RunOwner, CommandError> {
     Ok(RunOwner { stack: settings::stack(context, &config)?, base_url })
 }
 
-/// What a way back is planned from.
+/// What a rollback is planned from.
 pub struct RollbackRequest<'a> {
     /// The run that is undone.
     pub record: &'a RunRecord,
-    /// Which endpoints are put back.
+    /// Which endpoints are restored.
     pub only: &'a dyn Fn(&Key) -> bool,
     /// Fields that are left out of comparison.
     pub ignore: &'a Ignore,
@@ -170,7 +170,7 @@ pub struct RollbackRequest<'a> {
     pub allow: &'a Allowances,
 }
 
-/// Reads the service and plans the way back from a run.
+/// Reads the service and plans the rollback of a run.
 ///
 /// # Errors
 /// Certificates that cannot be used. Reads that fail are part of the plan.

@@ -77,7 +77,7 @@ fn refused(violation: Violation) -> CommandError {
 /// the policy allows. Returns the settings that differ, for the reports.
 ///
 /// # Errors
-/// The policy lies in the repository that it limits, or forbids the stack or a namespace.
+/// The policy is in the repository that it limits, or forbids the stack or a namespace.
 pub fn settle(
     context: &Context,
     loaded: &mut Loaded,
@@ -129,14 +129,14 @@ pub fn check_plan(context: &Context, config: &Config, plan: &Plan) -> Result<(),
     check(context, Path::new("."), config, plan.scope.keys().chain(keys))
 }
 
-/// The policy is not in the hands of those whom it limits.
+/// Refuses a policy that those whom it limits can edit.
 fn outside(file: &PolicyFile, root: &Path) -> Result<(), CommandError> {
     let top = |path: &Path| path.ancestors().find(|above| above.join(".git").exists()).map(Path::to_owned);
     let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
     let top_of_stack = top(&root).unwrap_or(root);
     let top_of_policy = top(&file.path).unwrap_or_else(|| file.path.clone());
     if top_of_policy == top_of_stack || (file.path.starts_with(&top_of_stack) && top(&file.path).is_none()) {
-        let message = format!("the policy `{}` lies in the repository that it limits", file.path.display());
+        let message = format!("the policy `{}` is in the repository that it limits", file.path.display());
         return Err(CommandError::words(ExitStatus::Invalid, message)
             .hint("a pull request could change it: keep it outside, where only those who own the token write"));
     }

@@ -1,4 +1,4 @@
-//! Tells a run while it goes on: a bar on a terminal, a line a change elsewhere.
+//! Shows a run while it is made: a bar on a terminal, elsewhere a line for each change.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ pub enum RunProgress {
     Bar { bar: ProgressBar, output: Output, lines: LineProgress },
     /// In a log.
     Lines { output: Output, lines: LineProgress },
-    /// In a log that wants none.
+    /// In a log that should have none.
     Nothing { output: Output },
 }
 
@@ -46,8 +46,8 @@ impl RunProgress {
 }
 
 impl RunProgress {
-    /// Tells something while the run goes on, above the bar where there is one.
-    pub fn teller(&self) -> impl Fn(&str) + Send + 'static {
+    /// Prints a message during the run, above the bar if there is one.
+    pub fn messages(&self) -> impl Fn(&str) + Send + 'static {
         let (bar, output) = match self {
             RunProgress::Bar { bar, output, .. } => (Some(bar.clone()), output.clone()),
             RunProgress::Lines { output, .. } | RunProgress::Nothing { output } => (None, output.clone()),
@@ -95,8 +95,8 @@ fn draw(bar: &ProgressBar, output: &Output, lines: &LineProgress, event: &RunEve
             }
             bar.inc(1);
         }
-        RunEvent::Verifying { read: 1 } => bar.set_message("looking again"),
-        RunEvent::Verifying { read: look } => bar.set_message(format!("still different, look {look}")),
+        RunEvent::Verifying { read: 1 } => bar.set_message("verifying"),
+        RunEvent::Verifying { read } => bar.set_message(format!("still different, read {read}")),
     }
 }
 

@@ -1,5 +1,5 @@
-//! What stands on the command line of the commands that ask the service, or have it do one thing:
-//! `events`, `ddos`, `upgrades` and `call`.
+//! The command line of the commands that query the service, or send it a single operation: `events`,
+//! `ddos`, `upgrades` and `call`.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use clap::{Args, Subcommand, ValueEnum};
 /// Queries security events.
 ///
 /// Events are matched on fields such as vh_name, sec_event_type, src_site, city and country. Without
-/// --since the service looks ten minutes back. The operation is marked medium risk and declares a side
+/// --since the service searches the last ten minutes. The operation is marked medium risk and declares a side
 /// effect, "creates event": each query is sent once and never repeated after it may have reached the
 /// service, so a failure in between has to be started again by hand.
 #[derive(Debug, Args)]
@@ -20,10 +20,10 @@ pub struct EventsArgs {
     #[arg(long, short, value_name = "NAME", default_value = "system")]
     pub namespace: String,
     /// Only events with FIELD=VALUE, FIELD!=VALUE, FIELD=~REGEX or FIELD!~REGEX; repeatable, all must
-    /// hold; nested fields are dotted
+    /// match; nested fields are dotted
     #[arg(long = "match", short, value_name = "CONDITION")]
     pub matches: Vec<String>,
-    /// A query in the service's own words, such as {country="Germany", city!="Berlin"}
+    /// A query in the service's own language, such as {country="Germany", city!="Berlin"}
     #[arg(long, value_name = "QUERY")]
     pub query: Option<String>,
     /// From this time on: 90s, 15m, 1h, 2d ago, RFC 3339, or seconds since 1970
@@ -38,7 +38,7 @@ pub struct EventsArgs {
     /// Every event, in batches of 500
     #[arg(long)]
     pub all: bool,
-    /// The oldest first
+    /// Print the oldest first
     #[arg(long)]
     pub oldest_first: bool,
     /// Count by these fields instead: bars, and the counts over time. The service counts; with --all
@@ -51,7 +51,7 @@ pub struct EventsArgs {
     /// The columns of the table
     #[arg(long, value_name = "FIELD", value_delimiter = ',')]
     pub fields: Vec<String>,
-    /// How to show it
+    /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "table")]
     pub format: EventFormat,
 }
@@ -81,7 +81,7 @@ pub enum QueryFormat {
 /// The service creates one when a high-priority mitigation starts.
 #[derive(Debug, Args)]
 pub struct DdosArgs {
-    /// The namespace; the service is known to have DDoS events in `system` alone
+    /// The namespace; the service is known to have DDoS events only in `system`
     #[arg(long, short, value_name = "NAME", default_value = "system", global = true)]
     pub namespace: String,
     #[command(subcommand)]
@@ -96,7 +96,7 @@ pub enum DdosCommand {
     Edit(DdosEditArgs),
 }
 
-/// Lists DDoS events, those that touch the given time.
+/// Lists the DDoS events of a time range.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  trueup ddos list --since 7d\n  trueup ddos list --network 3b0c2d64 --format json")]
 pub struct DdosListArgs {
@@ -112,7 +112,7 @@ pub struct DdosListArgs {
     /// Only events of this mitigation
     #[arg(long, value_name = "ID")]
     pub mitigation: Option<String>,
-    /// How to show it
+    /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub format: QueryFormat,
 }
@@ -122,7 +122,7 @@ pub struct DdosListArgs {
 pub struct DdosShowArgs {
     /// The event's id, as `ddos list` shows it
     pub id: String,
-    /// How to show it
+    /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub format: QueryFormat,
 }
@@ -131,7 +131,7 @@ pub struct DdosShowArgs {
 ///
 /// The event is read, the difference is shown, and it is read again just before it is written: if
 /// somebody changed it meanwhile nothing is sent. The service has no version for these events, so a
-/// change in the last moment is overwritten.
+/// change that is made in between is overwritten.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  trueup ddos edit 6c1d0b7e --description 'reflectors, mitigated'\n  trueup ddos edit 6c1d0b7e --end now --yes"
@@ -154,7 +154,7 @@ pub struct DdosEditArgs {
     pub yes: bool,
 }
 
-/// Tells what sites can be upgraded to, and how an upgrade is going.
+/// Shows the versions that a site can be upgraded to, and the progress of an upgrade.
 #[derive(Debug, Args)]
 pub struct UpgradesArgs {
     /// The namespace of the site
@@ -181,7 +181,7 @@ pub struct UpgradeVersionsArgs {
     /// The software version of the site
     #[arg(long, value_name = "VERSION")]
     pub current_sw: Option<String>,
-    /// How to show it
+    /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub format: QueryFormat,
 }
@@ -197,10 +197,10 @@ pub struct UpgradeStatusArgs {
     /// Follow the upgrade until it ends
     #[arg(long)]
     pub watch: bool,
-    /// Time between two looks of --watch
+    /// Time between two reads of --watch
     #[arg(long, value_name = "TIME", default_value = "5s", requires = "watch")]
     pub interval: String,
-    /// How to show it
+    /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub format: QueryFormat,
 }
@@ -222,13 +222,13 @@ pub struct CallArgs {
     /// The body, JSON, from a file or - for stdin
     #[arg(long, value_name = "FILE")]
     pub body: Option<PathBuf>,
-    /// Do it without asking
+    /// Call it without asking
     #[arg(long, short)]
     pub yes: bool,
     /// List the operations, or the one that is named, instead
     #[arg(long, conflicts_with_all = ["param", "body", "yes"])]
     pub list: bool,
-    /// How to show the list
+    /// Output format of the list
     #[arg(long, value_name = "FORMAT", default_value = "text", requires = "list")]
     pub format: QueryFormat,
 }

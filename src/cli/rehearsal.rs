@@ -1,5 +1,5 @@
-//! What a rehearsal stands on: a copy of live as seeds of an embedded service, the faults that it is
-//! told to make, and a recorder that keeps nothing, because there is nothing to go on with afterwards.
+//! What a rehearsal needs: a copy of live as seeds of an embedded service, the faults to inject, and a
+//! recorder that stores nothing, because a rehearsal is never resumed.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -50,7 +50,7 @@ impl FromStr for FaultOption {
 }
 
 impl FaultOption {
-    /// The name by which a report tells them.
+    /// The name of them in a report.
     pub fn name(&self) -> String {
         match self {
             FaultOption::None => "none".to_owned(),
@@ -71,7 +71,7 @@ impl FaultOption {
         };
         read.map_err(|error| {
             CommandError::new(ExitStatus::Invalid, error)
-                .hint("docs/sandbox.md tells what a scenario holds; or: --faults rough")
+                .hint("docs/sandbox.md describes scenarios; or use --faults rough")
         })
     }
 }

@@ -1,5 +1,5 @@
-//! The way from a plan to its outcome, which apply and rollback share: gates, consent, journal, the
-//! run, and what is told of it. A run that was not finished is gone on with in the same way.
+//! From a plan to its outcome, for apply and rollback: gates, approval, journal, the run, and its report. A
+//! run that was not finished is resumed in the same way.
 
 use super::approval::{self, PlanPrompt, PromptResult};
 use super::args::{ApprovalArgs, PermissionArgs};
@@ -29,7 +29,7 @@ pub struct PendingRun<'a> {
     pub view: &'a TextView,
     /// Where the plan comes from.
     pub origin: RunOrigin,
-    /// What is trusted of what the plan says of itself.
+    /// Which statements of the plan are trusted.
     pub trust: RunLimits,
 }
 
@@ -47,8 +47,8 @@ impl RunLimits {
         Self { safeguards: plan.settings.safeguards(), limits: GuardLimits::default() }
     }
 
-    /// A plan from a file or a journal: its settings are no looser than those of this call. Where no
-    /// digest proves what it says, its counts are no larger than what is there.
+    /// A plan from a file or a journal: its settings are at least as strict as those of this call. If no
+    /// digest proves its content, its counts are limited to what exists.
     ///
     /// # Errors
     /// A consent that the policy forbids, or a namespace whose endpoints would have to be counted and
@@ -67,8 +67,8 @@ impl RunLimits {
         Ok(trust)
     }
 
-    /// A plan that this call made from the record of a run: the settings are the record's, so they are
-    /// no looser than those of this call.
+    /// A plan that this call made from the record of a run: the settings are the record's, made at
+    /// least as strict as those of this call.
     pub fn of_record(config: &Config, plan: &Plan) -> Self {
         let call = settings::of_plan(config, &PermissionArgs::default()).safeguards();
         let safeguards = plan.settings.safeguards().stricter(&call);
@@ -83,7 +83,7 @@ pub enum RunOrigin {
     Definitions,
     /// The record of this run, which is undone.
     Undone(RunId),
-    /// The record of this run, which is gone on with.
+    /// The record of this run, which is resumed.
     Resumed(RunId),
 }
 
@@ -94,7 +94,7 @@ impl PendingRun<'_> {
     }
 }
 
-/// Asks for consent to a plan, makes its changes and tells the outcome.
+/// Asks for approval of a plan, makes its changes and reports the outcome.
 ///
 /// # Errors
 /// A gate that blocks, nobody who consents, a journal that cannot be begun.
@@ -120,7 +120,7 @@ pub async fn approve_and_apply(
     Ok(report(decision, context, work.view, &outcome, &plan))
 }
 
-/// Goes on with an earlier run and tells the outcome.
+/// Resumes an earlier run and reports the outcome.
 ///
 /// # Errors
 /// A gate that blocks, a journal that cannot be begun.
@@ -167,8 +167,8 @@ fn begin(
     };
     let options = ApplyOptions {
         stop: interrupt::watch(
-            progress.teller(),
-            format!("go on with `trueup apply --resume {run}{}`", work.view.flags),
+            progress.messages(),
+            format!("resume with `trueup apply --resume {run}{}`", work.view.flags),
         ),
         run,
         concurrency: work.connection.concurrency(),
@@ -192,7 +192,7 @@ fn report(decision: &ApprovalArgs, context: &Context, view: &TextView, outcome: 
     ExitStatus::of_outcome(outcome, plan)
 }
 
-/// Says that the newest run of a stack was not finished, before another is begun.
+/// Reports that the newest run of a stack was not finished, before another is begun.
 ///
 /// # Errors
 /// The state directory cannot be read.

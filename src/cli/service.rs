@@ -1,4 +1,4 @@
-//! The way to the service: settings become a client, and with `--sandbox` an embedded service is
+//! The connection to the service: settings become a client, and with `--sandbox` an embedded service is
 //! started first, in this process, over real HTTP on the loopback.
 
 use std::path::Path;
@@ -18,7 +18,7 @@ use crate::plan;
 use crate::report::safe;
 use crate::sandbox::{self, Clock, RequiredToken, Running, SandboxOptions, Scenario, Storage};
 
-/// Requests of a rehearsal that are kept, to count those that met a fault.
+/// Requests of a rehearsal that are recorded, to count those that met a fault.
 const REHEARSED_REQUESTS: usize = 1_000_000;
 
 /// A client with what it talks to.
@@ -105,7 +105,7 @@ impl Connection {
         Err(CommandError::words(ExitStatus::Refused, message).hint("nothing was sent"))
     }
 
-    /// A client that only looks.
+    /// A client that only reads.
     ///
     /// # Errors
     /// Certificates that cannot be used.
@@ -122,8 +122,8 @@ impl Connection {
     }
 }
 
-/// Starts an embedded service in memory for one rehearsal, which misbehaves as `scenario` says. Nothing
-/// waits there: what a real client would wait for is passed over.
+/// Starts an embedded service in memory for one rehearsal, with the faults of `scenario`. The client
+/// does not wait there: it skips the pauses of a real one.
 ///
 /// # Errors
 /// It does not start.

@@ -1,5 +1,5 @@
-//! What a command runs with: flags over environment over configuration. Which service that is, and
-//! whether it may have the token, is decided in `address` and `token`.
+//! The settings of a command: flags override the environment, which overrides the configuration. `address`
+//! and `token` decide which service is used and whether it receives the token.
 
 use std::path::PathBuf;
 
@@ -13,7 +13,7 @@ use crate::load::Config;
 use crate::model::{Layout, Name, RunId};
 use crate::plan::{self, Allowances, Ignore};
 
-/// Requests at the same time, where nobody says.
+/// Requests at the same time, by default.
 const DEFAULT_CONCURRENCY: usize = 8;
 
 /// Which service a command talks to.
@@ -21,7 +21,7 @@ const DEFAULT_CONCURRENCY: usize = 8;
 pub enum ServiceLocation {
     /// One at this address.
     At(Address),
-    /// The embedded one, kept in this file.
+    /// The embedded one, stored in this file.
     Sandbox(PathBuf),
 }
 
@@ -38,7 +38,7 @@ impl ServiceLocation {
 /// The service that flags, environment and configuration name together.
 ///
 /// # Errors
-/// None is named, one is no URL, or environment and configuration name different ones.
+/// None is named, one is not a URL, or environment and configuration name different ones.
 pub fn place(context: &Context, config: &Config) -> Result<ServiceLocation, CommandError> {
     named(context, config)?.ok_or_else(|| {
         CommandError::words(ExitStatus::Invalid, "no service is named")
@@ -49,7 +49,7 @@ pub fn place(context: &Context, config: &Config) -> Result<ServiceLocation, Comm
 /// The same; nothing where none is named.
 ///
 /// # Errors
-/// One is no URL, or environment and configuration name different ones.
+/// One is not a URL, or environment and configuration name different ones.
 pub fn named(context: &Context, config: &Config) -> Result<Option<ServiceLocation>, CommandError> {
     let Context { global, environment, .. } = context;
     if let Some(file) = &global.sandbox {
@@ -85,7 +85,7 @@ pub fn named_layout(context: &Context, config: &Config) -> Result<Option<Layout>
     let Some(named) = named else { return Ok(config.layout) };
     Layout::ALL.into_iter().find(|layout| layout.as_str() == named).map(Some).ok_or_else(|| {
         let known = Layout::ALL.map(Layout::as_str).join(", ");
-        CommandError::words(ExitStatus::Usage, format!("`{named}` is no layout; there are: {known}"))
+        CommandError::words(ExitStatus::Usage, format!("unknown layout `{named}`; the layouts are: {known}"))
     })
 }
 
@@ -98,7 +98,7 @@ pub fn concurrency(context: &Context, config: &Config) -> usize {
 /// The stack that owns the objects, if there is one.
 ///
 /// # Errors
-/// A text that is no name.
+/// A text that is not a valid name.
 pub fn stack(context: &Context, config: &Config) -> Result<Option<String>, CommandError> {
     let given = stack_named(&context.global, &context.environment)?;
     Ok(given.or_else(|| config.stack.as_ref().map(ToString::to_string)))
@@ -165,7 +165,7 @@ pub fn allow(names: &[String]) -> Result<Allowances, CommandError> {
     Ok(allow)
 }
 
-/// A new run's id: time, stack, and chance. The time is the one of [`crate::journal::naming_time`], so that
+/// A new run's id: time, stack, and a random part. The time is the one of [`crate::journal::naming_time`], so that
 /// ids are in the order of the runs.
 pub fn run_id(environment: &ProcessEnvironment, time: jiff::Timestamp, stack: Option<&str>) -> RunId {
     let time = time.strftime("%Y-%m-%dT%H-%M-%S-%3f").to_string();

@@ -1,5 +1,5 @@
-//! The definitions that a command works with: where the stack begins, what is loaded of it (always
-//! everything), and which part of the changes the call leaves in.
+//! The definitions that a command works with: the directory of the stack, everything that is loaded from it,
+//! and the changes that the filters of the call select.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -36,13 +36,13 @@ pub struct Stack {
 /// Loads the stack that the paths of a call name. Paths below the stack's directory become filters.
 ///
 /// # Errors
-/// Paths of two stacks, wrong definitions (told with their places), or a wrong configuration.
+/// Paths of two stacks, wrong definitions (reported with their places), or a wrong configuration.
 pub fn open(context: &Context, scope: &ScopeArgs) -> Result<Stack, CommandError> {
     let loaded = load::directory(first(scope), &configuration::load_options(context)?);
     opened(context, scope, loaded)
 }
 
-/// [`open`] for a call that looks at namespaces and at no definition.
+/// [`open`] for a call that needs namespaces and no definition.
 ///
 /// # Errors
 /// Those of [`open`], but for a directory without a definition.
@@ -67,7 +67,7 @@ fn first(scope: &ScopeArgs) -> &Path {
 
 fn opened(context: &Context, scope: &ScopeArgs, loaded: Result<Loaded, Diagnostics>) -> Result<Stack, CommandError> {
     let stack = bare(context, scope, loaded)?;
-    if let Some((message, hint)) = nothing_there(&stack.loaded, &stack.selection) {
+    if let Some((message, hint)) = without_definitions(&stack.loaded, &stack.selection) {
         return Err(CommandError::words(ExitStatus::Invalid, message).hint(hint).hint("nothing was sent"));
     }
     known_namespaces(&stack.loaded, &stack.selection)?;
@@ -94,8 +94,8 @@ fn bare(context: &Context, scope: &ScopeArgs, loaded: Result<Loaded, Diagnostics
     Ok(stack)
 }
 
-/// Why nothing could be said of what the call names: there is no definition.
-fn nothing_there(loaded: &Loaded, selection: &Selection) -> Option<(String, &'static str)> {
+/// The error of a call that names no definition.
+fn without_definitions(loaded: &Loaded, selection: &Selection) -> Option<(String, &'static str)> {
     let config = &loaded.config;
     let root = loaded.root.display();
     if loaded.desired.definitions.is_empty() {
@@ -103,15 +103,15 @@ fn nothing_there(loaded: &Loaded, selection: &Selection) -> Option<(String, &'st
             return None;
         }
         return Some((
-            format!("`{root}` holds no definition"),
-            "definitions are the .yaml, .yml and .json files in it; a stack that is meant to define nothing any more \
-             says `allow_empty: true` beside its `namespaces:`",
+            format!("`{root}` contains no definition"),
+            "definitions are the .yaml, .yml and .json files in it; a stack that should define nothing \
+             needs `allow_empty: true` beside its `namespaces:`",
         ));
     }
     let path = selection.empty_path(&loaded.desired)?;
     Some((
-        format!("`{path}` holds no definition of the stack in `{root}`"),
-        "what was defined there once is left in by --namespace or --only",
+        format!("`{path}` contains no definition of the stack in `{root}`"),
+        "to select what was defined there once: --namespace or --only",
     ))
 }
 
@@ -148,8 +148,8 @@ fn matched(stack: &Stack) -> Result<(), CommandError> {
     stack.selection.unmatched(&matched).map_or(Ok(()), |one| Err(unmatched(one)))
 }
 
-/// The settings of the stack that a call names, where they can be read; [`open`] tells what is wrong
-/// with others.
+/// The settings of the stack that a call names, if they can be read; [`open`] reports the
+/// problems of others.
 pub fn settings(context: &Context, scope: &ScopeArgs) -> Option<Config> {
     load::settings(first(scope), &configuration::load_options(context).ok()?).ok()
 }
@@ -193,7 +193,7 @@ fn below(root: &Path, path: &Path) -> Result<String, CommandError> {
 /// The filters of a call.
 ///
 /// # Errors
-/// A text that is no pattern, namespace or selector.
+/// A text that is not a valid pattern, namespace or selector.
 pub fn selection(filter: &FilterArgs) -> Result<Selection, CommandError> {
     let usage =
         |error: anyhow::Error, flag: &str| CommandError::new(ExitStatus::Usage, error.context(format!("in `{flag}`")));
@@ -229,7 +229,7 @@ fn flags(filter: &FilterArgs) -> String {
 /// A namespace of `--namespace`.
 ///
 /// # Errors
-/// A text that is no name.
+/// A text that is not a valid name.
 pub fn namespace(name: &str) -> Result<Namespace, CommandError> {
     Namespace::parse(name)
         .map_err(|error| CommandError::words(ExitStatus::Usage, format!("the namespace `{name}` {error}")))
@@ -263,7 +263,7 @@ pub fn check(context: &Context, scope: &ScopeArgs) -> Result<CheckedDefinitions,
         Ok(loaded) => loaded,
         Err(diagnostics) => return Ok(CheckedDefinitions::Wrong(diagnostics)),
     };
-    let stack = match nothing_there(&loaded, &Selection::all()) {
+    let stack = match without_definitions(&loaded, &Selection::all()) {
         Some((message, hint)) => {
             let files = loaded.desired.files;
             return Ok(CheckedDefinitions::Wrong(Diagnostics::new(

@@ -7,15 +7,15 @@ use super::exit_status::{CommandError, ExitStatus};
 /// The time that `text`, given with `flag`, means at `now`.
 ///
 /// # Errors
-/// A text that is no time.
+/// A text that is not a valid time.
 pub fn read(flag: &str, text: &str, now: Timestamp) -> Result<Timestamp, CommandError> {
-    moment(text.trim(), now).ok_or_else(|| {
-        CommandError::words(ExitStatus::Usage, format!("`{flag} {text}` is no time"))
+    parse(text.trim(), now).ok_or_else(|| {
+        CommandError::words(ExitStatus::Usage, format!("`{flag} {text}` is not a valid time"))
             .hint("write 90s, 15m, 1h, 2d or 1w for so long ago, 2026-11-21T10:00:00Z, or seconds since 1970")
     })
 }
 
-fn moment(text: &str, now: Timestamp) -> Option<Timestamp> {
+fn parse(text: &str, now: Timestamp) -> Option<Timestamp> {
     if text == "now" {
         return Some(now);
     }
@@ -66,7 +66,7 @@ impl TimeRange {
     /// The range of `--since` and `--until`.
     ///
     /// # Errors
-    /// A text that is no time, or a range that is backwards.
+    /// A text that is not a valid time, or a range that is backwards.
     pub fn read(since: Option<&str>, until: Option<&str>, now: Timestamp) -> Result<Self, CommandError> {
         let since = since.map(|text| read("--since", text, now)).transpose()?;
         let until = until.map(|text| read("--until", text, now)).transpose()?;

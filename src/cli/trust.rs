@@ -1,4 +1,4 @@
-//! Whom to trust and who we are, from the files that the command line names. The password of a PKCS #12
+//! TLS trust and client identity, from the files that the command line names. The password of a PKCS #12
 //! file comes from a file or a variable, never from an argument, which other users of a machine can see.
 
 use std::path::Path;

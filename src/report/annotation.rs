@@ -66,9 +66,9 @@ macro_rules! findings {
 findings! {
     /// A definition that cannot be applied.
     Definition = "definition-error",
-    /// A definition that was read otherwise than it was written.
+    /// A definition that was read differently than it was written.
     Read = "definition-note",
-    /// The list of a namespace cannot be trusted: nothing is concluded about it.
+    /// A namespace could not be read: nothing is concluded about it.
     Unknown = "unknown-read",
     /// A stack of a fleet that could not be checked.
     Unchecked = "not-checked",
@@ -76,7 +76,7 @@ findings! {
     MassChange = "guard-mass-change",
     /// Every owned endpoint of a namespace would be deleted.
     EmptyNamespace = "guard-empty-namespace",
-    /// Applying would take back what the base branch merged.
+    /// Applying would revert what the base branch merged.
     BehindBaseGuard = "guard-behind-base",
     /// A setting that lets more pass than at the base: what the base says stays in force.
     SettingLoosened = "setting-loosened",
@@ -112,7 +112,7 @@ findings! {
     Drift = "value-drift",
     /// A value that the files and somebody outside changed.
     Both = "value-both",
-    /// A value of an endpoint that carries no mark of who wrote it.
+    /// A value of an endpoint without ownership annotations.
     Unmarked = "value-unmarked",
     /// A value that the base branch changed and this change did not follow.
     BehindBase = "value-behind-base",
@@ -132,7 +132,7 @@ pub fn of_plan(plan: &Plan, sides: AttributionDetail) -> Vec<Annotation> {
     let mut all: Vec<Annotation> = plan.setting_changes.iter().map(of_setting).collect();
     all.extend(unknown(plan));
     for guard in &plan.guards {
-        let message = format!("{guard}; if that is what you mean: --allow {}", guard.name);
+        let message = format!("{guard}; to allow it: --allow {}", guard.name);
         let finding = match guard.name {
             GuardName::MassChange => Finding::MassChange,
             GuardName::EmptyNamespace => Finding::EmptyNamespace,
@@ -173,7 +173,7 @@ pub fn of_check(check: &Check<'_>) -> Vec<Annotation> {
                 let title = format!("not managed: {key}");
                 all.push(annotation(Finding::Unmanaged, AnnotationLevel::Warning, None, title, message));
             }
-            // Blocked without a change of its own: told with the holds.
+            // Blocked without a change of its own: reported with what is blocked.
             None => {}
         }
     }

@@ -1,11 +1,11 @@
-//! Which differences a report tells in full, where a base branch says whose they are. What is not told
-//! is counted; what is behind the base is always told by name, because an apply would revert it.
+//! Which differences a report lists in full, if a base branch attributes them. The others are counted. What
+//! is behind the base is always listed by name, because an apply would revert it.
 
 use std::borrow::Cow;
 
 use crate::plan::{Action, ActionKind, Attribution, BlockedChange, Change, Plan};
 
-/// Which differences a report tells in full.
+/// Which differences a report lists in full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum AttributionDetail {
     /// What the working tree changed, and what is behind the base; the others are counted.
@@ -16,13 +16,13 @@ pub enum AttributionDetail {
 }
 
 impl AttributionDetail {
-    /// Whether everything is told: there is no base, or everything was asked for.
+    /// Whether everything is listed: without a base, or if everything was asked for.
     #[must_use]
     pub fn lists_all(self, plan: &Plan) -> bool {
         plan.source.base.is_none() || self == AttributionDetail::All
     }
 
-    /// The changes with the fields for which `is_listed` holds; all of them where everything is told.
+    /// The changes with the fields for which `is_listed` holds; all of them if everything is listed.
     pub(super) fn listed(self, plan: &Plan, is_listed: fn(Option<Attribution>) -> bool) -> Cow<'_, [Change]> {
         if self.lists_all(plan) {
             return Cow::Borrowed(&plan.changes);
@@ -30,14 +30,14 @@ impl AttributionDetail {
         Cow::Owned(plan.changes.iter().filter_map(|change| part(change, is_listed)).collect())
     }
 
-    /// Whether what is blocked is told.
+    /// Whether a blocked change is listed.
     pub(super) fn lists(self, held: &BlockedChange, plan: &Plan, is_listed: fn(Option<Attribution>) -> bool) -> bool {
         self.lists_all(plan) || held.change.as_ref().is_none_or(|change| is_part(change, is_listed))
     }
 }
 
 /// What a plan would do, as a reviewer counts it: what this change does by action, then what is behind
-/// the base, then what is of others. Where everything is told, all of it by action.
+/// the base, then what is of others. If everything is listed, all of it by action.
 pub(super) fn summary(plan: &Plan, sides: AttributionDetail, number: fn(usize) -> String) -> Vec<String> {
     let all = sides.lists_all(plan);
     let done: Vec<&Change> =
@@ -63,12 +63,12 @@ pub(super) fn is_ours(side: Option<Attribution>) -> bool {
     matches!(side, None | Some(Attribution::ThisChange))
 }
 
-/// Of this change, or what it would take back.
+/// Of this change, or what it would revert.
 pub(super) fn concerns_us(side: Option<Attribution>) -> bool {
     is_ours(side) || side == Some(Attribution::BehindBase)
 }
 
-/// Whether any of a change is told.
+/// Whether any part of a change is listed.
 pub(super) fn is_part(change: &Change, is_listed: fn(Option<Attribution>) -> bool) -> bool {
     match &change.action {
         Action::Replace { fields, .. } => fields.iter().any(|field| is_listed(field.attribution)),
@@ -77,7 +77,7 @@ pub(super) fn is_part(change: &Change, is_listed: fn(Option<Attribution>) -> boo
     }
 }
 
-/// The part of a change that is told: of a replace only the fields that are.
+/// The part of a change that is listed: of a replace only those fields.
 fn part(change: &Change, is_listed: fn(Option<Attribution>) -> bool) -> Option<Change> {
     is_part(change, is_listed).then(|| {
         let mut change = change.clone();

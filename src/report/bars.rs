@@ -21,7 +21,7 @@ pub struct Bars<'a> {
     pub beyond: Beyond,
 }
 
-/// Values that were counted but not told.
+/// Values that were counted but not listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Beyond {
     /// There are none.

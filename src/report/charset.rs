@@ -26,7 +26,7 @@ impl Charset {
         if speaks && variable("TERM") != Some("dumb") { Charset::Unicode } else { Charset::Ascii }
     }
 
-    /// What stands for text that was cut off.
+    /// The sign for text that was cut off.
     #[must_use]
     pub fn ellipsis(self) -> &'static str {
         match self {

@@ -1,7 +1,7 @@
-//! A change as edits of named values, each with what stood there and what will: the form in which
-//! Markdown and HTML draw differences. Options of an exclusive group are taken apart, so that a change
-//! of option reads as one value that goes and one that comes; prefixes stand on lines of their own.
-//! The texts are untrusted: whoever draws them neutralises them.
+//! A change as edits of named values, each with its live and its wanted value: the form in which Markdown
+//! and HTML draw differences. Options of an exclusive group are taken apart, so that a change of option
+//! reads as one value that is removed and one that is added; each prefix has a line of its own. The texts
+//! are untrusted: whoever draws them escapes them.
 
 use std::collections::BTreeMap;
 
@@ -17,9 +17,9 @@ use crate::plan::{Action, Attribution, Cause, Change, FieldChange};
 pub struct ValueEdit {
     /// The field, by the name that a file gives it.
     pub name: String,
-    /// What stood there; nothing is absence.
+    /// The live value; nothing is absence.
     pub before: Option<String>,
-    /// What will stand there; nothing is absence.
+    /// The wanted value; nothing is absence.
     pub after: Option<String>,
     /// Why it differs; nothing for what a whole object brings along.
     pub cause: Option<Cause>,
@@ -96,7 +96,7 @@ pub fn of_field(change: &FieldChange) -> Vec<ValueEdit> {
                     edits.insert(name.clone(), edit(format!("spec.{name}"), before, after));
                 }
             }
-            // What goes is told before what comes in its place.
+            // A removed value is listed before the one that replaces it.
             let mut edits: Vec<ValueEdit> = edits.into_values().collect();
             edits.sort_by_key(|edit| edit.before.is_none());
             edits

@@ -1,11 +1,11 @@
-//! The checks of several stacks, each with a verdict of its own: what one checker of a fleet tells.
+//! The checks of several stacks, each with a verdict of its own: the report of one checker of a fleet.
 
 use super::annotation::{self, Annotation, AnnotationLevel, Finding};
 use crate::drift::{Check, Verdict};
 
 /// Several stacks, in the order of the call.
 pub struct Fleet<'a> {
-    /// Each stack with what became of its check.
+    /// Each stack with the result of its check.
     pub parts: Vec<FleetPart<'a>>,
 }
 
@@ -17,7 +17,7 @@ pub struct FleetPart<'a> {
     pub outcome: PartOutcome<'a>,
 }
 
-/// What became of the check of one stack.
+/// The result of the check of one stack.
 pub enum PartOutcome<'a> {
     /// It was made.
     Checked(Check<'a>),

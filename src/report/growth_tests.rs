@@ -8,7 +8,7 @@ use crate::drift::{Acknowledgements, Check, UnmanagedPolicy};
 use crate::model::comparisons::{assert_no_search_through_all, count};
 use crate::plan::Plan;
 
-/// A plan in which every change drifted or is pending, and as much is held back.
+/// A plan in which every change drifted or is pending, and as much is blocked.
 fn plan(changes: usize) -> Plan {
     let mut plan = sample::plan(changes, false);
     plan.blocked.extend(sample::plan(changes, false).changes.into_iter().map(|mut change| {

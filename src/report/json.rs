@@ -119,7 +119,7 @@ impl<'p> Checked<'p> {
     }
 }
 
-/// What became of a run.
+/// The outcome of a run.
 #[must_use]
 pub fn outcome(outcome: &Outcome, plan: &Plan) -> String {
     document(
@@ -133,7 +133,7 @@ pub fn outcome(outcome: &Outcome, plan: &Plan) -> String {
     )
 }
 
-/// A rehearsal: whether the plan converges on a copy, what became of each change, and what is left.
+/// A rehearsal: whether a second plan is empty, the result of each change, and what is left.
 #[must_use]
 pub fn rehearsal(rehearsal: &Rehearsal) -> String {
     document(

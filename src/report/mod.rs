@@ -1,6 +1,6 @@
 //! What people and pipelines read: a plan, an outcome, verdicts and problems as text and in the
 //! formats of other programs. Values of the plan go in, a string comes out; whoever calls decides
-//! where it is written. Text from the service or a file is untrusted: [`safe`] takes its force away.
+//! where it is written. Text from the service or a file is untrusted: [`safe`] escapes it.
 
 pub mod annotation;
 mod attribution;

@@ -43,10 +43,10 @@ pub fn fleet(fleet: &Fleet<'_>) -> String {
     text.lines
 }
 
-/// What one metric tells of one check.
+/// The samples of one metric for one check.
 type Sample = fn(&mut Text, &Check<'_>);
 
-/// Each metric with its meaning and what it tells; a family stands together, whatever the number of stacks.
+/// Each metric with its meaning and its samples; a family is one block, whatever the number of stacks.
 const METRICS: [(&str, &str, Sample); 8] = [
     ("trueup_drift_verdict", "1 for the verdict over everything, 0 for the others.", |text, check| {
         let whole = check.verdicts.whole();
@@ -97,7 +97,7 @@ const METRICS: [(&str, &str, Sample); 8] = [
     ),
     (
         FIRST_SEEN,
-        "When a check first saw that a field drifted, in seconds since 1970; no field stands for the whole endpoint.",
+        "When a check first saw that a field drifted, in seconds since 1970; without a field it is the whole endpoint.",
         |text, check| {
             let Some(memory) = check.drift_state else { return };
             for drifted in check.plan.drifted(&check.verdicts) {
@@ -128,7 +128,7 @@ const FIRST_SEEN: &str = "trueup_drift_first_seen_timestamp_seconds";
 
 fn gauges(checks: &[&Check<'_>]) -> String {
     let mut text = Text { lines: String::new(), common: Vec::new() };
-    for (name, help, tell) in METRICS {
+    for (name, help, samples) in METRICS {
         if name == FIRST_SEEN && checks.iter().all(|check| check.drift_state.is_none()) {
             continue;
         }
@@ -136,7 +136,7 @@ fn gauges(checks: &[&Check<'_>]) -> String {
         for check in checks {
             let stack = check.plan.stack.clone().unwrap_or_default();
             text.common = vec![("service", check.plan.service.base_url.clone()), ("stack", stack)];
-            tell(&mut text, check);
+            samples(&mut text, check);
         }
     }
     text.lines

@@ -1,6 +1,6 @@
 //! What a change says, as rows of a name and a text: the target by its option, a place in words, a
 //! prefix set by what comes and goes. Every report draws these rows in its own way; the texts are as
-//! the files and the service wrote them, so whoever draws them neutralises them.
+//! the files and the service wrote them, so whoever draws them escapes them.
 
 use std::collections::BTreeSet;
 
@@ -251,7 +251,7 @@ fn of_target(before: &Json, after: &Json) -> Vec<(String, RowText)> {
     rows
 }
 
-/// The prefixes of a pool; nothing where there is no pool.
+/// The prefixes of a pool; nothing without a pool.
 pub(super) fn prefixes(value: &Json) -> Option<BTreeSet<String>> {
     let pool = value.get("snat_pool")?.as_object()?;
     let lists = ["prefixes", "ipv6_prefixes"].into_iter().filter_map(|key| pool.get(key)?.as_array());
@@ -285,7 +285,7 @@ fn reference_name(reference: &Json) -> String {
 }
 
 /// A place in words. Parts of a reference that only one side names were filled in by the service and
-/// are no difference.
+/// are not a difference.
 fn place(value: &Json, other: Option<&Json>) -> Option<String> {
     let (option, inner) = value.as_object()?.iter().next()?;
     let reference = inner.pointer("/ref/0")?;

@@ -105,7 +105,7 @@ pub fn is_unsafe(character: char) -> bool {
             | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// A JSON document whose texts hold the same, with forceful characters and what begins a command of a
+/// A JSON document with the same texts, with unsafe characters and what begins a command of a
 /// runner as `\u` escapes: what reads it sees no difference, and a terminal or a log that shows it comes
 /// to no harm. Such characters can stand only in the strings of a document, apart from the line breaks
 /// and tabs between its parts, which stay.

@@ -1,8 +1,9 @@
-//! Remarks as SARIF 2.1.0, for code scanning. One rule stands for each kind of remark; paths are
+//! Annotations as SARIF 2.1.0, for code scanning. Each kind of annotation has one rule; paths are
 //! relative to the repository's top, and lines and columns are SARIF's own, counted from 1.
 
 use std::collections::BTreeSet;
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::json;
 
 use super::annotation::{Annotation, AnnotationLevel, Finding};
@@ -47,23 +48,15 @@ fn result(annotation: &Annotation, prefix: &str) -> Json {
     let mut result = json!({"ruleId": annotation.finding.id(), "level": level, "message": {"text": text}});
     if let Some(place) = &annotation.place {
         result["locations"] = json!([{"physicalLocation": {
-            "artifactLocation": {"uri": uri(&format!("{prefix}{}", place.file))},
+            "artifactLocation": {"uri": utf8_percent_encode(&format!("{prefix}{}", place.file), PATH).to_string()},
             "region": {"startLine": place.line.max(1), "startColumn": place.column.max(1)},
         }}]);
     }
     result
 }
 
-/// A path as a relative reference.
-fn uri(path: &str) -> String {
-    path.bytes()
-        .map(|byte| match byte {
-            b'/' | b'.' | b'_' | b'-' | b'~' => char::from(byte).to_string(),
-            byte if byte.is_ascii_alphanumeric() => char::from(byte).to_string(),
-            byte => format!("%{byte:02X}"),
-        })
-        .collect()
-}
+/// What a path keeps as it is: the unreserved characters of RFC 3986, and the slash.
+const PATH: &AsciiSet = &NON_ALPHANUMERIC.remove(b'/').remove(b'.').remove(b'_').remove(b'-').remove(b'~');
 
 #[cfg(test)]
 mod tests {

@@ -1,4 +1,4 @@
-//! Names for what stands in a report, and the one place that gives names their colours. Signs and
+//! Names for the parts of a report, and the one place that gives names their colours. Signs and
 //! words carry the meaning; a palette without colour loses nothing.
 
 use std::fmt;

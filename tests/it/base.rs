@@ -62,7 +62,7 @@ fn a_branch_that_is_behind_takes_nothing_back() {
     output
         .code(0)
         .stdout_contains("spec.port                80 -> 81")
-        .stdout_contains("behind base  main moved on and this change did not follow:")
+        .stdout_contains("behind base  main has newer changes that this change lacks:")
         .stdout_contains("shop/cart                                 spec.port")
         .stdout_contains("shop/news                                 the delete of it")
         .stdout_contains("merge main into this change first");
@@ -162,7 +162,7 @@ fn a_change_that_changes_nothing_says_so() {
     stage
         .run("plan . --base main")
         .code(0)
-        .stdout_contains("nothing of this is this change")
+        .stdout_contains("no difference is from this change")
         .stdout_contains("1 difference drift");
 }
 

@@ -63,12 +63,12 @@ fn a_directory_a_file_or_a_path_without_a_definition_is_an_error() {
     for command in ["plan", "drift", "apply --yes", "validate"] {
         for path in ["elsewhere", "empty", "shop/notes.txt", "plan.json"] {
             let path = if path == "plan.json" && command == "apply --yes" { "empty" } else { path };
-            stage.run(&format!("{command} {path}")).code(1).stderr_contains("holds no definition");
+            stage.run(&format!("{command} {path}")).code(1).stderr_contains("contains no definition");
         }
-        alone.run(&format!("{command} .")).code(1).stderr_contains("holds no definition");
+        alone.run(&format!("{command} .")).code(1).stderr_contains("contains no definition");
     }
-    alone.run("plan plan.json").code(1).stderr_contains("holds no definition");
-    alone.run("validate . --format json").code(1).stdout_contains("holds no definition");
+    alone.run("plan plan.json").code(1).stderr_contains("contains no definition");
+    alone.run("validate . --format json").code(1).stdout_contains("contains no definition");
 }
 
 #[test]
@@ -78,8 +78,8 @@ fn a_stack_defines_nothing_any_more_only_where_it_says_so() {
     for file in ["shop/cart.yaml", "shop/search.yaml", "pay/card.yaml"] {
         stage.remove(file);
     }
-    stage.run("plan .").code(1).stderr_contains("holds no definition").stderr_contains("allow_empty: true");
-    stage.run("drift .").code(1).stderr_contains("holds no definition");
+    stage.run("plan .").code(1).stderr_contains("contains no definition").stderr_contains("allow_empty: true");
+    stage.run("drift .").code(1).stderr_contains("contains no definition");
     stage.write("trueup.yaml", "stack: looked\nnamespaces: [shop, pay]\nallow_empty: true\n");
     stage
         .run("plan . --detailed-exitcode")
@@ -176,7 +176,7 @@ fn a_run_that_was_not_verified_is_verified_by_its_resume() {
     let service = Service::start();
     let stage = stage(&service);
     stage.edit("shop/cart.yaml", "port: 80", "port: 81");
-    // The second look is never answered: what was sent is done, and nothing proves it.
+    // The verification is never answered: what was sent is done, and nothing proves it.
     service.misbehave("rules: [{operation: endpoint-list, namespace: shop, after: 1, status: {code: 403}}]");
     stage.run("apply . --yes --quiet").code(7);
     stage.run("apply --resume last --yes --quiet").code(7);

@@ -164,7 +164,7 @@ fn a_resume_asks_for_the_consents_again_and_is_of_the_same_stack() {
     service.misbehave("rules: [{operation: endpoint-delete, status: {code: 403}}]");
     stage.run(&format!("apply . --yes --quiet {allow}")).code(7);
     service.misbehave("rules: []");
-    stage.run("apply --resume last --yes").code(6).stderr_contains("if that is what you mean: --allow mass-change");
+    stage.run("apply --resume last --yes").code(6).stderr_contains("to allow it: --allow mass-change");
     stage
         .run(&format!("apply --resume last --yes --stack other {allow}"))
         .code(1)

@@ -39,7 +39,7 @@ fn a_plan_is_verified_on_a_copy_and_the_service_is_only_read() {
         .code(0)
         .stdout_contains("10 of 10 applied, converges, ")
         .stdout_contains(&format!("digest {digest}"))
-        .stdout_contains("it is our model of the service")
+        .stdout_contains("is a model of the service")
         .stdout_contains("Apply:  trueup apply .");
     // Two lists a namespace for the plan, two for the rehearsal, and who refers to the two that go.
     assert_eq!(service.requests("GET") - lists, 2 + 2 + 2 + 2);

@@ -279,5 +279,5 @@ fn a_policy_that_cannot_be_read_is_an_error_and_never_passed_over() {
     stage
         .run("plan stack --policy stack/policy.yml.txt")
         .code(1)
-        .stderr_contains("lies in the repository that it limits");
+        .stderr_contains("is in the repository that it limits");
 }

@@ -74,7 +74,7 @@ async fn edit(
     sensible(&wanted, &event)?;
     let changes = wanted.changes(&event);
     if changes.is_empty() {
-        context.output.answer("nothing to change: the event is so already\n");
+        context.output.answer("nothing to change: the event has these values already\n");
         return Ok(ExitStatus::Done);
     }
     context.output.notice(&difference(&event, &changes, &context.output.message_view()));
@@ -95,7 +95,7 @@ async fn read(reader: &Reader, namespace: &Namespace, id: &str) -> Result<DdosEv
 fn wanted(arguments: &query_args::DdosEditArgs, now: Timestamp) -> Result<DdosEdit, CommandError> {
     for (flag, text) in [("--name", &arguments.name), ("--description", &arguments.description)] {
         if text.as_deref() == Some("") {
-            let message = format!("`{flag}` cannot be made empty: the service takes an empty text for one that stays");
+            let message = format!("`{flag}` cannot be made empty: the service ignores an empty text");
             return Err(CommandError::words(ExitStatus::Usage, message));
         }
     }
@@ -107,7 +107,7 @@ fn wanted(arguments: &query_args::DdosEditArgs, now: Timestamp) -> Result<DdosEd
     })
 }
 
-/// An end before the begin is refused here, before anybody is asked.
+/// Refuses an end before the start, before anybody is asked.
 fn sensible(wanted: &DdosEdit, event: &DdosEvent) -> Result<(), CommandError> {
     let time = |text: &Option<String>| text.as_deref()?.parse::<Timestamp>().ok();
     match (time(&event.start_time), time(&wanted.end_time)) {
@@ -119,7 +119,7 @@ fn sensible(wanted: &DdosEdit, event: &DdosEvent) -> Result<(), CommandError> {
     }
 }
 
-/// Writes the edit and looks whether it took.
+/// Sends the edit and verifies it.
 async fn write(
     writer: &Writer,
     namespace: &Namespace,
@@ -130,15 +130,15 @@ async fn write(
     let lost = match ddos::edit(writer, namespace, event, wanted).await {
         Ok(()) => None,
         Err(DdosEditError::Moved { now, .. }) => return Err(moved(event, &now, wanted, context)),
-        // What became of it is settled by a look.
+        // A read decides whether it took effect.
         Err(DdosEditError::Api(error)) if error.certainty() == Certainty::Unknown => Some(error),
         Err(DdosEditError::Api(error)) => return Err(prompt::unconfirmed(error)),
     };
     let now = ddos::show(writer.reader(), namespace, &event.id).await;
-    settled(wanted, event, lost, now, context)
+    verify(wanted, event, lost, now, context)
 }
 
-fn settled(
+fn verify(
     wanted: &DdosEdit,
     before: &DdosEvent,
     lost: Option<ApiError>,
@@ -149,13 +149,13 @@ fn settled(
         (Ok(now), None) => now,
         (Ok(now), Some(error)) => {
             if now == *before {
-                return Err(prompt::unanswered(error).hint("a second look found the event as it was"));
+                return Err(prompt::unanswered(error).hint("a second read found the event unchanged"));
             }
             now
         }
         (Err(error), None) => {
             return Err(CommandError::new(ExitStatus::Partly, error)
-                .hint("the edit was answered well; whether it took is not known"));
+                .hint("the edit was confirmed; whether it took effect is not known"));
         }
         (Err(_), Some(error)) => return Err(prompt::unconfirmed(error)),
     };
@@ -165,12 +165,12 @@ fn settled(
         context.output.answer(&format!("Edited DDoS event {}.\n", safe::line(&before.id)));
         return Ok(ExitStatus::Done);
     }
-    let message = format!("the service answered well, but `{}` is not as wanted", left.join("`, `"));
+    let message = format!("the service confirmed the edit, but `{}` is not as wanted", left.join("`, `"));
     Err(CommandError::words(ExitStatus::Partly, message)
-        .hint(format!("look at it: trueup ddos show {}", safe::line(&before.id))))
+        .hint(format!("see the event: trueup ddos show {}", safe::shell(&before.id))))
 }
 
-/// The same moment may be written in more than one way.
+/// The same time can be written in more than one way.
 fn same_time((field, now, wanted): &(&str, String, String)) -> bool {
     let time = |text: &str| text.parse::<Timestamp>().ok();
     *field == "end_time" && time(now).is_some() && time(now) == time(wanted)
@@ -197,12 +197,15 @@ fn moved(shown: &DdosEvent, now: &DdosEvent, wanted: &DdosEdit, context: &Contex
         }
     }
     let view = context.output.message_view();
-    let id = safe::line(&shown.id);
+    let (id, quoted) = (safe::line(&shown.id), safe::shell(&shown.id));
     context.output.notice(&format!(
         "conflict: DDoS event {id} was changed by someone else after it was shown\n\n{}",
         table.draw(view.width, view.palette, context.charset())
     ));
-    CommandError::summary(ExitStatus::Refused, anyhow::anyhow!("nothing was sent; look again: trueup ddos show {id}"))
+    CommandError::summary(
+        ExitStatus::Refused,
+        anyhow::anyhow!("nothing was sent; show it again: trueup ddos show {quoted}"),
+    )
 }
 
 fn difference(event: &DdosEvent, changes: &[(&'static str, String, String)], view: &TextView) -> String {
@@ -232,7 +235,7 @@ fn ended(event: &DdosEvent) -> String {
     if event.is_open() { "open".to_owned() } else { event.end_time.clone().unwrap_or_default() }
 }
 
-/// A time to the second, or whatever stands there instead of one.
+/// A time to the second, or the text if it is not a time.
 fn short(text: &str) -> String {
     text.parse::<Timestamp>().map_or_else(|_| text.to_owned(), time_args::short)
 }

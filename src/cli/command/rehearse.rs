@@ -92,7 +92,7 @@ async fn apply(
     let options = ApplyOptions {
         run,
         concurrency: connection.concurrency(),
-        stop: interrupt::watch(progress.teller(), "it was only a copy".to_owned()),
+        stop: interrupt::watch(progress.messages(), "it was only a copy".to_owned()),
         version_checked: plan.settings.version_checked,
         ignore: Ignore::new(&plan.settings.ignore).map_err(|error| CommandError::new(ExitStatus::Invalid, error))?,
         poll_policy: PollPolicy::default(),

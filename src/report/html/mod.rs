@@ -1,10 +1,11 @@
-//! A plan as one HTML page that needs nothing else: styles, script and data stand in it, and its
+//! A plan as one HTML page that needs nothing else: it contains styles, script and data, and its
 //! content security policy names them by their hashes, so that nothing of what a definition or the
 //! service says can load or run anything. Numbers, alarms, what is blocked and the names of all
 //! changes can be read without the script.
 
 use std::collections::HashMap;
 
+use data_encoding::BASE64;
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
@@ -85,8 +86,8 @@ pub fn plan(plan: &Plan, command: &str, sides: AttributionDetail) -> String {
     // The hashes are of what stands between the tags, byte for byte.
     let policy = format!(
         "default-src 'none'; style-src 'sha256-{}'; script-src 'sha256-{}'; base-uri 'none'; form-action 'none'",
-        base64(&Sha256::digest(STYLE)),
-        base64(&Sha256::digest(SCRIPT))
+        BASE64.encode(&Sha256::digest(STYLE)),
+        BASE64.encode(&Sha256::digest(SCRIPT))
     );
     let part = |name: &str| match name {
         "policy" => policy.clone(),
@@ -282,7 +283,7 @@ fn distance(change: &Change) -> u8 {
     }
 }
 
-/// What stands in the list.
+/// An entry of the list.
 #[derive(Clone, Copy)]
 enum ListEntry<'a> {
     Blocked(&'a BlockedChange),
@@ -405,23 +406,6 @@ fn of_blocked(held: &BlockedChange, at: usize) -> PageRow {
         e: at,
         l: Vec::new(),
     }
-}
-
-/// RFC 4648, with padding: how a content security policy writes a hash.
-fn base64(bytes: &[u8]) -> String {
-    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::new();
-    for chunk in bytes.chunks(3) {
-        let bits = chunk.iter().fold(0u32, |bits, byte| bits << 8 | u32::from(*byte)) << (8 * (3 - chunk.len()));
-        for at in 0..4 {
-            if at <= chunk.len() {
-                text.push(char::from(ALPHABET[(bits >> (18 - 6 * at)) as usize & 63]));
-            } else {
-                text.push('=');
-            }
-        }
-    }
-    text
 }
 
 #[cfg(test)]

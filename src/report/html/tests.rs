@@ -51,16 +51,9 @@ fn the_policy_names_the_style_and_the_script_that_stand_there() {
     let script = page.rsplit_once("<script>").and_then(|(_, rest)| rest.split_once("</script>")).expect("a script").0;
     let policy = between(&page, "Content-Security-Policy\" content=\"", "\">");
     for text in [style, script] {
-        assert!(policy.contains(&base64(&Sha256::digest(text))), "{policy}");
+        assert!(policy.contains(&BASE64.encode(&Sha256::digest(text))), "{policy}");
     }
     assert!(!policy.contains("unsafe"));
-}
-
-#[test]
-fn base64_is_that_of_the_standard() {
-    for (text, encoded) in [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg==")] {
-        assert_eq!(base64(text.as_bytes()), encoded);
-    }
 }
 
 #[test]

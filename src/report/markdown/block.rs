@@ -13,7 +13,7 @@ const NAMES: usize = 4;
 pub(super) struct Block {
     /// The text, with a final empty line.
     pub text: String,
-    /// How many changes it tells.
+    /// How many changes it lists.
     pub changes: usize,
 }
 
@@ -60,7 +60,7 @@ pub(super) fn draw(fold: &FoldedChanges<'_>, sides: AttributionDetail, room: usi
     Some(Block { text: draw(&names), changes: named })
 }
 
-/// Whether a difference of this side is told in full.
+/// Whether a difference of this side is listed in full.
 pub(super) fn is_listed(side: Option<Attribution>, sides: AttributionDetail) -> bool {
     match (sides, side) {
         (AttributionDetail::All, _)
@@ -140,7 +140,7 @@ pub(super) fn at(place: &SourceLocation) -> String {
     format!("{}:{}", place.file, place.line)
 }
 
-/// Whether any part of a change is told in full.
+/// Whether any part of a change is listed in full.
 pub(super) fn is_listed_in_part(change: &Change, sides: AttributionDetail) -> bool {
     let fields = change.fields();
     if fields.is_empty() {

@@ -47,7 +47,7 @@ pub fn drift(check: &Check<'_>, options: &MarkdownOptions) -> String {
         if shown < total {
             format!("{} of {} shown. Everything: {}\n", digits(shown), count(total, "row"), escape::code(&options.rest))
         } else {
-            "Put back: `trueup apply`. Keep theirs: `trueup pull --drift`.\n".to_owned()
+            "Restore with: `trueup apply`. Accept the live values with: `trueup pull --drift`.\n".to_owned()
         }
     };
     let head = "| endpoint | field | wanted | live | why | since |\n|---|---|---|---|---|---|\n";
@@ -191,7 +191,7 @@ fn accepted(check: &Check<'_>) -> String {
             AcknowledgementStatus::Silences => format!("accepted until {}", one.expires),
             AcknowledgementStatus::Expired => format!("**expired on {}**", one.expires),
             AcknowledgementStatus::Moved => "**drifted on to another value**".to_owned(),
-            AcknowledgementStatus::Unneeded => "needed no more".to_owned(),
+            AcknowledgementStatus::Unneeded => "no longer needed".to_owned(),
         };
         let (object, reason) = (escape::code(&one.object.to_string()), escape::code(&one.reason));
         text.push_str(&format!("- {object}{field}: {standing}, {reason}\n"));

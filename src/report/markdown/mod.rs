@@ -1,6 +1,6 @@
 //! Reports as Markdown for a pull request, under a budget of bytes. Deletes, guards, what is blocked
 //! and what could not be read are never left out; edits follow as far as the budget reaches, whole
-//! blocks at a time, so that no fence is ever cut. Every text from the service or a file stands in a
+//! blocks at a time, so that no fence is ever cut. Every text from the service or a file is in a
 //! code span, a fence or escaped HTML, where neither Markdown nor a forge's mentions and references
 //! look. A hidden first line lets a bot find its own comment.
 
@@ -12,19 +12,21 @@ mod plan;
 pub use drift::{drift, fleet};
 pub use plan::plan;
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+
 use super::AttributionDetail;
 
 /// The default budget, in bytes: GitHub takes comments of 65,536 characters.
 pub const BUDGET: usize = 65_000;
 
-/// How much is told.
+/// How much is listed.
 #[derive(Debug, Clone)]
 pub struct MarkdownOptions {
     /// Bytes that the report may have. Only what is never left out exceeds it.
     pub budget: usize,
     /// The command that shows everything.
     pub rest: String,
-    /// Which differences are told in full.
+    /// Which differences are listed in full.
     pub detail: AttributionDetail,
 }
 
@@ -37,12 +39,8 @@ impl Default for MarkdownOptions {
 /// The hidden first line: what the report is, and of which stack.
 fn marker(kind: &str, stack: Option<&str>) -> String {
     // Whatever could end a comment is percent-encoded.
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
-    let stack: String = stack
-        .unwrap_or_default()
-        .bytes()
-        .map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
-        .collect();
+    const KEPT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'.').remove(b'_').remove(b'-');
+    let stack = utf8_percent_encode(stack.unwrap_or_default(), KEPT).to_string();
     let stack = stack.replace("--", "-%2D");
     format!("<!-- trueup:{kind} stack={stack} -->\n")
 }

@@ -15,17 +15,17 @@ pub fn plan(plan: &Plan, options: &MarkdownOptions) -> String {
     let mut text = head(plan, options.detail);
     text.push_str(&setting_changes(plan));
     text.push_str(&alarms(plan));
-    // What this change does stands before what it would take back.
+    // What this change does comes before what it would revert.
     let others = |change: &&Change| !options.detail.lists_all(plan) && !is_part(change, is_ours);
     let mut deletes: Vec<&Change> = of_kind(plan, ActionKind::Delete).collect();
     deletes.sort_by_key(others);
     let rest = plan.changes.iter().filter(|change| change.action.kind() != ActionKind::Delete);
-    let (mut told, left): (Vec<&Change>, Vec<&Change>) = rest
+    let (mut listed, left): (Vec<&Change>, Vec<&Change>) = rest
         .filter(|change| change.action.kind() != ActionKind::Annotate)
         .partition(|change| block::is_listed_in_part(change, options.detail));
-    told.sort_by_key(others);
-    let total = deletes.len() + told.len() + left.len();
-    // What is told at the end is made first, as long as it can become, so that its room is known.
+    listed.sort_by_key(others);
+    let total = deletes.len() + listed.len() + left.len();
+    // The end is made first, at its greatest length, so that its room is known.
     let digest = plan.digest();
     let digest = digest.short();
     let most = ShownCount { shown: total, total, deletes: deletes.len(), over: true };
@@ -52,7 +52,7 @@ pub fn plan(plan: &Plan, options: &MarkdownOptions) -> String {
     put(&mut text, &table(plan));
     let mut shown = deletes.len();
     let mut blocks = String::new();
-    let folds = edits::fold(told.iter().copied());
+    let folds = edits::fold(listed.iter().copied());
     let (mut under, mut misses) = ("", 0);
     for fold in &folds {
         // The shortest block there is, and how many that are too long are tried in search of one that fits.
@@ -127,7 +127,7 @@ fn head(plan: &Plan, sides: AttributionDetail) -> String {
     }
     let marks = plan.count(ActionKind::Annotate);
     if marks > 0 {
-        text.push_str(&format!(", {} in sync of which only the mark is written", digits(marks)));
+        text.push_str(&format!(", {} in sync of which only the ownership annotations are written", digits(marks)));
     }
     text.push_str(".\n\n");
     text
@@ -280,7 +280,7 @@ fn blocked(plan: &Plan) -> String {
             BlockReason::Protected | BlockReason::Unverified => why,
             _ => escape::code(&why),
         };
-        // The flag names the endpoint: told once, it is told for all.
+        // The flag names the endpoint: one text serves all.
         let flag = allow.map(|allow| allow.split('=').next().unwrap_or_default().to_owned()).unwrap_or_default();
         reasons.entry((why, flag)).or_default().push(&held.key);
     }
@@ -355,7 +355,7 @@ fn notes(plan: &Plan) -> String {
     format!("<details><summary>{}</summary>\n\n{list}\n</details>\n\n", count(lines.len(), "note"))
 }
 
-/// What was told of how much.
+/// How much of the whole was listed.
 struct ShownCount {
     shown: usize,
     total: usize,

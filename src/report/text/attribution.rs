@@ -1,5 +1,5 @@
-//! Whose change a difference is, for the person who reviews one change: that change in full, what it
-//! leaves behind by name, everything else as a count.
+//! Whose change a difference is, for the person who reviews one change: that change in full, what is behind
+//! the base by name, everything else as a count.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -10,12 +10,12 @@ use crate::plan::{ActionKind, Attribution, BlockedChange, Change, Plan};
 use crate::report::attribution::{is_ours, is_part};
 use crate::report::{Role, safe};
 
-/// The changes that are told in full; of a replace only the fields that are.
+/// The changes that are listed in full; of a replace only those fields.
 pub(super) fn listed<'p>(plan: &'p Plan, view: &TextView) -> Cow<'p, [Change]> {
     view.detail.listed(plan, is_ours)
 }
 
-/// Whether what is blocked is told.
+/// Whether a blocked change is listed.
 pub(super) fn lists(held: &BlockedChange, plan: &Plan, view: &TextView) -> bool {
     view.detail.lists(held, plan, is_ours)
 }
@@ -44,7 +44,7 @@ fn all_others(plan: &Plan) -> Vec<OtherDifference<'_>> {
     others
 }
 
-/// What is not told in full: what is behind the base by name, the rest by numbers.
+/// What is not listed in full: what is behind the base by name, the rest by numbers.
 pub(super) fn others(plan: &Plan, view: &TextView) -> String {
     if view.detail.lists_all(plan) {
         return String::new();
@@ -59,17 +59,17 @@ pub(super) fn others(plan: &Plan, view: &TextView) -> String {
         .filter(|change| change.action.kind() != ActionKind::Annotate)
         .all(|one| !is_part(one, is_ours))
     {
-        text.push_str("\n  nothing of this is this change\n");
+        text.push_str("\n  no difference is from this change\n");
     }
     let behind: Vec<&OtherDifference<'_>> =
         others.iter().filter(|other| other.side == Attribution::BehindBase).collect();
     if !behind.is_empty() {
         let word = view.palette.paint(Role::Careful, "behind base");
-        text.push_str(&format!("\n  {word}  {base} moved on and this change did not follow:\n"));
+        text.push_str(&format!("\n  {word}  {base} has newer changes that this change lacks:\n"));
         for other in &behind {
             let key = other.key.to_string();
             let left = format!("        {:<40}  {}", safe::line(&key), safe::line(&other.what));
-            let place = other.place.map(super::plan::at).unwrap_or_default();
+            let place = other.place.map(super::at).unwrap_or_default();
             text.push_str(&format!("{}\n", at_the_end(&left, columns(&left), &place, columns(&place), view.width)));
         }
         text.push_str(&format!("        applying would revert merged work; merge {base} into this change first\n"));

@@ -132,7 +132,7 @@ fn headline(plan: &Plan, verdicts: &Verdicts, view: &TextView) -> String {
 }
 
 /// Key, field, movement from wanted to live, and since when. Of a replace only the fields in `left`
-/// are told, for others are accepted.
+/// are reported, the others are accepted.
 fn drifted(change: &Change, left: &[Field], check: &Check<'_>) -> Vec<[String; 4]> {
     let key = change.key.to_string();
     let by = change.action.before().and_then(|before| before.creator.as_deref());
@@ -199,7 +199,7 @@ fn accepted(check: &Check<'_>) -> String {
                 AcknowledgementStatus::Silences => format!("accepted until {}", one.expires),
                 AcknowledgementStatus::Expired => format!("EXPIRED on {}", one.expires),
                 AcknowledgementStatus::Moved => "drifted on to another value".to_owned(),
-                AcknowledgementStatus::Unneeded => "needed no more".to_owned(),
+                AcknowledgementStatus::Unneeded => "no longer needed".to_owned(),
             };
             let field = one.field.as_ref().map(ToString::to_string).unwrap_or_default();
             [one.object.to_string(), field, standing, one.reason.clone()]
@@ -232,7 +232,9 @@ fn next(verdicts: &Verdicts, view: &TextView) -> String {
         Verdict::InSync | Verdict::Unknown => String::new(),
         Verdict::Pending => format!("\napply:  trueup apply {directory}\n"),
         Verdict::Drift | Verdict::Both => {
-            format!("\nput back:  trueup apply {directory}      keep theirs:  trueup pull --drift {directory}\n")
+            format!(
+                "\nrestore with:  trueup apply {directory}      accept the live values with:  trueup pull --drift {directory}\n"
+            )
         }
     }
 }

@@ -31,7 +31,7 @@ pub fn history(runs: &[RunSummary], unreadable: &[String], view: &TextView) -> S
     }
     if let Some(newest) = runs.last() {
         let next = match runs.iter().rev().find(|run| run.is_open()) {
-            Some(open) => format!("go on:  trueup apply --resume {}{}", open.run, safe::line(&view.flags)),
+            Some(open) => format!("resume with:  trueup apply --resume {}{}", open.run, safe::line(&view.flags)),
             None => format!(
                 "show one:  trueup history {run}      undo it:  trueup rollback {run}{}",
                 safe::line(&view.flags),
@@ -133,10 +133,10 @@ pub fn run(record: &RunRecord, summary: &RunSummary, view: &TextView) -> String 
     }
     text.push_str(&format!("\n{} of {} done, {}.\n", summary.done, summary.planned.whole(), ended(summary, view)));
     if let Some(closing) = &record.closing {
-        text.push_str(converged(&closing.verification));
+        text.push_str(verified(&closing.verification));
     }
     let next = if summary.is_open() {
-        format!("go on:  trueup apply --resume {}{}", summary.run, safe::line(&view.flags))
+        format!("resume with:  trueup apply --resume {}{}", summary.run, safe::line(&view.flags))
     } else {
         format!("undo with:  trueup rollback {}{}", summary.run, safe::line(&view.flags))
     };
@@ -144,10 +144,10 @@ pub fn run(record: &RunRecord, summary: &RunSummary, view: &TextView) -> String 
     text
 }
 
-fn converged(verification: &Verification) -> &'static str {
+fn verified(verification: &Verification) -> &'static str {
     match verification {
         Verification::Verified { .. } => "Verified: live matches the definitions.\n",
-        Verification::Differs { .. } => "Not converged: the second look found differences.\n",
+        Verification::Differs { .. } => "Not verified: live still differs from the definitions.\n",
         Verification::Unknown { .. } => "Verification not proven.\n",
         Verification::NotNeeded => "",
     }
@@ -157,7 +157,7 @@ fn result(progress: ChangeProgress<'_>) -> String {
     let because = |word: &str, reason: &str| format!("{word}: {reason}");
     match progress {
         ChangeProgress::Untouched => "not sent".to_owned(),
-        ChangeProgress::InDoubt(_) => "in doubt: it may have been sent, and what became of it is not known".to_owned(),
+        ChangeProgress::InDoubt(_) => "in doubt: it may have been sent, and its result is not known".to_owned(),
         ChangeProgress::Ended(result) => match result {
             ChangeResult::Done { confirmation: settled, by_reading, adopted } => {
                 let settled = match settled {
@@ -192,7 +192,7 @@ pub fn open_run(run: &RunSummary, view: &TextView) -> String {
         RunStatus::Finished | RunStatus::Unverified | RunStatus::Unfinished => String::new(),
     };
     format!(
-        "{}: run {} of {} was not finished: {} of {} done{doubt}\n  go on with it instead:  trueup apply --resume {}{}",
+        "{}: run {} of {} was not finished: {} of {} done{doubt}\n  resume it instead:  trueup apply --resume {}{}",
         view.palette.paint(Role::Careful, "warning"),
         run.run,
         seconds(&run.started),
@@ -212,11 +212,11 @@ pub fn resuming(run: &RunSummary) -> String {
     };
     let whole = run.planned.whole();
     let left = match whole.saturating_sub(run.done) {
-        0 => "the second look is".to_owned(),
+        0 => "the verification is".to_owned(),
         left => left.to_string(),
     };
     let began = seconds(&run.started);
-    format!("going on with run {} of {began}: {} of {whole} done, {left} left{doubt}", run.run, run.done)
+    format!("resuming run {} of {began}: {} of {whole} done, {left} left{doubt}", run.run, run.done)
 }
 
 /// Which runs were removed.

@@ -33,8 +33,9 @@ use std::time::Duration;
 use unicode_width::UnicodeWidthStr as _;
 
 use super::{AttributionDetail, Palette};
+use crate::model::SourceLocation;
 
-/// How and for whom a report is drawn.
+/// How a text report is drawn.
 #[derive(Debug, Clone, Default)]
 pub struct TextView {
     /// Colour or none.
@@ -47,7 +48,7 @@ pub struct TextView {
     pub directory: String,
     /// The flags that a command without that directory needs to find the same settings, each behind a blank.
     pub flags: String,
-    /// Which differences are told in full, where a base branch says whose they are.
+    /// Which differences are listed in full, if a base branch attributes them.
     pub detail: AttributionDetail,
 }
 
@@ -77,6 +78,11 @@ fn at_the_end(left: &str, left_width: usize, right: &str, right_width: usize, wi
     }
     let gap = width.saturating_sub(left_width + right_width).max(2);
     format!("{left}{}{right}", " ".repeat(gap))
+}
+
+/// A place as `file:line`.
+fn at(place: &SourceLocation) -> String {
+    format!("{}:{}", super::safe::line(&place.file), place.line)
 }
 
 fn columns(text: &str) -> usize {

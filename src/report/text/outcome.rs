@@ -6,7 +6,7 @@ use crate::plan::{ActionKind, Conflict, Plan, ThreeWay};
 use crate::report::{Role, rows, safe};
 use crate::run::{ChangeResult, ChangeStep, Confirmation, Outcome, Verification};
 
-/// What became of a run: what was not made and why, the sum, the second look, and how to undo it.
+/// The outcome of a run: what was not made and why, the sum, the verification, and how to undo it.
 #[must_use]
 pub fn outcome(outcome: &Outcome, plan: &Plan, view: &TextView) -> String {
     let mut text = undone(outcome, plan, view);
@@ -43,7 +43,7 @@ fn result(key: &Key, action: ActionKind, result: &ChangeResult, outcome: &Outcom
         format!("{}: {action} {key_text}: {}\n", view.palette.paint(Role::Wrong, word), safe::line(reason))
     };
     match result {
-        // What was not tried is told together, by reason.
+        // Changes that were not tried are listed together, by reason.
         ChangeResult::Done { .. } | ChangeResult::AlreadyDone | ChangeResult::Skipped { .. } => String::new(),
         ChangeResult::Conflict(conflict) => self::conflict(&key_text, conflict, outcome, view),
         ChangeResult::Referred { by } => {
@@ -91,7 +91,11 @@ fn conflict(key: &str, conflict: &Conflict, outcome: &Outcome, view: &TextView) 
         1 => "1 other change was applied".to_owned(),
         more => format!("{more} other changes were applied"),
     };
-    text.push_str(&format!("  {others}.  Plan again:  trueup plan {} --only {key}\n", safe::line(&view.directory)));
+    text.push_str(&format!(
+        "  {others}.  Plan again:  trueup plan {} --only {}\n",
+        safe::line(&view.directory),
+        safe::shell(key)
+    ));
     text
 }
 
@@ -134,7 +138,7 @@ fn whose(field: &ThreeWay) -> &'static str {
     match (theirs, ours) {
         (true, true) if field.now == field.wanted => "both made the same change",
         (true, true) => "both changed it: decide",
-        (true, false) => "theirs only: put back if you plan again; keep it with `pull --drift`",
+        (true, false) => "theirs only: an apply restores it; accept it with `pull --drift`",
         (false, true) => "ours only",
         (false, false) => "unchanged",
     }
@@ -222,7 +226,7 @@ fn verification(verification: &Verification, view: &TextView) -> String {
         Verification::Differs { left } => {
             let mut text = format!(
                 "{}: after the apply {} still {} from what was asked for:\n",
-                view.palette.paint(Role::Wrong, "Not converged"),
+                view.palette.paint(Role::Wrong, "Not verified"),
                 count(left.len(), "endpoint"),
                 if left.len() == 1 { "differs" } else { "differ" },
             );
@@ -250,7 +254,7 @@ fn next(outcome: &Outcome, view: &TextView) -> String {
     let undo = view.palette.paint(Role::Quiet, format!("undo with: trueup rollback {run}{}", safe::line(&view.flags)));
     let in_doubt = outcome.steps.iter().any(|step| matches!(step.result, ChangeResult::InDoubt { .. }));
     let on = match outcome.interrupted || in_doubt {
-        true => format!("go on with: trueup apply --resume {run}{}\n", safe::line(&view.flags)),
+        true => format!("resume with: trueup apply --resume {run}{}\n", safe::line(&view.flags)),
         false => String::new(),
     };
     format!("run {run} · {undo}\n{on}")

@@ -1,8 +1,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use super::{TextView, at_the_end, attribution, columns, count, difference, notes, refusal, seconds, some_of};
-use crate::model::{Field, SourceLocation};
+use super::{TextView, at, at_the_end, attribution, columns, count, difference, notes, refusal, seconds, some_of};
+use crate::model::Field;
 use crate::plan::{Action, ActionKind, BlockedChange, Cause, Change, Digest, GuardName, Plan};
 use crate::report::attribution::summary;
 use crate::report::edits;
@@ -14,7 +14,7 @@ const FIELD_INDENT: usize = 8;
 const FIELD_WIDTH: usize = 25;
 /// How wide the names of endpoints are before their causes.
 const KEY_WIDTH: usize = 46;
-/// From so many endpoints with one and the same edit on, the edit is told once.
+/// From so many endpoints with one and the same edit on, the edit is listed once.
 const FOLD: usize = 3;
 /// Names that are shown of a long list.
 const NAMES: usize = 12;
@@ -104,7 +104,7 @@ pub(in crate::report) fn outside(plan: &Plan) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(", "))
 }
 
-/// What was looked at: the service in so many requests, or a snapshot of a time.
+/// What was read: the service in so many requests, or a snapshot of a time.
 pub(super) fn read_scope(plan: &Plan) -> String {
     match &plan.source.snapshot {
         None => count(usize::try_from(plan.source.requests).unwrap_or(usize::MAX), "request"),
@@ -251,10 +251,6 @@ fn short(commit: &str) -> String {
     safe::line(commit).chars().take(7).collect()
 }
 
-pub(super) fn at(place: &SourceLocation) -> String {
-    format!("{}:{}", safe::line(&place.file), place.line)
-}
-
 /// One row of a change.
 fn row(row: &FieldRow, modified: Option<&str>, view: &TextView) -> String {
     let shown = |value: &Option<String>| value.as_deref().map_or_else(|| "(none)".to_owned(), value_text);
@@ -355,7 +351,7 @@ fn wrapped(names: &[String], width: usize) -> Vec<String> {
     lines
 }
 
-/// Marks say nothing that a reviewer must read: one line.
+/// Ownership annotations need no review: one line.
 fn marks(plan: &Plan, view: &TextView) -> String {
     let marks: Vec<String> = plan
         .changes
@@ -429,8 +425,7 @@ pub(super) fn guards(plan: &Plan, view: &TextView) -> String {
         let guard_text = guard.to_string();
         text.push_str(&format!("{}  {}\n", view.palette.paint(Role::Careful, "guard"), safe::line(&guard_text)));
         match plan.allowed(guard) {
-            None => text
-                .push_str(&format!("       an apply is refused; if that is what you mean: --allow {}\n", guard.name)),
+            None => text.push_str(&format!("       an apply is refused; to allow it: --allow {}\n", guard.name)),
             Some(allowed) => {
                 let by = allowed.by.as_ref().map(|by| format!(" by {}", safe::line(by))).unwrap_or_default();
                 text.push_str(&format!("       allowed{by}\n"));
@@ -460,7 +455,7 @@ fn next(plan: &Plan, digest: &Digest, saved: Option<&Path>, view: &TextView) -> 
     if plan.changes.is_empty() {
         return String::new();
     }
-    // What would revert merged work is not proposed: the way on stands above.
+    // What would revert merged work is not proposed: the next step is above.
     let refused = plan.refused();
     if refused.iter().any(|guard| guard.name == GuardName::BehindBase) {
         return String::new();
@@ -471,7 +466,7 @@ fn next(plan: &Plan, digest: &Digest, saved: Option<&Path>, view: &TextView) -> 
         None => view.directory.clone(),
     };
     let base = plan.source.base.as_ref().filter(|_| saved.is_none());
-    let base = base.map(|base| format!(" --base {}", safe::line(base))).unwrap_or_default();
+    let base = base.map(|base| format!(" --base {}", safe::shell(base))).unwrap_or_default();
     let mut command = format!("trueup apply {}{base} --digest {}", safe::line(&file), digest.short());
     // A saved plan holds the consents that were given, and its digest covers them.
     let given = plan.allowed.iter().filter(|_| saved.is_none()).map(|allowed| allowed.name.as_str());

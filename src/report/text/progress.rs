@@ -4,7 +4,7 @@ use super::{TextView, plan::sign};
 use crate::report::{Role, safe};
 use crate::run::{ChangeResult, ChangeStep, RunEvent};
 
-/// Tells a run as lines where there is no terminal: one a change, with its time.
+/// A run as lines of a log: one for each change, with its time.
 #[derive(Debug, Clone)]
 pub struct LineProgress {
     view: TextView,

@@ -15,7 +15,7 @@ pub fn refusal(refusal: &ApprovalError, view: &TextView) -> String {
             }
             let mut names: Vec<String> = guards.iter().map(|guard| format!("--allow {}", guard.name)).collect();
             names.dedup();
-            text.push_str(&format!("  if that is what you mean: {}\n", names.join(" ")));
+            text.push_str(&format!("  to allow it: {}\n", names.join(" ")));
         }
         ApprovalError::OtherDigest { base, .. } => {
             let reason = refusal.to_string();
@@ -26,13 +26,13 @@ pub fn refusal(refusal: &ApprovalError, view: &TextView) -> String {
                     "  if it was reviewed with --base: give the same --base here, or what is behind it goes unseen\n"
                 }
             });
-            text.push_str(&format!("  look again: trueup plan {}\n", safe::line(&view.directory)));
+            text.push_str(&format!("  plan again: trueup plan {}\n", safe::line(&view.directory)));
         }
         ApprovalError::Changes { names } => {
             let reason = refusal.to_string();
             text.push_str(&format!("{refused}: {}\n", safe::line(&reason)));
             let flags: Vec<String> = names.iter().take(8).map(|name| format!("--allow {}", safe::line(name))).collect();
-            text.push_str(&format!("  if that is what you mean: {}\n", flags.join(" ")));
+            text.push_str(&format!("  to allow it: {}\n", flags.join(" ")));
         }
         ApprovalError::NoDigest { .. } => {
             let reason = refusal.to_string();
@@ -59,7 +59,7 @@ fn unknown(namespace: &str, reason: &str, view: &TextView) -> String {
     )
 }
 
-/// The namespaces whose read is unknown, and how each namespace stands.
+/// The namespaces whose read is unknown, and the status of each namespace.
 #[must_use]
 pub fn incomplete(plan: &Plan, view: &TextView) -> String {
     let mut text = String::new();
@@ -133,7 +133,7 @@ fn unchangeable(why: &Unchangeable) -> String {
     }
 }
 
-/// What is blocked singly, told after an apply.
+/// What the plan blocked, for the report of an apply.
 #[must_use]
 pub fn blocked(plan: &Plan, view: &TextView) -> String {
     let mut text = String::new();

@@ -5,7 +5,7 @@ use crate::run::{ChangeResult, Rehearsal, Verification};
 /// Names that are shown of what is left.
 const NAMES: usize = 12;
 
-/// A rehearsal: what was not made and why, whether the plan converges, and what that is worth.
+/// A rehearsal: what was not made and why, whether a second plan is empty, and what that proves.
 #[must_use]
 pub fn rehearsal(rehearsal: &Rehearsal, view: &TextView) -> String {
     let Rehearsal { plan, outcome, .. } = rehearsal;
@@ -40,7 +40,7 @@ pub fn rehearsal(rehearsal: &Rehearsal, view: &TextView) -> String {
     };
     text.push_str(&format!(
         "Rehearsed in the sandbox on {source}; nothing was changed there.\n\
-         Mind that it is our model of the service: what the service itself would refuse shows only there.\n"
+         The sandbox is a model of the service: what the service itself would refuse shows only there.\n"
     ));
     if rehearsal.converges() && plan.blocked.is_empty() && plan.guards.is_empty() {
         text.push_str(&format!("Apply:  trueup apply {}\n", safe::line(&view.directory)));
@@ -48,7 +48,7 @@ pub fn rehearsal(rehearsal: &Rehearsal, view: &TextView) -> String {
     text
 }
 
-/// What still differs after it, by the second look and by the second plan.
+/// What still differs after it, by the verification and by the second plan.
 fn left(rehearsal: &Rehearsal, view: &TextView) -> String {
     let mut text = String::new();
     if rehearsal.outcome.steps.iter().map(|step| &step.result).all(ChangeResult::is_done) {

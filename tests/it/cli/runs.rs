@@ -167,7 +167,7 @@ fn a_run_that_was_killed_behind_its_last_change_is_looked_at_again_and_closed() 
     let before = writes();
     // Nothing is sent, so nobody is asked.
     let resumed = stage.run("apply --resume last");
-    resumed.code(0).stderr_contains(": 3 of 3 done, the second look is left\n").stdout_contains("Verified");
+    resumed.code(0).stderr_contains(": 3 of 3 done, the verification is left\n").stdout_contains("Verified");
     assert_eq!(writes(), before);
     stage.run("history").code(0).stdout_contains("resumed by").does_not_say("unfinished");
     stage.run("apply . --yes").code(0).stdout_contains("In sync");
@@ -198,7 +198,7 @@ fn an_interrupted_run_finishes_what_is_in_flight_says_how_to_go_on_and_goes_on()
     assert!((2..9).contains(&made), "{made}");
     assert!(said.contains(&format!("Interrupted: applied {made} of 9")), "{said}");
     assert!(said.contains(&format!("not tried: {} changes: create shop/e", 9 - made)), "{said}");
-    assert!(said.contains("\ngo on with: trueup apply --resume "), "{said}");
+    assert!(said.contains("\nresume with: trueup apply --resume "), "{said}");
 
     service.misbehave("rules: []");
     let resumed = stage.run("apply --resume last --yes");
@@ -229,7 +229,7 @@ fn a_second_interrupt_ends_the_run_at_once_and_a_resume_settles_it() {
     interrupt();
     assert!(stderr.any(|line| line.contains("those in flight finish")));
     interrupt();
-    assert!(stderr.any(|line| line.contains("ended at once; go on with `trueup apply --resume ")));
+    assert!(stderr.any(|line| line.contains("ended at once; resume with `trueup apply --resume ")));
     assert_eq!(apply.wait().expect("it ends").code(), Some(130));
 
     service.misbehave("rules: []");

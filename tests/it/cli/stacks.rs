@@ -80,7 +80,10 @@ fn an_unmarked_object_in_sync_is_adopted_only_when_asked() {
     let service = Service::start();
     service.create(&json!({"metadata": {"name": "cart", "namespace": "shop"}, "spec": {"ip": "10.0.0.7", "port": 80}}));
     let stage = stack(&service, "adopts").file("a.yaml", &definition("shop/cart", 80));
-    stage.run("plan . --detailed-exitcode").code(0).stdout_contains("in sync without a mark (--adopt takes ownership)");
+    stage
+        .run("plan . --detailed-exitcode")
+        .code(0)
+        .stdout_contains("in sync without ownership annotations (--adopt takes ownership)");
     stage.run("apply . --yes --quiet --adopt").code(0).stdout_contains("1 annotated");
     assert_eq!(service.get("shop/cart")["metadata"]["annotations"]["trueup/stack"], "adopts");
 }

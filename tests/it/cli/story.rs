@@ -143,7 +143,7 @@ fn emptying_a_namespace_needs_its_own_word() {
     let apply = "apply . --sandbox --yes --quiet --allow protected=arcade/high-scores";
     stage.run(apply).code(6).stderr(
         "refused: the plan would delete every owned endpoint of `arcade` (4)\n  \
-         if that is what you mean: --allow empty-namespace\nnothing was sent\n",
+         to allow it: --allow empty-namespace\nnothing was sent\n",
     );
     stage.run(&format!("{apply} --allow empty-namespace")).code(0).stdout_contains("4 deleted");
 }

@@ -101,7 +101,7 @@ fn an_edit_that_makes_no_sense_is_refused_before_it_is_sent() {
 #[test]
 fn an_event_that_moved_after_it_was_shown_is_not_written() {
     let (service, stage) = staged();
-    // The second look is held up long enough for somebody else to come in between.
+    // The second read is delayed long enough for somebody else to come in between.
     service.misbehave("rules: [{operation: ddos-event-get, after: 1, for: 1, delay: {milliseconds: 1500}}]");
     let mut child = stage
         .command(&["ddos", "edit", "open-one", "--description", "mine", "--yes"])
@@ -132,5 +132,5 @@ fn a_lost_answer_is_settled_by_a_look() {
     stage.run("ddos edit open-one --name taken --yes").code(0).stderr_contains("-> taken").stdout_contains("Edited");
     service.misbehave("rules: [{operation: ddos-event-edit, for: 1, status: {code: 502}}]");
     let ran = stage.run("ddos edit open-one --name lost --yes");
-    ran.code(1).stderr_contains("502 Bad Gateway").stderr_contains("a second look found the event as it was");
+    ran.code(1).stderr_contains("502 Bad Gateway").stderr_contains("a second read found the event unchanged");
 }

@@ -126,8 +126,8 @@ fn a_terminal_without_utf_8_gets_ascii() {
 fn a_field_that_finds_nothing_is_doubted_with_the_nearest_names() {
     let (_service, stage) = staged();
     let ran = stage.run("events --match vhname=x --query {contry=\"Germany\"} --format ndjson");
-    ran.code(0).stderr_contains("`vhname` is no known field").stderr_contains("did you mean `vh_name`");
-    ran.stderr_contains("`contry` is no known field").stderr_contains("`country`");
+    ran.code(0).stderr_contains("`vhname` is not a known field").stderr_contains("did you mean `vh_name`");
+    ran.stderr_contains("`contry` is not a known field").stderr_contains("`country`");
     stage.run("events --match signatures.id=1 --format ndjson").code(0);
 }
 
@@ -138,7 +138,7 @@ fn what_is_wrong_with_a_question_is_reported() {
     stage
         .run("events --since soon")
         .code(64)
-        .stderr_contains("`--since soon` is no time")
+        .stderr_contains("`--since soon` is not a valid time")
         .stderr_contains("seconds since 1970");
     stage.run("events --match country").code(64).stderr_contains("write FIELD=VALUE");
     stage.run("events --namespace UPPER").code(64).stderr_contains("`UPPER`");

@@ -19,13 +19,13 @@ pub fn warn(arguments: &EventsArgs, context: &Context) {
         let then = if at < matched { "with no hits and no error" } else { "without a value" };
         let sign = context.output.message_view().palette.paint(Role::Careful, "warning");
         context.output.notice(&format!(
-            "{sign}: `{}` is no known field of security events: the service answers such a field {then}{near}",
+            "{sign}: `{}` is not a known field of security events: the service answers such a field {then}{near}",
             safe::line(field)
         ));
     }
 }
 
-/// The field names in a query of the service's own language: what stands in front of an operator,
+/// The field names in a query of the service's own language: the names before an operator,
 /// outside of quotes.
 fn fields(query: &str) -> Vec<String> {
     let (mut names, mut name, mut quoted, mut escaped) = (Vec::new(), String::new(), false, false);

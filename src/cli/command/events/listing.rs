@@ -82,7 +82,7 @@ impl<'a> Pages<'a> {
         self.total
     }
 
-    /// The next batch; nothing at the end. `told` is how many events came before.
+    /// The next batch; nothing at the end. `earlier` is the number of events before it.
     ///
     /// # Errors
     /// It was not answered; it is not asked for again.

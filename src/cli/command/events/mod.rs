@@ -1,4 +1,4 @@
-//! `events`: the question is read and doubted, then listed or counted.
+//! `events`: reads the query, warns of unknown fields, and then lists or counts security events.
 
 mod caveats;
 mod counts;
@@ -14,10 +14,10 @@ use crate::cli::query_args::{EventFormat, EventsArgs};
 use crate::cli::time_args::TimeRange;
 use crate::cli::{interrupt, session, stack};
 
-/// How far the service looks back where nothing is said (API.md 7.1).
+/// The time range of the service if a query names none (API.md 7.1).
 const REACH: &str = "10 minutes";
 
-/// What was asked for.
+/// The query of a call.
 struct EventsRequest {
     query: EventQuery,
     range: TimeRange,

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use crate::api::events::Event;
 
-/// Different values of a field that are told apart; beyond them only their number counts.
+/// Different values of a field that are counted apart; beyond them only their number counts.
 const DISTINCT: usize = 100_000;
 
 /// The counts of one question.

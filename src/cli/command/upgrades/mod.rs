@@ -1,4 +1,4 @@
-//! `upgrades`: the versions that a site can go to, and how its upgrade is going.
+//! `upgrades`: the versions that a site can be upgraded to, and the progress of an upgrade.
 
 mod stages;
 mod versions;
@@ -17,7 +17,7 @@ use crate::cli::{prompt, session, stack, time_args};
 use crate::model::{Json, Namespace};
 use crate::report::{json as documents, safe, tree};
 
-/// Tells versions, or the status of a site.
+/// Shows versions, or the status of a site.
 pub async fn run(arguments: &UpgradesArgs, context: &Context) -> Result<ExitStatus, CommandError> {
     let namespace = stack::namespace(&arguments.namespace)?;
     match &arguments.command {
@@ -45,17 +45,17 @@ async fn status(
     Ok(ExitStatus::Done)
 }
 
-/// A pause between two looks; a service is not asked more than ten times a second.
+/// The time between two reads; the service is asked at most ten times a second.
 fn interval(text: &str) -> Result<Duration, CommandError> {
     let milliseconds = text.strip_suffix("ms").and_then(|text| text.parse().ok().map(Duration::from_millis));
     let whole = || time_args::duration(text).and_then(|length| Duration::try_from(length).ok());
     milliseconds.or_else(whole).filter(|pause| *pause >= Duration::from_millis(100)).ok_or_else(|| {
-        CommandError::words(ExitStatus::Usage, format!("`--interval {text}` is no pause between two looks"))
+        CommandError::words(ExitStatus::Usage, format!("`--interval {text}` is not a valid interval"))
             .hint("write 500ms, 5s or 1m; at least 100ms")
     })
 }
 
-/// The site that is asked about.
+/// The site of the query.
 struct SiteQuery<'a> {
     namespace: &'a Namespace,
     name: &'a str,

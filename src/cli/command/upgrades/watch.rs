@@ -88,7 +88,7 @@ fn ended(
     };
     let message = format!("the upgrade of `{}` to `{}` failed: {reason}", site.name, progress.version);
     Err(CommandError::words(ExitStatus::Failed, message)
-        .hint(format!("what got how far: trueup upgrades status {}", site.name)))
+        .hint(format!("to see the stages: trueup upgrades status {}", safe::shell(site.name))))
 }
 
 fn line(site: &SiteQuery, progress: Option<&UpgradeProgress>) -> String {
