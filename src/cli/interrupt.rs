@@ -10,7 +10,7 @@ pub fn watch(message: impl Fn(&str) + Send + 'static, left: String) -> watch::Re
     let (stop, stopped) = watch::channel(false);
     tokio::spawn(async move {
         interrupted().await;
-        message("interrupted: trueup starts no new changes and waits for those in flight");
+        message("interrupted: no new changes start; those in flight finish");
         stop.send_replace(true);
         interrupted().await;
         message(&format!("interrupted again: ended at once; {left}"));

@@ -8,7 +8,7 @@ use clap::{Args, Subcommand, ValueEnum};
 /// Queries security events.
 ///
 /// Events are matched on fields such as vh_name, sec_event_type, src_site, city and country. Without
-/// --since the service searches the last ten minutes. The operation is marked medium risk and declares a side
+/// --since the service covers 10 minutes only. The operation is marked medium risk and declares a side
 /// effect, "creates event": each query is sent once and never repeated after it may have reached the
 /// service, so a failure in between has to be started again by hand.
 #[derive(Debug, Args)]
