@@ -1,7 +1,7 @@
 //! Arrows between modules go one way: every `crate::` path in a module must lead to one that the
-//! module may see. `docs/architecture.md` says the same in words.
+//! module may see, and no files import each other in a ring. `docs/architecture.md` describes the same.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// What each module may use; `cli` sees all.
@@ -123,4 +123,146 @@ fn only_the_file_module_opens_files() {
         }
     }
     assert!(wrong.is_empty(), "use crate::file:\n{}", wrong.join("\n"));
+}
+
+/// Files that still import each other. A ring of other files fails the test.
+const KNOWN_RINGS: &[&str] = &[
+    "model/endpoint",
+    "model/rules",
+    "model/selector",
+    "model/shape/endpoint",
+    "model/wire/place",
+    "model/wire/problems",
+    "model/wire/snat_pool",
+    "model/wire/spec",
+    "model/wire/target",
+    "sandbox/admin",
+    "sandbox/endpoint/reference",
+    "sandbox/endpoint/spec",
+    "sandbox/fault/inject",
+    "sandbox/gate",
+    "sandbox/router",
+];
+
+/// The path of a module: `["plan", "build"]` for `plan/build.rs`, `["plan"]` for `plan/mod.rs`.
+type ModulePath = Vec<String>;
+
+fn module_path(file: &Path) -> ModulePath {
+    let path = file.with_extension("").to_string_lossy().into_owned();
+    let names = path.split(['/', '\\']).map(str::to_owned);
+    names.filter(|name| name != "mod" && name != "lib").collect()
+}
+
+/// The paths of one `use`, its groups taken apart.
+fn use_paths(tree: &str) -> Vec<String> {
+    let Some((head, group)) = tree.split_once('{') else {
+        return vec![tree.split(" as ").next().unwrap_or_default().trim().to_owned()];
+    };
+    let (mut depth, mut parts) = (0, vec![String::new()]);
+    for c in group.chars() {
+        match c {
+            '}' if depth == 0 => break,
+            ',' if depth == 0 => parts.push(String::new()),
+            _ => {
+                depth += i32::from(c == '{') - i32::from(c == '}');
+                parts.last_mut().expect("never empty").push(c);
+            }
+        }
+    }
+    let parts = parts.iter().map(|part| part.trim()).filter(|part| !part.is_empty());
+    parts.flat_map(use_paths).map(|path| format!("{}{path}", head.trim())).collect()
+}
+
+/// What a file imports, as paths from the root of the crate, and whether it exports it again. Imports of its
+/// tests are left out.
+fn imports(module: &[String], text: &str) -> Vec<(bool, ModulePath)> {
+    let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+    let code: String = code.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n");
+    let mut found = Vec::new();
+    for statement in code.split(';').filter_map(|part| part.rsplit_once("use ")) {
+        let is_public = statement.0.lines().next_back().is_some_and(|line| line.trim_start().starts_with("pub"));
+        for path in use_paths(statement.1) {
+            let mut steps: Vec<&str> = path.split("::").map(str::trim).collect();
+            let mut base = match steps[0] {
+                "crate" => Vec::new(),
+                _ => module.to_vec(),
+            };
+            while matches!(steps.first(), Some(&("crate" | "super" | "self"))) {
+                if steps.remove(0) == "super" {
+                    base.pop();
+                }
+            }
+            base.extend(steps.into_iter().map(str::to_owned));
+            found.push((is_public, base));
+        }
+    }
+    found
+}
+
+/// The file that a path leads to: through what a module exports again, to the one that defines the item.
+fn defining<'m>(modules: &'m BTreeMap<ModulePath, Vec<(bool, ModulePath)>>, path: &[String]) -> Option<&'m ModulePath> {
+    let known = (1..=path.len()).rev().find_map(|end| modules.get_key_value(&path[..end]))?;
+    let (module, imports) = known;
+    let exported = path.get(module.len()).and_then(|item| {
+        imports.iter().find(|(is_public, from)| *is_public && from.last() == Some(item) && from != module)
+    });
+    match exported {
+        Some((_, from)) if from.as_slice() != path => defining(modules, from),
+        _ => Some(module),
+    }
+}
+
+#[test]
+fn no_files_import_each_other_in_a_ring() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut files = Vec::new();
+    sources(&root, &mut files);
+    let mut modules = BTreeMap::new();
+    for file in files {
+        let module = module_path(file.strip_prefix(&root).expect("below src"));
+        let text = std::fs::read_to_string(&file).expect("a source is readable");
+        let is_test = module.iter().any(|name| name.ends_with("tests"));
+        if !is_test && !module.is_empty() {
+            let imports = imports(&module, &text);
+            modules.insert(module, imports);
+        }
+    }
+    // A module with modules below it is their face: they may use what it defines.
+    let is_face =
+        |module: &ModulePath| modules.keys().any(|other| other.len() > module.len() && other.starts_with(module));
+    let uses: BTreeMap<&ModulePath, BTreeSet<&ModulePath>> = modules
+        .iter()
+        .filter(|(module, _)| !is_face(module))
+        .map(|(module, imports)| {
+            let used = imports.iter().filter_map(|(_, path)| defining(&modules, path));
+            (module, used.filter(|used| *used != module && !is_face(used)).collect())
+        })
+        .collect();
+    let mut rings = BTreeSet::new();
+    for start in uses.keys() {
+        let (mut seen, mut next) = (BTreeSet::new(), vec![*start]);
+        while let Some(module) = next.pop() {
+            for used in uses.get(module).into_iter().flatten() {
+                if seen.insert(*used) {
+                    next.push(used);
+                }
+            }
+        }
+        if seen.contains(*start) {
+            rings.insert(start.join("/"));
+        }
+    }
+    let new: Vec<&String> = rings.iter().filter(|ring| !KNOWN_RINGS.contains(&ring.as_str())).collect();
+    assert!(new.is_empty(), "these files import each other in rings: {new:?}");
+}
+
+#[test]
+fn a_use_is_taken_apart() {
+    let text = "use super::{a, b::{self, C}};\npub use crate::x::Y as Z;\n// use crate::no;";
+    let found: Vec<(bool, String)> = imports(&["m".to_owned(), "n".to_owned()], text)
+        .into_iter()
+        .map(|(public, path)| (public, path.join("::")))
+        .collect();
+    let expected = [(false, "m::a"), (false, "m::b::self"), (false, "m::b::C"), (true, "x::Y")];
+    assert_eq!(found, expected.map(|(public, path)| (public, path.to_owned())));
 }
