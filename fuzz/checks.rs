@@ -13,7 +13,7 @@ use trueup::plan::{self, Allowances, Ignore, Plan, RollbackInput, SavedError};
 use trueup::run::{ChangeProgress, RunRecord, RunStatus};
 use trueup::sandbox::EventLanguage;
 
-/// A file of definitions: everything that is wrong with it is told without anything that a terminal
+/// A file of definitions: everything that is wrong with it is reported without anything that a terminal
 /// would act upon, and what is loaded has its place and loads again from what it says.
 pub fn loader(bytes: &[u8]) {
     let file = |path: &str, bytes: &[u8]| vec![SourceFile { path: path.to_owned(), bytes: bytes.to_vec() }];

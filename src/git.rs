@@ -64,7 +64,7 @@ pub enum GitError {
     },
     /// The clone has no history to judge from.
     #[error(
-        "the clone is shallow, so whose change a difference is cannot be told: fetch the history \
+        "the clone is shallow, so the source of a difference is unknown: fetch the history \
          (`git fetch --unshallow`, or `fetch-depth: 0` in the pipeline)"
     )]
     Shallow,

@@ -1,6 +1,6 @@
 //! `trueup` keeps the service-mesh endpoints of a tenant equal to what a directory of definitions says.
 //!
-//! The modules stand in flow order: a directory is loaded, the live list is fetched, the two are
+//! The modules are in flow order: a directory is loaded, the live list is fetched, the two are
 //! compared, the differences are arranged into a plan, an approved plan is applied, and every run is
 //! kept in a journal. Arrows between modules go one way; `docs/architecture.md` lists them and a test
 //! reads the `use` lines.

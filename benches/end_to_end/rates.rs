@@ -18,9 +18,9 @@ use crate::world;
 pub struct Applied {
     /// The process whole: load, list, compare, apply, look again.
     pub whole: Usage,
-    /// Seconds from the first write to the end of the second look, as the program tells them.
+    /// Seconds from the first write to the end of the verification, as the program tells them.
     pub seconds: f64,
-    /// Seconds of them that the second look took.
+    /// Seconds of them that the verification took.
     pub look: f64,
     /// Requests that were sent in them.
     pub requests: f64,
@@ -54,7 +54,7 @@ impl Pair {
         self.ours.requests / (self.ours.seconds - self.ours.look)
     }
 
-    /// Requests a second, with the second look.
+    /// Requests a second, with the verification.
     fn rate_with_look(&self) -> f64 {
         self.ours.requests / self.ours.seconds
     }

@@ -1,3 +1,5 @@
+//! Fuzzes the file of a run; `checks.rs` states what must be true of any bytes.
+
 #![no_main]
 
 #[path = "../checks.rs"]

@@ -1,3 +1,5 @@
+//! Fuzzes a saved plan; `checks.rs` states what must be true of any bytes.
+
 #![no_main]
 
 #[path = "../checks.rs"]

@@ -16,11 +16,11 @@ pub struct BaseUrl {
     loopback: bool,
 }
 
-/// Why a text is no base URL. A user name or a password in it is not shown.
+/// Why a text is not a base URL. A user name or a password in it is not shown.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BaseUrlError {
     /// No URL at all.
-    #[error("`{text}` is no URL ({reason}); write it like https://TENANT.console.ves.volterra.io")]
+    #[error("`{text}` is not a valid URL ({reason}); write it like https://TENANT.console.ves.volterra.io")]
     NotUrl {
         /// The text.
         text: String,

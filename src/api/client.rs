@@ -70,7 +70,7 @@ impl Default for RequestLimits {
     }
 }
 
-/// One exchange with the service, as it is told to `--verbose`. It holds no token.
+/// One exchange with the service, as `--verbose` prints it. It holds no token.
 #[derive(Debug, Clone)]
 pub struct Exchange {
     /// The operation.
@@ -87,7 +87,7 @@ pub struct Exchange {
     pub took: Duration,
 }
 
-/// Who is told of every exchange.
+/// Receives every exchange.
 pub type ExchangeListener = Arc<dyn Fn(&Exchange) + Send + Sync>;
 
 /// What a client needs to know.
@@ -111,7 +111,7 @@ pub struct ClientSettings {
     pub concurrency: usize,
     /// How to wait.
     pub pace: Timing,
-    /// Who is told of every exchange.
+    /// Receives every exchange.
     pub listener: Option<ExchangeListener>,
 }
 
@@ -152,7 +152,7 @@ pub enum ClientSettingsError {
     Tls(#[from] TlsError),
     /// A token that is too short.
     #[error(
-        "the token is shorter than 16 characters: it cannot be told from ordinary text, so it is accepted only for a service on this machine"
+        "the token is shorter than 16 characters: it cannot be distinguished from ordinary text, so it is accepted only for a service on this machine"
     )]
     ShortToken,
     /// The HTTP library.
@@ -451,7 +451,7 @@ pub(super) struct RequestAnswer {
 }
 
 impl RequestAnswer {
-    pub(super) fn json<'told, T: serde::Deserialize<'told>>(&'told self) -> Result<T, ApiError> {
+    pub(super) fn json<'body, T: serde::Deserialize<'body>>(&'body self) -> Result<T, ApiError> {
         self.answer.json().map_err(|failure| self.request.failed(failure))
     }
 }
@@ -535,7 +535,7 @@ impl Reader {
         self.whole(&request).await
     }
 
-    /// Sends a request that reads; anything but a 200 is no answer to it.
+    /// Sends a request that reads; anything but a 200 is not a answer to it.
     async fn whole(&self, request: &Request) -> Result<Response, ApiError> {
         let answer = self.client.send(request).await?;
         match answer.is_whole() {
@@ -575,7 +575,7 @@ impl Writer {
     /// Creates the endpoint `key`; `body` holds `metadata` and `spec`.
     ///
     /// # Errors
-    /// [`ApiError::certainty`] tells whether it can be there all the same.
+    /// [`ApiError::certainty`] shows whether it can be there all the same.
     pub async fn create(&self, key: &Key, body: &RawValue) -> Result<(), ApiError> {
         let request = endpoints::create(self.reader.layout(), key, body);
         self.change(request.map_err(unbuilt_of(Operation::EndpointCreate, key))?, Some(key)).await
@@ -585,7 +585,7 @@ impl Writer {
     /// `resource_version`.
     ///
     /// # Errors
-    /// [`ApiError::certainty`] tells whether it can have been replaced all the same.
+    /// [`ApiError::certainty`] shows whether it can have been replaced all the same.
     pub async fn replace(&self, key: &Key, body: &RawValue) -> Result<(), ApiError> {
         let request = endpoints::replace(self.reader.layout(), key, body);
         self.change(request.map_err(unbuilt_of(Operation::EndpointReplace, key))?, Some(key)).await
@@ -594,7 +594,7 @@ impl Writer {
     /// Deletes the endpoint `key`; see [`endpoints::delete`].
     ///
     /// # Errors
-    /// [`ApiError::certainty`] tells whether it can be gone all the same.
+    /// [`ApiError::certainty`] shows whether it can be gone all the same.
     pub async fn delete(&self, key: &Key, referred: ReferredDelete) -> Result<(), ApiError> {
         let request = endpoints::delete(self.reader.layout(), key, referred);
         self.change(request.map_err(unbuilt_of(Operation::EndpointDelete, key))?, Some(key)).await
@@ -609,7 +609,7 @@ impl Writer {
     }
 
     /// Sends a write, of the endpoint `key` where it is about one. A good status without the body that the
-    /// operation promises may come from something in between, or tell of something else, so it is a failure
+    /// operation promises may come from something in between, or be about something else, so it is a failure
     /// of unknown effect.
     pub(super) async fn change(&self, request: Request, key: Option<&Key>) -> Result<(), ApiError> {
         let answer = self.reader.client.send(&request).await?;

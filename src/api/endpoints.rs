@@ -66,7 +66,7 @@ impl fmt::Display for ResponseFormat {
 
 /// A text that names no format.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{text}` is no response format; there are: {}", known())]
+#[error("`{text}` is not a valid response format; there are: {}", known())]
 pub struct ResponseFormatError {
     /// The text.
     pub text: String,

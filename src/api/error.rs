@@ -1,4 +1,4 @@
-//! What can go wrong between a request and its answer, told by operation and object. Each failure
+//! What can go wrong between a request and its answer, named by operation and object. Each failure
 //! knows whether the service can have acted on the request: the applier settles by that, not by the
 //! status alone. Text of the service is neutralised, cut, and free of the token before it gets here.
 
@@ -22,7 +22,7 @@ pub struct ApiError {
 /// What happened to a request.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Failure {
-    /// An answer with a status that is no success.
+    /// An answer with a status that is not a success.
     #[error("{0}")]
     Status(Box<ErrorStatus>),
     /// A page for people with a good status (API.md 2.1: a base URL that misses the interface).
@@ -86,7 +86,7 @@ pub enum Failure {
     Redirected {
         /// The status.
         status: u16,
-        /// Where to, neutralised; only the host is told.
+        /// Where to, neutralised; only the host is shown.
         target: String,
     },
     /// The body holds the token: nothing of it may reach a plan or a file.
@@ -100,14 +100,14 @@ pub enum Failure {
     },
 }
 
-/// An answer with a status that is no success.
+/// An answer with a status that is not a success.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ErrorStatus {
     /// The HTTP status.
     pub status: u16,
     /// The gRPC code of the body, where the body is the service's (API.md 2.1).
     pub code: Option<i64>,
-    /// `message` of the body, or the beginning of a body that is no JSON.
+    /// `message` of the body, or the beginning of a body that is not JSON.
     pub message: String,
     /// `details` of the body as one text.
     pub details: String,
@@ -152,7 +152,7 @@ impl ApiError {
         }
     }
 
-    /// The HTTP status, where there was an answer with one that is no success.
+    /// The HTTP status, where there was an answer with one that is not a success.
     #[must_use]
     pub fn status(&self) -> Option<u16> {
         match &self.failure {

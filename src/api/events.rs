@@ -60,17 +60,17 @@ pub struct Match {
     pub value: String,
 }
 
-/// Why a text is no match.
+/// Why a text is not a match.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MatchError {
     /// No operator in it.
-    #[error("`{text}` is no match; write FIELD=VALUE, FIELD!=VALUE, FIELD=~REGEX or FIELD!~REGEX")]
+    #[error("`{text}` is not a valid match; write FIELD=VALUE, FIELD!=VALUE, FIELD=~REGEX or FIELD!~REGEX")]
     NoOperator {
         /// The text.
         text: String,
     },
-    /// The field is no name.
-    #[error("`{field}` is no field name; it holds letters, digits, `_`, `-`, `@`, and dots between them")]
+    /// The field is not a name.
+    #[error("`{field}` is not a valid field name; it contains letters, digits, `_`, `-`, `@`, and dots between them")]
     Field {
         /// The field.
         field: String,
@@ -137,7 +137,7 @@ pub struct EventQuery {
     pub end_time: Option<String>,
     /// Events in an answer, at most [`MOST_EVENTS`].
     pub limit: Option<u32>,
-    /// Whether the answer can be gone on with.
+    /// Whether the answer can be continued.
     pub scroll: bool,
     /// The order.
     pub sort: Sort,
@@ -202,7 +202,7 @@ impl EventQuery {
 pub enum Event {
     /// Its fields; their shapes are not stable (API.md 7.3).
     Fields(serde_json::Map<String, Json>),
-    /// A text that is no JSON object.
+    /// A text that is not a JSON object.
     Text(String),
 }
 

@@ -190,7 +190,7 @@ pub struct Condition {
 }
 
 impl Condition {
-    /// Whether it tells a failure.
+    /// Whether it is a failure.
     #[must_use]
     pub fn is_failed(&self) -> bool {
         self.status.as_deref().is_some_and(|status| status.eq_ignore_ascii_case("failed"))

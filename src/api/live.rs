@@ -15,6 +15,7 @@ use crate::model::{
 
 use super::metadata::Metadata;
 use super::text::neutral;
+use super::wire::is_unset;
 
 /// Errors of a list that a reason quotes.
 const QUOTED_ERRORS: usize = 3;
@@ -39,7 +40,7 @@ struct Item<'a> {
     description: Option<String>,
     #[serde(default)]
     disabled: Option<bool>,
-    // Both stand in `metadata` again: read only where that is missing.
+    // `metadata` contains both again: read only where that is missing.
     #[serde(borrow, default)]
     labels: Option<&'a RawValue>,
     #[serde(borrow, default)]
@@ -319,19 +320,6 @@ fn strip(level: &ShapeNode, tree: &mut Json, path: &str, unknown: &mut Vec<Unkno
             }
         }
         _ => {}
-    }
-}
-
-/// Whether a value is what the service writes for a field that nobody set.
-pub(super) fn is_unset(value: &Json) -> bool {
-    match value {
-        Json::Null => true,
-        Json::Bool(set) => !set,
-        Json::Number(number) => number.as_f64() == Some(0.0),
-        Json::String(text) => text.is_empty(),
-        Json::Array(items) => items.is_empty(),
-        // A chosen option without fields is written `{}`.
-        Json::Object(_) => false,
     }
 }
 

@@ -6,8 +6,8 @@ use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 
-use super::live::is_unset;
 use super::text::neutral;
+use super::wire::is_unset;
 use crate::model::{Json, UnknownField};
 
 type Map = BTreeMap<String, Option<String>>;

@@ -45,7 +45,7 @@ pub enum Operation {
 pub enum Risk {
     /// Changes nothing.
     Low,
-    /// Changes or makes something that can be put back.
+    /// Changes or makes something that can be restored.
     Medium,
     /// Takes something away.
     High,
@@ -70,7 +70,7 @@ pub enum OperationEffect {
     Changes,
 }
 
-/// What may be done after an answer that tells little.
+/// What may be done after an answer that proves little.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RetryClass {
     /// A read: it may be sent again.
@@ -142,7 +142,7 @@ pub struct OperationEntry {
     pub operation: Operation,
     /// The tool name of the reference; for an operation that it has no name for, one of ours.
     pub name: &'static str,
-    /// Whether `name` stands in the reference.
+    /// Whether `name` is in the reference.
     pub in_reference: bool,
     /// The area of the reference's section 1.
     pub area: &'static str,
@@ -249,7 +249,7 @@ const SECURITY: &str = "Security event";
 const DDOS: &str = "DDoS event";
 
 const QUERY_BODY: &str =
-    "query, start_time, end_time, limit, scroll, sort, sort_by, aggs; or scroll_id to go on with a scroll";
+    "query, start_time, end_time, limit, scroll, sort, sort_by, aggs; or scroll_id to continue a scroll";
 const EDIT_BODY: &str = "name, description, end_time, event_attachments";
 const CREATES_EVENT: &str = "creates event";
 

@@ -1,4 +1,4 @@
-//! A client certificate from a PKCS #12 file (`.p12`, `.pfx`), as the vendor's console hands it out: the
+//! A client certificate from a PKCS #12 file (`.p12`, `.pfx`), as the vendor's console exports it: the
 //! file and its password go in, the certificate chain and the key come out. The file is decrypted in
 //! memory, so that no key is on a disk without a password.
 

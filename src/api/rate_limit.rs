@@ -27,7 +27,7 @@ impl Timing {
         }
     }
 
-    /// No waits at all: each is only told to `note`. For tests and rehearsals.
+    /// No waits at all: each is only reported to `note`. For tests and rehearsals.
     #[must_use]
     pub fn noted(note: impl Fn(Duration) + Send + Sync + 'static) -> Self {
         Self {
@@ -77,7 +77,7 @@ const SLOWEST: Duration = Duration::from_secs(5);
 /// The pace after the first refusal where there was no limit.
 const FIRST_SLOW: Duration = Duration::from_millis(100);
 
-/// Gives every request its moment.
+/// Gives every request its time.
 #[derive(Debug)]
 pub(super) struct RateLimiter {
     base: Duration,

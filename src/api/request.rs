@@ -96,7 +96,7 @@ pub enum RequestError {
         /// The operation.
         operation: Operation,
     },
-    /// A body that is no object.
+    /// A body that is not a object.
     #[error("the body of `{operation}` must be a JSON object")]
     BodyNotObject {
         /// The operation.

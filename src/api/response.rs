@@ -132,7 +132,7 @@ impl Response {
     }
 }
 
-/// What the answer to a write tells.
+/// What the answer to a write means.
 #[derive(Deserialize)]
 struct WriteAnswer<'a> {
     #[serde(default, borrow)]
@@ -159,7 +159,7 @@ struct Identified {
     uid: Option<String>,
 }
 
-/// The host of a redirect's target. Its path and query are not told: a login page's may hold a secret.
+/// The host of a redirect's target. Its path and query are not shown: a login page's may hold a secret.
 fn place(target: &str) -> String {
     match reqwest::Url::parse(target) {
         Ok(url) => format!("`{}`", url.host_str().unwrap_or_default()),

@@ -36,7 +36,7 @@ pub enum RetryDecision {
         /// How long to wait first.
         after: Duration,
     },
-    /// Tell the failure.
+    /// Report the failure.
     Stop,
 }
 

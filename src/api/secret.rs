@@ -8,12 +8,12 @@ use std::ops::Range;
 use http::HeaderValue;
 use memchr::{memchr_iter, memchr2, memmem};
 
-/// What stands in the place of a token.
+/// What replaces a token.
 const MASK: &str = "[token]";
 
-/// Characters below which a token cannot be told from ordinary text, so that it is not looked for.
+/// Characters below which a token cannot be distinguished from ordinary text, so that it is not looked for.
 const SHORTEST: usize = 16;
-/// Characters above which a text is no token.
+/// Characters above which a text is not a token.
 const LONGEST: usize = 16 * 1024;
 
 /// An API token. Debug shows nothing of it, and it has no Display.
@@ -24,7 +24,7 @@ pub struct Secret {
     finder: memmem::Finder<'static>,
 }
 
-/// Why a text is no token. It never shows the text.
+/// Why a text is not a token. It never shows the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SecretError {
     /// Nothing, or only white space.
@@ -66,7 +66,7 @@ impl Secret {
         self.header.clone()
     }
 
-    /// Whether `text` is the token, in a time that does not tell how much of it was right.
+    /// Whether `text` is the token, in a time that does not reveal how much of it was right.
     #[must_use]
     pub fn is(&self, text: &str) -> bool {
         let (mine, other) = (self.token.as_bytes(), text.as_bytes());

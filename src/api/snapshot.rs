@@ -28,10 +28,22 @@ pub enum ReferrerReads {
 /// A read that does not prove what the service holds. Nothing is kept then.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SnapshotReadError {
+    /// The list of a namespace is incomplete.
     #[error("the list of `{namespace}` cannot be trusted: {reason}")]
-    List { namespace: Namespace, reason: String },
+    List {
+        /// Which namespace.
+        namespace: Namespace,
+        /// Why, as a fragment.
+        reason: String,
+    },
+    /// It is unknown which objects refer to an endpoint.
     #[error("who refers to `{key}` cannot be read: {reason}")]
-    Referrers { key: Key, reason: String },
+    Referrers {
+        /// Which endpoint.
+        key: Key,
+        /// Why, as a fragment.
+        reason: String,
+    },
 }
 
 /// Reads `namespaces` and keeps them.
@@ -74,8 +86,8 @@ pub fn live(snapshot: &Snapshot, wanted: &BTreeSet<Namespace>) -> Live {
 /// What was kept cannot be read.
 pub fn referrers(snapshot: &Snapshot, key: &Key) -> Result<Option<Vec<RelatedObject>>, String> {
     let kept = snapshot.namespaces.get(&key.namespace).and_then(|kept| kept.referrers.as_ref());
-    let Some(told) = kept.and_then(|kept| kept.get(&key.name)) else { return Ok(None) };
-    read_referrers(&json!({ "referring_objects": told })).map(Some)
+    let Some(known) = kept.and_then(|kept| kept.get(&key.name)) else { return Ok(None) };
+    read_referrers(&json!({ "referring_objects": known })).map(Some)
 }
 
 async fn read_namespace(
@@ -116,7 +128,7 @@ fn items(namespace: &Namespace, body: &[u8]) -> serde_json::Result<Vec<Json>> {
     Ok(items)
 }
 
-/// What refers to each endpoint, as the service tells it. One that went meanwhile has nothing.
+/// What refers to each endpoint, as the service answers. One that went meanwhile has nothing.
 async fn referring_to(reader: &Reader, keys: Vec<Key>) -> Result<BTreeMap<Name, Json>, SnapshotReadError> {
     let asked = keys.into_iter().map(async |key| {
         let answer = match reader.get(&key, ResponseFormat::ReferringObjects).await {
@@ -125,7 +137,7 @@ async fn referring_to(reader: &Reader, keys: Vec<Key>) -> Result<BTreeMap<Name, 
             Err(error) => Err(error.failure.to_string()),
         };
         match answer {
-            Ok(told) => Ok((key.name, told)),
+            Ok(answer) => Ok((key.name, answer)),
             Err(reason) => Err(SnapshotReadError::Referrers { key, reason }),
         }
     });

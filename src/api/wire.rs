@@ -3,6 +3,8 @@
 
 use serde::{Deserialize, Deserializer};
 
+use crate::model::Json;
+
 /// The value, or its default where the service writes `null`.
 pub(super) fn nullable<'de, D: Deserializer<'de>, T: Default + Deserialize<'de>>(from: D) -> Result<T, D::Error> {
     Ok(Option::<T>::deserialize(from)?.unwrap_or_default())
@@ -10,10 +12,23 @@ pub(super) fn nullable<'de, D: Deserializer<'de>, T: Default + Deserialize<'de>>
 
 /// An integer as a number or as a text of digits; anything else is nothing.
 pub(super) fn count<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
-    Ok(as_count(&crate::model::Json::deserialize(from)?))
+    Ok(as_count(&Json::deserialize(from)?))
 }
 
 /// See [`count`].
-pub(super) fn as_count(value: &crate::model::Json) -> Option<u64> {
+pub(super) fn as_count(value: &Json) -> Option<u64> {
     value.as_u64().or_else(|| value.as_str()?.parse().ok())
+}
+
+/// Whether a value is what the service writes for a field that nobody set.
+pub(super) fn is_unset(value: &Json) -> bool {
+    match value {
+        Json::Null => true,
+        Json::Bool(set) => !set,
+        Json::Number(number) => number.as_f64() == Some(0.0),
+        Json::String(text) => text.is_empty(),
+        Json::Array(items) => items.is_empty(),
+        // A chosen option without fields is written `{}`.
+        Json::Object(_) => false,
+    }
 }

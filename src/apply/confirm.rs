@@ -14,14 +14,14 @@ pub(super) enum FailedAnswer {
     Refused,
     /// The service broke while it worked on it: never sent again.
     Broken,
-    /// Nothing that tells: a gateway's word, a time-out, a cut connection, a process that was killed.
+    /// No evidence: a gateway's word, a time-out, a cut connection, a process that was killed.
     Lost,
 }
 
 /// A write in question.
 pub(super) struct SentWrite<'a> {
-    pub(super) aim: &'a TargetState<'a>,
-    /// The same change as earlier runs may have sent it, which a resume goes on with.
+    pub(super) target: &'a TargetState<'a>,
+    /// The same change as earlier runs may have sent it, which a resume continues.
     pub(super) earlier: &'a [TargetState<'a>],
     pub(super) request: &'a WriteRequest,
     /// The object as the GET before the write saw it; a create has none.
@@ -32,7 +32,7 @@ pub(super) struct SentWrite<'a> {
     pub(super) may_be_made: bool,
 }
 
-/// What became of it.
+/// Its result.
 #[derive(Debug, Clone)]
 pub(super) enum SettledWrite {
     /// It was made.
@@ -55,7 +55,7 @@ pub(super) fn settle(sent: &SentWrite<'_>, now: &CurrentState) -> SettledWrite {
         (WriteRequest::Create { .. }, _) => create(sent, now),
         (WriteRequest::Replace { .. }, Some(before)) => replace(sent, before, now),
         (WriteRequest::Delete { .. }, Some(before)) => delete(sent, before, now),
-        // Without a before-image nothing can be told.
+        // Without a before-image nothing can be decided.
         (WriteRequest::Replace { .. } | WriteRequest::Delete { .. }, None) => sent.conflict(CHANGED, now),
     }
 }
@@ -78,8 +78,8 @@ fn create(sent: &SentWrite<'_>, now: &CurrentState) -> SettledWrite {
         CurrentState::Absent => SettledWrite::NotMade,
         CurrentState::Object(seen) => match sent.made(&seen.live.endpoint) {
             Some(settlement) if !seen.live.deleting => settlement,
-            _ if !sent.may_be_made && decide::is_adoptable(sent.aim, seen) => SettledWrite::Adopt,
-            _ => sent.conflict(&decide::created_by(sent.aim, now), now),
+            _ if !sent.may_be_made && decide::is_adoptable(sent.target, seen) => SettledWrite::Adopt,
+            _ => sent.conflict(&decide::created_by(sent.target, now), now),
         },
         CurrentState::Unsupported { .. } => sent.conflict(CREATED, now),
     }
@@ -99,7 +99,7 @@ fn replace(sent: &SentWrite<'_>, before: &BeforeImage, now: &CurrentState) -> Se
             if let Some(settlement) = sent.made(&live.endpoint) {
                 return settlement;
             }
-            if sent.aim.is_untouched(before, live) { SettledWrite::NotMade } else { sent.conflict(CHANGED, now) }
+            if sent.target.is_untouched(before, live) { SettledWrite::NotMade } else { sent.conflict(CHANGED, now) }
         }
     }
 }
@@ -110,7 +110,7 @@ fn delete(sent: &SentWrite<'_>, before: &BeforeImage, now: &CurrentState) -> Set
         CurrentState::Unsupported { .. } => sent.conflict(CHANGED, now),
         CurrentState::Object(seen) if seen.live.uid != before.uid => sent.conflict(RECREATED, now),
         CurrentState::Object(seen) if seen.live.deleting => SettledWrite::Done,
-        CurrentState::Object(seen) if sent.aim.is_untouched(before, &seen.live) => SettledWrite::NotMade,
+        CurrentState::Object(seen) if sent.target.is_untouched(before, &seen.live) => SettledWrite::NotMade,
         CurrentState::Object(_) => sent.conflict(CHANGED, now),
     }
 }
@@ -118,18 +118,18 @@ fn delete(sent: &SentWrite<'_>, before: &BeforeImage, now: &CurrentState) -> Set
 impl SentWrite<'_> {
     /// Live is as wanted: by this write or by somebody else's.
     fn made(&self, now: &Endpoint) -> Option<SettledWrite> {
-        if !self.aim.is_met(now) {
+        if !self.target.is_met(now) {
             return None;
         }
-        let writers = std::iter::once(self.aim).chain(self.earlier);
-        let ours = writers.map(|aim| aim.is_by_this_run(now)).collect::<Vec<_>>();
+        let writers = std::iter::once(self.target).chain(self.earlier);
+        let ours = writers.map(|target| target.is_by_this_run(now)).collect::<Vec<_>>();
         Some(match ours.contains(&Some(true)) {
             true => SettledWrite::Done,
             // Without annotations a lost write and somebody's same write look alike.
             false if self.may_be_made && ours.contains(&None) => SettledWrite::Done,
             // Ours may lie beneath: a rollback has to know.
             false if self.may_be_made => {
-                let conflict = self.aim.conflict(REWRITTEN, Some(now));
+                let conflict = self.target.conflict(REWRITTEN, Some(now));
                 SettledWrite::Conflict(Conflict { ours_may_be_lost: true, ..conflict })
             }
             false => SettledWrite::AlreadyDone,
@@ -137,7 +137,7 @@ impl SentWrite<'_> {
     }
 
     fn conflict(&self, reason: &str, now: &CurrentState) -> SettledWrite {
-        let conflict = self.aim.conflict(reason, now.endpoint());
+        let conflict = self.target.conflict(reason, now.endpoint());
         SettledWrite::Conflict(Conflict { ours_may_be_lost: self.may_be_made, ..conflict })
     }
 }

@@ -1,5 +1,5 @@
-//! Runs an approved plan: creates, then replaces and marks, then deletes, each write with its intent
-//! on disk before it leaves, each lost or odd answer settled by a read, and a second look at the end.
+//! Runs an approved plan: creates, then replaces and annotates, then deletes, each write with its intent
+//! on disk before it leaves, each lost or odd answer settled by a read, and a verification at the end.
 //! What to do about one object and what became of one write are decided by pure functions (`decide`,
 //! `settle`); the rest of the module only carries out what they say. [`run`] never fails: everything
 //! that goes wrong is the result of a change.
@@ -26,7 +26,7 @@ use crate::run::{Outcome, RunObserver, RunRecord, RunRecorder};
 /// Makes the changes of an approved plan.
 ///
 /// # Expected flow
-/// Creates, then replaces and marks, then deletes; inside a phase [`ApplyOptions::concurrency`] changes at
+/// Creates, then replaces and annotates, then deletes; inside a phase [`ApplyOptions::concurrency`] changes at
 /// the same time. A create is one request; a replace a GET and a PUT; a delete a GET of the object,
 /// one of who refers to it, and the DELETE. Then every namespace in which something was sent is read
 /// again until nothing differs or [`ApplyOptions::poll_policy`] ends. The recorder is closed last.
@@ -35,9 +35,9 @@ use crate::run::{Outcome, RunObserver, RunRecord, RunRecorder};
 /// - Every write's intent is on disk, by the recorder's word, before the write leaves. Once the
 ///   recorder fails nothing more is sent.
 /// - A replace sends the object as a GET just before showed it with only the planned fields and the
-///   marks set, and the version of that GET. Where managed fields, marks or uid are not what the plan
-///   saw, the change is refused with each field three ways, and the others go on.
-/// - No delete is sent unless every create, replace and mark is done.
+///   ownership annotations set, and the version of that GET. Where managed fields, annotations or uid are not
+///   what the plan saw, the change is refused with each field three ways, and the others go on.
+/// - No delete is sent unless every create, replace and annotate is done.
 /// - A write whose answer is lost is sent again only after a GET showed the same uid and version, a
 ///   bounded number of times; never after a 500 or a refusal. A replace that was plainly refused for its
 ///   version took no effect: where nothing that the plan looks at moved, it is made anew of a fresh GET,
@@ -45,7 +45,7 @@ use crate::run::{Outcome, RunObserver, RunRecord, RunRecorder};
 /// - The outcome holds every change of the plan, however the run ended.
 ///
 /// # Assumptions
-/// The writer talks to the service that the plan is for. One run of a stack goes on at a time (the
+/// The writer talks to the service that the plan is for. One run of a stack is in progress at a time (the
 /// journal's lock sees to it on one machine).
 ///
 /// # Caveats
@@ -66,7 +66,7 @@ pub async fn run<R: RunRecorder, O: RunObserver>(
     phases::run(approved.plan(), |_| phases::EarlierProgress::Fresh, &service, recorder, observer, &options).await
 }
 
-/// Goes on with a run that ended before its end, in a run of its own.
+/// Resumes a run that ended early, in a run of its own.
 ///
 /// # Expected flow
 /// What the record says is done stays done. Each write in doubt is settled by a GET: as wanted and by

@@ -1,3 +1,5 @@
+//! The settings of one run: how many changes at once, how long verification polls, and the clock.
+
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +13,7 @@ use crate::plan::Ignore;
 /// How a run is made.
 #[derive(Debug, Clone)]
 pub struct ApplyOptions {
-    /// The run; it stands in the mark of everything that is written.
+    /// The run; it stands in the ownership annotations of everything that is written.
     pub run: RunId,
     /// Changes in flight at the same time, at least 1.
     pub concurrency: usize,
@@ -44,7 +46,7 @@ impl Default for PollPolicy {
     }
 }
 
-/// What time it is, as the caller tells it.
+/// What time it is, as the caller gives it.
 #[derive(Clone)]
 pub struct Clock(Arc<dyn Fn() -> jiff::Timestamp + Send + Sync>);
 

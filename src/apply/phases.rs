@@ -1,3 +1,6 @@
+//! The order of a run: creates, then replaces and annotates, then deletes, then verification. Inside a phase
+//! several changes are in work at the same time, and a delete is sent only when everything before is done.
+
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
@@ -99,7 +102,7 @@ pub(super) async fn run<'b, S: EndpointService, R: RunRecorder, O: RunObserver>(
     }
 }
 
-/// Goes on with an earlier run.
+/// Resumes an earlier run.
 pub(super) async fn resume<S: EndpointService, R: RunRecorder, O: RunObserver>(
     record: &RunRecord,
     service: &S,
@@ -133,7 +136,7 @@ fn after<'a>(progress: ChangeProgress<'a>, runs: &[RunId]) -> EarlierProgress<'a
     }
 }
 
-/// Works on one change and tells everyone what became of it.
+/// Works on one change and reports its result.
 async fn work<'c, S: EndpointService, R: RunRecorder, O: RunObserver>(
     worker: &Worker<'_, S, R, O>,
     change: &'c Change,
@@ -151,11 +154,11 @@ async fn work<'c, S: EndpointService, R: RunRecorder, O: RunObserver>(
             ChangeResult::Skipped { reason: reason.to_owned() }
         }
         (EarlierProgress::Fresh, None) => worker.make(change, StepStart::Fresh).await,
-        (EarlierProgress::Tried, None) => worker.make(change, StepStart::Look).await,
+        (EarlierProgress::Tried, None) => worker.make(change, StepStart::Read).await,
     };
     let step = ChangeStep { key: change.key.clone(), action: change.action.kind(), result: result.clone() };
     worker.record(&step).await;
-    // What an earlier run did was told then.
+    // What an earlier run did was reported then.
     if !over {
         worker.observer.event(RunEvent::Finished { step, took: worker.options.clock.since(started) });
     }

@@ -1,3 +1,5 @@
+//! What a run needs of the service, as a trait. The client implements it, and so does the fake of the tests.
+
 use std::future::Future;
 
 use crate::api::{ApiError, CurrentState};

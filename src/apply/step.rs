@@ -1,3 +1,6 @@
+//! One change of a run: read, decide, record the intent, send, and settle an answer that was lost or odd.
+//! The decisions are those of `decide` and `confirm`; this file only carries them out.
+
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -32,7 +35,7 @@ pub(super) enum StepStart<'a> {
     /// Nothing was sent before.
     Fresh,
     /// An earlier run tried and did not make it: live is looked at first, for a create too.
-    Look,
+    Read,
     /// An earlier run was about to send this, or sent it.
     InDoubt(&'a Intent, &'a [RunId]),
 }
@@ -54,7 +57,7 @@ pub(super) struct Worker<'a, S, R, O> {
 /// A write with how its last try ended.
 #[derive(Clone, Copy)]
 struct AttemptedWrite<'a> {
-    aim: &'a TargetState<'a>,
+    target: &'a TargetState<'a>,
     earlier: &'a [TargetState<'a>],
     write: &'a Intent,
     error: &'a ApiError,
@@ -86,42 +89,42 @@ impl<S: EndpointService, R: RunRecorder, O: RunObserver> Worker<'_, S, R, O> {
         self.is_stopped().then_some(INTERRUPTED)
     }
 
-    /// Keeps what became of a change. A result that cannot be kept stays in doubt in the journal.
+    /// Stores the result of a change. A result that cannot be kept stays in doubt in the journal.
     pub(super) async fn record(&self, step: &ChangeStep) {
         if self.recorder.outcome(step).await.is_err() {
             self.journal_failed.store(true, Ordering::Relaxed);
         }
     }
 
-    /// Makes one change and tells what became of it.
+    /// Makes one change and returns its result.
     pub(super) async fn make(&self, change: &Change, start: StepStart<'_>) -> ChangeResult {
         let ignored = self.options.ignore.fields(&change.key);
         let theirs = match start {
             StepStart::InDoubt(_, runs) => runs,
-            StepStart::Fresh | StepStart::Look => &[],
+            StepStart::Fresh | StepStart::Read => &[],
         };
         let in_doubt = matches!(start, StepStart::InDoubt(..));
         if let Some(reason) = self.halted() {
             let reason = reason.to_owned();
             return if in_doubt { ChangeResult::InDoubt { reason } } else { ChangeResult::Skipped { reason } };
         }
-        let aims = TargetState::new(change, &self.options.run, ignored.clone()).and_then(|aim| {
+        let targets = TargetState::new(change, &self.options.run, ignored.clone()).and_then(|target| {
             let earlier: Result<Vec<_>, _> =
                 theirs.iter().map(|run| TargetState::new(change, run, ignored.clone())).collect();
-            Ok((aim, earlier?))
+            Ok((target, earlier?))
         });
-        let (aim, earlier) = match aims {
-            Ok(aims) => aims,
+        let (target, earlier) = match targets {
+            Ok(targets) => targets,
             Err(reason) => return undecided(ChangeResult::Failed { reason }, in_doubt),
         };
         let decision = match start {
-            StepStart::Fresh => self.decide(&aim).await,
-            StepStart::Look => self.read_and_decide(&aim).await,
-            StepStart::InDoubt(intent, _) => self.resolve(&aim, &earlier, intent).await,
+            StepStart::Fresh => self.decide(&target).await,
+            StepStart::Read => self.read_and_decide(&target).await,
+            StepStart::InDoubt(intent, _) => self.resolve(&target, &earlier, intent).await,
         };
         let result = match decision {
             Ok(WriteDecision::Send(request, before)) => {
-                return self.write(&aim, &earlier, intent(&aim, request, before)).await;
+                return self.write(&target, &earlier, intent(&target, request, before)).await;
             }
             Ok(WriteDecision::AlreadyDone) => ChangeResult::AlreadyDone,
             Ok(WriteDecision::Conflict(conflict)) => ChangeResult::Conflict(conflict),
@@ -132,25 +135,25 @@ impl<S: EndpointService, R: RunRecorder, O: RunObserver> Worker<'_, S, R, O> {
         undecided(result, in_doubt)
     }
 
-    async fn decide(&self, aim: &TargetState<'_>) -> Result<WriteDecision, ChangeResult> {
-        match &aim.change.action {
-            Action::Create { .. } => Ok(decide::create(aim)),
-            _ => self.read_and_decide(aim).await,
+    async fn decide(&self, target: &TargetState<'_>) -> Result<WriteDecision, ChangeResult> {
+        match &target.change.action {
+            Action::Create { .. } => Ok(decide::create(target)),
+            _ => self.read_and_decide(target).await,
         }
     }
 
-    async fn read_and_decide(&self, aim: &TargetState<'_>) -> Result<WriteDecision, ChangeResult> {
-        let now = self.service.read(&aim.change.key).await.map_err(failed)?;
-        self.decide_on(aim, &now).await
+    async fn read_and_decide(&self, target: &TargetState<'_>) -> Result<WriteDecision, ChangeResult> {
+        let now = self.service.read(&target.change.key).await.map_err(failed)?;
+        self.decide_on(target, &now).await
     }
 
-    async fn decide_on(&self, aim: &TargetState<'_>, now: &CurrentState) -> Result<WriteDecision, ChangeResult> {
-        let decision = match &aim.change.action {
-            Action::Create { .. } => decide::create_after_look(aim, now),
-            Action::Replace { before, .. } | Action::Annotate { before } => decide::replace(aim, before, now),
-            Action::Delete { before, referrers } => match decide::delete(aim, before, now) {
+    async fn decide_on(&self, target: &TargetState<'_>, now: &CurrentState) -> Result<WriteDecision, ChangeResult> {
+        let decision = match &target.change.action {
+            Action::Create { .. } => decide::create_after_read(target, now),
+            Action::Replace { before, .. } | Action::Annotate { before } => decide::replace(target, before, now),
+            Action::Delete { before, referrers } => match decide::delete(target, before, now) {
                 send @ WriteDecision::Send(..) => {
-                    let found = self.service.referrers(&aim.change.key).await.map_err(failed)?;
+                    let found = self.service.referrers(&target.change.key).await.map_err(failed)?;
                     decide::refer(referrers, found).unwrap_or(send)
                 }
                 other => other,
@@ -162,14 +165,14 @@ impl<S: EndpointService, R: RunRecorder, O: RunObserver> Worker<'_, S, R, O> {
     /// Settles what an earlier run left in doubt, and decides afresh where it was not made.
     async fn resolve(
         &self,
-        aim: &TargetState<'_>,
+        target: &TargetState<'_>,
         earlier: &[TargetState<'_>],
         intent: &Intent,
     ) -> Result<WriteDecision, ChangeResult> {
         let in_doubt = |error: ApiError| ChangeResult::InDoubt { reason: error.to_string() };
-        let now = self.service.read(&aim.change.key).await.map_err(in_doubt)?;
+        let now = self.service.read(&target.change.key).await.map_err(in_doubt)?;
         let sent = SentWrite {
-            aim,
+            target,
             earlier,
             request: &intent.request,
             before: intent.before.as_ref(),
@@ -177,10 +180,10 @@ impl<S: EndpointService, R: RunRecorder, O: RunObserver> Worker<'_, S, R, O> {
             may_be_made: true,
         };
         match confirm::settle(&sent, &now) {
-            SettledWrite::Done => Err(self.done(aim, intent, true)),
+            SettledWrite::Done => Err(self.done(target, intent, true)),
             SettledWrite::AlreadyDone => Ok(WriteDecision::AlreadyDone),
             SettledWrite::Conflict(conflict) => Ok(WriteDecision::Conflict(conflict)),
-            SettledWrite::NotMade | SettledWrite::Adopt => self.decide_on(aim, &now).await,
+            SettledWrite::NotMade | SettledWrite::Adopt => self.decide_on(target, &now).await,
         }
     }
 
@@ -202,8 +205,8 @@ impl<S: EndpointService, R: RunRecorder, O: RunObserver> Worker<'_, S, R, O> {
 
     /// Sends a write until it is settled, each time with its intent on disk before. `earlier` is the same
     /// change as earlier runs may have sent it.
-    async fn write(&self, aim: &TargetState<'_>, earlier: &[TargetState<'_>], mut write: Intent) -> ChangeResult {
-        let key = &aim.change.key;
+    async fn write(&self, target: &TargetState<'_>, earlier: &[TargetState<'_>], mut write: Intent) -> ChangeResult {
+        let key = &target.change.key;
         let mut may_be_made = !earlier.is_empty();
         let mut last = "an earlier run may have sent it".to_owned();
         for attempt in 0..MOST_TRIES {
@@ -229,11 +232,11 @@ impl<S: EndpointService, R: RunRecorder, O: RunObserver> Worker<'_, S, R, O> {
             let sent = self.service.send(key, &write.request).await;
             drop(slot);
             let error = match sent {
-                Ok(()) => return self.done(aim, &write, false),
+                Ok(()) => return self.done(target, &write, false),
                 Err(error) => error,
             };
             last = error.to_string();
-            let tried = AttemptedWrite { aim, earlier, write: &write, error: &error };
+            let tried = AttemptedWrite { target, earlier, write: &write, error: &error };
             match self.settle(&tried, &mut may_be_made).await {
                 NextStep::Over(result) => return result,
                 NextStep::Again if attempt + 1 < MOST_TRIES => {
@@ -261,7 +264,7 @@ impl<S: EndpointService, R: RunRecorder, O: RunObserver> Worker<'_, S, R, O> {
 
     /// What follows a write that did not end well.
     async fn settle(&self, tried: &AttemptedWrite<'_>, may_be_made: &mut bool) -> NextStep {
-        let AttemptedWrite { aim, earlier, write, error } = *tried;
+        let AttemptedWrite { target, earlier, write, error } = *tried;
         let doubt = match error.certainty() {
             Certainty::NotSent if !*may_be_made => {
                 return NextStep::Over(ChangeResult::Failed { reason: error.to_string() });
@@ -278,10 +281,10 @@ impl<S: EndpointService, R: RunRecorder, O: RunObserver> Worker<'_, S, R, O> {
         }
         let before = write.before.as_ref();
         let sent =
-            SentWrite { aim, earlier, request: &write.request, before, answer: doubt, may_be_made: *may_be_made };
+            SentWrite { target, earlier, request: &write.request, before, answer: doubt, may_be_made: *may_be_made };
         let mut rereads = 0;
         loop {
-            let now = match self.service.read(&aim.change.key).await {
+            let now = match self.service.read(&target.change.key).await {
                 Ok(now) => now,
                 Err(unread) => {
                     let reason = format!("{error}; a look at it failed too: {unread}");
@@ -297,11 +300,11 @@ impl<S: EndpointService, R: RunRecorder, O: RunObserver> Worker<'_, S, R, O> {
                 SettledWrite::Done if plain_refusal && matches!(write.request, WriteRequest::Delete { .. }) => {
                     ChangeResult::AlreadyDone
                 }
-                SettledWrite::Done => self.done(aim, write, true),
+                SettledWrite::Done => self.done(target, write, true),
                 SettledWrite::AlreadyDone => ChangeResult::AlreadyDone,
-                SettledWrite::Adopt => return self.anew(aim, &now, None).await,
+                SettledWrite::Adopt => return self.anew(target, &now, None).await,
                 SettledWrite::Conflict(conflict) if plain_refusal && moved_on && is_about_version(error) => {
-                    return self.anew(aim, &now, Some(conflict)).await;
+                    return self.anew(target, &now, Some(conflict)).await;
                 }
                 SettledWrite::Conflict(conflict) => ChangeResult::Conflict(conflict),
                 SettledWrite::NotMade if confirm::may_repeat(doubt) => return NextStep::Again,
@@ -311,7 +314,7 @@ impl<S: EndpointService, R: RunRecorder, O: RunObserver> Worker<'_, S, R, O> {
                     if rereads < MOST_REREADS && self.halted().is_none() {
                         let wait = FIRST_WAIT * (1 << rereads);
                         rereads += 1;
-                        let key = aim.change.key.clone();
+                        let key = target.change.key.clone();
                         self.observer.event(RunEvent::Waiting { key, reason: error.to_string(), wait });
                         self.options.pace.wait(wait).await;
                         continue;
@@ -320,30 +323,30 @@ impl<S: EndpointService, R: RunRecorder, O: RunObserver> Worker<'_, S, R, O> {
                         reason: format!("{error}; reads show it as before, which proves nothing yet"),
                     }
                 }
-                SettledWrite::NotMade => self.not_made(aim, write, error).await,
+                SettledWrite::NotMade => self.not_made(target, write, error).await,
             };
             return NextStep::Over(result);
         }
     }
 
     /// What is sent instead, of the object as it is now; the conflict where nothing can be.
-    async fn anew(&self, aim: &TargetState<'_>, now: &CurrentState, conflict: Option<Conflict>) -> NextStep {
-        let conflict = conflict.unwrap_or_else(|| aim.conflict(CREATED, now.endpoint()));
-        match self.decide_on(aim, now).await {
-            Ok(WriteDecision::Send(request, before)) => NextStep::Anew(intent(aim, request, before), conflict),
+    async fn anew(&self, target: &TargetState<'_>, now: &CurrentState, conflict: Option<Conflict>) -> NextStep {
+        let conflict = conflict.unwrap_or_else(|| target.conflict(CREATED, now.endpoint()));
+        match self.decide_on(target, now).await {
+            Ok(WriteDecision::Send(request, before)) => NextStep::Anew(intent(target, request, before), conflict),
             _ => NextStep::Over(ChangeResult::Conflict(conflict)),
         }
     }
 
-    fn done(&self, aim: &TargetState<'_>, write: &Intent, by_reading: bool) -> ChangeResult {
-        let adopted = aim.change.action.kind() == ActionKind::Create && write.action != ActionKind::Create;
+    fn done(&self, target: &TargetState<'_>, write: &Intent, by_reading: bool) -> ChangeResult {
+        let adopted = target.change.action.kind() == ActionKind::Create && write.action != ActionKind::Create;
         ChangeResult::Done { confirmation: self.settled(write), by_reading, adopted }
     }
 
     /// A refused delete may have been refused because somebody began to refer to the object.
-    async fn not_made(&self, aim: &TargetState<'_>, write: &Intent, error: &ApiError) -> ChangeResult {
+    async fn not_made(&self, target: &TargetState<'_>, write: &Intent, error: &ApiError) -> ChangeResult {
         if let WriteRequest::Delete { .. } = write.request
-            && let Ok(by) = self.service.referrers(&aim.change.key).await
+            && let Ok(by) = self.service.referrers(&target.change.key).await
             && !by.is_empty()
         {
             return ChangeResult::Referred { by };
@@ -359,12 +362,12 @@ fn is_about_version(error: &ApiError) -> bool {
 
 /// What is about to be sent for the first time. A create that meets the same object of nobody only takes
 /// ownership of it.
-fn intent(aim: &TargetState<'_>, request: WriteRequest, before: Option<BeforeImage>) -> Intent {
-    let action = match (aim.change.action.kind(), &request) {
+fn intent(target: &TargetState<'_>, request: WriteRequest, before: Option<BeforeImage>) -> Intent {
+    let action = match (target.change.action.kind(), &request) {
         (ActionKind::Create, WriteRequest::Replace { .. }) => ActionKind::Annotate,
         (kind, _) => kind,
     };
-    Intent { key: aim.change.key.clone(), action, attempt: 0, request, before }
+    Intent { key: target.change.key.clone(), action, attempt: 0, request, before }
 }
 
 /// `result`, unless it says that nothing was made of a write that may have been.

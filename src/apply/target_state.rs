@@ -1,3 +1,6 @@
+//! The target state of one change: the endpoint as it should be afterwards, and how the live object differs
+//! from it or from the state that the plan read. Pure.
+
 use crate::diff::{self, Context};
 use crate::model::{AppliedFields, Endpoint, Field, Json, LiveObject, Ownership, RunId, WrittenFor, is_mark};
 use crate::plan::{Action, BeforeImage, Change, Conflict, ThreeWay};
@@ -8,12 +11,12 @@ pub(super) struct TargetState<'a> {
     run: &'a RunId,
     /// Fields that the configuration leaves out.
     ignored: Vec<Field>,
-    /// The endpoint as it should stand afterwards, marks included; nothing for a delete.
+    /// The endpoint as it should be afterwards, ownership annotations included; nothing for a delete.
     wanted: Option<Endpoint>,
 }
 
 impl<'a> TargetState<'a> {
-    /// The aim of `change` in `run`.
+    /// The target state of `change` in `run`.
     ///
     /// # Errors
     /// The wanted fields do not make an endpoint: the plan file was written by hand.
@@ -28,12 +31,12 @@ impl<'a> TargetState<'a> {
         Ok(Self { change, run, ignored, wanted })
     }
 
-    /// The endpoint as it should stand afterwards; nothing for a delete.
+    /// The endpoint as it should be afterwards; nothing for a delete.
     pub(super) fn wanted(&self) -> Option<&Endpoint> {
         self.wanted.as_ref()
     }
 
-    /// Sets the wanted fields and the marks in a whole object, and nothing else.
+    /// Sets the wanted fields and the ownership annotations in a whole object, and nothing else.
     pub(super) fn set(&self, object: &mut Json) {
         for change in self.change.fields() {
             change.field.set(object, &change.after);
@@ -47,10 +50,10 @@ impl<'a> TargetState<'a> {
         self.change.ownership.iter().flat_map(|marks| marks.annotations(self.run.as_str()))
     }
 
-    /// The managed fields, the marks among them, in which `now` is not what `before` was.
+    /// The managed fields, the ownership annotations among them, in which `now` is not what `before` was.
     pub(super) fn moved(&self, before: &Endpoint, now: &Endpoint) -> Vec<Field> {
         let [one, other] = [Some(before), self.wanted.as_ref()].map(|endpoint| Ownership::read(&endpoint?.annotations));
-        // The other annotations that a definition names stand in one of the two marks.
+        // The other annotations that a definition names are named by one of the two.
         let names = |key: &str| self.names(key);
         let mut fields = Vec::new();
         for mark in std::iter::once(&one).chain((other != one).then_some(&other)) {
@@ -70,19 +73,20 @@ impl<'a> TargetState<'a> {
         }
     }
 
-    /// Whether `now` is as this change wants it, marks included; the run in the mark does not matter.
+    /// Whether `now` is as this change wants it, ownership annotations included; the run that they name does
+    /// not matter.
     pub(super) fn is_met(&self, now: &Endpoint) -> bool {
         // Nearly always they are the same, which is soon seen.
         self.wanted.as_ref() == Some(now) || (self.fields_met(now) && self.marks_met(now))
     }
 
-    /// Whether every managed field but the marks is as wanted.
+    /// Whether every managed field but the ownership annotations is as wanted.
     pub(super) fn fields_met(&self, now: &Endpoint) -> bool {
         let Some(wanted) = &self.wanted else { return false };
         self.moved(wanted, now).iter().all(is_mark_field)
     }
 
-    /// Whether `field` is a mark that differs from the wanted one by nothing but its run.
+    /// Whether `field` is an ownership annotation that differs from the wanted one by nothing but its run.
     pub(super) fn is_only_run(&self, field: &Field, now: &Endpoint) -> bool {
         is_mark_field(field) && self.marks_met(now)
     }
@@ -99,8 +103,8 @@ impl<'a> TargetState<'a> {
         }
     }
 
-    /// Whether `now` carries exactly the marks that this write carries, its run included. `None`
-    /// where the write carries none that could tell.
+    /// Whether `now` carries exactly the ownership annotations that this write carries, its run included.
+    /// `None` where the write carries none that could decide it.
     pub(super) fn is_by_this_run(&self, now: &Endpoint) -> Option<bool> {
         let by_run = |text: &str| text.split(' ').nth(1) == Some(self.run.as_str());
         let mut telling = self.marks().filter(|(_, value)| value.as_deref().is_some_and(by_run)).peekable();
@@ -146,7 +150,7 @@ impl<'a> TargetState<'a> {
     pub(super) fn is_untouched(&self, before: &BeforeImage, now: &LiveObject) -> bool {
         let same_version = match (&before.resource_version, &now.resource_version) {
             (Some(before), Some(now)) => before == now,
-            // A service that tells no versions: the time of the last change stands in.
+            // A service without versions: the time of the last change decides.
             _ => {
                 before.modified == BeforeImage::of(now).modified
                     && self.moved(&before.endpoint, &now.endpoint).is_empty()
@@ -160,7 +164,7 @@ fn is_mark_field(field: &Field) -> bool {
     matches!(field, Field::Annotation(key) if is_mark(key))
 }
 
-/// Whether a mark is among these fields.
+/// Whether an ownership annotation is among these fields.
 pub(super) fn is_annotation_only(fields: &[Field]) -> bool {
     fields.iter().any(is_mark_field)
 }

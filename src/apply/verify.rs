@@ -1,4 +1,4 @@
-//! The second look: reads what was applied until nothing differs or poll_policy ends. It catches what
+//! The verification: reads what was applied until nothing differs or the poll policy ends. It catches what
 //! the service drops with a good answer, reads that lag, deletes that take their time.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -115,14 +115,14 @@ fn differs(change: &Change, item: Option<&LiveItem>, options: &ApplyOptions) -> 
         return there.then(Vec::new);
     }
     let Some(live) = live else { return Some(Vec::new()) };
-    let aim = TargetState::new(change, &options.run, options.ignore.fields(&change.key)).ok()?;
-    if aim.is_met(&live.endpoint) {
+    let target = TargetState::new(change, &options.run, options.ignore.fields(&change.key)).ok()?;
+    if target.is_met(&live.endpoint) {
         return None;
     }
-    let mut fields = aim.wanted().map(|wanted| aim.moved(wanted, &live.endpoint)).unwrap_or_default();
+    let mut fields = target.wanted().map(|wanted| target.moved(wanted, &live.endpoint)).unwrap_or_default();
     if fields.len() > 1 {
-        // The mark also differs by its run alone.
-        fields.retain(|field| !aim.is_only_run(field, &live.endpoint));
+        // The ownership annotations also differ by the run alone.
+        fields.retain(|field| !target.is_only_run(field, &live.endpoint));
     }
     Some(fields)
 }

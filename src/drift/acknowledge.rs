@@ -1,9 +1,10 @@
 //! Drift that somebody has seen and accepts for a while. An acknowledgement names the object, the
 //! field, the live value by its digest, a reason and its last day: it silences the alarm for exactly
-//! that value and never changes what an apply does. What has expired or no longer fits is told.
+//! that value and never changes what an apply does. What has expired or no longer fits is reported.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use data_encoding::HEXLOWER;
 use jiff::civil::Date;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -46,7 +47,7 @@ pub struct Acknowledgement {
     /// Which field; nothing where the whole object was deleted or appeared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub field: Option<Field>,
-    /// The live value, by the digest that `drift` tells.
+    /// The live value, by the digest that `drift` shows.
     pub value: ValueDigest,
     /// Why it is accepted.
     pub reason: String,
@@ -61,11 +62,11 @@ pub struct Acknowledgement {
 pub struct ValueDigest(String);
 
 impl ValueDigest {
-    /// The digest of a value; `null` stands for absence.
+    /// The digest of a value; `null` means absence.
     #[must_use]
     pub fn of(value: &Json) -> Self {
         let hash = Sha256::digest(value.to_string().as_bytes());
-        Self(hash.iter().take(DIGITS / 2).map(|byte| format!("{byte:02x}")).collect())
+        Self(HEXLOWER.encode(&hash[..DIGITS / 2]))
     }
 
     /// The hex digits.
@@ -75,7 +76,7 @@ impl ValueDigest {
     }
 }
 
-/// How an acknowledgement stands to what was read.
+/// How an acknowledgement compares with what was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AcknowledgementStatus {
@@ -89,13 +90,13 @@ pub enum AcknowledgementStatus {
     Unneeded,
 }
 
-/// An acknowledgement with how it stands.
+/// An acknowledgement with its status.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct JudgedAcknowledgement {
     /// The acknowledgement.
     #[serde(flatten)]
     pub acknowledgement: Acknowledgement,
-    /// How it stands.
+    /// Its verdict.
     pub status: AcknowledgementStatus,
 }
 
@@ -111,14 +112,14 @@ pub struct Drifted {
 }
 
 impl Acknowledgements {
-    /// The verdicts without what is accepted on `today`, and how every acknowledgement stands. An
-    /// object with nothing left to tell is in the verdicts no more; it is not counted as in sync.
+    /// The verdicts without what is accepted on `today`, and the status of every acknowledgement. An
+    /// object with nothing left to report is no longer in the verdicts; it is not counted as in sync.
     #[must_use]
     pub fn silence(&self, plan: &Plan, verdicts: &Verdicts, today: Date) -> (Verdicts, Vec<JudgedAcknowledgement>) {
         let drifted = plan.drifted(verdicts);
         let values: BTreeMap<(&Key, Option<&Field>), &ValueDigest> =
             drifted.iter().map(|one| ((&one.object, one.field.as_ref()), &one.value)).collect();
-        let standing = |one: &Acknowledgement| match values.get(&(&one.object, one.field.as_ref())) {
+        let status = |one: &Acknowledgement| match values.get(&(&one.object, one.field.as_ref())) {
             None => AcknowledgementStatus::Unneeded,
             Some(value) if **value != one.value => AcknowledgementStatus::Moved,
             Some(_) if one.expires < today => AcknowledgementStatus::Expired,
@@ -127,7 +128,7 @@ impl Acknowledgements {
         let lines: Vec<JudgedAcknowledgement> = self
             .acknowledged
             .iter()
-            .map(|one| JudgedAcknowledgement { acknowledgement: one.clone(), status: standing(one) })
+            .map(|one| JudgedAcknowledgement { acknowledgement: one.clone(), status: status(one) })
             .collect();
         let silenced: BTreeSet<(&Key, Option<&Field>)> = lines
             .iter()
@@ -254,8 +255,8 @@ mod tests {
         let verdicts = plan.verdicts(UnmanagedPolicy::Note);
         let mut accepted = Acknowledgements::offered(plan, &verdicts, "known", day(expires));
         change(&mut accepted);
-        let (verdicts, told) = accepted.silence(plan, &verdicts, day("2026-11-21"));
-        (verdicts.whole(), told.iter().map(|entry| entry.status).collect())
+        let (verdicts, judged) = accepted.silence(plan, &verdicts, day("2026-11-21"));
+        (verdicts.whole(), judged.iter().map(|entry| entry.status).collect())
     }
 
     #[test]

@@ -8,7 +8,7 @@ use jiff::tz::TimeZone;
 use super::{Acknowledgements, DriftState, JudgedAcknowledgement, Verdicts};
 use crate::plan::Plan;
 
-/// One check of a tenant, as its reports tell it.
+/// One check of a tenant, as its reports show it.
 #[derive(Debug, Clone)]
 pub struct Check<'a> {
     /// The plan that the check made.
@@ -17,7 +17,7 @@ pub struct Check<'a> {
     pub verdicts: Verdicts,
     /// The verdicts before them.
     pub found: Verdicts,
-    /// How each acknowledgement stands.
+    /// The status of each acknowledgement.
     pub acknowledged: Vec<JudgedAcknowledgement>,
     /// Since when what drifted has drifted, this check included.
     pub drift_state: Option<&'a DriftState>,

@@ -1,4 +1,4 @@
-//! What a scheduled check remembers from one time to the next, in a file that the caller keeps: since
+//! What a scheduled check records from one time to the next, in a file that the caller keeps: since
 //! when a value has drifted, in how many checks it was seen, and which objects were ever found in
 //! place, so that one that is missing later is known to have been deleted. It decides nothing about
 //! an apply. The clock is passed in.
@@ -55,13 +55,13 @@ pub struct SeenSince {
 #[derive(Debug, thiserror::Error)]
 pub enum DriftStateError {
     /// It cannot be read as one.
-    #[error("the file holds no memory of checks: {reason}")]
+    #[error("the file does not contain a drift state: {reason}")]
     NotADriftState {
         /// What the reader said.
         reason: String,
     },
     /// Another version of this program wrote it.
-    #[error("the memory has format version {found}, this trueup reads {FORMAT_VERSION}: give another file")]
+    #[error("the drift state has format version {found}, this trueup reads {FORMAT_VERSION}: give another file")]
     Format {
         /// The file's.
         found: u32,
@@ -86,17 +86,17 @@ impl DriftState {
     /// # Errors
     /// The file holds something else, or another version's.
     pub fn from_file(bytes: &[u8]) -> Result<Self, DriftStateError> {
-        let memory: DriftState = serde_json::from_slice(bytes)
+        let state: DriftState = serde_json::from_slice(bytes)
             .map_err(|error| DriftStateError::NotADriftState { reason: error.to_string() })?;
-        if memory.kind != "memory" {
+        if state.kind != "memory" {
             return Err(DriftStateError::NotADriftState {
-                reason: format!("its kind is `{}`", memory.kind.escape_debug()),
+                reason: format!("its kind is `{}`", state.kind.escape_debug()),
             });
         }
-        if memory.format_version != FORMAT_VERSION {
-            return Err(DriftStateError::Format { found: memory.format_version });
+        if state.format_version != FORMAT_VERSION {
+            return Err(DriftStateError::Format { found: state.format_version });
         }
-        Ok(memory)
+        Ok(state)
     }
 
     /// The state as a file holds it, a final line break included.
@@ -164,7 +164,7 @@ impl DriftState {
     }
 }
 
-/// One check, for the memory.
+/// One check, as the drift state records it.
 #[derive(Clone, Copy)]
 pub struct CheckRecord<'a> {
     /// The plan, made without filters.
@@ -245,44 +245,44 @@ mod tests {
         (plan, verdicts)
     }
 
-    fn remember(memory: &mut DriftState, drifts: bool, complete: bool, now: &str) {
+    fn remember(state: &mut DriftState, drifts: bool, complete: bool, now: &str) {
         let (plan, verdicts) = check(drifts, complete);
         let desired = Desired::default();
-        memory.remember(CheckRecord { plan: &plan, verdicts: &verdicts, desired: &desired }, at(now));
+        state.remember(CheckRecord { plan: &plan, verdicts: &verdicts, desired: &desired }, at(now));
     }
 
     #[test]
     fn drift_keeps_its_first_time_and_counts_its_checks_until_it_is_gone() {
         let cart = Key::parse("shop/cart").expect("a key");
-        let mut memory = DriftState::default();
-        remember(&mut memory, true, true, "2026-11-19T14:00:00Z");
-        remember(&mut memory, true, true, "2026-11-20T14:00:00Z");
-        let seen = memory.seen(&cart, Some(&Field::Port)).expect("it drifted");
+        let mut state = DriftState::default();
+        remember(&mut state, true, true, "2026-11-19T14:00:00Z");
+        remember(&mut state, true, true, "2026-11-20T14:00:00Z");
+        let seen = state.seen(&cart, Some(&Field::Port)).expect("it drifted");
         assert_eq!((seen.first_seen, seen.checks), (at("2026-11-19T14:00:00Z"), 2));
         assert_eq!(seen.age(at("2026-11-21T14:00:00Z")), Duration::from_secs(2 * 24 * 3600));
-        remember(&mut memory, false, true, "2026-11-21T14:00:00Z");
-        assert_eq!(memory.seen(&cart, Some(&Field::Port)), None);
-        assert_eq!(memory.checks(), 3);
+        remember(&mut state, false, true, "2026-11-21T14:00:00Z");
+        assert_eq!(state.seen(&cart, Some(&Field::Port)), None);
+        assert_eq!(state.checks(), 3);
     }
 
     #[test]
     fn an_unknown_read_forgets_nothing() {
         let cart = Key::parse("shop/cart").expect("a key");
-        let mut memory = DriftState::default();
-        remember(&mut memory, true, true, "2026-11-19T14:00:00Z");
-        remember(&mut memory, true, false, "2026-11-20T14:00:00Z");
-        assert!(memory.seen(&cart, Some(&Field::Port)).is_some());
-        remember(&mut memory, true, true, "2026-11-21T14:00:00Z");
-        assert_eq!(memory.seen(&cart, Some(&Field::Port)).map(|seen| seen.checks), Some(2));
+        let mut state = DriftState::default();
+        remember(&mut state, true, true, "2026-11-19T14:00:00Z");
+        remember(&mut state, true, false, "2026-11-20T14:00:00Z");
+        assert!(state.seen(&cart, Some(&Field::Port)).is_some());
+        remember(&mut state, true, true, "2026-11-21T14:00:00Z");
+        assert_eq!(state.seen(&cart, Some(&Field::Port)).map(|seen| seen.checks), Some(2));
     }
 
     #[test]
     fn a_drift_state_survives_its_file() {
-        let mut memory = DriftState::default();
-        remember(&mut memory, true, true, "2026-11-19T14:00:00Z");
-        assert_eq!(DriftState::from_file(memory.to_file().as_bytes()).expect("its own text"), memory);
+        let mut state = DriftState::default();
+        remember(&mut state, true, true, "2026-11-19T14:00:00Z");
+        assert_eq!(DriftState::from_file(state.to_file().as_bytes()).expect("its own text"), state);
         assert!(DriftState::from_file(b"{}").is_err());
-        let newer = memory.to_file().replace("\"format_version\": 1", "\"format_version\": 2");
+        let newer = state.to_file().replace("\"format_version\": 1", "\"format_version\": 2");
         assert!(matches!(DriftState::from_file(newer.as_bytes()), Err(DriftStateError::Format { found: 2 })));
     }
 }

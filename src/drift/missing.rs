@@ -24,16 +24,17 @@ pub enum MissingCause {
 impl Plan {
     /// The endpoints that are missing live, with those whose create is blocked.
     pub fn missing(&self) -> impl Iterator<Item = &Key> {
-        let held = self.blocked.iter().filter_map(|held| held.change.as_ref());
-        let creates = self.changes.iter().chain(held).filter(|change| matches!(change.action, Action::Create { .. }));
+        let blocked = self.blocked.iter().filter_map(|entry| entry.change.as_ref());
+        let creates =
+            self.changes.iter().chain(blocked).filter(|change| matches!(change.action, Action::Create { .. }));
         creates.map(|change| &change.key)
     }
 
     /// Gives every create its cause, and notes where none can be given. It changes nothing of what an
     /// apply does.
     pub fn judge_missing(&mut self, mut judge: impl FnMut(&Key) -> MissingCause) {
-        let held = self.blocked.iter_mut().filter_map(|held| held.change.as_mut());
-        for change in self.changes.iter_mut().chain(held) {
+        let blocked = self.blocked.iter_mut().filter_map(|entry| entry.change.as_mut());
+        for change in self.changes.iter_mut().chain(blocked) {
             if !matches!(change.action, Action::Create { .. }) {
                 continue;
             }

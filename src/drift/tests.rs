@@ -40,10 +40,10 @@ fn an_object_of_ours_that_differs_is_replaced_with_the_cause_of_each_field() {
         (2, 1, "replace a spec.port=drift", Verdict::Drift),
         (2, 3, "replace a spec.port=both", Verdict::Both),
     ];
-    for (now, wanted, told, verdict) in cases {
+    for (now, wanted, line, verdict) in cases {
         let world =
             World::new().defined(endpoint("a", wanted)).live(marked(live(endpoint("a", now)), &applied, Some(STACK)));
-        assert_eq!(world.lines(), [told]);
+        assert_eq!(world.lines(), [line]);
         assert_eq!(world.verdict(), verdict);
     }
 }

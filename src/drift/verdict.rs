@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::model::{Field, Key, Namespace};
 use crate::plan::{Action, Cause, Change, Note, Plan};
 
-/// How an endpoint or a whole plan stands to its definitions.
+/// How an endpoint or a whole plan compares with its definitions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
@@ -29,7 +29,7 @@ pub enum Verdict {
 /// The verdict over one endpoint.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ObjectVerdict {
-    /// How it stands.
+    /// Its verdict.
     pub verdict: Verdict,
     /// The fields that were changed outside; nothing where the whole object was.
     pub drifted: Vec<Field>,
@@ -52,8 +52,8 @@ pub enum UnmanagedPolicy {
     /// It is a note.
     #[default]
     Note,
-    /// It is drift, whoever made it: what nobody marked, what this stack owns and may not delete, and
-    /// what cannot be read.
+    /// It is drift, whoever made it: what has no ownership annotations, what this stack owns and may not
+    /// delete, and what cannot be read.
     Fail,
 }
 
@@ -91,16 +91,16 @@ impl Verdicts {
 }
 
 impl Plan {
-    /// How everything in this plan's scope stands.
+    /// The verdicts over everything in this plan's scope.
     #[must_use]
     pub fn verdicts(&self, unmanaged: UnmanagedPolicy) -> Verdicts {
         let mut objects: BTreeMap<Key, ObjectVerdict> =
             self.changes.iter().filter_map(|change| Some((change.key.clone(), object(change)?))).collect();
-        for held in &self.blocked {
+        for entry in &self.blocked {
             // What is blocked has a definition that is not met: never in sync.
             let blocked = ObjectVerdict { verdict: Verdict::Pending, drifted: Vec::new() };
-            let verdict = held.change.as_ref().and_then(object).unwrap_or(blocked);
-            objects.insert(held.key.clone(), verdict);
+            let verdict = entry.change.as_ref().and_then(object).unwrap_or(blocked);
+            objects.insert(entry.key.clone(), verdict);
         }
         for key in self.notes.iter().filter_map(|note| drifted(note, unmanaged)) {
             objects.insert(key.clone(), ObjectVerdict { verdict: Verdict::Drift, drifted: Vec::new() });
@@ -140,7 +140,7 @@ fn object(change: &Change) -> Option<ObjectVerdict> {
     judged(change, |_| false)
 }
 
-/// How a change makes its endpoint stand, without the drift that is accepted; no field stands for the
+/// The verdict over the endpoint of a change, without the drift that is accepted; no field means the
 /// whole object.
 pub(super) fn judged(change: &Change, accepted: impl Fn(Option<&Field>) -> bool) -> Option<ObjectVerdict> {
     let left = |verdict: Verdict, field: Option<&Field>| match verdict {

@@ -1,3 +1,6 @@
+//! A directory that is opened once. Files in it are read and written by name, so that nobody can lead a
+//! write elsewhere by exchanging the directory for a link.
+
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};

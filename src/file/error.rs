@@ -1,3 +1,5 @@
+//! Why a file cannot be read or written. The messages name the path and none of the contents.
+
 use std::io;
 use std::path::{Path, PathBuf};
 

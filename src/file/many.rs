@@ -1,3 +1,5 @@
+//! Reads many files of one directory tree and resolves each directory only once.
+
 use std::fs::File;
 use std::path::{Path, PathBuf};
 

@@ -122,7 +122,7 @@ pub(super) fn sync_directory(parent: &Dir, below: &Path) -> io::Result<()> {
     parent.open(below)?.sync_all()
 }
 
-/// Who owns what is at a path, where that can be told.
+/// Who owns what is at a path, where that is known.
 #[must_use]
 pub fn owner(path: &Path) -> Option<u32> {
     std::fs::metadata(path).ok().map(|metadata| metadata.uid())

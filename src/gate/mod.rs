@@ -21,7 +21,7 @@ const SYSTEM: &str = "system";
 pub struct GateFinding {
     /// The gate.
     pub gate: &'static str,
-    /// Whether it only tells, or refuses.
+    /// Whether it only warns, or refuses.
     pub mode: GateMode,
     /// In words.
     pub text: String,

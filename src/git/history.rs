@@ -33,7 +33,7 @@ pub struct ChangedFile {
     pub path: String,
     /// Its object before; nothing where it was added, or was no file.
     pub before: Option<String>,
-    /// Its object after; nothing where it was removed, or is no file.
+    /// Its object after; nothing where it was removed, or is not a file.
     pub after: Option<String>,
 }
 
@@ -147,7 +147,7 @@ fn change_of(about: &[u8], path: &[u8]) -> Option<ChangedFile> {
     let mut words = std::str::from_utf8(about).ok()?.split(' ');
     let (mode_before, mode_after) = (words.next()?, words.next()?);
     let (before, after) = (words.next()?, words.next()?);
-    // Links and submodules are no files.
+    // Links and submodules are not files.
     let file = |mode: &str, object: &str| mode.starts_with("100").then(|| object.to_owned());
     let path = String::from_utf8_lossy(path).into_owned();
     Some(ChangedFile { path, before: file(mode_before, before), after: file(mode_after, after) })

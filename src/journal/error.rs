@@ -1,3 +1,5 @@
+//! Why a journal cannot be written, read or found, each case with what a user can do about it.
+
 use std::io;
 use std::path::PathBuf;
 

@@ -1,3 +1,5 @@
+//! All runs of a state directory: the list of them, the search for one, and the removal of old ones.
+
 use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
@@ -80,7 +82,7 @@ fn heads(paths: Vec<PathBuf>, stack: Option<&str>, base_url: &str) -> Vec<(RunHe
     heads
 }
 
-/// Whether the closing line is there, tells of no interruption, and no write stayed in doubt. To read
+/// Whether the closing line is there, has no interruption, and no write stayed in doubt. To read
 /// the whole run takes a hundred times as long, so only the others are.
 fn ended_well(bytes: &[u8]) -> bool {
     let last = bytes.strip_suffix(b"\n").and_then(|lines| lines.rsplit(|byte| *byte == b'\n').next());
@@ -127,7 +129,7 @@ impl RunHead {
 /// Reads all runs in short.
 ///
 /// # Errors
-/// The directory cannot be read. A single file that cannot be read is told in the answer.
+/// The directory cannot be read. A single file that cannot be read is part of the answer.
 pub fn history(state: &Path) -> Result<RunHistory, JournalError> {
     let mut history = RunHistory::default();
     for path in files(state)? {

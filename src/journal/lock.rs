@@ -1,14 +1,18 @@
+//! The lock of a stack on a service. It allows one run at a time on a machine, and the system releases it when
+//! the process ends.
+
 use std::fs::{File, TryLockError};
 use std::io::{Read as _, Seek as _, Write as _};
 use std::path::Path;
 
+use data_encoding::HEXLOWER;
 use sha2::{Digest as _, Sha256};
 
 use super::JournalError;
 use crate::file::Directory;
 use crate::run::RunHeader;
 
-/// Held while a run of one stack against one service goes on; dies with its holder.
+/// Held while a run of one stack against one service is in progress; dies with its holder.
 #[derive(Debug)]
 pub(super) struct Lock {
     _file: File,
@@ -20,8 +24,7 @@ impl Lock {
         let stack = header.plan.stack.as_deref();
         let base_url = &header.plan.service.base_url;
         let name = Sha256::digest(format!("{base_url}\n{}", stack.unwrap_or_default()));
-        let name: String = name.iter().take(12).map(|byte| format!("{byte:02x}")).collect();
-        let name = format!("{name}.lock");
+        let name = format!("{}.lock", HEXLOWER.encode(&name[..12]));
         let path = directory.path().join(&name);
         let mut file = directory.open_or_create(&name)?;
         match file.try_lock() {

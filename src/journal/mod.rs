@@ -38,7 +38,7 @@ enum Line {
     },
     /// A write that is about to leave.
     Intent(Intent),
-    /// What became of a change.
+    /// The result of a change.
     Outcome(ChangeStep),
     /// The last line.
     Closing(RunClosing),

@@ -1,3 +1,6 @@
+//! Reads a journal back into the record of a run. A line that a kill cut off at the end is left out; any other
+//! damage is an error.
+
 use std::path::Path;
 
 use serde_json::error::Category;
@@ -46,13 +49,13 @@ pub fn load(state: &Path, run: &RunId) -> Result<RunRecord, JournalError> {
     Ok(record)
 }
 
-/// Reads the bytes of a run's file; `path` stands in errors.
+/// Reads the bytes of a run's file; `path` appears in errors.
 ///
 /// # Errors
 /// Those of [`read`], but for the medium.
 pub fn parse(path: &Path, bytes: &[u8]) -> Result<RunRecord, JournalError> {
     let mut header: Option<RunHeader> = None;
-    let mut kept = Vec::new();
+    let mut entries = Vec::new();
     let mut closing: Option<RunClosing> = None;
     let mut bad: Option<(usize, String)> = None;
     for (at, text) in bytes.split(|byte| *byte == b'\n').enumerate().filter(|(_, text)| !text.is_empty()) {
@@ -82,16 +85,16 @@ pub fn parse(path: &Path, bytes: &[u8]) -> Result<RunRecord, JournalError> {
             Line::Header { .. } => return Err(damaged("a second header".to_owned())),
             _ if header.is_none() => return Err(damaged("it stands before the header".to_owned())),
             _ if closing.is_some() => return Err(damaged("it stands behind the closing line".to_owned())),
-            Line::Intent(intent) => kept.push(RunEntry::Intent(intent)),
-            Line::Outcome(step) => kept.push(RunEntry::Outcome(step)),
+            Line::Intent(intent) => entries.push(RunEntry::Intent(intent)),
+            Line::Outcome(step) => entries.push(RunEntry::Outcome(step)),
             Line::Closing(line) => closing = Some(line),
         }
     }
     let header = header.ok_or_else(|| JournalError::NoHeader { path: path.to_owned() })?;
-    Ok(RunRecord { header, entries: kept, closing, torn: bad.is_some() })
+    Ok(RunRecord { header, entries, closing, torn: bad.is_some() })
 }
 
-/// A header that this version cannot read may be one of another format, which is told better.
+/// A header that this version cannot read may be one of another format, which is the better message.
 fn check_format(path: &Path, text: &[u8]) -> Result<(), JournalError> {
     let Ok(value) = serde_json::from_slice::<Json>(text) else { return Ok(()) };
     match value.get("header").and_then(|header| header.get("format_version")).and_then(Json::as_u64) {

@@ -1,3 +1,6 @@
+//! Writes the journal of a run on a thread of its own. Intents of several changes share one flush, and a write
+//! may leave only after its intent is on disk.
+
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -16,7 +19,7 @@ use crate::run::{ChangeStep, Intent, RunClosing, RunHeader, RunRecorder, Urgency
 /// How long an intent without urgency waits at most for others that reach the disk with it.
 const GATHERED_FOR: Duration = Duration::from_millis(5);
 
-/// The journal of a run that goes on. Dropping it waits until everything is written.
+/// The journal of a run in progress. Dropping it waits until everything is written.
 #[derive(Debug)]
 pub struct Journal {
     path: PathBuf,
@@ -46,7 +49,7 @@ struct Queue {
 #[derive(Debug, Default)]
 struct QueueState {
     lines: Vec<u8>,
-    /// Told when the lines are on disk.
+    /// Notified when the lines are on disk.
     waiting: Vec<Notified>,
     /// One of those that wait has urgency.
     urgent: bool,
@@ -58,7 +61,7 @@ impl Journal {
     /// Begins the journal of a run: takes the lock of its stack and service, and writes the header.
     ///
     /// # Errors
-    /// [`JournalError::Locked`] where another run of the stack goes on; the medium.
+    /// [`JournalError::Locked`] where another run of the stack is in progress; the medium.
     pub fn begin(state: &Path, header: &RunHeader) -> Result<Self, JournalError> {
         let lock = Lock::take(state, header)?;
         let directory = Directory::private(state, RUNS)?;
@@ -98,7 +101,7 @@ impl Journal {
         }
         state.waiting.extend(message);
         let hurries = urgency == Urgency::Immediate && !std::mem::replace(&mut state.urgent, true);
-        // Otherwise the writer looks by itself, a moment after the first line.
+        // Otherwise the writer looks by itself, shortly after the first line.
         if before == 0 || hurries {
             self.queue.ready.notify_one();
         }
@@ -106,8 +109,8 @@ impl Journal {
     }
 
     async fn flush(&self, entry: LineRef<'_>, urgency: Urgency) -> Result<(), RecordError> {
-        let (told, on_disk) = oneshot::channel();
-        self.add(&entry, urgency, Some(told))?;
+        let (notify, on_disk) = oneshot::channel();
+        self.add(&entry, urgency, Some(notify))?;
         on_disk.await.unwrap_or_else(|_| Err(self.error("its writer ended")))
     }
 
@@ -148,7 +151,7 @@ impl Queue {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What is to be written next, and who is told of it; nothing at the end.
+    /// What is to be written next, and who is notified; nothing at the end.
     fn next(&self) -> Option<(Vec<u8>, Vec<Notified>)> {
         let mut state = self.lock();
         while state.lines.is_empty() && !state.ended {
@@ -167,7 +170,7 @@ impl Queue {
 }
 
 impl QueueState {
-    /// Whether the lines are written now. What was told as done is soon in the file; an intent may wait.
+    /// Whether the lines are written now. What was reported as done is soon in the file; an intent may wait.
     fn is_urgent(&self) -> bool {
         self.urgent || self.ended || self.waiting.is_empty()
     }

@@ -1,3 +1,6 @@
+//! The approval of a plan: guards, unknown reads, consents and the digest are checked, and the result is the
+//! one value that an apply accepts.
+
 use super::{Allowances, Digest, GuardHit, GuardLimits, Plan};
 use crate::model::Namespace;
 
@@ -37,8 +40,8 @@ pub enum ApprovalError {
         /// Whether this plan was made with a base.
         base: bool,
     },
-    /// What was given is no digest.
-    #[error("`{given}` is no digest: at least {} hex digits, as the plan shows them", Digest::LEAST)]
+    /// What was given is not a digest.
+    #[error("`{given}` is not a valid digest: give at least {} hex digits, as the plan shows them", Digest::LEAST)]
     NoDigest {
         /// What was given.
         given: String,

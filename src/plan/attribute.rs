@@ -47,8 +47,8 @@ impl Plan {
     /// digest than a plan without, which would not see what is behind it.
     pub fn attribute(&mut self, history: DefinitionHistory<'_>) {
         self.settings.base = true;
-        let held = self.blocked.iter_mut().filter_map(|held| held.change.as_mut());
-        for change in self.changes.iter_mut().chain(held) {
+        let blocked = self.blocked.iter_mut().filter_map(|entry| entry.change.as_mut());
+        for change in self.changes.iter_mut().chain(blocked) {
             attribute(change, history);
         }
         self.guard();

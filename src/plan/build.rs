@@ -1,3 +1,6 @@
+//! Builds a plan: compares each definition with the live object of its key, decides by ownership what is done
+//! or blocked, and counts what the guards need. A namespace is planned when its read arrives.
+
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::{
@@ -44,7 +47,7 @@ pub struct PlanInput<'a> {
 ///   whose annotations name the stack and prove that they were written for its key (or, with
 ///   `prune: all`, of one that no other stack owns).
 /// - Filters choose among the changes; they never make one.
-/// - The same facts give the same plan, whatever order files and items came in.
+/// - The same input gives the same plan, whatever order files and items came in.
 ///
 /// # Assumptions
 /// Definitions are valid, and every namespace that a definition names was asked for.
@@ -53,8 +56,8 @@ pub struct PlanInput<'a> {
 /// Who refers to an endpoint that would go is not in a list: see [`Plan::refer`]. Whether a missing
 /// object was ever applied is neither: see [`Plan::judge_missing`].
 #[must_use]
-pub fn arrange(facts: PlanInput<'_>, live: &Live) -> Plan {
-    let mut arrangement = PlanBuilder::new(facts);
+pub fn arrange(input: PlanInput<'_>, live: &Live) -> Plan {
+    let mut arrangement = PlanBuilder::new(input);
     for (namespace, read) in &live.namespaces {
         arrangement.take(namespace, read);
     }
@@ -64,7 +67,7 @@ pub fn arrange(facts: PlanInput<'_>, live: &Live) -> Plan {
 /// A plan that is made namespace by namespace, in any order, so that none has to be kept longer than
 /// its turn takes. See [`arrange`].
 pub struct PlanBuilder<'f> {
-    facts: PlanInput<'f>,
+    input: PlanInput<'f>,
     definitions: HashMap<&'f Namespace, Vec<&'f Definition>>,
     plan: Plan,
     commits: BTreeSet<String>,
@@ -74,16 +77,16 @@ pub struct PlanBuilder<'f> {
 impl<'f> PlanBuilder<'f> {
     /// A plan over nothing yet.
     #[must_use]
-    pub fn new(facts: PlanInput<'f>) -> Self {
+    pub fn new(input: PlanInput<'f>) -> Self {
         let mut definitions: HashMap<_, Vec<_>> = HashMap::new();
-        for (key, definition) in &facts.desired.definitions {
+        for (key, definition) in &input.desired.definitions {
             definitions.entry(&key.namespace).or_default().push(definition);
         }
         let plan = Plan {
-            tool_version: facts.tool_version.to_owned(),
-            service: facts.service.clone(),
-            stack: facts.stack.map(str::to_owned),
-            settings: facts.settings.clone(),
+            tool_version: input.tool_version.to_owned(),
+            service: input.service.clone(),
+            stack: input.stack.map(str::to_owned),
+            settings: input.settings.clone(),
             setting_changes: Vec::new(),
             scope: Default::default(),
             changes: Vec::new(),
@@ -92,18 +95,18 @@ impl<'f> PlanBuilder<'f> {
             allowed: Vec::new(),
             left_out: 0,
             notes: Vec::new(),
-            source: facts.source.clone(),
+            source: input.source.clone(),
         };
-        Self { facts, definitions, plan, commits: BTreeSet::new(), matched: MatchedFilters::default() }
+        Self { input, definitions, plan, commits: BTreeSet::new(), matched: MatchedFilters::default() }
     }
 
     /// Takes in what a namespace holds.
     pub fn take(&mut self, namespace: &Namespace, read: &NamespaceRead) {
         let wanted = self.definitions.get(namespace).map_or(&[][..], Vec::as_slice);
-        let scope = arrange_namespace(&mut self.plan, &mut self.commits, &self.facts, namespace, read, wanted);
+        let scope = arrange_namespace(&mut self.plan, &mut self.commits, &self.input, namespace, read, wanted);
         self.plan.scope.insert(namespace.clone(), scope);
         if let NamespaceRead::Complete { items } = read
-            && !self.facts.selection.is_all()
+            && !self.input.selection.is_all()
         {
             self.note_matches(namespace, items);
         }
@@ -111,7 +114,7 @@ impl<'f> PlanBuilder<'f> {
 
     /// Notes which filters match something of a namespace.
     fn note_matches(&mut self, namespace: &Namespace, items: &BTreeMap<Key, LiveItem>) {
-        let PlanInput { selection, desired, .. } = self.facts;
+        let PlanInput { selection, desired, .. } = self.input;
         for definition in self.definitions.get(namespace).into_iter().flatten() {
             let key = &definition.endpoint.key;
             selection.note(&mut self.matched, key, Some(definition), items.get(key).and_then(endpoint));
@@ -125,12 +128,12 @@ impl<'f> PlanBuilder<'f> {
     /// reach is unknown, or is not among those taken in.
     #[must_use]
     pub fn unmatched(&self) -> Option<UnmatchedFilter> {
-        let PlanInput { selection, desired, .. } = self.facts;
+        let PlanInput { selection, desired, .. } = self.input;
         let known = |namespace: &Namespace| {
             let read = self.plan.scope.get(namespace).map(|scope| &scope.read);
             matches!(read, Some(ScopeRead::Complete { .. })) || !selection.reaches(namespace, desired)
         };
-        let listed = self.facts.namespaces.into_iter().flatten();
+        let listed = self.input.namespaces.into_iter().flatten();
         let mut all = self.plan.scope.keys().chain(self.definitions.keys().copied()).chain(listed);
         if all.all(known) { selection.unmatched(&self.matched) } else { None }
     }
@@ -157,13 +160,13 @@ impl<'f> PlanBuilder<'f> {
 fn arrange_namespace(
     plan: &mut Plan,
     commits: &mut BTreeSet<String>,
-    facts: &PlanInput<'_>,
+    input: &PlanInput<'_>,
     namespace: &Namespace,
     read: &NamespaceRead,
     wanted: &[&Definition],
 ) -> NamespaceScope {
-    let pruned = facts.stack.is_some() && facts.namespaces.is_some_and(|listed| listed.contains(namespace));
-    let selected = facts.selection.reaches(namespace, facts.desired);
+    let pruned = input.stack.is_some() && input.namespaces.is_some_and(|listed| listed.contains(namespace));
+    let selected = input.selection.reaches(namespace, input.desired);
     let mut scope = NamespaceScope {
         read: ScopeRead::Unknown { reason: String::new() },
         definitions: 0,
@@ -174,13 +177,13 @@ fn arrange_namespace(
     let items = match read {
         NamespaceRead::Unknown { reason } => {
             scope.read = ScopeRead::Unknown { reason: reason.clone() };
-            scope.definitions = selected_of(facts.selection, wanted, &BTreeMap::new());
+            scope.definitions = selected_of(input.selection, wanted, &BTreeMap::new());
             return scope;
         }
         NamespaceRead::Complete { items } => items,
     };
-    let mut arranger = NamespaceBuilder { plan, commits, facts, items, pruned, in_sync: 0, owned: 0, removable: 0 };
-    scope.definitions = selected_of(facts.selection, wanted, items);
+    let mut arranger = NamespaceBuilder { plan, commits, input, items, pruned, in_sync: 0, owned: 0, removable: 0 };
+    scope.definitions = selected_of(input.selection, wanted, items);
     let is_defined = !wanted.is_empty();
     let mut wanted = wanted.iter().copied().peekable();
     for (key, item) in items {
@@ -224,7 +227,7 @@ fn endpoint(item: &LiveItem) -> Option<&Endpoint> {
 struct NamespaceBuilder<'a, 'f> {
     plan: &'a mut Plan,
     commits: &'a mut BTreeSet<String>,
-    facts: &'a PlanInput<'f>,
+    input: &'a PlanInput<'f>,
     items: &'a BTreeMap<Key, LiveItem>,
     pruned: bool,
     in_sync: usize,
@@ -235,13 +238,13 @@ struct NamespaceBuilder<'a, 'f> {
 }
 
 impl NamespaceBuilder<'_, '_> {
-    /// The marks to write over those that say what was `applied`.
+    /// The ownership annotations to write over those that say what was `applied`.
     fn marks(&self, definition: &Definition, applied: Option<&AppliedFields>) -> Option<OwnershipAnnotations> {
-        self.facts.settings.marks.then(|| OwnershipAnnotations::wanted(&definition.endpoint, self.facts.stack, applied))
+        self.input.settings.marks.then(|| OwnershipAnnotations::wanted(&definition.endpoint, self.input.stack, applied))
     }
 
-    /// The marks that a replace writes. Where none are wanted, those that are there stay true, or they
-    /// would give later differences a false cause.
+    /// The ownership annotations that a replace writes. Where none are wanted, those that are there stay
+    /// true, or they would give later differences a false cause.
     fn marks_of_replace(
         &self,
         definition: &Definition,
@@ -249,14 +252,14 @@ impl NamespaceBuilder<'_, '_> {
         mark: Option<&Ownership>,
     ) -> Option<OwnershipAnnotations> {
         let applied = owner.applied(mark);
-        if let (false, Some(_), Some(mark)) = (self.facts.settings.marks, applied, mark) {
+        if let (false, Some(_), Some(mark)) = (self.input.settings.marks, applied, mark) {
             return Some(OwnershipAnnotations::wanted(&definition.endpoint, mark.stack.as_deref(), applied).fitting());
         }
         self.marks(definition, applied)
     }
 
     fn owner<'m>(&self, key: &Key, mark: Option<&'m Ownership>) -> Owner<'m> {
-        Owner::of(mark, key, self.facts.stack)
+        Owner::of(mark, key, self.input.stack)
     }
 
     /// Remembers the commit that an object of the stack names.
@@ -273,22 +276,22 @@ impl NamespaceBuilder<'_, '_> {
     fn note_copy(&mut self, key: &Key, mark: Option<&Ownership>) {
         let applied = mark.and_then(|mark| mark.applied.as_ref());
         let is_it = |key: &&Key| applied.is_some_and(|applied| applied.written_for(key) == WrittenFor::This);
-        let known = self.items.keys().chain(self.facts.desired.definitions.keys());
+        let known = self.items.keys().chain(self.input.desired.definitions.keys());
         let of = known.into_iter().find(is_it).cloned();
         self.plan.notes.push(Note::Copied { key: key.clone(), of });
     }
 
     fn push(&mut self, change: Change, definition: Option<&Definition>, live: Option<&LiveObject>) {
-        if self.facts.selection.selects(&change.key, definition, live.map(|live| &live.endpoint)) {
+        if self.input.selection.selects(&change.key, definition, live.map(|live| &live.endpoint)) {
             self.plan.changes.push(change);
         } else if change.action.kind() != ActionKind::Annotate {
             self.plan.left_out += 1;
         }
     }
 
-    fn block(&mut self, held: BlockedChange, definition: Option<&Definition>, live: Option<&LiveObject>) {
-        if self.facts.selection.selects(&held.key, definition, live.map(|live| &live.endpoint)) {
-            self.plan.blocked.push(held);
+    fn block(&mut self, entry: BlockedChange, definition: Option<&Definition>, live: Option<&LiveObject>) {
+        if self.input.selection.selects(&entry.key, definition, live.map(|live| &live.endpoint)) {
+            self.plan.blocked.push(entry);
         } else {
             self.plan.left_out += 1;
         }
@@ -307,8 +310,9 @@ impl NamespaceBuilder<'_, '_> {
         let live = match item {
             LiveItem::Object(live) => live,
             LiveItem::Unsupported(unsupported) => {
-                let hold = BlockReason::Unchangeable(Unchangeable::Unsupported { reason: unsupported.reason.clone() });
-                return self.block(BlockedChange::new(key.clone(), hold, None), Some(definition), None);
+                let reason =
+                    BlockReason::Unchangeable(Unchangeable::Unsupported { reason: unsupported.reason.clone() });
+                return self.block(BlockedChange::new(key.clone(), reason, None), Some(definition), None);
             }
         };
         let mark = Ownership::read(&live.endpoint.annotations);
@@ -317,17 +321,17 @@ impl NamespaceBuilder<'_, '_> {
         if owner == Owner::Copied {
             self.note_copy(key, mark.as_ref());
         }
-        let ignored = self.facts.ignore.fields(key);
+        let ignored = self.input.ignore.fields(key);
         let applied = owner.applied(mark.as_ref());
         let differences = diff::compare(&live.endpoint, &definition.endpoint, Context { applied, ignored: &ignored });
         let unknown = live.unknown.iter().filter(|field| !field.blocks);
         self.plan.notes.extend(unknown.map(|field| unknown_field(live, &field.path, &differences)));
         let change = self.change(definition, live, mark.as_ref(), &differences);
-        let selected = self.facts.selection.selects(key, Some(definition), Some(&live.endpoint));
-        // What belongs to somebody else is no part of any share, and what is going is not ours to count.
+        let selected = self.input.selection.selects(key, Some(definition), Some(&live.endpoint));
+        // What belongs to somebody else is not part of any share, and what is going is not ours to count.
         let counts = live.owner_view.is_none() && !live.deleting;
-        let held_foreign = matches!(owner, Owner::Foreign(_)) && !self.facts.allow.foreign_stack(key);
-        self.owned += usize::from(counts && !held_foreign);
+        let is_blocked_foreign = matches!(owner, Owner::Foreign(_)) && !self.input.allow.foreign_stack(key);
+        self.owned += usize::from(counts && !is_blocked_foreign);
         self.removable += usize::from(counts && owner.is_ours());
         if let Some(blocked) = blocked(live, !differences.is_empty()) {
             return self.block(
@@ -337,19 +341,19 @@ impl NamespaceBuilder<'_, '_> {
             );
         }
         match owner {
-            Owner::Foreign(stack) if held_foreign => {
+            Owner::Foreign(stack) if is_blocked_foreign => {
                 if differences.is_empty() {
                     self.in_sync += usize::from(selected);
                     self.plan.notes.push(Note::ForeignEqual { key: key.clone(), stack: stack.to_owned() });
                 } else {
-                    let hold = BlockReason::ForeignStack { stack: stack.to_owned() };
-                    self.block(BlockedChange::new(key.clone(), hold, change), Some(definition), Some(live));
+                    let reason = BlockReason::ForeignStack { stack: stack.to_owned() };
+                    self.block(BlockedChange::new(key.clone(), reason, change), Some(definition), Some(live));
                 }
             }
             _ => {
                 if differences.is_empty() {
                     self.in_sync += usize::from(selected);
-                    if self.facts.settings.marks {
+                    if self.input.settings.marks {
                         self.note_equal(key, owner);
                     }
                 }
@@ -363,7 +367,7 @@ impl NamespaceBuilder<'_, '_> {
     /// Notes that an object which is as defined is not owned yet.
     fn note_equal(&mut self, key: &Key, owner: Owner<'_>) {
         match owner {
-            Owner::Nobody | Owner::Copied if !self.facts.settings.adopt => {
+            Owner::Nobody | Owner::Copied if !self.input.settings.adopt => {
                 self.plan.notes.push(Note::Unmarked { key: key.clone() });
             }
             Owner::Unstacked => self.plan.notes.push(Note::Unstacked { key: key.clone() }),
@@ -371,7 +375,8 @@ impl NamespaceBuilder<'_, '_> {
         }
     }
 
-    /// The change that makes `live` what its definition says, marks included; nothing where it is.
+    /// The change that makes `live` what its definition says, ownership annotations included; nothing where
+    /// it is.
     fn change(
         &self,
         definition: &Definition,
@@ -403,13 +408,13 @@ impl NamespaceBuilder<'_, '_> {
         let takes_over = match owner {
             // Written by trueup for this key, and defined by this stack: it is plain whose it is.
             Owner::Ours | Owner::Unverified | Owner::Unstacked => true,
-            Owner::Nobody | Owner::Copied => self.facts.settings.adopt,
-            Owner::Foreign(_) => self.facts.allow.foreign_stack(&key),
+            Owner::Nobody | Owner::Copied => self.input.settings.adopt,
+            Owner::Foreign(_) => self.input.allow.foreign_stack(&key),
         };
-        if !self.facts.settings.marks || !takes_over {
+        if !self.input.settings.marks || !takes_over {
             return None;
         }
-        let wanted = Ownership::wanted(&definition.endpoint, self.facts.stack);
+        let wanted = Ownership::wanted(&definition.endpoint, self.input.stack);
         if mark.is_some_and(|mark| mark.fits(&wanted)) {
             return None;
         }
@@ -424,7 +429,7 @@ impl NamespaceBuilder<'_, '_> {
             LiveItem::Unsupported(unsupported) => {
                 let stack = unsupported.raw["metadata"]["annotations"][STACK].as_str();
                 // As of any other, nothing is said of what another stack owns.
-                if stack.is_none_or(|theirs| Some(theirs) == self.facts.stack) {
+                if stack.is_none_or(|theirs| Some(theirs) == self.input.stack) {
                     self.plan.notes.push(Note::Unsupported { key, reason: unsupported.reason.clone() });
                 }
                 return;
@@ -438,9 +443,9 @@ impl NamespaceBuilder<'_, '_> {
             return;
         }
         let mark = Ownership::read(&live.endpoint.annotations);
-        let prune = if self.pruned { self.facts.settings.prune } else { Prune::None };
+        let prune = if self.pruned { self.input.settings.prune } else { Prune::None };
         let owner = self.owner(&key, mark.as_ref());
-        if self.facts.stack.is_some() {
+        if self.input.stack.is_some() {
             self.note_commit(owner, mark.as_ref());
         }
         if owner == Owner::Copied {
@@ -454,12 +459,12 @@ impl NamespaceBuilder<'_, '_> {
             (_, _) => return self.plan.notes.push(Note::Unmanaged { key }),
         };
         // With `prune: all` it would go as well if it were a copy.
-        let unverified = owner == Owner::Unverified && prune == Prune::Owned && !self.facts.allow.unverified(&key);
+        let unverified = owner == Owner::Unverified && prune == Prune::Owned && !self.input.allow.unverified(&key);
         self.owned += 1;
         let protected = live.endpoint.annotations.get(PROTECT).is_some_and(|value| value == "true");
         let action = Action::Delete { before: BeforeImage::of(live), referrers: Vec::new() };
         let change = Change { cause: Some(cause), ..Change::new(key.clone(), action) };
-        if protected && !self.facts.allow.protected(&key) {
+        if protected && !self.input.allow.protected(&key) {
             self.block(BlockedChange::new(key, BlockReason::Protected, Some(change)), None, Some(live));
         } else if unverified {
             self.block(BlockedChange::new(key, BlockReason::Unverified, Some(change)), None, Some(live));
@@ -531,16 +536,16 @@ impl Plan {
                 kept.push(change);
                 continue;
             };
-            let hold = match referrers(&change.key) {
+            let reason = match referrers(&change.key) {
                 Ok(by) => {
                     known.clone_from(&by);
-                    let held = !by.is_empty() && !allow.referred(&change.key);
-                    held.then_some(BlockReason::Referred { by })
+                    let is_blocked = !by.is_empty() && !allow.referred(&change.key);
+                    is_blocked.then_some(BlockReason::Referred { by })
                 }
                 Err(reason) => Some(BlockReason::Unchangeable(Unchangeable::ReferrersUnknown { reason })),
             };
-            match hold {
-                Some(hold) => self.blocked.push(BlockedChange::new(change.key.clone(), hold, Some(change))),
+            match reason {
+                Some(reason) => self.blocked.push(BlockedChange::new(change.key.clone(), reason, Some(change))),
                 None => kept.push(change),
             }
         }

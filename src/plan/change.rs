@@ -1,3 +1,6 @@
+//! The changes of a plan: what is done to one endpoint, field by field, with the cause of each difference and
+//! the state that the plan read.
+
 use std::fmt;
 
 use schemars::JsonSchema;
@@ -9,7 +12,7 @@ use crate::model::{
     SourceLocation,
 };
 
-/// One endpoint that is created, replaced, deleted or marked.
+/// One endpoint that is created, replaced, deleted or annotated.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Change {
@@ -17,16 +20,16 @@ pub struct Change {
     pub key: Key,
     /// What is done.
     pub action: Action,
-    /// The marks that are written, `None` where they stay as they are.
+    /// The ownership annotations that are written, `None` where they stay as they are.
     #[serde(default)]
     pub ownership: Option<OwnershipAnnotations>,
-    /// Why a whole object appears or goes; a replace has causes per field.
+    /// Why a whole object is created or deleted; a replace has causes per field.
     #[serde(default)]
     pub cause: Option<Cause>,
     /// Whose change the whole object is (`plan --base`).
     #[serde(default)]
     pub attribution: Option<Attribution>,
-    /// Where the definition stands.
+    /// Where the definition is.
     #[serde(default)]
     pub place: Option<SourceLocation>,
     /// The commit that removed the definition, for a delete.
@@ -42,9 +45,9 @@ pub struct Change {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Action {
-    /// It appears.
+    /// It is created.
     Create {
-        /// The endpoint as defined, without marks.
+        /// The endpoint as defined, without ownership annotations.
         wanted: Endpoint,
     },
     /// Some of its fields change.
@@ -57,12 +60,12 @@ pub enum Action {
         /// The object as it was read.
         before: BeforeImage,
     },
-    /// Only its marks change.
+    /// Only its ownership annotations change.
     Annotate {
         /// The object as it was read.
         before: BeforeImage,
     },
-    /// It goes.
+    /// It is deleted.
     Delete {
         /// The object as it was read.
         before: BeforeImage,
@@ -72,7 +75,7 @@ pub enum Action {
     },
 }
 
-/// The kinds of [`Action`], in the order in which they are applied; marks go with replaces.
+/// The kinds of [`Action`], in the order in which they are applied; annotates are applied with replaces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ActionKind {
@@ -120,7 +123,7 @@ pub struct FieldChange {
     /// Whose change it is (`plan --base`).
     #[serde(default)]
     pub attribution: Option<Attribution>,
-    /// Where the definition says it.
+    /// Where the definition sets it.
     #[serde(default)]
     pub place: Option<SourceLocation>,
 }
@@ -135,7 +138,7 @@ pub enum Cause {
     Drift,
     /// Both moved.
     Both,
-    /// The live object carries no mark that says.
+    /// The live object carries no ownership annotations.
     Unmarked,
 }
 
@@ -163,29 +166,29 @@ pub struct Commit {
     pub date: String,
 }
 
-/// The two marks as a change leaves them. `None` takes an annotation away (a rollback may).
+/// The two ownership annotations as a change leaves them. `None` takes an annotation away (a rollback may).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OwnershipAnnotations {
     /// `trueup/stack`
     #[serde(default)]
     pub stack: Option<String>,
-    /// `trueup/applied`; a `*` stands for the run until there is one.
+    /// `trueup/applied`; a `*` is the place of the run until there is one.
     #[serde(default)]
     pub applied: Option<String>,
 }
 
 impl OwnershipAnnotations {
-    /// The marks that an apply of `endpoint` for `stack` writes over those of `before`, whose commit
-    /// stays: see [`Plan::stamp`].
+    /// The ownership annotations that an apply of `endpoint` for `stack` writes over those of `before`, whose
+    /// commit stays: see [`Plan::stamp`].
     #[must_use]
     pub fn wanted(endpoint: &Endpoint, stack: Option<&str>, before: Option<&AppliedFields>) -> Self {
         let mark = Ownership::wanted(endpoint, stack).at_commit(before.and_then(AppliedFields::commit));
         Self { stack: mark.stack, applied: mark.applied.map(|applied| applied.text()) }
     }
 
-    /// The same marks without what is longer than the service takes: definitions are checked for that
-    /// only where marks are wanted.
+    /// The same annotations without what is longer than the service takes: definitions are checked for that
+    /// only where they are wanted.
     #[must_use]
     pub(super) fn fitting(mut self) -> Self {
         let run = crate::model::LONGEST_RUN;
@@ -193,7 +196,7 @@ impl OwnershipAnnotations {
         self
     }
 
-    /// The same marks without the commit, for what two plans of one effect have in common.
+    /// The same annotations without the commit, for what two plans of one effect have in common.
     #[must_use]
     pub(super) fn without_commit(&self) -> Self {
         Self {
@@ -273,13 +276,14 @@ impl Change {
 }
 
 impl Plan {
-    /// Lets every mark that this plan writes name `commit`: the one that its apply applies whole.
+    /// Lets every ownership annotation that this plan writes name `commit`: the one that its apply applies
+    /// whole.
     ///
     /// A plan that is narrowed by a filter, or of a directory with changes that are not committed, has
     /// none: what it writes keeps the commit that it names already.
     pub fn stamp(&mut self, commit: &str) {
-        let held = self.blocked.iter_mut().filter_map(|held| held.change.as_mut());
-        for marks in self.changes.iter_mut().chain(held).filter_map(|change| change.ownership.as_mut()) {
+        let blocked = self.blocked.iter_mut().filter_map(|entry| entry.change.as_mut());
+        for marks in self.changes.iter_mut().chain(blocked).filter_map(|change| change.ownership.as_mut()) {
             if let Some(text) = &mut marks.applied {
                 *text = AppliedFields::renamed(text, Some(commit));
             }
@@ -316,7 +320,7 @@ impl ActionKind {
     pub const ALL: [ActionKind; 4] =
         [ActionKind::Create, ActionKind::Replace, ActionKind::Annotate, ActionKind::Delete];
 
-    /// The phase of an apply: creates, then replaces and marks, then deletes.
+    /// The phase of an apply: creates, then replaces and annotates, then deletes.
     #[must_use]
     pub fn phase(self) -> u8 {
         match self {

@@ -1,6 +1,10 @@
+//! The digest of a plan: a hash of what the plan does and against what. It approves exactly the plan that was
+//! reviewed.
+
 use std::collections::BTreeMap;
 use std::fmt;
 
+use data_encoding::HEXLOWER;
 use serde::Serialize;
 use sha2::digest::Output;
 use sha2::{Digest as _, Sha256};
@@ -15,7 +19,7 @@ use crate::model::{
 const SHOWN: usize = 32;
 
 /// The digest of what a plan will do and against what. Places, causes, commits, times, versions and
-/// runs are no part of it: two plans with one digest do the same.
+/// runs are not part of it: two plans with one digest do the same.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Digest(String);
 
@@ -35,7 +39,8 @@ impl Digest {
         &self.0[..SHOWN]
     }
 
-    /// Whether `given`, [`Digest::LEAST`] or more hex digits, names this digest; `None` where it is no digest.
+    /// Whether `given`, [`Digest::LEAST`] or more hex digits, names this digest; `None` where it is not a
+    /// digest.
     #[must_use]
     pub fn is_named(&self, given: &str) -> Option<bool> {
         let fits = (SHOWN..=self.0.len()).contains(&given.len()) && given.bytes().all(|b| b.is_ascii_hexdigit());
@@ -60,8 +65,8 @@ struct Covered<'p> {
     undone: Option<&'p RunId>,
 }
 
-/// Key, action, what is wanted, the before-image, the marks, who refers to what goes, and what is behind
-/// the base.
+/// Key, action, what is wanted, the before-image, the ownership annotations, who refers to what goes, and
+/// what is behind the base.
 #[derive(Serialize)]
 struct Covering<'p>(
     &'p Key,
@@ -109,7 +114,7 @@ impl Plan {
         let changes = share::each(&mut changes, || |change: &mut &Change| hash(&covering(change)));
         let hash = changes.iter().fold(Sha256::new_with_prefix(hash(&covered)), Sha256::chain_update);
         let without = hash.finalize();
-        let digest = |hash: Output<Sha256>| Digest(hash.iter().map(|byte| format!("{byte:02x}")).collect());
+        let digest = |hash: Output<Sha256>| Digest(HEXLOWER.encode(&hash));
         let mut names: Vec<&str> = self.allowed.iter().map(|allowed| allowed.name.as_str()).collect();
         names.sort_unstable();
         names.dedup();
@@ -153,7 +158,8 @@ fn covering(change: &Change) -> Covering<'_> {
     Covering(&change.key, change.action.kind(), wanted, before, marks, referrers, behind)
 }
 
-/// The before-image without the run and the commit in its mark: who wrote the same last does not matter.
+/// The before-image without the run and the commit in its ownership annotations: who wrote the same last does
+/// not matter.
 fn image(endpoint: &Endpoint) -> Endpoint {
     let mut image = endpoint.clone();
     if let Some(mut applied) = Ownership::read(&image.annotations).and_then(|mark| mark.at_commit(None).applied) {

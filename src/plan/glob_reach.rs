@@ -1,6 +1,6 @@
 //! Which namespaces a glob over `namespace/name` can match in. A glob is a regular language, so both
 //! questions are answered by its automaton and not by how the glob is written: `{shop/a,pay/b}`,
-//! `pay[/]b` and `p{ay/}b` are no different from `pay/b` here.
+//! `pay[/]b` and `p{ay/}b` are the same as `pay/b` here.
 
 use std::collections::BTreeSet;
 

@@ -1,3 +1,6 @@
+//! The guards: limits on how much of a namespace one plan may change. A guard refuses the apply until it is
+//! allowed by its name.
+
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -8,7 +11,7 @@ use super::{ActionKind, Plan, ScopeRead};
 use crate::model::Namespace;
 use crate::model::policy::Guards;
 
-/// A guard that stands: the apply is refused until it is allowed by its name.
+/// A guard that refuses the plan until it is allowed by its name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GuardHit {

@@ -1,3 +1,5 @@
+//! The changes of a plan by their endpoint, for callers that look up many.
+
 use std::collections::BTreeMap;
 
 use super::{Change, Plan};
@@ -12,9 +14,9 @@ impl Plan {
     /// The changes by their endpoint.
     #[must_use]
     pub fn by_key(&self) -> ByKey<'_> {
-        let held = self.blocked.iter().filter_map(|held| held.change.as_ref());
+        let blocked = self.blocked.iter().filter_map(|entry| entry.change.as_ref());
         let mut changes = BTreeMap::new();
-        for change in self.changes.iter().chain(held) {
+        for change in self.changes.iter().chain(blocked) {
             changes.entry(&change.key).or_insert(change);
         }
         ByKey(changes)

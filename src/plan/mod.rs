@@ -71,12 +71,12 @@ pub struct Plan {
     pub setting_changes: Vec<SettingChange>,
     /// Every namespace that was read, with its counts.
     pub scope: BTreeMap<Namespace, NamespaceScope>,
-    /// What will be done: creates, replaces and marks, deletes; each group by key.
+    /// What will be done: creates, replaces and annotates, deletes; each group by key.
     pub changes: Vec<Change>,
     /// What is blocked singly, with the reason.
     #[serde(default)]
     pub blocked: Vec<BlockedChange>,
-    /// Guards that stand.
+    /// Guards that refuse the plan.
     #[serde(default)]
     pub guards: Vec<GuardHit>,
     /// Consents that were given when it was made, and that it needs.
@@ -142,8 +142,8 @@ pub enum ScopeRead {
         live: usize,
         /// Of them, how many this stack owns (or would adopt): what shares are counted of.
         owned: usize,
-        /// Of them, how many carry this stack's mark and are neither protected nor beyond its reach, and
-        /// what it would delete beside them: what `empty-namespace` is counted of.
+        /// Of them, how many carry this stack's ownership annotations and are neither protected nor beyond
+        /// its reach, and what it would delete beside them: what `empty-namespace` is counted of.
         #[serde(default)]
         removable: usize,
     },
@@ -247,18 +247,18 @@ impl Plan {
     /// What was looked at: what a filter leaves out or could not be read is not.
     #[must_use]
     pub fn read_scope(&self) -> ReadScope {
-        let mut looked = ReadScope::default();
+        let mut read = ReadScope::default();
         for scope in self.scope.values() {
             match &scope.read {
-                _ if !scope.selected => looked.left_out += 1,
-                ScopeRead::Unknown { .. } => looked.unread += 1,
+                _ if !scope.selected => read.left_out += 1,
+                ScopeRead::Unknown { .. } => read.unread += 1,
                 ScopeRead::Complete { .. } => {
-                    looked.namespaces += 1;
-                    looked.endpoints += scope.definitions;
+                    read.namespaces += 1;
+                    read.endpoints += scope.definitions;
                 }
             }
         }
-        looked
+        read
     }
 
     /// Namespaces in the selection whose read is unknown, with the reason.
@@ -269,7 +269,7 @@ impl Plan {
         })
     }
 
-    /// Whether something other than a mark would be done or is blocked: "changes pending".
+    /// Whether something other than an annotate would be done or is blocked: "changes pending".
     #[must_use]
     pub fn is_pending(&self) -> bool {
         !self.blocked.is_empty() || self.changes.iter().any(|change| change.action.kind() != ActionKind::Annotate)
@@ -282,9 +282,9 @@ impl Plan {
         P: FnMut(&Key, Option<&Field>) -> Option<SourceLocation>,
     {
         let mut place = places();
-        for held in &mut self.blocked {
-            held.place = place(&held.key, None);
-            held.change.iter_mut().for_each(|change| change.locate(&mut place));
+        for entry in &mut self.blocked {
+            entry.place = place(&entry.key, None);
+            entry.change.iter_mut().for_each(|change| change.locate(&mut place));
         }
         share::each(&mut self.changes, || {
             let mut place = places();

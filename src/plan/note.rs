@@ -1,3 +1,6 @@
+//! What a reviewer should know besides the changes: blocked changes with the reason, and notes about objects
+//! that the plan leaves as they are.
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +18,7 @@ pub struct BlockedChange {
     /// The change that would be made, where there is one.
     #[serde(default)]
     pub change: Option<Change>,
-    /// Where the definition stands.
+    /// Where the definition is.
     #[serde(default)]
     pub place: Option<SourceLocation>,
 }
@@ -82,7 +85,7 @@ pub enum Unchangeable {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Note {
-    /// A live endpoint without a definition that nobody marked.
+    /// A live endpoint without a definition and without ownership annotations.
     Unmanaged {
         /// Which.
         key: Key,
@@ -92,7 +95,7 @@ pub enum Note {
         /// Which.
         key: Key,
     },
-    /// In sync, and without a mark; `--adopt` plans the mark.
+    /// In sync, and without ownership annotations; `--adopt` plans them.
     Unmarked {
         /// Which.
         key: Key,

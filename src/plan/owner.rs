@@ -21,7 +21,7 @@ pub(crate) enum Owner<'m> {
 }
 
 impl<'m> Owner<'m> {
-    /// Whose the object of this key and mark is, seen from `stack`.
+    /// Whose the object of this key and ownership annotations is, seen from `stack`.
     pub(crate) fn of(mark: Option<&'m Ownership>, key: &Key, stack: Option<&str>) -> Self {
         let Some(mark) = mark else { return Owner::Nobody };
         let written_for = mark.applied.as_ref().map(|applied| applied.written_for(key));

@@ -47,7 +47,7 @@ pub struct RollbackInput<'a> {
     pub undone: &'a UndoneRun<'a>,
     /// What the service holds now, of every namespace that the run wrote in.
     pub live: &'a Live,
-    /// Which endpoints are put back.
+    /// Which endpoints are restored.
     pub only: &'a dyn Fn(&Key) -> bool,
     /// Fields that are left out of comparison.
     pub ignore: &'a Ignore,
@@ -57,16 +57,17 @@ pub struct RollbackInput<'a> {
     pub tool_version: &'a str,
 }
 
-/// A plan that puts back what a run wrote.
+/// A plan that restores what a run wrote over.
 ///
 /// # Guarantees
-/// - Only fields that the run wrote are put back, and its marks; everything else stays as it is now.
-/// - A field that is neither as the run left it nor as it was before holds its object back, with the
+/// - Only fields that the run wrote are restored, and its ownership annotations; everything else stays as it
+///   is now.
+/// - A field that is neither as the run left it nor as it was before blocks its object, with the
 ///   three values.
 /// - What already is as before needs nothing, so that a write which never took effect is no matter.
 ///
 /// # Caveats
-/// An endpoint that is created again gets another uid, and loses what the model does not hold; a note
+/// An endpoint that is created again gets another uid, and loses what the model does not support; a note
 /// says who referred to it. Who refers to an endpoint that would go is not in a list: call
 /// [`Plan::refer`] as for any plan.
 #[must_use]
@@ -98,7 +99,7 @@ pub fn rollback(input: RollbackInput<'_>) -> Plan {
             continue;
         };
         let Some(change) = changes.get(write.key).copied() else { continue };
-        Undo { ground: &input, plan: &mut plan, change, write }.undo(items.get(write.key));
+        Undo { input: &input, plan: &mut plan, change, write }.undo(items.get(write.key));
     }
     plan.changes.sort_by(|a, b| (a.action.kind().phase(), &a.key).cmp(&(b.action.kind().phase(), &b.key)));
     plan.blocked.sort_by(|a, b| a.key.cmp(&b.key));
@@ -107,17 +108,17 @@ pub fn rollback(input: RollbackInput<'_>) -> Plan {
     plan
 }
 
-fn scope(ground: &RollbackInput<'_>, namespace: &Namespace) -> NamespaceScope {
-    let stack = ground.undone.plan.stack.as_deref();
-    let read = match ground.live.namespaces.get(namespace) {
+fn scope(input: &RollbackInput<'_>, namespace: &Namespace) -> NamespaceScope {
+    let stack = input.undone.plan.stack.as_deref();
+    let read = match input.live.namespaces.get(namespace) {
         Some(NamespaceRead::Complete { items }) => {
             let ours: Vec<&LiveObject> = items.values().filter_map(|item| owned(item, stack)).collect();
-            let can_go = |live: &&&LiveObject| {
+            let is_removable = |live: &&&LiveObject| {
                 live.endpoint.annotations.get(PROTECT).is_none_or(|value| value != "true")
                     && live.owner_view.is_none()
                     && !live.deleting
             };
-            let removable = ours.iter().filter(can_go).count();
+            let removable = ours.iter().filter(is_removable).count();
             ScopeRead::Complete { live: items.len(), owned: ours.len(), removable }
         }
         Some(NamespaceRead::Unknown { reason }) => ScopeRead::Unknown { reason: reason.clone() },
@@ -126,7 +127,7 @@ fn scope(ground: &RollbackInput<'_>, namespace: &Namespace) -> NamespaceScope {
     NamespaceScope { read, definitions: 0, in_sync: 0, pruned: false, selected: true }
 }
 
-/// An object that carries the mark of this stack.
+/// An object that carries the ownership annotations of this stack.
 fn owned<'l>(item: &'l LiveItem, stack: Option<&str>) -> Option<&'l LiveObject> {
     let LiveItem::Object(live) = item else { return None };
     let mark = Ownership::read(&live.endpoint.annotations)?;
@@ -135,7 +136,7 @@ fn owned<'l>(item: &'l LiveItem, stack: Option<&str>) -> Option<&'l LiveObject> 
 
 /// Undoes one write.
 struct Undo<'a, 'g> {
-    ground: &'a RollbackInput<'g>,
+    input: &'a RollbackInput<'g>,
     plan: &'a mut Plan,
     change: &'a Change,
     write: &'a AppliedWrite<'g>,
@@ -167,8 +168,8 @@ impl Undo<'_, '_> {
         }
     }
 
-    fn block(&mut self, hold: BlockReason, change: Option<Change>) {
-        self.plan.blocked.push(BlockedChange::new(self.change.key.clone(), hold, change));
+    fn block(&mut self, reason: BlockReason, change: Option<Change>) {
+        self.plan.blocked.push(BlockedChange::new(self.change.key.clone(), reason, change));
     }
 
     fn new_change(&self, action: Action) -> Change {
@@ -179,7 +180,7 @@ impl Undo<'_, '_> {
     fn moved(&self, image: &Endpoint, live: &Endpoint) -> Vec<Field> {
         let mark = Ownership::read(&image.annotations);
         let applied = mark.as_ref().and_then(|mark| mark.applied.as_ref());
-        let ignored = self.ground.ignore.fields(&self.change.key);
+        let ignored = self.input.ignore.fields(&self.change.key);
         let names = |key: &str| self.change.named_annotations().any(|named| named == key);
         diff::moved(image, live, names, Context { applied, ignored: &ignored })
     }
@@ -199,7 +200,7 @@ impl Undo<'_, '_> {
             return self.block(BlockReason::Moved(conflict), Some(delete));
         }
         let protected = live.endpoint.annotations.get(PROTECT).is_some_and(|value| value == "true");
-        if protected && !self.ground.allow.protected(&self.change.key) {
+        if protected && !self.input.allow.protected(&self.change.key) {
             return self.block(BlockReason::Protected, Some(delete));
         }
         self.plan.changes.push(delete);
@@ -277,7 +278,7 @@ impl Undo<'_, '_> {
         let blocking = live.unknown.iter().find(|field| field.blocks);
         let conflict =
             |reason, fields| three_ways(reason, fields, Some(&written), Some(&live.endpoint), Some(original));
-        let hold = if let Some(owner) = &live.owner_view {
+        let reason = if let Some(owner) = &live.owner_view {
             Some(BlockReason::Unchangeable(Unchangeable::OwnerView(owner.clone())))
         } else if live.deleting {
             Some(BlockReason::Unchangeable(Unchangeable::Deleting))
@@ -290,20 +291,20 @@ impl Undo<'_, '_> {
         } else {
             None
         };
-        match hold {
-            Some(hold) => self.block(hold, Some(change)),
+        match reason {
+            Some(reason) => self.block(reason, Some(change)),
             None => self.plan.changes.push(change),
         }
     }
 
-    /// The fields that the run wrote, its marks among them.
+    /// The fields that the run wrote, its ownership annotations among them.
     fn wrote(&self) -> impl Iterator<Item = Field> {
         let fields = self.change.fields().iter().map(|change| change.field.clone());
         let marks = self.change.ownership.iter().flat_map(|marks| marks.annotations("")).map(|(field, _)| field);
         fields.chain(marks)
     }
 
-    /// The endpoint as the run left it, marks included.
+    /// The endpoint as the run left it, ownership annotations included.
     fn written(&self, before: &BeforeImage) -> Option<Endpoint> {
         self.change.applied_to(&before.endpoint, &self.write.run).ok()
     }

@@ -1,8 +1,10 @@
+//! A plan in a file: written with its format version and digest, and read back only unaltered and consistent.
+
 use serde::{Deserialize, Serialize};
 
 use super::{FORMAT_VERSION, GuardLimits, Plan};
 
-/// A plan as it stands in a file.
+/// A plan as a file contains it.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Saved<P> {
@@ -16,7 +18,7 @@ struct Saved<P> {
 #[derive(Debug, thiserror::Error)]
 pub enum SavedError {
     /// Not a saved plan at all.
-    #[error("the file is no saved plan: {reason}")]
+    #[error("the file is not a saved plan: {reason}")]
     NotAPlan {
         /// What the reader said.
         reason: String,
@@ -68,7 +70,7 @@ impl Plan {
     /// The plan that a file holds.
     ///
     /// # Errors
-    /// The file is no plan, of another format, altered, or no plan that anybody could have made.
+    /// The file is not a plan, of another format, altered, or no plan that anybody could have made.
     pub fn from_file(bytes: &[u8]) -> Result<Self, SavedError> {
         #[derive(Deserialize)]
         struct Head {

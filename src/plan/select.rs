@@ -1,3 +1,6 @@
+//! The filters of a call (`--only`, `--selector`, `--namespace`): which changes of a plan remain, and which
+//! filters matched nothing.
+
 use std::collections::BTreeSet;
 
 use globset::GlobMatcher;
@@ -72,7 +75,7 @@ impl Selection {
     /// Only endpoints whose `namespace/name` the glob matches. Several add up.
     ///
     /// # Errors
-    /// The text is no glob.
+    /// The text is not a glob.
     pub fn add_only(&mut self, glob: &str) -> Result<(), PatternError> {
         self.only.push(Pattern::new(glob)?);
         Ok(())
@@ -81,7 +84,7 @@ impl Selection {
     /// No endpoints whose `namespace/name` the glob matches.
     ///
     /// # Errors
-    /// The text is no glob.
+    /// The text is not a glob.
     pub fn add_except(&mut self, glob: &str) -> Result<(), PatternError> {
         self.except.push(Pattern::new(glob)?);
         Ok(())
@@ -95,7 +98,7 @@ impl Selection {
     /// Only endpoints whose live or desired labels meet the selector.
     ///
     /// # Errors
-    /// The text is no label selector.
+    /// The text is not a label selector.
     pub fn set_selector(&mut self, selector: &str) -> Result<(), SelectorError> {
         self.selector = Selector::parse(selector)?;
         Ok(())

@@ -1,3 +1,6 @@
+//! What a plan was asked to do: its settings, what a person allowed by name, and the fields that are left out
+//! of comparison.
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use globset::{Glob, GlobMatcher};
@@ -21,10 +24,10 @@ pub struct PlanSettings {
     /// What is checked before an apply.
     #[serde(default)]
     pub gates: Gates,
-    /// Whether the two marks are written.
+    /// Whether the two ownership annotations are written.
     #[serde(default = "yes")]
     pub marks: bool,
-    /// Unmarked objects that are in sync get the mark.
+    /// Unmarked objects that are in sync get the ownership annotations.
     #[serde(default)]
     pub adopt: bool,
     /// A base says whose each difference is, so that what is behind it is refused.
@@ -195,7 +198,7 @@ struct CompiledIgnoreRule {
 
 /// A pattern that cannot be read.
 #[derive(Debug, thiserror::Error)]
-#[error("`{pattern}` is no pattern: {reason}")]
+#[error("`{pattern}` is not a valid pattern: {reason}")]
 pub struct PatternError {
     /// The text.
     pub pattern: String,
@@ -213,7 +216,7 @@ impl Ignore {
     /// These rules.
     ///
     /// # Errors
-    /// A pattern is no glob.
+    /// A pattern is not a glob.
     pub fn new<'a>(rules: impl IntoIterator<Item = &'a IgnoreRule>) -> Result<Self, PatternError> {
         let rule =
             |rule: &IgnoreRule| Ok(CompiledIgnoreRule { object: pattern(&rule.object)?, field: rule.field.clone() });

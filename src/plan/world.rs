@@ -109,7 +109,7 @@ impl World {
         )
     }
 
-    /// The plan in a line an entry: `create a`, `replace a port=pending`, `held a protected`.
+    /// The plan in a line an entry: `create a`, `replace a port=pending`, `entry a protected`.
     pub(crate) fn lines(&self) -> Vec<String> {
         let plan = self.plan();
         let changes = plan.changes.iter().map(|change| {
@@ -117,8 +117,8 @@ impl World {
                 change.fields().iter().map(|field| format!(" {}={}", field.field, field.cause)).collect();
             format!("{} {}{}", change.action.kind(), change.key.name, fields.concat())
         });
-        let held = plan.blocked.iter().map(|held| {
-            let why = match &held.reason {
+        let blocked = plan.blocked.iter().map(|entry| {
+            let why = match &entry.reason {
                 BlockReason::ForeignStack { stack } => format!("foreign-stack {stack}"),
                 BlockReason::Protected => "protected".to_owned(),
                 BlockReason::Unverified => "unverified".to_owned(),
@@ -128,7 +128,7 @@ impl World {
                     format!("{blocked:?}").split([' ', '(']).next().unwrap_or_default().to_owned()
                 }
             };
-            format!("blocked {} {why}", held.key.name)
+            format!("blocked {} {why}", entry.key.name)
         });
         let notes = plan.notes.iter().filter_map(|note| match note {
             Note::Unmanaged { key } => Some(format!("unmanaged {}", key.name)),
@@ -149,6 +149,6 @@ impl World {
             Note::Outside { key } => Some(format!("outside {}", key.name)),
             Note::OutsideUnread { .. } | Note::DeletesUnknown { .. } => None,
         });
-        changes.chain(held).chain(notes).collect()
+        changes.chain(blocked).chain(notes).collect()
     }
 }

@@ -8,7 +8,7 @@ use super::{ChangeStep, Intent, RunClosing};
 use crate::model::Key;
 use crate::plan::ActionKind;
 
-/// What is told while a run goes on.
+/// What a run reports while it is in progress.
 #[derive(Debug, Clone)]
 pub enum RunEvent {
     /// A run begins, with so many changes that no earlier run made.
@@ -16,9 +16,9 @@ pub enum RunEvent {
         /// Changes.
         total: usize,
     },
-    /// A phase begins: creates, replaces and marks, deletes.
+    /// A phase begins: creates, replaces and annotates, deletes.
     Phase {
-        /// The kind; [`ActionKind::Replace`] stands for marks too.
+        /// The kind; [`ActionKind::Replace`] includes annotates.
         kind: ActionKind,
         /// Changes in it.
         count: usize,
@@ -46,9 +46,9 @@ pub enum RunEvent {
     },
 }
 
-/// Who is told about a run while it goes on.
+/// Receives the events of a run in progress.
 pub trait RunObserver: Sync {
-    /// Told as it happens, from any task of the run; must not block.
+    /// Receives an event as it happens, from any task of the run; must not block.
     fn event(&self, event: RunEvent);
 }
 
@@ -61,7 +61,7 @@ pub enum Urgency {
     Batched,
 }
 
-/// Who keeps a run. The applier awaits an intent before the write leaves.
+/// Stores a run. The applier awaits an intent before the write leaves.
 pub trait RunRecorder: Sync {
     /// An error of the medium.
     type Error: std::error::Error + Send + Sync + 'static;
@@ -70,9 +70,9 @@ pub trait RunRecorder: Sync {
     /// there is no urgency, one may wait a few milliseconds for others.
     fn intent(&self, intent: &Intent, urgency: Urgency) -> impl Future<Output = Result<(), Self::Error>> + Send;
 
-    /// Keeps what became of a change; need not wait for the disk.
+    /// Stores the result of a change; need not wait for the disk.
     fn outcome(&self, step: &ChangeStep) -> impl Future<Output = Result<(), Self::Error>> + Send;
 
-    /// Keeps the closing line and returns when all is on disk.
+    /// Stores the closing line and returns when all is on disk.
     fn close(&self, closing: RunClosing) -> impl Future<Output = Result<(), Self::Error>> + Send;
 }

@@ -107,7 +107,7 @@ fn neither_a_rollback_nor_the_rest_of_a_run_searches_all_changes_for_each() {
     assert_no_search_through_all("rollback", |writes| {
         let (record, live) = run(writes);
         let undone = record.undone();
-        let ground = RollbackInput {
+        let input = RollbackInput {
             undone: &undone,
             live: &live,
             only: &|_| true,
@@ -115,7 +115,7 @@ fn neither_a_rollback_nor_the_rest_of_a_run_searches_all_changes_for_each() {
             allow: &Allowances::default(),
             tool_version: "test",
         };
-        count(|| assert_eq!(rollback(ground).changes.len(), writes))
+        count(|| assert_eq!(rollback(input).changes.len(), writes))
     });
     assert_no_search_through_all("rest", |writes| {
         let (mut record, _) = run(writes);

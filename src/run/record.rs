@@ -36,19 +36,19 @@ pub struct RunHeader {
 pub struct RunClosing {
     /// When it ended, RFC 3339.
     pub ended: String,
-    /// The second look.
+    /// The verification.
     pub verification: Verification,
     /// The run was interrupted by a person.
     pub interrupted: bool,
 }
 
-/// A run as its journal kept it, however it ended.
+/// A run as its journal recorded it, however it ended.
 #[derive(Debug, Clone)]
 pub struct RunRecord {
     /// What was to be done, by whom and when.
     pub header: RunHeader,
-    /// Writes and results in the order in which they were kept. Where this run resumed others, theirs
-    /// stand first.
+    /// Writes and results in the order in which they were recorded. Where this run resumed others, theirs
+    /// are first.
     pub entries: Vec<RunEntry>,
     /// The last line; nothing where the run was killed.
     pub closing: Option<RunClosing>,
@@ -56,13 +56,13 @@ pub struct RunRecord {
     pub torn: bool,
 }
 
-/// One thing that a journal keeps of a run.
+/// One entry of a journal.
 #[derive(Debug, Clone)]
 #[expect(clippy::large_enum_variant, reason = "most of what is kept are intents; a box would cost an allocation each")]
 pub enum RunEntry {
     /// A write that left, or was about to.
     Intent(Intent),
-    /// What became of a change.
+    /// The result of a change.
     Outcome(ChangeStep),
 }
 
@@ -81,7 +81,7 @@ pub enum ChangeProgress<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum RunStatus {
-    /// Every change has a result that is certain, and a second look found no difference.
+    /// Every change has a result that is certain, and the verification found no difference.
     Finished,
     /// Every change has a result that is certain, and live was not proven to be as wanted.
     Unverified,
@@ -105,8 +105,8 @@ impl RunRecord {
     #[must_use]
     pub fn progress(&self) -> Vec<(&Change, ChangeProgress<'_>)> {
         let mut reached: BTreeMap<&Key, ChangeProgress<'_>> = BTreeMap::new();
-        for kept in &self.entries {
-            match kept {
+        for entry in &self.entries {
+            match entry {
                 RunEntry::Intent(intent) => {
                     reached.insert(&intent.key, ChangeProgress::InDoubt(intent));
                 }
@@ -152,9 +152,9 @@ impl RunRecord {
         let mut first: BTreeMap<&Key, &Intent> = BTreeMap::new();
         let mut pending: BTreeMap<&Key, &Intent> = BTreeMap::new();
         let mut order = Vec::new();
-        let mut keep = |intent: &'_ Intent| order.push(intent.key.clone());
-        for kept in &self.entries {
-            match kept {
+        let mut record = |intent: &'_ Intent| order.push(intent.key.clone());
+        for entry in &self.entries {
+            match entry {
                 RunEntry::Intent(intent) => {
                     let first = pending.entry(&intent.key).or_insert(intent);
                     // A refused create that went on to take ownership of what was there.
@@ -165,7 +165,7 @@ impl RunRecord {
                 RunEntry::Outcome(step) => {
                     let Some(intent) = pending.remove(&step.key) else { continue };
                     if step.result.may_have_taken_effect() && !first.contains_key(&step.key) {
-                        keep(intent);
+                        record(intent);
                         first.insert(&step.key, intent);
                     }
                 }
@@ -173,7 +173,7 @@ impl RunRecord {
         }
         for (key, intent) in pending {
             if !first.contains_key(key) {
-                keep(intent);
+                record(intent);
                 first.insert(key, intent);
             }
         }

@@ -41,13 +41,13 @@ impl Rehearsal {
     /// What the second plan would still do, beside what the first one blocked.
     #[must_use]
     pub fn left(&self) -> Vec<&Key> {
-        let held: BTreeSet<&Key> = self.plan.blocked.iter().map(|held| &held.key).collect();
+        let entry: BTreeSet<&Key> = self.plan.blocked.iter().map(|entry| &entry.key).collect();
         let changes = self.second.changes.iter().map(|change| &change.key);
-        let news = self.second.blocked.iter().map(|held| &held.key).filter(|key| !held.contains(key));
+        let news = self.second.blocked.iter().map(|entry| &entry.key).filter(|key| !entry.contains(key));
         changes.chain(news).collect()
     }
 
-    /// Whether every change is done, the second look found no difference, and the second plan is empty.
+    /// Whether every change is done, the verification found no difference, and the second plan is empty.
     #[must_use]
     pub fn converges(&self) -> bool {
         let proven = matches!(self.outcome.verification, Verification::Verified { .. } | Verification::NotNeeded);

@@ -1,4 +1,4 @@
-//! What became of each change of a run, and of the run as a whole: the results, the verification, and the
+//! The result of each change of a run, and of the run as a whole: the results, the verification, and the
 //! outcome that is complete however the run ended.
 
 use serde::{Deserialize, Serialize};
@@ -18,7 +18,7 @@ pub enum Confirmation {
     Unguarded,
 }
 
-/// What became of one change.
+/// The result of one change.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum ChangeResult {
@@ -59,7 +59,7 @@ pub enum ChangeResult {
     },
 }
 
-/// What a second look at the service found.
+/// What the verification found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Verification {
@@ -82,15 +82,15 @@ pub enum Verification {
     NotNeeded,
 }
 
-/// Everything that became of a run. Complete however the run ended.
+/// The results of a run, complete however the run ended.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Outcome {
     /// The run.
     pub run: RunId,
-    /// Each change of the plan in its order with what became of it.
+    /// Each change of the plan in its order with its result.
     pub steps: Vec<ChangeStep>,
-    /// The second look.
+    /// The verification.
     pub verification: Verification,
     /// The run was interrupted by a person.
     #[serde(default)]
@@ -102,12 +102,12 @@ pub struct Outcome {
     pub requests: u64,
     /// Milliseconds that the run took.
     pub milliseconds: u64,
-    /// Milliseconds of them that the second look took.
+    /// Milliseconds of them that the verification took.
     #[serde(default)]
     pub verify_milliseconds: u64,
 }
 
-/// One change with what became of it.
+/// One change with its result.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ChangeStep {
@@ -115,7 +115,7 @@ pub struct ChangeStep {
     pub key: Key,
     /// What was to be done.
     pub action: ActionKind,
-    /// What became of it.
+    /// Its result.
     pub result: ChangeResult,
 }
 

@@ -51,7 +51,7 @@ pub struct RunCounts {
 }
 
 impl RunSummary {
-    /// A run in short; whether another resumed it is told by whoever knows all runs.
+    /// A run in short; whether another resumed it is set by whoever knows all runs.
     #[must_use]
     pub fn of(record: &RunRecord) -> Self {
         let plan = &record.header.plan;

@@ -14,7 +14,7 @@ use crate::plan::{ActionKind, BeforeImage};
 pub struct Intent {
     /// Which endpoint.
     pub key: Key,
-    /// Create, replace, mark or delete.
+    /// Create, replace, annotate or delete.
     pub action: ActionKind,
     /// How often this write was tried before.
     pub attempt: u32,
@@ -86,7 +86,7 @@ impl WriteRequest {
         }
     }
 
-    /// The run whose mark the object carries; a chain of resumed runs holds writes of each.
+    /// The run whose ownership annotations the object carries; a chain of resumed runs holds writes of each.
     #[must_use]
     pub fn run(&self) -> Option<RunId> {
         let body: Json = self.body()?.read().ok()?;

@@ -95,21 +95,21 @@ fn made(bench: &Bench, name: &str) -> bool {
 
 /// The outcome says no more than what the service knows, and the record no less.
 fn agrees(bench: &Bench, outcome: &Outcome, record: &RunRecord, case: &Case) {
-    let (told, name) = (case.label(), case.name);
+    let (label, name) = (case.label(), case.name);
     let made = made(bench, name);
     let known = record.writes().iter().any(|write| write.key == key(name));
-    assert!(known || !made, "{told}: a rollback would not know of it: {}", word(result(outcome, name)));
+    assert!(known || !made, "{label}: a rollback would not know of it: {}", word(result(outcome, name)));
     if let ChangeResult::Done { .. } = result(outcome, name) {
-        assert!(made, "{told}: called done");
+        assert!(made, "{label}: called done");
     }
     if result(outcome, name).is_done() {
         let wanted = [("a", Some(json!(1))), ("c", Some(json!(2))), ("e", None)];
         let wanted = wanted.into_iter().find(|(of, _)| *of == name).and_then(|(_, port)| port);
-        assert_eq!(bench.port(name), wanted, "{told}: called {}", word(result(outcome, name)));
+        assert_eq!(bench.port(name), wanted, "{label}: called {}", word(result(outcome, name)));
     }
     let mut upper = outcome.steps.iter().filter(|step| step.action != ActionKind::Delete);
     let upper_done = upper.all(|step| step.result.is_done());
-    assert!(upper_done || !bench.log().iter().any(|line| line.starts_with("DELETE")), "{told}: deletes went ahead");
+    assert!(upper_done || !bench.log().iter().any(|line| line.starts_with("DELETE")), "{label}: deletes went ahead");
 }
 
 /// The record of a run and of the one that resumed it.

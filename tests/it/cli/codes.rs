@@ -74,7 +74,7 @@ fn an_apply_ends_by_what_became_of_it_in_every_format() {
         stage.edit("a.yaml", "port: 80", "port: 81");
         apply(".").code(6).stderr_contains("confirmation required");
         apply(". --digest 0123456789abcdef0123456789abcdef").code(6).stderr_contains("refused: this plan's digest is");
-        apply(". --digest abc").code(64).stderr_contains("is no digest");
+        apply(". --digest abc").code(64).stderr_contains("is not a valid digest");
 
         service.misbehave("rules: [{operation: endpoint-replace, status: {code: 403}}]");
         apply(". --yes").code(1);
