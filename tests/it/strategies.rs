@@ -75,12 +75,12 @@ fn spec() -> impl Strategy<Value = Spec> {
     let protocol = prop::sample::select(Protocol::ALL);
     (target(), protocol, 0u16..3, 0u16..2, pool(), option::of(place())).prop_map(
         |(target, protocol, port, health_check_port, snat_pool, place)| Spec {
-            target,
             protocol,
             port,
             health_check_port,
             snat_pool,
             place,
+            ..Spec::of(target)
         },
     )
 }
