@@ -18,10 +18,10 @@ pub struct Difference {
     pub desired: Json,
 }
 
-/// What a comparison has to know beside the two endpoints.
+/// What a comparison needs beside the two endpoints.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Context<'a> {
-    /// What we applied to the live object, which tells the annotations that we wrote.
+    /// What we applied to the live object: it names the annotations that we wrote.
     pub applied: Option<&'a AppliedFields>,
     /// Fields that are left out.
     pub ignored: &'a [Field],
@@ -45,7 +45,7 @@ pub fn compare(live: &Endpoint, desired: &Endpoint, context: Context<'_>) -> Vec
         .collect()
 }
 
-/// Whether the two agree in `field`, as far as `desired` says anything about it.
+/// Whether the two agree in `field`, as far as `desired` sets it.
 fn same(field: &Field, live: &Endpoint, desired: &Endpoint, context: Context<'_>) -> bool {
     match field {
         Field::Target => same_target(live, desired, context),
@@ -55,7 +55,7 @@ fn same(field: &Field, live: &Endpoint, desired: &Endpoint, context: Context<'_>
 }
 
 /// What a definition leaves to the service is the service's to fill. Where an apply wrote exactly what is
-/// live, the definition said so before, and leaves it out now.
+/// live, the definition named it before, and leaves it out now.
 fn same_target(live: &Endpoint, desired: &Endpoint, context: Context<'_>) -> bool {
     let (now, wanted) = (&live.spec.target, &desired.spec.target);
     let was_applied = || context.applied.is_some_and(|applied| applied.is_as_applied(&Field::Target, live));
@@ -89,7 +89,7 @@ fn is_managed_label(key: &str) -> bool {
 
 /// The fields of two live states of one object that differ and that a plan for `desired` depends on:
 /// everything that [`compare`] looks at, with the annotations that somebody else wrote left out.
-/// `names` tells the annotations that the definition names.
+/// `names` is true for the annotations that the definition names.
 #[must_use]
 pub fn moved(before: &Endpoint, now: &Endpoint, names: impl Fn(&str) -> bool, context: Context<'_>) -> Vec<Field> {
     let mut fields: Vec<Field> =
@@ -104,7 +104,7 @@ pub fn moved(before: &Endpoint, now: &Endpoint, names: impl Fn(&str) -> bool, co
             || context.applied.is_some_and(|applied| applied.wrote_annotation(key))
     };
     let keys = before.annotations.keys().chain(now.annotations.keys());
-    // Whose an annotation is takes longer to tell than that it is as it was.
+    // Comparing the value is cheaper than finding whose an annotation is.
     let differs = |key: &&String| before.annotations.get(*key) != now.annotations.get(*key) && ours(key);
     fields.extend(keys.filter(differs).cloned().map(Field::Annotation));
     fields.retain(|field| !context.ignored.contains(field));

@@ -1,3 +1,5 @@
+//! Which differences count: canonical values, references that the service fills, labels and annotations.
+
 use super::*;
 use crate::model::Ownership;
 

@@ -22,13 +22,13 @@ const SERVICE_KEYS: [&str; 8] = [
     "disabled_referred_objects",
 ];
 
-/// Documents of ours that are no definitions.
+/// Documents of ours that are not definitions.
 const OTHER_KINDS: [&str; 3] = ["tenant", "acknowledgements", "memory"];
 
 /// What a document turned out to be.
 #[derive(Debug)]
 pub(super) enum Examined {
-    /// No definition: another kind of document.
+    /// Another kind of document.
     Skipped,
     /// A good definition.
     Endpoint { endpoint: Box<Endpoint>, notes: Vec<Diagnostic> },
@@ -36,7 +36,7 @@ pub(super) enum Examined {
     Bad { problems: Vec<Diagnostic> },
 }
 
-/// Whether a document says that it is no definition.
+/// Whether a document is of another kind.
 pub(super) fn is_other_kind(root: &Item<'_>) -> bool {
     let kind = root.get("kind").and_then(Item::text).unwrap_or_default();
     let versioned = ["plan", "snapshot"].contains(&kind);
@@ -148,7 +148,7 @@ fn value(fields: &mut Fields<'_, '_, '_>, node: &ShapeNode) -> Option<Json> {
     }
 }
 
-/// Whether `problem` only says that what `fault` injected is not there.
+/// Whether `problem` only follows from `fault`.
 fn follows(problem: &Problem, fault: &FieldProblem) -> bool {
     let path = problem.location.path();
     if path.starts_with(&fault.path) {
@@ -168,7 +168,7 @@ pub(super) fn located(problem: &Problem, root: &Item<'_>) -> Diagnostic {
     let at = place(root, &problem.location);
     let mut label = problem.label.clone();
     let mut help = None;
-    // A long list of what is allowed stands below, and beside the value the one that is meant.
+    // A long list of what is allowed goes below, the nearest one beside the value.
     if let Some(list) = label.strip_prefix("one of ") {
         let near = value_text(root, &problem.location).map(|text| suggest(text, list.split(", ")));
         let near = match near {

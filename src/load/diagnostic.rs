@@ -9,9 +9,9 @@ use serde::Serialize;
 
 use super::text::{Position, SourceText, TextError};
 
-/// Bytes of one source line that are kept on each side of a mark.
+/// Bytes of one source line that are kept on each side of a label.
 const LONGEST_CONTEXT: usize = 500;
-/// Lines between two marks up to which they are shown in one piece of source.
+/// Lines between two labels up to which they are shown in one piece of source.
 const NEAR: usize = 12;
 
 /// How bad it is.
@@ -41,14 +41,14 @@ pub struct Label {
     bytes: Range<usize>,
 }
 
-/// The source lines that a mark shows.
+/// The source lines that a label shows.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Excerpt {
     /// The number of the first line.
     pub(super) line: usize,
     /// The lines; empty where the file as a whole is meant.
     pub(super) text: String,
-    /// Where in `text` the mark is.
+    /// Where in `text` the label is.
     pub(super) range: Range<usize>,
 }
 
@@ -133,25 +133,25 @@ impl Diagnostic {
         self
     }
 
-    /// Lets the newest mark and the first share one piece of source, where they are near each other.
+    /// Lets the newest label and the first share one piece of source, where they are near each other.
     fn join_near(&mut self, source: &SourceText) {
         let [first, .., newest] = self.labels.as_mut_slice() else { return };
         if first.file != newest.file || first.start.line.abs_diff(newest.start.line) > NEAR {
             return;
         }
-        let line_of = |mark: &Label| source.lines(&(mark.bytes.start..mark.bytes.start));
+        let line_of = |label: &Label| source.lines(&(label.bytes.start..label.bytes.start));
         let (one, other) = (line_of(first), line_of(newest));
         let lines = one.start.min(other.start)..one.end.max(other.end);
         if lines.len() > 8 * LONGEST_CONTEXT {
             return;
         }
         let line = first.start.line.min(newest.start.line);
-        for (mark, own) in [(first, one), (newest, other)] {
-            let end = mark.bytes.end.min(own.end);
-            mark.excerpt = Excerpt {
+        for (label, own) in [(first, one), (newest, other)] {
+            let end = label.bytes.end.min(own.end);
+            label.excerpt = Excerpt {
                 line,
                 text: printable(&source.as_str()[lines.clone()]),
-                range: mark.bytes.start - lines.start..end.max(mark.bytes.start) - lines.start,
+                range: label.bytes.start - lines.start..end.max(label.bytes.start) - lines.start,
             };
         }
     }
@@ -159,8 +159,8 @@ impl Diagnostic {
     /// The same without its source line, which must not be shown.
     #[must_use]
     pub(super) fn without_source(mut self) -> Self {
-        for mark in &mut self.labels {
-            mark.excerpt = Excerpt::default();
+        for label in &mut self.labels {
+            label.excerpt = Excerpt::default();
         }
         self
     }
@@ -175,19 +175,19 @@ impl Diagnostic {
     /// The file of its first place.
     #[must_use]
     pub fn file(&self) -> Option<&str> {
-        self.labels.first().map(|mark| &*mark.file)
+        self.labels.first().map(|label| &*label.file)
     }
 
     /// The line, 1 where it has no place.
     #[must_use]
     pub fn line(&self) -> usize {
-        self.labels.first().map_or(1, |mark| mark.start.line)
+        self.labels.first().map_or(1, |label| label.start.line)
     }
 
     /// The column, 1 where it has no place.
     #[must_use]
     pub fn column(&self) -> usize {
-        self.labels.first().map_or(1, |mark| mark.start.column)
+        self.labels.first().map_or(1, |label| label.start.column)
     }
 
     fn order(&self) -> (Option<&str>, usize, usize, Severity, &str) {
@@ -196,7 +196,7 @@ impl Diagnostic {
 }
 
 /// Source as it is shown. The drawing spells out the control characters of ASCII alone; the others, which
-/// some terminals act upon, become a dot of as many bytes, so that marks stay where they are.
+/// some terminals act upon, become a dot of as many bytes, so that labels stay where they are.
 fn printable(source: &str) -> String {
     let mut shown = String::with_capacity(source.len());
     for c in source.chars() {
@@ -224,7 +224,7 @@ fn excerpt(source: &SourceText, range: &Range<usize>) -> Excerpt {
     Excerpt {
         line: source.position(range.start).line,
         text: printable(text),
-        // A mark may be on what is cut off.
+        // A label may be on what is cut off.
         range: (range.start - start).min(text.len())..(end_of_mark - start).min(text.len()),
     }
 }

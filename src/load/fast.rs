@@ -1,5 +1,5 @@
 //! The typed reader: a file's documents straight into the wire form. It answers only where it sees
-//! all that the careful reader would see, and gives up at the first doubt.
+//! everything that the careful reader would see, and gives up at the first doubt.
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -19,7 +19,7 @@ struct PlainDocument {
 }
 
 impl PlainDocument {
-    /// The endpoint; an empty document may be a comment or a mistake, which the careful reader tells.
+    /// The endpoint; an empty document may be a comment or a mistake, which the careful reader decides.
     fn endpoint(self) -> Option<WireEndpoint> {
         let endpoint = self.kind.as_deref().is_none_or(|kind| kind == "endpoint");
         let empty = self.metadata.is_none() && self.spec.is_none();
@@ -55,7 +55,7 @@ fn has_old_breaks(text: &str) -> bool {
     memchr::memchr2_iter(0xc2, 0xe2, bytes).any(is_break)
 }
 
-/// Whether a JSON text says that it is no definition, without building anything of it.
+/// Whether a JSON text is a document of another kind, without building anything of it.
 pub(super) fn is_other_kind(source: &SourceText) -> bool {
     #[derive(Deserialize)]
     struct PlainHead {

@@ -1,5 +1,5 @@
 //! Reads the fields of a mapping one by one, remembers which were asked for, and reports what is
-//! wrong with each and what is left over. Every reader of a shape is a few lines on top of it.
+//! wrong with each and which keys are unknown. The readers of definitions and settings use it.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +10,10 @@ use super::tree::TextStyle;
 use crate::model::shape::{ENDPOINT, NodeKind, camel, snake};
 use crate::model::{EmptyOption, Segment};
 
-/// A problem with the path of what it injects, so that what only follows from it is not told too.
+/// A problem with the path of the value that it spoils, so that problems which only follow are left out.
 #[derive(Debug)]
 pub(super) struct FieldProblem {
-    /// Nothing where it was told already.
+    /// Nothing where it was reported already.
     pub(super) diagnostic: Option<Diagnostic>,
     pub(super) path: Vec<Segment>,
 }
@@ -42,7 +42,7 @@ pub(super) enum Suggestion<'a> {
     None,
 }
 
-/// The known word that a text is a slip of.
+/// The known word that a misspelt text is nearest to.
 #[must_use]
 pub fn nearest<'a>(text: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     match suggest(text, known) {
@@ -51,9 +51,9 @@ pub fn nearest<'a>(text: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
     }
 }
 
-/// The word among `known` that `text` most likely stands for.
+/// The word among `known` that `text` most likely means.
 pub(super) fn suggest<'a>(text: &str, known: impl IntoIterator<Item = &'a str>) -> Suggestion<'a> {
-    // A long text is no slip of the fingers, and its distance would cost.
+    // A long text is not a typing error, and its distance would be expensive.
     if text.len() > 64 {
         return Suggestion::None;
     }
@@ -137,7 +137,7 @@ impl Decoder {
     }
 }
 
-/// The integer that a scalar stands for in YAML 1.2, or by quoted digits; `Err` where it is too large.
+/// The integer that a scalar means in YAML 1.2, or by quoted digits; `Err` where it is too large.
 fn integer_of(text: &str, style: TextStyle) -> Option<Result<i64, ()>> {
     let (digits, radix, negative) = if style == TextStyle::Plain {
         let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
@@ -182,7 +182,7 @@ pub(super) struct Fields<'i, 's, 'd> {
 }
 
 impl<'i, 's, 'd> Fields<'i, 's, 'd> {
-    /// The fields of `item`, `None` and a problem at `at` where it is no mapping.
+    /// The fields of `item`, `None` and a problem at `at` where it is not a mapping.
     pub(super) fn open(
         decoder: &'d mut Decoder,
         item: &'i Item<'s>,

@@ -73,7 +73,7 @@ pub(super) enum Value<'s> {
     Text(Cow<'s, str>, TextStyle),
     List(Vec<Item<'s>>),
     Map(Vec<MapEntry<'s>>),
-    /// What stands here was refused already, so nothing more is said about it.
+    /// The value was refused already, so no further problem of it is reported.
     Refused,
 }
 
@@ -156,7 +156,7 @@ pub(super) fn is_null(text: &str) -> bool {
 pub(super) fn resolve<'s>(tree: &Tree<'s>, source: &'s SourceText, problems: &mut Vec<Diagnostic>) -> Option<Item<'s>> {
     let mut resolver = Resolver { tree, source, problems, items: 0, reported: false };
     let item = resolver.item(tree.root?, 0, ValueOrigin::Written);
-    // A part of a document would only be told to lack the rest.
+    // A part of a document would only be reported as incomplete.
     item.filter(|_| !resolver.reported)
 }
 
@@ -202,7 +202,7 @@ impl<'s> Resolver<'_, 's, '_> {
             NodeShape::Alias { target: AliasTarget::Node(target) } => {
                 let origin = if origin == ValueOrigin::Merged { origin } else { ValueOrigin::Alias };
                 let item = self.item(*target, depth + 1, origin)?;
-                // The alias is the place: what it names may stand far away.
+                // The alias is the place: what it names may be far away.
                 return Some(Item { span: at, compact: true, ..item });
             }
             NodeShape::Alias { target: AliasTarget::Around } => {

@@ -27,7 +27,7 @@ struct Metadata {
     namespace: Option<String>,
 }
 
-/// The keys that a file defines; nothing where the text alone does not say, because it cannot be read,
+/// The keys that a file defines; nothing where the text alone does not show it, because it cannot be read,
 /// or a name comes from a variable or a merged mapping.
 #[must_use]
 pub fn keys(path: &str, bytes: &[u8]) -> Option<BTreeSet<Key>> {
@@ -56,7 +56,7 @@ pub fn keys(path: &str, bytes: &[u8]) -> Option<BTreeSet<Key>> {
     Some(keys)
 }
 
-/// Whether a file defines a key; nothing where its text alone does not say.
+/// Whether a file defines a key; nothing where its text alone does not show it.
 #[must_use]
 pub fn defines(path: &str, bytes: &[u8], key: &Key) -> Option<bool> {
     let has = |word: &str| memchr::memmem::find(bytes, word.as_bytes()).is_some();
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_text_alone_does_not_say_is_unknown() {
+    fn what_the_text_alone_does_not_show_is_unknown() {
         for text in [
             "metadata: {name: '${name}', namespace: shop}\n",
             "metadata: {<<: *base, namespace: shop}\n",

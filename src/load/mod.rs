@@ -1,4 +1,4 @@
-//! Reads a directory of definitions, whole, and says everything that is wrong with it at once.
+//! Reads a directory of definitions, whole, and reports every problem of it at once.
 //! A fast reader takes typed values; a careful one, on spans, is the diagnostics and resolves merge
 //! keys, variables and overlays. Files are read in parallel; the order of files never matters.
 
@@ -55,7 +55,7 @@ const STRIDE: usize = 16;
 /// Duplicate definitions that are reported with both places.
 const MOST_TWICE: usize = 20;
 
-/// Loads the stack that `path` lies in: the directory that holds `trueup.yaml`, at `path` or above it,
+/// Loads the stack that `path` lies in: the directory with `trueup.yaml`, at `path` or above it,
 /// or `path` itself where there is none. A path below the stack's directory selects and never narrows.
 ///
 /// # Errors
@@ -189,7 +189,7 @@ fn load(
     let mut problems = Vec::new();
     let config = config_of(&origin, stack, options, &mut problems);
     if options.environment.as_ref().is_some_and(|name| !config.environments.contains_key(name)) {
-        // Definitions without the variables and overlays that were meant would only be told to lack them.
+        // Without the intended variables and overlays, definitions would only be reported as incomplete.
         return Err(Diagnostics::new(problems, 1).below(root));
     }
     let filter = FileFilter::new(&config, options.environment.as_deref());
@@ -254,7 +254,7 @@ fn config_of(origin: &FileOrigin, stack: StackFile, options: &LoadOptions, probl
     }
 }
 
-/// Reads and parses every file, on several threads; the answers stand in the order of the files.
+/// Reads and parses every file, on several threads; the results are in the order of the files.
 fn read_all(
     origin: &FileOrigin,
     files: &[Arc<str>],
@@ -312,7 +312,7 @@ fn read_carefully<'s>(source: &'s SourceText, context: &ReadContext<'s>) -> File
     careful::read(source, context)
 }
 
-/// The file's definitions, `None` at the first sign that there is more to say about it.
+/// The file's definitions, `None` where the careful reader has to read it.
 fn read_fast(source: &SourceText, context: &ReadContext<'_>) -> Option<Vec<Definition>> {
     let documents = fast::read(source, context.limits.documents)?;
     let mut found = Vec::with_capacity(documents.len());
@@ -332,7 +332,7 @@ fn read_fast(source: &SourceText, context: &ReadContext<'_>) -> Option<Vec<Defin
     Some(found)
 }
 
-/// Overlays that changed nothing: whole endpoints of the environment, or mistakes.
+/// Overlays without a definition: whole endpoints of the environment, or mistakes.
 fn leftover_overlays(
     context: &ReadContext<'_>,
     found: &mut Vec<Definition>,

@@ -1,7 +1,7 @@
-//! Where the keys of a definition stand in a file of the plainest kind: one document of block mappings,
+//! Where the keys of a definition are in a file of the plainest kind: one document of block mappings,
 //! a key a line, every value on the line of its key. It is found line by line, in a tenth of the time
-//! that the careful reader takes. Of any other file this reader says nothing. Where it says something,
-//! the careful reader says the same: a property test holds it to that.
+//! that the careful reader takes. For any other file this reader gives no answer. Where it gives one, the
+//! careful reader gives the same: a property test compares the two.
 
 use super::fields::is_free;
 use crate::model::shape::snake;
@@ -18,7 +18,7 @@ pub(super) struct KeyLine {
     /// Which key it is below, by its number.
     above: Option<usize>,
     name: String,
-    /// What stands behind the colon.
+    /// The text behind the colon.
     value: String,
     /// From 1.
     pub(super) line: usize,
@@ -50,7 +50,7 @@ impl Outline {
                 is_plain_item(content).then_some(())?;
                 continue;
             }
-            // A list may stand in the column of its key.
+            // A list may be in the column of its key.
             open.retain(|key| keys[*key].column < column + usize::from(item.is_some()));
             let above = open.last().copied();
             if let Some(above) = above {

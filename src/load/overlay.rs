@@ -18,7 +18,7 @@ fn merge_at<'s>(base: &mut Item<'s>, overlay: &Item<'s>, level: Option<&ShapeNod
     };
     for change in changes {
         let key = spelled(level, &change.key);
-        // The name says which definition is meant and changes nothing.
+        // The name selects the definition and changes nothing.
         if level.is_some_and(|level| level.key == "metadata") && matches!(&*key, "name" | "namespace") {
             continue;
         }

@@ -46,7 +46,7 @@ impl<'s> Overlays<'s> {
                     }
                     None => {
                         let at = item.entries().first().map_or(item.span, |entry| entry.key_at);
-                        let help = "`metadata.namespace` and `metadata.name` say which definition it changes";
+                        let help = "`metadata.namespace` and `metadata.name` name the definition that it changes";
                         problems.push(at.error("the overlay names no definition", "").with_help(help));
                     }
                 }
@@ -84,7 +84,7 @@ impl<'s> Overlays<'s> {
     }
 }
 
-/// An overlay for a definition that is not there.
+/// An overlay for a definition that does not exist.
 pub(super) fn without_base<'k>(
     key: &str,
     overlay: &Overlay<'_>,
@@ -104,7 +104,7 @@ fn key_of(item: &Item<'_>, variables: &Variables) -> Option<String> {
     let metadata = item.get("metadata")?;
     let part = |key: &str| {
         let mut part = metadata.get(key)?.clone();
-        // An undefined variable is told where the whole definition is read.
+        // An undefined variable is reported where the whole definition is read.
         substitute(&mut part, variables, &mut Vec::new());
         part.text().filter(|text| !text.is_empty()).map(str::to_owned)
     };

@@ -1,4 +1,4 @@
-//! Diagnostics as a compiler draws them.
+//! Diagnostics as a compiler renders them: the source line, carets below it, labels and help.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ pub struct RenderOptions<'a> {
     pub colour: bool,
     /// Columns of the terminal.
     pub width: usize,
-    /// The directory that paths are shown from; they are shown from the stack's where nothing is said.
+    /// The directory that paths are shown from; the stack's by default.
     pub directory: Option<&'a Path>,
 }
 
@@ -27,17 +27,17 @@ impl Default for RenderOptions<'_> {
 impl Diagnostics {
     /// Every diagnostic, drawn, with a line break after each.
     #[must_use]
-    pub fn render(&self, look: &RenderOptions<'_>) -> String {
-        let prefix = self.prefix(look.directory);
+    pub fn render(&self, options: &RenderOptions<'_>) -> String {
+        let prefix = self.prefix(options.directory);
         let mut text = String::new();
         for diagnostic in &self.list {
-            text.push_str(&diagnostic.render(look, &prefix));
+            text.push_str(&diagnostic.render(options, &prefix));
             text.push('\n');
         }
         text
     }
 
-    /// What stands before every path so that it can be opened from `directory`.
+    /// The prefix of every path, so that it can be opened from `directory`.
     #[must_use]
     pub fn prefix(&self, directory: Option<&Path>) -> String {
         let (Some(root), Some(directory)) = (&self.root, directory) else { return String::new() };
@@ -48,30 +48,30 @@ impl Diagnostics {
 }
 
 impl Diagnostic {
-    /// The diagnostic, drawn, without a final line break; `prefix` stands before every path.
+    /// The diagnostic, drawn, without a final line break; `prefix` is put before every path.
     #[must_use]
-    pub fn render(&self, look: &RenderOptions<'_>, prefix: &str) -> String {
+    pub fn render(&self, options: &RenderOptions<'_>, prefix: &str) -> String {
         let level = match self.severity {
             Severity::Error => Level::ERROR,
             Severity::Note => Level::NOTE,
         };
         let mut group = Group::with_title(level.primary_title(self.message.as_str()));
-        let path = |mark: &Label| format!("{prefix}{}", mark.file);
+        let path = |label: &Label| format!("{prefix}{}", label.file);
         let mut shown: Vec<bool> = vec![false; self.labels.len()];
-        for (at, mark) in self.labels.iter().enumerate() {
+        for (at, label) in self.labels.iter().enumerate() {
             if std::mem::replace(&mut shown[at], true) {
                 continue;
             }
-            if mark.excerpt.line == 0 {
-                group = group.element(Origin::path(path(mark)).line(mark.start.line).char_column(mark.start.column));
+            if label.excerpt.line == 0 {
+                group = group.element(Origin::path(path(label)).line(label.start.line).char_column(label.start.column));
                 continue;
             }
             let mut snippet =
-                Snippet::source(mark.excerpt.text.as_str()).line_start(mark.excerpt.line).path(path(mark));
+                Snippet::source(label.excerpt.text.as_str()).line_start(label.excerpt.line).path(path(label));
             for (other, second) in self.labels.iter().enumerate().skip(at) {
-                let together = second.file == mark.file
-                    && second.excerpt.line == mark.excerpt.line
-                    && second.excerpt.text == mark.excerpt.text;
+                let together = second.file == label.file
+                    && second.excerpt.line == label.excerpt.line
+                    && second.excerpt.text == label.excerpt.text;
                 if !together {
                     continue;
                 }
@@ -86,7 +86,7 @@ impl Diagnostic {
         if let Some(help) = &self.help {
             group = group.element(Level::HELP.message(help.as_str()));
         }
-        let renderer = if look.colour { Renderer::styled() } else { Renderer::plain() };
-        renderer.term_width(look.width).decor_style(DecorStyle::Ascii).hyperlink(false).render(&[group])
+        let renderer = if options.colour { Renderer::styled() } else { Renderer::plain() };
+        renderer.term_width(options.width).decor_style(DecorStyle::Ascii).hyperlink(false).render(&[group])
     }
 }

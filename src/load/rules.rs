@@ -1,5 +1,5 @@
-//! What a stack's settings ask of every definition: its namespace is listed, it leaves the marks
-//! alone, and there is room for them.
+//! What a stack's settings ask of every definition: its namespace is listed, it leaves the ownership
+//! annotations alone, and there is room for them.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use crate::model::{
     WireEndpoint, is_mark,
 };
 
-/// Labels and annotations that fit into a mark beside every other field, whatever they are.
+/// Labels and annotations that fit into `trueup/applied` beside every other field, whatever they are.
 const SURELY_FITTING: usize = 60;
 
 /// The settings that a definition is checked against.
@@ -49,7 +49,7 @@ impl StackRules {
         problems
     }
 
-    /// Whether there is surely room for the marks of an endpoint.
+    /// Whether there is surely room for the ownership annotations of an endpoint.
     pub(super) fn fits(&self, endpoint: &Endpoint) -> bool {
         let mut problems = Vec::new();
         if self.marks {

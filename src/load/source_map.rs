@@ -1,6 +1,6 @@
 //! Where the values of a definition are written, looked up only when asked for. The careful reader
 //! reads the one file again; what it finds is kept for the next question. An edit in place can be
-//! made from the answer: it tells the bytes, the way of writing and how the value got there.
+//! made from the answer: it contains the bytes, the style and the origin of the value.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -25,7 +25,7 @@ use crate::model::{Definition, Field, Key, SourceLocation};
 /// How a value is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ValueStyle {
-    /// Nothing behind the colon; the range is empty and stands right behind it.
+    /// Nothing behind the colon; the range is empty and begins right behind it.
     Empty,
     /// A scalar without quotes.
     Plain,
@@ -73,7 +73,7 @@ pub struct SourceMap<'l> {
 }
 
 impl<'l> SourceMap<'l> {
-    /// For what was loaded; the files must still be as they were.
+    /// For what was loaded; the files must not have changed since.
     #[must_use]
     pub fn new(loaded: &'l Loaded) -> Self {
         let mut overlays: BTreeMap<Arc<str>, BTreeSet<Arc<str>>> = BTreeMap::new();
@@ -184,7 +184,7 @@ impl<'l> SourceMap<'l> {
 }
 
 /// The paths at which a field can be written, and whether they are the options of an exclusive group, of
-/// which one with nothing behind it is not the chosen one.
+/// which one without a value is not the chosen one.
 fn paths(field: &Field) -> (Vec<Vec<&str>>, bool) {
     match field.keys() {
         Some(path) => (vec![path], false),
@@ -287,7 +287,7 @@ fn block_range(item: &Item<'_>, entry: Option<&MapEntry<'_>>) -> Range<usize> {
     header.map_or(range.start, |header| from + header)..end.max(range.start)
 }
 
-/// Where names are written, for the problems of definitions that stand twice. Each file is read once.
+/// Where names are written, for the problems of duplicate definitions. Each file is read once.
 pub(super) struct NameLocations<'c> {
     origin: &'c FileOrigin,
     context: &'c ReadContext<'c>,
@@ -306,7 +306,7 @@ impl<'c> NameLocations<'c> {
         Self { origin, context, files: BTreeMap::new() }
     }
 
-    /// The problem of a definition that stands twice.
+    /// The problem of a duplicate definition.
     pub(super) fn twice(&mut self, first: &Definition, second: &Definition) -> Diagnostic {
         let key = &first.endpoint.key;
         let what = format!("`{key}` is defined twice");
@@ -344,7 +344,7 @@ fn names<'s>(source: &'s SourceText, context: &ReadContext<'s>) -> Vec<(String, 
     let documents = careful::prepare(source, context, &mut Vec::new());
     let name = |document: &PreparedDocument<'_>| {
         let at = document.item.get("metadata")?.get("name")?.span;
-        // An overlay's name stands in another file.
+        // An overlay's name is in another file.
         let place = if at.source.path == source.path { at.range() } else { 0..0 };
         Some((key_of(&document.item)?, document.document, place))
     };

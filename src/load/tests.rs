@@ -27,7 +27,7 @@ fn context(variables: &Variables) -> ReadContext<'_> {
     }
 }
 
-/// What the careful reader says about a text.
+/// What the careful reader finds in a text.
 fn carefully(source: &SourceText) -> FileRead {
     let variables = Variables::default();
     careful::read(source, &context(&variables))
@@ -304,7 +304,7 @@ fn plainish() -> impl Strategy<Value = String> {
     )
 }
 
-/// What an outline tells of a definition is what the careful reader tells; how much that was.
+/// An outline gives the places that the careful reader gives; how many they were.
 fn outlines_agree(text: &str) -> Result<usize, TestCaseError> {
     let file = SourceFile { path: "a.yaml".to_owned(), bytes: text.as_bytes().to_vec() };
     let Ok(loaded) = sources(vec![file], &LoadOptions::default()) else { return Ok(0) };

@@ -169,7 +169,7 @@ impl SourceText {
 /// does not check; and documents too large for it.
 fn yaml_needs_care(text: &[u8]) -> bool {
     let (mut document, mut brackets, mut before) = (0, 0, b'\n');
-    // Whether a quote is open at the end of the line, as far as counting tells.
+    // Whether a quote is open at the end of the line, as far as counting shows.
     let (mut double, mut single) = (false, false);
     for (at, byte) in text.iter().enumerate() {
         let found = match byte {

@@ -1,4 +1,4 @@
-//! Parser events as a tree in which every node knows its bytes. One document is held at a time; after
+//! Parser events as a tree in which every node knows its bytes. One document is in memory at a time; after
 //! a syntax error the next document is read on. Nesting and node counts are bounded.
 
 use std::borrow::Cow;
@@ -35,7 +35,7 @@ pub(super) enum NodeShape<'s> {
 #[derive(Debug)]
 pub(super) enum AliasTarget<'s> {
     Node(NodeId),
-    /// The value that the alias itself stands in.
+    /// The value that contains the alias itself.
     Around,
     /// No anchor of the document.
     Missing(Cow<'s, str>),
@@ -106,7 +106,7 @@ impl<'s> Documents<'s> {
         let at = marker.byte_offset().unwrap_or_else(|| self.source.as_str().len());
         let text = self.source.as_str();
         let at = self.source.floor(at);
-        // The end of the text is no place to look at; the last character of it is.
+        // The end of the text has no line of its own; its last character has.
         let at = if at >= text.len() { self.source.floor(text.trim_end().len().saturating_sub(1)) } else { at };
         let end = text[at..].chars().next().filter(|c| *c != '\n').map_or(at, |c| at + c.len_utf8());
         self.ended = !matches!(self.parser.proceed_next_document(), Ok(true));
@@ -150,7 +150,7 @@ fn range(span: &Span) -> Range<usize> {
     span.byte_range().unwrap_or_default()
 }
 
-/// A document with more nodes than are held.
+/// A document with more nodes than are allowed.
 struct TooManyNodes;
 
 /// A collection that is not closed yet.

@@ -1,4 +1,4 @@
-//! `${name}` in values. A value that is one variable and stands without quotes is read again as YAML;
+//! `${name}` in values. A value that is one variable without quotes is read again as YAML;
 //! elsewhere the text is put in. Replaced text is never looked through again.
 
 use std::borrow::Cow;
@@ -124,7 +124,7 @@ fn lookup<'s>(
     found
 }
 
-/// Where in the value `needle` stands.
+/// Where `needle` is in the value.
 fn spot(at: &TextSpan<'_>, needle: &str) -> Range<usize> {
     let start = at.range().start;
     match at.slice().find(needle) {

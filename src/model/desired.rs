@@ -1,3 +1,6 @@
+//! The definitions of a stack: each endpoint with the file that it was read from. Places in files are
+//! here too, because plans and reports name them.
+
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;

@@ -22,7 +22,7 @@ pub struct Endpoint {
     pub key: Key,
     /// Labels; they belong to the definition whole, because selectors depend on them.
     pub labels: StringMap,
-    /// Annotations; on a live object also those of others and our marks.
+    /// Annotations; on a live object also those of others and our ownership annotations.
     pub annotations: StringMap,
     /// Free text, at most 1,200 bytes.
     pub description: String,
@@ -152,7 +152,7 @@ pub enum InternetVip {
 }
 
 /// A reference to an object of the service. What a definition leaves out is the service's to fill
-/// (API.md 3.4); `kind` has many spellings there and is never held.
+/// (API.md 3.4); `kind` has many spellings there and is never kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reference {
     /// The name referred to.
@@ -178,7 +178,7 @@ impl Reference {
         }
     }
 
-    /// This reference with the parts that the service fills as the bits of `kept` say.
+    /// This reference with the parts that the service fills that the bits of `kept` name.
     fn spelling(&self, kept: u8) -> Reference {
         let keep = |bit: u8, part: &Option<String>| if kept & bit == 0 { None } else { part.clone() };
         Reference {
@@ -219,7 +219,7 @@ impl Target {
 }
 
 impl Where {
-    /// The reference that the option holds.
+    /// The reference of the option.
     #[must_use]
     pub fn reference(&self) -> &Reference {
         match self {
@@ -346,7 +346,7 @@ text_enum!(
 
 text_enum!(
     /// How a service is discovered. `INVALID_DISCOVERY` is refused by the service (API.md 3.3) and
-    /// cannot be held.
+    /// has no value here.
     Discovery,
     #[default]
     K8s = "K8S",

@@ -231,7 +231,7 @@ impl Field {
     /// one option, `null` for a label, annotation or place that is absent.
     #[must_use]
     pub fn value(&self, endpoint: &Endpoint) -> Json {
-        // The wire structs hold strings, numbers and maps with text keys only: nothing that fails.
+        // The wire structs contain strings, numbers and maps with text keys only: nothing that fails.
         serde_json::to_value(self.of(endpoint)).unwrap_or_default()
     }
 
@@ -309,8 +309,8 @@ impl Field {
         }
     }
 
-    /// Whether a key of a live spec that the model does not know goes when this field of `live` is set to
-    /// `value`: the option of a group that contains it goes. `path` begins with `spec.`.
+    /// Whether setting this field of `live` to `value` removes a key of a live spec that the model does not
+    /// know: the option of a group that contains it is removed. `path` begins with `spec.`.
     #[must_use]
     pub fn drops(&self, path: &str, live: &Endpoint, value: &Json) -> bool {
         let mut now = Json::Object(serde_json::Map::new());

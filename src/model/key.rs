@@ -1,3 +1,6 @@
+//! What identifies an endpoint: its namespace and its name, each checked as the service checks it.
+//! A key is read from and written as `namespace/name`.
+
 use std::fmt;
 
 use schemars::JsonSchema;
@@ -6,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// The longest name and namespace the service accepts, in bytes (API.md 4.2).
 const LONGEST_NAME: usize = 63;
 
-/// Why a text is no name.
+/// Why a text is not a name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
     /// Empty: a get of an empty name would become a list.

@@ -1,3 +1,5 @@
+//! The two path layouts in which a service answers. Only `api` knows the paths.
+
 use std::fmt;
 
 use schemars::JsonSchema;

@@ -1,3 +1,6 @@
+//! What was read from the service: a namespace is complete or unknown, an item is an endpoint that the
+//! model can express or one that it cannot. Nothing here reads anything.
+
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -6,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Endpoint, Json, Key, Namespace};
 
-/// What the service holds, per namespace.
+/// The objects of the service, per namespace.
 #[derive(Debug, Clone, Default)]
 pub struct Live {
     /// Every namespace that was asked for.
@@ -34,16 +37,16 @@ pub enum NamespaceRead {
 #[derive(Debug, Clone)]
 #[expect(clippy::large_enum_variant, reason = "nearly every item is an object; a box would cost an allocation each")]
 pub enum LiveItem {
-    /// An object that the model holds.
+    /// An object that the model can express.
     Object(LiveObject),
-    /// One that it cannot hold; never changed.
+    /// One that it cannot express; never changed.
     Unsupported(UnsupportedItem),
 }
 
-/// A live endpoint with what the service says about it.
+/// A live endpoint with what the service reports about it.
 #[derive(Debug, Clone)]
 pub struct LiveObject {
-    /// The endpoint; its annotations hold everybody's, our marks included.
+    /// The endpoint; its annotations are everybody's, ours included.
     pub endpoint: Endpoint,
     /// The service's id of this object; another object of the same name has another.
     pub uid: String,
@@ -68,7 +71,7 @@ pub struct LiveObject {
 pub struct UnknownField {
     /// Its path, such as `spec.where.site.new_option`.
     pub path: String,
-    /// It stands where all options of an exclusive group are absent, so it may be the chosen option:
+    /// It is where all options of an exclusive group are absent, so it may be the chosen option:
     /// a replace would set a second one.
     pub blocks: bool,
 }
@@ -97,14 +100,14 @@ impl fmt::Display for RelatedObject {
     }
 }
 
-/// An item whose spec the model cannot hold: a new enum value, no target.
+/// An item whose spec the model cannot express: a new enum value, no target.
 #[derive(Debug, Clone)]
 pub struct UnsupportedItem {
     /// Its key.
     pub key: Key,
     /// Its uid.
     pub uid: String,
-    /// Why it cannot be held.
+    /// Why the model cannot express it.
     pub reason: String,
     /// The item as the service gave it.
     pub raw: Json,
@@ -125,7 +128,7 @@ impl LiveItem {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReferredDelete {
-    /// The service is asked to refuse it, where its layout can say so.
+    /// The service is asked to refuse it, where its layout has a way to.
     #[default]
     Refused,
     /// A person allowed it by name.

@@ -1,11 +1,11 @@
-//! The marks that ownership rests on: two annotations on every object that trueup writes.
+//! Who owns a live object: two annotations on every object that trueup writes.
 //!
 //! `trueup/stack` is the name of the stack. `trueup/applied` reads `VERSION RUN KEY COMMIT ENTRIES`:
 //! the version of the canonical form, the run that wrote it, ten characters of digest of the key that
 //! it was written for, the commit that the run applied (`-` without one), and one entry of fixed
 //! width a field that was not its default: a letter and six characters of digest for a fixed field,
 //! `l` or `a`, six characters of the key's digest and six of the value's for a label or an annotation.
-//! Version 1 has neither `KEY` nor `COMMIT`. Digests tell whether a field still is as it was applied,
+//! Version 1 has neither `KEY` nor `COMMIT`. Digests show whether a field still has the applied value,
 //! and whether the annotations were copied from another object; they protect nothing, so 36 and 60
 //! bits of SipHash are enough. Every object in sync is digested in every plan, which is why they must
 //! be cheap.
@@ -19,14 +19,14 @@ use super::{Endpoint, Field, Key, StringMap};
 
 /// The annotation that names the stack.
 pub const STACK: &str = "trueup/stack";
-/// The annotation that holds what was applied.
+/// The annotation with what was applied.
 pub const APPLIED: &str = "trueup/applied";
 /// The annotation that forbids a delete, set to `true` by a person.
 pub const PROTECT: &str = "trueup/protect";
 
-/// Stands for the run in a mark that is planned and not yet written; no run has this name.
+/// Takes the place of the run in annotations that are planned and not yet written; no run has this name.
 pub const RUN_PENDING: &str = "*";
-/// Digits of a commit in a mark: the whole id, or the beginning of a longer one.
+/// Digits of a commit in `trueup/applied`: the whole id, or the beginning of a longer one.
 pub const COMMIT_DIGITS: usize = 40;
 
 /// Characters of the longest id of a run.
@@ -36,14 +36,14 @@ pub const LONGEST_RUN: usize = 96;
 const VERSION: &str = "2";
 /// The version that named neither key nor commit.
 const VERSION_WITHOUT_KEY: &str = "1";
-/// Stands for the commit in a mark that names none.
+/// Takes the place of the commit where there is none.
 const NO_COMMIT: &str = "-";
 /// Characters of the digest of a value.
 const WIDTH: usize = 6;
 /// Characters of the digest of the object's key.
 const KEY_WIDTH: usize = 10;
 
-/// What a live object says about who wrote it.
+/// Who wrote a live object, by its annotations.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Ownership {
     /// The stack that owns the object.
@@ -52,7 +52,7 @@ pub struct Ownership {
     pub applied: Option<AppliedFields>,
 }
 
-/// The fields as they were applied, as digests.
+/// Digests of the applied fields.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AppliedFields {
     /// The run that wrote it.
@@ -61,18 +61,18 @@ pub struct AppliedFields {
     key: Option<[u8; KEY_WIDTH]>,
     /// The commit as the annotation names it.
     commit: String,
-    /// Entries of fixed width, one behind the other, as the annotation holds them.
+    /// Entries of fixed width, one behind the other, as in the annotation.
     entries: String,
 }
 
-/// Whether a mark was written for the object that carries it.
+/// Whether the annotations were written for the object that has them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WrittenFor {
     /// For this key.
     This,
     /// For another key: the annotations were copied.
     Another,
-    /// Version 1 does not say.
+    /// Version 1 does not name it.
     Unnamed,
 }
 
@@ -87,14 +87,14 @@ pub enum AppliedCause {
     Both,
 }
 
-/// What a definition may not write itself: the two marks.
+/// Whether a definition may not set it: one of the two ownership annotations.
 #[must_use]
 pub fn is_mark(annotation: &str) -> bool {
     annotation == STACK || annotation == APPLIED
 }
 
 impl Ownership {
-    /// The mark that an apply of `endpoint` by `run`, of no commit, writes.
+    /// What an apply of `endpoint` by `run`, of no commit, writes.
     #[must_use]
     pub fn of(endpoint: &Endpoint, stack: Option<&str>, run: &str) -> Self {
         let applied = AppliedFields {
@@ -106,7 +106,7 @@ impl Ownership {
         Self { stack: stack.map(str::to_owned), applied: Some(applied) }
     }
 
-    /// The same mark, of this commit or of none.
+    /// The same, of this commit or of none.
     #[must_use]
     pub fn at_commit(mut self, commit: Option<&str>) -> Self {
         if let Some(applied) = &mut self.applied {
@@ -115,7 +115,7 @@ impl Ownership {
         self
     }
 
-    /// The mark that an object's annotations hold, `None` where there is neither annotation.
+    /// What an object's annotations contain, `None` where there is neither annotation.
     #[must_use]
     pub fn read(annotations: &StringMap) -> Option<Self> {
         let stack = annotations.get(STACK).cloned();
@@ -126,7 +126,7 @@ impl Ownership {
         Some(Self { stack, applied: applied.and_then(|text| AppliedFields::read(text)) })
     }
 
-    /// The annotations of this mark, in order of their keys.
+    /// The annotations, in order of their keys.
     #[must_use]
     pub fn annotations(&self) -> Vec<(&'static str, String)> {
         let applied = self.applied.as_ref().map(|applied| (APPLIED, applied.text()));
@@ -134,17 +134,17 @@ impl Ownership {
         applied.into_iter().chain(stack).collect()
     }
 
-    /// The mark of an object that is in sync, written by the run that will do it: see [`RUN_PENDING`].
+    /// What an object that is in sync gets from a run that has not begun: see [`RUN_PENDING`].
     #[must_use]
     pub fn wanted(endpoint: &Endpoint, stack: Option<&str>) -> Self {
         Self::of(endpoint, stack, RUN_PENDING)
     }
 
-    /// Whether `other` says the same of the object, run and commit aside.
+    /// Whether `other` is the same, run and commit aside.
     #[must_use]
     pub fn fits(&self, other: &Ownership) -> bool {
-        fn applied(mark: &Ownership) -> Option<(&Option<[u8; KEY_WIDTH]>, &String)> {
-            mark.applied.as_ref().map(|applied| (&applied.key, &applied.entries))
+        fn applied(ownership: &Ownership) -> Option<(&Option<[u8; KEY_WIDTH]>, &String)> {
+            ownership.applied.as_ref().map(|applied| (&applied.key, &applied.entries))
         }
         self.stack == other.stack && applied(self) == applied(other)
     }
@@ -252,7 +252,7 @@ impl AppliedFields {
     }
 }
 
-/// The entries of a mark as slot and digest, up to the first that is cut off.
+/// The entries as slot and digest, up to the first that is cut off.
 fn split(entries: &str) -> impl Iterator<Item = (&str, &str)> {
     let mut rest = entries;
     std::iter::from_fn(move || {
@@ -341,9 +341,9 @@ mod tests {
 
     #[test]
     fn a_mark_survives_its_annotations() {
-        let mark = Ownership::of(&endpoint(r#"{"ip":"10.0.0.1","port":1}"#, r#"{"a":"b"}"#), Some("shop"), "run-1");
-        let annotations = mark.annotations().into_iter().map(|(k, v)| (k.to_owned(), v)).collect();
-        assert_eq!(Ownership::read(&annotations), Some(mark));
+        let ownership = Ownership::of(&endpoint(r#"{"ip":"10.0.0.1","port":1}"#, r#"{"a":"b"}"#), Some("shop"), "run-1");
+        let annotations = ownership.annotations().into_iter().map(|(k, v)| (k.to_owned(), v)).collect();
+        assert_eq!(Ownership::read(&annotations), Some(ownership));
     }
 
     #[test]
@@ -393,7 +393,7 @@ mod tests {
         }
         for odd in ["-", "*", "HEAD", "--all", "3f2c9ab", &"G".repeat(40)] {
             let odd = Ownership::of(&cart, None, "r").at_commit(Some(odd)).applied.expect("applied");
-            assert_eq!(AppliedFields::read(&odd.text()).expect("a mark").commit(), None);
+            assert_eq!(AppliedFields::read(&odd.text()).expect("applied fields").commit(), None);
         }
     }
 
@@ -406,12 +406,12 @@ mod tests {
         let entries = now.applied.as_ref().map(|applied| applied.entries.clone()).unwrap_or_default();
         let annotations = [(STACK, "shop".to_owned()), (APPLIED, format!("1 r {entries}"))];
         let old = Ownership::read(&annotations.map(|(key, value)| (key.to_owned(), value)).into_iter().collect())
-            .expect("a mark");
-        let mark = old.applied.as_ref().expect("version 1 is read");
-        assert_eq!(mark.written_for(&applied.key), WrittenFor::Unnamed);
-        assert_eq!(mark.commit(), None);
-        assert_eq!(mark.cause(&Field::Port, &applied, &moved), AppliedCause::Pending);
-        assert_eq!(mark.text(), format!("1 r {entries}"));
+            .expect("applied fields");
+        let fields = old.applied.as_ref().expect("version 1 is read");
+        assert_eq!(fields.written_for(&applied.key), WrittenFor::Unnamed);
+        assert_eq!(fields.commit(), None);
+        assert_eq!(fields.cause(&Field::Port, &applied, &moved), AppliedCause::Pending);
+        assert_eq!(fields.text(), format!("1 r {entries}"));
         // It is written anew.
         assert!(!old.fits(&now));
     }
@@ -421,10 +421,10 @@ mod tests {
         let applied = endpoint(r#"{"ip":"10.0.0.1","port":1}"#, "{}");
         let moved = endpoint(r#"{"ip":"10.0.0.1","port":2}"#, "{}");
         let third = endpoint(r#"{"ip":"10.0.0.1","port":3}"#, "{}");
-        let mark = Ownership::of(&applied, None, "r").applied.expect("applied");
-        assert_eq!(mark.cause(&Field::Port, &applied, &moved), AppliedCause::Pending);
-        assert_eq!(mark.cause(&Field::Port, &moved, &applied), AppliedCause::Drift);
-        assert_eq!(mark.cause(&Field::Port, &moved, &third), AppliedCause::Both);
+        let fields = Ownership::of(&applied, None, "r").applied.expect("applied");
+        assert_eq!(fields.cause(&Field::Port, &applied, &moved), AppliedCause::Pending);
+        assert_eq!(fields.cause(&Field::Port, &moved, &applied), AppliedCause::Drift);
+        assert_eq!(fields.cause(&Field::Port, &moved, &third), AppliedCause::Both);
     }
 
     #[test]
@@ -435,9 +435,9 @@ mod tests {
         let (applied, filled) = (target("a.b", ""), target("a.b", r#","refresh_interval":300"#));
         let wanted = target("c.d", "");
         let moved = target("e.f", r#","refresh_interval":300"#);
-        let mark = Ownership::of(&applied, None, "r").applied.expect("applied");
-        assert_eq!(mark.cause(&Field::Target, &filled, &wanted), AppliedCause::Pending);
-        assert_eq!(mark.cause(&Field::Target, &moved, &applied), AppliedCause::Drift);
+        let fields = Ownership::of(&applied, None, "r").applied.expect("applied");
+        assert_eq!(fields.cause(&Field::Target, &filled, &wanted), AppliedCause::Pending);
+        assert_eq!(fields.cause(&Field::Target, &moved, &applied), AppliedCause::Drift);
     }
 
     #[test]
@@ -448,8 +448,8 @@ mod tests {
         let applied = place(r#"{"name":"ce01"}"#);
         let filled = place(r#"{"name":"ce01","namespace":"system","tenant":"acme-x","uid":"1","kind":"site"}"#);
         let wanted = place(r#"{"name":"ce02"}"#);
-        let mark = Ownership::of(&applied, None, "r").applied.expect("applied");
-        assert_eq!(mark.cause(&Field::Where, &filled, &wanted), AppliedCause::Pending);
+        let fields = Ownership::of(&applied, None, "r").applied.expect("applied");
+        assert_eq!(fields.cause(&Field::Where, &filled, &wanted), AppliedCause::Pending);
         let with_refs = |name: &str, refs: &str| {
             let site = format!(r#"{{"ref":[{{"name":"{name}"}}],"refs":[{refs}]}}"#);
             endpoint(&format!(r#"{{"ip":"10.0.0.1","where":{{"site":{site}}}}}"#), "{}")
@@ -457,8 +457,8 @@ mod tests {
         let applied = with_refs("ce01", r#"{"name":"blue"},{"name":"red"}"#);
         let full = r#""namespace":"shop","tenant":"acme-x","uid":"2""#;
         let filled = with_refs("ce01", &format!(r#"{{"name":"blue",{full}}},{{"name":"red",{full}}}"#));
-        let mark = Ownership::of(&applied, None, "r").applied.expect("applied");
-        assert_eq!(mark.cause(&Field::Where, &filled, &with_refs("ce01", "")), AppliedCause::Pending);
-        assert_eq!(mark.cause(&Field::Where, &with_refs("ce01", ""), &applied), AppliedCause::Drift);
+        let fields = Ownership::of(&applied, None, "r").applied.expect("applied");
+        assert_eq!(fields.cause(&Field::Where, &filled, &with_refs("ce01", "")), AppliedCause::Pending);
+        assert_eq!(fields.cause(&Field::Where, &with_refs("ce01", ""), &applied), AppliedCause::Drift);
     }
 }

@@ -1,3 +1,6 @@
+//! What is wrong in one endpoint, by its path instead of by its place in a file. A reader with spans
+//! turns the path into line and column.
+
 use std::borrow::Cow;
 use std::fmt;
 
@@ -42,7 +45,7 @@ impl From<usize> for Segment {
     }
 }
 
-/// A place in a definition, told by its path; a reader with spans turns it into line and column.
+/// A place in a definition, by its path; a reader with spans turns it into line and column.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Location {
     /// The key that ends the path.
@@ -81,7 +84,7 @@ pub struct Problem {
     pub message: String,
     /// Where.
     pub location: Location,
-    /// What is allowed, or what to do; stands beside the caret.
+    /// What is allowed, or what to do; shown beside the caret.
     pub label: String,
     /// A second place that belongs to it, with its own words.
     pub also: Option<(Location, String)>,

@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// The id of a run, unique by its time and randomness; it stands in marks and names the journal's file.
+/// The id of a run, unique by its time and randomness; it is in the ownership annotations and names the journal's file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct RunId(String);

@@ -1,14 +1,17 @@
+//! Label selectors: parsed, brought to a normal form, and matched against labels. This is the one parser
+//! of selectors for definitions and for `--selector`.
+
 use std::collections::BTreeSet;
 use std::fmt;
 
 use super::StringMap;
 
 /// A label selector in normal form: requirements sorted, a one-value `in` written `=`. A text that
-/// is no selector is kept as it is, so that a live object which holds one can still be compared.
+/// is not a selector is kept unchanged, so that a live object with one can still be compared.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Selector(String);
 
-/// Why a text is no label selector.
+/// Why a text is not a label selector.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message} at character {at}")]
 pub struct SelectorError {
@@ -18,7 +21,7 @@ pub struct SelectorError {
     pub at: usize,
 }
 
-/// One requirement of a selector; a selector holds where all do.
+/// One requirement of a selector; a selector matches where all do.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Requirement {
     key: String,
@@ -34,7 +37,7 @@ enum RequirementTest {
 }
 
 impl Selector {
-    /// The normal form of `text`, or `text` itself where it is no selector.
+    /// The normal form of `text`, or `text` itself where it is not a selector.
     #[must_use]
     pub fn canonical(text: &str) -> Self {
         match Self::parse(text) {
@@ -79,9 +82,9 @@ impl fmt::Display for Selector {
 }
 
 impl Requirement {
-    /// Whether labels meet it. As with Kubernetes, `!=` and `notin` hold where the key is absent.
+    /// Whether labels meet it. As with Kubernetes, `!=` and `notin` match where the key is absent.
     #[must_use]
-    pub fn holds(&self, labels: &StringMap) -> bool {
+    pub fn matches(&self, labels: &StringMap) -> bool {
         let value = labels.get(&self.key);
         match &self.test {
             RequirementTest::In(values) => value.is_some_and(|value| values.contains(value)),
@@ -222,9 +225,9 @@ fn label_value(text: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn holds(selector: &str, labels: &[(&str, &str)]) -> bool {
+    fn matches(selector: &str, labels: &[(&str, &str)]) -> bool {
         let labels = labels.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
-        Selector::parse(selector).expect("a selector").iter().all(|r| r.holds(&labels))
+        Selector::parse(selector).expect("a selector").iter().all(|r| r.matches(&labels))
     }
 
     #[test]
@@ -240,15 +243,15 @@ mod tests {
     #[test]
     fn a_selector_reads_as_in_kubernetes() {
         let web = [("tier", "web"), ("acme.com/x", "")];
-        assert!(holds("tier=web", &web));
-        assert!(holds("tier in (db, web),!zone", &web));
-        assert!(holds("zone!=a", &web));
-        assert!(holds("zone notin (a,b)", &web));
-        assert!(holds("acme.com/x", &web));
-        assert!(holds("acme.com/x=", &web));
-        assert!(!holds("!tier", &web));
-        assert!(!holds("tier!=web", &web));
-        assert!(!holds("in", &web));
+        assert!(matches("tier=web", &web));
+        assert!(matches("tier in (db, web),!zone", &web));
+        assert!(matches("zone!=a", &web));
+        assert!(matches("zone notin (a,b)", &web));
+        assert!(matches("acme.com/x", &web));
+        assert!(matches("acme.com/x=", &web));
+        assert!(!matches("!tier", &web));
+        assert!(!matches("tier!=web", &web));
+        assert!(!matches("in", &web));
     }
 
     #[test]

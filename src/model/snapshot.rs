@@ -1,4 +1,4 @@
-//! A sealed copy of what a service held for some namespaces: the items of complete lists as the
+//! A sealed copy of the objects of a service in some namespaces: the items of complete lists as the
 //! service gave them, and, where it was asked, who refers to each. It is one canonical JSON file with
 //! a digest over its content, so that an alteration is seen and the same content is the same text.
 
@@ -14,10 +14,10 @@ use super::{Json, Layout, Name, Namespace};
 
 /// The format that this program writes and reads.
 const FORMAT_VERSION: u32 = 1;
-/// What a file says that it is.
+/// The kind that a file names.
 const KIND: &str = "snapshot";
 
-/// What a service held, and when.
+/// The objects of a service, and when they were read.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Snapshot {
@@ -40,7 +40,7 @@ pub struct Snapshot {
 pub struct NamespaceSnapshot {
     /// Its endpoints by name, whole, as the service listed them.
     pub items: Vec<Json>,
-    /// What refers to each endpoint, by its name, as the service told it; `null` where nobody asked.
+    /// What refers to each endpoint, by its name, as the service reported it; `null` where it was not read.
     pub referrers: Option<BTreeMap<Name, Json>>,
 }
 
@@ -55,7 +55,7 @@ pub enum SnapshotError {
     Altered { is: String, says: String },
 }
 
-/// A snapshot as it stands in a file.
+/// A snapshot as a file contains it.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SealedSnapshot<S> {
@@ -66,13 +66,13 @@ struct SealedSnapshot<S> {
 }
 
 impl Snapshot {
-    /// How many endpoints it holds.
+    /// How many endpoints it contains.
     #[must_use]
     pub fn len(&self) -> usize {
         self.namespaces.values().map(|kept| kept.items.len()).sum()
     }
 
-    /// Whether it holds none.
+    /// Whether it contains none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -86,7 +86,7 @@ impl Snapshot {
         hash.iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// The snapshot as a file holds it: JSON with its digest, a final line break included.
+    /// The snapshot as a file contains it: JSON with its digest, a final line break included.
     #[must_use]
     pub fn to_file(&self) -> String {
         let sealed = SealedSnapshot {
@@ -101,7 +101,7 @@ impl Snapshot {
         text
     }
 
-    /// The snapshot that a file holds.
+    /// The snapshot in a file.
     ///
     /// # Errors
     /// The file is none, of another format, or altered.
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_snapshot_survives_its_file_with_everything_that_the_service_said() {
+    fn a_snapshot_survives_its_file_with_everything_that_the_service_sent() {
         let snapshot = snapshot();
         let text = snapshot.to_file();
         let read = Snapshot::from_file(text.as_bytes()).expect("a snapshot");

@@ -123,7 +123,7 @@ impl Selection {
         let text = key.to_string();
         let labels: [Option<&StringMap>; 2] =
             [definition.map(|definition| &definition.endpoint.labels), live.map(|live| &live.labels)];
-        let meets = |labels: &StringMap| self.selector.iter().all(|one| one.holds(labels));
+        let meets = |labels: &StringMap| self.selector.iter().all(|one| one.matches(labels));
         (self.paths.is_empty() || definition.is_some_and(|definition| self.in_paths(&definition.file)))
             && (self.only.is_empty() || self.only.iter().any(|one| one.glob.is_match(&text)))
             && !self.except.iter().any(|one| one.glob.is_match(&text))
@@ -148,7 +148,7 @@ impl Selection {
             *seen = *seen || one.glob.is_match(&text);
         }
         let labels = [definition.map(|definition| &definition.endpoint.labels), live.map(|live| &live.labels)];
-        let meets = |labels: &&StringMap| self.selector.iter().all(|one| one.holds(labels));
+        let meets = |labels: &&StringMap| self.selector.iter().all(|one| one.matches(labels));
         matched.selector = matched.selector || labels.into_iter().flatten().any(|labels| meets(&labels));
         matched.all_together = matched.all_together || self.selects(key, definition, live);
     }

@@ -1,6 +1,6 @@
 //! JSON Schemas of what trueup reads and writes. Their structure comes from the types that are read
 //! and written, so that they cannot fall behind; a definition's descriptions and limits come from the
-//! model's table, which `explain` tells too. The schema of a definition accepts what `load` accepts:
+//! shape, as those of `explain` do. The schema of a definition accepts what `load` accepts:
 //! both spellings of a key, `${name}` in values, and the root keys that only the service writes.
 
 use schemars::generate::SchemaSettings;
@@ -15,7 +15,7 @@ use crate::plan::{GuardHit, Plan, RecordedConsent};
 /// Of what a schema is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SchemaKind {
-    /// A saved plan, and the JSON of `plan`, which holds one.
+    /// A saved plan, and the JSON of `plan`, which contains one.
     Plan,
     /// The JSON of `drift`.
     Drift,
@@ -66,7 +66,7 @@ fn plan() -> Json {
         "refused": {"type": "boolean", "description": "An apply of this plan, as it is, would send nothing."},
         "refused_by": {
             "type": "array",
-            "description": "The guards that nobody allowed.",
+            "description": "The guards that were not allowed.",
             "items": subschema::<GuardHit>(&mut generator),
         },
         "allowed": {
@@ -330,7 +330,7 @@ fn exclusive(node: &mut Json, needed: GroupRule, options: &[&str]) {
         let none: Vec<Json> = choices.iter().map(|choice| json!({"not": choice})).collect();
         choices.push(json!({"allOf": none}));
     }
-    // A value that is null as a whole says nothing.
+    // A value that is null as a whole is absent.
     let nullable =
         node.get("type").is_some_and(|kind| kind.as_array().is_some_and(|kinds| kinds.contains(&"null".into())));
     if nullable {

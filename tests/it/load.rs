@@ -1,4 +1,4 @@
-//! Directories of definitions and what is said about them: `tests/cases/load/NAME/input` is loaded,
+//! Directories of definitions and what is reported about them: `tests/cases/load/NAME/input` is loaded,
 //! and what comes out must be `expected.txt`. `TRUEUP_BLESS=1` writes it anew.
 
 use std::fmt::Write as _;
@@ -14,7 +14,7 @@ fn cases() -> Vec<PathBuf> {
     cases
 }
 
-/// `options.txt` holds `environment NAME` and `var NAME=VALUE` lines.
+/// `options.txt` contains `environment NAME` and `var NAME=VALUE` lines.
 fn options(case: &Path) -> LoadOptions {
     let mut options = LoadOptions::default();
     for line in std::fs::read_to_string(case.join("options.txt")).unwrap_or_default().lines() {
@@ -24,7 +24,7 @@ fn options(case: &Path) -> LoadOptions {
                 let (name, value) = variable.split_once('=').expect("name=value");
                 options.variables.insert(name.to_owned(), value.to_owned());
             }
-            (other, _) => panic!("{other} is no option of a case"),
+            (other, _) => panic!("{other} is not an option of a case"),
         }
     }
     options
@@ -50,7 +50,7 @@ fn rendered(result: Result<Loaded, Diagnostics>) -> String {
 }
 
 #[test]
-fn every_case_says_what_is_expected() {
+fn every_case_reports_what_is_expected() {
     let mut wrong = Vec::new();
     for case in cases() {
         let mut options = options(&case);
@@ -189,7 +189,7 @@ fn a_stack_in_memory_loads_as_the_directory_does() {
 }
 
 #[test]
-fn paths_are_shown_from_where_the_person_stands_and_colour_only_adds() {
+fn paths_are_shown_from_the_working_directory_and_colour_only_adds() {
     let root = tempfile::tempdir().expect("a directory");
     write(root.path(), "stack/a.yaml", "metadata: {name: a, namespace: b}\nspec: 1\n");
     let diagnostics = load::directory(&root.path().join("stack"), &LoadOptions::default()).expect_err("it is refused");

@@ -1,4 +1,4 @@
-//! What holds for any live state and any definitions, decided over values.
+//! What is true for any live state and any definitions, decided over values.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -85,7 +85,7 @@ pub fn apply(plan: &Plan, live: &mut BTreeMap<Key, Endpoint>) {
     }
 }
 
-/// Adds a key that the model does not know at every level of an object, and says where.
+/// Adds a key that the model does not know at every level of an object, and returns where.
 fn plant(value: &mut Json, path: &str, planted: &mut Vec<String>) {
     match value {
         Json::Object(map) => {

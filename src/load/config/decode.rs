@@ -1,3 +1,6 @@
+//! Reads `trueup.yaml` key by key, with places and suggestions for what is wrong, and applies the chosen
+//! environment and `--var`.
+
 use std::collections::BTreeMap;
 
 use globset::Glob;
@@ -149,15 +152,15 @@ fn layout(fields: &mut Fields<'_, '_, '_>) -> Option<Layout> {
 }
 
 fn prune(fields: &mut Fields<'_, '_, '_>, config: &mut Config, options: &LoadOptions) {
-    let said = word(fields, "prune", &Prune::ALL.map(|prune| (prune.as_str(), prune)));
+    let set = word(fields, "prune", &Prune::ALL.map(|prune| (prune.as_str(), prune)));
     let chosen = options.environment.as_ref().and_then(|name| config.environments.get(name));
     let listed = !config.namespaces.is_empty()
         || match chosen {
             Some(environment) => environment.namespaces.is_some(),
             None => config.environments.values().any(|environment| environment.namespaces.is_some()),
         };
-    config.safeguards.prune = said.unwrap_or(if listed { Prune::Owned } else { Prune::None });
-    if let (Some(Prune::Owned | Prune::All), false, Some(entry)) = (said, listed, fields.given("prune")) {
+    config.safeguards.prune = set.unwrap_or(if listed { Prune::Owned } else { Prune::None });
+    if let (Some(Prune::Owned | Prune::All), false, Some(entry)) = (set, listed, fields.given("prune")) {
         let what = "`prune` needs `namespaces:`, which list where objects may be deleted".to_owned();
         wrong(fields, entry, "prune", what, "list the namespaces of the stack".to_owned());
     }
@@ -368,7 +371,7 @@ pub(super) fn number(fields: &mut Fields<'_, '_, '_>, key: &'static str, least: 
     None
 }
 
-/// Lets the chosen environment stand over the file, and `--var` over both.
+/// Lets the chosen environment override the file, and `--var` both.
 fn choose(config: &mut Config, options: &LoadOptions, problems: &mut Vec<Diagnostic>) {
     if let Some(name) = &options.environment {
         match config.environments.get(name).cloned() {

@@ -18,7 +18,7 @@ pub const FILE: &str = "trueup.yaml";
 /// The settings of a stack, the chosen environment applied.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Config {
-    /// Where the service is, as written; checked to hold no credentials.
+    /// Where the service is, as written; checked to contain no credentials.
     pub base_url: Option<String>,
     /// Which paths the service answers at.
     pub layout: Option<Layout>,
@@ -36,7 +36,7 @@ pub struct Config {
     pub undeclared: BTreeSet<String>,
     /// Which files are definitions.
     pub files: FileGlobs,
-    /// The environment variable that holds the token; begins with `TRUEUP_TOKEN`.
+    /// The environment variable with the token; begins with `TRUEUP_TOKEN`.
     pub token_variable: Option<String>,
     /// Requests a second.
     pub rate_limit: Option<f64>,

@@ -1,3 +1,6 @@
+//! Reads a policy file. It is stricter than the reader of settings: what is empty, null or unknown is an
+//! error, because a limit that is ignored limits nothing.
+
 use std::collections::BTreeSet;
 
 use super::decode::{ignore, namespaces, number, word, wrong};

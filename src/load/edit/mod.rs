@@ -1,4 +1,4 @@
-//! Lets files say what live says: edits just the bytes of the values that changed, so that comments,
+//! Takes live values over into files: edits just the bytes of the values that changed, so that comments,
 //! order, quotes and line breaks stay. What a variable, an alias, a merge key or an overlay produced is
 //! left alone. Every edit is read again and withdrawn where it does not give what was wanted. Pure:
 //! texts in, texts out.
@@ -58,27 +58,27 @@ pub enum NotEditable {
     /// It carries an anchor.
     #[error("it carries an anchor, and aliases elsewhere read it too: edit it by hand")]
     Anchor,
-    /// A merge key brought it.
+    /// It comes from a merge key.
     #[error("it comes from a merge key: change what it merges, or write the value out")]
     MergeKey,
-    /// An overlay says it.
+    /// An overlay sets it.
     #[error("the overlay {file} sets it: edit it there")]
     Overlay {
         /// The overlay's file.
         file: String,
     },
-    /// A comment stands inside what would be replaced.
+    /// What would be replaced contains a comment.
     #[error("it contains a comment: edit it by hand")]
     Comment,
     /// It is written in a way that no edit in place is made for.
     #[error("it is written in a way that cannot be edited in place: edit it by hand")]
     Shape,
-    /// The edited file did not say what was wanted.
+    /// The edited file did not give what was wanted.
     #[error("an edit in place would not give the live value: edit it by hand")]
     Withdrawn,
 }
 
-/// The edits that let the files of `loaded` say what live says. Nothing is written.
+/// The edits that take the live values over into the files of `loaded`. Nothing is written.
 #[must_use]
 pub fn adopt(loaded: &Loaded, wanted: &[ValueToAdopt]) -> AdoptedEdits {
     let mut by_file: BTreeMap<Arc<str>, Vec<&ValueToAdopt>> = BTreeMap::new();
@@ -217,7 +217,7 @@ impl<'l> Editor<'l> {
         wanted.iter().map(one).collect()
     }
 
-    /// Whether `text` holds the definitions of `before` with just these values taken over.
+    /// Whether `text` contains the definitions of `before` with just these values taken over.
     fn reads_back(&self, text: &str, before: &BTreeMap<Key, Endpoint>, wanted: &[&ValueToAdopt]) -> bool {
         let mut expected = before.clone();
         for one in wanted {

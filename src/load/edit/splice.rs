@@ -1,5 +1,5 @@
 //! From a difference of two values to the bytes that have to change: a scalar is replaced, an option
-//! renamed, an entry or item put in or taken out. Everything between stays as it is.
+//! renamed, an entry or item added or removed. Everything between stays as it is.
 
 use std::ops::Range;
 
@@ -42,7 +42,7 @@ pub(super) struct EditedDocument<'a> {
     pub(super) nodes: &'a Nodes,
 }
 
-/// The splices that let `field` hold `wanted` where it holds `current`.
+/// The splices that set `field` to `wanted` where it is `current`.
 pub(super) fn splices(
     document: EditedDocument<'_>,
     field: &Field,
@@ -92,7 +92,7 @@ impl<'a> Patch<'a> {
         }
     }
 
-    /// What stands directly in a mapping or list, in the order of the file.
+    /// The values directly in a mapping or list, in the order of the file.
     fn children(&self, path: &[String]) -> Vec<(&'a Vec<String>, &'a WrittenValue)> {
         let all = self.document.nodes.range(path.to_vec()..).take_while(|(inner, _)| inner.starts_with(path));
         let mut children: Vec<_> = all.filter(|(inner, _)| inner.len() == path.len() + 1).collect();
@@ -101,7 +101,7 @@ impl<'a> Patch<'a> {
         children
     }
 
-    /// The children that stand in the file itself, where all of them do.
+    /// The children, where all of them are in the file itself.
     fn own_children(&self, path: &[String]) -> Result<Vec<(&'a Vec<String>, &'a WrittenValue)>, NotEditable> {
         let children = self.children(path);
         children.iter().try_for_each(|(_, node)| self.own(node).map(|_| ()))?;
@@ -153,14 +153,14 @@ impl<'a> Patch<'a> {
     fn options(&mut self, path: &[String], current: &Json, wanted: &Json) -> Result<(), NotEditable> {
         let (Json::Object(old), Json::Object(new)) = (current, wanted) else { return Err(NotEditable::Shape) };
         let gone: Vec<&String> = old.keys().filter(|key| !new.contains_key(*key)).collect();
-        let come: Vec<&String> = new.keys().filter(|key| !old.contains_key(*key)).collect();
+        let added: Vec<&String> = new.keys().filter(|key| !old.contains_key(*key)).collect();
         let in_reference = path.last().is_some_and(|last| last.bytes().all(|b| b.is_ascii_digit()));
-        match (gone.as_slice(), come.as_slice()) {
-            ([gone], [come]) if !in_reference && self.node(&below(path, gone)).is_some() => {
-                self.rename(path, gone, come, &new[*come])?;
+        match (gone.as_slice(), added.as_slice()) {
+            ([gone], [added]) if !in_reference && self.node(&below(path, gone)).is_some() => {
+                self.rename(path, gone, added, &new[*added])?;
             }
             _ => {
-                for key in come {
+                for key in added {
                     self.insert(&below(path, key), &new[key])?;
                 }
                 for key in gone {
@@ -269,7 +269,7 @@ impl<'a> Patch<'a> {
         Ok(())
     }
 
-    /// Blanks as wide as what stands before `at` on its line.
+    /// Blanks as wide as the text before `at` on its line.
     fn indent(&self, at: usize) -> Result<String, NotEditable> {
         let before = self.slice(self.line_start(at)..at)?.trim_start_matches('\u{feff}');
         let blank = before.chars().all(|c| matches!(c, ' ' | '-'));
@@ -280,13 +280,13 @@ impl<'a> Patch<'a> {
         self.document.text.get(..at).and_then(|before| before.rfind('\n')).map_or(0, |found| found + 1)
     }
 
-    /// The byte behind the line break of the line that holds `at`.
+    /// The byte behind the line break of the line with `at`.
     fn line_end(&self, at: usize) -> usize {
         let text = self.document.text;
         text.get(at..).and_then(|rest| rest.find('\n')).map_or(text.len(), |found| at + found + 1)
     }
 
-    /// Puts a line behind the line that holds `at`, with the line break that this one has.
+    /// Adds a line behind the line with `at`, with its line break.
     fn line_behind(&mut self, at: usize, line: &str) {
         let end = self.line_end(at);
         let before = self.document.text.get(..end).unwrap_or_default();
@@ -339,17 +339,17 @@ impl<'a> Patch<'a> {
         }
     }
 
-    /// A list of which the order means nothing: items go and come, the others stay where they are.
+    /// A list whose order means nothing: items are removed and added, the others stay where they are.
     fn set(&mut self, path: &[String], wanted: &[Json]) -> Result<(), NotEditable> {
         let node = self.own(self.node(path).ok_or(NotEditable::Shape)?)?;
         let mut items = self.own_children(path)?;
         items.sort_by_key(|(_, item)| item.value.start);
         let meaning = |item: &WrittenValue| self.slice(item.value.clone()).map(meaning);
-        let held = items.iter().map(|(_, item)| meaning(item)).collect::<Result<Vec<_>, _>>()?;
-        let kept: Vec<bool> = held.iter().map(|text| wanted.contains(text)).collect();
+        let present = items.iter().map(|(_, item)| meaning(item)).collect::<Result<Vec<_>, _>>()?;
+        let kept: Vec<bool> = present.iter().map(|text| wanted.contains(text)).collect();
         let around = self.around(&below(path, "0"));
         let news: Vec<String> =
-            wanted.iter().filter(|item| !held.contains(item)).map(|item| value::fresh(item, around)).collect();
+            wanted.iter().filter(|item| !present.contains(item)).map(|item| value::fresh(item, around)).collect();
         match node.writing {
             ValueStyle::Flow => self.set_in_brackets(node, &items, &kept, &news),
             ValueStyle::Collection => self.set_of_lines(&items, &kept, &news),
@@ -421,13 +421,13 @@ impl<'a> Patch<'a> {
     }
 }
 
-/// What an item of a list says, in canonical form.
+/// The value of an item of a list, in canonical form.
 fn meaning(slice: &str) -> Json {
     let text = serde_yaml::from_str::<String>(slice).unwrap_or_else(|_| slice.to_owned());
     text.parse::<ipnet::IpNet>().map_or(text, |prefix| prefix.trunc().to_string()).into()
 }
 
-/// A text as a block scalar with the indent of the one before; nothing where a block cannot hold it.
+/// A text as a block scalar with the indent of the one before; nothing where a block cannot express it.
 fn block(wanted: &Json, old: &str) -> Option<String> {
     let text = wanted.as_str()?;
     let content = text.strip_suffix('\n').unwrap_or(text);

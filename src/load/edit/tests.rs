@@ -1,3 +1,5 @@
+//! Edits in place keep comments, quotes and order, and are withdrawn where they would change more.
+
 use serde_json::{Value, json};
 
 use super::*;
@@ -18,7 +20,7 @@ fn wanted(field: &str, live: &Value) -> ValueToAdopt {
         "target" => Field::Target,
         "snat_pool" => Field::SnatPool,
         "where" => Field::Where,
-        path => Field::from_path(path).unwrap_or_else(|| panic!("`{path}` is no field")),
+        path => Field::from_path(path).unwrap_or_else(|| panic!("`{path}` is not a field")),
     };
     ValueToAdopt { key: Key::parse(KEY).expect("a key"), field, live: live.clone() }
 }
@@ -266,7 +268,7 @@ fn a_field_beside_an_anchor_is_edited() {
 
 #[test]
 fn what_one_edit_breaks_does_not_break_the_others() {
-    // The file holds an empty option, so renaming the target would write its key twice.
+    // The file contains an empty option, so renaming the target would write its key twice.
     let text = "metadata: {name: cart, namespace: shop}\nspec:\n  dns_name: a.example.net\n  ip:\n  port: 1\n";
     let edits = adopted(&[("a.yaml", text)], &[("target", json!({"ip": "10.0.0.7"})), ("spec.port", json!(2))]);
     assert_eq!(edits.left.len(), 1);
@@ -275,7 +277,7 @@ fn what_one_edit_breaks_does_not_break_the_others() {
 }
 
 #[test]
-fn a_value_that_no_definition_may_hold_is_withdrawn() {
+fn a_value_that_no_definition_may_have_is_withdrawn() {
     assert_eq!(refused(&[("a.yaml", FILE)], "spec.protocol", json!("SCTP")), NotEditable::Withdrawn);
     assert_eq!(refused(&[("a.yaml", FILE)], "spec.port", json!(70000)), NotEditable::Withdrawn);
 }

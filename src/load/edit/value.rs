@@ -1,10 +1,10 @@
-//! Values as the text of a file: in the style of what stood there, in quotes where a reader could take
+//! Values as the text of a file: in the style of the text before, in quotes where a reader could take
 //! the text for something else, and on one line where there is more than a scalar.
 
 use crate::load::text::Language;
 use crate::model::Json;
 
-/// What a value stands in.
+/// What surrounds a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Surrounding {
     /// Block style: a line of its own.
@@ -26,7 +26,7 @@ impl Surrounding {
     }
 }
 
-/// `value` as it stands where nothing stood, on one line.
+/// `value` as a new text, on one line.
 pub(super) fn fresh(value: &Json, around: Surrounding) -> String {
     let inside = if around == Surrounding::Block { Surrounding::Flow } else { around };
     match value {
@@ -44,7 +44,7 @@ pub(super) fn fresh(value: &Json, around: Surrounding) -> String {
     }
 }
 
-/// A key as it stands before its colon.
+/// A key as it is written before its colon.
 pub(super) fn key_text(key: &str, around: Surrounding) -> String {
     text_like(key, "", around)
 }
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_be_read_as_something_else_stands_in_quotes() {
+    fn what_could_be_read_as_something_else_is_quoted() {
         for text in
             ["", "true", "No", "1", "1.50", "0x1f", "12:30", "2026-11-21", "~", "- a", "a: b", "a #b", "*a", "1e3"]
         {

@@ -1,3 +1,6 @@
+//! How two configurations differ in what a run may do, in the words of a reviewer. Each change knows
+//! whether it loosens or tightens.
+
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -28,7 +31,7 @@ pub enum Direction {
     Loosened,
     /// It is another one, and neither is the stricter; the new value is in force.
     Changed,
-    /// The policy allows less than the configuration says.
+    /// The policy allows less than the configuration sets.
     Limited,
     /// It lets less pass than at the base.
     Tightened,

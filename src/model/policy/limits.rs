@@ -1,3 +1,6 @@
+//! A policy from outside the repository: limits that a configuration cannot exceed. A policy tightens
+//! settings that have an order, and refuses what has none.
+
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -8,7 +11,7 @@ use crate::model::{Name, Namespace};
 pub const CONSENTS: [&str; 6] =
     ["mass-change", "empty-namespace", "behind-base", "foreign-stack", "protected", "referred"];
 
-/// Limits from outside the repository: what a configuration may say at most. Everything that a policy
+/// Limits from outside the repository: the most that a configuration may set. Everything that a policy
 /// does not name is left to the configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Policy {
@@ -18,7 +21,7 @@ pub struct Policy {
     pub prune: Prune,
     /// The weakest modes of the gates, with the loosest numbers of the events gate.
     pub gates: Gates,
-    /// The rules that `ignore` may hold; any where there is no list.
+    /// The rules that `ignore` may contain; any where there is no list.
     pub ignore: Option<BTreeSet<IgnoreRule>>,
     /// Whether ownership annotations must be written.
     pub marks: bool,
@@ -59,7 +62,7 @@ impl Default for Policy {
     }
 }
 
-/// Something that the policy forbids, and that no stricter value can stand in for.
+/// Something that the policy forbids, and that no stricter value can replace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Violation {
     /// The stack is not listed.

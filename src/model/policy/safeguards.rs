@@ -1,3 +1,6 @@
+//! The settings that limit a run, with their defaults, and which of two is the stricter. A configuration,
+//! a plan and a policy use these types.
+
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -15,7 +18,7 @@ pub enum Prune {
     /// What this stack owns.
     #[default]
     Owned,
-    /// Also what nobody marked.
+    /// Also what has no owner.
     All,
 }
 
@@ -236,7 +239,7 @@ pub struct RunTarget {
     pub include: BTreeSet<String>,
     /// Globs of the files that are not.
     pub exclude: BTreeSet<String>,
-    /// The variable that the token comes from.
+    /// The variable with the token.
     pub token_variable: Option<String>,
 }
 

@@ -1,3 +1,5 @@
+//! Tightening is never looser, and changes are named by their direction.
+
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;

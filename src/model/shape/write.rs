@@ -8,7 +8,7 @@ use crate::model::Json;
 
 impl ShapeNode {
     /// Writes `value` over `live`: what the model knows is as in `value` afterwards, and what it does not
-    /// know stays. An option of a group that `value` does not name goes with everything in it.
+    /// know stays. An option of a group that `value` does not name is removed with everything in it.
     pub fn write(&self, live: &mut Json, value: &Json) {
         match (live, value) {
             (Json::Object(live), Json::Object(value)) => {
