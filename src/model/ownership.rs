@@ -341,7 +341,8 @@ mod tests {
 
     #[test]
     fn a_mark_survives_its_annotations() {
-        let ownership = Ownership::of(&endpoint(r#"{"ip":"10.0.0.1","port":1}"#, r#"{"a":"b"}"#), Some("shop"), "run-1");
+        let ownership =
+            Ownership::of(&endpoint(r#"{"ip":"10.0.0.1","port":1}"#, r#"{"a":"b"}"#), Some("shop"), "run-1");
         let annotations = ownership.annotations().into_iter().map(|(k, v)| (k.to_owned(), v)).collect();
         assert_eq!(Ownership::read(&annotations), Some(ownership));
     }
