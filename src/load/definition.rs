@@ -7,20 +7,8 @@ use super::fields::{Decoder, FieldProblem, Fields, KeySpelling, Suggestion, is_f
 use super::item::{Item, MapEntry, TextSpan, Value};
 use super::rules::StackRules;
 use super::text::Language;
-use crate::model::shape::{ENDPOINT, NodeKind, ShapeNode, snake};
+use crate::model::shape::{ENDPOINT, NodeKind, SERVICE_KEYS, ShapeNode, snake};
 use crate::model::{self, EmptyOption, Endpoint, Json, Location, Problem, Segment, WireEndpoint};
-
-/// Root keys of a fetched object that only the service writes (API.md 1.2).
-const SERVICE_KEYS: [&str; 8] = [
-    "system_metadata",
-    "resource_version",
-    "status",
-    "create_form",
-    "replace_form",
-    "referring_objects",
-    "deleted_referred_objects",
-    "disabled_referred_objects",
-];
 
 /// Documents of ours that are not definitions.
 const OTHER_KINDS: [&str; 3] = ["tenant", "acknowledgements", "memory"];
@@ -39,8 +27,12 @@ pub(super) enum Examined {
 /// Whether a document is of another kind.
 pub(super) fn is_other_kind(root: &Item<'_>) -> bool {
     let kind = root.get("kind").and_then(Item::text).unwrap_or_default();
-    let versioned = ["plan", "snapshot"].contains(&kind);
-    OTHER_KINDS.contains(&kind) || (versioned && root.get("format_version").is_some())
+    names_other_kind(kind, root.get("format_version").is_some())
+}
+
+/// Whether a `kind` is that of another document of ours; plans and snapshots have a format version.
+pub(super) fn names_other_kind(kind: &str, has_version: bool) -> bool {
+    OTHER_KINDS.contains(&kind) || (has_version && ["plan", "snapshot"].contains(&kind))
 }
 
 /// Reads a document that is to be a definition.

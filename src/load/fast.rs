@@ -4,6 +4,7 @@
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
+use super::definition::names_other_kind;
 use super::text::{Language, SourceText};
 use crate::model::{WireEndpoint, WireMetadata, WireSpec};
 
@@ -66,9 +67,6 @@ pub(super) fn is_other_kind(source: &SourceText) -> bool {
     if source.language() != Language::Json {
         return false;
     }
-    serde_json::from_str::<PlainHead>(source.as_str()).is_ok_and(|head| match head.kind.as_str() {
-        "tenant" | "acknowledgements" | "memory" => true,
-        "plan" | "snapshot" => head.format_version.is_some(),
-        _ => false,
-    })
+    serde_json::from_str::<PlainHead>(source.as_str())
+        .is_ok_and(|head| names_other_kind(&head.kind, head.format_version.is_some()))
 }

@@ -8,7 +8,7 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, json};
 
 use crate::drift::{JudgedAcknowledgement, Verdict, Verdicts};
-use crate::model::shape::{ENDPOINT, FieldRule, FieldStatus, GroupRule, ShapeNode, camel};
+use crate::model::shape::{ENDPOINT, FieldRule, FieldStatus, GroupRule, SERVICE_KEYS, ShapeNode, camel};
 use crate::model::{Json, Snapshot, WireEndpoint};
 use crate::plan::{GuardHit, Plan, RecordedConsent};
 
@@ -186,16 +186,7 @@ fn definition() -> Json {
     schema["description"] = "One endpoint of the service mesh.".into();
     if let Some(properties) = schema["properties"].as_object_mut() {
         properties.insert("kind".to_owned(), json!({"const": "endpoint", "description": "May be left out."}));
-        for key in [
-            "system_metadata",
-            "resource_version",
-            "status",
-            "create_form",
-            "replace_form",
-            "referring_objects",
-            "deleted_referred_objects",
-            "disabled_referred_objects",
-        ] {
+        for key in SERVICE_KEYS {
             let written = json!({"description": "Written by the service; dropped with a note.", "deprecated": true});
             properties.insert(camel(key), written.clone());
             properties.insert(key.to_owned(), written);

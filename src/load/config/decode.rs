@@ -69,8 +69,8 @@ fn settings(fields: &mut Fields<'_, '_, '_>, config: &mut Config) {
     config.stack = name(fields, "stack");
     config.environments = fields.nested("environments", environments).unwrap_or_default();
     config.namespaces = namespaces(fields).unwrap_or_default();
-    config.safeguards.guards = fields.nested("guards", guards).unwrap_or_default();
-    config.safeguards.gates = fields.nested("gates", gates).unwrap_or_default();
+    config.safeguards.guards = fields.nested("guards", |fields| guards(fields, Guards::default())).unwrap_or_default();
+    config.safeguards.gates = fields.nested("gates", |fields| gates(fields, Gates::default())).unwrap_or_default();
     config.safeguards.ignore = fields.list("ignore", ignore).unwrap_or_default().into_iter().flatten().collect();
     config.variables = variables(fields);
     config.files = fields
@@ -241,8 +241,8 @@ fn overlay(fields: &mut Fields<'_, '_, '_>) -> Option<String> {
     Some(clean.join("/"))
 }
 
-fn guards(fields: &mut Fields<'_, '_, '_>) -> Guards {
-    let default = Guards::default();
+/// The numbers of the `mass-change` guard, and these where they are not set.
+pub(super) fn guards(fields: &mut Fields<'_, '_, '_>, default: Guards) -> Guards {
     Guards {
         percent: number(fields, "percent", 0, 100).and_then(|n| u8::try_from(n).ok()).unwrap_or(default.percent),
         least: number(fields, "least", 0, 1_000_000).and_then(|n| usize::try_from(n).ok()).unwrap_or(default.least),
@@ -253,8 +253,8 @@ fn mode(fields: &mut Fields<'_, '_, '_>, key: &'static str, default: GateMode) -
     word(fields, key, &GateMode::ALL.map(|mode| (mode.as_str(), mode))).unwrap_or(default)
 }
 
-fn gates(fields: &mut Fields<'_, '_, '_>) -> Gates {
-    let default = Gates::default();
+/// The modes and numbers of the gates, and these where they are not set.
+pub(super) fn gates(fields: &mut Fields<'_, '_, '_>, default: Gates) -> Gates {
     let mut gates = Gates {
         upgrade: mode(fields, "upgrade", default.upgrade),
         ddos: mode(fields, "ddos", default.ddos),
@@ -359,7 +359,7 @@ fn rate_limit(fields: &mut Fields<'_, '_, '_>) -> Option<f64> {
     rate
 }
 
-pub(super) fn number(fields: &mut Fields<'_, '_, '_>, key: &'static str, least: i64, most: i64) -> Option<i64> {
+fn number(fields: &mut Fields<'_, '_, '_>, key: &'static str, least: i64, most: i64) -> Option<i64> {
     let number = fields.integer(key)?;
     if (least..=most).contains(&number) {
         return Some(number);

@@ -3,14 +3,14 @@
 
 use std::collections::BTreeSet;
 
-use super::decode::{ignore, namespaces, number, word, wrong};
+use super::decode::{gates, guards, ignore, namespaces, word, wrong};
 use crate::load::diagnostic::{Diagnostic, Diagnostics};
 use crate::load::fields::{Decoder, Fields, KeySpelling, Suggestion, suggest};
-use crate::load::item::{Item, Value, resolve};
+use crate::load::item::{Item, resolve};
 use crate::load::text::{Language, SourceText};
 use crate::load::tree::Documents;
 use crate::model::Name;
-use crate::model::policy::{CONSENTS, GateMode, Policy, Prune};
+use crate::model::policy::{CONSENTS, Policy, Prune};
 
 /// Reads a policy. Nothing in it is ever passed over: an unknown key, a null, a second document and an
 /// empty file are errors.
@@ -75,15 +75,9 @@ fn limits(fields: &mut Fields<'_, '_, '_>, policy: &mut Policy) {
     if let Some(prune) = word(fields, "prune", &Prune::ALL.map(|prune| (prune.as_str(), prune))) {
         policy.prune = prune;
     }
-    fields.nested("guards", |fields| {
-        if let Some(percent) = number(fields, "percent", 0, 100).and_then(|number| u8::try_from(number).ok()) {
-            policy.guards.percent = percent;
-        }
-        if let Some(least) = number(fields, "least", 0, 1_000_000).and_then(|number| usize::try_from(number).ok()) {
-            policy.guards.least = least;
-        }
-    });
-    fields.nested("gates", |fields| gates(fields, policy));
+    let (loosest, weakest) = (policy.guards, policy.gates);
+    policy.guards = fields.nested("guards", |fields| guards(fields, loosest)).unwrap_or(loosest);
+    policy.gates = fields.nested("gates", |fields| gates(fields, weakest)).unwrap_or(weakest);
     let rules = fields.list("ignore", ignore);
     policy.ignore = rules.map(|rules| rules.into_iter().flatten().collect());
     policy.marks = fields.boolean("marks").unwrap_or(policy.marks);
@@ -92,25 +86,6 @@ fn limits(fields: &mut Fields<'_, '_, '_>, policy: &mut Policy) {
     policy.namespaces = namespaces(fields).map(BTreeSet::from_iter);
     policy.base_urls = fields.texts("base_urls");
     policy.allow = allow(fields);
-}
-
-fn gates(fields: &mut Fields<'_, '_, '_>, policy: &mut Policy) {
-    let modes = GateMode::ALL.map(|mode| (mode.as_str(), mode));
-    policy.gates.upgrade = word(fields, "upgrade", &modes).unwrap_or(GateMode::Off);
-    policy.gates.ddos = word(fields, "ddos", &modes).unwrap_or(GateMode::Off);
-    if fields.given("events").is_some_and(|entry| matches!(entry.item.value, Value::Map(_))) {
-        fields.nested("events", |fields| {
-            policy.gates.events = word(fields, "mode", &modes).unwrap_or(GateMode::Warn);
-            if let Some(minutes) = number(fields, "minutes", 1, 1440).and_then(|number| u32::try_from(number).ok()) {
-                policy.gates.events_minutes = minutes;
-            }
-            if let Some(most) = number(fields, "threshold", 1, i64::MAX).and_then(|number| u64::try_from(number).ok()) {
-                policy.gates.events_threshold = most;
-            }
-        });
-    } else {
-        policy.gates.events = word(fields, "events", &modes).unwrap_or(GateMode::Off);
-    }
 }
 
 fn stacks(fields: &mut Fields<'_, '_, '_>) -> Option<BTreeSet<Name>> {

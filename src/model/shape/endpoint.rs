@@ -37,11 +37,21 @@ impl ShapeNode {
     }
 }
 
+/// Root keys that only the service writes (API.md 1.2).
+pub const SERVICE_KEYS: [&str; 8] = [
+    "system_metadata",
+    "resource_version",
+    "status",
+    "create_form",
+    "replace_form",
+    "referring_objects",
+    "deleted_referred_objects",
+    "disabled_referred_objects",
+];
+
 /// The whole object: `metadata` and `spec`.
 pub static ENDPOINT: ShapeNode =
     node("", NodeKind::Mapping, REFERENCE, "One endpoint of the service mesh.").children(&[METADATA_NODE, SPEC_NODE]);
-/// `metadata`
-pub static METADATA: ShapeNode = METADATA_NODE;
 /// `spec`
 pub static SPEC: ShapeNode = SPEC_NODE;
 

@@ -6,7 +6,7 @@
 mod endpoint;
 mod write;
 
-pub use endpoint::{ENDPOINT, METADATA, SPEC};
+pub use endpoint::{ENDPOINT, SERVICE_KEYS, SPEC};
 
 /// One key of an object: what it contains and what is allowed there.
 #[derive(Debug, Clone, Copy)]
