@@ -3,25 +3,16 @@
 
 use serde_json::{Map, Value};
 
+use crate::model::shape::{ENDPOINT, NodeKind};
 use crate::model::{Endpoint, Problem, WireEndpoint, check};
-
-/// Attributes of `metadata`; all others but `id` belong to `spec`.
-const METADATA: [&str; 6] = ["name", "namespace", "labels", "annotations", "description", "disable"];
-/// Messages without fields, which the provider writes as flags.
-const FLAGS: [&str; 4] = ["no_snat_pool", "strict_ttl", "disable_internet_vip", "enable_internet_vip"];
-/// Lists of the interface; every other list is a block.
-const LISTS: [&str; 5] = ["ref", "refs", "prefixes", "ipv6_prefixes", "expressions"];
-/// Maps of texts, in which an empty text is a value.
-const MAPS: [&str; 2] = ["labels", "annotations"];
-/// Numbers, which configuration in JSON syntax may write as texts.
-const NUMBERS: [&str; 3] = ["port", "health_check_port", "refresh_interval"];
 
 /// The endpoint that the attributes describe, or why there is none, as a fragment.
 pub(super) fn endpoint(attributes: &Map<String, Value>) -> Result<Endpoint, String> {
     let mut metadata = Map::new();
     let mut spec = Map::new();
+    let is_metadata = |name: &str| ENDPOINT.at("metadata").is_some_and(|node| node.child(name).is_some());
     for (name, value) in attributes {
-        let target = if METADATA.contains(&name.as_str()) { &mut metadata } else { &mut spec };
+        let target = if is_metadata(name) { &mut metadata } else { &mut spec };
         if let Some(value) = wire(name, value).filter(|_| name != "id") {
             target.insert(name.clone(), value);
         }
@@ -44,22 +35,30 @@ fn plain(error: &serde_json::Error) -> String {
 
 /// The value as a request has it; nothing where it is unset.
 fn wire(name: &str, value: &Value) -> Option<Value> {
+    let kind = ENDPOINT.find(name).map(|node| node.kind);
+    // Messages without fields are flags here. Of the lists only these are lists on the wire; others are blocks.
+    let is_flag = kind == Some(NodeKind::Empty);
+    let is_list = matches!(kind, Some(NodeKind::TextList | NodeKind::References));
     match value {
         Value::Null | Value::Bool(false) => None,
-        Value::Bool(true) if FLAGS.contains(&name) => Some(Value::Object(Map::new())),
+        Value::Bool(true) if is_flag => Some(Value::Object(Map::new())),
         Value::Number(number) if number.as_f64() == Some(0.0) => None,
         Value::String(text) if text.is_empty() => None,
-        Value::String(text) if NUMBERS.contains(&name) => text.parse::<u64>().ok().map(Value::from),
+        // Configuration in JSON syntax may write a number as a text.
+        Value::String(text) if matches!(kind, Some(NodeKind::Integer | NodeKind::Seconds)) => {
+            text.parse::<u64>().ok().map(Value::from)
+        }
         // Configuration may write the flag as its block.
-        Value::Array(_) | Value::Object(_) if FLAGS.contains(&name) => Some(Value::Object(Map::new())),
-        Value::Object(map) if MAPS.contains(&name) => Some(Value::Object(map.clone())).filter(|_| !map.is_empty()),
-        Value::Array(items) if LISTS.contains(&name) => {
+        Value::Array(_) | Value::Object(_) if is_flag => Some(Value::Object(Map::new())),
+        Value::Object(map) if kind == Some(NodeKind::TextMap) => {
+            // An empty text is a value of a map.
+            Some(Value::Object(map.clone())).filter(|_| !map.is_empty())
+        }
+        Value::Array(items) if is_list => {
             let items: Vec<Value> = items.iter().filter_map(|item| wire("", item)).collect();
             (!items.is_empty()).then_some(Value::Array(items))
         }
-        Value::Object(map) if LISTS.contains(&name) => {
-            wire("", &Value::Object(map.clone())).map(|one| Value::Array(vec![one]))
-        }
+        Value::Object(map) if is_list => wire("", &Value::Object(map.clone())).map(|one| Value::Array(vec![one])),
         Value::Array(items) => items.first().and_then(|item| wire(name, item)),
         Value::Object(map) => {
             // A block that is there counts, although it is empty: it may choose an option.

@@ -150,6 +150,12 @@ impl ShapeNode {
         path.split('.').try_fold(self, |node, key| node.child(key))
     }
 
+    /// The first node with this key, at any depth.
+    #[must_use]
+    pub fn find(&self, key: &str) -> Option<&'static ShapeNode> {
+        self.child(key).or_else(|| self.children.iter().find_map(|child| child.find(key)))
+    }
+
     /// Every node below with its path from here, each before what is below it.
     #[must_use]
     pub fn below(&self) -> Vec<(String, &'static ShapeNode)> {
