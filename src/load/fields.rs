@@ -10,7 +10,7 @@ use super::tree::TextStyle;
 use crate::model::shape::{ENDPOINT, NodeKind, camel, snake};
 use crate::model::{EmptyOption, Segment};
 
-/// A problem with the path of the value that it spoils, so that problems which only follow are left out.
+/// A problem with the path of the value that it affects, so that problems which only follow are left out.
 #[derive(Debug)]
 pub(super) struct FieldProblem {
     /// Nothing where it was reported already.
