@@ -163,7 +163,7 @@ fn last_is_the_newest_run_of_this_stack_on_this_service() {
             .code(1)
             .stderr_contains("there is no run of stack `looked` on http://sandbox");
     }
-    // A run of another stack is not undone or gone on with by its name either.
+    // A run of another stack is not undone or resumed by its name either.
     let runs = stage.run("history --format json").json()["runs"].clone();
     let theirs = runs.as_array().expect("runs").iter().find(|run| run["stack"] == "other").expect("a run");
     let name = theirs["run"].as_str().expect("a name");

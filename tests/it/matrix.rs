@@ -1,5 +1,5 @@
 //! Every fault at every step of an apply, through the program: it ends as done, refused, failed or
-//! partly applied, by a code that says so, and its journal tells what the service's log tells.
+//! partly applied, by a code that says so, and its journal contains what the log of the service contains.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -32,7 +32,7 @@ const FAULTS: [&str; 18] = [
     "html: {}",
 ];
 
-/// What the program told of a case, and what the service saw.
+/// What the program printed in a case, and what the service saw.
 struct Case {
     message: String,
     code: i32,
@@ -75,7 +75,7 @@ fn case(operation: &str, fault: &str) -> Case {
     Case { message, code: ran.exit(), outcome, made }
 }
 
-/// The journal holds the results that the outcome tells.
+/// The journal holds the results of the outcome.
 fn agrees(message: &str, outcome: &Value, journal: &Value) {
     for step in outcome["outcome"]["steps"].as_array().into_iter().flatten() {
         let kept = journal["steps"].as_array().expect("steps").iter().find(|kept| kept["key"] == step["key"]);
@@ -86,27 +86,27 @@ fn agrees(message: &str, outcome: &Value, journal: &Value) {
 }
 
 fn judge(case: &Case) {
-    let Case { message: told, code, outcome, made } = case;
+    let Case { message, code, outcome, made } = case;
     let steps = outcome["outcome"]["steps"].as_array().cloned().unwrap_or_default();
     let done = |step: &&Value| step["result"].get("done").is_some() || step["result"] == "already_done";
     let all = steps.len();
     let made_by_us: Vec<&String> = made.iter().collect();
     match code {
         // Done: everything is, and the service agrees.
-        0 => assert_eq!(steps.iter().filter(done).count(), all, "{told}"),
+        0 => assert_eq!(steps.iter().filter(done).count(), all, "{message}"),
         // Failed or refused: nothing took effect.
-        1 | 5 | 6 => assert!(steps.iter().all(|step| !done(&step)) && made_by_us.is_empty(), "{told}: {made:?}"),
+        1 | 5 | 6 => assert!(steps.iter().all(|step| !done(&step)) && made_by_us.is_empty(), "{message}: {made:?}"),
         // Partly: something did, or may have, or is not proven.
         7 => assert!(
             steps.iter().filter(done).count() < all || outcome["outcome"]["verification"] != json!("not_needed"),
-            "{told}"
+            "{message}"
         ),
-        other => panic!("{told}: {other}"),
+        other => panic!("{message}: {other}"),
     }
     let mut sorted = made.clone();
     sorted.sort();
     sorted.dedup();
-    assert_eq!(sorted.len(), made.len(), "{told}: made twice: {made:?}");
+    assert_eq!(sorted.len(), made.len(), "{message}: made twice: {made:?}");
 }
 
 #[test]

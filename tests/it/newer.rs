@@ -44,7 +44,7 @@ fn newer_and_deprecated_fields_are_applied_shown_and_pulled_again() {
     assert_eq!(service.get("shop/strict")["spec"]["dns_name_advanced"]["strict_ttl"], json!({}));
     stage.run("drift").code(0);
 
-    // Somebody takes them away: drift, told by name, and a pull takes that over.
+    // Somebody takes them away: drift, reported by name, and a pull takes that over.
     service.change("shop/networks", |object| {
         object["spec"]["snat_pool"]["snat_pool"]["ipv6_prefixes"] = json!([]);
         object["spec"]["where"]["site"]["refs"] = json!([]);

@@ -220,7 +220,7 @@ impl Torture {
         command
     }
 
-    /// Runs a command; at each of these counts of changes that it told of, `act` is done to it or to the
+    /// Runs a command; at each of these counts of changes that it reported, `act` is done to it or to the
     /// service.
     fn run(&mut self, words: &[&str], moments: &[usize], act: impl Fn(&mut Self, &mut Child)) -> Ended {
         let mut child =
@@ -276,8 +276,8 @@ impl Torture {
     }
 
     fn runs(&self) -> Vec<Value> {
-        let (code, answer, told) = self.ask(&["history", "--format", "json"]);
-        assert_eq!(code, 0, "{told}");
+        let (code, answer, message) = self.ask(&["history", "--format", "json"]);
+        assert_eq!(code, 0, "{message}");
         let history: Value = serde_json::from_str(&answer).expect("JSON");
         // A kill in the middle of the header leaves a run that sent nothing.
         for entry in history["unreadable"].as_array().expect("a list") {
@@ -309,8 +309,8 @@ impl Torture {
                 self.figures.resumes += 1;
             }
         }
-        let (code, answer, told) = self.ask(words);
-        assert_eq!(code, 0, "{answer}{told}");
+        let (code, answer, message) = self.ask(words);
+        assert_eq!(code, 0, "{answer}{message}");
         self.end(&before, Exactly::Once);
     }
 
@@ -349,8 +349,8 @@ impl Torture {
         let (ours, others) = self.live();
         assert_eq!(ours, self.wanted(), "live is not as defined");
         assert_eq!(others, before.others, "somebody else's objects were touched");
-        let (code, answer, told) = self.ask(&["plan", ".", "--detailed-exitcode"]);
-        assert_eq!(code, 0, "a plan after it is not empty\n{answer}{told}");
+        let (code, answer, message) = self.ask(&["plan", ".", "--detailed-exitcode"]);
+        assert_eq!(code, 0, "a plan after it is not empty\n{answer}{message}");
         for run in self.runs() {
             let settled = run["status"] == "finished" || !run["resumed_by"].is_null();
             assert!(settled, "a run is left in_doubt: {run}");
@@ -362,12 +362,12 @@ impl Torture {
         let changes = if before.first { self.wanted().len() } else { CHANGES };
         match exactly {
             Exactly::Once => assert_eq!(writes.len(), changes),
-            // A service that was killed between a write and its line in the log tells of one less.
+            // A service that was killed between a write and its line in the log has one less.
             Exactly::OnceOrUnseen => assert!(writes.len() <= changes),
         }
         // Every call reads every journal: old ones would make the last rounds slow.
-        let (code, _, told) = self.ask(&["history", "--keep", "1", "--quiet"]);
-        assert_eq!(code, 0, "{told}");
+        let (code, _, message) = self.ask(&["history", "--keep", "1", "--quiet"]);
+        assert_eq!(code, 0, "{message}");
         self.figures.rounds += 1;
         if self.figures.rounds.is_multiple_of(10) {
             println!("{:?}", self.figures);

@@ -1,4 +1,4 @@
-//! Headers, repeats, redaction: what is sent, how often, and what is told of the answer.
+//! Headers, repeats, redaction: what is sent, how often, and what is reported of the answer.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};

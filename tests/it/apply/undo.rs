@@ -106,7 +106,7 @@ fn for_any_live_and_any_definitions_apply_then_rollback_gives_the_old_live() {
     result.unwrap_or_else(|error| panic!("{error}"));
 }
 
-/// Faults that a run settles or tells of, spread over every write.
+/// Faults that a run settles or reports, spread over every write.
 fn faults(every: u64) -> Scenario {
     Scenario::new([
         FaultRule::on("endpoint-create", FaultAction::DisconnectAfter).every(every),
