@@ -1,11 +1,18 @@
-//! What a request is answered with: JSON bodies, and the error body of the service. The service
-//! stands behind a gRPC gateway, so an error has a gRPC code of which the HTTP status follows, and
-//! `details` whose entries hold `type_url` and `value`.
+//! What a request is answered with: JSON bodies, and the error body of the service. The service is
+//! behind a gRPC gateway, so an error has a gRPC code, which decides the HTTP status, and `details`
+//! whose entries have a `type_url` and a `value`.
+
+use std::fmt;
 
 use axum::body::Body;
 use axum::http::{HeaderValue, Response, StatusCode, header};
 use axum::response::IntoResponse;
-use serde_json::json;
+use serde_json::{Value, json};
+
+use super::store::StoreError;
+
+/// The most bytes of a request's body. The service's own limit is not known.
+pub const LARGEST_BODY: usize = 4 * 1024 * 1024;
 
 /// The gRPC codes that the sandbox answers with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,39 +32,21 @@ pub enum Code {
 }
 
 impl Code {
-    /// The number in the body's `code`.
-    #[must_use]
-    pub fn number(self) -> u8 {
+    /// The number in the body's `code`, and the status that grpc-gateway v1 maps the code to.
+    fn parts(self) -> (u8, StatusCode) {
         match self {
-            Self::InvalidArgument => 3,
-            Self::DeadlineExceeded => 4,
-            Self::NotFound => 5,
-            Self::AlreadyExists => 6,
-            Self::PermissionDenied => 7,
-            Self::ResourceExhausted => 8,
-            Self::FailedPrecondition => 9,
-            Self::Aborted => 10,
-            Self::Unimplemented => 12,
-            Self::Internal => 13,
-            Self::Unavailable => 14,
-            Self::Unauthenticated => 16,
-        }
-    }
-
-    /// The status that grpc-gateway v1 maps the code to.
-    #[must_use]
-    pub fn status(self) -> StatusCode {
-        match self {
-            Self::InvalidArgument | Self::FailedPrecondition => StatusCode::BAD_REQUEST,
-            Self::DeadlineExceeded => StatusCode::GATEWAY_TIMEOUT,
-            Self::NotFound => StatusCode::NOT_FOUND,
-            Self::AlreadyExists | Self::Aborted => StatusCode::CONFLICT,
-            Self::PermissionDenied => StatusCode::FORBIDDEN,
-            Self::ResourceExhausted => StatusCode::TOO_MANY_REQUESTS,
-            Self::Unimplemented => StatusCode::NOT_IMPLEMENTED,
-            Self::Internal => StatusCode::INTERNAL_SERVER_ERROR,
-            Self::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
-            Self::Unauthenticated => StatusCode::UNAUTHORIZED,
+            Self::InvalidArgument => (3, StatusCode::BAD_REQUEST),
+            Self::DeadlineExceeded => (4, StatusCode::GATEWAY_TIMEOUT),
+            Self::NotFound => (5, StatusCode::NOT_FOUND),
+            Self::AlreadyExists => (6, StatusCode::CONFLICT),
+            Self::PermissionDenied => (7, StatusCode::FORBIDDEN),
+            Self::ResourceExhausted => (8, StatusCode::TOO_MANY_REQUESTS),
+            Self::FailedPrecondition => (9, StatusCode::BAD_REQUEST),
+            Self::Aborted => (10, StatusCode::CONFLICT),
+            Self::Unimplemented => (12, StatusCode::NOT_IMPLEMENTED),
+            Self::Internal => (13, StatusCode::INTERNAL_SERVER_ERROR),
+            Self::Unavailable => (14, StatusCode::SERVICE_UNAVAILABLE),
+            Self::Unauthenticated => (16, StatusCode::UNAUTHORIZED),
         }
     }
 }
@@ -76,7 +65,18 @@ impl ErrorResponse {
         Self { code, message: message.into(), detail: None, retry_after: None }
     }
 
-    /// Adds the entry in `details` that tells at which stage of the server the request failed.
+    /// A request that is wrong in itself.
+    pub fn invalid(message: impl fmt::Display) -> Self {
+        Self::new(Code::InvalidArgument, message.to_string())
+    }
+
+    /// A fault of the sandbox.
+    #[expect(clippy::needless_pass_by_value, reason = "it is passed to `map_err`")]
+    pub fn internal(error: impl fmt::Display) -> Self {
+        Self::new(Code::Internal, error.to_string())
+    }
+
+    /// Adds the entry in `details` that names the stage of the server the request failed.
     #[must_use]
     pub fn detail(mut self, detail: impl Into<String>) -> Self {
         self.detail = Some(detail.into());
@@ -96,24 +96,20 @@ impl ErrorResponse {
     }
 }
 
+impl From<StoreError> for ErrorResponse {
+    fn from(error: StoreError) -> Self {
+        Self::internal(error)
+    }
+}
+
 impl IntoResponse for ErrorResponse {
     fn into_response(self) -> Response<Body> {
-        let details: Vec<_> = self
+        let (code, status) = self.code.parts();
+        let detail = self
             .detail
-            .iter()
-            .map(|detail| {
-                json!({
-                    "type_url": "type.googleapis.com/ves.io.stdlib.server.error.Error",
-                    "value": detail,
-                })
-            })
-            .collect();
-        let body = json!({
-            "code": self.code.number(),
-            "details": details,
-            "message": self.message,
-        });
-        let mut response = json(self.code.status(), body.to_string());
+            .map(|detail| json!({"type_url": "type.googleapis.com/ves.io.stdlib.server.error.Error", "value": detail}));
+        let body = json!({"code": code, "details": Vec::from_iter(detail), "message": self.message});
+        let mut response = json(status, body.to_string());
         if let Some(seconds) = self.retry_after {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }
@@ -129,7 +125,23 @@ pub fn json(status: StatusCode, body: impl Into<Body>) -> Response<Body> {
     response
 }
 
+/// What a handler makes of a request.
+pub type Answer = Result<Response<Body>, ErrorResponse>;
+
+/// A 200 with this body.
+pub fn ok(body: &Value) -> Response<Body> {
+    json(StatusCode::OK, body.to_string())
+}
+
 /// The empty message, which replace and delete answer with.
 pub fn empty() -> Response<Body> {
     json(StatusCode::OK, "{}")
+}
+
+/// The console's web page.
+pub fn page() -> Response<Body> {
+    let text = "<!doctype html>\n<html><head><title>Console</title></head><body>Sign in</body></html>\n";
+    let mut response = Response::new(Body::from(text));
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
+    response
 }

@@ -10,48 +10,36 @@ use axum::middleware::Next;
 use axum::response::IntoResponse;
 use serde_json::Value;
 
-use super::answer::{Code, ErrorResponse};
+use super::answer::{Code, ErrorResponse, LARGEST_BODY};
 use super::clock::written;
 use super::fault::{Call, Injected, inject};
-use super::log::{LogEntry, Trace};
+use super::log::{LogEntry, RequestEffect, Trace};
+use super::operation;
 use super::options::RequestRate;
-use super::router::{LARGEST_BODY, operation};
 use super::server::Disconnect;
-use super::service::SandboxState;
-
-/// The requests of the second that is counted now.
-#[derive(Debug, Default)]
-pub struct RateWindow {
-    second: i64,
-    requests: u32,
-}
+use super::state::{RateWindow, SandboxState, Shared};
 
 /// The gate of the service's own paths.
-pub async fn pass(
-    State(service): State<Arc<SandboxState>>,
-    parameters: RawPathParams,
-    request: Request,
-    next: Next,
-) -> Response<Body> {
+pub async fn pass(State(service): Shared, parameters: RawPathParams, request: Request, next: Next) -> Response<Body> {
     let entry = entry(&service, &parameters, &request);
-    let cut = request.extensions().get::<Disconnect>().cloned().unwrap_or_default();
+    let disconnect = request.extensions().get::<Disconnect>().cloned().unwrap_or_default();
     let answered = if request.method() == Method::GET {
         answer(service, entry, request, next).await
     } else {
-        // A write goes on when its client has gone, and the log tells it.
+        // A write continues without its client, and the log reports it.
         let answering = tokio::spawn(Box::pin(answer(service, entry, request, next)));
         match answering.await {
             Ok(answered) => answered,
-            Err(_) => Some(ErrorResponse::new(Code::Internal, "the handler failed").into_response()),
+            Err(_) => Some(ErrorResponse::internal("the handler failed").into_response()),
         }
     };
     match answered {
         Some(response) => response,
-        None => match cut.now().await {},
+        None => match disconnect.now().await {},
     }
 }
 
-/// The answer, or nothing when the connection is to be cut. Either way the log has it.
+/// The answer, or nothing when the connection is to be closed. The log has both.
 async fn answer(
     service: Arc<SandboxState>,
     mut entry: LogEntry,
@@ -63,15 +51,15 @@ async fn answer(
         Ok(()) if request.method() == Method::HEAD && request.uri().path().starts_with("/api/") => {
             Injected::Answered(ErrorResponse::new(Code::Unimplemented, "Not Implemented").into_response())
         }
-        Ok(()) => disturbed(&service, &mut entry, request, next).await,
-        Err(refusal) => Injected::Answered(refusal.into_response()),
+        Ok(()) => with_faults(&service, &mut entry, request, next).await,
+        Err(error) => Injected::Answered(error.into_response()),
     };
     let (response, trace) = match injected {
         Injected::Answered(mut response) => {
             let trace = response.extensions_mut().remove::<Trace>().unwrap_or_default();
             (Some(response), trace)
         }
-        Injected::Cut(trace) => (None, trace),
+        Injected::Disconnected(trace) => (None, trace),
     };
     entry.name = trace.name.unwrap_or(entry.name);
     entry.version_sent = trace.version_sent;
@@ -82,11 +70,11 @@ async fn answer(
     response
 }
 
-async fn disturbed(service: &SandboxState, entry: &mut LogEntry, request: Request, next: Next) -> Injected {
+async fn with_faults(service: &SandboxState, entry: &mut LogEntry, request: Request, next: Next) -> Injected {
     let request = if entry.name.is_empty() && request.method() == Method::POST && service.faults.needs_names() {
         match named(request, &mut entry.name).await {
             Ok(request) => request,
-            Err(refusal) => return Injected::Answered(refusal.into_response()),
+            Err(error) => return Injected::Answered(error.into_response()),
         }
     } else {
         request
@@ -94,7 +82,7 @@ async fn disturbed(service: &SandboxState, entry: &mut LogEntry, request: Reques
     let run = async {
         match limit(service) {
             Ok(()) => next.run(request).await,
-            Err(refusal) => refusal.into_response(),
+            Err(error) => error.into_response(),
         }
     };
     let call = Call { operation: entry.operation, namespace: &entry.namespace, name: &entry.name };
@@ -102,17 +90,17 @@ async fn disturbed(service: &SandboxState, entry: &mut LogEntry, request: Reques
         None => Injected::Answered(run.await),
         Some(action) => {
             entry.fault = Some(action.name());
-            inject(service, call, action, run).await
+            inject(&service.endpoints, call, action, run).await
         }
     }
 }
 
-/// Reads the name of the object out of the body, and leaves the body as it was.
+/// Reads the name of the object out of the body, and keeps the body.
 async fn named(request: Request, name: &mut String) -> Result<Request, ErrorResponse> {
     let (parts, body) = request.into_parts();
     let body = axum::body::to_bytes(body, LARGEST_BODY)
         .await
-        .map_err(|error| ErrorResponse::new(Code::InvalidArgument, format!("the body cannot be read: {error}")))?;
+        .map_err(|error| ErrorResponse::invalid(format!("the body cannot be read: {error}")))?;
     let object = serde_json::from_slice::<Value>(&body).unwrap_or_default();
     if let Some(found) = object.pointer("/metadata/name").and_then(Value::as_str) {
         found.clone_into(name);
@@ -120,11 +108,11 @@ async fn named(request: Request, name: &mut String) -> Result<Request, ErrorResp
     Ok(Request::from_parts(parts, body.into()))
 }
 
-/// The gate of the sandbox's own paths, which are neither logged nor disturbed.
-pub async fn pass_admin(State(service): State<Arc<SandboxState>>, request: Request, next: Next) -> Response<Body> {
+/// The gate of the sandbox's own paths, which have neither log nor faults.
+pub async fn pass_admin(State(service): Shared, request: Request, next: Next) -> Response<Body> {
     match admit(&service, request.headers()) {
         Ok(()) => next.run(request).await,
-        Err(refusal) => refusal.into_response(),
+        Err(error) => error.into_response(),
     }
 }
 
@@ -138,21 +126,21 @@ fn entry(service: &SandboxState, parameters: &RawPathParams, request: &Request) 
         time: written(service.clock.now()),
         method: request.method().to_string(),
         path: request.uri().path_and_query().map_or_else(String::new, ToString::to_string),
-        operation: matched.and_then(|path| operation(request.method(), path.as_str())).unwrap_or_default(),
+        operation: matched.and_then(|path| operation::name(request.method(), path.as_str())).unwrap_or_default(),
         namespace: parameter("namespace"),
         name: parameter("name"),
         status: None,
         version_sent: None,
         version: None,
-        effect: super::log::RequestEffect::None,
+        effect: RequestEffect::None,
         fault: None,
     }
 }
 
-/// The bodies of a 401 are not known; this one says what is wrong without saying more.
+/// The service's bodies of a 401 are not known; this one says only what is wrong.
 fn admit(service: &SandboxState, headers: &HeaderMap) -> Result<(), ErrorResponse> {
-    let shown = headers.get(header::AUTHORIZATION).and_then(|value| value.as_bytes().strip_prefix(b"APIToken "));
-    if shown.is_some_and(|shown| service.token.admits(shown)) {
+    let given = headers.get(header::AUTHORIZATION).and_then(|value| value.as_bytes().strip_prefix(b"APIToken "));
+    if given.is_some_and(|given| service.token.admits(given)) {
         return Ok(());
     }
     let message = "operation is not authorized: the header `Authorization: APIToken <token>` is missing or wrong";
@@ -172,9 +160,9 @@ fn limit(service: &SandboxState) -> Result<(), ErrorResponse> {
         window.requests += 1;
         return Ok(());
     }
-    let refusal = ErrorResponse::new(Code::ResourceExhausted, "rejected as it is happening too frequently");
+    let error = ErrorResponse::new(Code::ResourceExhausted, "rejected as it is happening too frequently");
     Err(match retry_after {
-        Some(seconds) => refusal.retry_after(seconds),
-        None => refusal,
+        Some(seconds) => error.retry_after(seconds),
+        None => error,
     })
 }

@@ -1,6 +1,6 @@
-//! What the sandbox was asked and what came of it, in the order of the answers. Tests compare it
-//! with the client's journal, so it tells for each request whether a write took effect, also where
-//! the client never got an answer.
+//! The requests of the sandbox and their effects, in the order of the answers. Tests compare it with the
+//! client's journal, so it contains for each request whether a write took effect, even where the client
+//! got no answer.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::file::{self, FileError};
 
-/// Bytes of each text of a request that are kept.
+/// Bytes of each text of a request that are state.
 const LONGEST_TEXT: usize = 2_048;
 
 /// One request.
@@ -28,7 +28,7 @@ pub struct LogEntry {
     pub operation: &'static str,
     pub namespace: String,
     pub name: String,
-    /// The HTTP status, nothing when the connection was cut before one was sent.
+    /// The HTTP status, nothing when the connection was closed before one was sent.
     pub status: Option<u16>,
     /// The root `resource_version` of a replace.
     pub version_sent: Option<String>,
@@ -49,21 +49,27 @@ pub enum RequestEffect {
     Done,
 }
 
-/// What a handler tells about the request that it answered; it travels in the response's
-/// extensions.
+/// What a handler reports of the request that it answered, in the response's extensions.
 #[derive(Clone, Debug, Default)]
 pub struct Trace {
-    /// Of the object in the body, where the path does not hold it.
+    /// Of the object in the body, where the path does not contain it.
     pub name: Option<String>,
     pub version_sent: Option<String>,
     pub version: Option<String>,
     pub effect: RequestEffect,
 }
 
-/// The bounded log in memory, and the file beside it.
+impl Trace {
+    /// The trace of a request that took effect.
+    pub fn done() -> Self {
+        Self { effect: RequestEffect::Done, ..Self::default() }
+    }
+}
+
+/// The bounded log in memory, and the log file.
 #[derive(Debug)]
 pub struct Log {
-    kept: Mutex<LogState>,
+    state: Mutex<LogState>,
 }
 
 #[derive(Debug)]
@@ -84,46 +90,46 @@ fn shorten(text: &mut String) {
 }
 
 impl Log {
-    /// A log of `size` requests in memory, and a file that begins anew after `largest_file` bytes.
+    /// A log of `size` requests in memory, and a file that restarts after `largest_file` bytes.
     ///
     /// # Errors
     /// When the file cannot be opened for appending.
     pub fn open(size: usize, file: Option<&Path>, largest_file: u64) -> Result<Self, FileError> {
         let file = file.map(file::append_private).transpose()?;
-        Ok(Self { kept: Mutex::new(LogState { entries: VecDeque::new(), size, sequence: 0, file, largest_file }) })
+        Ok(Self { state: Mutex::new(LogState { entries: VecDeque::new(), size, sequence: 0, file, largest_file }) })
     }
 
-    /// Numbers the entry and keeps it.
+    /// Numbers the entry and stores it.
     pub fn add(&self, mut entry: LogEntry) {
         let texts = [&mut entry.method, &mut entry.path, &mut entry.namespace, &mut entry.name];
         texts.into_iter().chain(&mut entry.version_sent).for_each(shorten);
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let largest_file = kept.largest_file;
-        kept.sequence += 1;
-        entry.sequence = kept.sequence;
-        if let Some(file) = &mut kept.file
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let largest_file = state.largest_file;
+        state.sequence += 1;
+        entry.sequence = state.sequence;
+        if let Some(file) = &mut state.file
             && let Ok(mut line) = serde_json::to_vec(&entry)
         {
             line.push(b'\n');
             if file.metadata().is_ok_and(|metadata| metadata.len() >= largest_file) {
                 let _ = file.set_len(0);
             }
-            // One write a line, so that a killed sandbox leaves whole lines. A full disk shows in
-            // the store, which refuses; the log is not worth a second refusal.
+            // One write a line, so that a killed sandbox leaves whole lines. A full disk is an error of
+            // the store; the log needs no second one.
             let _ = file.write_all(&line);
         }
-        if kept.entries.len() >= kept.size {
-            kept.entries.pop_front();
+        if state.entries.len() >= state.size {
+            state.entries.pop_front();
         }
-        if kept.size > 0 {
-            kept.entries.push_back(entry);
+        if state.size > 0 {
+            state.entries.push_back(entry);
         }
     }
 
-    /// The kept entries, oldest first.
+    /// The stored entries, oldest first.
     #[must_use]
     pub fn entries(&self) -> Vec<LogEntry> {
-        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.entries.iter().cloned().collect()
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.entries.iter().cloned().collect()
     }
 }

@@ -1,12 +1,10 @@
 //! The embedded service: one tenant of the configuration API, with every operation of the reference
-//! in both path layouts, durable storage, and faults on request. It is what the tests run against
-//! and what a newcomer's first command uses. It is built from the reference and the known facts
-//! alone and shares only the model's names with the client, so that two readings of the interface
-//! check each other.
+//! in both path layouts, durable storage, and faults on request. The tests run against it, and a
+//! newcomer's first command uses it. It is written from the reference and the known facts alone and
+//! shares no code with the client, so that two readings of the interface check each other.
 //!
 //! A request passes `server` (connections), `gate` (token, faults, limit, log), `router`, and the
-//! handler of its area; what a handler changes goes through `store`, and its answer leaves when that
-//! is on disk.
+//! handler of its area; a handler writes through `store`, and its answer leaves when that is on disk.
 
 mod admin;
 mod answer;
@@ -15,13 +13,15 @@ mod endpoint;
 mod fault;
 mod gate;
 mod log;
+mod message;
+mod operation;
 mod options;
 mod parameter;
 mod query;
 mod router;
 mod selector;
 mod server;
-mod service;
+mod state;
 mod store;
 
 use std::net::SocketAddr;
@@ -41,9 +41,10 @@ pub use options::{Deletion, RequestRate, RequiredToken, SandboxOptions};
 pub use query::{EventLanguage, RecordedQuery, Tenant, TenantError};
 pub use store::{Batch, Storage, Store, StoreError, Ticket};
 
+use answer::ErrorResponse;
 use endpoint::Endpoints;
 use fault::Faults;
-use service::SandboxState;
+use state::SandboxState;
 
 /// Why a sandbox does not start.
 #[derive(Debug, thiserror::Error)]
@@ -52,7 +53,7 @@ pub enum Error {
     Listen { address: SocketAddr, source: std::io::Error },
     #[error(transparent)]
     Store(#[from] StoreError),
-    #[error("the sandbox cannot take the endpoint: {reason}")]
+    #[error("the sandbox cannot add the endpoint: {reason}")]
     Seed { reason: String },
     #[error("the request log `{path}` cannot be opened for appending")]
     Log { path: PathBuf, source: crate::file::FileError },
@@ -100,9 +101,9 @@ async fn open(options: SandboxOptions) -> Result<SandboxState, Error> {
     let endpoints = Endpoints::open(Arc::clone(&store), options.clock.clone(), tenant.clone(), options.deletion)?;
     if let Some(file) = &options.tenant_file {
         if query::known(&store, file)? == query::Seeding::New {
-            plant(&endpoints, file.endpoints().to_vec()).await?;
+            seed(&endpoints, file.endpoints().to_vec()).await?;
         }
-        let ticket = query::lay(&store, file, &tenant)?;
+        let ticket = query::seed(&store, file, &tenant)?;
         store.durable(ticket).await?;
     }
     let query = query::Dataset::open(&store)?;
@@ -120,9 +121,15 @@ async fn open(options: SandboxOptions) -> Result<SandboxState, Error> {
     })
 }
 
-async fn plant(endpoints: &Endpoints, seeds: Vec<Seed>) -> Result<(), Error> {
-    let planted = endpoints.plant(seeds).await;
-    planted.map_err(|refusal| Error::Seed { reason: refusal.message().to_owned() })
+async fn seed(endpoints: &Endpoints, seeds: Vec<Seed>) -> Result<(), Error> {
+    endpoints.seed_all(seeds).await.map_err(Error::seed)
+}
+
+impl Error {
+    #[expect(clippy::needless_pass_by_value, reason = "it is passed to `map_err`")]
+    fn seed(error: ErrorResponse) -> Self {
+        Self::Seed { reason: error.message().to_owned() }
+    }
 }
 
 impl Running {
@@ -138,33 +145,32 @@ impl Running {
         format!("http://{}", self.address)
     }
 
-    /// The requests so far, oldest first, as far back as the log keeps them.
+    /// The requests so far, oldest first, as far back as the log has them.
     #[must_use]
     pub fn log(&self) -> Vec<LogEntry> {
         self.service.log.entries()
     }
 
-    /// Misbehaves from now on as `scenario` says.
+    /// Injects the faults of `scenario` from now on.
     pub fn set_scenario(&self, scenario: Scenario) {
         self.service.faults.set(scenario);
     }
 
-    /// Puts endpoints in place, over whatever is there, which no request could make.
+    /// Adds endpoints that no request could make, over existing ones.
     ///
     /// # Errors
     /// [`Error::Seed`] for the first one with a spec that breaks a rule; those before it stay.
     pub async fn seed(&self, seeds: Vec<Seed>) -> Result<(), Error> {
-        plant(&self.service.endpoints, seeds).await
+        seed(&self.service.endpoints, seeds).await
     }
 
-    /// Says that `referrer` refers to an endpoint, which must be there.
+    /// Adds a reference of `referrer` to an endpoint, which must exist.
     ///
     /// # Errors
     /// [`Error::Seed`].
     pub async fn refer(&self, namespace: &str, name: &str, referrer: Referrer) -> Result<(), Error> {
         let outcome = self.service.endpoints.refer(namespace, name, referrer);
-        let referred = self.service.endpoints.settled(outcome).await;
-        referred.map(|_| ()).map_err(|refusal| Error::Seed { reason: refusal.message().to_owned() })
+        self.service.endpoints.settled(outcome).await.map(drop).map_err(Error::seed)
     }
 
     /// Changes one field of an endpoint as a concurrent writer would: `metadata.…` or `spec.…`.
@@ -172,8 +178,7 @@ impl Running {
     /// # Errors
     /// [`Error::Seed`] when it is absent or the value does not fit.
     pub async fn interfere(&self, namespace: &str, name: &str, field: &str, value: &Value) -> Result<(), Error> {
-        let changed = self.service.endpoints.interfere(namespace, name, (field, value)).await;
-        changed.map_err(|refusal| Error::Seed { reason: refusal.message().to_owned() })
+        self.service.endpoints.interfere(namespace, name, (field, value)).await.map_err(Error::seed)
     }
 
     /// The security event queries so far, oldest first: each declares that it creates an event.
@@ -190,10 +195,10 @@ impl Running {
         &self.service.store
     }
 
-    /// Takes no new request, answers those in flight, and gives the file free.
+    /// Accepts no new request, answers those in flight, and releases the file.
     pub async fn stop(self) {
         self.stop.send_replace(true);
-        // A panic of the accept loop has been told by the runtime; there is nothing left to stop.
+        // The runtime has reported a panic of the accept loop; there is nothing left to stop.
         let _ = self.serving.await;
         self.service.store.close();
     }

@@ -1,57 +1,44 @@
-//! The one place where the areas of the service come together: every area brings its table of
-//! operations and its routes, and all of them stand behind the same gate. Both path layouts are
-//! served at the same time.
+//! The routes of the service in both path layouts, all behind the same gate, and of the sandbox's own
+//! paths.
 
 use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
 use axum::extract::DefaultBodyLimit;
-use axum::http::{HeaderValue, Method, Response, StatusCode, Uri, header};
+use axum::http::{Method, Response, Uri};
 use axum::middleware::from_fn_with_state;
 use axum::response::IntoResponse;
+use axum::routing::{get, post};
 
-use super::answer::{Code, ErrorResponse};
-use super::service::SandboxState;
-use super::{admin, endpoint, gate, query};
-
-/// The service's own limit is not known.
-pub const LARGEST_BODY: usize = 4 * 1024 * 1024;
-
-/// A name for a method on a path, as scenarios and the log write it.
-#[derive(Debug)]
-pub struct Operation {
-    pub name: &'static str,
-    pub method: Method,
-    /// The path as the router matches it, with `{namespace}` and `{name}`.
-    pub path: &'static str,
-}
-
-/// The tables of all areas.
-const AREAS: [&[Operation]; 2] = [endpoint::OPERATIONS, query::OPERATIONS];
-
-/// The name of what `method` does on a matched path.
-pub fn operation(method: &Method, matched: &str) -> Option<&'static str> {
-    AREAS
-        .iter()
-        .flat_map(|area| area.iter())
-        .find(|operation| operation.method == *method && operation.path == matched)
-        .map(|operation| operation.name)
-}
-
-/// The names of all operations.
-pub fn operations() -> impl Iterator<Item = &'static str> {
-    let mut names: Vec<_> = AREAS.iter().flat_map(|area| area.iter()).map(|operation| operation.name).collect();
-    // An operation has a path in each layout; they stand next to each other.
-    names.dedup();
-    names.into_iter()
-}
+use super::answer::{Code, ErrorResponse, LARGEST_BODY, page};
+use super::endpoint::handlers as endpoints;
+use super::operation as path;
+use super::query::{handlers, security};
+use super::state::SandboxState;
+use super::{admin, gate};
 
 /// The whole service.
 pub fn router(service: Arc<SandboxState>) -> Router {
     Router::new()
-        .merge(endpoint::router())
-        .merge(query::router())
+        .route(path::ENDPOINTS, get(endpoints::list).post(endpoints::create))
+        .route(path::ENDPOINT, get(endpoints::get).put(endpoints::replace).delete(endpoints::delete))
+        .route(path::EVENTS, get(handlers::list_by_parameters).post(security::query_or_scroll).delete(missing))
+        .route(path::EVENT, get(handlers::show).put(handlers::edit).post(missing).delete(missing))
+        .route(path::VERSIONS, get(handlers::versions).post(missing).delete(missing))
+        .route(path::VERSION, get(handlers::version).post(missing).delete(missing))
+        .route(path::STATUSES, axum::routing::any(missing))
+        .route(path::STATUS, get(handlers::upgrade_status).post(missing).delete(missing))
+        .route(path::PUBLISHED_QUERY, post(security::query))
+        .route(path::PUBLISHED_AGGREGATION, post(security::aggregate))
+        .route(path::PUBLISHED_SCROLL, get(security::scroll_by_parameter).post(security::scroll))
+        .route(path::PUBLISHED_QUERY_ALL, post(security::query_all))
+        .route(path::PUBLISHED_AGGREGATION_ALL, post(security::aggregate_all))
+        .route(path::PUBLISHED_EVENTS, post(handlers::list_by_body))
+        .route(path::PUBLISHED_EVENT, get(handlers::show).put(handlers::edit))
+        .route(path::PUBLISHED_ATTACHMENTS, get(handlers::attachments))
+        .route(path::PUBLISHED_VERSIONS, get(handlers::versions))
+        .route(path::PUBLISHED_STATUS, get(handlers::upgrade_status))
         .layer(DefaultBodyLimit::max(LARGEST_BODY))
         .fallback(unknown)
         .method_not_allowed_fallback(unknown)
@@ -60,23 +47,19 @@ pub fn router(service: Arc<SandboxState>) -> Router {
         .with_state(service)
 }
 
-/// Under `/api` the gateway finds no group for the path; anything else is answered by the console's
-/// web page, which is what a base URL without `/api` gets.
+/// The reference shows an example of such a request without naming an operation for it.
+async fn missing(method: Method) -> ErrorResponse {
+    let message = format!("{method} is not implemented for this resource: the interface names no such operation");
+    ErrorResponse::new(Code::Unimplemented, message)
+}
+
+/// Under `/api` the gateway finds no group for the path; the console's web page answers anything else,
+/// such as a base URL without `/api`.
 async fn unknown(method: Method, uri: Uri) -> Response<Body> {
     let path = uri.path();
     if path == "/api" || path.starts_with("/api/") {
         let message = format!("API Group could not be determined for Method: {method} Path: {path}");
         return ErrorResponse::new(Code::NotFound, message).into_response();
     }
-    page(StatusCode::OK)
-}
-
-/// The console's web page.
-pub fn page(status: StatusCode) -> Response<Body> {
-    let mut response = Response::new(Body::from(
-        "<!doctype html>\n<html><head><title>Console</title></head><body>Sign in</body></html>\n",
-    ));
-    *response.status_mut() = status;
-    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
-    response
+    page()
 }

@@ -1,17 +1,17 @@
-//! Label selectors as Kubernetes reads them: requirements joined by commas, all of which must hold.
+//! Label selectors as Kubernetes reads them: requirements joined by commas, all of which must match.
 //! `=`, `==`, `!=`, `in (…)`, `notin (…)`, a bare key (exists) and `!key` (absent). A requirement
-//! that denies a value also holds where the key is absent.
+//! that excludes a value also matches where the key is absent.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A selector that has been read; the empty one holds for everything.
+/// A selector; the empty one selects everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selector(Vec<Requirement>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Requirement {
     key: String,
-    wanted: RequirementTest,
+    test: RequirementTest,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,33 +22,6 @@ enum RequirementTest {
     Absent,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum SelectorToken<'a> {
-    Word(&'a str),
-    Comma,
-    Open,
-    Close,
-    Equal,
-    NotEqual,
-    Not,
-    End,
-}
-
-impl SelectorToken<'_> {
-    fn text(self) -> String {
-        match self {
-            Self::Word(word) => format!("`{word}`"),
-            Self::Comma => "`,`".into(),
-            Self::Open => "`(`".into(),
-            Self::Close => "`)`".into(),
-            Self::Equal => "`=`".into(),
-            Self::NotEqual => "`!=`".into(),
-            Self::Not => "`!`".into(),
-            Self::End => "the end".into(),
-        }
-    }
-}
-
 impl Selector {
     /// Reads a selector.
     ///
@@ -57,30 +30,30 @@ impl Selector {
     pub fn parse(text: &str) -> Result<Self, String> {
         let tokens = tokens(text)?;
         let mut parser = Parser { tokens: &tokens };
-        if parser.peek() == SelectorToken::End {
-            return Ok(Self::default());
-        }
-        let mut requirements = vec![parser.requirement()?];
-        loop {
+        let mut requirements = Vec::new();
+        while !parser.peek().is_empty() || !requirements.is_empty() {
+            requirements.push(parser.requirement()?);
             match parser.take() {
-                SelectorToken::End => return Ok(Self(requirements)),
-                SelectorToken::Comma => requirements.push(parser.requirement()?),
-                other => return Err(format!("found {}, expected `,` or the end", other.text())),
+                "" => break,
+                "," => {}
+                other => return Err(found(other, "`,` or the end")),
             }
         }
+        Ok(Self(requirements))
     }
 
-    /// Whether it holds for everything.
+    /// Whether it selects everything.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
+    /// Whether it selects an object with these labels.
     #[must_use]
-    pub fn holds(&self, labels: &BTreeMap<String, String>) -> bool {
+    pub fn matches(&self, labels: &BTreeMap<String, String>) -> bool {
         self.0.iter().all(|requirement| {
             let value = labels.get(&requirement.key);
-            match &requirement.wanted {
+            match &requirement.test {
                 RequirementTest::OneOf(values) => value.is_some_and(|value| values.contains(value)),
                 RequirementTest::NoneOf(values) => value.is_none_or(|value| !values.contains(value)),
                 RequirementTest::Present => value.is_some(),
@@ -90,114 +63,104 @@ impl Selector {
     }
 }
 
-fn tokens(text: &str) -> Result<Vec<SelectorToken<'_>>, String> {
+/// The words and signs of a selector. `==` is the same sign as `=`.
+fn tokens(text: &str) -> Result<Vec<&str>, String> {
     let mut tokens = Vec::new();
     let mut rest = text.trim_start();
     while let Some(first) = rest.chars().next() {
-        let (token, length) = match first {
-            ',' => (SelectorToken::Comma, 1),
-            '(' => (SelectorToken::Open, 1),
-            ')' => (SelectorToken::Close, 1),
-            '=' if rest.starts_with("==") => (SelectorToken::Equal, 2),
-            '=' => (SelectorToken::Equal, 1),
-            '!' if rest.starts_with("!=") => (SelectorToken::NotEqual, 2),
-            '!' => (SelectorToken::Not, 1),
+        let length = match first {
             '<' | '>' => return Err(format!("`{first}` is not supported")),
-            _ => {
-                let end = rest
-                    .find(|letter: char| letter.is_whitespace() || "=!(),<>".contains(letter))
-                    .unwrap_or(rest.len());
-                (SelectorToken::Word(&rest[..end]), end)
-            }
+            '=' | '!' if rest[1..].starts_with('=') => 2,
+            ',' | '(' | ')' | '=' | '!' => 1,
+            _ => rest.find(|c: char| c.is_whitespace() || SIGNS.contains(c)).unwrap_or(rest.len()),
         };
-        tokens.push(token);
-        rest = rest[length..].trim_start();
+        let (token, after) = rest.split_at(length);
+        tokens.push(if token == "==" { "=" } else { token });
+        rest = after.trim_start();
     }
     Ok(tokens)
 }
 
+const SIGNS: &str = "=!(),<>";
+
+fn is_text(token: &str) -> bool {
+    !token.is_empty() && !token.starts_with(|c| SIGNS.contains(c))
+}
+
+fn found(token: &str, expected: &str) -> String {
+    if token.is_empty() {
+        return format!("found the end, expected {expected}");
+    }
+    format!("found `{token}`, expected {expected}")
+}
+
+/// The tokens that are left; the empty token is the end.
 struct Parser<'a> {
-    tokens: &'a [SelectorToken<'a>],
+    tokens: &'a [&'a str],
 }
 
 impl<'a> Parser<'a> {
-    fn peek(&self) -> SelectorToken<'a> {
-        self.tokens.first().copied().unwrap_or(SelectorToken::End)
+    fn peek(&self) -> &'a str {
+        self.tokens.first().copied().unwrap_or_default()
     }
 
-    fn take(&mut self) -> SelectorToken<'a> {
+    fn take(&mut self) -> &'a str {
         let token = self.peek();
         self.tokens = self.tokens.get(1..).unwrap_or_default();
         token
     }
 
     fn requirement(&mut self) -> Result<Requirement, String> {
-        if self.peek() == SelectorToken::Not {
+        if self.peek() == "!" {
             self.take();
-            return Ok(Requirement { key: self.key()?, wanted: RequirementTest::Absent });
+            return Ok(Requirement { key: self.key()?, test: RequirementTest::Absent });
         }
         let key = self.key()?;
-        let wanted = match self.peek() {
-            SelectorToken::End | SelectorToken::Comma => RequirementTest::Present,
-            SelectorToken::Equal => {
-                self.take();
-                RequirementTest::OneOf(BTreeSet::from([self.value()?]))
-            }
-            SelectorToken::NotEqual => {
-                self.take();
-                RequirementTest::NoneOf(BTreeSet::from([self.value()?]))
-            }
-            SelectorToken::Word("in") => {
-                self.take();
-                RequirementTest::OneOf(self.values()?)
-            }
-            SelectorToken::Word("notin") => {
-                self.take();
-                RequirementTest::NoneOf(self.values()?)
-            }
-            other => {
-                return Err(format!("found {}, expected one of `=`, `==`, `!=`, `in`, `notin`", other.text()));
-            }
+        let operator = self.peek();
+        if !matches!(operator, "" | ",") {
+            self.take();
+        }
+        let test = match operator {
+            "" | "," => RequirementTest::Present,
+            "=" => RequirementTest::OneOf(BTreeSet::from([self.value()?])),
+            "!=" => RequirementTest::NoneOf(BTreeSet::from([self.value()?])),
+            "in" => RequirementTest::OneOf(self.values()?),
+            "notin" => RequirementTest::NoneOf(self.values()?),
+            other => return Err(found(other, "one of `=`, `==`, `!=`, `in`, `notin`")),
         };
-        Ok(Requirement { key, wanted })
+        Ok(Requirement { key, test })
     }
 
     fn key(&mut self) -> Result<String, String> {
-        match self.take() {
-            SelectorToken::Word(word) if word != "in" && word != "notin" => {
-                check_key(word)?;
-                Ok(word.to_owned())
-            }
-            other => Err(format!("found {}, expected a label key", other.text())),
+        let word = self.take();
+        if !is_text(word) || word == "in" || word == "notin" {
+            return Err(found(word, "a label key"));
         }
+        check_key(word)?;
+        Ok(word.to_owned())
     }
 
-    /// A value may be empty: `a=` asks for a label that is there and empty.
+    /// A value may be empty: `a=` selects a label that is present and empty.
     fn value(&mut self) -> Result<String, String> {
-        match self.peek() {
-            SelectorToken::Word(word) => {
-                self.take();
-                check_value(word)?;
-                Ok(word.to_owned())
-            }
-            SelectorToken::End | SelectorToken::Comma | SelectorToken::Close => Ok(String::new()),
-            other => Err(format!("found {}, expected a value", other.text())),
+        let word = self.peek();
+        if is_text(word) {
+            check_value(word)?;
+            return Ok(self.take().to_owned());
         }
+        if matches!(word, "" | "," | ")") { Ok(String::new()) } else { Err(found(word, "a value")) }
     }
 
     fn values(&mut self) -> Result<BTreeSet<String>, String> {
-        match self.take() {
-            SelectorToken::Open => {}
-            other => return Err(format!("found {}, expected `(`", other.text())),
+        let first = self.take();
+        if first != "(" {
+            return Err(found(first, "`(`"));
         }
         let mut values = BTreeSet::from([self.value()?]);
         loop {
             match self.take() {
-                SelectorToken::Close => return Ok(values),
-                SelectorToken::Comma => {
-                    values.insert(self.value()?);
-                }
-                other => return Err(format!("found {}, expected `,` or `)`", other.text())),
+                ")" => return Ok(values),
+                "," => drop(values.insert(self.value()?)),
+                other => return Err(found(other, "`,` or `)`")),
             }
         }
     }
@@ -209,7 +172,7 @@ fn check_key(key: &str) -> Result<(), String> {
         None => (None, key),
     };
     if name.is_empty() || !is_word(name) {
-        return Err(format!("`{key}` is no label key: its name has 1 to 63 letters, digits, `-`, `_`, `.`"));
+        return Err(format!("`{key}` is not a valid label key: its name has 1 to 63 letters, digits, `-`, `_`, `.`"));
     }
     let known = prefix.is_none_or(|prefix| {
         prefix.len() <= 253
@@ -218,14 +181,14 @@ fn check_key(key: &str) -> Result<(), String> {
                 !part.is_empty() && !part.starts_with('-') && !part.ends_with('-') && part.bytes().all(inner)
             })
     });
-    if known { Ok(()) } else { Err(format!("`{key}` is no label key: its prefix is no DNS name")) }
+    if known { Ok(()) } else { Err(format!("`{key}` is not a valid label key: its prefix is not a DNS name")) }
 }
 
 fn check_value(value: &str) -> Result<(), String> {
     if is_word(value) {
         return Ok(());
     }
-    Err(format!("`{value}` is no label value: at most 63 letters, digits, `-`, `_`, `.`"))
+    Err(format!("`{value}` is not a valid label value: at most 63 letters, digits, `-`, `_`, `.`"))
 }
 
 /// Letters, digits, `-`, `_` and `.`, at most 63, with a letter or digit at both ends.
@@ -249,7 +212,7 @@ mod tests {
     #[test]
     fn each_operator_selects_as_kubernetes_does() {
         let web = labels(&[("tier", "web"), ("env", "staging"), ("empty", "")]);
-        for (selector, holds) in [
+        for (selector, matches) in [
             ("", true),
             ("   ", true),
             ("tier=web", true),
@@ -277,14 +240,14 @@ mod tests {
             ("tier in (in, web)", true),
         ] {
             let parsed = Selector::parse(selector).unwrap_or_else(|error| panic!("{selector}: {error}"));
-            assert_eq!(parsed.holds(&web), holds, "{selector}");
+            assert_eq!(parsed.matches(&web), matches, "{selector}");
         }
     }
 
     #[test]
     fn prefixed_keys_are_keys() {
         let selector = Selector::parse("acme.example/tier=web").unwrap();
-        assert!(selector.holds(&labels(&[("acme.example/tier", "web")])));
+        assert!(selector.matches(&labels(&[("acme.example/tier", "web")])));
     }
 
     #[test]
@@ -318,7 +281,7 @@ mod tests {
             "a!b",
             "()",
         ] {
-            assert!(Selector::parse(selector).is_err(), "{selector} was taken");
+            assert!(Selector::parse(selector).is_err(), "{selector} was accepted");
         }
         let long = "a".repeat(64);
         assert!(Selector::parse(&long).is_err());

@@ -1,7 +1,7 @@
-//! Durable storage: named tables of JSON bytes by key, in one redb file. One thread writes; whatever
-//! has queued up while it was flushing goes into the next flush, so that many clients share one.
-//! A write gives a [`Ticket`] at once and is durable when [`Store::durable`] returns for it; an
-//! answer must not leave before the tickets of everything that it tells are durable.
+//! Durable storage: named tables of JSON bytes by key, in one redb file. One thread writes; the next
+//! flush contains all writes that were queued during the last one, so that many clients share one.
+//! A write returns a [`Ticket`] at once and is durable when [`Store::durable`] returns for it; an
+//! answer must not leave before everything that it reports is durable.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -10,7 +10,9 @@ use std::sync::mpsc;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use redb::{Database, ReadableDatabase, TableDefinition, TableError};
+use redb::{Database, ReadOnlyTable, ReadableDatabase, TableDefinition, TableError};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use tokio::sync::watch;
 
 /// Writes that one flush takes at most; bounds the time until the first of them is acknowledged.
@@ -18,7 +20,7 @@ const FLUSH: usize = 4_096;
 
 type Definition<'a> = TableDefinition<'a, &'static str, &'static [u8]>;
 
-/// Where the sandbox keeps its tenant.
+/// Where the sandbox stores its tenant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Storage {
     /// A file, created when absent; an acknowledged write survives a kill of the process.
@@ -74,6 +76,12 @@ impl Batch {
     /// Sets `key` of `table`; a later change of the same key in the batch wins.
     pub fn put(&mut self, table: &'static str, key: impl Into<String>, value: impl Into<Vec<u8>>) {
         self.changes.push(Change { table, key: key.into(), value: Some(value.into()) });
+    }
+
+    /// Sets `key` of `table` to a value in JSON.
+    pub fn put_json(&mut self, table: &'static str, key: impl Into<String>, value: &impl Serialize) {
+        // Texts, numbers and JSON values can always be written.
+        self.put(table, key, serde_json::to_vec(value).unwrap_or_default());
     }
 
     /// Removes `key` of `table`, which may be absent.
@@ -142,7 +150,7 @@ impl Store {
         queue.next.0 += 1;
         let ticket = queue.next;
         if let Some(sender) = &queue.sender {
-            // A writer that has ended has told why; `durable` gives that as its error.
+            // Why a writer ended is the error of `durable`.
             let _ = sender.send((ticket, batch));
         }
         ticket
@@ -151,7 +159,7 @@ impl Store {
     /// Waits until the batch of `ticket`, and every one before it, is on disk.
     ///
     /// # Errors
-    /// [`StoreError::Write`] when the disk refused, now or earlier, or the store was closed.
+    /// [`StoreError::Write`] when a write failed, now or earlier, or the store was closed.
     pub async fn durable(&self, ticket: Ticket) -> Result<(), StoreError> {
         let mut progress = self.progress.clone();
         let reached = progress
@@ -174,14 +182,25 @@ impl Store {
     /// # Errors
     /// [`StoreError::Read`].
     pub fn get(&self, table: &str, key: &str) -> Result<Option<Vec<u8>>, StoreError> {
-        let reading = self.database.begin_read().map_err(StoreError::read)?;
-        let table = match reading.open_table(Definition::new(table)) {
-            Ok(table) => table,
-            Err(TableError::TableDoesNotExist(_)) => return Ok(None),
-            Err(error) => return Err(StoreError::read(error)),
-        };
+        let Some(table) = self.table(table)? else { return Ok(None) };
         let value = table.get(key).map_err(StoreError::read)?;
         Ok(value.map(|value| value.value().to_vec()))
+    }
+
+    /// The durable value of `key`, which is JSON.
+    ///
+    /// # Errors
+    /// [`StoreError::Read`] and [`StoreError::Damaged`].
+    pub fn one<T: DeserializeOwned>(&self, table: &str, key: &str) -> Result<Option<T>, StoreError> {
+        self.get(table, key)?.map(|bytes| read(table, key.to_owned(), &bytes)).transpose()
+    }
+
+    /// The durable values of a table, which are JSON, in byte order of the keys.
+    ///
+    /// # Errors
+    /// [`StoreError::Read`] and [`StoreError::Damaged`].
+    pub fn all<T: DeserializeOwned>(&self, table: &str) -> Result<Vec<T>, StoreError> {
+        self.scan(table)?.into_iter().map(|(key, bytes)| read(table, key, &bytes)).collect()
     }
 
     /// Every durable pair of a table, in byte order of the keys.
@@ -192,7 +211,7 @@ impl Store {
         self.range(table, (Bound::Unbounded, Bound::Unbounded), usize::MAX)
     }
 
-    /// At most `limit` durable pairs whose keys lie in `keys`, in byte order of the keys.
+    /// At most `limit` durable pairs whose keys are in `keys`, in byte order of the keys.
     ///
     /// # Errors
     /// [`StoreError::Read`].
@@ -202,18 +221,23 @@ impl Store {
         keys: (Bound<&str>, Bound<&str>),
         limit: usize,
     ) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
-        let reading = self.database.begin_read().map_err(StoreError::read)?;
-        let table = match reading.open_table(Definition::new(table)) {
-            Ok(table) => table,
-            Err(TableError::TableDoesNotExist(_)) => return Ok(Vec::new()),
-            Err(error) => return Err(StoreError::read(error)),
-        };
+        let Some(table) = self.table(table)? else { return Ok(Vec::new()) };
         let mut found = Vec::new();
         for pair in table.range::<&str>(keys).map_err(StoreError::read)?.take(limit) {
             let (key, value) = pair.map_err(StoreError::read)?;
             found.push((key.value().to_owned(), value.value().to_vec()));
         }
         Ok(found)
+    }
+
+    /// A table, which is absent until something is written to it.
+    fn table(&self, name: &str) -> Result<Option<ReadOnlyTable<&'static str, &'static [u8]>>, StoreError> {
+        let reading = self.database.begin_read().map_err(StoreError::read)?;
+        match reading.open_table(Definition::new(name)) {
+            Ok(table) => Ok(Some(table)),
+            Err(TableError::TableDoesNotExist(_)) => Ok(None),
+            Err(error) => Err(StoreError::read(error)),
+        }
     }
 
     /// Ends the writer after what is queued. The file is free once the store is dropped too.
@@ -223,7 +247,7 @@ impl Store {
         drop(queue);
         let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(writer) = writer.take() {
-            // A panic of the writer was told by its thread, and there is nothing left to end.
+            // The thread has reported its panic, and there is nothing left to end.
             let _ = writer.join();
         }
     }
@@ -241,6 +265,10 @@ fn create(path: &Path) -> Result<Database, StoreError> {
         redb::DatabaseError::DatabaseAlreadyOpen => StoreError::InUse { path: path.to_owned() },
         source => StoreError::Open { path: path.to_owned(), source },
     })
+}
+
+fn read<T: DeserializeOwned>(table: &str, key: String, bytes: &[u8]) -> Result<T, StoreError> {
+    serde_json::from_slice(bytes).map_err(|source| StoreError::Damaged { table: table.to_owned(), key, source })
 }
 
 fn write(database: &Database, queue: &mpsc::Receiver<(Ticket, Batch)>, report: &watch::Sender<Progress>) {

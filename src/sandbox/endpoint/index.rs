@@ -1,13 +1,12 @@
 //! All endpoints of the tenant, in memory in the order of their names and on disk through the store.
-//! Every operation happens at one moment under one lock, which also fixes its place among the
-//! writes to disk; its outcome carries the ticket after which everything that it saw is durable.
+//! Every operation runs under one lock, which also decides its place among the writes to disk; its
+//! outcome contains the ticket after which everything that it read is durable.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
 
-use super::draft::Draft;
 use super::object::{Object, Referrer, StoredEndpoint};
 use crate::sandbox::answer::{Code, ErrorResponse};
 use crate::sandbox::clock::{Clock, written};
@@ -18,8 +17,8 @@ const TABLE: &str = "endpoint";
 const COUNTERS: &str = "counter";
 const VERSION: &str = "endpoint_version";
 
-/// Added to the last durable version at every start, so that a version which a reader saw just
-/// before a kill is never given to another write.
+/// Added to the last durable version at every start, so that no other write gets a version that a reader
+/// saw just before a kill.
 const VERSION_STEP: u64 = 1_000_000;
 
 /// The endpoints of a tenant.
@@ -35,13 +34,13 @@ pub struct Endpoints {
 #[derive(Debug, Default)]
 struct Inner {
     namespaces: BTreeMap<String, BTreeMap<String, Arc<Object>>>,
-    /// Objects that go when their time has come.
+    /// Objects that are removed at a time.
     leaving: BTreeSet<(Timestamp, String, String)>,
     version: u64,
     latest: Ticket,
 }
 
-/// What an operation came to, and what must be on disk before anybody is told.
+/// The result of an operation, and what must be on disk before it is answered.
 #[derive(Debug)]
 pub struct Outcome<T> {
     result: Result<T, ErrorResponse>,
@@ -57,18 +56,13 @@ pub enum ReferredDelete {
 }
 
 impl Endpoints {
-    /// Reads what the store holds.
+    /// Reads the endpoints of the store.
     ///
     /// # Errors
-    /// When the store cannot be read or holds something else.
+    /// When the store cannot be read.
     pub fn open(store: Arc<Store>, clock: Clock, tenant: String, deletion: Deletion) -> Result<Self, StoreError> {
         let mut inner = Inner::default();
-        for (key, value) in store.scan(TABLE)? {
-            let record: StoredEndpoint = serde_json::from_slice(&value).map_err(|source| StoreError::Damaged {
-                table: TABLE.into(),
-                key,
-                source,
-            })?;
+        for record in store.all::<StoredEndpoint>(TABLE)? {
             inner.version = inner.version.max(record.version);
             inner.insert(Object::new(record, &tenant));
         }
@@ -78,38 +72,35 @@ impl Endpoints {
         Ok(Self { store, clock, tenant, deletion, inner: Mutex::new(inner) })
     }
 
-    /// Waits until what an outcome tells is durable.
+    /// The result of an outcome, once it is durable.
     ///
     /// # Errors
-    /// The refusal of the operation, or 500 when the disk refused.
+    /// The error of the operation, or 500 when the write failed.
     pub async fn settled<T>(&self, outcome: Outcome<T>) -> Result<T, ErrorResponse> {
-        match self.store.durable(outcome.basis).await {
-            Ok(()) => outcome.result,
-            Err(error) => Err(ErrorResponse::new(Code::Internal, error.to_string())),
-        }
+        self.store.durable(outcome.basis).await?;
+        outcome.result
     }
 
     pub fn tenant(&self) -> &str {
         &self.tenant
     }
 
-    pub fn create(&self, draft: Draft) -> Outcome<Arc<Object>> {
+    /// Adds an endpoint that does not exist.
+    pub fn create(&self, record: StoredEndpoint) -> Outcome<Arc<Object>> {
         let now = self.clock.now();
         let mut inner = self.lock(now);
-        if inner.find(&draft.namespace, &draft.name).is_some() {
-            let refusal = ErrorResponse::new(Code::AlreadyExists, "Another endpoint with that name already exists")
-                .detail(format!("CreateResource: endpoint {}/{} exists", draft.namespace, draft.name));
-            return inner.outcome(Err(refusal));
+        if inner.find(&record.namespace, &record.name).is_some() {
+            let error = ErrorResponse::new(Code::AlreadyExists, "Another endpoint with that name already exists")
+                .detail(format!("CreateResource: endpoint {}/{} exists", record.namespace, record.name));
+            return inner.outcome(Err(error));
         }
-        let record = self.record(draft, now);
-        let object = self.put(&mut inner, record);
+        let object = self.add(&mut inner, record, now);
         inner.outcome(Ok(object))
     }
 
     pub fn get(&self, namespace: &str, name: &str) -> Outcome<Arc<Object>> {
         let inner = self.lock(self.clock.now());
-        let found = inner.find(namespace, name).cloned().ok_or_else(|| absent(namespace, name));
-        inner.outcome(found)
+        inner.outcome(inner.existing(namespace, name))
     }
 
     /// Every endpoint of a namespace, which may be unknown.
@@ -119,26 +110,27 @@ impl Endpoints {
         inner.outcome(Ok(found.unwrap_or_default()))
     }
 
-    /// Puts a draft in the place of what is there, if that is still at `version`.
-    pub fn replace(&self, draft: Draft, version: Option<&str>) -> Outcome<Arc<Object>> {
+    /// Replaces what a caller decides of an endpoint, if it is still at `version`.
+    pub fn replace(&self, sent: StoredEndpoint, version: Option<&str>) -> Outcome<Arc<Object>> {
         let now = self.clock.now();
         let mut inner = self.lock(now);
-        let result = inner.writable(&draft.namespace, &draft.name).and_then(|object| {
-            let held = object.record.version;
+        let result = inner.writable(&sent.namespace, &sent.name).and_then(|object| {
+            let current = object.record.version;
             match version {
-                Some(sent) if sent.parse() != Ok(held) => Err(mismatch(sent, held)),
+                Some(sent) if sent.parse() != Ok(current) => Err(mismatch(sent, current)),
                 _ => Ok(object.record.clone()),
             }
         });
-        let result = result.map(|mut record| {
-            record.take(draft);
-            record.modified = Some(written(now));
+        let result = result.map(|before| {
+            let StoredEndpoint { labels, annotations, description, disable, spec, .. } = sent;
+            let modified = Some(written(now));
+            let record = StoredEndpoint { labels, annotations, description, disable, spec, modified, ..before };
             self.put(&mut inner, record)
         });
         inner.outcome(result)
     }
 
-    /// Removes an endpoint, or marks it as going; gives what was there.
+    /// Removes an endpoint, or marks it as being deleted; returns what was there.
     pub fn delete(&self, namespace: &str, name: &str, referred: ReferredDelete) -> Outcome<Arc<Object>> {
         let now = self.clock.now();
         let mut inner = self.lock(now);
@@ -162,8 +154,8 @@ impl Endpoints {
         inner.outcome(result)
     }
 
-    /// Changes an endpoint as somebody else would, between a caller's read and its write.
-    pub fn disturb(
+    /// Changes an endpoint as another writer would, between a caller's read and its write.
+    pub fn change(
         &self,
         namespace: &str,
         name: &str,
@@ -171,8 +163,7 @@ impl Endpoints {
     ) -> Outcome<Arc<Object>> {
         let now = self.clock.now();
         let mut inner = self.lock(now);
-        let found = inner.find(namespace, name).cloned().ok_or_else(|| absent(namespace, name));
-        let result = found.map(|object| {
+        let result = inner.existing(namespace, name).map(|object| {
             let mut record = object.record.clone();
             change(&mut record);
             record.modified = Some(written(now));
@@ -181,76 +172,54 @@ impl Endpoints {
         inner.outcome(result)
     }
 
-    /// Puts a record as it is, over whatever is there.
-    pub fn seed(&self, draft: Draft, complete: impl FnOnce(&mut StoredEndpoint)) -> Outcome<Arc<Object>> {
+    /// Adds a record as it is, over an existing one.
+    pub fn seed(&self, record: StoredEndpoint) -> Outcome<Arc<Object>> {
         let now = self.clock.now();
         let mut inner = self.lock(now);
-        let mut record = self.record(draft, now);
-        complete(&mut record);
-        let object = self.put(&mut inner, record);
+        let object = self.add(&mut inner, record, now);
         inner.outcome(Ok(object))
     }
 
-    /// Removes an endpoint at once, whoever owns it or refers to it.
+    /// Removes an endpoint at once, whatever owns it or refers to it.
     pub fn drop_now(&self, namespace: &str, name: &str) -> Outcome<()> {
         let mut inner = self.lock(self.clock.now());
-        let found = inner.find(namespace, name).is_some();
-        if found {
-            self.remove(&mut inner, namespace, name);
-        }
-        inner.outcome(if found { Ok(()) } else { Err(absent(namespace, name)) })
+        let result = inner.existing(namespace, name).map(|_| self.remove(&mut inner, namespace, name));
+        inner.outcome(result)
     }
 
-    /// Says that `referrer` refers to an endpoint.
+    /// Adds `referrer` to the objects that refer to an endpoint.
     pub fn refer(&self, namespace: &str, name: &str, referrer: Referrer) -> Outcome<Arc<Object>> {
         let mut inner = self.lock(self.clock.now());
-        let found = inner.find(namespace, name).cloned().ok_or_else(|| absent(namespace, name));
-        let result = found.map(|object| {
+        let result = inner.existing(namespace, name).map(|object| {
             let mut record = object.record.clone();
             record.referrers.push(referrer);
-            let version = record.version;
-            self.write(&mut inner, record, version)
+            self.write(&mut inner, record)
         });
         inner.outcome(result)
     }
 
-    fn record(&self, draft: Draft, now: Timestamp) -> StoredEndpoint {
-        StoredEndpoint {
-            uid: uuid::Uuid::new_v4().to_string(),
-            version: 0,
-            namespace: draft.namespace,
-            name: draft.name,
-            labels: draft.labels,
-            annotations: draft.annotations,
-            description: draft.description,
-            disable: draft.disable,
-            spec: draft.spec,
-            created: written(now),
-            modified: None,
-            deleted: None,
-            finalizers: Vec::new(),
-            owner_view: None,
-            // The class of everything that was made through the API or the console.
-            creator_class: "prism".into(),
-            creator_id: format!("user@{}", self.tenant),
-            status: Vec::new(),
-            referrers: Vec::new(),
+    /// Completes a new record and writes it.
+    fn add(&self, inner: &mut Inner, mut record: StoredEndpoint, now: Timestamp) -> Arc<Object> {
+        if record.uid.is_empty() {
+            record.uid = uuid::Uuid::new_v4().to_string();
         }
+        record.created = written(now);
+        // The class of everything that was made through the API or the console.
+        record.creator_class = "prism".into();
+        record.creator_id = format!("user@{}", self.tenant);
+        self.put(inner, record)
     }
 
     /// Writes a record at the next version.
-    fn put(&self, inner: &mut Inner, record: StoredEndpoint) -> Arc<Object> {
-        let version = inner.version + 1;
-        self.write(inner, record, version)
+    fn put(&self, inner: &mut Inner, mut record: StoredEndpoint) -> Arc<Object> {
+        inner.version += 1;
+        record.version = inner.version;
+        self.write(inner, record)
     }
 
-    fn write(&self, inner: &mut Inner, mut record: StoredEndpoint, version: u64) -> Arc<Object> {
-        record.version = version;
-        inner.version = inner.version.max(version);
+    fn write(&self, inner: &mut Inner, record: StoredEndpoint) -> Arc<Object> {
         let mut batch = Batch::new();
-        // Strings, numbers and raw JSON: there is nothing that JSON cannot hold.
-        let bytes = serde_json::to_vec(&record).unwrap_or_default();
-        batch.put(TABLE, key(&record.namespace, &record.name), bytes);
+        batch.put_json(TABLE, key(&record.namespace, &record.name), &record);
         inner.latest = self.store.write(batch);
         inner.insert(Object::new(record, &self.tenant))
     }
@@ -261,12 +230,12 @@ impl Endpoints {
         inner.version += 1;
         let mut batch = Batch::new();
         batch.remove(TABLE, key(namespace, name));
-        // The version of a removed object must not come again.
+        // The version of a removed object must not be used again.
         batch.put(COUNTERS, VERSION, inner.version.to_string());
         inner.latest = self.store.write(batch);
     }
 
-    /// Takes the lock, and what has to be gone by now with it.
+    /// Takes the lock and removes what is due.
     fn lock(&self, now: Timestamp) -> MutexGuard<'_, Inner> {
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         while let Some((end, namespace, name)) = inner.leaving.first().cloned()
@@ -287,6 +256,14 @@ impl Inner {
         self.namespaces.get(namespace)?.get(name)
     }
 
+    fn existing(&self, namespace: &str, name: &str) -> Result<Arc<Object>, ErrorResponse> {
+        let absent = || {
+            // The live text for another kind of object.
+            format!("no endpoint ves.io.schema.endpoint.Object entry {namespace}/{name}")
+        };
+        self.find(namespace, name).cloned().ok_or_else(|| ErrorResponse::new(Code::NotFound, absent()))
+    }
+
     fn insert(&mut self, object: Object) -> Arc<Object> {
         let object = Arc::new(object);
         let record = &object.record;
@@ -302,19 +279,19 @@ impl Inner {
         Outcome { result, basis: self.latest }
     }
 
-    /// What a caller may change: neither owned by a view nor going.
+    /// What a caller may change: neither owned by a view nor being deleted.
     fn writable(&self, namespace: &str, name: &str) -> Result<Arc<Object>, ErrorResponse> {
-        let object = self.find(namespace, name).ok_or_else(|| absent(namespace, name))?;
+        let object = self.existing(namespace, name)?;
         owned(&object.record)?;
         if object.record.deleted.is_some() {
             let message = format!("endpoint {namespace}/{name} is being deleted");
             return Err(ErrorResponse::new(Code::Aborted, message));
         }
-        Ok(Arc::clone(object))
+        Ok(object)
     }
 
     fn removable(&self, namespace: &str, name: &str, referred: ReferredDelete) -> Result<Arc<Object>, ErrorResponse> {
-        let object = self.find(namespace, name).ok_or_else(|| absent(namespace, name))?;
+        let object = self.existing(namespace, name)?;
         owned(&object.record)?;
         match (referred, object.record.referrers.as_slice()) {
             (ReferredDelete::Refused, [first, ..]) => {
@@ -324,23 +301,18 @@ impl Inner {
                 );
                 Err(ErrorResponse::new(Code::FailedPrecondition, message).detail("DeleteResource: object is referred"))
             }
-            _ => Ok(Arc::clone(object)),
+            _ => Ok(object),
         }
     }
 }
 
-/// An object that is marked and has no finalizer goes at its timestamp.
+/// A marked object without a finalizer is removed at its timestamp.
 fn leaves_at(record: &StoredEndpoint) -> Option<Timestamp> {
     record.deleted.as_ref().filter(|_| record.finalizers.is_empty()).and_then(|time| time.parse().ok())
 }
 
 fn key(namespace: &str, name: &str) -> String {
     format!("{namespace}/{name}")
-}
-
-/// The live text for another kind of object.
-fn absent(namespace: &str, name: &str) -> ErrorResponse {
-    ErrorResponse::new(Code::NotFound, format!("no endpoint ves.io.schema.endpoint.Object entry {namespace}/{name}"))
 }
 
 /// "Can only be edited/deleted through the view"; with which code is not known.
@@ -353,8 +325,8 @@ fn owned(record: &StoredEndpoint) -> Result<(), ErrorResponse> {
     Err(ErrorResponse::new(Code::FailedPrecondition, message))
 }
 
-/// What the service answers to a mismatch is not known; `ABORTED` is what gRPC has for it.
-fn mismatch(sent: &str, held: u64) -> ErrorResponse {
-    let message = format!("resource_version mismatch: the request has {sent}, the object is at {held}");
+/// How the service answers a mismatch is not known; gRPC uses `ABORTED` for it.
+fn mismatch(sent: &str, current: u64) -> ErrorResponse {
+    let message = format!("resource_version mismatch: the request has {sent}, the object is at {current}");
     ErrorResponse::new(Code::Aborted, message).detail("ReplaceResource: resource version mismatch")
 }

@@ -1,16 +1,15 @@
-//! A stored endpoint and how the service writes it. The pieces that every answer repeats are written
-//! once, when the object changes; a list is these pieces end to end.
+//! A stored endpoint and how the service writes it. The parts that every answer repeats are written
+//! once, when the object changes; a list is these parts one after the other.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
+use serde_json::value::{RawValue, to_raw_value};
 
-use super::draft::Draft;
-use crate::sandbox::answer::{Code, ErrorResponse};
+use crate::sandbox::answer::ErrorResponse;
 
-/// What is kept of an endpoint, and how it lies in the store.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+/// An endpoint as the store contains it.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct StoredEndpoint {
     pub uid: String,
     pub version: u64,
@@ -30,9 +29,9 @@ pub struct StoredEndpoint {
     pub owner_view: Option<ViewReference>,
     pub creator_class: String,
     pub creator_id: String,
-    /// Status objects, written JSON.
+    /// Status objects.
     pub status: Vec<Box<RawValue>>,
-    /// Who refers to the endpoint.
+    /// The objects that refer to the endpoint.
     pub referrers: Vec<Referrer>,
 }
 
@@ -89,34 +88,22 @@ impl ResponseFormat {
             "GET_RSP_FORMAT_BROKEN_REFERENCES" | "6" => Self::BrokenReferences,
             other => {
                 let message = format!("parsing field \"response_format\": {other} is not a valid value");
-                return Err(ErrorResponse::new(Code::InvalidArgument, message));
+                return Err(ErrorResponse::invalid(message));
             }
         })
     }
 }
 
-/// How much a list tells of each item.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What a list contains of each item.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReportOptions {
-    pub fields: Fields,
-    pub status: Statuses,
+    /// Metadata and spec: the request has a `report_fields`, whatever its value.
+    pub whole: bool,
+    /// The statuses: the request has a `report_status_fields` that is not empty.
+    pub status: bool,
 }
 
-/// Whether the request has a `report_fields`; its value is not looked at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fields {
-    Short,
-    Whole,
-}
-
-/// Whether the request has a `report_status_fields` that is not empty.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Statuses {
-    Left,
-    Given,
-}
-
-/// A record with its written pieces.
+/// A record with its written parts.
 #[derive(Debug)]
 pub struct Object {
     pub record: StoredEndpoint,
@@ -126,48 +113,14 @@ pub struct Object {
     system: String,
 }
 
-#[derive(Serialize)]
-struct Metadata<'a> {
-    name: &'a str,
-    namespace: &'a str,
-    labels: &'a RawValue,
-    annotations: &'a RawValue,
-    description: &'a str,
-    disable: bool,
-}
-
-#[derive(Serialize)]
-struct System<'a> {
-    uid: &'a str,
-    creation_timestamp: &'a str,
-    deletion_timestamp: Option<&'a str>,
-    modification_timestamp: Option<&'a str>,
-    initializers: (),
-    finalizers: &'a [String],
-    tenant: &'a str,
-    creator_class: &'a str,
-    creator_id: &'a str,
-    object_index: u32,
-    owner_view: Option<&'a ViewReference>,
-    labels: BTreeMap<&'a str, &'a str>,
-}
-
-#[derive(Serialize)]
-struct Head<'a> {
-    tenant: &'a str,
-    namespace: &'a str,
-    name: &'a str,
-    uid: &'a str,
-    description: &'a str,
-    disabled: bool,
-    labels: &'a RawValue,
-    annotations: &'a RawValue,
-    owner_view: Option<&'a ViewReference>,
-}
-
-fn written(value: &impl Serialize) -> String {
-    // Strings, numbers and maps with string keys: there is nothing that JSON cannot hold.
+fn written(value: &(impl Serialize + ?Sized)) -> String {
+    // Strings, numbers and maps with string keys can always be written.
     serde_json::to_string(value).unwrap_or_default()
+}
+
+/// A value in its written form, as a record contains it.
+pub fn raw_json(value: &impl Serialize) -> Result<Box<RawValue>, ErrorResponse> {
+    to_raw_value(value).map_err(ErrorResponse::internal)
 }
 
 /// The entries of a written map of strings.
@@ -177,35 +130,41 @@ pub fn strings(map: &RawValue) -> BTreeMap<String, String> {
 }
 
 impl Object {
+    /// Writes the parts of a record.
     pub fn new(record: StoredEndpoint, tenant: &str) -> Self {
-        let mut head = written(&Head {
+        let (tenant, uid, owner_view) = (written(tenant), written(&record.uid), written(&record.owner_view));
+        let head = format!(
+            concat!(
+                r#"{{"tenant":{},"namespace":{},"name":{},"uid":{},"description":{},"disabled":{},"labels":{},"#,
+                r#""annotations":{},"owner_view":{}"#,
+            ),
             tenant,
-            namespace: &record.namespace,
-            name: &record.name,
-            uid: &record.uid,
-            description: &record.description,
-            disabled: record.disable,
-            labels: &record.labels,
-            annotations: &record.annotations,
-            owner_view: record.owner_view.as_ref(),
-        });
-        head.pop();
-        let metadata = metadata_named(&record, &record.name);
-        let system = written(&System {
-            uid: &record.uid,
-            creation_timestamp: &record.created,
-            deletion_timestamp: record.deleted.as_deref(),
-            modification_timestamp: record.modified.as_deref(),
-            initializers: (),
-            finalizers: &record.finalizers,
+            written(&record.namespace),
+            written(&record.name),
+            uid,
+            written(&record.description),
+            record.disable,
+            record.labels.get(),
+            record.annotations.get(),
+            owner_view,
+        );
+        let system = format!(
+            concat!(
+                r#"{{"uid":{},"creation_timestamp":{},"deletion_timestamp":{},"modification_timestamp":{},"#,
+                r#""initializers":null,"finalizers":{},"tenant":{},"creator_class":{},"creator_id":{},"#,
+                r#""object_index":0,"owner_view":{},"labels":{{}}}}"#,
+            ),
+            uid,
+            written(&record.created),
+            written(&record.deleted),
+            written(&record.modified),
+            written(&record.finalizers),
             tenant,
-            creator_class: &record.creator_class,
-            creator_id: &record.creator_id,
-            object_index: 0,
-            owner_view: record.owner_view.as_ref(),
-            labels: BTreeMap::new(),
-        });
-        Self { record, head, metadata, system }
+            written(&record.creator_class),
+            written(&record.creator_id),
+            owner_view,
+        );
+        Self { head, metadata: metadata_named(&record, &record.name), system, record }
     }
 
     /// The answer to a create.
@@ -214,47 +173,33 @@ impl Object {
         format!(r#"{{"metadata":{metadata},"system_metadata":{system},"spec":{}}}"#, self.record.spec.get())
     }
 
-    /// The answer to a get. Every root key is there in every format, and so is the version.
+    /// The answer to a get. Every root key is there in every format, as is the version.
     pub fn got(&self, format: ResponseFormat) -> String {
         let spec = self.record.spec.get();
+        let when =
+            |shown: bool, text: &dyn Fn() -> String, hidden: &str| if shown { text() } else { hidden.to_owned() };
         let whole = matches!(format, ResponseFormat::Default | ResponseFormat::Read);
-        let null = "null".to_owned();
-        let create_form = match format {
-            ResponseFormat::ForCreate => {
-                format!(r#"{{"metadata":{},"spec":{spec}}}"#, metadata_named(&self.record, ""))
-            }
-            _ => null.clone(),
-        };
-        let replace_form = match format {
-            // The code of the service does not fill the version in here.
-            ResponseFormat::ForReplace => {
-                format!(r#"{{"metadata":{},"spec":{spec},"resource_version":""}}"#, self.metadata)
-            }
-            _ => null.clone(),
-        };
-        let or_null = |text: &str| if whole { text.to_owned() } else { null.clone() };
-        let status = match format {
-            ResponseFormat::Default | ResponseFormat::Status => written(&self.record.status),
-            _ => "[]".into(),
-        };
-        let referring = match format {
-            ResponseFormat::ReferringObjects => written(&self.record.referrers),
-            _ => "[]".into(),
-        };
+        let create_form = || format!(r#"{{"metadata":{},"spec":{spec}}}"#, metadata_named(&self.record, ""));
+        // The service does not fill in the version here.
+        let replace_form = || format!(r#"{{"metadata":{},"spec":{spec},"resource_version":""}}"#, self.metadata);
         format!(
             concat!(
                 r#"{{"create_form":{},"replace_form":{},"resource_version":"{}","metadata":{},"system_metadata":{},"#,
                 r#""spec":{},"status":{},"referring_objects":{},"deleted_referred_objects":[],"#,
                 r#""disabled_referred_objects":[]}}"#,
             ),
-            create_form,
-            replace_form,
+            when(format == ResponseFormat::ForCreate, &create_form, "null"),
+            when(format == ResponseFormat::ForReplace, &replace_form, "null"),
             self.record.version,
-            or_null(&self.metadata),
-            or_null(&self.system),
-            or_null(spec),
-            status,
-            referring,
+            when(whole, &|| self.metadata.clone(), "null"),
+            when(whole, &|| self.system.clone(), "null"),
+            when(whole, &|| spec.to_owned(), "null"),
+            when(
+                matches!(format, ResponseFormat::Default | ResponseFormat::Status),
+                &|| written(&self.record.status),
+                "[]"
+            ),
+            when(format == ResponseFormat::ReferringObjects, &|| written(&self.record.referrers), "[]"),
         )
     }
 
@@ -267,44 +212,30 @@ impl Object {
     pub fn list(&self, report: ReportOptions, into: &mut Vec<u8>) {
         let mut push = |text: &str| into.extend_from_slice(text.as_bytes());
         push(&self.head);
-        match report.fields {
-            Fields::Short => push(r#","metadata":null,"system_metadata":null,"get_spec":null"#),
-            Fields::Whole => {
-                push(r#","metadata":"#);
-                push(&self.metadata);
-                push(r#","system_metadata":"#);
-                push(&self.system);
-                push(r#","get_spec":"#);
-                push(self.record.spec.get());
-            }
+        if report.whole {
+            let parts = [
+                (r#","metadata":"#, &*self.metadata),
+                (r#","system_metadata":"#, &self.system),
+                (r#","get_spec":"#, self.record.spec.get()),
+            ];
+            parts.into_iter().flat_map(|(key, value)| [key, value]).for_each(&mut push);
+        } else {
+            push(r#","metadata":null,"system_metadata":null,"get_spec":null"#);
         }
         push(r#","status_set":"#);
-        match report.status {
-            Statuses::Left => push("[]"),
-            Statuses::Given => push(&written(&self.record.status)),
-        }
+        push(&if report.status { written(&self.record.status) } else { "[]".into() });
         push("}");
     }
 }
 
 fn metadata_named(record: &StoredEndpoint, name: &str) -> String {
-    written(&Metadata {
-        name,
-        namespace: &record.namespace,
-        labels: &record.labels,
-        annotations: &record.annotations,
-        description: &record.description,
-        disable: record.disable,
-    })
-}
-
-impl StoredEndpoint {
-    /// Takes over what a replace decides.
-    pub fn take(&mut self, draft: Draft) {
-        self.labels = draft.labels;
-        self.annotations = draft.annotations;
-        self.description = draft.description;
-        self.disable = draft.disable;
-        self.spec = draft.spec;
-    }
+    format!(
+        r#"{{"name":{},"namespace":{},"labels":{},"annotations":{},"description":{},"disable":{}}}"#,
+        written(name),
+        written(&record.namespace),
+        record.labels.get(),
+        record.annotations.get(),
+        written(&record.description),
+        record.disable,
+    )
 }

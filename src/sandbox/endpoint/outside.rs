@@ -1,6 +1,6 @@
-//! What reaches the endpoints outside the interface: a concurrent writer that a scenario asks for,
-//! and objects that no request could make (owned by a view, going, without a target, with values that
-//! a client does not know), so that tests and tenant files can hold them.
+//! Changes of the endpoints outside the interface: a concurrent writer that a scenario asks for, and
+//! objects that no request could make (owned by a view, being deleted, without a target, with values that
+//! a client does not know), for tests and tenant files.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,26 +10,24 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::body::BodyPath;
-use super::draft::{Draft, Named, raw_json};
-use super::index::{Endpoints, Outcome};
-use super::json::Json;
-use super::object::{Fields, Object, Referrer, ReportOptions, Statuses, StoredEndpoint, ViewReference, strings};
-use super::spec::{FillContext, Spec};
-use crate::sandbox::answer::{Code, ErrorResponse};
+use super::index::Endpoints;
+use super::object::{Object, Referrer, ReportOptions, StoredEndpoint, ViewReference, raw_json, strings};
+use super::request::{self, Named};
+use super::spec::{self, FillContext};
+use crate::sandbox::answer::ErrorResponse;
 use crate::sandbox::clock::written;
 
 const TARGETS: [&str; 4] = ["ip", "dns_name", "dns_name_advanced", "service_info"];
 
-/// An endpoint to be put in place, over whatever is there.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+/// An endpoint to be added, over an existing one of its name.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Seed {
     pub metadata: SeedMetadata,
     /// Checked and filled like that of a request.
     #[serde(default)]
     pub spec: Option<Value>,
-    /// Stored as it is, in the place of `spec`.
+    /// Stored as it is, instead of `spec`.
     #[serde(default)]
     pub raw_spec: Option<Value>,
     /// A new one when absent.
@@ -37,12 +35,12 @@ pub struct Seed {
     pub uid: Option<String>,
     #[serde(default)]
     pub owner_view: Option<ViewReference>,
-    /// RFC 3339. The object goes then, if it has no finalizers.
+    /// RFC 3339. The object is removed then, if it has no finalizers.
     #[serde(default)]
     pub deletion_timestamp: Option<Timestamp>,
     #[serde(default)]
     pub finalizers: Vec<String>,
-    /// Status objects, as `status` of a get holds them.
+    /// Status objects, as in `status` of a get.
     #[serde(default)]
     pub status: Vec<Value>,
     #[serde(default)]
@@ -66,65 +64,29 @@ pub struct SeedMetadata {
 }
 
 impl Endpoints {
-    /// Puts seeds in place, each over whatever is there.
+    /// Adds seeds, each over an existing endpoint of its name.
     ///
     /// # Errors
-    /// The first one whose `spec` breaks a rule, or that has both specs; those before it stay.
-    pub async fn plant(&self, seeds: Vec<Seed>) -> Result<(), ErrorResponse> {
+    /// The first seed whose `spec` breaks a rule, or that has both specs; those before it stay.
+    pub async fn seed_all(&self, seeds: Vec<Seed>) -> Result<(), ErrorResponse> {
         let mut last = None;
         for seed in seeds {
-            last = Some(self.plant_one(seed)?);
+            last = Some(self.seed(record(seed, self.tenant())?));
         }
         match last {
-            Some(outcome) => self.settled(outcome).await.map(|_| ()),
+            Some(outcome) => self.settled(outcome).await.map(drop),
             None => Ok(()),
         }
     }
 
-    fn plant_one(&self, seed: Seed) -> Result<Outcome<Arc<Object>>, ErrorResponse> {
-        let metadata = seed.metadata;
-        let spec = match (seed.spec, seed.raw_spec) {
-            (Some(_), Some(_)) => {
-                let message =
-                    format!("{}/{} has both `spec` and `raw_spec`; keep one", metadata.namespace, metadata.name);
-                return Err(ErrorResponse::new(Code::InvalidArgument, message));
-            }
-            (None, Some(raw)) => raw_json(&raw)?,
-            (spec, None) => {
-                let around = FillContext { tenant: self.tenant(), namespace: &metadata.namespace };
-                let spec = spec.unwrap_or_else(|| Value::Object(Map::new()));
-                raw_json(&Spec::read(&Json::of(&spec), BodyPath::root("spec"), around)?)?
-            }
-        };
-        let status: Result<Vec<_>, _> = seed.status.iter().map(raw_json).collect();
-        let status = status?;
-        let draft = Draft {
-            namespace: metadata.namespace,
-            name: metadata.name,
-            labels: raw_json(&metadata.labels)?,
-            annotations: raw_json(&metadata.annotations)?,
-            description: metadata.description,
-            disable: metadata.disable,
-            spec,
-        };
-        Ok(self.seed(draft, |record| {
-            record.uid = seed.uid.unwrap_or_else(|| record.uid.clone());
-            record.owner_view = seed.owner_view;
-            record.deleted = seed.deletion_timestamp.map(written);
-            record.finalizers = seed.finalizers;
-            record.status = status;
-            record.referrers = seed.referring_objects;
-        }))
-    }
-
-    /// Writes `namespace/name` as somebody else would: sets one field and takes the next version.
+    /// Writes `namespace/name` as another writer would: sets one field and uses the next version.
     ///
     /// # Errors
     /// When it is absent, or the value does not fit the field.
     pub async fn interfere(&self, namespace: &str, name: &str, change: (&str, &Value)) -> Result<(), ErrorResponse> {
         let (field, value) = change;
         let mut result = Ok(());
-        let outcome = self.disturb(namespace, name, |record| result = set(record, field, value));
+        let outcome = self.change(namespace, name, |record| result = set(record, field, value));
         self.settled(outcome).await?;
         result
     }
@@ -132,7 +94,7 @@ impl Endpoints {
     /// The items of a list of `namespace`, with their specs.
     pub async fn items(&self, namespace: &str) -> Vec<Value> {
         let objects = self.settled(self.list(namespace)).await.unwrap_or_default();
-        let report = ReportOptions { fields: Fields::Whole, status: Statuses::Left };
+        let report = ReportOptions { whole: true, status: false };
         let item = |object: &Arc<Object>| {
             let mut written = Vec::new();
             object.list(report, &mut written);
@@ -141,20 +103,47 @@ impl Endpoints {
         objects.iter().filter_map(item).collect()
     }
 
-    /// Creates `namespace/name` as somebody else would.
+    /// Creates `namespace/name` as another writer would.
     ///
     /// # Errors
-    /// When it is there already, or its name breaks the rule.
+    /// When it exists already, or its name breaks the rule.
     pub async fn forestall(&self, namespace: &str, name: &str) -> Result<(), ErrorResponse> {
         let request = serde_json::json!({"metadata": {"name": name}, "spec": {"ip": "192.0.2.1"}});
-        let draft = Draft::read(&Json::of(&request), self.tenant(), namespace, Named::ByBody)?;
-        self.settled(self.create(draft)).await.map(|_| ())
+        let record = request::read(&request, self.tenant(), namespace, Named::ByBody)?;
+        self.settled(self.create(record)).await.map(drop)
     }
+}
+
+fn record(seed: Seed, tenant: &str) -> Result<StoredEndpoint, ErrorResponse> {
+    let SeedMetadata { namespace, name, labels, annotations, description, disable } = seed.metadata;
+    let spec = match (seed.spec, seed.raw_spec) {
+        (Some(_), Some(_)) => {
+            return Err(ErrorResponse::invalid(format!("{namespace}/{name} has both `spec` and `raw_spec`; keep one")));
+        }
+        (None, Some(raw)) => raw_json(&raw)?,
+        (spec, None) => spec::read(&spec.unwrap_or_default(), FillContext { tenant, namespace: &namespace })?,
+    };
+    Ok(StoredEndpoint {
+        uid: seed.uid.unwrap_or_default(),
+        namespace,
+        name,
+        labels: raw_json(&labels)?,
+        annotations: raw_json(&annotations)?,
+        description,
+        disable,
+        spec,
+        deleted: seed.deletion_timestamp.map(written),
+        finalizers: seed.finalizers,
+        owner_view: seed.owner_view,
+        status: seed.status.iter().map(raw_json).collect::<Result<_, _>>()?,
+        referrers: seed.referring_objects,
+        ..StoredEndpoint::default()
+    })
 }
 
 /// Sets `metadata.…` or `spec.…`; a target replaces the other targets.
 fn set(record: &mut StoredEndpoint, field: &str, value: &Value) -> Result<(), ErrorResponse> {
-    let misfit = || ErrorResponse::new(Code::InvalidArgument, format!("{field} cannot become {value}"));
+    let misfit = || ErrorResponse::invalid(format!("{field} cannot become {value}"));
     let text = || value.as_str().map(ToOwned::to_owned).ok_or_else(misfit);
     if let Some(path) = field.strip_prefix("spec.") {
         let mut spec: Value = serde_json::from_str(record.spec.get()).map_err(|_| misfit())?;

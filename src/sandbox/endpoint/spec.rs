@@ -1,409 +1,225 @@
-//! The spec of an endpoint as the sandbox holds it: read from a request with the defaults filled and
-//! every rule of the published specification checked, and written the way the service writes it
-//! (everything unset is there as `""`, `0` or `null`, except the options of an exclusive group).
+//! Reads the spec of a request by the tables of [`super::shape`] and writes it the way the service does:
+//! the defaults are filled, everything unset is present as `""`, `0` or `null`, and of an exclusive group
+//! only the chosen option is there.
 
 use std::collections::BTreeSet;
 
 use serde::Serialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+use sha2::{Digest, Sha256};
 
-use super::body::{BodyPath, Message, REQUIRED, RuleViolation, number, text};
-use super::json::Json;
-use super::reference::Reference;
-use super::rules;
-use crate::sandbox::answer::{Code, ErrorResponse};
+use super::shape::{Items, Kind, NAME, NAMESPACE, Node, ONE, SPEC, TextRule, Unset};
+use crate::sandbox::answer::ErrorResponse;
+use crate::sandbox::message::{BodyPath, Message, REQUIRED, Rule, choice, items, number, text};
 use crate::sandbox::selector::Selector;
-
-/// A spec that keeps every rule.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Spec {
-    #[serde(rename = "where")]
-    place: Option<Where>,
-    protocol: String,
-    port: u32,
-    health_check_port: u32,
-    #[serde(flatten)]
-    target: Option<Target>,
-    snat_pool: Option<SnatPool>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-enum Where {
-    Site(SiteReference),
-    VirtualSite(SiteReference),
-    VirtualNetwork(NetworkReference),
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-struct SiteReference {
-    #[serde(rename = "ref")]
-    reference: [Reference; 1],
-    refs: Vec<Reference>,
-    network_type: &'static str,
-    #[serde(flatten)]
-    internet_vip: InternetVip,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-struct NetworkReference {
-    #[serde(rename = "ref")]
-    reference: [Reference; 1],
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-enum InternetVip {
-    DisableInternetVip {},
-    EnableInternetVip {},
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-enum Target {
-    Ip(String),
-    DnsName(String),
-    DnsNameAdvanced(AdvancedName),
-    ServiceInfo(Service),
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-struct AdvancedName {
-    name: String,
-    #[serde(flatten)]
-    ttl: Option<Ttl>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-enum Ttl {
-    StrictTtl {},
-    /// In seconds.
-    RefreshInterval(u32),
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-struct Service {
-    discovery_type: &'static str,
-    #[serde(flatten)]
-    choice: ServiceChoice,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-enum ServiceChoice {
-    ServiceName(String),
-    ServiceSelector { expressions: [String; 1] },
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-enum SnatPool {
-    NoSnatPool {},
-    SnatPool { prefixes: Vec<String>, ipv6_prefixes: Vec<String> },
-}
-
-const DISCOVERY: &[&str] = &["INVALID_DISCOVERY", "K8S", "CONSUL", "CLASSIC_BIGIP", "THIRD_PARTY", "NGINX_ONE"];
-
-const NETWORKS: &[&str] = &[
-    "VIRTUAL_NETWORK_SITE_LOCAL",
-    "VIRTUAL_NETWORK_SITE_LOCAL_INSIDE",
-    "VIRTUAL_NETWORK_PER_SITE",
-    "VIRTUAL_NETWORK_PUBLIC",
-    "VIRTUAL_NETWORK_GLOBAL",
-    "VIRTUAL_NETWORK_SITE_SERVICE",
-    "VIRTUAL_NETWORK_VER_INTERNAL",
-    "VIRTUAL_NETWORK_SITE_LOCAL_INSIDE_OUTSIDE",
-    "VIRTUAL_NETWORK_IP_AUTO",
-    "VIRTUAL_NETWORK_VOLTADN_PRIVATE_NETWORK",
-    "VIRTUAL_NETWORK_SRV6_NETWORK",
-    "VIRTUAL_NETWORK_IP_FABRIC",
-    "VIRTUAL_NETWORK_SEGMENT",
-    "VIRTUAL_NETWORK_MANAGEMENT",
-];
-
-const PORT: RuleViolation<'_> = RuleViolation { name: "uint32.lte", constraint: "65535", should: "at most 65535" };
-const HOSTNAME: RuleViolation<'_> =
-    RuleViolation { name: "string.hostname", constraint: "true", should: "a host name" };
-const HOSTNAME_LENGTH: RuleViolation<'_> =
-    RuleViolation { name: "string.max_len", constraint: "256", should: "at most 256 characters" };
 
 /// What the service knows when it fills in references.
 #[derive(Clone, Copy, Debug)]
 pub struct FillContext<'a> {
     pub tenant: &'a str,
-    /// Of the object that is written.
+    /// The namespace of the object that is written.
     pub namespace: &'a str,
 }
 
-impl Spec {
-    /// Reads, fills and checks the spec of a request.
-    ///
-    /// # Errors
-    /// The first field that has a wrong type or breaks a rule.
-    pub fn read(value: &Json<'_>, at: BodyPath<'_>, around: FillContext<'_>) -> Result<Self, ErrorResponse> {
-        let spec = Message::new(value, at)?;
-        let place = match spec.get("where")? {
-            Some(value) => Some(Where::read(value, at.field("where"), around)?),
-            None => None,
+/// Reads, checks and fills the spec of a request.
+///
+/// # Errors
+/// The first field that has a wrong type or breaks a rule.
+pub fn read(spec: &Value, context: FillContext<'_>) -> Result<Box<RawValue>, ErrorResponse> {
+    let mut writer = Writer { context, out: String::with_capacity(512) };
+    writer.object(SPEC, spec, BodyPath::root("spec"))?;
+    RawValue::from_string(writer.out).map_err(ErrorResponse::internal)
+}
+
+/// Writes the spec as JSON while it reads the request.
+struct Writer<'a> {
+    context: FillContext<'a>,
+    out: String,
+}
+
+impl Writer<'_> {
+    fn json(&mut self, value: &impl Serialize) -> Result<(), ErrorResponse> {
+        self.out += &serde_json::to_string(value).map_err(ErrorResponse::internal)?;
+        Ok(())
+    }
+
+    /// The separator and the key of the next member.
+    fn key(&mut self, name: &str) {
+        let separator = if self.out.ends_with('{') { "" } else { "," };
+        self.out += &format!("{separator}\"{name}\":");
+    }
+
+    fn object(&mut self, nodes: &[Node], value: &Value, place: BodyPath<'_>) -> Result<(), ErrorResponse> {
+        let message = Message::new(value, place)?;
+        self.out.push('{');
+        for node in nodes {
+            match node {
+                Node::Field(name, kind) => {
+                    self.key(name);
+                    self.value(kind, message.get(name)?.unwrap_or(&Value::Null), place.field(name))?;
+                }
+                Node::Nullable(name, kind) => {
+                    self.key(name);
+                    match message.get(name)? {
+                        Some(value) => self.value(kind, value, place.field(name))?,
+                        None => self.out += "null",
+                    }
+                }
+                Node::OneOf(options, unset) => self.option(options, *unset, &message)?,
+            }
+        }
+        self.out.push('}');
+        Ok(())
+    }
+
+    fn option(
+        &mut self,
+        options: &'static [(&'static str, Kind)],
+        unset: Unset,
+        message: &Message<'_>,
+    ) -> Result<(), ErrorResponse> {
+        let chosen = message.one_of(options.iter().map(|(name, _)| *name))?;
+        let (name, value) = match (chosen, unset) {
+            (Some(chosen), _) => chosen,
+            (None, Unset::Nothing) => return Ok(()),
+            (None, Unset::First) => (options[0].0, &Value::Null),
+            (None, Unset::Breaks(path)) => {
+                return Err(BodyPath::root(&format!("{}.{path}", message.place)).breaks(&REQUIRED, "nil"));
+            }
         };
-        Ok(Self {
-            place,
-            protocol: protocol(&spec)?,
-            port: port(&spec, "port")?,
-            health_check_port: port(&spec, "health_check_port")?,
-            target: Target::read(&spec)?,
-            snat_pool: match spec.get("snat_pool")? {
-                Some(value) => Some(SnatPool::read(value, at.field("snat_pool"))?),
-                None => None,
+        self.key(name);
+        match options.iter().find(|(option, _)| *option == name) {
+            // A text that is chosen by `null` is empty, and no rule applies to it.
+            Some((_, Kind::Text { .. })) if value.is_null() => self.json(&""),
+            Some((_, kind)) => self.value(kind, value, message.place.field(name)),
+            None => Ok(()),
+        }
+    }
+
+    fn value(&mut self, kind: &Kind, value: &Value, place: BodyPath<'_>) -> Result<(), ErrorResponse> {
+        match kind {
+            Kind::Empty => {
+                Message::new(value, place)?;
+                self.out += "{}";
+                Ok(())
+            }
+            Kind::Text { rules, default } => {
+                let text = checked(rules, text(value, place)?, place)?;
+                self.json(&if text.is_empty() { *default } else { text.as_str() })
+            }
+            Kind::Number(range, rule) => match number(value, place)? {
+                number if range.contains(&number) => self.json(&number),
+                number => Err(place.breaks(rule, number)),
             },
-        })
-    }
-}
-
-/// Nothing public says whether an empty protocol is filled or refused; TCP is the console's default.
-fn protocol(spec: &Message<'_>) -> Result<String, ErrorResponse> {
-    const RULE: RuleViolation<'_> =
-        RuleViolation { name: "string.in", constraint: "[TCP UDP]", should: "one of TCP, UDP" };
-    let protocol = spec.text("protocol")?;
-    match protocol.as_str() {
-        "" => Ok("TCP".into()),
-        "TCP" | "UDP" => Ok(protocol),
-        other => Err(spec.place.field("protocol").breaks(RULE, other)),
-    }
-}
-
-fn port(spec: &Message<'_>, name: &str) -> Result<u32, ErrorResponse> {
-    let port = spec.number(name)?;
-    if port > 65_535 {
-        return Err(spec.place.field(name).breaks(PORT, port));
-    }
-    Ok(port)
-}
-
-impl Where {
-    /// A given `where` needs a choice, and the default choice of the service is a virtual site, which
-    /// then lacks its reference.
-    fn read(value: &Json<'_>, at: BodyPath<'_>, around: FillContext<'_>) -> Result<Self, ErrorResponse> {
-        let message = Message::new(value, at)?;
-        let system = FillContext { namespace: "system", ..around };
-        match message.one_of(&["site", "virtual_site", "virtual_network"])? {
-            // A site is an object of the `system` namespace; other references without a namespace
-            // mean that of the object which holds them.
-            Some(("site", value)) => {
-                SiteReference::read(value, at.field("site"), "site.Object", system).map(Self::Site)
+            Kind::Choice { names, unusable } => {
+                let name = choice(value, place, names)?;
+                match unusable {
+                    Some(rule) if name == names[0] => Err(place.breaks(rule, name)),
+                    _ => self.json(&name),
+                }
             }
-            Some(("virtual_site", value)) => {
-                SiteReference::read(value, at.field("virtual_site"), "virtual_site.Object", around)
-                    .map(Self::VirtualSite)
+            Kind::Selector(rules) => {
+                let expression = checked(rules, text(value, place)?, place)?;
+                Selector::parse(&expression).map_err(|problem| {
+                    let should = format!("a label selector ({problem})");
+                    place.breaks(&Rule::new("string.k8s_label_selector", "true", &should), &expression)
+                })?;
+                self.json(&expression)
             }
-            Some((name, value)) => {
-                let at = at.field(name);
-                let message = Message::new(value, at)?;
-                let reference = [Reference::one(&message, "virtual_network.Object", around)?];
-                Ok(Self::VirtualNetwork(NetworkReference { reference }))
+            Kind::Object(nodes) => self.object(nodes, value, place),
+            Kind::Reference { kind, namespace } => {
+                let reference = Reference::read(
+                    value,
+                    place,
+                    kind,
+                    namespace.unwrap_or(self.context.namespace),
+                    self.context.tenant,
+                )?;
+                self.json(&reference)
             }
-            None => Err(at.field("virtual_site").field("ref").breaks(REQUIRED, "nil")),
+            Kind::List(item, count) => self.list(item, *count, items(value, place)?, place),
+        }
+    }
+
+    fn list(&mut self, kind: &Kind, count: Items, items: &[Value], place: BodyPath<'_>) -> Result<(), ErrorResponse> {
+        match (count, items.len()) {
+            (Items::One, 0) => return Err(place.breaks(&REQUIRED, "nil")),
+            (Items::One, more @ 2..) => return Err(place.breaks(&ONE, format_args!("{more} items"))),
+            _ => {}
+        }
+        let mut seen = BTreeSet::new();
+        self.out.push('[');
+        for (index, item) in items.iter().enumerate() {
+            if index > 0 {
+                self.out.push(',');
+            }
+            self.value(kind, item, place.item(index))?;
+            if let (Items::Distinct(_), Some(text)) = (count, item.as_str())
+                && !seen.insert(text)
+            {
+                return Err(place.wrong("without repetition", format_args!("{text} twice")));
+            }
+        }
+        self.out.push(']');
+        match count {
+            Items::Distinct(Some((most, rule))) if items.len() > most => {
+                Err(place.breaks(&rule, format_args!("{} items", items.len())))
+            }
+            _ => Ok(()),
         }
     }
 }
 
-impl SiteReference {
+/// The text, if it passes every rule.
+fn checked(rules: &[TextRule], text: String, place: BodyPath<'_>) -> Result<String, ErrorResponse> {
+    match rules.iter().find(|(_, passes)| !passes(&text)) {
+        Some((rule, _)) => Err(place.breaks(rule, text)),
+        None => Ok(text),
+    }
+}
+
+/// A reference to another object, as the service writes it.
+#[derive(Serialize)]
+struct Reference<'a> {
+    /// In the service's own spelling, whatever was sent.
+    kind: &'a str,
+    uid: String,
+    tenant: String,
+    namespace: String,
+    name: String,
+}
+
+impl<'a> Reference<'a> {
     fn read(
-        value: &Json<'_>,
-        at: BodyPath<'_>,
-        kind: &'static str,
-        around: FillContext<'_>,
+        value: &Value,
+        place: BodyPath<'_>,
+        kind: &'a str,
+        namespace: &str,
+        tenant: &str,
     ) -> Result<Self, ErrorResponse> {
-        let message = Message::new(value, at)?;
-        let internet_vip = match message.one_of(&["disable_internet_vip", "enable_internet_vip"])? {
-            None => InternetVip::DisableInternetVip {},
-            Some((name, value)) => {
-                Message::new(value, at.field(name))?;
-                if name == "enable_internet_vip" {
-                    InternetVip::EnableInternetVip {}
-                } else {
-                    InternetVip::DisableInternetVip {}
-                }
-            }
+        let message = Message::new(value, place)?;
+        let filled = |field: &'static str, rules: &[TextRule], default: &str| -> Result<String, ErrorResponse> {
+            let text = checked(rules, message.text(field)?, place.field(field))?;
+            Ok(if text.is_empty() { default.to_owned() } else { text })
         };
-        Ok(Self {
-            reference: [Reference::one(&message, kind, around)?],
-            refs: Reference::list(&message, "refs", "virtual_network.Object", around)?,
-            network_type: message.choice("network_type", NETWORKS)?,
-            internet_vip,
-        })
-    }
-}
-
-impl Target {
-    fn read(spec: &Message<'_>) -> Result<Option<Self>, ErrorResponse> {
-        const ADDRESS: RuleViolation<'_> =
-            RuleViolation { name: "string.ip", constraint: "true", should: "an IP address" };
-        let Some((name, value)) = spec.one_of(&["ip", "dns_name", "dns_name_advanced", "service_info"])? else {
-            return Ok(None);
-        };
-        let at = spec.place.field(name);
-        let chosen_by_null = matches!(value, Json::Null);
-        let target = match name {
-            "ip" => {
-                let address = text(value, at)?;
-                if !chosen_by_null && !rules::is_address(&address) {
-                    return Err(at.breaks(ADDRESS, address));
-                }
-                Self::Ip(address)
-            }
-            "dns_name" if chosen_by_null => Self::DnsName(String::new()),
-            "dns_name" => Self::DnsName(hostname(text(value, at)?, at)?),
-            "dns_name_advanced" => Self::DnsNameAdvanced(AdvancedName::read(&Message::new(value, at)?)?),
-            _ => Self::ServiceInfo(Service::read(&Message::new(value, at)?)?),
-        };
-        Ok(Some(target))
-    }
-}
-
-fn hostname(name: String, at: BodyPath<'_>) -> Result<String, ErrorResponse> {
-    if name.chars().count() > 256 {
-        return Err(at.breaks(HOSTNAME_LENGTH, name));
-    }
-    if !rules::is_hostname(&name) {
-        return Err(at.breaks(HOSTNAME, name));
-    }
-    Ok(name)
-}
-
-impl AdvancedName {
-    fn read(message: &Message<'_>) -> Result<Self, ErrorResponse> {
-        const RANGE: RuleViolation<'_> =
-            RuleViolation { name: "uint32.gte", constraint: "10, lte 604800", should: "between 10 and 604800" };
-        let name = hostname(message.text("name")?, message.place.field("name"))?;
-        let ttl = match message.one_of(&["refresh_interval", "strict_ttl"])? {
-            None => None,
-            Some(("strict_ttl", value)) => {
-                Message::new(value, message.place.field("strict_ttl"))?;
-                Some(Ttl::StrictTtl {})
-            }
-            Some((name, value)) => {
-                let at = message.place.field(name);
-                match number(value, at)? {
-                    seconds @ 10..=604_800 => Some(Ttl::RefreshInterval(seconds)),
-                    seconds => return Err(at.breaks(RANGE, seconds)),
-                }
-            }
-        };
-        Ok(Self { name, ttl })
-    }
-}
-
-impl Service {
-    /// `discovery_type` has no usable default: its zero value is refused. That one of the two names
-    /// is needed is our decision; the specification does not say.
-    fn read(message: &Message<'_>) -> Result<Self, ErrorResponse> {
-        const DISCOVERED: RuleViolation<'_> = RuleViolation {
-            name: "enum.not_in",
-            constraint: "[0]",
-            should: "one of K8S, CONSUL, CLASSIC_BIGIP, THIRD_PARTY, NGINX_ONE",
-        };
-        const NAME: RuleViolation<'_> =
-            RuleViolation { name: "string.max_bytes", constraint: "256", should: "at most 256 bytes" };
-        let at = message.place;
-        let discovery_type = message.choice("discovery_type", DISCOVERY)?;
-        if Some(&discovery_type) == DISCOVERY.first() {
-            return Err(at.field("discovery_type").breaks(DISCOVERED, discovery_type));
+        message.text("kind")?;
+        let name = filled("name", &NAME, "")?;
+        if name.is_empty() {
+            return Err(place.field("name").breaks(&REQUIRED, "an empty string"));
         }
-        let choice = match message.one_of(&["service_name", "service_selector"])? {
-            Some(("service_name", value)) => {
-                let at = at.field("service_name");
-                let name = text(value, at)?;
-                if name.len() > 256 {
-                    return Err(at.breaks(NAME, name));
-                }
-                ServiceChoice::ServiceName(name)
-            }
-            Some((name, value)) => {
-                let at = at.field(name);
-                ServiceChoice::ServiceSelector { expressions: [expression(&Message::new(value, at)?)?] }
-            }
-            None => return Err(at.field("service_info").breaks(REQUIRED, "nil")),
-        };
-        Ok(Self { discovery_type, choice })
+        let tenant = filled("tenant", &NAMESPACE, tenant)?;
+        let namespace = filled("namespace", &NAMESPACE, namespace)?;
+        let uid = filled("uid", &[], &derived_uid(&[kind, &tenant, &namespace, &name]))?;
+        Ok(Self { kind, uid, tenant, namespace, name })
     }
 }
 
-/// The one expression of a label selector.
-fn expression(message: &Message<'_>) -> Result<String, ErrorResponse> {
-    const ONE: RuleViolation<'_> =
-        RuleViolation { name: "repeated.max_items", constraint: "1", should: "at most 1 item" };
-    const LENGTH: RuleViolation<'_> =
-        RuleViolation { name: "string.min_len", constraint: "1, max_len 4096", should: "1 to 4096 characters" };
-    let list = message.place.field("expressions");
-    let value = match message.list("expressions")? {
-        [] => return Err(list.breaks(REQUIRED, "nil")),
-        [value] => value,
-        more => return Err(list.breaks(ONE, format!("{} items", more.len()))),
-    };
-    let at = list.item(0);
-    let expression = text(value, at)?;
-    if !(1..=4_096).contains(&expression.chars().count()) {
-        return Err(at.breaks(LENGTH, expression));
-    }
-    if let Err(problem) = Selector::parse(&expression) {
-        let should = format!("a label selector ({problem})");
-        let rule = RuleViolation { name: "string.k8s_label_selector", constraint: "true", should: &should };
-        return Err(at.breaks(rule, &expression));
-    }
-    Ok(expression)
-}
-
-impl SnatPool {
-    /// A pool without a choice becomes the first one.
-    fn read(value: &Json<'_>, at: BodyPath<'_>) -> Result<Self, ErrorResponse> {
-        const MOST: RuleViolation<'_> =
-            RuleViolation { name: "repeated.max_items", constraint: "128", should: "at most 128 items" };
-        const IPV4: RuleViolation<'_> =
-            RuleViolation { name: "string.ipv4_prefix", constraint: "true", should: "an IPv4 prefix" };
-        const IPV6: RuleViolation<'_> =
-            RuleViolation { name: "string.ipv6_prefix", constraint: "true", should: "an IPv6 prefix" };
-        let Some((choice, value)) = Message::new(value, at)?.one_of(&["no_snat_pool", "snat_pool"])? else {
-            return Ok(Self::NoSnatPool {});
-        };
-        let at = at.field(choice);
-        let pool = Message::new(value, at)?;
-        if choice == "no_snat_pool" {
-            return Ok(Self::NoSnatPool {});
-        }
-        let prefixes = prefixes(&pool, "prefixes", IPV4, rules::is_ipv4_prefix)?;
-        if prefixes.len() > 128 {
-            return Err(at.field("prefixes").breaks(MOST, format!("{} items", prefixes.len())));
-        }
-        let ipv6_prefixes = self::prefixes(&pool, "ipv6_prefixes", IPV6, rules::is_ipv6_prefix)?;
-        Ok(Self::SnatPool { prefixes, ipv6_prefixes })
-    }
-}
-
-/// The prefixes of a list without repetition.
-fn prefixes(
-    pool: &Message<'_>,
-    name: &str,
-    rule: RuleViolation<'_>,
-    is_one: fn(&str) -> bool,
-) -> Result<Vec<String>, ErrorResponse> {
-    let list = pool.place.field(name);
-    let items = pool.list(name)?;
-    let mut prefixes = Vec::with_capacity(items.len());
-    let mut seen = BTreeSet::new();
-    for (index, value) in items.iter().enumerate() {
-        let at = list.item(index);
-        let prefix = text(value, at)?;
-        if !is_one(&prefix) {
-            return Err(at.breaks(rule, prefix));
-        }
-        if !seen.insert(prefix.clone()) {
-            let message = format!("Field {list} should be without repetition, got {prefix} twice in request.");
-            return Err(ErrorResponse::new(Code::InvalidArgument, message));
-        }
-        prefixes.push(prefix);
-    }
-    Ok(prefixes)
+/// The sandbox has no sites or networks, so their uids are derived from their names.
+fn derived_uid(names: &[&str]) -> String {
+    let mut bytes = [0; 16];
+    bytes.copy_from_slice(&Sha256::digest(names.join("/"))[..16]);
+    uuid::Builder::from_random_bytes(bytes).into_uuid().to_string()
 }
 
 #[cfg(test)]
@@ -413,9 +229,8 @@ mod tests {
     use super::*;
 
     fn read(spec: Value) -> Result<Value, ErrorResponse> {
-        let around = FillContext { tenant: "acme-abcdefgh", namespace: "shop" };
-        let spec = Spec::read(&Json::of(&spec), BodyPath::root("spec"), around)?;
-        Ok(serde_json::to_value(spec).unwrap())
+        let context = FillContext { tenant: "acme-abcdefgh", namespace: "shop" };
+        super::read(&spec, context).map(|spec| serde_json::from_str(spec.get()).unwrap())
     }
 
     #[test]
@@ -490,10 +305,10 @@ mod tests {
         let site = json!({"ref": [{"name": "paris"}], "disable_internet_vip": {}, "enable_internet_vip": null});
         let written = read(json!({"where": {"site": site}})).unwrap();
         assert_eq!(written["where"]["site"]["enable_internet_vip"], json!({}));
-        for refused in
+        for wrong in
             [json!({"service_info": null}), json!({"where": {"site": null}}), json!({"dns_name_advanced": null})]
         {
-            assert!(read(refused.clone()).is_err(), "{refused}");
+            assert!(read(wrong.clone()).is_err(), "{wrong}");
         }
     }
 
@@ -514,10 +329,10 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_names_the_field_the_rule_and_the_value() {
-        let refusal = read(json!({"port": 70_000})).unwrap_err();
-        assert_eq!(refusal.message(), "Field spec.port should be at most 65535, got 70000 in request.");
-        let refusal = read(json!({"where": {"site": {"ref": [{"name": 7}]}}})).unwrap_err();
-        assert_eq!(refusal.message(), "Field spec.where.site.ref[0].name should be a string, got a number in request.");
+    fn an_error_names_the_field_the_rule_and_the_value() {
+        let error = read(json!({"port": 70_000})).unwrap_err();
+        assert_eq!(error.message(), "Field spec.port should be at most 65535, got 70000 in request.");
+        let error = read(json!({"where": {"site": {"ref": [{"name": 7}]}}})).unwrap_err();
+        assert_eq!(error.message(), "Field spec.where.site.ref[0].name should be a string, got a number in request.");
     }
 }

@@ -1,27 +1,29 @@
-//! Scenarios as YAML (and so as JSON): `rules`, each with the calls it meets and one action.
+//! Scenarios as YAML (and so as JSON): `rules`, each with the calls that it matches and one action.
 //!
 //! ```yaml
 //! rules:
 //!   - operation: endpoint-replace   # or `*`, the default
 //!     namespace: shop               # globs, both optional
 //!     name: ep-*
-//!     after: 2                      # calls left alone
-//!     for: 1                        # calls injected; without it all that follow
+//!     after: 2                      # calls that are left alone
+//!     for: 1                        # calls that the rule affects; without it all that follow
 //!     every: 1                      # of these only each nth
 //!     status: {code: 503, retry_after: 1, effect: done}
 //! ```
 //!
-//! The other actions are `delay: {milliseconds: N}`, `cut: before|after`, `conflict: {field, value}`,
-//! `vanish: {}`, `partial: {missing, code, message}`, `foreign: {namespace}`, `truncate: {bytes}`, `garbage: {}`, `html: {}`
-//! and `endless: {}`; `effect: done|none` says whether the call is done all the same.
+//! The other actions are the variants of [`FaultAction`]: `delay: {milliseconds: N}`, `cut: before|after`,
+//! `conflict: {field, value}`, `vanish: {}`, `partial: {missing, code, message}`, `foreign: {namespace}`,
+//! `truncate: {bytes}`, `garbage: {}`, `html: {}` and `endless: {}`; `effect: done|none` decides whether
+//! the call is made.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::{FaultAction, FaultRule, Runs, Scenario};
-use crate::sandbox::router::operations;
+use super::rule::{FaultAction, FaultRule, Scenario};
+use crate::sandbox::operation;
 
 /// Why a scenario cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -32,24 +34,15 @@ pub enum ScenarioError {
     TooDeep,
     #[error("`{path}`: {problem}")]
     File { path: PathBuf, problem: Box<ScenarioError> },
-    #[error("the scenario is no valid YAML: {0}")]
+    #[error("the scenario is not valid YAML: {0}")]
     Syntax(#[from] serde_yaml::Error),
-    #[error("rule {rule} names the operation `{operation}`; there are `*`, {known}")]
-    Operation { rule: usize, operation: String, known: String },
-    #[error("rule {rule} has {found}; give it exactly one of {ACTIONS}")]
-    Actions { rule: usize, found: String },
-    #[error("rule {rule} has a pattern that is no glob: {source}")]
-    Pattern { rule: usize, source: globset::Error },
-    #[error("rule {rule} has the status {status}; it must lie between 200 and 599")]
-    Status { rule: usize, status: u16 },
-    #[error("rule {rule} has the field `{field}`; it must begin with `metadata.` or `spec.`")]
-    Field { rule: usize, field: String },
-    #[error("rule {rule} has `every: 0`; the least is 1")]
-    Every { rule: usize },
+    #[error("rule {rule} {problem}")]
+    Rule { rule: usize, problem: String },
 }
 
-const ACTIONS: &str = "`status`, `delay`, `cut`, `conflict`, `vanish`, `partial`, `foreign`, `truncate`, \
-                       `garbage`, `html`, `endless`";
+/// The keys of the actions.
+const ACTIONS: [&str; 11] =
+    ["status", "delay", "cut", "conflict", "vanish", "partial", "foreign", "truncate", "garbage", "html", "endless"];
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -58,7 +51,6 @@ struct ScenarioFile {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 struct RuleEntry {
     #[serde(default = "all")]
     operation: String,
@@ -70,17 +62,8 @@ struct RuleEntry {
     calls: Option<u64>,
     #[serde(default = "one")]
     every: u64,
-    status: Option<Status>,
-    delay: Option<Delay>,
-    cut: Option<Cut>,
-    conflict: Option<Conflict>,
-    vanish: Option<Nothing>,
-    partial: Option<Partial>,
-    foreign: Option<Foreign>,
-    truncate: Option<Truncate>,
-    garbage: Option<Injected>,
-    html: Option<Injected>,
-    endless: Option<Injected>,
+    #[serde(flatten)]
+    actions: BTreeMap<String, Value>,
 }
 
 fn all() -> String {
@@ -89,88 +72,6 @@ fn all() -> String {
 
 fn one() -> u64 {
     1
-}
-
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Effect {
-    Done,
-    None,
-}
-
-impl Effect {
-    fn runs(self) -> Runs {
-        match self {
-            Self::Done => Runs::First,
-            Self::None => Runs::Not,
-        }
-    }
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Status {
-    code: u16,
-    body: Option<String>,
-    retry_after: Option<u64>,
-    effect: Option<Effect>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Delay {
-    milliseconds: u64,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Cut {
-    Before,
-    After,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Conflict {
-    field: Option<String>,
-    value: Option<Value>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Nothing {}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Partial {
-    #[serde(default)]
-    missing: usize,
-    code: Option<String>,
-    message: Option<String>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Foreign {
-    namespace: String,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Truncate {
-    bytes: Option<usize>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Injected {
-    effect: Option<Effect>,
-}
-
-impl Injected {
-    fn runs(&self, default: Runs) -> Runs {
-        self.effect.map_or(default, Effect::runs)
-    }
 }
 
 impl Scenario {
@@ -193,23 +94,30 @@ impl Scenario {
             return Err(ScenarioError::TooDeep);
         }
         let document: ScenarioFile = serde_yaml::from_str(text)?;
-        let rules: Result<Vec<_>, _> =
-            document.rules.into_iter().zip(1..).map(|(entry, number)| rule(entry, number)).collect();
-        Ok(Self { rules: rules? })
+        let rules = document
+            .rules
+            .into_iter()
+            .zip(1..)
+            .map(|(entry, number)| rule(entry).map_err(|problem| ScenarioError::Rule { rule: number, problem }));
+        Ok(Self::new(rules.collect::<Result<Vec<_>, _>>()?))
     }
 }
 
-fn rule(entry: RuleEntry, number: usize) -> Result<FaultRule, ScenarioError> {
-    if entry.operation != "*" && !operations().any(|known| known == entry.operation) {
-        let known = operations().map(|known| format!("`{known}`")).collect::<Vec<_>>().join(", ");
-        return Err(ScenarioError::Operation { rule: number, operation: entry.operation, known });
+fn rule(entry: RuleEntry) -> Result<FaultRule, String> {
+    let quoted = |names: &[&str]| names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    if let Some(unknown) = entry.actions.keys().find(|key| !ACTIONS.contains(&key.as_str())) {
+        return Err(format!("has the unknown field `{unknown}`; its action is one of {}", quoted(&ACTIONS)));
+    }
+    let known = operation::names();
+    if entry.operation != "*" && !known.contains(&entry.operation.as_str()) {
+        return Err(format!("names the operation `{}`; there are `*`, {}", entry.operation, quoted(&known)));
     }
     if entry.every == 0 {
-        return Err(ScenarioError::Every { rule: number });
+        return Err("has `every: 0`; the least is 1".into());
     }
-    let pattern = |source| ScenarioError::Pattern { rule: number, source };
-    let mut rule = FaultRule::on(&entry.operation, action(&entry, number)?).after(entry.after).every(entry.every);
+    let mut rule = FaultRule::on(&entry.operation, action(entry.actions)?).after(entry.after).every(entry.every);
     rule.calls = entry.calls;
+    let pattern = |source| format!("has a pattern that is not a valid glob: {source}");
     if let Some(namespace) = &entry.namespace {
         rule = rule.namespace(namespace).map_err(pattern)?;
     }
@@ -219,87 +127,37 @@ fn rule(entry: RuleEntry, number: usize) -> Result<FaultRule, ScenarioError> {
     Ok(rule)
 }
 
-fn action(entry: &RuleEntry, rule: usize) -> Result<FaultAction, ScenarioError> {
-    let mut actions = Vec::new();
-    if let Some(status) = &entry.status {
-        if !(200..=599).contains(&status.code) {
-            return Err(ScenarioError::Status { rule, status: status.code });
-        }
-        actions.push(FaultAction::Status {
-            status: status.code,
-            body: status.body.clone(),
-            retry_after: status.retry_after,
-            runs: status.effect.map_or(Runs::Not, Effect::runs),
-        });
-    }
-    if let Some(delay) = &entry.delay {
-        actions.push(FaultAction::Delay { milliseconds: delay.milliseconds });
-    }
-    if let Some(cut) = &entry.cut {
-        actions.push(match cut {
-            Cut::Before => FaultAction::DisconnectBefore,
-            Cut::After => FaultAction::DisconnectAfter,
-        });
-    }
-    if let Some(conflict) = &entry.conflict {
-        actions.push(changed(conflict, rule)?);
-    }
-    if entry.vanish.is_some() {
-        actions.push(FaultAction::Vanish);
-    }
-    if let Some(partial) = &entry.partial {
-        actions.push(partial_list(partial));
-    }
-    if let Some(foreign) = &entry.foreign {
-        actions.push(FaultAction::Foreign { namespace: foreign.namespace.clone() });
-    }
-    if let Some(truncate) = &entry.truncate {
-        actions.push(FaultAction::Truncate { bytes: truncate.bytes });
-    }
-    if let Some(garbage) = &entry.garbage {
-        actions.push(FaultAction::Garbage { runs: garbage.runs(Runs::First) });
-    }
-    if let Some(html) = &entry.html {
-        actions.push(FaultAction::Html { runs: html.runs(Runs::Not) });
-    }
-    if let Some(endless) = &entry.endless {
-        actions.push(FaultAction::Endless { runs: endless.runs(Runs::First) });
-    }
+fn action(mut actions: BTreeMap<String, Value>) -> Result<FaultAction, String> {
     let found = match actions.len() {
-        0 => "no action".to_owned(),
+        1 => String::new(),
+        0 => "no action".into(),
         more => format!("{more} actions"),
     };
-    match (actions.pop(), actions.is_empty()) {
-        (Some(action), true) => Ok(action),
-        _ => Err(ScenarioError::Actions { rule, found }),
-    }
-}
-
-fn changed(conflict: &Conflict, rule: usize) -> Result<FaultAction, ScenarioError> {
-    let FaultAction::Conflict { field, value } = FaultAction::conflict() else {
-        return Ok(FaultAction::conflict());
+    let (Some((key, value)), true) = (actions.pop_first(), found.is_empty()) else {
+        let known = ACTIONS.map(|name| format!("`{name}`")).join(", ");
+        return Err(format!("has {found}; give it exactly one of {known}"));
     };
-    let field = conflict.field.clone().unwrap_or(field);
-    if !field.starts_with("metadata.") && !field.starts_with("spec.") {
-        return Err(ScenarioError::Field { rule, field });
-    }
-    Ok(FaultAction::Conflict { field, value: conflict.value.clone().unwrap_or(value) })
-}
-
-fn partial_list(partial: &Partial) -> FaultAction {
-    match FaultAction::partial_list(partial.missing) {
-        FaultAction::PartialList { missing, code, message } => FaultAction::PartialList {
-            missing,
-            code: partial.code.clone().unwrap_or(code),
-            message: partial.message.clone().unwrap_or(message),
-        },
-        other => other,
+    let tagged = match (key.as_str(), value.as_str()) {
+        ("cut", Some(side)) => json!(format!("cut-{side}")),
+        ("vanish", _) if value == json!({}) => json!("vanish"),
+        _ => json!({&key: value}),
+    };
+    let action = serde_json::from_value(tagged).map_err(|error| format!("has an invalid `{key}`: {error}"))?;
+    match &action {
+        FaultAction::Status { status, .. } if !(200..=599).contains(status) => {
+            Err(format!("has the status {status}; it must be between 200 and 599"))
+        }
+        FaultAction::Conflict { field, .. } if !field.starts_with("metadata.") && !field.starts_with("spec.") => {
+            Err(format!("has the field `{field}`; it must begin with `metadata.` or `spec.`"))
+        }
+        _ => Ok(action),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sandbox::fault::rule::Runs;
 
     fn problem(text: &str) -> String {
         Scenario::parse(text).unwrap_err().to_string()
@@ -326,23 +184,8 @@ rules:
 ";
         let scenario = Scenario::parse(text).unwrap();
         let actions: Vec<_> = scenario.rules.iter().map(|rule| rule.action.name()).collect();
-        let wanted = [
-            "status",
-            "status",
-            "delay",
-            "cut-before",
-            "cut-after",
-            "conflict",
-            "conflict",
-            "vanish",
-            "partial",
-            "foreign",
-            "truncate",
-            "garbage",
-            "html",
-            "endless",
-        ];
-        assert_eq!(actions, wanted);
+        let wanted = "status status delay cut-before cut-after conflict conflict vanish partial foreign truncate garbage html endless";
+        assert_eq!(actions.join(" "), wanted);
         assert_eq!(scenario.rules[0].operation.as_deref(), Some("endpoint-list"));
         assert_eq!(scenario.rules[6].action, FaultAction::Conflict { field: "spec.port".into(), value: 81.into() });
         assert_eq!(scenario.rules[11].action, FaultAction::Garbage { runs: Runs::Not });
@@ -372,7 +215,7 @@ rules:
         assert!(problem("rules: [{status: {code: 99}}]").contains("between 200 and 599"));
         assert!(problem("rules: [{status: {code: 503, after: 1}}]").contains("unknown field `after`"));
         assert!(problem("rules: [{conflict: {field: port}}]").contains("`metadata.` or `spec.`"));
-        assert!(problem("rules: [{cut: before, name: '[a'}]").contains("no glob"));
+        assert!(problem("rules: [{cut: before, name: '[a'}]").contains("not a valid glob"));
         assert!(problem("rules: [{cut: during}]").contains("during"));
         assert!(problem("rules: [{cut: before, every: 0}]").contains("every: 0"));
     }

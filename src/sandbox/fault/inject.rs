@@ -1,4 +1,5 @@
-//! Carries out what a rule demands of one call.
+//! Applies the action of a rule to one call: it changes the endpoints before the call, or the answer
+//! after it, or closes the connection.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -9,27 +10,25 @@ use axum::response::IntoResponse;
 use futures_util::stream;
 use serde_json::{Value, json};
 
-use super::{Call, FaultAction, Runs};
-use crate::sandbox::answer;
-use crate::sandbox::answer::{Code, ErrorResponse};
+use super::rule::{Call, FaultAction, Runs};
+use crate::sandbox::answer::{self, Code, ErrorResponse, page};
+use crate::sandbox::endpoint::Endpoints;
 use crate::sandbox::log::Trace;
-use crate::sandbox::router::page;
-use crate::sandbox::service::SandboxState;
 
 /// A part of an endless body.
 const CHUNK: usize = 16 * 1024;
 
-/// What is left of a call.
+/// The result of a call.
 #[derive(Debug)]
 pub enum Injected {
     Answered(Response<Body>),
-    /// No answer: the connection is to be cut. The trace tells what was done before.
-    Cut(Trace),
+    /// No answer: the connection is to be closed. The trace has the effect of the call.
+    Disconnected(Trace),
 }
 
 /// Does to a call what `action` says; `run` does the call itself.
 pub async fn inject(
-    service: &SandboxState,
+    endpoints: &Endpoints,
     call: Call<'_>,
     action: FaultAction,
     run: impl Future<Output = Response<Body>> + Send,
@@ -42,37 +41,50 @@ pub async fn inject(
             tokio::time::sleep(Duration::from_millis(milliseconds)).await;
             Injected::Answered(run.await)
         }
-        FaultAction::DisconnectBefore => Injected::Cut(Trace::default()),
+        FaultAction::DisconnectBefore => Injected::Disconnected(Trace::default()),
         FaultAction::DisconnectAfter => {
             let mut response = run.await;
-            Injected::Cut(response.extensions_mut().remove().unwrap_or_default())
+            Injected::Disconnected(response.extensions_mut().remove().unwrap_or_default())
         }
         FaultAction::Conflict { field, value } => {
             if call.operation == "endpoint-create" {
-                // Already there is as good, and a bad name is for the call itself to refuse.
-                let _ = service.endpoints.forestall(call.namespace, call.name).await;
+                // It may exist already, and the call itself refuses a bad name.
+                let _ = endpoints.forestall(call.namespace, call.name).await;
             } else {
-                // What is not there cannot be changed by anybody.
-                let _ = service.endpoints.interfere(call.namespace, call.name, (&field, &value)).await;
+                // An absent object cannot be changed.
+                let _ = endpoints.interfere(call.namespace, call.name, (&field, &value)).await;
             }
             Injected::Answered(run.await)
         }
         FaultAction::Vanish => {
-            let gone = service.endpoints.drop_now(call.namespace, call.name);
-            // When it was not there, nothing stands in the way of the call.
-            let _ = service.endpoints.settled(gone).await;
+            // It may be absent already.
+            let _ = endpoints.settled(endpoints.drop_now(call.namespace, call.name)).await;
             Injected::Answered(run.await)
         }
         FaultAction::PartialList { missing, code, message } => {
+            let message = message.unwrap_or_else(|| format!("{missing} items could not be read"));
             let error = json!({"code": code, "message": message, "error_obj": null});
-            Injected::Answered(shorten_list(run.await, missing, error).await)
+            let shorten = async |list: &mut Value| {
+                if let Some(items) = list.get_mut("items").and_then(Value::as_array_mut) {
+                    items.truncate(items.len().saturating_sub(missing));
+                    list["errors"] = json!([error]);
+                }
+            };
+            Injected::Answered(with_body(run.await, shorten).await)
         }
-        FaultAction::Foreign { namespace } => Injected::Answered(widen_list(service, run.await, &namespace).await),
+        FaultAction::Foreign { namespace } => {
+            let widen = async |list: &mut Value| {
+                if let Some(items) = list.get_mut("items").and_then(Value::as_array_mut) {
+                    items.extend(endpoints.items(&namespace).await);
+                }
+            };
+            Injected::Answered(with_body(run.await, widen).await)
+        }
         FaultAction::Truncate { bytes } => Injected::Answered(truncate(run.await, bytes).await),
         FaultAction::Garbage { runs } => {
             instead(runs, run, answer::json(StatusCode::OK, r#"{"items": [{"name": "ep-"#)).await
         }
-        FaultAction::Html { runs } => instead(runs, run, page(StatusCode::OK)).await,
+        FaultAction::Html { runs } => instead(runs, run, page()).await,
         FaultAction::Endless { runs } => {
             let chunk = Bytes::from(vec![b' '; CHUNK]);
             let chunks = stream::repeat_with(move || Ok::<_, Infallible>(chunk.clone()));
@@ -115,51 +127,35 @@ fn failure(status: u16, body: Option<String>, retry_after: Option<u64>) -> Respo
     response
 }
 
-/// The whole body, which is one of ours and therefore in memory.
+/// The whole body, which is in memory.
 async fn whole(body: Body) -> Bytes {
     axum::body::to_bytes(body, usize::MAX).await.unwrap_or_default()
 }
 
-async fn widen_list(service: &SandboxState, response: Response<Body>, namespace: &str) -> Response<Body> {
+/// The answer with its JSON body changed; another body stays.
+async fn with_body(response: Response<Body>, change: impl AsyncFnOnce(&mut Value)) -> Response<Body> {
     let (parts, body) = response.into_parts();
     let body = whole(body).await;
     let Ok(mut list) = serde_json::from_slice::<Value>(&body) else {
         return Response::from_parts(parts, body.into());
     };
-    if let Some(items) = list.get_mut("items").and_then(Value::as_array_mut) {
-        items.extend(service.endpoints.items(namespace).await);
-    }
-    let mut widened = answer::json(parts.status, list.to_string());
-    *widened.extensions_mut() = parts.extensions;
-    widened
-}
-
-async fn shorten_list(response: Response<Body>, missing: usize, error: Value) -> Response<Body> {
-    let (parts, body) = response.into_parts();
-    let body = whole(body).await;
-    let Ok(mut list) = serde_json::from_slice::<Value>(&body) else {
-        return Response::from_parts(parts, body.into());
-    };
-    if let Some(items) = list.get_mut("items").and_then(Value::as_array_mut) {
-        items.truncate(items.len().saturating_sub(missing));
-        list["errors"] = json!([error]);
-    }
-    let mut shortened = answer::json(parts.status, list.to_string());
-    *shortened.extensions_mut() = parts.extensions;
-    shortened
+    change(&mut list).await;
+    let mut changed = answer::json(parts.status, list.to_string());
+    *changed.extensions_mut() = parts.extensions;
+    changed
 }
 
 async fn truncate(response: Response<Body>, bytes: Option<usize>) -> Response<Body> {
     let (mut parts, body) = response.into_parts();
     let body = whole(body).await;
-    let kept = body.slice(..bytes.unwrap_or(body.len() / 2).min(body.len()));
+    let part = body.slice(..bytes.unwrap_or(body.len() / 2).min(body.len()));
     parts.headers.insert(header::CONTENT_LENGTH, HeaderValue::from(body.len()));
-    let chunks = stream::unfold(Some(kept), |kept| async move {
-        match kept {
-            Some(kept) => Some((Ok(kept), None)),
+    let chunks = stream::unfold(Some(part), |part| async move {
+        match part {
+            Some(part) => Some((Ok(part), None)),
             None => {
-                // The server writes what it has while the body is not ready; an error that came at
-                // once would take even the header with it.
+                // The server writes while the body is not ready; an immediate error would drop even the
+                // header.
                 tokio::task::yield_now().await;
                 Some((Err(std::io::Error::from(std::io::ErrorKind::ConnectionAborted)), None))
             }

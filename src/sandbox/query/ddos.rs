@@ -1,40 +1,52 @@
 //! DDoS events: the record of an attack on a routed network and of its mitigation. The list has the
-//! events that touch the asked time; an edit changes name, description, end time and attachments,
-//! where an empty or absent value leaves the old one, since the two cannot be told apart in the
-//! service's message.
+//! events that overlap the requested time; an edit changes name, description, end time and attachments.
+//! An empty or absent value leaves the old one, because the service's message cannot distinguish the two.
 
 use jiff::{SignedDuration, Timestamp};
+use serde::de::{Deserializer, Error as _};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use super::window::TimeWindow;
-use crate::sandbox::answer::{Code, ErrorResponse};
-use crate::sandbox::endpoint::body::Message;
+use super::time::{self, TimeWindow};
+use crate::sandbox::answer::ErrorResponse;
+use crate::sandbox::message::Message;
 
-/// How far back a list looks that is given no start.
+/// How far back a list without a start reaches.
 pub const DEFAULT_REACH: SignedDuration = SignedDuration::from_hours(3 * 24);
 
-/// An event, as it is stored and answered.
+/// An event, as it is stored and answered, and as the tenant file writes it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Event {
     pub id: String,
     pub name: String,
+    #[serde(default)]
     pub description: String,
+    #[serde(default)]
     pub creator: String,
+    #[serde(default)]
     pub ip: String,
+    #[serde(default)]
     pub network_id: String,
+    #[serde(default)]
     pub mitigation_id: String,
+    #[serde(deserialize_with = "time::required")]
     pub start_time: Timestamp,
-    /// Null while the attack goes on.
+    /// Null until the attack ends.
+    #[serde(default, deserialize_with = "time::optional")]
     pub end_time: Option<Timestamp>,
+    #[serde(default)]
     pub has_attachment: bool,
+    #[serde(default)]
     pub has_details: bool,
+    #[serde(default)]
     pub attachments: Vec<Attachment>,
 }
 
 /// A file that belongs to an event.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Attachment {
-    #[serde(default)]
     pub attachment_id: String,
     #[serde(default)]
     pub attachment_type: AttachmentType,
@@ -45,10 +57,25 @@ pub struct Attachment {
     #[serde(default)]
     pub gos_version: String,
     /// A number in a string, as every integer of 64 bits.
-    #[serde(default = "zero")]
+    #[serde(default = "zero", deserialize_with = "digits")]
     pub size_bytes: String,
+    #[serde(default, deserialize_with = "time::optional")]
     pub start_time: Option<Timestamp>,
+    #[serde(default, deserialize_with = "time::optional")]
     pub end_time: Option<Timestamp>,
+}
+
+fn zero() -> String {
+    "0".into()
+}
+
+/// A tenant file writes the number itself.
+fn digits<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    match Value::deserialize(deserializer)? {
+        Value::String(text) if text.parse::<i64>().is_ok() => Ok(text),
+        Value::Number(number) if number.is_u64() => Ok(number.to_string()),
+        other => Err(D::Error::custom(format!("{other} is not a valid number of bytes"))),
+    }
 }
 
 /// What an attachment is.
@@ -65,10 +92,6 @@ pub enum AttachmentType {
     InvalidPcap,
     #[serde(rename = "ATTACHMENT_TYPE_OTHER")]
     Other,
-}
-
-fn zero() -> String {
-    "0".into()
 }
 
 /// The types in the order of their numbers.
@@ -91,24 +114,23 @@ impl Attachment {
             gos_name: message.text("gos_name")?,
             gos_version: message.text("gos_version")?,
             size_bytes: message.signed::<i64>("size_bytes")?.to_string(),
-            start_time: time(message, "start_time")?,
-            end_time: time(message, "end_time")?,
+            start_time: time_of(message, "start_time")?,
+            end_time: time_of(message, "end_time")?,
         })
     }
 }
 
-/// A time of a message; nothing where it is not set.
-fn time(message: &Message<'_>, name: &str) -> Result<Option<Timestamp>, ErrorResponse> {
+/// A time of a message, where it is set.
+fn time_of(message: &Message<'_>, name: &str) -> Result<Option<Timestamp>, ErrorResponse> {
     let text = message.text(name)?;
     if text.is_empty() {
         return Ok(None);
     }
-    let unreadable =
-        |_| ErrorResponse::new(Code::InvalidArgument, format!("`{name}` is `{text}`, which is not RFC 3339"));
+    let unreadable = |_| ErrorResponse::invalid(format!("`{name}` is `{text}`, which is not RFC 3339"));
     text.parse().map(Some).map_err(unreadable)
 }
 
-/// Which events a list asks for; an empty text asks for all.
+/// Which events a list contains; an empty text means all.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
     pub start_time: String,
@@ -117,7 +139,7 @@ pub struct Filter {
     pub mitigation_id: String,
 }
 
-/// What an edit asks for; what is empty is not edited.
+/// What an edit changes; what is empty is not edited.
 #[derive(Clone, Debug)]
 pub struct Edit {
     name: String,
@@ -141,13 +163,13 @@ impl Filter {
         })
     }
 
-    /// The events that touch the asked time and pass the asked ids, latest first.
+    /// The events that overlap the time and have the ids, latest first.
     ///
     /// # Errors
-    /// 400 for a time that cannot be read and for a backwards range.
+    /// 400 for an unreadable time and for a backwards range.
     pub fn select(&self, events: Vec<Event>, now: Timestamp) -> Result<Vec<Event>, ErrorResponse> {
-        let window = TimeWindow::recent(&self.start_time, &self.end_time, DEFAULT_REACH, now)
-            .map_err(|error| ErrorResponse::new(Code::InvalidArgument, error.to_string()))?;
+        let window =
+            TimeWindow::recent(&self.start_time, &self.end_time, DEFAULT_REACH, now).map_err(ErrorResponse::invalid)?;
         let passes = |wanted: &str, has: &str| wanted.is_empty() || wanted == has;
         let mut selected: Vec<_> = events
             .into_iter()
@@ -179,7 +201,7 @@ impl Edit {
         Ok(Self {
             name: message.text("name")?,
             description: message.text("description")?,
-            end_time: time(message, "end_time")?,
+            end_time: time_of(message, "end_time")?,
             attachments: attachments?,
         })
     }
@@ -187,7 +209,7 @@ impl Edit {
     /// The event after the edit.
     ///
     /// # Errors
-    /// 400 for an end time that lies before the start.
+    /// 400 for an end time before the start.
     pub fn apply(self, mut event: Event) -> Result<Event, ErrorResponse> {
         if !self.name.is_empty() {
             event.name = self.name;
@@ -198,7 +220,7 @@ impl Edit {
         if let Some(end) = self.end_time {
             if end < event.start_time {
                 let message = format!("`end_time` {end} is before the event's `start_time` {}", event.start_time);
-                return Err(ErrorResponse::new(Code::InvalidArgument, message));
+                return Err(ErrorResponse::invalid(message));
             }
             event.end_time = Some(end);
         }
@@ -219,7 +241,7 @@ pub fn beyond_captures(attachments: &[Attachment]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sandbox::endpoint::body::BodyPath;
+    use crate::sandbox::message::BodyPath;
 
     fn event(id: &str, start: &str, end: Option<&str>) -> Event {
         Event {
@@ -249,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_has_what_touches_the_time_latest_first() {
+    fn a_list_has_what_overlaps_the_time_latest_first() {
         assert_eq!(ids(&Filter::default()), ["new", "long"]);
         let filter = Filter { start_time: "2026-11-01T00:00:00Z".into(), ..Filter::default() };
         assert_eq!(ids(&filter), ["new", "long", "old"]);

@@ -1,30 +1,28 @@
 //! The security event query and its scroll. As in the service, only the times, the query and the
 //! aggregations have rules: a limit above 500 means 500, and events are sorted by their time whatever
-//! `sort_by` says. A backwards time range is 400, an
-//! expired scroll id is 404 with code 5 (what a search that is gone is to the engine behind it), a
-//! malformed one 400. The operation declares that it creates an event: every query, though no scroll
-//! of one, leaves a durable record, which `GET /sandbox/queries` tells.
+//! `sort_by` is. A backwards time range is 400, an expired scroll id is 404 with code 5 (like a search that
+//! the engine behind the service no longer has), a malformed one 400. The operation declares that it
+//! creates an event: every query, though no scroll of one, leaves a durable record, which
+//! `GET /sandbox/queries` lists.
 
 use std::sync::Arc;
 
-use axum::body::{Body, Bytes};
+use axum::body::Bytes;
 use axum::extract::{Path, RawQuery, State};
-use axum::http::{Response, StatusCode};
-use axum::response::IntoResponse;
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
 use super::dataset::{Dataset, RecordedQuery};
 use super::event::aggregate::Aggregations;
 use super::event::language::Query;
-use super::event::scroll::{self, Scroll};
+use super::event::scroll::{Scroll, ScrollError};
 use super::event::store::{Filter, Order, WHOLE_TENANT};
-use super::window::TimeWindow;
-use crate::sandbox::answer::{Code, ErrorResponse, json as answer};
-use crate::sandbox::endpoint::body::{Message, read, text};
-use crate::sandbox::log::{RequestEffect, Trace};
+use super::time::TimeWindow;
+use crate::sandbox::answer::{Answer, Code, ErrorResponse, ok};
+use crate::sandbox::log::Trace;
+use crate::sandbox::message::{Message, read, text};
 use crate::sandbox::parameter::parameter;
-use crate::sandbox::service::SandboxState;
+use crate::sandbox::state::{SandboxState, Shared};
 
 /// Events of one answer, at most and by default.
 const LIMIT: u64 = 500;
@@ -48,10 +46,10 @@ impl QueryRequest {
     fn read(message: &Message<'_>) -> Result<Self, ErrorResponse> {
         message.text("namespace")?;
         message.text("sort_by")?;
-        let aggs = match message.get("aggs")?.map(Value::from) {
+        let aggs = match message.get("aggs")? {
             None => Map::new(),
-            Some(Value::Object(aggs)) => aggs,
-            Some(_) => return Err(invalid("Field body.aggs should be an object in request.")),
+            Some(Value::Object(aggs)) => aggs.clone(),
+            Some(_) => return Err(ErrorResponse::invalid("Field body.aggs should be an object in request.")),
         };
         let last_doc_id = match message.get("sort_values")? {
             None => String::new(),
@@ -74,14 +72,14 @@ impl QueryRequest {
     }
 }
 
-/// What a query is answered with.
+/// The answer to a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Wanted {
     Events,
     Aggregations,
 }
 
-/// A request that was read.
+/// A checked request.
 struct ParsedQuery {
     namespace: String,
     text: String,
@@ -91,70 +89,54 @@ struct ParsedQuery {
     limit: u64,
     scrolls: bool,
     aggregations: Aggregations,
-    /// The position of the event that the batch before ended with.
+    /// The position of the last event of the batch before.
     after: Option<usize>,
 }
 
-type Shared = State<Arc<SandboxState>>;
-
 /// `POST …/events` of the uniform layout, where the same path also continues a scroll: a body with a
 /// `scroll_id` is the request of its next batch.
-pub async fn query_or_scroll(State(service): Shared, Path(namespace): Path<String>, body: Bytes) -> Response<Body> {
-    match read(&body, QueryRequest::read) {
-        Ok(request) if request.scroll_id.is_some() => next(service, namespace, request).await,
-        Ok(request) => first(service, namespace, request, Wanted::Events).await,
-        Err(refusal) => refusal.into_response(),
+pub async fn query_or_scroll(State(service): Shared, Path(namespace): Path<String>, body: Bytes) -> Answer {
+    match read(&body, QueryRequest::read)? {
+        request if request.scroll_id.is_some() => next(service, namespace, request).await,
+        request => first(service, namespace, request, Wanted::Events).await,
     }
 }
 
 /// The query of the published layout.
-pub async fn query(State(service): Shared, Path(namespace): Path<String>, body: Bytes) -> Response<Body> {
-    match read(&body, QueryRequest::read) {
-        Ok(request) => first(service, namespace, request, Wanted::Events).await,
-        Err(refusal) => refusal.into_response(),
-    }
+pub async fn query(State(service): Shared, Path(namespace): Path<String>, body: Bytes) -> Answer {
+    first(service, namespace, read(&body, QueryRequest::read)?, Wanted::Events).await
 }
 
 /// Aggregations alone, without events.
-pub async fn aggregate(State(service): Shared, Path(namespace): Path<String>, body: Bytes) -> Response<Body> {
-    match read(&body, QueryRequest::read) {
-        Ok(request) => first(service, namespace, request, Wanted::Aggregations).await,
-        Err(refusal) => refusal.into_response(),
-    }
+pub async fn aggregate(State(service): Shared, Path(namespace): Path<String>, body: Bytes) -> Answer {
+    first(service, namespace, read(&body, QueryRequest::read)?, Wanted::Aggregations).await
 }
 
-/// The next batch, asked for with a body.
-pub async fn scroll(State(service): Shared, Path(namespace): Path<String>, body: Bytes) -> Response<Body> {
-    match read(&body, QueryRequest::read) {
-        Ok(request) => next(service, namespace, request).await,
-        Err(refusal) => refusal.into_response(),
-    }
+/// The next batch, with the id in the body.
+pub async fn scroll(State(service): Shared, Path(namespace): Path<String>, body: Bytes) -> Answer {
+    next(service, namespace, read(&body, QueryRequest::read)?).await
 }
 
-/// The next batch, asked for with a query parameter.
+/// The next batch, with the id as a query parameter.
 pub async fn scroll_by_parameter(
     State(service): Shared,
     Path(namespace): Path<String>,
     RawQuery(query): RawQuery,
-) -> Response<Body> {
-    let request = QueryRequest { scroll_id: Some(parameter(query.as_deref(), "scroll_id")), ..QueryRequest::default() };
-    next(service, namespace, request).await
+) -> Answer {
+    let scroll_id = Some(parameter(query.as_deref(), "scroll_id"));
+    next(service, namespace, QueryRequest { scroll_id, ..QueryRequest::default() }).await
 }
 
-/// The query of all namespaces, whose path names `system` and no other.
-pub async fn query_all(service: Shared, Path(namespace): Path<String>, body: Bytes) -> Response<Body> {
-    match only_whole(&namespace) {
-        Ok(()) => query(service, Path(namespace), body).await,
-        Err(refusal) => refusal.into_response(),
-    }
+/// The query of all namespaces, whose path has `system` and no other.
+pub async fn query_all(service: Shared, Path(namespace): Path<String>, body: Bytes) -> Answer {
+    only_whole(&namespace)?;
+    query(service, Path(namespace), body).await
 }
 
 /// Aggregations over all namespaces.
-pub async fn aggregate_all(service: Shared, Path(namespace): Path<String>, body: Bytes) -> Response<Body> {
-    match only_whole(&namespace) {
-        Ok(()) => aggregate(service, Path(namespace), body).await,
-        Err(refusal) => refusal.into_response(),
-    }
+pub async fn aggregate_all(service: Shared, Path(namespace): Path<String>, body: Bytes) -> Answer {
+    only_whole(&namespace)?;
+    aggregate(service, Path(namespace), body).await
 }
 
 fn only_whole(namespace: &str) -> Result<(), ErrorResponse> {
@@ -166,55 +148,40 @@ fn only_whole(namespace: &str) -> Result<(), ErrorResponse> {
     Err(ErrorResponse::new(Code::NotFound, message))
 }
 
-fn invalid(message: impl Into<String>) -> ErrorResponse {
-    ErrorResponse::new(Code::InvalidArgument, message)
-}
-
-async fn first(service: Arc<SandboxState>, namespace: String, request: QueryRequest, wanted: Wanted) -> Response<Body> {
+async fn first(service: Arc<SandboxState>, namespace: String, request: QueryRequest, wanted: Wanted) -> Answer {
     let now = service.clock.now();
-    let question = match ParsedQuery::read(namespace, request, now) {
-        Ok(question) => question,
-        Err(refusal) => return refusal.into_response(),
-    };
+    let parsed = ParsedQuery::read(namespace, request, now)?;
     let searching = Arc::clone(&service);
-    let found = tokio::task::spawn_blocking(move || question.answer(&searching.query, wanted, now)).await;
-    // The search only fails by a panic, which the runtime has told.
-    let Ok((body, asked)) = found else {
-        return ErrorResponse::new(Code::Internal, "the search failed").into_response();
-    };
-    let ticket = service.query.record(&service.store, &asked);
-    if let Err(error) = service.store.durable(ticket).await {
-        return ErrorResponse::new(Code::Internal, error.to_string()).into_response();
-    }
-    let mut response = answer(StatusCode::OK, body);
-    response.extensions_mut().insert(Trace { effect: RequestEffect::Done, ..Trace::default() });
-    response
+    let found = tokio::task::spawn_blocking(move || parsed.answer(&searching.query, wanted, now)).await;
+    let (body, query) = found.map_err(|_| ErrorResponse::internal("the search failed"))?;
+    service.store.durable(service.query.record(&service.store, &query)).await?;
+    let mut response = ok(&body);
+    response.extensions_mut().insert(Trace::done());
+    Ok(response)
 }
 
-async fn next(service: Arc<SandboxState>, namespace: String, request: QueryRequest) -> Response<Body> {
+async fn next(service: Arc<SandboxState>, namespace: String, request: QueryRequest) -> Answer {
     let now = service.clock.now();
     let id = request.scroll_id.unwrap_or_default();
-    let scroll = match Scroll::read(&id, &namespace, service.query.edition, now) {
-        Ok(scroll) => scroll,
-        Err(error @ (scroll::ScrollError::Expired | scroll::ScrollError::Replaced)) => {
-            return ErrorResponse::new(Code::NotFound, error.to_string()).into_response();
-        }
-        Err(error) => return invalid(error.to_string()).into_response(),
+    let scroll = Scroll::read(&id, &namespace, service.query.edition, now).map_err(|error| match error {
+        ScrollError::Expired | ScrollError::Replaced => ErrorResponse::new(Code::NotFound, error.to_string()),
+        ScrollError::Malformed | ScrollError::Elsewhere => ErrorResponse::invalid(error),
+    })?;
+    let query = Query::parse(&scroll.query).map_err(|_| ErrorResponse::invalid(ScrollError::Malformed))?;
+    let search = move || {
+        let filter = Filter::new(&namespace, &query);
+        batch(&service.query, &filter, Scroll { given: now, ..scroll }, true, &json!({}))
     };
-    let searching = Arc::clone(&service);
-    match tokio::task::spawn_blocking(move || go_on(&searching.query, scroll, now)).await {
-        Ok(Ok(body)) => answer(StatusCode::OK, body),
-        Ok(Err(refusal)) => refusal.into_response(),
-        Err(_) => ErrorResponse::new(Code::Internal, "the search failed").into_response(),
-    }
+    let found = tokio::task::spawn_blocking(search).await;
+    Ok(ok(&found.map_err(|_| ErrorResponse::internal("the search failed"))?))
 }
 
 impl ParsedQuery {
     fn read(namespace: String, request: QueryRequest, now: Timestamp) -> Result<Self, ErrorResponse> {
         let text = request.query;
-        let query = Query::parse(&text).map_err(|error| invalid(error.to_string()))?;
-        let window = TimeWindow::between(&request.start_time, &request.end_time, now)
-            .map_err(|error| invalid(error.to_string()))?;
+        let query = Query::parse(&text).map_err(ErrorResponse::invalid)?;
+        let window =
+            TimeWindow::between(&request.start_time, &request.end_time, now).map_err(ErrorResponse::invalid)?;
         Ok(Self {
             namespace,
             text,
@@ -228,7 +195,7 @@ impl ParsedQuery {
         })
     }
 
-    fn answer(self, dataset: &Dataset, wanted: Wanted, now: Timestamp) -> (String, RecordedQuery) {
+    fn answer(self, dataset: &Dataset, wanted: Wanted, now: Timestamp) -> (Value, RecordedQuery) {
         let mut aggregations = self.aggregations;
         let filter = Filter::new(&self.namespace, &self.query);
         let range = dataset.events.range(self.window);
@@ -237,10 +204,10 @@ impl ParsedQuery {
             total += 1;
             aggregations.add(event);
         }
-        let asked = RecordedQuery::new(now, &self.namespace, &self.text, self.window, total);
+        let recorded = RecordedQuery::new(now, &self.namespace, &self.text, self.window, total);
         let aggregated = aggregations.answer();
         if wanted == Wanted::Aggregations {
-            return (json!({"total_hits": total.to_string(), "aggs": aggregated}).to_string(), asked);
+            return (json!({"total_hits": total.to_string(), "aggs": aggregated}), recorded);
         }
         let range = match (self.after, self.order) {
             (Some(after), Order::Ascending) => range.start.max(after.saturating_add(1)).min(range.end)..range.end,
@@ -262,19 +229,12 @@ impl ParsedQuery {
             edition: dataset.edition,
             given: now,
         };
-        (batch(dataset, &filter, scroll, self.scrolls, &aggregated), asked)
+        (batch(dataset, &filter, scroll, self.scrolls, &aggregated), recorded)
     }
 }
 
-fn go_on(dataset: &Dataset, scroll: Scroll, now: Timestamp) -> Result<String, ErrorResponse> {
-    let query = Query::parse(&scroll.query).map_err(|_| invalid(scroll::ScrollError::Malformed.to_string()))?;
-    let namespace = scroll.namespace.clone();
-    let filter = Filter::new(&namespace, &query);
-    Ok(batch(dataset, &filter, Scroll { given: now, ..scroll }, true, &json!({})))
-}
-
-/// The body with the next events of a scroll; its id stands for what is left after them.
-fn batch(dataset: &Dataset, filter: &Filter<'_>, mut scroll: Scroll, scrolls: bool, aggregated: &Value) -> String {
+/// The body with the next events of a scroll; its id contains what is left after them.
+fn batch(dataset: &Dataset, filter: &Filter<'_>, mut scroll: Scroll, scrolls: bool, aggregated: &Value) -> Value {
     let size = scroll.remaining.min(scroll.limit);
     let mut events = Vec::new();
     let mut last = Value::Null;
@@ -293,8 +253,7 @@ fn batch(dataset: &Dataset, filter: &Filter<'_>, mut scroll: Scroll, scrolls: bo
     scroll.remaining -= size;
     let total = scroll.total;
     let id = if scrolls && scroll.remaining > 0 { scroll.id() } else { String::new() };
-    let body = json!({
+    json!({
         "events": events, "total_hits": total.to_string(), "scroll_id": id, "aggs": aggregated, "last_sort_values": last,
-    });
-    body.to_string()
+    })
 }

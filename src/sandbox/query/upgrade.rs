@@ -1,13 +1,13 @@
-//! The upgrade status of a site. An upgrade advances as time passes: what is answered is a function of
-//! the site's definition and the time now, so that a client that watches has something to follow and
-//! a restart changes nothing. A site that has no upgrade answers with the status `UNKNOWN`, the first
-//! value of the enum.
+//! The upgrade status of a site. An upgrade advances as time passes: the answer is a function of the
+//! site's definition and the time, so that a client can watch it and a restart changes nothing. A site
+//! without an upgrade has the status `UNKNOWN`, the first value of the enum.
 
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::window::shifted;
+use super::event::store::WHOLE_TENANT;
+use super::time::{self, shifted};
 use crate::sandbox::clock::written;
 
 /// How much of its stage an upgrade has done when it fails.
@@ -34,37 +34,60 @@ struct Group {
     kind: &'static str,
 }
 
-/// A site of the tenant, as it is stored.
+/// A site of the tenant, as it is stored and as the tenant file writes it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Site {
+    #[serde(default = "system")]
     pub namespace: String,
     pub name: String,
+    #[serde(default)]
     pub os_version: String,
+    #[serde(default)]
     pub sw_version: String,
+    #[serde(default)]
     pub nodes: Vec<String>,
     pub upgrade: Option<Upgrade>,
 }
 
+fn system() -> String {
+    WHOLE_TENANT.to_owned()
+}
+
 /// The upgrade of a site.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Upgrade {
     pub to: String,
     /// Without a new operating system that stage is skipped.
     pub to_os: Option<String>,
+    #[serde(deserialize_with = "time::required")]
     pub started: Timestamp,
     /// From start to end at speed 1.
+    #[serde(deserialize_with = "time::length")]
     pub duration: SignedDuration,
+    #[serde(default = "usual_speed")]
     pub speed: f64,
+    #[serde(default)]
     pub retries: u32,
-    pub end: UpgradeEnd,
+    #[serde(default)]
+    pub ends: UpgradeEnd,
+    /// The stage that fails, and why.
+    pub stage: Option<Stage>,
+    pub reason: Option<String>,
+}
+
+fn usual_speed() -> f64 {
+    1.0
 }
 
 /// How an upgrade ends.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum UpgradeEnd {
+    #[default]
     Completed,
-    Failed { stage: Stage, reason: String },
+    Failed,
 }
 
 /// The stages of an upgrade, in their order.
@@ -122,12 +145,12 @@ impl Progress {
             Self::Running(done) if inside(done) >= 0.0 => Self::Running(inside(done)),
             Self::Failed(done) if inside(done) >= 0.0 => Self::Failed(inside(done)),
             Self::Running(_) | Self::Failed(_) => Self::Scheduled,
-            settled => settled,
+            other => other,
         }
     }
 }
 
-/// The stages of an upgrade at one moment.
+/// The stages of an upgrade at one time.
 struct UpgradeView<'a> {
     site: &'a Site,
     upgrade: &'a Upgrade,
@@ -157,9 +180,9 @@ impl<'a> UpgradeView<'a> {
         let whole = upgrade.duration.as_secs_f64();
         let done = if whole > 0.0 { elapsed / whole } else { elapsed.signum() };
         let mut view = Self { site, upgrade, done, failure: None };
-        if let UpgradeEnd::Failed { stage, .. } = &upgrade.end {
-            let (start, length) = view.span(*stage);
-            view.failure = Some((*stage, start + FAILS_AT * length));
+        if let (UpgradeEnd::Failed, Some(stage)) = (upgrade.ends, upgrade.stage) {
+            let (start, length) = view.span(stage);
+            view.failure = Some((stage, start + FAILS_AT * length));
         }
         view
     }
@@ -206,7 +229,7 @@ impl<'a> UpgradeView<'a> {
         }
     }
 
-    /// When a stage started; null where it has not.
+    /// When a stage started; null before that.
     fn started(&self, stage: Stage) -> Option<String> {
         match self.progress(stage) {
             Progress::Scheduled | Progress::Skipped => None,
@@ -219,8 +242,8 @@ impl<'a> UpgradeView<'a> {
     }
 
     fn message(&self, progress: Progress) -> &str {
-        match (progress, &self.upgrade.end) {
-            (Progress::Failed(_), UpgradeEnd::Failed { reason, .. }) => reason,
+        match (progress, &self.upgrade.reason) {
+            (Progress::Failed(_), Some(reason)) => reason,
             _ => "",
         }
     }
@@ -373,7 +396,7 @@ mod tests {
 
     const STAGES: [&str; 5] = ["image_download", "os_setup", "site_level_upgrade", "node_level_upgrade", "validation"];
 
-    fn site(end: UpgradeEnd, to_os: Option<&str>) -> Site {
+    fn site(failure: Option<(Stage, &str)>, to_os: Option<&str>) -> Site {
         Site {
             namespace: "system".into(),
             name: "ce01".into(),
@@ -387,7 +410,9 @@ mod tests {
                 duration: SignedDuration::from_mins(20),
                 speed: 2.0,
                 retries: 1,
-                end,
+                ends: if failure.is_some() { UpgradeEnd::Failed } else { UpgradeEnd::Completed },
+                stage: failure.map(|(stage, _)| stage),
+                reason: failure.map(|(_, reason)| reason.to_owned()),
             }),
         }
     }
@@ -405,7 +430,7 @@ mod tests {
 
     #[test]
     fn an_upgrade_goes_through_its_stages_at_its_speed() {
-        let site = site(UpgradeEnd::Completed, Some("9.2026.17"));
+        let site = site(None, Some("9.2026.17"));
         let [waits, runs, done] = ["SCHEDULED", "IN_PROGRESS", "COMPLETED"];
         for (seconds, expected) in [
             (-1, [waits, waits, waits, waits, waits, waits]),
@@ -425,7 +450,7 @@ mod tests {
 
     #[test]
     fn nothing_ever_goes_back() {
-        let site = site(UpgradeEnd::Completed, None);
+        let site = site(None, None);
         let mut earlier = 0;
         for seconds in 0..=620 {
             let done = at(&site, seconds).to_string().matches("COMPLETED").count();
@@ -437,8 +462,7 @@ mod tests {
 
     #[test]
     fn a_failed_upgrade_stays_where_it_failed_and_says_why() {
-        let end = UpgradeEnd::Failed { stage: Stage::NodeLevelUpgrade, reason: "master-1 is out of disk".into() };
-        let site = site(end, None);
+        let site = site(Some((Stage::NodeLevelUpgrade, "master-1 is out of disk")), None);
         assert_eq!(states(&at(&site, 400))[0], "IN_PROGRESS");
         let ended = at(&site, 590);
         assert_eq!(states(&ended), ["FAILED", "COMPLETED", "SKIPPED", "COMPLETED", "FAILED", "SCHEDULED"]);
@@ -455,7 +479,7 @@ mod tests {
 
     #[test]
     fn a_site_without_an_upgrade_has_an_unknown_status() {
-        let mut site = site(UpgradeEnd::Completed, None);
+        let mut site = site(None, None);
         site.upgrade = None;
         let body = at(&site, 0);
         assert_eq!((body["site"].as_str(), body["status"].as_str()), (Some("ce01"), Some("UNKNOWN")));

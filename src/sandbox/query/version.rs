@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// A software version that sites can be upgraded to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Version {
     pub version: String,
     /// The operating system that it needs at least.

@@ -1,6 +1,6 @@
-//! Aggregations over all events that a query matches. Of the service's kinds the sandbox has fields,
-//! dates and cardinality. The shape of field buckets is known (`key`, `count` as a string); that of
-//! dates and cardinality is our model of it.
+//! Aggregations over all events that a query matches: of the service's kinds fields, dates and
+//! cardinality. The shape of field buckets is known (`key`, `count` as a string); that of dates and
+//! cardinality is our model of it.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -10,9 +10,9 @@ use serde_json::{Map, Value, json};
 use super::language;
 use super::store::Event;
 use crate::sandbox::answer::{Code, ErrorResponse};
-use crate::sandbox::query::window::TimeWindow;
+use crate::sandbox::query::time::{self, TimeWindow};
 
-/// Buckets of a field aggregation that names no `topk`.
+/// Buckets of a field aggregation without `topk`.
 const DEFAULT_TOP: usize = 10;
 
 /// Buckets that one date aggregation may have.
@@ -83,7 +83,7 @@ const FIELDS: [(&str, &str); 61] = [
     ("MALWARE_RECOMMENDED_ACTION", "malware.recommended_action"),
 ];
 
-/// The aggregations of one request, each with what it has counted.
+/// The aggregations of one request, each with its counts.
 #[derive(Debug, Default)]
 pub struct Aggregations {
     named: Vec<(String, Aggregation)>,
@@ -100,8 +100,8 @@ impl Aggregations {
     /// Reads `aggs` of a request over `window`.
     ///
     /// # Errors
-    /// 400 for a field or kind that the service does not know, 501 for a kind that it has and the
-    /// sandbox has not.
+    /// 400 for a field or kind that the service does not know, 501 for a kind that the sandbox does not
+    /// support.
     pub fn read(aggs: &Map<String, Value>, window: TimeWindow) -> Result<Self, ErrorResponse> {
         let named = aggs
             .iter()
@@ -115,7 +115,7 @@ impl Aggregations {
         for (_, aggregation) in &mut self.named {
             match aggregation {
                 Aggregation::Field { path, counts, .. } | Aggregation::Cardinality { path, counts } => {
-                    // An event counts once for a value that it has twice.
+                    // An event counts once for a value that it contains twice.
                     let mut values = BTreeSet::new();
                     language::texts(&event.event, path, &mut |text| {
                         values.insert(text.to_owned());
@@ -141,8 +141,7 @@ impl Aggregations {
 
 impl Aggregation {
     fn read(name: &str, wanted: &Value, window: TimeWindow) -> Result<Self, ErrorResponse> {
-        let invalid =
-            |problem: String| ErrorResponse::new(Code::InvalidArgument, format!("aggregation `{name}`: {problem}"));
+        let invalid = |problem: String| ErrorResponse::invalid(format!("aggregation `{name}`: {problem}"));
         let Some((kind, wanted)) =
             wanted.as_object().filter(|kinds| kinds.len() == 1).and_then(|kinds| kinds.iter().next())
         else {
@@ -167,7 +166,9 @@ impl Aggregation {
             "cardinality_aggregation" => Ok(Self::Cardinality { path: path()?, counts: HashMap::new() }),
             "date_aggregation" => {
                 let text = wanted.get("step").and_then(Value::as_str).unwrap_or_default();
-                let step = seconds(text)
+                let step = time::duration(text)
+                    .map(|step| step.as_secs())
+                    .filter(|step| *step > 0)
                     .ok_or_else(|| invalid(format!("`step` is `{text}`, expected such as `30s`, `5m`, `1h`, `1d`")))?;
                 if (window.to.as_second() - window.from.as_second()) / step >= DATES {
                     return Err(invalid(format!("`step` {text} cuts the time range into more than {DATES} pieces")));
@@ -175,7 +176,7 @@ impl Aggregation {
                 Ok(Self::Date { step, counts: BTreeMap::new() })
             }
             "multi_field_aggregation" | "metrics_aggregation" | "percentile_aggregation" => {
-                Err(ErrorResponse::new(Code::Unimplemented, format!("the sandbox has no {kind}")))
+                Err(ErrorResponse::new(Code::Unimplemented, format!("the sandbox does not support {kind}")))
             }
             other => Err(invalid(format!("unknown kind `{other}`"))),
         }
@@ -205,16 +206,4 @@ impl Aggregation {
 
 fn bucket(key: String, count: u64) -> Value {
     json!({"key": key, "count": count.to_string()})
-}
-
-fn seconds(step: &str) -> Option<i64> {
-    let unit = match step.chars().last()? {
-        's' => 1,
-        'm' => 60,
-        'h' => 3_600,
-        'd' => 86_400,
-        _ => return None,
-    };
-    let count: i64 = step[..step.len() - 1].parse().ok()?;
-    count.checked_mul(unit).filter(|seconds| *seconds > 0)
 }

@@ -5,10 +5,12 @@
 use fastrand::Rng;
 use jiff::Timestamp;
 use jiff::tz::Offset;
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::store::Event;
 use super::vocabulary::{self as words, AGENTS, APPS, BURST_PLACES, ClientLocation, HOURS, PLACES, REQUESTS, SITES};
+use crate::sandbox::query::time;
 
 /// The most events that one recipe may ask for: all of them are kept in memory.
 pub const MOST_EVENTS: u64 = 20_000;
@@ -24,15 +26,20 @@ const BURST_PART: f64 = 1.0 / 48.0;
 const BURST_SHARE: f64 = 0.2;
 
 /// What the events are made from.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Recipe {
     pub seed: u64,
     pub count: u64,
+    #[serde(deserialize_with = "time::required")]
     pub from: Timestamp,
+    #[serde(default = "time::now", deserialize_with = "time::required")]
     pub to: Timestamp,
-    /// At least one.
+    /// At least one; in a tenant file none means all.
+    #[serde(default)]
     pub namespaces: Vec<String>,
     /// Sites of the tenant, beside the regional edges.
+    #[serde(skip)]
     pub sites: Vec<String>,
 }
 
@@ -165,12 +172,10 @@ impl<'a> Generator<'a> {
         };
         let host = pick(rng, &self.hosts, |host| host.weight);
         let (_, site) = pick(rng, &self.sites, |site| site.0);
-        let stamp = format!("{time:.3}");
         let mut event = Map::new();
         add(
             &mut event,
             json!({
-                "@timestamp": stamp, "time": stamp, "namespace": host.namespace,
                 "sec_event_type": kind, "sec_event_name": title, "stream": "svcfw", "messageid": identity(rng),
                 "vh_name": format!("ves-io-http-loadbalancer-{}", host.app), "app": host.app, "app_type": host.app,
                 "src_site": site, "site": site,
@@ -185,7 +190,7 @@ impl<'a> Generator<'a> {
             add(&mut event, Value::Object(special));
             add(&mut event, request(rng, kind, &action, client, host, site));
         }
-        Event { time, namespace: host.namespace.clone(), event: Value::Object(event) }
+        Event::new(time, host.namespace.clone(), event)
     }
 }
 

@@ -1,8 +1,8 @@
 //! The event query language: `{name op "value", …}` with the operators `=`, `!=`, `=~`, `!~`, where a
-//! comma means AND and `{}` means every event. The braces may be left out, and `query=` may come first,
+//! comma means AND and `{}` means every event. The braces may be left out, and `query=` may be in front,
 //! as clients of the service write it. Names may be dotted to reach into nested fields.
 //! A regular expression has to match the whole value, as in Prometheus, whose syntax this is; nothing
-//! public tells whether the vendor anchors. An event that lacks the named field matches no matcher,
+//! public says whether the vendor anchors. An event that lacks the named field matches no matcher,
 //! not even a negative one, because a wrong name is known to give zero hits and no error.
 
 use regex::Regex;
@@ -13,7 +13,7 @@ const REGEX_SIZE: usize = 1 << 20;
 
 /// How a matcher compares; the regular expression is compiled and anchored at both ends.
 #[derive(Clone, Debug)]
-pub enum Test {
+enum Test {
     Equal(String),
     NotEqual(String),
     Like(Regex),
@@ -22,7 +22,7 @@ pub enum Test {
 
 /// One `name op "value"`.
 #[derive(Clone, Debug)]
-pub struct Matcher {
+struct Matcher {
     name: String,
     test: Test,
 }
@@ -33,7 +33,7 @@ pub struct Query {
     matchers: Vec<Matcher>,
 }
 
-/// Why a text is no query.
+/// Why a text is not a query.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("malformed query at position {position}: {problem}")]
 pub struct QueryError {
@@ -63,32 +63,18 @@ impl Query {
         }
     }
 
-    /// The matchers in the order written.
-    #[must_use]
-    pub fn matchers(&self) -> &[Matcher] {
-        &self.matchers
-    }
-
-    /// Whether a whole event passes.
+    /// Whether an event passes.
     #[must_use]
     pub fn accepts(&self, event: &Value) -> bool {
-        self.matchers.iter().all(|matcher| matcher.accepts(|look| texts(event, &matcher.name, look)))
+        self.matchers.iter().all(|matcher| matcher.accepts(event))
     }
 }
 
 impl Matcher {
-    /// The field that is compared, dotted where nested.
-    #[must_use]
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// Whether an event passes. `texts` hands every text that the event has at the name to the
-    /// function it is given.
-    pub fn accepts(&self, texts: impl FnOnce(&mut dyn FnMut(&str))) -> bool {
-        let mut present = false;
-        let mut matched = false;
-        texts(&mut |text| {
+    /// Whether an event passes.
+    fn accepts(&self, event: &Value) -> bool {
+        let (mut present, mut matched) = (false, false);
+        texts(event, &self.name, &mut |text| {
             present = true;
             matched |= match &self.test {
                 Test::Equal(wanted) | Test::NotEqual(wanted) => text == wanted,
@@ -126,7 +112,7 @@ pub fn texts(value: &Value, name: &str, look: &mut dyn FnMut(&str)) {
 }
 
 /// Hands to `look` every scalar of a field that the name leads to.
-pub fn scalars(field: &Value, look: &mut dyn FnMut(&str)) {
+fn scalars(field: &Value, look: &mut dyn FnMut(&str)) {
     match field {
         Value::String(text) => look(text),
         Value::Number(number) => look(&number.to_string()),

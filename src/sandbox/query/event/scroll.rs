@@ -1,7 +1,7 @@
-//! The scroll id. It holds everything that is needed to go on (what is searched, what is left, when
-//! it was given out), so the sandbox remembers nothing between two batches, an id still works after a
-//! restart, and asking again with the same id gives the same batch. Every answer carries a new id,
-//! valid for two minutes.
+//! The scroll id. It contains everything that the next batch needs (the search, what is left of it, the
+//! time of the answer), so the sandbox stores nothing between two batches, an id still works after a
+//! restart, and the same id always gives the same batch. Every answer has a new id, valid for two
+//! minutes.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::store::Order;
 
-/// How long an id can be used after it was given out.
+/// How long an id can be used after its answer.
 pub const VALID: SignedDuration = SignedDuration::from_mins(2);
 
 /// Bytes of the checksum in front of an id's content.
@@ -27,7 +27,7 @@ pub struct Scroll {
     /// Events in each batch.
     pub limit: u64,
     pub total: u64,
-    /// Matching events that have not been handed out.
+    /// Matching events of the next batches.
     pub remaining: u64,
     pub left: Range<usize>,
     /// Which events the positions in `left` belong to.
@@ -35,7 +35,7 @@ pub struct Scroll {
     pub given: Timestamp,
 }
 
-/// Why a scroll cannot go on.
+/// Why a scroll cannot continue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ScrollError {
     #[error("the scroll id is malformed; use the one of the last answer, whole")]
@@ -49,7 +49,7 @@ pub enum ScrollError {
 }
 
 impl Scroll {
-    /// The id, in the letters of URL-safe base 64 so that it can stand in a query parameter.
+    /// The id, in the letters of URL-safe base 64 for a query parameter.
     #[must_use]
     pub fn id(&self) -> String {
         // A struct of texts and numbers always becomes JSON.
@@ -59,10 +59,10 @@ impl Scroll {
         BASE64URL_NOPAD.encode(&bytes)
     }
 
-    /// Reads an id that is used at `now` in `namespace`.
+    /// Reads an id used at `now` in `namespace`.
     ///
     /// # Errors
-    /// One of [`Error`], in its order except that the namespace is looked at before the time.
+    /// Any [`ScrollError`]; the namespace is checked before the time.
     pub fn read(id: &str, namespace: &str, edition: u64, now: Timestamp) -> Result<Self, ScrollError> {
         let bytes = BASE64URL_NOPAD.decode(id.as_bytes()).map_err(|_| ScrollError::Malformed)?;
         let (checksum, content) = bytes.split_at_checked(CHECKSUM).ok_or(ScrollError::Malformed)?;

@@ -1,14 +1,14 @@
 //! All security events of the tenant, in the order of time, and the search over them. A time window
-//! is a range of positions, so a scroll only has to remember the positions that are left.
+//! is a range of positions, so a scroll only contains the positions that are left.
 
 use std::ops::Range;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::language::Query;
-use crate::sandbox::query::window::TimeWindow;
+use crate::sandbox::query::time::TimeWindow;
 
 /// The namespace whose queries cover all events of the tenant.
 pub const WHOLE_TENANT: &str = "system";
@@ -21,7 +21,19 @@ pub struct Event {
     pub event: Value,
 }
 
-/// Which events come first.
+impl Event {
+    /// The event of these fields; the time and the namespace are filled in where they are absent.
+    #[must_use]
+    pub fn new(time: Timestamp, namespace: String, mut event: Map<String, Value>) -> Self {
+        let stamp = format!("{time:.3}");
+        for (key, value) in [("@timestamp", &stamp), ("time", &stamp), ("namespace", &namespace)] {
+            event.entry(key).or_insert_with(|| value.as_str().into());
+        }
+        Self { time, namespace, event: event.into() }
+    }
+}
+
+/// Which events are first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Order {
     #[default]
@@ -35,7 +47,7 @@ pub struct EventStore {
     events: Vec<Event>,
 }
 
-/// Which events a search asks for, whenever they happened.
+/// Which events a search finds, at whatever time.
 #[derive(Debug)]
 pub struct Filter<'a> {
     namespace: Option<&'a str>,

@@ -3,6 +3,8 @@
 
 use std::sync::{Arc, Mutex};
 
+use axum::extract::State;
+
 use super::clock::Clock;
 use super::endpoint::Endpoints;
 use super::fault::Faults;
@@ -19,9 +21,19 @@ pub struct SandboxState {
     pub store: Arc<Store>,
     pub endpoints: Endpoints,
     pub query: Dataset,
-    pub(super) token: RequiredToken,
-    pub(super) rate: RequestRate,
-    pub(super) window: Mutex<super::gate::RateWindow>,
-    pub(super) log: Log,
-    pub(super) faults: Faults,
+    pub token: RequiredToken,
+    pub rate: RequestRate,
+    pub window: Mutex<RateWindow>,
+    pub log: Log,
+    pub faults: Faults,
+}
+
+/// The state as a handler gets it.
+pub type Shared = State<Arc<SandboxState>>;
+
+/// The requests of the second that is counted now.
+#[derive(Debug, Default)]
+pub struct RateWindow {
+    pub second: i64,
+    pub requests: u32,
 }

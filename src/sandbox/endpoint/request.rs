@@ -1,0 +1,97 @@
+//! What a create or a replace asks for: metadata and spec, read and checked.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::object::{StoredEndpoint, raw_json};
+use super::rules;
+use super::spec::{self, FillContext};
+use crate::sandbox::answer::ErrorResponse;
+use crate::sandbox::message::{BodyPath, Message, REQUIRED, Rule};
+
+/// Where an object's name is read: the path always wins over the body.
+#[derive(Clone, Copy, Debug)]
+pub enum Named<'a> {
+    ByBody,
+    ByPath(&'a str),
+}
+
+/// The parts of an endpoint that a create or replace request decides.
+///
+/// # Errors
+/// The first thing that is missing, mistyped or outside its rule. A missing spec is first, as it is in
+/// the service.
+pub fn read(body: &Value, tenant: &str, namespace: &str, named: Named<'_>) -> Result<StoredEndpoint, ErrorResponse> {
+    let request = Message::new(body, BodyPath::root("body"))?;
+    let Some(spec) = request.get("spec")? else {
+        let (verb, stage) = match named {
+            Named::ByBody => ("Create", "CreateResource"),
+            Named::ByPath(_) => ("Replace", "ReplaceResource"),
+        };
+        return Err(ErrorResponse::invalid(format!("Nil spec in {verb} Request")).detail(format!("{stage}: nil spec")));
+    };
+    let place = BodyPath::root("metadata");
+    let metadata = match (request.get("metadata")?, named) {
+        (None, Named::ByBody) => return Err(place.breaks(&REQUIRED, "nil")),
+        (metadata, _) => Message::new(metadata.unwrap_or(&Value::Null), place)?,
+    };
+    let sent = (metadata.text("name")?, metadata.text("namespace")?);
+    let name = match named {
+        Named::ByBody => sent.0,
+        Named::ByPath(name) => name.to_owned(),
+    };
+    check_name(&name, place.field("name"))?;
+    check_name(namespace, place.field("namespace"))?;
+    Ok(StoredEndpoint {
+        namespace: namespace.to_owned(),
+        name,
+        spec: spec::read(spec, FillContext { tenant, namespace })?,
+        labels: raw_json(&metadata.map("labels")?)?,
+        annotations: raw_json(&annotations(&metadata)?)?,
+        description: description(&metadata)?,
+        disable: metadata.boolean("disable")?,
+        ..StoredEndpoint::default()
+    })
+}
+
+/// The live text of the name rule.
+fn check_name(name: &str, at: BodyPath<'_>) -> Result<(), ErrorResponse> {
+    const RULE: Rule<'_> = Rule::new(
+        "string.dns_1035_label",
+        "true",
+        "a DNS-1035 label: it must consist of lower case alphanumeric characters or '-', start with an \
+         alphabetic character, and end with an alphanumeric character, and be less than 64 characters \
+         with a pattern of [a-z]([-a-z0-9]*[a-z0-9])?",
+    );
+    if name.is_empty() {
+        return Err(at.breaks(&REQUIRED, "an empty string"));
+    }
+    if rules::is_name(name) { Ok(()) } else { Err(at.breaks(&RULE, name)) }
+}
+
+fn description(metadata: &Message<'_>) -> Result<String, ErrorResponse> {
+    const LENGTH: Rule<'_> = Rule::new("string.max_bytes", "1200", "at most 1200 bytes");
+    let description = metadata.text("description")?;
+    if description.len() > 1_200 {
+        let got = format_args!("{} bytes", description.len());
+        return Err(metadata.place.field("description").breaks(&LENGTH, got));
+    }
+    Ok(description)
+}
+
+/// The specification has rules for annotations and none for labels.
+fn annotations(metadata: &Message<'_>) -> Result<BTreeMap<String, String>, ErrorResponse> {
+    const KEY: Rule<'_> = Rule::new("map.keys.string.max_len", "64", "with keys of 1 to 64 characters");
+    const VALUE: Rule<'_> = Rule::new("map.values.string.max_len", "1024", "with values of 1 to 1024 characters");
+    let at = metadata.place.field("annotations");
+    let annotations = metadata.map("annotations")?;
+    for (key, value) in &annotations {
+        for (text, most, rule) in [(key, 64, &KEY), (value, 1_024, &VALUE)] {
+            if !(1..=most).contains(&text.chars().count()) {
+                return Err(at.breaks(rule, text));
+            }
+        }
+    }
+    Ok(annotations)
+}

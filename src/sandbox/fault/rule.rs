@@ -1,0 +1,231 @@
+//! A fault rule: the calls that it matches (operation, namespace, name), the ones among them that it
+//! affects, and the action.
+
+use globset::GlobMatcher;
+use serde::Deserialize;
+use serde_json::Value;
+
+/// The faults of a sandbox: rules, of which the first that is due acts.
+#[derive(Clone, Debug, Default)]
+pub struct Scenario {
+    pub(super) rules: Vec<FaultRule>,
+}
+
+/// An action, and the calls that it affects.
+#[derive(Clone, Debug)]
+pub struct FaultRule {
+    pub(super) operation: Option<String>,
+    pub(super) namespace: Option<GlobMatcher>,
+    pub(super) name: Option<GlobMatcher>,
+    after: u64,
+    pub(super) calls: Option<u64>,
+    every: u64,
+    pub(super) action: FaultAction,
+}
+
+/// What happens to a call. The names are those of scenario files and of the log.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum FaultAction {
+    /// An answer with this status, and by default the error body of the service.
+    Status {
+        #[serde(rename = "code")]
+        status: u16,
+        body: Option<String>,
+        retry_after: Option<u64>,
+        #[serde(rename = "effect", default = "not")]
+        runs: Runs,
+    },
+    /// The call is made this much later.
+    Delay { milliseconds: u64 },
+    /// The connection is closed and the call is not made.
+    #[serde(rename = "cut-before")]
+    DisconnectBefore,
+    /// The call is made, and the connection is closed instead of an answer.
+    #[serde(rename = "cut-after")]
+    DisconnectAfter,
+    /// Another writer writes the object right before the call: `field` (such as
+    /// `metadata.description`, `metadata.labels.tier` or `spec.port`) becomes `value` and the version
+    /// grows. Before a create, another writer creates it.
+    Conflict {
+        #[serde(default = "description")]
+        field: String,
+        #[serde(default = "changed")]
+        value: Value,
+    },
+    /// Another writer deletes the object right before the call.
+    Vanish,
+    /// A list with 200 that lacks its last items and reports that in `errors`.
+    #[serde(rename = "partial")]
+    PartialList {
+        #[serde(default)]
+        missing: usize,
+        #[serde(default = "partial_code")]
+        code: String,
+        message: Option<String>,
+    },
+    /// A list that also contains the items of another namespace, as the service does with `shared`.
+    Foreign { namespace: String },
+    /// The header, then `bytes` of the body (half of it by default), then the connection is closed.
+    Truncate { bytes: Option<usize> },
+    /// 200 with a body that is not JSON.
+    Garbage {
+        #[serde(rename = "effect", default = "first")]
+        runs: Runs,
+    },
+    /// 200 with a web page.
+    Html {
+        #[serde(rename = "effect", default = "not")]
+        runs: Runs,
+    },
+    /// 200 with a body that does not end.
+    Endless {
+        #[serde(rename = "effect", default = "first")]
+        runs: Runs,
+    },
+}
+
+/// Whether the call is made although its answer is injected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+pub enum Runs {
+    #[serde(rename = "none")]
+    Not,
+    #[serde(rename = "done")]
+    First,
+}
+
+fn not() -> Runs {
+    Runs::Not
+}
+
+fn first() -> Runs {
+    Runs::First
+}
+
+fn description() -> String {
+    "metadata.description".into()
+}
+
+fn changed() -> Value {
+    "changed by somebody else".into()
+}
+
+fn partial_code() -> String {
+    "EPARTIAL".into()
+}
+
+impl FaultAction {
+    /// Its name in the log.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Status { .. } => "status",
+            Self::Delay { .. } => "delay",
+            Self::DisconnectBefore => "cut-before",
+            Self::DisconnectAfter => "cut-after",
+            Self::Conflict { .. } => "conflict",
+            Self::Vanish => "vanish",
+            Self::PartialList { .. } => "partial",
+            Self::Foreign { .. } => "foreign",
+            Self::Truncate { .. } => "truncate",
+            Self::Garbage { .. } => "garbage",
+            Self::Html { .. } => "html",
+            Self::Endless { .. } => "endless",
+        }
+    }
+
+    /// An error answer in place of the call.
+    #[must_use]
+    pub fn status(status: u16) -> Self {
+        Self::Status { status, body: None, retry_after: None, runs: Runs::Not }
+    }
+
+    /// A concurrent writer that changes the description.
+    #[must_use]
+    pub fn conflict() -> Self {
+        Self::Conflict { field: description(), value: changed() }
+    }
+
+    /// A list that lacks its last `missing` items.
+    #[must_use]
+    pub fn partial_list(missing: usize) -> Self {
+        Self::PartialList { missing, code: partial_code(), message: None }
+    }
+}
+
+impl Scenario {
+    /// A scenario of these rules.
+    #[must_use]
+    pub fn new(rules: impl IntoIterator<Item = FaultRule>) -> Self {
+        Self { rules: rules.into_iter().collect() }
+    }
+}
+
+impl FaultRule {
+    /// Affects every call of an operation, `*` being all of them.
+    #[must_use]
+    pub fn on(operation: &str, action: FaultAction) -> Self {
+        let operation = (operation != "*").then(|| operation.to_owned());
+        Self { operation, namespace: None, name: None, after: 0, calls: None, every: 1, action }
+    }
+
+    /// Matches only objects whose namespace matches.
+    ///
+    /// # Errors
+    /// When the pattern is not a valid glob.
+    pub fn namespace(mut self, pattern: &str) -> Result<Self, globset::Error> {
+        self.namespace = Some(globset::Glob::new(pattern)?.compile_matcher());
+        Ok(self)
+    }
+
+    /// Matches only objects whose name matches.
+    ///
+    /// # Errors
+    /// When the pattern is not a valid glob.
+    pub fn name(mut self, pattern: &str) -> Result<Self, globset::Error> {
+        self.name = Some(globset::Glob::new(pattern)?.compile_matcher());
+        Ok(self)
+    }
+
+    /// Leaves the first `calls` of those that it matches alone.
+    #[must_use]
+    pub fn after(mut self, calls: u64) -> Self {
+        self.after = calls;
+        self
+    }
+
+    /// Affects this many calls and no more.
+    #[must_use]
+    pub fn times(mut self, calls: u64) -> Self {
+        self.calls = Some(calls);
+        self
+    }
+
+    /// Affects only each `n`th of the calls that it could, the first one included.
+    #[must_use]
+    pub fn every(mut self, n: u64) -> Self {
+        self.every = n.max(1);
+        self
+    }
+
+    pub(super) fn matches(&self, call: Call<'_>) -> bool {
+        let globbed = |glob: &Option<GlobMatcher>, text: &str| glob.as_ref().is_none_or(|glob| glob.is_match(text));
+        self.operation.as_deref().is_none_or(|operation| operation == call.operation)
+            && globbed(&self.namespace, call.namespace)
+            && globbed(&self.name, call.name)
+    }
+
+    /// Whether the call that is the `count`th of those that it matches, from 0, is injected.
+    pub(super) fn is_due(&self, count: u64) -> bool {
+        count
+            .checked_sub(self.after)
+            .is_some_and(|since| since % self.every == 0 && self.calls.is_none_or(|calls| since / self.every < calls))
+    }
+}
+
+/// The parts of a call that rules look at.
+#[derive(Clone, Copy, Debug)]
+pub struct Call<'a> {
+    pub operation: &'a str,
+    pub namespace: &'a str,
+    pub name: &'a str,
+}

@@ -1,0 +1,294 @@
+//! Reads request bodies as the service's decoder does, by the rules of proto3 JSON: both spellings of a
+//! key, integers also as strings, enum values by name or number, unknown fields ignored. A `null` is an
+//! absent field, and the zero value of an option, of an item and of a map's value. A value of the wrong
+//! type or outside its rule is an error with the field's path.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use super::answer::ErrorResponse;
+
+/// Where a value is in the request, such as `spec.where.site.ref[0]`.
+#[derive(Clone, Copy, Debug)]
+pub struct BodyPath<'a> {
+    parent: Option<&'a Self>,
+    step: Step<'a>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Step<'a> {
+    Field(&'a str),
+    Item(usize),
+}
+
+impl<'a> BodyPath<'a> {
+    /// The path of a whole body, or of a part that messages name alone.
+    pub fn root(name: &'a str) -> Self {
+        Self { parent: None, step: Step::Field(name) }
+    }
+
+    /// The path of a field of this value.
+    pub fn field(&'a self, name: &'a str) -> Self {
+        Self { parent: Some(self), step: Step::Field(name) }
+    }
+
+    /// The path of an item of this list.
+    pub fn item(&'a self, index: usize) -> Self {
+        Self { parent: Some(self), step: Step::Item(index) }
+    }
+
+    /// The error for a value that breaks a rule, in the words of the live service.
+    pub fn breaks(&self, rule: &Rule<'_>, got: impl fmt::Display) -> ErrorResponse {
+        let got = got.to_string();
+        let got = shortened(&got);
+        self.wrong(rule.should, &got).detail(format!(
+            "Validating Request: {self} fails rule ves.io.schema.rules.{} constraint {} due to value {got}",
+            rule.name, rule.constraint
+        ))
+    }
+
+    /// The error for a value that no named rule is about.
+    pub fn wrong(&self, should: impl fmt::Display, got: impl fmt::Display) -> ErrorResponse {
+        ErrorResponse::invalid(format!("Field {self} should be {should}, got {got} in request."))
+    }
+
+    fn mistyped(&self, wanted: &str, value: &Value) -> ErrorResponse {
+        let got = match value {
+            Value::Null => "null",
+            Value::Bool(_) => "a boolean",
+            Value::Number(_) => "a number",
+            Value::String(_) => "a string",
+            Value::Array(_) => "a list",
+            Value::Object(_) => "an object",
+        };
+        self.wrong(wanted, got)
+    }
+}
+
+impl fmt::Display for BodyPath<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(parent) = self.parent {
+            parent.fmt(formatter)?;
+        }
+        match (self.step, self.parent) {
+            (Step::Item(index), _) => write!(formatter, "[{index}]"),
+            (Step::Field(name), None) => formatter.write_str(name),
+            (Step::Field(name), Some(_)) => write!(formatter, ".{name}"),
+        }
+    }
+}
+
+/// A rule of the published specification: its name and constraint there, and its text in messages.
+#[derive(Clone, Copy, Debug)]
+pub struct Rule<'a> {
+    pub name: &'a str,
+    pub constraint: &'a str,
+    pub should: &'a str,
+}
+
+impl<'a> Rule<'a> {
+    /// A rule from its three parts.
+    pub const fn new(name: &'a str, constraint: &'a str, should: &'a str) -> Self {
+        Self { name, constraint, should }
+    }
+}
+
+/// The rule that a message or a choice is required.
+pub const REQUIRED: Rule<'_> = Rule::new("message.required", "true", "not nil");
+
+fn shortened(text: &str) -> Cow<'_, str> {
+    const LONGEST: usize = 80;
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => Cow::Owned(format!("{}…", &text[..end])),
+        None => Cow::Borrowed(text),
+    }
+}
+
+/// A JSON object of the request.
+#[derive(Clone, Copy, Debug)]
+pub struct Message<'a> {
+    fields: Option<&'a Map<String, Value>>,
+    pub place: BodyPath<'a>,
+}
+
+impl<'a> Message<'a> {
+    /// The object at `place`; `null` is an object without fields.
+    pub fn new(value: &'a Value, place: BodyPath<'a>) -> Result<Self, ErrorResponse> {
+        match value {
+            Value::Object(fields) => Ok(Self { fields: Some(fields), place }),
+            Value::Null => Ok(Self { fields: None, place }),
+            other => Err(place.mistyped("an object", other)),
+        }
+    }
+
+    /// A field under either spelling; `null` is absent.
+    pub fn get(&self, name: &str) -> Result<Option<&'a Value>, ErrorResponse> {
+        Ok(self.find(name)?.filter(|value| !value.is_null()))
+    }
+
+    fn find(&self, name: &str) -> Result<Option<&'a Value>, ErrorResponse> {
+        let Some(fields) = self.fields else { return Ok(None) };
+        let camel = if name.contains('_') { fields.get(&camel(name)) } else { None };
+        match (fields.get(name), camel) {
+            (Some(_), Some(_)) => {
+                Err(ErrorResponse::invalid(format!("Field {} is given twice in request.", self.place.field(name))))
+            }
+            (snake, camel) => Ok(snake.or(camel)),
+        }
+    }
+
+    /// The one option of an exclusive group that is present. A `null` chooses its option too, and it
+    /// wins over another.
+    pub fn one_of<'n>(
+        &self,
+        names: impl Iterator<Item = &'n str>,
+    ) -> Result<Option<(&'n str, &'a Value)>, ErrorResponse> {
+        let mut chosen: Option<(&'n str, &'a Value)> = None;
+        for name in names {
+            let Some(value) = self.find(name)? else { continue };
+            match chosen {
+                Some((_, Value::Null)) => {}
+                Some((other, _)) if !value.is_null() => {
+                    let only = "the only one of its group";
+                    return Err(self.place.field(name).wrong(only, format_args!("{other} too")));
+                }
+                _ => chosen = Some((name, value)),
+            }
+        }
+        Ok(chosen)
+    }
+
+    /// A string; empty where it is absent.
+    pub fn text(&self, name: &str) -> Result<String, ErrorResponse> {
+        self.get(name)?.map_or_else(|| Ok(String::new()), |value| text(value, self.place.field(name)))
+    }
+
+    /// A boolean; false where it is absent.
+    pub fn boolean(&self, name: &str) -> Result<bool, ErrorResponse> {
+        match self.get(name)? {
+            None => Ok(false),
+            Some(Value::Bool(value)) => Ok(*value),
+            Some(other) => Err(self.place.field(name).mistyped("a boolean", other)),
+        }
+    }
+
+    /// A signed integer of 32 or 64 bits; 0 where it is absent.
+    pub fn signed<N: DeserializeOwned + Default>(&self, name: &str) -> Result<N, ErrorResponse> {
+        integer(self.get(name)?.unwrap_or(&Value::Null), self.place.field(name), "an integer")
+    }
+
+    /// An enum value by its name or its number; the first is the default.
+    pub fn choice(&self, name: &str, names: &'static [&'static str]) -> Result<&'static str, ErrorResponse> {
+        choice(self.get(name)?.unwrap_or(&Value::Null), self.place.field(name), names)
+    }
+
+    /// The items of a list.
+    pub fn list(&self, name: &str) -> Result<&'a [Value], ErrorResponse> {
+        self.get(name)?.map_or(Ok(&[]), |value| items(value, self.place.field(name)))
+    }
+
+    /// A map of strings.
+    pub fn map(&self, name: &str) -> Result<BTreeMap<String, String>, ErrorResponse> {
+        let place = self.place.field(name);
+        match self.get(name)? {
+            None => Ok(BTreeMap::new()),
+            Some(Value::Object(entries)) => entries
+                .iter()
+                .map(|(key, value)| Ok((key.clone(), text(value, place.field(&shortened(key)))?)))
+                .collect(),
+            Some(other) => Err(place.mistyped("an object", other)),
+        }
+    }
+}
+
+/// The JSON of a request's body.
+///
+/// # Errors
+/// A body that is not JSON. An empty body is an empty message.
+pub fn parse(body: &[u8]) -> Result<Value, ErrorResponse> {
+    if body.iter().all(u8::is_ascii_whitespace) {
+        return Ok(Value::Null);
+    }
+    serde_json::from_slice(body)
+        .map_err(|error| ErrorResponse::invalid(format!("request body is not valid JSON: {error}")))
+}
+
+/// What `read` makes of a request's body.
+///
+/// # Errors
+/// A body that is not JSON, not an object, or not what `read` expects.
+pub fn read<T>(body: &[u8], read: impl FnOnce(&Message<'_>) -> Result<T, ErrorResponse>) -> Result<T, ErrorResponse> {
+    read(&Message::new(&parse(body)?, BodyPath::root("body"))?)
+}
+
+/// A string.
+pub fn text(value: &Value, place: BodyPath<'_>) -> Result<String, ErrorResponse> {
+    match value {
+        Value::Null => Ok(String::new()),
+        Value::String(text) => Ok(text.clone()),
+        other => Err(place.mistyped("a string", other)),
+    }
+}
+
+/// A 32 bit unsigned integer, as a number without fraction and exponent or as a string of one.
+pub fn number(value: &Value, place: BodyPath<'_>) -> Result<u32, ErrorResponse> {
+    integer(value, place, "an unsigned 32 bit integer")
+}
+
+/// An enum value by its name or its number; the first is the default.
+pub fn choice(
+    value: &Value,
+    place: BodyPath<'_>,
+    names: &'static [&'static str],
+) -> Result<&'static str, ErrorResponse> {
+    let unknown = |got: &dyn fmt::Display| place.wrong(format_args!("one of {}", names.join(", ")), got);
+    match value {
+        Value::Null => Ok(names[0]),
+        Value::String(text) => {
+            names.iter().find(|name| *name == text).copied().ok_or_else(|| unknown(&shortened(text)))
+        }
+        Value::Number(_) => {
+            let index = number(value, place)?;
+            names.get(index as usize).copied().ok_or_else(|| unknown(&index))
+        }
+        other => Err(place.mistyped("the name of an enum value", other)),
+    }
+}
+
+/// The items of a list.
+pub fn items<'a>(value: &'a Value, place: BodyPath<'_>) -> Result<&'a [Value], ErrorResponse> {
+    match value {
+        Value::Null => Ok(&[]),
+        Value::Array(items) => Ok(items),
+        other => Err(place.mistyped("a list", other)),
+    }
+}
+
+fn integer<N: DeserializeOwned + Default>(
+    value: &Value,
+    place: BodyPath<'_>,
+    wanted: &str,
+) -> Result<N, ErrorResponse> {
+    match value {
+        Value::Null => Ok(N::default()),
+        Value::Number(number) => N::deserialize(number).map_err(|_| place.wrong(wanted, number)),
+        // Such a string is read as JSON, which has neither a plus sign nor leading zeros.
+        Value::String(text) => serde_json::from_str(text).map_err(|_| place.wrong(wanted, value)),
+        other => Err(place.mistyped("a number", other)),
+    }
+}
+
+/// The lower camel case that proto3 JSON gives the field `name`.
+fn camel(name: &str) -> String {
+    let mut words = name.split('_');
+    let mut camel = words.next().unwrap_or_default().to_owned();
+    for word in words {
+        camel.extend(word.chars().take(1).map(|letter| letter.to_ascii_uppercase()));
+        camel.push_str(word.get(1..).unwrap_or_default());
+    }
+    camel
+}

@@ -1,0 +1,345 @@
+//! The tenant file, which fills a sandbox. A YAML document with `kind: tenant` lists namespaces, sites and
+//! their upgrades, software versions, DDoS events, security events (written out or as a recipe for many)
+//! and endpoints. Relative times such as `-2h` are resolved when the file is read, so that a new sandbox
+//! has recent events. An unknown field anywhere is an error.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use data_encoding::HEXLOWER;
+use jiff::Timestamp;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use sha2::{Digest as _, Sha256};
+
+use super::event::generator::{MOST_EVENTS, Recipe};
+use super::event::store::{Event, WHOLE_TENANT};
+use super::upgrade::{Site, Stage, Upgrade, UpgradeEnd};
+use super::version::Version;
+use super::{ddos, time};
+use crate::sandbox::endpoint::Seed;
+
+/// A tenant file with its times resolved.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tenant {
+    #[serde(skip)]
+    pub(super) digest: String,
+    #[serde(skip)]
+    pub(super) read_at: Timestamp,
+    #[expect(dead_code, reason = "its one value is checked when the file is read")]
+    kind: Kind,
+    name: Option<String>,
+    #[serde(default)]
+    namespaces: Vec<String>,
+    #[serde(default)]
+    pub(super) sites: Vec<Site>,
+    #[serde(default)]
+    pub(super) software_versions: Vec<Version>,
+    #[serde(default)]
+    pub(super) ddos_events: Vec<ddos::Event>,
+    #[serde(default, rename = "security_events")]
+    written_events: Vec<SecurityEvents>,
+    /// As written in the file and as generated, in the order of time.
+    #[serde(skip)]
+    pub(super) security_events: Vec<Event>,
+    #[serde(default)]
+    endpoints: Vec<Seed>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Kind {
+    Tenant,
+}
+
+/// One event as it is, or the recipe of many: exactly one of `event` and `generate`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SecurityEvents {
+    #[serde(default, deserialize_with = "time::optional")]
+    time: Option<Timestamp>,
+    namespace: Option<String>,
+    event: Option<Map<String, Value>>,
+    generate: Option<Recipe>,
+}
+
+/// Why a text is not a tenant file.
+#[derive(Debug, thiserror::Error)]
+pub enum TenantError {
+    /// Not YAML, or not of the expected shape; the message has the place.
+    #[error("not a tenant file: {0}")]
+    Shape(#[source] serde_yaml::Error),
+    #[error("the tenant file breaks {} rule{}:{problems}", problems.0.len(), if problems.0.len() == 1 { "" } else { "s" })]
+    Rules { problems: Problems },
+}
+
+/// Everything that is wrong with a file of the right shape, each with the path of its field.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Problems(Vec<String>);
+
+impl fmt::Display for Problems {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|problem| write!(formatter, "\n  {problem}"))
+    }
+}
+
+impl Tenant {
+    /// Reads a tenant file; relative times are relative to `now`.
+    ///
+    /// # Errors
+    /// The first fault of the shape with its line, or else every rule that is broken.
+    pub fn read(text: &str, now: Timestamp) -> Result<Self, TenantError> {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let mut tenant: Self = time::relative_to(now, || serde_yaml::from_str(text)).map_err(TenantError::Shape)?;
+        tenant.digest = HEXLOWER.encode(&Sha256::digest(text));
+        tenant.read_at = now;
+        let problems = tenant.complete();
+        if problems.0.is_empty() { Ok(tenant) } else { Err(TenantError::Rules { problems }) }
+    }
+
+    /// The tenant's name in objects, where the file has one.
+    #[must_use]
+    pub fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
+    /// The namespaces of the tenant, beside `system`, `shared` and `default`.
+    #[must_use]
+    pub fn namespaces(&self) -> &[String] {
+        &self.namespaces
+    }
+
+    /// The endpoints of the tenant at the start.
+    #[must_use]
+    pub fn endpoints(&self) -> &[Seed] {
+        &self.endpoints
+    }
+
+    /// Fills in what follows from other fields, and checks the rules.
+    fn complete(&mut self) -> Problems {
+        let mut problems = Problems::default();
+        problems.unique("namespaces", self.namespaces.iter());
+        for (index, namespace) in self.namespaces.iter().enumerate() {
+            problems.name(&format!("namespaces[{index}]"), namespace);
+        }
+        for (index, site) in self.sites.iter_mut().enumerate() {
+            problems.site(&format!("sites[{index}]"), site);
+        }
+        problems.unique("sites", self.sites.iter().map(|site| &site.name));
+        for (index, version) in self.software_versions.iter().enumerate() {
+            if version.version.is_empty() {
+                problems.add(&format!("software_versions[{index}]"), "`version` is empty");
+            }
+        }
+        problems.unique("software_versions", self.software_versions.iter().map(|version| &version.version));
+        for (index, event) in self.ddos_events.iter_mut().enumerate() {
+            let place = format!("ddos_events[{index}]");
+            // The id is a part of a path.
+            problems.name(&format!("{place}.id"), &event.id);
+            problems.ordered(&place, event.start_time, event.end_time.unwrap_or(event.start_time));
+            event.has_attachment = ddos::beyond_captures(&event.attachments);
+        }
+        problems.unique("ddos_events", self.ddos_events.iter().map(|event| &event.id));
+        for (index, events) in std::mem::take(&mut self.written_events).into_iter().enumerate() {
+            self.add_events(&format!("security_events[{index}]"), events, &mut problems);
+        }
+        self.security_events.sort_by_key(|event| event.time);
+        for (index, endpoint) in self.endpoints.iter().enumerate() {
+            let place = format!("endpoints[{index}].metadata.namespace");
+            problems.namespace(&place, &endpoint.metadata.namespace, &self.namespaces);
+        }
+        problems
+    }
+
+    fn add_events(&mut self, place: &str, events: SecurityEvents, problems: &mut Problems) {
+        match (events.event, events.generate) {
+            (Some(event), None) => {
+                let Some(time) = events.time else { return problems.add(place, "`time` is missing") };
+                let namespace = events.namespace.unwrap_or_default();
+                problems.namespace(&format!("{place}.namespace"), &namespace, &self.namespaces);
+                self.security_events.push(Event::new(time, namespace, event));
+            }
+            (None, Some(recipe)) => {
+                if events.time.is_some() || events.namespace.is_some() {
+                    problems.add(place, "`time` and `namespace` belong to an `event`, not to `generate`");
+                }
+                self.generate(&format!("{place}.generate"), recipe, problems);
+            }
+            _ => problems.add(place, "exactly one of `event` and `generate` is expected"),
+        }
+    }
+
+    fn generate(&mut self, place: &str, mut recipe: Recipe, problems: &mut Problems) {
+        problems.ordered(place, recipe.from, recipe.to);
+        if recipe.count > MOST_EVENTS {
+            problems.add(&format!("{place}.count"), format_args!("{} is above {MOST_EVENTS}", recipe.count));
+        }
+        for namespace in &recipe.namespaces {
+            problems.namespace(&format!("{place}.namespaces"), namespace, &self.namespaces);
+        }
+        if recipe.namespaces.is_empty() {
+            recipe.namespaces = self.namespaces.iter().collect::<BTreeSet<_>>().into_iter().cloned().collect();
+        }
+        if recipe.namespaces.is_empty() {
+            problems.add(place, "there is no namespace for the events; list some under `namespaces`");
+        }
+        recipe.sites = self.sites.iter().map(|site| site.name.clone()).collect();
+        if problems.0.is_empty() {
+            self.security_events.extend(recipe.events());
+        }
+    }
+}
+
+impl Problems {
+    fn add(&mut self, place: &str, problem: impl fmt::Display) {
+        self.0.push(format!("`{place}`: {problem}"));
+    }
+
+    fn unique<'a>(&mut self, list: &str, names: impl Iterator<Item = &'a String>) {
+        let mut seen = BTreeSet::new();
+        for (index, name) in names.enumerate() {
+            if !seen.insert(name) {
+                self.add(&format!("{list}[{index}]"), format_args!("`{name}` is listed twice"));
+            }
+        }
+    }
+
+    fn name(&mut self, place: &str, name: &str) {
+        let plain = |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '-';
+        let edges = !name.starts_with('-') && !name.ends_with('-');
+        if name.is_empty() || name.len() > 63 || !name.chars().all(plain) || !edges {
+            let rule = "1 to 63 lower-case letters, digits and `-`, which is not at an end";
+            self.add(place, format_args!("`{name}` is not a valid name: {rule}"));
+        }
+    }
+
+    fn namespace(&mut self, place: &str, namespace: &str, known: &[String]) {
+        let built_in = [WHOLE_TENANT, "shared", "default"].contains(&namespace);
+        if !built_in && !known.iter().any(|known| known == namespace) {
+            self.add(place, format_args!("namespace `{namespace}` is not listed under `namespaces`"));
+        }
+    }
+
+    fn ordered(&mut self, place: &str, from: Timestamp, to: Timestamp) {
+        if from > to {
+            self.add(place, format_args!("its end {to} is before its start {from}"));
+        }
+    }
+
+    fn site(&mut self, place: &str, site: &mut Site) {
+        self.name(&format!("{place}.name"), &site.name);
+        if site.nodes.is_empty() {
+            site.nodes.push("master-0".into());
+        }
+        self.unique(&format!("{place}.nodes"), site.nodes.iter());
+        if let Some(upgrade) = &mut site.upgrade {
+            self.upgrade(&format!("{place}.upgrade"), upgrade);
+        }
+    }
+
+    fn upgrade(&mut self, place: &str, upgrade: &mut Upgrade) {
+        if !(0.001..=1_000_000.0).contains(&upgrade.speed) {
+            self.add(&format!("{place}.speed"), format_args!("{} is not within 0.001 and 1000000", upgrade.speed));
+        }
+        match (upgrade.ends, upgrade.reason.is_some()) {
+            (UpgradeEnd::Failed, true) => {
+                let stage = upgrade.stage.get_or_insert(Stage::NodeLevelUpgrade);
+                if *stage == Stage::OsSetup && upgrade.to_os.is_none() {
+                    self.add(place, "it cannot fail in `os_setup`, which is skipped without `to_os`");
+                }
+            }
+            (UpgradeEnd::Failed, false) => self.add(place, "`ends: failed` needs a `reason`"),
+            (UpgradeEnd::Completed, reason) if reason || upgrade.stage.is_some() => {
+                self.add(place, "`stage` and `reason` describe a failure and need `ends: failed`");
+            }
+            (UpgradeEnd::Completed, _) => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Tenant, String> {
+        Tenant::read(text, "2026-11-21T12:00:00Z".parse().unwrap()).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn relative_times_are_resolved_against_the_time_of_reading() {
+        let tenant = read(
+            "kind: tenant\nnamespaces: [shop]\nsecurity_events:\n\
+             - {time: -5m, namespace: shop, event: {city: Lyon}}\n\
+             - generate: {seed: 1, count: 10, from: -1d}\n",
+        )
+        .unwrap();
+        let events = &tenant.security_events;
+        assert_eq!(events.len(), 11);
+        assert!(events.iter().all(|event| event.namespace == "shop"));
+        assert!(events[0].time >= "2026-11-20T12:00:00Z".parse().unwrap());
+        let written = events.iter().find(|event| event.event["city"] == "Lyon").unwrap();
+        assert_eq!(written.time.to_string(), "2026-11-21T11:55:00Z");
+        assert_eq!(written.event["@timestamp"], "2026-11-21T11:55:00.000Z");
+    }
+
+    #[test]
+    fn a_wrong_shape_is_reported_with_its_line() {
+        for (text, parts) in [
+            ("kind: tenant\nnamespace: [shop]\n", ["unknown field `namespace`", "line 2"]),
+            ("kind: endpoint\n", ["unknown variant `endpoint`, expected `tenant`", "line 1"]),
+            ("namespaces: []\n", ["missing field `kind`", ""]),
+            (
+                "kind: tenant\nsites:\n- {name: a, upgrade: {to: x, started: now, duration: 1m, ends: maybe}}\n",
+                ["`maybe`", "line 3"],
+            ),
+            (
+                "kind: tenant\nsites:\n- {name: a, upgrade: {to: x, started: soon, duration: 1m}}\n",
+                ["sites[0].upgrade: `soon` is not a valid time; write `now`, `-2h`, `+10m` or RFC 3339", "line 3"],
+            ),
+            (
+                "kind: tenant\nsites:\n- {name: a, upgrade: {to: x, started: now, duration: 1x}}\n",
+                ["`1x` is not a valid duration; write one such as `20m`", "line 3"],
+            ),
+        ] {
+            let error = read(text).unwrap_err();
+            assert!(error.starts_with("not a tenant file: "), "{error}");
+            assert!(parts.iter().all(|part| error.contains(part)), "{error}");
+        }
+    }
+
+    #[test]
+    fn every_broken_rule_is_reported_at_once() {
+        let error = read(
+            "kind: tenant\n\
+             namespaces: [shop, shop, No_Name]\n\
+             sites:\n\
+             - {name: ce01, upgrade: {to: x, started: now, duration: 1m, ends: failed}}\n\
+             ddos_events:\n\
+             - {id: a, name: n, start_time: now, end_time: -1h}\n\
+             security_events:\n\
+             - {time: now, namespace: pay, event: {}}\n\
+             - {generate: {seed: 1, count: 200000000, from: now, to: -1h}}\n\
+             - {}\n",
+        )
+        .unwrap_err();
+        assert_eq!(
+            error,
+            "the tenant file breaks 8 rules:\
+             \n  `namespaces[1]`: `shop` is listed twice\
+             \n  `namespaces[2]`: `No_Name` is not a valid name: 1 to 63 lower-case letters, digits and `-`, which is not at an end\
+             \n  `sites[0].upgrade`: `ends: failed` needs a `reason`\
+             \n  `ddos_events[0]`: its end 2026-11-21T11:00:00Z is before its start 2026-11-21T12:00:00Z\
+             \n  `security_events[0].namespace`: namespace `pay` is not listed under `namespaces`\
+             \n  `security_events[1].generate`: its end 2026-11-21T11:00:00Z is before its start 2026-11-21T12:00:00Z\
+             \n  `security_events[1].generate.count`: 200000000 is above 20000\
+             \n  `security_events[2]`: exactly one of `event` and `generate` is expected"
+        );
+    }
+
+    #[test]
+    fn an_empty_tenant_is_one() {
+        let tenant = read("\u{feff}kind: tenant\n").unwrap();
+        assert!(tenant.namespaces().is_empty() && tenant.endpoints().is_empty() && tenant.name().is_none());
+    }
+}
