@@ -77,20 +77,17 @@ impl ErrorResponse {
     }
 
     /// Adds the entry in `details` that names the stage of the server the request failed.
-    #[must_use]
     pub fn detail(mut self, detail: impl Into<String>) -> Self {
         self.detail = Some(detail.into());
         self
     }
 
     /// Adds a `Retry-After` header, in seconds.
-    #[must_use]
     pub fn retry_after(mut self, seconds: u64) -> Self {
         self.retry_after = Some(seconds);
         self
     }
 
-    #[must_use]
     pub fn message(&self) -> &str {
         &self.message
     }

@@ -91,9 +91,6 @@ fn shorten(text: &mut String) {
 
 impl Log {
     /// A log of `size` requests in memory, and a file that restarts after `largest_file` bytes.
-    ///
-    /// # Errors
-    /// When the file cannot be opened for appending.
     pub fn open(size: usize, file: Option<&Path>, largest_file: u64) -> Result<Self, FileError> {
         let file = file.map(file::append_private).transpose()?;
         Ok(Self { state: Mutex::new(LogState { entries: VecDeque::new(), size, sequence: 0, file, largest_file }) })
@@ -127,7 +124,6 @@ impl Log {
     }
 
     /// The stored entries, oldest first.
-    #[must_use]
     pub fn entries(&self) -> Vec<LogEntry> {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.entries.iter().cloned().collect()

@@ -34,10 +34,10 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 pub use clock::Clock;
-pub use endpoint::{Referrer, Seed, SeedMetadata, ViewReference};
+pub use endpoint::{Deletion, Referrer, Seed, SeedMetadata, ViewReference};
 pub use fault::{FaultAction, FaultRule, Runs, Scenario, ScenarioError};
 pub use log::{LogEntry, RequestEffect};
-pub use options::{Deletion, RequestRate, RequiredToken, SandboxOptions};
+pub use options::{RequestRate, RequiredToken, SandboxOptions};
 pub use query::{EventLanguage, RecordedQuery, Tenant, TenantError};
 pub use store::{Batch, Storage, Store, StoreError, Ticket};
 

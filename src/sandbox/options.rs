@@ -1,5 +1,5 @@
-//! What the sandbox is started with. Everything that comes from outside (clock, token, file) is in
-//! here, so that nothing below reads the environment.
+//! The options of a sandbox. Everything from outside (clock, token, file) is in here, so that nothing
+//! below reads the environment.
 
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -7,31 +7,32 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::clock::Clock;
+use super::endpoint::Deletion;
 use super::fault::Scenario;
 use super::query::Tenant;
 use super::store::Storage;
 
-/// How a sandbox is run.
+/// The options of a sandbox.
 #[derive(Clone, Debug)]
 pub struct SandboxOptions {
-    /// Port 0 takes any free port; [`Running::address`](super::Running::address) tells which.
+    /// Port 0 takes any free port; [`Running::address`](super::Running::address) is the real one.
     pub listen: SocketAddr,
     pub storage: Storage,
     pub token: RequiredToken,
-    /// The tenant's name as it stands in objects and references.
+    /// The tenant's name in objects and references.
     pub tenant: String,
-    /// What it is filled with before it answers.
+    /// What it contains at the start.
     pub tenant_file: Option<Tenant>,
     pub clock: Clock,
     pub rate: RequestRate,
     pub deletion: Deletion,
     /// The faults that it starts with.
     pub scenario: Scenario,
-    /// Each request is appended here as a line of JSON, beside what is kept in memory.
+    /// Each request is appended here as a line of JSON, beside the log in memory.
     pub log_file: Option<PathBuf>,
-    /// Requests kept in memory; the oldest go first.
+    /// Requests in memory; the oldest are dropped first.
     pub log_size: usize,
-    /// Bytes of the log file after which it begins anew.
+    /// Bytes of the log file after which it restarts.
     pub log_file_size: u64,
     /// How long a connection may take to send the header of its next request.
     pub header_timeout: Duration,
@@ -71,31 +72,23 @@ pub enum RequestRate {
     },
 }
 
-/// How an endpoint goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Deletion {
-    /// It is gone when the delete is answered.
-    Immediate,
-    /// It stays, marked with a `deletion_timestamp` this far ahead, and is gone after it.
-    Graceful(Duration),
-}
-
-/// The secret that a request must show; its text is in no output.
+/// The secret that a request must contain; no output contains it.
 #[derive(Clone)]
 pub struct RequiredToken(String);
 
 impl RequiredToken {
+    /// The secret `text`.
     #[must_use]
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
 
-    /// Whether `shown` is the token, in a time that tells nothing but its length.
+    /// Whether `given` is the token, in a time that depends on its length only.
     #[must_use]
-    pub fn admits(&self, shown: &[u8]) -> bool {
+    pub fn admits(&self, given: &[u8]) -> bool {
         let ours = self.0.as_bytes();
-        let different = ours.iter().zip(shown).fold(0, |different, (ours, theirs)| different | (ours ^ theirs));
-        ours.len() == shown.len() && std::hint::black_box(different) == 0
+        let different = ours.iter().zip(given).fold(0, |different, (ours, theirs)| different | (ours ^ theirs));
+        ours.len() == given.len() && std::hint::black_box(different) == 0
     }
 }
 

@@ -252,35 +252,8 @@ mod tests {
 
     #[test]
     fn malformed_selectors_are_refused() {
-        for selector in [
-            ",",
-            "a,",
-            ",a",
-            "a=b,",
-            "a b",
-            "a=b=c",
-            "a in",
-            "a in b",
-            "a in (b",
-            "a in b)",
-            "a in ((b))",
-            "!a=b",
-            "!",
-            "=b",
-            "in in (a)",
-            "a<3",
-            "a>3",
-            "a===b",
-            "a=b c",
-            "-a=b",
-            "a=-b",
-            "a/b/c=d",
-            "/a",
-            "a/",
-            "Ä=b",
-            "a!b",
-            "()",
-        ] {
+        let malformed = ",|a,|,a|a=b,|a b|a=b=c|a in|a in b|a in (b|a in b)|a in ((b))|!a=b|!|=b|in in (a)|a<3|a>3|a===b|a=b c|-a=b|a=-b|a/b/c=d|/a|a/|Ä=b|a!b|()";
+        for selector in malformed.split('|') {
             assert!(Selector::parse(selector).is_err(), "{selector} was accepted");
         }
         let long = "a".repeat(64);

@@ -44,6 +44,7 @@ mod readme;
 mod rehearse;
 mod requests;
 mod resumed;
+mod rings;
 mod sandbox;
 mod schemathesis;
 mod secrets;

@@ -4,13 +4,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use jiff::Timestamp;
 
 use super::object::{Object, Referrer, StoredEndpoint};
 use crate::sandbox::answer::{Code, ErrorResponse};
 use crate::sandbox::clock::{Clock, written};
-use crate::sandbox::options::Deletion;
 use crate::sandbox::store::{Batch, Store, StoreError, Ticket};
 
 const TABLE: &str = "endpoint";
@@ -47,6 +47,15 @@ pub struct Outcome<T> {
     basis: Ticket,
 }
 
+/// When a deleted endpoint is removed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deletion {
+    /// Before the delete is answered.
+    Immediate,
+    /// It stays with a `deletion_timestamp` this far ahead, and is removed after it.
+    Graceful(Duration),
+}
+
 /// What a delete does about objects that refer to the endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReferredDelete {
@@ -57,9 +66,6 @@ pub enum ReferredDelete {
 
 impl Endpoints {
     /// Reads the endpoints of the store.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub fn open(store: Arc<Store>, clock: Clock, tenant: String, deletion: Deletion) -> Result<Self, StoreError> {
         let mut inner = Inner::default();
         for record in store.all::<StoredEndpoint>(TABLE)? {
@@ -73,9 +79,6 @@ impl Endpoints {
     }
 
     /// The result of an outcome, once it is durable.
-    ///
-    /// # Errors
-    /// The error of the operation, or 500 when the write failed.
     pub async fn settled<T>(&self, outcome: Outcome<T>) -> Result<T, ErrorResponse> {
         self.store.durable(outcome.basis).await?;
         outcome.result

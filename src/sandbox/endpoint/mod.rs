@@ -16,6 +16,6 @@ mod rules;
 mod shape;
 mod spec;
 
-pub use index::Endpoints;
+pub use index::{Deletion, Endpoints};
 pub use object::{Referrer, ViewReference};
 pub use outside::{Seed, SeedMetadata};

@@ -23,9 +23,6 @@ pub struct FillContext<'a> {
 }
 
 /// Reads, checks and fills the spec of a request.
-///
-/// # Errors
-/// The first field that has a wrong type or breaks a rule.
 pub fn read(spec: &Value, context: FillContext<'_>) -> Result<Box<RawValue>, ErrorResponse> {
     let mut writer = Writer { context, out: String::with_capacity(512) };
     writer.object(SPEC, spec, BodyPath::root("spec"))?;

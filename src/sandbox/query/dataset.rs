@@ -67,27 +67,18 @@ pub struct RecordedQuery {
 }
 
 /// Whether a tenant file was seeded before.
-///
-/// # Errors
-/// When the store cannot be read.
 pub fn known(store: &Store, tenant: &Tenant) -> Result<Seeding, StoreError> {
     let before: Option<DatasetMark> = store.one(TENANT, SEEDED)?;
     Ok(if before.is_some_and(|mark| mark.digest == tenant.digest) { Seeding::Again } else { Seeding::New })
 }
 
 /// The name of the tenant whose file was seeded, where the file has one.
-///
-/// # Errors
-/// When the store cannot be read.
 pub fn tenant_name(store: &Store) -> Result<Option<String>, StoreError> {
     Ok(store.one::<DatasetMark>(TENANT, SEEDED)?.and_then(|mark| mark.name))
 }
 
 /// Queues the data of a tenant file without its endpoints; `name` is the tenant's. It can be opened once
 /// the ticket is durable.
-///
-/// # Errors
-/// When the store cannot be read.
 pub fn seed(store: &Store, tenant: &Tenant, name: &str) -> Result<Ticket, StoreError> {
     let mut batch = Batch::new();
     if known(store, tenant)? == Seeding::New {
@@ -124,9 +115,6 @@ pub fn seed(store: &Store, tenant: &Tenant, name: &str) -> Result<Ticket, StoreE
 
 impl Dataset {
     /// Reads the data of the store.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub fn open(store: &Store) -> Result<Self, StoreError> {
         let mark = store.get(TENANT, SEEDED)?.unwrap_or_default();
         let digest = Sha256::digest(&mark);
@@ -169,41 +157,26 @@ impl RecordedQuery {
 }
 
 /// The queries that were made, oldest first.
-///
-/// # Errors
-/// When the store cannot be read.
 pub fn queries(store: &Store) -> Result<Vec<RecordedQuery>, StoreError> {
     store.all(QUERIES)
 }
 
 /// One site.
-///
-/// # Errors
-/// When the store cannot be read.
 pub fn site(store: &Store, namespace: &str, name: &str) -> Result<Option<Site>, StoreError> {
     store.one(SITES, &format!("{namespace}/{name}"))
 }
 
 /// All versions, in the order of the tenant file.
-///
-/// # Errors
-/// When the store cannot be read.
 pub fn versions(store: &Store) -> Result<Vec<Version>, StoreError> {
     store.all(VERSIONS)
 }
 
 /// All DDoS events.
-///
-/// # Errors
-/// When the store cannot be read.
 pub fn ddos_events(store: &Store) -> Result<Vec<ddos::Event>, StoreError> {
     store.all(DDOS_EVENTS)
 }
 
 /// One DDoS event.
-///
-/// # Errors
-/// When the store cannot be read.
 pub fn ddos_event(store: &Store, id: &str) -> Result<Option<ddos::Event>, StoreError> {
     store.one(DDOS_EVENTS, id)
 }

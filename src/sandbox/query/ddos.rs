@@ -48,8 +48,8 @@ pub struct Event {
 #[serde(deny_unknown_fields)]
 pub struct Attachment {
     pub attachment_id: String,
-    #[serde(default)]
-    pub attachment_type: AttachmentType,
+    #[serde(default = "unknown", deserialize_with = "attachment_type")]
+    pub attachment_type: String,
     #[serde(default)]
     pub name: String,
     #[serde(default)]
@@ -69,6 +69,15 @@ fn zero() -> String {
     "0".into()
 }
 
+fn unknown() -> String {
+    TYPES[0].into()
+}
+
+fn attachment_type<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    if TYPES.contains(&text.as_str()) { Ok(text) } else { Err(D::Error::unknown_variant(&text, TYPES)) }
+}
+
 /// A tenant file writes the number itself.
 fn digits<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     match Value::deserialize(deserializer)? {
@@ -78,26 +87,12 @@ fn digits<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error
     }
 }
 
-/// What an attachment is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum AttachmentType {
-    #[default]
-    #[serde(rename = "ATTACHMENT_TYPE_UNKNOWN")]
-    Unknown,
-    #[serde(rename = "ATTACHMENT_TYPE_PCAP")]
-    Pcap,
-    #[serde(rename = "ATTACHMENT_TYPE_BINARY")]
-    Binary,
-    #[serde(rename = "ATTACHMENT_TYPE_INVALID_PCAP")]
-    InvalidPcap,
-    #[serde(rename = "ATTACHMENT_TYPE_OTHER")]
-    Other,
-}
+const PCAP: &str = "ATTACHMENT_TYPE_PCAP";
 
-/// The types in the order of their numbers.
+/// The types of attachments in the order of their numbers.
 const TYPES: &[&str] = &[
     "ATTACHMENT_TYPE_UNKNOWN",
-    "ATTACHMENT_TYPE_PCAP",
+    PCAP,
     "ATTACHMENT_TYPE_BINARY",
     "ATTACHMENT_TYPE_INVALID_PCAP",
     "ATTACHMENT_TYPE_OTHER",
@@ -105,11 +100,9 @@ const TYPES: &[&str] = &[
 
 impl Attachment {
     fn read(message: &Message<'_>) -> Result<Self, ErrorResponse> {
-        // Each of the names is one of the type's.
-        let attachment_type = serde_json::from_value(message.choice("attachment_type", TYPES)?.into());
         Ok(Self {
             attachment_id: message.text("attachment_id")?,
-            attachment_type: attachment_type.unwrap_or_default(),
+            attachment_type: message.choice("attachment_type", TYPES)?.to_owned(),
             name: message.text("name")?,
             gos_name: message.text("gos_name")?,
             gos_version: message.text("gos_version")?,
@@ -150,9 +143,6 @@ pub struct Edit {
 
 impl Filter {
     /// Reads the body of a list.
-    ///
-    /// # Errors
-    /// 400 for a value of another type.
     pub fn read(message: &Message<'_>) -> Result<Self, ErrorResponse> {
         message.text("namespace")?;
         Ok(Self {
@@ -164,9 +154,6 @@ impl Filter {
     }
 
     /// The events that overlap the time and have the ids, latest first.
-    ///
-    /// # Errors
-    /// 400 for an unreadable time and for a backwards range.
     pub fn select(&self, events: Vec<Event>, now: Timestamp) -> Result<Vec<Event>, ErrorResponse> {
         let window =
             TimeWindow::recent(&self.start_time, &self.end_time, DEFAULT_REACH, now).map_err(ErrorResponse::invalid)?;
@@ -187,9 +174,6 @@ impl Filter {
 
 impl Edit {
     /// Reads the body of an edit.
-    ///
-    /// # Errors
-    /// 400 for a value of another type or a time that cannot be read.
     pub fn read(message: &Message<'_>) -> Result<Self, ErrorResponse> {
         message.text("namespace")?;
         message.text("event_id")?;
@@ -207,9 +191,6 @@ impl Edit {
     }
 
     /// The event after the edit.
-    ///
-    /// # Errors
-    /// 400 for an end time before the start.
     pub fn apply(self, mut event: Event) -> Result<Event, ErrorResponse> {
         if !self.name.is_empty() {
             event.name = self.name;
@@ -233,9 +214,8 @@ impl Edit {
 }
 
 /// `has_attachment`: whether there is any attachment other than packet captures.
-#[must_use]
 pub fn beyond_captures(attachments: &[Attachment]) -> bool {
-    attachments.iter().any(|attachment| attachment.attachment_type != AttachmentType::Pcap)
+    attachments.iter().any(|attachment| attachment.attachment_type != PCAP)
 }
 
 #[cfg(test)]
@@ -299,14 +279,10 @@ mod tests {
             {"attachment_id": null, "attachmentType": "ATTACHMENT_TYPE_PCAP", "sizeBytes": "-7"}, null]}"#;
         let after = edit(lenient).unwrap().apply(before.clone()).unwrap();
         assert!(after.has_attachment);
-        let describe = |one: &Attachment| (one.attachment_type, one.size_bytes.clone());
+        let types = after.attachments.iter().map(|one| (one.attachment_type.as_str(), one.size_bytes.as_str()));
         assert_eq!(
-            after.attachments.iter().map(describe).collect::<Vec<_>>(),
-            [
-                (AttachmentType::Other, "12".to_owned()),
-                (AttachmentType::Pcap, "-7".to_owned()),
-                (AttachmentType::Unknown, "0".to_owned()),
-            ]
+            types.collect::<Vec<_>>(),
+            [("ATTACHMENT_TYPE_OTHER", "12"), ("ATTACHMENT_TYPE_PCAP", "-7"), ("ATTACHMENT_TYPE_UNKNOWN", "0"),]
         );
         let early = edit(r#"{"end_time": "2026-11-21T09:00:00Z"}"#).unwrap();
         assert!(early.apply(before).unwrap_err().message().contains("is before"));

@@ -33,9 +33,6 @@ impl TimeWindow {
     /// The window between two texts, the empty text being a missing one: a missing start is ten
     /// minutes before the end, a missing end ten minutes after the start, and of a missing pair the
     /// end is `now`.
-    ///
-    /// # Errors
-    /// A text that is not a time, or an end before the start.
     pub fn between(start: &str, end: &str, now: Timestamp) -> Result<Self, WindowError> {
         let start = time_of("start_time", start)?;
         let end = time_of("end_time", end)?;
@@ -51,9 +48,6 @@ impl TimeWindow {
     }
 
     /// The window from `start`, by default `reach` before `now`, to `end`, by default `now`.
-    ///
-    /// # Errors
-    /// A text that is not a time, or an end before the start.
     pub fn recent(start: &str, end: &str, reach: SignedDuration, now: Timestamp) -> Result<Self, WindowError> {
         let from = time_of("start_time", start)?.unwrap_or_else(|| shifted(now, -reach));
         let to = time_of("end_time", end)?.unwrap_or(now);
@@ -69,9 +63,6 @@ impl TimeWindow {
 }
 
 /// A time as the service reads it; `None` for the empty text.
-///
-/// # Errors
-/// [`WindowError::Unreadable`] with the name of the field.
 fn time_of(field: &'static str, text: &str) -> Result<Option<Timestamp>, WindowError> {
     let text = text.trim();
     if text.is_empty() {
@@ -82,14 +73,12 @@ fn time_of(field: &'static str, text: &str) -> Result<Option<Timestamp>, WindowE
 }
 
 /// `time` moved by `by`, within the range of a timestamp.
-#[must_use]
 pub fn shifted(time: Timestamp, by: SignedDuration) -> Timestamp {
     // The saturating form only refuses spans with calendar units, and a duration has none.
     time.saturating_add(by).unwrap_or(time)
 }
 
 /// A duration such as `90s`, `15m`, `2h30m` or `1d`; `None` for another text.
-#[must_use]
 pub fn duration(text: &str) -> Option<SignedDuration> {
     let mut rest = text.trim();
     let mut total: i64 = 0;
@@ -143,9 +132,6 @@ fn parse(text: &str, now: Timestamp) -> Option<Timestamp> {
 }
 
 /// Reads a time of a tenant file.
-///
-/// # Errors
-/// A text that is not a time.
 pub fn required<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Timestamp, D::Error> {
     let text = String::deserialize(deserializer)?;
     let problem = || D::Error::custom(format!("`{text}` is not a valid time; write `now`, `-2h`, `+10m` or RFC 3339"));
@@ -153,9 +139,6 @@ pub fn required<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Timestamp,
 }
 
 /// Reads a time of a tenant file that may be null.
-///
-/// # Errors
-/// A text that is not a time.
 pub fn optional<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Timestamp>, D::Error> {
     #[derive(serde::Deserialize)]
     struct Time(#[serde(deserialize_with = "required")] Timestamp);
@@ -163,9 +146,6 @@ pub fn optional<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Tim
 }
 
 /// Reads a duration of a tenant file, or as it is stored.
-///
-/// # Errors
-/// A text that is not a duration above zero.
 pub fn length<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SignedDuration, D::Error> {
     let text = String::deserialize(deserializer)?;
     let read = duration(&text).or_else(|| text.parse().ok()).filter(|duration| duration.is_positive());

@@ -140,8 +140,7 @@ impl Progress {
     fn part(self, index: usize, count: usize) -> Self {
         let inside = |done: f64| done * count as f64 - index as f64;
         match self {
-            Self::Running(done) if inside(done) >= 1.0 => Self::Completed,
-            Self::Failed(done) if inside(done) >= 1.0 => Self::Completed,
+            Self::Running(done) | Self::Failed(done) if inside(done) >= 1.0 => Self::Completed,
             Self::Running(done) if inside(done) >= 0.0 => Self::Running(inside(done)),
             Self::Failed(done) if inside(done) >= 0.0 => Self::Failed(inside(done)),
             Self::Running(_) | Self::Failed(_) => Self::Scheduled,
@@ -161,7 +160,6 @@ struct UpgradeView<'a> {
 }
 
 /// The body of the answer for `site` at `now`.
-#[must_use]
 pub fn status(site: &Site, now: Timestamp) -> Value {
     let progress = match &site.upgrade {
         None => json!({
@@ -274,58 +272,45 @@ impl<'a> UpgradeView<'a> {
     }
 
     fn installs(&self, progress: Progress, names: &[&str], kind: &str) -> Vec<Value> {
-        let install = |(index, name): (usize, &&str)| {
-            let progress = progress.part(index, names.len());
-            json!({"name": name, "type": kind, "status": progress.text(), "message": self.message(progress)})
-        };
-        match progress {
-            Progress::Skipped => Vec::new(),
-            _ => names.iter().enumerate().map(install).collect(),
-        }
+        parts(
+            progress,
+            names,
+            |progress, name| json!({"name": name, "type": kind, "status": progress.text(), "message": self.message(progress)}),
+        )
     }
 
     fn os_nodes(&self, progress: Progress) -> Vec<Value> {
-        let node = |(index, name): (usize, &String)| {
-            let progress = progress.part(index, self.site.nodes.len());
-            json!({"name": name, "status": progress.text(), "results": self.installs(progress, &OS_STEPS, "os")})
-        };
-        match progress {
-            Progress::Skipped => Vec::new(),
-            _ => self.site.nodes.iter().enumerate().map(node).collect(),
-        }
+        parts(
+            progress,
+            &self.site.nodes,
+            |progress, name| json!({"name": name, "status": progress.text(), "results": self.installs(progress, &OS_STEPS, "os")}),
+        )
     }
 
     fn nodes(&self, progress: Progress) -> Vec<Value> {
-        let node = |(index, name): (usize, &String)| {
-            let progress = progress.part(index, self.site.nodes.len());
+        parts(progress, &self.site.nodes, |progress, name| {
             json!({
                 "name": name,
                 "status": progress.text(),
                 "progress": count(progress, &NODE_GROUPS),
                 "results": self.groups(progress, &NODE_GROUPS),
             })
-        };
-        self.site.nodes.iter().enumerate().map(node).collect()
+        })
     }
 
     fn groups(&self, progress: Progress, groups: &[Group]) -> Vec<Value> {
         let total = total(groups);
         let mut first = 0;
-        let mut written = Vec::new();
-        for group in groups {
+        let describe = |group: &Group| {
             let parts = group.applications.iter().enumerate().map(|(index, name)| {
                 let progress = progress.part(first + index, total);
                 (progress, self.application(progress, name, group.kind))
             });
             let (states, applications): (Vec<_>, Vec<_>) = parts.unzip();
-            written.push(json!({
-                "name": group.name,
-                "status": together(&states).text(),
-                "applications": applications,
-            }));
             first += group.applications.len();
-        }
-        written
+            json!({"name": group.name, "status": together(&states).text(), "applications": applications})
+        };
+        groups.iter().map(describe).collect()
     }
 
     fn application(&self, progress: Progress, name: &str, kind: &str) -> Value {
@@ -334,25 +319,19 @@ impl<'a> UpgradeView<'a> {
             Progress::Failed(_) => "failure",
             _ => "pending",
         };
-        let condition = |(index, step): (usize, &str)| {
-            let progress = progress.part(index, 3);
+        let conditions = parts(progress, &["load", "apply", "running"], |progress, step| {
             let done = match progress {
                 Progress::Completed => "success",
                 Progress::Failed(_) => result,
                 _ => "pending",
             };
             json!({"type": step, "result": done, "message": self.message(progress)})
-        };
-        let conditions: Vec<_> = ["load", "apply", "running"].into_iter().enumerate().map(condition).collect();
+        });
         json!({
             "name": name,
             "status": progress.text(),
             "objects": [{
-                "name": name,
-                "kind": kind,
-                "deploy_strategy": "rolling",
-                "debug": "",
-                "conditions": conditions,
+                "name": name, "kind": kind, "deploy_strategy": "rolling", "debug": "", "conditions": conditions,
             }],
         })
     }
@@ -365,6 +344,12 @@ impl<'a> UpgradeView<'a> {
         };
         CHECKS.into_iter().enumerate().filter_map(check).collect()
     }
+}
+
+/// What `describe` makes of each of the parts that are done one after another.
+fn parts<T>(progress: Progress, names: &[T], describe: impl Fn(Progress, &T) -> Value) -> Vec<Value> {
+    let names = if progress == Progress::Skipped { &[] } else { names };
+    names.iter().enumerate().map(|(index, name)| describe(progress.part(index, names.len()), name)).collect()
 }
 
 fn total(groups: &[Group]) -> usize {

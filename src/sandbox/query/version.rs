@@ -21,7 +21,6 @@ pub struct Version {
 impl Version {
     /// Whether a site with these versions can be upgraded to this one. An empty text is a version
     /// that the caller did not give and that therefore excludes nothing.
-    #[must_use]
     pub fn follows(&self, os: &str, software: &str) -> bool {
         let at_least = |given: &str, bound: &Option<String>| {
             given.is_empty() || bound.as_ref().is_none_or(|bound| compare(given, bound) != Ordering::Less)
@@ -37,7 +36,6 @@ impl Version {
 }
 
 /// Compares the runs of digits as numbers and what is between them as text.
-#[must_use]
 pub fn compare(one: &str, other: &str) -> Ordering {
     let (mut ones, mut others) = (parts(one), parts(other));
     loop {

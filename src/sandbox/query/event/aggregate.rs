@@ -133,7 +133,6 @@ impl Aggregations {
     }
 
     /// `aggs` of the response.
-    #[must_use]
     pub fn answer(self) -> Value {
         self.named.into_iter().map(|(name, aggregation)| (name, aggregation.answer())).collect::<Map<_, _>>().into()
     }

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::store::Event;
-use super::vocabulary::{self as words, AGENTS, APPS, BURST_PLACES, ClientLocation, HOURS, PLACES, REQUESTS, SITES};
+use super::vocabulary::{ClientLocation, WORDS, Words};
 use crate::sandbox::query::time;
 
 /// The most events that one recipe may ask for: all of them are kept in memory.
@@ -45,7 +45,6 @@ pub struct Recipe {
 
 impl Recipe {
     /// The events, in the order of time.
-    #[must_use]
     pub fn events(&self) -> Vec<Event> {
         let mut generator = Generator::new(self);
         let mut times: Vec<(Timestamp, bool)> = (0..self.count).map(|_| generator.time()).collect();
@@ -82,7 +81,7 @@ struct Client {
     address: String,
     network: String,
     place: &'static ClientLocation,
-    agent: &'static (u32, &'static str, &'static str, &'static str),
+    agent: &'static Words,
     user: String,
     fingerprints: [String; 3],
 }
@@ -105,7 +104,6 @@ struct Generator<'a> {
     machines: Vec<Client>,
     hosts: Vec<Host>,
     sites: Vec<(u32, String)>,
-    words: words::Groups,
 }
 
 impl<'a> Generator<'a> {
@@ -120,26 +118,16 @@ impl<'a> Generator<'a> {
             .enumerate()
             .map(|(index, octet)| {
                 let place = match index.checked_sub(CLIENTS) {
-                    None => pick(&mut rng, &PLACES, |place| place.weight),
-                    Some(machine) => &PLACES[BURST_PLACES[machine % BURST_PLACES.len()]],
+                    None => pick(&mut rng, &WORDS.places, |place| place.weight),
+                    Some(machine) => &WORDS.places[WORDS.burst_places[machine % WORDS.burst_places.len()]],
                 };
                 Client::new(&mut rng, *octet, place)
             })
             .collect();
         let machines = clients.split_off(CLIENTS);
         let hosts = hosts(&mut rng, &recipe.namespaces);
-        let edges = SITES.iter().map(|(weight, site)| (*weight, (*site).to_owned()));
-        let sites = edges.chain(recipe.sites.iter().map(|site| (3, site.clone()))).collect();
-        Self {
-            recipe,
-            rng,
-            burst: (start, start + BURST_PART),
-            clients,
-            machines,
-            hosts,
-            sites,
-            words: words::Groups::new(),
-        }
+        let sites = WORDS.sites.iter().cloned().chain(recipe.sites.iter().map(|site| (3, site.clone()))).collect();
+        Self { recipe, rng, burst: (start, start + BURST_PART), clients, machines, hosts, sites }
     }
 
     /// When an event happens, and whether that is in the burst.
@@ -155,7 +143,7 @@ impl<'a> Generator<'a> {
             let time = at(self.rng.f64());
             // At least one hour in a hundred is taken, so the loop ends.
             let hour = Offset::UTC.to_datetime(time).hour().unsigned_abs();
-            if self.rng.u32(0..100) < HOURS[usize::from(hour) % HOURS.len()] {
+            if self.rng.u32(0..100) < WORDS.hours[usize::from(hour)] {
                 return (time, false);
             }
         }
@@ -185,7 +173,7 @@ impl<'a> Generator<'a> {
         if kind == MALICIOUS_USER {
             add(&mut event, suspicion(rng, time));
         } else {
-            let special = self.words.fields(rng, kind, &host.namespace);
+            let special = special(rng, kind, &host.namespace);
             let action = special.get("action").and_then(Value::as_str).unwrap_or("block").to_owned();
             add(&mut event, Value::Object(special));
             add(&mut event, request(rng, kind, &action, client, host, site));
@@ -202,7 +190,7 @@ impl Client {
             address: format!("{network}.{}", number % 250 + 1),
             network: format!("{network}.0"),
             place,
-            agent: pick(rng, &AGENTS, |agent| agent.0),
+            agent: pick(rng, &WORDS.agents, |agent| agent.0),
             user: format!("Cookie-user-{}", rng.u32(10_000..100_000)),
             fingerprints: [hex(rng), hex(rng), hex(rng)],
         }
@@ -220,7 +208,7 @@ impl Client {
 
 /// What an event about one request has beside; numbers are texts here.
 fn request(rng: &mut Rng, kind: &str, action: &str, client: &Client, host: &Host, site: &str) -> Value {
-    let (_, method, path, parameters) = pick(rng, &REQUESTS, |request| request.0);
+    let (_, method, path, parameters) = pick(rng, &WORDS.requests, |request| request.0);
     let (_, agent, browser, device) = client.agent;
     let blocks = action == "block";
     let status = match (blocks, kind) {
@@ -299,56 +287,54 @@ fn suspicion(rng: &mut Rng, time: Timestamp) -> Value {
     Value::Object(fields)
 }
 
-impl words::Groups {
-    /// What only this kind of request event has. Empty groups are an object in one event and a list
-    /// in another, as the service writes them.
-    fn fields(&self, rng: &mut Rng, kind: &str, namespace: &str) -> Map<String, Value> {
-        let mut fields = Map::new();
-        for key in ["signatures", "attack_types", "violations", "threat_campaigns", "detections"] {
-            fields.insert(key.to_owned(), if rng.bool() { json!({}) } else { json!([]) });
-        }
-        let group = match kind {
-            FIREWALL => self.firewall(rng, namespace),
-            POLICY => pick(rng, &self.hits, |hit| hit.0).1.clone(),
-            REPUTATION => pick(rng, &self.reputations, |hit| hit.0).1.clone(),
-            BOT_DEFENSE => json!({"bot_defense": pick(rng, &self.defenses, |defense| defense.0).1}),
-            API => json!({
-                "oas_req_status": "OpenAPIViolation", "action": "report",
-                "violations": pick(rng, &self.breaches, |breach| breach.0).1,
-            }),
-            _ => json!({"message": "request rate above the learned threshold"}),
-        };
-        add(&mut fields, group);
-        fields
+/// What only this kind of request event has. Empty groups are an object in one event and a list
+/// in another, as the service writes them.
+fn special(rng: &mut Rng, kind: &str, namespace: &str) -> Map<String, Value> {
+    let mut fields = Map::new();
+    for key in ["signatures", "attack_types", "violations", "threat_campaigns", "detections"] {
+        fields.insert(key.to_owned(), if rng.bool() { json!({}) } else { json!([]) });
     }
+    let group = match kind {
+        FIREWALL => firewall(rng, namespace),
+        POLICY => pick(rng, &WORDS.hits, |hit| hit.0).1.clone(),
+        REPUTATION => pick(rng, &WORDS.reputations, |hit| hit.0).1.clone(),
+        BOT_DEFENSE => json!({"bot_defense": pick(rng, &WORDS.defenses, |defense| defense.0).1}),
+        API => json!({
+            "oas_req_status": "OpenAPIViolation", "action": "report",
+            "violations": pick(rng, &WORDS.breaches, |breach| breach.0).1,
+        }),
+        _ => json!({"message": "request rate above the learned threshold"}),
+    };
+    add(&mut fields, group);
+    fields
+}
 
-    fn firewall(&self, rng: &mut Rng, namespace: &str) -> Value {
-        let (_, finding) = pick(rng, &self.findings, |finding| finding.0);
-        let mode = ["block", "block", "block", "report", "allow"][rng.usize(0..5)];
-        let rating = rng.u8(0..6);
-        let mut fields = Map::new();
-        add(&mut fields, finding.clone());
-        add(
-            &mut fields,
-            json!({
-                "bot_info": pick(rng, &self.bots, |bot| bot.0).1, "waf_mode": mode, "calculated_action": mode,
-                "action": mode, "recommended_action": "block",
-                "enforcement_mode": if mode == "report" { "Monitoring" } else { "Blocking" },
-                "app_firewall_name": format!("{namespace}-firewall"), "waf_instance_id": identity(rng),
-                "violation_rating": rating.to_string(),
-                "req_risk": match rating { 4.. => "high", 2..=3 => "medium", _ => "low" },
-                "req_risk_reasons": if rating >= 4 { json!(["signature", "bot"]) } else { json!([]) },
-                "waf_rules_hit": "[]", "waf_rule_tags": "{}",
-            }),
-        );
-        Value::Object(fields)
-    }
+fn firewall(rng: &mut Rng, namespace: &str) -> Value {
+    let (_, finding) = pick(rng, &WORDS.findings, |finding| finding.0);
+    let mode = ["block", "block", "block", "report", "allow"][rng.usize(0..5)];
+    let rating = rng.u8(0..6);
+    let mut fields = Map::new();
+    add(&mut fields, finding.clone());
+    add(
+        &mut fields,
+        json!({
+            "bot_info": pick(rng, &WORDS.bots, |bot| bot.0).1, "waf_mode": mode, "calculated_action": mode,
+            "action": mode, "recommended_action": "block",
+            "enforcement_mode": if mode == "report" { "Monitoring" } else { "Blocking" },
+            "app_firewall_name": format!("{namespace}-firewall"), "waf_instance_id": identity(rng),
+            "violation_rating": rating.to_string(),
+            "req_risk": match rating { 4.. => "high", 2..=3 => "medium", _ => "low" },
+            "req_risk_reasons": if rating >= 4 { json!(["signature", "bot"]) } else { json!([]) },
+            "waf_rules_hit": "[]", "waf_rule_tags": "{}",
+        }),
+    );
+    Value::Object(fields)
 }
 
 fn hosts(rng: &mut Rng, namespaces: &[String]) -> Vec<Host> {
     let mut hosts = Vec::new();
     for (index, namespace) in namespaces.iter().enumerate() {
-        for (weight, app) in APPS {
+        for (weight, app) in &WORDS.apps {
             hosts.push(Host {
                 // The first namespace is the busiest.
                 weight: weight * if index == 0 { 3 } else { 1 },

@@ -50,7 +50,6 @@ pub enum ScrollError {
 
 impl Scroll {
     /// The id, in the letters of URL-safe base 64 for a query parameter.
-    #[must_use]
     pub fn id(&self) -> String {
         // A struct of texts and numbers always becomes JSON.
         let content = serde_json::to_vec(self).unwrap_or_default();
@@ -60,9 +59,6 @@ impl Scroll {
     }
 
     /// Reads an id used at `now` in `namespace`.
-    ///
-    /// # Errors
-    /// Any [`ScrollError`]; the namespace is checked before the time.
     pub fn read(id: &str, namespace: &str, edition: u64, now: Timestamp) -> Result<Self, ScrollError> {
         let bytes = BASE64URL_NOPAD.decode(id.as_bytes()).map_err(|_| ScrollError::Malformed)?;
         let (checksum, content) = bytes.split_at_checked(CHECKSUM).ok_or(ScrollError::Malformed)?;

@@ -23,7 +23,6 @@ pub struct Event {
 
 impl Event {
     /// The event of these fields; the time and the namespace are filled in where they are absent.
-    #[must_use]
     pub fn new(time: Timestamp, namespace: String, mut event: Map<String, Value>) -> Self {
         let stamp = format!("{time:.3}");
         for (key, value) in [("@timestamp", &stamp), ("time", &stamp), ("namespace", &namespace)] {
@@ -56,7 +55,6 @@ pub struct Filter<'a> {
 
 impl<'a> Filter<'a> {
     /// Events of `namespace` that pass `query`.
-    #[must_use]
     pub fn new(namespace: &'a str, query: &'a Query) -> Self {
         Self { namespace: (namespace != WHOLE_TENANT).then_some(namespace), query }
     }
@@ -68,14 +66,12 @@ impl<'a> Filter<'a> {
 
 impl EventStore {
     /// A store of these events.
-    #[must_use]
     pub fn new(mut events: Vec<Event>) -> Self {
         events.sort_by_key(|event| event.time);
         Self { events }
     }
 
     /// The positions of the events in the window.
-    #[must_use]
     pub fn range(&self, window: TimeWindow) -> Range<usize> {
         let start = self.events.partition_point(|event| event.time < window.from);
         let end = self.events.partition_point(|event| event.time <= window.to);
