@@ -206,9 +206,6 @@ impl<'a> Message<'a> {
 }
 
 /// The JSON of a request's body.
-///
-/// # Errors
-/// A body that is not JSON. An empty body is an empty message.
 pub fn parse(body: &[u8]) -> Result<Value, ErrorResponse> {
     if body.iter().all(u8::is_ascii_whitespace) {
         return Ok(Value::Null);
@@ -218,9 +215,6 @@ pub fn parse(body: &[u8]) -> Result<Value, ErrorResponse> {
 }
 
 /// What `read` makes of a request's body.
-///
-/// # Errors
-/// A body that is not JSON, not an object, or not what `read` expects.
 pub fn read<T>(body: &[u8], read: impl FnOnce(&Message<'_>) -> Result<T, ErrorResponse>) -> Result<T, ErrorResponse> {
     read(&Message::new(&parse(body)?, BodyPath::root("body"))?)
 }

@@ -24,9 +24,6 @@ enum RequirementTest {
 
 impl Selector {
     /// Reads a selector.
-    ///
-    /// # Errors
-    /// What was found where something else was needed.
     pub fn parse(text: &str) -> Result<Self, String> {
         let tokens = tokens(text)?;
         let mut parser = Parser { tokens: &tokens };

@@ -1,5 +1,5 @@
-//! The accept loop. It is our own, over hyper, because a fault may cut a connection, which a ready
-//! made server does not allow: each request carries a [`Cut`] that ends its connection at once.
+//! The accept loop. It is our own, over hyper, because a fault may close a connection, which no
+//! ready-made server allows: each request has a [`Disconnect`] that ends its connection at once.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -21,19 +21,19 @@ const LAST_ANSWERS: Duration = Duration::from_secs(5);
 /// Pause after an accept that failed, which mostly means too many open files.
 const ACCEPT_AGAIN: Duration = Duration::from_millis(50);
 
-/// Ends the connection that a request came on, without an answer.
+/// Ends the connection of a request, without an answer.
 #[derive(Clone, Debug, Default)]
 pub struct Disconnect(Arc<Notify>);
 
 impl Disconnect {
-    /// Cuts, and never returns: the connection's task is dropped, and with it the caller.
+    /// Disconnects, and never returns: the connection's task is dropped, and with it the caller.
     pub async fn now(&self) -> Infallible {
         self.0.notify_one();
         std::future::pending().await
     }
 }
 
-/// Answers connections of `listener` until `stop` turns true or its sender is gone, then lets the
+/// Answers connections of `listener` until `stop` turns true or its sender is dropped, then lets the
 /// requests in flight finish. A connection that sends no whole header within `header_timeout` is closed.
 pub async fn serve(listener: TcpListener, router: Router, stop: watch::Receiver<bool>, header_timeout: Duration) {
     let mut connections = JoinSet::new();
@@ -59,15 +59,15 @@ pub async fn serve(listener: TcpListener, router: Router, stop: watch::Receiver<
 }
 
 async fn stopped(mut stop: watch::Receiver<bool>) {
-    // A sender that is gone means the same as true.
+    // A dropped sender means the same as true.
     let _ = stop.wait_for(|stop| *stop).await;
 }
 
 async fn answer(stream: TcpStream, router: Router, stop: watch::Receiver<bool>, header_timeout: Duration) {
     // Without it a small answer may wait for the client's delayed acknowledgement.
     let _ = stream.set_nodelay(true);
-    let cut = Disconnect::default();
-    let handle = cut.clone();
+    let disconnect = Disconnect::default();
+    let handle = disconnect.clone();
     let service = hyper::service::service_fn(move |request: Request<Incoming>| {
         let mut request = request.map(Body::new);
         request.extensions_mut().insert(handle.clone());
@@ -79,13 +79,13 @@ async fn answer(stream: TcpStream, router: Router, stop: watch::Receiver<bool>, 
     let connection = builder.serve_connection(TokioIo::new(stream), service);
     tokio::pin!(connection);
     tokio::select! {
-        // Whatever ended the connection, the client saw it; the sandbox has nothing to add.
+        // However the connection ended, the client noticed it.
         _ = connection.as_mut() => return,
-        () = cut.0.notified() => return,
+        () = disconnect.0.notified() => return,
         () = stopped(stop) => connection.as_mut().graceful_shutdown(),
     }
     tokio::select! {
         _ = connection => {}
-        () = cut.0.notified() => {}
+        () = disconnect.0.notified() => {}
     }
 }

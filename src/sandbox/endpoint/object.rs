@@ -74,9 +74,6 @@ pub enum ResponseFormat {
 
 impl ResponseFormat {
     /// By name or number, as the service takes it.
-    ///
-    /// # Errors
-    /// 400 for anything else.
     pub fn parse(text: &str) -> Result<Self, ErrorResponse> {
         Ok(match text {
             "GET_RSP_FORMAT_DEFAULT" | "0" => Self::Default,

@@ -65,9 +65,6 @@ pub struct SeedMetadata {
 
 impl Endpoints {
     /// Adds seeds, each over an existing endpoint of its name.
-    ///
-    /// # Errors
-    /// The first seed whose `spec` breaks a rule, or that has both specs; those before it stay.
     pub async fn seed_all(&self, seeds: Vec<Seed>) -> Result<(), ErrorResponse> {
         let mut last = None;
         for seed in seeds {
@@ -80,9 +77,6 @@ impl Endpoints {
     }
 
     /// Writes `namespace/name` as another writer would: sets one field and uses the next version.
-    ///
-    /// # Errors
-    /// When it is absent, or the value does not fit the field.
     pub async fn interfere(&self, namespace: &str, name: &str, change: (&str, &Value)) -> Result<(), ErrorResponse> {
         let (field, value) = change;
         let mut result = Ok(());
@@ -104,9 +98,6 @@ impl Endpoints {
     }
 
     /// Creates `namespace/name` as another writer would.
-    ///
-    /// # Errors
-    /// When it exists already, or its name breaks the rule.
     pub async fn forestall(&self, namespace: &str, name: &str) -> Result<(), ErrorResponse> {
         let request = serde_json::json!({"metadata": {"name": name}, "spec": {"ip": "192.0.2.1"}});
         let record = request::read(&request, self.tenant(), namespace, Named::ByBody)?;

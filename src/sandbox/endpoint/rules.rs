@@ -14,7 +14,7 @@ pub fn is_name(text: &str) -> bool {
 }
 
 /// A host name: labels of 1 to 63 letters, digits and `-`, no `-` at the ends of a label. Case does
-/// not matter and one dot may stand at the end; wildcards and underscores are refused (nothing
+/// not matter and a dot may be at the end; wildcards and underscores are refused (nothing
 /// public says otherwise).
 pub fn is_hostname(text: &str) -> bool {
     let text = text.strip_suffix('.').unwrap_or(text);

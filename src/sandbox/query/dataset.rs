@@ -12,16 +12,13 @@ use sha2::{Digest as _, Sha256};
 use super::ddos;
 use super::event::store::{Event, EventStore};
 use super::tenant::Tenant;
-use super::time::TimeWindow;
-use super::upgrade::Site;
-use super::version::Version;
 use crate::sandbox::store::{Batch, Store, StoreError, Ticket};
 
 const TENANT: &str = "tenant";
 const SEEDED: &str = "seeded";
-const SITES: &str = "site";
-const VERSIONS: &str = "sw_version";
-const DDOS_EVENTS: &str = "ddos_event";
+pub const SITES: &str = "site";
+pub const VERSIONS: &str = "sw_version";
+pub const DDOS_EVENTS: &str = "ddos_event";
 const SECURITY_EVENTS: &str = "security_event";
 const QUERIES: &str = "security_event_query";
 
@@ -141,44 +138,9 @@ impl Dataset {
     }
 }
 
-impl RecordedQuery {
-    /// The record of a query over `window`.
-    #[must_use]
-    pub fn new(time: Timestamp, namespace: &str, query: &str, window: TimeWindow, hits: u64) -> Self {
-        Self {
-            time,
-            namespace: namespace.to_owned(),
-            query: query.to_owned(),
-            start_time: window.from,
-            end_time: window.to,
-            hits,
-        }
-    }
-}
-
 /// The queries that were made, oldest first.
 pub fn queries(store: &Store) -> Result<Vec<RecordedQuery>, StoreError> {
     store.all(QUERIES)
-}
-
-/// One site.
-pub fn site(store: &Store, namespace: &str, name: &str) -> Result<Option<Site>, StoreError> {
-    store.one(SITES, &format!("{namespace}/{name}"))
-}
-
-/// All versions, in the order of the tenant file.
-pub fn versions(store: &Store) -> Result<Vec<Version>, StoreError> {
-    store.all(VERSIONS)
-}
-
-/// All DDoS events.
-pub fn ddos_events(store: &Store) -> Result<Vec<ddos::Event>, StoreError> {
-    store.all(DDOS_EVENTS)
-}
-
-/// One DDoS event.
-pub fn ddos_event(store: &Store, id: &str) -> Result<Option<ddos::Event>, StoreError> {
-    store.one(DDOS_EVENTS, id)
 }
 
 /// Queues an edited event.

@@ -5,7 +5,9 @@ use axum::extract::{Path, RawQuery, State};
 use serde_json::json;
 
 use super::event::store::WHOLE_TENANT;
-use super::{dataset, ddos, upgrade};
+use super::upgrade::{self, Site};
+use super::version::Version;
+use super::{dataset, ddos};
 use crate::sandbox::answer::{Answer, Code, ErrorResponse, ok};
 use crate::sandbox::log::Trace;
 use crate::sandbox::message;
@@ -61,33 +63,33 @@ pub async fn edit(State(service): Shared, Path((namespace, id)): ItemPath, body:
 /// an empty text is a version that was not given.
 pub async fn versions(State(service): Shared, RawQuery(query): RawQuery) -> Answer {
     let [os, software] = ["current_os_version", "current_sw_version"].map(|name| parameter(query.as_deref(), name));
-    let mut versions = dataset::versions(&service.store)?;
+    let mut versions: Vec<Version> = service.store.all(dataset::VERSIONS)?;
     versions.retain(|version| version.follows(&os, &software));
     Ok(ok(&json!({"sw_versions": versions.iter().map(|version| &version.version).collect::<Vec<_>>()})))
 }
 
 /// One version in the shape of the list, or 404.
 pub async fn version(State(service): Shared, Path((_, name)): ItemPath) -> Answer {
-    let known = dataset::versions(&service.store)?.iter().any(|version| version.version == name);
+    let known = service.store.all::<Version>(dataset::VERSIONS)?.iter().any(|version| version.version == name);
     if known { Ok(ok(&json!({"sw_versions": [name]}))) } else { Err(absent(&format!("software version {name}"))) }
 }
 
 /// The upgrade status of a site now.
 pub async fn upgrade_status(State(service): Shared, Path((namespace, name)): ItemPath) -> Answer {
-    let site = dataset::site(&service.store, &namespace, &name)?;
+    let site: Option<Site> = service.store.one(dataset::SITES, &format!("{namespace}/{name}"))?;
     let site = site.ok_or_else(|| absent(&format!("site {namespace}/{name}")))?;
     Ok(ok(&upgrade::status(&site, service.clock.now())))
 }
 
 fn list(service: &SandboxState, namespace: &str, filter: &ddos::Filter) -> Answer {
     only_system(namespace)?;
-    let events = dataset::ddos_events(&service.store)?;
+    let events = service.store.all(dataset::DDOS_EVENTS)?;
     Ok(ok(&json!({"events": filter.select(events, service.clock.now())?})))
 }
 
 fn event(service: &SandboxState, namespace: &str, id: &str) -> Result<ddos::Event, ErrorResponse> {
     only_system(namespace)?;
-    dataset::ddos_event(&service.store, id)?.ok_or_else(|| absent(&format!("event {id}")))
+    service.store.one(dataset::DDOS_EVENTS, id)?.ok_or_else(|| absent(&format!("event {id}")))
 }
 
 /// The schemas of each of these requests support this namespace only.

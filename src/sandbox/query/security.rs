@@ -204,7 +204,14 @@ impl ParsedQuery {
             total += 1;
             aggregations.add(event);
         }
-        let recorded = RecordedQuery::new(now, &self.namespace, &self.text, self.window, total);
+        let recorded = RecordedQuery {
+            time: now,
+            namespace: self.namespace.clone(),
+            query: self.text.clone(),
+            start_time: self.window.from,
+            end_time: self.window.to,
+            hits: total,
+        };
         let aggregated = aggregations.answer();
         if wanted == Wanted::Aggregations {
             return (json!({"total_hits": total.to_string(), "aggs": aggregated}), recorded);

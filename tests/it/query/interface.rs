@@ -42,12 +42,12 @@ fn every_row_of_the_interface_names_tests_that_exist() {
         let tests = quoted(tests);
         assert!(!tests.is_empty(), "no test for {statement}");
         for test in tests {
-            let (file, name) = test.split_once("::").unwrap_or_else(|| panic!("`{test}` is no FILE::NAME"));
+            let (file, name) = test.split_once("::").unwrap_or_else(|| panic!("`{test}` is not FILE::NAME"));
             let path = if file.starts_with("src/") { root().join(file) } else { root().join("tests/it").join(file) };
             let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
             let at = text.find(&format!("fn {name}(")).unwrap_or_else(|| panic!("{file} has no test {name}"));
             let before: String = text[..at].lines().rev().take(2).collect();
-            assert!(before.contains("test"), "{file}: {name} is no test");
+            assert!(before.contains("test"), "{file}: {name} is not a test");
         }
     }
 }

@@ -32,7 +32,7 @@ fn spawn(file: &Path) -> (Child, String) {
     let url = lines
         .map_while(Result::ok)
         .find_map(|line| line.strip_prefix("listens on ").map(ToOwned::to_owned))
-        .expect("the child tells where it listens");
+        .expect("the child prints where it listens");
     (child, url)
 }
 
@@ -43,10 +43,10 @@ async fn a_kill_loses_no_acknowledged_write() {
     let mut acknowledged = Vec::new();
     for round in 0..4 {
         let (mut child, url) = spawn(&file);
-        let (told, mut tellings) = mpsc::unbounded_channel();
+        let (written, mut writes) = mpsc::unbounded_channel();
         let writers: Vec<_> = (0..8)
             .map(|writer| {
-                let (url, told, client) = (format!("{url}{SHOP}"), told.clone(), client());
+                let (url, written, client) = (format!("{url}{SHOP}"), written.clone(), client());
                 tokio::spawn(async move {
                     let mut done = Vec::new();
                     for number in 0.. {
@@ -57,14 +57,14 @@ async fn a_kill_loses_no_acknowledged_write() {
                             _ => break,
                         }
                         // Nobody counts any more once the child is to be killed.
-                        let _ = told.send(());
+                        let _ = written.send(());
                     }
                     done
                 })
             })
             .collect();
         for _ in 0..100 * (round + 1) {
-            tellings.recv().await.unwrap();
+            writes.recv().await.unwrap();
         }
         child.kill().unwrap();
         child.wait().unwrap();

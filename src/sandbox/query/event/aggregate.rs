@@ -18,15 +18,14 @@ const DEFAULT_TOP: usize = 10;
 /// Buckets that one date aggregation may have.
 const DATES: i64 = 10_000;
 
-/// The fields that events are aggregated by, and where in an event each is found.
-const FIELDS: [(&str, &str); 61] = [
-    ("CITY", "city"),
-    ("COUNTRY", "country"),
-    ("SEC_EVENT_TYPE", "sec_event_type"),
-    ("SRC_SITE", "src_site"),
-    ("VH_NAME", "vh_name"),
-    ("VH_TYPE", "vh_type"),
-    ("USER", "user"),
+/// The fields that events are aggregated by and that have the same name in an event, in lower case.
+const SAME: &str = "\
+    CITY COUNTRY SEC_EVENT_TYPE SRC_SITE VH_NAME VH_TYPE USER DOMAIN SRC_IP TLS_FINGERPRINT ASN BROWSER_TYPE \
+    DEVICE_TYPE METHOD SEC_EVENT_NAME WAF_MODE VIOLATION_RATING TLS_CIPHER_SUITE TLS_VERSION ACTION \
+    NAMESPACE REQ_RISK JA4_TLS_FINGERPRINT";
+
+/// The other fields, and where in an event each is found.
+const OTHER: [(&str, &str); 38] = [
     ("SUSPICIOUS_USER_COUNTRY", "country"),
     ("SUSPICIOUS_USER_REGION", "region"),
     ("SUSPICIOUS_USER_ASN", "asn"),
@@ -41,20 +40,11 @@ const FIELDS: [(&str, &str); 61] = [
     ("URI", "req_path"),
     ("BOT_CLASSIFICATION", "bot_info.classification"),
     ("AUTOMATION_TYPE", "bot_defense.automation_type"),
-    ("DOMAIN", "domain"),
     ("BOT_TYPE", "bot_info.type"),
     ("BOT_NAME", "bot_info.name"),
-    ("SRC_IP", "src_ip"),
-    ("TLS_FINGERPRINT", "tls_fingerprint"),
-    ("ASN", "asn"),
     ("API_EP", "api_endpoint"),
-    ("BROWSER_TYPE", "browser_type"),
-    ("DEVICE_TYPE", "device_type"),
-    ("METHOD", "method"),
     ("RESP_CODE", "rsp_code"),
     ("RESP_CODE_DETAILS", "rsp_code_details"),
-    ("SEC_EVENT_NAME", "sec_event_name"),
-    ("WAF_MODE", "waf_mode"),
     ("SIGNATURE_NAME", "signatures.name"),
     ("SIGNATURE_ID", "signatures.id"),
     ("SIGNATURE_STATE", "signatures.state"),
@@ -64,19 +54,12 @@ const FIELDS: [(&str, &str); 61] = [
     ("THREAT_CAMPAIGN_NAME", "threat_campaigns.name"),
     ("THREAT_CAMPAIGN_ID", "threat_campaigns.id"),
     ("THREAT_CAMPAIGN_STATE", "threat_campaigns.state"),
-    ("VIOLATION_RATING", "violation_rating"),
     ("SERVICE_POLICY", "policy_hits.policy_hits.policy"),
     ("SERVICE_POLICY_RESULT", "policy_hits.policy_hits.result"),
-    ("TLS_CIPHER_SUITE", "tls_cipher_suite"),
-    ("TLS_VERSION", "tls_version"),
     ("BOT_DEFENSE_INSIGHT", "bot_defense.insight"),
     ("BOT_DEFENSE_RECOMMENDATION", "bot_defense.recommendation"),
     ("BOT_ANOMALY", "bot_info.anomaly"),
-    ("ACTION", "action"),
-    ("NAMESPACE", "namespace"),
-    ("REQ_RISK", "req_risk"),
     ("REQ_RISK_REASON", "req_risk_reasons"),
-    ("JA4_TLS_FINGERPRINT", "ja4_tls_fingerprint"),
     ("MALWARE_NAME", "malware.name"),
     ("MALWARE_TYPE", "malware.type"),
     ("MALWARE_SCAN_RESULT", "malware.scan_result"),
@@ -91,8 +74,8 @@ pub struct Aggregations {
 
 #[derive(Debug)]
 enum Aggregation {
-    Field { path: &'static str, top: usize, counts: HashMap<String, u64> },
-    Cardinality { path: &'static str, counts: HashMap<String, u64> },
+    Field { path: String, top: usize, counts: HashMap<String, u64> },
+    Cardinality { path: String, counts: HashMap<String, u64> },
     Date { step: i64, counts: BTreeMap<i64, u64> },
 }
 
@@ -148,8 +131,9 @@ impl Aggregation {
         };
         let path = || {
             let field = wanted.get("field").and_then(Value::as_str).unwrap_or_default();
-            let known = FIELDS.iter().find(|(known, _)| *known == field);
-            known.map(|(_, path)| *path).ok_or_else(|| invalid(format!("unknown field `{field}`")))
+            let same = SAME.split_whitespace().find(|same| *same == field).map(str::to_lowercase);
+            let other = || OTHER.iter().find(|(other, _)| *other == field).map(|(_, path)| (*path).to_owned());
+            same.or_else(other).ok_or_else(|| invalid(format!("unknown field `{field}`")))
         };
         match kind.as_str() {
             "field_aggregation" => {

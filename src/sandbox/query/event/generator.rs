@@ -160,25 +160,21 @@ impl<'a> Generator<'a> {
         };
         let host = pick(rng, &self.hosts, |host| host.weight);
         let (_, site) = pick(rng, &self.sites, |site| site.0);
-        let mut event = Map::new();
-        add(
-            &mut event,
-            json!({
-                "sec_event_type": kind, "sec_event_name": title, "stream": "svcfw", "messageid": identity(rng),
-                "vh_name": format!("ves-io-http-loadbalancer-{}", host.app), "app": host.app, "app_type": host.app,
-                "src_site": site, "site": site,
-            }),
-        );
-        add(&mut event, client.fields());
-        if kind == MALICIOUS_USER {
-            add(&mut event, suspicion(rng, time));
+        let common = json!({
+            "sec_event_type": kind, "sec_event_name": title, "stream": "svcfw", "messageid": identity(rng),
+            "vh_name": format!("ves-io-http-loadbalancer-{}", host.app), "app": host.app, "app_type": host.app,
+            "src_site": site, "site": site,
+        });
+        let details = if kind == MALICIOUS_USER {
+            suspicion(rng, time)
         } else {
             let special = special(rng, kind, &host.namespace);
-            let action = special.get("action").and_then(Value::as_str).unwrap_or("block").to_owned();
-            add(&mut event, Value::Object(special));
-            add(&mut event, request(rng, kind, &action, client, host, site));
-        }
-        Event::new(time, host.namespace.clone(), event)
+            let action = special["action"].as_str().unwrap_or("block");
+            let request = request(rng, kind, action, client, host, site);
+            merged([special, request])
+        };
+        let fields = fields([common, client.fields(), details]);
+        Event::new(time, host.namespace.clone(), fields)
     }
 }
 
@@ -220,9 +216,7 @@ fn request(rng: &mut Rng, kind: &str, action: &str, client: &Client, host: &Host
     let headers = json!({
         "Accept": "*/*", "Host": host.domain, "Method": method, "Path": path, "Scheme": "https", "User-Agent": agent,
     });
-    let mut fields = Map::new();
-    add(
-        &mut fields,
+    merged([
         json!({
             "severity": if blocks { "error" } else { "info" }, "action": action, "vh_type": "HTTP-LOAD-BALANCER",
             "vhost_id": host.id, "src_port": rng.u32(1_024..65_024).to_string(), "dst_ip": host.address,
@@ -232,9 +226,6 @@ fn request(rng: &mut Rng, kind: &str, action: &str, client: &Client, host: &Host
             "is_new_dcid": rng.u8(0..3) == 0, "latitude": client.place.latitude, "longitude": client.place.longitude,
             "as_number": client.place.as_number.to_string(), "network": client.network,
         }),
-    );
-    add(
-        &mut fields,
         json!({
             "method": method, "authority": host.domain, "original_authority": host.domain, "domain": host.domain,
             "sni": host.domain, "req_path": path, "req_params": parameters, "req_headers": headers.to_string(),
@@ -248,16 +239,12 @@ fn request(rng: &mut Rng, kind: &str, action: &str, client: &Client, host: &Host
             },
             "upstream_rsp_code": if blocks { 0 } else { status }.to_string(),
         }),
-    );
-    add(
-        &mut fields,
         json!({
             "http_version": "HTTP/1.1", "user_agent": agent, "browser_type": browser, "device_type": device,
             "tls_version": "TLSv1_3", "tls_cipher_suite": "TLSv1_3/TLS_AES_128_GCM_SHA256",
             "x_forwarded_for": client.address, "message_key": "", "api_endpoint": "{}", "is_truncated_field": false,
         }),
-    );
-    Value::Object(fields)
+    ])
 }
 
 /// What an event about the behaviour of a user has: numbers are numbers here.
@@ -269,10 +256,8 @@ fn suspicion(rng: &mut Rng, time: Timestamp) -> Value {
         "behavior_anomaly_score": score(),
     });
     let threat = ["Low", "Medium", "High"][rng.usize(0..3)];
-    let mut fields = Map::new();
-    add(&mut fields, scores);
-    add(
-        &mut fields,
+    merged([
+        scores,
         json!({
             "start_time": second - 300, "end_time": second, "req_count": rng.u32(20..920),
             "err_count": rng.u32(0..40), "waf_sec_event_count": rng.u32(0..30),
@@ -283,17 +268,17 @@ fn suspicion(rng: &mut Rng, time: Timestamp) -> Value {
             "feature_score": "{}", "apiep_anomaly": 0, "original_topic_name": "suspicious-user-logs",
             "message": "MUM_BLOCK_TEMPORARILY",
         }),
-    );
-    Value::Object(fields)
+    ])
 }
 
 /// What only this kind of request event has. Empty groups are an object in one event and a list
 /// in another, as the service writes them.
-fn special(rng: &mut Rng, kind: &str, namespace: &str) -> Map<String, Value> {
-    let mut fields = Map::new();
-    for key in ["signatures", "attack_types", "violations", "threat_campaigns", "detections"] {
-        fields.insert(key.to_owned(), if rng.bool() { json!({}) } else { json!([]) });
-    }
+fn special(rng: &mut Rng, kind: &str, namespace: &str) -> Value {
+    let mut empty = || if rng.bool() { json!({}) } else { json!([]) };
+    let groups = json!({
+        "signatures": empty(), "attack_types": empty(), "violations": empty(), "threat_campaigns": empty(),
+        "detections": empty(),
+    });
     let group = match kind {
         FIREWALL => firewall(rng, namespace),
         POLICY => pick(rng, &WORDS.hits, |hit| hit.0).1.clone(),
@@ -305,18 +290,15 @@ fn special(rng: &mut Rng, kind: &str, namespace: &str) -> Map<String, Value> {
         }),
         _ => json!({"message": "request rate above the learned threshold"}),
     };
-    add(&mut fields, group);
-    fields
+    merged([groups, group])
 }
 
 fn firewall(rng: &mut Rng, namespace: &str) -> Value {
     let (_, finding) = pick(rng, &WORDS.findings, |finding| finding.0);
     let mode = ["block", "block", "block", "report", "allow"][rng.usize(0..5)];
     let rating = rng.u8(0..6);
-    let mut fields = Map::new();
-    add(&mut fields, finding.clone());
-    add(
-        &mut fields,
+    merged([
+        finding.clone(),
         json!({
             "bot_info": pick(rng, &WORDS.bots, |bot| bot.0).1, "waf_mode": mode, "calculated_action": mode,
             "action": mode, "recommended_action": "block",
@@ -327,8 +309,7 @@ fn firewall(rng: &mut Rng, namespace: &str) -> Value {
             "req_risk_reasons": if rating >= 4 { json!(["signature", "bot"]) } else { json!([]) },
             "waf_rules_hit": "[]", "waf_rule_tags": "{}",
         }),
-    );
-    Value::Object(fields)
+    ])
 }
 
 fn hosts(rng: &mut Rng, namespaces: &[String]) -> Vec<Host> {
@@ -349,10 +330,14 @@ fn hosts(rng: &mut Rng, namespaces: &[String]) -> Vec<Host> {
     hosts
 }
 
-fn add(fields: &mut Map<String, Value>, more: Value) {
-    if let Value::Object(more) = more {
-        fields.extend(more);
-    }
+/// The fields of all parts; of a field that two of them have, the later one counts.
+fn fields<const N: usize>(parts: [Value; N]) -> Map<String, Value> {
+    let objects = parts.into_iter().filter_map(|part| if let Value::Object(part) = part { Some(part) } else { None });
+    objects.flatten().collect()
+}
+
+fn merged<const N: usize>(parts: [Value; N]) -> Value {
+    Value::Object(fields(parts))
 }
 
 /// One of the items, by weight; of which at least one is above 0.

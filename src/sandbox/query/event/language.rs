@@ -94,7 +94,7 @@ impl Matcher {
     }
 }
 
-/// Hands to `look` every scalar at the dotted `name` of `value`, as text: numbers and booleans as
+/// Calls `look` with every scalar at the dotted `name` of `value`, as text: numbers and booleans as
 /// JSON writes them, each element of an array, nothing for null and for objects.
 pub fn texts(value: &Value, name: &str, look: &mut dyn FnMut(&str)) {
     match value {
@@ -117,7 +117,7 @@ pub fn texts(value: &Value, name: &str, look: &mut dyn FnMut(&str)) {
     }
 }
 
-/// Hands to `look` every scalar of a field that the name leads to.
+/// Calls `look` with every scalar of a field that the name leads to.
 fn scalars(field: &Value, look: &mut dyn FnMut(&str)) {
     match field {
         Value::String(text) => look(text),
