@@ -136,12 +136,6 @@ const KNOWN_RINGS: &[&str] = &[
     "model/wire/snat_pool",
     "model/wire/spec",
     "model/wire/target",
-    "sandbox/admin",
-    "sandbox/endpoint/reference",
-    "sandbox/endpoint/spec",
-    "sandbox/fault/inject",
-    "sandbox/gate",
-    "sandbox/router",
 ];
 
 /// The path of a module: `["plan", "build"]` for `plan/build.rs`, `["plan"]` for `plan/mod.rs`.

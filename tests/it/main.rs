@@ -44,7 +44,6 @@ mod readme;
 mod rehearse;
 mod requests;
 mod resumed;
-mod rings;
 mod sandbox;
 mod schemathesis;
 mod secrets;
