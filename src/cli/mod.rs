@@ -40,6 +40,7 @@ mod service;
 mod session;
 mod settings;
 mod shard;
+mod shared_args;
 mod stack;
 mod time_args;
 mod token;

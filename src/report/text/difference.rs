@@ -1,3 +1,5 @@
+//! The difference of two long values by lines, each with its sign.
+
 use similar::{ChangeTag, TextDiff};
 
 use super::TextView;

@@ -1,3 +1,6 @@
+//! The verdict of a check as text: each endpoint that is not in sync with its fields, what is accepted, and
+//! what to do next. A fleet gets a line for each stack and the text of those that are not in sync.
+
 use std::collections::BTreeSet;
 use std::time::Duration;
 

@@ -1,3 +1,6 @@
+//! The outcome of an apply as text: what was not made and why, conflicts as a table of three values, the sum,
+//! the verification, and how to undo or resume the run.
+
 use std::time::Duration;
 
 use super::{TextView, columns, count, refusal, seconds, some_of};

@@ -1,3 +1,6 @@
+//! A plan as text: every change with its fields and places, equal edits folded, then what is blocked, the
+//! notes, the guards, the counts and the command that applies exactly this plan.
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 

@@ -1,3 +1,5 @@
+//! The progress of a run as lines of a log.
+
 use std::time::Duration;
 
 use super::{TextView, plan::sign};

@@ -1,3 +1,5 @@
+//! Refusals as text: why a plan is not applied, what is blocked, and which flag allows it.
+
 use super::{TextView, some_of};
 use crate::plan::{ApprovalError, BlockReason, BlockedChange, Plan, ScopeRead, Unchangeable};
 use crate::report::{Role, safe};

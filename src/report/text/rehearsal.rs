@@ -1,3 +1,5 @@
+//! The result of a rehearsal as text.
+
 use super::{TextView, count, outcome, plan, seconds, some_of};
 use crate::report::{Role, safe};
 use crate::run::{ChangeResult, Rehearsal, Verification};

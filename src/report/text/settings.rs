@@ -1,3 +1,5 @@
+//! Settings that differ from the base, or that the policy limits, as text.
+
 use super::{TextView, columns};
 use crate::model::policy::Direction;
 use crate::plan::Plan;

@@ -1,0 +1,142 @@
+//! Options that several commands share: the global ones, the paths and filters of a stack, permissions, the
+//! base of an attribution, and the snapshot to compare with.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+/// Global options.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Global options")]
+pub struct GlobalArgs {
+    /// The service, with or without /api [environment: TRUEUP_BASE_URL]
+    #[arg(long, global = true, value_name = "URL")]
+    pub base_url: Option<String>,
+    /// The paths that the service answers at: uniform (default) or published
+    #[arg(long, global = true, value_name = "LAYOUT")]
+    pub layout: Option<String>,
+    /// A file that contains the API token; else TRUEUP_TOKEN
+    #[arg(long, global = true, value_name = "FILE")]
+    pub token_file: Option<PathBuf>,
+    /// Certificate authorities to trust besides the system's, PEM
+    #[arg(long, global = true, value_name = "FILE")]
+    pub ca_cert: Option<PathBuf>,
+    /// The client certificate, PEM
+    #[arg(long, global = true, value_name = "FILE", requires = "client_key")]
+    pub client_cert: Option<PathBuf>,
+    /// The key of the client certificate, PEM
+    #[arg(long, global = true, value_name = "FILE", requires = "client_cert")]
+    pub client_key: Option<PathBuf>,
+    /// The client certificate with its key, PKCS #12 (.p12, .pfx), as the console provides it
+    #[arg(long, global = true, value_name = "FILE", conflicts_with_all = ["client_cert", "client_key"])]
+    pub client_p12: Option<PathBuf>,
+    /// A file that contains the password of the PKCS #12 file; else TRUEUP_P12_PASSWORD or VES_P12_PASSWORD
+    #[arg(long, global = true, value_name = "FILE", requires = "client_p12")]
+    pub client_p12_password_file: Option<PathBuf>,
+    /// The configuration, instead of the trueup.yaml in the directory or above it
+    #[arg(long, global = true, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// The environment of the configuration [environment: TRUEUP_ENV]
+    #[arg(long, global = true, value_name = "NAME")]
+    pub env: Option<String>,
+    /// A variable for `${name}` in definitions; repeatable
+    #[arg(long, global = true, value_name = "NAME=VALUE")]
+    pub var: Vec<String>,
+    /// The stack that owns the objects [environment: TRUEUP_STACK]
+    #[arg(long, global = true, value_name = "NAME")]
+    pub stack: Option<String>,
+    /// Limits from outside the repository, which can only tighten [environment: TRUEUP_POLICY]
+    #[arg(long, global = true, value_name = "FILE")]
+    pub policy: Option<PathBuf>,
+    /// Where runs are recorded [environment: TRUEUP_STATE_DIR]
+    #[arg(long, global = true, value_name = "DIR")]
+    pub state_dir: Option<PathBuf>,
+    /// Use an embedded service instead of a real one, kept in FILE (default: in the state directory)
+    #[arg(long, global = true, value_name = "FILE", num_args = 0..=1, require_equals = true)]
+    pub sandbox: Option<Option<PathBuf>>,
+    /// Requests at the same time (default: `concurrency` of trueup.yaml, else 8)
+    #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub concurrency: Option<u16>,
+    /// Requests a second at most, 0 for no limit (default: `rate_limit` of trueup.yaml, else careful)
+    #[arg(long, global = true, value_name = "N")]
+    pub rate: Option<f64>,
+    /// When to use colour
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    pub color: Color,
+    /// Log each request
+    #[arg(long, short, global = true, conflicts_with = "quiet")]
+    pub verbose: bool,
+    /// Print only results and errors
+    #[arg(long, short, global = true)]
+    pub quiet: bool,
+}
+
+/// When colour is added.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Color {
+    /// On a terminal, unless NO_COLOR is set
+    Auto,
+    /// Also into a pipe
+    Always,
+    /// Not at all
+    Never,
+}
+
+/// What is loaded, and which changes are selected.
+#[derive(Debug, Clone, Default, Args)]
+pub struct ScopeArgs {
+    /// The stack's directory; or a directory or file in it, which filters the changes [default: .]
+    #[arg(value_name = "PATH")]
+    pub paths: Vec<PathBuf>,
+    #[command(flatten)]
+    pub filter: FilterArgs,
+}
+
+/// Filters choose among the changes; they never narrow what is loaded or read.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Filters (they choose among the changes, and never cause one)")]
+pub struct FilterArgs {
+    /// Only endpoints whose namespace/name matches; repeatable
+    #[arg(long, value_name = "GLOB")]
+    pub only: Vec<String>,
+    /// No endpoints whose namespace/name matches; repeatable
+    #[arg(long, value_name = "GLOB")]
+    pub except: Vec<String>,
+    /// Only endpoints of this namespace; repeatable
+    #[arg(long, short, value_name = "NAME")]
+    pub namespace: Vec<String>,
+    /// Only endpoints whose live or desired labels meet the selector, such as `tier in (web, db)`
+    #[arg(long, short = 'l', value_name = "SELECTOR")]
+    pub selector: Option<String>,
+}
+
+/// What a person allows by name.
+#[derive(Debug, Clone, Default, Args)]
+pub struct PermissionArgs {
+    /// Allow what a guard blocks: mass-change, empty-namespace, behind-base,
+    /// foreign-stack=KEY, protected=KEY, referred=KEY, unverified=KEY; repeatable
+    #[arg(long, value_name = "NAME")]
+    pub allow: Vec<String>,
+    /// Take ownership of endpoints that are in sync and have no ownership annotations
+    #[arg(long)]
+    pub adopt: bool,
+    /// Delete what this stack owns in a namespace that it no longer lists; repeatable
+    #[arg(long, value_name = "NAME")]
+    pub prune_namespace: Vec<String>,
+}
+
+/// The branch that the definitions will be merged into.
+#[derive(Debug, Clone, Default, Args)]
+pub struct BaseArgs {
+    /// Report whose change each difference is, against this branch or commit
+    #[arg(long, value_name = "REF")]
+    pub base: Option<String>,
+}
+
+/// What the definitions are compared with.
+#[derive(Debug, Clone, Default, Args)]
+pub struct LiveArgs {
+    /// Compare with this snapshot instead of the service: no token, no network
+    #[arg(long, value_name = "FILE")]
+    pub live: Option<PathBuf>,
+}
