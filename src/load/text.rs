@@ -48,7 +48,7 @@ pub struct TextError {
     /// What to do.
     pub label: &'static str,
     /// The text, as far as it is one.
-    pub source: SourceText,
+    pub source: Box<SourceText>,
     /// The bytes of it that are wrong.
     pub range: Range<usize>,
 }
@@ -81,7 +81,7 @@ impl SourceText {
                 let label = if utf16 { "the file is UTF-16: save it as UTF-8" } else { "save the file as UTF-8" };
                 let end = source.text.len();
                 let message = "the file is not valid UTF-8".to_owned();
-                return Err(TextError { message, label, source, range: end..end });
+                return Err(TextError { message, label, source: Box::new(source), range: end..end });
             }
         };
         let mark = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
@@ -92,7 +92,7 @@ impl SourceText {
             let code = source.text.as_bytes()[at];
             let message = format!("the control character U+{code:04X} is not allowed in a file");
             let label = "remove it, or write an escape in quotes";
-            return Err(TextError { message, label, source, range: at..at + 1 });
+            return Err(TextError { message, label, source: Box::new(source), range: at..at + 1 });
         }
         Ok(source)
     }

@@ -71,7 +71,6 @@ impl ErrorResponse {
     }
 
     /// A fault of the sandbox.
-    #[expect(clippy::needless_pass_by_value, reason = "it is passed to `map_err`")]
     pub fn internal(error: impl fmt::Display) -> Self {
         Self::new(Code::Internal, error.to_string())
     }
