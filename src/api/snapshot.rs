@@ -29,7 +29,7 @@ pub enum ReferrerReads {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SnapshotReadError {
     /// The list of a namespace is incomplete.
-    #[error("the list of `{namespace}` cannot be trusted: {reason}")]
+    #[error("could not read `{namespace}`: {reason}")]
     List {
         /// Which namespace.
         namespace: Namespace,

@@ -53,7 +53,7 @@ pub enum ApprovalError {
         names: Vec<String>,
     },
     /// A read in the selection is unknown; that cannot be allowed.
-    #[error("the list of {} cannot be trusted, so nothing is concluded about it", names(namespaces))]
+    #[error("could not read {}, so nothing is concluded about it", names(namespaces))]
     Unknown {
         /// Which, with the reason.
         namespaces: Vec<(Namespace, String)>,

@@ -122,7 +122,7 @@ fn nothing_is_kept_of_an_incomplete_read_and_what_was_not_kept_is_unknown() {
     stage
         .run("snapshot . -o live.json")
         .code(5)
-        .stderr_contains("the list of `pay` cannot be trusted")
+        .stderr_contains("could not read `pay`")
         .stderr_contains("nothing was written");
     assert!(!stage.path("live.json").exists());
     stage.run("snapshot -n shop -o live.json").code(0).stdout_contains("3 endpoints of 1 namespace ");

@@ -1,6 +1,10 @@
-use serde_json::Value;
+use std::sync::atomic::{AtomicI64, Ordering};
 
-use super::service;
+use jiff::{SignedDuration, Timestamp};
+use serde_json::Value;
+use trueup::sandbox::{Clock, Tenant};
+
+use super::{TENANT, service};
 use crate::support::{Service, Stage};
 
 fn staged() -> (Service, Stage) {
@@ -56,9 +60,25 @@ fn a_status_is_a_tree_of_stages_nodes_and_applications() {
         .stderr_contains("namespace `system`");
 }
 
+/// The same on a clock that advances whenever the service reads it: however slow the machine is, each
+/// stage of a short upgrade is there to be seen.
+fn staged_by_requests() -> (Service, Stage) {
+    const STEP: SignedDuration = SignedDuration::from_millis(60);
+    let begun = Timestamp::now();
+    let reads = AtomicI64::new(0);
+    let clock =
+        Clock::new(move || begun + STEP * i32::try_from(reads.fetch_add(1, Ordering::Relaxed)).unwrap_or(i32::MAX));
+    let service = Service::with(|options| {
+        options.clock = clock;
+        options.tenant_file = Some(Tenant::read(TENANT, options.clock.now()).expect("a tenant"));
+    });
+    let stage = Stage::new().at(&service);
+    (service, stage)
+}
+
 #[test]
 fn a_watched_upgrade_is_followed_until_it_completes() {
-    let (service, stage) = staged();
+    let (service, stage) = staged_by_requests();
     let ran = stage.run("upgrades status ce04 --watch --interval 100ms");
     ran.code(0)
         .stdout_contains("ce04  image download: ")
@@ -73,7 +93,7 @@ fn a_watched_upgrade_is_followed_until_it_completes() {
 
 #[test]
 fn a_watched_upgrade_that_fails_ends_with_the_reason() {
-    let (service, stage) = staged();
+    let (service, stage) = staged_by_requests();
     service.misbehave(
         "rules: [{operation: upgrade-status-get, after: 1, for: 1, status: {code: 404, body: 'gone for a moment'}}]",
     );
