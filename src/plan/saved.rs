@@ -30,7 +30,7 @@ pub enum SavedError {
         found: u64,
     },
     /// The content does not have the digest or the guards that the file names. The content's digest is not
-    /// told: it would be the one with which the file passes.
+    /// printed: it would be the one with which the file passes.
     #[error("the plan was altered after it was saved: plan again, and compare the digest with the reviewed one")]
     Altered,
     /// The content has the digest that the file names, and no plan says such a thing.

@@ -1,4 +1,4 @@
-//! Whose change a difference is, told from a repository's history: the accident in which a branch
+//! Whose change a difference is, read from a repository's history: the accident in which a branch
 //! that is behind takes back what somebody merged and applied, and the other sides.
 
 use std::path::Path;

@@ -190,7 +190,7 @@ fn what_nobody_defined_is_among_what_drifted_only_where_it_is_drift() {
     assert_eq!(drifted("drift . --format json"), json!([]));
     let failing = drifted("drift . --unmanaged fail --format json");
     assert_eq!(failing[0]["object"], "shop/handmade");
-    // What is accepted stays told, with the value that an acknowledgement names.
+    // What is accepted stays listed, with the value that an acknowledgement names.
     let offered = stage.run("drift . --unmanaged fail --format acknowledgements");
     stage.write("accepted.yaml", offered.code(3).text());
     let accepted = stage.run("drift . --unmanaged fail --acknowledged accepted.yaml --format json");

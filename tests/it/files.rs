@@ -236,15 +236,15 @@ fn every_input_is_bounded_in_size_depth_and_time() {
         };
         let file = File::create(stage.path("input")).expect("a file");
         file.set_len(3 << 30).expect("a sparse file");
-        let (code, told, took, _) = bounded("size");
-        assert!(code == 1 && told.contains("larger than the allowed"), "{line}: {code} {told}");
+        let (code, errors, took, _) = bounded("size");
+        assert!(code == 1 && errors.contains("larger than the allowed"), "{line}: {code} {errors}");
         assert!(took < Duration::from_secs(5), "{line}");
         for (what, text) in hostile() {
             stage.write("input", &text);
-            let (code, told, took, what) = bounded(what);
+            let (code, errors, took, what) = bounded(what);
             // An empty file of faults, acknowledgements or a tenant says nothing, which is allowed.
             let may_be_empty = what == "nothing";
-            assert!(matches!(code, 1 | 6) || may_be_empty, "{line}, {what}: {code} {told}");
+            assert!(matches!(code, 1 | 6) || may_be_empty, "{line}, {what}: {code} {errors}");
             assert!(
                 took < Duration::from_secs(10) || (may_be_empty && line.starts_with("sandbox")),
                 "{line}, {what}: {took:?}"
@@ -296,14 +296,14 @@ fn an_answer_that_cannot_be_written_is_an_error() {
         "--version",
         "plan --help",
     ] {
-        let (code, told) = full(line);
-        assert_eq!(code, 1, "{line}: {told}");
-        assert!(told.contains("cannot write the answer") && told.contains("No space left"), "{line}: {told}");
+        let (code, errors) = full(line);
+        assert_eq!(code, 1, "{line}: {errors}");
+        assert!(errors.contains("cannot write the answer") && errors.contains("No space left"), "{line}: {errors}");
     }
     assert!(!service.has("shop/cart"));
-    let (code, told) = full("apply stack --yes");
-    assert_eq!(code, 7, "{told}");
-    assert!(told.contains("cannot write the answer") && told.contains("the changes were made"), "{told}");
+    let (code, errors) = full("apply stack --yes");
+    assert_eq!(code, 7, "{errors}");
+    assert!(errors.contains("cannot write the answer") && errors.contains("the changes were made"), "{errors}");
     assert!(service.has("shop/cart"));
     // Nothing to do: nothing was made.
     assert_eq!(full("apply stack --yes").0, 1);

@@ -15,9 +15,9 @@ fn on_a_full_disk(stage: &Stage, line: &str) -> (i32, String) {
 
 #[track_caller]
 fn partly(stage: &Stage, line: &str) {
-    let (code, told) = on_a_full_disk(stage, line);
-    assert_eq!(code, 7, "{line}: {told}");
-    assert!(told.contains("cannot write the answer") && told.contains("the changes were made"), "{line}: {told}");
+    let (code, errors) = on_a_full_disk(stage, line);
+    assert_eq!(code, 7, "{line}: {errors}");
+    assert!(errors.contains("cannot write the answer") && errors.contains("the changes were made"), "{line}: {errors}");
 }
 
 fn stage(service: &Service) -> Stage {
@@ -40,9 +40,9 @@ fn a_rollback_on_a_full_disk_ends_with_7_since_it_wrote() {
         assert_eq!(service.get("shop/a")["spec"]["port"], 80);
         // Its plan alone writes nothing to the service.
         let writes = service.requests("PUT");
-        let (code, told) = on_a_full_disk(&stage, "rollback last -o back.json");
-        assert_eq!((code, service.requests("PUT")), (1, writes), "{told}");
-        assert!(told.contains("cannot write the answer"), "{told}");
+        let (code, errors) = on_a_full_disk(&stage, "rollback last -o back.json");
+        assert_eq!((code, service.requests("PUT")), (1, writes), "{errors}");
+        assert!(errors.contains("cannot write the answer"), "{errors}");
     }
 }
 

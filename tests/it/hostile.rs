@@ -25,10 +25,10 @@ fn validate(stage: &Stage) -> (i32, String) {
 
 #[track_caller]
 fn refused(stage: &Stage, word: &str) {
-    let (code, told) = validate(stage);
-    assert_eq!(code, 1, "{}", &told[..told.len().min(2_000)]);
-    assert!(told.contains(word), "`{word}` is not in {}", &told[..told.len().min(2_000)]);
-    assert!(told.len() < 200_000, "{} bytes of errors", told.len());
+    let (code, errors) = validate(stage);
+    assert_eq!(code, 1, "{}", &errors[..errors.len().min(2_000)]);
+    assert!(errors.contains(word), "`{word}` is not in {}", &errors[..errors.len().min(2_000)]);
+    assert!(errors.len() < 200_000, "{} bytes of errors", errors.len());
 }
 
 fn bomb() -> String {
@@ -69,12 +69,12 @@ fn symbolic_links_neither_loop_nor_leave_the_directory() {
     symlink(stage.path("c.yaml"), stage.path("b.yaml")).unwrap();
     symlink(stage.path("b.yaml"), stage.path("c.yaml")).unwrap();
     symlink(".", stage.path("loop")).unwrap();
-    let (code, told) = validate(&stage);
-    assert!(code == 1 || code == 0, "{told}");
+    let (code, errors) = validate(&stage);
+    assert!(code == 1 || code == 0, "{errors}");
     std::fs::remove_file(stage.path("b.yaml")).unwrap();
     std::fs::remove_file(stage.path("c.yaml")).unwrap();
-    let (_, told) = validate(&stage);
-    assert!(!told.contains("twice"), "{told}");
+    let (_, errors) = validate(&stage);
+    assert!(!errors.contains("twice"), "{errors}");
 
     let stage = Stage::new().file("in/a.yaml", &definition("shop/a", 80)).file("secret.yaml", "password: hunter2\n");
     symlink("../secret.yaml", stage.path("in/out.yaml")).unwrap();

@@ -199,10 +199,10 @@ fn check(live: &BTreeMap<Key, Endpoint>) -> Result<(), TestCaseError> {
     service.plant(&live.values().map(seed).collect());
     let stage = Stage::new().at(&service);
     let pulled = stage.run("pull -n shop -n con -n nul -n trueup -n no -o pulled");
-    let told = pulled.errors().to_owned();
-    prop_assert_eq!(pulled.exit(), 0, "{}{}", pulled.text(), told);
+    let messages = pulled.errors().to_owned();
+    prop_assert_eq!(pulled.exit(), 0, "{}{}", pulled.text(), messages);
     let (kept, left): (Vec<_>, Vec<_>) = live.values().partition(|endpoint| can_be_defined(endpoint));
-    prop_assert_eq!(told.lines().filter(|line| line.starts_with("left out: ")).count(), left.len(), "{}", told);
+    prop_assert_eq!(messages.lines().filter(|line| line.starts_with("left out: ")).count(), left.len(), "{}", messages);
     if kept.is_empty() {
         return Ok(());
     }

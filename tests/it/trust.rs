@@ -48,12 +48,12 @@ fn a_hostile_configuration_gets_no_token_whatever_the_environment_holds() {
             "`TRUEUP_TOKEN_B_URL` is not set",
         ),
     ];
-    for (more, environment, told) in environments {
+    for (more, environment, expected) in environments {
         let stage = environment
             .iter()
             .fold(stack(&format!("base_url: {theirs_text}\n{more}")), |stage, (name, value)| stage.env(name, value));
         for command in COMMANDS {
-            stage.run(command).code(1).stderr_contains(told);
+            stage.run(command).code(1).stderr_contains(expected);
         }
     }
     assert_eq!((theirs.log().len(), ours.log().len()), (0, 0), "nothing was sent to either");
@@ -258,7 +258,7 @@ fn a_policy_that_cannot_be_read_is_an_error_and_never_passed_over() {
     let service = Service::start();
     let stage = stack("").at(&service);
     stage.run("plan stack --policy ../nosuch.yaml").code(1).stderr_contains("cannot read the policy `../nosuch.yaml`");
-    for (text, told) in [
+    for (text, expected) in [
         ("", "the policy is empty"),
         ("gaurds: {percent: 10}\n", "did you mean `guards`?"),
         ("namespaces:\n", "`namespaces` has no value"),
@@ -268,7 +268,7 @@ fn a_policy_that_cannot_be_read_is_an_error_and_never_passed_over() {
         ("guards: {percent: 10}\n---\nprune: all\n", "a second document"),
     ] {
         stage.write("../policy.yaml", text);
-        stage.run("plan stack --policy ../policy.yaml").code(1).stderr_contains(told);
+        stage.run("plan stack --policy ../policy.yaml").code(1).stderr_contains(expected);
     }
     let named = stack("").at(&service).env("TRUEUP_POLICY", "/nosuch/policy.yaml");
     named.run("plan stack").code(1).stderr_contains("cannot read the policy `/nosuch/policy.yaml`");
