@@ -265,14 +265,16 @@ fn split(entries: &str) -> impl Iterator<Item = (&str, &str)> {
 
 /// What a field's entry begins with.
 fn slot(field: &Field) -> String {
-    let key = match field {
-        Field::Label(key) | Field::Annotation(key) => Some(key),
-        _ => None,
-    };
     let mut slot = String::with_capacity(1 + WIDTH);
-    slot.push(field.letter());
-    slot.extend(key.into_iter().flat_map(|key| digest(&[key.as_bytes()])));
+    push_slot(&mut slot, field);
     slot
+}
+
+fn push_slot(text: &mut String, field: &Field) {
+    text.push(field.letter());
+    if let Field::Label(key) | Field::Annotation(key) = field {
+        text.extend(digest(&[key.as_bytes()]));
+    }
 }
 
 /// The digest of a field's value, `None` where it is the default.
@@ -291,12 +293,18 @@ fn entries(endpoint: &Endpoint) -> String {
     let annotations = endpoint.annotations.keys().filter(|key| !is_mark(key)).cloned().map(Field::Annotation);
     let fields = Field::FIXED.into_iter().chain(labels).chain(annotations);
     let mut entries = String::with_capacity(128);
+    // Every endpoint in sync comes through here: one buffer for all of its values.
+    let mut json = Vec::with_capacity(256);
     for field in fields {
         let value = field.of(endpoint);
         if !value.is_default() {
-            let slot = slot(&field);
-            entries.push_str(&slot);
-            entries.push_str(&value_digest(&slot, &value));
+            let start = entries.len();
+            push_slot(&mut entries, &field);
+            json.clear();
+            // As in `value_digest`, nothing that fails.
+            let _ = serde_json::to_writer(&mut json, &value);
+            let digest = digest(&[&entries.as_bytes()[start..], &json]);
+            entries.extend(digest);
         }
     }
     entries
