@@ -3,11 +3,13 @@
 //! construction (host names lower-case, addresses and prefixes parsed, selectors in normal form), so
 //! that comparing two endpoints is comparing two values. No IO.
 
+mod bounds;
 #[cfg(test)]
 pub mod comparisons;
 mod desired;
 mod endpoint;
 mod field;
+mod groups;
 mod key;
 mod layout;
 mod live;
@@ -19,14 +21,15 @@ mod run_id;
 mod selector;
 pub mod shape;
 mod snapshot;
+mod string_map;
 mod wire;
+mod word;
 
+pub use bounds::LONGEST_ANNOTATION;
 pub use desired::{Definition, Desired, SourceLocation};
-pub use endpoint::{
-    Discovery, Endpoint, HostName, InternetVip, NetworkType, Protocol, Reference, ServiceMatch, SiteWhere, SnatPool,
-    StringMap, Target, TtlChoice, Where, Word,
-};
+pub use endpoint::Endpoint;
 pub use field::{Field, FieldError, FieldValue, Json};
+pub use groups::{HostName, InternetVip, Reference, ServiceMatch, SiteWhere, SnatPool, Target, TtlChoice, Where};
 pub use key::{Key, Name, NameError, Namespace};
 pub use layout::Layout;
 pub use live::{
@@ -37,11 +40,13 @@ pub use ownership::{
     WrittenFor, is_mark,
 };
 pub use problem::{Location, Problem, Segment};
-pub use rules::{LONGEST_ANNOTATION, check, deprecated};
+pub use rules::{check, deprecated};
 pub use run_id::RunId;
 pub use selector::{Requirement, Selector, SelectorError};
 pub use snapshot::{NamespaceSnapshot, Snapshot, SnapshotError};
+pub use string_map::StringMap;
 pub use wire::{
     EmptyOption, Spec, WireDnsNameAdvanced, WireEmpty, WireEndpoint, WireMetadata, WirePrefixes, WireReference,
     WireSelector, WireServiceInfo, WireSite, WireSnatPool, WireSpec, WireVirtualNetwork, WireWhere,
 };
+pub use word::{Discovery, NetworkType, Protocol, Word};

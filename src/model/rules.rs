@@ -1,32 +1,15 @@
 //! The rules of a definition's values: lengths, ranges and syntax. Shape is checked where the wire
 //! form becomes the model; a live object may break these rules and can still be compared.
 
+use super::bounds::{
+    LONGEST_ANNOTATION, LONGEST_ANNOTATION_KEY, LONGEST_DESCRIPTION, LONGEST_HOST_NAME, LONGEST_REFERENCE_NAME,
+    LONGEST_REFERENCE_PART, LONGEST_SELECTOR, LONGEST_SERVICE_NAME, MOST_PREFIXES, REFRESH_INTERVAL,
+};
 use super::problem::steps;
 use super::{
     EmptyOption, Name, Namespace, Problem, Segment, Selector, WireEndpoint, WireMetadata, WirePrefixes, WireReference,
     WireSpec,
 };
-
-/// Seconds between look-ups of an advanced DNS name (reference/openapi, `refresh_interval`).
-pub const REFRESH_INTERVAL: std::ops::RangeInclusive<u32> = 10..=604_800;
-/// Bytes of a description.
-pub const LONGEST_DESCRIPTION: usize = 1200;
-/// Characters of an annotation's key.
-pub const LONGEST_ANNOTATION_KEY: usize = 64;
-/// Characters of an annotation's value.
-pub const LONGEST_ANNOTATION: usize = 1024;
-/// Characters of a host name.
-pub const LONGEST_HOST_NAME: usize = 256;
-/// Bytes of a service name.
-pub const LONGEST_SERVICE_NAME: usize = 256;
-/// Characters of a selector expression.
-pub const LONGEST_SELECTOR: usize = 4096;
-/// Prefixes of a source NAT pool.
-pub const MOST_PREFIXES: usize = 128;
-/// Bytes of a reference's name.
-pub const LONGEST_REFERENCE_NAME: usize = 128;
-/// Bytes of a reference's namespace and tenant.
-pub const LONGEST_REFERENCE_PART: usize = 64;
 
 /// Every rule that the values of a definition break. It looks at the text as written, so that a
 /// definition whose shape is wrong elsewhere gets its whole list at once.

@@ -2,12 +2,11 @@
 //! a line here, a value in [`crate::model::Spec`] and a variant of [`crate::model::Field`].
 
 use super::{FieldRule, FieldStatus, GroupRule, NodeKind, ShapeNode};
-use crate::model::endpoint::Word as _;
-use crate::model::rules::{
+use crate::model::bounds::{
     LONGEST_ANNOTATION, LONGEST_ANNOTATION_KEY, LONGEST_DESCRIPTION, LONGEST_HOST_NAME, LONGEST_REFERENCE_NAME,
     LONGEST_REFERENCE_PART, LONGEST_SERVICE_NAME, MOST_PREFIXES, REFRESH_INTERVAL,
 };
-use crate::model::{Discovery, NetworkType, Protocol};
+use crate::model::{Discovery, NetworkType, Protocol, Word as _};
 
 const REFERENCE: &str = "reference 2.1";
 const API: &str = "API.md 3";

@@ -181,6 +181,32 @@ impl From<&Endpoint> for WireEndpoint {
     }
 }
 
+impl JsonSchema for Endpoint {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Endpoint".into()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        WireEndpoint::json_schema(generator)
+    }
+}
+
+impl Serialize for Endpoint {
+    /// The wire form, in canonical writing.
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        WireEndpoint::from(self).serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Endpoint {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        WireEndpoint::deserialize(deserializer)?.endpoint().map_err(|problems| {
+            let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
+            serde::de::Error::custom(lines.join("; "))
+        })
+    }
+}
+
 /// An integer, or a text of digits: proto JSON allows both.
 fn integer<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<i64>, D::Error> {
     struct Digits;

@@ -1,9 +1,8 @@
 //! What every reader of a part of the wire form needs: the problems of groups, words and numbers.
 
-use crate::model::endpoint::Word;
 use crate::model::problem::steps;
 use crate::model::shape::{FieldRule, ShapeNode};
-use crate::model::{Location, Problem, Segment};
+use crate::model::{Location, Problem, Segment, Word};
 
 /// A text that is not empty; the service writes an absent one as empty.
 pub(super) fn given(text: Option<&String>) -> Option<&String> {

@@ -1,14 +1,16 @@
 //! The spec of an endpoint, as a type and as the wire writes it, and the way from one to the other. A new
 //! field of the spec has its value and its conversions here.
 
+use std::net::IpAddr;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::problems::{number, word};
+use super::problems::{exclusive, given, number, word};
 use super::{WireDnsNameAdvanced, WireServiceInfo, WireSnatPool, WireWhere, integer};
 use crate::model::problem::steps;
 use crate::model::shape::{SPEC, ShapeNode};
-use crate::model::{Problem, Protocol, SnatPool, Target, Where};
+use crate::model::{HostName, Problem, Protocol, SnatPool, Target, Where};
 
 const PORT: &ShapeNode = SPEC.get("port");
 const HEALTH_CHECK_PORT: &ShapeNode = SPEC.get("health_check_port");
@@ -99,6 +101,59 @@ impl WireSpec {
             snat_pool: snat_pool?,
             place,
         })
+    }
+
+    fn target(&self, problems: &mut Vec<Problem>) -> Option<Target> {
+        let set = [
+            ("dns_name", given(self.dns_name.as_ref()).is_some()),
+            ("dns_name_advanced", self.dns_name_advanced.is_some()),
+            ("ip", given(self.ip.as_ref()).is_some()),
+            ("service_info", self.service_info.is_some()),
+        ];
+        exclusive(problems, &["spec".into()], "an endpoint has one target", &set);
+        if let Some(name) = given(self.dns_name.as_ref()) {
+            return Some(Target::DnsName(HostName::canonical(name)));
+        }
+        if let Some(advanced) = &self.dns_name_advanced {
+            return advanced.target(problems);
+        }
+        if let Some(ip) = given(self.ip.as_ref()) {
+            return match ip.parse::<IpAddr>() {
+                Ok(ip) => Some(Target::Ip(ip)),
+                Err(_) => {
+                    problems.push(Problem::value(
+                        steps!["spec", "ip"],
+                        format!("`{ip}` is not a valid IP address"),
+                        "an IPv4 or IPv6 address",
+                    ));
+                    None
+                }
+            };
+        }
+        if let Some(service) = &self.service_info {
+            return service.target(problems);
+        }
+        problems.push(Problem::value(
+            steps!["spec"],
+            "the endpoint has no target",
+            "set one of `dns_name`, `dns_name_advanced`, `ip`, `service_info`",
+        ));
+        None
+    }
+
+    /// The wire form of a target alone.
+    #[must_use]
+    pub fn of_target(target: &Target) -> Self {
+        match target {
+            Target::DnsName(name) => Self { dns_name: Some(name.to_string()), ..Self::default() },
+            Target::DnsNameAdvanced { name, ttl } => {
+                Self { dns_name_advanced: Some(WireDnsNameAdvanced::of(name, *ttl)), ..Self::default() }
+            }
+            Target::Ip(ip) => Self { ip: Some(ip.to_string()), ..Self::default() },
+            Target::ServiceInfo { discovery, service } => {
+                Self { service_info: Some(WireServiceInfo::of(*discovery, service)), ..Self::default() }
+            }
+        }
     }
 }
 

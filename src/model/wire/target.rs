@@ -1,16 +1,13 @@
-//! The target of an endpoint on the wire: four options of one exclusive group, and the way to the
-//! typed [`Target`] and back.
-
-use std::net::IpAddr;
+//! The two options of a target that have fields of their own, an advanced DNS name and a discovered service,
+//! as the wire writes them, and the way to the typed [`Target`] and back.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::problems::{exclusive, given, join, one_of, word};
-use super::{EmptyOption, WireSpec, integer, texts};
-use crate::model::endpoint::Word as _;
+use super::{EmptyOption, integer, texts};
 use crate::model::problem::steps;
-use crate::model::{Discovery, HostName, Problem, Selector, ServiceMatch, Target, TtlChoice};
+use crate::model::{Discovery, HostName, Problem, Selector, ServiceMatch, Target, TtlChoice, Word as _};
 
 /// `spec.dns_name_advanced`
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -51,48 +48,18 @@ pub struct WireSelector {
     pub expressions: Option<Vec<String>>,
 }
 
-impl WireSpec {
-    pub(super) fn target(&self, problems: &mut Vec<Problem>) -> Option<Target> {
-        let set = [
-            ("dns_name", given(self.dns_name.as_ref()).is_some()),
-            ("dns_name_advanced", self.dns_name_advanced.is_some()),
-            ("ip", given(self.ip.as_ref()).is_some()),
-            ("service_info", self.service_info.is_some()),
-        ];
-        exclusive(problems, &["spec".into()], "an endpoint has one target", &set);
-        if let Some(name) = given(self.dns_name.as_ref()) {
-            return Some(Target::DnsName(HostName::canonical(name)));
-        }
-        if let Some(advanced) = &self.dns_name_advanced {
-            return advanced.target(problems);
-        }
-        if let Some(ip) = given(self.ip.as_ref()) {
-            return match ip.parse::<IpAddr>() {
-                Ok(ip) => Some(Target::Ip(ip)),
-                Err(_) => {
-                    problems.push(Problem::value(
-                        steps!["spec", "ip"],
-                        format!("`{ip}` is not a valid IP address"),
-                        "an IPv4 or IPv6 address",
-                    ));
-                    None
-                }
-            };
-        }
-        if let Some(service) = &self.service_info {
-            return service.target(problems);
-        }
-        problems.push(Problem::value(
-            steps!["spec"],
-            "the endpoint has no target",
-            "set one of `dns_name`, `dns_name_advanced`, `ip`, `service_info`",
-        ));
-        None
-    }
-}
-
 impl WireDnsNameAdvanced {
-    fn target(&self, problems: &mut Vec<Problem>) -> Option<Target> {
+    /// These fields of a target.
+    pub(super) fn of(name: &HostName, ttl: TtlChoice) -> Self {
+        let (refresh_interval, strict_ttl) = match ttl {
+            TtlChoice::Unset => (None, EmptyOption::Absent),
+            TtlChoice::RefreshInterval(seconds) => (Some(i64::from(seconds)), EmptyOption::Absent),
+            TtlChoice::StrictTtl => (None, EmptyOption::Set),
+        };
+        Self { name: Some(name.to_string()), refresh_interval, strict_ttl }
+    }
+
+    pub(super) fn target(&self, problems: &mut Vec<Problem>) -> Option<Target> {
         let at = steps!["spec", "dns_name_advanced"];
         let strict = self.strict_ttl == EmptyOption::Set;
         let set = [("refresh_interval", self.refresh_interval.is_some()), ("strict_ttl", strict)];
@@ -119,7 +86,18 @@ impl WireDnsNameAdvanced {
 }
 
 impl WireServiceInfo {
-    fn target(&self, problems: &mut Vec<Problem>) -> Option<Target> {
+    /// These fields of a target.
+    pub(super) fn of(discovery: Discovery, service: &ServiceMatch) -> Self {
+        let (service_name, service_selector) = match service {
+            ServiceMatch::Name(name) => (Some(name.clone()), None),
+            ServiceMatch::Selector(selector) => {
+                (None, Some(WireSelector { expressions: Some(vec![selector.to_string()]) }))
+            }
+        };
+        Self { discovery_type: Some(discovery.as_str().to_owned()), service_name, service_selector }
+    }
+
+    pub(super) fn target(&self, problems: &mut Vec<Problem>) -> Option<Target> {
         let at = steps!["spec", "service_info"];
         let discovery = word(problems, || join(&at, "discovery_type"), self.discovery_type.as_ref());
         if matches!(discovery, Some(None)) {
@@ -152,40 +130,5 @@ impl WireServiceInfo {
             }
         };
         Some(Target::ServiceInfo { discovery: discovery??, service: service? })
-    }
-}
-
-impl WireSpec {
-    /// The wire form of a target alone.
-    #[must_use]
-    pub fn of_target(target: &Target) -> Self {
-        let mut raw = Self::default();
-        match target {
-            Target::DnsName(name) => raw.dns_name = Some(name.to_string()),
-            Target::DnsNameAdvanced { name, ttl } => {
-                let (refresh_interval, strict_ttl) = match ttl {
-                    TtlChoice::Unset => (None, EmptyOption::Absent),
-                    TtlChoice::RefreshInterval(seconds) => (Some(i64::from(*seconds)), EmptyOption::Absent),
-                    TtlChoice::StrictTtl => (None, EmptyOption::Set),
-                };
-                let name = Some(name.to_string());
-                raw.dns_name_advanced = Some(WireDnsNameAdvanced { name, refresh_interval, strict_ttl });
-            }
-            Target::Ip(ip) => raw.ip = Some(ip.to_string()),
-            Target::ServiceInfo { discovery, service } => {
-                let (service_name, service_selector) = match service {
-                    ServiceMatch::Name(name) => (Some(name.clone()), None),
-                    ServiceMatch::Selector(selector) => {
-                        (None, Some(WireSelector { expressions: Some(vec![selector.to_string()]) }))
-                    }
-                };
-                raw.service_info = Some(WireServiceInfo {
-                    discovery_type: Some(discovery.as_str().to_owned()),
-                    service_name,
-                    service_selector,
-                });
-            }
-        }
-        raw
     }
 }
