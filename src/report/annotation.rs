@@ -5,7 +5,8 @@
 use std::collections::BTreeMap;
 
 use super::attribution::{AttributionDetail, concerns_us};
-use super::{edits, text};
+use super::reason::{block_reason, reason, reason_since};
+use super::{edits, plan_notes};
 use crate::drift::{AcknowledgementStatus, Check, Verdict};
 use crate::load::{Diagnostic, Severity};
 use crate::model::SourceLocation;
@@ -141,7 +142,7 @@ pub fn of_plan(plan: &Plan, sides: AttributionDetail) -> Vec<Annotation> {
         all.push(annotation(finding, AnnotationLevel::Error, None, format!("guard {}", guard.name), message));
     }
     for held in plan.blocked.iter().filter(|held| sides.lists(held, plan, concerns_us)) {
-        let (why, allow) = text::block_reason(held);
+        let (why, allow) = block_reason(held);
         let message = allow.map_or_else(|| why.clone(), |allow| format!("{why}; to allow it: {allow}"));
         let title = format!("blocked: {}", held.key);
         all.push(annotation(of_hold(&held.reason), AnnotationLevel::Warning, held.place.clone(), title, message));
@@ -178,7 +179,7 @@ pub fn of_check(check: &Check<'_>) -> Vec<Annotation> {
         }
     }
     for held in check.plan.blocked.iter().filter(|held| held.change.is_none()) {
-        let (why, _) = text::block_reason(held);
+        let (why, _) = block_reason(held);
         let title = format!("blocked: {}", held.key);
         all.push(annotation(of_hold(&held.reason), AnnotationLevel::Warning, held.place.clone(), title, why));
     }
@@ -283,7 +284,7 @@ fn others(plan: &Plan, sides: AttributionDetail) -> Option<Annotation> {
 
 /// What a check could not decide, in words.
 fn undecided(plan: &Plan) -> Vec<(Finding, String)> {
-    text::note_lines_of(plan, Note::is_undecided).into_iter().map(|line| (Finding::Undecided, line)).collect()
+    plan_notes::lines_of(plan, Note::is_undecided).into_iter().map(|line| (Finding::Undecided, line)).collect()
 }
 
 fn unknown(plan: &Plan) -> Vec<Annotation> {
@@ -310,12 +311,12 @@ fn of_change(change: &Change, message: impl Fn(&FieldChange) -> bool) -> Vec<Ann
                 Some(Cause::Drift) => (Finding::DeletedOutside, AnnotationLevel::Warning),
                 _ => (Finding::Create, AnnotationLevel::Notice),
             };
-            vec![annotation(finding, level, change.place.clone(), title, edits::reason_since(change))]
+            vec![annotation(finding, level, change.place.clone(), title, reason_since(change))]
         }
         Action::Delete { .. } => {
             let removed = change.removed_in.as_ref();
             let removed = removed.map(|commit| format!(", file removed in {} ({})", commit.id, commit.date));
-            let message = format!("{}{}", edits::reason(change), removed.unwrap_or_default());
+            let message = format!("{}{}", reason(change), removed.unwrap_or_default());
             let unmanaged = change.cause == Some(Cause::Unmarked);
             let finding = if unmanaged { Finding::Unmanaged } else { Finding::Delete };
             vec![annotation(finding, AnnotationLevel::Warning, change.place.clone(), title, message)]
@@ -332,8 +333,7 @@ fn of_change(change: &Change, message: impl Fn(&FieldChange) -> bool) -> Vec<Ann
                 let place = field.place.clone().or_else(|| change.place.clone());
                 let title = title.clone();
                 edits::of_field(field).into_iter().map(move |edit| {
-                    let value = |value: Option<String>| value.unwrap_or_else(|| "(none)".to_owned());
-                    let message = format!("{}: {} -> {} ({why})", edit.name, value(edit.before), value(edit.after));
+                    let message = format!("{}: {} -> {} ({why})", edit.name, edit.live(), edit.wanted());
                     annotation(of_value(field), level, place.clone(), title.clone(), message)
                 })
             })

@@ -1,18 +1,20 @@
-//! A change as edits of named values, each with its live and its wanted value: the form in which Markdown
-//! and HTML draw differences. Options of an exclusive group are taken apart, so that a change of option
-//! reads as one value that is removed and one that is added; each prefix has a line of its own. The texts
-//! are untrusted: whoever draws them escapes them.
+//! A change as edits of named values, each with its live and its wanted value: the one form from which every
+//! report draws a difference. Options of an exclusive group are taken apart, so that a change of option reads
+//! as one value that is removed and one that is added; each prefix has a line of its own. The texts are
+//! untrusted: whoever draws them escapes them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeSet, HashMap};
 
 use similar::{ChangeTag, TextDiff};
 
-use super::rows::{self, RowText};
-use super::safe;
+use super::values;
 use crate::model::{Endpoint, Field, SourceLocation};
-use crate::plan::{Action, Attribution, Cause, Change, FieldChange};
+use crate::plan::{Action, ActionKind, Attribution, Cause, Change, FieldChange};
 
-/// One value that comes, goes or becomes another.
+/// Values longer than this, in characters, get a line of their own.
+const LONG: usize = 60;
+
+/// One value that is added, removed or replaced by another.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ValueEdit {
     /// The field, by the name that a file gives it.
@@ -21,23 +23,35 @@ pub struct ValueEdit {
     pub before: Option<String>,
     /// The wanted value; nothing is absence.
     pub after: Option<String>,
-    /// Why it differs; nothing for what a whole object brings along.
+    /// Why it differs; nothing for the values of a whole object.
     pub cause: Option<Cause>,
     /// Whose change it is.
     pub attribution: Option<Attribution>,
-    /// Where the definition says it.
+    /// Where the definition sets it.
     pub place: Option<SourceLocation>,
 }
 
 /// What a line of a difference is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sign {
-    /// It goes.
-    Gone,
-    /// It comes.
-    Come,
-    /// It stays, and is there to show the place.
+    /// It is removed.
+    Removed,
+    /// It is added.
+    Added,
+    /// It stays, and shows the context.
     Same,
+}
+
+impl Sign {
+    /// The sign as a unified difference writes it.
+    #[must_use]
+    pub fn as_char(self) -> char {
+        match self {
+            Sign::Removed => '-',
+            Sign::Added => '+',
+            Sign::Same => ' ',
+        }
+    }
 }
 
 /// Changes with one and the same edit.
@@ -49,7 +63,7 @@ pub struct FoldedChanges<'a> {
     pub changes: Vec<&'a Change>,
 }
 
-/// The edits of a change: of a create all that comes, of a delete all that goes.
+/// The edits of a change: of a create everything that is added, of a delete everything that is removed.
 #[must_use]
 pub fn of(change: &Change) -> Vec<ValueEdit> {
     match &change.action {
@@ -63,78 +77,115 @@ pub fn of(change: &Change) -> Vec<ValueEdit> {
     }
 }
 
+/// Everything of an endpoint that is not the service's default, as values that are added.
 fn of_endpoint(endpoint: &Endpoint) -> Vec<ValueEdit> {
-    rows::of_endpoint(endpoint)
-        .into_iter()
-        .map(|row| {
-            let RowText::Value(text) = row.text else { return edit(row.name, None, None) };
-            edit(row.name, None, Some(text))
-        })
-        .collect()
+    let target = values::target_parts(&Field::Target.value(endpoint));
+    let mut parts: Vec<(String, String)> =
+        target.into_iter().map(|(name, text)| (format!("spec.{name}"), text)).collect();
+    // The address is whole with its port.
+    let first = [Field::Port, Field::Protocol];
+    let others = Field::FIXED.into_iter().filter(|field| {
+        !matches!(field, Field::Description | Field::Disable | Field::Target | Field::Port | Field::Protocol)
+    });
+    for field in first.into_iter().chain(others) {
+        if !field.is_default(endpoint) {
+            let value = values::of_value(&field, &field.value(endpoint), None);
+            parts.push((name(&field), value.unwrap_or_default()));
+        }
+    }
+    for (name, map) in [("labels", &endpoint.labels), ("annotations", &endpoint.annotations)] {
+        if !map.is_empty() {
+            parts.push((name.to_owned(), values::pairs(map)));
+        }
+    }
+    if !endpoint.description.is_empty() {
+        parts.push(("description".to_owned(), endpoint.description.clone()));
+    }
+    if endpoint.disable {
+        parts.push(("disable".to_owned(), "true".to_owned()));
+    }
+    parts.into_iter().map(|(name, text)| edit(name, None, Some(text))).collect()
 }
 
 fn edit(name: String, before: Option<String>, after: Option<String>) -> ValueEdit {
     ValueEdit { name, before, after, cause: None, attribution: None, place: None }
 }
 
+/// The field by the name under which a report shows it.
+fn name(field: &Field) -> String {
+    match field {
+        Field::Where => "where".to_owned(),
+        field => field.to_string(),
+    }
+}
+
 /// The edits of one field.
 #[must_use]
 pub fn of_field(change: &FieldChange) -> Vec<ValueEdit> {
-    let FieldChange { field, before, after, cause, attribution: side, place } = change;
+    let FieldChange { field, before, after, cause, attribution, place } = change;
     let edits = match field {
-        Field::Target => {
-            let (old, new) = (rows::target_parts(before), rows::target_parts(after));
-            let value = |parts: &[(String, String)], name: &str| {
-                parts.iter().find(|part| part.0 == name).map(|part| part.1.clone())
-            };
-            let mut names: Vec<&String> = old.iter().chain(&new).map(|part| &part.0).collect();
-            names.dedup();
-            let mut edits: BTreeMap<String, ValueEdit> = BTreeMap::new();
-            for name in names {
-                let (before, after) = (value(&old, name), value(&new, name));
-                if before != after {
-                    edits.insert(name.clone(), edit(format!("spec.{name}"), before, after));
-                }
-            }
-            // A removed value is listed before the one that replaces it.
-            let mut edits: Vec<ValueEdit> = edits.into_values().collect();
-            edits.sort_by_key(|edit| edit.before.is_none());
-            edits
-        }
+        Field::Target => of_target(change),
         Field::SnatPool => {
-            let list = |value| {
-                let prefixes = rows::prefixes(value)?.into_iter().collect::<Vec<_>>();
-                Some(prefixes.join("\n"))
-            };
-            vec![edit("spec.snat_pool".to_owned(), list(before), list(after))]
+            let list = |value| Some(values::prefixes(value)?.into_iter().collect::<Vec<_>>().join("\n"));
+            vec![edit(name(field), list(before), list(after))]
         }
-        _ => rows::of_field(change)
-            .into_iter()
-            .map(|row| match row.text {
-                RowText::Value(text) | RowText::Words(text) => edit(row.name, None, Some(text)),
-                RowText::Moved { before, after } => edit(row.name, before, after),
-                RowText::Lines { before, after } => {
-                    let present = |text: String, value: &crate::model::Json| (!value.is_null()).then_some(text);
-                    edit(row.name, present(before, &change.before), present(after, &change.after))
-                }
-            })
-            .collect(),
+        _ => {
+            let value = |value, other| values::of_value(field, value, Some(other));
+            vec![edit(name(field), value(before, after), value(after, before))]
+        }
     };
     edits
         .into_iter()
-        .map(|edit| ValueEdit { cause: Some(*cause), attribution: *side, place: place.clone(), ..edit })
+        .map(|edit| ValueEdit { cause: Some(*cause), attribution: *attribution, place: place.clone(), ..edit })
         .collect()
 }
 
+fn of_target(change: &FieldChange) -> Vec<ValueEdit> {
+    let (old, new) = (values::target_parts(&change.before), values::target_parts(&change.after));
+    let value = |parts: &[(String, String)], name: &str| {
+        parts.iter().find(|(part, _)| part == name).map(|(_, text)| text.clone())
+    };
+    let names: BTreeSet<&String> = old.iter().chain(&new).map(|(name, _)| name).collect();
+    let edits = names.into_iter().map(|name| edit(format!("spec.{name}"), value(&old, name), value(&new, name)));
+    let mut edits: Vec<ValueEdit> = edits.filter(|edit| edit.before != edit.after).collect();
+    // A removed value is listed before the one that replaces it.
+    edits.sort_by_key(|edit| edit.before.is_none());
+    edits
+}
+
 impl ValueEdit {
+    /// The live value, or that there is none.
+    #[must_use]
+    pub fn live(&self) -> &str {
+        self.before.as_deref().unwrap_or("(none)")
+    }
+
+    /// The wanted value, or that there is none.
+    #[must_use]
+    pub fn wanted(&self) -> &str {
+        self.after.as_deref().unwrap_or("(none)")
+    }
+
+    /// Whether the edit is better read by lines.
+    #[must_use]
+    pub fn is_long(&self) -> bool {
+        let is_long = |text: &String| text.contains('\n') || text.chars().count() > LONG;
+        self.before.iter().chain(&self.after).any(is_long)
+    }
+
+    /// Whether the edit adds or removes lines of a text or prefixes of a set.
+    #[must_use]
+    pub fn has_lines(&self) -> bool {
+        self.before.iter().chain(&self.after).any(|text| text.contains('\n'))
+    }
+
     /// The edit as signed lines.
     #[must_use]
     pub fn lines(&self) -> Vec<(Sign, String)> {
         let (before, after) = (self.before.as_deref(), self.after.as_deref());
-        let many = |text: Option<&str>| text.is_some_and(|text| text.contains('\n'));
-        if !many(before) && !many(after) {
+        if !self.has_lines() {
             let line = |sign, text: Option<&str>| text.map(|text| (sign, text.to_owned()));
-            return line(Sign::Gone, before).into_iter().chain(line(Sign::Come, after)).collect();
+            return line(Sign::Removed, before).into_iter().chain(line(Sign::Added, after)).collect();
         }
         let (old, new) = (split(before), split(after));
         let difference = TextDiff::from_slices(&old, &new);
@@ -145,8 +196,8 @@ impl ValueEdit {
             }
             for change in group.iter().flat_map(|operation| difference.iter_changes(operation)) {
                 let sign = match change.tag() {
-                    ChangeTag::Delete => Sign::Gone,
-                    ChangeTag::Insert => Sign::Come,
+                    ChangeTag::Delete => Sign::Removed,
+                    ChangeTag::Insert => Sign::Added,
                     ChangeTag::Equal => Sign::Same,
                 };
                 lines.push((sign, change.value().to_owned()));
@@ -161,88 +212,36 @@ fn split(text: Option<&str>) -> Vec<&str> {
     text.map(|text| text.split('\n').collect()).unwrap_or_default()
 }
 
-/// The changes, those with one and the same edit together; marks are left out. Edits that many share
-/// come where the first of them stands.
+/// The changes without those that only annotate. Replaces that make one and the same edit in at least `least`
+/// endpoints are one entry, in the place of the first of them; every other change is an entry of its own.
 #[must_use]
-pub fn fold<'a>(changes: impl IntoIterator<Item = &'a Change>) -> Vec<FoldedChanges<'a>> {
+pub fn fold<'a>(changes: impl IntoIterator<Item = &'a Change>, least: usize) -> Vec<FoldedChanges<'a>> {
+    let changes = changes.into_iter().filter(|change| change.action.kind() != ActionKind::Annotate);
+    let changes: Vec<(&Change, Option<String>)> = changes.map(|change| (change, same_edit(change))).collect();
+    let mut counts: HashMap<&str, usize> = HashMap::new();
+    for same in changes.iter().filter_map(|(_, same)| same.as_deref()) {
+        *counts.entry(same).or_default() += 1;
+    }
     let mut folds: Vec<FoldedChanges<'a>> = Vec::new();
-    let mut at: BTreeMap<String, usize> = BTreeMap::new();
-    for change in changes {
-        let edits = match &change.action {
-            Action::Annotate { .. } => continue,
-            Action::Replace { .. } | Action::Create { .. } | Action::Delete { .. } => of(change),
-        };
-        let Action::Replace { fields, adopts, .. } = &change.action else {
-            folds.push(FoldedChanges { edits, changes: vec![change] });
-            continue;
-        };
-        let rendered =
-            fields.iter().map(|field| (&field.field, &field.before, &field.after, field.cause, field.attribution));
-        let same = format!("{adopts} {:?}", rendered.collect::<Vec<_>>());
-        match at.get(&same) {
+    let mut at: HashMap<&str, usize> = HashMap::new();
+    for (change, same) in &changes {
+        let same = same.as_deref().filter(|same| counts.get(same).is_some_and(|count| *count >= least));
+        match same.and_then(|same| at.get(same)) {
             Some(at) => folds[*at].changes.push(change),
             None => {
-                at.insert(same, folds.len());
-                folds.push(FoldedChanges { edits, changes: vec![change] });
+                at.extend(same.map(|same| (same, folds.len())));
+                folds.push(FoldedChanges { edits: of(change), changes: vec![change] });
             }
         }
     }
     folds
 }
 
-/// Why an object is missing that a commit which was applied defines.
-const DELETED_OR_FAILED: &str = "deleted outside, or its create failed";
-
-/// Why a change is there, with the commit that it follows from.
-#[must_use]
-pub fn reason_since(change: &Change) -> String {
-    match &change.applied_in {
-        Some(commit) if change.attribution.is_none() => {
-            let commit: String = safe::line(commit).chars().take(7).collect();
-            format!("{}, since {commit}", reason(change))
-        }
-        _ => reason(change).to_owned(),
-    }
-}
-
-/// Why a change is there, in a word or two: whose it is where a base says so, else its cause.
-#[must_use]
-pub fn reason(change: &Change) -> &'static str {
-    if let Some(side) = change.attribution {
-        return side.as_str();
-    }
-    let fields = change.fields();
-    match (&change.action, change.cause) {
-        (Action::Create { .. }, Some(Cause::Drift)) if change.applied_in.is_some() => DELETED_OR_FAILED,
-        (Action::Create { .. }, Some(Cause::Drift)) => "deleted outside",
-        (Action::Create { .. }, _) => "new",
-        (Action::Delete { .. }, Some(Cause::Unmarked)) => "not managed",
-        (Action::Delete { .. }, _) => "definition removed",
-        (Action::Annotate { .. }, _) => "in sync",
-        (Action::Replace { adopts: true, .. }, _) => "adopts",
-        (Action::Replace { .. }, _) => {
-            let sides = one(fields.iter().map(|field| field.attribution));
-            let causes = one(fields.iter().map(|field| field.cause));
-            match (sides, causes) {
-                (Some(Some(side)), _) => side.as_str(),
-                (None, _) if has(fields, Attribution::ThisChange) => "this change and others",
-                (None, _) if has(fields, Attribution::BehindBase) => "behind base and others",
-                (None, _) => "not this change",
-                (Some(None), Some(cause)) => cause.as_str(),
-                (Some(None), None) => "pending and drift",
-            }
-        }
-    }
-}
-
-fn has(fields: &[FieldChange], side: Attribution) -> bool {
-    fields.iter().any(|field| field.attribution == Some(side))
-}
-
-/// The value that all share.
-fn one<T: PartialEq>(mut values: impl Iterator<Item = T>) -> Option<T> {
-    let first = values.next()?;
-    values.all(|value| value == first).then_some(first)
+/// A text that is the same for replaces that make the same edit.
+fn same_edit(change: &Change) -> Option<String> {
+    let Action::Replace { fields, adopts, .. } = &change.action else { return None };
+    let fields = fields.iter().map(|field| (&field.field, &field.before, &field.after, field.cause, field.attribution));
+    Some(format!("{adopts} {:?}", fields.collect::<Vec<_>>()))
 }
 
 #[cfg(test)]
@@ -254,42 +253,65 @@ mod tests {
 
     fn lines(field: Field, before: Json, after: Json) -> Vec<String> {
         let change = FieldChange { field, before, after, cause: Cause::Pending, attribution: None, place: None };
-        of_field(&change)
-            .iter()
-            .flat_map(|edit| {
-                let line = |(sign, text): (Sign, String)| {
-                    let sign = match sign {
-                        Sign::Gone => '-',
-                        Sign::Come => '+',
-                        Sign::Same => ' ',
-                    };
-                    format!("{sign} {} {text}", edit.name)
-                };
-                edit.lines().into_iter().map(line).collect::<Vec<_>>()
-            })
-            .collect()
+        let lines = |edit: &ValueEdit| {
+            let line = |(sign, text): (Sign, String)| format!("{} {} {text}", sign.as_char(), edit.name);
+            edit.lines().into_iter().map(line).collect::<Vec<_>>()
+        };
+        of_field(&change).iter().flat_map(lines).collect()
     }
 
     #[test]
-    fn a_change_of_option_is_one_value_that_goes_and_one_that_comes() {
-        let lines = lines(Field::Target, json!({"ip": "10.0.0.7"}), json!({"dns_name": "a.example.net"}));
-        assert_eq!(lines, ["- spec.ip 10.0.0.7", "+ spec.dns_name a.example.net"]);
+    fn a_change_of_option_is_one_value_that_is_removed_and_one_that_is_added() {
+        let (old, new) = (json!({"ip": "10.0.0.7"}), json!({"dns_name": "a.example.net"}));
+        assert_eq!(values::target_words(&old, &new), "becomes a host name instead of an IP address");
+        assert_eq!(lines(Field::Target, old, new), ["- spec.ip 10.0.0.7", "+ spec.dns_name a.example.net"]);
     }
 
     #[test]
-    fn only_the_prefixes_that_come_and_go_are_signed() {
+    fn a_target_that_keeps_its_option_is_reported_by_its_value() {
+        let (old, new) = (json!({"ip": "10.9.9.9"}), json!({"ip": "10.0.0.7"}));
+        assert_eq!(values::target_words(&old, &new), "stays an IP address");
+        assert_eq!(lines(Field::Target, old, new), ["- spec.ip 10.9.9.9", "+ spec.ip 10.0.0.7"]);
+    }
+
+    #[test]
+    fn only_the_part_of_a_target_that_changes_is_reported() {
+        let target = |interval: u32| json!({"dns_name_advanced": {"name": "a.example.net", "refresh_interval": interval}});
+        let name = "spec.dns_name_advanced.refresh_interval";
+        assert_eq!(lines(Field::Target, target(30), target(60)), [format!("- {name} 30"), format!("+ {name} 60")]);
+    }
+
+    #[test]
+    fn only_the_prefixes_that_are_added_and_removed_are_signed() {
         let pool = |prefixes: &[&str]| json!({"snat_pool": {"prefixes": prefixes}});
-        let lines =
-            lines(Field::SnatPool, pool(&["10.1.0.0/16", "10.2.0.0/16"]), pool(&["10.2.0.0/16", "10.3.0.0/16"]));
+        let (old, new) = (pool(&["10.1.0.0/16", "10.2.0.0/16"]), pool(&["10.2.0.0/16", "10.3.0.0/16"]));
         assert_eq!(
-            lines,
+            lines(Field::SnatPool, old, new.clone()),
             ["- spec.snat_pool 10.1.0.0/16", "  spec.snat_pool 10.2.0.0/16", "+ spec.snat_pool 10.3.0.0/16"]
+        );
+        let lines = lines(Field::SnatPool, json!({"no_snat_pool": {}}), new);
+        assert_eq!(lines, ["+ spec.snat_pool 10.2.0.0/16", "+ spec.snat_pool 10.3.0.0/16"]);
+    }
+
+    #[test]
+    fn a_place_is_reported_in_words_without_what_the_service_filled_in() {
+        let live = json!({"site": {"ref": [{"name": "ce01", "namespace": "system", "tenant": "acme-x", "uid": "7"}],
+            "network_type": "VIRTUAL_NETWORK_SITE_LOCAL", "disable_internet_vip": {}}});
+        let wanted = json!({"virtual_site": {"ref": [{"name": "edge", "namespace": "shared"}],
+            "network_type": "VIRTUAL_NETWORK_SITE_LOCAL_INSIDE", "enable_internet_vip": {}}});
+        assert_eq!(
+            lines(Field::Where, live, wanted),
+            [
+                "- where site system/ce01, site-local network",
+                "+ where virtual site shared/edge, site-local-inside network, with an Internet VIP"
+            ]
         );
     }
 
     #[test]
-    fn a_long_text_that_comes_has_nothing_that_goes() {
+    fn a_long_text_that_is_added_removes_nothing() {
         let long = "x".repeat(100);
         assert_eq!(lines(Field::Label("a".to_owned()), Json::Null, json!(long)), [format!("+ labels.a {long}")]);
+        assert_eq!(lines(Field::Label("tier".to_owned()), json!("db"), Json::Null), ["- labels.tier db"]);
     }
 }

@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 
 use super::edits;
 use super::fleet::Fleet;
+use super::reason::reason_since;
 use super::safe;
 use crate::drift::{AcknowledgementStatus, Check, Verdict};
 use crate::plan::{Change, Note, ScopeRead};
@@ -149,13 +150,12 @@ impl Suite {
 fn details(change: Option<&Change>) -> Vec<String> {
     let Some(change) = change else { return Vec::new() };
     if change.fields().is_empty() {
-        return vec![edits::reason_since(change)];
+        return vec![reason_since(change)];
     }
-    let value = |value: Option<String>| value.unwrap_or_else(|| "(none)".to_owned());
     let lines = edits::of(change).into_iter().map(|edit| {
         let why = edit.cause.map(|cause| format!(" ({cause})")).unwrap_or_default();
         let place = edit.place.as_ref().map(|place| format!(" at {place}")).unwrap_or_default();
-        format!("{}: wanted {}, live {}{why}{place}", edit.name, value(edit.after), value(edit.before))
+        format!("{}: wanted {}, live {}{why}{place}", edit.name, edit.wanted(), edit.live())
     });
     lines.collect()
 }

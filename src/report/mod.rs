@@ -18,9 +18,10 @@ pub mod html;
 pub mod json;
 pub mod junit;
 pub mod markdown;
+mod plan_notes;
 pub mod pretty;
 pub mod prometheus;
-pub mod rows;
+pub mod reason;
 pub mod safe;
 #[cfg(test)]
 mod sample;
@@ -28,8 +29,10 @@ pub mod sarif;
 pub mod schema;
 mod style;
 pub mod table;
+mod template;
 pub mod text;
 pub mod tree;
+mod values;
 
 pub use attribution::AttributionDetail;
 pub use charset::Charset;

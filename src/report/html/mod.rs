@@ -3,17 +3,18 @@
 //! service says can load or run anything. Numbers, alarms, what is blocked and the names of all
 //! changes can be read without the script.
 
-use std::collections::HashMap;
-
 use data_encoding::BASE64;
 use serde::Serialize;
+use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
 use super::attribution::{AttributionDetail, concerns_us, is_ours, is_part};
-use super::edits::{self, Sign, ValueEdit};
+use super::edits::{self, ValueEdit};
 use super::markdown::digits;
-use super::{safe, text};
+use super::reason::{block_reason, reason, short_commit};
+use super::{plan_notes, safe, template, text};
 use crate::model::policy::Direction;
+use crate::model::{Json, SourceLocation};
 use crate::plan::{Action, ActionKind, BlockedChange, Change, Digest, Plan};
 
 const PAGE: &str = include_str!("page.html");
@@ -24,8 +25,8 @@ const SCRIPT: &str = include_str!("page.js");
 #[derive(Serialize)]
 struct PageContent {
     changes: Vec<PageRow>,
-    /// Each different list of edits once.
-    edits: Vec<Vec<PageEdit>>,
+    /// Each different list of edits once: its name, its signed lines, and its cause or attribution.
+    edits: Vec<Vec<Json>>,
     /// How many of them, the first ones, concern the change under review; nothing where everything does,
     /// or where everything was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -53,27 +54,7 @@ struct PageRow {
     e: usize,
     /// The place of each edit: a line of the definition's file, or a place of its own.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    l: Vec<PageLocation>,
-}
-
-#[derive(Serialize)]
-#[serde(untagged)]
-enum PageLocation {
-    Line(usize),
-    Place(String),
-    Nowhere(()),
-}
-
-/// One edit.
-#[derive(Serialize, PartialEq, Eq, Hash, Clone)]
-struct PageEdit {
-    /// The name.
-    n: String,
-    /// Signed lines.
-    l: Vec<(char, String)>,
-    /// The cause or the side.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    c: Option<&'static str>,
+    l: Vec<Json>,
 }
 
 /// The plan as a page. `command` shows it again. Where a base says whose each difference is, the page
@@ -104,18 +85,7 @@ pub fn plan(plan: &Plan, command: &str, sides: AttributionDetail) -> String {
         "script" => SCRIPT.to_owned(),
         _ => String::new(),
     };
-    // One pass over the template alone: what is put in is never looked at.
-    let mut page = String::with_capacity(PAGE.len() + STYLE.len() + SCRIPT.len() + data.len() + 4096);
-    let mut rest = PAGE;
-    while let Some((before, (name, after))) =
-        rest.split_once("{{").and_then(|(before, after)| Some((before, after.split_once("}}")?)))
-    {
-        page.push_str(before);
-        page.push_str(&part(name));
-        rest = after;
-    }
-    page.push_str(rest);
-    page
+    template::fill(PAGE, part)
 }
 
 fn facts(plan: &Plan, digest: &Digest) -> String {
@@ -236,12 +206,12 @@ fn plain(plan: &Plan) -> String {
         plan.changes.iter().filter(|change| change.action.kind() != ActionKind::Annotate).collect();
     changes.sort_by_key(|change| distance(change));
     for change in changes {
-        let line = format!("{:<8}{}  ({})\n", change.action.kind().as_str(), change.key, edits::reason(change));
+        let line = format!("{:<8}{}  ({})\n", change.action.kind().as_str(), change.key, reason(change));
         lines.push_str(&safe::html(line.trim_end()));
         lines.push('\n');
     }
     for held in &plan.blocked {
-        let line = format!("blocked {}: {}", held.key, text::block_reason(held).0);
+        let line = format!("blocked {}: {}", held.key, block_reason(held).0);
         lines.push_str(&safe::html(&line));
         lines.push('\n');
     }
@@ -251,7 +221,7 @@ fn plain(plan: &Plan) -> String {
 }
 
 fn notes(plan: &Plan) -> String {
-    let lines = text::note_lines(plan);
+    let lines = plan_notes::lines(plan);
     if lines.is_empty() {
         return String::new();
     }
@@ -283,49 +253,25 @@ fn distance(change: &Change) -> u8 {
     }
 }
 
-/// An entry of the list.
-#[derive(Clone, Copy)]
-enum ListEntry<'a> {
-    Blocked(&'a BlockedChange),
-    Change(&'a Change),
-}
-
 /// The data as JSON that cannot end its element.
 fn data(plan: &Plan, sides: AttributionDetail) -> String {
-    let mut known: HashMap<Vec<PageEdit>, usize> = HashMap::new();
     let mut content = PageContent { changes: Vec::new(), edits: Vec::new(), ours: None };
-    let mut put = |content: &mut PageContent, edits: &[ValueEdit]| {
-        let drawn: Vec<PageEdit> = edits.iter().map(page_edit).collect();
-        *known.entry(drawn).or_insert_with_key(|drawn| {
-            content.edits.push(drawn.clone());
-            content.edits.len() - 1
-        })
-    };
     // What concerns this change first, and in it what needs the most care.
-    let held = plan.blocked.iter().map(|held| (held.change.as_ref().map_or(0, distance), 0, ListEntry::Blocked(held)));
-    let changes = plan.changes.iter().filter(|change| change.action.kind() != ActionKind::Annotate).map(|change| {
-        let care = match change.action.kind() {
-            ActionKind::Delete => 1,
-            ActionKind::Replace => 2,
-            ActionKind::Create | ActionKind::Annotate => 3,
-        };
-        (distance(change), care, ListEntry::Change(change))
-    });
-    let mut all: Vec<(u8, u8, ListEntry<'_>)> = held.chain(changes).collect();
-    all.sort_by_key(|(distance, care, _)| (*distance, *care));
-    if !sides.lists_all(plan) {
-        content.ours = Some(all.iter().filter(|(distance, ..)| *distance < OTHERS).count());
-    }
-    for (_, _, one) in all {
-        let edits = match one {
-            ListEntry::Blocked(held) => held.change.as_ref().map(edits::of).unwrap_or_default(),
-            ListEntry::Change(change) => edits::of(change),
-        };
-        let at = put(&mut content, &edits);
-        content.changes.push(match one {
-            ListEntry::Blocked(held) => of_blocked(held, at),
-            ListEntry::Change(change) => of_change(change, &edits, at),
-        });
+    for far in 0..=OTHERS {
+        if far == OTHERS && !sides.lists_all(plan) {
+            content.ours = Some(content.changes.len());
+        }
+        for held in plan.blocked.iter().filter(|held| held.change.as_ref().map_or(0, distance) == far) {
+            content.changes.push(of_blocked(held, content.edits.len()));
+            let edits = held.change.as_ref().map(edits::of).unwrap_or_default();
+            content.edits.push(edits.iter().map(page_edit).collect());
+        }
+        let mut changes: Vec<&Change> = plan.changes.iter().filter(|change| distance(change) == far).collect();
+        changes.sort_by_key(|change| std::cmp::Reverse(change.action.kind()));
+        for fold in edits::fold(changes, 2) {
+            content.changes.extend(fold.changes.iter().map(|change| of_change(change, content.edits.len())));
+            content.edits.push(fold.edits.iter().map(page_edit).collect());
+        }
     }
     // Text keys, strings, numbers: nothing that fails.
     let json = serde_json::to_string(&content).unwrap_or_default();
@@ -339,36 +285,33 @@ fn data(plan: &Plan, sides: AttributionDetail) -> String {
     escaped
 }
 
-fn page_edit(edit: &ValueEdit) -> PageEdit {
-    let line = |(sign, text): (Sign, String)| {
-        let sign = match sign {
-            Sign::Gone => '-',
-            Sign::Come => '+',
-            Sign::Same => ' ',
-        };
-        (sign, safe::line(&text).into_owned())
-    };
+fn page_edit(edit: &ValueEdit) -> Json {
+    let lines = edit.lines().into_iter().map(|(sign, text)| json!([sign.as_char(), safe::line(&text)]));
     let reason = edit.attribution.map(|side| side.as_str()).or(edit.cause.map(|cause| cause.as_str()));
-    PageEdit { n: safe::line(&edit.name).into_owned(), l: edit.lines().into_iter().map(line).collect(), c: reason }
+    json!({"n": safe::line(&edit.name), "l": lines.collect::<Vec<_>>(), "c": reason})
 }
 
-fn of_change(change: &Change, edits: &[ValueEdit], at: usize) -> PageRow {
+fn at(place: &SourceLocation) -> String {
+    safe::line(&format!("{}:{}", place.file, place.line)).into_owned()
+}
+
+fn of_change(change: &Change, edits: usize) -> PageRow {
     let file = change.place.as_ref().map(|place| &place.file);
-    let places = edits.iter().map(|edit| match &edit.place {
-        Some(place) if Some(&place.file) == file => PageLocation::Line(place.line),
-        Some(place) => PageLocation::Place(safe::line(&format!("{}:{}", place.file, place.line)).into_owned()),
-        None => PageLocation::Nowhere(()),
+    let places = edits::of(change).into_iter().map(|edit| match &edit.place {
+        Some(place) if Some(&place.file) == file => place.line.into(),
+        Some(place) => at(place).into(),
+        None => Json::Null,
     });
-    let places: Vec<PageLocation> = places.collect();
+    let places: Vec<Json> = places.collect();
     PageRow {
         k: safe::line(&change.key.to_string()).into_owned(),
         n: safe::line(change.key.namespace.as_str()).into_owned(),
         a: change.action.kind().as_str(),
-        r: edits::reason(change),
-        p: change.place.as_ref().map(|place| safe::line(&format!("{}:{}", place.file, place.line)).into_owned()),
+        r: reason(change),
+        p: change.place.as_ref().map(at),
         t: action_text(change),
-        e: at,
-        l: if places.iter().all(|place| matches!(place, PageLocation::Nowhere(()))) { Vec::new() } else { places },
+        e: edits,
+        l: if places.iter().all(Json::is_null) { Vec::new() } else { places },
     }
 }
 
@@ -376,8 +319,7 @@ fn of_change(change: &Change, edits: &[ValueEdit], at: usize) -> PageRow {
 fn action_text(change: &Change) -> String {
     let mut parts = Vec::new();
     if let Some(commit) = &change.removed_in {
-        let id: String = commit.id.chars().take(7).collect();
-        parts.push(format!("file removed in {id} ({})", commit.date));
+        parts.push(format!("file removed in {} ({})", short_commit(&commit.id), commit.date));
     }
     if let Action::Delete { referrers, .. } = &change.action {
         parts.extend(referrers.iter().map(|referrer| format!("referred to by {referrer}")));
@@ -393,17 +335,17 @@ fn action_text(change: &Change) -> String {
     safe::line(&parts.join("; ")).into_owned()
 }
 
-fn of_blocked(held: &BlockedChange, at: usize) -> PageRow {
-    let (why, allow) = text::block_reason(held);
+fn of_blocked(held: &BlockedChange, edits: usize) -> PageRow {
+    let (why, allow) = block_reason(held);
     let allow = allow.map(|allow| format!("; to allow it: {allow}")).unwrap_or_default();
     PageRow {
         k: safe::line(&held.key.to_string()).into_owned(),
         n: safe::line(held.key.namespace.as_str()).into_owned(),
         a: "blocked",
-        r: held.change.as_ref().map_or("blocked", edits::reason),
-        p: held.place.as_ref().map(|place| safe::line(&format!("{}:{}", place.file, place.line)).into_owned()),
+        r: held.change.as_ref().map_or("blocked", reason),
+        p: held.place.as_ref().map(at),
         t: format!("{why}{allow}"),
-        e: at,
+        e: edits,
         l: Vec::new(),
     }
 }

@@ -1,7 +1,8 @@
 //! One change, or many with the same edit, as a folded block.
 
 use super::super::AttributionDetail;
-use super::super::edits::{self, FoldedChanges, Sign, ValueEdit};
+use super::super::edits::{FoldedChanges, ValueEdit};
+use super::super::reason::reason;
 use super::{count, digits, escape};
 use crate::model::SourceLocation;
 use crate::plan::{ActionKind, Attribution, Change};
@@ -92,7 +93,7 @@ fn heading(fold: &FoldedChanges<'_>, edits: &[&ValueEdit], kind: ActionKind) -> 
         }
     }
     if let Some(first) = fold.changes.first() {
-        text.push_str(&format!(" ({}", edits::reason(first)));
+        text.push_str(&format!(" ({}", reason(first)));
         let place = first.place.as_ref().filter(|_| fold.changes.len() == 1);
         if let Some(place) = place {
             text.push_str(&format!(", <code>{}</code>", escape::html(&at(place))));
@@ -108,7 +109,7 @@ fn hunk(edit: &ValueEdit, kind: ActionKind, single: bool) -> Vec<String> {
         return edit
             .lines()
             .into_iter()
-            .map(|(sign, text)| format!("{} {}: {}", self::sign(sign), escape::line(&edit.name), escape::line(&text)))
+            .map(|(sign, text)| format!("{} {}: {}", sign.as_char(), escape::line(&edit.name), escape::line(&text)))
             .collect();
     }
     let mut heading = format!("@@ {}", escape::line(&edit.name));
@@ -123,16 +124,8 @@ fn hunk(edit: &ValueEdit, kind: ActionKind, single: bool) -> Vec<String> {
         heading.push_str(&format!("  {}", escape::line(&at(place))));
     }
     heading.push_str(" @@");
-    let lines = edit.lines().into_iter().map(|(sign, text)| format!("{} {}", self::sign(sign), escape::line(&text)));
+    let lines = edit.lines().into_iter().map(|(sign, text)| format!("{} {}", sign.as_char(), escape::line(&text)));
     std::iter::once(heading).chain(lines).collect()
-}
-
-fn sign(sign: Sign) -> char {
-    match sign {
-        Sign::Gone => '-',
-        Sign::Come => '+',
-        Sign::Same => ' ',
-    }
 }
 
 /// The place of a change or a value, without its column.

@@ -2,7 +2,8 @@
 
 use super::super::edits::{self, ValueEdit};
 use super::super::fleet::{Fleet, PartOutcome};
-use super::super::text;
+use super::super::reason::reason_since;
+use super::super::{plan_notes, text};
 use super::{MarkdownOptions, count, digits, escape, marker};
 use crate::drift::{AcknowledgementStatus, Check, Verdict, Verdicts};
 use crate::plan::{Action, Cause, Note};
@@ -34,7 +35,7 @@ pub fn drift(check: &Check<'_>, options: &MarkdownOptions) -> String {
             escape::code(reason)
         ));
     }
-    let undecided = text::note_lines_of(plan, Note::is_undecided);
+    let undecided = plan_notes::lines_of(plan, Note::is_undecided);
     for line in &undecided {
         text.push_str(&format!("- **Not decided:** {}\n", escape::code(line)));
     }
@@ -155,7 +156,7 @@ fn rows(check: &Check<'_>) -> Vec<String> {
                 }
             }
             Action::Create { .. } | Action::Delete { .. } | Action::Annotate { .. } => {
-                rows.push(plain(&edits::reason_since(change)));
+                rows.push(plain(&reason_since(change)));
             }
         }
     }

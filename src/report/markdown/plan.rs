@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::super::attribution::{AttributionDetail, is_ours, is_part, summary};
-use super::super::{edits, text};
+use super::super::reason::{block_reason, reason, short_commit};
+use super::super::{edits, plan_notes, text};
 use super::{MarkdownOptions, block, count, digits, escape, marker};
 use crate::model::{Key, Namespace};
 use crate::plan::{Action, ActionKind, BlockReason, Change, GuardHit, Plan, RecordedConsent, ScopeRead};
@@ -52,7 +53,7 @@ pub fn plan(plan: &Plan, options: &MarkdownOptions) -> String {
     put(&mut text, &table(plan));
     let mut shown = deletes.len();
     let mut blocks = String::new();
-    let folds = edits::fold(listed.iter().copied());
+    let folds = edits::fold(listed.iter().copied(), 2);
     let (mut under, mut misses) = ("", 0);
     for fold in &folds {
         // The shortest block there is, and how many that are too long are tried in search of one that fits.
@@ -218,10 +219,10 @@ fn deletes(deletes: &[&Change]) -> String {
     }
     let mut text = format!("#### {}\n\n", count(deletes.len(), "delete"));
     for change in deletes {
-        text.push_str(&format!("- {}: {}", escape::code(&change.key.to_string()), edits::reason(change)));
+        text.push_str(&format!("- {}: {}", escape::code(&change.key.to_string()), reason(change)));
         if let Some(commit) = &change.removed_in {
-            let id: String = commit.id.chars().take(7).collect();
-            text.push_str(&format!(", file removed in {} ({})", escape::code(&id), escape::code(&commit.date)));
+            let id = escape::code(&short_commit(&commit.id));
+            text.push_str(&format!(", file removed in {id} ({})", escape::code(&commit.date)));
         }
         if let Action::Delete { before, referrers } = &change.action {
             let target = edits::of(change).into_iter().next();
@@ -275,7 +276,7 @@ fn blocked(plan: &Plan) -> String {
     }
     let mut reasons: BTreeMap<(String, String), Vec<&Key>> = BTreeMap::new();
     for held in &plan.blocked {
-        let (why, allow) = text::block_reason(held);
+        let (why, allow) = block_reason(held);
         let why = match &held.reason {
             BlockReason::Protected | BlockReason::Unverified => why,
             _ => escape::code(&why),
@@ -339,7 +340,7 @@ fn left(changes: &[&Change]) -> String {
     }
     let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
     for change in changes {
-        *reasons.entry(edits::reason(change)).or_default() += 1;
+        *reasons.entry(reason(change)).or_default() += 1;
     }
     let message: Vec<String> =
         reasons.into_iter().map(|(reason, number)| format!("{} {reason}", digits(number))).collect();
@@ -347,7 +348,7 @@ fn left(changes: &[&Change]) -> String {
 }
 
 fn notes(plan: &Plan) -> String {
-    let lines = text::note_lines(plan);
+    let lines = plan_notes::lines(plan);
     if lines.is_empty() {
         return String::new();
     }

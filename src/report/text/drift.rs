@@ -8,10 +8,13 @@ use super::{TextView, columns, count, notes, refusal, seconds, some_of};
 use crate::drift::{AcknowledgementStatus, Check, Verdict, Verdicts};
 use crate::model::{Field, Key};
 use crate::plan::{Action, Change, Plan};
-use crate::report::edits;
+use crate::report::edits::{self, Sign, ValueEdit};
 use crate::report::fleet::{Fleet, PartOutcome};
-use crate::report::rows::{self, RowText};
+use crate::report::reason::reason_since;
 use crate::report::{Role, safe};
+
+/// Longer differences, in characters, are not part of the table.
+const LONG: usize = 100;
 
 /// The verdict over a tenant: what was changed outside, what is pending, and what to do about it.
 #[must_use]
@@ -50,7 +53,7 @@ pub fn drift(check: &Check<'_>, view: &TextView) -> String {
     if !verdicts.unknown.is_empty() {
         text.push_str(&format!("\n{}", refusal::incomplete(plan, view)));
     }
-    let notes = notes::notes(plan, view);
+    let notes = notes(plan, view);
     if !notes.is_empty() {
         text.push_str(&format!("\n{notes}"));
     }
@@ -151,7 +154,7 @@ fn drifted(change: &Change, left: &[Field], check: &Check<'_>) -> Vec<[String; 4
     };
     match &change.action {
         Action::Create { .. } if change.applied_in.is_some() => {
-            vec![[key, "missing".to_owned(), edits::reason_since(change), since(None, None)]]
+            vec![[key, "missing".to_owned(), reason_since(change), since(None, None)]]
         }
         Action::Create { .. } => {
             vec![[key, "deleted".to_owned(), "it was applied and is gone".to_owned(), since(None, None)]]
@@ -163,21 +166,27 @@ fn drifted(change: &Change, left: &[Field], check: &Check<'_>) -> Vec<[String; 4
         Action::Replace { fields, before, .. } => fields
             .iter()
             .filter(|field| left.contains(&field.field))
-            .flat_map(|field| rows::of_field(field).into_iter().map(move |row| (field, row)))
-            .filter(|(_, row)| row.name != "target")
-            .map(|(field, row)| {
-                let none = || "(none)".to_owned();
-                let text = match row.text {
-                    RowText::Value(text) | RowText::Words(text) => text,
-                    RowText::Moved { before, after } => {
-                        format!("{} -> {}", after.unwrap_or_else(none), before.unwrap_or_else(none))
-                    }
-                    RowText::Lines { .. } => "changed".to_owned(),
-                };
-                [key.clone(), row.name, text, since(Some(&field.field), before.modified.as_ref())]
+            .flat_map(|field| edits::of_field(field).into_iter().map(move |edit| (field, edit)))
+            .map(|(field, edit)| {
+                let moved = movement(&edit);
+                [key.clone(), edit.name, moved, since(Some(&field.field), before.modified.as_ref())]
             })
             .collect(),
     }
+}
+
+/// What became of a wanted value live.
+fn movement(edit: &ValueEdit) -> String {
+    if !edit.has_lines() {
+        return if edit.is_long() { "changed".to_owned() } else { format!("{} -> {}", edit.wanted(), edit.live()) };
+    }
+    let live = edit.lines().into_iter().filter_map(|(sign, line)| match sign {
+        Sign::Removed => Some(format!("+ {line}")),
+        Sign::Added => Some(format!("- {line}")),
+        Sign::Same => None,
+    });
+    let live = live.collect::<Vec<_>>().join(", ");
+    if live.chars().count() > LONG { "changed".to_owned() } else { live }
 }
 
 /// A time in the unit that a person would choose.

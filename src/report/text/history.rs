@@ -1,7 +1,7 @@
 //! The history as text: a table of the recorded runs, one run with every change, and the messages about a
 //! run that was not finished.
 
-use super::plan::sign;
+use super::change::sign;
 use super::{TextView, columns, count};
 use crate::model::RunId;
 use crate::report::{Role, safe};

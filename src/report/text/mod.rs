@@ -2,10 +2,9 @@
 //! ends in the next thing to do.
 
 mod attribution;
-mod difference;
+mod change;
 mod drift;
 mod history;
-mod notes;
 mod outcome;
 mod plan;
 mod progress;
@@ -16,12 +15,10 @@ mod validation;
 
 pub use drift::{drift, fleet};
 pub use history::{history, open_run, pruned, resuming, run};
-pub(in crate::report) use notes::{lines as note_lines, lines_of as note_lines_of};
 pub use outcome::outcome;
 pub use plan::{consents, plan};
 pub(in crate::report) use plan::{minute, outside};
 pub use progress::{LineProgress, step_line};
-pub(in crate::report) use refusal::block_reason;
 pub use refusal::{blocked, incomplete, refusal};
 pub use rehearsal::rehearsal;
 
@@ -32,8 +29,9 @@ use std::time::Duration;
 
 use unicode_width::UnicodeWidthStr as _;
 
-use super::{AttributionDetail, Palette};
+use super::{AttributionDetail, Palette, Role, plan_notes};
 use crate::model::SourceLocation;
+use crate::plan::Plan;
 
 /// How a text report is drawn.
 #[derive(Debug, Clone, Default)]
@@ -53,7 +51,7 @@ pub struct TextView {
 }
 
 /// A list of names that does not grow without end.
-fn some_of(names: &[String], shown: usize) -> String {
+pub(in crate::report) fn some_of(names: &[String], shown: usize) -> String {
     let list = names.iter().take(shown).map(|name| super::safe::line(name)).collect::<Vec<_>>().join(", ");
     match names.len().saturating_sub(shown) {
         0 => list,
@@ -62,8 +60,14 @@ fn some_of(names: &[String], shown: usize) -> String {
 }
 
 /// `1 endpoint`, `2 endpoints`.
-fn count(number: usize, one: &str) -> String {
+pub(in crate::report) fn count(number: usize, one: &str) -> String {
     if number == 1 { format!("1 {one}") } else { format!("{number} {one}s") }
+}
+
+/// The notes of a plan, a line each.
+fn notes(plan: &Plan, view: &TextView) -> String {
+    let word = view.palette.paint(Role::Quiet, "note");
+    plan_notes::lines(plan).into_iter().map(|line| format!("  {word}  {line}\n")).collect()
 }
 
 fn seconds(time: Duration) -> String {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::{TextView, columns, count, refusal, seconds, some_of};
 use crate::model::{Json, Key};
 use crate::plan::{ActionKind, Conflict, Plan, ThreeWay};
-use crate::report::{Role, rows, safe};
+use crate::report::{Role, safe, values};
 use crate::run::{ChangeResult, ChangeStep, Confirmation, Outcome, Verification};
 
 /// The outcome of a run: what was not made and why, the sum, the verification, and how to undo it.
@@ -104,7 +104,7 @@ fn conflict(key: &str, conflict: &Conflict, outcome: &Outcome, view: &TextView) 
 
 fn three_way(fields: &[ThreeWay]) -> String {
     let value = |field: &ThreeWay, value: &Json| {
-        rows::words(&field.field, value).map_or_else(|| "(none)".to_owned(), |text| safe::line(&text).into_owned())
+        values::words(&field.field, value).map_or_else(|| "(none)".to_owned(), |text| safe::line(&text).into_owned())
     };
     let table: Vec<[String; 5]> = fields
         .iter()

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use super::{TextView, plan::sign};
+use super::TextView;
+use super::change::sign;
 use crate::report::{Role, safe};
 use crate::run::{ChangeResult, ChangeStep, RunEvent};
 

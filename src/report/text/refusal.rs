@@ -1,7 +1,8 @@
 //! Refusals as text: why a plan is not applied, what is blocked, and which flag allows it.
 
-use super::{TextView, some_of};
-use crate::plan::{ApprovalError, BlockReason, BlockedChange, Plan, ScopeRead, Unchangeable};
+use super::TextView;
+use crate::plan::{ApprovalError, Plan, ScopeRead};
+use crate::report::reason::block_reason;
 use crate::report::{Role, safe};
 
 /// Why a plan is not applied, with what allows it where something can.
@@ -84,55 +85,6 @@ pub fn incomplete(plan: &Plan, view: &TextView) -> String {
         .collect();
     text.push_str(&format!("{}\n", scopes.join("   ")));
     text
-}
-
-/// Why a change is blocked, and what allows it.
-pub(in crate::report) fn block_reason(blocked: &BlockedChange) -> (String, Option<String>) {
-    let key = blocked.key.to_string();
-    let key = safe::line(&key);
-    match &blocked.reason {
-        BlockReason::ForeignStack { stack } => {
-            (format!("it belongs to stack {}", safe::line(stack)), Some(format!("--allow foreign-stack={key}")))
-        }
-        BlockReason::Protected => ("it is protected (`trueup/protect`)".to_owned(), Some(format!("--allow protected={key}"))),
-        BlockReason::Unverified => (
-            "its ownership annotation does not name the object that it was written for, so it may be a copy: delete it \
-             by hand, or put its definition back, apply, and take it out again"
-                .to_owned(),
-            Some(format!("--allow unverified={key}")),
-        ),
-        BlockReason::Referred { by } => {
-            let by: Vec<String> = by.iter().map(ToString::to_string).collect();
-            (format!("{} would be left without it", some_of(&by, 4)), Some(format!("--allow referred={key}")))
-        }
-        BlockReason::Moved(conflict) => {
-            let fields: Vec<String> = conflict.fields.iter().map(|moved| moved.field.to_string()).collect();
-            let fields = if fields.is_empty() { String::new() } else { format!(": {}", some_of(&fields, 8)) };
-            (format!("{}{fields}", safe::line(&conflict.reason)), None)
-        }
-        BlockReason::Unchangeable(why) => (unchangeable(why), None),
-    }
-}
-
-fn unchangeable(why: &Unchangeable) -> String {
-    match why {
-        Unchangeable::OwnerView(owner) => format!(
-            "it belongs to {} {}/{} of the service: change that instead",
-            safe::line(&owner.kind),
-            safe::line(&owner.namespace),
-            safe::line(&owner.name)
-        ),
-        Unchangeable::Deleting => "it is being deleted: plan again when it is gone".to_owned(),
-        Unchangeable::Unsupported { reason } => {
-            format!("this trueup cannot read the live object: {}", safe::line(reason))
-        }
-        Unchangeable::UnknownOption { path } => {
-            format!("`{}` may be its target and is not known to this trueup", safe::line(path))
-        }
-        Unchangeable::ReferrersUnknown { reason } => {
-            format!("who refers to it could not be read: {}", safe::line(reason))
-        }
-    }
 }
 
 /// What the plan blocked, for the report of an apply.

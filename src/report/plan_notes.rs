@@ -1,0 +1,150 @@
+//! The notes of a plan in words: what a reviewer should know besides the changes, such as endpoints that nobody
+//! manages. One table has the text of each note; notes with the same text and reason become one line.
+
+use std::collections::HashMap;
+
+use super::text::{count, some_of};
+use super::{safe, template};
+use crate::plan::{Note, Plan};
+
+/// Names that are listed of each note.
+const NAMES: usize = 6;
+
+/// The notes of a plan, a line each.
+pub(super) fn lines(plan: &Plan) -> Vec<String> {
+    lines_of(plan, |_| true)
+}
+
+/// The selected notes of a plan, a line each, in the order of the plan.
+pub(super) fn lines_of(plan: &Plan, is_selected: impl Fn(&Note) -> bool) -> Vec<String> {
+    let mut lines: Vec<NoteLine> = Vec::new();
+    let mut known: HashMap<(&str, String), usize> = HashMap::new();
+    for note in plan.notes.iter().filter(|note| is_selected(note)) {
+        let (text, reason, name) = of(note);
+        let at = *known.entry((text, reason)).or_insert_with_key(|(text, reason)| {
+            lines.push(NoteLine { text, reason: reason.clone(), names: Vec::new() });
+            lines.len() - 1
+        });
+        lines[at].names.push(name);
+    }
+    lines.iter().map(NoteLine::render).collect()
+}
+
+/// Notes that make one line.
+struct NoteLine {
+    text: &'static str,
+    reason: String,
+    names: Vec<String>,
+}
+
+impl NoteLine {
+    fn render(&self) -> String {
+        template::fill(self.text, |part| match (part, part.split_once('|')) {
+            ("names", _) => some_of(&self.names, NAMES),
+            ("reason", _) => safe::line(&self.reason).into_owned(),
+            (_, Some((one, many))) => if self.names.len() == 1 { one } else { many }.to_owned(),
+            (noun, None) => count(self.names.len(), noun),
+        })
+    }
+}
+
+/// The text of a note, the reason that it shares with others, and the name of what it is about. In a text,
+/// `{{is|are}}` depends on the number of names, and `{{endpoint}}` is that number with the noun.
+fn of(note: &Note) -> (&'static str, String, String) {
+    let none = String::new;
+    match note {
+        Note::Unmanaged { key } => (
+            "{{live endpoint}} in {{reason}} {{is|are}} not managed here: {{names}}",
+            key.namespace.to_string(),
+            key.to_string(),
+        ),
+        Note::Orphan { key } => (
+            "{{endpoint}} of this stack in {{reason}} {{is|are}} no longer defined and nothing may be deleted there \
+             (list it under `namespaces:`): {{names}}",
+            key.namespace.to_string(),
+            key.to_string(),
+        ),
+        Note::Unmarked { key } => (
+            "{{endpoint}} {{is|are}} in sync without ownership annotations (--adopt takes ownership): {{names}}",
+            none(),
+            key.to_string(),
+        ),
+        Note::ForeignEqual { key, stack } => (
+            "{{endpoint}} {{is|are}} as defined and {{belongs|belong}} to stack {{reason}}: {{names}}",
+            stack.clone(),
+            key.to_string(),
+        ),
+        Note::Owned { key, owner } => (
+            "{{endpoint}} {{belongs|belong}} to another object ({{reason}}) and {{is|are}} left alone: {{names}}",
+            owner.clone(),
+            key.to_string(),
+        ),
+        Note::Unsupported { key, reason } => (
+            "{{endpoint}} cannot be read by this trueup ({{reason}}) and {{is|are}} left alone: {{names}}",
+            reason.clone(),
+            key.to_string(),
+        ),
+        Note::UnknownField { key, path } => (
+            "{{endpoint}} {{has|have}} the field {{reason}}, which this trueup does not know and keeps: {{names}}",
+            path.clone(),
+            key.to_string(),
+        ),
+        Note::DroppedField { key, path } => (
+            "{{endpoint}} {{has|have}} the field {{reason}}, which this trueup does not know and removes with the \
+             option that contains it: {{names}}",
+            path.clone(),
+            key.to_string(),
+        ),
+        Note::EmptyNamespace { namespace } => (
+            "{{names}}: nothing is there yet; the service answers the same for a namespace that does not exist",
+            none(),
+            namespace.to_string(),
+        ),
+        Note::Recreated { key, referrers } if referrers.is_empty() => {
+            ("{{endpoint}} {{is|are}} created again and {{gets|get}} a new uid: {{names}}", none(), key.to_string())
+        }
+        Note::Recreated { key, referrers } => {
+            let by: Vec<String> = referrers.iter().map(ToString::to_string).collect();
+            (
+                "{{endpoint}} {{is|are}} created again and {{gets|get}} a new uid; {{reason}} referred to the old \
+                 {{one|ones}}: {{names}}",
+                by.join(", "),
+                key.to_string(),
+            )
+        }
+        Note::ReferrersNotAsked { key } => (
+            "{{endpoint}} would go, and the snapshot does not say who refers to {{it|them}} (an apply asks; so does \
+             `snapshot --referrers`): {{names}}",
+            none(),
+            key.to_string(),
+        ),
+        Note::Loaded { text } => ("{{reason}}", text.clone(), none()),
+        Note::Copied { key, of } => (
+            "{{endpoint}} {{carries|carry}} the ownership annotations of {{reason}}, copied, and {{is|are}} nobody's: \
+             {{names}}",
+            of.as_ref().map_or_else(|| "another endpoint".to_owned(), ToString::to_string),
+            key.to_string(),
+        ),
+        Note::Unstacked { key } => (
+            "{{endpoint}} {{was|were}} applied without a stack and {{is|are}} taken over by this one: {{names}}",
+            none(),
+            key.to_string(),
+        ),
+        Note::Outside { key } => (
+            "{{endpoint}} of this stack in {{reason}} {{is|are}} outside of `namespaces:` (list it again, or delete \
+             {{it|them}} with --prune-namespace {{reason}}): {{names}}",
+            key.namespace.to_string(),
+            key.to_string(),
+        ),
+        Note::OutsideUnread { namespace, reason } => (
+            "{{names}}: this stack once had {{it|them}}, and what is left there could not be read ({{reason}})",
+            reason.clone(),
+            namespace.to_string(),
+        ),
+        Note::DeletesUnknown { key, reason } => (
+            "whether {{missing endpoint}} {{was|were}} deleted outside cannot be decided ({{reason}}): {{names}}",
+            reason.clone(),
+            key.to_string(),
+        ),
+    }
+}
