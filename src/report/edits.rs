@@ -276,7 +276,8 @@ mod tests {
 
     #[test]
     fn only_the_part_of_a_target_that_changes_is_reported() {
-        let target = |interval: u32| json!({"dns_name_advanced": {"name": "a.example.net", "refresh_interval": interval}});
+        let target =
+            |interval: u32| json!({"dns_name_advanced": {"name": "a.example.net", "refresh_interval": interval}});
         let name = "spec.dns_name_advanced.refresh_interval";
         assert_eq!(lines(Field::Target, target(30), target(60)), [format!("- {name} 30"), format!("+ {name} 60")]);
     }

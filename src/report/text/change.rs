@@ -86,7 +86,8 @@ fn row(edit: &ValueEdit, modified: Option<&str>, view: &TextView) -> String {
     };
     let aside = aside(edit, modified);
     let place = edit.place.as_ref().map(at).unwrap_or_default();
-    let mut left = format!("{}{:<FIELD_WIDTH$}{text}", " ".repeat(FIELD_INDENT), format!("{} ", safe::line(&edit.name)));
+    let mut left =
+        format!("{}{:<FIELD_WIDTH$}{text}", " ".repeat(FIELD_INDENT), format!("{} ", safe::line(&edit.name)));
     if !aside.is_empty() {
         left.push_str(&format!("  ({aside})"));
     }
