@@ -20,6 +20,7 @@ mod render;
 mod rules;
 mod source;
 mod source_map;
+mod syntax;
 mod text;
 mod tree;
 mod variable;

@@ -8,6 +8,7 @@ use std::ops::Range;
 use granit_parser::{Event, Options, Parser, ScalarStyle, ScanError, Span, StrInput, StructureStyle};
 
 use super::diagnostic::Diagnostic;
+use super::syntax;
 use super::text::SourceText;
 
 /// Levels of nesting; an endpoint needs seven.
@@ -108,15 +109,19 @@ impl<'s> Documents<'s> {
         let at = self.source.floor(at);
         // The end of the text has no line of its own; its last character has.
         let at = if at >= text.len() { self.source.floor(text.trim_end().len().saturating_sub(1)) } else { at };
-        let end = text[at..].chars().next().filter(|c| *c != '\n').map_or(at, |c| at + c.len_utf8());
         self.ended = !matches!(self.parser.proceed_next_document(), Ok(true));
         let info = error.info();
-        let what = if info.contains("recursion") || info.contains("nest") {
-            format!("the nesting is deeper than the allowed {DEEPEST} levels")
-        } else {
-            format!("syntax error: {info}")
-        };
-        Diagnostic::error(what, self.source, at..end, "here")
+        let end = text[at..].chars().next().filter(|c| *c != '\n').map_or(at, |c| at + c.len_utf8());
+        if info.contains("recursion") || info.contains("nest") {
+            let what = format!("the nesting is deeper than the allowed {DEEPEST} levels");
+            return Diagnostic::error(what, self.source, at..end, "here");
+        }
+        match syntax::cause(self.source, at, &info) {
+            Some(cause) => {
+                Diagnostic::error(format!("syntax error: {}", cause.message), self.source, cause.range, cause.label)
+            }
+            None => Diagnostic::error(format!("syntax error: {info}"), self.source, at..end, "here"),
+        }
     }
 }
 

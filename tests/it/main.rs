@@ -50,6 +50,7 @@ mod secrets;
 mod snapshot;
 mod strategies;
 mod support;
+mod syntax;
 #[cfg(unix)]
 mod terraform;
 mod torture;
