@@ -71,7 +71,7 @@ pub(super) fn examine(root: &Item<'_>, language: Language, rules: &StackRules) -
     found.retain(|problem| !faults.iter().any(|fault| follows(problem, fault)));
     match endpoint {
         Some(endpoint) if faults.is_empty() && found.is_empty() => {
-            notes.extend(model::deprecated(&raw).iter().map(|problem| located(problem, root).into_note()));
+            notes.extend(model::warnings(&raw).iter().map(|problem| located(problem, root).into_note()));
             Examined::Endpoint { endpoint: Box::new(endpoint), notes }
         }
         _ => {

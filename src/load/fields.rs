@@ -83,7 +83,14 @@ impl Decoder {
             return;
         }
         let what = format!("`{}` is {}, not {wanted}", name_of(path), described(item));
-        self.fault(path, at.error(what, format!("{wanted} is needed here")));
+        let label = match &item.value {
+            // `port:80` is one text.
+            Value::Text(text, TextStyle::Plain) if wanted == "a mapping" && text.contains(':') => {
+                format!("a space is missing after `{}:`", text.split(':').next().unwrap_or_default())
+            }
+            _ => format!("{wanted} is needed here"),
+        };
+        self.fault(path, at.error(what, label));
     }
 
     pub(super) fn text(&mut self, item: &Item<'_>, at: &TextSpan<'_>, path: &[Segment]) -> Option<String> {

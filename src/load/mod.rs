@@ -320,7 +320,7 @@ fn read_fast(source: &SourceText, context: &ReadContext<'_>) -> Option<Vec<Defin
     for (document, raw) in documents.into_iter().enumerate() {
         let mut problems = model::check(&raw);
         problems.extend(context.rules.check(&raw, None));
-        problems.extend(model::deprecated(&raw));
+        problems.extend(model::warnings(&raw));
         if !problems.is_empty() {
             return None;
         }

@@ -11,6 +11,7 @@ mod endpoint;
 mod field;
 mod groups;
 mod key;
+pub mod label;
 mod layout;
 mod live;
 mod ownership;
@@ -40,7 +41,7 @@ pub use ownership::{
     WrittenFor, is_mark,
 };
 pub use problem::{Location, Problem, Segment};
-pub use rules::{check, deprecated};
+pub use rules::{check, warnings};
 pub use run_id::RunId;
 pub use selector::{Requirement, Selector, SelectorError};
 pub use snapshot::{NamespaceSnapshot, Snapshot, SnapshotError};

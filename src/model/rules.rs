@@ -8,7 +8,7 @@ use super::bounds::{
 use super::problem::steps;
 use super::{
     EmptyOption, Name, Namespace, Problem, Segment, Selector, WireEndpoint, WireMetadata, WirePrefixes, WireReference,
-    WireSpec,
+    WireSpec, label,
 };
 
 /// Every rule that the values of a definition break. It looks at the text as written, so that a
@@ -27,11 +27,18 @@ pub fn check(raw: &WireEndpoint) -> Vec<Problem> {
     problems
 }
 
-/// The fields of a definition that the vendor has deprecated, each as a problem of its key. They are
-/// still sent and compared.
+/// What a definition may contain and had better not, each as a problem of its key: fields that the vendor has
+/// deprecated, and labels under the service's own prefix. All of it is sent and compared.
 #[must_use]
-pub fn deprecated(raw: &WireEndpoint) -> Vec<Problem> {
-    let mut found = Vec::new();
+pub fn warnings(raw: &WireEndpoint) -> Vec<Problem> {
+    let labels = raw.metadata.iter().flat_map(|metadata| metadata.labels.iter().flatten());
+    let of_service = labels.filter(|(key, value)| key.starts_with(label::PLATFORM_PREFIX) && value.is_some());
+    let mut found: Vec<Problem> = of_service
+        .map(|(key, _)| {
+            let what = format!("the label `{key}` is under `{}`, the prefix of the service", label::PLATFORM_PREFIX);
+            Problem::key(entry("labels", key), what, "the service may set or remove it: use a prefix of your own")
+        })
+        .collect();
     let mut note = |path: Vec<Segment>, name: &str, label: &str| {
         found.push(Problem::key(path, format!("`{name}` is deprecated by the vendor"), label));
     };
@@ -97,8 +104,18 @@ fn texts(problems: &mut Vec<Problem>, metadata: &WireMetadata) {
             ));
         }
     }
-    for (key, _) in metadata.labels.iter().flatten().filter(|(key, value)| key.is_empty() && value.is_some()) {
-        problems.push(Problem::key(entry("labels", key), "a label's key is empty", "a label needs a key"));
+    for (key, value) in metadata.labels.iter().flatten() {
+        let Some(value) = value else { continue };
+        if key.is_empty() {
+            problems.push(Problem::key(entry("labels", key), "a label's key is empty", "a label needs a key"));
+        } else if let Some(rule) = label::key_fault(key) {
+            let what = format!("`{key}` is not a valid label key");
+            problems.push(Problem::key(entry("labels", key), what, rule));
+        }
+        if let Some(rule) = label::value_fault(value) {
+            let what = format!("`{value}` is not a valid label value");
+            problems.push(Problem::value(entry("labels", key), what, rule));
+        }
     }
 }
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use super::StringMap;
+use super::{StringMap, label};
 
 /// A label selector in normal form: requirements sorted, a one-value `in` written `=`. A text that
 /// is not a selector is kept unchanged, so that a live object with one can still be compared.
@@ -150,9 +150,7 @@ impl<'a> Reader<'a> {
         self.blanks();
         let start = self.at;
         let word = self.word();
-        let (prefix, name) = word.split_once('/').map_or((None, word), |(prefix, name)| (Some(prefix), name));
-        let fits = label_value(name) && !name.is_empty() && prefix.is_none_or(|p| !p.is_empty() && p.len() <= 253);
-        if fits {
+        if !word.is_empty() && label::key_fault(word).is_none() {
             Ok(word.to_owned())
         } else {
             self.at = start;
@@ -164,7 +162,7 @@ impl<'a> Reader<'a> {
         self.blanks();
         let start = self.at;
         let word = self.word();
-        if label_value(word) {
+        if label::value_fault(word).is_none() {
             Ok(word.to_owned())
         } else {
             self.at = start;
@@ -213,12 +211,6 @@ impl<'a> Reader<'a> {
         };
         Ok(Requirement { key, test })
     }
-}
-
-/// A Kubernetes label value: at most 63 characters, alphanumeric at both ends.
-fn label_value(text: &str) -> bool {
-    let edge = |b: Option<&u8>| b.is_none_or(u8::is_ascii_alphanumeric);
-    text.len() <= 63 && !text.contains('/') && edge(text.as_bytes().first()) && edge(text.as_bytes().last())
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ metadata:
   name: cart
   namespace: shop
   labels: {tier: db, team: 'a'}  # as agreed
+  description: 'a'
 spec:
   ip: 10.0.0.7   # überall
   port: 8080\r
@@ -42,17 +43,19 @@ fn the_files_take_over_just_what_was_changed_outside() {
         object["spec"]["protocol"] = json!("UDP");
         object["spec"].as_object_mut().expect("a spec").remove("ip");
         object["spec"]["dns_name"] = json!("cart.example.net");
-        object["metadata"]["labels"] = json!({"team": "b's", "zone": "1"});
+        object["metadata"]["labels"] = json!({"team": "b", "zone": "1"});
+        object["metadata"]["description"] = json!("b's");
     });
     stage.run("drift stack").code(3).stdout_contains("pull --drift stack");
     stage
         .run("pull --drift stack")
         .code(0)
         .stdout_contains("Taken over from live:")
-        .stdout_contains("stack/cart.yaml:8")
+        .stdout_contains("stack/cart.yaml:9")
         .stdout_contains("1 file was edited.");
     let expected = CART
-        .replace("{tier: db, team: 'a'}", "{team: 'b''s', zone: \"1\"}")
+        .replace("{tier: db, team: 'a'}", "{team: 'b', zone: \"1\"}")
+        .replace("description: 'a'", "description: 'b''s'")
         .replace("ip: 10.0.0.7 ", "dns_name: cart.example.net ")
         .replace("8080\r\n", "9999\r\n  protocol: UDP\r\n");
     assert_eq!(stage.read("stack/cart.yaml"), expected);

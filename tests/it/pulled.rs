@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::json;
 use trueup::load;
-use trueup::model::{Endpoint, Key, Name, Namespace};
+use trueup::model::{Endpoint, Key, Name, Namespace, StringMap, label};
 
 use crate::strategies;
 use crate::support::{Service, Stage};
@@ -171,7 +171,7 @@ fn key() -> impl Strategy<Value = Key> {
 
 fn endpoint() -> impl Strategy<Value = Endpoint> {
     let plain = strategies::endpoint(Key::parse("shop/a").expect("a key"));
-    (key(), plain, texts(), texts(), prop_oneof![Just(String::new()), text()]).prop_map(
+    (key(), plain, labels(), texts(), prop_oneof![Just(String::new()), text()]).prop_map(
         |(key, plain, labels, annotations, description)| Endpoint {
             key,
             labels: labels.into_iter().collect(),
@@ -188,10 +188,23 @@ fn seed(endpoint: &Endpoint) -> serde_json::Value {
     json!({"metadata": wire["metadata"], "raw_spec": wire["spec"]})
 }
 
-/// Whether a definition can hold it: names are labels, and no key begins a variable.
+/// Whether a definition can contain it: names and labels are valid, and no key begins a variable.
 fn can_be_defined(endpoint: &Endpoint) -> bool {
-    let mut keys = endpoint.labels.keys().chain(endpoint.annotations.keys());
-    endpoint.key.name.is_label() && !keys.any(|key| key.contains("${"))
+    endpoint.key.name.is_label()
+        && endpoint.labels.iter().all(|(key, value)| is_label(key, value))
+        && !endpoint.annotations.keys().any(|key| key.contains("${"))
+}
+
+fn is_label(key: &str, value: &str) -> bool {
+    !key.is_empty() && label::key_fault(key).is_none() && label::value_fault(value).is_none()
+}
+
+/// Labels, nearly always valid ones: with another an endpoint as a whole is left out.
+fn labels() -> impl Strategy<Value = Vec<(String, String)>> {
+    let traps: Vec<&str> = TRAPS.iter().copied().filter(|trap| is_label(trap, trap)).collect();
+    let word = || prop_oneof![4 => prop::sample::select(traps.clone()).prop_map(str::to_owned), 4 => "[a-zA-Z0-9][a-zA-Z0-9._-]{0,9}[0-9a-z]"];
+    let pair = prop_oneof![40 => (word(), word()), 1 => (text(), text())];
+    prop::collection::vec(pair, 0..3)
 }
 
 fn check(live: &BTreeMap<Key, Endpoint>) -> Result<(), TestCaseError> {
@@ -236,8 +249,8 @@ fn every_trap_is_read_back_as_a_key_as_a_value_and_as_a_description() {
     };
     let live = TRAPS.iter().enumerate().map(|(number, trap)| {
         let texts = || [((*trap).to_owned(), (*trap).to_owned())].into_iter().collect();
-        let endpoint =
-            Endpoint { labels: texts(), annotations: texts(), description: (*trap).to_owned(), ..plain(number) };
+        let labels = if is_label(trap, trap) { texts() } else { StringMap::default() };
+        let endpoint = Endpoint { labels, annotations: texts(), description: (*trap).to_owned(), ..plain(number) };
         (endpoint.key.clone(), endpoint)
     });
     check(&live.collect()).unwrap_or_else(|error| panic!("{error}"));

@@ -81,9 +81,15 @@ spec:
 fn a_scalar_changes_and_nothing_around_it() {
     assert_eq!(edited(FILE, &[("spec.port", json!(8443))]), FILE.replace("port: 8080", "port: 8443"));
     assert_eq!(edited(FILE, &[("labels.tier", json!("web"))]), FILE.replace("tier: db ", "tier: web "));
-    assert_eq!(edited(FILE, &[("labels.team", json!("b\"ü"))]), FILE.replace("\"a\"", "\"b\\\"ü\""));
+    assert_eq!(edited(FILE, &[("labels.team", json!("b"))]), FILE.replace("\"a\"", "\"b\""));
     assert_eq!(edited(FILE, &[("labels.tier", json!("1.50"))]), FILE.replace("tier: db ", "tier: \"1.50\" "));
     assert_eq!(edited(FILE, &[("target", json!({"ip": "2001:db8::1"}))]), FILE.replace("10.0.0.7", "2001:db8::1"));
+}
+
+#[test]
+fn a_text_in_quotes_stays_in_quotes_and_is_escaped() {
+    let text = "metadata: {name: cart, namespace: shop, description: \"a\"}\nspec: {ip: 10.0.0.7}\n";
+    assert_eq!(edited(text, &[("description", json!("b\"ü"))]), text.replace("\"a\"", "\"b\\\"ü\""));
 }
 
 #[test]
@@ -207,7 +213,7 @@ fn flow_style_stays_on_its_lines() {
     let text = "{metadata: {name: cart, namespace: shop, labels: {a: b, c: d}},\n spec: {ip: 10.0.0.7, port: 80}}\n";
     assert_eq!(edited(text, &[("labels.a", Value::Null)]), text.replace("{a: b, c: d}", "{c: d}"));
     assert_eq!(edited(text, &[("labels.c", Value::Null)]), text.replace("{a: b, c: d}", "{a: b}"));
-    assert_eq!(edited(text, &[("labels.e", json!("f g"))]), text.replace("c: d}", "c: d, e: \"f g\"}"));
+    assert_eq!(edited(text, &[("labels.e", json!("1.5"))]), text.replace("c: d}", "c: d, e: \"1.5\"}"));
     assert_eq!(edited(text, &[("spec.port", json!(81))]), text.replace("80", "81"));
     assert_eq!(edited(text, &[("spec.health_check_port", json!(9))]), text.replace("80}", "80, health_check_port: 9}"));
 }
