@@ -14,41 +14,23 @@ use super::store::StoreError;
 /// The most bytes of a request's body. The service's own limit is not known.
 pub const LARGEST_BODY: usize = 4 * 1024 * 1024;
 
-/// The gRPC codes that the sandbox answers with.
+/// A gRPC code: the number in the body's `code`, and the status that grpc-gateway v1 maps it to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Code {
-    InvalidArgument,
-    DeadlineExceeded,
-    NotFound,
-    AlreadyExists,
-    PermissionDenied,
-    ResourceExhausted,
-    FailedPrecondition,
-    Aborted,
-    Unimplemented,
-    Internal,
-    Unavailable,
-    Unauthenticated,
-}
+pub struct Code(u8, StatusCode);
 
 impl Code {
-    /// The number in the body's `code`, and the status that grpc-gateway v1 maps the code to.
-    fn parts(self) -> (u8, StatusCode) {
-        match self {
-            Self::InvalidArgument => (3, StatusCode::BAD_REQUEST),
-            Self::DeadlineExceeded => (4, StatusCode::GATEWAY_TIMEOUT),
-            Self::NotFound => (5, StatusCode::NOT_FOUND),
-            Self::AlreadyExists => (6, StatusCode::CONFLICT),
-            Self::PermissionDenied => (7, StatusCode::FORBIDDEN),
-            Self::ResourceExhausted => (8, StatusCode::TOO_MANY_REQUESTS),
-            Self::FailedPrecondition => (9, StatusCode::BAD_REQUEST),
-            Self::Aborted => (10, StatusCode::CONFLICT),
-            Self::Unimplemented => (12, StatusCode::NOT_IMPLEMENTED),
-            Self::Internal => (13, StatusCode::INTERNAL_SERVER_ERROR),
-            Self::Unavailable => (14, StatusCode::SERVICE_UNAVAILABLE),
-            Self::Unauthenticated => (16, StatusCode::UNAUTHORIZED),
-        }
-    }
+    pub const INVALID_ARGUMENT: Self = Self(3, StatusCode::BAD_REQUEST);
+    pub const DEADLINE_EXCEEDED: Self = Self(4, StatusCode::GATEWAY_TIMEOUT);
+    pub const NOT_FOUND: Self = Self(5, StatusCode::NOT_FOUND);
+    pub const ALREADY_EXISTS: Self = Self(6, StatusCode::CONFLICT);
+    pub const PERMISSION_DENIED: Self = Self(7, StatusCode::FORBIDDEN);
+    pub const RESOURCE_EXHAUSTED: Self = Self(8, StatusCode::TOO_MANY_REQUESTS);
+    pub const FAILED_PRECONDITION: Self = Self(9, StatusCode::BAD_REQUEST);
+    pub const ABORTED: Self = Self(10, StatusCode::CONFLICT);
+    pub const UNIMPLEMENTED: Self = Self(12, StatusCode::NOT_IMPLEMENTED);
+    pub const INTERNAL: Self = Self(13, StatusCode::INTERNAL_SERVER_ERROR);
+    pub const UNAVAILABLE: Self = Self(14, StatusCode::SERVICE_UNAVAILABLE);
+    pub const UNAUTHENTICATED: Self = Self(16, StatusCode::UNAUTHORIZED);
 }
 
 /// A request that was not done, and why.
@@ -67,12 +49,12 @@ impl ErrorResponse {
 
     /// A request that is wrong in itself.
     pub fn invalid(message: impl fmt::Display) -> Self {
-        Self::new(Code::InvalidArgument, message.to_string())
+        Self::new(Code::INVALID_ARGUMENT, message.to_string())
     }
 
     /// A fault of the sandbox.
     pub fn internal(error: impl fmt::Display) -> Self {
-        Self::new(Code::Internal, error.to_string())
+        Self::new(Code::INTERNAL, error.to_string())
     }
 
     /// Adds the entry in `details` that names the stage of the server the request failed.
@@ -100,7 +82,7 @@ impl From<StoreError> for ErrorResponse {
 
 impl IntoResponse for ErrorResponse {
     fn into_response(self) -> Response<Body> {
-        let (code, status) = self.code.parts();
+        let Code(code, status) = self.code;
         let detail = self
             .detail
             .map(|detail| json!({"type_url": "type.googleapis.com/ves.io.stdlib.server.error.Error", "value": detail}));

@@ -49,7 +49,7 @@ async fn answer(
     let injected = match admit(&service, request.headers()) {
         // A router of paths would answer it as a get.
         Ok(()) if request.method() == Method::HEAD && request.uri().path().starts_with("/api/") => {
-            Injected::Answered(ErrorResponse::new(Code::Unimplemented, "Not Implemented").into_response())
+            Injected::Answered(ErrorResponse::new(Code::UNIMPLEMENTED, "Not Implemented").into_response())
         }
         Ok(()) => with_faults(&service, &mut entry, request, next).await,
         Err(error) => Injected::Answered(error.into_response()),
@@ -144,7 +144,7 @@ fn admit(service: &SandboxState, headers: &HeaderMap) -> Result<(), ErrorRespons
         return Ok(());
     }
     let message = "operation is not authorized: the header `Authorization: APIToken <token>` is missing or wrong";
-    Err(ErrorResponse::new(Code::Unauthenticated, message))
+    Err(ErrorResponse::new(Code::UNAUTHENTICATED, message))
 }
 
 fn limit(service: &SandboxState) -> Result<(), ErrorResponse> {
@@ -160,7 +160,7 @@ fn limit(service: &SandboxState) -> Result<(), ErrorResponse> {
         window.requests += 1;
         return Ok(());
     }
-    let error = ErrorResponse::new(Code::ResourceExhausted, "rejected as it is happening too frequently");
+    let error = ErrorResponse::new(Code::RESOURCE_EXHAUSTED, "rejected as it is happening too frequently");
     Err(match retry_after {
         Some(seconds) => error.retry_after(seconds),
         None => error,

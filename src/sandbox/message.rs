@@ -162,45 +162,48 @@ impl<'a> Message<'a> {
         Ok(chosen)
     }
 
+    /// A field; `null` where it is absent.
+    fn value(&self, name: &str) -> Result<&'a Value, ErrorResponse> {
+        Ok(self.find(name)?.unwrap_or(&Value::Null))
+    }
+
     /// A string; empty where it is absent.
     pub fn text(&self, name: &str) -> Result<String, ErrorResponse> {
-        self.get(name)?.map_or_else(|| Ok(String::new()), |value| text(value, self.place.field(name)))
+        text(self.value(name)?, self.place.field(name))
     }
 
     /// A boolean; false where it is absent.
     pub fn boolean(&self, name: &str) -> Result<bool, ErrorResponse> {
-        match self.get(name)? {
-            None => Ok(false),
-            Some(Value::Bool(value)) => Ok(*value),
-            Some(other) => Err(self.place.field(name).mistyped("a boolean", other)),
+        match self.value(name)? {
+            Value::Null => Ok(false),
+            Value::Bool(value) => Ok(*value),
+            other => Err(self.place.field(name).mistyped("a boolean", other)),
         }
     }
 
     /// A signed integer of 32 or 64 bits; 0 where it is absent.
     pub fn signed<N: DeserializeOwned + Default>(&self, name: &str) -> Result<N, ErrorResponse> {
-        integer(self.get(name)?.unwrap_or(&Value::Null), self.place.field(name), "an integer")
+        integer(self.value(name)?, self.place.field(name), "an integer")
     }
 
     /// An enum value by its name or its number; the first is the default.
     pub fn choice(&self, name: &str, names: &'static [&'static str]) -> Result<&'static str, ErrorResponse> {
-        choice(self.get(name)?.unwrap_or(&Value::Null), self.place.field(name), names)
+        choice(self.value(name)?, self.place.field(name), names)
     }
 
     /// The items of a list.
     pub fn list(&self, name: &str) -> Result<&'a [Value], ErrorResponse> {
-        self.get(name)?.map_or(Ok(&[]), |value| items(value, self.place.field(name)))
+        items(self.value(name)?, self.place.field(name))
     }
 
     /// A map of strings.
     pub fn map(&self, name: &str) -> Result<BTreeMap<String, String>, ErrorResponse> {
         let place = self.place.field(name);
-        match self.get(name)? {
-            None => Ok(BTreeMap::new()),
-            Some(Value::Object(entries)) => entries
-                .iter()
-                .map(|(key, value)| Ok((key.clone(), text(value, place.field(&shortened(key)))?)))
-                .collect(),
-            Some(other) => Err(place.mistyped("an object", other)),
+        let entry = |(key, value): (&String, _)| Ok((key.clone(), text(value, place.field(&shortened(key)))?));
+        match self.value(name)? {
+            Value::Null => Ok(BTreeMap::new()),
+            Value::Object(entries) => entries.iter().map(entry).collect(),
+            other => Err(place.mistyped("an object", other)),
         }
     }
 }

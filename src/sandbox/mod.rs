@@ -35,16 +35,17 @@ use tokio::task::JoinHandle;
 
 pub use clock::Clock;
 pub use endpoint::{Deletion, Referrer, Seed, SeedMetadata, ViewReference};
-pub use fault::{FaultAction, FaultRule, Runs, Scenario, ScenarioError};
+pub use fault::{Scenario, ScenarioError};
 pub use log::{LogEntry, RequestEffect};
 pub use options::{RequestRate, RequiredToken, SandboxOptions};
 pub use query::{EventLanguage, RecordedQuery, Tenant, TenantError};
-pub use store::{Batch, Storage, Store, StoreError, Ticket};
+pub use store::{Storage, StoreError};
 
 use answer::ErrorResponse;
 use endpoint::Endpoints;
 use fault::Faults;
 use state::SandboxState;
+use store::Store;
 
 /// Why a sandbox does not start.
 #[derive(Debug, thiserror::Error)]
@@ -187,12 +188,6 @@ impl Running {
     /// When the store cannot be read.
     pub fn queries(&self) -> Result<Vec<RecordedQuery>, Error> {
         Ok(query::queries(&self.service.store)?)
-    }
-
-    /// The tables behind the service.
-    #[must_use]
-    pub fn store(&self) -> &Store {
-        &self.service.store
     }
 
     /// Accepts no new request, answers those in flight, and releases the file.

@@ -1,15 +1,10 @@
 //! The query parameters of a request, as the service's gateway reads them: `report_fields`,
 //! `reportFields` and `report_fields[]` are one name.
 
-use percent_encoding::percent_decode_str;
-
 /// The parameters in their order, each name in snake case.
 pub fn parameters(query: Option<&str>) -> impl Iterator<Item = (String, String)> {
-    let decoded = |text: &str| percent_decode_str(&text.replace('+', " ")).decode_utf8_lossy().into_owned();
-    query.unwrap_or_default().split('&').filter(|pair| !pair.is_empty()).map(move |pair| {
-        let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
-        (name(&decoded(key)), decoded(value))
-    })
+    let pairs = form_urlencoded::parse(query.unwrap_or_default().as_bytes());
+    pairs.map(|(key, value)| (name(&key), value.into_owned()))
 }
 
 /// The value of the last parameter with this name; empty where there is none.

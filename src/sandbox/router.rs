@@ -50,7 +50,7 @@ pub fn router(service: Arc<SandboxState>) -> Router {
 /// The reference shows an example of such a request without naming an operation for it.
 async fn missing(method: Method) -> ErrorResponse {
     let message = format!("{method} is not implemented for this resource: the interface names no such operation");
-    ErrorResponse::new(Code::Unimplemented, message)
+    ErrorResponse::new(Code::UNIMPLEMENTED, message)
 }
 
 /// Under `/api` the gateway finds no group for the path; the console's web page answers anything else,
@@ -59,7 +59,7 @@ async fn unknown(method: Method, uri: Uri) -> Response<Body> {
     let path = uri.path();
     if path == "/api" || path.starts_with("/api/") {
         let message = format!("API Group could not be determined for Method: {method} Path: {path}");
-        return ErrorResponse::new(Code::NotFound, message).into_response();
+        return ErrorResponse::new(Code::NOT_FOUND, message).into_response();
     }
     page()
 }

@@ -3,7 +3,7 @@
 //! outcome contains the ticket after which everything that it read is durable.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -90,71 +90,55 @@ impl Endpoints {
 
     /// Adds an endpoint that does not exist.
     pub fn create(&self, record: StoredEndpoint) -> Outcome<Arc<Object>> {
-        let now = self.clock.now();
-        let mut inner = self.lock(now);
-        if inner.find(&record.namespace, &record.name).is_some() {
-            let error = ErrorResponse::new(Code::AlreadyExists, "Another endpoint with that name already exists")
-                .detail(format!("CreateResource: endpoint {}/{} exists", record.namespace, record.name));
-            return inner.outcome(Err(error));
-        }
-        let object = self.add(&mut inner, record, now);
-        inner.outcome(Ok(object))
+        self.run(|inner, now| {
+            if inner.find(&record.namespace, &record.name).is_some() {
+                let error = ErrorResponse::new(Code::ALREADY_EXISTS, "Another endpoint with that name already exists");
+                let detail = format!("CreateResource: endpoint {}/{} exists", record.namespace, record.name);
+                return Err(error.detail(detail));
+            }
+            Ok(self.add(inner, record, now))
+        })
     }
 
     pub fn get(&self, namespace: &str, name: &str) -> Outcome<Arc<Object>> {
-        let inner = self.lock(self.clock.now());
-        inner.outcome(inner.existing(namespace, name))
+        self.run(|inner, _| inner.existing(namespace, name))
     }
 
     /// Every endpoint of a namespace, which may be unknown.
     pub fn list(&self, namespace: &str) -> Outcome<Vec<Arc<Object>>> {
-        let inner = self.lock(self.clock.now());
-        let found = inner.namespaces.get(namespace).map(|objects| objects.values().cloned().collect());
-        inner.outcome(Ok(found.unwrap_or_default()))
+        self.run(|inner, _| {
+            let found = inner.namespaces.get(namespace).map(|objects| objects.values().cloned().collect());
+            Ok(found.unwrap_or_default())
+        })
     }
 
     /// Replaces what a caller decides of an endpoint, if it is still at `version`.
     pub fn replace(&self, sent: StoredEndpoint, version: Option<&str>) -> Outcome<Arc<Object>> {
-        let now = self.clock.now();
-        let mut inner = self.lock(now);
-        let result = inner.writable(&sent.namespace, &sent.name).and_then(|object| {
-            let current = object.record.version;
-            match version {
-                Some(sent) if sent.parse() != Ok(current) => Err(mismatch(sent, current)),
-                _ => Ok(object.record.clone()),
+        self.run(|inner, now| {
+            let before = inner.writable(&sent.namespace, &sent.name)?.record.clone();
+            if let Some(version) = version.filter(|version| version.parse() != Ok(before.version)) {
+                return Err(mismatch(version, before.version));
             }
-        });
-        let result = result.map(|before| {
             let StoredEndpoint { labels, annotations, description, disable, spec, .. } = sent;
             let modified = Some(written(now));
-            let record = StoredEndpoint { labels, annotations, description, disable, spec, modified, ..before };
-            self.put(&mut inner, record)
-        });
-        inner.outcome(result)
+            Ok(self.put(inner, StoredEndpoint { labels, annotations, description, disable, spec, modified, ..before }))
+        })
     }
 
     /// Removes an endpoint, or marks it as being deleted; returns what was there.
     pub fn delete(&self, namespace: &str, name: &str, referred: ReferredDelete) -> Outcome<Arc<Object>> {
-        let now = self.clock.now();
-        let mut inner = self.lock(now);
-        let result = inner.removable(namespace, name, referred);
-        if let Ok(object) = &result
-            && object.record.deleted.is_none()
-        {
+        self.run(|inner, now| {
+            let object = inner.removable(namespace, name, referred)?;
             match self.deletion {
-                Deletion::Immediate => self.remove(&mut inner, namespace, name),
+                _ if object.record.deleted.is_some() => {}
+                Deletion::Immediate => self.remove(inner, namespace, name),
                 Deletion::Graceful(after) => {
-                    let end = jiff::SignedDuration::try_from(after)
-                        .ok()
-                        .and_then(|after| now.checked_add(after).ok())
-                        .unwrap_or(Timestamp::MAX);
-                    let mut record = object.record.clone();
-                    record.deleted = Some(written(end));
-                    self.put(&mut inner, record);
+                    let end = now.checked_add(after).unwrap_or(Timestamp::MAX);
+                    self.put(inner, StoredEndpoint { deleted: Some(written(end)), ..object.record.clone() });
                 }
             }
-        }
-        inner.outcome(result)
+            Ok(object)
+        })
     }
 
     /// Changes an endpoint as another writer would, between a caller's read and its write.
@@ -164,41 +148,48 @@ impl Endpoints {
         name: &str,
         change: impl FnOnce(&mut StoredEndpoint),
     ) -> Outcome<Arc<Object>> {
-        let now = self.clock.now();
-        let mut inner = self.lock(now);
-        let result = inner.existing(namespace, name).map(|object| {
-            let mut record = object.record.clone();
+        self.run(|inner, now| {
+            let mut record = inner.existing(namespace, name)?.record.clone();
             change(&mut record);
             record.modified = Some(written(now));
-            self.put(&mut inner, record)
-        });
-        inner.outcome(result)
+            Ok(self.put(inner, record))
+        })
     }
 
     /// Adds a record as it is, over an existing one.
     pub fn seed(&self, record: StoredEndpoint) -> Outcome<Arc<Object>> {
-        let now = self.clock.now();
-        let mut inner = self.lock(now);
-        let object = self.add(&mut inner, record, now);
-        inner.outcome(Ok(object))
+        self.run(|inner, now| Ok(self.add(inner, record, now)))
     }
 
     /// Removes an endpoint at once, whatever owns it or refers to it.
     pub fn drop_now(&self, namespace: &str, name: &str) -> Outcome<()> {
-        let mut inner = self.lock(self.clock.now());
-        let result = inner.existing(namespace, name).map(|_| self.remove(&mut inner, namespace, name));
-        inner.outcome(result)
+        self.run(|inner, _| inner.existing(namespace, name).map(|_| self.remove(inner, namespace, name)))
     }
 
     /// Adds `referrer` to the objects that refer to an endpoint.
     pub fn refer(&self, namespace: &str, name: &str, referrer: Referrer) -> Outcome<Arc<Object>> {
-        let mut inner = self.lock(self.clock.now());
-        let result = inner.existing(namespace, name).map(|object| {
-            let mut record = object.record.clone();
+        self.run(|inner, _| {
+            let mut record = inner.existing(namespace, name)?.record.clone();
             record.referrers.push(referrer);
-            self.write(&mut inner, record)
-        });
-        inner.outcome(result)
+            Ok(self.write(inner, record))
+        })
+    }
+
+    /// Runs an operation under the lock, after the removals that are due.
+    fn run<T>(&self, operation: impl FnOnce(&mut Inner, Timestamp) -> Result<T, ErrorResponse>) -> Outcome<T> {
+        let now = self.clock.now();
+        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        while let Some((end, namespace, name)) = inner.leaving.first().cloned()
+            && end <= now
+        {
+            inner.leaving.pop_first();
+            let due = inner.find(&namespace, &name).and_then(|object| leaves_at(&object.record));
+            if due.is_some_and(|due| due <= now) {
+                self.remove(&mut inner, &namespace, &name);
+            }
+        }
+        let result = operation(&mut inner, now);
+        Outcome { result, basis: inner.latest }
     }
 
     /// Completes a new record and writes it.
@@ -237,21 +228,6 @@ impl Endpoints {
         batch.put(COUNTERS, VERSION, inner.version.to_string());
         inner.latest = self.store.write(batch);
     }
-
-    /// Takes the lock and removes what is due.
-    fn lock(&self, now: Timestamp) -> MutexGuard<'_, Inner> {
-        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
-        while let Some((end, namespace, name)) = inner.leaving.first().cloned()
-            && end <= now
-        {
-            inner.leaving.pop_first();
-            let due = inner.find(&namespace, &name).and_then(|object| leaves_at(&object.record));
-            if due.is_some_and(|due| due <= now) {
-                self.remove(&mut inner, &namespace, &name);
-            }
-        }
-        inner
-    }
 }
 
 impl Inner {
@@ -264,7 +240,7 @@ impl Inner {
             // The live text for another kind of object.
             format!("no endpoint ves.io.schema.endpoint.Object entry {namespace}/{name}")
         };
-        self.find(namespace, name).cloned().ok_or_else(|| ErrorResponse::new(Code::NotFound, absent()))
+        self.find(namespace, name).cloned().ok_or_else(|| ErrorResponse::new(Code::NOT_FOUND, absent()))
     }
 
     fn insert(&mut self, object: Object) -> Arc<Object> {
@@ -278,17 +254,13 @@ impl Inner {
         object
     }
 
-    fn outcome<T>(&self, result: Result<T, ErrorResponse>) -> Outcome<T> {
-        Outcome { result, basis: self.latest }
-    }
-
     /// What a caller may change: neither owned by a view nor being deleted.
     fn writable(&self, namespace: &str, name: &str) -> Result<Arc<Object>, ErrorResponse> {
         let object = self.existing(namespace, name)?;
         owned(&object.record)?;
         if object.record.deleted.is_some() {
             let message = format!("endpoint {namespace}/{name} is being deleted");
-            return Err(ErrorResponse::new(Code::Aborted, message));
+            return Err(ErrorResponse::new(Code::ABORTED, message));
         }
         Ok(object)
     }
@@ -302,7 +274,7 @@ impl Inner {
                     "endpoint {namespace}/{name} is referred to by {} {}/{}",
                     first.kind, first.namespace, first.name
                 );
-                Err(ErrorResponse::new(Code::FailedPrecondition, message).detail("DeleteResource: object is referred"))
+                Err(ErrorResponse::new(Code::FAILED_PRECONDITION, message).detail("DeleteResource: object is referred"))
             }
             _ => Ok(object),
         }
@@ -325,11 +297,11 @@ fn owned(record: &StoredEndpoint) -> Result<(), ErrorResponse> {
         "endpoint {}/{} can only be edited or deleted through its view {} {}/{}",
         record.namespace, record.name, view.kind, view.namespace, view.name
     );
-    Err(ErrorResponse::new(Code::FailedPrecondition, message))
+    Err(ErrorResponse::new(Code::FAILED_PRECONDITION, message))
 }
 
 /// How the service answers a mismatch is not known; gRPC uses `ABORTED` for it.
 fn mismatch(sent: &str, current: u64) -> ErrorResponse {
     let message = format!("resource_version mismatch: the request has {sent}, the object is at {current}");
-    ErrorResponse::new(Code::Aborted, message).detail("ReplaceResource: resource version mismatch")
+    ErrorResponse::new(Code::ABORTED, message).detail("ReplaceResource: resource version mismatch")
 }

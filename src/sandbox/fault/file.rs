@@ -19,6 +19,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use globset::{Glob, GlobMatcher};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -99,7 +100,7 @@ impl Scenario {
             .into_iter()
             .zip(1..)
             .map(|(entry, number)| rule(entry).map_err(|problem| ScenarioError::Rule { rule: number, problem }));
-        Ok(Self::new(rules.collect::<Result<Vec<_>, _>>()?))
+        Ok(Self { rules: rules.collect::<Result<_, _>>()? })
     }
 }
 
@@ -115,16 +116,21 @@ fn rule(entry: RuleEntry) -> Result<FaultRule, String> {
     if entry.every == 0 {
         return Err("has `every: 0`; the least is 1".into());
     }
-    let mut rule = FaultRule::on(&entry.operation, action(entry.actions)?).after(entry.after).every(entry.every);
-    rule.calls = entry.calls;
-    let pattern = |source| format!("has a pattern that is not a valid glob: {source}");
-    if let Some(namespace) = &entry.namespace {
-        rule = rule.namespace(namespace).map_err(pattern)?;
-    }
-    if let Some(name) = &entry.name {
-        rule = rule.name(name).map_err(pattern)?;
-    }
-    Ok(rule)
+    Ok(FaultRule {
+        action: action(entry.actions)?,
+        operation: entry.operation,
+        namespace: glob(entry.namespace)?,
+        name: glob(entry.name)?,
+        after: entry.after,
+        calls: entry.calls,
+        every: entry.every,
+    })
+}
+
+fn glob(pattern: Option<String>) -> Result<Option<GlobMatcher>, String> {
+    let glob = pattern.map(|pattern| Glob::new(&pattern)).transpose();
+    let glob = glob.map_err(|source| format!("has a pattern that is not a valid glob: {source}"))?;
+    Ok(glob.map(|glob| glob.compile_matcher()))
 }
 
 fn action(mut actions: BTreeMap<String, Value>) -> Result<FaultAction, String> {
@@ -186,7 +192,7 @@ rules:
         let actions: Vec<_> = scenario.rules.iter().map(|rule| rule.action.name()).collect();
         let wanted = "status status delay cut-before cut-after conflict conflict vanish partial foreign truncate garbage html endless";
         assert_eq!(actions.join(" "), wanted);
-        assert_eq!(scenario.rules[0].operation.as_deref(), Some("endpoint-list"));
+        assert_eq!(scenario.rules[0].operation, "endpoint-list");
         assert_eq!(scenario.rules[6].action, FaultAction::Conflict { field: "spec.port".into(), value: 81.into() });
         assert_eq!(scenario.rules[11].action, FaultAction::Garbage { runs: Runs::Not });
     }

@@ -105,16 +105,16 @@ async fn instead(runs: Runs, run: impl Future<Output = Response<Body>> + Send, m
 /// An error answer; its text is that of the published specification for the status.
 fn failure(status: u16, body: Option<String>, retry_after: Option<u64>) -> Response<Body> {
     let (code, message) = match status {
-        400 => (Code::InvalidArgument, "the request is invalid"),
-        401 => (Code::Unauthenticated, "operation is not authorized"),
-        403 => (Code::PermissionDenied, "no permission to access resource"),
-        404 => (Code::NotFound, "resource is not found"),
-        409 => (Code::Aborted, "operation on resource is conflicting with current value"),
-        429 => (Code::ResourceExhausted, "rejected as it is happening too frequently"),
-        501 => (Code::Unimplemented, "not implemented"),
-        503 => (Code::Unavailable, "unavailable temporarily"),
-        504 => (Code::DeadlineExceeded, "server timed out"),
-        _ => (Code::Internal, "server encountered an error in processing API"),
+        400 => (Code::INVALID_ARGUMENT, "the request is invalid"),
+        401 => (Code::UNAUTHENTICATED, "operation is not authorized"),
+        403 => (Code::PERMISSION_DENIED, "no permission to access resource"),
+        404 => (Code::NOT_FOUND, "resource is not found"),
+        409 => (Code::ABORTED, "operation on resource is conflicting with current value"),
+        429 => (Code::RESOURCE_EXHAUSTED, "rejected as it is happening too frequently"),
+        501 => (Code::UNIMPLEMENTED, "not implemented"),
+        503 => (Code::UNAVAILABLE, "unavailable temporarily"),
+        504 => (Code::DEADLINE_EXCEEDED, "server timed out"),
+        _ => (Code::INTERNAL, "server encountered an error in processing API"),
     };
     let mut response = match body {
         Some(body) => answer::json(StatusCode::OK, body),

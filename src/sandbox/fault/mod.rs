@@ -9,7 +9,9 @@ use std::sync::{Mutex, PoisonError};
 
 pub use file::ScenarioError;
 pub use inject::{Injected, inject};
-pub use rule::{Call, FaultAction, FaultRule, Runs, Scenario};
+pub use rule::{Call, FaultAction, Scenario};
+
+use rule::FaultRule;
 
 /// A scenario with its counts.
 #[derive(Debug, Default)]
@@ -61,40 +63,40 @@ impl Faults {
 mod tests {
     use super::*;
 
-    fn injected(rule: FaultRule, calls: usize) -> Vec<usize> {
-        let faults = Faults::new(Scenario::new([rule]));
+    fn injected(rule: &str, calls: usize) -> Vec<usize> {
+        let faults = Faults::new(Scenario::parse(&format!("rules: [{{cut: before, {rule}}}]")).unwrap());
         let call = Call { operation: "endpoint-get", namespace: "shop", name: "ep-a" };
         (0..calls).filter(|_| faults.pick(call).is_some()).collect()
     }
 
-    fn rule() -> FaultRule {
-        FaultRule::on("endpoint-get", FaultAction::DisconnectBefore)
-    }
-
     #[test]
     fn a_rule_affects_the_calls_that_it_counts_out() {
-        assert_eq!(injected(rule(), 4), [0, 1, 2, 3]);
-        assert_eq!(injected(rule().after(2), 5), [2, 3, 4]);
-        assert_eq!(injected(rule().after(1).times(2), 6), [1, 2]);
-        assert_eq!(injected(rule().every(3), 8), [0, 3, 6]);
-        assert_eq!(injected(rule().after(1).every(2).times(2), 9), [1, 3]);
-        assert_eq!(injected(rule().times(0), 3), [] as [usize; 0]);
+        assert_eq!(injected("operation: endpoint-get", 4), [0, 1, 2, 3]);
+        assert_eq!(injected("after: 2", 5), [2, 3, 4]);
+        assert_eq!(injected("after: 1, for: 2", 6), [1, 2]);
+        assert_eq!(injected("every: 3", 8), [0, 3, 6]);
+        assert_eq!(injected("after: 1, every: 2, for: 2", 9), [1, 3]);
+        assert_eq!(injected("for: 0", 3), [] as [usize; 0]);
     }
 
     #[test]
     fn a_rule_matches_only_what_it_names() {
-        assert_eq!(injected(FaultRule::on("*", FaultAction::DisconnectBefore), 1), [0]);
-        assert_eq!(injected(FaultRule::on("endpoint-list", FaultAction::DisconnectBefore), 1), [] as [usize; 0]);
-        assert_eq!(injected(rule().name("ep-*").unwrap(), 1), [0]);
-        assert_eq!(injected(rule().name("web-*").unwrap(), 1), [] as [usize; 0]);
-        assert_eq!(injected(rule().namespace("sh?p").unwrap(), 1), [0]);
-        assert_eq!(injected(rule().namespace("other").unwrap(), 1), [] as [usize; 0]);
+        for (rule, affects) in [
+            ("operation: '*'", true),
+            ("operation: endpoint-list", false),
+            ("name: ep-*", true),
+            ("name: web-*", false),
+            ("namespace: sh?p", true),
+            ("namespace: other", false),
+        ] {
+            assert_eq!(injected(rule, 1).len(), usize::from(affects), "{rule}");
+        }
     }
 
     #[test]
     fn of_the_rules_that_are_due_the_first_acts_and_all_count() {
-        let faults =
-            Faults::new(Scenario::new([rule().times(1), FaultRule::on("*", FaultAction::DisconnectAfter).times(2)]));
+        let scenario = "rules: [{operation: endpoint-get, for: 1, cut: before}, {for: 2, cut: after}]";
+        let faults = Faults::new(Scenario::parse(scenario).unwrap());
         let call = Call { operation: "endpoint-get", namespace: "shop", name: "ep-a" };
         assert_eq!(faults.pick(call), Some(FaultAction::DisconnectBefore));
         assert_eq!(faults.pick(call), Some(FaultAction::DisconnectAfter));

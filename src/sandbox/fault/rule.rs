@@ -14,12 +14,16 @@ pub struct Scenario {
 /// An action, and the calls that it affects.
 #[derive(Clone, Debug)]
 pub struct FaultRule {
-    pub(super) operation: Option<String>,
+    /// `*` is every operation.
+    pub(super) operation: String,
     pub(super) namespace: Option<GlobMatcher>,
     pub(super) name: Option<GlobMatcher>,
-    after: u64,
+    /// Calls that are left alone.
+    pub(super) after: u64,
+    /// Calls that are affected; nothing for all that follow.
     pub(super) calls: Option<u64>,
-    every: u64,
+    /// Of these only each one of this many, the first included.
+    pub(super) every: u64,
     pub(super) action: FaultAction,
 }
 
@@ -132,84 +136,13 @@ impl FaultAction {
             Self::Endless { .. } => "endless",
         }
     }
-
-    /// An error answer in place of the call.
-    #[must_use]
-    pub fn status(status: u16) -> Self {
-        Self::Status { status, body: None, retry_after: None, runs: Runs::Not }
-    }
-
-    /// A concurrent writer that changes the description.
-    #[must_use]
-    pub fn conflict() -> Self {
-        Self::Conflict { field: description(), value: changed() }
-    }
-
-    /// A list that lacks its last `missing` items.
-    #[must_use]
-    pub fn partial_list(missing: usize) -> Self {
-        Self::PartialList { missing, code: partial_code(), message: None }
-    }
-}
-
-impl Scenario {
-    /// A scenario of these rules.
-    #[must_use]
-    pub fn new(rules: impl IntoIterator<Item = FaultRule>) -> Self {
-        Self { rules: rules.into_iter().collect() }
-    }
 }
 
 impl FaultRule {
-    /// Affects every call of an operation, `*` being all of them.
-    #[must_use]
-    pub fn on(operation: &str, action: FaultAction) -> Self {
-        let operation = (operation != "*").then(|| operation.to_owned());
-        Self { operation, namespace: None, name: None, after: 0, calls: None, every: 1, action }
-    }
-
-    /// Matches only objects whose namespace matches.
-    ///
-    /// # Errors
-    /// When the pattern is not a valid glob.
-    pub fn namespace(mut self, pattern: &str) -> Result<Self, globset::Error> {
-        self.namespace = Some(globset::Glob::new(pattern)?.compile_matcher());
-        Ok(self)
-    }
-
-    /// Matches only objects whose name matches.
-    ///
-    /// # Errors
-    /// When the pattern is not a valid glob.
-    pub fn name(mut self, pattern: &str) -> Result<Self, globset::Error> {
-        self.name = Some(globset::Glob::new(pattern)?.compile_matcher());
-        Ok(self)
-    }
-
-    /// Leaves the first `calls` of those that it matches alone.
-    #[must_use]
-    pub fn after(mut self, calls: u64) -> Self {
-        self.after = calls;
-        self
-    }
-
-    /// Affects this many calls and no more.
-    #[must_use]
-    pub fn times(mut self, calls: u64) -> Self {
-        self.calls = Some(calls);
-        self
-    }
-
-    /// Affects only each `n`th of the calls that it could, the first one included.
-    #[must_use]
-    pub fn every(mut self, n: u64) -> Self {
-        self.every = n.max(1);
-        self
-    }
-
+    /// Whether the rule is about the call.
     pub(super) fn matches(&self, call: Call<'_>) -> bool {
         let globbed = |glob: &Option<GlobMatcher>, text: &str| glob.as_ref().is_none_or(|glob| glob.is_match(text));
-        self.operation.as_deref().is_none_or(|operation| operation == call.operation)
+        [call.operation, "*"].contains(&self.operation.as_str())
             && globbed(&self.namespace, call.namespace)
             && globbed(&self.name, call.name)
     }

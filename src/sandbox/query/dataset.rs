@@ -79,9 +79,9 @@ pub fn tenant_name(store: &Store) -> Result<Option<String>, StoreError> {
 pub fn seed(store: &Store, tenant: &Tenant, name: &str) -> Result<Ticket, StoreError> {
     let mut batch = Batch::new();
     if known(store, tenant)? == Seeding::New {
-        clear(store, &mut batch, SITES)?;
-        clear(store, &mut batch, VERSIONS)?;
-        clear(store, &mut batch, DDOS_EVENTS)?;
+        for table in [SITES, VERSIONS, DDOS_EVENTS] {
+            clear(store, &mut batch, table)?;
+        }
         for site in &tenant.sites {
             batch.put_json(SITES, format!("{}/{}", site.namespace, site.name), site);
         }

@@ -142,14 +142,13 @@ pub struct Edit {
 }
 
 impl Filter {
-    /// Reads the body of a list.
-    pub fn read(message: &Message<'_>) -> Result<Self, ErrorResponse> {
-        message.text("namespace")?;
+    /// Reads the fields of a list's request.
+    pub fn read(text: impl Fn(&str) -> Result<String, ErrorResponse>) -> Result<Self, ErrorResponse> {
         Ok(Self {
-            start_time: message.text("start_time")?,
-            end_time: message.text("end_time")?,
-            network_id: message.text("network_id")?,
-            mitigation_id: message.text("mitigation_id")?,
+            start_time: text("start_time")?,
+            end_time: text("end_time")?,
+            network_id: text("network_id")?,
+            mitigation_id: text("mitigation_id")?,
         })
     }
 
@@ -216,86 +215,4 @@ impl Edit {
 /// `has_attachment`: whether there is any attachment other than packet captures.
 pub fn beyond_captures(attachments: &[Attachment]) -> bool {
     attachments.iter().any(|attachment| attachment.attachment_type != PCAP)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::sandbox::message::BodyPath;
-
-    fn event(id: &str, start: &str, end: Option<&str>) -> Event {
-        Event {
-            id: id.into(),
-            name: format!("net_{id}"),
-            description: "first".into(),
-            creator: "SOC".into(),
-            ip: "198.51.100.0/24".into(),
-            network_id: format!("network-{id}"),
-            mitigation_id: "m".into(),
-            start_time: start.parse().unwrap(),
-            end_time: end.map(|end| end.parse().unwrap()),
-            has_attachment: false,
-            has_details: true,
-            attachments: Vec::new(),
-        }
-    }
-
-    fn ids(filter: &Filter) -> Vec<String> {
-        let events = vec![
-            event("old", "2026-11-10T00:00:00Z", Some("2026-11-10T02:00:00Z")),
-            event("long", "2026-11-12T00:00:00Z", None),
-            event("new", "2026-11-21T10:00:00Z", Some("2026-11-21T11:00:00Z")),
-        ];
-        let now = "2026-11-21T12:00:00Z".parse().unwrap();
-        filter.select(events, now).unwrap().into_iter().map(|event| event.id).collect()
-    }
-
-    #[test]
-    fn a_list_has_what_overlaps_the_time_latest_first() {
-        assert_eq!(ids(&Filter::default()), ["new", "long"]);
-        let filter = Filter { start_time: "2026-11-01T00:00:00Z".into(), ..Filter::default() };
-        assert_eq!(ids(&filter), ["new", "long", "old"]);
-        let filter = Filter { end_time: "2026-11-21T09:00:00Z".into(), ..Filter::default() };
-        assert_eq!(ids(&filter), ["long"]);
-        let filter = Filter { network_id: "network-new".into(), ..Filter::default() };
-        assert_eq!(ids(&filter), ["new"]);
-        let filter = Filter { mitigation_id: "other".into(), ..Filter::default() };
-        assert!(ids(&filter).is_empty());
-    }
-
-    #[test]
-    fn an_edit_changes_what_it_names_and_nothing_else() {
-        let before = event("a", "2026-11-21T10:00:00Z", None);
-        let edit = |body: &str| {
-            let json = serde_json::from_str(body).unwrap();
-            Edit::read(&Message::new(&json, BodyPath::root("body")).unwrap())
-        };
-        let named = edit(r#"{"name": "", "description": "new", "end_time": "2026-11-21T11:00:00Z"}"#).unwrap();
-        let after = named.apply(before.clone()).unwrap();
-        assert_eq!((after.name.as_str(), after.description.as_str()), ("net_a", "new"));
-        assert_eq!(after.end_time, Some("2026-11-21T11:00:00Z".parse().unwrap()));
-        let lenient = r#"{"name": null, "eventAttachments": [
-            {"name": "log", "attachment_type": 4, "start_time": null, "size_bytes": 12},
-            {"attachment_id": null, "attachmentType": "ATTACHMENT_TYPE_PCAP", "sizeBytes": "-7"}, null]}"#;
-        let after = edit(lenient).unwrap().apply(before.clone()).unwrap();
-        assert!(after.has_attachment);
-        let types = after.attachments.iter().map(|one| (one.attachment_type.as_str(), one.size_bytes.as_str()));
-        assert_eq!(
-            types.collect::<Vec<_>>(),
-            [("ATTACHMENT_TYPE_OTHER", "12"), ("ATTACHMENT_TYPE_PCAP", "-7"), ("ATTACHMENT_TYPE_UNKNOWN", "0"),]
-        );
-        let early = edit(r#"{"end_time": "2026-11-21T09:00:00Z"}"#).unwrap();
-        assert!(early.apply(before).unwrap_err().message().contains("is before"));
-        for wrong in [
-            r#"{"event_attachments": {}}"#,
-            r#"{"event_attachments": [["a"]]}"#,
-            r#"{"event_attachments": [{"size_bytes": 1.5}]}"#,
-            r#"{"event_attachments": [{"attachment_type": "PCAP"}]}"#,
-            r#"{"name": 7}"#,
-            r#"{"namespace": false}"#,
-            r#"{"end_time": 1764663926}"#,
-        ] {
-            assert!(edit(wrong).is_err(), "{wrong}");
-        }
-    }
 }

@@ -22,19 +22,16 @@ pub async fn list_by_parameters(
     Path(namespace): Path<String>,
     RawQuery(query): RawQuery,
 ) -> Answer {
-    let given = |name| parameter(query.as_deref(), name);
-    let filter = ddos::Filter {
-        start_time: given("start_time"),
-        end_time: given("end_time"),
-        network_id: given("network_id"),
-        mitigation_id: given("mitigation_id"),
-    };
-    list(&service, &namespace, &filter)
+    list(&service, &namespace, &ddos::Filter::read(|name| Ok(parameter(query.as_deref(), name)))?)
 }
 
 /// The list with its filters in the body, as the published layout has it.
 pub async fn list_by_body(State(service): Shared, Path(namespace): Path<String>, body: Bytes) -> Answer {
-    list(&service, &namespace, &message::read(&body, ddos::Filter::read)?)
+    let filter = message::read(&body, |message| {
+        message.text("namespace")?;
+        ddos::Filter::read(|name| message.text(name))
+    });
+    list(&service, &namespace, &filter?)
 }
 
 /// One event.
@@ -102,5 +99,5 @@ fn only_system(namespace: &str) -> Result<(), ErrorResponse> {
 }
 
 fn absent(what: &str) -> ErrorResponse {
-    ErrorResponse::new(Code::NotFound, format!("no {what}"))
+    ErrorResponse::new(Code::NOT_FOUND, format!("no {what}"))
 }

@@ -145,7 +145,7 @@ fn only_whole(namespace: &str) -> Result<(), ErrorResponse> {
     }
     let message =
         format!("the events of all namespaces are asked for in namespace `{WHOLE_TENANT}`, not `{namespace}`");
-    Err(ErrorResponse::new(Code::NotFound, message))
+    Err(ErrorResponse::new(Code::NOT_FOUND, message))
 }
 
 async fn first(service: Arc<SandboxState>, namespace: String, request: QueryRequest, wanted: Wanted) -> Answer {
@@ -164,7 +164,7 @@ async fn next(service: Arc<SandboxState>, namespace: String, request: QueryReque
     let now = service.clock.now();
     let id = request.scroll_id.unwrap_or_default();
     let scroll = Scroll::read(&id, &namespace, service.query.edition, now).map_err(|error| match error {
-        ScrollError::Expired | ScrollError::Replaced => ErrorResponse::new(Code::NotFound, error.to_string()),
+        ScrollError::Expired | ScrollError::Replaced => ErrorResponse::new(Code::NOT_FOUND, error.to_string()),
         ScrollError::Malformed | ScrollError::Elsewhere => ErrorResponse::invalid(error),
     })?;
     let query = Query::parse(&scroll.query).map_err(|_| ErrorResponse::invalid(ScrollError::Malformed))?;

@@ -136,15 +136,40 @@ impl Progress {
         }
     }
 
+    /// What runs from `start` for `length` of a whole of which `reached` is done.
+    fn within(reached: f64, start: f64, length: f64) -> Self {
+        if reached < start {
+            Self::Scheduled
+        } else if reached < start + length {
+            Self::Running((reached - start) / length)
+        } else {
+            Self::Completed
+        }
+    }
+
     /// The progress of part `index` of `count` that are done one after another.
     fn part(self, index: usize, count: usize) -> Self {
-        let inside = |done: f64| done * count as f64 - index as f64;
+        self.parts(index, 1, count)
+    }
+
+    /// The progress of the `length` parts from `first` on of `count` parts.
+    fn parts(self, first: usize, length: usize, count: usize) -> Self {
+        let inside = |done: f64| done * count as f64 - first as f64;
         match self {
-            Self::Running(done) | Self::Failed(done) if inside(done) >= 1.0 => Self::Completed,
-            Self::Running(done) if inside(done) >= 0.0 => Self::Running(inside(done)),
-            Self::Failed(done) if inside(done) >= 0.0 => Self::Failed(inside(done)),
+            Self::Running(done) | Self::Failed(done) if inside(done) >= length as f64 => Self::Completed,
+            Self::Running(done) if inside(done) >= 0.0 => Self::Running(inside(done) / length as f64),
+            Self::Failed(done) if inside(done) >= 0.0 => Self::Failed(inside(done) / length as f64),
             Self::Running(_) | Self::Failed(_) => Self::Scheduled,
             other => other,
+        }
+    }
+
+    /// The result of a step that is this far.
+    fn result(self) -> &'static str {
+        match self {
+            Self::Completed => "success",
+            Self::Failed(_) => "failure",
+            _ => "pending",
         }
     }
 }
@@ -200,30 +225,15 @@ impl<'a> UpgradeView<'a> {
     }
 
     fn whole(&self) -> Progress {
-        if self.failed() {
-            Progress::Failed(self.done)
-        } else if self.done < 0.0 {
-            Progress::Scheduled
-        } else if self.done < 1.0 {
-            Progress::Running(self.done)
-        } else {
-            Progress::Completed
-        }
+        if self.failed() { Progress::Failed(self.done) } else { Progress::within(self.done, 0.0, 1.0) }
     }
 
     fn progress(&self, stage: Stage) -> Progress {
         let (start, length) = self.span(stage);
-        let reached = self.failure.map_or(self.done, |(_, at)| self.done.min(at));
-        if length <= 0.0 {
-            Progress::Skipped
-        } else if self.failed() && self.failure.is_some_and(|(failed, _)| failed == stage) {
-            Progress::Failed(FAILS_AT)
-        } else if reached < start || self.done < 0.0 {
-            Progress::Scheduled
-        } else if reached < start + length {
-            Progress::Running((reached - start) / length)
-        } else {
-            Progress::Completed
+        match self.failure {
+            _ if length <= 0.0 => Progress::Skipped,
+            Some((failed, _)) if failed == stage && self.failed() => Progress::Failed(FAILS_AT),
+            failure => Progress::within(failure.map_or(self.done, |(_, at)| self.done.min(at)), start, length),
         }
     }
 
@@ -302,31 +312,23 @@ impl<'a> UpgradeView<'a> {
         let total = total(groups);
         let mut first = 0;
         let describe = |group: &Group| {
-            let parts = group.applications.iter().enumerate().map(|(index, name)| {
-                let progress = progress.part(first + index, total);
-                (progress, self.application(progress, name, group.kind))
+            let whole = progress.parts(first, group.applications.len(), total);
+            let applications = group.applications.iter().map(|name| {
+                first += 1;
+                self.application(progress.part(first - 1, total), name, group.kind)
             });
-            let (states, applications): (Vec<_>, Vec<_>) = parts.unzip();
-            first += group.applications.len();
-            json!({"name": group.name, "status": together(&states).text(), "applications": applications})
+            let applications: Vec<_> = applications.collect();
+            json!({"name": group.name, "status": whole.text(), "applications": applications})
         };
         groups.iter().map(describe).collect()
     }
 
     fn application(&self, progress: Progress, name: &str, kind: &str) -> Value {
-        let result = match progress {
-            Progress::Completed => "success",
-            Progress::Failed(_) => "failure",
-            _ => "pending",
-        };
-        let conditions = parts(progress, &["load", "apply", "running"], |progress, step| {
-            let done = match progress {
-                Progress::Completed => "success",
-                Progress::Failed(_) => result,
-                _ => "pending",
-            };
-            json!({"type": step, "result": done, "message": self.message(progress)})
-        });
+        let conditions = parts(
+            progress,
+            &["load", "apply", "running"],
+            |progress, step| json!({"type": step, "result": progress.result(), "message": self.message(progress)}),
+        );
         json!({
             "name": name,
             "status": progress.text(),
@@ -360,114 +362,4 @@ fn count(progress: Progress, groups: &[Group]) -> Value {
     let total = total(groups);
     let completed = (0..total).filter(|index| progress.part(*index, total) == Progress::Completed).count();
     json!({"completed": completed, "total": total})
-}
-
-/// The state of a group from those of its applications.
-fn together(states: &[Progress]) -> Progress {
-    if let Some(failed) = states.iter().find(|state| matches!(state, Progress::Failed(_))) {
-        *failed
-    } else if states.iter().all(|state| *state == Progress::Completed) {
-        Progress::Completed
-    } else if states.iter().all(|state| *state == Progress::Scheduled) {
-        Progress::Scheduled
-    } else {
-        Progress::Running(0.0)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const STAGES: [&str; 5] = ["image_download", "os_setup", "site_level_upgrade", "node_level_upgrade", "validation"];
-
-    fn site(failure: Option<(Stage, &str)>, to_os: Option<&str>) -> Site {
-        Site {
-            namespace: "system".into(),
-            name: "ce01".into(),
-            os_version: "9.2026.10".into(),
-            sw_version: "crt-20251002-0027".into(),
-            nodes: vec!["master-0".into(), "master-1".into(), "master-2".into()],
-            upgrade: Some(Upgrade {
-                to: "crt-20260201-0179".into(),
-                to_os: to_os.map(Into::into),
-                started: "2026-11-21T12:00:00Z".parse().unwrap(),
-                duration: SignedDuration::from_mins(20),
-                speed: 2.0,
-                retries: 1,
-                ends: if failure.is_some() { UpgradeEnd::Failed } else { UpgradeEnd::Completed },
-                stage: failure.map(|(stage, _)| stage),
-                reason: failure.map(|(_, reason)| reason.to_owned()),
-            }),
-        }
-    }
-
-    fn at(site: &Site, seconds: i64) -> Value {
-        let start: Timestamp = "2026-11-21T12:00:00Z".parse().unwrap();
-        let body = status(site, start + SignedDuration::from_secs(seconds));
-        body["upgrade_status"]["sw_upgrade_progress"].clone()
-    }
-
-    fn states(body: &Value) -> Vec<&str> {
-        let stages = STAGES.iter().map(|stage| body[stage]["status"].as_str().unwrap());
-        std::iter::once(body["status"].as_str().unwrap()).chain(stages).collect()
-    }
-
-    #[test]
-    fn an_upgrade_goes_through_its_stages_at_its_speed() {
-        let site = site(None, Some("9.2026.17"));
-        let [waits, runs, done] = ["SCHEDULED", "IN_PROGRESS", "COMPLETED"];
-        for (seconds, expected) in [
-            (-1, [waits, waits, waits, waits, waits, waits]),
-            (0, [runs, runs, waits, waits, waits, waits]),
-            (130, [runs, done, runs, waits, waits, waits]),
-            (300, [runs, done, done, runs, waits, waits]),
-            (500, [runs, done, done, done, runs, waits]),
-            (580, [runs, done, done, done, done, runs]),
-            (600, [done, done, done, done, done, done]),
-            (90_000, [done, done, done, done, done, done]),
-        ] {
-            assert_eq!(states(&at(&site, seconds)), expected, "{seconds}");
-        }
-        assert_eq!(at(&site, 130)["os_setup"]["start_timestamp"], "2026-11-21T12:02:00.000000000Z");
-        assert_eq!(at(&site, 130)["site_level_upgrade"]["start_timestamp"], Value::Null);
-    }
-
-    #[test]
-    fn nothing_ever_goes_back() {
-        let site = site(None, None);
-        let mut earlier = 0;
-        for seconds in 0..=620 {
-            let done = at(&site, seconds).to_string().matches("COMPLETED").count();
-            assert!(done >= earlier, "{seconds}");
-            earlier = done;
-        }
-        assert!(earlier > 20);
-    }
-
-    #[test]
-    fn a_failed_upgrade_stays_where_it_failed_and_says_why() {
-        let site = site(Some((Stage::NodeLevelUpgrade, "master-1 is out of disk")), None);
-        assert_eq!(states(&at(&site, 400))[0], "IN_PROGRESS");
-        let ended = at(&site, 590);
-        assert_eq!(states(&ended), ["FAILED", "COMPLETED", "SKIPPED", "COMPLETED", "FAILED", "SCHEDULED"]);
-        assert_eq!(ended["failure_reason"], "master-1 is out of disk");
-        assert_eq!(at(&site, 90_000), ended);
-        let nodes: Vec<_> = ended["node_level_upgrade"]["results"].as_array().unwrap().iter().collect();
-        assert_eq!(
-            nodes.iter().map(|node| node["status"].as_str().unwrap()).collect::<Vec<_>>(),
-            ["COMPLETED", "FAILED", "SCHEDULED"]
-        );
-        assert_eq!(nodes[0]["progress"], json!({"completed": 4, "total": 4}));
-        assert_eq!(ended["failure_reason"].as_str(), Some("master-1 is out of disk"));
-    }
-
-    #[test]
-    fn a_site_without_an_upgrade_has_an_unknown_status() {
-        let mut site = site(None, None);
-        site.upgrade = None;
-        let body = at(&site, 0);
-        assert_eq!((body["site"].as_str(), body["status"].as_str()), (Some("ce01"), Some("UNKNOWN")));
-        assert_eq!(body["image_download"], Value::Null);
-    }
 }

@@ -22,31 +22,19 @@ impl Version {
     /// Whether a site with these versions can be upgraded to this one. An empty text is a version
     /// that the caller did not give and that therefore excludes nothing.
     pub fn follows(&self, os: &str, software: &str) -> bool {
-        let at_least = |given: &str, bound: &Option<String>| {
-            given.is_empty() || bound.as_ref().is_none_or(|bound| compare(given, bound) != Ordering::Less)
-        };
-        let at_most = |given: &str, bound: &Option<String>| {
-            given.is_empty() || bound.as_ref().is_none_or(|bound| compare(given, bound) != Ordering::Greater)
+        let within = |given: &str, bound: Option<&String>, beyond: Ordering| {
+            given.is_empty() || bound.is_none_or(|bound| compare(given, bound) != beyond)
         };
         (software.is_empty() || compare(&self.version, software) == Ordering::Greater)
-            && at_least(software, &self.sw_at_least)
-            && at_least(os, &self.os_at_least)
-            && at_most(os, &self.os_at_most)
+            && within(software, self.sw_at_least.as_ref(), Ordering::Less)
+            && within(os, self.os_at_least.as_ref(), Ordering::Less)
+            && within(os, self.os_at_most.as_ref(), Ordering::Greater)
     }
 }
 
 /// Compares the runs of digits as numbers and what is between them as text.
 pub fn compare(one: &str, other: &str) -> Ordering {
-    let (mut ones, mut others) = (parts(one), parts(other));
-    loop {
-        let order = match (ones.next(), others.next()) {
-            (None, None) => return Ordering::Equal,
-            (one, other) => one.cmp(&other),
-        };
-        if order != Ordering::Equal {
-            return order;
-        }
-    }
+    parts(one).cmp(parts(other))
 }
 
 /// A number is its digits without leading zeros, the longer one being greater, so that no number is

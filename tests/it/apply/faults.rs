@@ -1,30 +1,29 @@
 use futures_util::{StreamExt as _, stream};
 use trueup::run::{ChangeResult, Outcome, RunEntry, Verification};
-use trueup::sandbox::{FaultAction, FaultRule, RequestEffect, Runs, Scenario};
+use trueup::sandbox::{RequestEffect, Scenario};
 
 use super::{Bench, all_done, endpoints};
 
 const OPERATIONS: [&str; 5] =
     ["endpoint-create", "endpoint-get", "endpoint-replace", "endpoint-delete", "endpoint-list"];
 
-fn faults() -> Vec<FaultAction> {
-    let status = |status, runs| FaultAction::Status { status, body: None, retry_after: None, runs };
-    let mut faults: Vec<FaultAction> =
-        [400, 401, 403, 409, 429, 500, 502, 503, 504].into_iter().map(FaultAction::status).collect();
-    faults.extend([500, 503, 504].map(|code| status(code, Runs::First)));
-    faults.extend([
-        FaultAction::DisconnectBefore,
-        FaultAction::DisconnectAfter,
-        FaultAction::conflict(),
-        FaultAction::Vanish,
-        FaultAction::partial_list(1),
-        FaultAction::Truncate { bytes: None },
-        FaultAction::Garbage { runs: Runs::Not },
-        FaultAction::Garbage { runs: Runs::First },
-        FaultAction::Html { runs: Runs::First },
-        FaultAction::Endless { runs: Runs::First },
-    ]);
-    faults
+/// The actions of scenarios that a call may meet.
+fn faults() -> Vec<String> {
+    let statuses = [400, 401, 403, 409, 429, 500, 502, 503, 504].map(|code| format!("status: {{code: {code}}}"));
+    let done = [500, 503, 504].map(|code| format!("status: {{code: {code}, effect: done}}"));
+    let others = [
+        "cut: before",
+        "cut: after",
+        "conflict: {}",
+        "vanish: {}",
+        "partial: {missing: 1}",
+        "truncate: {}",
+        "garbage: {effect: none}",
+        "garbage: {effect: done}",
+        "html: {effect: done}",
+        "endless: {effect: done}",
+    ];
+    statuses.into_iter().chain(done).chain(others.map(ToOwned::to_owned)).collect()
 }
 
 /// The journal and the outcome say what the service's own log of requests says.
@@ -62,12 +61,13 @@ fn agrees(bench: &Bench, outcome: &Outcome, skip: usize, message: &str) {
 }
 
 /// One fault at one step: the run agrees with the service, and a further run makes the tenant right.
-async fn one(operation: &str, fault: FaultAction, after: u64) {
+async fn one(operation: &str, fault: String, after: u64) {
     let wanted = || endpoints(&[("a", 1), ("b", 1), ("c", 2), ("d", 2)]);
-    let message = format!("{operation} {fault:?} after {after}");
+    let message = format!("{operation} {fault} after {after}");
     let (bench, plan) = Bench::with_plan().await;
     let skip = bench.running.log().len();
-    bench.running.set_scenario(Scenario::new([FaultRule::on(operation, fault).after(after).times(1)]));
+    let scenario = format!("rules: [{{operation: {operation}, after: {after}, for: 1, {fault}}}]");
+    bench.running.set_scenario(Scenario::parse(&scenario).unwrap());
     let outcome = bench.apply(plan).await;
     bench.running.set_scenario(Scenario::default());
     assert_eq!(outcome.steps.len(), 6, "{message}");

@@ -4,7 +4,7 @@ use serde_json::json;
 use trueup::journal::{self, Journal, JournalError, Retention};
 use trueup::run::RunRecorder as _;
 use trueup::run::{ChangeProgress, ChangeResult, Confirmation, RunStatus, Urgency, Verification};
-use trueup::sandbox::{FaultAction, FaultRule, Scenario};
+use trueup::sandbox::Scenario;
 
 use super::{Bench, all_done, endpoints, key, result};
 
@@ -24,7 +24,9 @@ async fn an_applied_plan_is_verified_and_the_next_plan_is_empty() {
 async fn a_concurrent_writer_is_seen_and_the_version_check_is_proved() {
     let (mut bench, plan) = Bench::with_plan().await;
     bench.concurrency = 1;
-    bench.running.set_scenario(Scenario::new([FaultRule::on("endpoint-replace", FaultAction::conflict()).times(1)]));
+    bench
+        .running
+        .set_scenario(Scenario::parse("rules: [{operation: endpoint-replace, for: 1, conflict: {}}]").unwrap());
     let outcome = bench.apply(plan).await;
     let ChangeResult::Conflict(conflict) = result(&outcome, "c") else { panic!("{outcome:?}") };
     assert!(!conflict.ours_may_be_lost);
@@ -36,7 +38,7 @@ async fn a_concurrent_writer_is_seen_and_the_version_check_is_proved() {
 #[tokio::test]
 async fn a_refused_rate_is_waited_out() {
     let (bench, plan) = Bench::with_plan().await;
-    bench.running.set_scenario(Scenario::new([FaultRule::on("*", FaultAction::status(429)).every(3).times(4)]));
+    bench.running.set_scenario(Scenario::parse("rules: [{every: 3, for: 4, status: {code: 429}}]").unwrap());
     assert!(all_done(&bench.apply(plan).await));
 }
 

@@ -3,7 +3,7 @@ use proptest::test_runner::{Config, TestRunner};
 use serde_json::json;
 use trueup::model::Protocol;
 use trueup::plan::{BlockReason, Note};
-use trueup::sandbox::{FaultAction, FaultRule, Scenario};
+use trueup::sandbox::Scenario;
 
 use super::{Bench, all_done, endpoint, endpoints, key};
 use crate::strategies;
@@ -108,14 +108,15 @@ fn for_any_live_and_any_definitions_apply_then_rollback_gives_the_old_live() {
 
 /// Faults that a run settles or reports, spread over every write.
 fn faults(every: u64) -> Scenario {
-    Scenario::new([
-        FaultRule::on("endpoint-create", FaultAction::DisconnectAfter).every(every),
-        FaultRule::on("endpoint-create", FaultAction::status(503)).every(every + 2),
-        FaultRule::on("endpoint-replace", FaultAction::DisconnectBefore).every(every + 1),
-        FaultRule::on("endpoint-replace", FaultAction::DisconnectAfter).every(every),
-        FaultRule::on("endpoint-delete", FaultAction::DisconnectAfter).every(every),
-        FaultRule::on("endpoint-get", FaultAction::status(502)).every(every + 3),
-    ])
+    let rules = [
+        format!("{{operation: endpoint-create, every: {every}, cut: after}}"),
+        format!("{{operation: endpoint-create, every: {}, status: {{code: 503}}}}", every + 2),
+        format!("{{operation: endpoint-replace, every: {}, cut: before}}", every + 1),
+        format!("{{operation: endpoint-replace, every: {every}, cut: after}}"),
+        format!("{{operation: endpoint-delete, every: {every}, cut: after}}"),
+        format!("{{operation: endpoint-get, every: {}, status: {{code: 502}}}}", every + 3),
+    ];
+    Scenario::parse(&format!("rules: [{}]", rules.join(", "))).unwrap()
 }
 
 #[test]
@@ -130,7 +131,7 @@ fn for_any_live_and_any_definitions_apply_under_faults_and_again_leaves_nothing(
             bench.apply(bench.plan(old).await).await;
             bench.running.set_scenario(faults(every));
             let shaken = bench.apply(bench.plan(new.clone()).await).await;
-            bench.running.set_scenario(Scenario::new([]));
+            bench.running.set_scenario(Scenario::default());
             // What is called done is there: a second run has exactly the rest to do.
             let undone: Vec<_> =
                 shaken.steps.iter().filter(|step| !step.result.is_done()).map(|step| &step.key).collect();

@@ -3,14 +3,16 @@
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use trueup::sandbox::{FaultAction, FaultRule, RequestEffect, Runs, Scenario};
+use trueup::sandbox::{RequestEffect, Scenario};
 
 use super::{Bench, SHOP, endpoint};
 
-async fn injected(operation: &str, action: FaultAction) -> Bench {
+/// A sandbox with an endpoint, whose next call of an operation meets an action.
+async fn injected(operation: &str, action: &str) -> Bench {
     let bench = Bench::start().await;
     bench.has("ep-a").await;
-    bench.running.set_scenario(Scenario::new([FaultRule::on(operation, action).times(1)]));
+    let scenario = format!("rules: [{{operation: {operation}, for: 1, {action}}}]");
+    bench.running.set_scenario(Scenario::parse(&scenario).unwrap());
     bench
 }
 
@@ -23,8 +25,7 @@ fn last(bench: &Bench) -> (Option<u16>, RequestEffect, Option<&'static str>) {
 
 #[tokio::test]
 async fn a_status_replaces_the_call_and_goes_away() {
-    let action = FaultAction::Status { status: 503, body: None, retry_after: Some(7), runs: Runs::Not };
-    let bench = injected("endpoint-create", action).await;
+    let bench = injected("endpoint-create", "status: {code: 503, retry_after: 7}").await;
     let answer = bench.create(&endpoint("ep-b")).await;
     assert_eq!((answer.status, answer.json()["code"].as_u64()), (503, Some(14)));
     assert_eq!(last(&bench), (Some(503), RequestEffect::None, Some("status")));
@@ -34,9 +35,7 @@ async fn a_status_replaces_the_call_and_goes_away() {
 
 #[tokio::test]
 async fn a_status_may_come_after_the_write_took_effect() {
-    let action =
-        FaultAction::Status { status: 504, body: Some("upstream".into()), retry_after: None, runs: Runs::First };
-    let bench = injected("endpoint-create", action).await;
+    let bench = injected("endpoint-create", "status: {code: 504, body: upstream, effect: done}").await;
     let answer = bench.create(&endpoint("ep-b")).await;
     assert_eq!((answer.status, answer.text.as_str()), (504, "upstream"));
     assert_eq!(last(&bench), (Some(504), RequestEffect::Done, Some("status")));
@@ -45,10 +44,9 @@ async fn a_status_may_come_after_the_write_took_effect() {
 
 #[tokio::test]
 async fn a_connection_is_cut_before_or_after_the_write() {
-    for (action, effect, status) in [
-        (FaultAction::DisconnectBefore, RequestEffect::None, 404),
-        (FaultAction::DisconnectAfter, RequestEffect::Done, 200),
-    ] {
+    for (action, effect, status) in
+        [("cut: before", RequestEffect::None, 404), ("cut: after", RequestEffect::Done, 200)]
+    {
         let bench = injected("endpoint-create", action).await;
         let path = SHOP;
         assert!(bench.try_send("POST", path, Some(&endpoint("ep-b"))).await.is_err());
@@ -61,7 +59,7 @@ async fn a_connection_is_cut_before_or_after_the_write() {
 
 #[tokio::test]
 async fn a_delay_holds_the_answer_back() {
-    let bench = injected("endpoint-get", FaultAction::Delay { milliseconds: 80 }).await;
+    let bench = injected("endpoint-get", "delay: {milliseconds: 80}").await;
     let before = Instant::now();
     assert_eq!(bench.get(&format!("{SHOP}/ep-a")).await.status, 200);
     assert!(before.elapsed() >= Duration::from_millis(80));
@@ -69,8 +67,7 @@ async fn a_delay_holds_the_answer_back() {
 
 #[tokio::test]
 async fn a_concurrent_writer_makes_a_versioned_replace_fail() {
-    let action = FaultAction::Conflict { field: "spec.dns_name".into(), value: json!("other.example") };
-    let bench = injected("endpoint-replace", action).await;
+    let bench = injected("endpoint-replace", "conflict: {field: spec.dns_name, value: other.example}").await;
     let version = bench.version("ep-a").await;
     let mut body = endpoint("ep-a");
     body["resource_version"] = json!(version);
@@ -85,7 +82,7 @@ async fn a_concurrent_writer_makes_a_versioned_replace_fail() {
 
 #[tokio::test]
 async fn a_concurrent_writer_is_overwritten_by_a_replace_without_a_version() {
-    let bench = injected("endpoint-replace", FaultAction::conflict()).await;
+    let bench = injected("endpoint-replace", "conflict: {}").await;
     let answer = bench.send("PUT", &format!("{SHOP}/ep-a"), Some(&endpoint("ep-a"))).await;
     assert_eq!(answer.status, 200);
     assert_eq!(bench.get(&format!("{SHOP}/ep-a")).await.json()["metadata"]["description"], "");
@@ -93,20 +90,20 @@ async fn a_concurrent_writer_is_overwritten_by_a_replace_without_a_version() {
 
 #[tokio::test]
 async fn a_concurrent_writer_creates_first() {
-    let bench = injected("endpoint-create", FaultAction::conflict()).await;
+    let bench = injected("endpoint-create", "conflict: {}").await;
     assert_eq!(bench.create(&endpoint("ep-b")).await.status, 409);
     assert_eq!(bench.get(&format!("{SHOP}/ep-b")).await.json()["spec"]["ip"], "192.0.2.1");
 }
 
 #[tokio::test]
 async fn a_concurrent_writer_deletes_first() {
-    let bench = injected("endpoint-replace", FaultAction::Vanish).await;
+    let bench = injected("endpoint-replace", "vanish: {}").await;
     assert_eq!(bench.send("PUT", &format!("{SHOP}/ep-a"), Some(&endpoint("ep-a"))).await.status, 404);
 }
 
 #[tokio::test]
 async fn a_partial_list_says_so_with_200() {
-    let bench = injected("endpoint-list", FaultAction::partial_list(1)).await;
+    let bench = injected("endpoint-list", "partial: {missing: 1}").await;
     bench.has("ep-b").await;
     let answer = bench.get(SHOP).await;
     let list = answer.json();
@@ -119,7 +116,7 @@ async fn a_partial_list_says_so_with_200() {
 
 #[tokio::test]
 async fn a_list_may_hold_items_of_another_namespace() {
-    let bench = injected("endpoint-list", FaultAction::Foreign { namespace: "shared".into() }).await;
+    let bench = injected("endpoint-list", "foreign: {namespace: shared}").await;
     bench.send("POST", "/api/config/namespaces/shared/endpoints", Some(&endpoint("common"))).await;
     let list = bench.get(SHOP).await.json();
     let found: Vec<_> = list["items"].as_array().unwrap().iter().map(|item| item["namespace"].clone()).collect();
@@ -128,8 +125,8 @@ async fn a_list_may_hold_items_of_another_namespace() {
 
 #[tokio::test]
 async fn a_truncated_body_comes_with_its_header_and_ends_early() {
-    for bytes in [None, Some(5)] {
-        let bench = injected("endpoint-list", FaultAction::Truncate { bytes }).await;
+    for action in ["truncate: {}", "truncate: {bytes: 5}"] {
+        let bench = injected("endpoint-list", action).await;
         let url = format!("{}{SHOP}", bench.running.base_url());
         let request = bench.client.get(url).header("Authorization", "APIToken correct-horse");
         let response = request.send().await.unwrap();
@@ -141,11 +138,11 @@ async fn a_truncated_body_comes_with_its_header_and_ends_early() {
 
 #[tokio::test]
 async fn garbage_and_a_web_page_come_with_200() {
-    let bench = injected("endpoint-list", FaultAction::Garbage { runs: Runs::First }).await;
+    let bench = injected("endpoint-list", "garbage: {}").await;
     let answer = bench.get(SHOP).await;
     assert_eq!(answer.status, 200);
     assert!(serde_json::from_str::<serde_json::Value>(&answer.text).is_err());
-    let bench = injected("endpoint-list", FaultAction::Html { runs: Runs::Not }).await;
+    let bench = injected("endpoint-list", "html: {}").await;
     let answer = bench.get(SHOP).await;
     assert_eq!(answer.status, 200);
     assert!(answer.text.starts_with("<!doctype html>"));
@@ -153,7 +150,7 @@ async fn garbage_and_a_web_page_come_with_200() {
 
 #[tokio::test]
 async fn an_endless_body_goes_on_until_the_client_leaves() {
-    let bench = injected("endpoint-list", FaultAction::Endless { runs: Runs::Not }).await;
+    let bench = injected("endpoint-list", "endless: {effect: none}").await;
     let url = format!("{}{SHOP}", bench.running.base_url());
     let request = bench.client.get(url).header("Authorization", "APIToken correct-horse");
     let mut response = request.send().await.unwrap();
@@ -168,8 +165,8 @@ async fn an_endless_body_goes_on_until_the_client_leaves() {
 #[tokio::test]
 async fn a_rule_finds_the_name_of_a_create_in_its_body() {
     let bench = Bench::start().await;
-    let rule = FaultRule::on("endpoint-create", FaultAction::status(500)).name("web-*").unwrap();
-    bench.running.set_scenario(Scenario::new([rule]));
+    let scenario = "rules: [{operation: endpoint-create, name: 'web-*', status: {code: 500}}]";
+    bench.running.set_scenario(Scenario::parse(scenario).unwrap());
     assert_eq!(bench.create(&endpoint("ep-a")).await.status, 200);
     assert_eq!(bench.create(&endpoint("web-1")).await.status, 500);
 }

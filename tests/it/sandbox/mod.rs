@@ -1,6 +1,7 @@
 //! The embedded service over HTTP, by a client that knows nothing of ours.
 
 mod bodies;
+mod ddos;
 mod endpoints;
 mod faults;
 mod kill;
@@ -9,6 +10,8 @@ mod query;
 pub mod schema;
 mod seeds;
 mod service;
+mod tables;
+mod upgrades;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};

@@ -1,4 +1,4 @@
-//! Security events, DDoS events, software versions and upgrade status over HTTP, in both layouts.
+//! Security events over HTTP, in both layouts, and what holds for all areas that a tenant file fills.
 
 use std::path::PathBuf;
 
@@ -38,11 +38,11 @@ endpoints:
 - {metadata: {name: ledger, namespace: pay}, spec: {ip: 192.0.2.80, port: 5432}}
 ";
 
-const UNIFORM: &str = "/api/config/namespaces";
+pub const UNIFORM: &str = "/api/config/namespaces";
 const PUBLISHED: &str = "/api/data/namespaces";
 const DAY: &str = "2025-12-01T08:25:26Z";
 
-async fn bench() -> Bench {
+pub async fn bench() -> Bench {
     Bench::with(|options| options.tenant_file = Some(Tenant::read(TENANT, options.clock.now()).unwrap())).await
 }
 
@@ -83,6 +83,19 @@ async fn a_query_without_times_sees_the_last_ten_minutes() {
     let unix = ask(&bench, "system", &json!({"start_time": "1764577526"})).await;
     assert!(hits(&unix) > 0);
     assert_eq!((recent["scroll_id"].as_str(), &recent["aggs"]), (Some(""), &json!({})));
+}
+
+#[tokio::test]
+async fn relative_times_are_resolved_against_the_time_of_reading() {
+    let tenant = "kind: tenant\nnamespaces: [shop]\nsecurity_events:\n\
+        - {time: -5m, namespace: shop, event: {city: Lyon}}\n\
+        - generate: {seed: 1, count: 10, from: -1d}\n";
+    let bench =
+        Bench::with(|options| options.tenant_file = Some(Tenant::read(tenant, options.clock.now()).unwrap())).await;
+    let written = ask(&bench, "shop", &json!({"query": r#"{city="Lyon"}"#})).await;
+    assert_eq!(events(&written)[0]["@timestamp"], "2025-12-02T08:20:26.599Z");
+    assert_eq!(hits(&ask(&bench, "shop", &json!({"start_time": DAY})).await), 0, "a query without an end is short");
+    assert_eq!(hits(&ask(&bench, "shop", &json!({"start_time": DAY, "end_time": "1764663927"})).await), 11);
 }
 
 #[tokio::test]
@@ -248,94 +261,6 @@ async fn every_query_leaves_a_record_and_a_scroll_leaves_none() {
     let effects: Vec<_> = bench.running.log().iter().map(|entry| (entry.operation, entry.effect)).collect();
     let query = "security-event-query";
     assert_eq!(effects, [(query, RequestEffect::Done), (query, RequestEffect::None), (query, RequestEffect::None)]);
-}
-
-#[tokio::test]
-async fn ddos_events_are_listed_shown_and_edited_in_both_layouts() {
-    let bench = bench().await;
-    let uniform = format!("{UNIFORM}/system/events");
-    let published = "/api/infraprotect/namespaces/system/infraprotect";
-    let ids = |answer: &Value| -> Vec<String> {
-        answer["events"].as_array().unwrap().iter().map(|event| event["id"].as_str().unwrap().to_owned()).collect()
-    };
-    assert_eq!(ids(&bench.get(&uniform).await.json()), ["open-one"]);
-    assert_eq!(
-        ids(&bench.get(&format!("{uniform}?start_time=2025-11-01T00:00:00Z")).await.json()),
-        ["open-one", "old-one"]
-    );
-    assert!(ids(&bench.get(&format!("{uniform}?network_id=n2")).await.json()).is_empty());
-    let list = async |body: Value| ids(&bench.send("POST", &format!("{published}/events"), Some(&body)).await.json());
-    assert_eq!(list(json!({"start_time": "2025-11-01T00:00:00Z", "network_id": "n2"})).await, ["old-one"]);
-    assert_eq!(list(json!({"mitigation_id": "m1"})).await, ["open-one"]);
-    let backwards = bench.get(&format!("{uniform}?start_time=20&end_time=10")).await;
-    assert_eq!(backwards.status, 400);
-
-    let event = bench.get(&format!("{uniform}/open-one")).await.json();
-    assert_eq!(event, bench.get(&format!("{published}/event/open-one")).await.json());
-    assert_eq!(event["event"]["end_time"], Value::Null);
-    assert_eq!(event["event"]["attachments"][0]["size_bytes"], "12345");
-    assert_eq!(event["event"]["has_attachment"], false);
-    let attachments = bench.get(&format!("{published}/event/open-one/attachments")).await.json();
-    assert_eq!(attachments["attachments"], event["event"]["attachments"]);
-
-    let edit = json!({"description": "ended", "end_time": "2025-12-02T08:20:00Z"});
-    let edited = bench.send("PUT", &format!("{uniform}/open-one"), Some(&edit)).await.json();
-    assert_eq!(edited["event"]["name"], "net_1");
-    assert_eq!(edited, bench.get(&format!("{uniform}/open-one")).await.json());
-    let again = bench.send("PUT", &format!("{published}/event/open-one"), Some(&json!({"name": "net_9"}))).await.json();
-    assert_eq!(
-        (again["event"]["name"].as_str(), again["event"]["description"].as_str()),
-        (Some("net_9"), Some("ended"))
-    );
-
-    for (method, path) in [("GET", "absent"), ("PUT", "absent")] {
-        let answer = bench.send(method, &format!("{uniform}/{path}"), Some(&json!({}))).await;
-        assert_eq!((answer.status, answer.json()["message"].clone()), (404, json!("no event absent")));
-    }
-    let elsewhere = bench.get(&format!("{UNIFORM}/shop/events")).await;
-    assert_eq!(elsewhere.status, 400);
-}
-
-#[tokio::test]
-async fn versions_follow_the_current_ones() {
-    let bench = bench().await;
-    for base in [format!("{UNIFORM}/system/upgradable_sw_versions"), "/api/maurice/upgradable_sw_versions".into()] {
-        for (os, software, expected) in [
-            ("9.2026.10", "crt-20251002-0027", json!(["crt-20260201-0179"])),
-            ("9.2026.9", "crt-20251002-0027", json!([])),
-            ("9.2026.9", "crt-20250101-0001", json!(["crt-20251002-0027"])),
-            ("9.2026.10", "crt-20260201-0179", json!([])),
-        ] {
-            let answer = bench.get(&format!("{base}?current_os_version={os}&current_sw_version={software}")).await;
-            assert_eq!(answer.json(), json!({"sw_versions": expected}), "{base} {os} {software}");
-        }
-    }
-    let item = bench.get(&format!("{UNIFORM}/system/upgradable_sw_versions/crt-20251002-0027")).await;
-    assert_eq!(item.json(), json!({"sw_versions": ["crt-20251002-0027"]}));
-    assert_eq!(bench.get(&format!("{UNIFORM}/system/upgradable_sw_versions/crt-1")).await.status, 404);
-}
-
-#[tokio::test]
-async fn an_upgrade_advances_as_time_passes() {
-    let bench = bench().await;
-    let status = async |site: &str| {
-        let uniform = bench.get(&format!("{UNIFORM}/system/upgrade_status/{site}")).await.json();
-        let published = bench.get(&format!("/api/maurice/namespaces/system/sites/{site}/upgrade_status")).await.json();
-        assert_eq!(uniform, published);
-        uniform["upgrade_status"]["sw_upgrade_progress"].clone()
-    };
-    let half = status("ce01").await;
-    assert_eq!((half["status"].as_str(), half["version"].as_str()), (Some("IN_PROGRESS"), Some("crt-20260201-0179")));
-    assert_eq!(half["os_setup"]["status"], "SKIPPED");
-    bench.time.pass(60);
-    assert_ne!(status("ce01").await, half);
-    bench.time.pass(240);
-    assert_eq!(status("ce01").await["status"], "COMPLETED");
-    let failed = status("ce02").await;
-    assert_eq!((failed["status"].as_str(), failed["failure_reason"].as_str()), (Some("FAILED"), Some("disk full")));
-    assert_eq!(status("ce03").await["status"], "UNKNOWN");
-    let absent = bench.get(&format!("{UNIFORM}/system/upgrade_status/ce99")).await;
-    assert_eq!((absent.status, absent.json()["message"].clone()), (404, json!("no site system/ce99")));
 }
 
 #[tokio::test]
@@ -532,34 +457,5 @@ async fn a_query_goes_on_after_the_last_sort_values() {
         seen.sort();
         seen.dedup();
         assert_eq!(seen.len(), hits(&whole));
-    }
-}
-
-#[tokio::test]
-async fn an_edit_is_as_lenient_as_proto3_json_and_refuses_wrong_types() {
-    let bench = bench().await;
-    let path = format!("{UNIFORM}/system/events/open-one");
-    let edit = async |body: Value| bench.send("PUT", &path, Some(&body)).await;
-    let lenient = json!({"name": null, "endTime": null, "eventAttachments": [
-        {"attachmentId": "a", "attachment_type": 2, "size_bytes": 77}, {"name": "b"}, null]});
-    let edited = edit(lenient).await.json();
-    let attachments = &edited["event"]["attachments"];
-    assert_eq!(
-        (&attachments[0]["attachment_type"], &attachments[0]["size_bytes"]),
-        (&json!("ATTACHMENT_TYPE_BINARY"), &json!("77"))
-    );
-    assert_eq!((&attachments[1]["size_bytes"], &attachments[2]["size_bytes"]), (&json!("0"), &json!("0")));
-    for wrong in [
-        json!(["net_9"]),
-        json!("net_9"),
-        json!({"name": 7}),
-        json!({"namespace": false}),
-        json!({"event_attachments": {}}),
-        json!({"event_attachments": [["a"]]}),
-        json!({"event_attachments": [{"size_bytes": "x"}]}),
-        json!({"end_time": 1_764_663_926}),
-    ] {
-        let answer = edit(wrong.clone()).await;
-        assert_eq!((answer.status, answer.json()["code"].clone()), (400, json!(3)), "{wrong}: {}", answer.text);
     }
 }

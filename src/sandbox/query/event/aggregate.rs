@@ -3,6 +3,7 @@
 //! cardinality is our model of it.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::LazyLock;
 
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
@@ -18,53 +19,10 @@ const DEFAULT_TOP: usize = 10;
 /// Buckets that one date aggregation may have.
 const DATES: i64 = 10_000;
 
-/// The fields that events are aggregated by and that have the same name in an event, in lower case.
-const SAME: &str = "\
-    CITY COUNTRY SEC_EVENT_TYPE SRC_SITE VH_NAME VH_TYPE USER DOMAIN SRC_IP TLS_FINGERPRINT ASN BROWSER_TYPE \
-    DEVICE_TYPE METHOD SEC_EVENT_NAME WAF_MODE VIOLATION_RATING TLS_CIPHER_SUITE TLS_VERSION ACTION \
-    NAMESPACE REQ_RISK JA4_TLS_FINGERPRINT";
-
-/// The other fields, and where in an event each is found.
-const OTHER: [(&str, &str); 38] = [
-    ("SUSPICIOUS_USER_COUNTRY", "country"),
-    ("SUSPICIOUS_USER_REGION", "region"),
-    ("SUSPICIOUS_USER_ASN", "asn"),
-    ("SUSPICIOUS_USER_SRC_IP", "src_ip"),
-    ("SUSPICIOUS_USER_SRC_SITE", "src_site"),
-    ("SUSPICIOUS_USER_TLS_FINGERPRINT", "tls_fingerprint"),
-    ("SUSPICIOUS_USER_JA4_TLS_FINGERPRINT", "ja4_tls_fingerprint"),
-    ("VIOLATION", "violations.name"),
-    ("ATTACK_TYPE", "attack_types.name"),
-    ("SIGNATURE", "signatures.id"),
-    ("THREAT_CAMPAIGN", "threat_campaigns.name"),
-    ("URI", "req_path"),
-    ("BOT_CLASSIFICATION", "bot_info.classification"),
-    ("AUTOMATION_TYPE", "bot_defense.automation_type"),
-    ("BOT_TYPE", "bot_info.type"),
-    ("BOT_NAME", "bot_info.name"),
-    ("API_EP", "api_endpoint"),
-    ("RESP_CODE", "rsp_code"),
-    ("RESP_CODE_DETAILS", "rsp_code_details"),
-    ("SIGNATURE_NAME", "signatures.name"),
-    ("SIGNATURE_ID", "signatures.id"),
-    ("SIGNATURE_STATE", "signatures.state"),
-    ("SIGNATURE_ACCURACY", "signatures.accuracy"),
-    ("SIGNATURE_CONTEXT", "signatures.context"),
-    ("VIOLATION_STATE", "violations.state"),
-    ("THREAT_CAMPAIGN_NAME", "threat_campaigns.name"),
-    ("THREAT_CAMPAIGN_ID", "threat_campaigns.id"),
-    ("THREAT_CAMPAIGN_STATE", "threat_campaigns.state"),
-    ("SERVICE_POLICY", "policy_hits.policy_hits.policy"),
-    ("SERVICE_POLICY_RESULT", "policy_hits.policy_hits.result"),
-    ("BOT_DEFENSE_INSIGHT", "bot_defense.insight"),
-    ("BOT_DEFENSE_RECOMMENDATION", "bot_defense.recommendation"),
-    ("BOT_ANOMALY", "bot_info.anomaly"),
-    ("REQ_RISK_REASON", "req_risk_reasons"),
-    ("MALWARE_NAME", "malware.name"),
-    ("MALWARE_TYPE", "malware.type"),
-    ("MALWARE_SCAN_RESULT", "malware.scan_result"),
-    ("MALWARE_RECOMMENDED_ACTION", "malware.recommended_action"),
-];
+/// The fields that events are aggregated by, and where in an event each is found.
+static FIELDS: LazyLock<BTreeMap<String, String>> = LazyLock::new(|| {
+    serde_yaml::from_str(include_str!("fields.yaml")).expect("the file is a part of the program, and a test reads it")
+});
 
 /// The aggregations of one request, each with its counts.
 #[derive(Debug, Default)]
@@ -131,9 +89,7 @@ impl Aggregation {
         };
         let path = || {
             let field = wanted.get("field").and_then(Value::as_str).unwrap_or_default();
-            let same = SAME.split_whitespace().find(|same| *same == field).map(str::to_lowercase);
-            let other = || OTHER.iter().find(|(other, _)| *other == field).map(|(_, path)| (*path).to_owned());
-            same.or_else(other).ok_or_else(|| invalid(format!("unknown field `{field}`")))
+            FIELDS.get(field).cloned().ok_or_else(|| invalid(format!("unknown field `{field}`")))
         };
         match kind.as_str() {
             "field_aggregation" => {
@@ -159,7 +115,7 @@ impl Aggregation {
                 Ok(Self::Date { step, counts: BTreeMap::new() })
             }
             "multi_field_aggregation" | "metrics_aggregation" | "percentile_aggregation" => {
-                Err(ErrorResponse::new(Code::Unimplemented, format!("the sandbox does not support {kind}")))
+                Err(ErrorResponse::new(Code::UNIMPLEMENTED, format!("the sandbox does not support {kind}")))
             }
             other => Err(invalid(format!("unknown kind `{other}`"))),
         }
