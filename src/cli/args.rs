@@ -37,12 +37,15 @@ pub struct Arguments {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     Validate(ValidateArgs),
+    Fmt(super::setup_args::FmtArgs),
     Plan(PlanArgs),
     Apply(ApplyArgs),
     Drift(DriftArgs),
     Rehearse(RehearseArgs),
     History(HistoryArgs),
     Rollback(RollbackArgs),
+    Get(super::view_args::GetArgs),
+    Show(super::view_args::ShowArgs),
     Pull(PullArgs),
     Import(ImportArgs),
     Events(super::query_args::EventsArgs),
@@ -462,7 +465,7 @@ pub struct CompletionsArgs {
 pub struct ManArgs {}
 
 /// The parser of a `--format` that has these formats.
-fn formats(formats: &'static [Format]) -> impl TypedValueParser<Value = Format> {
+pub fn formats(formats: &'static [Format]) -> impl TypedValueParser<Value = Format> {
     PossibleValuesParser::new(formats.iter().map(|format| format.as_str()))
         .map(|name| Format::parse(&name).unwrap_or_default())
 }

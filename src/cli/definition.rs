@@ -3,7 +3,7 @@
 
 use serde_yaml::{Mapping, Value};
 
-use crate::model::shape::SPEC;
+use crate::model::shape::order;
 use crate::model::{Endpoint, UnknownField, WireEndpoint, is_mark};
 use crate::report::safe;
 
@@ -15,9 +15,6 @@ const SHARED_TENANT: &str = "ves-io";
 /// Line breaks of YAML 1.1 that YAML 1.2 does not know: the library indents behind them, which a reader of
 /// YAML 1.2 takes for a part of the text.
 const OLD_BREAKS: [char; 3] = ['\u{85}', '\u{2028}', '\u{2029}'];
-
-/// The keys of the metadata in order.
-const METADATA_ORDER: [&str; 6] = ["name", "namespace", "description", "disable", "labels", "annotations"];
 
 /// The file of `endpoint`, with a line for editors when a schema is named, and a line for each live
 /// field that a definition cannot hold.
@@ -65,11 +62,8 @@ fn ordered(value: &serde_json::Value) -> Option<Value> {
         Json::String(text) => Value::String(literal(text)),
         Json::Array(items) => Value::Sequence(items.iter().filter_map(ordered).collect()),
         Json::Object(map) => {
-            // Others follow in the order of the alphabet.
-            let known = || METADATA_ORDER.into_iter().chain(SPEC.children.iter().map(|node| node.key));
-            let place = |key: &String| known().position(|known| known == key).unwrap_or(usize::MAX);
             let mut keys: Vec<&String> = map.keys().collect();
-            keys.sort_by_key(|key| (place(key), *key));
+            keys.sort_by_key(|key| (order(key), *key));
             let mut ordered_map = Mapping::new();
             for key in keys {
                 let inner = match key.as_str() {

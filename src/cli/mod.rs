@@ -39,12 +39,14 @@ mod run;
 mod service;
 mod session;
 mod settings;
+mod setup_args;
 mod shard;
 mod shared_args;
 mod stack;
 mod time_args;
 mod token;
 mod trust;
+mod view_args;
 
 use std::ffi::OsString;
 use std::io::Write as _;
@@ -114,11 +116,14 @@ fn runtime(command: &Command) -> std::io::Result<Runtime> {
 async fn command(command: Command, context: &Context) -> Result<ExitStatus, CommandError> {
     match command {
         Command::Validate(arguments) => command::validate::run(&arguments, context),
+        Command::Fmt(arguments) => command::fmt::run(&arguments, context),
         Command::Plan(arguments) => command::plan::run(&arguments, context).await,
         Command::Apply(arguments) => command::apply::run(&arguments, context).await,
         Command::Drift(arguments) => command::drift::run(&arguments, context).await,
         Command::History(arguments) => command::history::run(&arguments, context),
         Command::Rollback(arguments) => command::rollback::run(&arguments, context).await,
+        Command::Get(arguments) => command::get::run(&arguments, context).await,
+        Command::Show(arguments) => command::show::run(&arguments, context),
         Command::Pull(arguments) => command::pull::run(&arguments, context).await,
         Command::Import(arguments) => command::import::run(&arguments, context),
         Command::Events(arguments) => command::events::run(&arguments, context).await,

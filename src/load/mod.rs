@@ -9,6 +9,7 @@ mod diagnostic;
 pub mod edit;
 mod fast;
 mod fields;
+pub mod format;
 mod item;
 mod keys;
 mod loaded;
@@ -125,6 +126,29 @@ pub fn settings_of(file: Option<SourceFile>, options: &LoadOptions) -> Result<Co
     let mut problems = Vec::new();
     let config = config_of(&FileOrigin::Memory { files }, stack, options, &mut problems);
     if problems.is_empty() { Ok(config) } else { Err(Diagnostics::new(problems, 1)) }
+}
+
+/// The files that `path` selects, of definitions and of the overlays of every environment, in canonical form.
+///
+/// # Errors
+/// Settings that are wrong, or files that cannot be read or parsed.
+pub fn format(path: &Path, options: &LoadOptions) -> Result<format::Formatted, Diagnostics> {
+    let refuse = |problem: Diagnostic| Diagnostics::new(vec![problem], 0);
+    let given = resolved(path).map_err(refuse)?;
+    let (root, stack) = root_of(&given, options).map_err(refuse)?;
+    let origin = on_disk(&root).map_err(refuse)?;
+    let mut problems = Vec::new();
+    let config = config_of(&origin, stack, options, &mut problems);
+    let mut files = format::files(&origin, &config, &options.limits, &mut problems);
+    let directory = if root.is_dir() { root.clone() } else { root.parent().unwrap_or(&root).to_owned() };
+    if given != directory {
+        let below = source::relative(&directory, &given);
+        files.retain(|file| **file == *below || file.strip_prefix(&*below).is_some_and(|rest| rest.starts_with('/')));
+    }
+    if !problems.is_empty() {
+        return Err(Diagnostics::new(problems, files.len()).below(directory));
+    }
+    format::formatted(&origin, &files, &options.limits, directory)
 }
 
 /// The path that a call names, without links.

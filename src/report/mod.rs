@@ -7,6 +7,7 @@ mod attribution;
 pub mod bars;
 mod charset;
 pub mod edits;
+pub mod endpoints;
 mod explain;
 pub mod fleet;
 mod format;

@@ -19,6 +19,7 @@ mod files;
 mod filled;
 mod fleet;
 mod formats;
+mod formatted;
 #[cfg(unix)]
 mod full_disk;
 mod gates;

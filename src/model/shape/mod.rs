@@ -4,9 +4,11 @@
 //! object. Rules that need values work on the typed [`super::Endpoint`].
 
 mod endpoint;
+mod order;
 mod write;
 
 pub use endpoint::{ENDPOINT, SERVICE_KEYS, SPEC};
+pub use order::order;
 
 /// One key of an object: what it contains and what is allowed there.
 #[derive(Debug, Clone, Copy)]

@@ -10,7 +10,7 @@ pub(super) fn code(text: &str) -> String {
 }
 
 /// A code span in a cell of a table, where a bar ends the cell even inside of code.
-pub(super) fn cell(text: &str) -> String {
+pub(in crate::report) fn cell(text: &str) -> String {
     span(&safe::line(text).replace('|', "\\u{7c}"))
 }
 

@@ -10,6 +10,7 @@ mod escape;
 mod plan;
 
 pub use drift::{drift, fleet};
+pub(in crate::report) use escape::cell;
 pub use plan::plan;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};

@@ -3,8 +3,11 @@
 mod codes;
 mod commands;
 mod filters;
+mod fmt;
+mod get;
 mod identity;
 mod reads;
 mod runs;
+mod show;
 mod stacks;
 mod story;

@@ -1,0 +1,48 @@
+//! `fmt`: writes definitions in canonical form, or checks that they are.
+
+use std::path::{Path, PathBuf};
+
+use crate::cli::context::Context;
+use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::setup_args::FmtArgs;
+use crate::cli::{configuration, diagnostics, file};
+use crate::file::{Directory, FileMode};
+use crate::load;
+use crate::report::safe;
+
+/// Writes definitions in canonical form, or checks that they are.
+pub fn run(arguments: &FmtArgs, context: &Context) -> Result<ExitStatus, CommandError> {
+    let options = configuration::load_options(context)?;
+    let paths = if arguments.paths.is_empty() { vec![PathBuf::from(".")] } else { arguments.paths.clone() };
+    let of_path = |path: &PathBuf| load::format(path, &options).map_err(|found| diagnostics::error(context, &found));
+    // Nothing is written unless every file can be read.
+    let formatted = paths.iter().map(of_path).collect::<Result<Vec<_>, _>>()?;
+    let (mut files, mut changed) = (0, 0);
+    for one in &formatted {
+        let shown =
+            |path: &str| safe::line(&format!("{}{path}", context.environment.shown_from_here(&one.root))).into_owned();
+        for path in &one.left {
+            context
+                .output
+                .notice(&format!("left as it is: {}: its canonical form would read differently", shown(path)));
+        }
+        let directory = Directory::open(&one.root).map_err(|error| file::hinted(ExitStatus::Failed, error))?;
+        for (path, text) in &one.changed {
+            if !arguments.check {
+                let written = directory.replace(Path::new(&**path), text.as_bytes(), FileMode::Shared);
+                written.map_err(|error| file::hinted(ExitStatus::Failed, error))?;
+            }
+            context.output.answer(&format!("{}\n", shown(path)));
+        }
+        files += one.files;
+        changed += one.changed.len();
+    }
+    if !arguments.check || changed == 0 {
+        return Ok(ExitStatus::Done);
+    }
+    let shown: Vec<String> = paths.iter().map(|path| safe::shell(&path.display().to_string())).collect();
+    let sum = if changed == 1 { "1 file is".to_owned() } else { format!("{changed} files are") };
+    let next = format!("trueup fmt {}", shown.join(" "));
+    context.output.message(&format!("{sum} not in canonical form, of {files}\n  to format: {next}"));
+    Ok(ExitStatus::Pending)
+}

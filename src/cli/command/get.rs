@@ -1,0 +1,177 @@
+//! `get`: shows live endpoints as a table, as definitions or as JSON. It reads whole namespaces, as every command
+//! does, so that an endpoint that is not shown is not there.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use crate::api;
+use crate::cli::context::Context;
+use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::view_args::{EndpointFormat, GetArgs};
+use crate::cli::{configuration, definition, service, stack};
+use crate::load::{self, Config};
+use crate::model::{Key, Live, LiveItem, LiveObject, Namespace, NamespaceRead};
+use crate::plan::{MatchedFilters, Selection};
+use crate::report::endpoints::{self, Column, EndpointListing};
+use crate::report::safe;
+
+/// Shows live endpoints.
+pub async fn run(arguments: &GetArgs, context: &Context) -> Result<ExitStatus, CommandError> {
+    if arguments.format != EndpointFormat::Table && !arguments.columns.columns.is_empty() {
+        return Err(CommandError::words(ExitStatus::Usage, "`--columns` chooses the columns of a table")
+            .hint("leave out --columns, or give --format table"));
+    }
+    let config = configuration::of_directory(context, Path::new("."))?;
+    let wanted = Wanted::of(arguments, &config)?;
+    let connection = service::connect(context, &config).await?;
+    let live = api::fetch(&connection.reader()?, &wanted.namespaces).await;
+    let items = wanted.items(&live);
+    wanted.found(&live, &items)?;
+    let service = connection.service();
+    let listing =
+        EndpointListing { base_url: &service.base_url, layout: service.layout, taken: None, live: &live, items };
+    context.output.answer(&match arguments.format {
+        EndpointFormat::Table => table(context, &listing, &arguments.columns.chosen()),
+        EndpointFormat::Yaml => definitions(context, &listing),
+        EndpointFormat::Json => endpoints::json(&listing),
+    });
+    Ok(report_unknown(context, &live))
+}
+
+/// What a call asks for.
+struct Wanted {
+    /// The namespaces to read.
+    namespaces: BTreeSet<Namespace>,
+    /// Endpoints that are named whole, which must exist.
+    named: BTreeSet<Key>,
+    selection: Selection,
+}
+
+impl Wanted {
+    fn of(arguments: &GetArgs, config: &Config) -> Result<Self, CommandError> {
+        let mut namespaces = BTreeSet::new();
+        let mut named = BTreeSet::new();
+        // Several arguments add up, and so do several globs.
+        let mut filter = arguments.filter.clone();
+        for text in &arguments.endpoints {
+            let (namespace, name) = text.split_once('/').unwrap_or((text, ""));
+            namespaces.insert(stack::namespace(namespace)?);
+            match Key::parse(text) {
+                Ok(key) => {
+                    filter.only.push(globset::escape(text));
+                    named.insert(key);
+                }
+                Err(_) if name.is_empty() => filter.only.push(format!("{namespace}/*")),
+                Err(_) => filter.only.push(text.clone()),
+            }
+        }
+        if namespaces.is_empty() {
+            namespaces = filter.namespace.iter().map(|name| stack::namespace(name)).collect::<Result<_, _>>()?;
+        }
+        if namespaces.is_empty() {
+            namespaces.extend(config.namespaces.iter().cloned());
+        }
+        if namespaces.is_empty() {
+            return Err(CommandError::words(ExitStatus::Usage, "no namespace is named")
+                .hint("name one: trueup get NAMESPACE, or list them under `namespaces:` in trueup.yaml"));
+        }
+        if arguments.endpoints.iter().all(|text| !text.contains('/')) {
+            // Whole namespaces leave everything in, so that one without endpoints is no mistake.
+            filter.only.truncate(arguments.filter.only.len());
+        }
+        Ok(Self { namespaces, named, selection: stack::selection(&filter)? })
+    }
+
+    fn items<'l>(&self, live: &'l Live) -> Vec<&'l LiveItem> {
+        complete(live)
+            .filter(|item| self.selection.selects(item.key(), None, object(item).map(|o| &o.endpoint)))
+            .collect()
+    }
+
+    /// Every endpoint that is named exists, and every filter matches something, as far as the reads show.
+    fn found(&self, live: &Live, items: &[&LiveItem]) -> Result<(), CommandError> {
+        for key in &self.named {
+            let NamespaceRead::Complete { items } = &live.namespaces[&key.namespace] else { continue };
+            if !items.contains_key(key) {
+                let names: Vec<String> = items.keys().map(ToString::to_string).collect();
+                let error = CommandError::words(ExitStatus::Failed, format!("there is no live endpoint `{key}`"));
+                return Err(match load::nearest(&key.to_string(), names.iter().map(String::as_str)) {
+                    Some(near) => error.hint(format!("did you mean `{near}`?")),
+                    None => error.hint(format!("to see those of the namespace: trueup get {}", key.namespace)),
+                });
+            }
+        }
+        let is_whole = live.namespaces.values().all(|read| matches!(read, NamespaceRead::Complete { .. }));
+        if !items.is_empty() || !is_whole {
+            return Ok(());
+        }
+        let mut matched = MatchedFilters::default();
+        for item in complete(live) {
+            self.selection.note(&mut matched, item.key(), None, object(item).map(|object| &object.endpoint));
+        }
+        self.selection.unmatched(&matched).map_or(Ok(()), |unmatched| Err(stack::unmatched(unmatched)))
+    }
+}
+
+/// The items of all namespaces that were read completely.
+fn complete(live: &Live) -> impl Iterator<Item = &LiveItem> {
+    live.namespaces.values().flat_map(|read| {
+        match read {
+            NamespaceRead::Complete { items } => Some(items.values()),
+            NamespaceRead::Unknown { .. } => None,
+        }
+        .into_iter()
+        .flatten()
+    })
+}
+
+fn object(item: &LiveItem) -> Option<&LiveObject> {
+    match item {
+        LiveItem::Object(object) => Some(object),
+        LiveItem::Unsupported(_) => None,
+    }
+}
+
+fn table(context: &Context, listing: &EndpointListing<'_>, columns: &[Column]) -> String {
+    if listing.items.is_empty() {
+        let is_read = |read: &&NamespaceRead| matches!(read, NamespaceRead::Complete { .. });
+        if listing.live.namespaces.values().any(|read| is_read(&read)) {
+            // The service answers the same for a namespace that it does not have.
+            context.output.message("There is no endpoint, or no such namespace.");
+        }
+        return String::new();
+    }
+    let palette = context.output.view().palette;
+    endpoints::table(listing, columns).draw(context.table_width(), palette, context.charset())
+}
+
+/// The endpoints as documents of definitions.
+fn definitions(context: &Context, listing: &EndpointListing<'_>) -> String {
+    let mut documents = Vec::new();
+    for item in &listing.items {
+        match item {
+            LiveItem::Unsupported(unsupported) => {
+                let (key, reason) = (unsupported.key.to_string(), safe::line(&unsupported.reason));
+                let message = format!("left out: {}: this trueup cannot represent it: {reason}", safe::line(&key));
+                context.output.notice(&message);
+            }
+            LiveItem::Object(object) => documents.push(definition::text(&object.endpoint, &object.unknown, None)),
+        }
+    }
+    documents.join("---\n")
+}
+
+/// Reports what could not be read, each reason once.
+fn report_unknown(context: &Context, live: &Live) -> ExitStatus {
+    let mut reasons: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for (namespace, read) in &live.namespaces {
+        if let NamespaceRead::Unknown { reason } = read {
+            reasons.entry(reason).or_default().push(format!("`{namespace}`"));
+        }
+    }
+    for (reason, namespaces) in &reasons {
+        let message = format!("could not read {}: {reason}", namespaces.join(", "));
+        context.output.error(&CommandError::words(ExitStatus::Unknown, message));
+    }
+    if reasons.is_empty() { ExitStatus::Done } else { ExitStatus::Unknown }
+}

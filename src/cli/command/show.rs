@@ -1,0 +1,128 @@
+//! `show`: a saved plan, a snapshot or a recorded run in the formats of reports. Only files are read.
+
+use std::path::Path;
+
+use serde::Deserialize;
+
+use crate::api;
+use crate::cli::context::Context;
+use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::view_args::ShowArgs;
+use crate::cli::{file, hint, settings};
+use crate::file::limit;
+use crate::journal;
+use crate::model::{LiveItem, NamespaceRead, Snapshot};
+use crate::plan::Plan;
+use crate::report::endpoints::{self, EndpointListing};
+use crate::report::text::TextView;
+use crate::report::{AttributionDetail, Format, Report, ReportOptions, render, safe};
+use crate::run::{RunRecord, RunSummary};
+
+/// Shows a saved plan, a snapshot or a recorded run.
+pub fn run(arguments: &ShowArgs, context: &Context) -> Result<ExitStatus, CommandError> {
+    let path = arguments.what.as_path();
+    let answer = if path.is_file() { file(arguments, context, path)? } else { recorded(arguments, context)? };
+    context.output.answer(&answer);
+    Ok(ExitStatus::Done)
+}
+
+fn file(arguments: &ShowArgs, context: &Context, path: &Path) -> Result<String, CommandError> {
+    #[derive(Deserialize)]
+    struct Head {
+        kind: String,
+    }
+    let bytes = file::read(path, limit::SAVED)?;
+    let refused = |error: anyhow::Error| {
+        CommandError::new(ExitStatus::Invalid, error.context(format!("`{}` is not shown", path.display())))
+    };
+    match serde_json::from_slice::<Head>(&bytes).map(|head| head.kind).as_deref() {
+        Ok("plan") => {
+            let plan = Plan::from_file(&bytes).map_err(|error| refused(error.into()))?;
+            Ok(render_plan(arguments, context, &plan, Some(path)))
+        }
+        Ok("snapshot") => {
+            let snapshot = Snapshot::from_file(&bytes).map_err(|error| refused(error.into()))?;
+            render_snapshot(arguments, context, &snapshot)
+        }
+        _ => {
+            let message = format!("`{}` is neither a saved plan nor a snapshot", path.display());
+            Err(CommandError::words(ExitStatus::Invalid, message)
+                .hint("`trueup plan -o FILE` and `trueup snapshot -o FILE` write such files"))
+        }
+    }
+}
+
+fn recorded(arguments: &ShowArgs, context: &Context) -> Result<String, CommandError> {
+    let name = arguments.what.to_string_lossy();
+    let state = settings::state_directory(&context.global, &context.environment)?;
+    let record = journal::find(&state, &name).map_err(|error| {
+        CommandError::new(ExitStatus::Invalid, error)
+            .hint(format!("there is no file `{name}` either"))
+            .hint("to list the runs: trueup history")
+    })?;
+    Ok(match arguments.format {
+        Format::Text | Format::Json => render_run(arguments, context, &state, &record)?,
+        _ => render_plan(arguments, context, &record.header.plan, None),
+    })
+}
+
+fn view(context: &Context) -> TextView {
+    TextView { detail: AttributionDetail::All, flags: hint::settings(&context.global), ..context.output.view() }
+}
+
+fn render_plan(arguments: &ShowArgs, context: &Context, plan: &Plan, saved: Option<&Path>) -> String {
+    let what = safe::shell(&arguments.what.to_string_lossy());
+    let view = TextView { directory: plan.source.origin.to_string(), ..view(context) };
+    let options =
+        ReportOptions { saved, budget: arguments.budget, command: format!("trueup show {what}"), view: &view };
+    render(&Report::Plan(plan), arguments.format, &options)
+}
+
+fn render_run(
+    arguments: &ShowArgs,
+    context: &Context,
+    state: &Path,
+    record: &RunRecord,
+) -> Result<String, CommandError> {
+    let history = journal::history(state).map_err(|error| CommandError::new(ExitStatus::Failed, error))?;
+    let known = history.runs.iter().find(|summary| summary.run == *record.run());
+    let resumed_by = known.and_then(|summary| summary.resumed_by.clone());
+    let summary = RunSummary { resumed_by, ..RunSummary::of(record) };
+    Ok(render(&Report::Run(record, &summary), arguments.format, &ReportOptions::new(&view(context))))
+}
+
+fn render_snapshot(arguments: &ShowArgs, context: &Context, snapshot: &Snapshot) -> Result<String, CommandError> {
+    let live = api::snapshot::live(snapshot, &snapshot.namespaces.keys().cloned().collect());
+    let items: Vec<&LiveItem> = live
+        .namespaces
+        .values()
+        .filter_map(|read| match read {
+            NamespaceRead::Complete { items } => Some(items.values()),
+            NamespaceRead::Unknown { .. } => None,
+        })
+        .flatten()
+        .collect();
+    let (taken, columns) = (snapshot.taken.to_string(), arguments.columns.chosen());
+    let listing = EndpointListing {
+        base_url: &snapshot.base_url,
+        layout: snapshot.layout,
+        taken: Some(&taken),
+        live: &live,
+        items,
+    };
+    match arguments.format {
+        Format::Json => Ok(endpoints::json(&listing)),
+        Format::Markdown => {
+            let heading = endpoints::heading(&listing, &snapshot.digest()[..32]);
+            Ok(format!("{heading}\n\n{}", endpoints::markdown(&listing, &columns)))
+        }
+        Format::Text => {
+            let table = endpoints::table(&listing, &columns);
+            let heading = endpoints::heading(&listing, &snapshot.digest()[..32]);
+            let palette = context.output.view().palette;
+            Ok(format!("{heading}\n\n{}", table.draw(context.table_width(), palette, context.charset())))
+        }
+        other => Err(CommandError::words(ExitStatus::Usage, format!("a snapshot has no format `{}`", other.as_str()))
+            .hint("its formats are: text, json, markdown")),
+    }
+}

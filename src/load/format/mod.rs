@@ -1,0 +1,152 @@
+//! Definitions in canonical form: keys in snake case and in the order in which `pull` writes them. Comments move with
+//! the key that they are written for; values, quotes, indentation and line breaks stay. Nothing but the order and the
+//! spelling of keys can change: each text is parsed again and compared before anybody writes it.
+
+mod meaning;
+mod order;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::config::Config;
+use super::definition::is_other_kind;
+use super::diagnostic::{Diagnostic, Diagnostics};
+use super::item::resolve;
+use super::options::LoadLimits;
+use super::source::{FileFilter, FileOrigin};
+use super::text::{Language, SourceText};
+use super::tree::{Documents, NodeShape, Tree};
+use order::Pass;
+
+/// Levels of an endpoint below its root, with one to spare.
+const LEVELS: usize = 8;
+
+/// The files of a stack, formatted.
+#[derive(Debug)]
+pub struct Formatted {
+    /// The directory that the paths are relative to.
+    pub root: PathBuf,
+    /// How many files were looked at.
+    pub files: usize,
+    /// The files that are not in canonical form, with the text that is.
+    pub changed: Vec<(Arc<str>, String)>,
+    /// The files that cannot be formatted without another meaning.
+    pub left: Vec<Arc<str>>,
+}
+
+/// Every file of definitions, and of the overlays of every environment, sorted.
+pub(super) fn files(
+    origin: &FileOrigin,
+    config: &Config,
+    limits: &LoadLimits,
+    problems: &mut Vec<Diagnostic>,
+) -> Vec<Arc<str>> {
+    let mut files: BTreeSet<Arc<str>> = BTreeSet::new();
+    for environment in std::iter::once(None).chain(config.environments.keys().map(|name| Some(name.as_str()))) {
+        let filter = FileFilter::new(config, environment);
+        // The same problem is found in every environment.
+        problems.clear();
+        files.extend(origin.list(&filter, limits, problems));
+    }
+    files.into_iter().collect()
+}
+
+/// The canonical form of `files`.
+///
+/// # Errors
+/// What cannot be read or parsed, of every file.
+pub(super) fn formatted(
+    origin: &FileOrigin,
+    files: &[Arc<str>],
+    limits: &LoadLimits,
+    root: PathBuf,
+) -> Result<Formatted, Diagnostics> {
+    let mut formatted = Formatted { root, files: files.len(), changed: Vec::new(), left: Vec::new() };
+    let mut problems = Vec::new();
+    for file in files {
+        let bytes = match origin.read(file, limits) {
+            Ok(bytes) => bytes,
+            Err(problem) => {
+                problems.push(problem);
+                continue;
+            }
+        };
+        match text(file, bytes) {
+            Err(found) => problems.extend(found),
+            Ok(Canonical::Same) => {}
+            Ok(Canonical::Changed(text)) => formatted.changed.push((file.clone(), text)),
+            Ok(Canonical::Unsafe) => formatted.left.push(file.clone()),
+        }
+    }
+    if problems.is_empty() { Ok(formatted) } else { Err(Diagnostics::new(problems, files.len()).below(formatted.root)) }
+}
+
+/// What a text is, compared with its canonical form.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Canonical {
+    /// It is in canonical form.
+    Same,
+    /// It becomes this.
+    Changed(String),
+    /// Its canonical form would not mean the same.
+    Unsafe,
+}
+
+/// The canonical form of the bytes of a file.
+///
+/// # Errors
+/// What cannot be parsed.
+pub fn text(file: &Arc<str>, bytes: Vec<u8>) -> Result<Canonical, Vec<Diagnostic>> {
+    let mark = if bytes.starts_with("\u{feff}".as_bytes()) { "\u{feff}" } else { "" };
+    let source = SourceText::new(file, bytes).map_err(|error| vec![Diagnostic::from(error)])?;
+    let trees = parsed(&source)?;
+    let mut now = source.as_str().to_owned();
+    if source.language() == Language::Yaml && !now.is_empty() && !now.ends_with('\n') {
+        now.push_str(if now.contains("\r\n") { "\r\n" } else { "\n" });
+    }
+    // The inner levels first: a mapping moves whole with what was ordered in it.
+    let levels = (0..LEVELS).rev().map(|level| Pass::Order { level });
+    for pass in std::iter::once(Pass::Spelling).chain(levels) {
+        let Some(next) = edited(file, &now, pass) else { return Ok(Canonical::Unsafe) };
+        now = next;
+    }
+    if now == source.as_str() {
+        return Ok(Canonical::Same);
+    }
+    let same = SourceText::new(file, now.clone().into_bytes()).ok().is_some_and(|new| {
+        let after = parsed(&new).unwrap_or_default();
+        meaning::same(&trees, &after) && meaning::comments(source.as_str()) == meaning::comments(new.as_str())
+    });
+    Ok(if same { Canonical::Changed(format!("{mark}{now}")) } else { Canonical::Unsafe })
+}
+
+fn parsed(source: &SourceText) -> Result<Vec<Tree<'_>>, Vec<Diagnostic>> {
+    let (mut trees, mut problems) = (Vec::new(), Vec::new());
+    for tree in Documents::new(source) {
+        match tree {
+            Ok(tree) => trees.push(tree),
+            Err(problem) => problems.push(problem),
+        }
+    }
+    if problems.is_empty() { Ok(trees) } else { Err(problems) }
+}
+
+/// The text after one pass; nothing where it cannot be parsed any more.
+fn edited(file: &Arc<str>, text: &str, pass: Pass) -> Option<String> {
+    let source = SourceText::new(file, text.as_bytes().to_vec()).ok()?;
+    let trees = parsed(&source).ok()?;
+    let definitions = trees.iter().filter(|tree| is_definition(tree, &source));
+    let edits = definitions.flat_map(|tree| order::edits(tree, source.as_str(), pass)).collect();
+    order::applied(source.as_str(), edits)
+}
+
+/// Whether a document is a definition or an overlay of one, as far as its root shows.
+fn is_definition(tree: &Tree<'_>, source: &SourceText) -> bool {
+    let Some(root) = tree.root else { return false };
+    let NodeShape::Map { entries } = &tree.node(root).shape else { return false };
+    let has = |name: &str| entries.iter().any(|(key, _)| meaning::text(tree, *key) == Some(name));
+    (has("metadata") || has("spec")) && resolve(tree, source, &mut Vec::new()).is_some_and(|item| !is_other_kind(&item))
+}

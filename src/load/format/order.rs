@@ -1,0 +1,331 @@
+//! The mappings of one document in canonical order, as edits of its text. An entry is moved with the comment lines right
+//! above it, the comment behind it, and the deeper comment lines below it; blank lines stay where they are. A mapping
+//! whose text leaves any doubt keeps its order.
+
+use std::ops::Range;
+
+use super::meaning;
+use crate::load::tree::{NodeId, NodeShape, TextStyle, Tree};
+use crate::model::shape::{ENDPOINT, NodeKind, ShapeNode, order, snake};
+
+/// Bytes that become others.
+#[derive(Debug)]
+pub(super) struct Edit {
+    range: Range<usize>,
+    text: String,
+}
+
+/// `text` with all edits made; nothing where two of them meet.
+pub(super) fn applied(text: &str, mut edits: Vec<Edit>) -> Option<String> {
+    edits.sort_by_key(|edit| (edit.range.start, edit.range.end));
+    let mut result = String::with_capacity(text.len());
+    let mut done = 0;
+    for edit in &edits {
+        result.push_str(text.get(done..edit.range.start)?);
+        result.push_str(&edit.text);
+        done = edit.range.end;
+    }
+    result.push_str(text.get(done..)?);
+    Some(result)
+}
+
+/// What is made canonical in one go, so that no two edits meet.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Pass {
+    /// The spelling of every key.
+    Spelling,
+    /// The order of the mappings of one level below the root.
+    Order { level: usize },
+}
+
+/// The edits of one pass over a document.
+pub(super) fn edits(tree: &Tree<'_>, text: &str, pass: Pass) -> Vec<Edit> {
+    let mut writer = Writer { tree, text, pass, edits: Vec::new() };
+    if let Some(root) = tree.root {
+        writer.visit(root, &ENDPOINT, Position { depth: 0, anchored: false });
+    }
+    writer.edits
+}
+
+/// Where a visit is.
+#[derive(Clone, Copy)]
+struct Position {
+    depth: usize,
+    /// An anchor is above, so that an alias elsewhere reads the keys too.
+    anchored: bool,
+}
+
+/// An entry of a mapping.
+struct Entry {
+    key: NodeId,
+    value: NodeId,
+    /// In snake case.
+    name: String,
+}
+
+struct Writer<'a> {
+    tree: &'a Tree<'a>,
+    text: &'a str,
+    pass: Pass,
+    edits: Vec<Edit>,
+}
+
+impl Writer<'_> {
+    fn visit(&mut self, id: NodeId, shape: &'static ShapeNode, at: Position) {
+        let node = self.tree.node(id);
+        let anchored = at.anchored || node.anchored;
+        match &node.shape {
+            NodeShape::Map { entries } if shape.kind != NodeKind::TextMap => {
+                let entries = entries.iter().map(|(key, value)| Entry {
+                    key: *key,
+                    value: *value,
+                    name: meaning::text(self.tree, *key).map(snake).unwrap_or_default(),
+                });
+                let entries: Vec<Entry> = entries.collect();
+                match self.pass {
+                    Pass::Spelling if anchored => return,
+                    Pass::Spelling => self.spell(&entries),
+                    Pass::Order { level } if level == at.depth => {
+                        self.edits.extend(self.order(&entries, node.flow));
+                        return;
+                    }
+                    Pass::Order { .. } => {}
+                }
+                for entry in &entries {
+                    if let Some(child) = shape.level(&entry.name) {
+                        self.visit(entry.value, child, Position { depth: at.depth + 1, anchored });
+                    }
+                }
+            }
+            NodeShape::List { items } if shape.kind == NodeKind::References => {
+                for item in items {
+                    self.visit(*item, shape, Position { anchored, ..at });
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The keys of a mapping in snake case.
+    fn spell(&mut self, entries: &[Entry]) {
+        for entry in entries {
+            let Some(written) = meaning::text(self.tree, entry.key) else { continue };
+            let range = self.tree.node(entry.key).range.clone();
+            let twice = entries.iter().filter(|other| other.name == entry.name).count() > 1;
+            let Some(slice) = self.text.get(range.clone()) else { continue };
+            if written != entry.name && !twice && slice.contains(written) {
+                self.edits.push(Edit { range, text: slice.replacen(written, &entry.name, 1) });
+            }
+        }
+    }
+
+    /// The mapping in order; nothing where it is, or has to stay as it is.
+    fn order(&self, entries: &[Entry], flow: bool) -> Option<Edit> {
+        let mut sorted: Vec<usize> = (0..entries.len()).collect();
+        // Merge keys are read first, so they are written first.
+        let place = |at: &usize| match entries[*at].name.as_str() {
+            "<<" => (0, 0, ""),
+            name => (1, order(name), name),
+        };
+        sorted.sort_by_key(place);
+        if sorted.is_sorted() {
+            return None;
+        }
+        // An alias reads the anchor before it.
+        let linked =
+            sorted.iter().filter(|at| self.is_linked(entries[**at].key) || self.is_linked(entries[**at].value));
+        if !linked.is_sorted() {
+            return None;
+        }
+        if flow { self.order_in_brackets(entries, &sorted) } else { self.order_lines(entries, &sorted) }
+    }
+
+    /// Whether an anchor or an alias is in the node.
+    fn is_linked(&self, id: NodeId) -> bool {
+        let node = self.tree.node(id);
+        node.anchored
+            || match &node.shape {
+                NodeShape::Scalar { .. } => false,
+                NodeShape::Alias { .. } => true,
+                NodeShape::List { items } => items.iter().any(|item| self.is_linked(*item)),
+                NodeShape::Map { entries } => {
+                    entries.iter().any(|(key, value)| self.is_linked(*key) || self.is_linked(*value))
+                }
+            }
+    }
+
+    fn order_in_brackets(&self, entries: &[Entry], sorted: &[usize]) -> Option<Edit> {
+        let slot = |entry: &Entry| {
+            let value = self.tree.node(entry.value);
+            let is_empty = value.range.is_empty() || value.range.start < self.tree.node(entry.key).range.end;
+            (!is_empty).then(|| self.tree.node(entry.key).range.start..value.range.end)
+        };
+        let slots: Vec<Range<usize>> = entries.iter().map(slot).collect::<Option<_>>()?;
+        let mut text = String::new();
+        for (at, from) in sorted.iter().enumerate() {
+            if at > 0 {
+                let between = self.text.get(slots[at - 1].end..slots[at].start)?;
+                // A comment there belongs to an entry, and nothing shows to which.
+                if between.contains('#') || between.matches(',').count() != 1 {
+                    return None;
+                }
+                text.push_str(between);
+            }
+            text.push_str(self.text.get(slots[*from].clone())?);
+        }
+        Some(Edit { range: slots.first()?.start..slots.last()?.end, text })
+    }
+
+    fn order_lines(&self, entries: &[Entry], sorted: &[usize]) -> Option<Edit> {
+        let chunks = self.chunks(entries)?;
+        let first = chunks.first()?;
+        // The comment lines of an entry cannot go before a `- `.
+        if first.is_item && chunks.iter().any(|chunk| chunk.start < chunk.line) {
+            return None;
+        }
+        let indent = " ".repeat(first.column);
+        let mut text = String::new();
+        for (at, from) in sorted.iter().enumerate() {
+            let (slot, chunk) = (&chunks[at], &chunks[*from]);
+            if at > 0 {
+                text.push_str(self.text.get(chunks[at - 1].end..slot.start)?);
+            }
+            if !slot.is_item {
+                text.push_str(self.text.get(chunk.start..chunk.line)?);
+                text.push_str(&indent);
+            }
+            text.push_str(self.text.get(chunk.key..chunk.end)?);
+        }
+        Some(Edit { range: first.start..chunks.last()?.end, text })
+    }
+
+    /// The lines of each entry; nothing where a line contains anything else.
+    fn chunks(&self, entries: &[Entry]) -> Option<Vec<Chunk>> {
+        let key_of = |at: usize| self.tree.node(entries[at].key).range.start;
+        let mut chunks: Vec<Chunk> = Vec::with_capacity(entries.len());
+        let column = key_of(0) - self.line_start(key_of(0));
+        for (at, entry) in entries.iter().enumerate() {
+            let (key, line) = (key_of(at), self.line_start(key_of(at)));
+            let before = self.text.get(line..key)?;
+            let is_blank = before.bytes().all(|b| b == b' ');
+            let is_item = !is_blank && at == 0 && before.bytes().all(|b| matches!(b, b' ' | b'-'));
+            if (!is_blank && !is_item) || key - line != column {
+                return None;
+            }
+            let line = if is_item { key } else { line };
+            let content = self.line_end(self.entry_end(entry.key, entry.value));
+            let next = entries.get(at + 1).map(|_| self.line_start(key_of(at + 1)));
+            let end = self.deeper_comments(content, next.unwrap_or(self.text.len()), column);
+            let start = match chunks.last() {
+                Some(last) => self.comments_above(last.end, line)?,
+                // What is above the first key of a file is about the file.
+                None if is_item || column == 0 => line,
+                None => self.own_comments_above(line, column),
+            };
+            chunks.push(Chunk { start, line, key, end, column, is_item });
+        }
+        // A last line without its break cannot go before another.
+        chunks.iter().all(|chunk| self.text.get(..chunk.end).is_some_and(|text| text.ends_with('\n'))).then_some(chunks)
+    }
+
+    /// The end of what is written for an entry.
+    fn entry_end(&self, key: NodeId, value: NodeId) -> usize {
+        let key_end = self.tree.node(key).range.end;
+        self.end(value, key_end).unwrap_or_default().max(key_end)
+    }
+
+    /// The end of what is written for a node behind `from`; nothing where that is nothing.
+    fn end(&self, id: NodeId, from: usize) -> Option<usize> {
+        let node = self.tree.node(id);
+        match &node.shape {
+            NodeShape::Scalar { style: TextStyle::Block, .. } => {
+                let header = self.text.get(from..node.range.start);
+                // With `+` the blank lines at its end are a part of it.
+                match header.is_some_and(|header| header.contains('+')) {
+                    true => Some(node.range.end.saturating_sub(1)),
+                    false => self.text.get(..node.range.end).map(|text| text.trim_end().len()),
+                }
+            }
+            NodeShape::Scalar { .. } | NodeShape::Alias { .. } => (!node.range.is_empty()).then_some(node.range.end),
+            _ if node.flow => Some(node.range.end),
+            NodeShape::List { items } => {
+                let mut end = node.range.start;
+                for item in items {
+                    end = end.max(self.end(*item, end).unwrap_or_default());
+                }
+                Some(end)
+            }
+            NodeShape::Map { entries } => entries.iter().map(|(key, value)| self.entry_end(*key, *value)).max(),
+        }
+    }
+
+    /// The end of the comment lines from `from` on that are indented deeper than `column`, with the blank lines between.
+    fn deeper_comments(&self, from: usize, to: usize, column: usize) -> usize {
+        let (mut end, mut at) = (from, from);
+        while at < to {
+            let next = self.line_end(at);
+            let line = self.text.get(at..next).unwrap_or_default();
+            let content = line.trim_start_matches(' ');
+            match content.trim_end() {
+                "" => {}
+                _ if content.starts_with('#') && line.len() - content.len() > column => end = next,
+                _ => break,
+            }
+            at = next;
+        }
+        end
+    }
+
+    /// Where the comment lines above a key begin, of what is between an entry and the next one.
+    fn comments_above(&self, from: usize, line: usize) -> Option<usize> {
+        let (mut at, mut start) = (from, None);
+        while at < line {
+            let next = self.line_end(at);
+            let content = self.text.get(at..next)?.trim();
+            match content {
+                "" => {}
+                _ if content.starts_with('#') => start = start.or(Some(at)),
+                _ => return None,
+            }
+            at = next;
+        }
+        Some(start.unwrap_or(line))
+    }
+
+    /// The same for the first key of a mapping: the lines right above it, in its column.
+    fn own_comments_above(&self, line: usize, column: usize) -> usize {
+        let mut start = line;
+        while start > 0 {
+            let above = self.line_start(start - 1);
+            let text = self.text.get(above..start).unwrap_or_default();
+            let content = text.trim_start_matches(' ');
+            if !content.starts_with('#') || text.len() - content.len() != column {
+                break;
+            }
+            start = above;
+        }
+        start
+    }
+
+    fn line_start(&self, at: usize) -> usize {
+        self.text.get(..at).and_then(|before| before.rfind('\n')).map_or(0, |found| found + 1)
+    }
+
+    /// The byte behind the line break of the line with `at`.
+    fn line_end(&self, at: usize) -> usize {
+        self.text.get(at..).and_then(|rest| rest.find('\n')).map_or(self.text.len(), |found| at + found + 1)
+    }
+}
+
+/// The lines of an entry.
+struct Chunk {
+    /// Where its comment lines begin, else the same as `line`.
+    start: usize,
+    /// Where the line of its key begins; its key itself where that is behind a `- `.
+    line: usize,
+    key: usize,
+    end: usize,
+    column: usize,
+    /// It is behind a `- `.
+    is_item: bool,
+}

@@ -1,0 +1,157 @@
+//! Texts before and after they are formatted.
+
+use super::{Canonical, text};
+
+fn formatted(before: &str) -> String {
+    of_file("a.yaml", before)
+}
+
+fn of_file(name: &str, before: &str) -> String {
+    match text(&name.into(), before.as_bytes().to_vec()) {
+        Ok(Canonical::Changed(after)) => {
+            assert_eq!(text(&name.into(), after.clone().into_bytes()), Ok(Canonical::Same), "a second time:\n{after}");
+            after
+        }
+        Ok(Canonical::Same) => before.to_owned(),
+        other => panic!("{other:?} of\n{before}"),
+    }
+}
+
+#[test]
+fn keys_are_ordered_and_comments_move_with_them() {
+    let before = "\
+# about the file
+spec:
+  # why this port
+  # (two lines)
+  port: 8443   # behind it
+
+  dnsName: search.example.net
+  # protocol: UDP
+# about the metadata
+metadata:
+  labels:
+    tier: web   # kept in place
+    app: x
+  namespace: shop
+  name: search
+";
+    let after = "\
+# about the file
+# about the metadata
+metadata:
+  name: search
+  namespace: shop
+  labels:
+    tier: web   # kept in place
+    app: x
+spec:
+  dns_name: search.example.net
+
+  # why this port
+  # (two lines)
+  port: 8443   # behind it
+  # protocol: UDP
+";
+    assert_eq!(formatted(before), after);
+}
+
+#[test]
+fn lists_block_texts_and_brackets_move_whole() {
+    let before = "\
+spec:
+  where:
+    site:
+      ref:
+      - namespace: system
+        name: ce01
+      networkType: VIRTUAL_NETWORK_SITE_LOCAL
+  port: 80
+  ip: 10.0.0.7
+metadata:
+  labels: {z: '1', a: '2'}
+  description: |
+    # not a comment
+
+    spec: text
+  namespace: shop
+  name: cart
+";
+    let after = "\
+metadata:
+  name: cart
+  namespace: shop
+  description: |
+    # not a comment
+
+    spec: text
+  labels: {z: '1', a: '2'}
+spec:
+  ip: 10.0.0.7
+  port: 80
+  where:
+    site:
+      network_type: VIRTUAL_NETWORK_SITE_LOCAL
+      ref:
+      - name: ce01
+        namespace: system
+";
+    assert_eq!(formatted(before), after);
+}
+
+#[test]
+fn mappings_in_brackets_keep_their_layout() {
+    assert_eq!(
+        formatted("{spec: {port: 1, 'dnsName': a.b}, metadata: {namespace: shop, name: x}}\n"),
+        "{metadata: {name: x, namespace: shop}, spec: {'dns_name': a.b, port: 1}}\n"
+    );
+    let before = "{\n  \"spec\": {\"port\": 1, \"ip\": \"10.0.0.7\"},\n  \"metadata\": {\"name\": \"x\", \"namespace\": \"shop\"}\n}";
+    let after = "{\n  \"metadata\": {\"name\": \"x\", \"namespace\": \"shop\"},\n  \"spec\": {\"ip\": \"10.0.0.7\", \"port\": 1}\n}";
+    assert_eq!(of_file("a.json", before), after);
+}
+
+#[test]
+fn what_cannot_be_moved_without_doubt_stays() {
+    for text in [
+        // An alias would go before its anchor.
+        "spec: {ip: 10.0.0.7}\nmetadata:\n  name: &n x\n  labels: {a: *n}\n  namespace: shop\n",
+        // A comment between entries in brackets.
+        "metadata: {namespace: shop, # where\n  name: x}\nspec: {ip: 10.0.0.7}\n",
+        // The comment of an entry behind a dash.
+        "metadata: {name: x}\nspec:\n  where:\n    site:\n      ref:\n      - namespace: system\n        # which\n        name: a\n",
+        // Another kind.
+        "kind: tenant\nspec: {}\nmetadata: {}\n",
+        "stack: x\nspecial: {b: 1, a: 2}\n",
+        "",
+        "# nothing\n",
+    ] {
+        let after = formatted(text);
+        let keys = |text: &str| text.matches("dnsName").count();
+        assert_eq!(keys(&after), keys(text));
+        if !text.starts_with("spec: {ip") {
+            assert_eq!(after, text);
+        }
+    }
+    // The anchor and its alias stay in their order, the rest is ordered around them.
+    assert_eq!(
+        formatted("spec: {ip: 10.0.0.7}\nmetadata:\n  namespace: shop\n  name: &n x\n  labels: {a: *n}\n"),
+        "metadata:\n  name: &n x\n  namespace: shop\n  labels: {a: *n}\nspec: {ip: 10.0.0.7}\n"
+    );
+    assert_eq!(
+        formatted("spec: {ip: 10.0.0.7}\nmetadata:\n  labels: {a: &n x}\n  namespace: shop\n  name: *n\n"),
+        "metadata:\n  labels: {a: &n x}\n  namespace: shop\n  name: *n\nspec: {ip: 10.0.0.7}\n"
+    );
+}
+
+#[test]
+fn several_documents_line_breaks_and_a_byte_order_mark_stay() {
+    let before = "\u{feff}# first\r\nspec: {ip: 10.0.0.7}\r\nmetadata: {name: a, namespace: shop}\r\n---\r\n# second\r\nspec: {ip: 10.0.0.7}\r\n\r\nmetadata: {name: b, namespace: shop}";
+    let after = "\u{feff}# first\r\nmetadata: {name: a, namespace: shop}\r\nspec: {ip: 10.0.0.7}\r\n---\r\n# second\r\nmetadata: {name: b, namespace: shop}\r\n\r\nspec: {ip: 10.0.0.7}\r\n";
+    assert_eq!(formatted(before), after);
+}
+
+#[test]
+fn a_text_that_cannot_be_parsed_is_a_problem_with_its_place() {
+    let problems = text(&"a.yaml".into(), b"metadata: [\n".to_vec()).expect_err("a problem");
+    assert!(problems[0].message.starts_with("syntax error"), "{problems:?}");
+}

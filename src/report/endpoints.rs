@@ -1,0 +1,294 @@
+//! Live endpoints as a table, as Markdown and as JSON, each from the same values. A column is a field of a
+//! definition, or something that only the service knows, such as when an endpoint was changed. Where a value is
+//! absent, the cell is `-`.
+
+use serde::Serialize;
+use serde_json::json;
+
+use super::table::{Align, Table};
+use super::text::{count, minute};
+use super::{json as documents, markdown, rows, safe};
+use crate::model::{
+    Endpoint, Field, Json, Layout, Live, LiveItem, LiveObject, NamespaceRead, Ownership, RelatedObject, StringMap,
+    UnknownField,
+};
+
+/// Live endpoints, and the reads that they come from.
+pub struct EndpointListing<'a> {
+    /// The service, as plans name it.
+    pub base_url: &'a str,
+    /// The paths that it answers at.
+    pub layout: Layout,
+    /// When the snapshot was taken, RFC 3339; nothing for the service itself.
+    pub taken: Option<&'a str>,
+    /// Every namespace that was read.
+    pub live: &'a Live,
+    /// The items that are shown, in order.
+    pub items: Vec<&'a LiveItem>,
+}
+
+/// A column of the table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Column {
+    /// `namespace/name`
+    Endpoint,
+    /// The namespace.
+    Namespace,
+    /// The name in it.
+    Name,
+    /// All labels.
+    Labels,
+    /// All annotations, ours aside.
+    Annotations,
+    /// The stack that owns the endpoint, or the object of the service that it belongs to.
+    Owner,
+    /// The service's id.
+    Uid,
+    /// Who created it.
+    Creator,
+    /// When it was created.
+    Created,
+    /// When it was changed last.
+    Modified,
+    /// A field of a definition.
+    Field(Field),
+}
+
+/// The columns that have a name of their own.
+const NAMED: [(&str, Column); 10] = [
+    ("endpoint", Column::Endpoint),
+    ("namespace", Column::Namespace),
+    ("name", Column::Name),
+    ("labels", Column::Labels),
+    ("annotations", Column::Annotations),
+    ("owner", Column::Owner),
+    ("uid", Column::Uid),
+    ("creator", Column::Creator),
+    ("created", Column::Created),
+    ("modified", Column::Modified),
+];
+
+impl Column {
+    /// The columns where none are asked for.
+    pub const USUAL: [Column; 6] = [
+        Column::Endpoint,
+        Column::Field(Field::Target),
+        Column::Field(Field::Port),
+        Column::Field(Field::Where),
+        Column::Owner,
+        Column::Modified,
+    ];
+
+    /// The column of this name: one of [`Column::names`], `labels.KEY` or `annotations.KEY`.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        let named = NAMED.into_iter().find(|(known, _)| *known == name).map(|(_, column)| column);
+        named.or_else(|| Field::from_path(name).map(Column::Field))
+    }
+
+    /// The names of all columns but those of single labels and annotations.
+    #[must_use]
+    pub fn names() -> Vec<String> {
+        let fields = Field::FIXED.iter().map(|field| Column::Field(field.clone()).name());
+        NAMED.iter().map(|(name, _)| (*name).to_owned()).chain(fields).collect()
+    }
+
+    fn name(&self) -> String {
+        match self {
+            Column::Field(field) => {
+                let name = field.to_string();
+                name.strip_prefix("spec.").map_or_else(|| name.clone(), str::to_owned)
+            }
+            named => NAMED.iter().find(|(_, column)| column == named).map_or("", |(name, _)| name).to_owned(),
+        }
+    }
+
+    fn heading(&self) -> String {
+        match self {
+            // The case of such a key means something.
+            Column::Field(Field::Label(key) | Field::Annotation(key)) => key.clone(),
+            column => column.name().to_uppercase().replace('_', " "),
+        }
+    }
+
+    fn align(&self) -> Align {
+        match self {
+            Column::Field(Field::Port | Field::HealthCheckPort) => Align::Right,
+            _ => Align::Left,
+        }
+    }
+
+    fn cell(&self, item: &LiveItem) -> String {
+        let object = match item {
+            LiveItem::Object(object) => Some(object),
+            LiveItem::Unsupported(_) => None,
+        };
+        let key = item.key();
+        let text = match self {
+            Column::Endpoint => Some(key.to_string()),
+            Column::Namespace => Some(key.namespace.to_string()),
+            Column::Name => Some(key.name.to_string()),
+            Column::Field(Field::Target) => Some(target(item)),
+            column => object.and_then(|object| column.of_object(object)),
+        };
+        text.filter(|text| !text.is_empty()).unwrap_or_else(|| "-".to_owned())
+    }
+
+    fn of_object(&self, object: &LiveObject) -> Option<String> {
+        let endpoint = &object.endpoint;
+        match self {
+            Column::Labels => Some(pairs(&endpoint.labels)),
+            Column::Annotations => Some(pairs(&theirs(endpoint).annotations)),
+            Column::Owner => match &object.owner_view {
+                Some(owner) => Some(owner.to_string()),
+                None => stack(endpoint),
+            },
+            Column::Uid => Some(object.uid.clone()),
+            Column::Creator => object.creator.clone(),
+            Column::Created => object.created.as_deref().map(minute),
+            Column::Modified => object.modified.as_deref().or(object.created.as_deref()).map(minute),
+            Column::Field(field) => rows::words(field, &field.value(endpoint)),
+            Column::Endpoint | Column::Namespace | Column::Name => None,
+        }
+    }
+}
+
+/// The target, by its value alone where that shows what it is.
+fn target(item: &LiveItem) -> String {
+    let object = match item {
+        LiveItem::Object(object) => object,
+        LiveItem::Unsupported(unsupported) => return format!("not supported: {}", unsupported.reason),
+    };
+    let value = Field::Target.value(&object.endpoint);
+    let plain = ["ip", "dns_name"].iter().find_map(|option| value.get(option)?.as_str());
+    let words = plain.map(str::to_owned).or_else(|| rows::words(&Field::Target, &value)).unwrap_or_default();
+    if object.deleting { format!("{words} (being deleted)") } else { words }
+}
+
+fn pairs(map: &StringMap) -> String {
+    map.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(",")
+}
+
+/// The endpoint without our annotations.
+fn theirs(endpoint: &Endpoint) -> Endpoint {
+    let mut endpoint = endpoint.clone();
+    endpoint.annotations.retain(|key, _| !crate::model::is_mark(key));
+    endpoint
+}
+
+/// The stack that the annotations name.
+fn stack(endpoint: &Endpoint) -> Option<String> {
+    Ownership::read(&endpoint.annotations)?.stack
+}
+
+/// The listing as a table, with a heading and a row for each endpoint.
+#[must_use]
+pub fn table(listing: &EndpointListing<'_>, columns: &[Column]) -> Table {
+    let identifiers = [Column::Endpoint, Column::Namespace, Column::Name, Column::Uid];
+    let whole = columns.iter().enumerate().filter(|(_, column)| identifiers.contains(column)).map(|(at, _)| at);
+    let mut table = Table::new(columns.iter().map(|column| (column.heading(), column.align()))).fixed_width(whole);
+    for item in &listing.items {
+        table.row(columns.iter().map(|column| column.cell(item)));
+    }
+    table
+}
+
+/// What a snapshot is, in one line.
+#[must_use]
+pub fn heading(listing: &EndpointListing<'_>, digest: &str) -> String {
+    let taken = listing.taken.map(|taken| format!(", taken {}", minute(taken))).unwrap_or_default();
+    format!(
+        "Snapshot of {}{taken}: {} in {}, digest {digest}",
+        safe::line(listing.base_url),
+        count(listing.items.len(), "endpoint"),
+        count(listing.live.namespaces.len(), "namespace"),
+    )
+}
+
+/// The listing as a table of Markdown.
+#[must_use]
+pub fn markdown(listing: &EndpointListing<'_>, columns: &[Column]) -> String {
+    let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
+    let mut text = line(columns.iter().map(|column| markdown::cell(&column.heading())).collect());
+    text.push_str(&line(columns.iter().map(|_| "---".to_owned()).collect()));
+    for item in &listing.items {
+        text.push_str(&line(columns.iter().map(|column| markdown::cell(&column.cell(item))).collect()));
+    }
+    text
+}
+
+/// The listing as a JSON document of the kind `endpoints`.
+#[must_use]
+pub fn json(listing: &EndpointListing<'_>) -> String {
+    let namespaces: serde_json::Map<String, Json> = listing
+        .live
+        .namespaces
+        .iter()
+        .map(|(namespace, read)| {
+            let read = match read {
+                NamespaceRead::Complete { .. } => json!({ "complete": true }),
+                NamespaceRead::Unknown { reason } => json!({ "complete": false, "reason": reason }),
+            };
+            (namespace.to_string(), read)
+        })
+        .collect();
+    #[derive(Serialize)]
+    struct Listed<'a> {
+        service: Json,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        taken: Option<&'a str>,
+        namespaces: serde_json::Map<String, Json>,
+        endpoints: Vec<Listing<'a>>,
+    }
+    let listed = Listed {
+        service: json!({ "base_url": listing.base_url, "layout": listing.layout }),
+        taken: listing.taken,
+        namespaces,
+        endpoints: listing.items.iter().map(|item| Listing::of(item)).collect(),
+    };
+    documents::document("endpoints", listed)
+}
+
+/// One endpoint of the JSON document.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Listing<'a> {
+    Supported {
+        key: String,
+        endpoint: &'a Endpoint,
+        stack: Option<String>,
+        uid: &'a str,
+        owner: Option<&'a RelatedObject>,
+        deleting: bool,
+        creator: Option<&'a str>,
+        created: Option<&'a str>,
+        modified: Option<&'a str>,
+        unknown_fields: &'a [UnknownField],
+    },
+    Unsupported {
+        key: String,
+        unsupported: &'a str,
+        object: &'a Json,
+    },
+}
+
+impl<'a> Listing<'a> {
+    fn of(item: &'a LiveItem) -> Self {
+        let key = item.key().to_string();
+        match item {
+            LiveItem::Unsupported(item) => Listing::Unsupported { key, unsupported: &item.reason, object: &item.raw },
+            LiveItem::Object(object) => Listing::Supported {
+                key,
+                endpoint: &object.endpoint,
+                stack: stack(&object.endpoint),
+                uid: &object.uid,
+                owner: object.owner_view.as_ref(),
+                deleting: object.deleting,
+                creator: object.creator.as_deref(),
+                created: object.created.as_deref(),
+                modified: object.modified.as_deref(),
+                unknown_fields: &object.unknown,
+            },
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! `fmt`: which files it writes and names, and how it ends.
+
+use crate::support::{Service, Stage, definition};
+
+const ODD: &str =
+    "# the cart\nspec:\n  port: 80 # plain\n  dnsName: a.example.net\nmetadata: {namespace: shop, name: cart}\n";
+const EVEN: &str =
+    "# the cart\nmetadata: {name: cart, namespace: shop}\nspec:\n  dns_name: a.example.net\n  port: 80 # plain\n";
+
+#[test]
+fn files_are_written_once_and_named() {
+    let stage = Stage::new().file("a/odd.yaml", ODD).file("even.yaml", &definition("shop/even", 80));
+    stage.run("fmt").code(0).stdout("a/odd.yaml\n");
+    assert_eq!(stage.read("a/odd.yaml"), EVEN);
+    stage.run("fmt").code(0).stdout("");
+    stage.run("validate").code(0).stdout_contains("Valid: 2 endpoints");
+}
+
+#[test]
+fn a_check_writes_nothing_and_exits_with_2() {
+    let stage = Stage::new().file("stack/a.yaml", ODD).file("stack/b.yaml", &definition("shop/even", 80));
+    stage
+        .run("fmt --check stack")
+        .code(2)
+        .stdout("stack/a.yaml\n")
+        .stderr("1 file is not in canonical form, of 2\n  to format: trueup fmt stack\n");
+    assert_eq!(stage.read("stack/a.yaml"), ODD);
+    stage.run("fmt --check stack/b.yaml").code(0).stdout("");
+    stage.run("fmt stack").code(0).stdout("stack/a.yaml\n");
+    stage.run("fmt --check stack").code(0).stdout("");
+}
+
+#[test]
+fn overlays_are_formatted_and_other_documents_are_not() {
+    let settings = "stack: s\nenvironments:\n  prod: {overlay: overlays/prod}\n  stage: {overlay: overlays/stage}\n";
+    let stage = Stage::new()
+        .file("trueup.yaml", settings)
+        .file("a.yaml", EVEN)
+        .file("overlays/prod/a.yaml", "spec: {port: 1}\nmetadata: {namespace: shop, name: cart}\n")
+        .file("overlays/stage/a.yaml", "metadata: {name: cart, namespace: shop}\nspec: {healthCheckPort: 1}\n")
+        .file("tenant.yaml", "kind: tenant\nspec: {b: 1, a: 1}\nmetadata: {}\n")
+        .file(".hidden/a.yaml", ODD);
+    stage.run("fmt").code(0).stdout("overlays/prod/a.yaml\noverlays/stage/a.yaml\n");
+    assert_eq!(stage.read("overlays/prod/a.yaml"), "metadata: {name: cart, namespace: shop}\nspec: {port: 1}\n");
+    assert!(stage.read("overlays/stage/a.yaml").contains("health_check_port"));
+}
+
+#[test]
+fn nothing_is_written_where_a_file_cannot_be_parsed() {
+    let stage = Stage::new().file("a.yaml", ODD).file("b.yaml", "metadata: [\n");
+    stage.run("fmt").code(1).stderr_contains("b.yaml:1:").stderr_contains("nothing was sent");
+    assert_eq!(stage.read("a.yaml"), ODD);
+    stage.run("fmt nosuch").code(1).stderr_contains("nosuch");
+    // What is only wrong for the service can be formatted.
+    let stage = Stage::new().file("a.yaml", &ODD.replace("80", "70000"));
+    stage.run("fmt").code(0).stdout("a.yaml\n");
+}
+
+#[test]
+fn what_pull_writes_is_in_canonical_form() {
+    let service = Service::start();
+    let stage = Stage::example("02-every-group").at(&service);
+    stage.run("apply . --yes --quiet").code(0);
+    stage.run("pull -o pulled").code(0).stdout_contains("Pulled 16 endpoints");
+    stage.run("fmt --check pulled").code(0).stdout("");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_out_of_the_directory_is_refused() {
+    let stage = Stage::new().file("stack/b.yaml", ODD).file("outside.yaml", ODD);
+    std::os::unix::fs::symlink(stage.path("outside.yaml"), stage.path("stack/a.yaml")).expect("a link");
+    stage.run("fmt stack").code(1).stderr_contains("leads out of the stack's directory");
+    assert_eq!(stage.read("outside.yaml"), ODD);
+    assert_eq!(stage.read("stack/b.yaml"), ODD);
+}
