@@ -7,10 +7,9 @@ use serde_json::json;
 
 use super::table::{Align, Table};
 use super::text::{count, minute};
-use super::{json as documents, markdown, rows, safe};
+use super::{json as documents, markdown, safe, values};
 use crate::model::{
-    Endpoint, Field, Json, Layout, Live, LiveItem, LiveObject, NamespaceRead, Ownership, RelatedObject, StringMap,
-    UnknownField,
+    Endpoint, Field, Json, Layout, Live, LiveItem, LiveObject, NamespaceRead, Ownership, RelatedObject, UnknownField,
 };
 
 /// Live endpoints, and the reads that they come from.
@@ -137,8 +136,8 @@ impl Column {
     fn of_object(&self, object: &LiveObject) -> Option<String> {
         let endpoint = &object.endpoint;
         match self {
-            Column::Labels => Some(pairs(&endpoint.labels)),
-            Column::Annotations => Some(pairs(&theirs(endpoint).annotations)),
+            Column::Labels => Some(values::pairs(&endpoint.labels)),
+            Column::Annotations => Some(values::pairs(&theirs(endpoint).annotations)),
             Column::Owner => match &object.owner_view {
                 Some(owner) => Some(owner.to_string()),
                 None => stack(endpoint),
@@ -147,7 +146,7 @@ impl Column {
             Column::Creator => object.creator.clone(),
             Column::Created => object.created.as_deref().map(minute),
             Column::Modified => object.modified.as_deref().or(object.created.as_deref()).map(minute),
-            Column::Field(field) => rows::words(field, &field.value(endpoint)),
+            Column::Field(field) => values::words(field, &field.value(endpoint)),
             Column::Endpoint | Column::Namespace | Column::Name => None,
         }
     }
@@ -161,12 +160,8 @@ fn target(item: &LiveItem) -> String {
     };
     let value = Field::Target.value(&object.endpoint);
     let plain = ["ip", "dns_name"].iter().find_map(|option| value.get(option)?.as_str());
-    let words = plain.map(str::to_owned).or_else(|| rows::words(&Field::Target, &value)).unwrap_or_default();
+    let words = plain.map(str::to_owned).or_else(|| values::words(&Field::Target, &value)).unwrap_or_default();
     if object.deleting { format!("{words} (being deleted)") } else { words }
-}
-
-fn pairs(map: &StringMap) -> String {
-    map.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(",")
 }
 
 /// The endpoint without our annotations.
