@@ -33,6 +33,7 @@ pub mod table;
 mod template;
 pub mod text;
 pub mod tree;
+mod unread;
 mod values;
 
 pub use attribution::AttributionDetail;

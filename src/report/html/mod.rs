@@ -12,7 +12,7 @@ use super::attribution::{AttributionDetail, concerns_us, is_ours, is_part};
 use super::edits::{self, ValueEdit};
 use super::markdown::digits;
 use super::reason::{block_reason, reason, short_commit};
-use super::{plan_notes, safe, template, text};
+use super::{plan_notes, safe, template, text, unread};
 use crate::model::policy::Direction;
 use crate::model::{Json, SourceLocation};
 use crate::plan::{Action, ActionKind, BlockedChange, Change, Digest, Plan};
@@ -169,12 +169,13 @@ fn alarms(plan: &Plan) -> String {
             safe::html(&change.force()),
         ));
     }
-    for (namespace, reason) in plan.unknown() {
+    for unread in unread::by_reason(plan.unknown()) {
         text.push_str(&format!(
-            "<p class=\"alarm\" role=\"note\"><strong>Incomplete.</strong> Could not read <code>{}</code>: {}. \
-             Nothing is concluded about it.</p>",
-            safe::html(namespace.as_str()),
-            safe::html(reason)
+            "<p class=\"alarm\" role=\"note\"><strong>Incomplete.</strong> Could not read {}: {}. \
+             Nothing is concluded about {}.</p>",
+            unread.listed(|name| format!("<code>{}</code>", safe::html(name))),
+            safe::html(unread.reason),
+            unread.them(),
         ));
     }
     for guard in plan.refused() {

@@ -4,7 +4,7 @@ use super::super::edits::{self, ValueEdit};
 use super::super::fleet::{Fleet, PartOutcome};
 use super::super::reason::reason_since;
 use super::super::{plan_notes, text};
-use super::{MarkdownOptions, count, digits, escape, marker};
+use super::{MarkdownOptions, count, digits, escape, marker, plan};
 use crate::drift::{AcknowledgementStatus, Check, Verdict, Verdicts};
 use crate::plan::{Action, Cause, Note};
 
@@ -28,13 +28,8 @@ pub fn drift(check: &Check<'_>, options: &MarkdownOptions) -> String {
     text.push_str(&format!(", {} in sync", digits(verdicts.in_sync)));
     text.push_str(&text::outside(plan).map(|outside| format!(", {outside}")).unwrap_or_default());
     text.push_str(".\n\n");
-    for (namespace, reason) in &verdicts.unknown {
-        text.push_str(&format!(
-            "- **Incomplete:** could not read {}: {}; nothing is concluded about it\n",
-            escape::code(namespace.as_str()),
-            escape::code(reason)
-        ));
-    }
+    let unknown = verdicts.unknown.iter().map(|(namespace, reason)| (namespace, reason.as_str()));
+    text.push_str(&plan::incomplete(unknown));
     let undecided = plan_notes::lines_of(plan, Note::is_undecided);
     for line in &undecided {
         text.push_str(&format!("- **Not decided:** {}\n", escape::code(line)));

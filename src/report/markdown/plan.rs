@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::super::attribution::{AttributionDetail, is_ours, is_part, summary};
 use super::super::reason::{block_reason, reason, short_commit};
+use super::super::unread::{self, Unread};
 use super::super::{edits, plan_notes, text};
 use super::{MarkdownOptions, block, count, digits, escape, marker};
 use crate::model::{Key, Namespace};
@@ -176,16 +177,22 @@ fn by(allowed: &RecordedConsent) -> String {
     allowed.by.as_ref().map(|by| format!(" by {}", escape::code(by))).unwrap_or_default()
 }
 
+/// The namespaces that could not be read, by reason.
+pub(super) fn incomplete<'a>(unknown: impl Iterator<Item = (&'a Namespace, &'a str)>) -> String {
+    let line = |unread: &Unread<'_>| {
+        format!(
+            "- **Incomplete:** could not read {}: {}; nothing is concluded about {}\n",
+            unread.listed(|name| escape::code(name).to_string()),
+            escape::code(unread.reason),
+            unread.them()
+        )
+    };
+    unread::by_reason(unknown).iter().map(line).collect()
+}
+
 /// Guards that stand and reads that are unknown.
 fn alarms(plan: &Plan) -> String {
-    let mut text = String::new();
-    for (namespace, reason) in plan.unknown() {
-        text.push_str(&format!(
-            "- **Incomplete:** could not read {}: {}; nothing is concluded about it\n",
-            escape::code(namespace.as_str()),
-            escape::code(reason)
-        ));
-    }
+    let mut text = incomplete(plan.unknown());
     for guard in &plan.guards {
         match plan.allowed(guard) {
             None => {

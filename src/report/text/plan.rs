@@ -56,6 +56,9 @@ pub fn plan(plan: &Plan, saved: Option<&Path>, view: &TextView) -> String {
     if unknown {
         text.push('\n');
         text.push_str(&refusal::incomplete(plan, view));
+        if plan.changes.is_empty() && plan.blocked.is_empty() && plan.read_scope().namespaces == 0 {
+            return text;
+        }
     }
     text.push('\n');
     text.push_str(&guards(plan, view));

@@ -1,8 +1,10 @@
 //! Refusals as text: why a plan is not applied, what is blocked, and which flag allows it.
 
 use super::TextView;
+use crate::model::Namespace;
 use crate::plan::{ApprovalError, Plan, ScopeRead};
 use crate::report::reason::block_reason;
+use crate::report::unread::{self, Unread};
 use crate::report::{Role, safe};
 
 /// Why a plan is not applied, with what allows it where something can.
@@ -42,9 +44,8 @@ pub fn refusal(refusal: &ApprovalError, view: &TextView) -> String {
             text.push_str(&format!("{refused}: {}\n", safe::line(&reason)));
         }
         ApprovalError::Unknown { namespaces } => {
-            for (namespace, reason) in namespaces {
-                text.push_str(&unknown(namespace.as_str(), reason, view));
-            }
+            let unknown = namespaces.iter().map(|(namespace, reason)| (namespace, reason.as_str()));
+            text.push_str(&unread(unknown, view));
             text.push_str("  to leave it out: --namespace with what is known, or --only\n");
         }
     }
@@ -52,23 +53,25 @@ pub fn refusal(refusal: &ApprovalError, view: &TextView) -> String {
     text
 }
 
-fn unknown(namespace: &str, reason: &str, view: &TextView) -> String {
-    let namespace = safe::line(namespace);
-    format!(
-        "{}: could not read `{namespace}`: {}\n  \
-         nothing is concluded about `{namespace}`: no changes, no verdict\n",
-        view.palette.paint(Role::Wrong, "incomplete"),
-        safe::line(reason)
-    )
+/// Each reason why namespaces could not be read, with their names.
+fn unread<'a>(unknown: impl Iterator<Item = (&'a Namespace, &'a str)>, view: &TextView) -> String {
+    let line = |unread: &Unread<'_>| {
+        let quoted = |name: &str| format!("`{}`", safe::line(name));
+        let about = if let [one] = unread.names[..] { quoted(one) } else { "them".to_owned() };
+        format!(
+            "{}: could not read {}: {}\n  nothing is concluded about {about}: no changes, no verdict\n",
+            view.palette.paint(Role::Wrong, "incomplete"),
+            unread.listed(quoted),
+            safe::line(unread.reason)
+        )
+    };
+    unread::by_reason(unknown).iter().map(line).collect()
 }
 
 /// The namespaces whose read is unknown, and the status of each namespace.
 #[must_use]
 pub fn incomplete(plan: &Plan, view: &TextView) -> String {
-    let mut text = String::new();
-    for (namespace, reason) in plan.unknown() {
-        text.push_str(&unknown(namespace.as_str(), reason, view));
-    }
+    let mut text = unread(plan.unknown(), view);
     if text.is_empty() {
         return text;
     }
