@@ -3,6 +3,8 @@
 //! left alone. Every edit is read again and withdrawn where it does not give what was wanted. Pure:
 //! texts in, texts out.
 
+mod list;
+mod patch;
 mod splice;
 #[cfg(test)]
 mod tests;
@@ -11,7 +13,7 @@ mod value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use splice::{EditedDocument, Splice};
+use patch::{EditedDocument, Splice, spliced};
 
 use super::careful::{self, ReadContext};
 use super::loaded::Loaded;
@@ -133,13 +135,13 @@ impl<'l> Editor<'l> {
             return;
         };
         let places = self.places(&text, wanted);
-        let spliced = self.splices(&text, &before, wanted);
-        let good = || wanted.iter().zip(&spliced).filter_map(|(one, made)| Some((*one, made.as_ref().ok()?)));
-        let together = splice::spliced(&text, good().flat_map(|(_, splices)| splices.clone()).collect());
+        let made = self.splices(&text, &before, wanted);
+        let good = || wanted.iter().zip(&made).filter_map(|(one, made)| Some((*one, made.as_ref().ok()?)));
+        let together = spliced(&text, good().flat_map(|(_, splices)| splices.clone()).collect());
         let all: Vec<&ValueToAdopt> = good().map(|(one, _)| one).collect();
         let together = together.filter(|new| self.reads_back(new, &before, &all));
         let mut now = together.clone().unwrap_or_else(|| text.clone());
-        for ((one, place), made) in wanted.iter().zip(places).zip(spliced) {
+        for ((one, place), made) in wanted.iter().zip(places).zip(made) {
             let done = match (made, &together) {
                 (Err(reason), _) => Err(reason),
                 (Ok(_), Some(_)) => Ok(()),
@@ -158,7 +160,7 @@ impl<'l> Editor<'l> {
     fn one(&self, text: &mut String, wanted: &ValueToAdopt) -> Result<(), NotEditable> {
         let before = self.endpoints(text).ok_or(NotEditable::Withdrawn)?;
         let made = self.splices(text, &before, &[wanted]).pop().ok_or(NotEditable::Withdrawn)??;
-        let new = splice::spliced(text, made).filter(|new| self.reads_back(new, &before, &[wanted]));
+        let new = spliced(text, made).filter(|new| self.reads_back(new, &before, &[wanted]));
         *text = new.ok_or(NotEditable::Withdrawn)?;
         Ok(())
     }

@@ -4,43 +4,10 @@
 use std::ops::Range;
 
 use super::NotEditable;
+use super::patch::{EditedDocument, Patch, Splice, below};
 use super::value::{self, Surrounding};
-use crate::load::item::ValueOrigin;
-use crate::load::source_map::{Nodes, ValueStyle, WrittenValue};
-use crate::load::text::Language;
+use crate::load::source_map::{ValueStyle, WrittenValue};
 use crate::model::{Field, Json};
-
-/// Bytes that become others.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Splice {
-    range: Range<usize>,
-    text: String,
-}
-
-/// `text` with all splices made; nothing where two of them meet.
-pub(super) fn spliced(text: &str, mut splices: Vec<Splice>) -> Option<String> {
-    splices.sort_by_key(|splice| (splice.range.start, splice.range.end));
-    let mut result = String::with_capacity(text.len());
-    let mut done = 0;
-    for splice in &splices {
-        result.push_str(text.get(done..splice.range.start)?);
-        result.push_str(&splice.text);
-        done = splice.range.end;
-    }
-    result.push_str(text.get(done..)?);
-    Some(result)
-}
-
-/// One document of a file, to be edited.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct EditedDocument<'a> {
-    /// The whole file, a byte-order mark included.
-    pub(super) text: &'a str,
-    /// The file's path, as places name it.
-    pub(super) file: &'a str,
-    pub(super) language: Language,
-    pub(super) nodes: &'a Nodes,
-}
 
 /// The splices that set `field` to `wanted` where it is `current`.
 pub(super) fn splices(
@@ -64,73 +31,7 @@ pub(super) fn path(field: &Field, current: &Json) -> Vec<String> {
     keys.into_iter().map(str::to_owned).collect()
 }
 
-struct Patch<'a> {
-    document: EditedDocument<'a>,
-    splices: Vec<Splice>,
-}
-
-fn below(path: &[String], key: &str) -> Vec<String> {
-    let mut path = path.to_vec();
-    path.push(key.to_owned());
-    path
-}
-
-impl<'a> Patch<'a> {
-    fn node(&self, path: &[String]) -> Option<&'a WrittenValue> {
-        self.document.nodes.get(path)
-    }
-
-    /// The node, where its bytes mean nothing but itself.
-    fn own(&self, node: &'a WrittenValue) -> Result<&'a WrittenValue, NotEditable> {
-        match node.origin {
-            ValueOrigin::Written if node.place.file == self.document.file => Ok(node),
-            ValueOrigin::Written => Err(NotEditable::Overlay { file: node.place.file.clone() }),
-            ValueOrigin::Anchored => Err(NotEditable::Anchor),
-            ValueOrigin::Alias => Err(NotEditable::Alias),
-            ValueOrigin::Merged => Err(NotEditable::MergeKey),
-            ValueOrigin::Variable => Err(NotEditable::Variable),
-        }
-    }
-
-    /// The values directly in a mapping or list, in the order of the file.
-    fn children(&self, path: &[String]) -> Vec<(&'a Vec<String>, &'a WrittenValue)> {
-        let all = self.document.nodes.range(path.to_vec()..).take_while(|(inner, _)| inner.starts_with(path));
-        let mut children: Vec<_> = all.filter(|(inner, _)| inner.len() == path.len() + 1).collect();
-        let start = |node: &WrittenValue| if node.key.is_empty() { node.value.start } else { node.key.start };
-        children.sort_by_key(|(_, node)| start(node));
-        children
-    }
-
-    /// The children, where all of them are in the file itself.
-    fn own_children(&self, path: &[String]) -> Result<Vec<(&'a Vec<String>, &'a WrittenValue)>, NotEditable> {
-        let children = self.children(path);
-        children.iter().try_for_each(|(_, node)| self.own(node).map(|_| ()))?;
-        Ok(children)
-    }
-
-    /// The byte behind everything that belongs to the value.
-    fn end(&self, path: &[String]) -> usize {
-        let Some(node) = self.node(path) else { return 0 };
-        let inner = || self.children(path).into_iter().map(|(path, _)| self.end(path)).max();
-        match node.writing {
-            ValueStyle::Collection => inner().unwrap_or(node.value.end),
-            _ => node.value.end,
-        }
-    }
-
-    fn around(&self, path: &[String]) -> Surrounding {
-        let flow = |length| self.node(&path[..length]).is_some_and(|node| node.writing == ValueStyle::Flow);
-        Surrounding::of(self.document.language, (0..path.len()).any(flow))
-    }
-
-    fn slice(&self, range: Range<usize>) -> Result<&'a str, NotEditable> {
-        self.document.text.get(range).ok_or(NotEditable::Shape)
-    }
-
-    fn splice(&mut self, range: Range<usize>, text: impl Into<String>) {
-        self.splices.push(Splice { range, text: text.into() });
-    }
-
+impl Patch<'_> {
     fn value(&mut self, path: &[String], current: &Json, wanted: &Json) -> Result<(), NotEditable> {
         if current == wanted {
             return Ok(());
@@ -144,7 +45,9 @@ impl<'a> Patch<'a> {
             (Json::Array(old), Json::Array(new)) if old.len() == 1 && new.len() == 1 => {
                 self.value(&below(path, "0"), &old[0], &new[0])
             }
-            (Json::Array(_), Json::Array(new)) => self.set(path, new),
+            (Json::Array(_), Json::Array(new)) if matches!(node.writing, ValueStyle::Flow | ValueStyle::Collection) => {
+                self.set(path, new)
+            }
             _ => self.replace(path, wanted),
         }
     }
@@ -214,13 +117,6 @@ impl<'a> Patch<'a> {
         Ok(())
     }
 
-    /// The byte behind the colon of an entry.
-    fn colon(&self, node: &WrittenValue) -> Result<usize, NotEditable> {
-        let between = self.slice(node.key.end..node.value.start.max(node.key.end))?;
-        let at = if between.is_empty() { None } else { between.find(':') };
-        at.map(|colon| node.key.end + colon + 1).ok_or(NotEditable::Shape)
-    }
-
     fn insert(&mut self, path: &[String], wanted: &Json) -> Result<(), NotEditable> {
         let Some((key, parent)) = path.split_last() else { return Err(NotEditable::Shape) };
         let Some(node) = self.node(parent) else {
@@ -269,38 +165,6 @@ impl<'a> Patch<'a> {
         Ok(())
     }
 
-    /// Blanks as wide as the text before `at` on its line.
-    fn indent(&self, at: usize) -> Result<String, NotEditable> {
-        let before = self.slice(self.line_start(at)..at)?.trim_start_matches('\u{feff}');
-        let blank = before.chars().all(|c| matches!(c, ' ' | '-'));
-        if blank { Ok(" ".repeat(before.len())) } else { Err(NotEditable::Shape) }
-    }
-
-    fn line_start(&self, at: usize) -> usize {
-        self.document.text.get(..at).and_then(|before| before.rfind('\n')).map_or(0, |found| found + 1)
-    }
-
-    /// The byte behind the line break of the line with `at`.
-    fn line_end(&self, at: usize) -> usize {
-        let text = self.document.text;
-        text.get(at..).and_then(|rest| rest.find('\n')).map_or(text.len(), |found| at + found + 1)
-    }
-
-    /// Adds a line behind the line with `at`, with its line break.
-    fn line_behind(&mut self, at: usize, line: &str) {
-        let end = self.line_end(at);
-        let before = self.document.text.get(..end).unwrap_or_default();
-        let text = if before.ends_with("\r\n") {
-            format!("{line}\r\n")
-        } else if before.ends_with('\n') {
-            format!("{line}\n")
-        } else {
-            let line_break = if before.contains("\r\n") { "\r\n" } else { "\n" };
-            format!("{line_break}{line}")
-        };
-        self.splice(end..end, text);
-    }
-
     fn remove(&mut self, path: &[String]) -> Result<(), NotEditable> {
         let node = self.own(self.node(path).ok_or(NotEditable::Shape)?)?;
         let parent = &path[..path.len().saturating_sub(1)];
@@ -338,93 +202,6 @@ impl<'a> Patch<'a> {
             _ => Err(NotEditable::Shape),
         }
     }
-
-    /// A list whose order means nothing: items are removed and added, the others stay where they are.
-    fn set(&mut self, path: &[String], wanted: &[Json]) -> Result<(), NotEditable> {
-        let node = self.own(self.node(path).ok_or(NotEditable::Shape)?)?;
-        let mut items = self.own_children(path)?;
-        items.sort_by_key(|(_, item)| item.value.start);
-        let meaning = |item: &WrittenValue| self.slice(item.value.clone()).map(meaning);
-        let present = items.iter().map(|(_, item)| meaning(item)).collect::<Result<Vec<_>, _>>()?;
-        let kept: Vec<bool> = present.iter().map(|text| wanted.contains(text)).collect();
-        let around = self.around(&below(path, "0"));
-        let news: Vec<String> =
-            wanted.iter().filter(|item| !present.contains(item)).map(|item| value::fresh(item, around)).collect();
-        match node.writing {
-            ValueStyle::Flow => self.set_in_brackets(node, &items, &kept, &news),
-            ValueStyle::Collection => self.set_of_lines(&items, &kept, &news),
-            _ => self.replace(path, &Json::Array(wanted.to_vec())),
-        }
-    }
-
-    fn set_in_brackets(
-        &mut self,
-        node: &WrittenValue,
-        items: &[(&Vec<String>, &WrittenValue)],
-        kept: &[bool],
-        news: &[String],
-    ) -> Result<(), NotEditable> {
-        let (Some((_, first)), Some((_, last))) = (items.first(), items.last()) else {
-            self.splice(node.value.start + 1..node.value.start + 1, news.join(", "));
-            return Ok(());
-        };
-        let range = first.value.start..last.value.end;
-        if self.slice(range.clone())?.contains('#') {
-            return Err(NotEditable::Comment);
-        }
-        let between = |at: usize| self.slice(items[at - 1].1.value.end..items[at].1.value.start);
-        let usual = if items.len() > 1 { between(items.len() - 1)? } else { ", " };
-        let mut text = String::new();
-        for (at, (_, item)) in items.iter().enumerate().filter(|(at, _)| kept[*at]) {
-            if !text.is_empty() {
-                text.push_str(between(at)?);
-            }
-            text.push_str(self.slice(item.value.clone())?);
-        }
-        for new in news {
-            if !text.is_empty() {
-                text.push_str(usual);
-            }
-            text.push_str(new);
-        }
-        self.splice(range, text);
-        Ok(())
-    }
-
-    fn set_of_lines(
-        &mut self,
-        items: &[(&Vec<String>, &WrittenValue)],
-        kept: &[bool],
-        news: &[String],
-    ) -> Result<(), NotEditable> {
-        let Some((_, last)) = items.last() else { return Err(NotEditable::Shape) };
-        let start = self.line_start(last.value.start);
-        let lead = self.slice(start..last.value.start)?.to_owned();
-        let is_lead =
-            |lead: &str| lead.trim_start_matches(' ').strip_prefix('-').is_some_and(|rest| rest.trim().is_empty());
-        if !is_lead(&lead) {
-            return Err(NotEditable::Shape);
-        }
-        let lines: Vec<String> = news.iter().map(|new| format!("{lead}{new}")).collect();
-        if !lines.is_empty() {
-            let line_break = if self.document.text.contains("\r\n") { "\r\n" } else { "\n" };
-            self.line_behind(last.value.end, &lines.join(line_break));
-        }
-        for ((_, item), _) in items.iter().zip(kept).filter(|(_, kept)| !**kept) {
-            let start = self.line_start(item.value.start);
-            if !is_lead(self.slice(start..item.value.start)?) {
-                return Err(NotEditable::Shape);
-            }
-            self.splice(start..self.line_end(item.value.end), "");
-        }
-        Ok(())
-    }
-}
-
-/// The value of an item of a list, in canonical form.
-fn meaning(slice: &str) -> Json {
-    let text = serde_yaml::from_str::<String>(slice).unwrap_or_else(|_| slice.to_owned());
-    text.parse::<ipnet::IpNet>().map_or(text, |prefix| prefix.trunc().to_string()).into()
 }
 
 /// A text as a block scalar with the indent of the one before; nothing where a block cannot express it.

@@ -1,0 +1,153 @@
+//! The bytes of one document and what is known of its values: where each is written, whether it may be edited,
+//! and the splices that were made so far.
+
+use std::ops::Range;
+
+use super::NotEditable;
+use super::value::Surrounding;
+use crate::load::item::ValueOrigin;
+use crate::load::source_map::{Nodes, ValueStyle, WrittenValue};
+use crate::load::text::Language;
+
+/// Bytes that become others.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Splice {
+    range: Range<usize>,
+    text: String,
+}
+
+/// `text` with all splices made; nothing where two of them meet.
+pub(super) fn spliced(text: &str, mut splices: Vec<Splice>) -> Option<String> {
+    splices.sort_by_key(|splice| (splice.range.start, splice.range.end));
+    let mut result = String::with_capacity(text.len());
+    let mut done = 0;
+    for splice in &splices {
+        result.push_str(text.get(done..splice.range.start)?);
+        result.push_str(&splice.text);
+        done = splice.range.end;
+    }
+    result.push_str(text.get(done..)?);
+    Some(result)
+}
+
+/// One document of a file, to be edited.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct EditedDocument<'a> {
+    /// The whole file, a byte-order mark included.
+    pub(super) text: &'a str,
+    /// The file's path, as places name it.
+    pub(super) file: &'a str,
+    pub(super) language: Language,
+    pub(super) nodes: &'a Nodes,
+}
+
+/// The edits of one document.
+pub(super) struct Patch<'a> {
+    pub(super) document: EditedDocument<'a>,
+    pub(super) splices: Vec<Splice>,
+}
+
+pub(super) fn below(path: &[String], key: &str) -> Vec<String> {
+    let mut path = path.to_vec();
+    path.push(key.to_owned());
+    path
+}
+
+impl<'a> Patch<'a> {
+    pub(super) fn node(&self, path: &[String]) -> Option<&'a WrittenValue> {
+        self.document.nodes.get(path)
+    }
+
+    /// The node, where its bytes mean nothing but itself.
+    pub(super) fn own(&self, node: &'a WrittenValue) -> Result<&'a WrittenValue, NotEditable> {
+        match node.origin {
+            ValueOrigin::Written if node.place.file == self.document.file => Ok(node),
+            ValueOrigin::Written => Err(NotEditable::Overlay { file: node.place.file.clone() }),
+            ValueOrigin::Anchored => Err(NotEditable::Anchor),
+            ValueOrigin::Alias => Err(NotEditable::Alias),
+            ValueOrigin::Merged => Err(NotEditable::MergeKey),
+            ValueOrigin::Variable => Err(NotEditable::Variable),
+        }
+    }
+
+    /// The values directly in a mapping or list, in the order of the file.
+    pub(super) fn children(&self, path: &[String]) -> Vec<(&'a Vec<String>, &'a WrittenValue)> {
+        let all = self.document.nodes.range(path.to_vec()..).take_while(|(inner, _)| inner.starts_with(path));
+        let mut children: Vec<_> = all.filter(|(inner, _)| inner.len() == path.len() + 1).collect();
+        let start = |node: &WrittenValue| if node.key.is_empty() { node.value.start } else { node.key.start };
+        children.sort_by_key(|(_, node)| start(node));
+        children
+    }
+
+    /// The children, where all of them are in the file itself.
+    pub(super) fn own_children(
+        &self,
+        path: &[String],
+    ) -> Result<Vec<(&'a Vec<String>, &'a WrittenValue)>, NotEditable> {
+        let children = self.children(path);
+        children.iter().try_for_each(|(_, node)| self.own(node).map(|_| ()))?;
+        Ok(children)
+    }
+
+    /// The byte behind everything that belongs to the value.
+    pub(super) fn end(&self, path: &[String]) -> usize {
+        let Some(node) = self.node(path) else { return 0 };
+        let inner = || self.children(path).into_iter().map(|(path, _)| self.end(path)).max();
+        match node.writing {
+            ValueStyle::Collection => inner().unwrap_or(node.value.end),
+            _ => node.value.end,
+        }
+    }
+
+    pub(super) fn around(&self, path: &[String]) -> Surrounding {
+        let flow = |length| self.node(&path[..length]).is_some_and(|node| node.writing == ValueStyle::Flow);
+        Surrounding::of(self.document.language, (0..path.len()).any(flow))
+    }
+
+    pub(super) fn slice(&self, range: Range<usize>) -> Result<&'a str, NotEditable> {
+        self.document.text.get(range).ok_or(NotEditable::Shape)
+    }
+
+    pub(super) fn splice(&mut self, range: Range<usize>, text: impl Into<String>) {
+        self.splices.push(Splice { range, text: text.into() });
+    }
+
+    /// The byte behind the colon of an entry.
+    pub(super) fn colon(&self, node: &WrittenValue) -> Result<usize, NotEditable> {
+        let between = self.slice(node.key.end..node.value.start.max(node.key.end))?;
+        let at = if between.is_empty() { None } else { between.find(':') };
+        at.map(|colon| node.key.end + colon + 1).ok_or(NotEditable::Shape)
+    }
+
+    /// Blanks as wide as the text before `at` on its line.
+    pub(super) fn indent(&self, at: usize) -> Result<String, NotEditable> {
+        let before = self.slice(self.line_start(at)..at)?.trim_start_matches('\u{feff}');
+        let blank = before.chars().all(|c| matches!(c, ' ' | '-'));
+        if blank { Ok(" ".repeat(before.len())) } else { Err(NotEditable::Shape) }
+    }
+
+    pub(super) fn line_start(&self, at: usize) -> usize {
+        self.document.text.get(..at).and_then(|before| before.rfind('\n')).map_or(0, |found| found + 1)
+    }
+
+    /// The byte behind the line break of the line with `at`.
+    pub(super) fn line_end(&self, at: usize) -> usize {
+        let text = self.document.text;
+        text.get(at..).and_then(|rest| rest.find('\n')).map_or(text.len(), |found| at + found + 1)
+    }
+
+    /// Adds a line behind the line with `at`, with its line break.
+    pub(super) fn line_behind(&mut self, at: usize, line: &str) {
+        let end = self.line_end(at);
+        let before = self.document.text.get(..end).unwrap_or_default();
+        let text = if before.ends_with("\r\n") {
+            format!("{line}\r\n")
+        } else if before.ends_with('\n') {
+            format!("{line}\n")
+        } else {
+            let line_break = if before.contains("\r\n") { "\r\n" } else { "\n" };
+            format!("{line_break}{line}")
+        };
+        self.splice(end..end, text);
+    }
+}
