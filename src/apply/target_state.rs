@@ -2,8 +2,8 @@
 //! from it or from the state that the plan read. Pure.
 
 use crate::diff::{self, Context};
-use crate::model::{AppliedFields, Endpoint, Field, Json, LiveObject, Ownership, RunId, WrittenFor, is_mark};
-use crate::plan::{Action, BeforeImage, Change, Conflict, ThreeWay};
+use crate::model::{AppliedFields, Endpoint, Field, Json, LiveObject, Ownership, RunId, WrittenFor};
+use crate::plan::{Action, BeforeImage, Change, Conflict};
 
 /// What one change wants of one object in one run.
 pub(super) struct TargetState<'a> {
@@ -41,13 +41,9 @@ impl<'a> TargetState<'a> {
         for change in self.change.fields() {
             change.field.set(object, &change.after);
         }
-        for (field, value) in self.marks() {
+        for (field, value) in self.change.ownership_values(self.run.as_str()) {
             field.set(object, &value.into());
         }
-    }
-
-    fn marks(&self) -> impl Iterator<Item = (Field, Option<String>)> {
-        self.change.ownership.iter().flat_map(|marks| marks.annotations(self.run.as_str()))
     }
 
     /// The managed fields, the ownership annotations among them, in which `now` is not what `before` was.
@@ -56,8 +52,8 @@ impl<'a> TargetState<'a> {
         // The other annotations that a definition names are named by one of the two.
         let names = |key: &str| self.names(key);
         let mut fields = Vec::new();
-        for mark in std::iter::once(&one).chain((other != one).then_some(&other)) {
-            let applied = mark.as_ref().and_then(|mark| mark.applied.as_ref());
+        for ownership in std::iter::once(&one).chain((other != one).then_some(&other)) {
+            let applied = ownership.as_ref().and_then(|ownership| ownership.applied.as_ref());
             fields.extend(diff::moved(before, now, names, Context { applied, ignored: &self.ignored }));
         }
         fields.sort();
@@ -77,21 +73,21 @@ impl<'a> TargetState<'a> {
     /// not matter.
     pub(super) fn is_met(&self, now: &Endpoint) -> bool {
         // Nearly always they are the same, which is soon seen.
-        self.wanted.as_ref() == Some(now) || (self.fields_met(now) && self.marks_met(now))
+        self.wanted.as_ref() == Some(now) || (self.fields_met(now) && self.ownership_met(now))
     }
 
     /// Whether every managed field but the ownership annotations is as wanted.
     pub(super) fn fields_met(&self, now: &Endpoint) -> bool {
         let Some(wanted) = &self.wanted else { return false };
-        self.moved(wanted, now).iter().all(is_mark_field)
+        self.moved(wanted, now).iter().all(Field::is_ownership_annotation)
     }
 
     /// Whether `field` is an ownership annotation that differs from the wanted one by nothing but its run.
     pub(super) fn is_only_run(&self, field: &Field, now: &Endpoint) -> bool {
-        is_mark_field(field) && self.marks_met(now)
+        field.is_ownership_annotation() && self.ownership_met(now)
     }
 
-    fn marks_met(&self, now: &Endpoint) -> bool {
+    fn ownership_met(&self, now: &Endpoint) -> bool {
         let Some(wanted) = &self.wanted else { return false };
         if self.change.ownership.is_none() {
             return true;
@@ -107,7 +103,11 @@ impl<'a> TargetState<'a> {
     /// `None` where the write carries none that could decide it.
     pub(super) fn is_by_this_run(&self, now: &Endpoint) -> Option<bool> {
         let by_run = |text: &str| text.split(' ').nth(1) == Some(self.run.as_str());
-        let mut telling = self.marks().filter(|(_, value)| value.as_deref().is_some_and(by_run)).peekable();
+        let mut telling = self
+            .change
+            .ownership_values(self.run.as_str())
+            .filter(|(_, value)| value.as_deref().is_some_and(by_run))
+            .peekable();
         telling.peek()?;
         Some(telling.all(|(field, value)| field.value(now) == Json::from(value)))
     }
@@ -115,10 +115,10 @@ impl<'a> TargetState<'a> {
     /// The stack that owns `now`, where that is another one than the change's own. Annotations that were
     /// copied from another object say nothing.
     pub(super) fn foreign_stack(&self, now: &Endpoint) -> Option<String> {
-        let ours = self.change.ownership.as_ref().and_then(|marks| marks.stack.as_deref());
-        let mark = Ownership::read(&now.annotations)?;
+        let ours = self.change.ownership.as_ref().and_then(|ownership| ownership.stack.as_deref());
+        let ownership = Ownership::read(&now.annotations)?;
         let is_copied = |applied: &AppliedFields| applied.written_for(&now.key) == WrittenFor::Another;
-        let theirs = mark.stack.filter(|_| !mark.applied.as_ref().is_some_and(is_copied))?;
+        let theirs = ownership.stack.filter(|_| !ownership.applied.as_ref().is_some_and(is_copied))?;
         (Some(theirs.as_str()) != ours).then_some(theirs)
     }
 
@@ -133,17 +133,7 @@ impl<'a> TargetState<'a> {
         }
         fields.sort();
         fields.dedup();
-        let value = |field: &Field, endpoint: Option<&Endpoint>| endpoint.map_or(Json::Null, |e| field.value(e));
-        let fields = fields
-            .into_iter()
-            .map(|field| ThreeWay {
-                planned: value(&field, before),
-                now: value(&field, now),
-                wanted: value(&field, self.wanted.as_ref()),
-                field,
-            })
-            .collect();
-        Conflict { reason: reason.to_owned(), ours_may_be_lost: false, fields }
+        Conflict::new(reason, fields, [before, now, self.wanted.as_ref()])
     }
 
     /// Whether nobody wrote the object since `before` was read.
@@ -160,11 +150,7 @@ impl<'a> TargetState<'a> {
     }
 }
 
-fn is_mark_field(field: &Field) -> bool {
-    matches!(field, Field::Annotation(key) if is_mark(key))
-}
-
 /// Whether an ownership annotation is among these fields.
 pub(super) fn is_annotation_only(fields: &[Field]) -> bool {
-    fields.iter().any(is_mark_field)
+    fields.iter().any(Field::is_ownership_annotation)
 }

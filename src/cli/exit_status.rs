@@ -189,10 +189,8 @@ impl fmt::Display for CommandError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Key, Layout, RunId};
-    use crate::plan::{
-        ActionKind, BlockReason, BlockedChange, Conflict, PlanSettings, PlanSource, ServiceId, Unchangeable,
-    };
+    use crate::model::{Key, RunId};
+    use crate::plan::{ActionKind, BlockReason, BlockedChange, Conflict, Unchangeable};
     use crate::run::{ChangeStep, Confirmation};
 
     fn result(kind: &str) -> ChangeResult {
@@ -236,21 +234,7 @@ mod tests {
                 None,
             )
         };
-        Plan {
-            tool_version: String::new(),
-            service: ServiceId { base_url: String::new(), layout: Layout::Uniform },
-            stack: None,
-            settings: PlanSettings::default(),
-            setting_changes: Vec::new(),
-            scope: Default::default(),
-            changes: Vec::new(),
-            blocked: (0..held).map(|_| one()).collect(),
-            guards: Vec::new(),
-            allowed: Vec::new(),
-            left_out: 0,
-            notes: Vec::new(),
-            source: PlanSource::default(),
-        }
+        Plan { blocked: (0..held).map(|_| one()).collect(), ..Plan::default() }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! run that was not finished is resumed in the same way.
 
 use super::approval::{self, PlanPrompt, PromptResult};
-use super::args::{ApprovalArgs, PermissionArgs};
+use super::args::ApprovalArgs;
 use super::context::Context;
 use super::exit_status::{CommandError, ExitStatus};
 use super::progress::RunProgress;
@@ -44,7 +44,7 @@ pub struct RunLimits {
 impl RunLimits {
     /// A plan that this call made, or that its digest vouches for, is taken as it is.
     pub fn whole(plan: &Plan) -> Self {
-        Self { safeguards: plan.settings.safeguards(), limits: GuardLimits::default() }
+        Self { safeguards: plan.settings.safeguards.clone(), limits: GuardLimits::default() }
     }
 
     /// A plan from a file or a journal: its settings are at least as strict as those of this call. If no
@@ -70,8 +70,7 @@ impl RunLimits {
     /// A plan that this call made from the record of a run: the settings are the record's, made at
     /// least as strict as those of this call.
     pub fn of_record(config: &Config, plan: &Plan) -> Self {
-        let call = settings::of_plan(config, &PermissionArgs::default()).safeguards();
-        let safeguards = plan.settings.safeguards().stricter(&call);
+        let safeguards = plan.settings.safeguards.stricter(&config.safeguards);
         let limits = GuardLimits { guards: Some(safeguards.guards), ..GuardLimits::default() };
         Self { safeguards, limits }
     }

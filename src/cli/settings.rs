@@ -133,16 +133,7 @@ pub fn state_directory(global: &GlobalArgs, environment: &ProcessEnvironment) ->
 
 /// What a plan is asked to do.
 pub fn of_plan(config: &Config, permission: &PermissionArgs) -> plan::PlanSettings {
-    plan::PlanSettings {
-        prune: config.safeguards.prune,
-        guards: config.safeguards.guards,
-        gates: config.safeguards.gates,
-        marks: config.safeguards.marks,
-        adopt: permission.adopt,
-        base: false,
-        ignore: config.safeguards.ignore.clone(),
-        version_checked: config.safeguards.version_checked,
-    }
+    plan::PlanSettings { safeguards: config.safeguards.clone(), adopt: permission.adopt, base: false }
 }
 
 /// Fields that are left out of comparison.

@@ -2,7 +2,7 @@
 //! comparing values; this module knows which values count: what the service fills in a reference,
 //! whose labels and annotations are whose, and what a configuration ignores. Pure.
 
-use crate::model::{AppliedFields, Endpoint, Field, Json, PROTECT, Where, is_mark};
+use crate::model::{AppliedFields, Endpoint, Field, Json, PROTECT, Where, is_ownership_annotation};
 
 /// Labels under this prefix are the service's, unless a definition names them (API.md 3.5).
 const PLATFORM_PREFIX: &str = "ves.io/";
@@ -76,10 +76,14 @@ fn maps(live: &Endpoint, desired: &Endpoint, context: Context<'_>, fields: &mut 
         fields.extend(gone.chain(wanted.map(|(key, _)| key)).cloned().map(Field::Label));
     }
     let ours = |key: &str| context.applied.is_some_and(|applied| applied.wrote_annotation(key));
-    let gone =
-        live.annotations.keys().filter(|key| !desired.annotations.contains_key(*key) && !is_mark(key) && ours(key));
-    let wanted =
-        desired.annotations.iter().filter(|(key, value)| !is_mark(key) && live.annotations.get(*key) != Some(value));
+    let gone = live
+        .annotations
+        .keys()
+        .filter(|key| !desired.annotations.contains_key(*key) && !is_ownership_annotation(key) && ours(key));
+    let wanted = desired
+        .annotations
+        .iter()
+        .filter(|(key, value)| !is_ownership_annotation(key) && live.annotations.get(*key) != Some(value));
     fields.extend(gone.chain(wanted.map(|(key, _)| key)).cloned().map(Field::Annotation));
 }
 
@@ -98,7 +102,7 @@ pub fn moved(before: &Endpoint, now: &Endpoint, names: impl Fn(&str) -> bool, co
     let differs = |key: &&String| before.labels.get(*key) != now.labels.get(*key) && is_managed_label(key);
     fields.extend(keys.filter(differs).cloned().map(Field::Label));
     let ours = |key: &str| {
-        is_mark(key)
+        is_ownership_annotation(key)
             || key == PROTECT
             || names(key)
             || context.applied.is_some_and(|applied| applied.wrote_annotation(key))

@@ -204,7 +204,7 @@ mod tests {
     use super::*;
     use crate::drift::UnmanagedPolicy;
     use crate::model::{Layout, SourceLocation};
-    use crate::plan::{BeforeImage, Change, FieldChange, PlanSettings, PlanSource, ServiceId};
+    use crate::plan::{BeforeImage, Change, FieldChange, ServiceId};
 
     fn plan(causes: &[(Field, Cause)]) -> Plan {
         let endpoint: crate::model::Endpoint = serde_json::from_value(
@@ -226,19 +226,9 @@ mod tests {
         let before =
             BeforeImage { uid: "1".to_owned(), resource_version: None, endpoint, creator: None, modified: None };
         Plan {
-            tool_version: "test".to_owned(),
             service: ServiceId { base_url: "https://acme.example.net".to_owned(), layout: Layout::Uniform },
-            stack: None,
-            settings: PlanSettings::default(),
-            setting_changes: Vec::new(),
-            scope: Default::default(),
             changes: vec![Change::new(key, Action::Replace { fields, adopts: false, before })],
-            blocked: Vec::new(),
-            guards: Vec::new(),
-            allowed: Vec::new(),
-            left_out: 0,
-            notes: Vec::new(),
-            source: PlanSource::default(),
+            ..Plan::default()
         }
     }
 

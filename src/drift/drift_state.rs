@@ -13,6 +13,10 @@ use super::Verdicts;
 use crate::model::{Desired, Field, Key, Namespace};
 use crate::plan::{ActionKind, Plan, ScopeRead};
 
+/// The kind that the file names.
+const KIND: &str = "drift_state";
+/// The kind that files of version 0.2 name.
+const OLD_KIND: &str = "memory";
 /// The format that this program writes and reads.
 const FORMAT_VERSION: u32 = 1;
 
@@ -71,7 +75,7 @@ pub enum DriftStateError {
 impl Default for DriftState {
     fn default() -> Self {
         Self {
-            kind: "memory".to_owned(),
+            kind: KIND.to_owned(),
             format_version: FORMAT_VERSION,
             checks: 0,
             applied: BTreeSet::new(),
@@ -88,7 +92,7 @@ impl DriftState {
     pub fn from_file(bytes: &[u8]) -> Result<Self, DriftStateError> {
         let state: DriftState = serde_json::from_slice(bytes)
             .map_err(|error| DriftStateError::NotADriftState { reason: error.to_string() })?;
-        if state.kind != "memory" {
+        if state.kind != KIND && state.kind != OLD_KIND {
             return Err(DriftStateError::NotADriftState {
                 reason: format!("its kind is `{}`", state.kind.escape_debug()),
             });
@@ -96,7 +100,7 @@ impl DriftState {
         if state.format_version != FORMAT_VERSION {
             return Err(DriftStateError::Format { found: state.format_version });
         }
-        Ok(state)
+        Ok(Self { kind: KIND.to_owned(), ..state })
     }
 
     /// The state as a file holds it, a final line break included.
@@ -190,9 +194,7 @@ mod tests {
     use super::*;
     use crate::drift::{ObjectVerdict, Verdict};
     use crate::model::{Endpoint, Layout};
-    use crate::plan::{
-        Action, BeforeImage, Cause, Change, FieldChange, NamespaceScope, PlanSettings, PlanSource, ServiceId,
-    };
+    use crate::plan::{Action, BeforeImage, Cause, Change, FieldChange, NamespaceScope, ServiceId};
 
     fn at(text: &str) -> Timestamp {
         text.parse().expect("a time")
@@ -223,19 +225,10 @@ mod tests {
         let scope = NamespaceScope { read, definitions: 1, in_sync: 0, pruned: true, selected: true };
         let change = Change::new(key.clone(), Action::Replace { fields: vec![field], adopts: false, before });
         let plan = Plan {
-            tool_version: "test".to_owned(),
             service: ServiceId { base_url: "https://acme.example.net".to_owned(), layout: Layout::Uniform },
-            stack: None,
-            settings: PlanSettings::default(),
-            setting_changes: Vec::new(),
             scope: BTreeMap::from([(Namespace::parse("shop").expect("a namespace"), scope)]),
             changes: if drifts && complete { vec![change] } else { Vec::new() },
-            blocked: Vec::new(),
-            guards: Vec::new(),
-            allowed: Vec::new(),
-            left_out: 0,
-            notes: Vec::new(),
-            source: PlanSource::default(),
+            ..Plan::default()
         };
         let mut verdicts = Verdicts::default();
         if drifts && complete {
@@ -282,6 +275,8 @@ mod tests {
         remember(&mut state, true, true, "2026-11-19T14:00:00Z");
         assert_eq!(DriftState::from_file(state.to_file().as_bytes()).expect("its own text"), state);
         assert!(DriftState::from_file(b"{}").is_err());
+        let older = state.to_file().replace("\"drift_state\"", "\"memory\"");
+        assert_eq!(DriftState::from_file(older.as_bytes()).expect("of version 0.2"), state);
         let newer = state.to_file().replace("\"format_version\": 1", "\"format_version\": 2");
         assert!(matches!(DriftState::from_file(newer.as_bytes()), Err(DriftStateError::Format { found: 2 })));
     }

@@ -66,8 +66,8 @@ impl Plan {
                     LiveItem::Object(_) | LiveItem::Unsupported(_) => None,
                 });
                 for endpoint in objects {
-                    let mark = Ownership::read(&endpoint.annotations);
-                    if Owner::of(mark.as_ref(), &endpoint.key, self.stack.as_deref()).is_ours() {
+                    let ownership = Ownership::read(&endpoint.annotations);
+                    if Owner::of(ownership.as_ref(), &endpoint.key, self.stack.as_deref()).is_ours() {
                         self.notes.push(Note::Outside { key: endpoint.key.clone() });
                     }
                 }

@@ -2,7 +2,7 @@
 
 use super::{MissingCause, UnmanagedPolicy, Verdict};
 use crate::model::{LiveObject, NamespaceRead, RelatedObject};
-use crate::plan::world::{STACK, World, endpoint, live, marked, shop};
+use crate::plan::world::{STACK, World, annotated, endpoint, live, shop};
 use crate::plan::{Action, Allowances, Approval, ApprovalError, Note, Prune};
 
 impl World {
@@ -41,8 +41,11 @@ fn an_object_of_ours_that_differs_is_replaced_with_the_cause_of_each_field() {
         (2, 3, "replace a spec.port=both", Verdict::Both),
     ];
     for (now, wanted, line, verdict) in cases {
-        let world =
-            World::new().defined(endpoint("a", wanted)).live(marked(live(endpoint("a", now)), &applied, Some(STACK)));
+        let world = World::new().defined(endpoint("a", wanted)).live(annotated(
+            live(endpoint("a", now)),
+            &applied,
+            Some(STACK),
+        ));
         assert_eq!(world.lines(), [line]);
         assert_eq!(world.verdict(), verdict);
     }
@@ -50,7 +53,7 @@ fn an_object_of_ours_that_differs_is_replaced_with_the_cause_of_each_field() {
 
 #[test]
 fn an_object_of_ours_in_sync_with_its_mark_needs_nothing() {
-    let object = marked(live(endpoint("a", 1)), &endpoint("a", 1), Some(STACK));
+    let object = annotated(live(endpoint("a", 1)), &endpoint("a", 1), Some(STACK));
     let world = World::new().defined(endpoint("a", 1)).live(object);
     assert_eq!(world.lines(), nothing());
     assert_eq!(world.plan().in_sync(), 1);
@@ -59,7 +62,7 @@ fn an_object_of_ours_in_sync_with_its_mark_needs_nothing() {
 
 #[test]
 fn an_object_in_sync_with_an_old_mark_gets_a_mark_and_is_in_sync() {
-    let object = marked(live(endpoint("a", 1)), &endpoint("a", 2), Some(STACK));
+    let object = annotated(live(endpoint("a", 1)), &endpoint("a", 2), Some(STACK));
     let world = World::new().defined(endpoint("a", 1)).live(object);
     assert_eq!(world.lines(), ["annotate a"]);
     assert!(!world.plan().is_pending());
@@ -69,7 +72,7 @@ fn an_object_in_sync_with_an_old_mark_gets_a_mark_and_is_in_sync() {
 #[test]
 fn an_unmarked_equal_object_is_in_sync_and_noted_and_marked_when_adopted() {
     let world = World::new().defined(endpoint("a", 1)).live(live(endpoint("a", 1)));
-    assert_eq!(world.lines(), ["unmarked a"]);
+    assert_eq!(world.lines(), ["unannotated a"]);
     assert_eq!(world.verdict(), Verdict::InSync);
     assert_eq!(world.with(|world| world.settings.adopt = true).lines(), ["annotate a"]);
 }
@@ -77,7 +80,7 @@ fn an_unmarked_equal_object_is_in_sync_and_noted_and_marked_when_adopted() {
 #[test]
 fn an_unmarked_object_that_differs_is_adopted_by_a_replace_and_is_drift() {
     let world = World::new().defined(endpoint("a", 2)).live(live(endpoint("a", 1)));
-    assert_eq!(world.lines(), ["replace a spec.port=unmarked"]);
+    assert_eq!(world.lines(), ["replace a spec.port=unannotated"]);
     assert!(matches!(world.plan().changes[0].action, Action::Replace { adopts: true, .. }));
     assert_eq!(world.verdict(), Verdict::Drift);
 }
@@ -88,7 +91,7 @@ fn an_unmarked_object_without_a_definition_is_noted_and_deleted_only_when_all_is
     assert_eq!(world.lines(), ["unmanaged a"]);
     assert_eq!(world.plan().verdicts(UnmanagedPolicy::Note).whole(), Verdict::InSync);
     assert_eq!(world.plan().verdicts(UnmanagedPolicy::Fail).whole(), Verdict::Drift);
-    assert_eq!(world.with(|world| world.settings.prune = Prune::All).lines(), ["delete a"]);
+    assert_eq!(world.with(|world| world.settings.safeguards.prune = Prune::All).lines(), ["delete a"]);
 }
 
 #[test]
@@ -105,7 +108,7 @@ fn an_object_of_another_object_is_blocked_and_never_in_sync() {
     let world = World::new().defined(endpoint("a", 1)).live(owned());
     assert_eq!(world.lines(), ["blocked a OwnerView"]);
     assert_eq!(world.verdict(), Verdict::Pending);
-    let undefined = World::new().live(owned()).with(|world| world.settings.prune = Prune::All);
+    let undefined = World::new().live(owned()).with(|world| world.settings.safeguards.prune = Prune::All);
     assert_eq!(undefined.lines(), ["owned a"]);
 }
 

@@ -72,8 +72,8 @@ impl Verdict {
     fn of(cause: Cause) -> Self {
         match cause {
             Cause::Pending => Verdict::Pending,
-            // An unmarked object that differs: somebody else's hand is all that explains it.
-            Cause::Drift | Cause::Unmarked => Verdict::Drift,
+            // An unannotated object that differs: somebody else's hand is all that explains it.
+            Cause::Drift | Cause::Unannotated => Verdict::Drift,
             Cause::Both => Verdict::Both,
         }
     }
@@ -120,7 +120,7 @@ fn drifted(note: &Note, unmanaged: UnmanagedPolicy) -> Option<&Key> {
             (unmanaged == UnmanagedPolicy::Fail).then_some(key)
         }
         // Defined, or another object's of the service; a copy without a definition is unmanaged as well.
-        Note::Unmarked { .. }
+        Note::Unannotated { .. }
         | Note::Unstacked { .. }
         | Note::Copied { .. }
         | Note::ForeignEqual { .. }

@@ -77,7 +77,9 @@ fn sites(plan: &Plan) -> BTreeSet<(String, String)> {
 /// The endpoint as a replace leaves it. One that the planned fields do not make is never sent.
 fn after(change: &Change, before: &Endpoint) -> Option<Endpoint> {
     let place = change.fields().iter().find(|field| field.field == Field::Where)?;
-    before.with_fields([(&place.field, &place.after)]).ok()
+    let mut after = before.clone();
+    place.field.assign(&mut after, &place.after).ok()?;
+    Some(after)
 }
 
 async fn check_sites(reader: &Reader, sites: &BTreeSet<(String, String)>, mode: GateMode) -> Vec<GateFinding> {

@@ -3,15 +3,16 @@
 //! follows from another one is left out.
 
 use super::diagnostic::Diagnostic;
-use super::fields::{Decoder, FieldProblem, Fields, KeySpelling, Suggestion, is_free, suggest};
+use super::fields::{Decoder, FieldProblem, Fields, KeySpelling, is_free};
 use super::item::{Item, MapEntry, TextSpan, Value};
 use super::rules::StackRules;
+use super::suggestion::did_you_mean;
 use super::text::Language;
 use crate::model::shape::{ENDPOINT, NodeKind, SERVICE_KEYS, ShapeNode, snake};
 use crate::model::{self, EmptyOption, Endpoint, Json, Location, Problem, Segment, WireEndpoint};
 
 /// Documents of ours that are not definitions.
-const OTHER_KINDS: [&str; 3] = ["tenant", "acknowledgements", "memory"];
+const OTHER_KINDS: [&str; 4] = ["tenant", "acknowledgements", "drift_state", "memory"];
 
 /// What a document turned out to be.
 #[derive(Debug)]
@@ -162,11 +163,8 @@ pub(super) fn located(problem: &Problem, root: &Item<'_>) -> Diagnostic {
     let mut help = None;
     // A long list of what is allowed goes below, the nearest one beside the value.
     if let Some(list) = label.strip_prefix("one of ") {
-        let near = value_text(root, &problem.location).map(|text| suggest(text, list.split(", ")));
-        let near = match near {
-            Some(Suggestion::Near(near)) => format!("did you mean `{near}`?"),
-            _ => String::new(),
-        };
+        let text = value_text(root, &problem.location);
+        let near = text.map(|text| did_you_mean(text, list.split(", "), String::new)).unwrap_or_default();
         if !near.is_empty() || label.len() > 60 {
             help = Some(std::mem::replace(&mut label, near));
         }

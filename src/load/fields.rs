@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use super::diagnostic::Diagnostic;
 use super::item::{Item, MapEntry, TextSpan, Value};
+use super::suggestion::nearest;
 use super::text::Language;
 use super::tree::TextStyle;
 use crate::model::shape::{ENDPOINT, NodeKind, camel, snake};
@@ -33,39 +34,6 @@ pub(super) enum KeySpelling {
     Snake,
     /// `snake_case`, and the `camelCase` that the vendor's tool prints.
     Both,
-}
-
-/// The nearest word, if one is near enough to be meant.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Suggestion<'a> {
-    Near(&'a str),
-    None,
-}
-
-/// The known word that a misspelt text is nearest to.
-#[must_use]
-pub fn nearest<'a>(text: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    match suggest(text, known) {
-        Suggestion::Near(near) => Some(near),
-        Suggestion::None => None,
-    }
-}
-
-/// The word among `known` that `text` most likely means.
-pub(super) fn suggest<'a>(text: &str, known: impl IntoIterator<Item = &'a str>) -> Suggestion<'a> {
-    // A long text is not a typing error, and its distance would be expensive.
-    if text.len() > 64 {
-        return Suggestion::None;
-    }
-    let lower = text.to_lowercase();
-    let near = known
-        .into_iter()
-        .map(|word| (strsim::damerau_levenshtein(&lower, &word.to_lowercase()), word))
-        .filter(|(distance, word)| {
-            *distance <= ((word.chars().count() + 1) / 3).max(1) && word.chars().count() > *distance
-        })
-        .min_by_key(|(distance, _)| *distance);
-    near.map_or(Suggestion::None, |(_, word)| Suggestion::Near(word))
 }
 
 impl Decoder {
@@ -382,10 +350,7 @@ impl<'i, 's, 'd> Fields<'i, 's, 'd> {
         let entries = self.item.entries().iter().zip(&self.taken);
         for entry in entries.filter(|(_, taken)| !**taken).map(|(entry, _)| entry) {
             let free: Vec<&str> = self.known.clone();
-            let label = match suggest(&snake(&entry.key), free.iter().copied()) {
-                Suggestion::Near(near) => Some(near.to_owned()),
-                Suggestion::None => None,
-            };
+            let label = nearest(&snake(&entry.key), free.iter().copied()).map(str::to_owned);
             let mut path = self.path.clone();
             path.push(Segment::Key(label.clone().unwrap_or_else(|| entry.key.to_string()).into()));
             let names: Vec<String> = free.iter().map(|name| format!("`{name}`")).collect();
@@ -438,15 +403,5 @@ mod tests {
         assert_eq!(integer_of("80", TextStyle::Quoted), Some(Ok(80)));
         assert_eq!(integer_of("-80", TextStyle::Quoted), None);
         assert_eq!(integer_of("0x50", TextStyle::Quoted), None);
-    }
-
-    #[test]
-    fn a_misspelt_word_finds_its_neighbour_and_a_strange_one_none() {
-        let known = ["protocol", "port", "ip", "where"];
-        assert_eq!(suggest("protocl", known), Suggestion::Near("protocol"));
-        assert_eq!(suggest("Prot", known), Suggestion::Near("port"));
-        assert_eq!(suggest("id", known), Suggestion::Near("ip"));
-        assert_eq!(suggest("replicas", known), Suggestion::None);
-        assert_eq!(suggest("xy", known), Suggestion::None);
     }
 }

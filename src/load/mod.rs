@@ -21,6 +21,7 @@ mod render;
 mod rules;
 mod source;
 mod source_map;
+mod suggestion;
 mod syntax;
 mod text;
 mod tree;
@@ -28,13 +29,13 @@ mod variable;
 
 pub use config::Config;
 pub use diagnostic::{Diagnostic, Diagnostics, Label, Severity};
-pub use fields::nearest;
 pub use item::ValueOrigin;
 pub use keys::{defines, keys};
 pub use loaded::{Loaded, PathFilter, StackFile};
 pub use options::{LoadLimits, LoadOptions, SourceFile};
 pub use render::RenderOptions;
 pub use source_map::{SourceMap, ValueStyle, WrittenValue};
+pub use suggestion::nearest;
 pub use text::Position;
 
 use std::path::{Path, PathBuf};

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::diagnostic::Diagnostic;
-use super::fields::{Suggestion, suggest};
 use super::item::{Item, resolve};
 use super::overlay;
+use super::suggestion::did_you_mean;
 use super::text::SourceText;
 use super::tree::Documents;
 use super::variable::{Variables, substitute};
@@ -92,10 +92,8 @@ pub(super) fn without_base<'k>(
 ) -> Diagnostic {
     let name = overlay.item.get("metadata").and_then(|metadata| metadata.get("name"));
     let at = name.map_or(overlay.item.span, |name| name.span);
-    let label = match suggest(key, keys) {
-        Suggestion::Near(near) => format!("did you mean `{near}`?"),
-        Suggestion::None => "an overlay changes a definition, or is a whole endpoint".to_owned(),
-    };
+    let otherwise = || "an overlay changes a definition, or is a whole endpoint".to_owned();
+    let label = did_you_mean(key, keys, otherwise);
     at.error(format!("the overlay changes `{key}`, which no file defines"), label)
 }
 

@@ -4,10 +4,10 @@
 use std::collections::BTreeSet;
 
 use super::config::Config;
-use super::fields::{Suggestion, suggest};
+use super::suggestion::did_you_mean;
 use crate::model::{
     APPLIED, COMMIT_DIGITS, Endpoint, LONGEST_ANNOTATION, LONGEST_RUN, Namespace, Ownership, Problem, STACK, Segment,
-    WireEndpoint, is_mark,
+    WireEndpoint, is_ownership_annotation,
 };
 
 /// Labels and annotations that fit into `trueup/applied` beside every other field, whatever they are.
@@ -18,7 +18,7 @@ const SURELY_FITTING: usize = 60;
 pub(super) struct StackRules {
     namespaces: BTreeSet<Namespace>,
     stack: Option<String>,
-    marks: bool,
+    annotates: bool,
 }
 
 impl StackRules {
@@ -26,7 +26,7 @@ impl StackRules {
         Self {
             namespaces: config.namespaces.iter().cloned().collect(),
             stack: config.stack.as_ref().map(ToString::to_string),
-            marks: config.safeguards.marks,
+            annotates: config.safeguards.ownership_annotations,
         }
     }
 
@@ -38,13 +38,15 @@ impl StackRules {
             self.namespace(namespace, &mut problems);
         }
         let annotations = metadata.and_then(|metadata| metadata.annotations.as_ref());
-        for (key, _) in annotations.into_iter().flatten().filter(|(key, value)| is_mark(key) && value.is_some()) {
+        for (key, _) in
+            annotations.into_iter().flatten().filter(|(key, value)| is_ownership_annotation(key) && value.is_some())
+        {
             let path = vec!["metadata".into(), "annotations".into(), Segment::Key(key.clone().into())];
             let what = format!("a definition may not set `{key}`");
             problems.push(Problem::key(path, what, "trueup writes it itself: remove it"));
         }
-        if let Some(endpoint) = endpoint.filter(|_| self.marks) {
-            self.room_for_marks(endpoint, &mut problems);
+        if let Some(endpoint) = endpoint.filter(|_| self.annotates) {
+            self.room_for_ownership(endpoint, &mut problems);
         }
         problems
     }
@@ -52,8 +54,8 @@ impl StackRules {
     /// Whether there is surely room for the ownership annotations of an endpoint.
     pub(super) fn fits(&self, endpoint: &Endpoint) -> bool {
         let mut problems = Vec::new();
-        if self.marks {
-            self.room_for_marks(endpoint, &mut problems);
+        if self.annotates {
+            self.room_for_ownership(endpoint, &mut problems);
         }
         problems.is_empty()
     }
@@ -64,22 +66,19 @@ impl StackRules {
             return;
         }
         let names = self.namespaces.iter().map(Namespace::as_str);
-        let label = match suggest(namespace, names) {
-            Suggestion::Near(near) => format!("did you mean `{near}`?"),
-            Suggestion::None => "list it there, or move the definition".to_owned(),
-        };
+        let label = did_you_mean(namespace, names, || "list it there, or move the definition".to_owned());
         let what = format!("the namespace `{namespace}` is not listed under `namespaces:` in trueup.yaml");
         problems.push(Problem::value(vec!["metadata".into(), "namespace".into()], what, label));
     }
 
-    fn room_for_marks(&self, endpoint: &Endpoint, problems: &mut Vec<Problem>) {
+    fn room_for_ownership(&self, endpoint: &Endpoint, problems: &mut Vec<Problem>) {
         if endpoint.labels.len() + endpoint.annotations.len() <= SURELY_FITTING {
             return;
         }
         let run = "r".repeat(LONGEST_RUN);
         let commit = "c".repeat(COMMIT_DIGITS);
-        let marks = Ownership::of(endpoint, self.stack.as_deref(), &run).at_commit(Some(&commit)).annotations();
-        for (key, value) in marks.into_iter().filter(|(key, _)| *key == APPLIED || *key == STACK) {
+        let annotations = Ownership::of(endpoint, self.stack.as_deref(), &run).at_commit(Some(&commit)).annotations();
+        for (key, value) in annotations.into_iter().filter(|(key, _)| *key == APPLIED || *key == STACK) {
             if value.len() > LONGEST_ANNOTATION {
                 let what = format!(
                     "`{key}` would be {} characters long for this many labels and annotations, above the allowed \
@@ -89,7 +88,7 @@ impl StackRules {
                 problems.push(Problem::key(
                     vec!["metadata".into()],
                     what,
-                    "remove some, or set `marks: false` in trueup.yaml",
+                    "remove some, or set `ownership_annotations: false` in trueup.yaml",
                 ));
             }
         }

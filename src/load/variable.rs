@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::config::Config;
 use super::diagnostic::Diagnostic;
-use super::fields::{Suggestion, suggest};
 use super::item::{Item, TextSpan, Value, ValueOrigin, resolve};
+use super::suggestion::{did_you_mean, nearest};
 use super::text::SourceText;
 use super::tree::{Documents, TextStyle};
 
@@ -44,10 +44,9 @@ impl Variables {
                 .keys()
                 .map(String::as_str)
                 .filter(|known| !config.undeclared.contains(*known) || used(known));
-            let help = match suggest(name, known) {
-                Suggestion::Near(near) => format!("did you mean `{near}`?"),
-                Suggestion::None => format!("no definition uses `${{{name}}}`, and `variables:` does not name it"),
-            };
+            let help = did_you_mean(name, known, || {
+                format!("no definition uses `${{{name}}}`, and `variables:` does not name it")
+            });
             Diagnostic::without_place(format!("`--var {name}` names a variable that nothing uses"), help)
         };
         unknown.map(problem).collect()
@@ -114,9 +113,9 @@ fn lookup<'s>(
         &variable.text
     });
     if found.is_none() {
-        let label = match suggest(name, variables.texts.keys().map(String::as_str)) {
-            Suggestion::Near(near) => format!("did you mean `${{{near}}}`?"),
-            Suggestion::None => "define it under `variables:` in trueup.yaml, or with `--var`".to_owned(),
+        let label = match nearest(name, variables.texts.keys().map(String::as_str)) {
+            Some(near) => format!("did you mean `${{{near}}}`?"),
+            None => "define it under `variables:` in trueup.yaml, or with `--var`".to_owned(),
         };
         let what = format!("the variable `{name}` is not defined");
         problems.push(Diagnostic::error(what, at.source, spot(at, &format!("${{{name}}}")), label));

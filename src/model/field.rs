@@ -100,23 +100,6 @@ pub struct FieldError {
     reason: String,
 }
 
-impl Endpoint {
-    /// This endpoint with these values in these fields, each as the wire writes it.
-    ///
-    /// # Errors
-    /// The values do not make an endpoint.
-    pub fn with_fields<'v>(
-        &self,
-        values: impl IntoIterator<Item = (&'v Field, &'v Json)>,
-    ) -> serde_json::Result<Endpoint> {
-        let mut object = serde_json::to_value(self)?;
-        for (field, value) in values {
-            field.set(&mut object, value);
-        }
-        serde_json::from_value(object)
-    }
-}
-
 impl Field {
     /// The fields that every endpoint has.
     pub const FIXED: [Field; 8] = [
@@ -161,17 +144,6 @@ impl Field {
             Field::HealthCheckPort => FieldValue::Number(spec.health_check_port.into()),
             Field::SnatPool => FieldValue::SnatPool(&spec.snat_pool),
             Field::Where => FieldValue::Where(spec.place.as_ref()),
-        }
-    }
-
-    /// Copies the value of this field from one endpoint to another.
-    pub fn copy(&self, from: &Endpoint, to: &mut Endpoint) {
-        match self {
-            Field::Description => to.description.clone_from(&from.description),
-            Field::Disable => to.disable = from.disable,
-            Field::Label(key) => put_entry(&mut to.labels, key, from.labels.get(key)),
-            Field::Annotation(key) => put_entry(&mut to.annotations, key, from.annotations.get(key)),
-            _ => self.copy_spec(&from.spec, &mut to.spec),
         }
     }
 

@@ -9,6 +9,7 @@ pub mod comparisons;
 mod desired;
 mod endpoint;
 mod field;
+mod field_digest;
 mod groups;
 mod key;
 pub mod label;
@@ -38,7 +39,7 @@ pub use live::{
 };
 pub use ownership::{
     APPLIED, AppliedCause, AppliedFields, COMMIT_DIGITS, LONGEST_RUN, Ownership, PROTECT, RUN_PENDING, STACK,
-    WrittenFor, is_mark,
+    WrittenFor, is_ownership_annotation,
 };
 pub use problem::{Location, Problem, Segment};
 pub use rules::{check, warnings};

@@ -10,11 +10,8 @@
 //! bits of SipHash are enough. Every object in sync is digested in every plan, which is why they must
 //! be cheap.
 
-use std::hash::Hasher as _;
-
-use siphasher::sip::SipHasher13;
-
 use super::field::FieldValue;
+use super::field_digest::{KEY_WIDTH, entries, field_digest, key_digest, slot, split, value_digest};
 use super::{Endpoint, Field, Key, StringMap};
 
 /// The annotation that names the stack.
@@ -38,10 +35,6 @@ const VERSION: &str = "2";
 const VERSION_WITHOUT_KEY: &str = "1";
 /// Takes the place of the commit where there is none.
 const NO_COMMIT: &str = "-";
-/// Characters of the digest of a value.
-const WIDTH: usize = 6;
-/// Characters of the digest of the object's key.
-const KEY_WIDTH: usize = 10;
 
 /// Who wrote a live object, by its annotations.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -76,7 +69,7 @@ pub enum WrittenFor {
     Unnamed,
 }
 
-/// Why a field of a marked object differs from its definition.
+/// Why a field of an annotated object differs from its definition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AppliedCause {
     /// Live is as applied: the files moved on.
@@ -89,8 +82,24 @@ pub enum AppliedCause {
 
 /// Whether a definition may not set it: one of the two ownership annotations.
 #[must_use]
-pub fn is_mark(annotation: &str) -> bool {
+pub fn is_ownership_annotation(annotation: &str) -> bool {
     annotation == STACK || annotation == APPLIED
+}
+
+impl Endpoint {
+    /// Whether a person forbids its delete.
+    #[must_use]
+    pub fn is_protected(&self) -> bool {
+        self.annotations.get(PROTECT).is_some_and(|value| value == "true")
+    }
+}
+
+impl Field {
+    /// Whether it is one of the two ownership annotations.
+    #[must_use]
+    pub fn is_ownership_annotation(&self) -> bool {
+        matches!(self, Field::Annotation(key) if is_ownership_annotation(key))
+    }
 }
 
 impl Ownership {
@@ -101,7 +110,7 @@ impl Ownership {
             run: run.to_owned(),
             key: Some(key_digest(&endpoint.key)),
             commit: NO_COMMIT.to_owned(),
-            entries: entries(endpoint),
+            entries: entries(endpoint, written_fields(endpoint)),
         };
         Self { stack: stack.map(str::to_owned), applied: Some(applied) }
     }
@@ -148,6 +157,13 @@ impl Ownership {
         }
         self.stack == other.stack && applied(self) == applied(other)
     }
+}
+
+/// The fields that an apply writes: all but the ownership annotations themselves.
+fn written_fields(endpoint: &Endpoint) -> impl Iterator<Item = Field> {
+    let labels = endpoint.labels.keys().cloned().map(Field::Label);
+    let annotations = endpoint.annotations.keys().filter(|key| !is_ownership_annotation(key));
+    Field::FIXED.into_iter().chain(labels).chain(annotations.cloned().map(Field::Annotation))
 }
 
 impl AppliedFields {
@@ -250,91 +266,6 @@ impl AppliedFields {
             (false, false) => AppliedCause::Both,
         }
     }
-}
-
-/// The entries as slot and digest, up to the first that is cut off.
-fn split(entries: &str) -> impl Iterator<Item = (&str, &str)> {
-    let mut rest = entries;
-    std::iter::from_fn(move || {
-        let slot = if rest.starts_with(['l', 'a']) { 1 + WIDTH } else { 1 };
-        let (entry, after) = rest.split_at_checked(slot + WIDTH)?;
-        rest = after;
-        Some(entry.split_at(slot))
-    })
-}
-
-/// What a field's entry begins with.
-fn slot(field: &Field) -> String {
-    let mut slot = String::with_capacity(1 + WIDTH);
-    push_slot(&mut slot, field);
-    slot
-}
-
-fn push_slot(text: &mut String, field: &Field) {
-    text.push(field.letter());
-    if let Field::Label(key) | Field::Annotation(key) = field {
-        text.extend(digest(&[key.as_bytes()]));
-    }
-}
-
-/// The digest of a field's value, `None` where it is the default.
-fn field_digest(slot: &str, field: &Field, endpoint: &Endpoint) -> Option<String> {
-    let value = field.of(endpoint);
-    (!value.is_default()).then(|| value_digest(slot, &value))
-}
-
-fn value_digest(slot: &str, value: &FieldValue<'_>) -> String {
-    // Strings, numbers and maps with text keys: nothing that fails.
-    digest(&[slot.as_bytes(), &serde_json::to_vec(value).unwrap_or_default()]).collect()
-}
-
-fn entries(endpoint: &Endpoint) -> String {
-    let labels = endpoint.labels.keys().cloned().map(Field::Label);
-    let annotations = endpoint.annotations.keys().filter(|key| !is_mark(key)).cloned().map(Field::Annotation);
-    let fields = Field::FIXED.into_iter().chain(labels).chain(annotations);
-    let mut entries = String::with_capacity(128);
-    // Every endpoint in sync comes through here: one buffer for all of its values.
-    let mut json = Vec::with_capacity(256);
-    for field in fields {
-        let value = field.of(endpoint);
-        if !value.is_default() {
-            let start = entries.len();
-            push_slot(&mut entries, &field);
-            json.clear();
-            // As in `value_digest`, nothing that fails.
-            let _ = serde_json::to_writer(&mut json, &value);
-            let digest = digest(&[&entries.as_bytes()[start..], &json]);
-            entries.extend(digest);
-        }
-    }
-    entries
-}
-
-/// The first 60 bits of a SipHash-1-3 of namespace and name.
-fn key_digest(key: &Key) -> [u8; KEY_WIDTH] {
-    let bits = hash(&[key.namespace.as_str().as_bytes(), key.name.as_str().as_bytes()]);
-    std::array::from_fn(|at| character(bits, at))
-}
-
-/// The first 36 bits of a SipHash-1-3 without a key, six characters of 64.
-fn digest(parts: &[&[u8]]) -> impl Iterator<Item = char> + use<> {
-    let bits = hash(parts);
-    (0..WIDTH).map(move |at| char::from(character(bits, at)))
-}
-
-/// One of the ten characters of 64 that write the first 60 bits of a hash.
-fn character(bits: u64, at: usize) -> u8 {
-    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-    ALPHABET[(bits >> (58 - 6 * at)) as usize & 63]
-}
-
-fn hash(parts: &[&[u8]]) -> u64 {
-    let mut hash = SipHasher13::new();
-    for part in parts {
-        hash.write_u64((part.len() as u64).to_le());
-        hash.write(part);
-    }
-    hash.finish()
 }
 
 #[cfg(test)]

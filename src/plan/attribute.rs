@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn a_base_that_moved_elsewhere_leaves_the_head_behind_whatever_live_is() {
-        for cause in [Cause::Pending, Cause::Drift, Cause::Both, Cause::Unmarked] {
+        for cause in [Cause::Pending, Cause::Drift, Cause::Both, Cause::Unannotated] {
             assert_eq!(attributed(1, 2, 1, cause), "behind base");
             assert_eq!(attributed(1, 2, 3, cause), "behind base");
         }
@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn a_head_that_moved_alone_is_this_change() {
-        for cause in [Cause::Pending, Cause::Drift, Cause::Both, Cause::Unmarked] {
+        for cause in [Cause::Pending, Cause::Drift, Cause::Both, Cause::Unannotated] {
             assert_eq!(attributed(1, 1, 2, cause), "this change");
         }
     }
@@ -101,7 +101,7 @@ mod tests {
             assert_eq!(attributed(merge_base, both, both, Cause::Drift), "drift");
             assert_eq!(attributed(merge_base, both, both, Cause::Pending), "pending on base");
             assert_eq!(attributed(merge_base, both, both, Cause::Both), "pending on base");
-            assert_eq!(attributed(merge_base, both, both, Cause::Unmarked), "pending on base");
+            assert_eq!(attributed(merge_base, both, both, Cause::Unannotated), "pending on base");
         }
     }
 

@@ -6,9 +6,9 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Plan;
+use super::{OwnershipAnnotations, Plan};
 use crate::model::{
-    APPLIED, AppliedFields, Endpoint, Field, Json, Key, Ownership, RUN_PENDING, RelatedObject, RunId, STACK,
+    AppliedCause, AppliedFields, Endpoint, Field, FieldError, Json, Key, LiveObject, RelatedObject, RunId,
     SourceLocation,
 };
 
@@ -139,7 +139,7 @@ pub enum Cause {
     /// Both moved.
     Both,
     /// The live object carries no ownership annotations.
-    Unmarked,
+    Unannotated,
 }
 
 /// Whose change a difference is, judged against a base branch.
@@ -164,54 +164,6 @@ pub struct Commit {
     pub id: String,
     /// Its day, `YYYY-MM-DD`.
     pub date: String,
-}
-
-/// The two ownership annotations as a change leaves them. `None` takes an annotation away (a rollback may).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct OwnershipAnnotations {
-    /// `trueup/stack`
-    #[serde(default)]
-    pub stack: Option<String>,
-    /// `trueup/applied`; a `*` is the place of the run until there is one.
-    #[serde(default)]
-    pub applied: Option<String>,
-}
-
-impl OwnershipAnnotations {
-    /// The ownership annotations that an apply of `endpoint` for `stack` writes over those of `before`, whose
-    /// commit stays: see [`Plan::stamp`].
-    #[must_use]
-    pub fn wanted(endpoint: &Endpoint, stack: Option<&str>, before: Option<&AppliedFields>) -> Self {
-        let mark = Ownership::wanted(endpoint, stack).at_commit(before.and_then(AppliedFields::commit));
-        Self { stack: mark.stack, applied: mark.applied.map(|applied| applied.text()) }
-    }
-
-    /// The same annotations without what is longer than the service takes: definitions are checked for that
-    /// only where they are wanted.
-    #[must_use]
-    pub(super) fn fitting(mut self) -> Self {
-        let run = crate::model::LONGEST_RUN;
-        self.applied = self.applied.filter(|text| text.len() + run <= crate::model::LONGEST_ANNOTATION);
-        self
-    }
-
-    /// The same annotations without the commit, for what two plans of one effect have in common.
-    #[must_use]
-    pub(super) fn without_commit(&self) -> Self {
-        Self {
-            stack: self.stack.clone(),
-            applied: self.applied.as_deref().map(|text| AppliedFields::renamed(text, None)),
-        }
-    }
-
-    /// The annotations to set (`None`: to take away) in an object that `run` writes.
-    #[must_use]
-    pub fn annotations(&self, run: &str) -> [(Field, Option<String>); 2] {
-        let pending = format!(" {RUN_PENDING} ");
-        let applied = self.applied.as_ref().map(|text| text.replacen(&pending, &format!(" {run} "), 1));
-        [(Field::Annotation(STACK.to_owned()), self.stack.clone()), (Field::Annotation(APPLIED.to_owned()), applied)]
-    }
 }
 
 impl Change {
@@ -243,20 +195,20 @@ impl Change {
     ///
     /// # Errors
     /// The fields do not make an endpoint: the plan was written by hand.
-    pub fn applied_to(&self, base: &Endpoint, run: &RunId) -> serde_json::Result<Endpoint> {
-        let fields = self.fields();
-        let mut endpoint = match fields {
-            [] => base.clone(),
-            fields => base.with_fields(fields.iter().map(|change| (&change.field, &change.after)))?,
-        };
-        for (field, value) in self.ownership.iter().flat_map(|ownership| ownership.annotations(run.as_str())) {
-            match (field, value) {
-                (Field::Annotation(key), Some(value)) => drop(endpoint.annotations.insert(key, value)),
-                (Field::Annotation(key), None) => drop(endpoint.annotations.remove(&key)),
-                _ => {}
-            }
+    pub fn applied_to(&self, base: &Endpoint, run: &RunId) -> Result<Endpoint, FieldError> {
+        let mut endpoint = base.clone();
+        for change in self.fields() {
+            change.field.assign(&mut endpoint, &change.after)?;
+        }
+        for (field, value) in self.ownership_values(run.as_str()) {
+            field.assign(&mut endpoint, &value.into())?;
         }
         Ok(endpoint)
+    }
+
+    /// The ownership annotations that `run` writes with this change (`None`: takes away).
+    pub fn ownership_values(&self, run: &str) -> impl Iterator<Item = (Field, Option<String>)> {
+        self.ownership.iter().flat_map(move |ownership| ownership.annotations(run))
     }
 
     /// The keys of the annotations among its fields.
@@ -315,6 +267,30 @@ impl Action {
     }
 }
 
+impl From<AppliedCause> for Cause {
+    fn from(cause: AppliedCause) -> Self {
+        match cause {
+            AppliedCause::Pending => Cause::Pending,
+            AppliedCause::Drift => Cause::Drift,
+            AppliedCause::Both => Cause::Both,
+        }
+    }
+}
+
+impl BeforeImage {
+    /// A live object as a plan sees it.
+    #[must_use]
+    pub fn of(live: &LiveObject) -> Self {
+        Self {
+            uid: live.uid.clone(),
+            resource_version: live.resource_version.clone(),
+            endpoint: live.endpoint.clone(),
+            creator: live.creator.clone(),
+            modified: live.modified.clone().or_else(|| live.created.clone()),
+        }
+    }
+}
+
 impl ActionKind {
     /// Every kind, in order.
     pub const ALL: [ActionKind; 4] =
@@ -350,7 +326,7 @@ impl Cause {
             Cause::Pending => "pending",
             Cause::Drift => "drift",
             Cause::Both => "both",
-            Cause::Unmarked => "unmarked",
+            Cause::Unannotated => "unannotated",
         }
     }
 }

@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::model::{Field, Json};
+use crate::model::{Endpoint, Field, Json};
 
 /// Why a change was refused, field by field.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -31,4 +31,22 @@ pub struct ThreeWay {
     pub now: Json,
     /// What the plan wants.
     pub wanted: Json,
+}
+
+impl Conflict {
+    /// A conflict over `fields`, with their values as planned, as they are now and as wanted.
+    #[must_use]
+    pub fn new(reason: &str, fields: Vec<Field>, [planned, now, wanted]: [Option<&Endpoint>; 3]) -> Self {
+        let value = |field: &Field, endpoint: Option<&Endpoint>| endpoint.map_or(Json::Null, |e| field.value(e));
+        let fields = fields
+            .into_iter()
+            .map(|field| ThreeWay {
+                planned: value(&field, planned),
+                now: value(&field, now),
+                wanted: value(&field, wanted),
+                field,
+            })
+            .collect();
+        Self { reason: reason.to_owned(), ours_may_be_lost: false, fields }
+    }
 }

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use super::owner::Owner;
 use super::settings::KeyAllowance;
 use super::{Action, Allowances, Change, GuardHit, GuardLimits, Plan};
+use crate::model::Ownership;
 use crate::model::policy::Prune;
-use crate::model::{Ownership, PROTECT};
 
 /// A consent that takes effect in a plan, recorded by `plan --allow NAME`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -88,12 +88,12 @@ impl Plan {
 
 /// What a change of `plan` needs a consent of its own to, by what its before-image says.
 fn needed(plan: &Plan, change: &Change) -> impl Iterator<Item = KeyAllowance> + use<> {
-    let mark = change.action.before().and_then(|before| Ownership::read(&before.endpoint.annotations));
-    let owner = Owner::of(mark.as_ref(), &change.key, plan.stack.as_deref());
+    let ownership = change.action.before().and_then(|before| Ownership::read(&before.endpoint.annotations));
+    let owner = Owner::of(ownership.as_ref(), &change.key, plan.stack.as_deref());
     let (protected, referred, unverified) = match &change.action {
         Action::Delete { before, referrers } => {
-            let protected = before.endpoint.annotations.get(PROTECT).is_some_and(|value| value == "true");
-            let may_be_a_copy = plan.settings.prune == Prune::Owned && plan.undone().is_none();
+            let protected = before.endpoint.is_protected();
+            let may_be_a_copy = plan.settings.safeguards.prune == Prune::Owned && plan.undone().is_none();
             (protected, !referrers.is_empty(), may_be_a_copy && owner == Owner::Unverified)
         }
         Action::Create { .. } | Action::Replace { .. } | Action::Annotate { .. } => (false, false, false),

@@ -162,7 +162,9 @@ fn covering(change: &Change) -> Covering<'_> {
 /// not matter.
 fn image(endpoint: &Endpoint) -> Endpoint {
     let mut image = endpoint.clone();
-    if let Some(mut applied) = Ownership::read(&image.annotations).and_then(|mark| mark.at_commit(None).applied) {
+    if let Some(mut applied) =
+        Ownership::read(&image.annotations).and_then(|ownership| ownership.at_commit(None).applied)
+    {
         RUN_PENDING.clone_into(&mut applied.run);
         image.annotations.insert(APPLIED.to_owned(), applied.text());
     }

@@ -113,7 +113,7 @@ pub struct Counts {
 /// The guards that stand over a plan, the whole plan's last. They are computed from the changes and
 /// counts; what the plan itself lists is not read.
 pub(super) fn hits(plan: &Plan, limits: &GuardLimits) -> Vec<GuardHit> {
-    let settings = limits.guards.unwrap_or(plan.settings.guards);
+    let settings = limits.guards.unwrap_or(plan.settings.safeguards.guards);
     let mut shares: BTreeMap<&Namespace, ChangeShare> = BTreeMap::new();
     for (namespace, scope) in &plan.scope {
         if let ScopeRead::Complete { owned, removable, .. } = scope.read {

@@ -4,6 +4,7 @@
 
 mod approve;
 mod attribute;
+mod blocked;
 mod build;
 mod change;
 mod conflict;
@@ -12,8 +13,12 @@ mod digest;
 mod glob_reach;
 mod guard;
 mod index;
+mod input;
+mod namespace;
 mod note;
 mod owner;
+mod ownership_annotations;
+mod referrers;
 mod rollback;
 mod saved;
 mod select;
@@ -24,17 +29,18 @@ mod soundness;
 pub use crate::model::policy::Prune;
 pub use approve::{Approval, ApprovalError, ApprovedPlan};
 pub use attribute::DefinitionHistory;
-pub use build::{PlanBuilder, PlanInput, arrange};
-pub use change::{
-    Action, ActionKind, Attribution, BeforeImage, Cause, Change, Commit, FieldChange, OwnershipAnnotations,
-};
+pub use blocked::{BlockReason, BlockedChange, Unchangeable};
+pub use build::{PlanBuilder, arrange};
+pub use change::{Action, ActionKind, Attribution, BeforeImage, Cause, Change, Commit, FieldChange};
 pub use conflict::{Conflict, ThreeWay};
 pub use consent::RecordedConsent;
 pub use digest::Digest;
 pub use guard::{Counts, GuardHit, GuardLimits, GuardName};
 pub use index::ByKey;
-pub use note::{BlockReason, BlockedChange, Note, Unchangeable};
+pub use input::PlanInput;
+pub use note::Note;
 pub(crate) use owner::Owner;
+pub use ownership_annotations::OwnershipAnnotations;
 pub use rollback::{AppliedWrite, RollbackInput, UndoneRun, rollback};
 pub use saved::SavedError;
 pub use select::{MatchedFilters, Selection, UnmatchedFilter};
@@ -54,7 +60,7 @@ use crate::model::{Field, Key, Layout, Namespace, RunId, SourceLocation};
 pub const FORMAT_VERSION: u32 = 1;
 
 /// What an apply would do, in order, against what, and why.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
     /// The version of trueup that made it.
@@ -94,7 +100,7 @@ pub struct Plan {
 }
 
 /// The service that a plan is for.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ServiceId {
     /// Without `/api` and without a trailing slash.
@@ -225,6 +231,15 @@ impl Plan {
             PlanOrigin::Rollback(run) => Some(run),
             PlanOrigin::Directory(_) => None,
         }
+    }
+
+    /// The plan with its changes in the order of the phases, everything by key, and its guards.
+    fn order(mut self) -> Self {
+        self.changes.sort_by(|a, b| (a.action.kind().phase(), &a.key).cmp(&(b.action.kind().phase(), &b.key)));
+        self.blocked.sort_by(|a, b| a.key.cmp(&b.key));
+        self.notes.sort();
+        self.guard();
+        self
     }
 
     /// Computes the guards again, after the changes were altered.

@@ -1,85 +1,9 @@
-//! What a reviewer should know besides the changes: blocked changes with the reason, and notes about objects
-//! that the plan leaves as they are.
+//! What a reviewer should know besides the changes: notes about objects that the plan leaves as they are.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Change, Conflict};
-use crate::model::{Key, Namespace, RelatedObject, SourceLocation};
-
-/// A change that is blocked singly; the rest proceeds.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct BlockedChange {
-    /// Which endpoint.
-    pub key: Key,
-    /// Why nothing is done.
-    pub reason: BlockReason,
-    /// The change that would be made, where there is one.
-    #[serde(default)]
-    pub change: Option<Change>,
-    /// Where the definition is.
-    #[serde(default)]
-    pub place: Option<SourceLocation>,
-}
-
-impl BlockedChange {
-    /// A change that is blocked.
-    #[must_use]
-    pub fn new(key: Key, hold: BlockReason, change: Option<Change>) -> Self {
-        Self { key, reason: hold, change, place: None }
-    }
-}
-
-/// Why one change is blocked.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub enum BlockReason {
-    /// The live object belongs to another stack; `--allow foreign-stack=KEY`.
-    ForeignStack {
-        /// That stack.
-        stack: String,
-    },
-    /// The object is protected from deletes; `--allow protected=KEY`.
-    Protected,
-    /// The annotations of the object that would go do not prove that they were written for it, so it
-    /// may be a copy; `--allow unverified=KEY`.
-    Unverified,
-    /// Others refer to the object that would go; `--allow referred=KEY`.
-    Referred {
-        /// Who.
-        by: Vec<RelatedObject>,
-    },
-    /// A rollback would undo what somebody changed since.
-    Moved(Conflict),
-    /// It cannot be changed, and nothing allows it.
-    Unchangeable(Unchangeable),
-}
-
-/// Why an object cannot be changed at all.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub enum Unchangeable {
-    /// It belongs to another object of the service.
-    OwnerView(RelatedObject),
-    /// It is being deleted.
-    Deleting,
-    /// The model cannot hold the live object.
-    Unsupported {
-        /// Why.
-        reason: String,
-    },
-    /// A field that the model does not know may be the chosen option of a group.
-    UnknownOption {
-        /// Its path.
-        path: String,
-    },
-    /// The referrers of an object that would go could not be read.
-    ReferrersUnknown {
-        /// Why.
-        reason: String,
-    },
-}
+use crate::model::{Key, Namespace, RelatedObject};
 
 /// Something that a reviewer should know and that changes nothing.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -96,7 +20,7 @@ pub enum Note {
         key: Key,
     },
     /// In sync, and without ownership annotations; `--adopt` plans them.
-    Unmarked {
+    Unannotated {
         /// Which.
         key: Key,
     },

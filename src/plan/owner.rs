@@ -22,10 +22,10 @@ pub(crate) enum Owner<'m> {
 
 impl<'m> Owner<'m> {
     /// Whose the object of this key and ownership annotations is, seen from `stack`.
-    pub(crate) fn of(mark: Option<&'m Ownership>, key: &Key, stack: Option<&str>) -> Self {
-        let Some(mark) = mark else { return Owner::Nobody };
-        let written_for = mark.applied.as_ref().map(|applied| applied.written_for(key));
-        match (&mark.stack, written_for) {
+    pub(crate) fn of(ownership: Option<&'m Ownership>, key: &Key, stack: Option<&str>) -> Self {
+        let Some(ownership) = ownership else { return Owner::Nobody };
+        let written_for = ownership.applied.as_ref().map(|applied| applied.written_for(key));
+        match (&ownership.stack, written_for) {
             (_, Some(WrittenFor::Another)) => Owner::Copied,
             (Some(theirs), _) if Some(theirs.as_str()) != stack => Owner::Foreign(theirs),
             (None, None) => Owner::Nobody,
@@ -41,10 +41,10 @@ impl<'m> Owner<'m> {
     }
 
     /// What was applied to the object, where its annotations are its own.
-    pub(crate) fn applied(self, mark: Option<&'m Ownership>) -> Option<&'m AppliedFields> {
+    pub(crate) fn applied(self, ownership: Option<&'m Ownership>) -> Option<&'m AppliedFields> {
         match self {
             Owner::Copied => None,
-            _ => mark.and_then(|mark| mark.applied.as_ref()),
+            _ => ownership.and_then(|ownership| ownership.applied.as_ref()),
         }
     }
 }

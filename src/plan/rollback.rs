@@ -5,13 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     Action, ActionKind, Allowances, BeforeImage, BlockReason, BlockedChange, Cause, Change, Conflict, FieldChange,
-    Ignore, NamespaceScope, Note, OwnershipAnnotations, Plan, PlanOrigin, PlanSource, ScopeRead, ThreeWay,
-    Unchangeable,
+    Ignore, NamespaceScope, Note, OwnershipAnnotations, Plan, PlanOrigin, PlanSource, ScopeRead, Unchangeable,
 };
 use crate::diff::{self, Context};
 use crate::model::{
-    Endpoint, Field, Json, Key, Live, LiveItem, LiveObject, Namespace, NamespaceRead, Ownership, PROTECT, RunId,
-    is_mark,
+    Endpoint, Field, Key, Live, LiveItem, LiveObject, Namespace, NamespaceRead, Ownership, RunId,
+    is_ownership_annotation,
 };
 
 /// A run that is undone.
@@ -78,15 +77,8 @@ pub fn rollback(input: RollbackInput<'_>) -> Plan {
         service: undone.service.clone(),
         stack: undone.stack.clone(),
         settings: undone.settings.clone(),
-        setting_changes: Vec::new(),
-        scope: Default::default(),
-        changes: Vec::new(),
-        blocked: Vec::new(),
-        guards: Vec::new(),
-        allowed: Vec::new(),
-        left_out: 0,
-        notes: Vec::new(),
         source: PlanSource { origin: PlanOrigin::Rollback(input.undone.run.clone()), ..PlanSource::default() },
+        ..Plan::default()
     };
     let writes: Vec<&AppliedWrite<'_>> = input.undone.writes.iter().filter(|write| (input.only)(write.key)).collect();
     let namespaces: BTreeSet<&Namespace> = writes.iter().map(|write| &write.key.namespace).collect();
@@ -101,11 +93,7 @@ pub fn rollback(input: RollbackInput<'_>) -> Plan {
         let Some(change) = changes.get(write.key).copied() else { continue };
         Undo { input: &input, plan: &mut plan, change, write }.undo(items.get(write.key));
     }
-    plan.changes.sort_by(|a, b| (a.action.kind().phase(), &a.key).cmp(&(b.action.kind().phase(), &b.key)));
-    plan.blocked.sort_by(|a, b| a.key.cmp(&b.key));
-    plan.notes.sort();
-    plan.guard();
-    plan
+    plan.order()
 }
 
 fn scope(input: &RollbackInput<'_>, namespace: &Namespace) -> NamespaceScope {
@@ -113,11 +101,8 @@ fn scope(input: &RollbackInput<'_>, namespace: &Namespace) -> NamespaceScope {
     let read = match input.live.namespaces.get(namespace) {
         Some(NamespaceRead::Complete { items }) => {
             let ours: Vec<&LiveObject> = items.values().filter_map(|item| owned(item, stack)).collect();
-            let is_removable = |live: &&&LiveObject| {
-                live.endpoint.annotations.get(PROTECT).is_none_or(|value| value != "true")
-                    && live.owner_view.is_none()
-                    && !live.deleting
-            };
+            let is_removable =
+                |live: &&&LiveObject| !live.endpoint.is_protected() && live.owner_view.is_none() && !live.deleting;
             let removable = ours.iter().filter(is_removable).count();
             ScopeRead::Complete { live: items.len(), owned: ours.len(), removable }
         }
@@ -130,8 +115,8 @@ fn scope(input: &RollbackInput<'_>, namespace: &Namespace) -> NamespaceScope {
 /// An object that carries the ownership annotations of this stack.
 fn owned<'l>(item: &'l LiveItem, stack: Option<&str>) -> Option<&'l LiveObject> {
     let LiveItem::Object(live) = item else { return None };
-    let mark = Ownership::read(&live.endpoint.annotations)?;
-    (mark.stack.as_deref() == stack).then_some(live)
+    let ownership = Ownership::read(&live.endpoint.annotations)?;
+    (ownership.stack.as_deref() == stack).then_some(live)
 }
 
 /// Undoes one write.
@@ -178,8 +163,8 @@ impl Undo<'_, '_> {
 
     /// The managed fields in which live is not `image`.
     fn moved(&self, image: &Endpoint, live: &Endpoint) -> Vec<Field> {
-        let mark = Ownership::read(&image.annotations);
-        let applied = mark.as_ref().and_then(|mark| mark.applied.as_ref());
+        let ownership = Ownership::read(&image.annotations);
+        let applied = ownership.as_ref().and_then(|ownership| ownership.applied.as_ref());
         let ignored = self.input.ignore.fields(&self.change.key);
         let names = |key: &str| self.change.named_annotations().any(|named| named == key);
         diff::moved(image, live, names, Context { applied, ignored: &ignored })
@@ -196,11 +181,10 @@ impl Undo<'_, '_> {
             return self.block(BlockReason::Unchangeable(Unchangeable::OwnerView(owner.clone())), Some(delete));
         }
         if !moved.is_empty() {
-            let conflict = three_ways(CHANGED, moved, Some(written), Some(&live.endpoint), None);
+            let conflict = Conflict::new(CHANGED, moved, [Some(written), Some(&live.endpoint), None]);
             return self.block(BlockReason::Moved(conflict), Some(delete));
         }
-        let protected = live.endpoint.annotations.get(PROTECT).is_some_and(|value| value == "true");
-        if protected && !self.input.allow.protected(&self.change.key) {
+        if live.endpoint.is_protected() && !self.input.allow.protected(&self.change.key) {
             return self.block(BlockReason::Protected, Some(delete));
         }
         self.plan.changes.push(delete);
@@ -214,16 +198,12 @@ impl Undo<'_, '_> {
             _ => {}
         }
         let mut wanted = before.endpoint.clone();
-        wanted.annotations.retain(|key, _| !is_mark(key));
-        let create = Change { ownership: marks_of(&before.endpoint), ..self.new_change(Action::Create { wanted }) };
+        wanted.annotations.retain(|key, _| !is_ownership_annotation(key));
+        let ownership = Some(OwnershipAnnotations::of(&before.endpoint)).filter(|of| !of.is_empty());
+        let create = Change { ownership, ..self.new_change(Action::Create { wanted }) };
         if let Some(live) = live {
-            let conflict = three_ways(
-                CREATED,
-                self.moved(&before.endpoint, &live.endpoint),
-                None,
-                Some(&live.endpoint),
-                Some(&before.endpoint),
-            );
+            let fields = self.moved(&before.endpoint, &live.endpoint);
+            let conflict = Conflict::new(CREATED, fields, [None, Some(&live.endpoint), Some(&before.endpoint)]);
             return self.block(BlockReason::Moved(conflict), Some(create));
         }
         let referrers = match &self.change.action {
@@ -240,7 +220,7 @@ impl Undo<'_, '_> {
         let original = &before.endpoint;
         let Some(live) = live else {
             let fields = self.moved(original, &written);
-            let conflict = three_ways(DELETED, fields, Some(&written), None, Some(original));
+            let conflict = Conflict::new(DELETED, fields, [Some(&written), None, Some(original)]);
             return self.block(BlockReason::Moved(conflict), None);
         };
         let wrote: BTreeSet<Field> = self.wrote().collect();
@@ -252,7 +232,8 @@ impl Undo<'_, '_> {
         if to_restore.is_empty() {
             return;
         }
-        let (marks, fields): (Vec<Field>, Vec<Field>) = to_restore.into_iter().partition(is_mark_field);
+        let (annotations, fields): (Vec<Field>, Vec<Field>) =
+            to_restore.into_iter().partition(Field::is_ownership_annotation);
         let before_now = BeforeImage::of(live);
         let action = if fields.is_empty() {
             Action::Annotate { before: before_now }
@@ -270,14 +251,11 @@ impl Undo<'_, '_> {
                 .collect();
             Action::Replace { fields, adopts: false, before: before_now }
         };
-        let restored = || OwnershipAnnotations {
-            stack: annotation(original, crate::model::STACK),
-            applied: annotation(original, crate::model::APPLIED),
-        };
-        let change = Change { ownership: (!marks.is_empty()).then(restored), ..self.new_change(action) };
+        let restored = || OwnershipAnnotations::of(original);
+        let change = Change { ownership: (!annotations.is_empty()).then(restored), ..self.new_change(action) };
         let blocking = live.unknown.iter().find(|field| field.blocks);
         let conflict =
-            |reason, fields| three_ways(reason, fields, Some(&written), Some(&live.endpoint), Some(original));
+            |reason, fields| Conflict::new(reason, fields, [Some(&written), Some(&live.endpoint), Some(original)]);
         let reason = if let Some(owner) = &live.owner_view {
             Some(BlockReason::Unchangeable(Unchangeable::OwnerView(owner.clone())))
         } else if live.deleting {
@@ -300,49 +278,11 @@ impl Undo<'_, '_> {
     /// The fields that the run wrote, its ownership annotations among them.
     fn wrote(&self) -> impl Iterator<Item = Field> {
         let fields = self.change.fields().iter().map(|change| change.field.clone());
-        let marks = self.change.ownership.iter().flat_map(|marks| marks.annotations("")).map(|(field, _)| field);
-        fields.chain(marks)
+        fields.chain(self.change.ownership_values("").map(|(field, _)| field))
     }
 
     /// The endpoint as the run left it, ownership annotations included.
     fn written(&self, before: &BeforeImage) -> Option<Endpoint> {
         self.change.applied_to(&before.endpoint, &self.write.run).ok()
     }
-}
-
-fn is_mark_field(field: &Field) -> bool {
-    matches!(field, Field::Annotation(key) if is_mark(key))
-}
-
-fn annotation(endpoint: &Endpoint, key: &str) -> Option<String> {
-    endpoint.annotations.get(key).cloned()
-}
-
-fn marks_of(endpoint: &Endpoint) -> Option<OwnershipAnnotations> {
-    let marks = OwnershipAnnotations {
-        stack: annotation(endpoint, crate::model::STACK),
-        applied: annotation(endpoint, crate::model::APPLIED),
-    };
-    (marks.stack.is_some() || marks.applied.is_some()).then_some(marks)
-}
-
-/// Fields three ways: as the run left them, now, as they were before it.
-fn three_ways(
-    reason: &str,
-    fields: Vec<Field>,
-    planned: Option<&Endpoint>,
-    now: Option<&Endpoint>,
-    wanted: Option<&Endpoint>,
-) -> Conflict {
-    let value = |field: &Field, endpoint: Option<&Endpoint>| endpoint.map_or(Json::Null, |e| field.value(e));
-    let fields = fields
-        .into_iter()
-        .map(|field| ThreeWay {
-            planned: value(&field, planned),
-            now: value(&field, now),
-            wanted: value(&field, wanted),
-            field,
-        })
-        .collect();
-    Conflict { reason: reason.to_owned(), ours_may_be_lost: false, fields }
 }

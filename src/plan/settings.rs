@@ -8,71 +8,22 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::GuardName;
-use crate::model::policy::{Gates, Guards, IgnoreRule, Prune, Safeguards};
+use crate::model::policy::{IgnoreRule, Safeguards};
 use crate::model::{Field, Key};
 
 /// What a plan was asked to do, as far as it decides what will be done.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PlanSettings {
-    /// What may be deleted.
+    /// What limits the plan and its apply.
     #[serde(default)]
-    pub prune: Prune,
-    /// The guards' numbers.
-    #[serde(default)]
-    pub guards: Guards,
-    /// What is checked before an apply.
-    #[serde(default)]
-    pub gates: Gates,
-    /// Whether the two ownership annotations are written.
-    #[serde(default = "yes")]
-    pub marks: bool,
-    /// Unmarked objects that are in sync get the ownership annotations.
+    pub safeguards: Safeguards,
+    /// Objects in sync without ownership annotations get them.
     #[serde(default)]
     pub adopt: bool,
     /// A base says whose each difference is, so that what is behind it is refused.
     #[serde(default)]
     pub base: bool,
-    /// Fields that are left out of comparison.
-    #[serde(default)]
-    pub ignore: BTreeSet<IgnoreRule>,
-    /// Whether the service is trusted to refuse a version mismatch.
-    #[serde(default)]
-    pub version_checked: bool,
-}
-
-fn yes() -> bool {
-    true
-}
-
-impl Default for PlanSettings {
-    fn default() -> Self {
-        Self {
-            prune: Prune::default(),
-            guards: Guards::default(),
-            gates: Gates::default(),
-            marks: true,
-            adopt: false,
-            base: false,
-            ignore: BTreeSet::new(),
-            version_checked: false,
-        }
-    }
-}
-
-impl PlanSettings {
-    /// Those that have an order from strict to loose.
-    #[must_use]
-    pub fn safeguards(&self) -> Safeguards {
-        Safeguards {
-            prune: self.prune,
-            guards: self.guards,
-            gates: self.gates,
-            ignore: self.ignore.clone(),
-            marks: self.marks,
-            version_checked: self.version_checked,
-        }
-    }
 }
 
 /// What a person allowed by name: `--allow NAME` and `--allow NAME=KEY`.

@@ -42,10 +42,10 @@ impl Plan {
         if let Action::Delete { before, .. } = &change.action
             && self.undone().is_none()
         {
-            let mark = Ownership::read(&before.endpoint.annotations);
-            let prunes = match self.settings.prune {
+            let ownership = Ownership::read(&before.endpoint.annotations);
+            let prunes = match self.settings.safeguards.prune {
                 Prune::All => true,
-                Prune::Owned => Owner::of(mark.as_ref(), key, self.stack.as_deref()).is_ours(),
+                Prune::Owned => Owner::of(ownership.as_ref(), key, self.stack.as_deref()).is_ours(),
                 Prune::None => false,
             };
             if self.stack.is_none() || !prunes || !scope.is_some_and(|scope| scope.pruned) {
@@ -76,8 +76,8 @@ impl Plan {
             if let Some(NamespaceRead::Complete { items }) = live.namespaces.get(namespace) {
                 for (key, item) in items {
                     let LiveItem::Object(object) = item else { continue };
-                    let mark = Ownership::read(&object.endpoint.annotations);
-                    let owner = Owner::of(mark.as_ref(), key, self.stack.as_deref());
+                    let ownership = Ownership::read(&object.endpoint.annotations);
+                    let owner = Owner::of(ownership.as_ref(), key, self.stack.as_deref());
                     if !matches!(owner, Owner::Foreign(_)) {
                         owned.insert(key);
                     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::world::{STACK, World, endpoint, live, marked, shop};
+use super::world::{STACK, World, annotated, endpoint, live, shop};
 use super::*;
 use crate::model::policy::IgnoreRule;
 use crate::model::{
@@ -15,14 +15,14 @@ fn nothing() -> Vec<String> {
 
 #[test]
 fn an_equal_object_of_another_stack_is_noted() {
-    let object = marked(live(endpoint("a", 1)), &endpoint("a", 1), Some("other"));
+    let object = annotated(live(endpoint("a", 1)), &endpoint("a", 1), Some("other"));
     let world = World::new().defined(endpoint("a", 1)).live(object);
     assert_eq!(world.lines(), ["equal a of other"]);
 }
 
 #[test]
 fn an_object_of_another_stack_that_differs_is_blocked_until_it_is_allowed_by_name() {
-    let object = marked(live(endpoint("a", 1)), &endpoint("a", 1), Some("other"));
+    let object = annotated(live(endpoint("a", 1)), &endpoint("a", 1), Some("other"));
     let world = World::new().defined(endpoint("a", 2)).live(object).defined(endpoint("b", 1));
     assert_eq!(world.lines(), ["create b", "blocked a foreign-stack other"]);
     let world = world.with(|world| world.allow.add("foreign-stack=shop/a").expect("an allowance"));
@@ -31,20 +31,20 @@ fn an_object_of_another_stack_that_differs_is_blocked_until_it_is_allowed_by_nam
 
 #[test]
 fn an_object_of_ours_without_a_definition_is_deleted_unless_nothing_is_pruned() {
-    let object = marked(live(endpoint("a", 1)), &endpoint("a", 1), Some(STACK));
+    let object = annotated(live(endpoint("a", 1)), &endpoint("a", 1), Some(STACK));
     let world = World::new().live(object);
     assert_eq!(world.lines(), ["delete a"]);
-    let all = world.with(|world| world.settings.prune = Prune::All);
+    let all = world.with(|world| world.settings.safeguards.prune = Prune::All);
     assert_eq!(all.lines(), ["delete a"]);
-    assert_eq!(all.with(|world| world.settings.prune = Prune::None).lines(), ["orphan a"]);
+    assert_eq!(all.with(|world| world.settings.safeguards.prune = Prune::None).lines(), ["orphan a"]);
 }
 
 #[test]
 fn nothing_is_deleted_in_a_namespace_that_is_not_listed_or_without_a_stack() {
-    let object = marked(live(endpoint("a", 1)), &endpoint("a", 1), Some(STACK));
+    let object = annotated(live(endpoint("a", 1)), &endpoint("a", 1), Some(STACK));
     let unlisted = World::new().live(object).with(|world| world.namespaces = Some(BTreeSet::new()));
     assert_eq!(unlisted.lines(), ["orphan a"]);
-    let object = marked(live(endpoint("a", 1)), &endpoint("a", 1), None);
+    let object = annotated(live(endpoint("a", 1)), &endpoint("a", 1), None);
     let no_stack = World::new().live(object).with(|world| world.stack = None);
     assert_eq!(no_stack.lines(), ["orphan a"]);
 }
@@ -52,8 +52,8 @@ fn nothing_is_deleted_in_a_namespace_that_is_not_listed_or_without_a_stack() {
 #[test]
 fn an_object_of_another_stack_without_a_definition_is_nobodys_business_under_any_prune() {
     for prune in [Prune::Owned, Prune::All, Prune::None] {
-        let object = marked(live(endpoint("a", 1)), &endpoint("a", 1), Some("other"));
-        let world = World::new().live(object).with(|world| world.settings.prune = prune);
+        let object = annotated(live(endpoint("a", 1)), &endpoint("a", 1), Some("other"));
+        let world = World::new().live(object).with(|world| world.settings.safeguards.prune = prune);
         assert_eq!(world.lines(), nothing());
     }
 }
@@ -64,8 +64,8 @@ fn a_protected_object_is_not_deleted_and_the_rest_proceeds() {
         object.endpoint.annotations.insert("trueup/protect".to_owned(), "true".to_owned());
         object
     };
-    let a = protect(marked(live(endpoint("a", 1)), &endpoint("a", 1), Some(STACK)));
-    let b = marked(live(endpoint("b", 1)), &endpoint("b", 1), Some(STACK));
+    let a = protect(annotated(live(endpoint("a", 1)), &endpoint("a", 1), Some(STACK)));
+    let b = annotated(live(endpoint("b", 1)), &endpoint("b", 1), Some(STACK));
     let world = World::new().live(a).live(b);
     assert_eq!(world.lines(), ["delete b", "blocked a protected"]);
     let world = world.with(|world| world.allow.add("protected=shop/a").expect("an allowance"));
@@ -74,7 +74,7 @@ fn a_protected_object_is_not_deleted_and_the_rest_proceeds() {
 
 #[test]
 fn an_object_that_others_refer_to_is_blocked_and_so_is_one_of_which_that_is_unknown() {
-    let ours = |name| marked(live(endpoint(name, 1)), &endpoint(name, 1), Some(STACK));
+    let ours = |name| annotated(live(endpoint(name, 1)), &endpoint(name, 1), Some(STACK));
     let world = World::new().live(ours("a")).live(ours("b")).live(ours("c"));
     let mut plan = world.plan();
     let cluster = RelatedObject {
@@ -95,7 +95,7 @@ fn an_object_that_others_refer_to_is_blocked_and_so_is_one_of_which_that_is_unkn
 
 #[test]
 fn an_object_that_is_being_deleted_is_blocked_and_not_deleted_again() {
-    let going = || LiveObject { deleting: true, ..marked(live(endpoint("a", 1)), &endpoint("a", 1), Some(STACK)) };
+    let going = || LiveObject { deleting: true, ..annotated(live(endpoint("a", 1)), &endpoint("a", 1), Some(STACK)) };
     assert_eq!(World::new().defined(endpoint("a", 1)).live(going()).lines(), ["blocked a Deleting"]);
     assert_eq!(World::new().live(going()).lines(), nothing());
 }
@@ -111,7 +111,7 @@ fn an_item_that_the_model_cannot_hold_is_never_changed() {
         })
     };
     assert_eq!(World::new().defined(endpoint("a", 1)).item(unsupported()).lines(), ["blocked a Unsupported"]);
-    let world = World::new().item(unsupported()).with(|world| world.settings.prune = Prune::All);
+    let world = World::new().item(unsupported()).with(|world| world.settings.safeguards.prune = Prune::All);
     assert_eq!(world.lines(), ["unsupported a"]);
 }
 
@@ -119,7 +119,7 @@ fn an_item_that_the_model_cannot_hold_is_never_changed() {
 fn an_unknown_field_is_noted_and_blocks_only_where_it_may_be_the_chosen_option() {
     let with = |blocks| LiveObject {
         unknown: vec![UnknownField { path: "spec.new".to_owned(), blocks }],
-        ..marked(live(endpoint("a", 1)), &endpoint("a", 1), Some(STACK))
+        ..annotated(live(endpoint("a", 1)), &endpoint("a", 1), Some(STACK))
     };
     let world = |blocks, port| World::new().defined(endpoint("a", port)).live(with(blocks)).lines();
     assert_eq!(world(false, 2), ["replace a spec.port=pending", "unknown field spec.new"]);
@@ -137,7 +137,7 @@ fn an_unknown_field_goes_only_with_the_option_that_contains_it() {
     let describe = |wanted: &str, path: &str| {
         let object = LiveObject {
             unknown: vec![UnknownField { path: path.to_owned(), blocks: false }],
-            ..marked(live(before.clone()), &before, Some(STACK))
+            ..annotated(live(before.clone()), &before, Some(STACK))
         };
         World::new().defined(advanced(wanted)).live(object).lines().pop()
     };
@@ -159,7 +159,7 @@ fn an_unknown_field_goes_only_with_the_option_that_contains_it() {
 fn an_ignored_field_is_not_planned() {
     let rule = IgnoreRule { object: "shop/*".to_owned(), field: crate::model::Field::Port };
     let ignore = Ignore::new([&rule]).expect("a rule");
-    let object = marked(live(endpoint("a", 1)), &endpoint("a", 2), Some(STACK));
+    let object = annotated(live(endpoint("a", 1)), &endpoint("a", 2), Some(STACK));
     let world = World::new().defined(endpoint("a", 2)).live(object).with(|world| world.ignore = ignore.clone());
     assert_eq!(world.lines(), nothing());
 }
@@ -169,7 +169,7 @@ fn crowd(live_count: usize, replaced: usize, deleted: usize) -> World {
     for at in 0..live_count {
         let name = format!("e{at:03}");
         let applied = endpoint(&name, 1);
-        world = world.live(marked(live(applied.clone()), &applied, Some(STACK)));
+        world = world.live(annotated(live(applied.clone()), &applied, Some(STACK)));
         if at >= deleted {
             world = world.defined(endpoint(&name, if at < deleted + replaced { 2 } else { 1 }));
         }
@@ -213,7 +213,7 @@ fn a_guard_is_allowed_by_its_own_name_only() {
 #[test]
 fn filters_choose_among_the_changes_and_never_make_one() {
     let whole = || {
-        let gone = marked(live(endpoint("gone", 1)), &endpoint("gone", 1), Some(STACK));
+        let gone = annotated(live(endpoint("gone", 1)), &endpoint("gone", 1), Some(STACK));
         World::new().defined(endpoint("a", 1)).defined(endpoint("b", 1)).live(gone)
     };
     let describe = |choose: &dyn Fn(&mut Selection)| whole().with(|world| choose(&mut world.selection)).lines();
@@ -234,7 +234,7 @@ fn a_selector_finds_an_object_by_its_desired_label_when_its_live_label_was_chang
     };
     let world = World::new()
         .defined(label(endpoint("a", 1), "web"))
-        .live(marked(live(label(endpoint("a", 1), "hidden")), &label(endpoint("a", 1), "web"), Some(STACK)))
+        .live(annotated(live(label(endpoint("a", 1), "hidden")), &label(endpoint("a", 1), "web"), Some(STACK)))
         .with(|world| world.selection.set_selector("tier=web").expect("a selector"));
     assert_eq!(world.lines(), ["replace a labels.tier=drift"]);
 }
@@ -252,8 +252,9 @@ fn an_unknown_read_outside_the_selection_does_not_refuse_an_apply() {
 
 #[test]
 fn the_digest_covers_what_is_done_and_not_how_it_is_reported() {
-    let world =
-        || World::new().defined(endpoint("a", 2)).live(marked(live(endpoint("a", 1)), &endpoint("a", 1), Some(STACK)));
+    let world = || {
+        World::new().defined(endpoint("a", 2)).live(annotated(live(endpoint("a", 1)), &endpoint("a", 1), Some(STACK)))
+    };
     let digest = world().plan().digest();
     let mut rendered = world().plan();
     rendered.source.commit = Some("3f2c9ab".to_owned());
@@ -267,7 +268,7 @@ fn the_digest_covers_what_is_done_and_not_how_it_is_reported() {
     assert_ne!(other.digest(), digest);
     let wanted = world().defined(endpoint("a", 3)).plan();
     assert_ne!(wanted.digest(), digest);
-    let guards = world().with(|world| world.settings.guards.percent = 31).plan();
+    let guards = world().with(|world| world.settings.safeguards.guards.percent = 31).plan();
     assert_ne!(guards.digest(), digest);
     let later_run = {
         let mut object = live(endpoint("a", 1));

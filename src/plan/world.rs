@@ -29,7 +29,7 @@ pub(crate) fn live(endpoint: Endpoint) -> LiveObject {
 }
 
 /// A live object as `stack` applied it from `applied`.
-pub(crate) fn marked(mut object: LiveObject, applied: &Endpoint, stack: Option<&str>) -> LiveObject {
+pub(crate) fn annotated(mut object: LiveObject, applied: &Endpoint, stack: Option<&str>) -> LiveObject {
     let annotations = Ownership::of(applied, stack, "run-1").annotations();
     object.endpoint.annotations.extend(annotations.into_iter().map(|(key, value)| (key.to_owned(), value)));
     object
@@ -133,7 +133,7 @@ impl World {
         let notes = plan.notes.iter().filter_map(|note| match note {
             Note::Unmanaged { key } => Some(format!("unmanaged {}", key.name)),
             Note::Orphan { key } => Some(format!("orphan {}", key.name)),
-            Note::Unmarked { key } => Some(format!("unmarked {}", key.name)),
+            Note::Unannotated { key } => Some(format!("unannotated {}", key.name)),
             Note::ForeignEqual { key, stack } => Some(format!("equal {} of {stack}", key.name)),
             Note::Owned { key, .. } => Some(format!("owned {}", key.name)),
             Note::Unsupported { key, .. } => Some(format!("unsupported {}", key.name)),

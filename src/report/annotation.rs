@@ -114,7 +114,7 @@ findings! {
     /// A value that the files and somebody outside changed.
     Both = "value-both",
     /// A value of an endpoint without ownership annotations.
-    Unmarked = "value-unmarked",
+    Unannotated = "value-unannotated",
     /// A value that the base branch changed and this change did not follow.
     BehindBase = "value-behind-base",
     /// Something that a check could not decide, such as whether a missing endpoint was deleted.
@@ -258,7 +258,7 @@ fn of_value(field: &FieldChange) -> Finding {
         (_, Cause::Pending) => Finding::Pending,
         (_, Cause::Drift) => Finding::Drift,
         (_, Cause::Both) => Finding::Both,
-        (_, Cause::Unmarked) => Finding::Unmarked,
+        (_, Cause::Unannotated) => Finding::Unannotated,
     }
 }
 
@@ -317,7 +317,7 @@ fn of_change(change: &Change, message: impl Fn(&FieldChange) -> bool) -> Vec<Ann
             let removed = change.removed_in.as_ref();
             let removed = removed.map(|commit| format!(", file removed in {} ({})", commit.id, commit.date));
             let message = format!("{}{}", reason(change), removed.unwrap_or_default());
-            let unmanaged = change.cause == Some(Cause::Unmarked);
+            let unmanaged = change.cause == Some(Cause::Unannotated);
             let finding = if unmanaged { Finding::Unmanaged } else { Finding::Delete };
             vec![annotation(finding, AnnotationLevel::Warning, change.place.clone(), title, message)]
         }

@@ -167,7 +167,7 @@ fn target(item: &LiveItem) -> String {
 /// The endpoint without our annotations.
 fn theirs(endpoint: &Endpoint) -> Endpoint {
     let mut endpoint = endpoint.clone();
-    endpoint.annotations.retain(|key, _| !crate::model::is_mark(key));
+    endpoint.annotations.retain(|key, _| !crate::model::is_ownership_annotation(key));
     endpoint
 }
 

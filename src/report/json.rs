@@ -139,7 +139,7 @@ pub fn rehearsal(rehearsal: &Rehearsal) -> String {
     document(
         "rehearsal",
         json!({
-            "converges": rehearsal.converges(),
+            "verified": rehearsal.is_verified(),
             "digest": rehearsal.plan.digest().full(),
             "service": rehearsal.plan.service,
             "counts": counts(&rehearsal.plan),

@@ -64,7 +64,7 @@ fn of(note: &Note) -> (&'static str, String, String) {
             key.namespace.to_string(),
             key.to_string(),
         ),
-        Note::Unmarked { key } => (
+        Note::Unannotated { key } => (
             "{{endpoint}} {{is|are}} in sync without ownership annotations (--adopt takes ownership): {{names}}",
             none(),
             key.to_string(),

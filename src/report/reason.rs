@@ -17,7 +17,7 @@ pub fn reason(change: &Change) -> &'static str {
         (Action::Create { .. }, Some(Cause::Drift)) if change.applied_in.is_some() => DELETED_OR_FAILED,
         (Action::Create { .. }, Some(Cause::Drift)) => "deleted outside",
         (Action::Create { .. }, _) => "new",
-        (Action::Delete { .. }, Some(Cause::Unmarked)) => "not managed",
+        (Action::Delete { .. }, Some(Cause::Unannotated)) => "not managed",
         (Action::Delete { .. }, _) => "definition removed",
         (Action::Annotate { .. }, _) => "in sync",
         (Action::Replace { adopts: true, .. }, _) => "adopts",
@@ -59,7 +59,7 @@ pub fn reason_since(change: &Change) -> String {
 pub fn remarkable_reason(change: &Change) -> String {
     let implied = match &change.action {
         Action::Create { .. } => change.cause != Some(Cause::Drift),
-        Action::Delete { .. } => change.cause != Some(Cause::Unmarked),
+        Action::Delete { .. } => change.cause != Some(Cause::Unannotated),
         Action::Replace { .. } | Action::Annotate { .. } => false,
     };
     if implied && change.attribution.is_none() { String::new() } else { reason_since(change) }

@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::model::{Endpoint, Field, Json, Key, Layout, Name, Namespace, RelatedObject, SourceLocation};
 use crate::plan::{
     Action, Attribution, BeforeImage, BlockReason, BlockedChange, Cause, Change, Commit, FieldChange, GuardHit,
-    GuardName, NamespaceScope, Note, Plan, PlanOrigin, PlanSettings, PlanSource, ScopeRead, ServiceId,
+    GuardName, NamespaceScope, Note, Plan, PlanOrigin, PlanSource, ScopeRead, ServiceId,
 };
 
 /// Texts that try every way out that we know.
@@ -63,11 +63,8 @@ pub(super) fn plan(count: usize, hostile: bool) -> Plan {
         (key(name, "x").namespace, scope)
     });
     let mut plan = Plan {
-        tool_version: "test".to_owned(),
         service: ServiceId { base_url: "https://acme.example.net".to_owned(), layout: Layout::Uniform },
         stack: Some(if hostile { "a --> <b>|`x`".to_owned() } else { "shop-prod".to_owned() }),
-        settings: PlanSettings::default(),
-        setting_changes: Vec::new(),
         scope: scope.collect::<BTreeMap<_, _>>(),
         changes,
         blocked: vec![BlockedChange::new(key("shop", "guarded"), BlockReason::Protected, None)],
@@ -78,14 +75,13 @@ pub(super) fn plan(count: usize, hostile: bool) -> Plan {
             of: 40,
             allowed_percent: Some(30),
         }],
-        allowed: Vec::new(),
-        left_out: 0,
         notes: vec![Note::Unmanaged { key: key("shop", "handmade") }],
         source: PlanSource {
             origin: PlanOrigin::Directory("endpoints".to_owned()),
             requests: 3,
             ..PlanSource::default()
         },
+        ..Plan::default()
     };
     if hostile {
         let by = vec![RelatedObject {

@@ -7,8 +7,8 @@ use serde_json::json;
 use crate::model::comparisons::{assert_no_search_through_all, count};
 use crate::model::{Endpoint, Field, Key, Layout, Live, LiveItem, LiveObject, NamespaceRead, RunId};
 use crate::plan::{
-    Action, ActionKind, Allowances, BeforeImage, Cause, Change, FieldChange, Ignore, Plan, PlanSettings, PlanSource,
-    RollbackInput, ServiceId, rollback,
+    Action, ActionKind, Allowances, BeforeImage, Cause, Change, FieldChange, Ignore, Plan, RollbackInput, ServiceId,
+    rollback,
 };
 use crate::run::{
     ChangeResult, ChangeStep, Confirmation, Intent, ObjectBody, RunEntry, RunHeader, RunRecord, WriteRequest,
@@ -77,19 +77,9 @@ fn run(count: usize) -> (RunRecord, Live) {
     let namespace = keys[0].namespace.clone();
     let live = Live { namespaces: BTreeMap::from([(namespace, NamespaceRead::Complete { items })]), requests: 1 };
     let plan = Plan {
-        tool_version: "test".to_owned(),
         service: ServiceId { base_url: "http://x".to_owned(), layout: Layout::Uniform },
-        stack: None,
-        settings: PlanSettings::default(),
-        setting_changes: Vec::new(),
-        scope: BTreeMap::default(),
         changes,
-        blocked: Vec::new(),
-        guards: Vec::new(),
-        allowed: Vec::new(),
-        left_out: 0,
-        notes: Vec::new(),
-        source: PlanSource::default(),
+        ..Plan::default()
     };
     let header = RunHeader {
         run: RunId::new("run-1").expect("an id"),

@@ -49,7 +49,7 @@ impl Rehearsal {
 
     /// Whether every change is done, the verification found no difference, and the second plan is empty.
     #[must_use]
-    pub fn converges(&self) -> bool {
+    pub fn is_verified(&self) -> bool {
         let proven = matches!(self.outcome.verification, Verification::Verified { .. } | Verification::NotNeeded);
         let done = self.outcome.steps.iter().map(|step| &step.result).all(ChangeResult::is_done);
         done && proven && self.left().is_empty() && self.second.unknown().next().is_none()

@@ -90,7 +90,7 @@ impl WriteRequest {
     #[must_use]
     pub fn run(&self) -> Option<RunId> {
         let body: Json = self.body()?.read().ok()?;
-        let mark = body.get("metadata")?.get("annotations")?.get(APPLIED)?.as_str()?;
-        RunId::new(mark.split(' ').nth(1)?)
+        let applied = body.get("metadata")?.get("annotations")?.get(APPLIED)?.as_str()?;
+        RunId::new(applied.split(' ').nth(1)?)
     }
 }

@@ -290,5 +290,5 @@ fn every_report_begins_with_this_change() {
     stage.run(&format!("{plan} sarif")).code(0).stdout_contains("\"value-pending\"").does_not_say("8443");
     stage.run(&format!("{plan} html")).code(0).stdout_contains("\"ours\":1");
     stage.run(&format!("{plan} html --all")).code(0).does_not_say("\"ours\":");
-    stage.run("rehearse . --base main").code(0).stdout_contains("2 of 2 applied, converges");
+    stage.run("rehearse . --base main").code(0).stdout_contains("2 of 2 applied, verified");
 }

@@ -72,7 +72,7 @@ fn guards_that_are_cut_out_of_a_file_still_stand() {
 fn a_forged_file_that_lowers_its_guards_or_counts_is_still_refused_without_a_digest() {
     type Forgery = (&'static str, fn(&mut Value));
     let forgeries: [Forgery; 5] = [
-        ("the numbers", |plan| plan["settings"]["guards"] = json!({"percent": 100, "least": 9999})),
+        ("the numbers", |plan| plan["settings"]["safeguards"]["guards"] = json!({"percent": 100, "least": 9999})),
         ("the counts", |plan| {
             plan["scope"]["shop"]["read"] = json!({"complete": {"live": 999, "owned": 999, "removable": 999}});
         }),
@@ -176,10 +176,10 @@ fn a_resume_asks_for_the_consents_again_and_is_of_the_same_stack() {
 fn a_forged_journal_passes_no_guard() {
     type Forgery = fn(&mut Value);
     let forgeries: [Forgery; 5] = [
-        |plan| plan["settings"]["guards"] = json!({"percent": 100, "least": 9999}),
+        |plan| plan["settings"]["safeguards"]["guards"] = json!({"percent": 100, "least": 9999}),
         |plan| {
             plan["scope"]["shop"]["read"] = json!({"complete": {"live": 999, "owned": 999, "removable": 999}});
-            plan["settings"]["guards"] = json!({"percent": 100, "least": 9999});
+            plan["settings"]["safeguards"]["guards"] = json!({"percent": 100, "least": 9999});
         },
         |plan| plan["scope"] = json!({}),
         |plan| plan["stack"] = json!("other"),

@@ -108,7 +108,7 @@ fn annotations_that_are_there_stay_true_where_none_are_wanted() {
         .file("trueup.yaml", "stack: shop\nnamespaces: [shop]\n")
         .file("cart.yaml", &definition("shop/cart", 80));
     stage.run("apply . --yes --quiet").code(0);
-    stage.write("trueup.yaml", "stack: shop\nnamespaces: [shop]\nmarks: false\n");
+    stage.write("trueup.yaml", "stack: shop\nnamespaces: [shop]\nownership_annotations: false\n");
     stage.run("drift .").code(0).stdout_contains("In sync");
     for (from, to) in [(80, 81), (81, 82), (82, 80)] {
         stage.edit("cart.yaml", &format!("port: {from}"), &format!("port: {to}"));

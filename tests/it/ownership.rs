@@ -6,11 +6,17 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use trueup::model::{Endpoint, Key, Ownership};
-use trueup::plan::{Action, Note, PlanSettings, Prune};
+use trueup::plan::{Action, Note, PlanSettings};
 
 use crate::properties::{self, STACK};
 use crate::strategies;
 use crate::support::{Service, Stage, definition};
+
+fn settings(adopt: bool, annotates: bool) -> PlanSettings {
+    let mut settings = PlanSettings { adopt, ..PlanSettings::default() };
+    settings.safeguards.ownership_annotations = annotates;
+    settings
+}
 
 /// A stack of two endpoints that is applied.
 fn applied(service: &Service) -> Stage {
@@ -263,9 +269,9 @@ proptest! {
         definitions in strategies::endpoints(),
         live in live(),
         adopt: bool,
-        marks: bool,
+        annotates: bool,
     ) {
-        let settings = PlanSettings { prune: Prune::Owned, adopt, marks, ..PlanSettings::default() };
+        let settings = settings(adopt, annotates);
         let plan = properties::planned(definitions, &live, &settings);
         for change in plan.changes.iter().filter(|change| matches!(change.action, Action::Delete { .. })) {
             prop_assert!(proves(&live[&change.key]), "{:?}", live[&change.key].annotations);
@@ -282,10 +288,10 @@ proptest! {
         definitions in strategies::endpoints(),
         live in live(),
         adopt: bool,
-        marks: bool,
+        annotates: bool,
     ) {
         let mut live = live;
-        let settings = PlanSettings { adopt, marks, ..PlanSettings::default() };
+        let settings = settings(adopt, annotates);
         let first = properties::planned(definitions.clone(), &live, &settings);
         properties::apply(&first, &mut live);
         let second = properties::planned(definitions, &live, &settings);

@@ -33,7 +33,9 @@ fn object(endpoint: Endpoint) -> LiveObject {
 }
 
 fn arrange(definitions: Vec<Endpoint>, live: &BTreeMap<Key, Endpoint>) -> Plan {
-    planned(definitions, live, &PlanSettings { prune: plan::Prune::All, ..PlanSettings::default() })
+    let mut settings = PlanSettings::default();
+    settings.safeguards.prune = plan::Prune::All;
+    planned(definitions, live, &settings)
 }
 
 /// The plan of these definitions against this live state.

@@ -37,14 +37,14 @@ fn a_plan_is_verified_on_a_copy_and_the_service_is_only_read() {
     stage
         .run("rehearse .")
         .code(0)
-        .stdout_contains("10 of 10 applied, converges, ")
+        .stdout_contains("10 of 10 applied, verified, ")
         .stdout_contains(&format!("digest {digest}"))
         .stdout_contains("is a model of the service")
         .stdout_contains("Apply:  trueup apply .");
     // Two lists a namespace for the plan, two for the rehearsal, and who refers to the two that go.
     assert_eq!(service.requests("GET") - lists, 2 + 2 + 2 + 2);
     let answer = stage.run("rehearse . --faults rough --format json").code(0).json();
-    assert_eq!(answer["converges"], true);
+    assert_eq!(answer["verified"], true);
     assert!(answer["faults"]["met"].as_u64().expect("a number") >= 8, "{}", answer["faults"]);
     assert_eq!(answer["left"], json!([]));
     assert_eq!(writes(), before, "the service was only read");
@@ -66,7 +66,7 @@ fn a_rehearsal_needs_no_service_where_there_is_a_snapshot() {
     offline
         .run("rehearse . --live live.json --faults rough")
         .code(0)
-        .stdout_contains("21 of 21 applied, converges")
+        .stdout_contains("21 of 21 applied, verified")
         .stdout_contains("faults met (faults rough)")
         .stdout_contains("the snapshot of 20");
 }
@@ -79,7 +79,7 @@ fn guards_are_reported_and_do_not_stop_a_rehearsal() {
         stage.edit(&format!("{at}.yaml"), "port: 80", "port: 8080");
     }
     stage.run("apply . --yes").code(6).stderr_contains("--allow mass-change");
-    stage.run("rehearse .").code(0).stdout_contains("converges").stdout_contains("--allow mass-change");
+    stage.run("rehearse .").code(0).stdout_contains("applied, verified").stdout_contains("--allow mass-change");
 }
 
 #[test]
@@ -94,12 +94,12 @@ fn what_is_not_verified_is_not_proven() {
     let output = stage.run("rehearse . --faults faults.txt");
     output
         .code(7)
-        .stdout_contains("does not converge")
+        .stdout_contains("not verified")
         .stdout_contains("conflict: shop/ep-2")
         .stdout_contains("shop/ep-1")
         .does_not_say("Apply:");
     let answer = stage.run("rehearse . --faults faults.txt --format json").code(7).json();
-    assert_eq!(answer["converges"], false);
+    assert_eq!(answer["verified"], false);
     assert!(answer["left"].as_array().expect("a list").contains(&json!("shop/ep-2")));
     stage.run("rehearse . --faults nothing.txt").code(1).stderr_contains("the scenario `nothing.txt` cannot be read");
     stage.write("faults.txt", "rules: [{operation: endpoint-replace}]");
@@ -122,7 +122,7 @@ fn every_example_that_is_a_stack_is_verified_with_injected_faults() {
     let service = Service::start();
     for example in ["01-first-endpoint", "02-every-group", "03-repository", "05-prune-story"] {
         let stage = Stage::example(example).at(&service);
-        stage.run("rehearse . --faults rough").code(0).stdout_contains("converges");
+        stage.run("rehearse . --faults rough").code(0).stdout_contains("applied, verified");
     }
     assert_eq!(service.requests("POST"), 0);
 }

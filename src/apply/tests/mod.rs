@@ -19,7 +19,7 @@ use crate::model::{
     Definition, Desired, Endpoint, Json, Key, Live, LiveItem, LiveObject, Namespace, NamespaceRead, RelatedObject,
     RunId,
 };
-use crate::plan::{self, ActionKind, Allowances, Ignore, Plan, PlanInput, PlanSettings, PlanSource, Prune, Selection};
+use crate::plan::{self, ActionKind, Allowances, Ignore, Plan, PlanInput, PlanSettings, PlanSource, Selection};
 use crate::run::{
     ChangeResult, ChangeStep, Confirmation, Intent, Outcome, RunClosing, RunEntry, RunEvent, RunHeader, RunObserver,
     RunRecord, RunRecorder, Urgency, Verification, WriteRequest,
@@ -163,7 +163,7 @@ fn plan_of(state: &State, wanted: Vec<Endpoint>) -> Plan {
             desired: &desired,
             stack: Some(STACK),
             namespaces: Some(&[namespace].into()),
-            settings: &PlanSettings { prune: Prune::Owned, ..PlanSettings::default() },
+            settings: &PlanSettings::default(),
             ignore: &Ignore::default(),
             allow: &Allowances::default(),
             selection: &Selection::default(),

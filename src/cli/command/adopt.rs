@@ -37,7 +37,7 @@ pub async fn run(path: &Path, arguments: &PullArgs, context: &Context) -> Result
 fn wanted(plan: &Plan) -> Vec<ValueToAdopt> {
     let fields = plan.changes.iter().flat_map(|change| change.fields().iter().map(|field| (&change.key, field)));
     fields
-        .filter(|(_, field)| matches!(field.cause, Cause::Drift | Cause::Unmarked))
+        .filter(|(_, field)| matches!(field.cause, Cause::Drift | Cause::Unannotated))
         .map(|(key, field)| ValueToAdopt { key: key.clone(), field: field.field.clone(), live: field.before.clone() })
         .collect()
 }

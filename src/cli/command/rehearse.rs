@@ -93,8 +93,9 @@ async fn apply(
         run,
         concurrency: connection.concurrency(),
         stop: interrupt::watch(progress.messages(), "it was only a copy".to_owned()),
-        version_checked: plan.settings.version_checked,
-        ignore: Ignore::new(&plan.settings.ignore).map_err(|error| CommandError::new(ExitStatus::Invalid, error))?,
+        version_checked: plan.settings.safeguards.version_checked,
+        ignore: Ignore::new(&plan.settings.safeguards.ignore)
+            .map_err(|error| CommandError::new(ExitStatus::Invalid, error))?,
         poll_policy: PollPolicy::default(),
         clock: Clock::new(jiff::Timestamp::now),
         pace: Timing::noted(|_| {}),
@@ -105,7 +106,7 @@ async fn apply(
 
 fn status(rehearsal: &Rehearsal) -> ExitStatus {
     match ExitStatus::of_outcome(&rehearsal.outcome, &rehearsal.plan) {
-        ExitStatus::Done if rehearsal.converges() => ExitStatus::Done,
+        ExitStatus::Done if rehearsal.is_verified() => ExitStatus::Done,
         ExitStatus::Done => ExitStatus::Partly,
         status => status,
     }

@@ -7,13 +7,14 @@ use globset::Glob;
 
 use super::{Config, EnvironmentConfig, FileGlobs};
 use crate::load::diagnostic::Diagnostic;
-use crate::load::fields::{Decoder, Fields, KeySpelling, Suggestion, suggest};
+use crate::load::fields::{Decoder, Fields, KeySpelling};
 use crate::load::item::{Item, MapEntry, Value, resolve};
 use crate::load::options::LoadOptions;
+use crate::load::suggestion::did_you_mean;
 use crate::load::text::{Language, SourceText};
 use crate::load::tree::Documents;
 use crate::load::variable;
-use crate::model::policy::{GateMode, Gates, Guards, IgnoreRule, Prune};
+use crate::model::policy::{GateMode, Gates, Guards, IgnoreRule, Prune, Safeguards};
 use crate::model::{Field, Layout, Name, NameError, Namespace};
 
 /// What the fields of an endpoint are called in `ignore:`.
@@ -56,7 +57,7 @@ fn document(root: &Item<'_>, options: &LoadOptions, problems: &mut Vec<Diagnosti
     let mut config = Config::default();
     if let Some(mut fields) = Fields::open(&mut decoder, root, &root.span, Vec::new()) {
         settings(&mut fields, &mut config);
-        prune(&mut fields, &mut config, options);
+        prune_listed(&mut fields, &mut config, options);
         fields.finish();
     }
     problems.extend(decoder.faults.into_iter().filter_map(|fault| fault.diagnostic));
@@ -69,9 +70,7 @@ fn settings(fields: &mut Fields<'_, '_, '_>, config: &mut Config) {
     config.stack = name(fields, "stack");
     config.environments = fields.nested("environments", environments).unwrap_or_default();
     config.namespaces = namespaces(fields).unwrap_or_default();
-    config.safeguards.guards = fields.nested("guards", |fields| guards(fields, Guards::default())).unwrap_or_default();
-    config.safeguards.gates = fields.nested("gates", |fields| gates(fields, Gates::default())).unwrap_or_default();
-    config.safeguards.ignore = fields.list("ignore", ignore).unwrap_or_default().into_iter().flatten().collect();
+    safeguards(fields, &mut config.safeguards);
     config.variables = variables(fields);
     config.files = fields
         .nested("files", |fields| FileGlobs { include: globs(fields, "include"), exclude: globs(fields, "exclude") })
@@ -79,9 +78,7 @@ fn settings(fields: &mut Fields<'_, '_, '_>, config: &mut Config) {
     config.token_variable = token_variable(fields);
     config.rate_limit = rate_limit(fields);
     config.concurrency = number(fields, "concurrency", 1, 256).and_then(|number| usize::try_from(number).ok());
-    config.safeguards.marks = fields.boolean("marks").unwrap_or(true);
     config.allow_empty = fields.boolean("allow_empty").unwrap_or(false);
-    config.safeguards.version_checked = fields.boolean("version_checked").unwrap_or(false);
 }
 
 pub(super) fn wrong(
@@ -133,15 +130,12 @@ fn base_url(fields: &mut Fields<'_, '_, '_>) -> Option<String> {
 }
 
 /// One of some words.
-pub(super) fn word<T: Copy>(fields: &mut Fields<'_, '_, '_>, key: &'static str, words: &[(&str, T)]) -> Option<T> {
+fn word<T: Copy>(fields: &mut Fields<'_, '_, '_>, key: &'static str, words: &[(&str, T)]) -> Option<T> {
     let (text, entry) = given(fields, key)?;
     let found = words.iter().find(|(word, _)| *word == text).map(|(_, value)| *value);
     if found.is_none() {
         let names: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
-        let label = match suggest(&text, names.iter().copied()) {
-            Suggestion::Near(near) => format!("did you mean `{near}`?"),
-            Suggestion::None => format!("one of {}", names.join(", ")),
-        };
+        let label = did_you_mean(&text, names.iter().copied(), || format!("one of {}", names.join(", ")));
         wrong(fields, entry, key, format!("unknown value `{text}` for `{key}`"), label);
     }
     found
@@ -151,8 +145,28 @@ fn layout(fields: &mut Fields<'_, '_, '_>) -> Option<Layout> {
     word(fields, "layout", &Layout::ALL.map(|layout| (layout.as_str(), layout)))
 }
 
-fn prune(fields: &mut Fields<'_, '_, '_>, config: &mut Config, options: &LoadOptions) {
-    let set = word(fields, "prune", &Prune::ALL.map(|prune| (prune.as_str(), prune)));
+/// Sets what limits a run, as far as it is written; the rest stays as it is.
+pub(super) fn safeguards(fields: &mut Fields<'_, '_, '_>, set: &mut Safeguards) {
+    if let Some(found) = fields.nested("guards", |fields| guards(fields, set.guards)) {
+        set.guards = found;
+    }
+    if let Some(found) = fields.nested("gates", |fields| gates(fields, set.gates)) {
+        set.gates = found;
+    }
+    if let Some(rules) = fields.list("ignore", ignore) {
+        set.ignore = rules.into_iter().flatten().collect();
+    }
+    set.ownership_annotations = fields.boolean("ownership_annotations").unwrap_or(set.ownership_annotations);
+    set.version_checked = fields.boolean("version_checked").unwrap_or(set.version_checked);
+}
+
+pub(super) fn prune(fields: &mut Fields<'_, '_, '_>) -> Option<Prune> {
+    word(fields, "prune", &Prune::ALL.map(|prune| (prune.as_str(), prune)))
+}
+
+/// What is deleted: by default nothing without `namespaces:`.
+fn prune_listed(fields: &mut Fields<'_, '_, '_>, config: &mut Config, options: &LoadOptions) {
+    let set = prune(fields);
     let chosen = options.environment.as_ref().and_then(|name| config.environments.get(name));
     let listed = !config.namespaces.is_empty()
         || match chosen {
@@ -242,7 +256,7 @@ fn overlay(fields: &mut Fields<'_, '_, '_>) -> Option<String> {
 }
 
 /// The numbers of the `mass-change` guard, and these where they are not set.
-pub(super) fn guards(fields: &mut Fields<'_, '_, '_>, default: Guards) -> Guards {
+fn guards(fields: &mut Fields<'_, '_, '_>, default: Guards) -> Guards {
     Guards {
         percent: number(fields, "percent", 0, 100).and_then(|n| u8::try_from(n).ok()).unwrap_or(default.percent),
         least: number(fields, "least", 0, 1_000_000).and_then(|n| usize::try_from(n).ok()).unwrap_or(default.least),
@@ -254,7 +268,7 @@ fn mode(fields: &mut Fields<'_, '_, '_>, key: &'static str, default: GateMode) -
 }
 
 /// The modes and numbers of the gates, and these where they are not set.
-pub(super) fn gates(fields: &mut Fields<'_, '_, '_>, default: Gates) -> Gates {
+fn gates(fields: &mut Fields<'_, '_, '_>, default: Gates) -> Gates {
     let mut gates = Gates {
         upgrade: mode(fields, "upgrade", default.upgrade),
         ddos: mode(fields, "ddos", default.ddos),
@@ -274,7 +288,7 @@ pub(super) fn gates(fields: &mut Fields<'_, '_, '_>, default: Gates) -> Gates {
     gates
 }
 
-pub(super) fn ignore(fields: &mut Fields<'_, '_, '_>) -> Option<IgnoreRule> {
+fn ignore(fields: &mut Fields<'_, '_, '_>) -> Option<IgnoreRule> {
     let object = glob(fields, "object");
     let field = match given(fields, "field") {
         None => None,
@@ -398,10 +412,9 @@ fn choose(config: &mut Config, options: &LoadOptions, problems: &mut Vec<Diagnos
 /// The environment that was asked for is not there.
 pub(in crate::load) fn no_environment(name: &str, config: &Config) -> Diagnostic {
     let names: Vec<&str> = config.environments.keys().map(String::as_str).collect();
-    let help = match (names.as_slice(), suggest(name, names.iter().copied())) {
-        ([], _) => "trueup.yaml names no `environments:`".to_owned(),
-        (_, Suggestion::Near(near)) => format!("did you mean `{near}`?"),
-        (names, Suggestion::None) => format!("one of {}", names.join(", ")),
-    };
+    let help = did_you_mean(name, names.iter().copied(), || match names.as_slice() {
+        [] => "trueup.yaml names no `environments:`".to_owned(),
+        names => format!("one of {}", names.join(", ")),
+    });
     Diagnostic::without_place(format!("there is no environment `{name}`"), help)
 }

@@ -3,14 +3,15 @@
 
 use std::collections::BTreeSet;
 
-use super::decode::{gates, guards, ignore, namespaces, word, wrong};
+use super::decode::{namespaces, prune, safeguards, wrong};
 use crate::load::diagnostic::{Diagnostic, Diagnostics};
-use crate::load::fields::{Decoder, Fields, KeySpelling, Suggestion, suggest};
+use crate::load::fields::{Decoder, Fields, KeySpelling};
 use crate::load::item::{Item, resolve};
+use crate::load::suggestion::did_you_mean;
 use crate::load::text::{Language, SourceText};
 use crate::load::tree::Documents;
 use crate::model::Name;
-use crate::model::policy::{CONSENTS, Policy, Prune};
+use crate::model::policy::{CONSENTS, Policy};
 
 /// Reads a policy. Nothing in it is ever passed over: an unknown key, a null, a second document and an
 /// empty file are errors.
@@ -72,16 +73,9 @@ fn document(root: &Item<'_>, problems: &mut Vec<Diagnostic>) -> Policy {
 }
 
 fn limits(fields: &mut Fields<'_, '_, '_>, policy: &mut Policy) {
-    if let Some(prune) = word(fields, "prune", &Prune::ALL.map(|prune| (prune.as_str(), prune))) {
-        policy.prune = prune;
-    }
-    let (loosest, weakest) = (policy.guards, policy.gates);
-    policy.guards = fields.nested("guards", |fields| guards(fields, loosest)).unwrap_or(loosest);
-    policy.gates = fields.nested("gates", |fields| gates(fields, weakest)).unwrap_or(weakest);
-    let rules = fields.list("ignore", ignore);
-    policy.ignore = rules.map(|rules| rules.into_iter().flatten().collect());
-    policy.marks = fields.boolean("marks").unwrap_or(policy.marks);
-    policy.version_checked = fields.boolean("version_checked").unwrap_or(policy.version_checked);
+    policy.loosest.prune = prune(fields).unwrap_or(policy.loosest.prune);
+    policy.ignores_any = fields.given("ignore").is_none();
+    safeguards(fields, &mut policy.loosest);
     policy.stacks = stacks(fields);
     policy.namespaces = namespaces(fields).map(BTreeSet::from_iter);
     policy.base_urls = fields.texts("base_urls");
@@ -110,10 +104,7 @@ fn allow(fields: &mut Fields<'_, '_, '_>) -> Option<BTreeSet<String>> {
     let texts = fields.texts("allow")?;
     let entry = fields.given("allow")?;
     for text in texts.iter().filter(|text| !CONSENTS.contains(&text.as_str())) {
-        let label = match suggest(text, CONSENTS) {
-            Suggestion::Near(near) => format!("did you mean `{near}`?"),
-            Suggestion::None => format!("some of {}", CONSENTS.join(", ")),
-        };
+        let label = did_you_mean(text, CONSENTS, || format!("some of {}", CONSENTS.join(", ")));
         wrong(fields, entry, "allow", format!("`{text}` is not a name that `--allow` accepts"), label);
     }
     Some(texts.into_iter().collect())

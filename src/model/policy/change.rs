@@ -134,7 +134,11 @@ const ORDERED: [Ordered; 8] = [
         text: |of| of.gates.events_text(),
         is_looser: |a, b| a.gates.events_are_looser_than(&b.gates),
     },
-    Ordered { name: "marks", text: |of| of.marks.to_string(), is_looser: |a, b| !a.marks && b.marks },
+    Ordered {
+        name: "ownership_annotations",
+        text: |of| of.ownership_annotations.to_string(),
+        is_looser: |a, b| !a.ownership_annotations && b.ownership_annotations,
+    },
     Ordered {
         name: "version_checked",
         text: |of| of.version_checked.to_string(),

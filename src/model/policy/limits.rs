@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use super::{GateMode, Gates, Guards, IgnoreRule, Prune, Safeguards};
+use super::{GateMode, Gates, Guards, Prune, Safeguards};
 use crate::model::{Name, Namespace};
 
 /// The names that `--allow` takes, without their keys.
@@ -15,18 +15,10 @@ pub const CONSENTS: [&str; 6] =
 /// does not name is left to the configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Policy {
-    /// The largest `guards.percent` and `guards.least`.
-    pub guards: Guards,
-    /// The loosest `prune`.
-    pub prune: Prune,
-    /// The weakest modes of the gates, with the loosest numbers of the events gate.
-    pub gates: Gates,
-    /// The rules that `ignore` may contain; any where there is no list.
-    pub ignore: Option<BTreeSet<IgnoreRule>>,
-    /// Whether ownership annotations must be written.
-    pub marks: bool,
-    /// Whether `version_checked: true` may be used.
-    pub version_checked: bool,
+    /// The loosest value of each setting; of `ignore` the rules that it may contain.
+    pub loosest: Safeguards,
+    /// `ignore` may contain any rule.
+    pub ignores_any: bool,
     /// The stacks that may be applied; any where there is no list.
     pub stacks: Option<BTreeSet<Name>>,
     /// The namespaces that may be changed; any where there is no list.
@@ -42,18 +34,21 @@ impl Default for Policy {
     /// A policy that limits nothing.
     fn default() -> Self {
         Self {
-            guards: Guards { percent: u8::MAX, least: usize::MAX },
-            prune: Prune::All,
-            gates: Gates {
-                upgrade: GateMode::Off,
-                ddos: GateMode::Off,
-                events: GateMode::Off,
-                events_minutes: 0,
-                events_threshold: u64::MAX,
+            loosest: Safeguards {
+                prune: Prune::All,
+                guards: Guards { percent: u8::MAX, least: usize::MAX },
+                gates: Gates {
+                    upgrade: GateMode::Off,
+                    ddos: GateMode::Off,
+                    events: GateMode::Off,
+                    events_minutes: 0,
+                    events_threshold: u64::MAX,
+                },
+                ignore: BTreeSet::new(),
+                ownership_annotations: false,
+                version_checked: true,
             },
-            ignore: None,
-            marks: false,
-            version_checked: true,
+            ignores_any: true,
             stacks: None,
             namespaces: None,
             base_urls: None,
@@ -124,15 +119,8 @@ impl Policy {
     /// The settings with what the policy allows at most. Never looser than the settings or the policy.
     #[must_use]
     pub fn tighten(&self, settings: &Safeguards) -> Safeguards {
-        let limit = Safeguards {
-            prune: self.prune,
-            guards: self.guards,
-            gates: self.gates,
-            ignore: self.ignore.clone().unwrap_or_else(|| settings.ignore.clone()),
-            marks: self.marks,
-            version_checked: self.version_checked,
-        };
-        settings.stricter(&limit)
+        let tightened = settings.stricter(&self.loosest);
+        if self.ignores_any { Safeguards { ignore: settings.ignore.clone(), ..tightened } } else { tightened }
     }
 
     /// Whether the stack may be applied.

@@ -179,7 +179,8 @@ impl fmt::Display for IgnoreRule {
 
 /// The settings that have an order from strict to loose: of two configurations the stricter can be in
 /// force.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
 pub struct Safeguards {
     /// What may be deleted.
     pub prune: Prune,
@@ -190,7 +191,7 @@ pub struct Safeguards {
     /// Fields that are left out of comparison.
     pub ignore: BTreeSet<IgnoreRule>,
     /// Whether ownership annotations are written.
-    pub marks: bool,
+    pub ownership_annotations: bool,
     /// Whether the service is trusted to refuse a version mismatch.
     pub version_checked: bool,
 }
@@ -202,7 +203,7 @@ impl Default for Safeguards {
             guards: Guards::default(),
             gates: Gates::default(),
             ignore: BTreeSet::new(),
-            marks: true,
+            ownership_annotations: true,
             version_checked: false,
         }
     }
@@ -218,7 +219,7 @@ impl Safeguards {
             guards: self.guards.stricter(other.guards),
             gates: self.gates.stricter(other.gates),
             ignore: self.ignore.intersection(&other.ignore).cloned().collect(),
-            marks: self.marks || other.marks,
+            ownership_annotations: self.ownership_annotations || other.ownership_annotations,
             version_checked: self.version_checked && other.version_checked,
         }
     }

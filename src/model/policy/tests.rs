@@ -1,7 +1,5 @@
 //! Tightening is never looser, and changes are named by their direction.
 
-use std::collections::BTreeSet;
-
 use proptest::prelude::*;
 
 use super::*;
@@ -18,12 +16,12 @@ fn safeguards() -> impl Strategy<Value = Safeguards> {
     let guards = (0..=100u8, 0..20usize).prop_map(|(percent, least)| Guards { percent, least });
     let prune = prop::sample::select(Prune::ALL.to_vec());
     (prune, guards, gates, prop::collection::btree_set(rule, 0..4), any::<bool>(), any::<bool>()).prop_map(
-        |(prune, guards, gates, ignore, marks, version_checked)| Safeguards {
+        |(prune, guards, gates, ignore, ownership_annotations, version_checked)| Safeguards {
             prune,
             guards,
             gates,
             ignore,
-            marks,
+            ownership_annotations,
             version_checked,
         },
     )
@@ -39,13 +37,9 @@ fn is_looser(a: &Safeguards, b: &Safeguards) -> bool {
 }
 
 fn policy() -> impl Strategy<Value = Policy> {
-    (safeguards(), any::<bool>()).prop_map(|(limit, ignore)| Policy {
-        guards: limit.guards,
-        prune: limit.prune,
-        gates: limit.gates,
-        ignore: ignore.then_some(limit.ignore),
-        marks: limit.marks,
-        version_checked: limit.version_checked,
+    (safeguards(), any::<bool>()).prop_map(|(loosest, ignores_any)| Policy {
+        loosest,
+        ignores_any,
         ..Policy::default()
     })
 }
@@ -86,14 +80,7 @@ proptest! {
 }
 
 fn strict() -> Safeguards {
-    Safeguards {
-        prune: Prune::Owned,
-        guards: Guards::default(),
-        gates: Gates::default(),
-        ignore: BTreeSet::new(),
-        marks: true,
-        version_checked: false,
-    }
+    Safeguards::default()
 }
 
 #[test]
@@ -117,7 +104,8 @@ fn a_change_of_settings_is_reported_in_the_words_of_a_reviewer() {
             "tightened gates.upgrade: warn -> block; in force: block, the stricter",
         ]
     );
-    let limited = Policy { guards: Guards { percent: 10, least: 5 }, ..Policy::default() };
+    let mut limited = Policy::default();
+    limited.loosest.guards = Guards { percent: 10, least: 5 };
     let lines: Vec<String> =
         changes(None, &base, &limited.tighten(&base.safeguards)).iter().map(ToString::to_string).collect();
     assert_eq!(

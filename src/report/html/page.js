@@ -3,7 +3,7 @@
   const data = JSON.parse(document.getElementById('data').textContent);
   const at = (id) => document.getElementById(id);
   const SIGNS = { create: '+', replace: '~', delete: '−', blocked: '!' };
-  const WARN = new Set(['drift', 'both', 'unmarked', 'pending and drift', 'adopts', 'deleted outside', 'deleted outside, or its create failed', 'not managed']);
+  const WARN = new Set(['drift', 'both', 'unannotated', 'pending and drift', 'adopts', 'deleted outside', 'deleted outside, or its create failed', 'not managed']);
   const BAD = new Set(['behind base']);
   // Rows that are drawn at once; the others follow when the reader comes near the end.
   const FIRST = 36;

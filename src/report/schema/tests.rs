@@ -148,7 +148,7 @@ fn the_settings_schema_knows_what_the_reader_knows() {
         "gates": {"upgrade": "block", "ddos": "warn", "events": {"mode": "warn", "minutes": 15, "threshold": 1000}},
         "ignore": [{"object": "shop/*", "field": "spec.port"}], "variables": {"stage": "prod"},
         "files": {"include": ["**"], "exclude": ["archive/**"]}, "token_variable": "TRUEUP_TOKEN_PROD",
-        "rate_limit": 10.5, "concurrency": 8, "marks": true, "version_checked": false,
+        "rate_limit": 10.5, "concurrency": 8, "ownership_annotations": true, "version_checked": false,
         "allow_empty": false,
     });
     assert_eq!(faults(&validator, &good), Vec::<String>::new());

@@ -131,7 +131,7 @@ fn aside(edit: &ValueEdit, modified: Option<&str>) -> String {
     match edit.cause {
         Some(Cause::Drift) => format!("changed outside{last}"),
         Some(Cause::Both) => format!("changed here and outside{last}"),
-        Some(Cause::Pending | Cause::Unmarked) | None => String::new(),
+        Some(Cause::Pending | Cause::Unannotated) | None => String::new(),
     }
 }
 

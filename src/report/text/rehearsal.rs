@@ -23,10 +23,10 @@ pub fn rehearsal(rehearsal: &Rehearsal, view: &TextView) -> String {
         text.push('\n');
     }
     text.push_str(&plan::guards(plan, view));
-    let verdict = match (rehearsal.converges(), outcome.interrupted) {
-        (true, _) => paint(Role::Right, "converges"),
+    let verdict = match (rehearsal.is_verified(), outcome.interrupted) {
+        (true, _) => paint(Role::Right, "verified"),
         (false, true) => paint(Role::Careful, "interrupted"),
-        (false, false) => paint(Role::Wrong, "does not converge"),
+        (false, false) => paint(Role::Wrong, "not verified"),
     };
     let requests = count(usize::try_from(outcome.requests).unwrap_or(usize::MAX), "request");
     text.push_str(&format!("{} of {} applied, {verdict}, {requests}", rehearsal.done(), outcome.steps.len()));
@@ -44,7 +44,7 @@ pub fn rehearsal(rehearsal: &Rehearsal, view: &TextView) -> String {
         "Rehearsed in the sandbox on {source}; nothing was changed there.\n\
          The sandbox is a model of the service: what the service itself would refuse shows only there.\n"
     ));
-    if rehearsal.converges() && plan.blocked.is_empty() && plan.guards.is_empty() {
+    if rehearsal.is_verified() && plan.blocked.is_empty() && plan.guards.is_empty() {
         text.push_str(&format!("Apply:  trueup apply {}\n", safe::line(&view.directory)));
     }
     text

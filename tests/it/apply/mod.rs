@@ -19,8 +19,7 @@ use trueup::apply::{self, ApplyOptions, Clock, PollPolicy};
 use trueup::journal::{self, Journal};
 use trueup::model::{Endpoint, Key, Layout, Live, LiveItem, Namespace, NamespaceRead, RunId};
 use trueup::plan::{
-    self, Allowances, Approval, Ignore, Plan, PlanInput, PlanSettings, PlanSource, Prune, RollbackInput, Selection,
-    ServiceId,
+    self, Allowances, Approval, Ignore, Plan, PlanInput, PlanSettings, PlanSource, RollbackInput, Selection, ServiceId,
 };
 use trueup::run::{ChangeResult, Outcome, RunEvent, RunHeader, RunObserver, RunRecord};
 use trueup::sandbox::{self, RequiredToken, Running, Storage};
@@ -114,7 +113,7 @@ impl Bench {
                 desired: &strategies::desired(definitions),
                 stack: Some("shop"),
                 namespaces: Some(&namespaces()),
-                settings: &PlanSettings { prune: Prune::Owned, ..PlanSettings::default() },
+                settings: &PlanSettings::default(),
                 ignore: &Ignore::default(),
                 allow: &Allowances::default(),
                 selection: &Selection::all(),

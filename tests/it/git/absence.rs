@@ -274,7 +274,10 @@ fn a_definition_that_moved_into_the_stack_is_still_behind_the_base() {
     let service = Service::start();
     let stage = Stage::new()
         .at(&service)
-        .file("a/trueup.yaml", "stack: a\nnamespaces: [shop]\nmarks: false\nvariables: {port: '8080'}\n")
+        .file(
+            "a/trueup.yaml",
+            "stack: a\nnamespaces: [shop]\nownership_annotations: false\nvariables: {port: '8080'}\n",
+        )
         .file("a/cart.yaml", &definition("shop/cart", 1).replace("port: 1", "port: ${port}"))
         .file("a/pay.yaml", &definition("shop/pay", 1))
         .file("b/trueup.yaml", "stack: b\n")

@@ -1,0 +1,43 @@
+//! What a misspelt word most likely means.
+
+/// The word among `known` that `text` most likely means, if one is near enough.
+#[must_use]
+pub fn nearest<'a>(text: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    // A long text is not a typing error, and its distance would be expensive.
+    if text.len() > 64 {
+        return None;
+    }
+    let lower = text.to_lowercase();
+    let near = known
+        .into_iter()
+        .map(|word| (strsim::damerau_levenshtein(&lower, &word.to_lowercase()), word))
+        .filter(|(distance, word)| {
+            *distance <= ((word.chars().count() + 1) / 3).max(1) && word.chars().count() > *distance
+        })
+        .min_by_key(|(distance, _)| *distance);
+    near.map(|(_, word)| word)
+}
+
+/// A question for the nearest word, or else another text.
+pub(super) fn did_you_mean<'a>(
+    text: &str,
+    known: impl IntoIterator<Item = &'a str>,
+    otherwise: impl FnOnce() -> String,
+) -> String {
+    nearest(text, known).map_or_else(otherwise, |near| format!("did you mean `{near}`?"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_misspelt_word_finds_its_neighbour_and_a_strange_one_none() {
+        let known = ["protocol", "port", "ip", "where"];
+        assert_eq!(nearest("protocl", known), Some("protocol"));
+        assert_eq!(nearest("Prot", known), Some("port"));
+        assert_eq!(nearest("id", known), Some("ip"));
+        assert_eq!(nearest("replicas", known), None);
+        assert_eq!(nearest("xy", known), None);
+    }
+}

@@ -1,0 +1,355 @@
+//! Plans one namespace: compares each definition with the live object of its key, decides by ownership what is
+//! done or blocked, and counts what the guards need.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{
+    Action, ActionKind, BeforeImage, BlockReason, BlockedChange, Cause, Change, FieldChange, NamespaceScope, Note,
+    OwnershipAnnotations, Plan, PlanInput, Prune, ScopeRead, Selection, Unchangeable, owner::Owner,
+};
+use crate::diff::{self, Context, Difference};
+use crate::model::{
+    AppliedFields, Definition, Endpoint, Key, LiveItem, LiveObject, Namespace, NamespaceRead, Ownership, STACK,
+    WrittenFor,
+};
+
+/// Adds to `plan` what is done in one namespace, and to `commits` those that its objects name.
+pub(super) fn arrange(
+    plan: &mut Plan,
+    commits: &mut BTreeSet<String>,
+    input: &PlanInput<'_>,
+    namespace: &Namespace,
+    read: &NamespaceRead,
+    wanted: &[&Definition],
+) -> NamespaceScope {
+    let pruned = input.stack.is_some() && input.namespaces.is_some_and(|listed| listed.contains(namespace));
+    let selected = input.selection.reaches(namespace, input.desired);
+    let items = match read {
+        NamespaceRead::Unknown { reason } => {
+            let read = ScopeRead::Unknown { reason: reason.clone() };
+            let definitions = selected_of(input.selection, wanted, &BTreeMap::new());
+            return NamespaceScope { read, definitions, in_sync: 0, pruned, selected };
+        }
+        NamespaceRead::Complete { items } => items,
+    };
+    let mut builder = NamespaceBuilder { plan, commits, input, items, pruned, in_sync: 0, owned: 0, removable: 0 };
+    let definitions = selected_of(input.selection, wanted, items);
+    let is_defined = !wanted.is_empty();
+    let mut wanted = wanted.iter().copied().peekable();
+    for (key, item) in items {
+        while let Some(definition) = wanted.next_if(|definition| definition.endpoint.key < *key) {
+            builder.missing(definition);
+        }
+        match wanted.next_if(|definition| definition.endpoint.key == *key) {
+            Some(definition) => builder.both(definition, item),
+            None => builder.undefined(item),
+        }
+    }
+    for definition in wanted {
+        builder.missing(definition);
+    }
+    let NamespaceBuilder { in_sync, owned, removable, .. } = builder;
+    if items.is_empty() && is_defined {
+        plan.notes.push(Note::EmptyNamespace { namespace: namespace.clone() });
+    }
+    let read = ScopeRead::Complete { live: items.len(), owned, removable };
+    NamespaceScope { read, definitions, in_sync, pruned, selected }
+}
+
+/// How many definitions the filters leave in.
+fn selected_of(selection: &Selection, wanted: &[&Definition], items: &BTreeMap<Key, LiveItem>) -> usize {
+    if selection.is_all() {
+        return wanted.len();
+    }
+    let live = |key: &Key| items.get(key).and_then(endpoint);
+    let selects = |one: &&&Definition| selection.selects(&one.endpoint.key, Some(one), live(&one.endpoint.key));
+    wanted.iter().filter(selects).count()
+}
+
+/// The endpoint of an item that the model can express.
+pub(super) fn endpoint(item: &LiveItem) -> Option<&Endpoint> {
+    match item {
+        LiveItem::Object(object) => Some(&object.endpoint),
+        LiveItem::Unsupported(_) => None,
+    }
+}
+
+/// Works through one namespace.
+struct NamespaceBuilder<'a, 'f> {
+    plan: &'a mut Plan,
+    commits: &'a mut BTreeSet<String>,
+    input: &'a PlanInput<'f>,
+    items: &'a BTreeMap<Key, LiveItem>,
+    pruned: bool,
+    in_sync: usize,
+    /// What shares are counted of.
+    owned: usize,
+    /// What `empty-namespace` is counted of.
+    removable: usize,
+}
+
+impl NamespaceBuilder<'_, '_> {
+    fn annotates(&self) -> bool {
+        self.input.settings.safeguards.ownership_annotations
+    }
+
+    /// The ownership annotations to write over those that say what was `applied`.
+    fn annotations(&self, definition: &Definition, applied: Option<&AppliedFields>) -> Option<OwnershipAnnotations> {
+        self.annotates().then(|| OwnershipAnnotations::wanted(&definition.endpoint, self.input.stack, applied))
+    }
+
+    /// The ownership annotations that a replace writes. Where none are wanted, those that are there stay
+    /// true, or they would give later differences a false cause.
+    fn annotations_of_replace(
+        &self,
+        definition: &Definition,
+        owner: Owner<'_>,
+        ownership: Option<&Ownership>,
+    ) -> Option<OwnershipAnnotations> {
+        let applied = owner.applied(ownership);
+        if let (false, Some(_), Some(ownership)) = (self.annotates(), applied, ownership) {
+            return Some(
+                OwnershipAnnotations::wanted(&definition.endpoint, ownership.stack.as_deref(), applied).fitting(),
+            );
+        }
+        self.annotations(definition, applied)
+    }
+
+    fn owner<'m>(&self, key: &Key, ownership: Option<&'m Ownership>) -> Owner<'m> {
+        Owner::of(ownership, key, self.input.stack)
+    }
+
+    /// Remembers the commit that an object of the stack names.
+    fn note_commit(&mut self, owner: Owner<'_>, ownership: Option<&Ownership>) {
+        if let Some(commit) = owner.applied(ownership).and_then(AppliedFields::commit)
+            && !matches!(owner, Owner::Foreign(_))
+            && !self.commits.contains(commit)
+        {
+            self.commits.insert(commit.to_owned());
+        }
+    }
+
+    /// Notes that an object carries the annotations of another, and of which, where that is known.
+    fn note_copy(&mut self, key: &Key, ownership: Option<&Ownership>) {
+        let applied = ownership.and_then(|ownership| ownership.applied.as_ref());
+        let is_it = |key: &&Key| applied.is_some_and(|applied| applied.written_for(key) == WrittenFor::This);
+        let known = self.items.keys().chain(self.input.desired.definitions.keys());
+        let of = known.into_iter().find(is_it).cloned();
+        self.plan.notes.push(Note::Copied { key: key.clone(), of });
+    }
+
+    fn push(&mut self, change: Change, definition: Option<&Definition>, live: Option<&LiveObject>) {
+        if self.input.selection.selects(&change.key, definition, live.map(|live| &live.endpoint)) {
+            self.plan.changes.push(change);
+        } else if change.action.kind() != ActionKind::Annotate {
+            self.plan.left_out += 1;
+        }
+    }
+
+    fn block(&mut self, entry: BlockedChange, definition: Option<&Definition>, live: Option<&LiveObject>) {
+        if self.input.selection.selects(&entry.key, definition, live.map(|live| &live.endpoint)) {
+            self.plan.blocked.push(entry);
+        } else {
+            self.plan.left_out += 1;
+        }
+    }
+
+    fn missing(&mut self, definition: &Definition) {
+        let key = definition.endpoint.key.clone();
+        let action = Action::Create { wanted: definition.endpoint.clone() };
+        let change = Change {
+            cause: Some(Cause::Pending),
+            ownership: self.annotations(definition, None),
+            ..Change::new(key, action)
+        };
+        self.push(change, Some(definition), None);
+    }
+
+    fn both(&mut self, definition: &Definition, item: &LiveItem) {
+        let key = &definition.endpoint.key;
+        let live = match item {
+            LiveItem::Object(live) => live,
+            LiveItem::Unsupported(unsupported) => {
+                let reason =
+                    BlockReason::Unchangeable(Unchangeable::Unsupported { reason: unsupported.reason.clone() });
+                return self.block(BlockedChange::new(key.clone(), reason, None), Some(definition), None);
+            }
+        };
+        let ownership = Ownership::read(&live.endpoint.annotations);
+        let owner = self.owner(key, ownership.as_ref());
+        self.note_commit(owner, ownership.as_ref());
+        if owner == Owner::Copied {
+            self.note_copy(key, ownership.as_ref());
+        }
+        let ignored = self.input.ignore.fields(key);
+        let applied = owner.applied(ownership.as_ref());
+        let differences = diff::compare(&live.endpoint, &definition.endpoint, Context { applied, ignored: &ignored });
+        let unknown = live.unknown.iter().filter(|field| !field.blocks);
+        self.plan.notes.extend(unknown.map(|field| unknown_field(live, &field.path, &differences)));
+        let change = self.change(definition, live, ownership.as_ref(), &differences);
+        let selected = self.input.selection.selects(key, Some(definition), Some(&live.endpoint));
+        // What belongs to somebody else is not part of any share, and what is going is not ours to count.
+        let counts = live.owner_view.is_none() && !live.deleting;
+        let is_blocked_foreign = matches!(owner, Owner::Foreign(_)) && !self.input.allow.foreign_stack(key);
+        self.owned += usize::from(counts && !is_blocked_foreign);
+        self.removable += usize::from(counts && owner.is_ours());
+        if let Some(blocked) = blocked(live, !differences.is_empty()) {
+            return self.block(
+                BlockedChange::new(key.clone(), BlockReason::Unchangeable(blocked), change),
+                Some(definition),
+                Some(live),
+            );
+        }
+        if differences.is_empty() {
+            self.in_sync += usize::from(selected);
+        }
+        match (owner, change) {
+            (Owner::Foreign(stack), _) if is_blocked_foreign && differences.is_empty() => {
+                self.plan.notes.push(Note::ForeignEqual { key: key.clone(), stack: stack.to_owned() });
+            }
+            (Owner::Foreign(stack), change) if is_blocked_foreign => {
+                let reason = BlockReason::ForeignStack { stack: stack.to_owned() };
+                self.block(BlockedChange::new(key.clone(), reason, change), Some(definition), Some(live));
+            }
+            (_, change) => {
+                if differences.is_empty() && self.annotates() {
+                    self.note_equal(key, owner);
+                }
+                if let Some(change) = change {
+                    self.push(change, Some(definition), Some(live));
+                }
+            }
+        }
+    }
+
+    /// Notes that an object which is as defined is not owned yet.
+    fn note_equal(&mut self, key: &Key, owner: Owner<'_>) {
+        match owner {
+            Owner::Nobody | Owner::Copied if !self.input.settings.adopt => {
+                self.plan.notes.push(Note::Unannotated { key: key.clone() });
+            }
+            Owner::Unstacked => self.plan.notes.push(Note::Unstacked { key: key.clone() }),
+            _ => {}
+        }
+    }
+
+    /// The change that makes `live` what its definition says, ownership annotations included; nothing where
+    /// it is.
+    fn change(
+        &self,
+        definition: &Definition,
+        live: &LiveObject,
+        ownership: Option<&Ownership>,
+        differences: &[Difference],
+    ) -> Option<Change> {
+        let key = definition.endpoint.key.clone();
+        let owner = self.owner(&key, ownership);
+        let applied = owner.applied(ownership);
+        if !differences.is_empty() {
+            let fields = differences
+                .iter()
+                .map(|difference| FieldChange {
+                    field: difference.field.clone(),
+                    before: difference.live.clone(),
+                    after: difference.desired.clone(),
+                    cause: applied.map_or(Cause::Unannotated, |applied| {
+                        applied.cause(&difference.field, &live.endpoint, &definition.endpoint).into()
+                    }),
+                    attribution: None,
+                    place: None,
+                })
+                .collect();
+            let action = Action::Replace { fields, adopts: !owner.is_ours(), before: BeforeImage::of(live) };
+            let ownership = self.annotations_of_replace(definition, owner, ownership);
+            return Some(Change { ownership, ..Change::new(key, action) });
+        }
+        let takes_over = match owner {
+            // Written by trueup for this key, and defined by this stack: it is plain whose it is.
+            Owner::Ours | Owner::Unverified | Owner::Unstacked => true,
+            Owner::Nobody | Owner::Copied => self.input.settings.adopt,
+            Owner::Foreign(_) => self.input.allow.foreign_stack(&key),
+        };
+        if !self.annotates() || !takes_over {
+            return None;
+        }
+        let wanted = Ownership::wanted(&definition.endpoint, self.input.stack);
+        if ownership.is_some_and(|ownership| ownership.fits(&wanted)) {
+            return None;
+        }
+        let action = Action::Annotate { before: BeforeImage::of(live) };
+        Some(Change { ownership: self.annotations(definition, applied), ..Change::new(key, action) })
+    }
+
+    fn undefined(&mut self, item: &LiveItem) {
+        let key = item.key().clone();
+        let live = match item {
+            LiveItem::Object(live) => live,
+            LiveItem::Unsupported(unsupported) => {
+                let stack = unsupported.raw["metadata"]["annotations"][STACK].as_str();
+                // As of any other, nothing is said of what another stack owns.
+                if stack.is_none_or(|theirs| Some(theirs) == self.input.stack) {
+                    self.plan.notes.push(Note::Unsupported { key, reason: unsupported.reason.clone() });
+                }
+                return;
+            }
+        };
+        if let Some(owner) = &live.owner_view {
+            self.plan.notes.push(Note::Owned { key, owner: owner.to_string() });
+            return;
+        }
+        if live.deleting {
+            return;
+        }
+        let ownership = Ownership::read(&live.endpoint.annotations);
+        let prune = if self.pruned { self.input.settings.safeguards.prune } else { Prune::None };
+        let owner = self.owner(&key, ownership.as_ref());
+        if self.input.stack.is_some() {
+            self.note_commit(owner, ownership.as_ref());
+        }
+        if owner == Owner::Copied {
+            self.note_copy(&key, ownership.as_ref());
+        }
+        let cause = match (owner, prune) {
+            (Owner::Foreign(_), _) => return,
+            (Owner::Ours | Owner::Unverified, Prune::Owned | Prune::All) => Cause::Pending,
+            (Owner::Copied | Owner::Nobody | Owner::Unstacked, Prune::All) => Cause::Unannotated,
+            (Owner::Ours | Owner::Unverified, Prune::None) => return self.plan.notes.push(Note::Orphan { key }),
+            (_, _) => return self.plan.notes.push(Note::Unmanaged { key }),
+        };
+        // With `prune: all` it would go as well if it were a copy.
+        let unverified = owner == Owner::Unverified && prune == Prune::Owned && !self.input.allow.unverified(&key);
+        self.owned += 1;
+        let action = Action::Delete { before: BeforeImage::of(live), referrers: Vec::new() };
+        let change = Change { cause: Some(cause), ..Change::new(key.clone(), action) };
+        if live.endpoint.is_protected() && !self.input.allow.protected(&key) {
+            self.block(BlockedChange::new(key, BlockReason::Protected, Some(change)), None, Some(live));
+        } else if unverified {
+            self.block(BlockedChange::new(key, BlockReason::Unverified, Some(change)), None, Some(live));
+        } else {
+            self.removable += 1;
+            self.push(change, None, Some(live));
+        }
+    }
+}
+
+/// Whether a field that the model does not know survives these differences.
+fn unknown_field(live: &LiveObject, path: &str, differences: &[Difference]) -> Note {
+    let (key, path) = (live.endpoint.key.clone(), path.to_owned());
+    let drops = |difference: &Difference| difference.field.drops(&path, &live.endpoint, &difference.desired);
+    match differences.iter().any(drops) {
+        true => Note::DroppedField { key, path },
+        false => Note::UnknownField { key, path },
+    }
+}
+
+/// Why a live object cannot be changed at all.
+fn blocked(live: &LiveObject, differs: bool) -> Option<Unchangeable> {
+    if let Some(owner) = &live.owner_view {
+        return Some(Unchangeable::OwnerView(owner.clone()));
+    }
+    if live.deleting {
+        return Some(Unchangeable::Deleting);
+    }
+    let option = live.unknown.iter().find(|field| field.blocks)?;
+    differs.then(|| Unchangeable::UnknownOption { path: option.path.clone() })
+}

@@ -1,0 +1,65 @@
+//! The two ownership annotations as a change leaves them.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::model::{
+    APPLIED, AppliedFields, Endpoint, Field, LONGEST_ANNOTATION, LONGEST_RUN, Ownership, RUN_PENDING, STACK,
+};
+
+/// The two ownership annotations as a change leaves them. `None` takes an annotation away (a rollback may).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OwnershipAnnotations {
+    /// `trueup/stack`
+    #[serde(default)]
+    pub stack: Option<String>,
+    /// `trueup/applied`; a `*` is the place of the run until there is one.
+    #[serde(default)]
+    pub applied: Option<String>,
+}
+
+impl OwnershipAnnotations {
+    /// The ownership annotations that an apply of `endpoint` for `stack` writes over those of `before`, whose
+    /// commit stays: see [`Plan::stamp`].
+    #[must_use]
+    pub fn wanted(endpoint: &Endpoint, stack: Option<&str>, before: Option<&AppliedFields>) -> Self {
+        let ownership = Ownership::wanted(endpoint, stack).at_commit(before.and_then(AppliedFields::commit));
+        Self { stack: ownership.stack, applied: ownership.applied.map(|applied| applied.text()) }
+    }
+
+    /// Those that an object has.
+    pub(super) fn of(endpoint: &Endpoint) -> Self {
+        let annotation = |key| endpoint.annotations.get(key).cloned();
+        Self { stack: annotation(STACK), applied: annotation(APPLIED) }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.stack.is_none() && self.applied.is_none()
+    }
+
+    /// The same annotations without what is longer than the service takes: definitions are checked for that
+    /// only where they are wanted.
+    #[must_use]
+    pub(super) fn fitting(mut self) -> Self {
+        self.applied = self.applied.filter(|text| text.len() + LONGEST_RUN <= LONGEST_ANNOTATION);
+        self
+    }
+
+    /// The same annotations without the commit, for what two plans of one effect have in common.
+    #[must_use]
+    pub(super) fn without_commit(&self) -> Self {
+        Self {
+            stack: self.stack.clone(),
+            applied: self.applied.as_deref().map(|text| AppliedFields::renamed(text, None)),
+        }
+    }
+
+    /// The annotations to set (`None`: to take away) in an object that `run` writes.
+    #[must_use]
+    pub fn annotations(&self, run: &str) -> [(Field, Option<String>); 2] {
+        let pending = format!(" {RUN_PENDING} ");
+        let applied = self.applied.as_ref().map(|text| text.replacen(&pending, &format!(" {run} "), 1));
+        [(Field::Annotation(STACK.to_owned()), self.stack.clone()), (Field::Annotation(APPLIED.to_owned()), applied)]
+    }
+}

@@ -1,0 +1,39 @@
+//! Who refers to the endpoints that a plan would delete. A list does not say, so whoever makes a plan asks the
+//! service for each delete.
+
+use super::{Action, Allowances, BlockReason, BlockedChange, Plan, Unchangeable};
+use crate::model::{Key, RelatedObject};
+
+impl Plan {
+    /// The endpoints that would go: whoever makes the plan asks the service who refers to each.
+    pub fn deletes(&self) -> impl Iterator<Item = &Key> {
+        self.changes.iter().filter(|change| matches!(change.action, Action::Delete { .. })).map(|change| &change.key)
+    }
+
+    /// Takes in who refers to the endpoints that would go: a delete of one that others refer to, or
+    /// of which that is not known, is blocked unless it was allowed by name.
+    pub fn refer(&mut self, allow: &Allowances, mut referrers: impl FnMut(&Key) -> Result<Vec<RelatedObject>, String>) {
+        let mut kept = Vec::with_capacity(self.changes.len());
+        for mut change in std::mem::take(&mut self.changes) {
+            let Action::Delete { referrers: known, .. } = &mut change.action else {
+                kept.push(change);
+                continue;
+            };
+            let reason = match referrers(&change.key) {
+                Ok(by) => {
+                    known.clone_from(&by);
+                    let is_blocked = !by.is_empty() && !allow.referred(&change.key);
+                    is_blocked.then_some(BlockReason::Referred { by })
+                }
+                Err(reason) => Some(BlockReason::Unchangeable(Unchangeable::ReferrersUnknown { reason })),
+            };
+            match reason {
+                Some(reason) => self.blocked.push(BlockedChange::new(change.key.clone(), reason, Some(change))),
+                None => kept.push(change),
+            }
+        }
+        self.changes = kept;
+        self.blocked.sort_by(|a, b| a.key.cmp(&b.key));
+        self.guard();
+    }
+}
