@@ -10,7 +10,7 @@ use axum::response::IntoResponse;
 use serde_json::Value;
 
 use super::index::ReferredDelete;
-use super::object::{Object, ReportOptions, ResponseFormat, strings};
+use super::object::{ListContents, ResponseFormat, ServedEndpoint, strings};
 use super::request::{self, Named};
 use crate::sandbox::answer::{Answer, ErrorResponse, empty, json};
 use crate::sandbox::log::{RequestEffect, Trace};
@@ -50,7 +50,8 @@ pub async fn list(State(service): Shared, Path(namespace): Path<String>, RawQuer
     let mut body = Vec::with_capacity(size + 32);
     body.extend_from_slice(br#"{"items":["#);
     let start = body.len();
-    let selected = |object: &&Arc<Object>| selector.is_empty() || selector.matches(&strings(&object.record.labels));
+    let selected =
+        |object: &&Arc<ServedEndpoint>| selector.is_empty() || selector.matches(&strings(&object.record.labels));
     for object in objects.iter().filter(selected) {
         if body.len() > start {
             body.push(b',');
@@ -91,9 +92,9 @@ pub async fn delete(State(service): Shared, Path((namespace, name)): ItemPath, b
 
 /// The answer to a write, with its trace.
 fn answer(
-    result: Result<Arc<Object>, ErrorResponse>,
+    result: Result<Arc<ServedEndpoint>, ErrorResponse>,
     mut trace: Trace,
-    body: impl FnOnce(&Object) -> Response<Body>,
+    body: impl FnOnce(&ServedEndpoint) -> Response<Body>,
 ) -> Response<Body> {
     let mut response = match result {
         Ok(object) => {
@@ -112,8 +113,8 @@ fn answer(
 
 /// The options of a list. The parameters repeat; an unknown one is ignored, as is the `response_format`
 /// that the reference names for a list.
-fn list_options(query: Option<&str>) -> Result<(Selector, ReportOptions), ErrorResponse> {
-    let (mut selector, mut report) = (Selector::default(), ReportOptions::default());
+fn list_options(query: Option<&str>) -> Result<(Selector, ListContents), ErrorResponse> {
+    let (mut selector, mut report) = (Selector::default(), ListContents::default());
     for (key, value) in parameters(query) {
         match key.as_str() {
             "label_filter" => {

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::object::{Object, Referrer, StoredEndpoint};
+use super::object::{Referrer, ServedEndpoint, StoredEndpoint};
 use crate::sandbox::answer::{Code, ErrorResponse};
 use crate::sandbox::clock::{Clock, written};
 use crate::sandbox::store::{Batch, Store, StoreError, Ticket};
@@ -33,7 +33,7 @@ pub struct Endpoints {
 
 #[derive(Debug, Default)]
 struct Inner {
-    namespaces: BTreeMap<String, BTreeMap<String, Arc<Object>>>,
+    namespaces: BTreeMap<String, BTreeMap<String, Arc<ServedEndpoint>>>,
     /// Objects that are removed at a time.
     leaving: BTreeSet<(Timestamp, String, String)>,
     version: u64,
@@ -42,7 +42,7 @@ struct Inner {
 
 /// The result of an operation, and what must be on disk before it is answered.
 #[derive(Debug)]
-pub struct Outcome<T> {
+pub struct PendingResult<T> {
     result: Result<T, ErrorResponse>,
     basis: Ticket,
 }
@@ -70,7 +70,7 @@ impl Endpoints {
         let mut inner = Inner::default();
         for record in store.all::<StoredEndpoint>(TABLE)? {
             inner.version = inner.version.max(record.version);
-            inner.insert(Object::new(record, &tenant));
+            inner.insert(ServedEndpoint::new(record, &tenant));
         }
         let stored = store.get(COUNTERS, VERSION)?.unwrap_or_default();
         let stored = String::from_utf8_lossy(&stored).parse::<u64>().unwrap_or_default();
@@ -79,7 +79,7 @@ impl Endpoints {
     }
 
     /// The result of an outcome, once it is durable.
-    pub async fn settled<T>(&self, outcome: Outcome<T>) -> Result<T, ErrorResponse> {
+    pub async fn settled<T>(&self, outcome: PendingResult<T>) -> Result<T, ErrorResponse> {
         self.store.durable(outcome.basis).await?;
         outcome.result
     }
@@ -89,7 +89,7 @@ impl Endpoints {
     }
 
     /// Adds an endpoint that does not exist.
-    pub fn create(&self, record: StoredEndpoint) -> Outcome<Arc<Object>> {
+    pub fn create(&self, record: StoredEndpoint) -> PendingResult<Arc<ServedEndpoint>> {
         self.run(|inner, now| {
             if inner.find(&record.namespace, &record.name).is_some() {
                 let error = ErrorResponse::new(Code::ALREADY_EXISTS, "Another endpoint with that name already exists");
@@ -100,12 +100,12 @@ impl Endpoints {
         })
     }
 
-    pub fn get(&self, namespace: &str, name: &str) -> Outcome<Arc<Object>> {
+    pub fn get(&self, namespace: &str, name: &str) -> PendingResult<Arc<ServedEndpoint>> {
         self.run(|inner, _| inner.existing(namespace, name))
     }
 
     /// Every endpoint of a namespace, which may be unknown.
-    pub fn list(&self, namespace: &str) -> Outcome<Vec<Arc<Object>>> {
+    pub fn list(&self, namespace: &str) -> PendingResult<Vec<Arc<ServedEndpoint>>> {
         self.run(|inner, _| {
             let found = inner.namespaces.get(namespace).map(|objects| objects.values().cloned().collect());
             Ok(found.unwrap_or_default())
@@ -113,7 +113,7 @@ impl Endpoints {
     }
 
     /// Replaces what a caller decides of an endpoint, if it is still at `version`.
-    pub fn replace(&self, sent: StoredEndpoint, version: Option<&str>) -> Outcome<Arc<Object>> {
+    pub fn replace(&self, sent: StoredEndpoint, version: Option<&str>) -> PendingResult<Arc<ServedEndpoint>> {
         self.run(|inner, now| {
             let before = inner.writable(&sent.namespace, &sent.name)?.record.clone();
             if let Some(version) = version.filter(|version| version.parse() != Ok(before.version)) {
@@ -126,7 +126,7 @@ impl Endpoints {
     }
 
     /// Removes an endpoint, or marks it as being deleted; returns what was there.
-    pub fn delete(&self, namespace: &str, name: &str, referred: ReferredDelete) -> Outcome<Arc<Object>> {
+    pub fn delete(&self, namespace: &str, name: &str, referred: ReferredDelete) -> PendingResult<Arc<ServedEndpoint>> {
         self.run(|inner, now| {
             let object = inner.removable(namespace, name, referred)?;
             match self.deletion {
@@ -147,7 +147,7 @@ impl Endpoints {
         namespace: &str,
         name: &str,
         change: impl FnOnce(&mut StoredEndpoint),
-    ) -> Outcome<Arc<Object>> {
+    ) -> PendingResult<Arc<ServedEndpoint>> {
         self.run(|inner, now| {
             let mut record = inner.existing(namespace, name)?.record.clone();
             change(&mut record);
@@ -157,17 +157,17 @@ impl Endpoints {
     }
 
     /// Adds a record as it is, over an existing one.
-    pub fn seed(&self, record: StoredEndpoint) -> Outcome<Arc<Object>> {
+    pub fn seed(&self, record: StoredEndpoint) -> PendingResult<Arc<ServedEndpoint>> {
         self.run(|inner, now| Ok(self.add(inner, record, now)))
     }
 
     /// Removes an endpoint at once, whatever owns it or refers to it.
-    pub fn drop_now(&self, namespace: &str, name: &str) -> Outcome<()> {
+    pub fn drop_now(&self, namespace: &str, name: &str) -> PendingResult<()> {
         self.run(|inner, _| inner.existing(namespace, name).map(|_| self.remove(inner, namespace, name)))
     }
 
     /// Adds `referrer` to the objects that refer to an endpoint.
-    pub fn refer(&self, namespace: &str, name: &str, referrer: Referrer) -> Outcome<Arc<Object>> {
+    pub fn refer(&self, namespace: &str, name: &str, referrer: Referrer) -> PendingResult<Arc<ServedEndpoint>> {
         self.run(|inner, _| {
             let mut record = inner.existing(namespace, name)?.record.clone();
             record.referrers.push(referrer);
@@ -176,7 +176,7 @@ impl Endpoints {
     }
 
     /// Runs an operation under the lock, after the removals that are due.
-    fn run<T>(&self, operation: impl FnOnce(&mut Inner, Timestamp) -> Result<T, ErrorResponse>) -> Outcome<T> {
+    fn run<T>(&self, operation: impl FnOnce(&mut Inner, Timestamp) -> Result<T, ErrorResponse>) -> PendingResult<T> {
         let now = self.clock.now();
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         while let Some((end, namespace, name)) = inner.leaving.first().cloned()
@@ -189,11 +189,11 @@ impl Endpoints {
             }
         }
         let result = operation(&mut inner, now);
-        Outcome { result, basis: inner.latest }
+        PendingResult { result, basis: inner.latest }
     }
 
     /// Completes a new record and writes it.
-    fn add(&self, inner: &mut Inner, mut record: StoredEndpoint, now: Timestamp) -> Arc<Object> {
+    fn add(&self, inner: &mut Inner, mut record: StoredEndpoint, now: Timestamp) -> Arc<ServedEndpoint> {
         if record.uid.is_empty() {
             record.uid = uuid::Uuid::new_v4().to_string();
         }
@@ -205,17 +205,17 @@ impl Endpoints {
     }
 
     /// Writes a record at the next version.
-    fn put(&self, inner: &mut Inner, mut record: StoredEndpoint) -> Arc<Object> {
+    fn put(&self, inner: &mut Inner, mut record: StoredEndpoint) -> Arc<ServedEndpoint> {
         inner.version += 1;
         record.version = inner.version;
         self.write(inner, record)
     }
 
-    fn write(&self, inner: &mut Inner, record: StoredEndpoint) -> Arc<Object> {
+    fn write(&self, inner: &mut Inner, record: StoredEndpoint) -> Arc<ServedEndpoint> {
         let mut batch = Batch::new();
         batch.put_json(TABLE, key(&record.namespace, &record.name), &record);
         inner.latest = self.store.write(batch);
-        inner.insert(Object::new(record, &self.tenant))
+        inner.insert(ServedEndpoint::new(record, &self.tenant))
     }
 
     fn remove(&self, inner: &mut Inner, namespace: &str, name: &str) {
@@ -231,11 +231,11 @@ impl Endpoints {
 }
 
 impl Inner {
-    fn find(&self, namespace: &str, name: &str) -> Option<&Arc<Object>> {
+    fn find(&self, namespace: &str, name: &str) -> Option<&Arc<ServedEndpoint>> {
         self.namespaces.get(namespace)?.get(name)
     }
 
-    fn existing(&self, namespace: &str, name: &str) -> Result<Arc<Object>, ErrorResponse> {
+    fn existing(&self, namespace: &str, name: &str) -> Result<Arc<ServedEndpoint>, ErrorResponse> {
         let absent = || {
             // The live text for another kind of object.
             format!("no endpoint ves.io.schema.endpoint.Object entry {namespace}/{name}")
@@ -243,7 +243,7 @@ impl Inner {
         self.find(namespace, name).cloned().ok_or_else(|| ErrorResponse::new(Code::NOT_FOUND, absent()))
     }
 
-    fn insert(&mut self, object: Object) -> Arc<Object> {
+    fn insert(&mut self, object: ServedEndpoint) -> Arc<ServedEndpoint> {
         let object = Arc::new(object);
         let record = &object.record;
         if let Some(end) = leaves_at(record) {
@@ -255,7 +255,7 @@ impl Inner {
     }
 
     /// What a caller may change: neither owned by a view nor being deleted.
-    fn writable(&self, namespace: &str, name: &str) -> Result<Arc<Object>, ErrorResponse> {
+    fn writable(&self, namespace: &str, name: &str) -> Result<Arc<ServedEndpoint>, ErrorResponse> {
         let object = self.existing(namespace, name)?;
         owned(&object.record)?;
         if object.record.deleted.is_some() {
@@ -265,7 +265,12 @@ impl Inner {
         Ok(object)
     }
 
-    fn removable(&self, namespace: &str, name: &str, referred: ReferredDelete) -> Result<Arc<Object>, ErrorResponse> {
+    fn removable(
+        &self,
+        namespace: &str,
+        name: &str,
+        referred: ReferredDelete,
+    ) -> Result<Arc<ServedEndpoint>, ErrorResponse> {
         let object = self.existing(namespace, name)?;
         owned(&object.record)?;
         match (referred, object.record.referrers.as_slice()) {

@@ -93,7 +93,7 @@ impl ResponseFormat {
 
 /// What a list contains of each item.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ReportOptions {
+pub struct ListContents {
     /// Metadata and spec: the request has a `report_fields`, whatever its value.
     pub whole: bool,
     /// The statuses: the request has a `report_status_fields` that is not empty.
@@ -102,7 +102,7 @@ pub struct ReportOptions {
 
 /// A record with its written parts.
 #[derive(Debug)]
-pub struct Object {
+pub struct ServedEndpoint {
     pub record: StoredEndpoint,
     /// The item of a list up to its `metadata`.
     head: String,
@@ -126,7 +126,7 @@ pub fn strings(map: &RawValue) -> BTreeMap<String, String> {
     serde_json::from_str(map.get()).unwrap_or_default()
 }
 
-impl Object {
+impl ServedEndpoint {
     /// Writes the parts of a record.
     pub fn new(record: StoredEndpoint, tenant: &str) -> Self {
         let (tenant, uid, owner_view) = (written(tenant), written(&record.uid), written(&record.owner_view));
@@ -206,7 +206,7 @@ impl Object {
     }
 
     /// Appends the item of a list.
-    pub fn list(&self, report: ReportOptions, into: &mut Vec<u8>) {
+    pub fn list(&self, report: ListContents, into: &mut Vec<u8>) {
         let mut push = |text: &str| into.extend_from_slice(text.as_bytes());
         push(&self.head);
         if report.whole {

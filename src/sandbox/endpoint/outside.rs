@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::index::Endpoints;
-use super::object::{Object, Referrer, ReportOptions, StoredEndpoint, ViewReference, raw_json, strings};
+use super::object::{ListContents, Referrer, ServedEndpoint, StoredEndpoint, ViewReference, raw_json, strings};
 use super::request::{self, Named};
 use super::spec::{self, FillContext};
 use crate::sandbox::answer::ErrorResponse;
@@ -88,8 +88,8 @@ impl Endpoints {
     /// The items of a list of `namespace`, with their specs.
     pub async fn items(&self, namespace: &str) -> Vec<Value> {
         let objects = self.settled(self.list(namespace)).await.unwrap_or_default();
-        let report = ReportOptions { whole: true, status: false };
-        let item = |object: &Arc<Object>| {
+        let report = ListContents { whole: true, status: false };
+        let item = |object: &Arc<ServedEndpoint>| {
             let mut written = Vec::new();
             object.list(report, &mut written);
             serde_json::from_slice(&written).ok()

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use super::ddos;
-use super::event::store::{Event, EventStore};
+use super::event::store::{EventStore, SecurityEvent};
 use super::tenant::Tenant;
 use crate::sandbox::store::{Batch, Store, StoreError, Ticket};
 
@@ -118,7 +118,7 @@ impl Dataset {
         let edition = digest.iter().take(8).fold(0, |edition, byte| edition << 8 | u64::from(*byte));
         let last = store.scan(QUERIES)?.pop().and_then(|(key, _)| key.parse::<u64>().ok());
         Ok(Self {
-            events: EventStore::new(store.all::<Event>(SECURITY_EVENTS)?),
+            events: EventStore::new(store.all::<SecurityEvent>(SECURITY_EVENTS)?),
             edition,
             next_query: Mutex::new(last.map_or(0, |last| last + 1)),
             editing: tokio::sync::Mutex::default(),
@@ -144,7 +144,7 @@ pub fn queries(store: &Store) -> Result<Vec<RecordedQuery>, StoreError> {
 }
 
 /// Queues an edited event.
-pub fn store_event(store: &Store, event: &ddos::Event) -> Ticket {
+pub fn store_event(store: &Store, event: &ddos::DdosEvent) -> Ticket {
     let mut batch = Batch::new();
     batch.put_json(DDOS_EVENTS, event.id.clone(), event);
     store.write(batch)

@@ -17,7 +17,7 @@ pub const DEFAULT_REACH: SignedDuration = SignedDuration::from_hours(3 * 24);
 /// An event, as it is stored and answered, and as the tenant file writes it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Event {
+pub struct DdosEvent {
     pub id: String,
     pub name: String,
     #[serde(default)]
@@ -125,7 +125,7 @@ fn time_of(message: &Message<'_>, name: &str) -> Result<Option<Timestamp>, Error
 
 /// Which events a list contains; an empty text means all.
 #[derive(Clone, Debug, Default)]
-pub struct Filter {
+pub struct DdosFilter {
     pub start_time: String,
     pub end_time: String,
     pub network_id: String,
@@ -141,7 +141,7 @@ pub struct Edit {
     attachments: Vec<Attachment>,
 }
 
-impl Filter {
+impl DdosFilter {
     /// Reads the fields of a list's request.
     pub fn read(text: impl Fn(&str) -> Result<String, ErrorResponse>) -> Result<Self, ErrorResponse> {
         Ok(Self {
@@ -153,7 +153,7 @@ impl Filter {
     }
 
     /// The events that overlap the time and have the ids, latest first.
-    pub fn select(&self, events: Vec<Event>, now: Timestamp) -> Result<Vec<Event>, ErrorResponse> {
+    pub fn select(&self, events: Vec<DdosEvent>, now: Timestamp) -> Result<Vec<DdosEvent>, ErrorResponse> {
         let window =
             TimeWindow::recent(&self.start_time, &self.end_time, DEFAULT_REACH, now).map_err(ErrorResponse::invalid)?;
         let passes = |wanted: &str, has: &str| wanted.is_empty() || wanted == has;
@@ -190,7 +190,7 @@ impl Edit {
     }
 
     /// The event after the edit.
-    pub fn apply(self, mut event: Event) -> Result<Event, ErrorResponse> {
+    pub fn apply(self, mut event: DdosEvent) -> Result<DdosEvent, ErrorResponse> {
         if !self.name.is_empty() {
             event.name = self.name;
         }

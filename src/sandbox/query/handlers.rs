@@ -22,14 +22,14 @@ pub async fn list_by_parameters(
     Path(namespace): Path<String>,
     RawQuery(query): RawQuery,
 ) -> Answer {
-    list(&service, &namespace, &ddos::Filter::read(|name| Ok(parameter(query.as_deref(), name)))?)
+    list(&service, &namespace, &ddos::DdosFilter::read(|name| Ok(parameter(query.as_deref(), name)))?)
 }
 
 /// The list with its filters in the body, as the published layout has it.
 pub async fn list_by_body(State(service): Shared, Path(namespace): Path<String>, body: Bytes) -> Answer {
     let filter = message::read(&body, |message| {
         message.text("namespace")?;
-        ddos::Filter::read(|name| message.text(name))
+        ddos::DdosFilter::read(|name| message.text(name))
     });
     list(&service, &namespace, &filter?)
 }
@@ -78,13 +78,13 @@ pub async fn upgrade_status(State(service): Shared, Path((namespace, name)): Ite
     Ok(ok(&upgrade::status(&site, service.clock.now())))
 }
 
-fn list(service: &SandboxState, namespace: &str, filter: &ddos::Filter) -> Answer {
+fn list(service: &SandboxState, namespace: &str, filter: &ddos::DdosFilter) -> Answer {
     only_system(namespace)?;
     let events = service.store.all(dataset::DDOS_EVENTS)?;
     Ok(ok(&json!({"events": filter.select(events, service.clock.now())?})))
 }
 
-fn event(service: &SandboxState, namespace: &str, id: &str) -> Result<ddos::Event, ErrorResponse> {
+fn event(service: &SandboxState, namespace: &str, id: &str) -> Result<ddos::DdosEvent, ErrorResponse> {
     only_system(namespace)?;
     service.store.one(dataset::DDOS_EVENTS, id)?.ok_or_else(|| absent(&format!("event {id}")))
 }

@@ -16,7 +16,7 @@ use super::dataset::{Dataset, RecordedQuery};
 use super::event::aggregate::Aggregations;
 use super::event::language::Query;
 use super::event::scroll::{Scroll, ScrollError};
-use super::event::store::{Filter, Order, WHOLE_TENANT};
+use super::event::store::{Order, SearchFilter, WHOLE_TENANT};
 use super::time::TimeWindow;
 use crate::sandbox::answer::{Answer, Code, ErrorResponse, ok};
 use crate::sandbox::log::Trace;
@@ -169,7 +169,7 @@ async fn next(service: Arc<SandboxState>, namespace: String, request: QueryReque
     })?;
     let query = Query::parse(&scroll.query).map_err(|_| ErrorResponse::invalid(ScrollError::Malformed))?;
     let search = move || {
-        let filter = Filter::new(&namespace, &query);
+        let filter = SearchFilter::new(&namespace, &query);
         batch(&service.query, &filter, Scroll { given: now, ..scroll }, true, &json!({}))
     };
     let found = tokio::task::spawn_blocking(search).await;
@@ -197,7 +197,7 @@ impl ParsedQuery {
 
     fn answer(self, dataset: &Dataset, wanted: Wanted, now: Timestamp) -> (Value, RecordedQuery) {
         let mut aggregations = self.aggregations;
-        let filter = Filter::new(&self.namespace, &self.query);
+        let filter = SearchFilter::new(&self.namespace, &self.query);
         let range = dataset.events.range(self.window);
         let mut total = 0;
         for (_, event) in dataset.events.search(range.clone(), &filter, self.order) {
@@ -241,7 +241,7 @@ impl ParsedQuery {
 }
 
 /// The body with the next events of a scroll; its id contains what is left after them.
-fn batch(dataset: &Dataset, filter: &Filter<'_>, mut scroll: Scroll, scrolls: bool, aggregated: &Value) -> Value {
+fn batch(dataset: &Dataset, filter: &SearchFilter<'_>, mut scroll: Scroll, scrolls: bool, aggregated: &Value) -> Value {
     let size = scroll.remaining.min(scroll.limit);
     let mut events = Vec::new();
     let mut last = Value::Null;

@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
 use super::event::generator::{MOST_EVENTS, Recipe};
-use super::event::store::{Event, WHOLE_TENANT};
+use super::event::store::{SecurityEvent, WHOLE_TENANT};
 use super::upgrade::{Site, Stage, Upgrade, UpgradeEnd};
 use super::version::Version;
 use super::{ddos, time};
@@ -37,12 +37,12 @@ pub struct Tenant {
     #[serde(default)]
     pub(super) software_versions: Vec<Version>,
     #[serde(default)]
-    pub(super) ddos_events: Vec<ddos::Event>,
+    pub(super) ddos_events: Vec<ddos::DdosEvent>,
     #[serde(default, rename = "security_events")]
     written_events: Vec<SecurityEvents>,
     /// As written in the file and as generated, in the order of time.
     #[serde(skip)]
-    pub(super) security_events: Vec<Event>,
+    pub(super) security_events: Vec<SecurityEvent>,
     #[serde(default)]
     endpoints: Vec<Seed>,
 }
@@ -158,7 +158,7 @@ impl Tenant {
                 let Some(time) = events.time else { return problems.add(place, "`time` is missing") };
                 let namespace = events.namespace.unwrap_or_default();
                 problems.namespace(&format!("{place}.namespace"), &namespace, &self.namespaces);
-                self.security_events.push(Event::new(time, namespace, event));
+                self.security_events.push(SecurityEvent::new(time, namespace, event));
             }
             (None, Some(recipe)) => {
                 if events.time.is_some() || events.namespace.is_some() {

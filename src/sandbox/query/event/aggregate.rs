@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
 use super::language;
-use super::store::Event;
+use super::store::SecurityEvent;
 use crate::sandbox::answer::{Code, ErrorResponse};
 use crate::sandbox::query::time::{self, TimeWindow};
 
@@ -52,7 +52,7 @@ impl Aggregations {
     }
 
     /// Counts one event.
-    pub fn add(&mut self, event: &Event) {
+    pub fn add(&mut self, event: &SecurityEvent) {
         for (_, aggregation) in &mut self.named {
             match aggregation {
                 Aggregation::Field { path, counts, .. } | Aggregation::Cardinality { path, counts } => {

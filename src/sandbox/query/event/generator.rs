@@ -8,7 +8,7 @@ use jiff::tz::Offset;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::store::Event;
+use super::store::SecurityEvent;
 use super::vocabulary::{ClientLocation, WORDS, Words};
 use crate::sandbox::query::time;
 
@@ -45,7 +45,7 @@ pub struct Recipe {
 
 impl Recipe {
     /// The events, in the order of time.
-    pub fn events(&self) -> Vec<Event> {
+    pub fn events(&self) -> Vec<SecurityEvent> {
         let mut generator = Generator::new(self);
         let mut times: Vec<(Timestamp, bool)> = (0..self.count).map(|_| generator.time()).collect();
         times.sort_unstable();
@@ -149,7 +149,7 @@ impl<'a> Generator<'a> {
         }
     }
 
-    fn event(&mut self, time: Timestamp, in_burst: bool) -> Event {
+    fn event(&mut self, time: Timestamp, in_burst: bool) -> SecurityEvent {
         let rng = &mut self.rng;
         let (kind, title, ..) = *pick(rng, &KINDS, |kind| if in_burst { kind.3 } else { kind.2 });
         let client = if in_burst && rng.f64() < 0.8 {
@@ -174,7 +174,7 @@ impl<'a> Generator<'a> {
             merged([special, request])
         };
         let fields = fields([common, client.fields(), details]);
-        Event::new(time, host.namespace.clone(), fields)
+        SecurityEvent::new(time, host.namespace.clone(), fields)
     }
 }
 
@@ -366,7 +366,7 @@ mod tests {
 
     use super::*;
 
-    fn events(seed: u64) -> Vec<Event> {
+    fn events(seed: u64) -> Vec<SecurityEvent> {
         let recipe = Recipe {
             seed,
             count: 2_000,
@@ -433,7 +433,7 @@ mod tests {
     #[test]
     fn an_address_keeps_its_country() {
         let mut places = BTreeMap::new();
-        for Event { event, .. } in events(6) {
+        for SecurityEvent { event, .. } in events(6) {
             let place = (event["country"].clone(), event["as_org"].clone());
             let known = places.entry(event["src_ip"].to_string()).or_insert_with(|| place.clone());
             assert_eq!(*known, place);

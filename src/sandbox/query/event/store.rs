@@ -15,13 +15,13 @@ pub const WHOLE_TENANT: &str = "system";
 
 /// One event, as the tenant file writes it or the generator makes it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Event {
+pub struct SecurityEvent {
     pub time: Timestamp,
     pub namespace: String,
     pub event: Value,
 }
 
-impl Event {
+impl SecurityEvent {
     /// The event of these fields; the time and the namespace are filled in where they are absent.
     pub fn new(time: Timestamp, namespace: String, mut event: Map<String, Value>) -> Self {
         let stamp = format!("{time:.3}");
@@ -43,30 +43,30 @@ pub enum Order {
 /// The events of a tenant.
 #[derive(Debug, Default)]
 pub struct EventStore {
-    events: Vec<Event>,
+    events: Vec<SecurityEvent>,
 }
 
 /// Which events a search finds, at whatever time.
 #[derive(Debug)]
-pub struct Filter<'a> {
+pub struct SearchFilter<'a> {
     namespace: Option<&'a str>,
     query: &'a Query,
 }
 
-impl<'a> Filter<'a> {
+impl<'a> SearchFilter<'a> {
     /// Events of `namespace` that pass `query`.
     pub fn new(namespace: &'a str, query: &'a Query) -> Self {
         Self { namespace: (namespace != WHOLE_TENANT).then_some(namespace), query }
     }
 
-    fn passes(&self, event: &Event) -> bool {
+    fn passes(&self, event: &SecurityEvent) -> bool {
         self.namespace.is_none_or(|namespace| event.namespace == namespace) && self.query.accepts(&event.event)
     }
 }
 
 impl EventStore {
     /// A store of these events.
-    pub fn new(mut events: Vec<Event>) -> Self {
+    pub fn new(mut events: Vec<SecurityEvent>) -> Self {
         events.sort_by_key(|event| event.time);
         Self { events }
     }
@@ -82,9 +82,9 @@ impl EventStore {
     pub fn search<'a>(
         &'a self,
         range: Range<usize>,
-        filter: &'a Filter<'a>,
+        filter: &'a SearchFilter<'a>,
         order: Order,
-    ) -> impl Iterator<Item = (usize, &'a Event)> {
+    ) -> impl Iterator<Item = (usize, &'a SecurityEvent)> {
         let (start, events) = (range.start, self.events.get(range).unwrap_or_default());
         let mut positions = 0..events.len();
         std::iter::from_fn(move || match order {
@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     fn store() -> EventStore {
-        let event = |second: i64, namespace: &str| Event {
+        let event = |second: i64, namespace: &str| SecurityEvent {
             time: Timestamp::from_second(1_000 + second).unwrap(),
             namespace: namespace.into(),
             event: serde_json::json!({"vh_name": format!("{namespace}-{second}")}),
@@ -111,7 +111,7 @@ mod tests {
 
     fn names(namespace: &str, query: &str, (from, to): (i64, i64), order: Order) -> Vec<String> {
         let query = Query::parse(query).unwrap();
-        let filter = Filter::new(namespace, &query);
+        let filter = SearchFilter::new(namespace, &query);
         let at = |second| Timestamp::from_second(1_000 + second).unwrap();
         let store = store();
         let range = store.range(TimeWindow { from: at(from), to: at(to) });
@@ -136,7 +136,7 @@ mod tests {
     #[test]
     fn positions_are_those_of_the_whole_store() {
         let query = Query::default();
-        let (store, filter) = (store(), Filter::new("shop", &query));
+        let (store, filter) = (store(), SearchFilter::new("shop", &query));
         let positions: Vec<usize> = store.search(1..4, &filter, Order::Descending).map(|(at, _)| at).collect();
         assert_eq!(positions, [2]);
     }
