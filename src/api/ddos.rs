@@ -5,9 +5,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::{Json, Layout, Namespace};
 
-use super::client::{Reader, Writer};
 use super::error::{ApiError, Failure};
 use super::operations::Operation;
+use super::reader::{Reader, Writer};
 use super::request::{Request, RequestError};
 use super::wire::{count, nullable};
 

@@ -16,12 +16,12 @@ use tokio::task::JoinSet;
 
 use crate::model::{Json, Key, Live, Name, Namespace, NamespaceRead, RelatedObject};
 
-use super::client::Reader;
 use super::current::CurrentState;
 use super::endpoints::{ListParameters, ResponseFormat};
 use super::error::{ApiError, Failure};
 use super::live::read_list;
 use super::operations::Operation;
+use super::reader::Reader;
 use super::response::Response;
 use super::text::neutral;
 

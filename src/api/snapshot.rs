@@ -10,11 +10,11 @@ use serde_json::json;
 
 use crate::model::{Json, Key, Live, Name, Namespace, NamespaceRead, NamespaceSnapshot, RelatedObject, Snapshot};
 
-use super::client::Reader;
 use super::endpoints::{ListParameters, ResponseFormat};
 use super::error::ApiError;
 use super::fetch::read_referrers;
 use super::live::read_list;
+use super::reader::Reader;
 
 /// Whether the service is also asked who refers to each endpoint: one request each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,20 +2,25 @@
 //! events are JSON texts inside JSON that are decoded once. The operation declares a side effect, so
 //! neither a query nor the next batch of a scroll is ever sent twice.
 
+mod counts;
+mod fields;
+
 use std::fmt;
 use std::str::FromStr;
 
-use jiff::Timestamp;
 use serde::Deserialize;
 
 use crate::model::{Json, Layout, Namespace};
 
-use super::client::Reader;
+pub use counts::{count_by, count_over_time, counts, counts_over_time};
+pub use fields::{COUNTED_FIELDS, doubt};
+
 use super::error::{ApiError, Failure};
 use super::operations::Operation;
+use super::reader::Reader;
 use super::request::{Request, RequestError};
 use super::text::neutral;
-use super::wire::{as_count, count};
+use super::wire::count;
 
 /// Events in one answer: the most that the service gives, and what it gives where nothing is said.
 pub const MOST_EVENTS: u32 = 500;
@@ -285,250 +290,6 @@ pub async fn scroll(reader: &Reader, namespace: &Namespace, scroll_id: &str) -> 
     Ok(page)
 }
 
-/// The aggregation that counts events by `field`, the `most` most frequent values.
-#[must_use]
-pub fn count_by(field: &str, most: u32) -> Json {
-    serde_json::json!({ "field_aggregation": { "field": field.to_ascii_uppercase(), "topk": most } })
-}
-
-/// The counts of a [`count_by`] aggregation, in the order of the answer.
-#[must_use]
-pub fn counts(aggregations: &Json, name: &str) -> Vec<(String, u64)> {
-    let buckets = aggregations.get(name).and_then(|one| one.get("field_aggregation")?.get("buckets")?.as_array());
-    let buckets = buckets.map(Vec::as_slice).unwrap_or_default();
-    buckets
-        .iter()
-        .filter_map(|bucket| {
-            let key = match bucket.get("key")? {
-                Json::String(text) => text.clone(),
-                other => other.to_string(),
-            };
-            Some((key, as_count(bucket.get("count")?)?))
-        })
-        .collect()
-}
-
-/// The aggregation that counts events by pieces of `seconds` of time. Its kind is known (API.md 7.2);
-/// that the length stands in `step` is ours to guess, and the sandbox takes it so.
-#[must_use]
-pub fn count_over_time(seconds: i64) -> Json {
-    serde_json::json!({ "date_aggregation": { "step": format!("{seconds}s") } })
-}
-
-/// The counts of a [`count_over_time`] aggregation with the beginning of each piece. What no time can
-/// be read of is left out.
-#[must_use]
-pub fn counts_over_time(aggregations: &Json, name: &str) -> Vec<(Timestamp, u64)> {
-    let buckets = aggregations.get(name).and_then(|one| one.get("date_aggregation")?.get("buckets")?.as_array());
-    let buckets = buckets.map(Vec::as_slice).unwrap_or_default();
-    let read = |bucket: &Json| {
-        let key = bucket.get("key").or_else(|| bucket.get("time"))?;
-        let time = match (key.as_str(), as_count(key)) {
-            (_, Some(number)) => {
-                let number = i64::try_from(number).ok()?;
-                // Seconds of this century have ten digits; more are milliseconds.
-                if number < 100_000_000_000 {
-                    Timestamp::from_second(number).ok()?
-                } else {
-                    Timestamp::from_millisecond(number).ok()?
-                }
-            }
-            (Some(text), None) => text.parse().ok()?,
-            (None, None) => return None,
-        };
-        Some((time, as_count(bucket.get("count")?)?))
-    };
-    buckets.iter().filter_map(read).collect()
-}
-
-/// Fields by which the service can count (API.md 7.2).
-pub const COUNTED_FIELDS: &[&str] = &[
-    "city",
-    "country",
-    "sec_event_type",
-    "src_site",
-    "vh_name",
-    "vh_type",
-    "user",
-    "suspicious_user_country",
-    "suspicious_user_region",
-    "suspicious_user_asn",
-    "suspicious_user_src_ip",
-    "suspicious_user_src_site",
-    "suspicious_user_tls_fingerprint",
-    "suspicious_user_ja4_tls_fingerprint",
-    "violation",
-    "attack_type",
-    "signature",
-    "threat_campaign",
-    "uri",
-    "bot_classification",
-    "automation_type",
-    "domain",
-    "bot_type",
-    "bot_name",
-    "src_ip",
-    "tls_fingerprint",
-    "asn",
-    "api_ep",
-    "browser_type",
-    "device_type",
-    "method",
-    "resp_code",
-    "resp_code_details",
-    "sec_event_name",
-    "waf_mode",
-    "signature_name",
-    "signature_id",
-    "signature_state",
-    "signature_accuracy",
-    "signature_context",
-    "violation_state",
-    "threat_campaign_name",
-    "threat_campaign_id",
-    "threat_campaign_state",
-    "violation_rating",
-    "service_policy",
-    "service_policy_result",
-    "tls_cipher_suite",
-    "tls_version",
-    "bot_defense_insight",
-    "bot_defense_recommendation",
-    "bot_anomaly",
-    "action",
-    "namespace",
-    "req_risk",
-    "req_risk_reason",
-    "ja4_tls_fingerprint",
-    "malware_name",
-    "malware_type",
-    "malware_scan_result",
-    "malware_recommended_action",
-];
-
-/// Fields of events that were seen (API.md 7.3); below the nested ones anything may stand.
-pub const KNOWN_FIELDS: &[&str] = &[
-    "@timestamp",
-    "action",
-    "api_endpoint",
-    "apiep_anomaly",
-    "app",
-    "app_firewall_name",
-    "app_type",
-    "as_number",
-    "as_org",
-    "asn",
-    "attack_types",
-    "authority",
-    "behavior_anomaly_score",
-    "bot_defense",
-    "bot_defense_sec_event_count",
-    "bot_info",
-    "browser_type",
-    "calculated_action",
-    "city",
-    "cluster_name",
-    "country",
-    "dcid",
-    "detections",
-    "device_type",
-    "domain",
-    "dst_ip",
-    "dst_port",
-    "end_time",
-    "enforcement_mode",
-    "err_count",
-    "failed_login_count",
-    "feature_score",
-    "forbidden_access_count",
-    "hostname",
-    "http_version",
-    "is_new_dcid",
-    "is_truncated_field",
-    "ja4_tls_fingerprint",
-    "latitude",
-    "longitude",
-    "message",
-    "message_key",
-    "messageid",
-    "method",
-    "namespace",
-    "network",
-    "oas_req_status",
-    "original_authority",
-    "original_topic_name",
-    "page_not_found_count",
-    "policy_hits",
-    "rate_limiting_count",
-    "recommended_action",
-    "region",
-    "req_body",
-    "req_count",
-    "req_headers",
-    "req_id",
-    "req_params",
-    "req_path",
-    "req_risk",
-    "req_risk_reasons",
-    "req_size",
-    "rsp_code",
-    "rsp_code_class",
-    "rsp_code_details",
-    "rsp_size",
-    "sec_event_name",
-    "sec_event_type",
-    "severity",
-    "signatures",
-    "site",
-    "sni",
-    "src",
-    "src_instance",
-    "src_ip",
-    "src_port",
-    "src_site",
-    "start_time",
-    "stream",
-    "summary_msg",
-    "suspicion_log_type",
-    "suspicion_score",
-    "tenant",
-    "threat_campaigns",
-    "threat_level",
-    "threat_mesh_details",
-    "time",
-    "tls_fingerprint",
-    "upstream_rsp_code",
-    "user",
-    "user_agent",
-    "vh_name",
-    "vhost_id",
-    "violation_rating",
-    "violations",
-    "waf_instance_id",
-    "waf_mode",
-    "waf_rule_tags",
-    "waf_rules_hit",
-    "waf_sec_event_count",
-    "x_forwarded_for",
-];
-
-/// The nearest known names of a field that is not known, nearest first; nothing where it is known. The
-/// service answers an unknown field with no hits and no error (API.md 7.1).
-#[must_use]
-pub fn doubt(field: &str) -> Option<Vec<&'static str>> {
-    let root = field.split('.').next().unwrap_or(field);
-    if KNOWN_FIELDS.contains(&root) {
-        return None;
-    }
-    let mut near: Vec<(f64, &'static str)> = KNOWN_FIELDS
-        .iter()
-        .map(|known| (strsim::jaro_winkler(root, known), *known))
-        .filter(|(near, _)| *near > 0.75)
-        .collect();
-    near.sort_by(|one, other| other.0.total_cmp(&one.0).then(one.1.cmp(other.1)));
-    Some(near.into_iter().take(3).map(|(_, known)| known).collect())
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -605,34 +366,5 @@ mod tests {
             serde_json::from_value(json!({"events": [], "scroll_id": null, "total_hits": 3})).expect("bare");
         assert_eq!((bare.scroll_id.as_str(), bare.total_hits), ("", Some(3)));
         assert!(serde_json::from_value::<EventPage>(json!({})).is_err());
-    }
-
-    #[test]
-    fn counts_are_texts() {
-        let aggregations = json!({"by_type": {"field_aggregation": {"buckets": [
-            {"key": "waf_sec_event", "count": "20"}, {"key": 7, "count": 3}, {"key": "odd"}]}}});
-        assert_eq!(counts(&aggregations, "by_type"), [("waf_sec_event".to_owned(), 20), ("7".to_owned(), 3)]);
-        assert!(counts(&aggregations, "other").is_empty());
-    }
-
-    #[test]
-    fn times_are_read_in_every_form_that_an_aggregation_may_have() {
-        let aggregations = json!({"t": {"date_aggregation": {"buckets": [
-            {"key": "2026-11-21T10:00:00Z", "count": "2"}, {"key": 1_763_719_260, "count": 1},
-            {"time": "1763719320000", "count": "3"}, {"key": "soon", "count": "1"}]}}});
-        let counts = counts_over_time(&aggregations, "t");
-        let counts: Vec<(String, u64)> = counts.into_iter().map(|(time, count)| (time.to_string(), count)).collect();
-        let wanted = [("2026-11-21T10:00:00Z", 2), ("2025-11-21T10:01:00Z", 1), ("2025-11-21T10:02:00Z", 3)];
-        assert_eq!(counts, wanted.map(|(time, count)| (time.to_owned(), count)));
-        assert_eq!(count_over_time(60), json!({"date_aggregation": {"step": "60s"}}));
-    }
-
-    #[test]
-    fn a_field_that_would_find_nothing_is_doubted() {
-        assert_eq!(doubt("vh_name"), None);
-        assert_eq!(doubt("signatures.id"), None);
-        assert_eq!(doubt("vhname").expect("unknown")[0], "vh_name");
-        assert_eq!(doubt("contry").expect("unknown")[0], "country");
-        assert_eq!(doubt("zzzz"), Some(Vec::new()));
     }
 }

@@ -1,181 +1,14 @@
-//! The one table of operations: every row of the reference's section 4 under its tool name, with its
-//! method and path in both layouts, its parameters, its body and what repeating it would mean. The
-//! request builders and the lists that people see read this table; nothing else in the crate knows a
-//! path. Sources: reference sections 4 and 5, API.md 1.1, 5, 7.1, 8.
+//! Every row of the reference's section 4 under its tool name, with its method and path in both layouts,
+//! its parameters, its body and what a repetition would mean. Sources: reference sections 4 and 5,
+//! API.md 1.1, 5, 7.1, 8.
 
 use std::fmt;
 
 use http::Method;
 
-use crate::model::Layout;
-
-/// An operation of the service.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Operation {
-    /// Creates an endpoint.
-    EndpointCreate,
-    /// Reads one endpoint.
-    EndpointGet,
-    /// Reads all endpoints of a namespace.
-    EndpointList,
-    /// Replaces an endpoint whole.
-    EndpointReplace,
-    /// Deletes an endpoint.
-    EndpointDelete,
-    /// Queries security events (web application firewall area).
-    SecurityEvents,
-    /// The same query under the name of the virtual area.
-    VirtualEvents,
-    /// Reads all DDoS events.
-    DdosList,
-    /// Reads one DDoS event with its attachments.
-    DdosShow,
-    /// Changes name, description, end time of a DDoS event.
-    DdosEdit,
-    /// Reads the software versions that a site can be upgraded to.
-    UpgradableVersions,
-    /// Reads the upgrade status of a site.
-    UpgradeStatus,
-    /// Fetches the next batch of a scrolled security event query.
-    SecurityEventsScroll,
-}
-
-/// How dangerous an operation is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Risk {
-    /// Changes nothing.
-    Low,
-    /// Changes or makes something that can be restored.
-    Medium,
-    /// Takes something away.
-    High,
-}
-
-impl fmt::Display for Risk {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Risk::Low => "low",
-            Risk::Medium => "medium",
-            Risk::High => "high",
-        })
-    }
-}
-
-/// Whether an operation changes what the service holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OperationEffect {
-    /// It only looks.
-    Reads,
-    /// It creates, changes or deletes.
-    Changes,
-}
-
-/// What may be done after an answer that proves little.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RetryClass {
-    /// A read: it may be sent again.
-    Read,
-    /// A write: sent again only where it certainly took no effect; the rest is settled by a read.
-    Write,
-    /// Never again once it may have reached the service.
-    Once,
-}
-
-/// Where a parameter goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ParameterLocation {
-    /// Into the path.
-    Path,
-    /// Into the query.
-    Query,
-    /// Into the JSON body, as a text member.
-    Body,
-}
-
-/// A parameter of an operation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Parameter {
-    /// Its name in the service's interface.
-    pub name: &'static str,
-    /// What it means.
-    pub meaning: &'static str,
-    /// Where it goes.
-    pub part: ParameterLocation,
-    /// Whether it must be given.
-    pub required: bool,
-    /// Whether it may be given more than once.
-    pub repeated: bool,
-}
-
-/// What an operation sends as its body.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum BodyKind {
-    /// Nothing; Content-Type is sent all the same (reference section 5).
-    None,
-    /// Nothing, and no Content-Type either: the endpoint delete of the reference.
-    Bare,
-    /// A JSON document that the caller gives; its meaning.
-    Given(&'static str),
-    /// A JSON object of the body parameters and the namespace, or one that the caller gives.
-    Parameters(&'static str),
-    /// `fail_if_referred` with the name and the namespace (API.md 5).
-    Referred,
-}
-
-/// Method, path, parameters and body of an operation in one layout.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Route {
-    /// The HTTP method.
-    pub method: Method,
-    /// The path, relative to the base URL, with `{parameter}` where a name goes.
-    pub path: &'static str,
-    /// The parameters, path first.
-    pub parameters: &'static [Parameter],
-    /// The body.
-    pub body: BodyKind,
-}
-
-/// A row of the table.
-#[derive(Debug, Clone)]
-pub struct OperationEntry {
-    /// The operation.
-    pub operation: Operation,
-    /// The tool name of the reference; for an operation that it has no name for, one of ours.
-    pub name: &'static str,
-    /// Whether `name` is in the reference.
-    pub in_reference: bool,
-    /// The area of the reference's section 1.
-    pub area: &'static str,
-    /// What it does.
-    pub description: &'static str,
-    /// What it does in a word, for messages: `cannot VERB SUBJECT`.
-    pub verb: &'static str,
-    /// What it does that to, with `{parameter}` where a name goes.
-    pub subject: &'static str,
-    /// Its request in the layout of the reference.
-    pub uniform: Route,
-    /// Its request in the vendor's published layout.
-    pub published: Route,
-    /// How dangerous it is.
-    pub risk: Risk,
-    /// The side effect that the reference declares.
-    pub side_effect: Option<&'static str>,
-    /// Whether it changes something.
-    pub effect: OperationEffect,
-    /// Whether it may be repeated.
-    pub repeat: RetryClass,
-}
-
-impl OperationEntry {
-    /// The request in `layout`.
-    #[must_use]
-    pub fn route(&self, layout: Layout) -> &Route {
-        match layout {
-            Layout::Uniform => &self.uniform,
-            Layout::Published => &self.published,
-        }
-    }
-}
+use super::entry::{
+    BodyKind, Operation, OperationEffect, OperationEntry, Parameter, ParameterLocation, RetryClass, Risk, Route,
+};
 
 impl Operation {
     /// The row of this operation.
@@ -511,6 +344,7 @@ pub static TABLE: [OperationEntry; 13] = [
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Layout;
 
     #[test]
     fn every_operation_finds_its_own_row() {

@@ -1,0 +1,140 @@
+//! What a client needs to know: where the service is, who asks, and how long, how often and how much.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::model::Layout;
+
+use super::base_url::BaseUrl;
+use super::operations::Operation;
+use super::rate_limit::{RateLimit, Timing};
+use super::secret::Secret;
+use super::tls::{TlsError, TlsTrust};
+
+/// How long and how much is waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RequestLimits {
+    /// Until a connection stands.
+    pub connect: Duration,
+    /// Between two pieces of an answer, and until the first.
+    pub idle: Duration,
+    /// For a request whole.
+    pub total: Duration,
+    /// In which [`Self::least`] bytes of a body that is not whole have to arrive.
+    pub window: Duration,
+    /// Bytes that have to arrive in each [`Self::window`].
+    pub least: usize,
+    /// Bytes of an answer, after decompression.
+    pub body: usize,
+    /// Bytes of all answers that are in memory at the same time; one answer alone may always be larger.
+    pub memory: usize,
+}
+
+impl Default for RequestLimits {
+    fn default() -> Self {
+        Self {
+            connect: Duration::from_secs(10),
+            idle: Duration::from_secs(60),
+            total: Duration::from_secs(180),
+            window: Duration::from_secs(30),
+            least: 4096,
+            body: 512 * 1024 * 1024,
+            memory: 1024 * 1024 * 1024,
+        }
+    }
+}
+
+/// One exchange with the service, as `--verbose` prints it. It holds no token.
+#[derive(Debug, Clone)]
+pub struct Exchange {
+    /// The operation.
+    pub operation: Operation,
+    /// The method.
+    pub method: http::Method,
+    /// Path and query.
+    pub path_and_query: String,
+    /// 1 for the first time that the request was sent.
+    pub attempt: u32,
+    /// The status or the failure.
+    pub outcome: String,
+    /// How long it took.
+    pub took: Duration,
+}
+
+/// Receives every exchange.
+pub type ExchangeListener = Arc<dyn Fn(&Exchange) + Send + Sync>;
+
+/// What a client needs to know.
+#[derive(Clone)]
+pub struct ClientSettings {
+    /// Where the service is.
+    pub base_url: BaseUrl,
+    /// Which paths it has.
+    pub layout: Layout,
+    /// The API token; nothing where the client certificate alone says who we are.
+    pub token: Option<Secret>,
+    /// Where to connect instead of asking for the host's address: the embedded service's port.
+    pub address: Option<SocketAddr>,
+    /// Certificates.
+    pub trust: TlsTrust,
+    /// Sizes and times.
+    pub bounds: RequestLimits,
+    /// The limit of requests; none where the service is on this machine and none was asked for.
+    pub rate: Option<RateLimit>,
+    /// Requests at the same time, at least 1.
+    pub concurrency: usize,
+    /// How to wait.
+    pub pace: Timing,
+    /// Receives every exchange.
+    pub listener: Option<ExchangeListener>,
+}
+
+impl ClientSettings {
+    /// The usual settings for a service.
+    #[must_use]
+    pub fn new(base_url: BaseUrl, layout: Layout, token: Option<Secret>, pace: Timing) -> Self {
+        let rate = (!base_url.is_loopback()).then_some(RateLimit::CAREFUL);
+        Self {
+            base_url,
+            layout,
+            token,
+            address: None,
+            trust: TlsTrust::default(),
+            bounds: RequestLimits::default(),
+            rate,
+            concurrency: 8,
+            pace,
+            listener: None,
+        }
+    }
+}
+
+impl fmt::Debug for ClientSettings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Settings")
+            .field("base_url", &self.base_url)
+            .field("layout", &self.layout)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Settings with which no client can be made.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ClientSettingsError {
+    /// Certificates.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
+    /// A token that is too short.
+    #[error(
+        "the token is shorter than 16 characters: it cannot be distinguished from ordinary text, so it is accepted only for a service on this machine"
+    )]
+    ShortToken,
+    /// The HTTP library.
+    #[error("the HTTP client cannot be set up: {reason}")]
+    Client {
+        /// What it says.
+        reason: String,
+    },
+}

@@ -1,0 +1,305 @@
+//! The upgrade status of a site as a tree. No live status was ever published, so everything in it may be
+//! missing, and a status word that nobody documented is kept.
+
+use std::fmt;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::api::text::neutral;
+use crate::api::wire::nullable;
+
+/// How far something is.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum UpgradeState {
+    /// `UNKNOWN`, or nothing.
+    #[default]
+    Unknown,
+    /// `SCHEDULED`
+    Scheduled,
+    /// `IN_PROGRESS`
+    InProgress,
+    /// `COMPLETED`
+    Completed,
+    /// `FAILED`
+    Failed,
+    /// `SKIPPED`
+    Skipped,
+    /// A word that nobody documented, neutralised.
+    Other(String),
+}
+
+impl UpgradeState {
+    /// The status with this word, in any case and with any separator (API.md 8.2).
+    #[must_use]
+    pub fn from_text(text: &str) -> Self {
+        let word: String = text.chars().filter(char::is_ascii_alphabetic).collect();
+        match word.to_ascii_uppercase().as_str() {
+            "" | "UNKNOWN" => UpgradeState::Unknown,
+            "SCHEDULED" => UpgradeState::Scheduled,
+            "INPROGRESS" => UpgradeState::InProgress,
+            "COMPLETED" => UpgradeState::Completed,
+            "FAILED" => UpgradeState::Failed,
+            "SKIPPED" => UpgradeState::Skipped,
+            _ => UpgradeState::Other(neutral(text, 60)),
+        }
+    }
+
+    /// As the service writes it.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        match self {
+            UpgradeState::Unknown => "UNKNOWN",
+            UpgradeState::Scheduled => "SCHEDULED",
+            UpgradeState::InProgress => "IN_PROGRESS",
+            UpgradeState::Completed => "COMPLETED",
+            UpgradeState::Failed => "FAILED",
+            UpgradeState::Skipped => "SKIPPED",
+            UpgradeState::Other(text) => text,
+        }
+    }
+
+    /// Whether nothing more will happen.
+    #[must_use]
+    pub fn is_final(&self) -> bool {
+        matches!(self, UpgradeState::Completed | UpgradeState::Failed | UpgradeState::Skipped)
+    }
+}
+
+impl fmt::Display for UpgradeState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl<'de> Deserialize<'de> for UpgradeState {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        Ok(Option::<String>::deserialize(from)?.map_or(UpgradeState::Unknown, |text| UpgradeState::from_text(&text)))
+    }
+}
+
+impl Serialize for UpgradeState {
+    fn serialize<S: Serializer>(&self, into: S) -> Result<S::Ok, S::Error> {
+        into.serialize_str(self.as_str())
+    }
+}
+
+macro_rules! part {
+    ($(#[$doc:meta])* $type:ident { $($(#[$fdoc:meta])* $field:ident: $of:ty),+ $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+        pub struct $type { $($(#[$fdoc])* #[serde(default, deserialize_with = "nullable")] pub $field: $of),+ }
+    };
+}
+
+part!(
+    /// The upgrade of a site.
+    UpgradeProgress {
+        /// The site.
+        site: String,
+        /// The version that it goes to.
+        version: String,
+        /// How far.
+        status: UpgradeState,
+        /// Why it failed.
+        failure_reason: String,
+        /// How often it was tried again.
+        retries: i64,
+        /// First: the images.
+        image_download: ImageDownload,
+        /// Then: the operating system of each node.
+        os_setup: OsSetup,
+        /// Then: what the site has once.
+        site_level_upgrade: SiteUpgrade,
+        /// Then: what each node has.
+        node_level_upgrade: NodesUpgrade,
+        /// Last: whether it works.
+        validation: Validation,
+    }
+);
+
+part!(
+    /// The download of images.
+    ImageDownload {
+        /// How far.
+        status: UpgradeState,
+        /// RFC 3339.
+        start_timestamp: String,
+        /// By image.
+        results: Vec<Installed>,
+    }
+);
+
+part!(
+    /// Something that was downloaded or installed.
+    Installed {
+        /// Its name.
+        name: String,
+        /// Its type.
+        r#type: String,
+        /// How far.
+        status: UpgradeState,
+        /// What happened.
+        message: String,
+    }
+);
+
+part!(
+    /// The set-up of the operating system.
+    OsSetup {
+        /// How far.
+        status: UpgradeState,
+        /// RFC 3339.
+        start_timestamp: String,
+        /// By node.
+        results: Vec<OsNode>,
+    }
+);
+
+part!(
+    /// The operating system of a node.
+    OsNode {
+        /// The node.
+        name: String,
+        /// How far.
+        status: UpgradeState,
+        /// By part.
+        results: Vec<Installed>,
+    }
+);
+
+part!(
+    /// Steps done of steps to do.
+    Progress {
+        /// Done.
+        completed: i64,
+        /// In all.
+        total: i64,
+    }
+);
+
+part!(
+    /// The upgrade of what a site has once.
+    SiteUpgrade {
+        /// How far.
+        status: UpgradeState,
+        /// RFC 3339.
+        start_timestamp: String,
+        /// Counted.
+        progress: Progress,
+        /// By stage.
+        results: Vec<Stage>,
+    }
+);
+
+part!(
+    /// The upgrade of what each node has.
+    NodesUpgrade {
+        /// How far.
+        status: UpgradeState,
+        /// RFC 3339.
+        start_timestamp: String,
+        /// By node.
+        results: Vec<NodeUpgrade>,
+    }
+);
+
+part!(
+    /// The upgrade of a node.
+    NodeUpgrade {
+        /// The node.
+        name: String,
+        /// How far.
+        status: UpgradeState,
+        /// Counted.
+        progress: Progress,
+        /// By stage.
+        results: Vec<Stage>,
+    }
+);
+
+part!(
+    /// A stage.
+    Stage {
+        /// Its name.
+        name: String,
+        /// How far.
+        status: UpgradeState,
+        /// By application.
+        applications: Vec<Application>,
+    }
+);
+
+part!(
+    /// An application in a stage.
+    Application {
+        /// Its name.
+        name: String,
+        /// How far.
+        status: UpgradeState,
+        /// Its objects.
+        objects: Vec<ApplicationObject>,
+    }
+);
+
+part!(
+    /// An object of an application.
+    ApplicationObject {
+        /// Its kind.
+        kind: String,
+        /// Its name.
+        name: String,
+        /// How it is rolled out.
+        deploy_strategy: String,
+        /// For support.
+        debug: String,
+        /// What is true of it.
+        conditions: Vec<ObjectCondition>,
+    }
+);
+
+part!(
+    /// A condition of an object.
+    ObjectCondition {
+        /// What.
+        r#type: String,
+        /// Whether.
+        result: String,
+        /// Why.
+        message: String,
+    }
+);
+
+part!(
+    /// The check at the end.
+    Validation {
+        /// How far.
+        status: UpgradeState,
+        /// RFC 3339.
+        start_timestamp: String,
+        /// What it found.
+        results: Vec<String>,
+    }
+);
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_status_is_read_leniently_and_an_unknown_word_is_kept() {
+        let progress: UpgradeProgress = serde_json::from_value(json!({
+            "site": "ce01", "status": "Completed", "retries": null, "image_download": null,
+            "site_level_upgrade": {"status": "IN_PROGRESS", "progress": {"completed": 2, "total": 5},
+                "results": [{"name": "s", "status": "REWINDING\u{1b}", "applications": [{"objects": null}]}]},
+            "future": 1
+        }))
+        .expect("a status");
+        assert_eq!(progress.status, UpgradeState::Completed);
+        assert_eq!(progress.image_download.status, UpgradeState::Unknown);
+        assert_eq!(progress.site_level_upgrade.progress, Progress { completed: 2, total: 5 });
+        assert_eq!(progress.site_level_upgrade.results[0].status, UpgradeState::Other("REWINDING".to_owned()));
+        assert!(!progress.site_level_upgrade.results[0].status.is_final());
+    }
+}
