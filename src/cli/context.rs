@@ -9,7 +9,6 @@ use super::args::GlobalArgs;
 use super::environment::ProcessEnvironment;
 use super::output::Output;
 use crate::model::policy::Policy;
-use crate::report::Charset;
 use crate::sandbox::Running;
 
 /// What every command receives.
@@ -57,10 +56,5 @@ impl Context {
     /// Columns that a table may use: those of the terminal, and any number for a reader that wants whole values.
     pub fn table_width(&self) -> usize {
         if self.environment.stdout_is_terminal { self.environment.width } else { usize::MAX }
-    }
-
-    /// The characters that the locale allows in drawings.
-    pub fn charset(&self) -> Charset {
-        Charset::of_locale(|name| self.environment.variable(name))
     }
 }

@@ -9,7 +9,7 @@ use super::args::{Color, GlobalArgs};
 use super::environment::ProcessEnvironment;
 use super::exit_status::{CommandError, ExitStatus};
 use crate::report::text::TextView;
-use crate::report::{Palette, Role, safe};
+use crate::report::{self, Charset, Format, Palette, Report, ReportOptions, Role, safe};
 
 /// The two streams of a command.
 #[derive(Debug, Clone)]
@@ -17,6 +17,7 @@ pub struct Output {
     answers: Palette,
     messages: Palette,
     width: usize,
+    charset: Charset,
     quiet: bool,
     progress: Arc<Mutex<CommandProgress>>,
 }
@@ -69,6 +70,7 @@ impl Output {
             answers: palette(environment.stdout_is_terminal),
             messages: palette(environment.stderr_is_terminal),
             width: environment.width,
+            charset: Charset::of_locale(|name| environment.variable(name)),
             quiet: global.quiet,
             progress: Arc::default(),
         }
@@ -77,13 +79,24 @@ impl Output {
     /// How an answer is drawn.
     #[must_use]
     pub fn view(&self) -> TextView {
-        TextView { palette: self.answers, width: self.width, ..TextView::default() }
+        TextView { palette: self.answers, width: self.width, charset: self.charset, ..TextView::default() }
     }
 
     /// How a message is drawn.
     #[must_use]
     pub fn message_view(&self) -> TextView {
-        TextView { palette: self.messages, width: self.width, ..TextView::default() }
+        TextView { palette: self.messages, ..self.view() }
+    }
+
+    /// The report in this format.
+    #[must_use]
+    pub fn render(&self, report: &Report<'_>, format: Format) -> String {
+        report::render(report, format, &ReportOptions::new(&self.view()))
+    }
+
+    /// Writes a report as the answer.
+    pub fn report(&self, report: &Report<'_>, format: Format) {
+        self.answer(&self.render(report, format));
     }
 
     /// Writes the answer. What goes wrong is an error at the command's end: see [`Output::ended`].

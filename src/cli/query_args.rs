@@ -3,7 +3,10 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
+
+use super::args::formats;
+use crate::report::Format;
 
 /// Queries security events.
 ///
@@ -52,28 +55,8 @@ pub struct EventsArgs {
     #[arg(long, value_name = "FIELD", value_delimiter = ',')]
     pub fields: Vec<String>,
     /// Output format
-    #[arg(long, value_name = "FORMAT", default_value = "table")]
-    pub format: EventFormat,
-}
-
-/// Formats of `events`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum EventFormat {
-    /// For people
-    Table,
-    /// One document
-    Json,
-    /// A document a line, as they arrive
-    Ndjson,
-}
-
-/// Formats of the other commands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum QueryFormat {
-    /// For people
-    Text,
-    /// One document
-    Json,
+    #[arg(long, value_name = "FORMAT", default_value = "table", value_parser = formats(Format::OF_EVENTS))]
+    pub format: Format,
 }
 
 /// Lists, shows and edits DDoS events.
@@ -113,8 +96,8 @@ pub struct DdosListArgs {
     #[arg(long, value_name = "ID")]
     pub mitigation: Option<String>,
     /// Output format
-    #[arg(long, value_name = "FORMAT", default_value = "text")]
-    pub format: QueryFormat,
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats(Format::OF_QUERIES))]
+    pub format: Format,
 }
 
 /// Shows one DDoS event with its attachments.
@@ -123,8 +106,8 @@ pub struct DdosShowArgs {
     /// The event's id, as `ddos list` shows it
     pub id: String,
     /// Output format
-    #[arg(long, value_name = "FORMAT", default_value = "text")]
-    pub format: QueryFormat,
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats(Format::OF_QUERIES))]
+    pub format: Format,
 }
 
 /// Edits name, description or end of a DDoS event.
@@ -182,8 +165,8 @@ pub struct UpgradeVersionsArgs {
     #[arg(long, value_name = "VERSION")]
     pub current_sw: Option<String>,
     /// Output format
-    #[arg(long, value_name = "FORMAT", default_value = "text")]
-    pub format: QueryFormat,
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats(Format::OF_QUERIES))]
+    pub format: Format,
 }
 
 /// Shows the upgrade of a site with its stages, nodes and applications.
@@ -201,8 +184,8 @@ pub struct UpgradeStatusArgs {
     #[arg(long, value_name = "TIME", default_value = "5s", requires = "watch")]
     pub interval: String,
     /// Output format
-    #[arg(long, value_name = "FORMAT", default_value = "text")]
-    pub format: QueryFormat,
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats(Format::OF_QUERIES))]
+    pub format: Format,
 }
 
 /// Calls any operation of the interface by its name.
@@ -229,6 +212,6 @@ pub struct CallArgs {
     #[arg(long, conflicts_with_all = ["param", "body", "yes"])]
     pub list: bool,
     /// Output format of the list
-    #[arg(long, value_name = "FORMAT", default_value = "text", requires = "list")]
-    pub format: QueryFormat,
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats(Format::OF_QUERIES), requires = "list")]
+    pub format: Format,
 }

@@ -3,6 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::exit_status::{CommandError, ExitStatus};
+use crate::report::time::to_second;
 
 /// The time that `text`, given with `flag`, means at `now`.
 ///
@@ -73,8 +74,9 @@ impl TimeRange {
         if let Some(since) = since
             && since > until.unwrap_or(now)
         {
-            let until = until.map_or_else(|| "now".to_owned(), short);
-            let message = format!("the time range is backwards: `--since` {} is after `--until` {until}", short(since));
+            let until = until.map_or_else(|| "now".to_owned(), to_second);
+            let message =
+                format!("the time range is backwards: `--since` {} is after `--until` {until}", to_second(since));
             return Err(CommandError::words(ExitStatus::Usage, message));
         }
         Ok(Self { since, until })
@@ -85,17 +87,11 @@ impl TimeRange {
     pub fn words(&self, reach: &str, now: Timestamp) -> String {
         match (self.since, self.until) {
             (None, None) => format!("last {reach}"),
-            (None, Some(until)) => format!("the {reach} until {}", short(until)),
+            (None, Some(until)) => format!("the {reach} until {}", to_second(until)),
             (Some(since), None) => format!("last {}", length(now.duration_since(since))),
-            (Some(since), Some(until)) => format!("{} to {}", short(since), short(until)),
+            (Some(since), Some(until)) => format!("{} to {}", to_second(since), to_second(until)),
         }
     }
-}
-
-/// A time to the second.
-#[must_use]
-pub fn short(time: Timestamp) -> String {
-    Timestamp::from_second(time.as_second()).unwrap_or(time).to_string()
 }
 
 /// A length of time in its largest units: `hour`, `2 hours`, `90 minutes`.

@@ -6,10 +6,14 @@ use std::path::Path;
 use serde_json::json;
 
 use super::annotation::{self, Annotation};
+use super::event_counts::EventCounts;
 use super::fleet::Fleet;
 use super::markdown::{self, MarkdownOptions};
+use super::operations::OperationList;
 use super::text::{self, TextView};
-use super::{github, html, json as documents, junit, prometheus, sarif};
+use super::upgrade::{SiteUpgrade, UpgradableVersions};
+use super::{ddos, github, html, json as documents, junit, prometheus, sarif, upgrade};
+use crate::api::ddos::DdosEvent;
 use crate::drift::{Acknowledgements, Check};
 use crate::load::Diagnostic;
 use crate::plan::Plan;
@@ -60,6 +64,10 @@ formats! {
     Github = "github",
     /// SARIF 2.1.0.
     Sarif = "sarif",
+    /// Columns for people.
+    Table = "table",
+    /// A JSON document a line.
+    Ndjson = "ndjson",
     /// A file that acknowledges the drift which was found.
     Acknowledgements = "acknowledgements",
 }
@@ -83,6 +91,10 @@ impl Format {
     ];
     /// The formats of outcomes, rehearsals and the history.
     pub const OF_RUNS: &'static [Format] = &[Format::Text, Format::Json];
+    /// The formats of what the service is asked besides endpoints.
+    pub const OF_QUERIES: &'static [Format] = &[Format::Text, Format::Json];
+    /// The formats of security events.
+    pub const OF_EVENTS: &'static [Format] = &[Format::Table, Format::Json, Format::Ndjson];
 }
 
 /// What a command reports.
@@ -103,6 +115,18 @@ pub enum Report<'a> {
     History(&'a [RunSummary], &'a [String]),
     /// One recorded run.
     Run(&'a RunRecord, &'a RunSummary),
+    /// DDoS events.
+    DdosEvents(&'a [DdosEvent]),
+    /// One DDoS event.
+    DdosEvent(&'a DdosEvent),
+    /// Counts of security events.
+    EventCounts(&'a EventCounts),
+    /// The software versions that a site can be upgraded to.
+    UpgradableVersions(&'a UpgradableVersions<'a>),
+    /// The upgrade of a site.
+    SiteUpgrade(SiteUpgrade<'a>),
+    /// Operations of the interface.
+    Operations(OperationList),
 }
 
 /// Definitions that were checked.
@@ -153,6 +177,8 @@ pub fn render(report: &Report<'_>, format: Format, options: &ReportOptions<'_>) 
         || MarkdownOptions { budget: options.budget, rest: options.command.clone(), detail: options.view.detail };
     match (format, report) {
         (Format::Json, _) => json(report),
+        (Format::Ndjson, Report::EventCounts(counts)) => counts.lines(),
+        (Format::Ndjson, Report::SiteUpgrade(upgrade)) => documents::line("upgrade_status", upgrade.json()),
         (Format::Github, _) => github::annotations(&annotations(report, options), ""),
         (Format::Sarif, _) => sarif::report(&annotations(report, options), "", env!("CARGO_PKG_VERSION")),
         (Format::Markdown, Report::Plan(plan)) => markdown::plan(plan, &markdown()),
@@ -179,6 +205,12 @@ fn text(report: &Report<'_>, options: &ReportOptions<'_>) -> String {
         Report::Rehearsal(rehearsal) => text::rehearsal(rehearsal, view),
         Report::History(runs, unreadable) => text::history(runs, unreadable, view),
         Report::Run(record, summary) => text::run(record, summary, view),
+        Report::DdosEvents(events) => ddos::events(events, view),
+        Report::DdosEvent(event) => ddos::event(event, view),
+        Report::EventCounts(counts) => counts.text(view),
+        Report::UpgradableVersions(versions) => upgrade::versions(versions, view),
+        Report::SiteUpgrade(upgrade) => upgrade::status(upgrade, view),
+        Report::Operations(list) => list.text(view),
     }
 }
 
@@ -197,17 +229,23 @@ fn json(report: &Report<'_>) -> String {
         Report::Rehearsal(rehearsal) => documents::rehearsal(rehearsal),
         Report::History(runs, unreadable) => documents::history(runs, unreadable),
         Report::Run(record, summary) => documents::run(record, summary),
+        Report::DdosEvents(events) => documents::document("ddos_events", json!({ "events": events })),
+        Report::DdosEvent(event) => documents::document("ddos_event", json!({ "event": event })),
+        Report::EventCounts(counts) => documents::document("security_event_counts", counts.json()),
+        Report::UpgradableVersions(versions) => documents::document("upgradable_sw_versions", versions.json()),
+        Report::SiteUpgrade(upgrade) => documents::document("upgrade_status", upgrade.json()),
+        Report::Operations(list) => documents::document("operations", list.json()),
     }
 }
 
-/// The report as annotations of source files; none for a report about runs.
+/// The report as annotations of source files; none for a report without definitions.
 fn annotations(report: &Report<'_>, options: &ReportOptions<'_>) -> Vec<Annotation> {
     match report {
         Report::Validation(validation) => annotation::of_diagnostics(validation.diagnostics, validation.prefix),
         Report::Plan(plan) => annotation::of_plan(plan, options.view.detail),
         Report::Check(check) => annotation::of_check(check),
         Report::Fleet(fleet) => fleet.remarks(),
-        Report::Outcome(..) | Report::Rehearsal(_) | Report::History(..) | Report::Run(..) => Vec::new(),
+        _ => Vec::new(),
     }
 }
 

@@ -177,16 +177,25 @@ pub fn run(record: &RunRecord, summary: &RunSummary) -> String {
     document("run", json!({ "run": summary, "steps": steps, "verification": verification, "plan": record.header.plan }))
 }
 
+#[derive(Serialize)]
+struct Document<'a, C> {
+    kind: &'a str,
+    format_version: u32,
+    #[serde(flatten)]
+    content: C,
+}
+
+/// Any other answer under its `kind`, on one line.
+#[must_use]
+pub fn line(kind: &str, content: impl Serialize) -> String {
+    // Text keys, strings, numbers: nothing that fails.
+    let text = serde_json::to_string(&Document { kind, format_version: FORMAT_VERSION, content }).unwrap_or_default();
+    format!("{}\n", super::safe::json(&text))
+}
+
 /// Any other answer under its `kind`.
 #[must_use]
 pub fn document(kind: &str, content: impl Serialize) -> String {
-    #[derive(Serialize)]
-    struct Document<'a, C> {
-        kind: &'a str,
-        format_version: u32,
-        #[serde(flatten)]
-        content: C,
-    }
     // Text keys, strings, numbers: nothing that fails.
     let document = Document { kind, format_version: FORMAT_VERSION, content };
     let mut text = serde_json::to_string_pretty(&document).unwrap_or_default();

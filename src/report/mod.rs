@@ -1,4 +1,4 @@
-//! What people and pipelines read: a plan, an outcome, verdicts and problems as text and in the
+//! What people and pipelines read: a plan, an outcome, verdicts, answers and problems as text and in the
 //! formats of other programs. Values of the plan go in, a string comes out; whoever calls decides
 //! where it is written. Text from the service or a file is untrusted: [`safe`] escapes it.
 
@@ -6,8 +6,11 @@ pub mod annotation;
 mod attribution;
 pub mod bars;
 mod charset;
+pub mod ddos;
 pub mod edits;
 pub mod endpoints;
+pub mod event_counts;
+pub mod event_list;
 mod explain;
 pub mod fleet;
 mod format;
@@ -19,6 +22,7 @@ pub mod html;
 pub mod json;
 pub mod junit;
 pub mod markdown;
+pub mod operations;
 mod plan_notes;
 pub mod pretty;
 pub mod prometheus;
@@ -32,8 +36,10 @@ mod style;
 pub mod table;
 mod template;
 pub mod text;
+pub mod time;
 pub mod tree;
 mod unread;
+pub mod upgrade;
 mod values;
 
 pub use attribution::AttributionDetail;

@@ -20,7 +20,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("apply", &["model", "diff", "plan", "run", "api"]),
     ("journal", &["model", "plan", "run", "file"]),
     ("gate", &["model", "plan", "api"]),
-    ("report", &["model", "load", "diff", "plan", "run", "drift"]),
+    ("report", &["model", "load", "api", "diff", "plan", "run", "drift"]),
 ];
 
 fn sources(directory: &Path, into: &mut Vec<PathBuf>) {

@@ -2,21 +2,16 @@
 
 use std::path::Path;
 
-use serde_json::json;
-
-use crate::api::{
-    BodyKind, Operation, OperationEffect, OperationEntry, Parameter, ParameterLocation, Request, RequestError,
-    RetryClass, TABLE,
-};
+use crate::api::{Operation, Request, RequestError, TABLE};
 use crate::cli::context::Context;
 use crate::cli::exit_status::{CommandError, ExitStatus};
 use crate::cli::prompt;
-use crate::cli::query_args::{CallArgs, QueryFormat};
+use crate::cli::query_args::CallArgs;
 use crate::cli::{configuration, service, settings};
 use crate::file::limit;
 use crate::model::{Json, Layout};
-use crate::report::text::TextView;
-use crate::report::{Role, pretty, safe};
+use crate::report::operations::{self, OperationList};
+use crate::report::{Report, pretty, safe};
 
 /// Calls an operation by its name, or lists the operations.
 pub async fn run(arguments: &CallArgs, context: &Context) -> Result<ExitStatus, CommandError> {
@@ -24,7 +19,8 @@ pub async fn run(arguments: &CallArgs, context: &Context) -> Result<ExitStatus, 
     let layout = settings::layout(context, &config)?;
     let operation = arguments.operation.as_deref().map(operation).transpose()?;
     let Some(operation) = operation.filter(|_| !arguments.list) else {
-        context.output.answer(&list(operation, layout, arguments.format, &context.output.view()));
+        let list = OperationList { only: operation, layout };
+        context.output.report(&Report::Operations(list), arguments.format);
         return Ok(ExitStatus::Done);
     };
     let request = request(arguments, operation, layout)?;
@@ -32,7 +28,7 @@ pub async fn run(arguments: &CallArgs, context: &Context) -> Result<ExitStatus, 
     let answer = match request.into_read() {
         Ok(look) => connection.reader()?.ask(&look).await.map_err(prompt::unanswered)?,
         Err(request) => {
-            context.output.notice(&request_text(&request));
+            context.output.notice(&operations::request(&request));
             if !arguments.yes {
                 prompt::confirm(context, "call it", "give --yes")?;
             }
@@ -95,16 +91,6 @@ fn body(path: &Path) -> Result<Json, CommandError> {
     })
 }
 
-fn request_text(request: &Request) -> String {
-    let entry = request.operation.entry();
-    let mut text =
-        format!("{} ({} risk): {} {}", entry.name, entry.risk, request.method, safe::line(&request.path_and_query));
-    if let Some(body) = request.body.as_deref().and_then(|body| std::str::from_utf8(body).ok()) {
-        text.push_str(&format!("\n{}", safe::json(&pretty::json(body))));
-    }
-    text
-}
-
 fn report(context: &Context, status: u16, body: &[u8]) -> Result<ExitStatus, CommandError> {
     let text =
         std::str::from_utf8(body).ok().filter(|text| serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok());
@@ -122,99 +108,4 @@ fn report(context: &Context, status: u16, body: &[u8]) -> Result<ExitStatus, Com
             format!("the service answered {status} with a body that is not valid JSON"),
         )),
     }
-}
-
-fn list(only: Option<Operation>, layout: Layout, format: QueryFormat, view: &TextView) -> String {
-    let entries = TABLE.iter().filter(|entry| only.is_none_or(|only| only == entry.operation));
-    match format {
-        QueryFormat::Text => entries.map(|entry| block(entry, layout, view)).collect::<Vec<_>>().join("\n"),
-        QueryFormat::Json => {
-            let operations: Vec<Json> = entries.map(|entry| described(entry, layout)).collect();
-            let content = json!({ "layout": layout.as_str(), "operations": operations });
-            crate::report::json::document("operations", content)
-        }
-    }
-}
-
-fn block(entry: &OperationEntry, layout: Layout, view: &TextView) -> String {
-    let route = entry.route(layout);
-    let mut text = format!("{}\n", view.palette.paint(Role::Strong, entry.name));
-    text.push_str(&format!("  {}\n  {} {}\n", entry.description, route.method, route.path));
-    let mut message = format!("{} risk, {}", entry.risk, effect(entry));
-    if let Some(side_effect) = entry.side_effect {
-        message.push_str(&format!(", side effect: {side_effect}"));
-    }
-    if entry.repeat == RetryClass::Once {
-        message.push_str(", sent once");
-    }
-    if !entry.in_reference {
-        message.push_str(", not named in the reference");
-    }
-    text.push_str(&format!("  {message}\n"));
-    let name = route.parameters.iter().map(|parameter| parameter.name.len()).max().unwrap_or_default();
-    for parameter in route.parameters {
-        text.push_str(&format!("    {:name$}  {} ({})\n", parameter.name, parameter.meaning, kind(parameter)));
-    }
-    if let Some(meaning) = meaning(route.body) {
-        text.push_str(&format!("    --body: {meaning}\n"));
-    }
-    text
-}
-
-fn effect(entry: &OperationEntry) -> &'static str {
-    match entry.effect {
-        OperationEffect::Reads => "reads",
-        OperationEffect::Changes => "changes something",
-    }
-}
-
-fn kind(parameter: &Parameter) -> String {
-    let mut kind = match parameter.part {
-        ParameterLocation::Path => "path",
-        ParameterLocation::Query => "query",
-        ParameterLocation::Body => "body",
-    }
-    .to_owned();
-    if parameter.required {
-        kind.push_str(", required");
-    }
-    if parameter.repeated {
-        kind.push_str(", repeatable");
-    }
-    kind
-}
-
-/// What a caller gives as the body.
-fn meaning(body: BodyKind) -> Option<&'static str> {
-    match body {
-        BodyKind::None | BodyKind::Bare | BodyKind::Referred => None,
-        BodyKind::Given(meaning) | BodyKind::Parameters(meaning) => Some(meaning),
-    }
-}
-
-fn described(entry: &OperationEntry, layout: Layout) -> Json {
-    let route = entry.route(layout);
-    let parameter = |parameter: &Parameter| {
-        json!({
-            "name": parameter.name,
-            "meaning": parameter.meaning,
-            "in": match parameter.part { ParameterLocation::Path => "path", ParameterLocation::Query => "query", ParameterLocation::Body => "body" },
-            "required": parameter.required,
-            "repeatable": parameter.repeated,
-        })
-    };
-    json!({
-        "name": entry.name,
-        "in_reference": entry.in_reference,
-        "area": entry.area,
-        "description": entry.description,
-        "method": route.method.as_str(),
-        "path": route.path,
-        "parameters": route.parameters.iter().map(parameter).collect::<Vec<_>>(),
-        "body": meaning(route.body),
-        "risk": entry.risk.to_string(),
-        "side_effect": entry.side_effect,
-        "changes_something": entry.effect == OperationEffect::Changes,
-        "sent_once": entry.repeat == RetryClass::Once,
-    })
 }

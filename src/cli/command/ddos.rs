@@ -1,21 +1,18 @@
 //! `ddos`: lists, shows and edits DDoS events. An edit is shown before it is sent, and read back after it.
 
 use jiff::Timestamp;
-use serde_json::json;
 
-use crate::api::ddos::{self, Attachment, DdosEdit, DdosEditError, DdosEvent, DdosFilter};
+use crate::api::ddos::{self, DdosEdit, DdosEditError, DdosEvent, DdosFilter};
 use crate::api::{ApiError, Certainty, Reader, Writer};
 use crate::cli::context::Context;
 use crate::cli::exit_status::{CommandError, ExitStatus};
 use crate::cli::prompt;
-use crate::cli::query_args::{self, DdosArgs, DdosCommand, QueryFormat};
+use crate::cli::query_args::{self, DdosArgs, DdosCommand};
 use crate::cli::session;
 use crate::cli::stack;
 use crate::cli::time_args::{self, TimeRange};
 use crate::model::Namespace;
-use crate::report::table::{Align, Table};
-use crate::report::text::TextView;
-use crate::report::{Charset, Role, json as documents, safe};
+use crate::report::{self, Report, safe};
 
 /// Lists, shows or edits DDoS events.
 pub async fn run(arguments: &DdosArgs, context: &Context) -> Result<ExitStatus, CommandError> {
@@ -42,10 +39,7 @@ async fn list(
     };
     let reader = session::service(context).await?.reader()?;
     let events = ddos::list(&reader, namespace, &filter).await.map_err(prompt::unanswered)?;
-    context.output.answer(&match arguments.format {
-        QueryFormat::Text => table(&events, &context.output.view(), context.charset()),
-        QueryFormat::Json => document("ddos_events", json!({ "events": events })),
-    });
+    context.output.report(&Report::DdosEvents(&events), arguments.format);
     Ok(ExitStatus::Done)
 }
 
@@ -56,10 +50,7 @@ async fn show(
 ) -> Result<ExitStatus, CommandError> {
     let reader = session::service(context).await?.reader()?;
     let event = read(&reader, namespace, &arguments.id).await?;
-    context.output.answer(&match arguments.format {
-        QueryFormat::Text => page(&event, &context.output.view(), context.charset()),
-        QueryFormat::Json => document("ddos_event", json!({ "event": event })),
-    });
+    context.output.report(&Report::DdosEvent(&event), arguments.format);
     Ok(ExitStatus::Done)
 }
 
@@ -77,7 +68,7 @@ async fn edit(
         context.output.answer("nothing to change: the event has these values already\n");
         return Ok(ExitStatus::Done);
     }
-    context.output.notice(&difference(&event, &changes, &context.output.message_view()));
+    context.output.notice(&report::ddos::edit(&event, &changes, &context.output.message_view()));
     if !arguments.yes {
         prompt::confirm(context, "edit the event", "give --yes")?;
     }
@@ -177,113 +168,7 @@ fn same_time((field, now, wanted): &(&str, String, String)) -> bool {
 }
 
 fn moved(shown: &DdosEvent, now: &DdosEvent, wanted: &DdosEdit, context: &Context) -> CommandError {
-    let mut table = Table::new([
-        ("  field", Align::Left),
-        ("when shown", Align::Left),
-        ("now", Align::Left),
-        ("wanted", Align::Left),
-    ]);
-    let text = |event: &DdosEvent| {
-        let end = event.end_time.clone().unwrap_or_default();
-        [event.name.clone(), event.description.clone(), end]
-    };
-    let wanted = [&wanted.name, &wanted.description, &wanted.end_time];
-    for (((field, before), after), wanted) in
-        ["name", "description", "end_time"].iter().zip(text(shown)).zip(text(now)).zip(wanted)
-    {
-        if before != after {
-            let wanted = wanted.clone().unwrap_or_else(|| "as it is".to_owned());
-            table.row([format!("  {field}"), before, after, wanted]);
-        }
-    }
-    let view = context.output.message_view();
-    let (id, quoted) = (safe::line(&shown.id), safe::shell(&shown.id));
-    context.output.notice(&format!(
-        "conflict: DDoS event {id} was changed by someone else after it was shown\n\n{}",
-        table.draw(view.width, view.palette, context.charset())
-    ));
-    CommandError::summary(
-        ExitStatus::Refused,
-        anyhow::anyhow!("nothing was sent; show it again: trueup ddos show {quoted}"),
-    )
-}
-
-fn difference(event: &DdosEvent, changes: &[(&'static str, String, String)], view: &TextView) -> String {
-    let mut text = format!("Edit of DDoS event {} ({})\n\n", safe::line(&event.id), safe::line(&event.name));
-    for (field, now, wanted) in changes {
-        let sign = view.palette.paint(Role::Replace, "~");
-        let now = if now.is_empty() { "(none)".into() } else { safe::line(now) };
-        text.push_str(&format!("  {sign} {field:11}  {now} -> {}\n", safe::line(wanted)));
-    }
-    text
-}
-
-fn table(events: &[DdosEvent], view: &TextView, charset: Charset) -> String {
-    if events.is_empty() {
-        return "no DDoS events in this time\n".to_owned();
-    }
-    let headings = ["ID", "STARTED", "ENDED", "TARGET", "NAME", "DESCRIPTION"];
-    let mut table = Table::new(headings.map(|heading| (heading, Align::Left))).fixed_width([0, 1, 2]);
-    for event in events {
-        let started = short(event.start_time.as_deref().unwrap_or_default());
-        table.row([&event.id, &started, &short(&ended(event)), &event.ip, &event.name, &event.description]);
-    }
-    table.draw(view.width, view.palette, charset)
-}
-
-fn ended(event: &DdosEvent) -> String {
-    if event.is_open() { "open".to_owned() } else { event.end_time.clone().unwrap_or_default() }
-}
-
-/// A time to the second, or the text if it is not a time.
-fn short(text: &str) -> String {
-    text.parse::<Timestamp>().map_or_else(|_| text.to_owned(), time_args::short)
-}
-
-/// One event for people, every field that it has.
-fn page(event: &DdosEvent, view: &TextView, charset: Charset) -> String {
-    let mut rows: Vec<(&str, String)> = vec![
-        ("name", event.name.clone()),
-        ("description", event.description.clone()),
-        ("target", event.ip.clone()),
-        ("started", event.start_time.clone().unwrap_or_default()),
-        ("ended", ended(event)),
-        ("creator", event.creator.clone()),
-        ("network", event.network_id.clone()),
-        ("mitigation", event.mitigation_id.clone()),
-    ];
-    rows.extend(event.others.iter().map(|(name, value)| (name.as_str(), value_text(value))));
-    let width = rows.iter().map(|(name, _)| name.len()).max().unwrap_or_default();
-    let mut text = format!("DDoS event {}\n", view.palette.paint(Role::Strong, safe::line(&event.id)));
-    for (name, value) in rows.iter().filter(|(_, value)| !value.is_empty()) {
-        text.push_str(&format!("  {:width$}  {}\n", safe::line(name), safe::line(value)));
-    }
-    text.push_str(&attachments(&event.attachments, view, charset));
-    text
-}
-
-fn attachments(attachments: &[Attachment], view: &TextView, charset: Charset) -> String {
-    if attachments.is_empty() {
-        return "\nno attachments\n".to_owned();
-    }
-    let mut table =
-        Table::new([("ATTACHMENT", Align::Left), ("TYPE", Align::Left), ("BYTES", Align::Right), ("ID", Align::Left)]);
-    for one in attachments {
-        let kind = one.attachment_type.trim_start_matches("ATTACHMENT_TYPE_").to_lowercase();
-        let bytes = one.size_bytes.map(|bytes| bytes.to_string()).unwrap_or_default();
-        table.row([&one.name, &kind, &bytes, &one.attachment_id]);
-    }
-    format!("\n{}", table.draw(view.width, view.palette, charset))
-}
-
-fn value_text(value: &crate::model::Json) -> String {
-    match value {
-        crate::model::Json::Null => String::new(),
-        crate::model::Json::String(text) => text.clone(),
-        other => other.to_string(),
-    }
-}
-
-fn document(kind: &str, content: crate::model::Json) -> String {
-    safe::json(&documents::document(kind, content)).into_owned()
+    context.output.notice(&report::ddos::conflict(shown, now, wanted, &context.output.message_view()));
+    let message = format!("nothing was sent; show it again: trueup ddos show {}", safe::shell(&shown.id));
+    CommandError::summary(ExitStatus::Refused, anyhow::anyhow!(message))
 }

@@ -29,7 +29,7 @@ use std::time::Duration;
 
 use unicode_width::UnicodeWidthStr as _;
 
-use super::{AttributionDetail, Palette, Role, plan_notes};
+use super::{AttributionDetail, Charset, Palette, Role, plan_notes};
 use crate::model::SourceLocation;
 use crate::plan::Plan;
 
@@ -40,6 +40,8 @@ pub struct TextView {
     pub palette: Palette,
     /// Columns of the terminal.
     pub width: usize,
+    /// The characters of drawings.
+    pub charset: Charset,
     /// How long the command took so far; left out where nothing should depend on time.
     pub elapsed: Option<Duration>,
     /// The directory, as the person wrote it, for the commands that are proposed.

@@ -1,22 +1,19 @@
 //! Counts by fields and over time: made by the service in one query, or here over every event.
 
 use jiff::{SignedDuration, Timestamp};
-use serde_json::json;
-use unicode_width::UnicodeWidthStr;
 
 use super::EventsRequest;
 use super::listing::Pages;
-use super::tally::{Counter, FieldTally, Tally, sorted};
+use super::tally::{Counter, sorted};
 use crate::api::Reader;
 use crate::api::events::{self, COUNTED_FIELDS, MOST_EVENTS};
 use crate::cli::context::Context;
 use crate::cli::exit_status::{CommandError, ExitStatus};
 use crate::cli::prompt;
-use crate::cli::query_args::{EventFormat, EventsArgs};
+use crate::cli::query_args::EventsArgs;
 use crate::model::Json;
-use crate::report::bars::{self, Bars, Beyond};
-use crate::report::histogram::{self, TimeSeries};
-use crate::report::{Charset, json as documents, safe};
+use crate::report::event_counts::{EventCounts, FieldTally, Tally};
+use crate::report::{Report, histogram};
 
 /// Values of a field that the service is asked for.
 const VALUES: u32 = 100;
@@ -53,20 +50,17 @@ pub async fn run(
     } else {
         ask(&arguments.by, &window, &mut question, reader).await?
     };
-    context.output.answer(&match arguments.format {
-        EventFormat::Table => {
-            let width = context.output.view().width;
-            render(
-                &question.heading(Some(tally.total)),
-                &tally,
-                &window,
-                arguments.top.into(),
-                (width, context.charset()),
-            )
-        }
-        EventFormat::Json => document(&question, &tally, &window),
-        EventFormat::Ndjson => lines(&tally),
-    });
+    let counts = EventCounts {
+        heading: question.heading(Some(tally.total)),
+        namespace: question.query.namespace.to_string(),
+        query: question.query.query(),
+        from: window.from,
+        to: window.to,
+        step: window.step,
+        top: arguments.top.into(),
+        tally,
+    };
+    context.output.report(&Report::EventCounts(&counts), arguments.format);
     Ok(ExitStatus::Done)
 }
 
@@ -95,18 +89,21 @@ async fn ask(
     question.query.limit = Some(1);
     let page = events::query(reader, &question.query).await.map_err(prompt::unanswered)?;
     let total = page.total_hits.unwrap_or_default();
-    let field = |(at, field): (usize, &String)| {
-        let values = sorted(events::counts(&page.aggregations, &format!("by_{at}")));
-        // A full list may not be all: what is missing of the total lies beyond it.
-        let total: u64 = values.iter().map(|(_, count)| count).sum();
-        let is_full = u32::try_from(values.len()).is_ok_and(|length| length >= VALUES);
-        FieldTally { field: field.clone(), beyond: if is_full { total.saturating_sub(total) } else { 0 }, values }
-    };
+    let field = |(at, field): (usize, &String)| field_tally(field, &page.aggregations, at, total);
     Ok(Tally {
         fields: fields.iter().enumerate().map(field).collect(),
         times: events::counts_over_time(&page.aggregations, OVER_TIME),
         total,
     })
+}
+
+/// The counts of the field at this position of the query.
+fn field_tally(field: &str, aggregations: &Json, at: usize, total: u64) -> FieldTally {
+    let values = sorted(events::counts(aggregations, &format!("by_{at}")));
+    // A full list may not be all: what is missing of the total lies beyond it.
+    let listed: u64 = values.iter().map(|(_, count)| count).sum();
+    let is_full = u32::try_from(values.len()).is_ok_and(|length| length >= VALUES);
+    FieldTally { field: field.to_owned(), beyond: if is_full { total.saturating_sub(listed) } else { 0 }, values }
 }
 
 /// The field's name among those that the service counts.
@@ -143,65 +140,17 @@ async fn count_here(
     Ok(counter.tally())
 }
 
-/// The counts for people, in a width and with characters.
-fn render(heading: &str, tally: &Tally, window: &Window, top: usize, look: (usize, Charset)) -> String {
-    let (width, charset) = look;
-    let mut text = String::new();
-    for (at, field) in tally.fields.iter().enumerate() {
-        let by = format!("by {}", safe::line(&field.field));
-        let beyond = if field.beyond > 0 { Beyond::Some(field.beyond) } else { Beyond::Nothing };
-        let bars = bars::draw(Bars { counts: &field.values, most: top, beyond }, width, charset);
-        // The title stands at the right end of its bars.
-        let end = bars.lines().next().map_or(0, UnicodeWidthStr::width);
-        let heading = if at == 0 { heading } else { "\n" };
-        let gap = end.saturating_sub(heading.trim().width() + by.width()).max(if at == 0 { 3 } else { 2 });
-        text.push_str(&format!("{heading}{:gap$}{by}\n{bars}", ""));
-        let total: u64 = field.values.iter().map(|(_, count)| count).sum::<u64>() + field.beyond;
-        match tally.total.saturating_sub(total) {
-            0 => {}
-            without => text.push_str(&format!("  at least {without} without it\n")),
-        }
-    }
-    let series = TimeSeries::of(&tally.times, window.from, window.to, window.step);
-    let line = histogram::draw(&series, width, charset);
-    if !line.is_empty() {
-        text.push_str(if tally.fields.len() > 1 { "\n" } else { "" });
-        text.push_str(&line);
-    }
-    text
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-fn pairs(values: &[(String, u64)]) -> Vec<Json> {
-    values.iter().map(|(value, count)| json!({ "value": value, "count": count })).collect()
-}
-
-fn document(question: &EventsRequest, tally: &Tally, window: &Window) -> String {
-    let fields: Vec<Json> = tally
-        .fields
-        .iter()
-        .map(|field| json!({ "field": field.field, "values": pairs(&field.values), "beyond": field.beyond }))
-        .collect();
-    let times: Vec<Json> =
-        tally.times.iter().map(|(time, count)| json!({ "time": time.to_string(), "count": count })).collect();
-    let content = json!({
-        "namespace": question.query.namespace.as_str(),
-        "query": question.query.query(),
-        "start_time": window.from.to_string(),
-        "end_time": window.to.to_string(),
-        "total_hits": tally.total,
-        "by": fields,
-        "over_time": { "step_seconds": window.step, "counts": times },
-    });
-    safe::json(&documents::document("security_event_counts", content)).into_owned()
-}
-
-fn lines(tally: &Tally) -> String {
-    let field = |field: &FieldTally| {
-        let line = |(value, count): &(String, u64)| {
-            let line = json!({ "field": field.field, "value": value, "count": count }).to_string();
-            format!("{}\n", safe::json(&line))
+    #[test]
+    fn events_beyond_a_full_list_of_values_are_counted() {
+        let answer = |values: u32| {
+            let bucket = |at: u32| serde_json::json!({"key": at.to_string(), "count": "2"});
+            serde_json::json!({"by_0": {"field_aggregation": {"buckets": (0..values).map(bucket).collect::<Vec<_>>()}}})
         };
-        field.values.iter().map(line).collect::<String>()
-    };
-    tally.fields.iter().map(field).collect()
+        assert_eq!(field_tally("country", &answer(VALUES), 0, 250).beyond, 50);
+        assert_eq!(field_tally("country", &answer(VALUES - 1), 0, 250).beyond, 0);
+    }
 }

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use crate::api::events::{EventQuery, Match, Sort};
 use crate::cli::context::Context;
 use crate::cli::exit_status::{CommandError, ExitStatus};
-use crate::cli::query_args::{EventFormat, EventsArgs};
+use crate::cli::query_args::EventsArgs;
 use crate::cli::time_args::TimeRange;
 use crate::cli::{interrupt, session, stack};
 
@@ -75,9 +75,4 @@ impl EventsRequest {
         };
         format!("{total} in {place}, {}", self.range.words(REACH, self.now))
     }
-}
-
-/// Whether the answer is for a program.
-fn is_for_people(format: EventFormat) -> bool {
-    format == EventFormat::Table
 }

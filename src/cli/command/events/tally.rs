@@ -5,31 +5,10 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 
 use crate::api::events::Event;
+use crate::report::event_counts::{FieldTally, Tally};
 
 /// Different values of a field that are counted apart; beyond them only their number counts.
 const DISTINCT: usize = 100_000;
-
-/// The counts of one question.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Tally {
-    /// For each field: its values with their counts.
-    pub fields: Vec<FieldTally>,
-    /// The beginning of each piece of time with its count.
-    pub times: Vec<(Timestamp, u64)>,
-    /// Events in all.
-    pub total: u64,
-}
-
-/// The counts of one field.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct FieldTally {
-    /// The field.
-    pub field: String,
-    /// Values with their counts.
-    pub values: Vec<(String, u64)>,
-    /// Events with values that are not among them.
-    pub beyond: u64,
-}
 
 /// Counts event by event.
 #[derive(Debug)]

@@ -1,29 +1,39 @@
 //! `upgrades`: the versions that a site can be upgraded to, and the progress of an upgrade.
 
-mod stages;
-mod versions;
 mod watch;
 
 use std::time::Duration;
-
-use serde_json::json;
 
 use crate::api::upgrades::{self, UpgradeProgress};
 use crate::api::{ApiError, Reader};
 use crate::cli::context::Context;
 use crate::cli::exit_status::{CommandError, ExitStatus};
-use crate::cli::query_args::{QueryFormat, UpgradeStatusArgs, UpgradesArgs, UpgradesCommand};
+use crate::cli::query_args::{UpgradeStatusArgs, UpgradeVersionsArgs, UpgradesArgs, UpgradesCommand};
 use crate::cli::{prompt, session, stack, time_args};
-use crate::model::{Json, Namespace};
-use crate::report::{json as documents, safe, tree};
+use crate::model::Namespace;
+use crate::report::Report;
+use crate::report::upgrade::{SiteUpgrade, UpgradableVersions};
 
 /// Shows versions, or the status of a site.
 pub async fn run(arguments: &UpgradesArgs, context: &Context) -> Result<ExitStatus, CommandError> {
     let namespace = stack::namespace(&arguments.namespace)?;
     match &arguments.command {
-        UpgradesCommand::Versions(arguments) => versions::run(arguments, &namespace, context).await,
+        UpgradesCommand::Versions(arguments) => versions(arguments, &namespace, context).await,
         UpgradesCommand::Status(arguments) => status(arguments, &namespace, context).await,
     }
+}
+
+async fn versions(
+    arguments: &UpgradeVersionsArgs,
+    namespace: &Namespace,
+    context: &Context,
+) -> Result<ExitStatus, CommandError> {
+    let reader = session::service(context).await?.reader()?;
+    let (os, sw) = (arguments.current_os.as_deref(), arguments.current_sw.as_deref());
+    let versions = upgrades::versions(&reader, namespace, os, sw).await.map_err(prompt::unanswered)?;
+    let upgradable = UpgradableVersions { versions: &versions, os, sw };
+    context.output.report(&Report::UpgradableVersions(&upgradable), arguments.format);
+    Ok(ExitStatus::Done)
 }
 
 async fn status(
@@ -38,10 +48,7 @@ async fn status(
     if arguments.watch {
         return watch::run(&site, progress, interval, arguments.format, context).await;
     }
-    context.output.answer(&match arguments.format {
-        QueryFormat::Text => render(&site, progress.as_ref(), context),
-        QueryFormat::Json => document(&site, progress.as_ref()),
-    });
+    context.output.report(&site.report(progress.as_ref()), arguments.format);
     Ok(ExitStatus::Done)
 }
 
@@ -67,6 +74,10 @@ impl SiteQuery<'_> {
         upgrades::status(&self.reader, self.namespace, self.name).await
     }
 
+    fn report<'r>(&'r self, progress: Option<&'r UpgradeProgress>) -> Report<'r> {
+        Report::SiteUpgrade(SiteUpgrade { namespace: self.namespace, site: self.name, progress })
+    }
+
     fn unanswered(&self, error: ApiError) -> CommandError {
         let absent = error.is_absent();
         let error = prompt::unanswered(error);
@@ -75,21 +86,4 @@ impl SiteQuery<'_> {
         }
         if absent { error.hint("is the site's name right?") } else { error }
     }
-}
-
-/// The upgrade as a tree.
-fn render(site: &SiteQuery, progress: Option<&UpgradeProgress>, context: &Context) -> String {
-    let view = context.output.view();
-    match progress.filter(|progress| stages::is_known(progress)) {
-        Some(progress) => tree::draw(&stages::tree(site.name, progress), view.width, view.palette, context.charset()),
-        None => format!("{}: the service knows of no upgrade\n", safe::line(site.name)),
-    }
-}
-
-fn content(site: &SiteQuery, progress: Option<&UpgradeProgress>) -> Json {
-    json!({ "namespace": site.namespace.as_str(), "site": site.name, "upgrade": progress })
-}
-
-fn document(site: &SiteQuery, progress: Option<&UpgradeProgress>) -> String {
-    safe::json(&documents::document("upgrade_status", content(site, progress))).into_owned()
 }

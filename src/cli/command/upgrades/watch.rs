@@ -4,15 +4,14 @@ use std::time::Duration;
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use super::stages::{self, StageView};
-use super::{SiteQuery, content, render};
+use super::SiteQuery;
 use crate::api::upgrades::{UpgradeProgress, UpgradeState};
 use crate::cli::context::Context;
 use crate::cli::exit_status::{CommandError, ExitStatus};
 use crate::cli::interrupt;
 use crate::cli::output::{self, WriteStatus};
-use crate::cli::query_args::QueryFormat;
-use crate::report::safe;
+use crate::report::upgrade::{self, StageView};
+use crate::report::{Format, safe};
 
 /// Looks in a row that may fail: a site is out of reach for a while when it restarts.
 const FAILURES: u32 = 5;
@@ -22,14 +21,11 @@ pub async fn run(
     site: &SiteQuery<'_>,
     first: Option<UpgradeProgress>,
     interval: Duration,
-    format: QueryFormat,
+    format: Format,
     context: &Context,
 ) -> Result<ExitStatus, CommandError> {
-    let Some(mut progress) = first.filter(stages::is_known) else {
-        context.output.answer(&match format {
-            QueryFormat::Text => render(site, None, context),
-            QueryFormat::Json => line(site, None),
-        });
+    let Some(mut progress) = first.filter(upgrade::is_known) else {
+        context.output.report(&site.report(None), watched(format));
         return Ok(ExitStatus::Done);
     };
     let mut screen = Screen::new(site, format, context);
@@ -70,14 +66,19 @@ pub async fn run(
     ended(site, &progress, format, context)
 }
 
+/// The format of a document for each change: one line.
+fn watched(format: Format) -> Format {
+    if format == Format::Json { Format::Ndjson } else { format }
+}
+
 fn ended(
     site: &SiteQuery,
     progress: &UpgradeProgress,
-    format: QueryFormat,
+    format: Format,
     context: &Context,
 ) -> Result<ExitStatus, CommandError> {
-    if format == QueryFormat::Text && context.environment.stdout_is_terminal {
-        context.output.answer(&render(site, Some(progress), context));
+    if format == Format::Text && context.environment.stdout_is_terminal {
+        context.output.report(&site.report(Some(progress)), format);
     }
     if progress.status != UpgradeState::Failed {
         return Ok(ExitStatus::Done);
@@ -91,61 +92,49 @@ fn ended(
         .hint(format!("to see the stages: trueup upgrades status {}", safe::shell(site.name))))
 }
 
-fn line(site: &SiteQuery, progress: Option<&UpgradeProgress>) -> String {
-    let mut content = content(site, progress);
-    content["kind"] = "upgrade_status".into();
-    content["format_version"] = crate::report::json::FORMAT_VERSION.into();
-    let text = content.to_string();
-    format!("{}\n", safe::json(&text))
-}
-
 /// Where the upgrade is shown.
 struct Screen<'a> {
     site: &'a SiteQuery<'a>,
     context: &'a Context,
+    format: Format,
     kind: Kind,
 }
 
 enum Kind {
     /// A bar a stage.
     Bars { all: MultiProgress, bars: Vec<ProgressBar> },
-    /// A line for each stage that changed.
-    Lines { before: Option<(UpgradeState, [StageView; 5])> },
-    /// The whole as JSON for each change.
-    Documents { before: Option<UpgradeProgress> },
+    /// What changed: a line for each stage, or the whole as a line of JSON.
+    Lines { before: Option<Box<UpgradeProgress>> },
 }
 
 impl<'a> Screen<'a> {
-    fn new(site: &'a SiteQuery<'a>, format: QueryFormat, context: &'a Context) -> Self {
+    fn new(site: &'a SiteQuery<'a>, format: Format, context: &'a Context) -> Self {
         let bars = context.environment.stderr_is_terminal && !context.global.quiet && !context.global.verbose;
         let kind = match format {
-            QueryFormat::Json => Kind::Documents { before: None },
-            QueryFormat::Text if bars => bars_for(stages::stages(&UpgradeProgress::default())),
-            QueryFormat::Text => Kind::Lines { before: None },
+            Format::Text if bars => bars_for(upgrade::stages(&UpgradeProgress::default())),
+            _ => Kind::Lines { before: None },
         };
-        Self { site, context, kind }
+        Self { site, context, format, kind }
     }
 
     fn show(&mut self, progress: &UpgradeProgress) -> Result<WriteStatus, CommandError> {
         match &mut self.kind {
             Kind::Bars { bars, .. } => {
-                for (bar, stage) in bars.iter().zip(stages::stages(progress)) {
+                for (bar, stage) in bars.iter().zip(upgrade::stages(progress)) {
                     draw(bar, &stage);
                 }
                 Ok(WriteStatus::Whole)
             }
             Kind::Lines { before } => {
-                let now = (progress.status.clone(), stages::stages(progress));
-                let text = changes(self.site.name, before.as_ref(), &now, progress);
-                *before = Some(now);
-                if text.is_empty() { Ok(WriteStatus::Whole) } else { output::write(&text) }
-            }
-            Kind::Documents { before } => {
-                if before.as_ref() == Some(progress) {
+                if before.as_deref() == Some(progress) {
                     return Ok(WriteStatus::Whole);
                 }
-                *before = Some(progress.clone());
-                output::write(&line(self.site, Some(progress)))
+                let text = match watched(self.format) {
+                    Format::Text => upgrade::changes(self.site.name, before.as_deref(), progress),
+                    format => self.context.output.render(&self.site.report(Some(progress)), format),
+                };
+                *before = Some(Box::new(progress.clone()));
+                if text.is_empty() { Ok(WriteStatus::Whole) } else { output::write(&text) }
             }
         }
     }
@@ -154,7 +143,7 @@ impl<'a> Screen<'a> {
         let text = safe::line(text);
         match &self.kind {
             Kind::Bars { all, .. } => all.suspend(|| self.context.output.message(&text)),
-            Kind::Lines { .. } | Kind::Documents { .. } => self.context.output.message(&text),
+            Kind::Lines { .. } => self.context.output.message(&text),
         }
     }
 
@@ -184,56 +173,5 @@ fn draw(bar: &ProgressBar, stage: &StageView) {
     let (done, all) = stage.steps.unwrap_or((u64::from(through), 1));
     bar.set_length(all);
     bar.set_position(if through { all } else { done });
-    bar.set_message(word(&stage.status));
-}
-
-fn word(status: &UpgradeState) -> String {
-    status.as_str().to_lowercase().replace('_', " ")
-}
-
-/// What changed, a line a stage and one for the whole.
-fn changes(
-    site: &str,
-    before: Option<&(UpgradeState, [StageView; 5])>,
-    now: &(UpgradeState, [StageView; 5]),
-    progress: &UpgradeProgress,
-) -> String {
-    let site = safe::line(site);
-    let mut text = String::new();
-    for (at, stage) in now.1.iter().enumerate() {
-        let unchanged = before.is_some_and(|before| before.1[at] == *stage);
-        let not_begun = before.is_none() && matches!(stage.status, UpgradeState::Scheduled | UpgradeState::Unknown);
-        if unchanged || not_begun {
-            continue;
-        }
-        let steps = stage.steps.map(|(done, all)| format!(" {done}/{all}")).unwrap_or_default();
-        text.push_str(&format!("{site}  {}: {}{steps}\n", stage.name, word(&stage.status)));
-    }
-    if before.is_none_or(|before| before.0 != now.0) {
-        let version = safe::line(&progress.version);
-        text.push_str(&format!("{site}  upgrade to {version}: {}\n", word(&now.0)));
-    }
-    text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_what_changed_is_a_line() {
-        let mut progress =
-            UpgradeProgress { version: "crt-2".to_owned(), status: UpgradeState::InProgress, ..Default::default() };
-        progress.image_download.status = UpgradeState::InProgress;
-        let now = |progress: &UpgradeProgress| (progress.status.clone(), stages::stages(progress));
-        let first = now(&progress);
-        let text = changes("ce01", None, &first, &progress);
-        assert_eq!(text, "ce01  image download: in progress\nce01  upgrade to crt-2: in progress\n");
-        assert_eq!(changes("ce01", Some(&first), &first, &progress), "");
-        progress.image_download.status = UpgradeState::Completed;
-        progress.site_level_upgrade.status = UpgradeState::InProgress;
-        progress.site_level_upgrade.progress.total = 6;
-        let text = changes("ce01", Some(&first), &now(&progress), &progress);
-        assert_eq!(text, "ce01  image download: completed\nce01  site-level upgrade: in progress 0/6\n");
-    }
+    bar.set_message(upgrade::word(&stage.status));
 }

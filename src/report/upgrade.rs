@@ -1,9 +1,17 @@
-//! The upgrade of a site as a tree of work, and its five stages as counts.
+//! The upgrade of a site: its five stages as counts, the whole as a tree of work, what changed between two reads
+//! as lines; and the versions that a site can be upgraded to, as steps from the current one.
 
+use std::cmp::Ordering;
+
+use serde_json::json;
+
+use super::text::TextView;
+use super::tree::{self, WorkNode, WorkState};
+use super::{Charset, safe};
 use crate::api::upgrades::{
-    Application, ApplicationObject, Installed, NodeUpgrade, Progress, Stage, UpgradeProgress, UpgradeState,
+    self, Application, ApplicationObject, Installed, NodeUpgrade, Progress, Stage, UpgradeProgress, UpgradeState,
 };
-use crate::report::tree::{WorkNode, WorkState};
+use crate::model::{Json, Namespace};
 
 /// One of the five stages.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,11 +25,13 @@ pub struct StageView {
 }
 
 /// Whether the service says anything of an upgrade.
+#[must_use]
 pub fn is_known(progress: &UpgradeProgress) -> bool {
     progress.status != UpgradeState::Unknown || !progress.version.is_empty()
 }
 
 /// The stages in their order.
+#[must_use]
 pub fn stages(progress: &UpgradeProgress) -> [StageView; 5] {
     let images = counted(progress.image_download.results.iter().map(|image| &image.status));
     let nodes = counted(progress.os_setup.results.iter().map(|node| &node.status));
@@ -46,8 +56,35 @@ pub fn stages(progress: &UpgradeProgress) -> [StageView; 5] {
     ]
 }
 
-/// The whole as a tree.
-pub fn tree(site: &str, progress: &UpgradeProgress) -> WorkNode {
+/// The upgrade of a site; nothing where the service knows of none.
+#[derive(Debug, Clone, Copy)]
+pub struct SiteUpgrade<'a> {
+    /// The namespace of the site.
+    pub namespace: &'a Namespace,
+    /// The site.
+    pub site: &'a str,
+    /// How far it is.
+    pub progress: Option<&'a UpgradeProgress>,
+}
+
+impl SiteUpgrade<'_> {
+    /// The content of a JSON document.
+    #[must_use]
+    pub fn json(&self) -> Json {
+        json!({ "namespace": self.namespace, "site": self.site, "upgrade": self.progress })
+    }
+}
+
+/// The upgrade as a tree.
+#[must_use]
+pub fn status(upgrade: &SiteUpgrade<'_>, view: &TextView) -> String {
+    match upgrade.progress.filter(|progress| is_known(progress)) {
+        Some(progress) => tree::draw(&tree_of(upgrade.site, progress), view.width, view.palette, view.charset),
+        None => format!("{}: the service knows of no upgrade\n", safe::line(upgrade.site)),
+    }
+}
+
+fn tree_of(site: &str, progress: &UpgradeProgress) -> WorkNode {
     let mut root = node(site, &progress.status);
     root.note = note(progress);
     let parts = [
@@ -163,12 +200,105 @@ fn steps(progress: &Progress) -> Option<(u64, u64)> {
     Some((u64::try_from(progress.completed).unwrap_or_default().min(all), all))
 }
 
+/// The state of an upgrade in words.
+#[must_use]
+pub fn word(status: &UpgradeState) -> String {
+    status.as_str().to_lowercase().replace('_', " ")
+}
+
+/// What changed since an earlier read: a line for each stage, and one for the whole.
+#[must_use]
+pub fn changes(site: &str, before: Option<&UpgradeProgress>, now: &UpgradeProgress) -> String {
+    let (site, earlier) = (safe::line(site), before.map(stages));
+    let mut text = String::new();
+    for (at, stage) in stages(now).iter().enumerate() {
+        let unchanged = earlier.as_ref().is_some_and(|earlier| earlier[at] == *stage);
+        let not_begun = before.is_none() && matches!(stage.status, UpgradeState::Scheduled | UpgradeState::Unknown);
+        if unchanged || not_begun {
+            continue;
+        }
+        let steps = stage.steps.map(|(done, all)| format!(" {done}/{all}")).unwrap_or_default();
+        text.push_str(&format!("{site}  {}: {}{steps}\n", stage.name, word(&stage.status)));
+    }
+    if before.is_none_or(|before| before.status != now.status) {
+        let version = safe::line(&now.version);
+        text.push_str(&format!("{site}  upgrade to {version}: {}\n", word(&now.status)));
+    }
+    text
+}
+
+/// The versions that a site can be upgraded to.
+#[derive(Debug, Clone, Copy)]
+pub struct UpgradableVersions<'a> {
+    /// The versions, the newest first.
+    pub versions: &'a [String],
+    /// The operating system version of the site.
+    pub os: Option<&'a str>,
+    /// The software version of the site.
+    pub sw: Option<&'a str>,
+}
+
+impl UpgradableVersions<'_> {
+    /// The content of a JSON document.
+    #[must_use]
+    pub fn json(&self) -> Json {
+        json!({ "current_os_version": self.os, "current_sw_version": self.sw, "sw_versions": self.versions })
+    }
+}
+
+/// The versions as steps from the current one.
+#[must_use]
+pub fn versions(upgradable: &UpgradableVersions<'_>, view: &TextView) -> String {
+    ladder(upgradable, view.charset)
+}
+
+fn ladder(upgradable: &UpgradableVersions<'_>, charset: Charset) -> String {
+    let UpgradableVersions { versions, os, sw } = *upgradable;
+    let at = [os.map(|os| format!("OS {}", safe::line(os))), sw.map(|sw| format!("software {}", safe::line(sw)))];
+    let at = at.into_iter().flatten().collect::<Vec<_>>().join(", ");
+    let of = if at.is_empty() { String::new() } else { format!(" from {at}") };
+    if versions.is_empty() {
+        return format!("no upgradable software versions{of}\n");
+    }
+    let (top, way, here) = match charset {
+        Charset::Unicode => ("▲", "│", "●"),
+        Charset::Ascii => ("^", "|", "*"),
+    };
+    let newer = |version: &String| sw.is_none_or(|sw| upgrades::compare_versions(version, sw) == Ordering::Greater);
+    let (up, down): (Vec<&String>, Vec<&String>) = versions.iter().partition(|version| newer(version));
+    let mut text = format!("upgradable software versions{of}\n");
+    for (index, version) in up.iter().enumerate() {
+        let mut notes = Vec::new();
+        if index == 0 {
+            notes.push("newest");
+        }
+        if sw.is_some() && index + 1 == up.len() {
+            notes.push("next");
+        }
+        let sign = if index == 0 { top } else { way };
+        line(&mut text, sign, version, &notes.join(", "));
+    }
+    if let Some(sw) = sw {
+        line(&mut text, here, sw, "now");
+    }
+    for version in down {
+        if sw != Some(version.as_str()) {
+            line(&mut text, " ", version, "not newer");
+        }
+    }
+    text
+}
+
+fn line(text: &mut String, sign: &str, version: &str, note: &str) {
+    let line = format!("  {sign} {:20}  {note}", safe::line(version));
+    text.push_str(line.trim_end());
+    text.push('\n');
+}
+
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
-    use crate::report::{Charset, Palette, tree as drawing};
+    use crate::report::Palette;
 
     #[test]
     fn a_status_becomes_a_tree_with_the_reason_on_top() {
@@ -187,7 +317,7 @@ mod tests {
             "validation": null
         }))
         .expect("a status");
-        let text = drawing::draw(&tree("ce-lyon", &progress), 100, Palette::Plain, Charset::Unicode);
+        let text = tree::draw(&tree_of("ce-lyon", &progress), 100, Palette::Plain, Charset::Unicode);
         insta::assert_snapshot!(text, @r"
         ce-lyon                       ✘ failed   to crt-2; tried again 2 times; disk full
         ├─ image download             ✔ done     [██████████] 1/1
@@ -202,5 +332,45 @@ mod tests {
         │        └─ argo              · waiting
         └─ validation                 ? unknown
         ");
+    }
+
+    #[test]
+    fn only_what_changed_is_a_line() {
+        let mut progress =
+            UpgradeProgress { version: "crt-2".to_owned(), status: UpgradeState::InProgress, ..Default::default() };
+        progress.image_download.status = UpgradeState::InProgress;
+        let first = progress.clone();
+        let text = changes("ce01", None, &first);
+        assert_eq!(text, "ce01  image download: in progress\nce01  upgrade to crt-2: in progress\n");
+        assert_eq!(changes("ce01", Some(&first), &first), "");
+        progress.image_download.status = UpgradeState::Completed;
+        progress.site_level_upgrade.status = UpgradeState::InProgress;
+        progress.site_level_upgrade.progress.total = 6;
+        let text = changes("ce01", Some(&first), &progress);
+        assert_eq!(text, "ce01  image download: completed\nce01  site-level upgrade: in progress 0/6\n");
+    }
+
+    #[test]
+    fn the_way_up_leads_from_the_current_version_to_the_newest() {
+        let versions = ["crt-20260315-0012", "crt-20260201-0179", "crt-20251002-0027", "crt-20250701-0090"];
+        let versions = versions.map(str::to_owned);
+        let of = |versions, os, sw, charset| ladder(&UpgradableVersions { versions, os, sw }, charset);
+        let drawn = of(&versions, Some("9.2026.17"), Some("crt-20251002-0027"), Charset::Unicode);
+        insta::assert_snapshot!(drawn, @r"
+        upgradable software versions from OS 9.2026.17, software crt-20251002-0027
+          ▲ crt-20260315-0012     newest
+          │ crt-20260201-0179     next
+          ● crt-20251002-0027     now
+            crt-20250701-0090     not newer
+        ");
+        insta::assert_snapshot!(of(&versions[..2], None, None, Charset::Ascii), @r"
+        upgradable software versions
+          ^ crt-20260315-0012     newest
+          | crt-20260201-0179
+        ");
+        assert_eq!(
+            of(&[], None, Some("crt-1\u{1b}"), Charset::Ascii),
+            "no upgradable software versions from software crt-1\\u{1b}\n"
+        );
     }
 }

@@ -1,0 +1,125 @@
+//! Counts of security events: bars for the values of each field, a histogram over time, and the same as JSON.
+
+use jiff::Timestamp;
+use serde_json::json;
+use unicode_width::UnicodeWidthStr;
+
+use super::bars::{self, Bars, Beyond};
+use super::histogram::{self, TimeSeries};
+use super::safe;
+use super::text::TextView;
+use crate::model::Json;
+
+/// The counts of one query.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Tally {
+    /// For each field: its values with their counts.
+    pub fields: Vec<FieldTally>,
+    /// The beginning of each piece of time with its count.
+    pub times: Vec<(Timestamp, u64)>,
+    /// Events in all.
+    pub total: u64,
+}
+
+/// The counts of one field.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct FieldTally {
+    /// The field.
+    pub field: String,
+    /// Values with their counts.
+    pub values: Vec<(String, u64)>,
+    /// Events with values that are not among them.
+    pub beyond: u64,
+}
+
+/// The counts of a query, with the query.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EventCounts {
+    /// How many events, where and when, in words.
+    pub heading: String,
+    /// The namespace.
+    pub namespace: String,
+    /// The query in the service's language.
+    pub query: String,
+    /// The begin of the time range.
+    pub from: Timestamp,
+    /// The end of the time range.
+    pub to: Timestamp,
+    /// Seconds of each piece of time.
+    pub step: i64,
+    /// Bars for each field.
+    pub top: usize,
+    /// The counts.
+    pub tally: Tally,
+}
+
+impl EventCounts {
+    /// The counts as bars and a histogram.
+    #[must_use]
+    pub fn text(&self, view: &TextView) -> String {
+        let EventCounts { heading, tally, .. } = self;
+        let (width, charset) = (view.width, view.charset);
+        let mut text = String::new();
+        for (at, field) in tally.fields.iter().enumerate() {
+            let by = format!("by {}", safe::line(&field.field));
+            let beyond = if field.beyond > 0 { Beyond::Some(field.beyond) } else { Beyond::Nothing };
+            let bars = bars::draw(Bars { counts: &field.values, most: self.top, beyond }, width, charset);
+            // The title stands at the right end of its bars.
+            let end = bars.lines().next().map_or(0, UnicodeWidthStr::width);
+            let heading = if at == 0 { heading.as_str() } else { "\n" };
+            let gap = end.saturating_sub(heading.trim().width() + by.width()).max(if at == 0 { 3 } else { 2 });
+            text.push_str(&format!("{heading}{:gap$}{by}\n{bars}", ""));
+            let total: u64 = field.values.iter().map(|(_, count)| count).sum::<u64>() + field.beyond;
+            match tally.total.saturating_sub(total) {
+                0 => {}
+                without => text.push_str(&format!("  at least {without} without it\n")),
+            }
+        }
+        let series = TimeSeries::of(&tally.times, self.from, self.to, self.step);
+        let line = histogram::draw(&series, width, charset);
+        if !line.is_empty() {
+            text.push_str(if tally.fields.len() > 1 { "\n" } else { "" });
+            text.push_str(&line);
+        }
+        text
+    }
+
+    /// The counts as the content of a JSON document.
+    #[must_use]
+    pub fn json(&self) -> Json {
+        let tally = &self.tally;
+        let fields: Vec<Json> = tally
+            .fields
+            .iter()
+            .map(|field| json!({ "field": field.field, "values": pairs(&field.values), "beyond": field.beyond }))
+            .collect();
+        let times: Vec<Json> =
+            tally.times.iter().map(|(time, count)| json!({ "time": time.to_string(), "count": count })).collect();
+        json!({
+            "namespace": self.namespace,
+            "query": self.query,
+            "start_time": self.from.to_string(),
+            "end_time": self.to.to_string(),
+            "total_hits": tally.total,
+            "by": fields,
+            "over_time": { "step_seconds": self.step, "counts": times },
+        })
+    }
+
+    /// The counts as a document a line.
+    #[must_use]
+    pub fn lines(&self) -> String {
+        let field = |field: &FieldTally| {
+            let line = |(value, count): &(String, u64)| {
+                let line = json!({ "field": field.field, "value": value, "count": count }).to_string();
+                format!("{}\n", safe::json(&line))
+            };
+            field.values.iter().map(line).collect::<String>()
+        };
+        self.tally.fields.iter().map(field).collect()
+    }
+}
+
+fn pairs(values: &[(String, u64)]) -> Vec<Json> {
+    values.iter().map(|(value, count)| json!({ "value": value, "count": count })).collect()
+}

@@ -1,0 +1,139 @@
+//! Security events one after the other: a table, a line of JSON for each, or one JSON document whose events
+//! follow in batches. Each batch becomes a piece of text, so that a long list needs little memory.
+
+use serde_json::json;
+
+use super::table::{Align, Table, Widths};
+use super::text::TextView;
+use super::{Format, safe};
+use crate::api::events::{Event, EventQuery};
+
+/// The columns of the table where none are asked for, with their headings.
+const COLUMNS: [(&str, &str); 7] = [
+    ("time", "TIME (UTC)"),
+    ("sec_event_type", "TYPE"),
+    ("action", "ACTION"),
+    ("src_ip", "FROM"),
+    ("country", "COUNTRY"),
+    ("vh_name", "LOAD BALANCER"),
+    ("req_path", "PATH"),
+];
+/// How the names of load balancers begin in `vh_name` (API.md 7.1).
+const LOAD_BALANCER: &str = "ves-io-http-loadbalancer-";
+
+/// A list of events in a format.
+pub struct EventList<'a> {
+    format: Format,
+    view: TextView,
+    table: Table,
+    chosen: &'a [String],
+    fields: Vec<&'a str>,
+    widths: Option<Widths>,
+    is_first: bool,
+}
+
+impl<'a> EventList<'a> {
+    /// A list with these fields as columns; those that people look for if none are chosen.
+    #[must_use]
+    pub fn new(chosen: &'a [String], format: Format, view: TextView) -> Self {
+        let (fields, headings): (Vec<&str>, Vec<String>) = if chosen.is_empty() {
+            COLUMNS.iter().map(|(field, heading)| (*field, (*heading).to_owned())).unzip()
+        } else {
+            chosen.iter().map(|field| (field.as_str(), field.to_uppercase())).unzip()
+        };
+        let fixed_width = (0..fields.len()).filter(|at| ["time", "src_ip"].contains(&fields[*at]));
+        let fixed_width: Vec<usize> = fixed_width.collect();
+        let table = Table::new(headings.into_iter().map(|heading| (heading, Align::Left))).fixed_width(fixed_width);
+        Self { format, view, table, chosen, fields, widths: None, is_first: true }
+    }
+
+    /// What comes before the events. `heading` says how many there are.
+    #[must_use]
+    pub fn begin(&self, query: &EventQuery, total: Option<u64>, heading: &str) -> String {
+        match self.format {
+            Format::Json => {
+                let head = json!({
+                    "kind": "security_events",
+                    "format_version": super::json::FORMAT_VERSION,
+                    "namespace": query.namespace.as_str(),
+                    "query": query.query(),
+                    "start_time": query.start_time,
+                    "end_time": query.end_time,
+                    "total_hits": total,
+                });
+                // The events follow as the last member, a line each.
+                let head = head.to_string();
+                format!("{},\n\"events\": [", safe::json(head.trim_end_matches('}')))
+            }
+            Format::Ndjson => String::new(),
+            _ => format!("{heading}\n"),
+        }
+    }
+
+    /// The text of a batch.
+    #[must_use]
+    pub fn batch(&mut self, events: Vec<Event>) -> String {
+        match self.format {
+            Format::Json | Format::Ndjson => events.into_iter().map(|event| self.document(event)).collect(),
+            _ if events.is_empty() => String::new(),
+            _ => self.rows(&events),
+        }
+    }
+
+    /// What comes after the events.
+    #[must_use]
+    pub fn end(&self) -> &'static str {
+        if self.format == Format::Json { "\n]}\n" } else { "" }
+    }
+
+    fn document(&mut self, event: Event) -> String {
+        let (before, after) = match (self.format, self.is_first) {
+            (Format::Ndjson, _) => ("", "\n"),
+            (_, true) => ("\n", ""),
+            (_, false) => (",\n", ""),
+        };
+        self.is_first = false;
+        format!("{before}{}{after}", safe::json(&event.into_json().to_string()))
+    }
+
+    fn rows(&mut self, events: &[Event]) -> String {
+        self.table.clear();
+        for event in events {
+            let mut cells: Vec<String> = self.fields.iter().map(|field| cell(event, field)).collect();
+            if self.chosen.is_empty() {
+                for cell in &mut cells {
+                    if let Some(name) = cell.strip_prefix(LOAD_BALANCER) {
+                        *cell = name.to_owned();
+                    }
+                }
+            }
+            self.table.row(cells);
+        }
+        let mut text = String::new();
+        let widths = self.widths.get_or_insert_with(|| {
+            let widths = self.table.widths(self.view.width);
+            text = self.table.headings(&widths, self.view.palette, self.view.charset);
+            widths
+        });
+        text.push_str(&self.table.rows(widths, self.view.charset));
+        text
+    }
+}
+
+/// A field of an event as a cell of a table.
+fn cell(event: &Event, field: &str) -> String {
+    let value = match (event, field) {
+        (Event::Text(text), "time") => Some(text.clone()),
+        // Both names are seen for it, and times have more digits than a reader wants (API.md 7.3).
+        (_, "time") => {
+            let time = event.field("time").or_else(|| event.field("@timestamp"));
+            time.map(|time| time.parse::<jiff::Timestamp>().map_or(time.clone(), seconds))
+        }
+        _ => event.field(field),
+    };
+    value.unwrap_or_default()
+}
+
+fn seconds(time: jiff::Timestamp) -> String {
+    time.strftime("%Y-%m-%d %H:%M:%S").to_string()
+}
