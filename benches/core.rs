@@ -2,6 +2,8 @@
 //! reports.
 //! `cargo bench --bench core`; sizes are 1,000, 10,000 and 100,000 endpoints.
 
+#![expect(missing_docs, reason = "a macro of criterion writes a public function")]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::hint::black_box;
 

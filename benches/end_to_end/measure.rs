@@ -23,6 +23,7 @@ pub fn run(command: &mut Command) -> io::Result<Usage> {
 }
 
 /// Runs the command; what it answers goes to `output`.
+#[expect(unsafe_code, reason = "the standard library does not say how much memory a child took")]
 pub fn run_into(command: &mut Command, output: impl Into<Stdio>) -> io::Result<Usage> {
     command.stdin(Stdio::null()).stdout(output).stderr(Stdio::null());
     let begin = Instant::now();
@@ -36,7 +37,9 @@ pub fn run_into(command: &mut Command, output: impl Into<Stdio>) -> io::Result<U
     if waited != pid {
         return Err(io::Error::last_os_error());
     }
-    let time = |t: libc::timeval| Duration::new(t.tv_sec.unsigned_abs(), t.tv_usec.unsigned_abs() as u32 * 1000);
+    let time = |t: libc::timeval| {
+        Duration::from_secs(t.tv_sec.unsigned_abs()) + Duration::from_micros(t.tv_usec.unsigned_abs())
+    };
     Ok(Usage {
         wall: begin.elapsed(),
         cpu: time(usage.ru_utime) + time(usage.ru_stime),

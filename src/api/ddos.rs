@@ -88,6 +88,7 @@ pub struct Attachment {
     pub others: serde_json::Map<String, Json>,
 }
 
+#[expect(clippy::ref_option, reason = "serde calls it with a reference")]
 fn as_text<S: serde::Serializer>(bytes: &Option<u64>, into: S) -> Result<S::Ok, S::Error> {
     match bytes {
         Some(bytes) => into.collect_str(bytes),

@@ -139,7 +139,7 @@ mod tests {
         let throttle = RateLimiter::new(Some(RateLimit { per_second: 10.0, burst: 3 }), now);
         let waits: Vec<u128> = (0..6).map(|_| throttle.admit(now).as_millis()).collect();
         assert_eq!(waits, [0, 0, 0, 100, 200, 300]);
-        assert_eq!(throttle.admit(now + Duration::from_secs(60)), Duration::ZERO);
+        assert_eq!(throttle.admit(now + Duration::from_mins(1)), Duration::ZERO);
     }
 
     #[test]
@@ -159,7 +159,7 @@ mod tests {
         for _ in 0..40 {
             throttle.recover();
         }
-        let later = now + Duration::from_secs(60);
+        let later = now + Duration::from_mins(1);
         assert!(throttle.admit(later).is_zero() && throttle.admit(later).is_zero());
     }
 

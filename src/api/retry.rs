@@ -15,7 +15,7 @@ const MOST_INTERNAL: u32 = 1;
 /// The first wait; each further one doubles it.
 const FIRST_WAIT: Duration = Duration::from_millis(500);
 /// The longest wait that is worth it; a `Retry-After` beyond it ends the attempts.
-const LONGEST_WAIT: Duration = Duration::from_secs(60);
+const LONGEST_WAIT: Duration = Duration::from_mins(1);
 
 /// What a request has been through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

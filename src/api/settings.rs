@@ -36,8 +36,8 @@ impl Default for RequestLimits {
     fn default() -> Self {
         Self {
             connect: Duration::from_secs(10),
-            idle: Duration::from_secs(60),
-            total: Duration::from_secs(180),
+            idle: Duration::from_mins(1),
+            total: Duration::from_mins(3),
             window: Duration::from_secs(30),
             least: 4096,
             body: 512 * 1024 * 1024,

@@ -30,7 +30,7 @@ impl EndpointService for HttpService<'_> {
             WriteRequest::Create { body } => self.writer.create(key, body.raw()).await?,
             WriteRequest::Replace { body } => self.writer.replace(key, body.raw()).await?,
             WriteRequest::Delete { referred } => self.writer.delete(key, *referred).await?,
-        };
+        }
         Ok(())
     }
 

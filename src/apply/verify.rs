@@ -52,7 +52,7 @@ pub(super) async fn verify<S: EndpointService, O: RunObserver>(
         if (left.is_empty() && unread.is_none()) || stop {
             break;
         }
-        let next = wait.min(options.poll_policy.whole - waited);
+        let next = wait.min(options.poll_policy.whole.saturating_sub(waited));
         options.pace.wait(next).await;
         (waited, wait) = (waited + next, wait * 2);
     }

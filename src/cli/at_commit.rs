@@ -266,14 +266,14 @@ impl<'a> CommitLookup<'a> {
     fn is_still(&self, file: &str, name: &str) -> bool {
         let Some(bytes) = self.read_now(file) else { return false };
         let options = LoadOptions { environment: None, ..self.stack.options().clone() };
-        load::settings_of(settings_file(bytes), &options).map_or(true, |config| names(&config).contains(name))
+        load::settings_of(Some(settings_file(bytes)), &options).map_or(true, |config| names(&config).contains(name))
     }
 
     pub(super) fn config(&self, root: &StackRoot, environment: Option<&String>) -> Result<Option<Config>, LookupError> {
         let Some(object) = &root.settings else { return Ok(None) };
         let bytes = self.repository.blobs(&[object])?.pop().unwrap_or_default();
         let options = LoadOptions { environment: environment.cloned(), ..self.stack.options().clone() };
-        load::settings_of(settings_file(bytes), &options).map(Some).map_err(LookupError::Wrong)
+        load::settings_of(Some(settings_file(bytes)), &options).map(Some).map_err(LookupError::Wrong)
     }
 
     /// Loads a directory of the commit, with other settings than its own where some are given.
@@ -329,8 +329,8 @@ impl<'a> CommitLookup<'a> {
     }
 }
 
-fn settings_file(bytes: Vec<u8>) -> Option<SourceFile> {
-    Some(SourceFile { path: SETTINGS.to_owned(), bytes })
+fn settings_file(bytes: Vec<u8>) -> SourceFile {
+    SourceFile { path: SETTINGS.to_owned(), bytes }
 }
 
 /// Refuses a commit in which a part of the directory's path was no directory.

@@ -101,7 +101,10 @@ impl CommitLookup<'_> {
         for entry in others.filter(|entry| self.is_outside(entry, root)) {
             let there = top.join(&entry.path);
             if entry.kind == EntryKind::Submodule {
-                if there.is_dir() { continue } else { return Err(unreadable(entry)) }
+                if there.is_dir() {
+                    continue;
+                }
+                return Err(unreadable(entry));
             }
             let target = self.repository.contents(&[entry])?.pop().unwrap_or_default();
             if there.read_link().is_ok_and(|now| now.as_os_str().as_encoded_bytes() == target) {

@@ -252,7 +252,7 @@ mod tests {
         remember(&mut state, true, true, "2026-11-20T14:00:00Z");
         let seen = state.seen(&cart, Some(&Field::Port)).expect("it drifted");
         assert_eq!((seen.first_seen, seen.checks), (at("2026-11-19T14:00:00Z"), 2));
-        assert_eq!(seen.age(at("2026-11-21T14:00:00Z")), Duration::from_secs(2 * 24 * 3600));
+        assert_eq!(seen.age(at("2026-11-21T14:00:00Z")), Duration::from_hours(48));
         remember(&mut state, false, true, "2026-11-21T14:00:00Z");
         assert_eq!(state.seen(&cart, Some(&Field::Port)), None);
         assert_eq!(state.checks(), 3);

@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::error::FileError;
 
 /// How long a pipe may take to end.
-const POLL_POLICY: Duration = Duration::from_secs(60);
+const POLL_POLICY: Duration = Duration::from_mins(1);
 
 /// Standard input to its end, at most `limit` bytes. Where a person types, nothing is hurried.
 ///

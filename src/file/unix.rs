@@ -59,6 +59,7 @@ pub(super) fn waiting(file: File) -> io::Result<File> {
 }
 
 /// The permissions that a file has, for the one that takes its place.
+#[expect(clippy::unnecessary_wraps, reason = "Windows has none")]
 pub(super) fn permissions(metadata: &cap_std::fs::Metadata) -> Option<std::fs::Permissions> {
     let mode = cap_std::fs::PermissionsExt::mode(&metadata.permissions());
     Some(std::fs::Permissions::from_mode(mode & 0o777))

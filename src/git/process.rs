@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use super::GitError;
 
 /// How long one call may take.
-pub(super) const TIME: Duration = Duration::from_secs(60);
+pub(super) const TIME: Duration = Duration::from_mins(1);
 /// Bytes of complaints that are read.
 const COMPLAINT: u64 = 4 * 1024;
 /// Where programs are when nothing says so.

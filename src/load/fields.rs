@@ -8,7 +8,7 @@ use super::item::{Item, MapEntry, TextSpan, Value};
 use super::suggestion::nearest;
 use super::text::Language;
 use super::tree::TextStyle;
-use crate::model::shape::{ENDPOINT, NodeKind, camel, snake};
+use crate::model::shape::{ENDPOINT, NodeKind, ShapeNode, camel, snake};
 use crate::model::{EmptyOption, Segment};
 
 /// A problem with the path of the value that it affects, so that problems which only follow are left out.
@@ -380,7 +380,7 @@ fn first_line<'a>(item: &'a Item<'_>) -> TextSpan<'a> {
 
 /// Whether the keys directly below a path are free texts.
 pub(super) fn is_free<'p>(path: impl IntoIterator<Item = &'p str>) -> bool {
-    let node = path.into_iter().try_fold(&ENDPOINT, |node, key| node.child(key));
+    let node = path.into_iter().try_fold(&ENDPOINT, ShapeNode::child);
     node.is_some_and(|node| node.kind == NodeKind::TextMap)
 }
 

@@ -20,6 +20,9 @@ pub fn count(work: impl FnOnce()) -> u64 {
 
 /// Fails where four times as many endpoints take much more than four times as many comparisons.
 /// Indexes and sorting grow with `n log n`, here 4.8 times; a search through all grows 16 times.
+///
+/// # Panics
+/// They do.
 #[track_caller]
 pub fn assert_no_search_through_all(what: &str, comparisons: impl Fn(usize) -> u64) {
     let (few, many) = (comparisons(1_000), comparisons(4_000));

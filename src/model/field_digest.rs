@@ -85,7 +85,7 @@ fn digest(parts: &[&[u8]]) -> impl Iterator<Item = char> + use<> {
 /// One of the ten characters of 64 that write the first 60 bits of a hash.
 fn character(bits: u64, at: usize) -> u8 {
     const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-    ALPHABET[(bits >> (58 - 6 * at)) as usize & 63]
+    ALPHABET[((bits >> (58 - 6 * at)) & 63) as usize]
 }
 
 fn hash(parts: &[&[u8]]) -> u64 {

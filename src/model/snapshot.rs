@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use data_encoding::HEXLOWER;
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -47,12 +48,26 @@ pub struct NamespaceSnapshot {
 /// Why a file is not used as a snapshot.
 #[derive(Debug, thiserror::Error)]
 pub enum SnapshotError {
+    /// Another file.
     #[error("the file is not a snapshot: {reason}")]
-    NotASnapshot { reason: String },
+    NotASnapshot {
+        /// What the reader said.
+        reason: String,
+    },
+    /// A format of another program version.
     #[error("the snapshot has format version {found}, this trueup reads {FORMAT_VERSION}: take it again")]
-    Format { found: u64 },
+    Format {
+        /// The file's.
+        found: u64,
+    },
+    /// The content does not have the digest that the file names.
     #[error("the snapshot was altered after it was taken: its digest is {is}, the file says {says}")]
-    Altered { is: String, says: String },
+    Altered {
+        /// The digest of the content.
+        is: String,
+        /// The digest that the file names.
+        says: String,
+    },
 }
 
 /// A snapshot as a file contains it.
@@ -83,7 +98,7 @@ impl Snapshot {
     pub fn digest(&self) -> String {
         // Through a tree, so that every object's keys are sorted.
         let hash = Sha256::digest(json!(self).to_string().as_bytes());
-        hash.iter().map(|byte| format!("{byte:02x}")).collect()
+        HEXLOWER.encode(&hash)
     }
 
     /// The snapshot as a file contains it: JSON with its digest, a final line break included.

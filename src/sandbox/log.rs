@@ -22,11 +22,15 @@ pub struct LogEntry {
     pub sequence: u64,
     /// RFC 3339, when the request had been read.
     pub time: String,
+    /// The HTTP method.
     pub method: String,
+    /// The path, with its query.
     pub path: String,
     /// Such as `endpoint-create`; empty for a path that the service does not know.
     pub operation: &'static str,
+    /// The namespace that the path names; empty where it names none.
     pub namespace: String,
+    /// The object; empty where the request names none.
     pub name: String,
     /// The HTTP status, nothing when the connection was closed before one was sent.
     pub status: Option<u16>,
@@ -35,6 +39,7 @@ pub struct LogEntry {
     /// The version that the object has after a write that took effect; that of a delete is the
     /// version which it removed.
     pub version: Option<String>,
+    /// Whether it changed what is stored.
     pub effect: RequestEffect,
     /// The action of the scenario that the request met.
     pub fault: Option<&'static str>,
@@ -44,8 +49,10 @@ pub struct LogEntry {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RequestEffect {
+    /// It did not.
     #[default]
     None,
+    /// It did.
     Done,
 }
 

@@ -50,14 +50,31 @@ use store::Store;
 /// Why a sandbox does not start.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
+    /// The address is taken, or is not one of this machine.
     #[error("the sandbox cannot listen on `{address}`; choose another address with `--listen`")]
-    Listen { address: SocketAddr, source: std::io::Error },
+    Listen {
+        /// Where it was to listen.
+        address: SocketAddr,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The storage cannot be used.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// An endpoint that is to be there at the start is refused.
     #[error("the sandbox cannot add the endpoint: {reason}")]
-    Seed { reason: String },
+    Seed {
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The log of requests cannot be written.
     #[error("the request log `{path}` cannot be opened for appending")]
-    Log { path: PathBuf, source: crate::file::FileError },
+    Log {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: crate::file::FileError,
+    },
 }
 
 /// A sandbox that answers until it is stopped or dropped.

@@ -17,14 +17,19 @@ use super::store::Storage;
 pub struct SandboxOptions {
     /// Port 0 takes any free port; [`Running::address`](super::Running::address) is the real one.
     pub listen: SocketAddr,
+    /// Where endpoints are kept.
     pub storage: Storage,
+    /// What a request must contain.
     pub token: RequiredToken,
     /// The tenant's name in objects and references.
     pub tenant: String,
     /// What it contains at the start.
     pub tenant_file: Option<Tenant>,
+    /// The time of the service.
     pub clock: Clock,
+    /// How many requests are answered.
     pub rate: RequestRate,
+    /// When a deleted endpoint is gone.
     pub deletion: Deletion,
     /// The faults that it starts with.
     pub scenario: Scenario,
@@ -63,11 +68,14 @@ impl SandboxOptions {
 /// How many requests are answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RequestRate {
+    /// All.
     Unlimited,
     /// The request after these within one second of the clock gets a 429; `retry_after` is its
     /// `Retry-After` header in seconds, which the service is not known to send.
     PerSecond {
+        /// Requests in one second.
         requests: u32,
+        /// Seconds.
         retry_after: Option<u64>,
     },
 }

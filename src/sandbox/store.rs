@@ -31,20 +31,45 @@ pub enum Storage {
 /// Why the storage cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
+    /// Another process has it.
     #[error("`{path}` is already used by another sandbox process; stop that one or choose another file with `--data`")]
-    InUse { path: PathBuf },
+    InUse {
+        /// The file.
+        path: PathBuf,
+    },
+    /// It is not a file of a sandbox.
     #[error("`{path}` cannot be opened as a sandbox file; choose another file with `--data`")]
-    Open { path: PathBuf, source: redb::DatabaseError },
+    Open {
+        /// The file.
+        path: PathBuf,
+        /// What the database said.
+        source: redb::DatabaseError,
+    },
+    /// The file cannot be used as one.
     #[error(transparent)]
     File(#[from] crate::file::FileError),
+    /// The system starts no thread.
     #[error("the sandbox cannot start the thread that writes its file")]
     Thread(#[source] std::io::Error),
+    /// The database cannot be read.
     #[error("the sandbox cannot read its file")]
     Read(#[source] Box<redb::Error>),
+    /// An entry is not what was written.
     #[error("`{key}` in table `{table}` of the sandbox file is damaged; delete the file to start anew")]
-    Damaged { table: String, key: String, source: serde_json::Error },
+    Damaged {
+        /// The table.
+        table: String,
+        /// The key.
+        key: String,
+        /// What the reader said.
+        source: serde_json::Error,
+    },
+    /// The database cannot be written.
     #[error("the sandbox cannot write its file: {reason}; nothing more is accepted")]
-    Write { reason: String },
+    Write {
+        /// What the database said.
+        reason: String,
+    },
 }
 
 impl StoreError {

@@ -277,13 +277,11 @@ fn edits(document: &Value, path: &[String]) -> Vec<Value> {
     ] {
         edit(&put(value));
     }
-    edit(&|above, last| {
-        match slot(above, last) {
-            Some(Value::String(text)) => text.push('x'),
-            Some(Value::Object(map)) => drop(map.insert("added".to_owned(), json!(1))),
-            Some(Value::Array(list)) => list.extend(list.clone().first().cloned()),
-            _ => {}
-        };
+    edit(&|above, last| match slot(above, last) {
+        Some(Value::String(text)) => text.push('x'),
+        Some(Value::Object(map)) => drop(map.insert("added".to_owned(), json!(1))),
+        Some(Value::Array(list)) => list.extend(list.clone().first().cloned()),
+        _ => {}
     });
     edit(&|above, last| match above {
         Value::Object(map) => drop(map.remove(last)),
@@ -406,7 +404,7 @@ fn a_plan_edited_in_any_place_is_refused_or_does_what_was_reviewed() {
                         .unwrap_or_else(|| trueup::model::Namespace::parse("shop").expect("a name")),
                     trueup::plan::Counts { owned: 12, removable: 12 },
                 )]);
-                let limits = GuardLimits { guards: Some(Default::default()), counts };
+                let limits = GuardLimits { guards: Some(trueup::model::policy::Guards::default()), counts };
                 let much = plan.changes.iter().filter(|change| change.action.before().is_some()).count() > 5;
                 assert!(
                     !much || plan.approve_within(Approval::Given, &Allowances::default(), &limits).is_err(),

@@ -96,7 +96,7 @@ fn a_path_below_the_stack_selects_and_never_narrows() {
     for (path, selected) in [("", None), ("one", Some("one")), ("two/b.yaml", Some("two/b.yaml"))] {
         let loaded = load::directory(&root.path().join(path), &LoadOptions::default()).expect("it loads");
         assert_eq!(loaded.desired.definitions.len(), 2);
-        assert_eq!(loaded.selection.as_ref().map(|filter| filter.as_str()), selected);
+        assert_eq!(loaded.selection.as_ref().map(trueup::load::PathFilter::as_str), selected);
     }
 }
 

@@ -167,7 +167,10 @@ fn plan_of(state: &State, wanted: Vec<Endpoint>) -> Plan {
             ignore: &Ignore::default(),
             allow: &Allowances::default(),
             selection: &Selection::default(),
-            service: &plan::ServiceId { base_url: "http://sandbox.localhost".to_owned(), layout: Default::default() },
+            service: &plan::ServiceId {
+                base_url: "http://sandbox.localhost".to_owned(),
+                layout: crate::model::Layout::default(),
+            },
             source: &PlanSource::default(),
             tool_version: "0",
         },

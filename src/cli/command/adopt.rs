@@ -87,5 +87,5 @@ fn summary(plan: &Plan, edits: &AdoptedEdits, prefix: &str, call: &str) -> Strin
         1 => "1 file was".to_owned(),
         more => format!("{more} files were"),
     };
-    format!("{text}{files} edited.   Look at it: git diff    Next:  trueup plan {}\n", call)
+    format!("{text}{files} edited.   Look at it: git diff    Next:  trueup plan {call}\n")
 }

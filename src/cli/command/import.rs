@@ -29,9 +29,9 @@ fn terraform(arguments: &TerraformArgs, context: &Context) -> Result<ExitStatus,
     let mut import = Import::default();
     for path in &arguments.paths {
         if path.is_dir() {
-            read_directory(path, &mut import)?
+            read_directory(path, &mut import)?;
         } else {
-            add(path, file::read(path, limit::SAVED)?, &mut import)?
+            add(path, file::read(path, limit::SAVED)?, &mut import)?;
         }
     }
     let config = configuration::of_directory(context, &arguments.files.output)?;

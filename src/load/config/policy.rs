@@ -44,7 +44,7 @@ fn read(source: &SourceText, problems: &mut Vec<Diagnostic>) -> Policy {
         match policy {
             None => policy = Some(self::document(&root, problems)),
             Some(_) => {
-                problems.push(root.span.error("the policy contains a second document", "one document is read here"))
+                problems.push(root.span.error("the policy contains a second document", "one document is read here"));
             }
         }
     }

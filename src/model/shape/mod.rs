@@ -149,7 +149,7 @@ impl ShapeNode {
     /// The node at a path such as `spec.where.site.ref.name`; items of a list have no step of their own.
     #[must_use]
     pub fn at(&'static self, path: &str) -> Option<&'static ShapeNode> {
-        path.split('.').try_fold(self, |node, key| node.child(key))
+        path.split('.').try_fold(self, ShapeNode::child)
     }
 
     /// The first node with this key, at any depth.
@@ -200,7 +200,10 @@ impl ShapeNode {
         self.child(key).filter(is_level)
     }
 
-    /// The child with this key, looked up at compile time: a key that does not exist does not compile.
+    /// The child with this key, looked up at compile time.
+    ///
+    /// # Panics
+    /// There is no such key: the program does not compile.
     #[must_use]
     pub const fn get(&'static self, key: &str) -> &'static ShapeNode {
         let mut at = 0;

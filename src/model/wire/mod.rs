@@ -79,6 +79,7 @@ pub enum EmptyOption {
 }
 
 impl EmptyOption {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
     fn is_absent(&self) -> bool {
         *self == EmptyOption::Absent
     }

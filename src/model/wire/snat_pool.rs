@@ -38,11 +38,11 @@ pub struct WirePrefixes {
 
 impl WireSnatPool {
     /// The pool in this wire form.
-    pub(super) fn pool(self, problems: &mut Vec<Problem>) -> Option<SnatPool> {
+    pub(super) fn pool(self, problems: &mut Vec<Problem>) -> SnatPool {
         let at = steps!["spec", "snat_pool"];
         let set = [("no_snat_pool", self.no_snat_pool == EmptyOption::Set), ("snat_pool", self.snat_pool.is_some())];
         exclusive(problems, &at, "an endpoint has one source NAT pool or none", &set);
-        let Some(pool) = self.snat_pool else { return Some(SnatPool::None) };
+        let Some(pool) = self.snat_pool else { return SnatPool::None };
         let ipv4 = prefixes(problems, "prefixes", pool.prefixes, Ipv4Net::trunc, "an IPv4 prefix such as 192.0.2.0/24");
         let ipv6 = prefixes(
             problems,
@@ -51,7 +51,7 @@ impl WireSnatPool {
             Ipv6Net::trunc,
             "an IPv6 prefix such as 2001:db8::/32",
         );
-        Some(SnatPool::Prefixes { ipv4, ipv6 })
+        SnatPool::Prefixes { ipv4, ipv6 }
     }
 }
 

@@ -88,7 +88,7 @@ impl WireSpec {
         let health_check_port = number(problems, self.health_check_port, HEALTH_CHECK_PORT);
         let protocol = word(problems, || steps!["spec", "protocol"], self.protocol.as_ref());
         let target = self.target(problems);
-        let snat_pool = self.snat_pool.map_or(Some(SnatPool::None), |pool| pool.pool(problems));
+        let snat_pool = self.snat_pool.map_or(SnatPool::None, |pool| pool.pool(problems));
         let place = self.place.and_then(|place| place.place(problems));
         if problems.len() > before {
             return None;
@@ -98,7 +98,7 @@ impl WireSpec {
             protocol: protocol?.unwrap_or_default(),
             port: port_number,
             health_check_port,
-            snat_pool: snat_pool?,
+            snat_pool,
             place,
         })
     }

@@ -15,7 +15,7 @@ use super::reason::{block_reason, reason, short_commit};
 use super::{plan_notes, safe, template, text, unread};
 use crate::model::policy::Direction;
 use crate::model::{Json, SourceLocation};
-use crate::plan::{Action, ActionKind, BlockedChange, Change, Digest, Plan};
+use crate::plan::{Action, ActionKind, Attribution, BlockedChange, Cause, Change, Digest, Plan};
 
 const PAGE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");
@@ -288,7 +288,7 @@ fn data(plan: &Plan, sides: AttributionDetail) -> String {
 
 fn page_edit(edit: &ValueEdit) -> Json {
     let lines = edit.lines().into_iter().map(|(sign, text)| json!([sign.as_char(), safe::line(&text)]));
-    let reason = edit.attribution.map(|side| side.as_str()).or(edit.cause.map(|cause| cause.as_str()));
+    let reason = edit.attribution.map(Attribution::as_str).or(edit.cause.map(Cause::as_str));
     json!({"n": safe::line(&edit.name), "l": lines.collect::<Vec<_>>(), "c": reason})
 }
 

@@ -5,7 +5,7 @@ use super::super::edits::{FoldedChanges, ValueEdit};
 use super::super::reason::reason;
 use super::{count, digits, escape};
 use crate::model::SourceLocation;
-use crate::plan::{ActionKind, Attribution, Change};
+use crate::plan::{ActionKind, Attribution, Cause, Change};
 
 /// Names in the heading of a block.
 const NAMES: usize = 4;
@@ -113,10 +113,7 @@ fn hunk(edit: &ValueEdit, kind: ActionKind, single: bool) -> Vec<String> {
             .collect();
     }
     let mut heading = format!("@@ {}", escape::line(&edit.name));
-    for word in [edit.attribution.map(Attribution::as_str), edit.cause.map(|cause| cause.as_str())]
-        .into_iter()
-        .flatten()
-        .take(1)
+    for word in [edit.attribution.map(Attribution::as_str), edit.cause.map(Cause::as_str)].into_iter().flatten().take(1)
     {
         heading.push_str(&format!("  {word}"));
     }

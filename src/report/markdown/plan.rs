@@ -182,7 +182,7 @@ pub(super) fn incomplete<'a>(unknown: impl Iterator<Item = (&'a Namespace, &'a s
     let line = |unread: &Unread<'_>| {
         format!(
             "- **Incomplete:** could not read {}: {}; nothing is concluded about {}\n",
-            unread.listed(|name| escape::code(name).to_string()),
+            unread.listed(escape::code),
             escape::code(unread.reason),
             unread.them()
         )

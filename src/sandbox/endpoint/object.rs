@@ -39,9 +39,13 @@ pub struct StoredEndpoint {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ViewReference {
+    /// Its kind.
     pub kind: String,
+    /// Its name.
     pub name: String,
+    /// Its namespace.
     pub namespace: String,
+    /// Its uid.
     #[serde(default)]
     pub uid: String,
 }
@@ -52,11 +56,15 @@ pub struct ViewReference {
 pub struct Referrer {
     /// Such as `ves.io.schema.cluster.Object`.
     pub kind: String,
+    /// Its uid.
     #[serde(default)]
     pub uid: String,
+    /// Its tenant.
     #[serde(default)]
     pub tenant: String,
+    /// Its namespace.
     pub namespace: String,
+    /// Its name.
     pub name: String,
 }
 

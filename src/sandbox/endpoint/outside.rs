@@ -23,6 +23,7 @@ const TARGETS: [&str; 4] = ["ip", "dns_name", "dns_name_advanced", "service_info
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Seed {
+    /// What identifies it, and notes about it.
     pub metadata: SeedMetadata,
     /// Checked and filled like that of a request.
     #[serde(default)]
@@ -33,16 +34,19 @@ pub struct Seed {
     /// A new one when absent.
     #[serde(default)]
     pub uid: Option<String>,
+    /// The object of the service that owns it.
     #[serde(default)]
     pub owner_view: Option<ViewReference>,
     /// RFC 3339. The object is removed then, if it has no finalizers.
     #[serde(default)]
     pub deletion_timestamp: Option<Timestamp>,
+    /// What holds its delete back.
     #[serde(default)]
     pub finalizers: Vec<String>,
     /// Status objects, as in `status` of a get.
     #[serde(default)]
     pub status: Vec<Value>,
+    /// Who refers to it.
     #[serde(default)]
     pub referring_objects: Vec<Referrer>,
 }
@@ -51,14 +55,20 @@ pub struct Seed {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SeedMetadata {
+    /// Its namespace.
     pub namespace: String,
+    /// Its name.
     pub name: String,
+    /// Its labels.
     #[serde(default)]
     pub labels: BTreeMap<String, String>,
+    /// Its annotations.
     #[serde(default)]
     pub annotations: BTreeMap<String, String>,
+    /// A text for people.
     #[serde(default)]
     pub description: String,
+    /// Administratively disabled.
     #[serde(default)]
     pub disable: bool,
 }

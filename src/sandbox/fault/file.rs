@@ -29,16 +29,36 @@ use crate::sandbox::operation;
 /// Why a scenario cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ScenarioError {
+    /// The file cannot be read.
     #[error("the scenario `{path}` cannot be read")]
-    Read { path: PathBuf, source: crate::file::FileError },
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: crate::file::FileError,
+    },
+    /// A value in it has too many levels.
     #[error("the scenario is nested too deep")]
     TooDeep,
+    /// A file with a mistake.
     #[error("`{path}`: {problem}")]
-    File { path: PathBuf, problem: Box<ScenarioError> },
+    File {
+        /// The file.
+        path: PathBuf,
+        /// The mistake in it.
+        problem: Box<ScenarioError>,
+    },
+    /// Not YAML.
     #[error("the scenario is not valid YAML: {0}")]
     Syntax(#[from] serde_yaml::Error),
+    /// A rule that means nothing.
     #[error("rule {rule} {problem}")]
-    Rule { rule: usize, problem: String },
+    Rule {
+        /// Which, from 1.
+        rule: usize,
+        /// What is wrong with it.
+        problem: String,
+    },
 }
 
 /// The keys of the actions.

@@ -55,11 +55,17 @@ struct DatasetMark {
 /// A security event query: the event that the operation declares to create.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordedQuery {
+    /// When it was asked.
     pub time: Timestamp,
+    /// The namespace it asked for.
     pub namespace: String,
+    /// The query, in the language of the service.
     pub query: String,
+    /// From when.
     pub start_time: Timestamp,
+    /// Until when.
     pub end_time: Timestamp,
+    /// Events that it matched.
     pub hits: u64,
 }
 

@@ -148,7 +148,7 @@ pub fn optional<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Tim
 /// Reads a duration of a tenant file, or as it is stored.
 pub fn length<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SignedDuration, D::Error> {
     let text = String::deserialize(deserializer)?;
-    let read = duration(&text).or_else(|| text.parse().ok()).filter(|duration| duration.is_positive());
+    let read = duration(&text).or_else(|| text.parse().ok()).filter(SignedDuration::is_positive);
     read.ok_or_else(|| D::Error::custom(format!("`{text}` is not a valid duration; write one such as `20m`")))
 }
 

@@ -2,6 +2,8 @@
 //! their address, place and program from event to event. A recipe gives the same events each time;
 //! they are written to the store like events of the tenant file.
 
+#![expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "shares of small positive numbers")]
+
 use fastrand::Rng;
 use jiff::Timestamp;
 use jiff::tz::Offset;
