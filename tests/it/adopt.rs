@@ -25,13 +25,12 @@ spec:
 ";
 
 fn applied(service: &Service) -> Stage {
-    let stage = Stage::new()
+    Stage::new()
         .at(service)
         .file("stack/trueup.yaml", "stack: shop\nnamespaces: [shop]\n")
         .file("stack/cart.yaml", CART)
-        .file("stack/search.yaml", SEARCH);
-    stage.run("apply stack --yes --quiet").code(0);
-    stage
+        .file("stack/search.yaml", SEARCH)
+        .applied("stack")
 }
 
 #[test]

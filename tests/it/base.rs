@@ -2,45 +2,19 @@
 //! that is behind takes back what somebody merged and applied, and the other sides.
 
 use std::path::Path;
-use std::process::Command;
 
 use serde_json::json;
 
-use crate::support::{Service, Stage, definition};
-
-/// Runs `git` in the stage's working directory.
-#[track_caller]
-pub fn git(stage: &Stage, line: &str) -> String {
-    let identity = ["-c", "user.name=t", "-c", "user.email=t@example.net", "-c", "commit.gpgsign=false"];
-    let output = Command::new("git")
-        .args(identity)
-        .args(line.split(' '))
-        .current_dir(stage.path(""))
-        .output()
-        .expect("git starts");
-    assert!(output.status.success(), "git {line}: {}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8_lossy(&output.stdout).trim().to_owned()
-}
-
-/// Commits everything in it.
-#[track_caller]
-pub fn commit(stage: &Stage, message: &str) {
-    git(stage, "add -A");
-    git(stage, &format!("commit -qm {message}"));
-}
+use crate::support::{Service, Stage, commit, definition, git};
 
 /// A repository whose branch `main` is applied.
 fn repository(service: &Service) -> Stage {
-    let stage = Stage::new()
-        .at(service)
-        .file("trueup.yaml", "stack: shop\nnamespaces: [shop]\n")
+    Stage::stack(service, "shop")
         .file("cart.yaml", &definition("shop/cart", 8080))
         .file("search.yaml", &definition("shop/search", 80))
-        .file("legacy.yaml", &definition("shop/legacy", 1));
-    git(&stage, "init -q -b main");
-    commit(&stage, "first");
-    stage.run("apply . --yes --quiet").code(0);
-    stage
+        .file("legacy.yaml", &definition("shop/legacy", 1))
+        .committed()
+        .applied(".")
 }
 
 #[test]

@@ -14,7 +14,7 @@ fn runs(stage: &Stage) -> Vec<String> {
 #[test]
 fn the_last_run_is_the_one_that_began_last_although_the_clock_went_back() {
     let service = Service::start();
-    let stage = Stage::new().at(&service).file("trueup.yaml", "stack: clocks\nnamespaces: [shop]\n");
+    let stage = Stage::stack(&service, "clocks");
     stage.write("a.yaml", &definition("shop/a", 80));
     stage.run("apply . --yes --quiet").code(0);
     // That run was made while the clock was a day ahead.

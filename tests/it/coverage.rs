@@ -3,23 +3,12 @@
 
 use serde_json::json;
 
-use crate::support::{Service, Stage, definition};
-
-fn stage(service: &Service) -> Stage {
-    let stage = Stage::new()
-        .at(service)
-        .file("trueup.yaml", "stack: looked\nnamespaces: [shop, pay]\n")
-        .file("shop/cart.yaml", &definition("shop/cart", 80))
-        .file("shop/search.yaml", &definition("shop/search", 80))
-        .file("pay/card.yaml", &definition("pay/card", 80));
-    stage.run("apply . --yes --quiet").code(0);
-    stage
-}
+use crate::support::{Service, Stage, definition, shop_and_pay};
 
 #[test]
 fn a_filter_that_matches_nothing_is_an_error() {
     let service = Service::start();
-    let stage = stage(&service);
+    let stage = shop_and_pay(&service);
     let before = service.requests("PUT");
     for command in ["plan .", "drift .", "apply . --yes", "rehearse ."] {
         stage
@@ -53,7 +42,7 @@ fn a_filter_that_matches_nothing_is_an_error() {
 #[test]
 fn a_directory_a_file_or_a_path_without_a_definition_is_an_error() {
     let service = Service::start();
-    let stage = stage(&service);
+    let stage = shop_and_pay(&service);
     stage.run("plan . -o plan.json").code(0);
     stage.write("elsewhere/README.md", "nothing");
     stage.write("shop/notes.txt", "nothing");
@@ -74,13 +63,13 @@ fn a_directory_a_file_or_a_path_without_a_definition_is_an_error() {
 #[test]
 fn a_stack_defines_nothing_any_more_only_where_it_says_so() {
     let service = Service::start();
-    let stage = stage(&service);
+    let stage = shop_and_pay(&service);
     for file in ["shop/cart.yaml", "shop/search.yaml", "pay/card.yaml"] {
         stage.remove(file);
     }
     stage.run("plan .").code(1).stderr_contains("contains no definition").stderr_contains("allow_empty: true");
     stage.run("drift .").code(1).stderr_contains("contains no definition");
-    stage.write("trueup.yaml", "stack: looked\nnamespaces: [shop, pay]\nallow_empty: true\n");
+    stage.write("trueup.yaml", "stack: both\nnamespaces: [shop, pay]\nallow_empty: true\n");
     stage
         .run("plan . --detailed-exitcode")
         .code(6)
@@ -93,7 +82,7 @@ fn a_stack_defines_nothing_any_more_only_where_it_says_so() {
 #[test]
 fn what_a_filter_leaves_out_is_counted_and_not_called_in_sync() {
     let service = Service::start();
-    let stage = stage(&service);
+    let stage = shop_and_pay(&service);
     stage.edit("pay/card.yaml", "port: 80", "port: 81");
     stage.edit("shop/search.yaml", "port: 80", "port: 81");
     stage
@@ -122,7 +111,7 @@ fn what_a_filter_leaves_out_is_counted_and_not_called_in_sync() {
 #[test]
 fn drift_counts_only_what_it_saw() {
     let service = Service::start();
-    let stage = stage(&service);
+    let stage = shop_and_pay(&service);
     service.misbehave("rules: [{operation: endpoint-list, namespace: pay, status: {code: 403}}]");
     stage.run("drift .").code(5).stdout_contains("no verdict over everything; 1 namespace not read");
     stage
@@ -140,7 +129,7 @@ fn drift_counts_only_what_it_saw() {
 #[test]
 fn last_is_the_newest_run_of_this_stack_on_this_service() {
     let service = Service::start();
-    let stage = stage(&service);
+    let stage = shop_and_pay(&service);
     stage.edit("shop/cart.yaml", "port: 80", "port: 81");
     stage.run("apply . --yes --quiet").code(0);
     // Another stack of the same service ran later.
@@ -156,12 +145,12 @@ fn last_is_the_newest_run_of_this_stack_on_this_service() {
             .run(&format!("{line} --stack third"))
             .code(1)
             .stderr_contains("there is no run of stack `third` on")
-            .stderr_contains("there are runs of stack `looked` on")
+            .stderr_contains("there are runs of stack `both` on")
             .stderr_contains("of stack `other` on");
         stage
             .run(&format!("{line} --sandbox"))
             .code(1)
-            .stderr_contains("there is no run of stack `looked` on http://sandbox");
+            .stderr_contains("there is no run of stack `both` on http://sandbox");
     }
     // A run of another stack is not undone or resumed by its name either.
     let runs = stage.run("history --format json").json()["runs"].clone();
@@ -174,7 +163,7 @@ fn last_is_the_newest_run_of_this_stack_on_this_service() {
 #[test]
 fn a_run_that_was_not_verified_is_verified_by_its_resume() {
     let service = Service::start();
-    let stage = stage(&service);
+    let stage = shop_and_pay(&service);
     stage.edit("shop/cart.yaml", "port: 80", "port: 81");
     // The verification is never answered: what was sent is done, and nothing proves it.
     service.misbehave("rules: [{operation: endpoint-list, namespace: shop, after: 1, status: {code: 403}}]");
@@ -189,7 +178,7 @@ fn a_run_that_was_not_verified_is_verified_by_its_resume() {
 #[test]
 fn a_namespace_is_not_emptied_because_something_that_is_not_ours_stays() {
     let service = Service::start();
-    let stage = stage(&service);
+    let stage = shop_and_pay(&service);
     // One that is defined and carries no mark, one that is protected.
     service
         .create(&json!({"metadata": {"name": "plain", "namespace": "shop"}, "spec": {"ip": "10.0.0.7", "port": 80}}));

@@ -90,9 +90,9 @@ fn a_forged_file_that_lowers_its_guards_or_counts_is_still_refused_without_a_dig
         let mut file = reviewed.clone();
         forgery(&mut file["plan"]);
         stage.write("p.json", &forge(&file).expect("a plan"));
-        stage.run("apply p.json --yes").code(6).stderr_contains("");
+        stage.run("apply p.json --yes").code(6).stderr_ignored();
         let digest = reviewed["digest"].as_str().expect("a digest");
-        stage.run(&format!("apply p.json --digest {digest}")).code(6).stderr_contains("");
+        stage.run(&format!("apply p.json --digest {digest}")).code(6).stderr_ignored();
         assert_eq!(service.requests("DELETE") + service.requests("PUT"), 0, "{what}");
     }
 }
@@ -200,7 +200,7 @@ fn a_forged_journal_passes_no_guard() {
         let mut header: Value = serde_json::from_str(first).expect("JSON");
         forgery(&mut header["header"]["header"]["plan"]);
         std::fs::write(&file, format!("{header}\n{rest}")).expect("it is ours");
-        stage.run(&format!("apply --resume {run} --yes")).code(6).stderr_contains("");
+        stage.run(&format!("apply --resume {run} --yes")).code(6).stderr_ignored();
         assert_eq!(service.requests("DELETE"), sent, "forgery {at}");
     }
 }

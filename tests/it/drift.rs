@@ -4,18 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::json;
 
-use crate::support::{Service, Stage, definition};
-
-/// A stack of two endpoints that is applied.
-fn applied(service: &Service) -> Stage {
-    let stage = Stage::new()
-        .at(service)
-        .file("trueup.yaml", "stack: shop\nnamespaces: [shop]\n")
-        .file("cart.yaml", &definition("shop/cart", 80))
-        .file("search.yaml", &definition("shop/search", 80));
-    stage.run("apply . --yes --quiet").code(0);
-    stage
-}
+use crate::support::{Service, Stage, applied, definition};
 
 fn someone_changes_the_port(service: &Service) {
     service.change("shop/cart", |object| object["spec"]["port"] = json!(9));

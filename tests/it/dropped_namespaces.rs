@@ -2,8 +2,7 @@
 
 use serde_json::json;
 
-use crate::base::{commit, git};
-use crate::support::{Service, Stage, definition};
+use crate::support::{Service, Stage, commit, definition, git};
 
 const ELSEWHERE: &str = "--state-dir ../elsewhere";
 
@@ -51,7 +50,7 @@ fn what_is_left_in_a_namespace_that_was_dropped_is_named() {
     stage.run(&format!("drift . {ELSEWHERE}")).code(0).stdout_contains("In sync");
     // A namespace that the stack never lost takes no request.
     let requests = service.requests("GET");
-    let one = Stage::new().at(&service).file("trueup.yaml", "stack: one\nnamespaces: [shop]\n");
+    let one = Stage::stack(&service, "one");
     one.write("x.yaml", &definition("shop/x", 1));
     one.run("plan .").code(0);
     assert_eq!(service.requests("GET") - requests, 1);
@@ -88,12 +87,10 @@ fn a_namespace_that_was_dropped_is_pruned_on_request_under_the_guards() {
 #[test]
 fn what_the_stack_owns_and_may_not_delete_is_drift_on_request() {
     let service = Service::start();
-    let stage = Stage::new()
-        .at(&service)
-        .file("trueup.yaml", "stack: shop\nnamespaces: [shop]\n")
+    let stage = Stage::stack(&service, "shop")
         .file("cart.yaml", &definition("shop/cart", 80))
-        .file("search.yaml", &definition("shop/search", 80));
-    stage.run("apply . --yes --quiet").code(0);
+        .file("search.yaml", &definition("shop/search", 80))
+        .applied(".");
     stage.write("trueup.yaml", "stack: shop\nnamespaces: [shop]\nprune: none\n");
     stage.remove("search.yaml");
     stage.run("drift .").code(0).stdout_contains("shop/search");
@@ -103,11 +100,7 @@ fn what_the_stack_owns_and_may_not_delete_is_drift_on_request() {
 #[test]
 fn annotations_that_are_there_stay_true_where_none_are_wanted() {
     let service = Service::start();
-    let stage = Stage::new()
-        .at(&service)
-        .file("trueup.yaml", "stack: shop\nnamespaces: [shop]\n")
-        .file("cart.yaml", &definition("shop/cart", 80));
-    stage.run("apply . --yes --quiet").code(0);
+    let stage = Stage::stack(&service, "shop").file("cart.yaml", &definition("shop/cart", 80)).applied(".");
     stage.write("trueup.yaml", "stack: shop\nnamespaces: [shop]\nownership_annotations: false\n");
     stage.run("drift .").code(0).stdout_contains("In sync");
     for (from, to) in [(80, 81), (81, 82), (82, 80)] {

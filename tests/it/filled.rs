@@ -11,7 +11,7 @@ fn advanced(interval: &str) -> String {
 #[test]
 fn a_service_that_fills_the_refresh_interval_makes_no_plan_differ() {
     let service = Service::start();
-    let stage = Stage::new().at(&service).file("trueup.yaml", "stack: filled\nnamespaces: [shop]\n");
+    let stage = Stage::stack(&service, "filled");
     stage.write("cart.yaml", &advanced(""));
     stage.run("apply . --yes --quiet").code(0);
     service.change("shop/cart", |object| object["spec"]["dns_name_advanced"]["refresh_interval"] = 300.into());

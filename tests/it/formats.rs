@@ -8,10 +8,7 @@ const WRONG: &str = "metadata:\n  name: cart\n  namespace: shop\nspec:\n  ip: 10
 
 /// A stage with one definition that waits for an apply.
 fn pending(service: &Service) -> Stage {
-    Stage::new()
-        .at(service)
-        .file("trueup.yaml", "stack: s\nnamespaces: [shop]\n")
-        .file("cart.yaml", &definition("shop/cart", 80))
+    Stage::stack(service, "s").file("cart.yaml", &definition("shop/cart", 80))
 }
 
 #[test]

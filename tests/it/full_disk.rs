@@ -21,11 +21,7 @@ fn partly(stage: &Stage, line: &str) {
 }
 
 fn stage(service: &Service) -> Stage {
-    Stage::new()
-        .at(service)
-        .file("trueup.yaml", "stack: disk\nnamespaces: [shop]\n")
-        .file("a.yaml", &definition("shop/a", 80))
-        .file("b.yaml", &definition("shop/b", 80))
+    Stage::stack(service, "disk").file("a.yaml", &definition("shop/a", 80)).file("b.yaml", &definition("shop/b", 80))
 }
 
 #[test]

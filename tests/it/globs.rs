@@ -60,13 +60,12 @@ proptest! {
 }
 
 fn stage(service: &Service) -> Stage {
-    let stage = Stage::new()
+    Stage::new()
         .at(service)
         .file("trueup.yaml", "stack: globs\nnamespaces: [shop, pay]\n")
         .file("a.yaml", &definition("shop/a", 80))
-        .file("b.yaml", &definition("pay/b", 80));
-    stage.run("apply . --yes --quiet").code(0);
-    stage
+        .file("b.yaml", &definition("pay/b", 80))
+        .applied(".")
 }
 
 #[test]
@@ -76,7 +75,7 @@ fn a_namespace_that_a_glob_names_in_an_odd_way_is_unknown_where_it_could_not_be_
     service.misbehave("rules: [{operation: endpoint-list, namespace: pay, status: {code: 403}}]");
     for glob in ["{shop/a,pay/b}", "pay[/]b", "p{ay/}b", "**", "*", "pay\\/b", "*/b"] {
         for command in ["plan", "drift"] {
-            stage.run_words(&[command, ".", "--only", glob]).code(5).stdout_contains("pay").stderr_contains("");
+            stage.run_words(&[command, ".", "--only", glob]).code(5).stdout_contains("pay").stderr_ignored();
         }
     }
     stage.run("plan . --only shop/*").code(0).stdout_contains("In sync: 1 endpoint in 1 namespace");

@@ -3,24 +3,19 @@
 
 use serde_json::{Value, json};
 
-use crate::base::{commit, git};
-use crate::support::{Service, Stage, definition};
+use crate::support::{Service, Stage, commit, definition, git};
 
 /// A machine without the runs of any other.
 const ELSEWHERE: &str = "--state-dir ../elsewhere";
 
 /// A repository of three endpoints that is applied.
 fn applied(service: &Service) -> Stage {
-    let stage = Stage::new()
-        .at(service)
-        .file("trueup.yaml", "stack: shop\nnamespaces: [shop]\n")
+    Stage::stack(service, "shop")
         .file("cart.yaml", &definition("shop/cart", 80))
         .file("legacy.yaml", &definition("shop/legacy", 80))
-        .file("search.yaml", &definition("shop/search", 80));
-    git(&stage, "init -q -b main");
-    commit(&stage, "first");
-    stage.run("apply . --yes --quiet").code(0);
-    stage
+        .file("search.yaml", &definition("shop/search", 80))
+        .committed()
+        .applied(".")
 }
 
 fn commit_of(service: &Service, key: &str) -> String {

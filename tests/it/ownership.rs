@@ -10,23 +10,12 @@ use trueup::plan::{Action, Note, PlanSettings};
 
 use crate::properties::{self, STACK};
 use crate::strategies;
-use crate::support::{Service, Stage, definition};
+use crate::support::{Service, Stage, applied, definition};
 
 fn settings(adopt: bool, annotates: bool) -> PlanSettings {
     let mut settings = PlanSettings { adopt, ..PlanSettings::default() };
     settings.safeguards.ownership_annotations = annotates;
     settings
-}
-
-/// A stack of two endpoints that is applied.
-fn applied(service: &Service) -> Stage {
-    let stage = Stage::new()
-        .at(service)
-        .file("trueup.yaml", "stack: shop\nnamespaces: [shop]\n")
-        .file("cart.yaml", &definition("shop/cart", 80))
-        .file("search.yaml", &definition("shop/search", 80));
-    stage.run("apply . --yes --quiet").code(0);
-    stage
 }
 
 /// Copies an object as the console does: everything but its name.
@@ -83,10 +72,7 @@ fn a_clone_of_another_stacks_object_is_not_that_stacks() {
     let service = Service::start();
     let stage = applied(&service);
     copy(&service, "shop/cart", "shop/copy", |_| {});
-    let other = Stage::new()
-        .at(&service)
-        .file("trueup.yaml", "stack: other\nnamespaces: [shop]\n")
-        .file("copy.yaml", &definition("shop/copy", 81));
+    let other = Stage::stack(&service, "other").file("copy.yaml", &definition("shop/copy", 81));
     other
         .run("plan .")
         .code(0)
@@ -153,8 +139,8 @@ fn what_was_applied_before_there_was_a_stack_is_taken_over_and_noted() {
     let stage = Stage::new()
         .at(&service)
         .file("cart.yaml", &definition("shop/cart", 80))
-        .file("search.yaml", &definition("shop/search", 80));
-    stage.run("apply . --yes --quiet").code(0);
+        .file("search.yaml", &definition("shop/search", 80))
+        .applied(".");
     stage.write("trueup.yaml", "stack: shop\nnamespaces: [shop]\n");
     stage
         .run("plan . --detailed-exitcode")

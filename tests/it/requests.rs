@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use serde_json::{Value, json};
 use trueup::sandbox::Tenant;
 
-use crate::sandbox::schema::{Published, document};
+use crate::sandbox::schema::{FILES, Facts, Operation, Published};
 use crate::support::{Service, Stage, TOKEN};
 
 /// One request as it was sent.
@@ -91,23 +91,15 @@ fn hand_on(mut client: TcpStream, to: &str, kept: &Mutex<Vec<Sent>>) {
     let _ = client.write_all(&answer);
 }
 
-/// The operations of the vendor: file, method, path, and the schema of the body.
+/// The operations of the vendor, by file.
 struct Vendor {
     files: Vec<(Published, Vec<Operation>)>,
 }
 
-struct Operation {
-    method: String,
-    path: String,
-    body: Option<String>,
-    parameters: Vec<String>,
-}
-
 impl Vendor {
-    fn read() -> Option<Self> {
-        let files = ["endpoint.json", "app_security_events.json", "infraprotect_events.json", "upgrade_status.json"];
-        let read = |file: &&str| Some((Published::of_requests(file)?, operations(&document(file)?)));
-        Some(Self { files: files.iter().map(read).collect::<Option<_>>()? })
+    fn read() -> Self {
+        let read = |file: &&str| (Published::of_requests(file), Facts::read(file).operations);
+        Self { files: FILES.iter().map(read).collect() }
     }
 
     /// What is wrong with a request; one that no operation of the vendor is, is wrong.
@@ -136,27 +128,6 @@ impl Vendor {
         };
         self.files.iter().find_map(of_file).unwrap_or_else(|| vec![format!("{message}: no operation of the vendor")])
     }
-}
-
-fn operations(document: &Value) -> Vec<Operation> {
-    let mut operations = Vec::new();
-    for (path, methods) in document["paths"].as_object().expect("paths") {
-        for (method, operation) in methods.as_object().expect("methods").iter().filter(|(_, one)| one.is_object()) {
-            let mut body = &operation["requestBody"];
-            if let Some(reference) = body["$ref"].as_str() {
-                body = document.pointer(reference.trim_start_matches('#')).expect("a body");
-            }
-            let schema = body["content"]["application/json"]["schema"]["$ref"].as_str();
-            let parameters = operation["parameters"].as_array().into_iter().flatten();
-            operations.push(Operation {
-                method: method.to_uppercase(),
-                path: path.clone(),
-                body: schema.map(|schema| schema.rsplit('/').next().unwrap_or_default().to_owned()),
-                parameters: parameters.filter_map(|one| Some(one["name"].as_str()?.to_owned())).collect(),
-            });
-        }
-    }
-    operations
 }
 
 fn matches(template: &str, path: &str) -> bool {
@@ -201,7 +172,7 @@ fn published(sent: &Sent) -> Sent {
 
 #[test]
 fn every_request_agrees_with_the_published_schemas_in_both_layouts() {
-    let Some(vendor) = Vendor::read() else { return };
+    let vendor = Vendor::read();
     for layout in ["uniform", "published"] {
         let service = Service::with(|options| {
             let tenant = Tenant::read(include_str!("query/tenant.yaml"), options.clock.now()).expect("a tenant");
@@ -214,7 +185,7 @@ fn every_request_agrees_with_the_published_schemas_in_both_layouts() {
             .file("strict.yaml", "metadata: {name: strict, namespace: groups}\nspec: {dns_name_advanced: {name: a.example.net, strict_ttl: {}}}\n");
         let run = |line: &str| {
             let ran = stage.run(&format!("{line} --quiet --layout {layout}"));
-            ran.stderr_contains("");
+            ran.stderr_ignored();
             ran.code(0);
         };
         run("apply . --yes");
@@ -256,7 +227,7 @@ fn every_request_agrees_with_the_published_schemas_in_both_layouts() {
 
 #[test]
 fn a_null_and_an_unknown_key_would_be_found() {
-    let Some(vendor) = Vendor::read() else { return };
+    let vendor = Vendor::read();
     let put = |spec: Value| Sent {
         method: "PUT".to_owned(),
         path: "/api/config/namespaces/shop/endpoints/cart".to_owned(),

@@ -9,15 +9,11 @@ use std::process::{Command, Stdio};
 use serde_json::{Map, Value, json};
 use trueup::sandbox::Tenant;
 
-use crate::sandbox::schema::{document, not_tested};
+use crate::sandbox::schema::{FILES, document, not_tested};
 use crate::support::{Service, TOKEN};
 
 /// The version that `.ci/run` installs, so that the same requests are made everywhere.
 const VERSION: &str = "4.32.5";
-
-/// The published specifications of what the sandbox serves.
-const FILES: [&str; 4] =
-    ["endpoint.json", "app_security_events.json", "infraprotect_events.json", "upgrade_status.json"];
 
 /// The checks that are made. Of the others, `status_code_conformance` is left out because the vendor
 /// publishes no 400, the commonest answer to a wrong request (API.md 2.1); `negative_data_rejection`

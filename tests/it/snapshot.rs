@@ -13,8 +13,8 @@ fn moved_on(service: &Service) -> Stage {
         .file("cart.yaml", &definition("shop/cart", 80))
         .file("legacy.yaml", &definition("shop/legacy", 81))
         .file("more.yaml", &definition("shop/more", 82))
-        .file("card.yaml", &definition("pay/card", 83));
-    stage.run("apply . --yes --quiet").code(0);
+        .file("card.yaml", &definition("pay/card", 83))
+        .applied(".");
     stage.remove("legacy.yaml");
     stage.edit("cart.yaml", "port: 80", "port: 8080");
     stage.write("news.yaml", &definition("pay/news", 84));

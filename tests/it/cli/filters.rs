@@ -2,23 +2,12 @@
 
 use serde_json::json;
 
-use crate::support::{Service, Stage, definition};
-
-fn stage(service: &Service) -> Stage {
-    let stage = Stage::new()
-        .at(service)
-        .file("trueup.yaml", "stack: filters\nnamespaces: [shop, pay]\n")
-        .file("shop/cart.yaml", &definition("shop/cart", 80))
-        .file("shop/search.yaml", &definition("shop/search", 80))
-        .file("pay/card.yaml", &definition("pay/card", 80));
-    stage.run("apply . --yes --quiet").code(0);
-    stage
-}
+use crate::support::{Service, Stage, definition, shop_and_pay};
 
 #[test]
 fn a_narrower_call_plans_no_delete_that_a_whole_one_would_not() {
     let service = Service::start();
-    let stage = stage(&service);
+    let stage = shop_and_pay(&service);
     for narrower in ["shop", "shop/cart.yaml", ". --only shop/cart", ". --namespace shop"] {
         stage.run(&format!("plan {narrower} --detailed-exitcode")).code(0).does_not_say("delete");
     }
@@ -33,7 +22,7 @@ fn a_narrower_call_plans_no_delete_that_a_whole_one_would_not() {
 #[test]
 fn an_object_whose_live_label_was_changed_is_still_found() {
     let service = Service::start();
-    let stage = stage(&service);
+    let stage = shop_and_pay(&service);
     stage.edit("shop/cart.yaml", "spec:", "  labels:\n    tier: web\nspec:");
     stage.run("apply . --yes --quiet").code(0);
     service.change("shop/cart", |object| object["metadata"]["labels"]["tier"] = json!("db"));
@@ -49,7 +38,7 @@ fn an_object_whose_live_label_was_changed_is_still_found() {
 #[test]
 fn a_file_that_is_moved_or_split_changes_nothing() {
     let service = Service::start();
-    let stage = stage(&service);
+    let stage = shop_and_pay(&service);
     stage.remove("shop/cart.yaml");
     stage.remove("pay/card.yaml");
     let both = format!("{}---\n{}", definition("pay/card", 80), definition("shop/cart", 80));
@@ -60,7 +49,7 @@ fn a_file_that_is_moved_or_split_changes_nothing() {
 #[test]
 fn a_proposed_command_repeats_the_filters() {
     let service = Service::start();
-    let stage = stage(&service);
+    let stage = shop_and_pay(&service);
     stage.edit("shop/cart.yaml", "port: 80", "port: 81");
     stage
         .run_words(&["plan", ".", "--only", "shop/*"])

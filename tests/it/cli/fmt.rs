@@ -59,8 +59,7 @@ fn nothing_is_written_where_a_file_cannot_be_parsed() {
 #[test]
 fn what_pull_writes_is_in_canonical_form() {
     let service = Service::start();
-    let stage = Stage::example("02-every-group").at(&service);
-    stage.run("apply . --yes --quiet").code(0);
+    let stage = Stage::example("02-every-group").at(&service).applied(".");
     stage.run("pull -o pulled").code(0).stdout_contains("Pulled 16 endpoints");
     stage.run("fmt --check pulled").code(0).stdout("");
 }

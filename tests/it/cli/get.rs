@@ -11,8 +11,8 @@ fn staged() -> (Service, Stage) {
         .at(&service)
         .file("trueup.yaml", "stack: s\nnamespaces: [shop, pay]\n")
         .file("cart.yaml", &definition("shop/cart", 80).replace("spec:", "  labels: {tier: web}\nspec:"))
-        .file("card.yaml", &definition("pay/card", 443));
-    stage.run("apply . --yes --quiet").code(0);
+        .file("card.yaml", &definition("pay/card", 443))
+        .applied(".");
     service.create(&json!({
         "metadata": {"name": "search", "namespace": "shop", "labels": {"tier": "db"}},
         "spec": {"dns_name": "search.example.net", "protocol": "UDP",

@@ -29,7 +29,7 @@ fn a_pkcs12_file_with_its_password_is_enough() {
     }
     for variable in ["TRUEUP_P12_PASSWORD", "VES_P12_PASSWORD"] {
         let stage = self::stage().env(variable, PASSWORD);
-        stage.run(&line("modern.p12", "--verbose")).code(0).stderr_contains("").does_not_say(PASSWORD);
+        stage.run(&line("modern.p12", "--verbose")).code(0).stderr_ignored().does_not_say(PASSWORD);
     }
 }
 

@@ -9,8 +9,8 @@ fn after_an_apply(scenario: &str) -> (Service, Stage) {
         .file("trueup.yaml", "stack: reads\nnamespaces: [shop, pay]\n")
         .file("a.yaml", &definition("shop/cart", 80))
         .file("b.yaml", &definition("shop/search", 80))
-        .file("c.yaml", &definition("pay/card", 80));
-    stage.run("apply . --yes --quiet").code(0);
+        .file("c.yaml", &definition("pay/card", 80))
+        .applied(".");
     // One definition goes: a plan from half a list could say that much more should.
     stage.remove("b.yaml");
     service.misbehave(scenario);

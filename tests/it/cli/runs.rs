@@ -14,8 +14,8 @@ fn stage(service: &Service) -> Stage {
         .env("USER", "kim")
         .file("trueup.yaml", "stack: runs\nnamespaces: [shop]\n")
         .file("cart.yaml", &definition("shop/cart", 80))
-        .file("old.yaml", &definition("shop/old", 80));
-    stage.run("apply . --yes --quiet").code(0);
+        .file("old.yaml", &definition("shop/old", 80))
+        .applied(".");
     stage.edit("cart.yaml", "port: 80", "port: 81");
     stage.remove("old.yaml");
     stage.write("search.yaml", &definition("shop/search", 80));
@@ -177,7 +177,7 @@ fn a_run_that_was_killed_behind_its_last_change_is_looked_at_again_and_closed() 
 #[test]
 fn an_interrupted_run_finishes_what_is_in_flight_says_how_to_go_on_and_goes_on() {
     let service = Service::start();
-    let stage = Stage::new().at(&service).file("trueup.yaml", "stack: runs\nnamespaces: [shop]\n");
+    let stage = Stage::stack(&service, "runs");
     for number in 0..9 {
         stage.write(&format!("{number}.yaml"), &definition(&format!("shop/e{number}"), 80));
     }
@@ -213,7 +213,7 @@ fn an_interrupted_run_finishes_what_is_in_flight_says_how_to_go_on_and_goes_on()
 #[test]
 fn a_second_interrupt_ends_the_run_at_once_and_a_resume_settles_it() {
     let service = Service::start();
-    let stage = Stage::new().at(&service).file("trueup.yaml", "stack: runs\nnamespaces: [shop]\n");
+    let stage = Stage::stack(&service, "runs");
     stage.write("a.yaml", &definition("shop/a", 80));
     stage.write("b.yaml", &definition("shop/b", 80));
     service.misbehave("rules: [{operation: endpoint-create, after: 1, delay: {milliseconds: 3000}}]");

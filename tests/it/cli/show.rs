@@ -4,10 +4,7 @@ use crate::support::{Service, Stage, definition};
 
 fn staged() -> (Service, Stage) {
     let service = Service::start();
-    let stage = Stage::new()
-        .at(&service)
-        .file("trueup.yaml", "stack: s\nnamespaces: [shop]\n")
-        .file("cart.yaml", &definition("shop/cart", 80));
+    let stage = Stage::stack(&service, "s").file("cart.yaml", &definition("shop/cart", 80));
     (service, stage)
 }
 

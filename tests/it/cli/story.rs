@@ -53,8 +53,7 @@ fn a_planned_object_that_moved_is_refused_three_ways_and_the_others_are_applied(
 #[test]
 fn when_everything_planned_moved_nothing_is_sent() {
     let service = Service::start();
-    let stage = Stage::example("04-drift-story").at(&service);
-    stage.run("apply . --yes --quiet").code(0);
+    let stage = Stage::example("04-drift-story").at(&service).applied(".");
     stage.edit("orders.yaml", "port: 8443", "port: 8444");
     stage.run("plan . -o p.json").code(0);
     service.change("kiosk/orders", |object| object["spec"]["port"] = json!(9999));
@@ -66,8 +65,7 @@ fn when_everything_planned_moved_nothing_is_sent() {
 #[test]
 fn drift_shows_pending_from_changed_outside() {
     let service = Service::start();
-    let stage = Stage::example("04-drift-story").at(&service);
-    stage.run("apply . --yes --quiet").code(0);
+    let stage = Stage::example("04-drift-story").at(&service).applied(".");
     stage.run("drift .").code(0).stdout_contains("In sync: 3 endpoints");
 
     stage.edit("menu.yaml", "port: 443", "port: 444");

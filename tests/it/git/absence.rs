@@ -5,8 +5,7 @@ use std::os::unix::fs::symlink;
 
 use serde_json::{Value, json};
 
-use super::{commit, git, git_in};
-use crate::support::{Service, Stage, definition};
+use crate::support::{Service, Stage, commit, definition, git, git_in};
 
 /// A repository with a stack in `old`, applied; main then moves `shop/cart` to 8443, which is applied
 /// too, and the branch that is checked out is from before.
@@ -15,16 +14,24 @@ fn repository(service: &Service) -> Stage {
         .at(service)
         .file("old/trueup.yaml", "stack: shop\nnamespaces: [shop]\n")
         .file("old/cart.yaml", &definition("shop/cart", 8080))
-        .file("old/search.yaml", &definition("shop/search", 80));
-    git(&stage, "init -q -b main");
-    commit(&stage, "first");
-    git(&stage, "branch branch");
-    stage.edit("old/cart.yaml", "port: 8080", "port: 8443");
-    stage.write("old/news.yaml", &definition("shop/news", 7));
-    commit(&stage, "main-moves-on");
-    stage.run("apply old --yes --quiet").code(0);
-    git(&stage, "checkout -q branch");
+        .file("old/search.yaml", &definition("shop/search", 80))
+        .committed();
+    main_moves_on(&stage, &["old"], |stage| {
+        stage.edit("old/cart.yaml", "port: 8080", "port: 8443");
+        stage.write("old/news.yaml", &definition("shop/news", 7));
+    });
     stage
+}
+
+/// Main moves on by `change`, and its targets are applied; the branch that is checked out is from before.
+fn main_moves_on(stage: &Stage, applied: &[&str], change: impl FnOnce(&Stage)) {
+    git(stage, "branch branch");
+    change(stage);
+    commit(stage, "main-moves-on");
+    for target in applied {
+        stage.run(&format!("apply {target} --yes --quiet")).code(0);
+    }
+    git(stage, "checkout -q branch");
 }
 
 /// The sides of every change, by key: of the whole object, or of its first field.
@@ -220,14 +227,8 @@ fn settings_that_were_a_link_are_an_error() {
 #[test]
 fn a_single_file_that_was_renamed_is_still_behind_the_base() {
     let service = Service::start();
-    let stage = Stage::new().at(&service).file("cart.yaml", &definition("shop/cart", 8080));
-    git(&stage, "init -q -b main");
-    commit(&stage, "first");
-    git(&stage, "branch branch");
-    stage.edit("cart.yaml", "port: 8080", "port: 8443");
-    commit(&stage, "main-moves-on");
-    stage.run("apply cart.yaml --yes --quiet").code(0);
-    git(&stage, "checkout -q branch");
+    let stage = Stage::new().at(&service).file("cart.yaml", &definition("shop/cart", 8080)).committed();
+    main_moves_on(&stage, &["cart.yaml"], |stage| stage.edit("cart.yaml", "port: 8080", "port: 8443"));
     assert_eq!(sides(&stage, "plan cart.yaml --base main"), json!({"shop/cart": "behind_base"}));
     for to in ["basket.yaml", "basket.json"] {
         git(&stage, "checkout -qf branch");
@@ -254,14 +255,9 @@ fn a_directory_without_settings_that_was_renamed_is_still_behind_the_base() {
     let stage = Stage::new()
         .at(&service)
         .file("old/cart.yaml", &definition("shop/cart", 8080))
-        .file("old/search.yaml", &definition("shop/search", 80));
-    git(&stage, "init -q -b main");
-    commit(&stage, "first");
-    git(&stage, "branch branch");
-    stage.edit("old/cart.yaml", "port: 8080", "port: 8443");
-    commit(&stage, "main-moves-on");
-    stage.run("apply old --yes --quiet").code(0);
-    git(&stage, "checkout -q branch");
+        .file("old/search.yaml", &definition("shop/search", 80))
+        .committed();
+    main_moves_on(&stage, &["old"], |stage| stage.edit("old/cart.yaml", "port: 8080", "port: 8443"));
     git(&stage, "mv old new");
     stage.edit("new/search.yaml", "port: 80", "port: 81");
     commit(&stage, "renamed");
@@ -281,15 +277,9 @@ fn a_definition_that_moved_into_the_stack_is_still_behind_the_base() {
         .file("a/cart.yaml", &definition("shop/cart", 1).replace("port: 1", "port: ${port}"))
         .file("a/pay.yaml", &definition("shop/pay", 1))
         .file("b/trueup.yaml", "stack: b\n")
-        .file("b/search.yaml", &definition("shop/search", 80));
-    git(&stage, "init -q -b main");
-    commit(&stage, "first");
-    git(&stage, "branch branch");
-    stage.edit("a/trueup.yaml", "'8080'", "'8443'");
-    commit(&stage, "main-moves-on");
-    stage.run("apply a --yes --quiet").code(0);
-    stage.run("apply b --yes --quiet").code(0);
-    git(&stage, "checkout -q branch");
+        .file("b/search.yaml", &definition("shop/search", 80))
+        .committed();
+    main_moves_on(&stage, &["a", "b"], |stage| stage.edit("a/trueup.yaml", "'8080'", "'8443'"));
     stage.remove("a/cart.yaml");
     stage.write("b/cart.yaml", &definition("shop/cart", 8080));
     commit(&stage, "moved");
@@ -302,9 +292,8 @@ fn another_stack_with_the_same_keys_is_not_the_origin_of_a_new_one() {
     let stage = Stage::new()
         .at(&service)
         .file("a/trueup.yaml", "stack: a\n")
-        .file("a/cart.yaml", &definition("shop/cart", 8080));
-    git(&stage, "init -q -b main");
-    commit(&stage, "first");
+        .file("a/cart.yaml", &definition("shop/cart", 8080))
+        .committed();
     git(&stage, "checkout -qb branch");
     stage.write("b/trueup.yaml", "stack: b\n");
     stage.write("b/cart.yaml", &definition("shop/cart", 8080));
@@ -316,9 +305,7 @@ fn another_stack_with_the_same_keys_is_not_the_origin_of_a_new_one() {
 fn a_branch_that_adds_the_stack_its_settings_or_an_environment_can_be_planned() {
     let service = Service::start();
     // The stack.
-    let stage = Stage::new().at(&service).file("README.md", "x");
-    git(&stage, "init -q -b main");
-    commit(&stage, "first");
+    let stage = Stage::new().at(&service).file("README.md", "x").committed();
     git(&stage, "checkout -qb branch");
     stage.write("mesh/cart.yaml", &definition("shop/cart", 8080));
     commit(&stage, "definitions");
@@ -349,18 +336,11 @@ fn a_branch_that_adds_the_stack_its_settings_or_an_environment_can_be_planned() 
 #[test]
 fn a_new_environment_takes_no_merged_work_back() {
     let service = Service::start();
-    let stage = Stage::new()
-        .at(&service)
-        .file("trueup.yaml", "stack: shop\nnamespaces: [shop]\n")
+    let stage = Stage::stack(&service, "shop")
         .file("cart.yaml", &definition("shop/cart", 8080))
-        .file("search.yaml", &definition("shop/search", 80));
-    git(&stage, "init -q -b main");
-    commit(&stage, "first");
-    git(&stage, "branch branch");
-    stage.edit("cart.yaml", "port: 8080", "port: 8443");
-    commit(&stage, "main-moves-on");
-    stage.run("apply . --yes --quiet").code(0);
-    git(&stage, "checkout -q branch");
+        .file("search.yaml", &definition("shop/search", 80))
+        .committed();
+    main_moves_on(&stage, &["."], |stage| stage.edit("cart.yaml", "port: 8080", "port: 8443"));
     // The same stack under the name of an environment.
     stage.write("trueup.yaml", "stack: shop\nnamespaces: [shop]\nenvironments: {live: {}}\n");
     stage.edit("search.yaml", "port: 80", "port: 81");
@@ -394,9 +374,8 @@ fn a_directory_that_the_settings_exclude_is_excluded_at_the_base_too() {
         .at(&service)
         .file("trueup.yaml", "stack: shop\nnamespaces: [shop]\nfiles: {exclude: [attic]}\n")
         .file("cart.yaml", &definition("shop/cart", 8080))
-        .file("attic/cart.yaml", &definition("shop/cart", 1));
-    git(&stage, "init -q -b main");
-    commit(&stage, "first");
+        .file("attic/cart.yaml", &definition("shop/cart", 1))
+        .committed();
     git(&stage, "checkout -qb branch");
     stage.edit("cart.yaml", "port: 8080", "port: 8081");
     commit(&stage, "edited");

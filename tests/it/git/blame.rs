@@ -1,20 +1,17 @@
 //! The commit that removed a definition is the one that did, or none is named.
 
-use super::{commit, git};
-use crate::support::{Service, Stage, definition};
+use crate::support::{Service, Stage, commit, definition, git};
 
 /// A repository with the stack in `stack`, applied, whose tenant has `shop/legacy`.
 fn repository(service: &Service) -> Stage {
-    let stage = Stage::new()
+    Stage::new()
         .at(service)
         .file("stack/trueup.yaml", "stack: shop\nnamespaces: [shop, pay]\n")
         .file("stack/cart.yaml", &definition("shop/cart", 8080))
         .file("stack/legacy.yaml", &definition("shop/legacy", 1))
-        .file("README.md", "legacy\n");
-    git(&stage, "init -q -b main");
-    commit(&stage, "first");
-    stage.run("apply stack --yes --quiet").code(0);
-    stage
+        .file("README.md", "legacy\n")
+        .committed()
+        .applied("stack")
 }
 
 /// The commit that the plan names for the delete of `shop/legacy`.

@@ -6,37 +6,3 @@ mod blame;
 mod histories;
 mod processes;
 mod programs;
-
-use std::path::Path;
-use std::process::Command;
-
-use crate::support::Stage;
-
-/// Runs `git` in a directory.
-#[track_caller]
-pub fn git_in(directory: &Path, words: &[&str]) -> String {
-    let identity = ["-c", "user.name=t", "-c", "user.email=t@example.net", "-c", "commit.gpgsign=false"];
-    let output = Command::new("git")
-        .args(identity)
-        .args(words)
-        .current_dir(directory)
-        .env("GIT_CONFIG_GLOBAL", "/dev/null")
-        .output()
-        .expect("git starts");
-    assert!(output.status.success(), "git {words:?}: {}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8_lossy(&output.stdout).trim().to_owned()
-}
-
-/// Runs `git` in the stage's working directory.
-#[track_caller]
-pub fn git(stage: &Stage, line: &str) -> String {
-    git_in(&stage.path(""), &line.split(' ').collect::<Vec<_>>())
-}
-
-/// Commits everything there is.
-#[track_caller]
-pub fn commit(stage: &Stage, message: &str) -> String {
-    git(stage, "add -A");
-    git(stage, &format!("commit -q --allow-empty -m {message}"));
-    git(stage, "rev-parse HEAD")
-}

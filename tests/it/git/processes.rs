@@ -3,8 +3,7 @@
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 
-use super::{commit, git};
-use crate::support::{Service, Stage, definition};
+use crate::support::{Service, Stage, commit, definition, git};
 
 /// A `git` that writes down how it was called, before it is the real one.
 struct Counter {

@@ -354,7 +354,7 @@ async fn the_example_is_a_tenant() {
 #[tokio::test]
 async fn every_answer_agrees_with_the_published_schemas() {
     let files = ["app_security_events.json", "infraprotect_events.json", "upgrade_status.json"];
-    let [Some(security), Some(ddos), Some(upgrade)] = files.map(Published::read) else { return };
+    let [security, ddos, upgrade] = files.map(Published::read);
     let bench = bench().await;
     let mut problems = Vec::new();
     let mut check = |published: &Published, schema: &str, answer: super::Answer| {

@@ -1,40 +1,105 @@
-//! The answers against the vendor's published schemas, where these are at hand. The schemas know no
-//! null and forbid nothing, so they are made strict first: null is allowed for every property (proto3
-//! JSON), and no other property than those named, but for the version that they leave out.
+//! The answers against what the vendor's published schemas say. The names, types and ranges that the
+//! tests need are in `tests/cases/vendor`, in a form of ours; where the schemas themselves are at hand, the
+//! two are compared. They know no null and forbid nothing, so they are made strict first: null is allowed
+//! for every property (proto3 JSON), and no other property than those named, but for the version that they
+//! leave out.
 
+use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use trueup::sandbox::Seed;
 
 use super::{Bench, SHOP};
 
+/// The files of the vendor's schemas.
+pub const FILES: [&str; 4] =
+    ["endpoint.json", "app_security_events.json", "infraprotect_events.json", "upgrade_status.json"];
+
+/// What tests need of one of the files.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Facts {
+    pub operations: Vec<Operation>,
+    /// By name the types of the fields, or under `is` the type itself.
+    types: BTreeMap<String, Map<String, Value>>,
+}
+
+/// An operation: the type of its body, and its parameters in path and query.
+#[derive(Debug, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub struct Operation {
+    pub method: String,
+    pub path: String,
+    pub body: Option<String>,
+    pub parameters: Vec<String>,
+}
+
+impl Facts {
+    pub fn read(file: &str) -> Self {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/vendor").join(file);
+        serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+    }
+
+    /// The types as JSON schemas.
+    fn schemas(&self) -> Map<String, Value> {
+        let fields = |fields: &Map<String, Value>| -> Map<String, Value> {
+            fields.iter().map(|(name, written)| (name.clone(), schema(written))).collect()
+        };
+        let named = self.types.iter().map(|(name, written)| match written.get("is") {
+            Some(itself) => (name.clone(), schema(itself)),
+            None => (name.clone(), json!({"type": "object", "properties": fields(written)})),
+        });
+        named.collect()
+    }
+}
+
+/// A type as it is written in the facts: `"string"`, `{"string": [0, 256]}`, `{"enum": [...]}`, `["string"]`,
+/// `{"list": "string", "most": 5}`, or the name of a type.
+fn schema(written: &Value) -> Value {
+    match written {
+        Value::Array(items) => json!({"type": "array", "items": schema(&items[0])}),
+        Value::String(plain) if ["string", "integer", "boolean", "number", "object"].contains(&plain.as_str()) => {
+            json!({"type": plain})
+        }
+        Value::String(name) => json!({"$ref": format!("#/components/schemas/{name}")}),
+        written if written.get("list").is_some() => {
+            json!({"type": "array", "items": schema(&written["list"]), "maxItems": written["most"]})
+        }
+        written if written.get("enum").is_some() => json!({"type": "string", "enum": written["enum"]}),
+        written => match (&written["string"][0], &written["string"][1]) {
+            (least, most) if *least == json!(0) => json!({"type": "string", "maxLength": most}),
+            (least, most) => json!({"type": "string", "minLength": least, "maxLength": most}),
+        },
+    }
+}
+
 /// A published specification made strict.
 pub struct Published(Value);
 
 impl Published {
-    /// Reads `reference/openapi/FILE` for answers, if it is at hand.
-    pub fn read(file: &str) -> Option<Self> {
+    /// The schemas of a file for answers.
+    pub fn read(file: &str) -> Self {
         Self::strict(file, true)
     }
 
-    /// Reads `reference/openapi/FILE` for requests, in which nothing may be null.
-    pub fn of_requests(file: &str) -> Option<Self> {
+    /// The schemas of a file for requests, in which nothing may be null.
+    pub fn of_requests(file: &str) -> Self {
         Self::strict(file, false)
     }
 
-    fn strict(file: &str, nulls: bool) -> Option<Self> {
-        let mut document = document(file)?;
-        let schemas = document["components"]["schemas"].as_object_mut().unwrap();
-        newer(file, schemas);
-        for (name, schema) in schemas.iter_mut() {
+    fn strict(file: &str, nulls: bool) -> Self {
+        let mut schemas = Facts::read(file).schemas();
+        newer(file, &mut schemas);
+        for (name, schema) in &mut schemas {
             if name.ends_with("GetResponse") || name.ends_with("ReplaceRequest") {
                 schema["properties"]["resource_version"] = json!({"type": "string"});
             }
             strict(schema, nulls);
         }
-        Some(Self(document))
+        Self(json!({"components": {"schemas": schemas}}))
     }
 
     /// What is wrong with a value of the schema `name`.
@@ -49,7 +114,9 @@ impl Published {
 
 /// The vendor's specification as it was published, if it is at hand; where it is not, a line says so.
 pub fn document(file: &str) -> Option<Value> {
-    let path = schemas().join(file);
+    let shared = std::env::var_os("TRUEUP_SHARED")
+        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared"), PathBuf::from);
+    let path = shared.join("reference/openapi").join(file);
     match std::fs::read_to_string(&path) {
         Ok(text) => Some(serde_json::from_str(&text).unwrap()),
         Err(_) => {
@@ -62,13 +129,6 @@ pub fn document(file: &str) -> Option<Value> {
 /// Says what a test could not do, also where the output of tests that pass is not shown.
 pub fn not_tested(why: &str) {
     let _ = writeln!(std::io::stderr(), "NOT TESTED: {why}");
-}
-
-/// Where the vendor's schemas are, beside the checkout.
-fn schemas() -> PathBuf {
-    let shared = std::env::var_os("TRUEUP_SHARED")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared"), PathBuf::from);
-    shared.join("reference/openapi")
 }
 
 /// What the vendor's types have and its published schemas leave out (API.md 10b).
@@ -141,7 +201,7 @@ fn full() -> Vec<Value> {
 
 #[tokio::test]
 async fn every_answer_agrees_with_the_published_schema() {
-    let Some(published) = Published::read("endpoint.json") else { return };
+    let published = Published::read("endpoint.json");
     let bench = Bench::start().await;
     let mut problems = Vec::new();
     for body in full() {
@@ -176,9 +236,60 @@ async fn every_answer_agrees_with_the_published_schema() {
 
 #[test]
 fn the_strict_schema_finds_a_misspelt_key_and_a_wrong_type() {
-    let Some(published) = Published::read("endpoint.json") else { return };
+    let published = Published::read("endpoint.json");
     let wrong = json!({"metadata": {"nam": "x"}, "spec": {"port": "80"}, "status": null});
     assert_eq!(published.problems("endpointGetResponse", &wrong).len(), 2);
     let right = json!({"metadata": {"name": "x"}, "spec": {"port": 80, "where": null}, "resource_version": "1"});
     assert_eq!(published.problems("endpointGetResponse", &right), [] as [String; 0]);
+}
+
+/// A published schema without what the facts leave out.
+fn reduced(schema: &Value) -> Value {
+    let Some(schema) = schema.as_object() else { return schema.clone() };
+    let kept = schema.iter().filter_map(|(key, value)| match key.as_str() {
+        "properties" => {
+            let fields = value.as_object()?.iter();
+            Some((key.clone(), fields.map(|(name, field)| (name.clone(), reduced(field))).collect()))
+        }
+        "items" => Some((key.clone(), reduced(value))),
+        "type" | "enum" | "$ref" | "maxLength" | "minLength" | "maxItems" => Some((key.clone(), value.clone())),
+        _ => None,
+    });
+    kept.collect()
+}
+
+fn operations(document: &Value) -> Vec<Operation> {
+    let mut operations = Vec::new();
+    for (path, methods) in document["paths"].as_object().unwrap() {
+        for (method, operation) in methods.as_object().unwrap().iter().filter(|(_, one)| one.is_object()) {
+            let mut body = &operation["requestBody"];
+            if let Some(reference) = body["$ref"].as_str() {
+                body = document.pointer(reference.trim_start_matches('#')).unwrap();
+            }
+            let schema = body["content"]["application/json"]["schema"]["$ref"].as_str();
+            let parameters = operation["parameters"].as_array().into_iter().flatten();
+            operations.push(Operation {
+                method: method.to_uppercase(),
+                path: path.clone(),
+                body: schema.map(|schema| schema.rsplit('/').next().unwrap_or_default().to_owned()),
+                parameters: parameters.filter_map(|one| Some(one["name"].as_str()?.to_owned())).collect(),
+            });
+        }
+    }
+    operations
+}
+
+#[test]
+fn the_facts_are_those_of_the_published_schemas() {
+    for file in FILES {
+        let facts = Facts::read(file);
+        let Some(document) = document(file) else { return };
+        for (name, schema) in document["components"]["schemas"].as_object().unwrap() {
+            assert_eq!(facts.schemas().get(name), Some(&reduced(schema)), "{file}: {name}");
+        }
+        assert_eq!(facts.types.len(), document["components"]["schemas"].as_object().unwrap().len(), "{file}");
+        let published = operations(&document);
+        assert!(facts.operations.iter().all(|one| published.contains(one)), "{file}");
+        assert_eq!(facts.operations.len(), published.len(), "{file}");
+    }
 }
