@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use bytes::{Bytes, BytesMut};
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue, StatusCode};
+use jiff::Timestamp;
 use reqwest::Url;
 use tokio::sync::Semaphore;
 
@@ -19,7 +20,7 @@ use super::error::{ApiError, Failure};
 use super::operations::Operation;
 use super::rate_limit::RateLimiter;
 use super::request::Request;
-use super::response::{Response, judge};
+use super::response::{Response, date, judge};
 use super::retry::{AttemptHistory, RetryDecision, decide};
 use super::secret::Secret;
 use super::settings::{ClientSettings, ClientSettingsError, Exchange};
@@ -41,6 +42,8 @@ pub(super) struct Client {
     permits: Semaphore,
     pub(super) budget: Budget,
     pub(super) counts: Mutex<BTreeMap<Operation, u64>>,
+    /// What the clock of the service showed when it sent the last answer.
+    pub(super) date: Mutex<Option<Timestamp>>,
 }
 
 impl Client {
@@ -79,6 +82,7 @@ impl Client {
             permits: Semaphore::new(settings.concurrency.max(1)),
             budget: Budget::new(settings.bounds.memory),
             counts: Mutex::default(),
+            date: Mutex::default(),
             settings,
         })
     }
@@ -143,6 +147,9 @@ impl Client {
         let response = self.http.execute(self.http_request(request)?).await.map_err(failed)?;
         let status = response.status();
         let headers = response.headers().clone();
+        if let Some(date) = date(&headers) {
+            *self.date.lock().unwrap_or_else(PoisonError::into_inner) = Some(date);
+        }
         let body = self.body(response, status, started).await?;
         judge(request.operation, status, &headers, body, self.settings.token.as_ref())
     }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, PoisonError};
 
+use jiff::Timestamp;
 use serde_json::value::RawValue;
 
 use crate::model::{Json, Key, Layout, Namespace, ReferredDelete};
@@ -97,6 +98,12 @@ impl Reader {
     #[must_use]
     pub fn requests(&self) -> BTreeMap<Operation, u64> {
         self.client.counts.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// What the clock of the service showed when it sent the last answer, to the second.
+    #[must_use]
+    pub fn date(&self) -> Option<Timestamp> {
+        *self.client.date.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Sends a request that only looks.

@@ -8,6 +8,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, DATE, LOCATION, RETRY_AFTER};
 use http::{HeaderMap, StatusCode};
+use jiff::Timestamp;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
@@ -230,9 +231,17 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     if let Ok(seconds) = text.parse::<u64>() {
         return Some(Duration::from_secs(seconds));
     }
-    let date = |text: &str| jiff::fmt::rfc2822::parse(text).ok().map(|zoned| zoned.timestamp());
-    let (until, now) = (date(text)?, date(headers.get(DATE)?.to_str().ok()?)?);
+    let (until, now) = (http_date(text)?, date(headers)?);
     u64::try_from(until.as_second() - now.as_second()).ok().map(Duration::from_secs)
+}
+
+/// When the service sent an answer, by its own clock.
+pub(super) fn date(headers: &HeaderMap) -> Option<Timestamp> {
+    http_date(headers.get(DATE)?.to_str().ok()?)
+}
+
+fn http_date(text: &str) -> Option<Timestamp> {
+    jiff::fmt::rfc2822::parse(text).ok().map(|zoned| zoned.timestamp())
 }
 
 #[cfg(test)]

@@ -36,6 +36,8 @@ pub struct Arguments {
 /// The commands, in the order of their help.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    Init(super::setup_args::InitArgs),
+    Doctor(super::setup_args::DoctorArgs),
     Validate(ValidateArgs),
     Fmt(super::setup_args::FmtArgs),
     Plan(PlanArgs),

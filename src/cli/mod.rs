@@ -115,6 +115,8 @@ fn runtime(command: &Command) -> std::io::Result<Runtime> {
 
 async fn command(command: Command, context: &Context) -> Result<ExitStatus, CommandError> {
     match command {
+        Command::Init(arguments) => command::init::run(&arguments, context),
+        Command::Doctor(arguments) => command::doctor::run(&arguments, context).await,
         Command::Validate(arguments) => command::validate::run(&arguments, context),
         Command::Fmt(arguments) => command::fmt::run(&arguments, context),
         Command::Plan(arguments) => command::plan::run(&arguments, context).await,

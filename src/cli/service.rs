@@ -31,12 +31,36 @@ pub struct Connection {
 /// # Errors
 /// No token, files that cannot be read, a sandbox that does not start.
 pub async fn connect(context: &Context, config: &Config) -> Result<Connection, CommandError> {
+    connect_with(context, config, settings::layout(context, config)?, TokenUse::Required).await
+}
+
+/// Whether requests carry the token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TokenUse {
+    /// They do, and it is an error if there is none.
+    Required,
+    /// They do not, to see what the service answers anyway.
+    Left,
+}
+
+/// [`connect`] with another layout, or without the token.
+///
+/// # Errors
+/// Those of [`connect`].
+pub async fn connect_with(
+    context: &Context,
+    config: &Config,
+    layout: Layout,
+    token_use: TokenUse,
+) -> Result<Connection, CommandError> {
     let place = settings::place(context, config)?;
-    let layout = settings::layout(context, config)?;
     let pace = Timing::real(context.environment.chance());
     let mut settings = match place {
         ServiceLocation::At(address) => {
-            let token = token(context, config.token_variable.as_deref(), &address)?;
+            let token = match token_use {
+                TokenUse::Required => token(context, config.token_variable.as_deref(), &address)?,
+                TokenUse::Left => None,
+            };
             let mut settings = api::ClientSettings::new(address.url, layout, token, pace);
             settings.rate = config.rate_limit.map(rate).or(settings.rate);
             settings

@@ -1,8 +1,11 @@
-//! The command line of the commands that set up and maintain a stack's directory: `fmt`.
+//! The command line of the commands that set up and maintain a stack's directory: `init`, `doctor` and `fmt`.
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
+
+use super::args::formats;
+use crate::report::Format;
 
 /// Writes definitions in canonical form.
 ///
@@ -18,4 +21,74 @@ pub struct FmtArgs {
     /// Write nothing, print the files that are not in canonical form, and exit with 2 if there is one
     #[arg(long)]
     pub check: bool,
+}
+
+/// Begins a stack: writes trueup.yaml, an example definition, .gitignore, and pipelines.
+///
+/// On a terminal it asks for what no flag gives; elsewhere, and with --yes, it takes defaults. A file that exists is
+/// never overwritten. With --sandbox it begins a first hour without a tenant.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  trueup init\n  trueup init endpoints --sandbox\n  trueup init endpoints --url https://acme.console.ves.volterra.io --namespaces shop,pay --pipeline github --yes"
+)]
+pub struct InitArgs {
+    /// The stack's directory; it is created
+    #[arg(value_name = "DIR", default_value = ".")]
+    pub directory: PathBuf,
+    /// Its namespaces, separated by commas; repeatable
+    #[arg(long, short, visible_alias = "namespace", value_name = "NAME", value_delimiter = ',')]
+    pub namespaces: Vec<String>,
+    /// The pipelines to write, for plans in pull requests, applies and a nightly check
+    #[arg(long, value_name = "FORGE")]
+    pub pipeline: Option<Forge>,
+    /// Ask nothing
+    #[arg(long, short)]
+    pub yes: bool,
+}
+
+/// The forges with pipelines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Forge {
+    /// Workflows of GitHub Actions
+    Github,
+    /// A pipeline of GitLab CI
+    Gitlab,
+    /// No pipelines
+    None,
+}
+
+impl Forge {
+    /// Its name on the command line.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Forge::Github => "github",
+            Forge::Gitlab => "gitlab",
+            Forge::None => "none",
+        }
+    }
+
+    /// The forge of this name.
+    pub fn parse(name: &str) -> Option<Self> {
+        [Forge::Github, Forge::Gitlab, Forge::None].into_iter().find(|forge| forge.as_str() == name)
+    }
+}
+
+/// Checks everything that a plan and an apply need, and says how to fix what is wrong.
+///
+/// Checks the settings, the URL, the connection, the path style, the token, the clocks, each namespace, and the state
+/// directory. It sends only requests that read. The exit code is 1 if something is wrong.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  trueup doctor\n  trueup doctor endpoints --env prod\n  trueup doctor --format json"
+)]
+pub struct DoctorArgs {
+    /// The stack's directory
+    #[arg(value_name = "DIR", default_value = ".")]
+    pub directory: PathBuf,
+    /// Check this namespace instead of those of trueup.yaml; repeatable
+    #[arg(long, short, value_name = "NAME")]
+    pub namespace: Vec<String>,
+    /// Output format
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats(Format::OF_QUERIES))]
+    pub format: Format,
 }

@@ -10,7 +10,7 @@ use clap::{Args, ValueEnum};
 #[command(next_help_heading = "Global options")]
 pub struct GlobalArgs {
     /// The service, with or without /api [environment: TRUEUP_BASE_URL]
-    #[arg(long, global = true, value_name = "URL")]
+    #[arg(long, global = true, visible_alias = "url", value_name = "URL")]
     pub base_url: Option<String>,
     /// The paths that the service answers at: uniform (default) or published
     #[arg(long, global = true, value_name = "LAYOUT")]

@@ -13,10 +13,32 @@ const VARIABLE: &str = "TRUEUP_TOKEN";
 /// The variable of other tools, looked at last.
 const FOREIGN_VARIABLE: &str = "F5XC_API_TOKEN";
 
-/// A token with whether a variable beside it names the service that it is for.
+/// A token with its source.
 struct FoundToken {
     text: String,
-    bound: bool,
+    source: TokenSource,
+}
+
+/// Where a token comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TokenSource {
+    /// The flag or the variable.
+    pub name: String,
+    /// A variable beside it names the service that it is for.
+    pub bound: bool,
+}
+
+/// The source of the token that [`given`] gives.
+///
+/// # Errors
+/// Those of [`given`].
+pub fn source(
+    global: &GlobalArgs,
+    environment: &ProcessEnvironment,
+    named: Option<&str>,
+    address: &Address,
+) -> Result<Option<TokenSource>, CommandError> {
+    checked(global, environment, named, address).map(|found| found.map(|found| found.source))
 }
 
 /// The token's text for the service at `address`: of `--token-file`, of the variable that the
@@ -32,8 +54,17 @@ pub fn given(
     named: Option<&str>,
     address: &Address,
 ) -> Result<Option<String>, CommandError> {
+    checked(global, environment, named, address).map(|found| found.map(|found| found.text))
+}
+
+fn checked(
+    global: &GlobalArgs,
+    environment: &ProcessEnvironment,
+    named: Option<&str>,
+    address: &Address,
+) -> Result<Option<FoundToken>, CommandError> {
     let Some(found) = found(global, environment, named, address)? else { return Ok(None) };
-    if environment.is_pipeline() && !address.pinned && !found.bound {
+    if environment.is_pipeline() && !address.pinned && !found.source.bound {
         let message = format!(
             "only `base_url` of the configuration names {}, so it gets no token in a pipeline (`CI` is set)",
             address.url
@@ -44,7 +75,7 @@ pub fn given(
             address.url
         )));
     }
-    Ok(Some(found.text))
+    Ok(Some(found))
 }
 
 /// The text of `--token-file`.
@@ -64,17 +95,19 @@ fn found(
     named: Option<&str>,
     address: &Address,
 ) -> Result<Option<FoundToken>, CommandError> {
+    let source = |name: &str, bound| TokenSource { name: name.to_owned(), bound };
     if let Some(text) = from_file(global)? {
-        return Ok(Some(FoundToken { text, bound: false }));
+        return Ok(Some(FoundToken { text, source: source("--token-file", false) }));
     }
     if let Some(name) = named {
         return configured(environment, name, address).map(Some);
     }
     if let Some(text) = environment.variable(VARIABLE) {
         let bound = is_bound(environment, VARIABLE, address)?;
-        return Ok(Some(FoundToken { text: text.to_owned(), bound }));
+        return Ok(Some(FoundToken { text: text.to_owned(), source: source(VARIABLE, bound) }));
     }
-    Ok(environment.variable(FOREIGN_VARIABLE).map(|text| FoundToken { text: text.to_owned(), bound: false }))
+    let foreign = environment.variable(FOREIGN_VARIABLE);
+    Ok(foreign.map(|text| FoundToken { text: text.to_owned(), source: source(FOREIGN_VARIABLE, false) }))
 }
 
 /// The token of the variable that the configuration names.
@@ -95,7 +128,7 @@ fn configured(environment: &ProcessEnvironment, name: &str, address: &Address) -
         return Err(CommandError::words(ExitStatus::Invalid, message)
             .hint(format!("if it is the token of that service: {name}_URL={}", address.url)));
     }
-    Ok(FoundToken { text: text.to_owned(), bound })
+    Ok(FoundToken { text: text.to_owned(), source: TokenSource { name: name.to_owned(), bound } })
 }
 
 /// Whether `VARIABLE_URL` says that the token of `variable` is for this service.

@@ -85,7 +85,8 @@ fn render_field(path: &str) -> String {
     text
 }
 
-fn wrapped(text: &str, width: usize) -> Vec<String> {
+/// A text in lines of at most `width` columns, broken between words.
+pub(super) fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split(' ') {
         match lines.last_mut() {

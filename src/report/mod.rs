@@ -17,6 +17,7 @@ mod format;
 pub mod github;
 #[cfg(test)]
 mod growth_tests;
+pub mod health;
 pub mod histogram;
 pub mod html;
 pub mod json;
@@ -38,7 +39,7 @@ mod template;
 pub mod text;
 pub mod time;
 pub mod tree;
-mod unread;
+pub mod unread;
 pub mod upgrade;
 mod values;
 

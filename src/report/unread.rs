@@ -25,6 +25,15 @@ pub(super) fn by_reason<'a>(unknown: impl Iterator<Item = (&'a Namespace, &'a st
     groups
 }
 
+/// A message for each reason.
+#[must_use]
+pub fn messages<'a>(unknown: impl Iterator<Item = (&'a Namespace, &'a str)>) -> Vec<String> {
+    let message = |unread: &Unread<'_>| {
+        format!("could not read {}: {}", unread.listed(|name| format!("`{name}`")), unread.reason)
+    };
+    by_reason(unknown).iter().map(message).collect()
+}
+
 impl Unread<'_> {
     /// The names, each drawn by `name`: "a, b and c".
     pub(super) fn listed(&self, name: impl Fn(&str) -> String) -> String {

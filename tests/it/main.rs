@@ -53,6 +53,8 @@ mod strategies;
 mod support;
 mod syntax;
 #[cfg(unix)]
+mod terminal;
+#[cfg(unix)]
 mod terraform;
 mod torture;
 mod trust;

@@ -1,7 +1,7 @@
 //! `get`: shows live endpoints as a table, as definitions or as JSON. It reads whole namespaces, as every command
 //! does, so that an endpoint that is not shown is not there.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::api;
@@ -13,7 +13,7 @@ use crate::load::{self, Config};
 use crate::model::{Key, Live, LiveItem, LiveObject, Namespace, NamespaceRead};
 use crate::plan::{MatchedFilters, Selection};
 use crate::report::endpoints::{self, Column, EndpointListing};
-use crate::report::safe;
+use crate::report::{safe, unread};
 
 /// Shows live endpoints.
 pub async fn run(arguments: &GetArgs, context: &Context) -> Result<ExitStatus, CommandError> {
@@ -163,15 +163,13 @@ fn definitions(context: &Context, listing: &EndpointListing<'_>) -> String {
 
 /// Reports what could not be read, each reason once.
 fn report_unknown(context: &Context, live: &Live) -> ExitStatus {
-    let mut reasons: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-    for (namespace, read) in &live.namespaces {
-        if let NamespaceRead::Unknown { reason } = read {
-            reasons.entry(reason).or_default().push(format!("`{namespace}`"));
-        }
-    }
-    for (reason, namespaces) in &reasons {
-        let message = format!("could not read {}: {reason}", namespaces.join(", "));
+    let unknown = live.namespaces.iter().filter_map(|(namespace, read)| match read {
+        NamespaceRead::Unknown { reason } => Some((namespace, reason.as_str())),
+        NamespaceRead::Complete { .. } => None,
+    });
+    let messages = unread::messages(unknown);
+    for message in &messages {
         context.output.error(&CommandError::words(ExitStatus::Unknown, message));
     }
-    if reasons.is_empty() { ExitStatus::Done } else { ExitStatus::Unknown }
+    if messages.is_empty() { ExitStatus::Done } else { ExitStatus::Unknown }
 }

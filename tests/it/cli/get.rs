@@ -84,7 +84,7 @@ fn what_cannot_be_read_is_reported_once_beside_what_can() {
     assert_eq!(listed.json()["namespaces"]["shop"]["complete"], false);
     service.misbehave("rules: [{operation: endpoint-list, status: {code: 403}}]");
     let ran = stage.run("get");
-    ran.code(5).stderr_contains("could not read `pay`, `shop`: ").stdout("");
+    ran.code(5).stderr_contains("could not read `pay` and `shop`: ").stdout("");
     assert_eq!(ran.stderr_lines(), 1);
 }
 

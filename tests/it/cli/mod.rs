@@ -2,10 +2,12 @@
 
 mod codes;
 mod commands;
+mod doctor;
 mod filters;
 mod fmt;
 mod get;
 mod identity;
+mod init;
 mod reads;
 mod runs;
 mod show;

@@ -1,0 +1,207 @@
+//! `doctor`: checks everything that a plan and an apply need, in the order in which they need it. It sends only requests
+//! that read, and shows no token.
+
+mod failure;
+mod service;
+
+use std::path::Path;
+
+use crate::cli::address::VARIABLES;
+use crate::cli::context::Context;
+use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::settings::{self, ServiceLocation};
+use crate::cli::setup_args::DoctorArgs;
+use crate::cli::{configuration, stack, token};
+use crate::file::{Directory, FileMode};
+use crate::journal;
+use crate::load::{self, Config, config};
+use crate::model::Namespace;
+use crate::report::health::{self, Health, HealthStatus};
+use crate::report::{Format, safe};
+
+/// Checks everything that a plan and an apply need.
+pub async fn run(arguments: &DoctorArgs, context: &Context) -> Result<ExitStatus, CommandError> {
+    let mut health = Health::default();
+    check(arguments, context, &mut health).await?;
+    context.output.answer(&match arguments.format {
+        Format::Json => health::json(&health),
+        _ => health::text(&health, &context.output.view()),
+    });
+    Ok(if health.failed() == 0 { ExitStatus::Done } else { ExitStatus::Failed })
+}
+
+async fn check(arguments: &DoctorArgs, context: &Context, health: &mut Health) -> Result<(), CommandError> {
+    let directory = arguments.directory.as_path();
+    let Some(config) = settings_file(context, directory, health) else { return Ok(()) };
+    definitions(context, directory, health)?;
+    let namespaces: Vec<Namespace> = match arguments.namespace.as_slice() {
+        [] => config.namespaces.clone(),
+        named => named.iter().map(|name| stack::namespace(name)).collect::<Result<_, _>>()?,
+    };
+    if let Some(place) = place(context, &config, health) {
+        let with_token = given_token(context, &config, &place, health);
+        service::check(context, &config, &namespaces, with_token, health).await;
+    }
+    versions(&config, health);
+    state(context, &config, health);
+    Ok(())
+}
+
+fn settings_file(context: &Context, directory: &Path, health: &mut Health) -> Option<Config> {
+    let read = || Ok((configuration::of_directory(context, directory)?, configuration::root(context, directory)?));
+    let shown = safe::shell(&directory.display().to_string());
+    match read() {
+        Err(error) => {
+            failure::add(health, "settings", &error);
+            health.fix(format!("the details are above; check again with `trueup validate {shown}`"));
+            None
+        }
+        Ok((config, root)) => {
+            if crate::file::exists(&root.join(config::FILE)) {
+                let file = format!("{}{}", context.environment.shown_from_here(&root), config::FILE);
+                let stack = settings::stack(context, &config).ok().flatten();
+                let stack = stack.map_or("no stack".to_owned(), |name| format!("stack {name}"));
+                let names: Vec<&str> = config.namespaces.iter().map(Namespace::as_str).collect();
+                let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+                health.add("settings", HealthStatus::Ok, format!("{file}: {stack}, namespaces: {names}"));
+            } else {
+                health
+                    .add("settings", HealthStatus::Note, "there is no trueup.yaml: without a stack, nothing is deleted")
+                    .fix(format!("trueup init {shown}"));
+            }
+            Some(config)
+        }
+    }
+}
+
+fn definitions(context: &Context, directory: &Path, health: &mut Health) -> Result<(), CommandError> {
+    let shown = safe::shell(&directory.display().to_string());
+    match load::directory(directory, &configuration::load_options(context)?) {
+        Ok(loaded) if loaded.desired.definitions.is_empty() => {
+            health
+                .add("definitions", HealthStatus::Note, "there are none yet")
+                .fix(format!("to begin with the live endpoints: trueup pull -o {shown}"));
+        }
+        Ok(loaded) => {
+            let (endpoints, files) = (loaded.desired.definitions.len(), loaded.desired.files);
+            let files = if files == 1 { "1 file".to_owned() } else { format!("{files} files") };
+            health.add("definitions", HealthStatus::Ok, format!("{endpoints} in {files}"));
+        }
+        Err(found) => {
+            health
+                .add("definitions", HealthStatus::Failed, found.summary())
+                .fix(format!("to see each with its place: trueup validate {shown}"));
+        }
+    }
+    Ok(())
+}
+
+fn place(context: &Context, config: &Config, health: &mut Health) -> Option<ServiceLocation> {
+    match settings::place(context, config) {
+        Err(error) => {
+            failure::add(health, "service", &error);
+            None
+        }
+        Ok(place) => {
+            let by = match &place {
+                ServiceLocation::Sandbox(file) => format!("the embedded one, in {}", file.display()),
+                ServiceLocation::At(_) => {
+                    format!("{}, named by {}", place.base_url(), sources(context, config).join(", "))
+                }
+            };
+            health.add("service", HealthStatus::Ok, by);
+            Some(place)
+        }
+    }
+}
+
+/// What names the service.
+fn sources(context: &Context, config: &Config) -> Vec<String> {
+    if context.global.base_url.is_some() {
+        return vec!["--base-url".to_owned()];
+    }
+    let variables = VARIABLES.iter().filter(|name| context.environment.variable(name).is_some());
+    let configured = config.base_url.as_ref().map(|_| "base_url of trueup.yaml".to_owned());
+    variables.map(|name| (*name).to_owned()).chain(configured).collect()
+}
+
+/// Whether requests can carry a token, or need none.
+fn given_token(context: &Context, config: &Config, place: &ServiceLocation, health: &mut Health) -> bool {
+    let ServiceLocation::At(address) = place else {
+        health.add("token", HealthStatus::Ok, "the embedded service makes one up");
+        return true;
+    };
+    let Context { global, environment, .. } = context;
+    match token::source(global, environment, config.token_variable.as_deref(), address) {
+        Err(error) => {
+            failure::add(health, "token", &error);
+            false
+        }
+        Ok(None) if global.client_cert.is_some() || global.client_p12.is_some() => {
+            health.add("token", HealthStatus::Ok, "none; the client certificate identifies the caller");
+            true
+        }
+        Ok(None) => {
+            health
+                .add("token", HealthStatus::Failed, "there is no API token")
+                .fix("set TRUEUP_TOKEN, or name a file with --token-file");
+            false
+        }
+        Ok(Some(source)) if source.bound => {
+            let message = format!("from {}, bound to this URL by {0}_URL", source.name);
+            health.add("token", HealthStatus::Ok, message);
+            true
+        }
+        Ok(Some(source)) if source.name.starts_with("TRUEUP_TOKEN") => {
+            health
+                .add("token", HealthStatus::Note, format!("from {}, which is bound to no URL", source.name))
+                .fix(format!("to send it to no other service: {}_URL={}", source.name, address.url));
+            true
+        }
+        Ok(Some(source)) => {
+            health.add("token", HealthStatus::Ok, format!("from {}", source.name));
+            true
+        }
+    }
+}
+
+fn versions(config: &Config, health: &mut Health) {
+    if config.safeguards.version_checked {
+        health.add(
+            "versions",
+            HealthStatus::Ok,
+            "version_checked: true: this service refuses a replace of an old version",
+        );
+    } else {
+        health
+            .add("versions", HealthStatus::NotChecked, "only a replace shows whether the service checks versions")
+            .fix("once an apply reported `guarded`: version_checked: true in trueup.yaml");
+    }
+}
+
+fn state(context: &Context, config: &Config, health: &mut Health) {
+    /// The directory of the runs, and a file that shows that it can be written.
+    const RUNS: &str = "runs";
+    const PROBE: &str = ".doctor";
+    let state = match settings::state_directory(&context.global, &context.environment) {
+        Ok(state) => state,
+        Err(error) => return failure::add(health, "state directory", &error),
+    };
+    let written = Directory::private(&state, RUNS).and_then(|runs| {
+        runs.replace(PROBE, b"", FileMode::Private)?;
+        runs.remove(Path::new(PROBE))
+    });
+    if let Err(error) = written {
+        health.add("state directory", HealthStatus::Failed, error.to_string());
+        health.fix(error.hint().unwrap_or("name another directory with --state-dir or TRUEUP_STATE_DIR"));
+        return;
+    }
+    health.add("state directory", HealthStatus::Ok, state.display().to_string());
+    let Ok(Some(place)) = settings::named(context, config) else { return };
+    let stack = settings::stack(context, config).ok().flatten();
+    if let Ok(Some(open)) = journal::open_run(&state, stack.as_deref(), &place.base_url().to_string()) {
+        health
+            .add("last run", HealthStatus::Note, format!("{} was not finished", open.run))
+            .fix(format!("trueup apply --resume {}", open.run));
+    }
+}

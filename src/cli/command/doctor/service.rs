@@ -1,0 +1,213 @@
+//! The checks that need the service: connection, path style, token, clock, and each namespace. One cause is told once:
+//! what stops every request ends the checks that need one.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+
+use super::failure;
+use crate::api::{self, ApiError, Failure, ListParameters, Reader};
+use crate::cli::context::Context;
+use crate::cli::exit_status::CommandError;
+use crate::cli::service::{self, TokenUse};
+use crate::cli::settings;
+use crate::load::Config;
+use crate::model::{Layout, Namespace, NamespaceRead};
+use crate::report::health::{Health, HealthStatus};
+use crate::report::unread;
+
+/// The namespace that every tenant has.
+const SYSTEM: &str = "system";
+/// Seconds between two clocks that matter to nobody.
+const CLOCKS: i64 = 60;
+
+/// Checks the service.
+pub async fn check(
+    context: &Context,
+    config: &Config,
+    namespaces: &[Namespace],
+    with_token: bool,
+    health: &mut Health,
+) {
+    let token = if with_token { TokenUse::Required } else { TokenUse::Left };
+    let connected = async {
+        let layout = settings::layout(context, config)?;
+        let connection = service::connect_with(context, config, layout, token).await?;
+        Ok::<_, CommandError>((connection.reader()?, layout))
+    };
+    let (reader, layout) = match connected.await {
+        Ok(connected) => connected,
+        Err(error) => return failure::add(health, "connection", &error),
+    };
+    let first = namespaces.first().cloned().or_else(|| Namespace::parse(SYSTEM).ok());
+    let Some(first) = first else { return };
+    let answer = list(&reader, &first).await;
+    if !connection(&reader, &answer, health) {
+        return;
+    }
+    clock(reader.date(), context.environment.now(), health);
+    if is_wrong_path(&answer) {
+        let other = Layout::ALL.into_iter().find(|other| *other != layout).unwrap_or_default();
+        return path_style(context, config, (layout, other), (token, &first), health).await;
+    }
+    health.add("path style", HealthStatus::Ok, format!("{layout}"));
+    if let Err(error) = &answer
+        && error.status() == Some(401)
+    {
+        if with_token {
+            health.add("access", HealthStatus::Failed, format!("the token is refused: {}", error.failure));
+            health.fix("create a new API token in the console, and set it");
+        }
+        return;
+    }
+    if with_token {
+        read_all(&reader, namespaces, (first, answer), health).await;
+        let message = "no request shows it without writing; the first apply does";
+        health.add("write access", HealthStatus::NotChecked, message);
+    }
+}
+
+type Read = Result<NamespaceRead, ApiError>;
+
+async fn list(reader: &Reader, namespace: &Namespace) -> Read {
+    let answer = reader.list(namespace, &ListParameters::with_spec()).await?;
+    Ok(api::read_list(namespace, &answer.body))
+}
+
+/// Whether the service answers at all.
+fn connection(reader: &Reader, answer: &Read, health: &mut Health) -> bool {
+    let failure = match answer {
+        Ok(_) => None,
+        Err(error) => Some(&error.failure),
+    };
+    match failure {
+        Some(failure @ Failure::Tls { .. }) => {
+            health.add("connection", HealthStatus::Failed, failure.to_string());
+            health.fix("name the authority of the service with --ca-cert FILE");
+            false
+        }
+        Some(failure @ (Failure::Connect { .. } | Failure::TimedOut { .. } | Failure::Cut { .. })) => {
+            health.add("connection", HealthStatus::Failed, failure.to_string());
+            health.fix("check the URL, the network, and that the service runs");
+            false
+        }
+        Some(failure @ Failure::Redirected { .. }) => {
+            health.add("connection", HealthStatus::Failed, failure.to_string());
+            health.fix("set base_url, or TRUEUP_BASE_URL, to where it points");
+            false
+        }
+        _ => {
+            let is_plain = reader.base_url().as_str().starts_with("http:");
+            let message = if is_plain { "HTTP, on this machine" } else { "TLS, with a certificate that is trusted" };
+            health.add("connection", HealthStatus::Ok, message);
+            true
+        }
+    }
+}
+
+/// Whether an answer means that the path is not the service's.
+fn is_wrong_path(answer: &Read) -> bool {
+    match answer {
+        Ok(_) => false,
+        Err(error) => error.status() == Some(404) || matches!(error.failure, Failure::Html),
+    }
+}
+
+/// The service does not know the paths of the layout in use: does it know the other ones?
+async fn path_style(
+    context: &Context,
+    config: &Config,
+    (layout, other): (Layout, Layout),
+    (token, namespace): (TokenUse, &Namespace),
+    health: &mut Health,
+) {
+    let answer = async {
+        let connection = service::connect_with(context, config, other, token).await.ok()?;
+        Some(list(&connection.reader().ok()?, namespace).await)
+    };
+    match answer.await {
+        Some(answer) if !is_wrong_path(&answer) => {
+            health
+                .add(
+                    "path style",
+                    HealthStatus::Failed,
+                    format!("the service has the {other} paths, not the {layout} ones"),
+                )
+                .fix(format!("layout: {other} in trueup.yaml, or --layout {other}"));
+        }
+        _ => {
+            health
+                .add("path style", HealthStatus::Failed, "the service has neither the uniform nor the published paths")
+                .fix("the base URL is probably wrong: it is that of the tenant's console, without a path");
+        }
+    }
+}
+
+/// The difference between the clock of the service and ours.
+fn clock(service: Option<Timestamp>, now: Timestamp, health: &mut Health) {
+    let Some(service) = service else {
+        health.add("clock", HealthStatus::NotChecked, "the service sends no date");
+        return;
+    };
+    let seconds = now.as_second() - service.as_second();
+    if seconds.abs() < CLOCKS {
+        health.add("clock", HealthStatus::Ok, "as that of the service, to the minute");
+    } else {
+        let side = if seconds > 0 { "ahead of" } else { "behind" };
+        let message =
+            format!("this machine is {} minutes {side} the service: ages and expiries are wrong", seconds.abs() / 60);
+        health.add("clock", HealthStatus::Failed, message).fix("set the clock of this machine, with NTP for example");
+    }
+}
+
+/// Reads each namespace, the first of which is read already.
+async fn read_all(reader: &Reader, namespaces: &[Namespace], (first, answer): (Namespace, Read), health: &mut Health) {
+    if namespaces.is_empty() {
+        health.add("namespaces", HealthStatus::NotChecked, "none is named").fix("namespaces: [NAME] in trueup.yaml");
+        return;
+    }
+    let others = namespaces.iter().filter(|namespace| **namespace != first);
+    let reads = others.map(async |namespace| (namespace.clone(), list(reader, namespace).await));
+    let mut all: BTreeMap<Namespace, Read> = futures_util::future::join_all(reads).await.into_iter().collect();
+    all.insert(first, answer);
+    let mut unknown: Vec<(Namespace, String)> = Vec::new();
+    for (namespace, read) in all {
+        match read {
+            Ok(NamespaceRead::Complete { items }) if items.is_empty() => {
+                let message = format!("`{namespace}` is empty, or does not exist: the service answers the same");
+                health.add("namespace", HealthStatus::Note, message);
+            }
+            Ok(NamespaceRead::Complete { items }) => {
+                let endpoints =
+                    if items.len() == 1 { "1 endpoint".to_owned() } else { format!("{} endpoints", items.len()) };
+                health.add("namespace", HealthStatus::Ok, format!("`{namespace}` can be read: {endpoints}"));
+            }
+            Ok(NamespaceRead::Unknown { reason }) => unknown.push((namespace, reason)),
+            Err(error) => unknown.push((namespace, error.failure.to_string())),
+        }
+    }
+    for message in unread::messages(unknown.iter().map(|(namespace, reason)| (namespace, reason.as_str()))) {
+        health.add("namespace", HealthStatus::Failed, message);
+        health.fix("give the token's user a role that reads endpoints there, or take it off `namespaces:`");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::health::json;
+
+    #[test]
+    fn clocks_may_differ_by_less_than_a_minute() {
+        let found = |service: Option<&str>| {
+            let mut health = Health::default();
+            let now = "2026-11-21T10:00:00Z".parse().expect("a time");
+            clock(service.map(|time| time.parse().expect("a time")), now, &mut health);
+            json(&health)
+        };
+        assert!(found(Some("2026-11-21T09:59:01Z")).contains("\"ok\""));
+        assert!(found(Some("2026-11-21T09:40:00Z")).contains("20 minutes ahead of the service"));
+        assert!(found(Some("2026-11-21T12:00:00Z")).contains("120 minutes behind the service"));
+        assert!(found(None).contains("not_checked"));
+    }
+}

@@ -1,0 +1,176 @@
+//! The files of a new stack as texts. Pure: the answers go in, paths and texts come out.
+
+use std::path::{Path, PathBuf};
+
+use crate::api::BaseUrl;
+use crate::cli::setup_args::Forge;
+use crate::load::config;
+use crate::model::{Name, Namespace};
+
+/// The directory and the service of the example pipelines.
+const EXAMPLE_DIRECTORY: &str = "endpoints";
+const EXAMPLE_URL: &str = "https://acme.console.example.net";
+
+/// The pipelines for GitHub, by their path in the repository.
+const GITHUB: [(&str, &str); 4] = [
+    (".github/workflows/plan.yaml", include_str!("../../../../examples/pipelines/github/plan.yaml")),
+    (".github/workflows/apply.yaml", include_str!("../../../../examples/pipelines/github/apply.yaml")),
+    (".github/workflows/drift.yaml", include_str!("../../../../examples/pipelines/github/drift.yaml")),
+    (".github/actions/setup-trueup/action.yml", include_str!("../../../../action.yml")),
+];
+/// Those for GitLab.
+const GITLAB: [(&str, &str); 2] = [
+    (".gitlab-ci.yml", include_str!("../../../../examples/pipelines/gitlab/gitlab-ci.yml")),
+    (".gitlab/trueup.yml", include_str!("../../../../templates/trueup.yml")),
+];
+
+const GITIGNORE: &str = "\
+# Saved plans and snapshots contain whole endpoints; a review needs only the digest.
+plan.json
+live.json
+# A token belongs into a secret store, never into a repository.
+*.token
+";
+
+/// What a new stack is.
+#[derive(Debug)]
+pub struct NewStack {
+    /// The service, where there is one.
+    pub base_url: Option<BaseUrl>,
+    /// The name under which it owns objects.
+    pub name: Name,
+    /// Its namespaces, at least one.
+    pub namespaces: Vec<Namespace>,
+}
+
+/// A file to write.
+#[derive(Debug, PartialEq, Eq)]
+pub struct NewFile {
+    /// Its path from the directory that the list is for.
+    pub path: PathBuf,
+    /// Its text.
+    pub text: String,
+}
+
+impl NewFile {
+    fn new(path: impl Into<PathBuf>, text: impl Into<String>) -> Self {
+        Self { path: path.into(), text: text.into() }
+    }
+}
+
+/// `trueup.yaml`.
+pub fn settings(stack: &NewStack) -> NewFile {
+    let base_url = match &stack.base_url {
+        Some(url) => {
+            format!("# The service. A pipeline names it again beside the token, as TRUEUP_BASE_URL.\nbase_url: {url}\n")
+        }
+        None => "# The service.\n# base_url: https://TENANT.console.ves.volterra.io\n".to_owned(),
+    };
+    let namespaces: Vec<&str> = stack.namespaces.iter().map(Namespace::as_str).collect();
+    let text = format!(
+        "# The settings of this stack. `trueup schema --of config` describes all of them.\n\n\
+         # The name under which this repository owns endpoints, unique in the tenant.\n\
+         stack: {}\n\n{base_url}\n\
+         # trueup reads these namespaces, and deletes what the stack owns only in them.\n\
+         namespaces: [{}]\n",
+        stack.name,
+        namespaces.join(", ")
+    );
+    NewFile::new(config::FILE, text)
+}
+
+/// A definition to begin with.
+pub fn example(stack: &NewStack) -> Option<NewFile> {
+    let namespace = stack.namespaces.first()?;
+    let text = format!(
+        "# An example: edit it or delete it. `trueup explain` lists the fields.\n\
+         metadata:\n  name: example\n  namespace: {namespace}\n\
+         spec:\n  dns_name: example.com\n  port: 443\n"
+    );
+    Some(NewFile::new(Path::new(namespace.as_str()).join("example.yaml"), text))
+}
+
+/// `.gitignore`.
+pub fn gitignore() -> NewFile {
+    NewFile::new(".gitignore", GITIGNORE)
+}
+
+/// The pipelines of a forge for the stack in `directory`, with paths from the top of the repository.
+pub fn pipelines(forge: Forge, stack: &NewStack, directory: &str) -> Vec<NewFile> {
+    let files: &[(&str, &str)] = match forge {
+        Forge::Github => &GITHUB,
+        Forge::Gitlab => &GITLAB,
+        Forge::None => &[],
+    };
+    let (below, named) = match directory {
+        "" => ("**".to_owned(), ".".to_owned()),
+        directory => (format!("{directory}/**"), directory.to_owned()),
+    };
+    let settings = Path::new(directory).join(config::FILE).to_string_lossy().into_owned();
+    let url = stack.base_url.as_ref().map_or("https://TENANT.console.ves.volterra.io", BaseUrl::as_str);
+    let adapted = |text: &str| {
+        text.replace(EXAMPLE_URL, url)
+            .replace(&format!("\"{EXAMPLE_DIRECTORY}/**\""), &format!("\"{below}\""))
+            .replace(&format!(" {EXAMPLE_DIRECTORY}/{}", config::FILE), &format!(" {settings}"))
+            .replace(&format!(" {EXAMPLE_DIRECTORY} "), &format!(" {named} "))
+    };
+    files.iter().map(|(path, text)| NewFile::new(*path, adapted(text))).collect()
+}
+
+/// What has to be set before the pipelines of a forge run.
+pub fn before_pipelines(forge: Forge) -> Option<&'static str> {
+    match forge {
+        Forge::Github => Some(
+            "Before the workflows run:\n  \
+             set the variable TRUEUP_RELEASES to the URL of the releases of trueup\n  \
+             set `sha256` in each workflow, from SHA256SUMS of the release\n  \
+             add the secret TRUEUP_READ_TOKEN to the environment `plan`, TRUEUP_WRITE_TOKEN to `production`\n",
+        ),
+        Forge::Gitlab => Some(
+            "Before the pipeline runs:\n  \
+             set `releases` and `sha256` in .gitlab-ci.yml, from SHA256SUMS of the release\n  \
+             add the masked variable TRUEUP_TOKEN to the environments `plan` (reads) and `production` (writes)\n",
+        ),
+        Forge::None => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stack() -> NewStack {
+        let name = |text| Namespace::parse(text).expect("a name");
+        NewStack {
+            base_url: Some(BaseUrl::parse("https://t.example.net").expect("a URL")),
+            name: Name::parse("s").expect("a name"),
+            namespaces: vec![name("shop"), name("pay")],
+        }
+    }
+
+    #[test]
+    fn nothing_of_the_example_is_left_in_a_pipeline() {
+        for (forge, count) in [(Forge::Github, 4), (Forge::Gitlab, 2), (Forge::None, 0)] {
+            for directory in ["", "mesh/prod"] {
+                let files = pipelines(forge, &stack(), directory);
+                assert_eq!(files.len(), count);
+                let all: String = files.iter().map(|file| file.text.as_str()).collect();
+                assert!(!all.contains(EXAMPLE_URL) && !all.contains(EXAMPLE_DIRECTORY), "{all}");
+                if count > 0 {
+                    assert!(all.contains("https://t.example.net"));
+                    let command = if directory.is_empty() { "trueup plan . " } else { "trueup plan mesh/prod " };
+                    assert!(all.contains(command), "{all}");
+                    assert!(all.contains(env!("CARGO_PKG_VERSION")));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_settings_name_what_was_given() {
+        let text = settings(&stack()).text;
+        assert!(text.contains("\nstack: s\n") && text.contains("\nbase_url: https://t.example.net\n"), "{text}");
+        assert!(text.contains("\nnamespaces: [shop, pay]\n"), "{text}");
+        assert!(settings(&NewStack { base_url: None, ..stack() }).text.contains("\n# base_url: "));
+    }
+}

@@ -1,0 +1,167 @@
+//! `init`: writes what a new stack needs, never over a file that exists, and ends with the next command. Without a
+//! terminal it asks nothing.
+
+mod answers;
+mod files;
+
+use std::path::{Path, PathBuf};
+
+use crate::cli::context::Context;
+use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::setup_args::{Forge, InitArgs};
+use crate::cli::{configuration, diagnostics, file, hint};
+use crate::file::{Directory, FileMode};
+use crate::load::{self, config};
+use crate::report::safe;
+use answers::Answers;
+use files::{NewFile, NewStack};
+
+/// Writes the files of a new stack.
+pub fn run(arguments: &InitArgs, context: &Context) -> Result<ExitStatus, CommandError> {
+    let failed = |error| file::hinted(ExitStatus::Failed, error);
+    let directory = full(&arguments.directory)?;
+    outside_of_stacks(context, &directory)?;
+    let top = top(context, &directory);
+    let Answers { stack, forge } = answers::answers(arguments, context, &directory, &top)?;
+    let below = directory.strip_prefix(&top).unwrap_or(&directory).to_string_lossy().replace('\\', "/");
+    if forge != Forge::None && !below.chars().all(|c| c.is_ascii_alphanumeric() || "-_./".contains(c)) {
+        let message = format!("a pipeline cannot name the directory `{below}`");
+        return Err(CommandError::words(ExitStatus::Usage, message).hint("rename it, or give --pipeline none"));
+    }
+    let mut written = Report::default();
+    let root = crate::file::create_directory(&directory).map_err(failed)?;
+    let example = if has_definitions(context, &directory) { None } else { files::example(&stack) };
+    let shown =
+        |base: &Path, file: &NewFile| format!("{}{}", context.environment.shown_from_here(base), file.path.display());
+    for new in [Some(files::settings(&stack)), example, Some(files::gitignore())].into_iter().flatten() {
+        written.write(&root, &new, shown(&directory, &new))?;
+    }
+    let pipelines = files::pipelines(forge, &stack, &below);
+    if !pipelines.is_empty() {
+        let root = Directory::open(&top).map_err(failed)?;
+        for new in &pipelines {
+            written.write(&root, new, shown(&top, new))?;
+        }
+    }
+    context.output.answer(&written.text());
+    context.output.answer(&next(arguments, context, &stack, forge));
+    Ok(ExitStatus::Done)
+}
+
+/// The directory without links, as far as it exists.
+fn full(directory: &Path) -> Result<PathBuf, CommandError> {
+    let there = directory.ancestors().find(|above| above.is_dir()).unwrap_or(Path::new("."));
+    let there = if there.as_os_str().is_empty() { Path::new(".") } else { there };
+    let rest = directory.strip_prefix(there).unwrap_or(directory);
+    let full = there.canonicalize().map_err(|error| {
+        let failure = anyhow::Error::from(error).context(format!("cannot read `{}`", directory.display()));
+        CommandError::new(ExitStatus::Failed, failure)
+    })?;
+    // `.` has no parts of its own.
+    Ok(rest.components().fold(full, |path, part| match part {
+        std::path::Component::Normal(name) => path.join(name),
+        _ => path,
+    }))
+}
+
+/// Refuses a directory in another stack: one directory is one stack.
+fn outside_of_stacks(context: &Context, directory: &Path) -> Result<(), CommandError> {
+    let there = directory.ancestors().find(|above| above.is_dir()).unwrap_or(directory);
+    let options = configuration::load_options(context)?;
+    let root = load::root(there, &options).map_err(|found| diagnostics::error(context, &found))?;
+    if root == *directory || !crate::file::exists(&root.join(config::FILE)) {
+        return Ok(());
+    }
+    let message = format!("`{}` is in the stack of `{}`", directory.display(), root.join(config::FILE).display());
+    Err(CommandError::words(ExitStatus::Refused, message)
+        .hint("one directory is one stack: give a directory beside it")
+        .hint("nothing was written"))
+}
+
+/// The top of the repository around the directory; where there is none, the working directory or the directory itself.
+fn top(context: &Context, directory: &Path) -> PathBuf {
+    let repository = directory.ancestors().find(|above| above.join(".git").exists());
+    let here = context.environment.directory.as_deref().filter(|here| directory.starts_with(here));
+    repository.or(here).map(Path::to_owned).unwrap_or_else(|| directory.to_owned())
+}
+
+/// Whether the directory contains definitions, or what is meant as such.
+fn has_definitions(context: &Context, directory: &Path) -> bool {
+    let Ok(options) = configuration::load_options(context) else { return false };
+    directory.is_dir() && load::directory(directory, &options).map_or(true, |loaded| loaded.desired.files > 0)
+}
+
+/// What was written, and what was there already.
+#[derive(Default)]
+struct Report {
+    written: Vec<String>,
+    left: Vec<String>,
+}
+
+impl Report {
+    fn write(&mut self, root: &Directory, new: &NewFile, shown: String) -> Result<(), CommandError> {
+        if crate::file::exists(&root.path().join(&new.path)) {
+            self.left.push(shown);
+            return Ok(());
+        }
+        let written = root.replace(&new.path, new.text.as_bytes(), FileMode::Shared);
+        written.map_err(|error| file::hinted(ExitStatus::Failed, error))?;
+        self.written.push(shown);
+        Ok(())
+    }
+
+    fn text(&self) -> String {
+        let mut text = String::new();
+        for (heading, files) in [("Written:", &self.written), ("Left as they are, because they exist:", &self.left)] {
+            if !files.is_empty() {
+                text.push_str(&format!("{heading}\n"));
+                files.iter().for_each(|file| text.push_str(&format!("  {}\n", safe::line(file))));
+            }
+        }
+        text
+    }
+}
+
+/// What to do next; the last line is a command that works as it is printed.
+fn next(arguments: &InitArgs, context: &Context, stack: &NewStack, forge: Forge) -> String {
+    let directory = safe::shell(&arguments.directory.display().to_string());
+    let global = &context.global;
+    // What is in the settings now need not be repeated.
+    let mut repeated = global.clone();
+    (repeated.base_url, repeated.stack, repeated.sandbox) = (None, None, None);
+    let others = hint::settings(&repeated);
+    repeated.sandbox.clone_from(&global.sandbox);
+    let sandbox = match &global.sandbox {
+        Some(_) => hint::settings(&repeated),
+        None => format!("{others} --sandbox"),
+    };
+    let mut text = String::new();
+    if let Some(before) = files::before_pipelines(forge) {
+        text.push_str(&format!("\n{before}"));
+    }
+    let namespace = stack.namespaces.first().map_or("", |namespace| namespace.as_str());
+    if stack.base_url.is_none() {
+        text.push_str(&format!(
+            "\nA first hour without a tenant (--sandbox is an embedded service with data of its own):\n  \
+             trueup plan {directory}{sandbox}\n  \
+             trueup apply {directory}{sandbox}\n  \
+             trueup get {namespace}{sandbox}\n"
+        ));
+    }
+    let has_token = global.token_file.is_some() || global.client_cert.is_some() || global.client_p12.is_some();
+    let has_token = has_token || context.environment.variable("TRUEUP_TOKEN").is_some();
+    match &stack.base_url {
+        Some(_) if has_token => {
+            text.push_str(&format!(
+                "\nTo begin with the live endpoints:  trueup pull -o {directory}{others}\n\
+                 Next:  trueup doctor {directory}{others}\n"
+            ));
+        }
+        Some(_) => text.push_str(&format!(
+            "\nFor the tenant, set TRUEUP_TOKEN; then:  trueup doctor {directory}{others}\n\
+             Next:  trueup plan {directory}{sandbox}\n"
+        )),
+        None => text.push_str(&format!("Next:  trueup plan {directory}{sandbox}\n")),
+    }
+    text
+}

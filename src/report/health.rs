@@ -1,0 +1,137 @@
+//! What a check of the set-up found: a line for each check, with what to do about it, as text and as JSON.
+
+use serde::Serialize;
+use serde_json::json;
+
+use super::explain::wrapped;
+use super::text::{TextView, count};
+use super::{Role, json as documents, safe};
+
+/// How a check ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HealthStatus {
+    /// It is as it should be.
+    Ok,
+    /// It works, and could be better.
+    Note,
+    /// It does not work.
+    Failed,
+    /// It could not be checked.
+    NotChecked,
+}
+
+impl HealthStatus {
+    fn word(self) -> &'static str {
+        match self {
+            HealthStatus::Ok => "ok",
+            HealthStatus::Note => "note",
+            HealthStatus::Failed => "failed",
+            HealthStatus::NotChecked => "not checked",
+        }
+    }
+
+    fn role(self) -> Role {
+        match self {
+            HealthStatus::Ok => Role::Right,
+            HealthStatus::Note => Role::Careful,
+            HealthStatus::Failed => Role::Wrong,
+            HealthStatus::NotChecked => Role::Quiet,
+        }
+    }
+}
+
+/// One check.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct HealthCheck {
+    /// What was checked.
+    pub name: &'static str,
+    /// How it ended.
+    pub status: HealthStatus,
+    /// What was found.
+    pub message: String,
+    /// What to do about it.
+    pub fix: Vec<String>,
+}
+
+/// Every check, in order.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Health {
+    checks: Vec<HealthCheck>,
+}
+
+impl Health {
+    /// Adds a check.
+    pub fn add(&mut self, name: &'static str, status: HealthStatus, message: impl Into<String>) -> &mut Self {
+        self.checks.push(HealthCheck { name, status, message: message.into(), fix: Vec::new() });
+        self
+    }
+
+    /// Says what to do about the last check.
+    pub fn fix(&mut self, fix: impl Into<String>) -> &mut Self {
+        if let Some(last) = self.checks.last_mut() {
+            last.fix.push(fix.into());
+        }
+        self
+    }
+
+    /// How many checks failed.
+    #[must_use]
+    pub fn failed(&self) -> usize {
+        self.checks.iter().filter(|check| check.status == HealthStatus::Failed).count()
+    }
+}
+
+/// A line for each check, and the sum.
+#[must_use]
+pub fn text(health: &Health, view: &TextView) -> String {
+    let widest = |of: fn(&HealthCheck) -> usize| health.checks.iter().map(of).max().unwrap_or_default();
+    let (status, name) = (widest(|check| check.status.word().len()), widest(|check| check.name.len()));
+    let indent = status + name + 4;
+    let mut text = String::new();
+    for check in &health.checks {
+        let word = view.palette.paint(check.status.role(), check.status.word());
+        let space = " ".repeat(status - check.status.word().len() + 2);
+        text.push_str(&format!("{word}{space}{:<name$}  ", check.name));
+        let lines = std::iter::once(check.message.clone()).chain(check.fix.iter().map(|fix| format!("fix: {fix}")));
+        let lines = lines.flat_map(|line| wrapped(&safe::line(&line), view.width.saturating_sub(indent).max(30)));
+        text.push_str(&lines.collect::<Vec<_>>().join(&format!("\n{}", " ".repeat(indent))));
+        text.push('\n');
+    }
+    let sum = match health.failed() {
+        0 => view.palette.paint(Role::Right, "Nothing is wrong.".to_owned()),
+        failed => view.palette.paint(Role::Wrong, format!("{} failed.", count(failed, "check"))),
+    };
+    text.push_str(&format!("\n{sum}\n"));
+    text
+}
+
+/// The checks as a JSON document of the kind `health`.
+#[must_use]
+pub fn json(health: &Health) -> String {
+    documents::document("health", json!({ "healthy": health.failed() == 0, "checks": health.checks }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_check_is_a_line_with_its_fix_below() {
+        let mut health = Health::default();
+        health.add("service", HealthStatus::Ok, "https://acme.example.net");
+        health.add("token", HealthStatus::Failed, "no token is set, and none\u{1b}[0m").fix("set TRUEUP_TOKEN");
+        health.add("write access", HealthStatus::NotChecked, "no request shows it");
+        let view = TextView { width: 60, ..TextView::default() };
+        insta::assert_snapshot!(text(&health, &view), @r"
+        ok           service       https://acme.example.net
+        failed       token         no token is set, and
+                                   none\u{1b}[0m
+                                   fix: set TRUEUP_TOKEN
+        not checked  write access  no request shows it
+
+        1 check failed.
+        ");
+        assert!(json(&health).contains("\"healthy\": false"));
+    }
+}

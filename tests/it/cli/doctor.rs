@@ -1,0 +1,136 @@
+//! `doctor`: each thing that can be wrong with a set-up, told once and with its fix.
+
+use serde_json::Value;
+
+use crate::support::{Service, Stage, TOKEN, definition};
+
+fn stage() -> Stage {
+    Stage::new()
+        .file("trueup.yaml", "stack: s\nnamespaces: [shop, pay]\n")
+        .file("cart.yaml", &definition("shop/cart", 80))
+}
+
+/// The checks with their status, in order.
+fn checks(stage: &Stage, line: &str) -> Vec<(String, String)> {
+    let report = stage.run(line).json();
+    assert_eq!(report["kind"], "health");
+    let text = |check: &Value, key: &str| check[key].as_str().expect("a text").to_owned();
+    let checks = report["checks"].as_array().expect("checks");
+    checks.iter().map(|check| (text(check, "name"), text(check, "status"))).collect()
+}
+
+#[test]
+fn a_set_up_that_works_has_a_line_for_each_check() {
+    let service = Service::start();
+    let stage = stage().at(&service).env("TRUEUP_TOKEN_URL", &service.url());
+    stage.run("apply . --yes --quiet").code(0);
+    let ran = stage.run("doctor");
+    ran.code(0)
+        .stdout_contains("trueup.yaml: stack s, namespaces: shop, pay")
+        .stdout_contains("named by TRUEUP_BASE_URL")
+        .stdout_contains("from TRUEUP_TOKEN, bound to this URL by TRUEUP_TOKEN_URL")
+        .stdout_contains("`shop` can be read: 1 endpoint")
+        .stdout_contains("`pay` is empty, or does not exist")
+        .stdout_contains("no request shows it without writing")
+        .stdout_contains("Nothing is wrong.")
+        .does_not_say(TOKEN);
+    let writes = service.log().iter().filter(|entry| entry.method != "GET").count();
+    let expected = [
+        ("settings", "ok"),
+        ("definitions", "ok"),
+        ("service", "ok"),
+        ("token", "ok"),
+        ("connection", "ok"),
+        ("clock", "ok"),
+        ("path style", "ok"),
+        ("namespace", "note"),
+        ("namespace", "ok"),
+        ("write access", "not_checked"),
+        ("versions", "not_checked"),
+        ("state directory", "ok"),
+    ];
+    let expected: Vec<(String, String)> =
+        expected.iter().map(|(name, status)| ((*name).to_owned(), (*status).to_owned())).collect();
+    assert_eq!(checks(&stage, "doctor --format json"), expected);
+    let after = service.log().iter().filter(|entry| entry.method != "GET").count();
+    assert_eq!(writes, after, "nothing is written");
+    stage.run("doctor --sandbox").code(0).stdout_contains("the embedded one");
+}
+
+#[test]
+fn a_refused_token_is_told_once() {
+    let service = Service::start();
+    let stage = stage().at(&service).env("TRUEUP_TOKEN", "another-token-of-somebody");
+    let ran = stage.run("doctor");
+    ran.code(1).stdout_contains("the token is refused: ").does_not_say("another-token").does_not_say("could not read");
+    assert_eq!(ran.text().matches("401").count(), 1, "{}", ran.text());
+}
+
+#[test]
+fn a_missing_token_or_url_does_not_hide_the_other_checks() {
+    let service = Service::start();
+    let with_url = stage().env("TRUEUP_BASE_URL", &service.url());
+    with_url
+        .run("doctor")
+        .code(1)
+        .stdout_contains("there is no API token")
+        .stdout_contains("fix: set TRUEUP_TOKEN, or name a file with --token-file")
+        .stdout_contains("HTTP, on this machine")
+        .stdout_contains("state directory");
+    stage().run("doctor").code(1).stdout_contains("no service is named").stdout_contains("fix: give --base-url");
+    let unbound = stage().at(&service);
+    unbound.run("doctor").code(0).stdout_contains(&format!("TRUEUP_TOKEN_URL={}\n", service.url()));
+    let elsewhere = stage().at(&service).env("TRUEUP_TOKEN_URL", "https://elsewhere.example.net");
+    elsewhere.run("doctor").code(1).stdout_contains("binds the token of `TRUEUP_TOKEN` to").does_not_say(TOKEN);
+}
+
+#[test]
+fn a_port_that_nobody_listens_at_ends_the_checks_of_the_service() {
+    let stage = stage().env("TRUEUP_BASE_URL", "http://127.0.0.1:9").env("TRUEUP_TOKEN", "t");
+    let found = checks(&stage, "doctor --format json");
+    let failed: Vec<&str> =
+        found.iter().filter(|(_, status)| status == "failed").map(|(name, _)| name.as_str()).collect();
+    assert_eq!(failed, ["connection"]);
+}
+
+#[test]
+fn a_namespace_that_may_not_be_read_is_named_with_the_others_of_its_cause() {
+    let service = Service::start();
+    let stage = stage().at(&service);
+    service.misbehave("rules: [{operation: endpoint-list, status: {code: 403}}]");
+    let ran = stage.run("doctor");
+    ran.code(1).stdout_contains("could not read `pay` and `shop`: ").stdout_contains("403");
+    service.misbehave("rules: [{operation: endpoint-list, namespace: pay, status: {code: 403}}]");
+    stage.run("doctor").code(1).stdout_contains("could not read `pay`: ");
+    stage.run("doctor -n shop").code(0);
+}
+
+#[test]
+fn a_path_that_is_not_the_services_is_a_wrong_url() {
+    let service = Service::start();
+    let stage = stage().env("TRUEUP_BASE_URL", &format!("{}/nosuch", service.url())).env("TRUEUP_TOKEN", TOKEN);
+    stage
+        .run("doctor")
+        .code(1)
+        .stdout_contains("neither the uniform nor the published paths")
+        .stdout_contains("the base URL is probably wrong");
+}
+
+#[test]
+fn wrong_settings_and_definitions_are_reported_and_explained() {
+    let broken = Stage::new().file("trueup.yaml", "stak: s\n");
+    broken.run("doctor").code(1).stderr_contains("trueup.yaml:1:1").stdout_contains("failed  settings");
+    let wrong = Stage::new().file("trueup.yaml", "stack: s\n").file("a.yaml", "metadata: {}\n");
+    wrong.run("doctor --sandbox").code(1).stdout_contains("fix: to see each with its place: trueup validate .");
+    wrong.run("doctor nosuch --sandbox").code(1).stderr_contains("`nosuch` cannot be read");
+    Stage::new().run("doctor --sandbox").code(0).stdout_contains("fix: trueup init .");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_state_directory_that_others_can_write_is_a_failure() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let stage = stage().file("state/x", "");
+    std::fs::set_permissions(stage.path("state"), std::fs::Permissions::from_mode(0o777)).expect("a mode");
+    stage.run("doctor --sandbox=x.redb --state-dir state").code(1).stdout_contains("failed       state directory");
+}

@@ -1,0 +1,111 @@
+//! `init`: what it writes, what it leaves alone, and that the commands which it prints work.
+
+use crate::support::{Service, Stage};
+
+/// Runs the last line of what `init` printed, without the words before the command.
+#[track_caller]
+fn run_next(stage: &Stage, printed: &str) {
+    let last = printed.lines().last().expect("a last line");
+    let command = last.strip_prefix("Next:  trueup ").unwrap_or_else(|| panic!("no command: {last}"));
+    stage.run(command).code(0);
+}
+
+#[test]
+fn a_first_hour_without_a_tenant() {
+    let stage = Stage::new();
+    let ran = stage.run("init endpoints --sandbox");
+    ran.code(0).stdout_contains("Written:\n  endpoints/trueup.yaml\n  endpoints/shop/example.yaml\n");
+    run_next(&stage, ran.text());
+    assert!(stage.read("endpoints/trueup.yaml").contains("stack: endpoints\n"));
+    for line in ran.text().lines().filter_map(|line| line.strip_prefix("  trueup ")) {
+        let line = if line.starts_with("apply") { format!("{line} --yes --quiet") } else { line.to_owned() };
+        stage.run(&line).code(0);
+    }
+    stage.run("get shop --sandbox").code(0).stdout_contains("shop/example  example.com");
+    stage.run("fmt --check endpoints").code(0);
+}
+
+#[test]
+fn flags_decide_and_a_second_time_nothing_is_overwritten() {
+    let stage = Stage::new();
+    let line = "init mesh --url https://t.example.net/api --namespaces pay,shop --stack s --pipeline github --yes";
+    let ran = stage.run(line);
+    ran.code(0)
+        .stdout_contains("  .github/workflows/plan.yaml\n")
+        .stdout_contains("  .github/actions/setup-trueup/action.yml\n")
+        .stdout_contains("TRUEUP_READ_TOKEN");
+    run_next(&stage, ran.text());
+    let settings = stage.read("mesh/trueup.yaml");
+    for part in ["stack: s\n", "base_url: https://t.example.net\n", "namespaces: [pay, shop]\n"] {
+        assert!(settings.contains(part), "{settings}");
+    }
+    let workflow = stage.read(".github/workflows/plan.yaml");
+    for part in ["TRUEUP_BASE_URL: https://t.example.net\n", "paths: [\"mesh/**\"]", "trueup plan mesh --base"] {
+        assert!(workflow.contains(part), "{workflow}");
+    }
+    for name in ["plan", "apply", "drift"] {
+        let text = stage.read(&format!(".github/workflows/{name}.yaml"));
+        serde_yaml::from_str::<serde_yaml::Value>(&text).expect("YAML");
+    }
+    stage.write("mesh/trueup.yaml", "stack: mine\nnamespaces: [pay]\n");
+    let again = stage.run(line);
+    again
+        .code(0)
+        .stdout_contains("Left as they are, because they exist:\n  mesh/trueup.yaml\n")
+        .does_not_say("Written");
+    assert_eq!(stage.read("mesh/trueup.yaml"), "stack: mine\nnamespaces: [pay]\n");
+}
+
+#[test]
+fn a_pipeline_is_written_to_the_top_of_the_repository() {
+    let stage = Stage::new().file(".git/HEAD", "ref: refs/heads/main\n").file("deep/er/x.txt", "");
+    stage.run("init deep/er/mesh --pipeline gitlab --yes").code(0).stdout_contains("  .gitlab-ci.yml\n");
+    assert!(stage.read(".gitlab-ci.yml").contains("trueup plan deep/er/mesh --base"));
+    assert!(stage.read(".gitlab/trueup.yml").contains(".trueup:"));
+}
+
+#[test]
+fn with_a_token_the_next_command_is_the_doctor() {
+    let service = Service::start();
+    let stage = Stage::new().at(&service);
+    let ran = stage.run("init . --stack s --yes");
+    ran.code(0).stdout_contains("Next:  trueup doctor .\n");
+    run_next(&stage, ran.text());
+}
+
+#[test]
+fn a_directory_in_a_stack_and_wrong_flags_are_refused_before_anything_is_written() {
+    let stage = Stage::new().file("mesh/trueup.yaml", "stack: s\n");
+    stage
+        .run("init mesh/inner --yes")
+        .code(6)
+        .stderr_contains("is in the stack of")
+        .stderr_contains("nothing was written");
+    stage.run("init new --namespaces Shop --yes").code(64).stderr_contains("the namespace `Shop` ");
+    stage.run("init new --url http://elsewhere.example.net --yes").code(1).stderr_contains("use https");
+    stage.run("init new --stack ../x --yes").code(64).stderr_contains("`--stack` is `../x`");
+    assert!(!stage.path("new").exists() && !stage.path("mesh/inner").exists());
+}
+
+#[test]
+fn definitions_that_are_there_need_no_example() {
+    let stage = Stage::example("01-first-endpoint");
+    stage.run("init --yes").code(0).does_not_say("example.yaml").stdout_contains("  trueup.yaml\n");
+    stage.run("validate").code(0).stdout_contains("Valid: 1 endpoint ");
+}
+
+#[cfg(unix)]
+#[test]
+fn on_a_terminal_it_asks_until_an_answer_is_valid() {
+    let stage = Stage::new();
+    let mut terminal = crate::terminal::Terminal::run(&stage, "init mesh");
+    terminal.wait_for("nothing to decide later: ").enter("ftp://t.example.net");
+    terminal.wait_for("use https").wait_for("nothing to decide later: ").enter("https://t.example.net");
+    terminal.wait_for("unique in the tenant [mesh]: ").enter("");
+    terminal.wait_for("separated by commas [shop]: ").enter("shop, pay");
+    terminal.wait_for("gitlab or none [none]: ").enter("gitlab");
+    let (code, screen) = terminal.end();
+    assert_eq!(code, 0, "{screen}");
+    assert!(stage.read("mesh/trueup.yaml").contains("namespaces: [shop, pay]\n"));
+    assert!(stage.path(".gitlab-ci.yml").exists());
+}
