@@ -82,7 +82,7 @@ fn outside_of_stacks(context: &Context, directory: &Path) -> Result<(), CommandE
 fn top(context: &Context, directory: &Path) -> PathBuf {
     let repository = directory.ancestors().find(|above| above.join(".git").exists());
     let here = context.environment.directory.as_deref().filter(|here| directory.starts_with(here));
-    repository.or(here).map(Path::to_owned).unwrap_or_else(|| directory.to_owned())
+    repository.or(here).unwrap_or(directory).to_owned()
 }
 
 /// Whether the directory contains definitions, or what is meant as such.
