@@ -23,7 +23,7 @@ use super::request::Request;
 use super::response::{Response, date, judge};
 use super::retry::{AttemptHistory, RetryDecision, decide};
 use super::secret::Secret;
-use super::settings::{ClientSettings, ClientSettingsError, Exchange};
+use super::settings::{ClientProgress, ClientSettings, ClientSettingsError, Exchange, Retry};
 use super::text::neutral;
 use super::tls;
 
@@ -96,6 +96,7 @@ impl Client {
             let failure = match self.attempt(request, attempt).await {
                 Ok(answer) => {
                     self.throttle.recover();
+                    self.report(&ClientProgress::Answered);
                     return Ok(answer);
                 }
                 Err(failure) => failure,
@@ -106,15 +107,26 @@ impl Client {
                 true => RetryDecision::Stop,
                 false => decide(repeat, &failure, &tried, self.settings.pace.fraction()),
             };
-            let refused = matches!(&failure, Failure::Status(refusal) if refusal.status == 429);
-            match decision {
-                RetryDecision::Stop => return Err(request.failed(failure)),
+            let RetryDecision::Again { after } = decision else {
+                self.report(&ClientProgress::Answered);
+                return Err(request.failed(failure));
+            };
+            let (before, most) = tried.repeats(&failure);
+            self.report(&ClientProgress::Waiting(Retry { after, reason: failure.brief(), number: before + 1, most }));
+            match &failure {
                 // Everybody waits, this request with them.
-                RetryDecision::Again { after } if refused => self.throttle.slow(Instant::now(), after),
-                RetryDecision::Again { after } => self.settings.pace.wait(after).await,
+                Failure::Status(refusal) if refusal.status == 429 => self.throttle.slow(Instant::now(), after),
+                _ => self.settings.pace.wait(after).await,
             }
             tried = tried.and(&failure);
             attempt += 1;
+        }
+    }
+
+    /// Reports what takes time to who listens.
+    pub(super) fn report(&self, progress: &ClientProgress) {
+        if let Some(listener) = &self.settings.progress {
+            listener(progress);
         }
     }
 

@@ -164,6 +164,16 @@ impl ApiError {
 }
 
 impl Failure {
+    /// What happened, in few words.
+    pub(super) fn brief(&self) -> String {
+        match self {
+            Failure::Status(refusal) => refusal.named(),
+            Failure::Connect { .. } => "no connection".to_owned(),
+            Failure::Cut { .. } => "the connection was cut".to_owned(),
+            other => other.to_string(),
+        }
+    }
+
     /// Whether a request that ended so can have taken effect.
     #[must_use]
     pub fn certainty(&self) -> Certainty {
@@ -188,12 +198,17 @@ impl Failure {
     }
 }
 
+impl ErrorStatus {
+    /// The status with its name: `429 Too Many Requests`.
+    fn named(&self) -> String {
+        let name = http::StatusCode::from_u16(self.status).ok().and_then(|status| status.canonical_reason());
+        name.map_or_else(|| self.status.to_string(), |name| format!("{} {name}", self.status))
+    }
+}
+
 impl fmt::Display for ErrorStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the service answered {}", self.status)?;
-        if let Some(reason) = http::StatusCode::from_u16(self.status).ok().and_then(|s| s.canonical_reason()) {
-            write!(f, " {reason}")?;
-        }
+        write!(f, "the service answered {}", self.named())?;
         if !self.message.is_empty() {
             write!(f, ": {}", self.message)?;
         }

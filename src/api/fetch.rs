@@ -23,6 +23,7 @@ use super::live::read_list;
 use super::operations::Operation;
 use super::reader::Reader;
 use super::response::Response;
+use super::settings::ClientProgress;
 use super::text::neutral;
 
 /// Reads `namespaces`, one list each, at the same time as far as the client's limits allow.
@@ -55,6 +56,7 @@ impl PendingLists {
         let new: Vec<_> = namespaces.difference(&self.asked).cloned().collect();
         self.asked.extend(new.iter().cloned());
         self.waiting.extend(new);
+        self.report();
         self.ask();
         self
     }
@@ -76,11 +78,17 @@ impl PendingLists {
     /// sent at the same time, so that a tenant of many namespaces is never held whole.
     pub async fn next(&mut self) -> Option<(Namespace, NamespaceRead)> {
         let read = self.lists.join_next().await?;
+        self.report();
         self.ask();
         match read {
             Ok(read) => Some(read),
             Err(error) => std::panic::resume_unwind(error.into_panic()),
         }
+    }
+
+    fn report(&self) {
+        let of = self.asked.len();
+        self.reader.report(&ClientProgress::Reading { read: of - self.waiting.len() - self.lists.len(), of });
     }
 
     /// The client that asks.

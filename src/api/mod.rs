@@ -45,6 +45,9 @@ pub use request::{ReadRequest, Request, RequestError};
 pub use response::{Response, judge};
 pub use retry::{AttemptHistory, RetryDecision, decide};
 pub use secret::{Secret, SecretError};
-pub use settings::{ClientSettings, ClientSettingsError, Exchange, ExchangeListener, RequestLimits};
+pub use settings::{
+    ClientProgress, ClientSettings, ClientSettingsError, Exchange, ExchangeListener, ProgressListener, RequestLimits,
+    Retry,
+};
 pub use text::neutral;
 pub use tls::{Identity, TlsError, TlsTrust};

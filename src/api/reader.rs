@@ -17,7 +17,7 @@ use super::error::{ApiError, Failure};
 use super::operations::{Operation, OperationEffect};
 use super::request::{ReadRequest, Request, RequestError};
 use super::response::Response;
-use super::settings::{ClientSettings, ClientSettingsError};
+use super::settings::{ClientProgress, ClientSettings, ClientSettingsError};
 
 /// A client that only looks.
 #[derive(Clone)]
@@ -34,6 +34,13 @@ pub struct Writer {
 impl fmt::Debug for Reader {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Reader").field("settings", &self.client.settings).finish()
+    }
+}
+
+impl Reader {
+    /// Reports what takes time to who listens to this client.
+    pub(super) fn report(&self, progress: &ClientProgress) {
+        self.client.report(progress);
     }
 }
 

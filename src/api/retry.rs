@@ -28,6 +28,17 @@ pub struct AttemptHistory {
     pub failures: u32,
 }
 
+impl AttemptHistory {
+    /// Repeats so far that count against those of `failure`, and how many it gets.
+    pub(super) fn repeats(&self, failure: &Failure) -> (u32, u32) {
+        match failure {
+            Failure::Status(refusal) if refusal.status == 429 => (self.refusals, MOST_REFUSALS),
+            Failure::Status(refusal) if refusal.status == 500 => (self.internal, MOST_INTERNAL),
+            _ => (self.failures, MOST_FAILURES),
+        }
+    }
+}
+
 /// What comes next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RetryDecision {

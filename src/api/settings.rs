@@ -66,6 +66,38 @@ pub struct Exchange {
 /// Receives every exchange.
 pub type ExchangeListener = Arc<dyn Fn(&Exchange) + Send + Sync>;
 
+/// A request that failed and is sent again.
+#[derive(Debug, Clone)]
+pub struct Retry {
+    /// After this time.
+    pub after: Duration,
+    /// Why, in few words.
+    pub reason: String,
+    /// 1 for the first repeat.
+    pub number: u32,
+    /// Repeats that a request gets for this reason.
+    pub most: u32,
+}
+
+/// What a client does that takes time.
+#[derive(Debug)]
+pub enum ClientProgress {
+    /// A request failed and waits to be sent again.
+    Waiting(Retry),
+    /// A request was answered, or failed for good.
+    Answered,
+    /// So many namespaces are read of those that were asked for.
+    Reading {
+        /// Namespaces that are read.
+        read: usize,
+        /// Namespaces that were asked for.
+        of: usize,
+    },
+}
+
+/// Receives what a client does that takes time.
+pub type ProgressListener = Arc<dyn Fn(&ClientProgress) + Send + Sync>;
+
 /// What a client needs to know.
 #[derive(Clone)]
 pub struct ClientSettings {
@@ -89,6 +121,8 @@ pub struct ClientSettings {
     pub pace: Timing,
     /// Receives every exchange.
     pub listener: Option<ExchangeListener>,
+    /// Receives what takes time.
+    pub progress: Option<ProgressListener>,
 }
 
 impl ClientSettings {
@@ -107,6 +141,7 @@ impl ClientSettings {
             concurrency: 8,
             pace,
             listener: None,
+            progress: None,
         }
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::args::DefinitionFileArgs;
 use super::context::Context;
 use super::exit_status::{CommandError, ExitStatus};
-use super::{configuration, definition, file};
+use super::{configuration, definition, file, hint};
 use crate::diff;
 use crate::file::{FileError, FileMode, limit};
 use crate::load::{self, Config, SourceFile};
@@ -158,9 +158,17 @@ pub fn write(arguments: &DefinitionFileArgs, files: &[DefinitionFile]) -> Result
 }
 
 /// How many files there are and what to do next.
-pub fn summary(verb: &str, directory: &Path, files: usize, written: usize) -> String {
-    let (shown, same) = (directory.display().to_string(), files - written);
+pub fn summary(context: &Context, verb: &str, directory: &Path, (files, written): (usize, usize)) -> String {
     let endpoints = if files == 1 { "1 endpoint" } else { &format!("{files} endpoints") };
-    let same = if same == 0 { String::new() } else { format!(", {same} unchanged") };
-    format!("{verb} {endpoints} into {}{same}.\nNext:  trueup plan {}\n", safe::line(&shown), safe::shell(&shown))
+    if files == 0 {
+        return format!("{verb} {endpoints}: nothing was written.\n");
+    }
+    let shown = directory.display().to_string();
+    let same = if files == written { String::new() } else { format!(", {} unchanged", files - written) };
+    let flags = hint::settings(&context.global);
+    format!(
+        "{verb} {endpoints} into {}{same}.\nNext:  trueup plan {}{flags}\n",
+        safe::line(&shown),
+        safe::shell(&shown)
+    )
 }

@@ -2,6 +2,7 @@
 //! a file in `command` that reads like the flow: open a session, plan, then report or approve and apply.
 //! Environment, clock, terminal and randomness are read here and passed down as values.
 
+mod activity;
 mod address;
 mod applied_commits;
 mod approval;

@@ -5,6 +5,8 @@
 use std::io::{ErrorKind, Write as _};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use indicatif::{MultiProgress, ProgressDrawTarget};
+
 use super::args::{Color, GlobalArgs};
 use super::environment::ProcessEnvironment;
 use super::exit_status::{CommandError, ExitStatus};
@@ -19,6 +21,9 @@ pub struct Output {
     width: usize,
     charset: Charset,
     quiet: bool,
+    /// What is drawn below the messages, on a terminal.
+    bars: MultiProgress,
+    live: bool,
     progress: Arc<Mutex<CommandProgress>>,
 }
 
@@ -66,7 +71,11 @@ impl Output {
             Color::Auto if terminal && !plain => Palette::Coloured,
             Color::Auto | Color::Never => Palette::Plain,
         };
+        let live = environment.stderr_is_terminal && !global.quiet && !global.verbose;
+        let target = if live { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         Self {
+            bars: MultiProgress::with_draw_target(target),
+            live,
             answers: palette(environment.stdout_is_terminal),
             messages: palette(environment.stderr_is_terminal),
             width: environment.width,
@@ -99,9 +108,21 @@ impl Output {
         self.answer(&self.render(report, format));
     }
 
+    /// Whether lines below the messages are drawn and go away: on a terminal.
+    #[must_use]
+    pub fn is_live(&self) -> bool {
+        self.live
+    }
+
+    /// The lines below the messages.
+    #[must_use]
+    pub fn bars(&self) -> &MultiProgress {
+        &self.bars
+    }
+
     /// Writes the answer. What goes wrong is an error at the command's end: see [`Output::ended`].
     pub fn answer(&self, text: &str) {
-        if let Err(error) = write(text) {
+        if let Err(error) = self.bars.suspend(|| write(text)) {
             self.progress().failed.get_or_insert(error.to_string());
         }
     }
@@ -139,7 +160,9 @@ impl Output {
     pub fn notice(&self, text: &str) {
         // In one write: a run prints a line for each change, and stderr has no buffer.
         let line = format!("{}\n", safe::log(text.trim_end_matches('\n')));
-        let _ = std::io::stderr().lock().write_all(line.as_bytes());
+        self.bars.suspend(|| {
+            let _ = std::io::stderr().lock().write_all(line.as_bytes());
+        });
     }
 
     /// Prints an error with what to do about it.

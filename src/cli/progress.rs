@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressStyle};
 
 use super::context::Context;
 use super::output::Output;
@@ -26,10 +26,10 @@ impl RunProgress {
     pub fn new(context: &Context) -> Self {
         let output = context.output.clone();
         let lines = LineProgress::new(output.message_view());
-        if !context.environment.stderr_is_terminal || context.global.quiet || context.global.verbose {
+        if !output.is_live() {
             return RunProgress::Lines { output, lines };
         }
-        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+        let bar = output.bars().add(ProgressBar::no_length());
         let style = ProgressStyle::with_template("[{bar:30}] {pos}/{len}  {msg}");
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> "));
         RunProgress::Bar { bar, output, lines }
@@ -48,14 +48,10 @@ impl RunProgress {
 impl RunProgress {
     /// Prints a message during the run, above the bar if there is one.
     pub fn messages(&self) -> impl Fn(&str) + Send + 'static {
-        let (bar, output) = match self {
-            RunProgress::Bar { bar, output, .. } => (Some(bar.clone()), output.clone()),
-            RunProgress::Lines { output, .. } | RunProgress::Nothing { output } => (None, output.clone()),
-        };
-        move |text| match &bar {
-            Some(bar) => bar.suspend(|| output.notice(text)),
-            None => output.notice(text),
-        }
+        let (RunProgress::Bar { output, .. } | RunProgress::Lines { output, .. } | RunProgress::Nothing { output }) =
+            self;
+        let output = output.clone();
+        move |text| output.notice(text)
     }
 }
 
@@ -91,7 +87,7 @@ fn draw(bar: &ProgressBar, output: &Output, lines: &LineProgress, event: &RunEve
         }
         RunEvent::Finished { step, .. } => {
             if !step.result.is_done() && !matches!(step.result, ChangeResult::Skipped { .. }) {
-                bar.suspend(|| output.message(&lines.line(event).unwrap_or_default()));
+                output.message(&lines.line(event).unwrap_or_default());
             }
             bar.inc(1);
         }

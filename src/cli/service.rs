@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
+use super::activity::Activity;
 use super::address::Address;
 use super::context::Context;
 use super::exit_status::{CommandError, ExitStatus};
@@ -94,6 +95,9 @@ pub async fn connect_with(
                 if exchange.attempt > 1 { format!(", attempt {}", exchange.attempt) } else { String::new() }
             ));
         }));
+    } else {
+        let activity = Activity::new(context.output.clone());
+        settings.progress = Some(Arc::new(move |progress| activity.show(progress)));
     }
     Ok(Connection { settings })
 }

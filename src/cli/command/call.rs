@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::api::{Operation, Request, RequestError, TABLE};
+use crate::api::{Operation, OperationEntry, Request, RequestError, TABLE};
 use crate::cli::context::Context;
 use crate::cli::exit_status::{CommandError, ExitStatus};
 use crate::cli::prompt;
@@ -42,15 +42,21 @@ pub async fn run(arguments: &CallArgs, context: &Context) -> Result<ExitStatus, 
 
 fn operation(name: &str) -> Result<Operation, CommandError> {
     Operation::from_name(name).ok_or_else(|| {
-        let near = TABLE.iter().map(|entry| (strsim::jaro_winkler(name, entry.name), entry.name));
-        let near = near.filter(|(near, _)| *near > 0.8).max_by(|one, other| one.0.total_cmp(&other.0));
-        let known = TABLE.iter().map(|entry| entry.name).collect::<Vec<_>>().join(", ");
         let error = CommandError::words(ExitStatus::Usage, format!("unknown operation `{name}`"));
-        let error = match near {
-            Some((_, near)) => error.hint(format!("did you mean `{near}`?")),
-            None => error,
+        let part = |entry: &&OperationEntry| name.len() > 2 && entry.name.contains(&name.to_lowercase());
+        let mut near: Vec<&str> = TABLE.iter().filter(part).map(|entry| entry.name).collect();
+        if near.is_empty() {
+            let likeness = TABLE.iter().map(|entry| (strsim::jaro_winkler(name, entry.name), entry.name));
+            let likest =
+                likeness.filter(|(likeness, _)| *likeness > 0.8).max_by(|one, other| one.0.total_cmp(&other.0));
+            near.extend(likest.map(|(_, name)| name));
+        }
+        let error = match near[..] {
+            [] => error,
+            [one] => error.hint(format!("did you mean `{one}`?")),
+            _ => error.hint(format!("did you mean one of these? {}", near.join(", "))),
         };
-        error.hint(format!("there are: {known}"))
+        error.hint("to see all of them: trueup call --list")
     })
 }
 

@@ -53,7 +53,12 @@ fn terraform(arguments: &TerraformArgs, context: &Context) -> Result<ExitStatus,
         .hint("nothing was written"));
     }
     let written = definition_files::write(&arguments.files, &files)?;
-    context.output.answer(&definition_files::summary("Imported", &arguments.files.output, files.len(), written));
+    context.output.answer(&definition_files::summary(
+        context,
+        "Imported",
+        &arguments.files.output,
+        (files.len(), written),
+    ));
     for (address, reason) in &import.left_out {
         context.output.notice(&format!("left out: {}: {}", safe::line(address), safe::line(reason)));
     }

@@ -44,7 +44,14 @@ pub async fn run(arguments: &PullArgs, context: &Context) -> Result<ExitStatus, 
         }
     }
     let written = definition_files::write(&arguments.files, &pulled)?;
-    context.output.answer(&definition_files::summary("Pulled", &arguments.files.output, pulled.len(), written));
+    for namespace in empty(&live) {
+        let message = format!(
+            "no endpoints in `{namespace}`: the service answers so for a namespace that does not exist, too; check the name"
+        );
+        context.output.message(&message);
+    }
+    let counts = (pulled.len(), written);
+    context.output.answer(&definition_files::summary(context, "Pulled", &arguments.files.output, counts));
     Ok(ExitStatus::Done)
 }
 
@@ -69,6 +76,14 @@ fn complete(live: &Live) -> Result<(), CommandError> {
         None => Ok(()),
         Some((namespace, reason)) => Err(planning::unreadable(namespace, reason).hint("nothing was written")),
     }
+}
+
+/// The namespaces in which nothing is live.
+fn empty(live: &Live) -> impl Iterator<Item = &Namespace> {
+    live.namespaces.iter().filter_map(|(namespace, read)| match read {
+        NamespaceRead::Complete { items } if items.is_empty() => Some(namespace),
+        _ => None,
+    })
 }
 
 fn pulled(

@@ -13,3 +13,4 @@ mod runs;
 mod show;
 mod stacks;
 mod story;
+mod waiting;

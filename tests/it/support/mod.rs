@@ -249,7 +249,9 @@ impl Ran {
 impl Drop for Ran {
     fn drop(&mut self) {
         if !std::thread::panicking() && !self.stderr_was_seen.get() {
-            assert_eq!(self.stderr, "", "nobody expected this of trueup {}", self.line);
+            // Whether a wait is long enough to be shown is chance.
+            let unexpected: Vec<&str> = self.stderr.lines().filter(|line| !line.contains(", retrying in ")).collect();
+            assert!(unexpected.is_empty(), "nobody expected this of trueup {}: {unexpected:#?}", self.line);
         }
     }
 }
