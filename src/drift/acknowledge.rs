@@ -203,33 +203,15 @@ mod tests {
 
     use super::*;
     use crate::drift::UnmanagedPolicy;
-    use crate::model::{Layout, SourceLocation};
-    use crate::plan::{BeforeImage, Change, FieldChange, ServiceId};
+    use crate::plan::world::{endpoint, live};
+    use crate::plan::{BeforeImage, Change, FieldChange};
 
     fn plan(causes: &[(Field, Cause)]) -> Plan {
-        let endpoint: crate::model::Endpoint = serde_json::from_value(
-            json!({"metadata": {"name": "cart", "namespace": "shop"}, "spec": {"ip": "10.0.0.1"}}),
-        )
-        .expect("an endpoint");
-        let fields = causes
-            .iter()
-            .map(|(field, cause)| FieldChange {
-                field: field.clone(),
-                before: json!(9999),
-                after: json!(80),
-                cause: *cause,
-                attribution: None,
-                place: None::<SourceLocation>,
-            })
-            .collect();
-        let key = endpoint.key.clone();
-        let before =
-            BeforeImage { uid: "1".to_owned(), resource_version: None, endpoint, creator: None, modified: None };
-        Plan {
-            service: ServiceId { base_url: "https://acme.example.net".to_owned(), layout: Layout::Uniform },
-            changes: vec![Change::new(key, Action::Replace { fields, adopts: false, before })],
-            ..Plan::default()
-        }
+        let changed = |(field, cause): &(Field, Cause)| FieldChange::new(field.clone(), json!(9999), json!(80), *cause);
+        let fields = causes.iter().map(changed).collect();
+        let before = BeforeImage::of(&live(endpoint("cart", 9999)));
+        let key = before.endpoint.key.clone();
+        Plan { changes: vec![Change::new(key, Action::Replace { fields, adopts: false, before })], ..Plan::default() }
     }
 
     fn day(text: &str) -> Date {

@@ -193,8 +193,8 @@ mod tests {
 
     use super::*;
     use crate::drift::{ObjectVerdict, Verdict};
-    use crate::model::{Endpoint, Layout};
-    use crate::plan::{Action, BeforeImage, Cause, Change, FieldChange, NamespaceScope, ServiceId};
+    use crate::plan::world::{endpoint, live, shop};
+    use crate::plan::{Action, BeforeImage, Cause, Change, FieldChange, NamespaceScope};
 
     fn at(text: &str) -> Timestamp {
         text.parse().expect("a time")
@@ -202,21 +202,9 @@ mod tests {
 
     /// A plan over `shop`, whose read is complete or not, with `cart`'s port drifted or not.
     fn check(drifts: bool, complete: bool) -> (Plan, Verdicts) {
-        let endpoint: Endpoint = serde_json::from_value(
-            json!({"metadata": {"name": "cart", "namespace": "shop"}, "spec": {"ip": "10.0.0.1"}}),
-        )
-        .expect("an endpoint");
-        let key = endpoint.key.clone();
-        let before =
-            BeforeImage { uid: "1".to_owned(), resource_version: None, endpoint, creator: None, modified: None };
-        let field = FieldChange {
-            field: Field::Port,
-            before: json!(9),
-            after: json!(80),
-            cause: Cause::Drift,
-            attribution: None,
-            place: None,
-        };
+        let before = BeforeImage::of(&live(endpoint("cart", 9)));
+        let key = before.endpoint.key.clone();
+        let field = FieldChange::new(Field::Port, json!(9), json!(80), Cause::Drift);
         let read = if complete {
             ScopeRead::Complete { live: 1, owned: 1, removable: 1 }
         } else {
@@ -225,8 +213,7 @@ mod tests {
         let scope = NamespaceScope { read, definitions: 1, in_sync: 0, pruned: true, selected: true };
         let change = Change::new(key.clone(), Action::Replace { fields: vec![field], adopts: false, before });
         let plan = Plan {
-            service: ServiceId { base_url: "https://acme.example.net".to_owned(), layout: Layout::Uniform },
-            scope: BTreeMap::from([(Namespace::parse("shop").expect("a namespace"), scope)]),
+            scope: BTreeMap::from([(shop(), scope)]),
             changes: if drifts && complete { vec![change] } else { Vec::new() },
             ..Plan::default()
         };

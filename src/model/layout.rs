@@ -1,9 +1,9 @@
 //! The two path layouts in which a service answers. Only `api` knows the paths.
 
-use std::fmt;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use super::word::words;
 
 /// Which paths the service answers at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
@@ -16,22 +16,9 @@ pub enum Layout {
     Published,
 }
 
+words!(Layout { Uniform = "uniform", Published = "published" });
+
 impl Layout {
     /// Every layout.
     pub const ALL: [Layout; 2] = [Layout::Uniform, Layout::Published];
-
-    /// The name, as flags and configuration write it.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Layout::Uniform => "uniform",
-            Layout::Published => "published",
-        }
-    }
-}
-
-impl fmt::Display for Layout {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
 }

@@ -51,4 +51,5 @@ pub use wire::{
     EmptyOption, Spec, WireDnsNameAdvanced, WireEmpty, WireEndpoint, WireMetadata, WirePrefixes, WireReference,
     WireSelector, WireServiceInfo, WireSite, WireSnatPool, WireSpec, WireVirtualNetwork, WireWhere,
 };
+pub(crate) use word::words;
 pub use word::{Discovery, NetworkType, Protocol, Word};

@@ -1,7 +1,25 @@
-//! The fields whose values are words on the wire (protocol, discovery, network type), each an enum with the
-//! service's spelling of every value.
+//! Enums whose values are words: a macro for all of them, and the fields whose values are words on the wire
+//! (protocol, discovery, network type) with the service's spelling of every value.
 
-use std::fmt;
+/// Gives an enum the word of each value, which is also how it is displayed.
+macro_rules! words {
+    ($type:ident { $($variant:ident = $word:literal),+ $(,)? }) => {
+        impl $type {
+            /// The word for it.
+            #[must_use]
+            pub fn as_str(self) -> &'static str {
+                match self { $($type::$variant => $word),+ }
+            }
+        }
+
+        impl std::fmt::Display for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
+    };
+}
+pub(crate) use words;
 
 /// A type whose values are words on the wire.
 pub trait Word: Sized {
@@ -23,24 +41,15 @@ macro_rules! text_enum {
             /// Every value, in the order of the service.
             pub const ALL: &[$type] = &[$($type::$variant),+];
 
-            /// The value as the service writes it.
-            #[must_use]
-            pub fn as_str(self) -> &'static str {
-                match self { $($type::$variant => $text),+ }
-            }
         }
+
+        words!($type { $($variant = $text),+ });
 
         impl Word for $type {
             const WORDS: &[&str] = &[$($text),+];
 
             fn from_text(text: &str) -> Option<Self> {
                 match text { $($text => Some($type::$variant),)+ _ => None }
-            }
-        }
-
-        impl fmt::Display for $type {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(self.as_str())
             }
         }
     };

@@ -1,15 +1,13 @@
 //! The changes of a plan: what is done to one endpoint, field by field, with the cause of each difference and
 //! the state that the plan read.
 
-use std::fmt;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{OwnershipAnnotations, Plan};
 use crate::model::{
     AppliedCause, AppliedFields, Endpoint, Field, FieldError, Json, Key, LiveObject, RelatedObject, RunId,
-    SourceLocation,
+    SourceLocation, words,
 };
 
 /// One endpoint that is created, replaced, deleted or annotated.
@@ -89,6 +87,8 @@ pub enum ActionKind {
     Delete,
 }
 
+words!(ActionKind { Create = "create", Replace = "replace", Annotate = "annotate", Delete = "delete" });
+
 /// A live object as a plan saw it.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -142,6 +142,8 @@ pub enum Cause {
     Unannotated,
 }
 
+words!(Cause { Pending = "pending", Drift = "drift", Both = "both", Unannotated = "unannotated" });
+
 /// Whose change a difference is, judged against a base branch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -156,6 +158,13 @@ pub enum Attribution {
     BehindBase,
 }
 
+words!(Attribution {
+    ThisChange = "this change",
+    PendingOnBase = "pending on base",
+    Drift = "drift",
+    BehindBase = "behind base",
+});
+
 /// A commit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -164,6 +173,14 @@ pub struct Commit {
     pub id: String,
     /// Its day, `YYYY-MM-DD`.
     pub date: String,
+}
+
+impl FieldChange {
+    /// A field that changes, of which nothing more is known yet.
+    #[must_use]
+    pub fn new(field: Field, before: Json, after: Json, cause: Cause) -> Self {
+        Self { field, before, after, cause, attribution: None, place: None }
+    }
 }
 
 impl Change {
@@ -305,59 +322,8 @@ impl ActionKind {
             ActionKind::Delete => 2,
         }
     }
-
-    /// The verb.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            ActionKind::Create => "create",
-            ActionKind::Replace => "replace",
-            ActionKind::Annotate => "annotate",
-            ActionKind::Delete => "delete",
-        }
-    }
 }
 
-impl Cause {
-    /// The word.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Cause::Pending => "pending",
-            Cause::Drift => "drift",
-            Cause::Both => "both",
-            Cause::Unannotated => "unannotated",
-        }
-    }
-}
+impl Cause {}
 
-impl Attribution {
-    /// The words.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Attribution::ThisChange => "this change",
-            Attribution::PendingOnBase => "pending on base",
-            Attribution::Drift => "drift",
-            Attribution::BehindBase => "behind base",
-        }
-    }
-}
-
-impl fmt::Display for ActionKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl fmt::Display for Cause {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl fmt::Display for Attribution {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
+impl Attribution {}

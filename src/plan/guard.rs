@@ -8,8 +8,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{ActionKind, Plan, ScopeRead};
-use crate::model::Namespace;
 use crate::model::policy::Guards;
+use crate::model::{Namespace, words};
 
 /// A guard that refuses the plan until it is allowed by its name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -41,25 +41,11 @@ pub enum GuardName {
     BehindBase,
 }
 
+words!(GuardName { MassChange = "mass-change", EmptyNamespace = "empty-namespace", BehindBase = "behind-base" });
+
 impl GuardName {
     /// Every guard.
     pub const ALL: [GuardName; 3] = [GuardName::MassChange, GuardName::EmptyNamespace, GuardName::BehindBase];
-
-    /// The name that `--allow` takes.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            GuardName::MassChange => "mass-change",
-            GuardName::EmptyNamespace => "empty-namespace",
-            GuardName::BehindBase => "behind-base",
-        }
-    }
-}
-
-impl fmt::Display for GuardName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
 }
 
 impl GuardHit {

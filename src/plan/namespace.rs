@@ -248,15 +248,11 @@ impl NamespaceBuilder<'_, '_> {
         if !differences.is_empty() {
             let fields = differences
                 .iter()
-                .map(|difference| FieldChange {
-                    field: difference.field.clone(),
-                    before: difference.live.clone(),
-                    after: difference.desired.clone(),
-                    cause: applied.map_or(Cause::Unannotated, |applied| {
-                        applied.cause(&difference.field, &live.endpoint, &definition.endpoint).into()
-                    }),
-                    attribution: None,
-                    place: None,
+                .map(|Difference { field, live: before, desired: after }| {
+                    let cause = applied.map_or(Cause::Unannotated, |applied| {
+                        applied.cause(field, &live.endpoint, &definition.endpoint).into()
+                    });
+                    FieldChange::new(field.clone(), before.clone(), after.clone(), cause)
                 })
                 .collect();
             let action = Action::Replace { fields, adopts: !owner.is_ours(), before: BeforeImage::of(live) };

@@ -240,13 +240,9 @@ impl Undo<'_, '_> {
         } else {
             let fields = fields
                 .into_iter()
-                .map(|field| FieldChange {
-                    before: field.value(&live.endpoint),
-                    after: field.value(original),
-                    cause: Cause::Pending,
-                    attribution: None,
-                    place: None,
-                    field,
+                .map(|field| {
+                    let (before, after) = (field.value(&live.endpoint), field.value(original));
+                    FieldChange::new(field, before, after, Cause::Pending)
                 })
                 .collect();
             Action::Replace { fields, adopts: false, before: before_now }

@@ -5,37 +5,22 @@ use std::collections::BTreeMap;
 use serde_json::json;
 
 use crate::model::comparisons::{assert_no_search_through_all, count};
-use crate::model::{Endpoint, Field, Key, Layout, Live, LiveItem, LiveObject, NamespaceRead, RunId};
+use crate::model::{Endpoint, Field, Key, Live, LiveItem, NamespaceRead, RunId};
+use crate::plan::world::{self, live};
 use crate::plan::{
-    Action, ActionKind, Allowances, BeforeImage, Cause, Change, FieldChange, Ignore, Plan, RollbackInput, ServiceId,
-    rollback,
+    Action, ActionKind, Allowances, BeforeImage, Cause, Change, FieldChange, Ignore, Plan, RollbackInput, rollback,
 };
 use crate::run::{
     ChangeResult, ChangeStep, Confirmation, Intent, ObjectBody, RunEntry, RunHeader, RunRecord, WriteRequest,
 };
 
 fn endpoint(key: &Key, port: u16) -> Endpoint {
-    let object =
-        json!({"metadata": {"name": key.name, "namespace": key.namespace}, "spec": {"ip": "10.0.0.7", "port": port}});
-    serde_json::from_value(object).expect("an endpoint")
+    world::endpoint(key.name.as_str(), port)
 }
 
 fn change(key: &Key) -> Change {
-    let before = BeforeImage {
-        uid: format!("uid of {key}"),
-        resource_version: None,
-        endpoint: endpoint(key, 80),
-        creator: None,
-        modified: None,
-    };
-    let port = FieldChange {
-        field: Field::Port,
-        before: json!(80),
-        after: json!(81),
-        cause: Cause::Pending,
-        attribution: None,
-        place: None,
-    };
+    let before = BeforeImage::of(&live(endpoint(key, 80)));
+    let port = FieldChange::new(Field::Port, json!(80), json!(81), Cause::Pending);
     Change::new(key.clone(), Action::Replace { fields: vec![port], adopts: false, before })
 }
 
@@ -57,30 +42,10 @@ fn run(count: usize) -> (RunRecord, Live) {
         [RunEntry::Intent(intent), RunEntry::Outcome(step)]
     });
     let entries = entries.collect();
-    let items: BTreeMap<Key, LiveItem> = keys
-        .iter()
-        .map(|key| {
-            let object = LiveObject {
-                endpoint: endpoint(key, 81),
-                uid: format!("uid of {key}"),
-                resource_version: None,
-                owner_view: None,
-                deleting: false,
-                creator: None,
-                created: None,
-                modified: None,
-                unknown: Vec::new(),
-            };
-            (key.clone(), LiveItem::Object(object))
-        })
-        .collect();
+    let items = keys.iter().map(|key| (key.clone(), LiveItem::Object(live(endpoint(key, 81))))).collect();
     let namespace = keys[0].namespace.clone();
-    let live = Live { namespaces: BTreeMap::from([(namespace, NamespaceRead::Complete { items })]), requests: 1 };
-    let plan = Plan {
-        service: ServiceId { base_url: "http://x".to_owned(), layout: Layout::Uniform },
-        changes,
-        ..Plan::default()
-    };
+    let now = Live { namespaces: BTreeMap::from([(namespace, NamespaceRead::Complete { items })]), requests: 1 };
+    let plan = Plan { changes, ..Plan::default() };
     let header = RunHeader {
         run: RunId::new("run-1").expect("an id"),
         started: "2026-11-21T10:00:00Z".to_owned(),
@@ -89,7 +54,7 @@ fn run(count: usize) -> (RunRecord, Live) {
         rolls_back: None,
         plan,
     };
-    (RunRecord { header, entries, closing: None, torn: false }, live)
+    (RunRecord { header, entries, closing: None, torn: false }, now)
 }
 
 #[test]

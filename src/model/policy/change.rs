@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{RunTarget, Safeguards, SafetySettings};
+use crate::model::word::words;
 
 /// Values of a list that are written out.
 const SHOWN: usize = 5;
@@ -37,24 +38,9 @@ pub enum Direction {
     Tightened,
 }
 
-impl Direction {
-    /// The word for it.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Direction::Loosened => "loosened",
-            Direction::Changed => "changed",
-            Direction::Limited => "limited",
-            Direction::Tightened => "tightened",
-        }
-    }
-}
+words!(Direction { Loosened = "loosened", Changed = "changed", Limited = "limited", Tightened = "tightened" });
 
-impl fmt::Display for Direction {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
+impl Direction {}
 
 /// A setting that is not what it was at the base, or that the policy limits.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

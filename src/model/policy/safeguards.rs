@@ -7,6 +7,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::model::word::words;
 use crate::model::{Field, Layout, Namespace};
 
 /// What a stack may delete in the namespaces that it lists, the strictest first.
@@ -22,25 +23,11 @@ pub enum Prune {
     All,
 }
 
+words!(Prune { None = "none", Owned = "owned", All = "all" });
+
 impl Prune {
     /// Every mode.
     pub const ALL: [Prune; 3] = [Prune::Owned, Prune::All, Prune::None];
-
-    /// The word for it.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Prune::None => "none",
-            Prune::Owned => "owned",
-            Prune::All => "all",
-        }
-    }
-}
-
-impl fmt::Display for Prune {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
 }
 
 /// The numbers of the `mass-change` guard.
@@ -77,25 +64,11 @@ pub enum GateMode {
     Block,
 }
 
+words!(GateMode { Off = "off", Warn = "warn", Block = "block" });
+
 impl GateMode {
     /// Every mode.
     pub const ALL: [GateMode; 3] = [GateMode::Off, GateMode::Warn, GateMode::Block];
-
-    /// The word for it.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            GateMode::Off => "off",
-            GateMode::Warn => "warn",
-            GateMode::Block => "block",
-        }
-    }
-}
-
-impl fmt::Display for GateMode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
 }
 
 /// What is checked before an apply.
