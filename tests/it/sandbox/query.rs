@@ -99,6 +99,30 @@ async fn relative_times_are_resolved_against_the_time_of_reading() {
 }
 
 #[tokio::test]
+async fn an_end_of_the_time_that_is_missing_follows_from_the_other() {
+    let bench = bench().await;
+    let now = "2025-12-02T08:25:26.599586464Z";
+    let cases = [
+        ("", "", "2025-12-02T08:15:26.599586464Z", now),
+        ("", "2026-11-21T10:00:00Z", "2026-11-21T09:50:00Z", "2026-11-21T10:00:00Z"),
+        ("2026-11-21T10:00:00Z", "", "2026-11-21T10:00:00Z", "2026-11-21T10:10:00Z"),
+        ("1570007981", "2019-10-02T11:00:00+01:00", "2019-10-02T09:19:41Z", "2019-10-02T10:00:00Z"),
+        // At the edge of the calendar nothing overflows.
+        ("", "-009999-01-02T01:59:59Z", "-009999-01-02T01:59:59Z", "-009999-01-02T01:59:59Z"),
+    ];
+    for (start, end, ..) in cases {
+        ask(&bench, "shop", &json!({"start_time": start, "end_time": end})).await;
+    }
+    let queries = bench.get("/sandbox/queries").await.json();
+    for ((start, end, from, to), query) in cases.iter().zip(queries["queries"].as_array().unwrap()) {
+        assert_eq!((&query["start_time"], &query["end_time"]), (&json!(from), &json!(to)), "{start} {end}");
+    }
+    assert_eq!(queries["queries"].as_array().unwrap().len(), cases.len());
+    let far = refused(&bench, &json!({"start_time": "999999999999999999"})).await;
+    assert!(far.ends_with("which is neither RFC 3339 nor unix seconds"), "{far}");
+}
+
+#[tokio::test]
 async fn the_operators_a_namespace_and_both_layouts_select() {
     let bench = bench().await;
     let all = hits(&ask(&bench, "system", &json!({"start_time": DAY, "end_time": "1764663926"})).await);

@@ -1,5 +1,5 @@
-//! The tables under `tests/cases` that say what the sandbox makes of a label selector, of an event query
-//! and of a tenant file. The client's own parser of selectors is run against the same table.
+//! The tables under `tests/cases` that say what the sandbox makes of a label selector, of an event query,
+//! of a tenant file and of a scenario. The client's own parser of selectors is run against the same table.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use trueup::model::Selector;
-use trueup::sandbox::Tenant;
+use trueup::sandbox::{Scenario, Tenant};
 
 use super::{Bench, SHOP, endpoint};
 
@@ -127,6 +127,24 @@ fn every_tenant_file_of_the_table_is_read_or_refused() {
                 let error = error.to_string();
                 assert!(!refused.is_empty() && refused.iter().all(|part| error.contains(part)), "{error}");
             }
+        }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ScenarioCase {
+    scenario: String,
+    refused: Option<String>,
+}
+
+#[test]
+fn every_scenario_of_the_table_is_read_or_refused_with_what_is_allowed() {
+    for ScenarioCase { scenario, refused } in table::<Vec<ScenarioCase>>("scenarios.yaml") {
+        let error = Scenario::parse(&scenario).err().map(|error| error.to_string());
+        match (&error, &refused) {
+            (Some(error), Some(refused)) => assert!(error.contains(refused), "{scenario}: {error}"),
+            _ => assert_eq!(error, refused, "{scenario}"),
         }
     }
 }

@@ -125,3 +125,44 @@ async fn an_upgrade_advances_as_time_passes() {
     let absent = bench.get(&format!("{UNIFORM}/system/upgrade_status/ce99")).await;
     assert_eq!((absent.status, absent.json()["message"].clone()), (404, json!("no site system/ce99")));
 }
+
+/// The versions that a sandbox with this one offers to a site.
+async fn offered(version: &str, os: &str, software: &str) -> bool {
+    let tenant = format!("kind: tenant\nsoftware_versions: [{version}]\n");
+    let bench =
+        Bench::with(|options| options.tenant_file = Some(Tenant::read(&tenant, options.clock.now()).unwrap())).await;
+    let path = format!("{UNIFORM}/system/upgradable_sw_versions?current_os_version={os}&current_sw_version={software}");
+    !bench.get(&path).await.json()["sw_versions"].as_array().unwrap().is_empty()
+}
+
+#[tokio::test]
+async fn versions_are_compared_by_parts() {
+    for (one, other, newer) in [
+        ("9.2026.10", "9.2026.9", true),
+        ("10.1", "9.2026.9", true),
+        ("crt-20251002-0027", "crt-20251002-27", false),
+        ("crt-20260201-0179", "crt-20251231-9999", true),
+        ("9.2026.1", "9.2026", true),
+        ("1.100000000000000000000000", "1.99999999999999999999999", true),
+    ] {
+        let offers = async |one: &str, other| offered(&format!("{{version: '{one}'}}"), "", other).await;
+        assert_eq!(offers(one, other).await, newer, "{one} {other}");
+        assert!(!offers(other, one).await, "{other} {one}");
+    }
+}
+
+#[tokio::test]
+async fn both_current_versions_select() {
+    let version = "{version: crt-20260201-0179, os_at_least: 9.2026.10, sw_at_least: crt-20250101-0001}";
+    for (os, software, follows) in [
+        ("9.2026.10", "crt-20251002-0027", true),
+        ("9.2026.9", "crt-20251002-0027", false),
+        ("9.2026.17", "crt-20260201-0179", false),
+        ("9.2026.17", "crt-20240101-0001", false),
+        ("", "crt-20251002-0027", true),
+        ("9.2026.17", "", true),
+        ("", "", true),
+    ] {
+        assert_eq!(offered(version, os, software).await, follows, "{os} {software}");
+    }
+}
