@@ -11,9 +11,12 @@ mod at_commit;
 mod base;
 mod base_settings;
 mod blame;
+mod chosen_context;
 mod command;
 mod configuration;
 mod context;
+mod context_args;
+mod contexts;
 mod definition;
 mod definition_files;
 mod diagnostics;
@@ -22,6 +25,7 @@ mod environment;
 mod exit_status;
 mod file;
 mod gates;
+mod help;
 mod hint;
 mod interrupt;
 mod live_source;
@@ -48,12 +52,13 @@ mod time_args;
 mod token;
 mod trust;
 mod view_args;
+mod watch;
 
 use std::ffi::OsString;
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use clap::Parser as _;
+use clap::FromArgMatches as _;
 
 use args::{Arguments, Command};
 use context::Context;
@@ -68,7 +73,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 }
 
 fn parse_and_run(arguments: impl IntoIterator<Item = OsString>) -> ExitStatus {
-    match Arguments::try_parse_from(arguments) {
+    match parse(arguments) {
         Ok(arguments) => dispatch(arguments),
         Err(message) => {
             // Help and version are answers; a closed stdout is not an error.
@@ -84,6 +89,14 @@ fn parse_and_run(arguments: impl IntoIterator<Item = OsString>) -> ExitStatus {
             }
         }
     }
+}
+
+fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Arguments, clap::Error> {
+    let words: Vec<OsString> = arguments.into_iter().collect();
+    // The pages of help take longer to prepare than a command line to parse.
+    let asks_help = words.len() < 2 || words.iter().any(|word| word == "-h" || word == "--help" || word == "help");
+    let command = if asks_help { help::described() } else { help::command() };
+    Arguments::from_arg_matches(&command.try_get_matches_from(words)?)
 }
 
 fn dispatch(arguments: Arguments) -> ExitStatus {
@@ -138,6 +151,7 @@ async fn command(command: Command, context: &Context) -> Result<ExitStatus, Comm
         Command::Sandbox(arguments) => command::sandbox::run(&arguments, context).await,
         Command::Schema(arguments) => Ok(command::schema::run(&arguments, context)),
         Command::Explain(arguments) => command::explain::run(&arguments, context),
+        Command::Context(arguments) => command::context::run(&arguments, context),
         Command::Completions(arguments) => Ok(command::completions::run(&arguments, context)),
         Command::Man(_) => command::man::run(context),
     }

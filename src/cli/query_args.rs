@@ -63,6 +63,9 @@ pub struct EventsArgs {
 ///
 /// The service creates one when a high-priority mitigation starts.
 #[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  trueup ddos list --since 7d\n  trueup ddos show 6c1d0b7e\n  trueup ddos edit 6c1d0b7e --end now"
+)]
 pub struct DdosArgs {
     /// The namespace; the service is known to have DDoS events only in `system`
     #[arg(long, short, value_name = "NAME", default_value = "system", global = true)]
@@ -102,6 +105,7 @@ pub struct DdosListArgs {
 
 /// Shows one DDoS event with its attachments.
 #[derive(Debug, Args)]
+#[command(after_help = "Example:\n  trueup ddos show 6c1d0b7e --format json")]
 pub struct DdosShowArgs {
     /// The event's id, as `ddos list` shows it
     pub id: String,
@@ -139,6 +143,9 @@ pub struct DdosEditArgs {
 
 /// Shows the versions that a site can be upgraded to, and the progress of an upgrade.
 #[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  trueup upgrades versions --current-os 9.2026.10\n  trueup upgrades status ce-berlin --watch"
+)]
 pub struct UpgradesArgs {
     /// The namespace of the site
     #[arg(long, short, value_name = "NAME", default_value = "system", global = true)]

@@ -11,7 +11,8 @@ use super::address::Address;
 use super::context::Context;
 use super::exit_status::{CommandError, ExitStatus};
 use super::settings::{self, ServiceLocation};
-use super::{token, trust};
+use super::token::{self, TokenSources};
+use super::{contexts, trust};
 use crate::api::{self, BaseUrl, RateLimit, Reader, Secret, Timing, Writer};
 use crate::load::Config;
 use crate::model::Layout;
@@ -187,7 +188,14 @@ async fn start(file: &Path, token: &str) -> Result<Running, CommandError> {
 }
 
 fn token(context: &Context, variable: Option<&str>, address: &Address) -> Result<Option<Secret>, CommandError> {
-    let given = token::given(&context.global, &context.environment, variable, address)?;
+    let chosen = contexts::in_force(context)?;
+    let sources = TokenSources {
+        global: &context.global,
+        environment: &context.environment,
+        named: variable,
+        context: chosen.as_ref(),
+    };
+    let given = token::given(sources, address)?;
     let Some(text) = given else {
         if context.global.client_cert.is_some() || context.global.client_p12.is_some() {
             return Ok(None);

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use super::address::{self, Address, UrlSources};
 use super::args::{GlobalArgs, PermissionArgs};
 use super::context::Context;
+use super::contexts;
 use super::environment::ProcessEnvironment;
 use super::exit_status::{CommandError, ExitStatus};
 use crate::api::BaseUrl;
@@ -64,7 +65,13 @@ pub fn named(context: &Context, config: &Config) -> Result<Option<ServiceLocatio
             None => Ok(Some(ServiceLocation::Sandbox(state_directory(global, environment)?.join("sandbox.redb")))),
         };
     }
-    let sources = UrlSources { global, environment, policy: context.policy.as_ref().map(|file| &file.policy) };
+    let chosen = contexts::in_force(context)?;
+    let sources = UrlSources {
+        global,
+        environment,
+        policy: context.policy.as_ref().map(|file| &file.policy),
+        context: chosen.as_ref().map(|chosen| (chosen.name.as_str(), &chosen.base_url)),
+    };
     Ok(address::of(sources, config.base_url.as_deref())?.map(ServiceLocation::At))
 }
 
@@ -100,8 +107,20 @@ pub fn concurrency(context: &Context, config: &Config) -> usize {
 /// # Errors
 /// A text that is not a valid name.
 pub fn stack(context: &Context, config: &Config) -> Result<Option<String>, CommandError> {
-    let given = stack_named(&context.global, &context.environment)?;
-    Ok(given.or_else(|| config.stack.as_ref().map(ToString::to_string)))
+    if let Some(given) = stack_named(&context.global, &context.environment)? {
+        return Ok(Some(given));
+    }
+    let chosen = contexts::in_force(context)?;
+    let of_context = chosen.as_ref().and_then(|chosen| Some((&chosen.name, chosen.stack.as_ref()?)));
+    match (&config.stack, of_context) {
+        (Some(stack), Some((context, other))) if stack != other => {
+            let message =
+                format!("the context `{context}` is for the stack `{other}`, and trueup.yaml names `{stack}`");
+            Err(CommandError::words(ExitStatus::Invalid, message)
+                .hint("use another context, or name the stack with --stack"))
+        }
+        (stack, of_context) => Ok(stack.as_ref().or(of_context.map(|(_, stack)| stack)).map(ToString::to_string)),
+    }
 }
 
 /// The stack of the flag or of the environment.

@@ -5,6 +5,9 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+/// The heading of the filters, and what a person must know of them.
+const FILTERS: &str = "Filters (they choose what is shown or changed, never what is loaded and read)";
+
 /// Global options.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Global options")]
@@ -12,26 +15,29 @@ pub struct GlobalArgs {
     /// The service, with or without /api [environment: TRUEUP_BASE_URL]
     #[arg(long, global = true, visible_alias = "url", value_name = "URL")]
     pub base_url: Option<String>,
+    /// The context, which names the service and its token (`trueup context`) [environment: TRUEUP_CONTEXT]
+    #[arg(long, global = true, value_name = "NAME")]
+    pub context: Option<String>,
     /// The paths that the service answers at: uniform (default) or published
-    #[arg(long, global = true, value_name = "LAYOUT")]
+    #[arg(long, hide_short_help = true, global = true, value_name = "LAYOUT")]
     pub layout: Option<String>,
     /// A file that contains the API token; else TRUEUP_TOKEN
     #[arg(long, global = true, value_name = "FILE")]
     pub token_file: Option<PathBuf>,
     /// Certificate authorities to trust besides the system's, PEM
-    #[arg(long, global = true, value_name = "FILE")]
+    #[arg(long, hide_short_help = true, global = true, value_name = "FILE")]
     pub ca_cert: Option<PathBuf>,
     /// The client certificate, PEM
-    #[arg(long, global = true, value_name = "FILE", requires = "client_key")]
+    #[arg(long, hide_short_help = true, global = true, value_name = "FILE", requires = "client_key")]
     pub client_cert: Option<PathBuf>,
     /// The key of the client certificate, PEM
-    #[arg(long, global = true, value_name = "FILE", requires = "client_cert")]
+    #[arg(long, hide_short_help = true, global = true, value_name = "FILE", requires = "client_cert")]
     pub client_key: Option<PathBuf>,
     /// The client certificate with its key, PKCS #12 (.p12, .pfx), as the console provides it
-    #[arg(long, global = true, value_name = "FILE", conflicts_with_all = ["client_cert", "client_key"])]
+    #[arg(long, hide_short_help = true, global = true, value_name = "FILE", conflicts_with_all = ["client_cert", "client_key"])]
     pub client_p12: Option<PathBuf>,
     /// A file that contains the password of the PKCS #12 file; else TRUEUP_P12_PASSWORD or VES_P12_PASSWORD
-    #[arg(long, global = true, value_name = "FILE", requires = "client_p12")]
+    #[arg(long, hide_short_help = true, global = true, value_name = "FILE", requires = "client_p12")]
     pub client_p12_password_file: Option<PathBuf>,
     /// The configuration, instead of the trueup.yaml in the directory or above it
     #[arg(long, global = true, value_name = "FILE")]
@@ -46,22 +52,22 @@ pub struct GlobalArgs {
     #[arg(long, global = true, value_name = "NAME")]
     pub stack: Option<String>,
     /// Limits from outside the repository, which can only tighten [environment: TRUEUP_POLICY]
-    #[arg(long, global = true, value_name = "FILE")]
+    #[arg(long, hide_short_help = true, global = true, value_name = "FILE")]
     pub policy: Option<PathBuf>,
     /// Where runs are recorded [environment: TRUEUP_STATE_DIR]
-    #[arg(long, global = true, value_name = "DIR")]
+    #[arg(long, hide_short_help = true, global = true, value_name = "DIR")]
     pub state_dir: Option<PathBuf>,
     /// Use an embedded service instead of a real one, kept in FILE (default: in the state directory)
     #[arg(long, global = true, value_name = "FILE", num_args = 0..=1, require_equals = true)]
     pub sandbox: Option<Option<PathBuf>>,
     /// Requests at the same time (default: `concurrency` of trueup.yaml, else 8)
-    #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    #[arg(long, hide_short_help = true, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     pub concurrency: Option<u16>,
     /// Requests a second at most, 0 for no limit (default: `rate_limit` of trueup.yaml, else careful)
-    #[arg(long, global = true, value_name = "N")]
+    #[arg(long, hide_short_help = true, global = true, value_name = "N")]
     pub rate: Option<f64>,
     /// When to use colour
-    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    #[arg(long, hide_short_help = true, global = true, value_name = "WHEN", default_value = "auto")]
     pub color: Color,
     /// Log each request
     #[arg(long, short, global = true, conflicts_with = "quiet")]
@@ -94,19 +100,18 @@ pub struct ScopeArgs {
 
 /// Filters choose among the changes; they never narrow what is loaded or read.
 #[derive(Debug, Clone, Default, Args)]
-#[command(next_help_heading = "Filters (they choose among the changes, and never cause one)")]
 pub struct FilterArgs {
     /// Only endpoints whose namespace/name matches; repeatable
-    #[arg(long, value_name = "GLOB")]
+    #[arg(help_heading = FILTERS, long, value_name = "GLOB")]
     pub only: Vec<String>,
     /// No endpoints whose namespace/name matches; repeatable
-    #[arg(long, value_name = "GLOB")]
+    #[arg(help_heading = FILTERS, long, value_name = "GLOB")]
     pub except: Vec<String>,
     /// Only endpoints of this namespace; repeatable
-    #[arg(long, short, value_name = "NAME")]
+    #[arg(help_heading = FILTERS, long, short, value_name = "NAME")]
     pub namespace: Vec<String>,
     /// Only endpoints whose live or desired labels meet the selector, such as `tier in (web, db)`
-    #[arg(long, short = 'l', value_name = "SELECTOR")]
+    #[arg(help_heading = FILTERS, long, short = 'l', value_name = "SELECTOR")]
     pub selector: Option<String>,
 }
 

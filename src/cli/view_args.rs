@@ -23,12 +23,12 @@ pub struct GetArgs {
     #[arg(value_name = "NAMESPACE[/NAME]")]
     pub endpoints: Vec<String>,
     #[command(flatten)]
-    pub filter: FilterArgs,
-    #[command(flatten)]
     pub columns: ColumnArgs,
     /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "table")]
     pub format: EndpointFormat,
+    #[command(flatten)]
+    pub filter: FilterArgs,
 }
 
 /// Shows a saved plan, a snapshot or a recorded run.

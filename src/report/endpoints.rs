@@ -146,6 +146,7 @@ impl Column {
             Column::Creator => object.creator.clone(),
             Column::Created => object.created.as_deref().map(minute),
             Column::Modified => object.modified.as_deref().or(object.created.as_deref()).map(minute),
+            Column::Field(Field::Where) => place(endpoint),
             Column::Field(field) => values::words(field, &field.value(endpoint)),
             Column::Endpoint | Column::Namespace | Column::Name => None,
         }
@@ -159,9 +160,16 @@ fn target(item: &LiveItem) -> String {
         LiveItem::Unsupported(unsupported) => return format!("not supported: {}", unsupported.reason),
     };
     let value = Field::Target.value(&object.endpoint);
-    let plain = ["ip", "dns_name"].iter().find_map(|option| value.get(option)?.as_str());
+    let plain = ["/ip", "/dns_name", "/dns_name_advanced/name", "/service_info/service_name"];
+    let plain = plain.iter().find_map(|option| value.pointer(option)?.as_str());
     let words = plain.map(str::to_owned).or_else(|| values::words(&Field::Target, &value)).unwrap_or_default();
     if object.deleting { format!("{words} (being deleted)") } else { words }
+}
+
+/// The place without the parts of a reference that the service fills in.
+fn place(endpoint: &Endpoint) -> Option<String> {
+    let unnamed = json!({ "": { "ref": [{}] } });
+    values::of_value(&Field::Where, &Field::Where.value(endpoint), Some(&unnamed))
 }
 
 /// The endpoint without our annotations.

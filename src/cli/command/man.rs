@@ -1,15 +1,12 @@
 //! `man`: prints the manual page of the program and its commands.
 
-use clap::CommandFactory as _;
-
-use crate::cli::args::Arguments;
 use crate::cli::context::Context;
 use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::help;
 
 /// Prints the manual page: the program, then each of its commands.
 pub fn run(context: &Context) -> Result<ExitStatus, CommandError> {
-    let mut program = Arguments::command();
-    program.build();
+    let program = help::described();
     let failed = |error| CommandError::new(ExitStatus::Failed, anyhow::Error::from(error));
     let mut page = Vec::new();
     clap_mangen::Man::new(program.clone()).render(&mut page).map_err(failed)?;

@@ -28,7 +28,7 @@ fn a_set_up_that_works_has_a_line_for_each_check() {
     ran.code(0)
         .stdout_contains("trueup.yaml: stack s, namespaces: shop, pay")
         .stdout_contains("named by TRUEUP_BASE_URL")
-        .stdout_contains("from TRUEUP_TOKEN, bound to this URL by TRUEUP_TOKEN_URL")
+        .stdout_contains("from TRUEUP_TOKEN, bound to this URL")
         .stdout_contains("`shop` can be read: 1 endpoint")
         .stdout_contains("`pay` is empty, or does not exist")
         .stdout_contains("no request shows it without writing")

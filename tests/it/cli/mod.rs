@@ -2,6 +2,7 @@
 
 mod codes;
 mod commands;
+mod contexts;
 mod doctor;
 mod filters;
 mod fmt;
@@ -14,3 +15,5 @@ mod show;
 mod stacks;
 mod story;
 mod waiting;
+#[cfg(unix)]
+mod watch;

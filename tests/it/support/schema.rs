@@ -11,8 +11,10 @@ static PLAN: LazyLock<Validator> = LazyLock::new(|| validator(SchemaKind::Plan))
 static DRIFT: LazyLock<Validator> = LazyLock::new(|| validator(SchemaKind::Drift));
 
 /// The commands whose `--format json` no schema describes yet.
-const WITHOUT_SCHEMA: [&str; 11] =
-    ["apply", "call", "ddos", "events", "get", "history", "rehearse", "rollback", "show", "upgrades", "validate"];
+const WITHOUT_SCHEMA: [&str; 13] = [
+    "apply", "call", "context", "ddos", "doctor", "events", "get", "history", "rehearse", "rollback", "show",
+    "upgrades", "validate",
+];
 
 fn validator(of: SchemaKind) -> Validator {
     jsonschema::validator_for(&schema::of(of)).expect("a schema")
@@ -21,7 +23,7 @@ fn validator(of: SchemaKind) -> Validator {
 /// Checks what the command `line` printed; a command that is not known here has to be added.
 #[track_caller]
 pub fn check(line: &str, document: &Value) {
-    if !line.contains("--format json") {
+    if !line.contains("--format json") && !line.contains("--json") {
         return;
     }
     let command = line.split(' ').next().unwrap_or_default();

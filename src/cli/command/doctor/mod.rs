@@ -11,7 +11,8 @@ use crate::cli::context::Context;
 use crate::cli::exit_status::{CommandError, ExitStatus};
 use crate::cli::settings::{self, ServiceLocation};
 use crate::cli::setup_args::DoctorArgs;
-use crate::cli::{configuration, stack, token};
+use crate::cli::token::{self, TokenSources};
+use crate::cli::{configuration, contexts, stack};
 use crate::file::{Directory, FileMode};
 use crate::journal;
 use crate::load::{self, Config, config};
@@ -121,8 +122,9 @@ fn sources(context: &Context, config: &Config) -> Vec<String> {
         return vec!["--base-url".to_owned()];
     }
     let variables = VARIABLES.iter().filter(|name| context.environment.variable(name).is_some());
+    let chosen = contexts::in_force(context).ok().flatten().map(|chosen| format!("the context `{}`", chosen.name));
     let configured = config.base_url.as_ref().map(|_| "base_url of trueup.yaml".to_owned());
-    variables.map(|name| (*name).to_owned()).chain(configured).collect()
+    variables.map(|name| (*name).to_owned()).chain(chosen).chain(configured).collect()
 }
 
 /// Whether requests can carry a token, or need none.
@@ -132,7 +134,16 @@ fn given_token(context: &Context, config: &Config, place: &ServiceLocation, heal
         return true;
     };
     let Context { global, environment, .. } = context;
-    match token::source(global, environment, config.token_variable.as_deref(), address) {
+    let chosen = match contexts::in_force(context) {
+        Ok(chosen) => chosen,
+        Err(error) => {
+            failure::add(health, "token", &error);
+            return false;
+        }
+    };
+    let sources =
+        TokenSources { global, environment, named: config.token_variable.as_deref(), context: chosen.as_ref() };
+    match token::source(sources, address) {
         Err(error) => {
             failure::add(health, "token", &error);
             false
@@ -148,8 +159,7 @@ fn given_token(context: &Context, config: &Config, place: &ServiceLocation, heal
             false
         }
         Ok(Some(source)) if source.bound => {
-            let message = format!("from {}, bound to this URL by {0}_URL", source.name);
-            health.add("token", HealthStatus::Ok, message);
+            health.add("token", HealthStatus::Ok, format!("from {}, bound to this URL", source.name));
             true
         }
         Ok(Some(source)) if source.name.starts_with("TRUEUP_TOKEN") => {

@@ -9,7 +9,7 @@ use crate::cli::address::{self, UrlSources};
 use crate::cli::context::Context;
 use crate::cli::exit_status::CommandError;
 use crate::cli::setup_args::{Forge, InitArgs};
-use crate::cli::{prompt, settings, stack};
+use crate::cli::{contexts, prompt, settings, stack};
 use crate::load::Config;
 use crate::model::{Name, Namespace};
 
@@ -65,10 +65,12 @@ fn base_url(context: &Context, asks: bool) -> Result<Option<BaseUrl>, CommandErr
     if context.global.sandbox.is_some() {
         return Ok(None);
     }
+    let chosen = contexts::in_force(context)?;
     let sources = UrlSources {
         global: &context.global,
         environment: &context.environment,
         policy: context.policy.as_ref().map(|file| &file.policy),
+        context: chosen.as_ref().map(|chosen| (chosen.name.as_str(), &chosen.base_url)),
     };
     if let Some(address) = address::of(sources, None)? {
         return Ok(Some(address.url));
