@@ -52,9 +52,4 @@ impl Context {
             service.stop().await;
         }
     }
-
-    /// Columns that a table may use: those of the terminal, and any number for a reader that wants whole values.
-    pub fn table_width(&self) -> usize {
-        if self.environment.stdout_is_terminal { self.environment.width } else { usize::MAX }
-    }
 }

@@ -8,7 +8,7 @@ use crate::report::Palette;
 
 /// Prints every problem at its place, and returns their sum as the error of the command.
 pub fn error(context: &Context, diagnostics: &Diagnostics) -> CommandError {
-    context.output.notice(&render(context, diagnostics));
+    context.output.drawing(&render(context, diagnostics));
     CommandError::summary(ExitStatus::Invalid, anyhow::anyhow!("{}; nothing was sent", diagnostics.summary()))
 }
 

@@ -4,14 +4,16 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::IsTerminal as _;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
+use terminal_size::terminal_size_of;
 
 /// Columns without a terminal.
 const WIDTH: usize = 100;
-/// Columns that a report needs at least.
-const NARROW: usize = 60;
+/// Columns that a report uses at least and at most.
+const COLUMNS: RangeInclusive<usize> = 40..=200;
 
 /// The environment of one process.
 #[derive(Debug, Clone)]
@@ -40,9 +42,13 @@ impl ProcessEnvironment {
             .filter(|(_, value)| !value.is_empty())
             .collect();
         let columns = environment.get("COLUMNS").and_then(|text| text.to_str()?.parse::<usize>().ok());
+        let terminal = || {
+            let size = terminal_size_of(std::io::stdout()).or_else(|| terminal_size_of(std::io::stderr()));
+            size.map(|(width, _)| usize::from(width.0)).filter(|width| *width > 0)
+        };
         Self {
             directory: std::env::current_dir().and_then(|here| here.canonicalize()).ok(),
-            width: columns.unwrap_or(WIDTH).clamp(NARROW, 200),
+            width: columns.or_else(terminal).unwrap_or(WIDTH).clamp(*COLUMNS.start(), *COLUMNS.end()),
             can_ask: std::io::stdin().is_terminal() && std::io::stderr().is_terminal(),
             stdout_is_terminal: std::io::stdout().is_terminal(),
             stderr_is_terminal: std::io::stderr().is_terminal(),

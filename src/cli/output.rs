@@ -16,10 +16,8 @@ use crate::report::{self, Charset, Format, Palette, Report, ReportOptions, Role,
 /// The two streams of a command.
 #[derive(Debug, Clone)]
 pub struct Output {
-    answers: Palette,
-    messages: Palette,
-    width: usize,
-    charset: Charset,
+    answers: TextView,
+    messages: TextView,
     quiet: bool,
     /// What is drawn below the messages, on a terminal.
     bars: MultiProgress,
@@ -71,15 +69,20 @@ impl Output {
             Color::Auto if terminal && !plain => Palette::Coloured,
             Color::Auto | Color::Never => Palette::Plain,
         };
+        let view = |is_terminal| TextView {
+            palette: palette(is_terminal),
+            width: environment.width,
+            charset: Charset::of_locale(|name| environment.variable(name)),
+            is_terminal,
+            ..TextView::default()
+        };
         let live = environment.stderr_is_terminal && !global.quiet && !global.verbose;
         let target = if live { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         Self {
             bars: MultiProgress::with_draw_target(target),
             live,
-            answers: palette(environment.stdout_is_terminal),
-            messages: palette(environment.stderr_is_terminal),
-            width: environment.width,
-            charset: Charset::of_locale(|name| environment.variable(name)),
+            answers: view(environment.stdout_is_terminal),
+            messages: view(environment.stderr_is_terminal),
             quiet: global.quiet,
             progress: Arc::default(),
         }
@@ -88,13 +91,13 @@ impl Output {
     /// How an answer is drawn.
     #[must_use]
     pub fn view(&self) -> TextView {
-        TextView { palette: self.answers, width: self.width, charset: self.charset, ..TextView::default() }
+        self.answers.clone()
     }
 
     /// How a message is drawn.
     #[must_use]
     pub fn message_view(&self) -> TextView {
-        TextView { palette: self.messages, ..self.view() }
+        self.messages.clone()
     }
 
     /// The report in this format.
@@ -156,8 +159,17 @@ impl Output {
         }
     }
 
-    /// Writes a message that must be seen. A line break is added.
+    /// Writes a message that must be seen, in the columns of the terminal. A line break is added.
     pub fn notice(&self, text: &str) {
+        match self.messages.is_terminal {
+            true => self.drawing(&report::fit(text, self.messages.width)),
+            false => self.drawing(text),
+        }
+    }
+
+    /// Writes a message whose lines stay as they are: an excerpt of a file with its carets. A line break is
+    /// added.
+    pub fn drawing(&self, text: &str) {
         // In one write: a run prints a line for each change, and stderr has no buffer.
         let line = format!("{}\n", safe::log(text.trim_end_matches('\n')));
         self.bars.suspend(|| {
@@ -170,7 +182,7 @@ impl Output {
         let text = error.to_string();
         let mut message = match error.is_sum() {
             true => safe::line(&text).into_owned(),
-            false => format!("{}: {}", self.messages.paint(Role::Wrong, "error"), safe::line(&text)),
+            false => format!("{}: {}", self.messages.palette.paint(Role::Wrong, "error"), safe::line(&text)),
         };
         for hint in error.hints() {
             message.push_str(&format!("\n  {}", safe::line(hint)));

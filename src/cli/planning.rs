@@ -121,6 +121,8 @@ async fn build(
         service: &service,
         source: &PlanSource {
             origin: PlanOrigin::Directory(stack.directory.clone()),
+            environment: context.global.env.clone(),
+            filters: stack.filters.clone(),
             snapshot: source.taken(),
             ..PlanSource::default()
         },

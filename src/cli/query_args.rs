@@ -107,7 +107,7 @@ pub struct DdosListArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  trueup ddos show 6c1d0b7e --format json")]
 pub struct DdosShowArgs {
-    /// The event's id, as `ddos list` shows it
+    /// The event's id, as `ddos list` shows it, or its beginning
     pub id: String,
     /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats(Format::OF_QUERIES))]
@@ -125,7 +125,7 @@ pub struct DdosShowArgs {
 )]
 #[command(group = clap::ArgGroup::new("what").required(true).multiple(true).args(["name", "description", "end"]))]
 pub struct DdosEditArgs {
-    /// The event's id, as `ddos list` shows it
+    /// The event's id, as `ddos list` shows it, or its beginning
     pub id: String,
     /// The new name
     #[arg(long, value_name = "TEXT")]

@@ -1,6 +1,8 @@
 //! From a plan to its outcome, for apply and rollback: gates, approval, journal, the run, and its report. A
 //! run that was not finished is resumed in the same way.
 
+use std::collections::BTreeSet;
+
 use super::approval::{self, PlanPrompt, PromptResult};
 use super::args::ApprovalArgs;
 use super::context::Context;
@@ -12,8 +14,8 @@ use crate::api::Timing;
 use crate::apply::{self, ApplyOptions, Clock, PollPolicy};
 use crate::journal::{self, Journal};
 use crate::load::Config;
-use crate::model::RunId;
 use crate::model::policy::Safeguards;
+use crate::model::{Key, RunId};
 use crate::plan::{Allowances, GuardLimits, Ignore, Plan};
 use crate::report::text::{self, TextView};
 use crate::report::{Report, ReportOptions, render};
@@ -116,7 +118,7 @@ pub async fn approve_and_apply(
     let writer = work.connection.writer()?;
     let outcome = apply::run(approved, &writer, &journal, &progress, options).await;
     drop(progress);
-    Ok(report(decision, context, work.view, &outcome, &plan))
+    Ok(report(decision, context, work.view, (&outcome, &plan), &BTreeSet::new()))
 }
 
 /// Resumes an earlier run and reports the outcome.
@@ -137,7 +139,8 @@ pub async fn resume(
     let writer = work.connection.writer()?;
     let outcome = apply::resume(record, &writer, &journal, &progress, options).await;
     drop(progress);
-    Ok(report(decision, context, work.view, &outcome, plan))
+    let earlier = record.made().into_iter().cloned().collect();
+    Ok(report(decision, context, work.view, (&outcome, plan), &earlier))
 }
 
 fn begin(
@@ -182,11 +185,18 @@ fn begin(
     Ok((journal, options))
 }
 
-fn report(decision: &ApprovalArgs, context: &Context, view: &TextView, outcome: &Outcome, plan: &Plan) -> ExitStatus {
+/// Reports the outcome of a plan. `earlier` are the changes that a resumed run had made.
+fn report(
+    decision: &ApprovalArgs,
+    context: &Context,
+    view: &TextView,
+    (outcome, plan): (&Outcome, &Plan),
+    earlier: &BTreeSet<Key>,
+) -> ExitStatus {
     if outcome.steps.iter().any(|step| step.result.is_done() || step.result.may_have_taken_effect()) {
         context.output.note_change();
     }
-    let report = Report::Outcome(outcome, plan);
+    let report = Report::Outcome(outcome, plan, earlier);
     context.output.answer(&render(&report, decision.format, &ReportOptions::new(view)));
     ExitStatus::of_outcome(outcome, plan)
 }

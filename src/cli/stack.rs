@@ -21,6 +21,8 @@ pub struct Stack {
     pub loaded: Loaded,
     /// The filters of the call.
     pub selection: Selection,
+    /// The filters of the call, as they were written.
+    pub filters: Vec<String>,
     /// Its directory, as it can be opened from the working directory.
     pub directory: String,
     /// Paths, filters and settings as the person wrote them, for the commands that a report proposes.
@@ -84,12 +86,17 @@ fn bare(context: &Context, scope: &ScopeArgs, loaded: Result<Loaded, Diagnostics
         below.iter().for_each(|path| selection.add_path(path));
     }
     let shown: Vec<String> = paths.iter().map(|path| safe::shell(&path.display().to_string())).collect();
-    let call = format!("{}{}{}", shown.join(" "), flags(&scope.filter), hint::settings(&context.global));
+    let flags = flags(&scope.filter);
+    let behind = |flag: &String| format!(" {flag}");
+    let flagged: String = flags.iter().map(behind).collect();
+    let call = format!("{}{flagged}{}", shown.join(" "), hint::settings(&context.global));
+    let is_whole = below.iter().any(String::is_empty);
+    let filters = below.into_iter().filter(|_| !is_whole).chain(flags).collect();
     let directory = context.environment.shown_from_here(&loaded.root);
     let directory = if directory.is_empty() { ".".to_owned() } else { directory.trim_end_matches('/').to_owned() };
     let (head, setting_changes) = (loaded.config.safety(), Vec::new());
     let repository = LazyRepository::new(context, &loaded.root);
-    let mut stack = Stack { loaded, selection, call, directory, head, setting_changes, repository };
+    let mut stack = Stack { loaded, selection, filters, call, directory, head, setting_changes, repository };
     stack.settle(context, None)?;
     Ok(stack)
 }
@@ -213,17 +220,12 @@ pub fn selection(filter: &FilterArgs) -> Result<Selection, CommandError> {
     Ok(selection)
 }
 
-/// The filters as flags, each behind a blank.
-fn flags(filter: &FilterArgs) -> String {
+/// The filters as flags.
+fn flags(filter: &FilterArgs) -> Vec<String> {
     let many = [("--only", &filter.only), ("--except", &filter.except), ("--namespace", &filter.namespace)];
-    let mut flags: String = many
-        .iter()
-        .flat_map(|(flag, values)| values.iter().map(move |value| format!(" {flag} {}", safe::shell(value))))
-        .collect();
-    if let Some(selector) = &filter.selector {
-        flags.push_str(&format!(" --selector {}", safe::shell(selector)));
-    }
-    flags
+    let many = many.into_iter().flat_map(|(flag, values)| values.iter().map(move |value| (flag, value)));
+    let all = many.chain(filter.selector.iter().map(|selector| ("--selector", selector)));
+    all.map(|(flag, value)| format!("{flag} {}", safe::shell(value))).collect()
 }
 
 /// A namespace of `--namespace`.

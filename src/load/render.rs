@@ -25,12 +25,15 @@ impl Default for RenderOptions<'_> {
 }
 
 impl Diagnostics {
-    /// Every diagnostic, drawn, with a line break after each.
+    /// Every diagnostic, drawn, with an empty line between two.
     #[must_use]
     pub fn render(&self, options: &RenderOptions<'_>) -> String {
         let prefix = self.prefix(options.directory);
         let mut text = String::new();
-        for diagnostic in &self.list {
+        for (at, diagnostic) in self.list.iter().enumerate() {
+            if at > 0 {
+                text.push('\n');
+            }
             text.push_str(&diagnostic.render(options, &prefix));
             text.push('\n');
         }

@@ -167,6 +167,12 @@ pub struct PlanSource {
     /// The directory as it was given, or the run that is rolled back.
     #[serde(default, rename = "directory")]
     pub origin: PlanOrigin,
+    /// The environment of the configuration, as the call names it.
+    #[serde(default)]
+    pub environment: Option<String>,
+    /// The filters of the call, as they were written.
+    #[serde(default)]
+    pub filters: Vec<String>,
     /// The commit of the working tree.
     #[serde(default)]
     pub commit: Option<String>,

@@ -7,7 +7,7 @@ use super::{Charset, safe, table};
 
 /// Columns of the longest bar, where there is room for it.
 const LONGEST: usize = 40;
-/// Columns of the longest label.
+/// Columns of the longest label on a terminal.
 const LABEL: usize = 40;
 
 /// Counts to be drawn.
@@ -30,10 +30,10 @@ pub enum Beyond {
     Some(u64),
 }
 
-/// The bars in at most `width` columns, the longest value first.
+/// The bars in at most `width` columns, the longest value first; `usize::MAX` leaves every label whole.
 #[must_use]
 pub fn draw(bars: Bars, width: usize, charset: Charset) -> String {
-    let rows = rows(bars, charset);
+    let rows = rows(bars, width, charset);
     let label = rows.iter().map(|(label, _)| label.width()).max().unwrap_or_default();
     let number = rows.iter().map(|(_, count)| count.to_string().len()).max().unwrap_or_default();
     let longest = width.saturating_sub(2 + label + 2 + 2 + number).clamp(1, LONGEST);
@@ -47,14 +47,15 @@ pub fn draw(bars: Bars, width: usize, charset: Charset) -> String {
     text
 }
 
-fn rows(bars: Bars, charset: Charset) -> Vec<(String, u64)> {
+fn rows(bars: Bars, width: usize, charset: Charset) -> Vec<(String, u64)> {
     let mut counts: Vec<(&str, u64)> = bars.counts.iter().map(|(value, count)| (value.as_str(), *count)).collect();
     counts.sort_by(|one, other| other.1.cmp(&one.1).then(one.0.cmp(other.0)));
     let shown = if counts.len() == bars.most + 1 && bars.beyond == Beyond::Nothing { counts.len() } else { bars.most };
     let rest = counts.split_off(shown.min(counts.len()));
     let label = |value: &str| match value {
         "" => "(empty)".to_owned(),
-        value => table::cut(&safe::line(value), LABEL, charset).into_owned(),
+        value if width < usize::MAX => table::cut(&safe::line(value), LABEL, charset).into_owned(),
+        value => safe::line(value).into_owned(),
     };
     let mut rows: Vec<(String, u64)> = counts.into_iter().map(|(value, count)| (label(value), count)).collect();
     let total: u64 = rest.iter().map(|(_, count)| count).sum();

@@ -16,12 +16,12 @@ pub fn events(events: &[DdosEvent], view: &TextView) -> String {
         return "no DDoS events in this time\n".to_owned();
     }
     let headings = ["ID", "STARTED", "ENDED", "TARGET", "NAME", "DESCRIPTION"];
-    let mut table = Table::new(headings.map(|heading| (heading, Align::Left))).fixed_width([0, 1, 2]);
+    let mut table = Table::new(headings.map(|heading| (heading, Align::Left))).fixed_width([0, 1, 2, 3]);
     for event in events {
         let started = short(event.start_time.as_deref().unwrap_or_default());
         table.row([&event.id, &started, &short(&ended(event)), &event.ip, &event.name, &event.description]);
     }
-    table.draw(view.width, view.palette, view.charset)
+    table.draw(view.limit(), view.palette, view.charset)
 }
 
 fn ended(event: &DdosEvent) -> String {
@@ -61,13 +61,14 @@ fn attachments(attachments: &[Attachment], view: &TextView) -> String {
         return "\nno attachments\n".to_owned();
     }
     let mut table =
-        Table::new([("ATTACHMENT", Align::Left), ("TYPE", Align::Left), ("BYTES", Align::Right), ("ID", Align::Left)]);
+        Table::new([("ATTACHMENT", Align::Left), ("TYPE", Align::Left), ("BYTES", Align::Right), ("ID", Align::Left)])
+            .fixed_width(0..4);
     for one in attachments {
         let kind = one.attachment_type.trim_start_matches("ATTACHMENT_TYPE_").to_lowercase();
         let bytes = one.size_bytes.map(|bytes| bytes.to_string()).unwrap_or_default();
         table.row([&one.name, &kind, &bytes, &one.attachment_id]);
     }
-    format!("\n{}", table.draw(view.width, view.palette, view.charset))
+    format!("\n{}", table.draw(view.limit(), view.palette, view.charset))
 }
 
 fn value_text(value: &Json) -> String {
@@ -98,7 +99,8 @@ pub fn conflict(shown: &DdosEvent, now: &DdosEvent, wanted: &DdosEdit, view: &Te
         ("when shown", Align::Left),
         ("now", Align::Left),
         ("wanted", Align::Left),
-    ]);
+    ])
+    .fixed_width(0..4);
     let text = |event: &DdosEvent| {
         let end = event.end_time.clone().unwrap_or_default();
         [event.name.clone(), event.description.clone(), end]
@@ -115,6 +117,6 @@ pub fn conflict(shown: &DdosEvent, now: &DdosEvent, wanted: &DdosEdit, view: &Te
     format!(
         "conflict: DDoS event {} was changed by someone else after it was shown\n\n{}",
         safe::line(&shown.id),
-        table.draw(view.width, view.palette, view.charset)
+        table.draw(view.limit(), view.palette, view.charset)
     )
 }

@@ -40,6 +40,8 @@ pub enum Sign {
     Added,
     /// It stays, and shows the context.
     Same,
+    /// Lines that stay are left out here.
+    Gap,
 }
 
 impl Sign {
@@ -49,7 +51,7 @@ impl Sign {
         match self {
             Sign::Removed => '-',
             Sign::Added => '+',
-            Sign::Same => ' ',
+            Sign::Same | Sign::Gap => ' ',
         }
     }
 }
@@ -192,7 +194,7 @@ impl ValueEdit {
         let mut lines = Vec::new();
         for (at, group) in difference.grouped_ops(2).iter().enumerate() {
             if at > 0 {
-                lines.push((Sign::Same, "…".to_owned()));
+                lines.push((Sign::Gap, "…".to_owned()));
             }
             for change in group.iter().flat_map(|operation| difference.iter_changes(operation)) {
                 let sign = match change.tag() {

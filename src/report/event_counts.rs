@@ -58,7 +58,7 @@ impl EventCounts {
     #[must_use]
     pub fn text(&self, view: &TextView) -> String {
         let EventCounts { heading, tally, .. } = self;
-        let (width, charset) = (view.width, view.charset);
+        let (width, charset) = (view.limit(), view.charset);
         let mut text = String::new();
         for (at, field) in tally.fields.iter().enumerate() {
             let by = format!("by {}", safe::line(&field.field));

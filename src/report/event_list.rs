@@ -41,8 +41,8 @@ impl<'a> EventList<'a> {
         } else {
             chosen.iter().map(|field| (field.as_str(), field.to_uppercase())).unzip()
         };
-        let fixed_width = (0..fields.len()).filter(|at| ["time", "src_ip"].contains(&fields[*at]));
-        let fixed_width: Vec<usize> = fixed_width.collect();
+        let is_name = |field: &str| ["time", "id", "ip", "name"].iter().any(|end| field.ends_with(end));
+        let fixed_width: Vec<usize> = (0..fields.len()).filter(|at| is_name(fields[*at])).collect();
         let table = Table::new(headings.into_iter().map(|heading| (heading, Align::Left))).fixed_width(fixed_width);
         Self { format, view, table, chosen, fields, widths: None, is_first: true }
     }
@@ -111,7 +111,7 @@ impl<'a> EventList<'a> {
         }
         let mut text = String::new();
         let widths = self.widths.get_or_insert_with(|| {
-            let widths = self.table.widths(self.view.width);
+            let widths = self.table.widths(self.view.limit());
             text = self.table.headings(&widths, self.view.palette, self.view.charset);
             widths
         });

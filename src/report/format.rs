@@ -1,12 +1,14 @@
 //! The formats of reports, and the one function that draws a report in any of them. A command says what it
 //! reports and in which format; what that looks like is decided here and in the file of the format.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use serde_json::json;
 
 use super::annotation::{self, Annotation};
 use super::event_counts::EventCounts;
+use super::fit::fit;
 use super::fleet::Fleet;
 use super::markdown::{self, MarkdownOptions};
 use super::operations::OperationList;
@@ -16,6 +18,7 @@ use super::{ddos, github, html, json as documents, junit, prometheus, sarif, upg
 use crate::api::ddos::DdosEvent;
 use crate::drift::{Acknowledgements, Check};
 use crate::load::Diagnostic;
+use crate::model::Key;
 use crate::plan::Plan;
 use crate::run::{Outcome, Rehearsal, RunRecord, RunSummary};
 
@@ -107,8 +110,8 @@ pub enum Report<'a> {
     Check(&'a Check<'a>),
     /// The verdicts over several stacks.
     Fleet(&'a Fleet<'a>),
-    /// The outcome of a plan that was applied.
-    Outcome(&'a Outcome, &'a Plan),
+    /// The outcome of a plan that was applied. Where a run was resumed, the changes that it had made before.
+    Outcome(&'a Outcome, &'a Plan, &'a BTreeSet<Key>),
     /// A rehearsal.
     Rehearsal(&'a Rehearsal),
     /// The recorded runs, and the errors of those that cannot be read.
@@ -190,6 +193,7 @@ pub fn render(report: &Report<'_>, format: Format, options: &ReportOptions<'_>) 
         (Format::Prometheus, Report::Check(check)) => prometheus::report(check),
         (Format::Prometheus, Report::Fleet(fleet)) => prometheus::fleet(fleet),
         (Format::Acknowledgements, Report::Check(check)) => acknowledgements(check),
+        _ if options.view.is_terminal => fit(&text(report, options), options.view.width),
         _ => text(report, options),
     }
 }
@@ -201,7 +205,7 @@ fn text(report: &Report<'_>, options: &ReportOptions<'_>) -> String {
         Report::Plan(plan) => text::plan(plan, options.saved, view),
         Report::Check(check) => text::drift(check, view),
         Report::Fleet(fleet) => text::fleet(fleet, view),
-        Report::Outcome(outcome, plan) => text::outcome(outcome, plan, view),
+        Report::Outcome(outcome, plan, earlier) => text::outcome(outcome, plan, earlier, view),
         Report::Rehearsal(rehearsal) => text::rehearsal(rehearsal, view),
         Report::History(runs, unreadable) => text::history(runs, unreadable, view),
         Report::Run(record, summary) => text::run(record, summary, view),
@@ -225,7 +229,7 @@ fn json(report: &Report<'_>) -> String {
         Report::Plan(plan) => documents::plan(plan),
         Report::Check(check) => documents::drift(check),
         Report::Fleet(fleet) => documents::fleet(fleet),
-        Report::Outcome(outcome, plan) => documents::outcome(outcome, plan),
+        Report::Outcome(outcome, plan, _) => documents::outcome(outcome, plan),
         Report::Rehearsal(rehearsal) => documents::rehearsal(rehearsal),
         Report::History(runs, unreadable) => documents::history(runs, unreadable),
         Report::Run(record, summary) => documents::run(record, summary),

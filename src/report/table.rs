@@ -1,4 +1,4 @@
-//! Plain tables: aligned by what a character takes on a terminal, cut to the columns that there are,
+//! Plain tables: aligned by what a character takes on a terminal, free text cut to the columns that there are,
 //! every cell on one line and without force. The widths are a value of their own, so that a table
 //! that arrives in batches keeps them.
 
@@ -32,7 +32,11 @@ pub struct Table {
 
 /// How wide each column is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Widths(Vec<usize>);
+pub struct Widths {
+    columns: Vec<usize>,
+    /// Whether free text is cut to its column.
+    is_limited: bool,
+}
 
 impl Table {
     /// A table with these headings and no rows.
@@ -41,7 +45,7 @@ impl Table {
         Self { columns: columns.collect(), rows: Vec::new(), fixed_width: Vec::new() }
     }
 
-    /// The same with these columns cut last: a time or an id is of no use without its end.
+    /// The same with these columns never cut: a time, a name or an id is of no use without its end.
     #[must_use]
     pub fn fixed_width(mut self, columns: impl IntoIterator<Item = usize>) -> Self {
         self.fixed_width.extend(columns);
@@ -59,7 +63,8 @@ impl Table {
         self.rows.clear();
     }
 
-    /// Widths with which the rows that are there fit into `width` columns, if that is possible.
+    /// Widths with which the rows that are there fit into `width` columns, if that is possible. `usize::MAX`
+    /// leaves every cell whole, also those of later rows.
     #[must_use]
     pub fn widths(&self, width: usize) -> Widths {
         let natural = |(at, (heading, _)): (usize, &(String, Align))| {
@@ -72,13 +77,11 @@ impl Table {
         while excess > 0 {
             let soft =
                 widths.iter().enumerate().filter(|(at, width)| !self.fixed_width.contains(at) && **width > NARROW);
-            let any = widths.iter().enumerate().filter(|(_, width)| **width > NARROW);
-            let widest = soft.max_by_key(|(_, width)| **width).or_else(|| any.max_by_key(|(_, width)| **width));
-            let Some((at, _)) = widest else { break };
+            let Some((at, _)) = soft.max_by_key(|(_, width)| **width) else { break };
             widths[at] -= 1;
             excess -= 1;
         }
-        Widths(widths)
+        Widths { columns: widths, is_limited: width < usize::MAX }
     }
 
     /// The line of the headings.
@@ -109,8 +112,9 @@ impl Table {
     fn line<'a>(&self, cells: impl Iterator<Item = &'a str>, widths: &Widths, charset: Charset) -> String {
         let mut line = String::new();
         let mut owed = 0;
-        for ((cell, width), (_, align)) in cells.zip(&widths.0).zip(&self.columns) {
-            let cell = cut(cell, *width, charset);
+        for (at, ((cell, width), (_, align))) in cells.zip(&widths.columns).zip(&self.columns).enumerate() {
+            let is_cut = widths.is_limited && !self.fixed_width.contains(&at);
+            let cell = if is_cut { cut(cell, *width, charset) } else { Cow::Borrowed(cell) };
             let space = width.saturating_sub(cell.width());
             let before = if *align == Align::Right { space } else { 0 };
             line.extend(std::iter::repeat_n(' ', owed + before));
@@ -181,11 +185,15 @@ mod tests {
     }
 
     #[test]
-    fn a_fixed_column_is_cut_last() {
+    fn a_fixed_column_is_never_cut_and_no_column_without_a_limit() {
         let mut table = Table::new([("ID", Align::Left), ("NAME", Align::Left)]).fixed_width([0]);
         table.row(["6c1d0b7e-5f0a-4c58", "a name that can be guessed"]);
         assert!(table.draw(30, Palette::Plain, Charset::Ascii).contains("6c1d0b7e-5f0a-4c58  a name th~"));
-        assert!(table.draw(20, Palette::Plain, Charset::Ascii).contains("6c1d0b7e-5f~  a nam~"));
+        assert!(table.draw(20, Palette::Plain, Charset::Ascii).contains("6c1d0b7e-5f0a-4c58  a nam~"));
+        let widths = table.widths(usize::MAX);
+        table.row(["6c1d0b7e-5f0a-4c58-and-more", "a name that is longer than the first one"]);
+        let whole = "6c1d0b7e-5f0a-4c58-and-more  a name that is longer than the first one\n";
+        assert!(table.rows(&widths, Charset::Ascii).ends_with(whole));
     }
 
     #[test]

@@ -79,7 +79,7 @@ impl SiteUpgrade<'_> {
 #[must_use]
 pub fn status(upgrade: &SiteUpgrade<'_>, view: &TextView) -> String {
     match upgrade.progress.filter(|progress| is_known(progress)) {
-        Some(progress) => tree::draw(&tree_of(upgrade.site, progress), view.width, view.palette, view.charset),
+        Some(progress) => tree::draw(&tree_of(upgrade.site, progress), view.palette, view.charset),
         None => format!("{}: the service knows of no upgrade\n", safe::line(upgrade.site)),
     }
 }
@@ -317,7 +317,7 @@ mod tests {
             "validation": null
         }))
         .expect("a status");
-        let text = tree::draw(&tree_of("ce-lyon", &progress), 100, Palette::Plain, Charset::Unicode);
+        let text = tree::draw(&tree_of("ce-lyon", &progress), Palette::Plain, Charset::Unicode);
         insta::assert_snapshot!(text, @r"
         ce-lyon                       ✘ failed   to crt-2; tried again 2 times; disk full
         ├─ image download             ✔ done     [██████████] 1/1

@@ -138,11 +138,21 @@ impl RunRecord {
         plan
     }
 
+    /// The changes that are known to be done.
+    #[must_use]
+    pub fn made(&self) -> BTreeSet<&Key> {
+        self.keys(true)
+    }
+
     fn open_keys(&self) -> BTreeSet<&Key> {
-        let done =
+        self.keys(false)
+    }
+
+    fn keys(&self, are_done: bool) -> BTreeSet<&Key> {
+        let is_done =
             |progress: &ChangeProgress<'_>| matches!(progress, ChangeProgress::Ended(result) if result.is_done());
         let progress = self.progress().into_iter();
-        progress.filter(|(_, progress)| !done(progress)).map(|(change, _)| &change.key).collect()
+        progress.filter(|(_, progress)| is_done(progress) == are_done).map(|(change, _)| &change.key).collect()
     }
 
     /// The writes that took effect, or may have, each with whether that is known: for each endpoint

@@ -49,7 +49,7 @@ fn several_stacks_get_a_verdict_each_and_a_whole_one() {
         .stdout_contains("PENDING  1 of 2")
         .stdout_contains("DRIFT  1 of 2")
         .stdout_contains("1 pending, 1 changed outside");
-    output.stdout_contains("restore with:  trueup apply tenants/two");
+    output.stdout_contains("restore with:                 trueup apply tenants/two");
     // Two paths of one stack are one stack, whatever else there is.
     stage.run("drift tenants/two/cart.yaml tenants/two/card.yaml").code(3).does_not_say("stacks:");
     let lists = one.requests("GET");

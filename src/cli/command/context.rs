@@ -55,7 +55,7 @@ fn list(arguments: &ContextListArgs, context: &Context, contexts: &Contexts) -> 
         table.row([mark, name, &entry.base_url, stack, &token(entry)]);
     }
     let view = context.output.view();
-    context.output.answer(&table.draw(context.table_width(), view.palette, view.charset));
+    context.output.answer(&table.draw(view.limit(), view.palette, view.charset));
     ExitStatus::Done
 }
 

@@ -1,6 +1,6 @@
 //! `ddos`: lists, shows and edits DDoS events. An edit is shown before it is sent, and read back after it.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::api::ddos::{self, DdosEdit, DdosEditError, DdosEvent, DdosFilter};
 use crate::api::{ApiError, Certainty, Reader, Writer};
@@ -13,6 +13,9 @@ use crate::cli::stack;
 use crate::cli::time_args::{self, TimeRange};
 use crate::model::Namespace;
 use crate::report::{self, Report, safe};
+
+/// Days in which an abbreviated id is looked for.
+const DAYS: i64 = 90;
 
 /// Lists, shows or edits DDoS events.
 pub async fn run(arguments: &DdosArgs, context: &Context) -> Result<ExitStatus, CommandError> {
@@ -49,7 +52,7 @@ async fn show(
     context: &Context,
 ) -> Result<ExitStatus, CommandError> {
     let reader = session::service(context).await?.reader()?;
-    let event = read(&reader, namespace, &arguments.id).await?;
+    let event = read(&reader, namespace, &arguments.id, context).await?;
     context.output.report(&Report::DdosEvent(&event), arguments.format);
     Ok(ExitStatus::Done)
 }
@@ -61,7 +64,7 @@ async fn edit(
 ) -> Result<ExitStatus, CommandError> {
     let wanted = wanted(arguments, context.environment.now())?;
     let writer = session::service(context).await?.writer()?;
-    let event = read(writer.reader(), namespace, &arguments.id).await?;
+    let event = read(writer.reader(), namespace, &arguments.id, context).await?;
     sensible(&wanted, &event)?;
     let changes = wanted.changes(&event);
     if changes.is_empty() {
@@ -75,12 +78,29 @@ async fn edit(
     write(&writer, namespace, &event, &wanted, context).await
 }
 
-async fn read(reader: &Reader, namespace: &Namespace, id: &str) -> Result<DdosEvent, CommandError> {
-    ddos::show(reader, namespace, id).await.map_err(|error| {
-        let absent = error.is_absent();
-        let error = prompt::unanswered(error);
-        if absent { error.hint("`trueup ddos list --since 30d` shows the ids of the last month") } else { error }
-    })
+/// The event with this id, or the one of the last [`DAYS`] days whose id begins with it.
+async fn read(reader: &Reader, namespace: &Namespace, id: &str, context: &Context) -> Result<DdosEvent, CommandError> {
+    let absent = match ddos::show(reader, namespace, id).await {
+        Ok(event) => return Ok(event),
+        Err(error) if error.is_absent() && !id.is_empty() => error,
+        Err(error) => return Err(prompt::unanswered(error)),
+    };
+    let now = context.environment.now();
+    let since = now.checked_sub(SignedDuration::from_hours(24 * DAYS)).unwrap_or(now);
+    let filter =
+        DdosFilter { start_time: Some(since.to_string()), end_time: Some(now.to_string()), ..DdosFilter::default() };
+    let mut events = ddos::list(reader, namespace, &filter).await.map_err(prompt::unanswered)?;
+    events.retain(|event| event.id.starts_with(id));
+    match events.as_slice() {
+        [] => Err(prompt::unanswered(absent)
+            .hint(format!("no id of the last {DAYS} days begins with it: trueup ddos list --since {DAYS}d"))),
+        [one] => ddos::show(reader, namespace, &one.id).await.map_err(prompt::unanswered),
+        several => {
+            let ids: Vec<&str> = several.iter().map(|event| event.id.as_str()).collect();
+            let message = format!("several DDoS events begin with `{id}`: `{}`", ids.join("`, `"));
+            Err(CommandError::words(ExitStatus::Usage, message))
+        }
+    }
 }
 
 fn wanted(arguments: &query_args::DdosEditArgs, now: Timestamp) -> Result<DdosEdit, CommandError> {

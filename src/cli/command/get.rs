@@ -142,7 +142,7 @@ fn table(context: &Context, listing: &EndpointListing<'_>, columns: &[Column]) -
         return String::new();
     }
     let palette = context.output.view().palette;
-    endpoints::table(listing, columns).draw(context.table_width(), palette, context.output.view().charset)
+    endpoints::table(listing, columns).draw(context.output.view().limit(), palette, context.output.view().charset)
 }
 
 /// The endpoints as documents of definitions.

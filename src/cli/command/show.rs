@@ -120,7 +120,10 @@ fn render_snapshot(arguments: &ShowArgs, context: &Context, snapshot: &Snapshot)
             let table = endpoints::table(&listing, &columns);
             let heading = endpoints::heading(&listing, &snapshot.digest()[..32]);
             let palette = context.output.view().palette;
-            Ok(format!("{heading}\n\n{}", table.draw(context.table_width(), palette, context.output.view().charset)))
+            Ok(format!(
+                "{heading}\n\n{}",
+                table.draw(context.output.view().limit(), palette, context.output.view().charset)
+            ))
         }
         other => Err(CommandError::words(ExitStatus::Usage, format!("a snapshot has no format `{}`", other.as_str()))
             .hint("its formats are: text, json, markdown")),

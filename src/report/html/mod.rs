@@ -61,8 +61,7 @@ struct PageRow {
 /// opens with those of this change and counts the others, unless `sides` wants them all.
 #[must_use]
 pub fn plan(plan: &Plan, command: &str, sides: AttributionDetail) -> String {
-    let stack = plan.stack.as_ref().map_or_else(|| "no stack".to_owned(), |stack| format!("stack {stack}"));
-    let heading = format!("Plan for {stack}");
+    let heading = format!("Plan for {}", text::stack(plan));
     let (data, digest) = (data(plan, sides), plan.digest());
     // The hashes are of what stands between the tags, byte for byte.
     let policy = format!(
@@ -93,6 +92,9 @@ fn facts(plan: &Plan, digest: &Digest) -> String {
     let looked = plan.read_scope();
     let names = if looked.namespaces == 1 { "namespace" } else { "namespaces" };
     facts.push(format!("{} {names}", looked.namespaces));
+    if !plan.source.filters.is_empty() {
+        facts.push(format!("filtered by <code>{}</code>", safe::html(&plan.source.filters.join(" "))));
+    }
     facts.extend(text::outside(plan));
     if let Some(base) = &plan.source.base {
         facts.push(format!("against <code>{}</code>", safe::html(base)));

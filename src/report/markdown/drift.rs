@@ -22,11 +22,14 @@ pub fn drift(check: &Check<'_>, options: &MarkdownOptions) -> String {
     if let Some(stack) = &plan.stack {
         text.push_str(&format!(", stack {}", escape::code(stack)));
     }
+    if let Some(environment) = &plan.source.environment {
+        text.push_str(&format!(", environment {}", escape::code(environment)));
+    }
     if let Some(taken) = &plan.source.snapshot {
         text.push_str(&format!(", against the snapshot of {}", escape::code(&text::minute(taken))));
     }
     text.push_str(&format!(", {} in sync", digits(verdicts.in_sync)));
-    text.push_str(&text::outside(plan).map(|outside| format!(", {outside}")).unwrap_or_default());
+    text.push_str(&super::narrowed(plan));
     text.push_str(".\n\n");
     let unknown = verdicts.unknown.iter().map(|(namespace, reason)| (namespace, reason.as_str()));
     text.push_str(&plan::incomplete(unknown));

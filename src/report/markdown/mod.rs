@@ -15,7 +15,8 @@ pub use plan::plan;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-use super::AttributionDetail;
+use super::{AttributionDetail, text};
+use crate::plan::Plan;
 
 /// The default budget, in bytes: GitHub takes comments of 65,536 characters.
 pub const BUDGET: usize = 65_000;
@@ -44,6 +45,13 @@ fn marker(kind: &str, stack: Option<&str>) -> String {
     let stack = utf8_percent_encode(stack.unwrap_or_default(), KEPT).to_string();
     let stack = stack.replace("--", "-%2D");
     format!("<!-- trueup:{kind} stack={stack} -->\n")
+}
+
+/// The filters of the call, and what they leave out; each behind a comma.
+fn narrowed(plan: &Plan) -> String {
+    let filters = (!plan.source.filters.is_empty())
+        .then(|| format!("filtered by {}", escape::code(&plan.source.filters.join(" "))));
+    filters.into_iter().chain(text::outside(plan)).map(|part| format!(", {part}")).collect()
 }
 
 /// `1 change`, `1,234 changes`.

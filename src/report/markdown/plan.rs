@@ -117,6 +117,9 @@ fn head(plan: &Plan, sides: AttributionDetail) -> String {
         Some(stack) => format!("stack {}, ", escape::code(stack)),
         None => "no stack, ".to_owned(),
     });
+    if let Some(environment) = &plan.source.environment {
+        text.push_str(&format!("environment {}, ", escape::code(environment)));
+    }
     text.push_str(&format!("{}, {} in sync", count(plan.read_scope().namespaces, "namespace"), digits(plan.in_sync())));
     if let Some(base) = &plan.source.base {
         text.push_str(&format!(", against {}", escape::code(base)));
@@ -124,9 +127,7 @@ fn head(plan: &Plan, sides: AttributionDetail) -> String {
     if let Some(taken) = &plan.source.snapshot {
         text.push_str(&format!(", against the snapshot of {}", escape::code(&text::minute(taken))));
     }
-    if let Some(outside) = text::outside(plan) {
-        text.push_str(&format!(", {outside}"));
-    }
+    text.push_str(&super::narrowed(plan));
     let marks = plan.count(ActionKind::Annotate);
     if marks > 0 {
         text.push_str(&format!(", {} in sync of which only the ownership annotations are written", digits(marks)));

@@ -6,7 +6,7 @@ use crate::model::Field;
 use crate::plan::{Action, ActionKind, BlockedChange, Cause, Change, FieldChange};
 use crate::report::edits::{self, Sign, ValueEdit};
 use crate::report::reason::{block_reason, remarkable_reason, short_commit};
-use crate::report::{Role, safe, values};
+use crate::report::{Role, safe, values as texts};
 
 /// Where the names of fields begin, and how wide they are.
 const FIELD_INDENT: usize = 8;
@@ -26,7 +26,12 @@ pub(super) fn sign(kind: ActionKind) -> (&'static str, Role) {
 
 /// One change with its values.
 pub(super) fn change(change: &Change, view: &TextView) -> String {
-    let mut text = head(change, view);
+    format!("{}{}", head(change, view), values(change, view))
+}
+
+/// The values of a change, before and after.
+pub(super) fn values(change: &Change, view: &TextView) -> String {
+    let mut text = String::new();
     match &change.action {
         Action::Create { .. } => {
             for edit in edits::of(change) {
@@ -39,7 +44,7 @@ pub(super) fn change(change: &Change, view: &TextView) -> String {
         Action::Annotate { .. } => {}
         Action::Delete { before, referrers } => {
             let (target, port) = (Field::Target.value(&before.endpoint), before.endpoint.spec.port);
-            let target = values::words(&Field::Target, &target).unwrap_or_default();
+            let target = texts::words(&Field::Target, &target).unwrap_or_default();
             let port = if port == 0 { String::new() } else { format!(", port {port}") };
             text.push_str(&words("was", &format!("{}{port}", safe::line(&target))));
             for referrer in referrers {
@@ -99,8 +104,9 @@ fn row(edit: &ValueEdit, modified: Option<&str>, view: &TextView) -> String {
         let role = match sign {
             Sign::Removed => Role::Delete,
             Sign::Added => Role::Create,
-            Sign::Same => Role::Quiet,
+            Sign::Same | Sign::Gap => Role::Quiet,
         };
+        let line = if sign == Sign::Gap { view.charset.gap().to_owned() } else { line };
         let line = format!("{} {}", sign.as_char(), safe::line(&line));
         drawn.push_str(&format!("{}{}\n", " ".repeat(FIELD_INDENT + 2), view.palette.paint(role, line.trim_end())));
     }
@@ -115,7 +121,7 @@ fn rows(fields: &[FieldChange], modified: Option<&str>, view: &TextView) -> Stri
             text.push_str(&row(&edit, modified, view));
         }
         if field.field == Field::Target {
-            text.push_str(&words("target", &values::target_words(&field.before, &field.after)));
+            text.push_str(&words("target", &texts::target_words(&field.before, &field.after)));
         }
     }
     text

@@ -109,7 +109,8 @@ fn sum(fleet: &Fleet<'_>, view: &TextView) -> String {
 
 fn headline(plan: &Plan, verdicts: &Verdicts, view: &TextView) -> String {
     let looked = plan.read_scope();
-    let outside = super::outside(plan).map(|outside| format!("; {outside}")).unwrap_or_default();
+    let environment = plan.source.environment.as_ref().map(|name| format!(", environment {}", safe::line(name)));
+    let outside = format!("{}{}", environment.unwrap_or_default(), super::plan::narrowed(plan));
     let number = |which: &[Verdict]| verdicts.objects.values().filter(|object| which.contains(&object.verdict)).count();
     let drifted = number(&[Verdict::Drift, Verdict::Both]);
     let pending = number(&[Verdict::Pending, Verdict::Both]);
@@ -183,7 +184,7 @@ fn movement(edit: &ValueEdit) -> String {
     let live = edit.lines().into_iter().filter_map(|(sign, line)| match sign {
         Sign::Removed => Some(format!("+ {line}")),
         Sign::Added => Some(format!("- {line}")),
-        Sign::Same => None,
+        Sign::Same | Sign::Gap => None,
     });
     let live = live.collect::<Vec<_>>().join(", ");
     if live.chars().count() > LONG { "changed".to_owned() } else { live }
@@ -245,7 +246,8 @@ fn next(verdicts: &Verdicts, view: &TextView) -> String {
         Verdict::Pending => format!("\napply:  trueup apply {directory}\n"),
         Verdict::Drift | Verdict::Both => {
             format!(
-                "\nrestore with:  trueup apply {directory}      accept the live values with:  trueup pull --drift {directory}\n"
+                "\nrestore with:                 trueup apply {directory}\n\
+                 accept the live values with:  trueup pull --drift {directory}\n"
             )
         }
     }

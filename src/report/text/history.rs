@@ -1,9 +1,10 @@
 //! The history as text: a table of the recorded runs, one run with every change, and the messages about a
 //! run that was not finished.
 
-use super::change::sign;
-use super::{TextView, columns, count};
+use super::change::{sign, values};
+use super::{TextView, columns, count, outcome};
 use crate::model::RunId;
+use crate::report::reason::short_commit;
 use crate::report::{Role, safe};
 use crate::run::{
     ChangeProgress, ChangeResult, Confirmation, RunCounts, RunRecord, RunStatus, RunSummary, Verification,
@@ -16,44 +17,62 @@ pub fn history(runs: &[RunSummary], unreadable: &[String], view: &TextView) -> S
     if runs.is_empty() {
         text.push_str("No runs are kept.\n");
     }
-    let rows: Vec<[String; 4]> = runs.iter().rev().map(row).collect();
-    let width = |at: usize| rows.iter().map(|row| columns(&row[at])).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..4).map(width).collect();
-    for (run, row) in runs.iter().rev().zip(&rows) {
-        let mut line = String::from("  ");
-        for (cell, width) in row.iter().zip(&widths) {
-            line.push_str(cell);
-            line.push_str(&" ".repeat(width + 2 - columns(cell)));
-        }
-        line.push_str(&ended(run, view));
-        text.push_str(line.trim_end());
-        text.push('\n');
-    }
+    text.push_str(&table(runs, view));
     for entry in unreadable {
         text.push_str(&format!("{}: {}\n", view.palette.paint(Role::Careful, "unreadable"), safe::line(entry)));
     }
     if let Some(newest) = runs.last() {
+        let flags = safe::line(&view.flags);
         let next = match runs.iter().rev().find(|run| run.is_open()) {
-            Some(open) => format!("resume with:  trueup apply --resume {}{}", open.run, safe::line(&view.flags)),
-            None => format!(
-                "show one:  trueup history {run}      undo it:  trueup rollback {run}{}",
-                safe::line(&view.flags),
-                run = newest.run
-            ),
+            Some(open) => vec![format!("resume with:  trueup apply --resume {}{flags}", open.run)],
+            None => vec![
+                format!("show one:  trueup history {}{flags}", newest.run),
+                format!("undo it:   trueup rollback {}{flags}", newest.run),
+            ],
         };
-        text.push_str(&format!("\n{}\n", view.palette.paint(Role::Quiet, next)));
+        text.push('\n');
+        for line in next {
+            text.push_str(&format!("{}\n", view.palette.paint(Role::Quiet, line)));
+        }
     }
     text
 }
 
-fn row(run: &RunSummary) -> [String; 4] {
-    let who = run.user.as_deref().unwrap_or("-");
-    let changes = format!("{} of {}", run.done, run.planned.whole());
+/// The runs as a table, or with two lines each where the terminal is too narrow for one.
+fn table(runs: &[RunSummary], view: &TextView) -> String {
+    let rows: Vec<[String; 7]> = runs.iter().rev().map(row).collect();
+    let heads = ["RUN", "STARTED (UTC)", "STACK", "SERVICE", "WHO", "COMMIT", "CHANGES"].map(str::to_owned);
+    let width = |at: usize| rows.iter().chain([&heads]).map(|row| columns(&row[at])).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..heads.len()).map(width).collect();
+    let line = |row: &[String; 7], last: &str| {
+        let cell = |(cell, width): (&String, &usize)| format!("{cell}{}  ", " ".repeat(width - columns(cell)));
+        let cells: String = row.iter().zip(&widths).map(cell).collect();
+        format!("  {cells}{last}").trim_end().to_owned()
+    };
+    let runs = || runs.iter().rev().zip(&rows);
+    if widths.iter().map(|width| width + 2).sum::<usize>() + columns("in doubt") > view.limit() {
+        let lines = runs().map(|(run, [name, _, stack, service, who, commit, changes])| {
+            let result = ended(run, view);
+            format!("  {name}  {result}\n    {changes}, stack {stack}, {service}, by {who}, commit {commit}\n")
+        });
+        return lines.collect();
+    }
+    let heads = rows.first().map(|_| format!("{}\n", view.palette.paint(Role::Strong, line(&heads, "RESULT"))));
+    let lines = runs().map(|(run, row)| format!("{}\n", line(row, &ended(run, view))));
+    heads.into_iter().chain(lines).collect()
+}
+
+fn row(run: &RunSummary) -> [String; 7] {
+    let text = |text: Option<&str>| text.map_or_else(|| "-".to_owned(), |text| safe::line(text).into_owned());
+    let service = run.base_url.strip_prefix("https://").unwrap_or(&run.base_url);
     [
         run.run.to_string(),
         seconds(&run.started),
-        safe::line(who).into_owned(),
-        format!("{changes} ({})", signs(run.planned)),
+        text(run.stack.as_deref()),
+        text(Some(service)),
+        text(run.user.as_deref()),
+        run.commit.as_deref().map_or_else(|| "-".to_owned(), short_commit),
+        format!("{} of {} ({})", run.done, run.planned.whole(), signs(run.planned)),
     ]
 }
 
@@ -112,6 +131,9 @@ pub fn run(record: &RunRecord, summary: &RunSummary, view: &TextView) -> String 
     if let Some(stack) = &summary.stack {
         text.push_str(&format!(", stack {}", safe::line(stack)));
     }
+    if let Some(environment) = &record.header.plan.source.environment {
+        text.push_str(&format!(", environment {}", safe::line(environment)));
+    }
     if let Some(commit) = &summary.commit {
         text.push_str(&format!(", commit {}", safe::line(commit)));
     }
@@ -133,10 +155,12 @@ pub fn run(record: &RunRecord, summary: &RunSummary, view: &TextView) -> String 
         let line = format!("  {} {:<46}  {}", view.palette.paint(role, sign), safe::line(&key), safe::line(&rendered));
         text.push_str(line.trim_end());
         text.push('\n');
+        text.push_str(&values(change, view));
     }
     text.push_str(&format!("\n{} of {} done, {}.\n", summary.done, summary.planned.whole(), ended(summary, view)));
     if let Some(closing) = &record.closing {
-        text.push_str(verified(&closing.verification));
+        let unmade = summary.planned.whole().saturating_sub(summary.done);
+        text.push_str(&verified(&closing.verification, record.header.plan.blocked.len(), unmade, view));
     }
     let next = if summary.is_open() {
         format!("resume with:  trueup apply --resume {}{}", summary.run, safe::line(&view.flags))
@@ -147,12 +171,12 @@ pub fn run(record: &RunRecord, summary: &RunSummary, view: &TextView) -> String 
     text
 }
 
-fn verified(verification: &Verification) -> &'static str {
+fn verified(verification: &Verification, blocked: usize, unmade: usize, view: &TextView) -> String {
     match verification {
-        Verification::Verified { .. } => "Verified: live matches the definitions.\n",
-        Verification::Differs { .. } => "Not verified: live still differs from the definitions.\n",
-        Verification::Unknown { .. } => "Verification not proven.\n",
-        Verification::NotNeeded => "",
+        Verification::Verified { .. } => format!("{}.\n", outcome::verified(blocked, unmade, view)),
+        Verification::Differs { .. } => "Not verified: live still differs from the definitions.\n".to_owned(),
+        Verification::Unknown { .. } => "Verification not proven.\n".to_owned(),
+        Verification::NotNeeded => String::new(),
     }
 }
 

@@ -17,7 +17,7 @@ pub use drift::{drift, fleet};
 pub use history::{history, open_run, pruned, resuming, run};
 pub use outcome::outcome;
 pub use plan::{consents, plan};
-pub(in crate::report) use plan::{minute, outside};
+pub(in crate::report) use plan::{minute, outside, stack};
 pub use progress::{LineProgress, step_line};
 pub use refusal::{blocked, incomplete, refusal};
 pub use rehearsal::rehearsal;
@@ -42,6 +42,8 @@ pub struct TextView {
     pub width: usize,
     /// The characters of drawings.
     pub charset: Charset,
+    /// Whether it is read on a terminal, where long lines are broken and columns of free text are cut.
+    pub is_terminal: bool,
     /// How long the command took so far; left out where nothing should depend on time.
     pub elapsed: Option<Duration>,
     /// The directory, as the person wrote it, for the commands that are proposed.
@@ -50,6 +52,14 @@ pub struct TextView {
     pub flags: String,
     /// Which differences are listed in full, if a base branch attributes them.
     pub detail: AttributionDetail,
+}
+
+impl TextView {
+    /// Columns that a table may take: a reader that is not a terminal gets every value whole.
+    #[must_use]
+    pub fn limit(&self) -> usize {
+        if self.is_terminal { self.width } else { usize::MAX }
+    }
 }
 
 /// A list of names that does not grow without end.

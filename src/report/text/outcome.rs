@@ -1,6 +1,7 @@
 //! The outcome of an apply as text: what was not made and why, conflicts as a table of three values, the sum,
 //! the verification, and how to undo or resume the run.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::{TextView, columns, count, refusal, seconds, some_of};
@@ -9,9 +10,10 @@ use crate::plan::{ActionKind, Conflict, Plan, ThreeWay};
 use crate::report::{Role, safe, values};
 use crate::run::{ChangeResult, ChangeStep, Confirmation, Outcome, Verification};
 
-/// The outcome of a run: what was not made and why, the sum, the verification, and how to undo it.
+/// The outcome of a run: what was not made and why, the sum, the verification, and how to undo it. `earlier` are
+/// the changes that the run which this one resumes had made.
 #[must_use]
-pub fn outcome(outcome: &Outcome, plan: &Plan, view: &TextView) -> String {
+pub fn outcome(outcome: &Outcome, plan: &Plan, earlier: &BTreeSet<Key>, view: &TextView) -> String {
     let mut text = undone(outcome, plan, view);
     for (key, words) in &outcome.unhealthy {
         let key = key.to_string();
@@ -22,8 +24,9 @@ pub fn outcome(outcome: &Outcome, plan: &Plan, view: &TextView) -> String {
         text.push('\n');
     }
     text.insert_str(0, &super::setting_changes(plan, view));
-    text.push_str(&sum(outcome, view));
-    text.push_str(&verification(&outcome.verification, view));
+    text.push_str(&sum(outcome, earlier, view));
+    let unmade = outcome.steps.iter().filter(|step| !step.result.is_done()).count();
+    text.push_str(&verification(&outcome.verification, plan.blocked.len(), unmade, view));
     text.push_str(&next(outcome, view));
     text
 }
@@ -147,15 +150,20 @@ fn whose(field: &ThreeWay) -> &'static str {
     }
 }
 
-fn sum(outcome: &Outcome, view: &TextView) -> String {
-    let done = outcome.steps.iter().filter(|step| step.result.is_done()).count();
-    let total = outcome.steps.len();
+fn sum(outcome: &Outcome, earlier: &BTreeSet<Key>, view: &TextView) -> String {
+    // A resume counts its own work.
+    let steps: Vec<&ChangeStep> = outcome.steps.iter().filter(|step| !earlier.contains(&step.key)).collect();
+    let done = steps.iter().filter(|step| step.result.is_done()).count();
+    let total = steps.len();
     if total == 0 {
-        return "Nothing to apply.\n".to_owned();
+        return match earlier.len() {
+            0 => "Nothing to apply.\n".to_owned(),
+            made => format!("Nothing was left to apply: {} made before the resume.\n", count(made, "change")),
+        };
     }
     let role = if done == total { Role::Right } else { Role::Wrong };
-    let parts: Vec<String> = ActionKind::ALL.into_iter().filter_map(|kind| kind_sum(outcome, kind)).collect();
-    let already = outcome.steps.iter().filter(|step| matches!(step.result, ChangeResult::AlreadyDone)).count();
+    let parts: Vec<String> = ActionKind::ALL.into_iter().filter_map(|kind| kind_sum(&steps, kind)).collect();
+    let already = steps.iter().filter(|step| matches!(step.result, ChangeResult::AlreadyDone)).count();
     let mut text = format!(
         "{} {done} of {total} in {}",
         view.palette.paint(role, if outcome.interrupted { "Interrupted: applied" } else { "Applied" }),
@@ -167,14 +175,16 @@ fn sum(outcome: &Outcome, view: &TextView) -> String {
     if already > 0 {
         text.push_str(&format!(", {already} already as wanted"));
     }
+    if !earlier.is_empty() {
+        text.push_str(&format!("; {} made before the resume", count(earlier.len(), "change")));
+    }
     text.push_str(".\n");
     text
 }
 
-fn kind_sum(outcome: &Outcome, kind: ActionKind) -> Option<String> {
+fn kind_sum(steps: &[&ChangeStep], kind: ActionKind) -> Option<String> {
     let number = |which: Option<Confirmation>| {
-        outcome
-            .steps
+        steps
             .iter()
             .filter(|step| step.action == kind)
             .filter(
@@ -188,8 +198,8 @@ fn kind_sum(outcome: &Outcome, kind: ActionKind) -> Option<String> {
     }
     let verb = match kind {
         ActionKind::Create => {
-            let adopted = |step: &&ChangeStep| matches!(step.result, ChangeResult::Done { adopted: true, .. });
-            let message = match outcome.steps.iter().filter(adopted).count() {
+            let adopted = |step: &&&ChangeStep| matches!(step.result, ChangeResult::Done { adopted: true, .. });
+            let message = match steps.iter().filter(adopted).count() {
                 0 => format!("{all} created"),
                 adopted if adopted == all => format!("{adopted} adopted"),
                 adopted => format!("{} created, {adopted} adopted", all - adopted),
@@ -215,16 +225,11 @@ fn kind_sum(outcome: &Outcome, kind: ActionKind) -> Option<String> {
     Some(format!("{all} {verb} ({})", safety.join(", ")))
 }
 
-fn verification(verification: &Verification, view: &TextView) -> String {
+fn verification(verification: &Verification, blocked: usize, unmade: usize, view: &TextView) -> String {
     match verification {
-        Verification::Verified { reads: 1 } => {
-            format!("{}: live matches the definitions.\n", view.palette.paint(Role::Right, "Verified"))
-        }
-        Verification::Verified { reads: looks } => {
-            format!(
-                "{}: live matches the definitions, after {looks} reads.\n",
-                view.palette.paint(Role::Right, "Verified")
-            )
+        Verification::Verified { reads } => {
+            let after = if *reads == 1 { String::new() } else { format!(", after {reads} reads") };
+            format!("{}{after}.\n", verified(blocked, unmade, view))
         }
         Verification::Differs { left } => {
             let mut text = format!(
@@ -248,6 +253,19 @@ fn verification(verification: &Verification, view: &TextView) -> String {
     }
 }
 
+/// That live is as defined, except for what is blocked and what was not made.
+pub(super) fn verified(blocked: usize, unmade: usize, view: &TextView) -> String {
+    let parts = [(blocked, "blocked"), (unmade, "not made")].into_iter().filter(|(count, _)| *count > 0);
+    let except = parts.map(|(count, what)| format!("{count} {what}")).collect::<Vec<_>>().join(" and ");
+    match except.is_empty() {
+        true => format!("{}: live matches the definitions", view.palette.paint(Role::Right, "Verified")),
+        false => {
+            let word = view.palette.paint(Role::Careful, format!("Verified, except {except}"));
+            format!("{word}: live matches the other definitions")
+        }
+    }
+}
+
 fn next(outcome: &Outcome, view: &TextView) -> String {
     let sent = outcome.steps.iter().any(|step| step.result.may_have_taken_effect());
     if !sent {
@@ -260,5 +278,5 @@ fn next(outcome: &Outcome, view: &TextView) -> String {
         true => format!("resume with: trueup apply --resume {run}{}\n", safe::line(&view.flags)),
         false => String::new(),
     };
-    format!("run {run} · {undo}\n{on}")
+    format!("run {run} {} {undo}\n{on}", view.charset.separator())
 }

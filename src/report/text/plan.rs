@@ -73,16 +73,17 @@ fn in_sync(plan: &Plan, view: &TextView) -> String {
         return format!("Nothing to roll back: what {run} wrote is as it was before it.\n{}", notes(plan, view));
     }
     let mut text = format!(
-        "{}: {} in {}, {}",
+        "{}: {} in {}, {}{}",
         view.palette.paint(Role::Right, "In sync"),
         count(plan.in_sync(), "endpoint"),
         count(plan.read_scope().namespaces, "namespace"),
+        plan.source.environment.as_ref().map(|name| format!("environment {}, ", safe::line(name))).unwrap_or_default(),
         read_scope(plan),
     );
     if let Some(elapsed) = view.elapsed {
         text.push_str(&format!(", {}", seconds(elapsed)));
     }
-    text.push_str(&outside(plan).map(|outside| format!("; {outside}")).unwrap_or_default());
+    text.push_str(&narrowed(plan));
     text.push('\n');
     text.push_str(&notes(plan, view));
     text
@@ -120,11 +121,28 @@ pub(in crate::report) fn minute(time: &str) -> String {
     }
 }
 
-fn header(plan: &Plan, view: &TextView) -> String {
+/// The stack with its environment.
+pub(in crate::report) fn stack(plan: &Plan) -> String {
     let stack = match &plan.stack {
-        Some(stack) => format!(", stack {}", safe::line(stack)),
-        None => ", no stack".to_owned(),
+        Some(stack) => format!("stack {}", safe::line(stack)),
+        None => "no stack".to_owned(),
     };
+    match &plan.source.environment {
+        Some(environment) => format!("{stack}, environment {}", safe::line(environment)),
+        None => stack,
+    }
+}
+
+/// The filters of the call, and what they leave out; each behind a semicolon.
+pub(super) fn narrowed(plan: &Plan) -> String {
+    let filters = (!plan.source.filters.is_empty()).then(|| {
+        let filters: Vec<_> = plan.source.filters.iter().map(|filter| safe::line(filter)).collect();
+        format!("filtered by {}", filters.join(" "))
+    });
+    filters.into_iter().chain(outside(plan)).map(|part| format!("; {part}")).collect()
+}
+
+fn header(plan: &Plan, view: &TextView) -> String {
     let seen = plan.read_scope();
     let (title, defined) = match plan.undone() {
         Some(run) => (format!("Rollback of {run} at"), String::new()),
@@ -135,12 +153,13 @@ fn header(plan: &Plan, view: &TextView) -> String {
         None => String::new(),
     };
     format!(
-        "{} {}{stack}{against}, {}, {defined}{}{}\n",
+        "{} {}, {}{against}, {}, {defined}{}{}\n",
         view.palette.paint(Role::Strong, title),
         safe::line(&plan.service.base_url),
+        stack(plan),
         count(seen.namespaces, "namespace"),
         read_scope(plan),
-        outside(plan).map(|outside| format!("; {outside}")).unwrap_or_default(),
+        narrowed(plan),
     )
 }
 

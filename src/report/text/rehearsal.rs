@@ -29,7 +29,11 @@ pub fn rehearsal(rehearsal: &Rehearsal, view: &TextView) -> String {
         (false, false) => paint(Role::Wrong, "not verified"),
     };
     let requests = count(usize::try_from(outcome.requests).unwrap_or(usize::MAX), "request");
-    text.push_str(&format!("{} of {} applied, {verdict}, {requests}", rehearsal.done(), outcome.steps.len()));
+    let except = match plan.blocked.len() {
+        0 => String::new(),
+        blocked => format!(" except {blocked} blocked"),
+    };
+    text.push_str(&format!("{} of {} applied, {verdict}{except}, {requests}", rehearsal.done(), outcome.steps.len()));
     if rehearsal.faults.chosen != "none" {
         let name = safe::line(&rehearsal.faults.chosen).into_owned();
         text.push_str(&format!(", {} met (faults {name})", count(rehearsal.faults.met, "fault")));

@@ -20,6 +20,31 @@ fn a_narrower_call_plans_no_delete_that_a_whole_one_would_not() {
 }
 
 #[test]
+fn every_header_names_the_environment_and_the_filters() {
+    let service = Service::start();
+    let stage = shop_and_pay(&service);
+    stage.write("trueup.yaml", "stack: filters\nnamespaces: [shop, pay]\nenvironments: {live: {}}\n");
+    for file in ["shop/cart.yaml", "pay/card.yaml"] {
+        stage.edit(file, "port: 80", "port: 81");
+    }
+    let filters = "filtered by shop/cart.yaml --except 'pay/*'";
+    for command in ["plan", "drift"] {
+        let ran = stage.run(&format!("{command} shop/cart.yaml --env live --except pay/*"));
+        ran.stdout_contains(", environment live").stdout_contains(&format!("; {filters}; 1 change outside the filter"));
+        let markdown = stage.run(&format!("{command} shop/cart.yaml --env live --except pay/* --format markdown"));
+        markdown.stdout_contains("environment `live`").stdout_contains("filtered by `shop/cart.yaml --except 'pay/*'`");
+    }
+    let html = stage.run("plan shop/cart.yaml --env live --format html");
+    html.code(0).stdout_contains("environment live").stdout_contains("filtered by <code>shop/cart.yaml</code>");
+    stage
+        .run("plan shop/search.yaml --env live")
+        .code(0)
+        .stdout_contains("in 1 namespace, environment live, 2 requests, ")
+        .stdout_contains("; filtered by shop/search.yaml; ");
+    stage.run("plan .").code(0).does_not_say("filtered by").does_not_say("environment");
+}
+
+#[test]
 fn an_object_whose_live_label_was_changed_is_still_found() {
     let service = Service::start();
     let stage = shop_and_pay(&service);

@@ -14,6 +14,8 @@ mod runs;
 mod show;
 mod stacks;
 mod story;
+#[cfg(unix)]
+mod terminal;
 mod waiting;
 #[cfg(unix)]
 mod watch;

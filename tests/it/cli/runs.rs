@@ -53,16 +53,20 @@ fn history_lists_the_runs_and_shows_one_with_every_result() {
     );
     let list = stage.run("history");
     list.code(0)
-        .stdout_contains("kim  3 of 3 (+1 ~1 -1)  finished")
-        .stdout_contains("kim  2 of 2 (+2)        finished");
+        .stdout_contains("  RUN ")
+        .stdout_contains("  STARTED (UTC)        STACK  SERVICE ")
+        .stdout_contains("  WHO  COMMIT  CHANGES            RESULT\n")
+        .stdout_contains("  runs   http://127.0.0.1:")
+        .stdout_contains("  kim  -       3 of 3 (+1 ~1 -1)  finished\n")
+        .stdout_contains("  kim  -       2 of 2 (+2)        finished\n");
     let newest = runs[1]["run"].as_str().expect("a run");
-    list.stdout_contains(&format!("undo it:  trueup rollback {newest}"));
+    list.stdout_contains(&format!("undo it:   trueup rollback {newest}"));
     stage
         .run("history last")
         .code(0)
         .stdout_contains("by kim, began")
-        .stdout_contains("  + create  shop/search                                     done (unguarded)\n")
-        .stdout_contains("  ~ replace shop/cart                                       done (versioned)\n")
+        .stdout_contains("  + create  shop/search                                     done (unguarded)\n        spec.ip ")
+        .stdout_contains("  ~ replace shop/cart                                       done (versioned)\n        spec.port                80 -> 81\n")
         .stdout_contains("3 of 3 done, finished.\nVerified");
     let steps = stage.run(&format!("history {newest} --format json")).code(0).json()["steps"].clone();
     assert_eq!(steps[0]["result"], json!({"done": {"confirmation": "unguarded", "by_reading": false}}));
@@ -144,7 +148,8 @@ fn a_run_that_was_killed_is_reported_and_resumed() {
     let resumed = stage.run("apply --resume last --yes");
     resumed
         .code(0)
-        .stdout_contains("Applied 3 of 3")
+        .stdout_contains("Applied 1 of 1 in")
+        .stdout_contains("; 2 changes made before the resume.\n")
         .stderr_contains(": 2 of 3 done, 1 left, of these 1 write in doubt");
     stage.run("apply . --yes").code(0).stdout_contains("In sync");
     stage.run("history").code(0).stdout_contains("resumed by");
@@ -167,7 +172,10 @@ fn a_run_that_was_killed_behind_its_last_change_is_looked_at_again_and_closed() 
     let before = writes();
     // Nothing is sent, so nobody is asked.
     let resumed = stage.run("apply --resume last");
-    resumed.code(0).stderr_contains(": 3 of 3 done, the verification is left\n").stdout_contains("Verified");
+    resumed
+        .code(0)
+        .stderr_contains(": 3 of 3 done, the verification is left\n")
+        .stdout_contains("Nothing was left to apply: 3 changes made before the resume.\nVerified");
     assert_eq!(writes(), before);
     stage.run("history").code(0).stdout_contains("resumed by").does_not_say("unfinished");
     stage.run("apply . --yes").code(0).stdout_contains("In sync");
@@ -204,7 +212,7 @@ fn an_interrupted_run_finishes_what_is_in_flight_says_how_to_go_on_and_goes_on()
     let resumed = stage.run("apply --resume last --yes");
     resumed
         .code(0)
-        .stdout_contains("Applied 9 of 9")
+        .stdout_contains("changes made before the resume.\nVerified")
         .stderr_contains(&format!(": {made} of 9 done, {} left\n", 9 - made));
     assert_eq!(resumed.stderr_lines(), 1 + 9 - made);
     assert_eq!(service.requests("POST"), 9);

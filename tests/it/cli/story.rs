@@ -122,7 +122,13 @@ fn a_removed_definition_is_deleted_and_a_protected_one_blocked() {
         .run("apply . --sandbox --yes --quiet")
         .code(7)
         .stdout_contains("2 deleted (unguarded)")
+        .stdout_contains("Verified, except 1 blocked: live matches the other definitions.\n")
         .stdout_contains("blocked: arcade/high-scores");
+    stage
+        .run("history last --sandbox")
+        .code(0)
+        .stdout_contains("Verified, except 1 blocked: live matches the other definitions.\n")
+        .stdout_contains("        was                      ");
     stage.run("plan . --sandbox").code(0).stdout_contains("1 blocked, 1 in sync");
     stage.run("apply . --sandbox --yes --quiet").code(6);
     stage

@@ -63,6 +63,18 @@ fn an_event_is_shown_with_its_attachments() {
 }
 
 #[test]
+fn the_beginning_of_an_id_is_enough_where_it_is_unique() {
+    let (service, stage) = staged();
+    stage.run("ddos show op").code(0).stdout_contains("DDoS event open-one");
+    let ran = stage.run("ddos edit old --name net_9 --yes");
+    ran.code(0).stderr_contains("net_2 -> net_9").stdout_contains("Edited DDoS event old-one.");
+    let lists = service.requests("GET");
+    stage.run("ddos show o").code(64).stderr_contains("several DDoS events begin with `o`: `open-one`, `old-one`");
+    stage.run("ddos show open-one").code(0);
+    assert_eq!(service.requests("GET"), lists + 3);
+}
+
+#[test]
 fn an_edit_shows_the_difference_and_sends_only_it() {
     let (service, stage) = staged();
     let ran = stage.run_words(&["ddos", "edit", "open-one", "--description", "reflectors"]);
