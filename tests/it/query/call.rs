@@ -50,7 +50,7 @@ fn missing_and_unknown_parameters_are_reported_with_what_there_is() {
         .run("call svc-api-servicemesh-endpoint-gett")
         .code(64)
         .stderr_contains("did you mean `svc-api-servicemesh-endpoint-get`?")
-        .stderr_contains("svc-api-ddos-event-list");
+        .stderr_contains("to see all of them: trueup call --list");
     stage.run("call svc-api-waf-event-create --param namespace").code(64).stderr_contains("write KEY=VALUE");
     stage
         .run("call svc-api-waf-event-create --param namespace=shop --body none.json")
