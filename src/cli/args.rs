@@ -469,8 +469,13 @@ pub struct ExplainArgs {
 }
 
 /// Prints completions for a shell.
+///
+/// They complete commands and options, and endpoints and namespaces of the definitions in the working directory, runs,
+/// environments, contexts, fields and operations. The script calls trueup for them.
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  trueup completions bash > /etc/bash_completion.d/trueup")]
+#[command(
+    after_help = "Examples:\n  trueup completions bash > ~/.local/share/bash-completion/completions/trueup\n  trueup completions zsh > ~/.zfunc/_trueup\n  trueup completions fish > ~/.config/fish/completions/trueup.fish"
+)]
 pub struct CompletionsArgs {
     /// The shell
     pub shell: clap_complete::Shell,

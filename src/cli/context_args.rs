@@ -12,7 +12,7 @@ use crate::report::Format;
 /// where they name one, and its token goes to that URL only.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  trueup context add acme --url https://acme.console.ves.volterra.io --token-variable TRUEUP_TOKEN_ACME\n  trueup context\n  trueup context use acme\n  trueup get shop --context acme"
+    after_help = "Examples:\n  trueup context add acme --url https://acme.example.net --token-variable TRUEUP_TOKEN_ACME\n  trueup context\n  trueup context use acme\n  trueup get shop --context acme"
 )]
 pub struct ContextArgs {
     #[command(subcommand)]
@@ -52,7 +52,7 @@ pub struct ContextUseArgs {
 /// Adds a context. The first one becomes the current one.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  trueup context add acme --url https://acme.console.ves.volterra.io --token-variable TRUEUP_TOKEN_ACME\n  trueup context add beta --url https://beta.console.ves.volterra.io --token-file ~/.secrets/beta --stack shop-beta"
+    after_help = "Examples:\n  trueup context add acme --url https://acme.example.net --token-variable TRUEUP_TOKEN_ACME\n  trueup context add beta --url https://beta.example.net --token-file ~/.secrets/beta"
 )]
 pub struct ContextAddArgs {
     /// Its name

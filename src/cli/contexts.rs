@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::address;
 use super::chosen_context::{ChosenContext, ContextToken};
 use super::context::Context;
+use super::environment::ProcessEnvironment;
 use super::exit_status::{CommandError, ExitStatus};
 use super::{file, token};
 use crate::file::{Directory, FileError, FileMode, limit};
@@ -122,7 +123,15 @@ impl Contexts {
 /// # Errors
 /// A file that cannot be read, or that others can change.
 pub fn read(context: &Context) -> Result<Contexts, CommandError> {
-    let Some(home) = context.environment.configuration_directory() else { return Ok(Contexts::default()) };
+    of(&context.environment)
+}
+
+/// [`read`] for an environment.
+///
+/// # Errors
+/// Those of [`read`].
+pub fn of(environment: &ProcessEnvironment) -> Result<Contexts, CommandError> {
+    let Some(home) = environment.configuration_directory() else { return Ok(Contexts::default()) };
     let failed = |error: FileError| file::hinted(ExitStatus::Invalid, error);
     let Some(directory) = Directory::find_private(&home, DIRECTORY).map_err(failed)? else {
         return Ok(Contexts::default());

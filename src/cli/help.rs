@@ -41,23 +41,28 @@ pub fn described() -> Command {
     let globals: Vec<String> =
         command.get_arguments().filter(|arg| arg.is_global_set()).map(|arg| arg.get_id().to_string()).collect();
     command.mut_subcommands(|command| {
-        let used = used(command.get_name());
-        let is_hidden = |arg: &Arg| {
-            let id = arg.get_id().as_str();
-            globals.iter().any(|global| global == id) && !used.as_ref().is_none_or(|used| used.contains(&id))
-        };
-        hiding(command, &is_hidden)
+        let path = command.get_name().to_owned();
+        hiding(command, &path, &globals)
     })
 }
 
-fn hiding(command: Command, is_hidden: &impl Fn(&Arg) -> bool) -> Command {
+/// Hides the global options that a command does not use, and those of its own commands.
+fn hiding(command: Command, path: &str, globals: &[String]) -> Command {
+    let used = used(path);
+    let is_hidden = |arg: &Arg| {
+        let id = arg.get_id().as_str();
+        globals.iter().any(|global| global == id) && !used.as_ref().is_none_or(|used| used.contains(&id))
+    };
     let command = command.mut_args(|arg| if is_hidden(&arg) { arg.hide(true) } else { arg });
-    command.mut_subcommands(|command| hiding(command, is_hidden))
+    command.mut_subcommands(|command| {
+        let path = format!("{path} {}", command.get_name());
+        hiding(command, &path, globals)
+    })
 }
 
 /// The global options that a command uses; nothing where that is all of them.
 fn used(command: &str) -> Option<Vec<&'static str>> {
-    let groups: &[&[&str]] = match command {
+    let groups: &[&[&str]] = match command.split(' ').next().unwrap_or_default() {
         "init" => &[&["base_url", "context", "stack", "sandbox"]],
         "validate" => &[&SETTINGS, &["stack", "policy"]],
         "fmt" => &[&["config"]],
@@ -65,8 +70,8 @@ fn used(command: &str) -> Option<Vec<&'static str>> {
         "history" | "show" => &[&["state_dir"]],
         "import" => &[&["config", "env"]],
         "sandbox" => &[&["token_file"]],
-        "context" => &[&["base_url", "stack", "token_file"]],
-        "schema" | "explain" | "completions" | "man" | "help" => &[],
+        "context" if command == "context add" => &[&["base_url", "stack", "token_file"]],
+        "context" | "schema" | "explain" | "completions" | "man" | "help" => &[],
         _ => return None,
     };
     Some(groups.iter().copied().chain([OUTPUT.as_slice()]).flatten().copied().collect())
@@ -115,6 +120,8 @@ mod tests {
             let after = command.get_after_help().map(ToString::to_string).unwrap_or_default();
             assert!(after.starts_with("Example"), "{path}");
             assert!(after.contains(&format!("  {path}")) || path == "trueup import", "{path}: {after}");
+            // A command that is broken in two cannot be copied.
+            assert!(after.lines().all(|line| line.chars().count() <= 98), "{path}: {after}");
         }
     }
 
@@ -140,6 +147,8 @@ mod tests {
             ("trueup plan", "--token-file", true),
             ("trueup ddos list", "--token-file", true),
             ("trueup ddos list", "--state-dir", false),
+            ("trueup context use", "--token-file", false),
+            ("trueup context add", "--token-file", true),
             ("trueup validate", "--token-file", false),
         ] {
             assert_eq!(shows(path, option), expected, "{path} {option}");

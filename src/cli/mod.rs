@@ -13,6 +13,7 @@ mod base_settings;
 mod blame;
 mod chosen_context;
 mod command;
+mod completer;
 mod configuration;
 mod context;
 mod context_args;
@@ -73,7 +74,13 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 }
 
 fn parse_and_run(arguments: impl IntoIterator<Item = OsString>) -> ExitStatus {
-    match parse(arguments) {
+    let words: Vec<OsString> = arguments.into_iter().collect();
+    let parsed = match completer::answer(&words) {
+        Ok(true) => return ExitStatus::Done,
+        Ok(false) => parse(words),
+        Err(error) => Err(error),
+    };
+    match parsed {
         Ok(arguments) => dispatch(arguments),
         Err(message) => {
             // Help and version are answers; a closed stdout is not an error.
@@ -91,8 +98,7 @@ fn parse_and_run(arguments: impl IntoIterator<Item = OsString>) -> ExitStatus {
     }
 }
 
-fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Arguments, clap::Error> {
-    let words: Vec<OsString> = arguments.into_iter().collect();
+fn parse(words: Vec<OsString>) -> Result<Arguments, clap::Error> {
     // The pages of help take longer to prepare than a command line to parse.
     let asks_help = words.len() < 2 || words.iter().any(|word| word == "-h" || word == "--help" || word == "help");
     let command = if asks_help { help::described() } else { help::command() };
@@ -152,7 +158,7 @@ async fn command(command: Command, context: &Context) -> Result<ExitStatus, Comm
         Command::Schema(arguments) => Ok(command::schema::run(&arguments, context)),
         Command::Explain(arguments) => command::explain::run(&arguments, context),
         Command::Context(arguments) => command::context::run(&arguments, context),
-        Command::Completions(arguments) => Ok(command::completions::run(&arguments, context)),
+        Command::Completions(arguments) => command::completions::run(&arguments, context),
         Command::Man(_) => command::man::run(context),
     }
 }

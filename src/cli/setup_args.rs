@@ -29,7 +29,7 @@ pub struct FmtArgs {
 /// never overwritten. With --sandbox it begins a first hour without a tenant.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  trueup init\n  trueup init endpoints --sandbox\n  trueup init endpoints --url https://acme.console.ves.volterra.io --namespaces shop,pay --pipeline github --yes"
+    after_help = "Examples:\n  trueup init\n  trueup init endpoints --sandbox\n  trueup init endpoints --url https://acme.example.net --namespaces shop,pay --pipeline github"
 )]
 pub struct InitArgs {
     /// The stack's directory; it is created

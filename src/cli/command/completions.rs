@@ -1,14 +1,13 @@
-//! `completions`: prints the completions of a shell.
+//! `completions`: prints the script that completes in a shell.
 
 use crate::cli::args::CompletionsArgs;
+use crate::cli::completer;
 use crate::cli::context::Context;
-use crate::cli::exit_status::ExitStatus;
-use crate::cli::help;
+use crate::cli::exit_status::{CommandError, ExitStatus};
 
-/// Prints completions for a shell.
-pub fn run(arguments: &CompletionsArgs, context: &Context) -> ExitStatus {
-    let mut script = Vec::new();
-    clap_complete::generate(arguments.shell, &mut help::described(), "trueup", &mut script);
-    context.output.answer(&String::from_utf8_lossy(&script));
-    ExitStatus::Done
+/// Prints the script for a shell.
+pub fn run(arguments: &CompletionsArgs, context: &Context) -> Result<ExitStatus, CommandError> {
+    let script = completer::script(&arguments.shell.to_string());
+    context.output.answer(&script.map_err(|error| CommandError::new(ExitStatus::Failed, error))?);
+    Ok(ExitStatus::Done)
 }

@@ -2,6 +2,8 @@
 
 mod codes;
 mod commands;
+#[cfg(unix)]
+mod completions;
 mod contexts;
 mod doctor;
 mod filters;

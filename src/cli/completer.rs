@@ -1,0 +1,164 @@
+//! Completion in a shell: the scripts that `completions` prints call the program back, which answers with what there is:
+//! endpoints and namespaces of the definitions here, runs, environments, contexts, fields, operations. Nothing is asked
+//! of the service, and what cannot be read is not offered.
+
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+use clap::Command;
+use clap_complete::CompleteEnv;
+use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter as _};
+use clap_complete::env::Shells;
+
+use super::environment::ProcessEnvironment;
+use super::{contexts, help};
+use crate::api::TABLE;
+use crate::journal;
+use crate::load::{self, LoadOptions};
+use crate::model::Layout;
+use crate::model::shape::ENDPOINT;
+use crate::report::endpoints::Column;
+use crate::report::safe;
+
+/// The variable by which a script asks for completions: never set by anything else.
+const VARIABLE: &str = "TRUEUP_COMPLETE";
+
+/// Answers the script of a shell; returns whether this is such a call.
+///
+/// # Errors
+/// Stdout cannot be written, or the shell is not known.
+pub fn answer(words: &[OsString]) -> Result<bool, clap::Error> {
+    let here = std::env::current_dir().ok();
+    CompleteEnv::with_factory(command).var(VARIABLE).try_complete(words.to_vec(), here.as_deref())
+}
+
+/// The script for a shell.
+///
+/// # Errors
+/// There is none for it.
+pub fn script(shell: &str) -> std::io::Result<String> {
+    let mut script = Vec::new();
+    match Shells::builtins().completer(shell) {
+        Some(completer) => completer.write_registration(VARIABLE, "trueup", "trueup", "trueup", &mut script)?,
+        None => return Err(std::io::Error::other(format!("there are no completions for `{shell}`"))),
+    }
+    Ok(String::from_utf8_lossy(&script).into_owned())
+}
+
+fn command() -> Command {
+    with_completers(help::described(), "")
+}
+
+/// Gives each argument what completes it.
+fn with_completers(command: Command, path: &str) -> Command {
+    let complete = |arg: clap::Arg| match completer(path, arg.get_id().as_str()) {
+        Some(completer) => arg.add(ArgValueCompleter::new(completer)),
+        None => arg,
+    };
+    command.mut_args(complete).mut_subcommands(|inner| {
+        let path = format!("{path} {}", inner.get_name());
+        with_completers(inner, path.trim())
+    })
+}
+
+type Completer = fn(&OsStr) -> Vec<CompletionCandidate>;
+
+fn completer(command: &str, argument: &str) -> Option<Completer> {
+    Some(match (command, argument) {
+        ("get", "endpoints") | (_, "only" | "except") => endpoints,
+        ("init", "namespaces") => return None,
+        (_, "namespace" | "prune_namespace") => namespaces,
+        ("history" | "rollback", "run") | (_, "resume") => runs,
+        ("show", "what") => runs_and_files,
+        (_, "env") => environments,
+        (_, "context") | ("context use" | "context remove", "name") => tenants,
+        ("explain", "field") => fields,
+        (_, "columns") => columns,
+        ("call", "operation") => operations,
+        (_, "layout") => layouts,
+        _ => return None,
+    })
+}
+
+/// Those that begin with what is typed, and that a terminal can show.
+fn matching(current: &OsStr, words: impl IntoIterator<Item = String>) -> Vec<CompletionCandidate> {
+    let typed = current.to_string_lossy();
+    let fits = |word: &String| word.starts_with(&*typed) && !word.chars().any(safe::is_unsafe);
+    words.into_iter().filter(fits).map(CompletionCandidate::new).collect()
+}
+
+/// The keys that the definitions in the working directory define.
+fn keys() -> BTreeSet<String> {
+    let loaded = load::directory(Path::new("."), &LoadOptions::default());
+    loaded.map(|loaded| loaded.desired.definitions.keys().map(ToString::to_string).collect()).unwrap_or_default()
+}
+
+/// Namespaces with a slash at first, then the endpoints in one.
+fn endpoints(current: &OsStr) -> Vec<CompletionCandidate> {
+    let keys = keys();
+    if current.to_string_lossy().contains('/') {
+        return matching(current, keys);
+    }
+    let namespaces: BTreeSet<String> =
+        keys.iter().filter_map(|key| Some(format!("{}/", key.split_once('/')?.0))).collect();
+    matching(current, namespaces)
+}
+
+fn namespaces(current: &OsStr) -> Vec<CompletionCandidate> {
+    let settings = load::settings(Path::new("."), &LoadOptions::default());
+    let listed = settings.map(|config| config.namespaces).unwrap_or_default();
+    let defined = keys().into_iter().filter_map(|key| Some(key.split_once('/')?.0.to_owned()));
+    let all: BTreeSet<String> = listed.iter().map(ToString::to_string).chain(defined).collect();
+    matching(current, all)
+}
+
+fn state() -> Option<PathBuf> {
+    let environment = ProcessEnvironment::read();
+    environment.path("TRUEUP_STATE_DIR").or_else(|| environment.state_directory())
+}
+
+/// The newest run first, as `last` means it.
+fn runs(current: &OsStr) -> Vec<CompletionCandidate> {
+    let history = state().and_then(|state| journal::history(&state).ok());
+    let runs = history.into_iter().flat_map(|history| history.runs.into_iter().rev());
+    let names = std::iter::once("last".to_owned()).chain(runs.map(|run| run.run.to_string()));
+    let ordered = matching(current, names).into_iter().enumerate();
+    ordered.map(|(at, candidate)| candidate.display_order(Some(at))).collect()
+}
+
+fn runs_and_files(current: &OsStr) -> Vec<CompletionCandidate> {
+    let mut candidates = runs(current);
+    candidates.extend(PathCompleter::file().complete(current));
+    candidates
+}
+
+fn environments(current: &OsStr) -> Vec<CompletionCandidate> {
+    let settings = load::settings(Path::new("."), &LoadOptions::default());
+    matching(current, settings.map(|config| config.environments.into_keys().collect::<Vec<_>>()).unwrap_or_default())
+}
+
+fn tenants(current: &OsStr) -> Vec<CompletionCandidate> {
+    let contexts = contexts::of(&ProcessEnvironment::read()).unwrap_or_default();
+    matching(current, contexts.contexts.into_keys())
+}
+
+fn fields(current: &OsStr) -> Vec<CompletionCandidate> {
+    let paths = ENDPOINT.below().into_iter().filter(|(path, _)| path.starts_with(&*current.to_string_lossy()));
+    let candidate = |(path, node): (String, &crate::model::shape::ShapeNode)| {
+        CompletionCandidate::new(path).help(Some(node.kind.words().into()))
+    };
+    paths.map(candidate).collect()
+}
+
+fn columns(current: &OsStr) -> Vec<CompletionCandidate> {
+    matching(current, Column::names())
+}
+
+fn operations(current: &OsStr) -> Vec<CompletionCandidate> {
+    matching(current, TABLE.iter().map(|entry| entry.name.to_owned()))
+}
+
+fn layouts(current: &OsStr) -> Vec<CompletionCandidate> {
+    matching(current, Layout::ALL.map(|layout| layout.as_str().to_owned()))
+}

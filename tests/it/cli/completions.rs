@@ -1,0 +1,85 @@
+//! Completion in shells: what the scripts ask of the program, and bash with the script itself.
+
+use std::process::{Command, Stdio};
+
+use crate::support::{Stage, definition};
+
+fn staged() -> Stage {
+    Stage::new()
+        .file("trueup.yaml", "stack: s\nnamespaces: [shop, pay, empty]\nenvironments: {prod: {}, stage: {}}\n")
+        .file("a.yaml", &definition("shop/cart", 80))
+        .file("b.yaml", &definition("shop/search", 80))
+        .file("c.yaml", &definition("pay/card", 80))
+}
+
+/// What the program answers to the script of `shell` for this line, whose last word is being typed.
+fn completed(stage: &Stage, shell: &str, line: &str) -> Vec<String> {
+    let words: Vec<&str> = ["--", "trueup"].into_iter().chain(line.split(' ')).collect();
+    let index = (words.len() - 2).to_string();
+    let variables = [("TRUEUP_COMPLETE", shell), ("_CLAP_COMPLETE_INDEX", &index), ("_CLAP_IFS", "\n")];
+    let output = stage.command(&words).envs(variables).stdin(Stdio::null()).output().expect("the program starts");
+    assert!(output.status.success(), "{output:?}");
+    let text = String::from_utf8(output.stdout).expect("UTF-8");
+    // fish and zsh have the help beside a word.
+    let word = |line: &str| line.split(['\t', ':']).next().unwrap_or_default().to_owned();
+    text.lines().map(word).collect()
+}
+
+#[test]
+fn words_of_the_stack_are_completed_in_every_shell() {
+    let stage = staged();
+    stage.run("apply . --sandbox --yes --quiet").code(0);
+    let run = stage.run("history --json").json()["runs"][0]["run"].as_str().expect("a run").to_owned();
+    stage.run("context add acme --url https://acme.example.net").code(0).stderr_contains("acme");
+    for shell in ["bash", "fish", "zsh"] {
+        for (line, expected) in [
+            ("get s", vec!["shop/"]),
+            ("get shop/", vec!["shop/cart", "shop/search"]),
+            ("plan --only pay/", vec!["pay/card"]),
+            ("plan -n ", vec!["empty", "pay", "shop"]),
+            ("rollback la", vec!["last"]),
+            ("history 2", vec![run.as_str()]),
+            ("apply --resume 2", vec![run.as_str()]),
+            ("plan --env ", vec!["prod", "stage"]),
+            ("plan --context ", vec!["acme"]),
+            ("context use a", vec!["acme"]),
+            ("explain spec.dns_name_advanced.r", vec!["spec.dns_name_advanced.refresh_interval"]),
+            ("get --columns lab", vec!["labels"]),
+            ("get --format y", vec!["yaml"]),
+            ("call svc-api-ddos-event-l", vec!["svc-api-ddos-event-list"]),
+            ("contex", vec!["context"]),
+        ] {
+            assert_eq!(completed(&stage, shell, line), expected, "{shell}: {line}");
+        }
+        assert!(completed(&stage, shell, "show ").contains(&"a.yaml".to_owned()), "{shell}");
+        assert!(!completed(&stage, shell, "explain --").contains(&"--token-file".to_owned()), "{shell}");
+    }
+}
+
+#[test]
+fn what_cannot_be_read_is_not_offered_and_is_no_error() {
+    let stage = Stage::new().file("trueup.yaml", "stack: [\n").file("a.yaml", "metadata: [\n");
+    for line in ["get s", "plan -n ", "plan --env ", "history 2", "context use a"] {
+        assert_eq!(completed(&stage, "fish", line), Vec::<String>::new(), "{line}");
+    }
+}
+
+#[test]
+fn the_script_of_bash_completes_in_bash() {
+    let stage = staged();
+    let script = stage.run("completions bash").code(0).text().to_owned();
+    stage.write("script.bash", &script);
+    let typed = "source ./script.bash
+        COMP_WORDS=(trueup get shop/c); COMP_CWORD=2; COMP_TYPE=9
+        _clap_complete_trueup trueup shop/c get; printf '%s\\n' \"${COMPREPLY[@]}\"";
+    let program = std::path::Path::new(env!("CARGO_BIN_EXE_trueup")).parent().expect("its directory");
+    let path = format!("{}:{}", program.display(), std::env::var("PATH").expect("a search path"));
+    let output = Command::new("bash")
+        .args(["-c", typed])
+        .current_dir(stage.path("."))
+        .env_clear()
+        .env("PATH", path)
+        .output()
+        .expect("bash");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "shop/cart\n", "{output:?}");
+}
