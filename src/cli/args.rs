@@ -324,8 +324,8 @@ pub struct PullArgs {
     #[command(flatten)]
     pub filter: FilterArgs,
     /// Let the definitions of this stack take over what was changed outside, edited in place
-    #[arg(long, value_name = "PATH", conflicts_with_all = ["output", "overwrite", "schema", "no_schema"])]
-    pub drift: Option<PathBuf>,
+    #[arg(long, value_name = "PATH", num_args = 1.., conflicts_with_all = ["output", "overwrite", "schema", "no_schema"])]
+    pub drift: Vec<PathBuf>,
     #[command(flatten)]
     pub files: DefinitionFileArgs,
 }

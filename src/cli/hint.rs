@@ -7,7 +7,9 @@ use super::args::GlobalArgs;
 use super::context::Context;
 use crate::load::config;
 use crate::load::{self, Loaded, StackFile};
-use crate::report::safe;
+use crate::plan::Plan;
+use crate::report::text::TextView;
+use crate::report::{AttributionDetail, safe};
 
 /// The global flags of the call that another call needs to use the same settings, each behind a blank.
 pub fn settings(global: &GlobalArgs) -> String {
@@ -66,4 +68,34 @@ pub fn configuration(directory: &str) -> String {
         return format!("to use its configuration: --config {}", safe::shell(&file.to_string_lossy()));
     }
     format!("name its configuration with --config DIR/{}, or its stack with --stack", config::FILE)
+}
+
+/// How a plan from a file or a journal is drawn: the commands that it proposes name the directory that it was made for,
+/// or the run that it rolls back.
+pub fn view(context: &Context, plan: &Plan) -> TextView {
+    // This call has found the settings, so the next one with the same flags does.
+    let flags = settings(&context.global);
+    TextView {
+        detail: AttributionDetail::All,
+        call: format!("{}{flags}", safe::shell(&plan.source.origin.to_string())),
+        again: plan.undone().map(|run| format!("trueup rollback {run}{flags}")),
+        flags,
+        ..context.output.view()
+    }
+}
+
+/// The flags that a command about a recorded plan needs: with the settings of the directory that the plan was made for,
+/// where the working directory has others.
+pub fn of_recorded(context: &Context, plan: &Plan) -> String {
+    let flags = settings(&context.global);
+    let root = |directory: &Path| load::root(directory, &load::LoadOptions::default()).ok();
+    let directory = plan.source.origin.to_string();
+    let there = root(Path::new(&directory)).filter(|there| there.join(config::FILE).is_file());
+    match there {
+        Some(there) if context.global.config.is_none() && root(Path::new(".")).as_ref() != Some(&there) => {
+            let file = format!("{}{}", context.environment.shown_from_here(&there), config::FILE);
+            format!(" --config {}{flags}", safe::shell(&file))
+        }
+        _ => flags,
+    }
 }

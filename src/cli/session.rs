@@ -146,7 +146,7 @@ impl<'c> Session<'c> {
         TextView {
             detail,
             elapsed: Some(self.begun.elapsed()),
-            directory: self.stack.call.clone(),
+            call: self.stack.call.clone(),
             flags: hint::elsewhere(self.context, &self.stack.loaded),
             ..self.context.output.view()
         }

@@ -23,12 +23,13 @@ pub fn key_fault(key: &str) -> Option<&'static str> {
 /// What is wrong with a label's value, or with the name in its key.
 #[must_use]
 pub fn value_fault(value: &str) -> Option<&'static str> {
+    let bytes = value.as_bytes();
     let edge = |byte: Option<&u8>| byte.is_none_or(u8::is_ascii_alphanumeric);
-    if value.chars().count() > LONGEST_NAME {
-        Some("at most 63 characters")
-    } else if !value.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.')) {
+    if !bytes.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.')) {
         Some("only letters, digits, `-`, `_` and `.`")
-    } else if !edge(value.as_bytes().first()) || !edge(value.as_bytes().last()) {
+    } else if bytes.len() > LONGEST_NAME {
+        Some("at most 63 characters")
+    } else if !edge(bytes.first()) || !edge(bytes.last()) {
         Some("a letter or digit at the beginning and at the end")
     } else {
         None

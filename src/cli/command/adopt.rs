@@ -1,8 +1,6 @@
 //! `pull --drift`: the definitions adopt the values that somebody changed outside. The files are edited in
 //! place, and what cannot be edited in place is reported.
 
-use std::path::Path;
-
 use crate::cli::args::{PermissionArgs, PullArgs, ScopeArgs};
 use crate::cli::context::Context;
 use crate::cli::exit_status::{CommandError, ExitStatus};
@@ -15,8 +13,8 @@ use crate::plan::{Action, ActionKind, Cause, Plan};
 use crate::report::safe;
 
 /// Lets the definitions take over what was changed outside.
-pub async fn run(path: &Path, arguments: &PullArgs, context: &Context) -> Result<ExitStatus, CommandError> {
-    let scope = ScopeArgs { paths: vec![path.to_owned()], filter: arguments.filter.clone() };
+pub async fn run(arguments: &PullArgs, context: &Context) -> Result<ExitStatus, CommandError> {
+    let scope = ScopeArgs { paths: arguments.drift.clone(), filter: arguments.filter.clone() };
     let session = Session::open(context, &scope, SessionOptions::default()).await?;
     let mut plan = session.plan(&PermissionArgs::default()).await?;
     session.locate(&mut plan);

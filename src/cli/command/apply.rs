@@ -54,13 +54,8 @@ async fn apply_file(
     plan: Plan,
 ) -> Result<ExitStatus, CommandError> {
     let (config, connection) = session::of_plan(context, &plan).await?;
-    let flags = hint::settings(&context.global);
-    let view = TextView {
-        detail: AttributionDetail::All,
-        directory: path.display().to_string(),
-        flags,
-        ..context.output.view()
-    };
+    let make = format!("trueup apply {}{}", safe::shell(&path.display().to_string()), hint::settings(&context.global));
+    let view = TextView { make: Some(make), ..hint::view(context, &plan) };
     let allow = settings::allow(&arguments.permission.allow)?;
     let origin = plan.undone().cloned().map_or(RunOrigin::Definitions, RunOrigin::Undone);
     let trust = RunLimits::of_file(&arguments.decision, context, (&connection, &config), &plan).await?;
@@ -87,8 +82,7 @@ async fn resume(name: &str, arguments: &ApplyArgs, context: &Context) -> Result<
         let message = format!("the plan of run {} contradicts itself, so it was altered: {reason}", record.run());
         CommandError::words(ExitStatus::Refused, message).hint("nothing was sent")
     })?;
-    let directory = safe::shell(&plan.source.origin.to_string());
-    let view = TextView { directory, flags: hint::settings(&context.global), ..context.output.view() };
+    let view = hint::view(context, plan);
     let origin = RunOrigin::Resumed(record.run().clone());
     let allow = settings::allow(&arguments.permission.allow)?;
     let trust = match left {

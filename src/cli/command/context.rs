@@ -75,7 +75,7 @@ fn add(arguments: &ContextAddArgs, context: &Context, mut contexts: Contexts) ->
     if contexts.contexts.contains_key(name) {
         let message = format!("the context `{name}` exists already");
         return Err(CommandError::words(ExitStatus::Refused, message)
-            .hint(format!("to replace it: trueup context remove {name}, and add it again")));
+            .hint(format!("to replace it, remove it first: trueup context remove {name}")));
     }
     let Some(base_url) = &global.base_url else {
         return Err(CommandError::words(ExitStatus::Usage, "a context needs the URL of its service")

@@ -50,13 +50,13 @@ async fn one(
     let session = Session::open(context, &scope, options).await?;
     let checked = check(arguments, context, session, files).await?;
     let check = checked.check();
-    let view = TextView { elapsed: Some(begun.elapsed()), directory: checked.call.clone(), ..context.output.view() };
+    let view = TextView { elapsed: Some(begun.elapsed()), call: checked.call.clone(), ..context.output.view() };
     answer(arguments, context, &Report::Check(&check), &view);
     Ok(ExitStatus::of_verdict(check.verdicts.whole()))
 }
 
 fn answer(arguments: &DriftArgs, context: &Context, report: &Report<'_>, view: &TextView) {
-    let command = format!("trueup drift {}", view.directory);
+    let command = format!("trueup drift {}", view.call);
     let options = ReportOptions { budget: arguments.budget, command, ..ReportOptions::new(view) };
     context.output.answer(&render(report, arguments.format, &options));
 }

@@ -19,19 +19,24 @@ pub fn run(arguments: &HistoryArgs, context: &Context) -> Result<ExitStatus, Com
     }
     let history = journal::history(&state).map_err(failed)?;
     let view = TextView { flags: hint::settings(&context.global), ..context.output.view() };
-    let answer =
-        |report: &Report<'_>| context.output.answer(&render(report, arguments.format, &ReportOptions::new(&view)));
     match &arguments.run {
         None => {
             let unreadable: Vec<String> = history.unreadable.iter().map(|(_, error)| error.to_string()).collect();
-            answer(&Report::History(&history.runs, &unreadable));
+            // The commands below the table are about the newest run.
+            let newest = history.runs.first().and_then(|newest| journal::find(&state, &newest.run.to_string()).ok());
+            let flags = newest.map_or(view.flags.clone(), |newest| hint::of_recorded(context, &newest.header.plan));
+            let view = TextView { flags, ..view };
+            let runs = Report::History(&history.runs, &unreadable);
+            context.output.answer(&render(&runs, arguments.format, &ReportOptions::new(&view)));
         }
         Some(name) => {
             let record = journal::find(&state, name).map_err(|error| CommandError::new(ExitStatus::Invalid, error))?;
             let known = history.runs.iter().find(|summary| summary.run == *record.run());
             let resumed_by = known.and_then(|summary| summary.resumed_by.clone());
             let summary = RunSummary { resumed_by, ..RunSummary::of(&record) };
-            answer(&Report::Run(&record, &summary));
+            let view = TextView { flags: hint::of_recorded(context, &record.header.plan), ..view };
+            let run = Report::Run(&record, &summary);
+            context.output.answer(&render(&run, arguments.format, &ReportOptions::new(&view)));
         }
     }
     Ok(ExitStatus::Done)

@@ -29,7 +29,7 @@ async fn watch(arguments: &PlanArgs, context: &Context) -> Result<ExitStatus, Co
     const CLEAR: &str = "\u{1b}[2J\u{1b}[H";
     if !context.environment.stdout_is_terminal {
         return Err(CommandError::words(ExitStatus::Usage, "`--watch` needs a terminal")
-            .hint("leave it out, or use `trueup drift` on a schedule"));
+            .hint("leave it out, or run `drift` on a schedule"));
     }
     let path = arguments.scope.paths.first().map_or(Path::new("."), PathBuf::as_path);
     let root = configuration::root(context, path)?;
@@ -68,7 +68,7 @@ async fn show<'c>(arguments: &'c PlanArgs, context: &'c Context) -> Result<(Sess
     let options = ReportOptions {
         saved: arguments.output.as_deref(),
         budget: arguments.budget,
-        command: format!("trueup plan {}{base}", view.directory),
+        command: format!("trueup plan {}{base}", view.call),
         view: &view,
     };
     context.output.answer(&render(&Report::Plan(&plan), arguments.format, &options));

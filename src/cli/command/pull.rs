@@ -16,8 +16,8 @@ use crate::report::safe;
 
 /// Writes live endpoints as definitions.
 pub async fn run(arguments: &PullArgs, context: &Context) -> Result<ExitStatus, CommandError> {
-    if let Some(path) = &arguments.drift {
-        return super::adopt::run(path, arguments, context).await;
+    if !arguments.drift.is_empty() {
+        return super::adopt::run(arguments, context).await;
     }
     let config = configuration::of_directory(context, &arguments.files.output)?;
     let selection = stack::selection(&arguments.filter)?;

@@ -10,7 +10,7 @@ use crate::cli::{file, hint, planning, session, settings, stack};
 use crate::journal;
 use crate::plan::{MatchedFilters, Selection, UnmatchedFilter};
 use crate::report::text::TextView;
-use crate::report::{Report, ReportOptions, render};
+use crate::report::{Report, ReportOptions, render, safe};
 use crate::run::RunRecord;
 
 /// Plans the rollback of a run, and saves or applies that plan.
@@ -31,8 +31,11 @@ pub async fn run(arguments: &RollbackArgs, context: &Context) -> Result<ExitStat
     let request = planning::RollbackRequest { record: &record, only: &only, ignore: &ignore, allow: &allow };
     let mut plan = planning::rollback(&connection, request).await?;
     planning::consent(context, &mut plan, &arguments.allow)?;
-    let (elapsed, flags) = (Some(begun.elapsed()), hint::settings(&context.global));
-    let view = TextView { elapsed, directory: plan.source.origin.to_string(), flags, ..context.output.view() };
+    let elapsed = Some(begun.elapsed());
+    let only: String = arguments.only.iter().map(|glob| format!(" --only {}", safe::shell(glob))).collect();
+    let view = hint::view(context, &plan);
+    let again = view.again.clone().map(|again| again + &only);
+    let view = TextView { elapsed, make: again.clone(), again, ..view };
     let Some(path) = &arguments.output else {
         let origin = RunOrigin::Undone(record.run().clone());
         let trust = RunLimits::of_record(&config, &plan);

@@ -74,7 +74,11 @@ pub fn fleet(fleet: &Fleet<'_>, view: &TextView) -> String {
                 text.push_str(&format!("== {directory}\n{word}  {}\n\n", safe::line(reason)));
             }
             PartOutcome::Checked(check) => {
-                let view = TextView { directory: part.directory.clone(), elapsed: None, ..view.clone() };
+                let view = TextView {
+                    call: format!("{}{}", safe::shell(&part.directory), view.flags),
+                    elapsed: None,
+                    ..view.clone()
+                };
                 text.push_str(&format!("== {directory}  ({})\n", safe::line(&check.plan.service.base_url)));
                 text.push_str(&format!("{}\n", drift(check, &view)));
             }
@@ -239,8 +243,7 @@ fn table(lines: &[[String; 4]]) -> String {
 }
 
 fn next(verdicts: &Verdicts, view: &TextView) -> String {
-    let directory = if view.directory.is_empty() { "." } else { &view.directory };
-    let directory = safe::line(directory);
+    let directory = safe::line(view.call());
     match verdicts.whole() {
         Verdict::InSync | Verdict::Unknown => String::new(),
         Verdict::Pending => format!("\napply:  trueup apply {directory}\n"),

@@ -46,9 +46,13 @@ pub struct TextView {
     pub is_terminal: bool,
     /// How long the command took so far; left out where nothing should depend on time.
     pub elapsed: Option<Duration>,
-    /// The directory, as the person wrote it, for the commands that are proposed.
-    pub directory: String,
-    /// The flags that a command without that directory needs to find the same settings, each behind a blank.
+    /// The words that name the stack and its settings behind `trueup plan`, `apply` and the like, quoted for a shell.
+    pub call: String,
+    /// The command that makes what is shown, if it is not `trueup apply` with those words.
+    pub make: Option<String>,
+    /// The command that plans it again, if it is not `trueup plan` with those words.
+    pub again: Option<String>,
+    /// The flags that a command without those words needs to find the same settings, each behind a blank.
     pub flags: String,
     /// Which differences are listed in full, if a base branch attributes them.
     pub detail: AttributionDetail,
@@ -59,6 +63,23 @@ impl TextView {
     #[must_use]
     pub fn limit(&self) -> usize {
         if self.is_terminal { self.width } else { usize::MAX }
+    }
+
+    /// The words that name the stack; `.` where nothing does.
+    pub(in crate::report) fn call(&self) -> &str {
+        if self.call.is_empty() { "." } else { &self.call }
+    }
+
+    /// The command that makes what is shown.
+    pub(in crate::report) fn apply_command(&self) -> String {
+        let command = self.make.clone().unwrap_or_else(|| format!("trueup apply {}", self.call()));
+        super::safe::line(&command).into_owned()
+    }
+
+    /// The command that plans it again.
+    pub(in crate::report) fn plan_command(&self) -> String {
+        let command = self.again.clone().unwrap_or_else(|| format!("trueup plan {}", self.call()));
+        super::safe::line(&command).into_owned()
     }
 }
 

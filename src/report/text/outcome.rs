@@ -97,11 +97,7 @@ fn conflict(key: &str, conflict: &Conflict, outcome: &Outcome, view: &TextView) 
         1 => "1 other change was applied".to_owned(),
         more => format!("{more} other changes were applied"),
     };
-    text.push_str(&format!(
-        "  {others}.  Plan again:  trueup plan {} --only {}\n",
-        safe::line(&view.directory),
-        safe::shell(key)
-    ));
+    text.push_str(&format!("  {others}.  Plan again:  {} --only {}\n", view.plan_command(), safe::shell(key)));
     text
 }
 

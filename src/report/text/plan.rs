@@ -251,14 +251,13 @@ fn next(plan: &Plan, digest: &Digest, saved: Option<&Path>, view: &TextView) -> 
     if refused.iter().any(|guard| guard.name == GuardName::BehindBase) {
         return String::new();
     }
-    let file = match saved {
-        Some(path) => format!("{}{}", safe::shell(&path.to_string_lossy()), view.flags),
-        None if view.directory.is_empty() => ".".to_owned(),
-        None => view.directory.clone(),
+    let make = match saved {
+        Some(path) => format!("trueup apply {}{}", safe::shell(&path.to_string_lossy()), safe::line(&view.flags)),
+        None => view.apply_command(),
     };
     let base = plan.source.base.as_ref().filter(|_| saved.is_none());
     let base = base.map(|base| format!(" --base {}", safe::shell(base))).unwrap_or_default();
-    let mut command = format!("trueup apply {}{base} --digest {}", safe::line(&file), digest.short());
+    let mut command = format!("{make}{base} --digest {}", digest.short());
     // A saved plan holds the consents that were given, and its digest covers them.
     let given = plan.allowed.iter().filter(|_| saved.is_none()).map(|allowed| allowed.name.as_str());
     let names: BTreeSet<&str> = refused.iter().map(|guard| guard.name.as_str()).chain(given).collect();

@@ -31,7 +31,7 @@ pub fn refusal(refusal: &ApprovalError, view: &TextView) -> String {
                     "  if it was reviewed with --base: give the same --base here, or what is behind it goes unseen\n"
                 }
             });
-            text.push_str(&format!("  plan again: trueup plan {}\n", safe::line(&view.directory)));
+            text.push_str(&format!("  plan again: {}\n", view.plan_command()));
         }
         ApprovalError::Changes { names } => {
             let reason = refusal.to_string();

@@ -49,7 +49,7 @@ pub fn rehearsal(rehearsal: &Rehearsal, view: &TextView) -> String {
          The sandbox is a model of the service: what the service itself would refuse shows only there.\n"
     ));
     if rehearsal.is_verified() && plan.blocked.is_empty() && plan.guards.is_empty() {
-        text.push_str(&format!("Apply:  trueup apply {}\n", safe::line(&view.directory)));
+        text.push_str(&format!("Apply:  {}\n", view.apply_command()));
     }
     text
 }

@@ -1,6 +1,7 @@
 //! What tests through the binary stand on: a stage with files on which commands run, what a command
 //! said and how it ended, and a service that stops when it is dropped.
 
+mod hints;
 mod repository;
 mod schema;
 mod service;
@@ -13,6 +14,8 @@ use std::process::{Command, Output, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
+use hints::Hints;
+
 #[cfg(unix)]
 pub use repository::git_in;
 pub use repository::{commit, git};
@@ -22,6 +25,7 @@ pub use service::{Service, TOKEN};
 pub struct Stage {
     directory: TempDir,
     environment: BTreeMap<String, String>,
+    hints: Hints,
 }
 
 impl Stage {
@@ -29,7 +33,7 @@ impl Stage {
     pub fn new() -> Self {
         let directory = tempfile::tempdir().expect("a temporary directory");
         std::fs::create_dir_all(directory.path().join("work")).expect("the working directory");
-        Self { directory, environment: BTreeMap::new() }
+        Self { directory, environment: BTreeMap::new(), hints: Hints::default() }
     }
 
     /// A copy of an example directory, as `work`.
@@ -121,14 +125,20 @@ impl Stage {
     /// Runs a command of these words to its end.
     pub fn run_words(&self, words: &[&str]) -> Ran {
         let output = self.command(words).stdin(Stdio::null()).output().expect("the program starts");
+        self.hints.note(&words.join(" "), &output, &self.path(""));
         Ran::new(&words.join(" "), output, self.directory.path())
     }
 
     /// A command of these words, not started.
     pub fn command(&self, words: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_trueup"));
+        let mut command = self.program(env!("CARGO_BIN_EXE_trueup"));
+        command.args(words);
         command
-            .args(words)
+    }
+
+    fn program(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
+        command
             .current_dir(self.directory.path().join("work"))
             .env_clear()
             .env("HOME", self.directory.path())
@@ -137,6 +147,20 @@ impl Stage {
             .envs(std::env::var_os("SystemRoot").map(|root| ("SystemRoot", root)))
             .envs(&self.environment);
         command
+    }
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        if cfg!(unix) && !std::thread::panicking() {
+            let bin = Path::new(env!("CARGO_BIN_EXE_trueup")).parent().expect("its directory").display();
+            let path = std::env::var("PATH").unwrap_or_default();
+            self.hints.run(|| {
+                let mut shell = self.program("sh");
+                shell.env("PATH", format!("{bin}:{path}")).arg("-c");
+                shell
+            });
+        }
     }
 }
 

@@ -12,7 +12,7 @@ use crate::cli::exit_status::{CommandError, ExitStatus};
 use crate::cli::settings::{self, ServiceLocation};
 use crate::cli::setup_args::DoctorArgs;
 use crate::cli::token::{self, TokenSources};
-use crate::cli::{configuration, contexts, stack};
+use crate::cli::{configuration, contexts, hint, stack};
 use crate::file::{Directory, FileMode};
 use crate::journal;
 use crate::load::{self, Config, config};
@@ -76,7 +76,7 @@ fn settings_file(context: &Context, directory: &Path, health: &mut Health) -> Op
 }
 
 fn definitions(context: &Context, directory: &Path, health: &mut Health) -> Result<(), CommandError> {
-    let shown = safe::shell(&directory.display().to_string());
+    let shown = safe::shell(&directory.display().to_string()) + &hint::settings(&context.global);
     match load::directory(directory, &configuration::load_options(context)?) {
         Ok(loaded) if loaded.desired.definitions.is_empty() => {
             health
@@ -210,8 +210,10 @@ fn state(context: &Context, config: &Config, health: &mut Health) {
     let Ok(Some(place)) = settings::named(context, config) else { return };
     let stack = settings::stack(context, config).ok().flatten();
     if let Ok(Some(open)) = journal::open_run(&state, stack.as_deref(), &place.base_url().to_string()) {
-        health
-            .add("last run", HealthStatus::Note, format!("{} was not finished", open.run))
-            .fix(format!("trueup apply --resume {}", open.run));
+        health.add("last run", HealthStatus::Note, format!("{} was not finished", open.run)).fix(format!(
+            "trueup apply --resume {}{}",
+            open.run,
+            hint::settings(&context.global)
+        ));
     }
 }
