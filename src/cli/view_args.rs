@@ -34,7 +34,7 @@ pub struct GetArgs {
 /// Shows a saved plan, a snapshot or a recorded run.
 ///
 /// A run is given by its name, a prefix of it, or `last`; text and JSON show its results, the other formats its plan. A
-/// snapshot has the formats text, json and markdown. Nothing is read but the file: no token, no network.
+/// snapshot has the formats text, json, markdown and html. Nothing is read but the file: no token, no network.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  trueup show plan.json\n  trueup show plan.json --format html > plan.html\n  trueup show live.json --columns endpoint,labels\n  trueup show last --format markdown"

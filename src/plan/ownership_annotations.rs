@@ -21,7 +21,7 @@ pub struct OwnershipAnnotations {
 
 impl OwnershipAnnotations {
     /// The ownership annotations that an apply of `endpoint` for `stack` writes over those of `before`, whose
-    /// commit stays: see [`Plan::stamp`].
+    /// commit stays: see [`crate::plan::Plan::stamp`].
     #[must_use]
     pub fn wanted(endpoint: &Endpoint, stack: Option<&str>, before: Option<&AppliedFields>) -> Self {
         let ownership = Ownership::wanted(endpoint, stack).at_commit(before.and_then(AppliedFields::commit));

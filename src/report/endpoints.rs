@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::table::{Align, Table};
 use super::text::{count, minute};
-use super::{json as documents, markdown, safe, values};
+use super::{html, json as documents, markdown, safe, values};
 use crate::model::{
     Endpoint, Field, Json, Layout, Live, LiveItem, LiveObject, NamespaceRead, Ownership, RelatedObject, UnknownField,
 };
@@ -187,13 +187,20 @@ fn stack(endpoint: &Endpoint) -> Option<String> {
 /// The listing as a table, with a heading and a row for each endpoint.
 #[must_use]
 pub fn table(listing: &EndpointListing<'_>, columns: &[Column]) -> Table {
-    let identifiers = [Column::Endpoint, Column::Namespace, Column::Name, Column::Uid];
-    let whole = columns.iter().enumerate().filter(|(_, column)| identifiers.contains(column)).map(|(at, _)| at);
+    // A name or a time is of no use without its end.
+    let soft = |column: &Column| matches!(column, Column::Field(_) | Column::Labels | Column::Annotations);
+    let whole = columns.iter().enumerate().filter(|(_, column)| !soft(column)).map(|(at, _)| at);
     let mut table = Table::new(columns.iter().map(|column| (column.heading(), column.align()))).fixed_width(whole);
-    for item in &listing.items {
-        table.row(columns.iter().map(|column| column.cell(item)));
-    }
+    rows(listing, columns).into_iter().for_each(|row| table.row(row));
     table
+}
+
+fn headings(columns: &[Column]) -> Vec<String> {
+    columns.iter().map(Column::heading).collect()
+}
+
+fn rows(listing: &EndpointListing<'_>, columns: &[Column]) -> Vec<Vec<String>> {
+    listing.items.iter().map(|item| columns.iter().map(|column| column.cell(item)).collect()).collect()
 }
 
 /// What a snapshot is, in one line.
@@ -211,13 +218,19 @@ pub fn heading(listing: &EndpointListing<'_>, digest: &str) -> String {
 /// The listing as a table of Markdown.
 #[must_use]
 pub fn markdown(listing: &EndpointListing<'_>, columns: &[Column]) -> String {
-    let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
-    let mut text = line(columns.iter().map(|column| markdown::cell(&column.heading())).collect());
-    text.push_str(&line(columns.iter().map(|_| "---".to_owned()).collect()));
-    for item in &listing.items {
-        text.push_str(&line(columns.iter().map(|column| markdown::cell(&column.cell(item))).collect()));
-    }
-    text
+    let line = |cells: &[String]| {
+        let cells: Vec<String> = cells.iter().map(|cell| markdown::cell(cell)).collect();
+        format!("| {} |\n", cells.join(" | "))
+    };
+    let rule = format!("|{}\n", " --- |".repeat(columns.len()));
+    let rows: String = rows(listing, columns).iter().map(|row| line(row)).collect();
+    format!("{}{rule}{rows}", line(&headings(columns)))
+}
+
+/// The listing as a page for a browser.
+#[must_use]
+pub fn html(listing: &EndpointListing<'_>, columns: &[Column], heading: &str) -> String {
+    html::listing::page(heading, &headings(columns), &rows(listing, columns))
 }
 
 /// The listing as a JSON document of the kind `endpoints`.

@@ -116,6 +116,10 @@ fn render_snapshot(arguments: &ShowArgs, context: &Context, snapshot: &Snapshot)
             let heading = endpoints::heading(&listing, &snapshot.digest()[..32]);
             Ok(format!("{heading}\n\n{}", endpoints::markdown(&listing, &columns)))
         }
+        Format::Html => {
+            let heading = endpoints::heading(&listing, &snapshot.digest()[..32]);
+            Ok(endpoints::html(&listing, &columns, &heading))
+        }
         Format::Text => {
             let table = endpoints::table(&listing, &columns);
             let heading = endpoints::heading(&listing, &snapshot.digest()[..32]);
@@ -126,6 +130,6 @@ fn render_snapshot(arguments: &ShowArgs, context: &Context, snapshot: &Snapshot)
             ))
         }
         other => Err(CommandError::words(ExitStatus::Usage, format!("a snapshot has no format `{}`", other.as_str()))
-            .hint("its formats are: text, json, markdown")),
+            .hint("its formats are: text, json, markdown, html")),
     }
 }

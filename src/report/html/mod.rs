@@ -3,6 +3,8 @@
 //! service says can load or run anything. Numbers, alarms, what is blocked and the names of all
 //! changes can be read without the script.
 
+pub mod listing;
+
 use data_encoding::BASE64;
 use serde::Serialize;
 use serde_json::json;

@@ -69,7 +69,9 @@ fn with_a_token_the_next_command_is_the_doctor() {
     let service = Service::start();
     let stage = Stage::new().at(&service);
     let ran = stage.run("init . --stack s --yes");
-    ran.code(0).stdout_contains("Next:  trueup doctor .\n");
+    ran.code(0)
+        .stdout_contains("To begin with the live endpoints:  rm shop/example.yaml && trueup pull -o .\n")
+        .stdout_contains("Next:  trueup doctor .\n");
     run_next(&stage, ran.text());
 }
 
@@ -99,11 +101,11 @@ fn definitions_that_are_there_need_no_example() {
 fn on_a_terminal_it_asks_until_an_answer_is_valid() {
     let stage = Stage::new();
     let mut terminal = crate::terminal::Terminal::run(&stage, "init mesh");
-    terminal.wait_for("nothing to decide later: ").enter("ftp://t.example.net");
-    terminal.wait_for("use https").wait_for("nothing to decide later: ").enter("https://t.example.net");
+    terminal.wait_for("decide later): ").enter("ftp://t.example.net");
+    terminal.wait_for("use https").wait_for("decide later): ").enter("https://t.example.net");
     terminal.wait_for("unique in the tenant [mesh]: ").enter("");
     terminal.wait_for("separated by commas [shop]: ").enter("shop, pay");
-    terminal.wait_for("gitlab or none [none]: ").enter("gitlab");
+    terminal.wait_for("gitlab, none) [none]: ").enter("gitlab");
     let (code, screen) = terminal.end();
     assert_eq!(code, 0, "{screen}");
     assert!(stage.read("mesh/trueup.yaml").contains("namespaces: [shop, pay]\n"));

@@ -51,7 +51,9 @@ fn a_snapshot_is_a_table_or_a_document() {
     assert_eq!((&listed["kind"], &listed["endpoints"][0]["key"]), (&"endpoints".into(), &"shop/cart".into()));
     assert!(listed["taken"].is_string());
     stage.run("show live.json --format markdown").code(0).stdout_contains("| `shop/cart` | `10.0.0.7` | `80` |");
-    stage.run("show live.json --format html").code(64).stderr_contains("text, json, markdown");
+    let page = stage.run("show live.json --format html");
+    page.code(0).stdout_contains("<td>shop/cart</td>").stdout_contains("<h1>Snapshot of http://127.0.0.1:");
+    stage.run("show live.json --format sarif").code(64).stderr_contains("text, json, markdown, html");
 }
 
 #[test]

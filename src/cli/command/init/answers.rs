@@ -36,13 +36,13 @@ pub fn answers(arguments: &InitArgs, context: &Context, directory: &Path, top: &
         Some(name) => Name::parse(&name).unwrap_or_else(|_| stack_name(directory)),
         None => {
             let usual = stack_name(directory);
-            ask(asks, "The name of the stack, unique in the tenant", usual.as_str(), |text| {
+            ask(asks, "Name of the stack, unique in the tenant", usual.as_str(), |text| {
                 Name::parse(text).map_err(|error| format!("the name {error}"))
             })?
         }
     };
     let namespaces = match arguments.namespaces.as_slice() {
-        [] => ask(asks, "Its namespaces, separated by commas", NAMESPACE, |text| {
+        [] => ask(asks, "Namespaces, separated by commas", NAMESPACE, |text| {
             let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
             let names: Vec<Namespace> = parts
                 .map(|part| Namespace::parse(part).map_err(|error| format!("the namespace `{part}` {error}")))
@@ -53,7 +53,7 @@ pub fn answers(arguments: &InitArgs, context: &Context, directory: &Path, top: &
     };
     let forge = match arguments.pipeline {
         Some(forge) => forge,
-        None => ask(asks, "Pipelines for github, gitlab or none", likely_forge(top).as_str(), |text| {
+        None => ask(asks, "Pipelines (github, gitlab, none)", likely_forge(top).as_str(), |text| {
             Forge::parse(text).ok_or_else(|| "answer github, gitlab or none".to_owned())
         })?,
     };
@@ -75,7 +75,7 @@ fn base_url(context: &Context, asks: bool) -> Result<Option<BaseUrl>, CommandErr
     if let Some(address) = address::of(sources, None)? {
         return Ok(Some(address.url));
     }
-    ask(asks, "The URL of the tenant's console; nothing to decide later", "", |text| {
+    ask(asks, "URL of the tenant's console (empty: decide later)", "", |text| {
         if text.is_empty() {
             return Ok(None);
         }

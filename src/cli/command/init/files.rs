@@ -44,7 +44,7 @@ pub struct NewStack {
 }
 
 /// A file to write.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewFile {
     /// Its path from the directory that the list is for.
     pub path: PathBuf,

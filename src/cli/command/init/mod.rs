@@ -33,7 +33,7 @@ pub fn run(arguments: &InitArgs, context: &Context) -> Result<ExitStatus, Comman
     let example = if has_definitions(context, &directory) { None } else { files::example(&stack) };
     let shown =
         |base: &Path, file: &NewFile| format!("{}{}", context.environment.shown_from_here(base), file.path.display());
-    for new in [Some(files::settings(&stack)), example, Some(files::gitignore())].into_iter().flatten() {
+    for new in [Some(files::settings(&stack)), example.clone(), Some(files::gitignore())].into_iter().flatten() {
         written.write(&root, &new, shown(&directory, &new))?;
     }
     let pipelines = files::pipelines(forge, &stack, &below);
@@ -44,7 +44,8 @@ pub fn run(arguments: &InitArgs, context: &Context) -> Result<ExitStatus, Comman
         }
     }
     context.output.answer(&written.text());
-    context.output.answer(&next(arguments, context, &stack, forge));
+    let example = example.map(|new| shown(&directory, &new)).filter(|file| written.written.contains(file));
+    context.output.answer(&next(arguments, context, (&stack, forge), example.as_deref()));
     Ok(ExitStatus::Done)
 }
 
@@ -123,7 +124,7 @@ impl Report {
 }
 
 /// What to do next; the last line is a command that works as it is printed.
-fn next(arguments: &InitArgs, context: &Context, stack: &NewStack, forge: Forge) -> String {
+fn next(arguments: &InitArgs, context: &Context, (stack, forge): (&NewStack, Forge), example: Option<&str>) -> String {
     let directory = safe::shell(&arguments.directory.display().to_string());
     let global = &context.global;
     // What is in the settings now need not be repeated.
@@ -152,8 +153,9 @@ fn next(arguments: &InitArgs, context: &Context, stack: &NewStack, forge: Forge)
     let has_token = has_token || context.environment.variable("TRUEUP_TOKEN").is_some();
     match &stack.base_url {
         Some(_) if has_token => {
+            let first = example.map(|file| format!("rm {} && ", safe::shell(file))).unwrap_or_default();
             text.push_str(&format!(
-                "\nTo begin with the live endpoints:  trueup pull -o {directory}{others}\n\
+                "\nTo begin with the live endpoints:  {first}trueup pull -o {directory}{others}\n\
                  Next:  trueup doctor {directory}{others}\n"
             ));
         }
