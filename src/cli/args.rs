@@ -459,11 +459,13 @@ pub enum SchemaOf {
     Snapshot,
 }
 
-/// Prints what a field of a definition means, its type, what is allowed, and its default.
+/// Prints what a field of a definition or a setting of trueup.yaml means, its type, what is allowed, and its default.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  trueup explain\n  trueup explain spec.where\n  trueup explain refresh_interval")]
+#[command(
+    after_help = "Examples:\n  trueup explain\n  trueup explain spec.where\n  trueup explain refresh_interval\n  trueup explain namespaces"
+)]
 pub struct ExplainArgs {
-    /// The field, by its path or the end of it; without one, all of them
+    /// The field or the setting, by its path or the end of it; without one, all fields; `settings` for all settings
     #[arg(value_name = "FIELD")]
     pub field: Option<String>,
 }

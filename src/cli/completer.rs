@@ -17,9 +17,8 @@ use crate::api::TABLE;
 use crate::journal;
 use crate::load::{self, LoadOptions};
 use crate::model::Layout;
-use crate::model::shape::ENDPOINT;
 use crate::report::endpoints::Column;
-use crate::report::safe;
+use crate::report::{self, safe};
 
 /// The variable by which a script asks for completions: never set by anything else.
 const VARIABLE: &str = "TRUEUP_COMPLETE";
@@ -144,11 +143,9 @@ fn tenants(current: &OsStr) -> Vec<CompletionCandidate> {
 }
 
 fn fields(current: &OsStr) -> Vec<CompletionCandidate> {
-    let paths = ENDPOINT.below().into_iter().filter(|(path, _)| path.starts_with(&*current.to_string_lossy()));
-    let candidate = |(path, node): (String, &crate::model::shape::ShapeNode)| {
-        CompletionCandidate::new(path).help(Some(node.kind.words().into()))
-    };
-    paths.map(candidate).collect()
+    let typed = current.to_string_lossy();
+    let fits = report::explained().into_iter().filter(|(path, _)| path.starts_with(&*typed));
+    fits.map(|(path, kind)| CompletionCandidate::new(path).help(Some(kind.into()))).collect()
 }
 
 fn columns(current: &OsStr) -> Vec<CompletionCandidate> {

@@ -34,6 +34,7 @@ pub mod safe;
 mod sample;
 pub mod sarif;
 pub mod schema;
+mod settings;
 mod style;
 pub mod table;
 mod template;
@@ -46,7 +47,7 @@ mod values;
 
 pub use attribution::AttributionDetail;
 pub use charset::Charset;
-pub use explain::explain;
+pub use explain::{explain, explained};
 pub use fit::fit;
 pub use format::{Format, Report, ReportOptions, StackSize, Validation, render};
 pub use style::{Palette, Role};

@@ -60,7 +60,10 @@ fn a_field_is_explained_and_a_misspelt_one_gets_a_proposal() {
     let stage = Stage::new();
     stage.run("explain refreshInterval").code(0).stdout_contains("10 to 604800");
     stage.run("explain protocl").code(64).stderr_contains("did you mean `spec.protocol`?");
-    stage.run("explain network_type").code(64).stderr_contains("several fields end in `network_type`");
+    stage.run("explain network_type").code(64).stderr_contains("several names end in `network_type`");
+    stage.run("explain guards.precent").code(64).stderr_contains("did you mean `guards.percent`?");
+    stage.run("explain settings").code(0).stdout_contains("  namespaces                        list of texts\n");
+    stage.run("explain target").code(0).stdout_contains("allowed   exactly one of dns_name");
 }
 
 #[test]

@@ -10,6 +10,7 @@ mod base;
 mod book;
 mod cli;
 mod clock;
+mod configuration;
 mod corpus;
 mod coverage;
 mod digest;

@@ -1,11 +1,11 @@
-//! `explain`: prints what a field of a definition means, its type, and what is allowed.
+//! `explain`: prints what a field of a definition or a setting means, its type, and what is allowed.
 
 use crate::cli::args::ExplainArgs;
 use crate::cli::context::Context;
 use crate::cli::exit_status::{CommandError, ExitStatus};
 use crate::report;
 
-/// Tells what a field of a definition means.
+/// Prints what a field of a definition or a setting means.
 pub fn run(arguments: &ExplainArgs, context: &Context) -> Result<ExitStatus, CommandError> {
     let asked = arguments.field.as_deref().unwrap_or_default();
     let text = report::explain(asked).map_err(|near| {
@@ -15,9 +15,9 @@ pub fn run(arguments: &ExplainArgs, context: &Context) -> Result<ExitStatus, Com
             several => format!("did you mean one of {}?", several.join(", ")),
         };
         let message = if near.iter().any(|path| path.ends_with(&format!(".{asked}"))) {
-            format!("several fields end in `{asked}`")
+            format!("several names end in `{asked}`")
         } else {
-            format!("there is no field `{asked}`")
+            format!("there is no field or setting `{asked}`")
         };
         CommandError::words(ExitStatus::Usage, message).hint(hint)
     })?;

@@ -8,14 +8,9 @@ use crate::model::bounds::{
 };
 use crate::model::{Discovery, NetworkType, Protocol, Word as _};
 
-const REFERENCE: &str = "reference 2.1";
-const API: &str = "API.md 3";
-const LIMITS: &str = "API.md 4.1";
-const NEWER: &str = "API.md 10b";
-
-const fn node(key: &'static str, kind: NodeKind, source: &'static str, meaning: &'static str) -> ShapeNode {
+const fn node(key: &'static str, kind: NodeKind, meaning: &'static str) -> ShapeNode {
     let status = FieldStatus::Current;
-    ShapeNode { key, kind, rule: FieldRule::Free, default: "", meaning, source, status, children: &[] }
+    ShapeNode { key, kind, rule: FieldRule::Free, default: "", meaning, status, children: &[] }
 }
 
 impl ShapeNode {
@@ -50,17 +45,15 @@ pub const SERVICE_KEYS: [&str; 8] = [
 
 /// The whole object: `metadata` and `spec`.
 pub static ENDPOINT: ShapeNode =
-    node("", NodeKind::Mapping, REFERENCE, "One endpoint of the service mesh.").children(&[METADATA_NODE, SPEC_NODE]);
+    node("", NodeKind::Mapping, "One endpoint of the service mesh.").children(&[METADATA_NODE, SPEC_NODE]);
 /// `spec`
 pub static SPEC: ShapeNode = SPEC_NODE;
 
 const METADATA_NODE: ShapeNode =
-    node("metadata", NodeKind::Mapping, REFERENCE, "What identifies the endpoint, and notes about it.")
-        .children(METADATA_KEYS);
+    node("metadata", NodeKind::Mapping, "What identifies the endpoint, and notes about it.").children(METADATA_KEYS);
 const SPEC_NODE: ShapeNode = node(
     "spec",
     NodeKind::Mapping,
-    REFERENCE,
     "What the endpoint points at, and where it applies. The first four fields are an exclusive group: the target.",
 )
 .rule(FieldRule::Options(GroupRule::One, &["dns_name", "dns_name_advanced", "ip", "service_info"]))
@@ -70,21 +63,18 @@ const METADATA_KEYS: &[ShapeNode] = &[
     node(
         "name",
         NodeKind::Text,
-        LIMITS,
         "The name of the endpoint, unique in its namespace. Another name is another endpoint.",
     )
     .rule(FieldRule::Label),
     node(
         "namespace",
         NodeKind::Text,
-        LIMITS,
         "The namespace of the endpoint. Where `namespaces:` is set, it must be listed there.",
     )
     .rule(FieldRule::Label),
     node(
         "labels",
         NodeKind::TextMap,
-        REFERENCE,
         "Labels, by which other objects select this one. They belong to the definition whole: a label that it does not \
          name is removed, except those under `ves.io/`, which are the service's.",
     )
@@ -92,159 +82,139 @@ const METADATA_KEYS: &[ShapeNode] = &[
     node(
         "annotations",
         NodeKind::TextMap,
-        LIMITS,
         "Remarks for programs. Annotations that no definition names are somebody else's and stay. \
          `trueup/protect: \"true\"` forbids a delete; `trueup/stack` and `trueup/applied` are written by trueup alone.",
     )
     .rule(FieldRule::Map(LONGEST_ANNOTATION_KEY, LONGEST_ANNOTATION))
     .default("none"),
-    node("description", NodeKind::Text, LIMITS, "A text for people.")
+    node("description", NodeKind::Text, "A text for people.")
         .rule(FieldRule::Bytes(LONGEST_DESCRIPTION))
         .default("empty"),
-    node("disable", NodeKind::Flag, REFERENCE, "Takes the endpoint out of use without deleting it.").default("false"),
+    node("disable", NodeKind::Flag, "Takes the endpoint out of use without deleting it.").default("false"),
 ];
 
 const SPEC_KEYS: &[ShapeNode] = &[
     node(
         "dns_name",
         NodeKind::Text,
-        REFERENCE,
         "Target: the host name that is looked up for the address. Compared without case and without a final dot.",
     )
     .rule(FieldRule::Characters(1, LONGEST_HOST_NAME)),
-    node("dns_name_advanced", NodeKind::Mapping, REFERENCE, "Target: a host name, and how often it is looked up.")
+    node("dns_name_advanced", NodeKind::Mapping, "Target: a host name, and how often it is looked up.")
         .rule(FieldRule::Options(GroupRule::AtMostOne, &["refresh_interval", "strict_ttl"]))
         .children(DNS_NAME_ADVANCED_KEYS),
-    node("ip", NodeKind::Text, REFERENCE, "Target: an address, version 4 or 6. Compared by value."),
-    node("service_info", NodeKind::Mapping, REFERENCE, "Target: a service that a discovery of the site finds.")
+    node("ip", NodeKind::Text, "Target: an address, version 4 or 6. Compared by value."),
+    node("service_info", NodeKind::Mapping, "Target: a service that a discovery of the site finds.")
         .rule(FieldRule::Options(GroupRule::One, &["service_name", "service_selector"]))
         .children(SERVICE_INFO_KEYS),
-    node("protocol", NodeKind::Word, API, "The transport protocol.")
-        .rule(FieldRule::Words(Protocol::WORDS))
-        .default("TCP"),
-    node("port", NodeKind::Integer, API, "The port of the target.").rule(FieldRule::Range(0, 65_535)).default("0"),
-    node("health_check_port", NodeKind::Integer, API, "The port that health checks use; 0 means the same as `port`.")
+    node("protocol", NodeKind::Word, "The transport protocol.").rule(FieldRule::Words(Protocol::WORDS)).default("TCP"),
+    node("port", NodeKind::Integer, "The port of the target.").rule(FieldRule::Range(0, 65_535)).default("0"),
+    node("health_check_port", NodeKind::Integer, "The port that health checks use; 0 means the same as `port`.")
         .rule(FieldRule::Range(0, 65_535))
         .default("0"),
-    node("snat_pool", NodeKind::Mapping, REFERENCE, "Source NAT of what reaches the target: an exclusive group.")
+    node("snat_pool", NodeKind::Mapping, "Source NAT of what reaches the target: an exclusive group.")
         .rule(FieldRule::Options(GroupRule::AtMostOne, &["no_snat_pool", "snat_pool"]))
         .default("no_snat_pool")
         .children(SNAT_POOL_KEYS),
-    node("where", NodeKind::Mapping, REFERENCE, "Where the endpoint applies: an exclusive group.")
+    node("where", NodeKind::Mapping, "Where the endpoint applies: an exclusive group.")
         .rule(FieldRule::Options(GroupRule::AtMostOne, &["site", "virtual_site", "virtual_network"]))
         .default("unset")
         .children(WHERE_KEYS),
 ];
 
 const DNS_NAME_ADVANCED_KEYS: &[ShapeNode] = &[
-    node("name", NodeKind::Text, REFERENCE, "The host name that is looked up.")
-        .rule(FieldRule::Characters(1, LONGEST_HOST_NAME)),
-    node("refresh_interval", NodeKind::Seconds, API, "The time between two look-ups.")
+    node("name", NodeKind::Text, "The host name that is looked up.").rule(FieldRule::Characters(1, LONGEST_HOST_NAME)),
+    node("refresh_interval", NodeKind::Seconds, "The time between two look-ups.")
         .rule(FieldRule::Range(*REFRESH_INTERVAL.start() as u64, *REFRESH_INTERVAL.end() as u64))
         .default("left to the service"),
-    node("strict_ttl", NodeKind::Empty, NEWER, "The name is looked up again when the DNS answer expires.")
+    node("strict_ttl", NodeKind::Empty, "The name is looked up again when the DNS answer expires.")
         .default("left to the service")
         .deprecated(),
 ];
 
 const SERVICE_INFO_KEYS: &[ShapeNode] = &[
-    node("discovery_type", NodeKind::Word, API, "How the service is discovered.")
-        .rule(FieldRule::Words(Discovery::WORDS)),
-    node("service_name", NodeKind::Text, API, "The service by its name, such as `cart.shop`.")
+    node("discovery_type", NodeKind::Word, "How the service is discovered.").rule(FieldRule::Words(Discovery::WORDS)),
+    node("service_name", NodeKind::Text, "The service by its name, such as `cart.shop`.")
         .rule(FieldRule::Bytes(LONGEST_SERVICE_NAME)),
-    node("service_selector", NodeKind::Mapping, API, "The service by its labels.").children(SERVICE_SELECTOR_KEYS),
+    node("service_selector", NodeKind::Mapping, "The service by its labels.").children(SERVICE_SELECTOR_KEYS),
 ];
 
 const SERVICE_SELECTOR_KEYS: &[ShapeNode] = &[node(
     "expressions",
     NodeKind::TextList,
-    API,
     "One label selector, such as `tier in (web, db),!legacy`, at most 4096 characters.",
 )
 .rule(FieldRule::Items(1, 1))];
 
 const SNAT_POOL_KEYS: &[ShapeNode] = &[
-    node("no_snat_pool", NodeKind::Empty, REFERENCE, "No pool.").default("chosen"),
-    node("snat_pool", NodeKind::Mapping, REFERENCE, "A pool of addresses.").children(PREFIX_KEYS),
+    node("no_snat_pool", NodeKind::Empty, "No pool.").default("chosen"),
+    node("snat_pool", NodeKind::Mapping, "A pool of addresses.").children(PREFIX_KEYS),
 ];
 
 const PREFIX_KEYS: &[ShapeNode] = &[
-    node(
-        "prefixes",
-        NodeKind::TextList,
-        API,
-        "The IPv4 prefixes of the pool, such as `10.1.0.0/16`. Compared as a set.",
-    )
-    .rule(FieldRule::Items(0, MOST_PREFIXES))
-    .default("none"),
+    node("prefixes", NodeKind::TextList, "The IPv4 prefixes of the pool, such as `10.1.0.0/16`. Compared as a set.")
+        .rule(FieldRule::Items(0, MOST_PREFIXES))
+        .default("none"),
     node(
         "ipv6_prefixes",
         NodeKind::TextList,
-        NEWER,
         "The IPv6 prefixes of the pool, such as `2001:db8::/48`. Compared as a set.",
     )
     .default("none"),
 ];
 
 const WHERE_KEYS: &[ShapeNode] = &[
-    node("site", NodeKind::Mapping, REFERENCE, "One site.")
+    node("site", NodeKind::Mapping, "One site.")
         .rule(FieldRule::Options(GroupRule::AtMostOne, &["disable_internet_vip", "enable_internet_vip"]))
         .children(SITE_KEYS),
-    node("virtual_site", NodeKind::Mapping, REFERENCE, "All sites that a virtual site selects.")
+    node("virtual_site", NodeKind::Mapping, "All sites that a virtual site selects.")
         .rule(FieldRule::Options(GroupRule::AtMostOne, &["disable_internet_vip", "enable_internet_vip"]))
         .children(VIRTUAL_SITE_KEYS),
-    node("virtual_network", NodeKind::Mapping, REFERENCE, "One virtual network.").children(VIRTUAL_NETWORK_KEYS),
+    node("virtual_network", NodeKind::Mapping, "One virtual network.").children(VIRTUAL_NETWORK_KEYS),
 ];
 
 const SITE_KEYS: &[ShapeNode] = &[
-    node("ref", NodeKind::References, REFERENCE, "The site.").rule(FieldRule::Items(1, 1)).children(REFERENCE_KEYS),
-    node("refs", NodeKind::References, NEWER, "Virtual networks of the site.")
+    node("ref", NodeKind::References, "The site.").rule(FieldRule::Items(1, 1)).children(REFERENCE_KEYS),
+    node("refs", NodeKind::References, "Virtual networks of the site.")
         .default("none")
         .deprecated()
         .children(REFERENCE_KEYS),
-    node("network_type", NodeKind::Word, API, "The network at the site.")
+    node("network_type", NodeKind::Word, "The network at the site.")
         .rule(FieldRule::Words(NetworkType::WORDS))
         .default("VIRTUAL_NETWORK_SITE_LOCAL"),
-    node("disable_internet_vip", NodeKind::Empty, REFERENCE, "No VIP towards the Internet at the site.")
-        .default("chosen"),
-    node("enable_internet_vip", NodeKind::Empty, REFERENCE, "A VIP towards the Internet at the site."),
+    node("disable_internet_vip", NodeKind::Empty, "No VIP towards the Internet at the site.").default("chosen"),
+    node("enable_internet_vip", NodeKind::Empty, "A VIP towards the Internet at the site."),
 ];
 
 const VIRTUAL_SITE_KEYS: &[ShapeNode] = &[
-    node("ref", NodeKind::References, REFERENCE, "The virtual site.")
-        .rule(FieldRule::Items(1, 1))
-        .children(REFERENCE_KEYS),
-    node("refs", NodeKind::References, NEWER, "Virtual networks of the sites.")
+    node("ref", NodeKind::References, "The virtual site.").rule(FieldRule::Items(1, 1)).children(REFERENCE_KEYS),
+    node("refs", NodeKind::References, "Virtual networks of the sites.")
         .default("none")
         .deprecated()
         .children(REFERENCE_KEYS),
-    node("network_type", NodeKind::Word, API, "The network at the sites.")
+    node("network_type", NodeKind::Word, "The network at the sites.")
         .rule(FieldRule::Words(NetworkType::WORDS))
         .default("VIRTUAL_NETWORK_SITE_LOCAL"),
-    node("disable_internet_vip", NodeKind::Empty, REFERENCE, "No VIP towards the Internet at the sites.")
-        .default("chosen"),
-    node("enable_internet_vip", NodeKind::Empty, REFERENCE, "A VIP towards the Internet at the sites."),
+    node("disable_internet_vip", NodeKind::Empty, "No VIP towards the Internet at the sites.").default("chosen"),
+    node("enable_internet_vip", NodeKind::Empty, "A VIP towards the Internet at the sites."),
 ];
 
-const VIRTUAL_NETWORK_KEYS: &[ShapeNode] = &[node("ref", NodeKind::References, REFERENCE, "The virtual network.")
-    .rule(FieldRule::Items(1, 1))
-    .children(REFERENCE_KEYS)];
+const VIRTUAL_NETWORK_KEYS: &[ShapeNode] =
+    &[node("ref", NodeKind::References, "The virtual network.").rule(FieldRule::Items(1, 1)).children(REFERENCE_KEYS)];
 
 const REFERENCE_KEYS: &[ShapeNode] = &[
-    node("name", NodeKind::Text, API, "The name of the object referred to.")
-        .rule(FieldRule::Bytes(LONGEST_REFERENCE_NAME)),
+    node("name", NodeKind::Text, "The name of the object referred to.").rule(FieldRule::Bytes(LONGEST_REFERENCE_NAME)),
     node(
         "namespace",
         NodeKind::Text,
-        API,
         "Its namespace. What a definition leaves out is the service's to fill, and is not compared.",
     )
     .rule(FieldRule::Bytes(LONGEST_REFERENCE_PART))
     .default("filled in by the service"),
-    node("tenant", NodeKind::Text, API, "Its tenant, with the random suffix of the service.")
+    node("tenant", NodeKind::Text, "Its tenant, with the random suffix of the service.")
         .rule(FieldRule::Bytes(LONGEST_REFERENCE_PART))
         .default("filled in by the service"),
-    node("uid", NodeKind::Text, API, "Its uid.").default("filled in by the service"),
-    node("kind", NodeKind::Text, API, "Its kind. Read, and never compared: the service spells it in many ways.")
+    node("uid", NodeKind::Text, "Its uid.").default("filled in by the service"),
+    node("kind", NodeKind::Text, "Its kind. Read, and never compared: the service spells it in many ways.")
         .default("filled in by the service"),
 ];

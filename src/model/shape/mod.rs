@@ -23,8 +23,6 @@ pub struct ShapeNode {
     pub default: &'static str,
     /// What it is for.
     pub meaning: &'static str,
-    /// Where this is known from.
-    pub source: &'static str,
     /// Whether the vendor still recommends it.
     pub status: FieldStatus,
     /// The keys below it, in the order of a file; for a list of references those of a reference.
