@@ -4,9 +4,9 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use super::shared_args::formats;
 pub use super::shared_args::{BaseArgs, Color, FilterArgs, GlobalArgs, LiveArgs, PermissionArgs, ScopeArgs};
 use crate::report::Format;
 
@@ -487,12 +487,6 @@ pub struct CompletionsArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  trueup man > trueup.1")]
 pub struct ManArgs {}
-
-/// The parser of a `--format` that has these formats.
-pub fn formats(formats: &'static [Format]) -> impl TypedValueParser<Value = Format> {
-    PossibleValuesParser::new(formats.iter().map(|format| format.as_str()))
-        .map(|name| Format::parse(&name).unwrap_or_default())
-}
 
 /// What a live endpoint without a definition is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 
-use super::args::formats;
+use super::shared_args::formats;
 use crate::report::Format;
 
 /// Names the tenants that you work with.

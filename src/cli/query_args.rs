@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::args::formats;
+use super::shared_args::formats;
 use crate::report::Format;
 
 /// Queries security events.

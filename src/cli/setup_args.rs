@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::args::formats;
+use super::shared_args::formats;
 use crate::report::Format;
 
 /// Writes definitions in canonical form.

@@ -3,10 +3,19 @@
 
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
+
+use crate::report::Format;
 
 /// The heading of the filters, and what a person must know of them.
 const FILTERS: &str = "Filters (they choose what is shown or changed, never what is loaded and read)";
+
+/// The parser of a `--format` that has these formats.
+pub fn formats(formats: &'static [Format]) -> impl TypedValueParser<Value = Format> {
+    PossibleValuesParser::new(formats.iter().map(|format| format.as_str()))
+        .map(|name| Format::parse(&name).unwrap_or_default())
+}
 
 /// Global options.
 #[derive(Debug, Clone, Args)]

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
 
-use super::args::{FilterArgs, formats};
+use super::shared_args::{FilterArgs, formats};
 use crate::load;
 use crate::report::Format;
 use crate::report::endpoints::Column;

@@ -2,11 +2,12 @@
 //! definition, or something that only the service knows, such as when an endpoint was changed. Where a value is
 //! absent, the cell is `-`.
 
+use super::counted::count;
 use serde::Serialize;
 use serde_json::json;
 
 use super::table::{Align, Table};
-use super::text::{count, minute};
+use super::text::minute;
 use super::{html, json as documents, markdown, safe, values};
 use crate::model::{
     Endpoint, Field, Json, Layout, Live, LiveItem, LiveObject, NamespaceRead, Ownership, RelatedObject, UnknownField,

@@ -1,10 +1,11 @@
 //! What a check of the set-up found: a line for each check, with what to do about it, as text and as JSON.
 
+use super::counted::count;
 use serde::Serialize;
 use serde_json::json;
 
 use super::explain::wrapped;
-use super::text::{TextView, count};
+use super::text::TextView;
 use super::{Role, json as documents, safe};
 
 /// How a check ended.

@@ -6,6 +6,7 @@ pub mod annotation;
 mod attribution;
 pub mod bars;
 mod charset;
+mod counted;
 pub mod ddos;
 pub mod edits;
 pub mod endpoints;

@@ -1,9 +1,9 @@
 //! The notes of a plan in words: what a reviewer should know besides the changes, such as endpoints that nobody
 //! manages. One table has the text of each note; notes with the same text and reason become one line.
 
+use super::counted::{count, some_of};
 use std::collections::HashMap;
 
-use super::text::{count, some_of};
 use super::{safe, template};
 use crate::plan::{Note, Plan};
 

@@ -1,7 +1,7 @@
 //! Why a change is made, and why one is blocked, in the words that every report uses.
 
+use super::counted::some_of;
 use super::safe;
-use super::text::some_of;
 use crate::plan::{Action, Attribution, BlockReason, BlockedChange, Cause, Change, FieldChange, Unchangeable};
 
 /// Why an object is missing that a commit which was applied defines.

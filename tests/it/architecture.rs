@@ -3,6 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+use regex::Regex;
 
 /// What each module may use; `cli` sees all.
 const ARROWS: &[(&str, &[&str])] = &[
@@ -163,21 +166,33 @@ fn imports(module: &[String], text: &str) -> Vec<(bool, ModulePath)> {
     for statement in code.split(';').filter_map(|part| part.rsplit_once("use ")) {
         let is_public = statement.0.lines().next_back().is_some_and(|line| line.trim_start().starts_with("pub"));
         for path in use_paths(statement.1) {
-            let mut steps: Vec<&str> = path.split("::").map(str::trim).collect();
-            let mut base = match steps[0] {
-                "crate" => Vec::new(),
-                _ => module.to_vec(),
-            };
-            while matches!(steps.first(), Some(&("crate" | "super" | "self"))) {
-                if steps.remove(0) == "super" {
-                    base.pop();
-                }
-            }
-            base.extend(steps.into_iter().map(str::to_owned));
-            found.push((is_public, base));
+            found.push((is_public, absolute(module, &path)));
         }
     }
+    // Paths that are written where they are used.
+    static INLINE: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"\b((?:crate|super)(?:::(?:super|[a-z_0-9]+))*::\w+)").expect("a pattern"));
+    let bodies = code.split(';').filter(|part| part.rsplit_once("use ").is_none());
+    for body in bodies {
+        found.extend(INLINE.captures_iter(body).map(|path| (false, absolute(module, &path[1]))));
+    }
     found
+}
+
+/// A path from the root of the crate.
+fn absolute(module: &[String], path: &str) -> ModulePath {
+    let mut steps: Vec<&str> = path.split("::").map(str::trim).collect();
+    let mut base = match steps[0] {
+        "crate" => Vec::new(),
+        _ => module.to_vec(),
+    };
+    while matches!(steps.first(), Some(&("crate" | "super" | "self"))) {
+        if steps.remove(0) == "super" {
+            base.pop();
+        }
+    }
+    base.extend(steps.into_iter().map(str::to_owned));
+    base
 }
 
 /// The file that a path leads to: through what a module exports again, to the one that defines the item.
@@ -238,11 +253,11 @@ fn no_files_import_each_other_in_a_ring() {
 
 #[test]
 fn a_use_is_taken_apart() {
-    let text = "use super::{a, b::{self, C}};\npub use crate::x::Y as Z;\n// use crate::no;";
+    let text = "use super::{a, b::{self, C}};\npub use crate::x::Y as Z;\n// use crate::no;\nfn f(z: super::v::W) {}";
     let found: Vec<(bool, String)> = imports(&["m".to_owned(), "n".to_owned()], text)
         .into_iter()
         .map(|(public, path)| (public, path.join("::")))
         .collect();
-    let expected = [(false, "m::a"), (false, "m::b::self"), (false, "m::b::C"), (true, "x::Y")];
+    let expected = [(false, "m::a"), (false, "m::b::self"), (false, "m::b::C"), (true, "x::Y"), (false, "m::v::W")];
     assert_eq!(found, expected.map(|(public, path)| (public, path.to_owned())));
 }

@@ -1,10 +1,11 @@
 //! Whose change a difference is, for the person who reviews one change: that change in full, what is behind
 //! the base by name, everything else as a count.
 
+use crate::report::counted::count;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use super::{TextView, at_the_end, columns, count};
+use super::{TextView, at_the_end, columns};
 use crate::model::{Key, SourceLocation};
 use crate::plan::{ActionKind, Attribution, BlockedChange, Change, Plan};
 use crate::report::attribution::{is_ours, is_part};

@@ -1,9 +1,10 @@
 //! One change of a plan as text: its values with their places, many endpoints with one edit, and a change that
 //! is blocked.
 
-use super::{TextView, at, at_the_end, columns, count};
+use super::{TextView, at, at_the_end, columns};
 use crate::model::Field;
 use crate::plan::{Action, ActionKind, BlockedChange, Cause, Change, FieldChange};
+use crate::report::counted::count;
 use crate::report::edits::{self, Sign, ValueEdit};
 use crate::report::reason::{block_reason, remarkable_reason, short_commit};
 use crate::report::{Role, safe, values as texts};

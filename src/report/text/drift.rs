@@ -1,10 +1,11 @@
 //! The verdict of a check as text: each endpoint that is not in sync with its fields, what is accepted, and
 //! what to do next. A fleet gets a line for each stack and the text of those that are not in sync.
 
+use crate::report::counted::{count, some_of};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use super::{TextView, columns, count, notes, refusal, seconds, some_of};
+use super::{TextView, columns, notes, refusal, seconds};
 use crate::drift::{AcknowledgementStatus, Check, Verdict, Verdicts};
 use crate::model::{Field, Key};
 use crate::plan::{Action, Change, Plan};

@@ -2,8 +2,9 @@
 //! run that was not finished.
 
 use super::change::{sign, values};
-use super::{TextView, columns, count, outcome};
+use super::{TextView, columns, outcome};
 use crate::model::RunId;
+use crate::report::counted::count;
 use crate::report::reason::short_commit;
 use crate::report::{Role, safe};
 use crate::run::{

@@ -83,20 +83,6 @@ impl TextView {
     }
 }
 
-/// A list of names that does not grow without end.
-pub(in crate::report) fn some_of(names: &[String], shown: usize) -> String {
-    let list = names.iter().take(shown).map(|name| super::safe::line(name)).collect::<Vec<_>>().join(", ");
-    match names.len().saturating_sub(shown) {
-        0 => list,
-        more => format!("{list} and {more} more"),
-    }
-}
-
-/// `1 endpoint`, `2 endpoints`.
-pub(in crate::report) fn count(number: usize, one: &str) -> String {
-    if number == 1 { format!("1 {one}") } else { format!("{number} {one}s") }
-}
-
 /// The notes of a plan, a line each.
 fn notes(plan: &Plan, view: &TextView) -> String {
     let word = view.palette.paint(Role::Quiet, "note");

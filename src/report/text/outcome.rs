@@ -1,10 +1,11 @@
 //! The outcome of an apply as text: what was not made and why, conflicts as a table of three values, the sum,
 //! the verification, and how to undo or resume the run.
 
+use crate::report::counted::{count, some_of};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use super::{TextView, columns, count, refusal, seconds, some_of};
+use super::{TextView, columns, refusal, seconds};
 use crate::model::{Json, Key};
 use crate::plan::{ActionKind, Conflict, Plan, ThreeWay};
 use crate::report::{Role, safe, values};

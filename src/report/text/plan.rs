@@ -1,11 +1,12 @@
 //! A plan as text: every change with its fields and places, equal edits folded, then what is blocked, the
 //! notes, the guards, the counts and the command that applies exactly this plan.
 
+use crate::report::counted::{count, some_of};
 use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::change::{self, sign};
-use super::{TextView, attribution, count, notes, refusal, seconds, some_of};
+use super::{TextView, attribution, notes, refusal, seconds};
 use crate::plan::{ActionKind, Digest, GuardName, Plan};
 use crate::report::attribution::summary;
 use crate::report::{Role, edits, safe};

@@ -1,6 +1,7 @@
 //! The result of a rehearsal as text.
 
-use super::{TextView, count, outcome, plan, seconds, some_of};
+use super::{TextView, outcome, plan, seconds};
+use crate::report::counted::{count, some_of};
 use crate::report::{Role, safe};
 use crate::run::{ChangeResult, Rehearsal, Verification};
 

@@ -1,6 +1,7 @@
 //! What a valid stack contains, as one line.
 
-use super::{TextView, count};
+use super::TextView;
+use crate::report::counted::count;
 use crate::report::{Role, StackSize};
 
 /// `Valid: 3 endpoints in 1 namespace, 2 files`
