@@ -132,6 +132,10 @@ pub fn read(context: &Context) -> Result<Contexts, CommandError> {
 /// Those of [`read`].
 pub fn of(environment: &ProcessEnvironment) -> Result<Contexts, CommandError> {
     let Some(home) = environment.configuration_directory() else { return Ok(Contexts::default()) };
+    if !crate::file::exists(&home.join(DIRECTORY).join(FILE)) {
+        // Whoever has no contexts is not asked who else can write there.
+        return Ok(Contexts::default());
+    }
     let failed = |error: FileError| file::hinted(ExitStatus::Invalid, error);
     let Some(directory) = Directory::find_private(&home, DIRECTORY).map_err(failed)? else {
         return Ok(Contexts::default());

@@ -26,6 +26,7 @@ fn the_current_context_names_the_service_and_its_token() {
     stage.run("context use --none").code(0).stderr("No context is in use.\n");
     stage.run("plan .").code(1).stderr_contains("no service is named");
     stage.run("get shop --context acme --quiet").code(0).stdout_contains("shop/cart");
+    stage.run("context use acme").code(0).stderr_contains("In use: acme");
     let chosen = staged(&service).env("TRUEUP_CONTEXT", "acme");
     chosen.run("context use --none").code(0).stderr("No context is in use.\n");
     chosen.run("get shop").code(0).stdout_contains("shop/cart");
@@ -54,7 +55,7 @@ fn a_context_pins_the_service_in_a_pipeline_and_its_binding_holds() {
     let service = Service::start();
     let stage = staged(&service).env("CI", "true");
     stage.run("plan .").code(0).stdout_contains("+ create");
-    let stage = stage.env("TRUEUP_TOKEN_ACME_URL", "https://elsewhere.example.net");
+    let stage = staged(&service).env("CI", "true").env("TRUEUP_TOKEN_ACME_URL", "https://elsewhere.example.net");
     stage
         .run("plan .")
         .code(1)
@@ -123,4 +124,14 @@ fn a_file_that_others_can_change_is_not_used() {
     assert_eq!(service.log().len(), 0);
     // What needs no service does not ask for it.
     stage.run("validate .").code(0).stdout_contains("Valid");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_configuration_directory_without_contexts_is_nobodys_concern() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let stage = Stage::new().file("a.yaml", &definition("shop/cart", 80)).file("../.config/other/x", "");
+    std::fs::set_permissions(stage.path("../.config"), std::fs::Permissions::from_mode(0o777)).expect("a mode");
+    stage.run("plan . --base-url http://127.0.0.1:9").code(1).stderr_contains("there is no API token");
+    stage.run("context add acme --url https://acme.example.net").code(1).stderr_contains("/.config`");
 }
