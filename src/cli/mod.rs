@@ -13,6 +13,8 @@ mod base_settings;
 mod blame;
 mod chosen_context;
 mod command;
+#[cfg(test)]
+mod commands_page;
 mod completer;
 mod configuration;
 mod context;
