@@ -8,7 +8,8 @@ use crate::report::Palette;
 
 /// Prints every problem at its place, and returns their sum as the error of the command.
 pub fn error(context: &Context, diagnostics: &Diagnostics) -> CommandError {
-    context.output.drawing(&render(context, diagnostics));
+    context.output.notice(&render(context, diagnostics));
+    context.output.notice("");
     CommandError::summary(ExitStatus::Invalid, anyhow::anyhow!("{}; nothing was sent", diagnostics.summary()))
 }
 

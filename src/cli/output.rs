@@ -161,19 +161,14 @@ impl Output {
 
     /// Writes a message that must be seen, in the columns of the terminal. A line break is added.
     pub fn notice(&self, text: &str) {
-        match self.messages.is_terminal {
-            true => self.drawing(&report::fit(text, self.messages.width)),
-            false => self.drawing(text),
-        }
-    }
-
-    /// Writes a message whose lines stay as they are: an excerpt of a file with its carets. A line break is
-    /// added.
-    pub fn drawing(&self, text: &str) {
+        let text = safe::log(text.trim_end_matches('\n'));
         // In one write: a run prints a line for each change, and stderr has no buffer.
-        let line = format!("{}\n", safe::log(text.trim_end_matches('\n')));
+        let lines = match self.messages.is_terminal {
+            true => format!("{}\n", report::fit(&text, self.messages.width)),
+            false => format!("{text}\n"),
+        };
         self.bars.suspend(|| {
-            let _ = std::io::stderr().lock().write_all(line.as_bytes());
+            let _ = std::io::stderr().lock().write_all(lines.as_bytes());
         });
     }
 

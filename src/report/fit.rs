@@ -1,8 +1,10 @@
 //! Text in the columns of a terminal: a line that is too long continues below the column in which its text
-//! begins. Nothing breaks inside a word, a path or a name, and a proposed command stays on one line, so that it
-//! can be copied.
+//! begins. Nothing breaks inside a word, a path or a name. A proposed command stays on one line, so that it can
+//! be copied, and so does the source line of a diagnostic, under which the carets point at a column.
 
-use unicode_width::UnicodeWidthChar as _;
+use std::borrow::Cow;
+
+use unicode_width::UnicodeWidthStr as _;
 
 /// `text` with its long lines broken at blanks, in at most `width` columns where its words allow it.
 #[must_use]
@@ -10,7 +12,7 @@ pub fn fit(text: &str, width: usize) -> String {
     let mut fitted = String::with_capacity(text.len() + 64);
     for line in text.split_inclusive('\n') {
         let (line, end) = line.strip_suffix('\n').map_or((line, ""), |line| (line, "\n"));
-        if columns(line) <= width {
+        if columns(line) <= width || is_source(line) {
             fitted.push_str(line);
         } else {
             wrap(line, width, &mut fitted);
@@ -22,12 +24,18 @@ pub fn fit(text: &str, width: usize) -> String {
 
 fn wrap(line: &str, width: usize, into: &mut String) {
     let indent = indent(line, width);
+    // The frame of a diagnostic goes on.
+    let framed = plain(line).trim_start().starts_with("| ");
+    let frame = line.split_once('|').map(|(before, _)| before).filter(|_| framed);
     let mut column = 0;
     for (gap, word) in words(line) {
         let (blanks, takes) = (gap.len(), columns(word));
         if column > 0 && column > indent && column + blanks + takes > width {
             into.push('\n');
-            into.extend(std::iter::repeat_n(' ', indent));
+            let begin = frame.map(|before| format!("{before}|{}", if before.contains('\u{1b}') { "\u{1b}[0m" } else { "" }));
+            let begin = begin.unwrap_or_default();
+            into.push_str(&begin);
+            into.extend(std::iter::repeat_n(' ', indent.saturating_sub(columns(&begin))));
             column = indent;
         } else {
             into.push_str(gap);
@@ -36,6 +44,13 @@ fn wrap(line: &str, width: usize, into: &mut String) {
         into.push_str(word);
         column += takes;
     }
+}
+
+/// Whether a line is the source line of a diagnostic: a number and a bar before it.
+fn is_source(line: &str) -> bool {
+    let line = plain(line);
+    let rest = line.trim_start().trim_start_matches(|c: char| c.is_ascii_digit());
+    rest.len() < line.trim_start().len() && rest.trim_start().starts_with("| ")
 }
 
 /// The words of a line, each with the blanks before it. A command is one word.
@@ -57,33 +72,46 @@ fn words(line: &str) -> Vec<(&str, &str)> {
     words
 }
 
-/// The column in which a continued line begins: that of the last text behind two blanks, in the left half.
+/// The column in which a continued line begins: that of the last text behind two blanks, carets or a colon
+/// after `=`, in the left half.
 fn indent(line: &str, width: usize) -> usize {
+    let line = plain(line);
     let leading = line.len() - line.trim_start_matches(' ').len();
     let mut column = 0;
     let mut found = leading + 2;
-    for (at, (gap, word)) in words(line).into_iter().enumerate() {
+    let mut before = "";
+    for (at, (gap, word)) in words(&line).into_iter().enumerate() {
         column += gap.len();
-        if at > 0 && gap.len() > 1 && column <= width / 2 {
+        let is_label = before.starts_with(['^', '-']) && before.chars().all(|c| "^-".contains(c));
+        let is_help = at == 2 && line.trim_start().starts_with("= ");
+        if at > 0 && (gap.len() > 1 || is_label || is_help) && column <= width / 2 {
             found = column;
         }
         column += columns(word);
+        before = word;
     }
     found.min(width / 2)
 }
 
 /// The columns that a text takes; colours take none.
 fn columns(text: &str) -> usize {
-    let mut columns = 0;
+    plain(text).width()
+}
+
+/// A text without its colours.
+fn plain(text: &str) -> Cow<'_, str> {
+    if !text.contains('\u{1b}') {
+        return Cow::Borrowed(text);
+    }
+    let mut plain = String::with_capacity(text.len());
     let mut characters = text.chars();
     while let Some(character) = characters.next() {
-        if character == '\u{1b}' {
-            let _ = characters.by_ref().find(char::is_ascii_alphabetic);
-        } else {
-            columns += character.width().unwrap_or(0);
+        match character {
+            '\u{1b}' => drop(characters.by_ref().find(char::is_ascii_alphabetic)),
+            other => plain.push(other),
         }
     }
-    columns
+    Cow::Owned(plain)
 }
 
 #[cfg(test)]
@@ -108,6 +136,18 @@ mod tests {
         assert_eq!(fit(&format!("  deleted {name} now"), 30), format!("  deleted\n    {name}\n    now"));
         let line = "run 7 - undo with: trueup rollback 7 --config repo/trueup.yaml --sandbox";
         assert_eq!(fit(line, 30), "run 7 - undo with:\n  trueup rollback 7 --config repo/trueup.yaml --sandbox");
+    }
+
+    #[test]
+    fn the_texts_of_a_diagnostic_are_broken_and_its_source_is_not() {
+        let text = "2 | spec: {prot: 1, port: 99999999}\n  |        ^^^^ did you mean `port` here?\n  = help: allowed here: `a`, `b`, `c`";
+        insta::assert_snapshot!(fit(text, 30), @r"
+        2 | spec: {prot: 1, port: 99999999}
+          |        ^^^^ did you mean
+          |          `port` here?
+          = help: allowed here: `a`,
+                  `b`, `c`
+        ");
     }
 
     #[test]
