@@ -17,7 +17,7 @@ use trueup::model::{
 };
 use trueup::plan::{self, Allowances, Ignore, Plan, PlanInput, PlanSettings, PlanSource, Selection, ServiceId};
 use trueup::report::text::{self, TextView};
-use trueup::report::{AttributionDetail, annotation, github, html, json, junit, markdown, sarif};
+use trueup::report::{ReportOptions, annotation, github, html, json, junit, markdown, sarif};
 
 const STACK: &str = "bench";
 const SIZES: [usize; 3] = [1_000, 10_000, 100_000];
@@ -203,7 +203,7 @@ fn reports(criterion: &mut Criterion) {
             report("text", &|plan| text::plan(plan, None, &TextView::default()));
             report("json", &json::plan);
             report("markdown", &|plan| markdown::plan(plan, &markdown::MarkdownOptions::default()));
-            report("html", &|plan| html::plan(plan, "trueup plan", AttributionDetail::All));
+            report("html", &|plan| html::plan(plan, &ReportOptions::new(&TextView::default())));
         }
     }
     group.finish();

@@ -96,8 +96,9 @@ fn of_endpoint(endpoint: &Endpoint) -> Vec<ValueEdit> {
         }
     }
     for (name, map) in [("labels", &endpoint.labels), ("annotations", &endpoint.annotations)] {
-        if !map.is_empty() {
-            parts.push((name.to_owned(), values::pairs(map)));
+        let pairs = values::pairs(map);
+        if !pairs.is_empty() {
+            parts.push((name.to_owned(), pairs));
         }
     }
     if !endpoint.description.is_empty() {
@@ -156,6 +157,12 @@ fn of_target(change: &FieldChange) -> Vec<ValueEdit> {
 }
 
 impl ValueEdit {
+    /// The edit from the wanted to the live value.
+    #[must_use]
+    pub fn reversed(self) -> Self {
+        Self { before: self.after, after: self.before, ..self }
+    }
+
     /// The live value, or that there is none.
     #[must_use]
     pub fn live(&self) -> &str {

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::table::{Align, Table};
-use super::text::minute;
+use super::time::minute;
 use super::{html, json as documents, markdown, safe, values};
 use crate::model::{
     Endpoint, Field, Json, Layout, Live, LiveItem, LiveObject, NamespaceRead, Ownership, RelatedObject, UnknownField,

@@ -32,7 +32,8 @@ fn wrap(line: &str, width: usize, into: &mut String) {
         let (blanks, takes) = (gap.len(), columns(word));
         if column > 0 && column > indent && column + blanks + takes > width {
             into.push('\n');
-            let begin = frame.map(|before| format!("{before}|{}", if before.contains('\u{1b}') { "\u{1b}[0m" } else { "" }));
+            let begin =
+                frame.map(|before| format!("{before}|{}", if before.contains('\u{1b}') { "\u{1b}[0m" } else { "" }));
             let begin = begin.unwrap_or_default();
             into.push_str(&begin);
             into.extend(std::iter::repeat_n(' ', indent.saturating_sub(columns(&begin))));
@@ -82,7 +83,9 @@ fn indent(line: &str, width: usize) -> usize {
     let mut before = "";
     for (at, (gap, word)) in words(&line).into_iter().enumerate() {
         column += gap.len();
-        let is_label = before.starts_with(['^', '-']) && before.chars().all(|c| "^-".contains(c));
+        let is_label = line.trim_start().starts_with("| ")
+            && before.starts_with(['^', '-'])
+            && before.chars().all(|c| "^-".contains(c));
         let is_help = at == 2 && line.trim_start().starts_with("= ");
         if at > 0 && (gap.len() > 1 || is_label || is_help) && column <= width / 2 {
             found = column;
@@ -144,7 +147,7 @@ mod tests {
         insta::assert_snapshot!(fit(text, 30), @r"
         2 | spec: {prot: 1, port: 99999999}
           |        ^^^^ did you mean
-          |          `port` here?
+          |        `port` here?
           = help: allowed here: `a`,
                   `b`, `c`
         ");

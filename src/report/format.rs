@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use jiff::Timestamp;
 use serde_json::json;
 
 use super::annotation::{self, Annotation};
@@ -86,6 +87,7 @@ impl Format {
         Format::Text,
         Format::Json,
         Format::Markdown,
+        Format::Html,
         Format::Junit,
         Format::Prometheus,
         Format::Github,
@@ -163,21 +165,31 @@ pub struct ReportOptions<'a> {
     pub budget: usize,
     /// The command that shows everything.
     pub command: String,
+    /// When the report is made, for the ages of times.
+    pub now: Option<Timestamp>,
 }
 
 impl<'a> ReportOptions<'a> {
     /// The options of a report that was not saved and has the default budget.
     #[must_use]
     pub fn new(view: &'a TextView) -> Self {
-        Self { view, saved: None, budget: markdown::BUDGET, command: String::new() }
+        Self { view, saved: None, budget: markdown::BUDGET, command: String::new(), now: None }
     }
 }
 
 /// Draws a report. The lists of [`Format`] name the formats that a report has; any other is drawn as text.
 #[must_use]
 pub fn render(report: &Report<'_>, format: Format, options: &ReportOptions<'_>) -> String {
-    let markdown =
-        || MarkdownOptions { budget: options.budget, rest: options.command.clone(), detail: options.view.detail };
+    let markdown = || MarkdownOptions {
+        budget: options.budget,
+        rest: options.command.clone(),
+        detail: options.view.detail,
+        apply: match report {
+            Report::Plan(plan) => text::apply_command(plan, &plan.digest(), options.saved, options.view),
+            _ => None,
+        },
+        now: options.now,
+    };
     match (format, report) {
         (Format::Json, _) => json(report),
         (Format::Ndjson, Report::EventCounts(counts)) => counts.lines(),
@@ -187,7 +199,9 @@ pub fn render(report: &Report<'_>, format: Format, options: &ReportOptions<'_>) 
         (Format::Markdown, Report::Plan(plan)) => markdown::plan(plan, &markdown()),
         (Format::Markdown, Report::Check(check)) => markdown::drift(check, &markdown()),
         (Format::Markdown, Report::Fleet(fleet)) => markdown::fleet(fleet, &markdown()),
-        (Format::Html, Report::Plan(plan)) => html::plan(plan, &options.command, options.view.detail),
+        (Format::Html, Report::Plan(plan)) => html::plan(plan, options),
+        (Format::Html, Report::Check(check)) => html::drift(check, options),
+        (Format::Html, Report::Fleet(fleet)) => html::fleet(fleet, options),
         (Format::Junit, Report::Check(check)) => junit::report(check),
         (Format::Junit, Report::Fleet(fleet)) => junit::fleet(fleet),
         (Format::Prometheus, Report::Check(check)) => prometheus::report(check),

@@ -72,7 +72,7 @@ fn no_report_of_a_plan_searches_all_changes_for_each() {
         ("markdown", |plan| {
             markdown::plan(plan, &markdown::MarkdownOptions { budget: usize::MAX / 2, ..Default::default() })
         }),
-        ("html", |plan| super::html::plan(plan, "trueup plan", super::AttributionDetail::All)),
+        ("html", |plan| super::html::plan(plan, &super::ReportOptions::new(&super::text::TextView::default()))),
         ("digest", |plan| plan.digest().to_string()),
     ];
     for (name, report) in reports {

@@ -31,7 +31,8 @@ fn key(namespace: &str, name: &str) -> Key {
 fn endpoint(key: &Key, number: usize, description: &str) -> Endpoint {
     let text = json!({
         "metadata": {"name": key.name, "namespace": key.namespace, "description": description,
-            "labels": {"tier": if number.is_multiple_of(2) { "web" } else { "db" }}},
+            "labels": {"tier": if number.is_multiple_of(2) { "web" } else { "db" }},
+            "annotations": {"team": "till", "trueup/stack": "shop-prod"}},
         "spec": {"ip": format!("10.{}.{}.7", number / 250 % 250, number % 250), "port": 8000 + number % 999},
     });
     serde_json::from_value(text).expect("the sample's endpoints are valid")

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::model::{Field, Json, StringMap};
+use crate::model::{Field, Json, StringMap, is_ownership_annotation};
 
 /// The value of a field as words; nothing is absence.
 #[must_use]
@@ -38,9 +38,10 @@ fn scalar(value: &Json) -> Option<String> {
     }
 }
 
-/// A map as `key=value` pairs.
+/// A map as `key=value` pairs, without the ownership annotations, which are nobody's values.
 pub(super) fn pairs(map: &StringMap) -> String {
-    map.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(", ")
+    let theirs = map.iter().filter(|(key, _)| !is_ownership_annotation(key));
+    theirs.map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(", ")
 }
 
 /// A target taken apart: its option, and the values that it contains.

@@ -156,9 +156,43 @@ try {
   await page('Emulation.setEmulatedMedia', { media: 'print' });
   const { data: pdf } = await page('Page.printToPDF', { printBackground: true });
   writeFileSync(join(out, 'plan.pdf'), Buffer.from(pdf, 'base64'));
-  check((await evaluate("[...document.querySelectorAll('#changes details')].every((one) => one.open && one.childElementCount > 1)")), 'a print lacks the differences');
+  check((await evaluate("[...document.querySelectorAll('#changes details')].every((one) => one.childElementCount > 1)")), 'a print lacks the differences');
+  check((await evaluate("[...document.querySelectorAll('#changes details')].some((one) => !one.open)")), 'a print leaves the boxes open');
   await page('Emulation.setEmulatedMedia', { media: '' });
   await scheme('light');
+
+  // Few changes are open, many are not; the closed row has the values.
+  await open('one');
+  check((await evaluate("document.querySelectorAll('#changes details[open]').length")) === 1, 'a single change is not open');
+  check((await evaluate("document.querySelector('.fields').textContent.includes('8080 → 8443')")), 'a row lacks its values');
+  check((await evaluate("document.querySelector('.command code').textContent.startsWith('trueup apply ')")), 'there is no command');
+  await open('fifty');
+  check((await evaluate("document.querySelectorAll('#changes details[open]').length")) === 0, 'many changes are open');
+  check((await evaluate("document.querySelector('#changes details').classList.contains('delete')")), 'deletes are not first');
+  for (const name of ['one', 'fifty', 'five-thousand', 'drift', 'fleet']) {
+    for (const colours of ['light', 'dark']) {
+      await scheme(colours);
+      await open(name);
+      const group = "[...document.querySelectorAll('#changes details')].find((one) => one.textContent.includes('endpoints'))";
+      await evaluate(`{ const found = ${group}; if (found) found.open = true; }`);
+      await shot(`${name}-${colours}`);
+    }
+    await scheme('light');
+    await size(390, 844, true);
+    await open(name);
+    check((await evaluate('document.documentElement.scrollWidth <= innerWidth')), `${name} is wider than a phone`);
+    await shot(`${name}-narrow`);
+    await size(1280, 900);
+    if (name !== 'five-thousand') {
+      await page('Emulation.setEmulatedMedia', { media: 'print' });
+      await evaluate("dispatchEvent(new Event('beforeprint'))");
+      check((await evaluate("[...document.querySelectorAll('#changes details')].every((one) => one.open)")), `${name}: a print lacks the differences`);
+      await shot(`${name}-print`, true);
+      await evaluate("dispatchEvent(new Event('afterprint'))");
+      await page('Emulation.setEmulatedMedia', { media: '' });
+      await scheme('light');
+    }
+  }
 
   await open('hostile');
   await evaluate("document.querySelectorAll('#changes details').forEach((one) => { one.open = true; })");

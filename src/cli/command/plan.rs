@@ -69,6 +69,7 @@ async fn show<'c>(arguments: &'c PlanArgs, context: &'c Context) -> Result<(Sess
         saved: arguments.output.as_deref(),
         budget: arguments.budget,
         command: format!("trueup plan {}{base}", view.call),
+        now: Some(context.environment.now()),
         view: &view,
     };
     context.output.answer(&render(&Report::Plan(&plan), arguments.format, &options));

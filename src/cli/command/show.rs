@@ -73,8 +73,13 @@ fn view(context: &Context) -> TextView {
 fn render_plan(arguments: &ShowArgs, context: &Context, plan: &Plan, saved: Option<&Path>) -> String {
     let what = safe::shell(&arguments.what.to_string_lossy());
     let view = TextView { flags: hint::of_recorded(context, plan), ..hint::view(context, plan) };
-    let options =
-        ReportOptions { saved, budget: arguments.budget, command: format!("trueup show {what}"), view: &view };
+    let options = ReportOptions {
+        saved,
+        budget: arguments.budget,
+        command: format!("trueup show {what}"),
+        now: Some(context.environment.now()),
+        view: &view,
+    };
     render(&Report::Plan(plan), arguments.format, &options)
 }
 

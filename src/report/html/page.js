@@ -2,12 +2,20 @@
 (() => {
   const data = JSON.parse(document.getElementById('data').textContent);
   const at = (id) => document.getElementById(id);
-  const SIGNS = { create: '+', replace: '~', delete: '−', blocked: '!' };
+  const SIGNS = { create: '+', replace: '~', delete: '−', blocked: '!', annotate: '·' };
+  // A check shows the actions of its plan by what was done outside.
+  const SIGN_OF = { changed: '~', deleted: '−', unmanaged: '+', pending: '·' };
+  const wordOf = (action) => (data.words || {})[action] || action;
+  const signOf = (action) => SIGN_OF[wordOf(action)] || SIGNS[action];
+  const CLASS_OF = { deleted: 'delete', unmanaged: 'create' };
+  const classOf = (action) => CLASS_OF[wordOf(action)] || action;
   const WARN = new Set(['drift', 'both', 'unannotated', 'pending and drift', 'adopts', 'deleted outside', 'deleted outside, or its create failed', 'not managed']);
   const BAD = new Set(['behind base']);
   // Rows that are drawn at once; the others follow when the reader comes near the end.
   const FIRST = 36;
   const CHUNK = 100;
+  // So few entries are open from the beginning.
+  const OPEN = 10;
 
   const state = { words: [], namespace: '', actions: new Set(), reasons: new Set(), split: false, fold: true, ours: data.ours !== undefined };
   let shown = [];
@@ -60,7 +68,7 @@
       if (action) add(found.reasons, change.r);
       if (!action || !reason) continue;
       found.count += 1;
-      const fold = state.fold && change.a === 'replace' ? change.e : -1;
+      const fold = state.fold && (change.a === 'replace' || change.a === 'annotate') && data.edits[change.e].length ? change.e : -1;
       const entry = fold < 0 ? undefined : folds.get(fold);
       if (entry) {
         entry.push(index);
@@ -79,7 +87,7 @@
   };
 
   const lineOf = (sign, text) => {
-    const kind = sign === '-' ? 'gone' : sign === '+' ? 'come' : '';
+    const kind = sign === '-' ? 'gone' : sign === '+' ? 'come' : 'same';
     const row = element('div', `row ${kind}`);
     const shownSign = element('span', 'sign', sign === '-' ? '−' : sign);
     shownSign.setAttribute('aria-hidden', 'true');
@@ -96,7 +104,7 @@
 
   const sides = (lines) => {
     const grid = element('div', 'sides');
-    grid.append(element('div', 'side', 'live'), element('div', 'side', 'wanted'));
+    grid.append(element('div', 'side', data.sides[0]), element('div', 'side', data.sides[1]));
     let gone = [];
     let come = [];
     const flush = () => {
@@ -128,19 +136,15 @@
   const fill = (details, entry) => {
     const change = data.changes[entry[0]];
     const body = element('div', 'body');
-    if (change.t) body.append(element('p', '', change.t));
-    if (entry.length > 1) {
-      const names = element('ul', 'names');
-      for (const index of entry) {
-        const one = data.changes[index];
-        const item = element('li');
-        item.append(element('code', '', one.k), element('span', 'place', placeOf(one, 0) || one.p || ''));
-        names.append(item);
-      }
-      body.append(names);
-    }
     const edits = data.edits[change.e];
-    if (change.a === 'create' || change.a === 'delete') {
+    if (entry.length > 1) {
+      const values = edits.length === 1 ? 'value' : 'values';
+      const own = new Set(entry.map((index) => data.changes[index].t || ''));
+      if (own.size === 1 && change.t) body.append(element('p', '', change.t));
+      body.append(element('h3', 'part', `The same in all ${number(entry.length)}: ${number(edits.length)} ${values}`));
+    } else if (change.t) body.append(element('p', '', change.t));
+    if (!edits.length) { /* Nothing to compare. */ }
+    else if (change.a === 'create' || change.a === 'delete') {
       const flat = element('div', 'flat');
       for (const edit of edits) {
         for (const [sign, text] of edit.l) {
@@ -162,7 +166,23 @@
         body.append(box);
       });
     }
+    if (entry.length > 1) body.append(...different(entry));
     details.append(body);
+  };
+
+  // What the endpoints of a group do not share: their names and places, and what is known of each.
+  const different = (entry) => {
+    const own = new Set(entry.map((index) => data.changes[index].t || ''));
+    const what = own.size > 1 ? 'endpoint, place, and what is known of it' : 'endpoint and place';
+    const names = element('ul', own.size > 1 ? 'names wide' : 'names');
+    for (const index of entry) {
+      const one = data.changes[index];
+      const item = element('li');
+      item.append(element('code', '', one.k), element('span', 'place', placeOf(one, 0) || one.p || ''));
+      if (own.size > 1 && one.t) item.append(element('span', 'known', one.t));
+      names.append(item);
+    }
+    return [element('h3', 'part', `Different: ${what}`), names];
   };
 
   // What each box is about; a box is filled when it is opened for the first time.
@@ -171,20 +191,37 @@
     if (details.childElementCount === 1) fill(details, entries.get(details));
   };
 
+  // What a closed box says of its change: the values of a replace, else its place or what is known.
+  const brief = (change) => {
+    const box = element('span', 'fields');
+    if (change.a === 'blocked') box.textContent = change.t;
+    else if (change.a === 'replace' || change.a === 'annotate') {
+      data.edits[change.e].forEach((edit, index) => {
+        const gone = edit.l.filter((line) => line[0] === '-');
+        const come = edit.l.filter((line) => line[0] === '+');
+        if (index) box.append(', ');
+        box.append(element('b', '', edit.n));
+        if (gone.length > 1 || come.length > 1 || edit.l.length > gone.length + come.length) return;
+        const value = (lines) => (lines.length ? lines[0][1] || '(empty)' : '(none)');
+        box.append(` ${value(gone)} → ${value(come)}`);
+      });
+    } else box.textContent = change.p || change.t || '';
+    box.title = box.textContent;
+    return box;
+  };
+
   const draw = (entry) => {
     const change = data.changes[entry[0]];
     const item = element('li');
-    const details = element('details', `change ${change.a}`);
+    const details = element('details', `change ${classOf(change.a)}`);
     const summary = element('summary');
     const what = element('span', 'what');
-    const sign = element('i', '', SIGNS[change.a]);
+    const sign = element('i', '', signOf(change.a));
     sign.setAttribute('aria-hidden', 'true');
-    what.append(sign, change.a);
+    what.append(sign, wordOf(change.a));
     const many = entry.length > 1;
-    const key = element('span', 'key', many ? `${number(entry.length)} endpoints, one edit` : change.k);
-    const fields = [...new Set(data.edits[change.e].map((edit) => edit.n))];
-    const text = change.a === 'replace' ? fields.join(', ') : change.a === 'blocked' ? change.t : change.p || change.t || '';
-    summary.append(what, key, element('span', 'fields', text), tag(change.r));
+    const key = element('span', 'key', many ? `${number(entry.length)} endpoints` : change.k);
+    summary.append(what, key, brief(change), tag(change.r));
     details.append(summary);
     entries.set(details, entry);
     details.addEventListener('toggle', () => { if (details.open) whole(details); });
@@ -216,7 +253,7 @@
     const box = at(id);
     if (!box.childElementCount) {
       for (const value of values) {
-        const chip = element('button', '', value);
+        const chip = element('button', '', id === 'actions' ? wordOf(value) : value);
         chip.type = 'button';
         chip.append(element('span'));
         chip.addEventListener('click', () => {
@@ -235,9 +272,11 @@
   };
 
   const distinct = (pick) => [...new Set(data.changes.map(pick))];
-  const actions = ['create', 'replace', 'delete', 'blocked'].filter((a) => data.changes.some((change) => change.a === a));
+  const actions = ['delete', 'blocked', 'replace', 'create', 'annotate'].filter((a) => data.changes.some((change) => change.a === a));
   const reasons = distinct((change) => change.r).sort();
   const namespaces = distinct((change) => change.n).sort();
+
+  const all = () => at('changes').querySelectorAll('details');
 
   const refresh = () => {
     const found = select();
@@ -245,6 +284,7 @@
     drawn = 0;
     at('changes').replaceChildren();
     more(FIRST);
+    if (shown.length <= OPEN) all().forEach((details) => { details.open = true; });
     at('none').hidden = found.count > 0;
     at('status').textContent = found.count === data.changes.length
       ? `${number(found.count)} change${found.count === 1 ? '' : 's'}`
@@ -254,9 +294,8 @@
     chips('reasons', reasons, state.reasons, found.reasons);
   };
 
-  const all = () => at('changes').querySelectorAll('details');
-
   const namespace = at('namespace');
+  namespace.parentElement.hidden = namespaces.length < 2;
   namespace.append(new Option(`All ${number(namespaces.length)} namespaces`, ''));
   for (const name of namespaces) namespace.append(new Option(name, name));
   namespace.addEventListener('change', () => { state.namespace = namespace.value; refresh(); });
@@ -334,13 +373,35 @@
     }
   });
 
-  // A print shows what is on the screen, whole; a short list with its differences.
+  // A print shows what is on the screen, whole; a short list with its differences. Afterwards every box is as it
+  // was.
+  let closed = [];
   window.addEventListener('beforeprint', () => {
     more(shown.length);
     if (shown.length > 300) return;
+    closed = [...all()].filter((details) => !details.open);
     // A toggle is told later than the page is printed.
     all().forEach((details) => { details.open = true; whole(details); });
   });
+  window.addEventListener('afterprint', () => {
+    closed.forEach((details) => { details.open = false; });
+    closed = [];
+  });
+
+  // A browser that gives no clipboard to a file selects the command instead.
+  for (const button of document.querySelectorAll('.copy')) {
+    const code = button.previousElementSibling;
+    button.addEventListener('click', async () => {
+      getSelection().selectAllChildren(code);
+      try {
+        await navigator.clipboard.writeText(code.textContent);
+        button.textContent = 'Copied';
+      } catch {
+        button.textContent = 'Selected';
+      }
+      setTimeout(() => { button.textContent = 'Copy'; }, 2000);
+    });
+  }
 
   document.documentElement.classList.add('ready');
   refresh();

@@ -2,10 +2,27 @@
 
 use super::super::sample::{self, HOSTILE};
 use super::*;
-use crate::model::Json;
+use crate::drift::{Check, UnmanagedPolicy};
+use crate::plan::Plan;
+use crate::report::fleet::{Fleet, FleetPart, PartOutcome};
+use crate::report::text::TextView;
+use crate::report::{AttributionDetail, ReportOptions};
 
 fn page(count: usize, hostile: bool) -> String {
-    plan(&sample::plan(count, hostile), "trueup plan endpoints", AttributionDetail::ThisChange)
+    render(&sample::plan(count, hostile), AttributionDetail::ThisChange)
+}
+
+fn view(detail: AttributionDetail) -> TextView {
+    TextView { detail, call: "endpoints".to_owned(), ..TextView::default() }
+}
+
+fn render(plan: &Plan, detail: AttributionDetail) -> String {
+    let (command, now) = ("trueup plan endpoints".to_owned(), now());
+    super::plan(plan, &ReportOptions { command, now, ..ReportOptions::new(&view(detail)) })
+}
+
+fn now() -> Option<jiff::Timestamp> {
+    "2026-11-21T16:02:11Z".parse().ok()
 }
 
 fn between<'a>(text: &'a str, from: &str, to: &str) -> &'a str {
@@ -30,7 +47,7 @@ fn the_data_holds_every_change_and_equal_edits_once() {
 #[test]
 fn a_page_with_a_base_begins_with_what_concerns_this_change() {
     let attributed = sample::attributed(sample::plan(70, false));
-    let data = data_of(&plan(&attributed, "trueup plan endpoints", AttributionDetail::ThisChange));
+    let data = data_of(&render(&attributed, AttributionDetail::ThisChange));
     let ours = usize::try_from(data["ours"].as_u64().expect("a number")).expect("it fits");
     let changes = data["changes"].as_array().expect("a list");
     assert!(0 < ours && ours < changes.len());
@@ -40,7 +57,7 @@ fn a_page_with_a_base_begins_with_what_concerns_this_change() {
         assert_eq!(other, at >= ours, "{at} {change}");
     }
     assert!(changes[..ours].iter().any(|change| change["r"] == "behind base"));
-    let all = data_of(&plan(&attributed, "trueup plan endpoints", AttributionDetail::All));
+    let all = data_of(&render(&attributed, AttributionDetail::All));
     assert!(all.get("ours").is_none());
 }
 
@@ -96,20 +113,111 @@ fn names_and_alarms_are_there_without_the_script() {
     assert!(page.contains("it is protected"));
 }
 
+#[test]
+fn deletes_are_first_with_the_age_of_their_last_change_and_no_ownership_annotation() {
+    let text = page(20, false);
+    let data = data_of(&text);
+    let actions: Vec<&str> =
+        data["changes"].as_array().expect("a list").iter().filter_map(|change| change["a"].as_str()).collect();
+    let mut order = actions.clone();
+    order.dedup();
+    assert_eq!(order, ["delete", "blocked", "replace", "create"]);
+    assert!(
+        data["changes"][0]["t"]
+            .as_str()
+            .is_some_and(|text| text.contains("last changed 2026-11-19 14:02 UTC (2 d ago)"))
+    );
+    assert!(text.contains("annotations") && text.contains("team=till") && !text.contains("trueup/stack"), "{text}");
+}
+
+#[test]
+fn one_cause_is_one_banner_and_the_command_is_complete() {
+    let text = page(20, false);
+    assert_eq!(text.matches("class=\"alarm\"").count(), 1);
+    let digest = sample::plan(20, false).digest().short().to_owned();
+    let command = format!("<code>trueup apply endpoints --digest {digest} --allow mass-change</code>");
+    assert!(text.contains(&command), "{text}");
+}
+
+fn check(plan: &Plan) -> Check<'_> {
+    Check::new(plan, plan.verdicts(UnmanagedPolicy::Fail), now().expect("a time"))
+}
+
+fn drift_of(plan: &Plan) -> String {
+    super::drift(&check(plan), &ReportOptions::new(&view(AttributionDetail::All)))
+}
+
+fn fleet_of(one: &Plan, two: &Plan) -> String {
+    let part = |directory: &str, outcome| FleetPart { directory: directory.to_owned(), outcome };
+    let parts = vec![
+        part("tenants/one", PartOutcome::Checked(check(one))),
+        part("tenants/two", PartOutcome::Checked(check(two))),
+        part("tenants/three", PartOutcome::Failed("the service answered 401 Unauthorized".to_owned())),
+    ];
+    super::fleet(&Fleet { parts }, &ReportOptions::new(&view(AttributionDetail::All)))
+}
+
+#[test]
+fn a_check_is_a_page_from_the_wanted_to_the_live_values() {
+    let plan = sample::plan(20, false);
+    let text = drift_of(&plan);
+    assert!(text.contains("Drift of stack shop-prod") && text.contains("trueup pull --drift endpoints"), "{text}");
+    let data = data_of(&text);
+    assert_eq!(data["sides"], serde_json::json!(["wanted", "live"]));
+    let changed: Vec<&Json> = data["changes"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter(|one| one["r"] == "drift" || one["r"] == "pending and drift")
+        .collect();
+    assert!(!changed.is_empty());
+    for one in changed {
+        let edits = &data["edits"][usize::try_from(one["e"].as_u64().expect("a number")).expect("it fits")];
+        let target = edits.as_array().expect("a list").iter().find(|edit| edit["n"] == "spec.ip").expect("the target");
+        assert_eq!(target["l"][1], serde_json::json!(["+", "10.9.9.9"]), "{edits}");
+    }
+}
+
+#[test]
+fn a_fleet_is_one_page() {
+    let (one, two) = (sample::plan(20, false), sample::plan(10, true));
+    let text = fleet_of(&one, &two);
+    let data = data_of(&text);
+    let names = |directory: &str| {
+        let begins = |one: &&Json| one["k"].as_str().is_some_and(|name| name.starts_with(directory));
+        data["changes"].as_array().expect("a list").iter().filter(begins).count()
+    };
+    assert!(names("tenants/one: ") > 0 && names("tenants/two: ") > 0);
+    assert!(
+        text.contains("<code>tenants/three</code> was not checked:") && text.contains("401 Unauthorized"),
+        "{text}"
+    );
+}
+
 /// `tests/browser/run.sh` opens these; elsewhere nothing is written.
 #[test]
 fn pages_are_written_for_a_browser_where_one_asks() {
     let Some(directory) = std::env::var_os("TRUEUP_PAGES").map(std::path::PathBuf::from) else { return };
-    let command = "trueup plan endpoints";
+    let write = |name: &str, text: String| {
+        std::fs::write(directory.join(format!("{name}.html")), text).expect("a page is written");
+    };
     for (name, plan) in [
         ("plan", sample::attributed(sample::plan(60, false))),
+        ("one", sample::plan(5, false)),
+        ("fifty", sample::plan(50, false)),
+        ("five-thousand", sample::plan(5_000, false)),
         ("hostile", sample::plan(60, true)),
         ("large", sample::plan(10_000, false)),
     ] {
-        std::fs::write(
-            directory.join(format!("{name}.html")),
-            super::plan(&plan, command, AttributionDetail::ThisChange),
-        )
-        .expect("a page is written");
+        let mut plan = plan;
+        if name == "one" {
+            plan.changes.retain(|change| change.key.name.as_str() == "ep-4");
+            plan.blocked.clear();
+            plan.guards.clear();
+        }
+        write(name, render(&plan, AttributionDetail::ThisChange));
     }
+    let (one, two) = (sample::plan(50, false), sample::plan(12, false));
+    write("drift", drift_of(&one));
+    write("fleet", fleet_of(&one, &two));
 }

@@ -19,7 +19,7 @@ pub(super) struct Block {
 }
 
 /// The block of `fold` in at most `room` bytes; nothing where not even one change fits.
-pub(super) fn draw(fold: &FoldedChanges<'_>, sides: AttributionDetail, room: usize) -> Option<Block> {
+pub(super) fn draw(fold: &FoldedChanges<'_>, sides: AttributionDetail, is_open: bool, room: usize) -> Option<Block> {
     let [first, others @ ..] = fold.changes.as_slice() else { return None };
     let kind = first.action.kind();
     let (edits, left): (Vec<&ValueEdit>, Vec<&ValueEdit>) =
@@ -32,7 +32,8 @@ pub(super) fn draw(fold: &FoldedChanges<'_>, sides: AttributionDetail, room: usi
     }
     let heading = heading(fold, &edits, kind);
     let diff = escape::fenced("diff", &lines);
-    let draw = |names: &str| format!("<details><summary>{heading}</summary>\n\n{names}{diff}\n</details>\n\n");
+    let open = if is_open { " open" } else { "" };
+    let draw = |names: &str| format!("<details{open}><summary>{heading}</summary>\n\n{names}{diff}\n</details>\n\n");
     let bare = draw("").len();
     if single {
         return (bare <= room).then(|| Block { text: draw(""), changes: 1 });
@@ -78,13 +79,17 @@ fn heading(fold: &FoldedChanges<'_>, edits: &[&ValueEdit], kind: ActionKind) -> 
     };
     let who = match fold.changes.as_slice() {
         [only] => format!("<code>{}</code>", escape::html(&only.key.to_string())),
-        many => format!("{}: the same edit", count(many.len(), "endpoint")),
+        many => format!("{} with the same edit", count(many.len(), "endpoint")),
     };
     let mut names: Vec<&str> = edits.iter().map(|edit| edit.name.as_str()).collect();
     names.dedup();
     let more = names.len().saturating_sub(NAMES);
+    let values = |name: &str| match edits.iter().filter(|edit| edit.name == name).collect::<Vec<_>>().as_slice() {
+        [edit] if !edit.is_long() => format!(" {} → {}", escape::html(edit.live()), escape::html(edit.wanted())),
+        _ => String::new(),
+    };
     let names: Vec<String> =
-        names.iter().take(NAMES).map(|name| format!("<code>{}</code>", escape::html(name))).collect();
+        names.iter().take(NAMES).map(|name| format!("<code>{}{}</code>", escape::html(name), values(name))).collect();
     let mut text = format!("{sign} {kind} {who}");
     if kind == ActionKind::Replace && !names.is_empty() {
         text.push_str(&format!(": {}", names.join(", ")));

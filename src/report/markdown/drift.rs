@@ -3,7 +3,7 @@
 use super::super::edits::{self, ValueEdit};
 use super::super::fleet::{Fleet, PartOutcome};
 use super::super::reason::reason_since;
-use super::super::{plan_notes, text};
+use super::super::{plan_notes, time};
 use super::{MarkdownOptions, count, digits, escape, marker, plan};
 use crate::drift::{AcknowledgementStatus, Check, Verdict, Verdicts};
 use crate::plan::{Action, Cause, Note};
@@ -26,7 +26,7 @@ pub fn drift(check: &Check<'_>, options: &MarkdownOptions) -> String {
         text.push_str(&format!(", environment {}", escape::code(environment)));
     }
     if let Some(taken) = &plan.source.snapshot {
-        text.push_str(&format!(", against the snapshot of {}", escape::code(&text::minute(taken))));
+        text.push_str(&format!(", against the snapshot of {}", escape::code(&time::minute(taken))));
     }
     text.push_str(&format!(", {} in sync", digits(verdicts.in_sync)));
     text.push_str(&super::narrowed(plan));
@@ -94,7 +94,7 @@ pub fn fleet(fleet: &Fleet<'_>, options: &MarkdownOptions) -> String {
     let share = options.budget.saturating_sub(text.len()) / trouble.max(1);
     for (directory, check) in fleet.checks().filter(|(_, check)| check.verdicts.whole() != Verdict::InSync) {
         let rest = format!("trueup drift {directory}");
-        let one = drift(check, &MarkdownOptions { budget: share.saturating_sub(1), rest, detail: options.detail });
+        let one = drift(check, &MarkdownOptions { budget: share.saturating_sub(1), rest, ..options.clone() });
         // One report has one marker.
         let one = one.split_once('\n').map_or("", |(_, rest)| rest);
         if text.len() + one.len() < options.budget {
@@ -136,7 +136,8 @@ fn rows(check: &Check<'_>) -> Vec<String> {
         };
         match &change.action {
             Action::Replace { fields, before, .. } => {
-                let modified = before.modified.as_deref().map(escape::cell).unwrap_or_default();
+                let modified = before.modified.as_deref().map(|time| time::with_age(time, Some(check.now)));
+                let modified = modified.as_deref().map(escape::cell).unwrap_or_default();
                 for field in fields {
                     let outside = field.cause != Cause::Pending;
                     if outside && !object.drifted.contains(&field.field) && field.cause != Cause::Both {
@@ -144,7 +145,7 @@ fn rows(check: &Check<'_>) -> Vec<String> {
                     }
                     let since = match check.drift_state.and_then(|memory| memory.seen(key, Some(&field.field))) {
                         Some(seen) if outside => {
-                            let first = seen.first_seen.strftime("%Y-%m-%d %H:%M");
+                            let first = time::with_age(&seen.first_seen.to_string(), Some(check.now));
                             format!("{first}, seen in {}", count(usize::try_from(seen.checks).unwrap_or(0), "check"))
                         }
                         _ if outside => modified.clone(),

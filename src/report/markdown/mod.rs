@@ -13,6 +13,7 @@ pub use drift::{drift, fleet};
 pub(in crate::report) use escape::cell;
 pub use plan::plan;
 
+use jiff::Timestamp;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::{AttributionDetail, text};
@@ -30,11 +31,21 @@ pub struct MarkdownOptions {
     pub rest: String,
     /// Which differences are listed in full.
     pub detail: AttributionDetail,
+    /// The command that applies exactly this plan.
+    pub apply: Option<String>,
+    /// When the report is made, for the ages of times.
+    pub now: Option<Timestamp>,
 }
 
 impl Default for MarkdownOptions {
     fn default() -> Self {
-        Self { budget: BUDGET, rest: "trueup plan".to_owned(), detail: AttributionDetail::default() }
+        Self {
+            budget: BUDGET,
+            rest: "trueup plan".to_owned(),
+            detail: AttributionDetail::default(),
+            apply: None,
+            now: None,
+        }
     }
 }
 

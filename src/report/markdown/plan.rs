@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use jiff::Timestamp;
+
 use super::super::attribution::{AttributionDetail, is_ours, is_part, summary};
 use super::super::reason::{block_reason, reason, short_commit};
 use super::super::unread::{self, Unread};
-use super::super::{edits, plan_notes, text};
+use super::super::{edits, plan_notes, time};
 use super::{MarkdownOptions, block, count, digits, escape, marker};
 use crate::model::{Key, Namespace};
 use crate::plan::{Action, ActionKind, BlockReason, Change, GuardHit, Plan, RecordedConsent, ScopeRead};
@@ -33,7 +35,7 @@ pub fn plan(plan: &Plan, options: &MarkdownOptions) -> String {
     let most = ShownCount { shown: total, total, deletes: deletes.len(), over: true };
     let reserve = foot(digest, options, most, Rest::Reported).len() + self::left(&left).len();
 
-    let full = self::deletes(&deletes);
+    let full = self::deletes(&deletes, options.now);
     let compact = compact_deletes(&deletes);
     let held = blocked(plan);
     // Deletes that would take more than half of the room are named without their details.
@@ -69,7 +71,7 @@ pub fn plan(plan: &Plan, options: &MarkdownOptions) -> String {
         if left < LEAST || misses == MISSES {
             break;
         }
-        let Some(block) = block::draw(fold, options.detail, left) else {
+        let Some(block) = block::draw(fold, options.detail, total == 1, left) else {
             misses += 1;
             continue;
         };
@@ -125,7 +127,7 @@ fn head(plan: &Plan, sides: AttributionDetail) -> String {
         text.push_str(&format!(", against {}", escape::code(base)));
     }
     if let Some(taken) = &plan.source.snapshot {
-        text.push_str(&format!(", against the snapshot of {}", escape::code(&text::minute(taken))));
+        text.push_str(&format!(", against the snapshot of {}", escape::code(&time::minute(taken))));
     }
     text.push_str(&super::narrowed(plan));
     let marks = plan.count(ActionKind::Annotate);
@@ -163,13 +165,20 @@ fn setting_changes(plan: &Plan) -> String {
 /// What a reviewer must know before anything else: that an apply would be refused, and who allowed what.
 fn consents(plan: &Plan) -> String {
     let mut text = String::new();
-    if !plan.refused().is_empty() {
-        text.push_str("**An apply of this plan is refused** unless what follows is allowed by name.\n\n");
+    let refused = plan.refused();
+    if !refused.is_empty() {
+        text.push_str("**An apply of this plan is refused** unless it is allowed by name:\n\n");
+        for guard in refused {
+            text.push_str(&format!("- {}; `--allow {}`\n", guard_text(guard), guard.name));
+        }
+        text.push('\n');
     } else if plan.is_refused() {
         text.push_str("**An apply of this plan does nothing:** everything in it is blocked.\n\n");
     }
     for allowed in &plan.allowed {
-        text.push_str(&format!("**Allowed{}:** {}\n\n", by(allowed), escape::code(&allowed.name)));
+        let guard = plan.guards.iter().find(|guard| guard.name.as_str() == allowed.name);
+        let guard = guard.map(|guard| format!(", {}", guard_text(guard))).unwrap_or_default();
+        text.push_str(&format!("**Allowed{}:** {}{guard}\n\n", by(allowed), escape::code(&allowed.name)));
     }
     text
 }
@@ -191,21 +200,9 @@ pub(super) fn incomplete<'a>(unknown: impl Iterator<Item = (&'a Namespace, &'a s
     unread::by_reason(unknown).iter().map(line).collect()
 }
 
-/// Guards that stand and reads that are unknown.
+/// Reads that are unknown.
 fn alarms(plan: &Plan) -> String {
     let mut text = incomplete(plan.unknown());
-    for guard in &plan.guards {
-        match plan.allowed(guard) {
-            None => {
-                text.push_str(&format!(
-                    "- **Refused unless allowed:** {}; `--allow {}`\n",
-                    guard_text(guard),
-                    guard.name
-                ));
-            }
-            Some(allowed) => text.push_str(&format!("- **Allowed{}:** {}\n", by(allowed), guard_text(guard))),
-        }
-    }
     if !text.is_empty() {
         text.push('\n');
     }
@@ -221,7 +218,7 @@ fn guard_text(guard: &GuardHit) -> String {
 }
 
 /// Every delete with what is known of it.
-fn deletes(deletes: &[&Change]) -> String {
+fn deletes(deletes: &[&Change], now: Option<Timestamp>) -> String {
     if deletes.is_empty() {
         return String::new();
     }
@@ -238,7 +235,7 @@ fn deletes(deletes: &[&Change]) -> String {
                 text.push_str(&format!(", was {}", escape::code(&format!("{name} {value}"))));
             }
             if let Some(modified) = &before.modified {
-                text.push_str(&format!(", last changed {}", escape::code(modified)));
+                text.push_str(&format!(", last changed {}", escape::code(&time::with_age(modified, now))));
             }
             for referrer in referrers {
                 text.push_str(&format!(", referred to by {}", escape::code(&referrer.to_string())));
@@ -309,10 +306,11 @@ fn blocked(plan: &Plan) -> String {
     text
 }
 
-/// Counts by namespace.
+/// Counts by namespace, where anything is to be done or unknown.
 fn table(plan: &Plan) -> String {
-    let mut text = String::from("| namespace | create | replace | delete | blocked | in sync |\n");
-    text.push_str("|---|--:|--:|--:|--:|--:|\n");
+    let mut rows = String::new();
+    let heads = "| namespace | create | replace | delete | blocked | in sync |\n";
+    let line = "|---|--:|--:|--:|--:|--:|\n";
     let mut changes: BTreeMap<(&Namespace, ActionKind), usize> = BTreeMap::new();
     for change in &plan.changes {
         *changes.entry((&change.key.namespace, change.action.kind())).or_default() += 1;
@@ -324,21 +322,19 @@ fn table(plan: &Plan) -> String {
     for (namespace, scope) in plan.scope.iter().filter(|(_, scope)| scope.selected) {
         let changes = |kind| changes.get(&(namespace, kind)).copied().unwrap_or_default();
         let held = held.get(namespace).copied().unwrap_or_default();
+        let numbers = [changes(ActionKind::Create), changes(ActionKind::Replace), changes(ActionKind::Delete), held];
+        if numbers.iter().all(|number| *number == 0) && matches!(scope.read, ScopeRead::Complete { .. }) {
+            continue;
+        }
         let in_sync = match &scope.read {
             ScopeRead::Complete { .. } => digits(scope.in_sync),
             ScopeRead::Unknown { .. } => "unknown".to_owned(),
         };
-        text.push_str(&format!(
-            "| {} | {} | {} | {} | {} | {in_sync} |\n",
-            escape::cell(namespace.as_str()),
-            digits(changes(ActionKind::Create)),
-            digits(changes(ActionKind::Replace)),
-            digits(changes(ActionKind::Delete)),
-            digits(held),
-        ));
+        let [create, replace, delete, blocked] = numbers.map(digits);
+        let namespace = escape::cell(namespace.as_str());
+        rows.push_str(&format!("| {namespace} | {create} | {replace} | {delete} | {blocked} | {in_sync} |\n"));
     }
-    text.push('\n');
-    text
+    if rows.is_empty() { rows } else { format!("{heads}{line}{rows}\n") }
 }
 
 /// What is not this change's is counted.
@@ -397,8 +393,15 @@ fn foot(digest: &str, options: &MarkdownOptions, shown: ShownCount, rest: Rest) 
         ));
     }
     text.push_str(&format!("Digest `{digest}`."));
+    if let Some(apply) = &options.apply {
+        text.push_str(&format!(" Apply exactly this: {}", escape::code(apply)));
+    }
     if let Rest::Reported = rest {
-        text.push_str(&format!(" Everything: {}", escape::code(&options.rest)));
+        text.push_str(&format!(
+            "{} Everything: {}",
+            if options.apply.is_some() { "." } else { "" },
+            escape::code(&options.rest)
+        ));
     }
     text.push('\n');
     text

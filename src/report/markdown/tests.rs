@@ -62,7 +62,7 @@ fn read(text: &str) -> Found {
 /// The HTML of a report without the elements that it writes itself.
 fn foreign_html(html: &str) -> String {
     let mut rest = html.to_owned();
-    for own in ["<details>", "</details>", "<summary>", "</summary>", "<code>", "</code>"] {
+    for own in ["<details>", "<details open>", "</details>", "<summary>", "</summary>", "<code>", "</code>"] {
         rest = rest.replace(own, "");
     }
     let marker = rest.lines().filter(|line| !line.starts_with("<!-- trueup:"));
@@ -70,7 +70,8 @@ fn foreign_html(html: &str) -> String {
 }
 
 fn options(budget: usize) -> MarkdownOptions {
-    MarkdownOptions { budget, rest: "trueup plan endpoints --format html".to_owned(), detail: AttributionDetail::All }
+    let rest = "trueup plan endpoints --format html".to_owned();
+    MarkdownOptions { budget, rest, detail: AttributionDetail::All, ..MarkdownOptions::default() }
 }
 
 fn check(plan: &Plan, budget: usize) {
@@ -78,7 +79,7 @@ fn check(plan: &Plan, budget: usize) {
     let found = read(&text);
     let context = format!("budget {budget}, {} changes:\n{:.3000}", plan.changes.len(), text);
     assert!(found.odd.is_empty(), "{:?} in {context}", found.odd);
-    assert_eq!(found.html.matches("<details>").count(), found.html.matches("</details>").count(), "{context}");
+    assert_eq!(found.html.matches("<details").count(), found.html.matches("</details>").count(), "{context}");
     assert!(found.cells.iter().all(|cells| *cells == 6), "{:?} in {context}", found.cells);
     assert!(!foreign_html(&found.html).contains('<'), "{:?} in {context}", foreign_html(&found.html));
     for word in ["@octocat", "evil", "javascript", "GH-7", "#12", "$"] {
@@ -166,7 +167,10 @@ fn a_budget_that_holds_everything_shows_everything() {
 fn equal_edits_are_one_hunk_with_the_names() {
     let text = super::plan(&sample::plan(50, false), &options(BUDGET));
     assert_eq!(text.matches("- 8080\n+ 8443\n").count(), 1);
-    assert!(text.contains("~ replace 15 endpoints: the same edit: <code>spec.port</code> (pending)"), "{text}");
+    assert!(
+        text.contains("~ replace 15 endpoints with the same edit: <code>spec.port 8080 → 8443</code> (pending)"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -215,4 +219,30 @@ fn a_plan_without_changes_is_short() {
     assert!(text.contains("### trueup plan: in sync"), "{text}");
     assert!(!plan.changes.iter().any(|change| matches!(change.action, Action::Create { .. })));
     assert!(HOSTILE.len() > 1);
+}
+
+#[test]
+fn a_single_change_is_open_and_rows_of_zeros_are_left_out() {
+    let mut plan = sample::plan(6, false);
+    plan.changes.retain(|change| change.action.kind() == ActionKind::Replace && change.key.namespace.as_str() == "pay");
+    plan.blocked.clear();
+    plan.guards.clear();
+    let apply = Some("trueup apply endpoints --digest 7b1e".to_owned());
+    let text = super::plan(&plan, &MarkdownOptions { apply, ..options(BUDGET) });
+    assert_eq!(plan.changes.len(), 1);
+    assert!(
+        text.contains("<details open><summary>~ replace <code>pay/ep-4</code>: <code>spec.port 8080 → 8443</code>"),
+        "{text}"
+    );
+    assert!(text.contains("| `pay` | 0 | 1 | 0 | 0 | 9 |\n") && !text.contains("| `shop` |"), "{text}");
+    assert!(text.ends_with("Apply exactly this: `trueup apply endpoints --digest 7b1e`\n"), "{text}");
+}
+
+#[test]
+fn a_delete_names_its_time_with_its_age_and_no_ownership_annotation() {
+    let plan = sample::plan(2, false);
+    let now = "2026-11-21T16:02:11Z".parse().ok();
+    let text = super::plan(&plan, &MarkdownOptions { now, ..options(BUDGET) });
+    assert!(text.contains("last changed `2026-11-19 14:02 UTC (2 d ago)`"), "{text}");
+    assert!(!text.contains("trueup/stack"), "{text}");
 }

@@ -3,7 +3,6 @@
 
 use crate::report::counted::{count, some_of};
 use std::collections::BTreeSet;
-use std::time::Duration;
 
 use super::{TextView, columns, notes, refusal, seconds};
 use crate::drift::{AcknowledgementStatus, Check, Verdict, Verdicts};
@@ -12,6 +11,7 @@ use crate::plan::{Action, Change, Plan};
 use crate::report::edits::{self, Sign, ValueEdit};
 use crate::report::fleet::{Fleet, PartOutcome};
 use crate::report::reason::reason_since;
+use crate::report::time::age;
 use crate::report::{Role, safe};
 
 /// Longer differences, in characters, are not part of the table.
@@ -193,17 +193,6 @@ fn movement(edit: &ValueEdit) -> String {
     });
     let live = live.collect::<Vec<_>>().join(", ");
     if live.chars().count() > LONG { "changed".to_owned() } else { live }
-}
-
-/// A time in the unit that a person would choose.
-fn age(age: Duration) -> String {
-    let seconds = age.as_secs();
-    match seconds {
-        0..=119 => format!("{seconds} s"),
-        120..=7_199 => format!("{} min", seconds / 60),
-        7_200..=172_799 => format!("{} h", seconds / 3_600),
-        _ => format!("{} d", seconds / 86_400),
-    }
 }
 
 /// What is accepted, and what of it has ended or fits no more.

@@ -9,7 +9,7 @@ use super::change::{self, sign};
 use super::{TextView, attribution, notes, refusal, seconds};
 use crate::plan::{ActionKind, Digest, GuardName, Plan};
 use crate::report::attribution::summary;
-use crate::report::{Role, edits, safe};
+use crate::report::{Role, edits, safe, time};
 
 /// From so many endpoints with one and the same edit on, the edit is listed once.
 const FOLD: usize = 3;
@@ -110,15 +110,7 @@ pub(in crate::report) fn outside(plan: &Plan) -> Option<String> {
 pub(super) fn read_scope(plan: &Plan) -> String {
     match &plan.source.snapshot {
         None => count(usize::try_from(plan.source.requests).unwrap_or(usize::MAX), "request"),
-        Some(taken) => format!("against the snapshot of {}", safe::line(&minute(taken))),
-    }
-}
-
-/// An RFC 3339 time up to its minute.
-pub(in crate::report) fn minute(time: &str) -> String {
-    match (time.get(..10), time.get(11..16)) {
-        (Some(day), Some(minute)) => format!("{day} {minute} UTC"),
-        _ => time.to_owned(),
+        Some(taken) => format!("against the snapshot of {}", safe::line(&time::minute(taken))),
     }
 }
 
@@ -244,13 +236,24 @@ fn counts(plan: &Plan, digest: &Digest, view: &TextView) -> String {
 }
 
 fn next(plan: &Plan, digest: &Digest, saved: Option<&Path>, view: &TextView) -> String {
+    let label = view.palette.paint(Role::Quiet, "Apply exactly this:");
+    apply_command(plan, digest, saved, view).map(|command| format!("{label}  {command}\n")).unwrap_or_default()
+}
+
+/// The command that applies exactly this plan; nothing where it changes nothing, or would revert merged work.
+pub(in crate::report) fn apply_command(
+    plan: &Plan,
+    digest: &Digest,
+    saved: Option<&Path>,
+    view: &TextView,
+) -> Option<String> {
     if plan.changes.is_empty() {
-        return String::new();
+        return None;
     }
     // What would revert merged work is not proposed: the next step is above.
     let refused = plan.refused();
     if refused.iter().any(|guard| guard.name == GuardName::BehindBase) {
-        return String::new();
+        return None;
     }
     let make = match saved {
         Some(path) => format!("trueup apply {}{}", safe::shell(&path.to_string_lossy()), safe::line(&view.flags)),
@@ -265,6 +268,5 @@ fn next(plan: &Plan, digest: &Digest, saved: Option<&Path>, view: &TextView) -> 
     for name in names {
         command.push_str(&format!(" --allow {}", safe::line(name)));
     }
-    let label = view.palette.paint(Role::Quiet, "Apply exactly this:");
-    format!("{label}  {command}\n")
+    Some(command)
 }

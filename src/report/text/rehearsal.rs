@@ -2,7 +2,7 @@
 
 use super::{TextView, outcome, plan, seconds};
 use crate::report::counted::{count, some_of};
-use crate::report::{Role, safe};
+use crate::report::{Role, safe, time};
 use crate::run::{ChangeResult, Rehearsal, Verification};
 
 /// Names that are shown of what is left.
@@ -42,7 +42,7 @@ pub fn rehearsal(rehearsal: &Rehearsal, view: &TextView) -> String {
     let elapsed = view.elapsed.map(|time| format!(", {}", seconds(time))).unwrap_or_default();
     text.push_str(&format!("{elapsed}.   digest {}\n", plan.digest().short()));
     let source = match &plan.source.snapshot {
-        Some(taken) => format!("the snapshot of {} of {url}", safe::line(&plan::minute(taken))),
+        Some(taken) => format!("the snapshot of {} of {url}", safe::line(&time::minute(taken))),
         None => format!("a copy of {url}"),
     };
     text.push_str(&format!(
