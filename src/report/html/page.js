@@ -379,9 +379,10 @@
   window.addEventListener('beforeprint', () => {
     more(shown.length);
     if (shown.length > 300) return;
-    closed = [...all()].filter((details) => !details.open);
+    closed = [...document.querySelectorAll('details:not([open])')];
+    closed.forEach((details) => { details.open = true; });
     // A toggle is told later than the page is printed.
-    all().forEach((details) => { details.open = true; whole(details); });
+    all().forEach(whole);
   });
   window.addEventListener('afterprint', () => {
     closed.forEach((details) => { details.open = false; });
