@@ -97,6 +97,11 @@ fn a_stack_that_cannot_be_checked_stops_no_other_and_is_no_success() {
         .stdout_contains("::error title=not checked%3A tenants/poor")
         .stderr_ignored();
     stage.run(&format!("{line} --format sarif")).code(1).stdout_contains("\"not-checked\"").stderr_ignored();
+    let page = stage.run(&format!("{line} --format html"));
+    page.code(1)
+        .stdout_contains("<h1>Drift of 4 stacks</h1>")
+        .stdout_contains("<code>tenants/poor</code> was not checked:")
+        .stderr_ignored();
     let markdown = stage.run(&format!("{line} --format markdown"));
     markdown
         .code(1)

@@ -83,7 +83,7 @@ fn check(text: &str) {
     let service = Service::start();
     service.plant(&json!([object("cart", text), object("unmanaged", text)]));
     let definition = json!({
-        "metadata": {"name": "cart", "namespace": "shop", "description": format!("wanted {text}")},
+        "metadata": {"name": "cart", "namespace": "shop", "description": format!("wanted {}", text.replace("${", "$${"))},
         "spec": {"ip": "10.0.0.7", "port": 81},
     });
     let stage = Stage::new()

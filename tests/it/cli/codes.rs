@@ -18,7 +18,7 @@ fn all(stage: &Stage, line: &str, code: i32) -> Value {
     };
     let formats: &[&str] = match line.split(' ').next() {
         Some("plan") => &["text", "markdown", "html", "github", "sarif"],
-        Some("drift") => &["text", "markdown", "junit", "prometheus", "github", "sarif"],
+        Some("drift") => &["text", "markdown", "html", "junit", "prometheus", "github", "sarif"],
         _ => &["text"],
     };
     for format in formats {
