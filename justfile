@@ -35,6 +35,11 @@ commands:
 book:
     mdbook build
 
+# Draw docs/plan.svg, the picture of the README, from a real plan
+picture:
+    cargo build --quiet
+    python3 tests/picture/plan.py target/debug/trueup docs/plan.svg
+
 # Check the pipelines of the examples with the tools of their forges
 pipelines:
     tests/pipelines/run.sh
