@@ -14,7 +14,7 @@ mod blame;
 mod chosen_context;
 mod command;
 #[cfg(test)]
-mod commands_page;
+mod commands_page_tests;
 mod completer;
 mod configuration;
 mod context;

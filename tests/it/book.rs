@@ -104,3 +104,26 @@ fn a_link_out_of_the_book_to_no_file_or_to_no_heading_is_found() {
     assert_eq!(broken(&page, "glossary.md#nothing"), Some("no such heading"));
     assert_eq!(links("a [`x`](y.md) `[z](w.md)`\n```\n[c](d.md)\n```\n<img src=\"e.svg\">"), ["y.md", "e.svg"]);
 }
+
+#[test]
+fn every_kind_of_json_is_documented() {
+    let page = std::fs::read_to_string(root().join("docs/plan-format.md")).expect("the page");
+    let kind = Regex::new(r#"\b(?:document|line)\(\s*"([a-z_]+)"|"kind": "([a-z_]+)",\s*"format_version""#)
+        .expect("a pattern");
+    let sources =
+        ["src/report", "src/cli"].into_iter().flat_map(|directory| walkdir::WalkDir::new(root().join(directory)));
+    let mut kinds = BTreeSet::new();
+    for path in sources.map(|entry| entry.expect("a source").into_path()) {
+        if path.extension().is_some_and(|extension| extension == "rs") {
+            let text = std::fs::read_to_string(&path).expect("a source");
+            let found = kind.captures_iter(&text).filter_map(|found| found.get(1).or_else(|| found.get(2)));
+            kinds.extend(found.map(|found| found.as_str().to_owned()));
+        }
+    }
+    assert!(kinds.contains("plan_report") && kinds.contains("contexts"), "{kinds:?}");
+    let missing: Vec<&String> = kinds
+        .iter()
+        .filter(|kind| !page.contains(&format!("`{kind}`")) && !page.contains(&format!("`kind: {kind}`")))
+        .collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
