@@ -194,6 +194,18 @@ try {
     }
   }
 
+  for (const name of ['markdown-one', 'markdown-fifty', 'markdown-five-thousand', 'markdown-drift']) {
+    await open(name);
+    await shot(name);
+    check((await evaluate("document.querySelectorAll('details[open]').length")) === (name === 'markdown-one' ? 1 : 0), `${name}: a single change is open, and only that`);
+  }
+  await size(390, 844, true);
+  await scheme('dark');
+  await open('markdown-fifty');
+  await shot('markdown-fifty-narrow');
+  await size(1280, 900);
+  await scheme('light');
+
   await open('hostile');
   await evaluate("document.querySelectorAll('#changes details').forEach((one) => { one.open = true; })");
   check((await evaluate("document.querySelectorAll('main script, main img, main a').length")) === 0, 'a hostile text made an element');

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Opens the HTML report in headless Chromium: what it shows, how fast it opens and answers, and whether
+# Opens the HTML and Markdown reports in headless Chromium: what it shows, how fast it opens and answers, and whether
 # hostile texts do anything. Screenshots and pages go to target/browser.
 # Skips, with exit code 0, where there is neither Chromium nor a way to install it.
 set -euo pipefail
@@ -19,5 +19,5 @@ fi
 out="${CARGO_TARGET_DIR:-target}/browser"
 mkdir -p "$out"
 out=$(cd "$out" && pwd)
-TRUEUP_PAGES="$out" cargo test -q --lib report::html::tests::pages_are_written >/dev/null
+TRUEUP_PAGES="$out" cargo test -q --lib pages_are_written >/dev/null
 node tests/browser/drive.mjs "$browser" "$out"

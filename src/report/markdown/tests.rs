@@ -246,3 +246,35 @@ fn a_delete_names_its_time_with_its_age_and_no_ownership_annotation() {
     assert!(text.contains("last changed `2026-11-19 14:02 UTC (2 d ago)`"), "{text}");
     assert!(!text.contains("trueup/stack"), "{text}");
 }
+
+/// `tests/browser/run.sh` opens these, as a forge would render them; elsewhere nothing is written.
+#[test]
+fn markdown_pages_are_written_for_a_browser_where_one_asks() {
+    let Some(directory) = std::env::var_os("TRUEUP_PAGES").map(std::path::PathBuf::from) else { return };
+    let now = "2026-11-21T16:02:11Z".parse().ok();
+    let apply = Some("trueup apply endpoints --digest 7b1e90c4d2a85f1390ac31f2e66d0b84".to_owned());
+    let options = MarkdownOptions { now, apply, ..options(BUDGET) };
+    let write = |name: &str, text: &str| {
+        let reading = Reading::ENABLE_TABLES | Reading::ENABLE_GFM;
+        let mut body = String::new();
+        pulldown_cmark::html::push_html(&mut body, Parser::new_ext(text, reading));
+        let style = "body { font: 15px/1.5 sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color-scheme: \
+                     light dark; } pre { overflow: auto; } table { border-collapse: collapse; } td, th { border: 1px \
+                     solid gray; padding: 0.2rem 0.6rem; } code { overflow-wrap: anywhere; }";
+        let head = format!(
+            "<!doctype html><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\"><style>{style}</style>"
+        );
+        std::fs::write(directory.join(format!("{name}.html")), head + &body).expect("a page is written");
+    };
+    for (name, size) in [("markdown-one", 1), ("markdown-fifty", 50), ("markdown-five-thousand", 5_000)] {
+        let mut plan = sample::plan(size, false);
+        if size == 1 {
+            plan.blocked.clear();
+            plan.guards.clear();
+        }
+        write(name, &super::plan(&plan, &options));
+    }
+    let plan = sample::plan(50, false);
+    let check = Check::new(&plan, plan.verdicts(UnmanagedPolicy::Fail), now.expect("a time"));
+    write("markdown-drift", &super::drift(&check, &options));
+}
