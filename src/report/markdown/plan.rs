@@ -394,12 +394,12 @@ fn foot(digest: &str, options: &MarkdownOptions, shown: ShownCount, rest: Rest) 
     }
     text.push_str(&format!("Digest `{digest}`."));
     if let Some(apply) = &options.apply {
-        text.push_str(&format!(" Apply exactly this: {}", escape::code(apply)));
+        text.push_str(&format!("\n\nApply exactly this: {}", escape::code(apply)));
     }
     if let Rest::Reported = rest {
         text.push_str(&format!(
-            "{} Everything: {}",
-            if options.apply.is_some() { "." } else { "" },
+            "{}Everything: {}",
+            if options.apply.is_some() { "\n\n" } else { " " },
             escape::code(&options.rest)
         ));
     }
