@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use super::args::GlobalArgs;
+use super::args::{GlobalArgs, PermissionArgs};
 use super::context::Context;
 use crate::load::config;
 use crate::load::{self, Loaded, StackFile};
@@ -46,6 +46,13 @@ pub fn settings(global: &GlobalArgs) -> String {
         Some(Some(file)) => flags.push_str(&format!(" --sandbox={}", safe::shell(&file.to_string_lossy()))),
     }
     flags
+}
+
+/// The flags that decide what a plan contains, each behind a blank; what a guard blocks is proposed by the plan itself.
+pub fn permission(permission: &PermissionArgs) -> String {
+    let adopt = if permission.adopt { " --adopt" } else { "" };
+    let prune = permission.prune_namespace.iter().map(|name| format!(" --prune-namespace {}", safe::shell(name)));
+    prune.fold(adopt.to_owned(), |flags, flag| flags + &flag)
 }
 
 /// The same for a command that does not name the stack's directory: with the configuration of the

@@ -142,11 +142,11 @@ impl<'c> Session<'c> {
     }
 
     /// How a report of this session is drawn for people.
-    pub fn view(&self, detail: AttributionDetail) -> TextView {
+    pub fn view(&self, detail: AttributionDetail, permission: &PermissionArgs) -> TextView {
         TextView {
             detail,
             elapsed: Some(self.begun.elapsed()),
-            call: self.stack.call.clone(),
+            call: format!("{}{}", self.stack.call, hint::permission(permission)),
             flags: hint::elsewhere(self.context, &self.stack.loaded),
             ..self.context.output.view()
         }

@@ -39,7 +39,7 @@ async fn apply_directory(arguments: &ApplyArgs, context: &Context) -> Result<Exi
     }
     session.attribute(&mut plan)?;
     session.stamp(&mut plan);
-    let view = session.view(AttributionDetail::All);
+    let view = session.view(AttributionDetail::All, &arguments.permission);
     let connection = session.into_connection()?;
     let allow = planning::consent(context, &mut plan, &arguments.permission.allow)?;
     let (origin, trust) = (RunOrigin::Definitions, RunLimits::whole(&plan));

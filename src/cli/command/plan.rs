@@ -63,7 +63,7 @@ async fn show<'c>(arguments: &'c PlanArgs, context: &'c Context) -> Result<(Sess
         file::write_private(path, &plan.to_file())?;
     }
     let detail = if arguments.all { AttributionDetail::All } else { AttributionDetail::ThisChange };
-    let view = session.view(detail);
+    let view = session.view(detail, &arguments.permission);
     let base = base.map(|base| format!(" --base {} --all", safe::shell(base))).unwrap_or_default();
     let options = ReportOptions {
         saved: arguments.output.as_deref(),

@@ -42,7 +42,7 @@ pub async fn run(arguments: &RehearseArgs, context: &Context) -> Result<ExitStat
     let second = session.plan_against(&source, &arguments.permission).await?;
     let faults = InjectedFaults { chosen: arguments.faults.name(), met };
     let rehearsal = Rehearsal { plan, outcome, second, faults };
-    let view = session.view(AttributionDetail::All);
+    let view = session.view(AttributionDetail::All, &arguments.permission);
     let report = Report::Rehearsal(&rehearsal);
     context.output.answer(&render(&report, arguments.format, &ReportOptions::new(&view)));
     running.stop().await;

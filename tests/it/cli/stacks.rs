@@ -84,6 +84,10 @@ fn an_unmarked_object_in_sync_is_adopted_only_when_asked() {
         .run("plan . --detailed-exitcode")
         .code(0)
         .stdout_contains("in sync without ownership annotations (--adopt takes ownership)");
-    stage.run("apply . --yes --quiet --adopt").code(0).stdout_contains("1 annotated");
+    // What the plan proposes does what it shows.
+    let plan = stage.run("plan . --adopt");
+    let proposed = plan.code(0).text().lines().find_map(|line| line.split_once("trueup apply ")).expect("a proposal").1;
+    assert!(proposed.starts_with(". --adopt --digest "), "{proposed}");
+    stage.run(&format!("apply {proposed} --quiet")).code(0).stdout_contains("1 annotated");
     assert_eq!(service.get("shop/cart")["metadata"]["annotations"]["trueup/stack"], "adopts");
 }

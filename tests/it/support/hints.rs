@@ -63,7 +63,9 @@ impl Hints {
             let (code, errors) = end(shell().arg(&command));
             // What the test did since may have taken away what the command names; a doctor ends so if it finds something.
             let gone = had_its_files && errors.contains("No such file");
-            let moved = ["matches no endpoint", "is defined twice"].iter().any(|reason| errors.contains(reason));
+            let moved = ["matches no endpoint", "is defined twice", "`--prune-namespace` deletes"]
+                .iter()
+                .any(|reason| errors.contains(reason));
             let found = ["trueup doctor", "trueup validate"].iter().any(|check| command.starts_with(check));
             let fine = matches!(code, Some(1 | 64)) && (gone || moved || found);
             assert!(
