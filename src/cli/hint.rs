@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::args::{GlobalArgs, PermissionArgs};
 use super::context::Context;
+use crate::api::BaseUrl;
 use crate::load::config;
 use crate::load::{self, Loaded, StackFile};
 use crate::plan::Plan;
@@ -92,12 +93,18 @@ pub fn view(context: &Context, plan: &Plan) -> TextView {
 }
 
 /// The flags that a command about a recorded plan needs: with the settings of the directory that the plan was made for,
-/// where the working directory has others.
+/// where the working directory has others, and with the service of the plan, where nothing else names one.
 pub fn of_recorded(context: &Context, plan: &Plan) -> String {
-    let flags = settings(&context.global);
+    let mut flags = settings(&context.global);
     let root = |directory: &Path| load::root(directory, &load::LoadOptions::default()).ok();
     let directory = plan.source.origin.to_string();
     let there = root(Path::new(&directory)).filter(|there| there.join(config::FILE).is_file());
+    let config = load::settings(there.as_deref().unwrap_or(Path::new(".")), &load::LoadOptions::default());
+    if matches!(super::settings::named(context, &config.unwrap_or_default()), Ok(None)) {
+        let url = &plan.service.base_url;
+        let of_sandbox = *url == BaseUrl::sandbox().to_string();
+        flags += &if of_sandbox { " --sandbox".to_owned() } else { format!(" --base-url {}", safe::shell(url)) };
+    }
     match there {
         Some(there) if context.global.config.is_none() && root(Path::new(".")).as_ref() != Some(&there) => {
             let file = format!("{}{}", context.environment.shown_from_here(&there), config::FILE);

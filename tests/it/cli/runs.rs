@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::json;
 
-use crate::support::{Service, Stage, definition};
+use crate::support::{Service, Stage, TOKEN, definition};
 
 /// `cart` is there; one run creates `search`, changes `cart` and deletes `old`.
 fn stage(service: &Service) -> Stage {
@@ -243,4 +243,22 @@ fn a_second_interrupt_ends_the_run_at_once_and_a_resume_settles_it() {
     service.misbehave("rules: []");
     let resumed = stage.run("apply --resume last --yes");
     resumed.code(0).stdout_contains("Verified").stderr_contains(": 1 of 2 done, 1 left, of these 1 write in doubt\n");
+}
+
+#[test]
+fn what_history_proposes_names_the_service_that_nothing_else_names() {
+    let service = Service::start();
+    let flag = format!("--base-url {}", service.url());
+    for (named, proposed) in [("--sandbox", " --sandbox"), (flag.as_str(), &*format!(" {flag}"))] {
+        let stage = Stage::new()
+            .env("TRUEUP_TOKEN", TOKEN)
+            .file("trueup.yaml", "stack: runs\nnamespaces: [shop]\n")
+            .file("a.yaml", &definition("shop/cart", 80));
+        stage.run(&format!("apply . --yes --quiet {named}")).code(0);
+        let history = stage.run("history");
+        let undo = history.code(0).text().lines().find_map(|line| line.strip_prefix("undo it:   trueup "));
+        let undo = undo.expect("a proposal").to_owned();
+        assert!(undo.ends_with(proposed), "{undo}");
+        stage.run(&format!("{undo} -o back.json --allow empty-namespace")).code(0);
+    }
 }
