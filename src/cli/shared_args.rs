@@ -30,7 +30,7 @@ pub struct GlobalArgs {
     /// The paths that the service answers at: uniform (default) or published
     #[arg(long, hide_short_help = true, global = true, value_name = "LAYOUT")]
     pub layout: Option<String>,
-    /// A file that contains the API token; else TRUEUP_TOKEN
+    /// A file that contains the API token; else TRUEUP_TOKEN, or the file that TRUEUP_TOKEN_FILE names
     #[arg(long, global = true, value_name = "FILE")]
     pub token_file: Option<PathBuf>,
     /// Certificate authorities to trust besides the system's, PEM

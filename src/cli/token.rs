@@ -1,5 +1,6 @@
 //! Where the API token comes from, and that it goes only where it may: a file, or a variable of the
 //! environment whose name begins with `TRUEUP_TOKEN`. Never an argument, a command or the configuration.
+//! `NAME_FILE` stands for the variable `NAME` where a secret is mounted as a file.
 
 use std::path::Path;
 
@@ -106,19 +107,37 @@ fn found(sources: TokenSources<'_>, address: &Address) -> Result<Option<FoundTok
     if let Some(name) = named {
         return configured(environment, name, address).map(Some);
     }
-    if let Some(text) = environment.variable(VARIABLE) {
+    if let Some(text) = of_variable(environment, VARIABLE)? {
         let bound = is_bound(environment, VARIABLE, address)?;
-        return Ok(Some(FoundToken { text: text.to_owned(), source: source(VARIABLE, bound) }));
+        return Ok(Some(FoundToken { text, source: source(VARIABLE, bound) }));
     }
     let foreign = environment.variable(FOREIGN_VARIABLE);
     Ok(foreign.map(|text| FoundToken { text: text.to_owned(), source: source(FOREIGN_VARIABLE, false) }))
 }
 
+/// The token of a variable, or of the file that `NAME_FILE` names.
+fn of_variable(environment: &ProcessEnvironment, name: &str) -> Result<Option<String>, CommandError> {
+    let file = format!("{name}_FILE");
+    match (environment.variable(name), environment.path(&file)) {
+        (Some(_), Some(_)) => {
+            let message = format!("`{name}` and `{file}` are both set");
+            Err(CommandError::words(ExitStatus::Invalid, message)
+                .hint(format!("unset one of them: {file} names a file")))
+        }
+        (None, Some(path)) => read(&path).map(Some),
+        (text, None) => Ok(text.map(str::to_owned)),
+    }
+}
+
 /// Whether a variable may be named for a token; `source` names it.
 ///
 /// # Errors
-/// It could contain another secret.
+/// It could contain another secret, or belongs to another variable.
 pub fn check_name(variable: &str, source: &str) -> Result<(), CommandError> {
+    if let Some(of) = ["_URL", "_FILE"].iter().find_map(|ending| variable.strip_suffix(ending)) {
+        let message = format!("{source} names `{variable}`, which says something about `{of}` and contains no token");
+        return Err(CommandError::words(ExitStatus::Invalid, message).hint(format!("name {of}")));
+    }
     if variable.starts_with(VARIABLE) {
         return Ok(());
     }
@@ -137,12 +156,12 @@ fn of_context(
     let source = |name: String| TokenSource { name: format!("{name} of the context `{}`", context.name), bound: true };
     match token {
         ContextToken::Variable(name) => {
-            let Some(text) = environment.variable(name) else {
+            let Some(text) = of_variable(environment, name)? else {
                 let message = format!("the context `{}` names `{name}`, which is not set", context.name);
                 return Err(CommandError::words(ExitStatus::Invalid, message).hint(format!("set {name}")));
             };
             is_bound(environment, name, address)?;
-            Ok(FoundToken { text: text.to_owned(), source: source(name.clone()) })
+            Ok(FoundToken { text, source: source(name.clone()) })
         }
         ContextToken::File(path) => Ok(FoundToken { text: read(path)?, source: source(path.display().to_string()) }),
     }
@@ -151,9 +170,10 @@ fn of_context(
 /// The token of the variable that the configuration names.
 fn configured(environment: &ProcessEnvironment, name: &str, address: &Address) -> Result<FoundToken, CommandError> {
     check_name(name, "`token_variable`")?;
-    let Some(text) = environment.variable(name) else {
+    let Some(text) = of_variable(environment, name)? else {
         let message = format!("`token_variable` names `{name}`, which is not set");
-        return Err(CommandError::words(ExitStatus::Invalid, message).hint(format!("set {name}, or give --token-file")));
+        return Err(CommandError::words(ExitStatus::Invalid, message)
+            .hint(format!("set {name}, or {name}_FILE to the path of a file, or give --token-file")));
     };
     let bound = is_bound(environment, name, address)?;
     // Whoever writes the configuration chooses among all the tokens of the environment.
@@ -162,7 +182,7 @@ fn configured(environment: &ProcessEnvironment, name: &str, address: &Address) -
         return Err(CommandError::words(ExitStatus::Invalid, message)
             .hint(format!("if it is the token of that service: {name}_URL={}", address.url)));
     }
-    Ok(FoundToken { text: text.to_owned(), source: TokenSource { name: name.to_owned(), bound } })
+    Ok(FoundToken { text, source: TokenSource { name: name.to_owned(), bound } })
 }
 
 /// Whether `VARIABLE_URL` says that the token of `variable` is for this service.
@@ -238,6 +258,26 @@ mod tests {
     fn a_named_variable_that_is_not_set_is_an_error_that_names_it() {
         let error = token(&[("TRUEUP_TOKEN", "usual")], Some("TRUEUP_TOKEN_PROD")).expect_err("refused");
         assert_eq!(error.to_string(), "`token_variable` names `TRUEUP_TOKEN_PROD`, which is not set");
+    }
+
+    #[test]
+    fn a_mounted_file_stands_for_its_variable_and_is_bound_with_it() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("token");
+        std::fs::write(&path, "mounted\n").expect("a file");
+        let file = ("TRUEUP_TOKEN_B_FILE", path.to_str().expect("a path"));
+        let named = |environment: &[(&str, &str)]| token(environment, Some("TRUEUP_TOKEN_B"));
+        let given = named(&[file, ("TRUEUP_TOKEN_B_URL", OURS)]).expect("a token");
+        assert_eq!(given.map(|text| text.trim().to_owned()).as_deref(), Some("mounted"));
+        named(&[file]).expect_err("bound to nothing");
+        named(&[file, ("TRUEUP_TOKEN_B_URL", EVIL)]).expect_err("bound elsewhere");
+        let both = [file, ("TRUEUP_TOKEN_B", "secret"), ("TRUEUP_TOKEN_B_URL", OURS)];
+        let error = named(&both).expect_err("which of the two?").to_string();
+        assert_eq!(error, "`TRUEUP_TOKEN_B` and `TRUEUP_TOKEN_B_FILE` are both set");
+        named(&[("TRUEUP_TOKEN_B_FILE", "absent"), ("TRUEUP_TOKEN_B_URL", OURS)]).expect_err("no such file");
+        // The name of a file and the URL are no tokens.
+        let error = token(&[file], Some("TRUEUP_TOKEN_B_FILE")).expect_err("refused").to_string();
+        assert!(error.ends_with("says something about `TRUEUP_TOKEN_B` and contains no token"), "{error}");
     }
 
     #[test]

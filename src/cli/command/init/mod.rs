@@ -150,7 +150,8 @@ fn next(arguments: &InitArgs, context: &Context, (stack, forge): (&NewStack, For
         ));
     }
     let has_token = global.token_file.is_some() || global.client_cert.is_some() || global.client_p12.is_some();
-    let has_token = has_token || context.environment.variable("TRUEUP_TOKEN").is_some();
+    let has_token = has_token
+        || ["TRUEUP_TOKEN", "TRUEUP_TOKEN_FILE"].iter().any(|name| context.environment.variable(name).is_some());
     match &stack.base_url {
         Some(_) if has_token => {
             let first = example.map(|file| format!("rm {} && ", safe::shell(file))).unwrap_or_default();
