@@ -350,7 +350,7 @@ fn read_fast(source: &SourceText, context: &ReadContext<'_>) -> Option<Vec<Defin
             return None;
         }
         let endpoint = raw.endpoint().ok()?;
-        if context.overlays.changes(&endpoint.key.to_string()) || !context.rules.fits(&endpoint) {
+        if context.overlays.changes(&endpoint.key) || !context.rules.fits(&endpoint) {
             return None;
         }
         found.push(Definition { endpoint, file: source.path.clone(), document, overlays: Vec::new() });

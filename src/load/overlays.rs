@@ -12,6 +12,7 @@ use super::suggestion::did_you_mean;
 use super::text::SourceText;
 use super::tree::Documents;
 use super::variable::{Variables, substitute};
+use crate::model::Key;
 
 /// Every overlay document.
 #[derive(Debug, Default)]
@@ -56,8 +57,8 @@ impl<'s> Overlays<'s> {
     }
 
     /// Whether a definition of this key is changed.
-    pub(super) fn changes(&self, key: &str) -> bool {
-        self.by_key.contains_key(key)
+    pub(super) fn changes(&self, key: &Key) -> bool {
+        !self.by_key.is_empty() && self.by_key.contains_key(&key.to_string())
     }
 
     /// Merges what there is for the document onto it; gives the files.

@@ -88,7 +88,9 @@ impl SourceText {
         let text = if mark == 0 { text } else { text[mark..].to_owned() };
         let source = Self { path: path.clone(), text, mark, lines: OnceLock::new() };
         let forbidden = |b: &u8| matches!(b, 0..=8 | 11 | 12 | 14..=31 | 127);
-        if let Some(at) = source.text.as_bytes().iter().position(forbidden) {
+        // Without a way out of the loop the compiler looks at many bytes at once.
+        let any = source.text.as_bytes().iter().fold(false, |any, byte| any | forbidden(byte));
+        if let Some(at) = any.then(|| source.text.bytes().position(|byte| forbidden(&byte))).flatten() {
             let code = source.text.as_bytes()[at];
             let message = format!("the control character U+{code:04X} is not allowed in a file");
             let label = "remove it, or write an escape in quotes";

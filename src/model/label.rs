@@ -7,13 +7,47 @@ const LONGEST_PREFIX: usize = 253;
 /// The prefix of the labels that the service writes.
 pub(super) const PLATFORM_PREFIX: &str = "ves.io/";
 
+/// What a byte may be in a label.
+const LETTER_OR_DIGIT: u8 = 1;
+const NAME: u8 = 2;
+const PREFIX: u8 = 4;
+
+/// What each byte may be: every label of every definition is looked up here.
+static BYTES: [u8; 256] = {
+    let mut bytes = [0; 256];
+    let mut byte = 0;
+    while byte < 128 {
+        bytes[byte as usize] = match byte {
+            b'a'..=b'z' | b'0'..=b'9' => LETTER_OR_DIGIT | NAME | PREFIX,
+            b'A'..=b'Z' => LETTER_OR_DIGIT | NAME,
+            b'-' => NAME | PREFIX,
+            b'_' | b'.' => NAME,
+            _ => 0,
+        };
+        byte += 1;
+    }
+    bytes
+};
+
+/// What every one of these bytes may be.
+fn common(bytes: &[u8]) -> u8 {
+    bytes.iter().fold(u8::MAX, |common, byte| common & BYTES[usize::from(*byte)])
+}
+
+fn is_letter_or_digit(byte: u8) -> bool {
+    BYTES[usize::from(byte)] & LETTER_OR_DIGIT != 0
+}
+
 /// What is wrong with a label's key.
 #[must_use]
 pub fn key_fault(key: &str) -> Option<&'static str> {
-    let (prefix, name) = key.split_once('/').map_or((None, key), |(prefix, name)| (Some(prefix), name));
-    if prefix.is_some_and(|prefix| !is_prefix(prefix)) {
-        return Some("the part before `/` is a lower-case DNS name of at most 253 characters");
-    }
+    let name = match key.bytes().position(|byte| byte == b'/') {
+        Some(slash) if !is_prefix(&key.as_bytes()[..slash]) => {
+            return Some("the part before `/` is a lower-case DNS name of at most 253 characters");
+        }
+        Some(slash) => &key[slash + 1..],
+        None => key,
+    };
     if name.is_empty() {
         return Some("a name follows the `/`");
     }
@@ -24,25 +58,24 @@ pub fn key_fault(key: &str) -> Option<&'static str> {
 #[must_use]
 pub fn value_fault(value: &str) -> Option<&'static str> {
     let bytes = value.as_bytes();
-    let edge = |byte: Option<&u8>| byte.is_none_or(u8::is_ascii_alphanumeric);
-    if !bytes.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.')) {
+    let ([first, .., last] | [first @ last]) = bytes else { return None };
+    if common(bytes) & NAME == 0 {
         Some("only letters, digits, `-`, `_` and `.`")
     } else if bytes.len() > LONGEST_NAME {
         Some("at most 63 characters")
-    } else if !edge(bytes.first()) || !edge(bytes.last()) {
+    } else if !is_letter_or_digit(*first) || !is_letter_or_digit(*last) {
         Some("a letter or digit at the beginning and at the end")
     } else {
         None
     }
 }
 
-fn is_prefix(prefix: &str) -> bool {
-    let part = |part: &str| {
-        let bytes = part.as_bytes();
-        let inner = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || *byte == b'-';
-        !part.is_empty() && bytes.iter().all(inner) && bytes[0] != b'-' && bytes[bytes.len() - 1] != b'-'
+fn is_prefix(prefix: &[u8]) -> bool {
+    let part = |part: &[u8]| match part {
+        [first, .., last] | [first @ last] => common(part) & PREFIX != 0 && *first != b'-' && *last != b'-',
+        [] => false,
     };
-    prefix.len() <= LONGEST_PREFIX && prefix.split('.').all(part)
+    prefix.len() <= LONGEST_PREFIX && prefix.split(|byte| *byte == b'.').all(part)
 }
 
 #[cfg(test)]
