@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
-use http::{HeaderMap, HeaderValue, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use jiff::Timestamp;
 use reqwest::Url;
 use tokio::sync::Semaphore;
@@ -31,6 +31,18 @@ use super::tls;
 const LONGEST_REFUSAL: usize = 64 * 1024;
 /// How long an unused connection is kept: shorter than what stands before services usually keeps it.
 const IDLE_CONNECTION: Duration = Duration::from_secs(20);
+
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
+
+/// One try of a request.
+#[derive(Clone, Copy)]
+struct Attempt {
+    /// From 1.
+    number: u32,
+    /// How long the request waited after the failure before.
+    waited: Duration,
+}
 
 /// A connection pool with its limits, and what was counted.
 pub(super) struct Client {
@@ -90,10 +102,11 @@ impl Client {
     /// Sends a request, again as often as its operation allows.
     pub(super) async fn send(&self, request: &Request) -> Result<Response, ApiError> {
         let repeat = request.operation.entry().repeat;
+        let id = request.id.clone().unwrap_or_else(|| self.settings.ids.request_id());
         let mut tried = AttemptHistory::default();
-        let mut attempt = 1;
+        let mut attempt = Attempt { number: 1, waited: Duration::ZERO };
         loop {
-            let failure = match self.attempt(request, attempt).await {
+            let failure = match self.attempt(request, &id, attempt).await {
                 Ok(answer) => {
                     self.throttle.recover();
                     self.report(&ClientProgress::Answered);
@@ -109,17 +122,20 @@ impl Client {
             };
             let RetryDecision::Again { after } = decision else {
                 self.report(&ClientProgress::Answered);
-                return Err(request.failed(failure));
+                return Err(ApiError { request_id: Some(id), ..request.failed(failure) });
             };
             let (before, most) = tried.repeats(&failure);
             self.report(&ClientProgress::Waiting(Retry { after, reason: failure.brief(), number: before + 1, most }));
             match &failure {
                 // Everybody waits, this request with them.
                 Failure::Status(refusal) if refusal.status == 429 => self.throttle.slow(Instant::now(), after),
-                _ => self.settings.pace.wait(after).await,
+                _ => {
+                    self.settings.pace.wait(after).await;
+                    attempt.waited = after;
+                }
             }
             tried = tried.and(&failure);
-            attempt += 1;
+            attempt.number += 1;
         }
     }
 
@@ -130,13 +146,16 @@ impl Client {
         }
     }
 
-    async fn attempt(&self, request: &Request, attempt: u32) -> Result<Response, Failure> {
+    async fn attempt(&self, request: &Request, id: &str, attempt: Attempt) -> Result<Response, Failure> {
         // The semaphore is never closed.
         let _permit = self.permits.acquire().await;
-        self.settings.pace.wait(self.throttle.admit(Instant::now())).await;
+        let wait = self.throttle.admit(Instant::now());
+        self.settings.pace.wait(wait).await;
+        // A repeat is a request of its own, and found by the same text.
+        let request_id = if attempt.number == 1 { id.to_owned() } else { format!("{id}.{}", attempt.number) };
         *self.counts.lock().unwrap_or_else(PoisonError::into_inner).entry(request.operation).or_default() += 1;
         let started = Instant::now();
-        let result = self.exchange(request, started).await;
+        let result = self.exchange(request, &request_id, started).await;
         if let Some(listener) = &self.settings.listener {
             let outcome = match &result {
                 Ok(answer) => format!("{}, {} bytes", answer.status, answer.body.len()),
@@ -146,17 +165,24 @@ impl Client {
                 operation: request.operation,
                 method: request.method.clone(),
                 path_and_query: self.masked(&request.path_and_query),
-                attempt,
+                attempt: attempt.number,
                 outcome,
+                status: match &result {
+                    Ok(answer) => Some(answer.status),
+                    Err(failure) => failure.status(),
+                },
+                failure: result.as_ref().err().map(Failure::word),
+                request_id,
                 took: started.elapsed(),
+                waited: attempt.waited + wait,
             });
         }
         result
     }
 
-    async fn exchange(&self, request: &Request, started: Instant) -> Result<Response, Failure> {
+    async fn exchange(&self, request: &Request, id: &str, started: Instant) -> Result<Response, Failure> {
         let failed = |error: reqwest::Error| self.failure(error, started.elapsed());
-        let response = self.http.execute(self.http_request(request)?).await.map_err(failed)?;
+        let response = self.http.execute(self.http_request(request, id)?).await.map_err(failed)?;
         let status = response.status();
         let headers = response.headers().clone();
         if let Some(date) = date(&headers) {
@@ -166,7 +192,7 @@ impl Client {
         judge(request.operation, status, &headers, body, self.settings.token.as_ref())
     }
 
-    fn http_request(&self, request: &Request) -> Result<reqwest::Request, Failure> {
+    fn http_request(&self, request: &Request, id: &str) -> Result<reqwest::Request, Failure> {
         let mut headers = HeaderMap::new();
         if let Some(token) = &self.settings.token {
             headers.insert(AUTHORIZATION, token.authorization());
@@ -174,6 +200,12 @@ impl Client {
         headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
         if request.content_type {
             headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        }
+        let span = self.settings.ids.span();
+        for (name, value) in [(REQUEST_ID, Some(id)), (TRACEPARENT, span.as_deref())] {
+            if let Some(value) = value.and_then(|value| HeaderValue::from_str(value).ok()) {
+                headers.insert(name, value);
+            }
         }
         // The host is parsed once for all requests.
         let url = self.root.join(request.path_and_query.trim_start_matches('/'));
@@ -311,6 +343,7 @@ fn tls_cause<'a>(cause: &'a (dyn std::error::Error + 'static)) -> Option<&'a rus
 
 impl Request {
     pub(super) fn failed(&self, failure: Failure) -> ApiError {
-        ApiError { operation: self.operation, subject: self.subject.clone(), failure }
+        let request_id = self.id.clone();
+        ApiError { operation: self.operation, subject: self.subject.clone(), failure, request_id }
     }
 }

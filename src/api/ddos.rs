@@ -255,6 +255,7 @@ pub async fn edit(
         operation: Operation::DdosEdit,
         subject: "DDoS event".to_owned(),
         failure: Failure::NotBuilt { reason: error.to_string() },
+        request_id: None,
     })?;
     writer.change(request, None).await?;
     Ok(())

@@ -17,6 +17,8 @@ pub struct ApiError {
     pub subject: String,
     /// What happened.
     pub failure: Failure,
+    /// The `x-request-id` of the request, where one was sent.
+    pub request_id: Option<String>,
 }
 
 /// What happened to a request.
@@ -155,15 +157,36 @@ impl ApiError {
     /// The HTTP status, where there was an answer with one that is not a success.
     #[must_use]
     pub fn status(&self) -> Option<u16> {
-        match &self.failure {
+        self.failure.status()
+    }
+}
+
+impl Failure {
+    /// What happened, in one word.
+    pub(super) fn word(&self) -> &'static str {
+        match self {
+            Failure::Status(_) => "status",
+            Failure::Html | Failure::NotJson { .. } | Failure::Odd { .. } => "unusable_answer",
+            Failure::TooSlow { .. } | Failure::TimedOut { .. } => "timed_out",
+            Failure::TooLarge { .. } => "too_large",
+            Failure::Connect { .. } => "no_connection",
+            Failure::Tls { .. } => "tls",
+            Failure::Cut { .. } => "cut",
+            Failure::Redirected { .. } => "redirected",
+            Failure::Echo => "token_repeated",
+            Failure::NotBuilt { .. } => "not_built",
+        }
+    }
+
+    /// The status of the answer, where there was one.
+    pub(super) fn status(&self) -> Option<u16> {
+        match self {
             Failure::Status(refusal) => Some(refusal.status),
             Failure::Redirected { status, .. } => Some(*status),
             _ => None,
         }
     }
-}
 
-impl Failure {
     /// What happened, in few words.
     pub(super) fn brief(&self) -> String {
         match self {
@@ -233,7 +256,12 @@ mod tests {
     use super::*;
 
     fn failed(failure: Failure) -> ApiError {
-        ApiError { operation: Operation::EndpointGet, subject: "endpoint `shop/cart`".to_owned(), failure }
+        ApiError {
+            operation: Operation::EndpointGet,
+            subject: "endpoint `shop/cart`".to_owned(),
+            failure,
+            request_id: None,
+        }
     }
 
     fn refusal(status: u16, code: Option<i64>, message: &str) -> Failure {

@@ -152,6 +152,7 @@ fn unreadable(key: &Key, reason: String) -> ApiError {
         operation: Operation::EndpointGet,
         subject: super::endpoints::subject(key),
         failure: Failure::NotJson { reason },
+        request_id: None,
     }
 }
 

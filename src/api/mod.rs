@@ -26,6 +26,7 @@ mod settings;
 pub mod snapshot;
 mod text;
 mod tls;
+mod trace;
 pub mod upgrades;
 mod wire;
 
@@ -51,3 +52,4 @@ pub use settings::{
 };
 pub use text::neutral;
 pub use tls::{Identity, TlsError, TlsTrust};
+pub use trace::{RequestIds, TraceParent};

@@ -29,6 +29,8 @@ pub struct Reader {
 #[derive(Clone, Debug)]
 pub struct Writer {
     reader: Reader,
+    /// The `x-request-id` of its requests; nothing where each gets a new one.
+    request_id: Option<String>,
 }
 
 impl fmt::Debug for Reader {
@@ -58,7 +60,12 @@ impl RequestAnswer {
 
 /// A request that could not be built, as a failure of its operation.
 fn unbuilt(operation: Operation, subject: String) -> impl FnOnce(RequestError) -> ApiError {
-    move |error| ApiError { operation, subject, failure: Failure::NotBuilt { reason: error.to_string() } }
+    move |error| ApiError {
+        operation,
+        subject,
+        failure: Failure::NotBuilt { reason: error.to_string() },
+        request_id: None,
+    }
 }
 
 /// The same for one endpoint.
@@ -99,6 +106,12 @@ impl Reader {
     #[must_use]
     pub fn concurrency(&self) -> usize {
         self.client.settings.concurrency.max(1)
+    }
+
+    /// A request id that no other request has.
+    #[must_use]
+    pub fn request_id(&self) -> String {
+        self.client.settings.ids.request_id()
     }
 
     /// Requests sent so far, by operation, repeats included.
@@ -169,7 +182,13 @@ impl Writer {
     /// # Errors
     /// [`ClientSettingsError`]: certificates that cannot be used.
     pub fn new(settings: ClientSettings) -> Result<Self, ClientSettingsError> {
-        Ok(Self { reader: Reader::new(settings)? })
+        Ok(Self { reader: Reader::new(settings)?, request_id: None })
+    }
+
+    /// The same writer, whose requests carry this id.
+    #[must_use]
+    pub fn identified(&self, request_id: Option<&str>) -> Self {
+        Self { reader: self.reader.clone(), request_id: request_id.map(str::to_owned) }
     }
 
     /// The part that only looks; both share connections, limits and counts.
@@ -218,6 +237,7 @@ impl Writer {
     /// operation promises may come from something in between, or be about something else, so it is a failure
     /// of unknown effect.
     pub(super) async fn change(&self, request: Request, key: Option<&Key>) -> Result<(), ApiError> {
+        let request = Request { id: self.request_id.clone(), ..request };
         let answer = self.reader.client.send(&request).await?;
         answer.acknowledges(request.operation, key).map_err(|failure| request.failed(failure))
     }

@@ -12,6 +12,7 @@ use super::operations::Operation;
 use super::rate_limit::{RateLimit, Timing};
 use super::secret::Secret;
 use super::tls::{TlsError, TlsTrust};
+use super::trace::RequestIds;
 
 /// How long and how much is waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,8 +60,16 @@ pub struct Exchange {
     pub attempt: u32,
     /// The status or the failure.
     pub outcome: String,
+    /// The status of an answer.
+    pub status: Option<u16>,
+    /// Why there was no good answer, in a word of ours.
+    pub failure: Option<&'static str>,
+    /// The `x-request-id` that it was sent with.
+    pub request_id: String,
     /// How long it took.
     pub took: Duration,
+    /// How long it waited before that: for the rate limit, or after a failure.
+    pub waited: Duration,
 }
 
 /// Receives every exchange.
@@ -119,6 +128,8 @@ pub struct ClientSettings {
     pub concurrency: usize,
     /// How to wait.
     pub pace: Timing,
+    /// Makes the ids of the requests.
+    pub ids: Arc<RequestIds>,
     /// Receives every exchange.
     pub listener: Option<ExchangeListener>,
     /// Receives what takes time.
@@ -140,6 +151,7 @@ impl ClientSettings {
             rate,
             concurrency: 8,
             pace,
+            ids: Arc::new(RequestIds::new(0, None)),
             listener: None,
             progress: None,
         }

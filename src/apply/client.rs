@@ -3,7 +3,7 @@
 use super::service::EndpointService;
 use crate::api::{self, ApiError, CurrentState, Writer};
 use crate::model::{Key, Namespace, NamespaceRead, RelatedObject};
-use crate::run::WriteRequest;
+use crate::run::{Intent, WriteRequest};
 
 /// The service as the client shows it.
 pub(super) struct HttpService<'a> {
@@ -25,13 +25,17 @@ impl EndpointService for HttpService<'_> {
         api::referrers(self.writer.reader(), key).await
     }
 
-    async fn send(&self, key: &Key, request: &WriteRequest) -> Result<(), ApiError> {
-        match request {
-            WriteRequest::Create { body } => self.writer.create(key, body.raw()).await?,
-            WriteRequest::Replace { body } => self.writer.replace(key, body.raw()).await?,
-            WriteRequest::Delete { referred } => self.writer.delete(key, *referred).await?,
+    async fn send(&self, write: &Intent) -> Result<(), ApiError> {
+        let (writer, key) = (self.writer.identified(write.request_id.as_deref()), &write.key);
+        match &write.request {
+            WriteRequest::Create { body } => writer.create(key, body.raw()).await,
+            WriteRequest::Replace { body } => writer.replace(key, body.raw()).await,
+            WriteRequest::Delete { referred } => writer.delete(key, *referred).await,
         }
-        Ok(())
+    }
+
+    fn request_id(&self) -> String {
+        self.writer.reader().request_id()
     }
 
     async fn list(&self, namespace: &Namespace) -> (NamespaceRead, Vec<(Key, String)>) {

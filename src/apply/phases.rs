@@ -58,7 +58,7 @@ pub(super) async fn run<'b, S: EndpointService, R: RunRecorder, O: RunObserver>(
     };
     let over = |change: &&Change| matches!(begin(&change.key), EarlierProgress::Over(_));
     observer.event(RunEvent::Started { total: plan.changes.len() - plan.changes.iter().filter(over).count() });
-    let mut results: BTreeMap<&Key, ChangeResult> = BTreeMap::new();
+    let mut steps: BTreeMap<&Key, ChangeStep> = BTreeMap::new();
     for kind in [ActionKind::Create, ActionKind::Replace, ActionKind::Delete] {
         let phase: Vec<&Change> =
             plan.changes.iter().filter(|change| change.action.kind().phase() == kind.phase()).collect();
@@ -66,22 +66,22 @@ pub(super) async fn run<'b, S: EndpointService, R: RunRecorder, O: RunObserver>(
             continue;
         }
         observer.event(RunEvent::Phase { kind, count: phase.len() });
-        let held = (kind == ActionKind::Delete).then(|| deletes_blocked_by(&results)).flatten();
+        let held = (kind == ActionKind::Delete).then(|| deletes_blocked_by(&steps)).flatten();
         // A delete carries no version: it leaves right after the look that it goes by.
         let ahead = if kind == ActionKind::Delete { 1 } else { AHEAD };
-        let steps = stream::iter(phase).map(|change| work(&worker, change, begin(&change.key), held.as_deref()));
-        let mut steps = steps.buffer_unordered(options.concurrency.max(1) * ahead);
-        while let Some((change, result)) = steps.next().await {
-            results.insert(&change.key, result);
+        let work = stream::iter(phase).map(|change| work(&worker, change, begin(&change.key), held.as_deref()));
+        let mut work = work.buffer_unordered(options.concurrency.max(1) * ahead);
+        while let Some((change, step)) = work.next().await {
+            steps.insert(&change.key, step);
         }
     }
     let interrupted = worker.is_stopped();
-    let sent = results.values().any(ChangeResult::may_have_taken_effect);
+    let sent = steps.values().any(|step| step.result.may_have_taken_effect());
     let written = options.clock.now();
     let looked = match (sent, interrupted) {
         (false, _) => verify::VerifiedRun::not_needed(),
         (true, true) => verify::VerifiedRun::unknown(INTERRUPTED),
-        (true, false) => verify::verify(plan, &results, service, observer, options).await,
+        (true, false) => verify::verify(plan, &steps, service, observer, options).await,
     };
     let milliseconds = |since| u64::try_from(options.clock.since(since).as_millis()).unwrap_or(u64::MAX);
     let look_milliseconds = milliseconds(written);
@@ -92,7 +92,7 @@ pub(super) async fn run<'b, S: EndpointService, R: RunRecorder, O: RunObserver>(
     let _ = recorder.close(closing).await;
     Outcome {
         run: options.run.clone(),
-        steps: steps(plan, results),
+        steps: in_order(plan, steps),
         verification: looked.verification,
         interrupted,
         unhealthy: looked.unhealthy,
@@ -131,7 +131,7 @@ fn after<'a>(progress: ChangeProgress<'a>, runs: &[RunId]) -> EarlierProgress<'a
     match progress {
         ChangeProgress::Untouched => EarlierProgress::Tried,
         ChangeProgress::InDoubt(intent) => EarlierProgress::InDoubt(intent, runs.to_vec()),
-        ChangeProgress::Ended(result) if result.is_done() => EarlierProgress::Over(result.clone()),
+        ChangeProgress::Ended(step) if step.result.is_done() => EarlierProgress::Over(step.result.clone()),
         ChangeProgress::Ended(_) => EarlierProgress::Tried,
     }
 }
@@ -142,32 +142,38 @@ async fn work<'c, S: EndpointService, R: RunRecorder, O: RunObserver>(
     change: &'c Change,
     begin: EarlierProgress<'_>,
     held: Option<&str>,
-) -> (&'c Change, ChangeResult) {
+) -> (&'c Change, ChangeStep) {
     let started = worker.options.clock.now();
     let over = matches!(begin, EarlierProgress::Over(_));
+    let mut requests = Vec::new();
     let result = match (begin, held) {
         (EarlierProgress::Over(result), _) => result,
-        (EarlierProgress::InDoubt(intent, runs), None) => worker.make(change, StepStart::InDoubt(intent, &runs)).await,
+        (EarlierProgress::InDoubt(intent, runs), None) => {
+            worker.make(change, StepStart::InDoubt(intent, &runs), &mut requests).await
+        }
         // A write in doubt stays in doubt while nothing is sent: it is not skipped.
         (EarlierProgress::InDoubt(..), Some(reason)) => ChangeResult::InDoubt { reason: reason.to_owned() },
         (EarlierProgress::Fresh | EarlierProgress::Tried, Some(reason)) => {
             ChangeResult::Skipped { reason: reason.to_owned() }
         }
-        (EarlierProgress::Fresh, None) => worker.make(change, StepStart::Fresh).await,
-        (EarlierProgress::Tried, None) => worker.make(change, StepStart::Read).await,
+        (EarlierProgress::Fresh, None) => worker.make(change, StepStart::Fresh, &mut requests).await,
+        (EarlierProgress::Tried, None) => worker.make(change, StepStart::Read, &mut requests).await,
     };
-    let step = ChangeStep { key: change.key.clone(), action: change.action.kind(), result: result.clone() };
+    let mut step = ChangeStep { requests, ..ChangeStep::new(change.key.clone(), change.action.kind(), result) };
+    if !over && held.is_none() {
+        (step.started, step.ended) = (Some(started), Some(worker.options.clock.now()));
+    }
     worker.record(&step).await;
     // What an earlier run did was reported then.
     if !over {
-        worker.observer.event(RunEvent::Finished { step, took: worker.options.clock.since(started) });
+        worker.observer.event(RunEvent::Finished { step: step.clone(), took: worker.options.clock.since(started) });
     }
-    (change, result)
+    (change, step)
 }
 
 /// Why no delete may be sent, if so.
-fn deletes_blocked_by(results: &BTreeMap<&Key, ChangeResult>) -> Option<String> {
-    let undone = results.values().filter(|result| !result.is_done()).count();
+fn deletes_blocked_by(steps: &BTreeMap<&Key, ChangeStep>) -> Option<String> {
+    let undone = steps.values().filter(|step| !step.result.is_done()).count();
     match undone {
         0 => None,
         1 => Some("blocked: a create or replace before it was not made".to_owned()),
@@ -175,13 +181,12 @@ fn deletes_blocked_by(results: &BTreeMap<&Key, ChangeResult>) -> Option<String> 
     }
 }
 
-fn steps(plan: &Plan, mut results: BTreeMap<&Key, ChangeResult>) -> Vec<ChangeStep> {
-    let mut result =
-        |key: &Key| results.remove(key).unwrap_or(ChangeResult::Skipped { reason: INTERRUPTED.to_owned() });
-    let step = |change: &Change| ChangeStep {
-        key: change.key.clone(),
-        action: change.action.kind(),
-        result: result(&change.key),
+fn in_order(plan: &Plan, mut steps: BTreeMap<&Key, ChangeStep>) -> Vec<ChangeStep> {
+    let step = |change: &Change| {
+        steps.remove(&change.key).unwrap_or_else(|| {
+            let result = ChangeResult::Skipped { reason: INTERRUPTED.to_owned() };
+            ChangeStep::new(change.key.clone(), change.action.kind(), result)
+        })
     };
     plan.changes.iter().map(step).collect()
 }

@@ -4,7 +4,7 @@ use std::future::Future;
 
 use crate::api::{ApiError, CurrentState};
 use crate::model::{Key, Namespace, NamespaceRead, RelatedObject};
-use crate::run::WriteRequest;
+use crate::run::Intent;
 
 /// What a run needs of the service. The client is one; the tests of this module have another, whose
 /// faults come where they are wanted.
@@ -15,8 +15,11 @@ pub(super) trait EndpointService: Sync {
     /// Who refers to it.
     fn referrers(&self, key: &Key) -> impl Future<Output = Result<Vec<RelatedObject>, ApiError>> + Send;
 
-    /// Sends a write.
-    fn send(&self, key: &Key, request: &WriteRequest) -> impl Future<Output = Result<(), ApiError>> + Send;
+    /// Sends a write with the request id of its intent.
+    fn send(&self, write: &Intent) -> impl Future<Output = Result<(), ApiError>> + Send;
+
+    /// A request id that no other request has.
+    fn request_id(&self) -> String;
 
     /// Reads a whole namespace, and which of its endpoints the service reports as failed, with its words.
     fn list(&self, namespace: &Namespace) -> impl Future<Output = (NamespaceRead, Vec<(Key, String)>)> + Send;

@@ -96,8 +96,8 @@ impl<S: EndpointService, R: RunRecorder, O: RunObserver> Worker<'_, S, R, O> {
         }
     }
 
-    /// Makes one change and returns its result.
-    pub(super) async fn make(&self, change: &Change, start: StepStart<'_>) -> ChangeResult {
+    /// Makes one change and returns its result; `requests` receives the ids of its writes and of a read that failed.
+    pub(super) async fn make(&self, change: &Change, start: StepStart<'_>, requests: &mut Vec<String>) -> ChangeResult {
         let ignored = self.options.ignore.fields(&change.key);
         let theirs = match start {
             StepStart::InDoubt(_, runs) => runs,
@@ -118,13 +118,13 @@ impl<S: EndpointService, R: RunRecorder, O: RunObserver> Worker<'_, S, R, O> {
             Err(reason) => return undecided(ChangeResult::Failed { reason }, in_doubt),
         };
         let decision = match start {
-            StepStart::Fresh => self.decide(&target).await,
-            StepStart::Read => self.read_and_decide(&target).await,
-            StepStart::InDoubt(intent, _) => self.resolve(&target, &earlier, intent).await,
+            StepStart::Fresh => self.decide(&target, requests).await,
+            StepStart::Read => self.read_and_decide(&target, requests).await,
+            StepStart::InDoubt(intent, _) => self.resolve(&target, &earlier, intent, requests).await,
         };
         let result = match decision {
             Ok(WriteDecision::Send(request, before)) => {
-                return self.write(&target, &earlier, intent(&target, request, before)).await;
+                return self.write(&target, &earlier, intent(&target, request, before), requests).await;
             }
             Ok(WriteDecision::AlreadyDone) => ChangeResult::AlreadyDone,
             Ok(WriteDecision::Conflict(conflict)) => ChangeResult::Conflict(conflict),
@@ -135,25 +135,39 @@ impl<S: EndpointService, R: RunRecorder, O: RunObserver> Worker<'_, S, R, O> {
         undecided(result, in_doubt)
     }
 
-    async fn decide(&self, target: &TargetState<'_>) -> Result<WriteDecision, ChangeResult> {
+    async fn decide(
+        &self,
+        target: &TargetState<'_>,
+        requests: &mut Vec<String>,
+    ) -> Result<WriteDecision, ChangeResult> {
         match &target.change.action {
             Action::Create { .. } => Ok(decide::create(target)),
-            _ => self.read_and_decide(target).await,
+            _ => self.read_and_decide(target, requests).await,
         }
     }
 
-    async fn read_and_decide(&self, target: &TargetState<'_>) -> Result<WriteDecision, ChangeResult> {
-        let now = self.service.read(&target.change.key).await.map_err(failed)?;
-        self.decide_on(target, &now).await
+    async fn read_and_decide(
+        &self,
+        target: &TargetState<'_>,
+        requests: &mut Vec<String>,
+    ) -> Result<WriteDecision, ChangeResult> {
+        let now = self.service.read(&target.change.key).await.map_err(|error| failed(error, requests))?;
+        self.decide_on(target, &now, requests).await
     }
 
-    async fn decide_on(&self, target: &TargetState<'_>, now: &CurrentState) -> Result<WriteDecision, ChangeResult> {
+    async fn decide_on(
+        &self,
+        target: &TargetState<'_>,
+        now: &CurrentState,
+        requests: &mut Vec<String>,
+    ) -> Result<WriteDecision, ChangeResult> {
         let decision = match &target.change.action {
             Action::Create { .. } => decide::create_after_read(target, now),
             Action::Replace { before, .. } | Action::Annotate { before } => decide::replace(target, before, now),
             Action::Delete { before, referrers } => match decide::delete(target, before, now) {
                 send @ WriteDecision::Send(..) => {
-                    let found = self.service.referrers(&target.change.key).await.map_err(failed)?;
+                    let found = self.service.referrers(&target.change.key).await;
+                    let found = found.map_err(|error| failed(error, requests))?;
                     decide::refer(referrers, found).unwrap_or(send)
                 }
                 other => other,
@@ -168,9 +182,12 @@ impl<S: EndpointService, R: RunRecorder, O: RunObserver> Worker<'_, S, R, O> {
         target: &TargetState<'_>,
         earlier: &[TargetState<'_>],
         intent: &Intent,
+        requests: &mut Vec<String>,
     ) -> Result<WriteDecision, ChangeResult> {
-        let in_doubt = |error: ApiError| ChangeResult::InDoubt { reason: error.to_string() };
-        let now = self.service.read(&target.change.key).await.map_err(in_doubt)?;
+        let now = self.service.read(&target.change.key).await.map_err(|error| {
+            requests.extend(error.request_id.clone());
+            ChangeResult::InDoubt { reason: error.to_string() }
+        })?;
         let sent = SentWrite {
             target,
             earlier,
@@ -183,7 +200,7 @@ impl<S: EndpointService, R: RunRecorder, O: RunObserver> Worker<'_, S, R, O> {
             SettledWrite::Done => Err(self.done(target, intent, true)),
             SettledWrite::AlreadyDone => Ok(WriteDecision::AlreadyDone),
             SettledWrite::Conflict(conflict) => Ok(WriteDecision::Conflict(conflict)),
-            SettledWrite::NotMade | SettledWrite::Adopt => self.decide_on(target, &now).await,
+            SettledWrite::NotMade | SettledWrite::Adopt => self.decide_on(target, &now, requests).await,
         }
     }
 
@@ -205,7 +222,13 @@ impl<S: EndpointService, R: RunRecorder, O: RunObserver> Worker<'_, S, R, O> {
 
     /// Sends a write until it is settled, each time with its intent on disk before. `earlier` is the same
     /// change as earlier runs may have sent it.
-    async fn write(&self, target: &TargetState<'_>, earlier: &[TargetState<'_>], mut write: Intent) -> ChangeResult {
+    async fn write(
+        &self,
+        target: &TargetState<'_>,
+        earlier: &[TargetState<'_>],
+        mut write: Intent,
+        requests: &mut Vec<String>,
+    ) -> ChangeResult {
         let key = &target.change.key;
         let mut may_be_made = !earlier.is_empty();
         let mut last = "an earlier run may have sent it".to_owned();
@@ -214,6 +237,7 @@ impl<S: EndpointService, R: RunRecorder, O: RunObserver> Worker<'_, S, R, O> {
                 return result;
             }
             write.attempt = attempt;
+            write.request_id = Some(self.service.request_id());
             let urgency = if self.slots.available_permits() > 0 { Urgency::Immediate } else { Urgency::Batched };
             if let Err(error) = self.recorder.intent(&write, urgency).await {
                 self.journal_failed.store(true, Ordering::Relaxed);
@@ -229,7 +253,14 @@ impl<S: EndpointService, R: RunRecorder, O: RunObserver> Worker<'_, S, R, O> {
             if let Some(result) = self.unsent_result(may_be_made, &last) {
                 return result;
             }
-            let sent = self.service.send(key, &write.request).await;
+            requests.extend(write.request_id.clone());
+            self.observer.event(RunEvent::Sending {
+                key: key.clone(),
+                action: write.action,
+                attempt: attempt + 1,
+                request_id: write.request_id.clone(),
+            });
+            let sent = self.service.send(&write).await;
             drop(slot);
             let error = match sent {
                 Ok(()) => return self.done(target, &write, false),
@@ -241,7 +272,12 @@ impl<S: EndpointService, R: RunRecorder, O: RunObserver> Worker<'_, S, R, O> {
                 NextStep::Over(result) => return result,
                 NextStep::Again if attempt + 1 < MOST_TRIES => {
                     let wait = FIRST_WAIT * (1 << attempt);
-                    self.observer.event(RunEvent::Waiting { key: key.clone(), reason: last.clone(), wait });
+                    self.observer.event(RunEvent::Waiting {
+                        key: key.clone(),
+                        attempt: attempt + 1,
+                        reason: last.clone(),
+                        wait,
+                    });
                     self.options.pace.wait(wait).await;
                 }
                 NextStep::Again => {}
@@ -315,7 +351,12 @@ impl<S: EndpointService, R: RunRecorder, O: RunObserver> Worker<'_, S, R, O> {
                         let wait = FIRST_WAIT * (1 << rereads);
                         rereads += 1;
                         let key = target.change.key.clone();
-                        self.observer.event(RunEvent::Waiting { key, reason: error.to_string(), wait });
+                        self.observer.event(RunEvent::Waiting {
+                            key,
+                            attempt: write.attempt + 1,
+                            reason: error.to_string(),
+                            wait,
+                        });
                         self.options.pace.wait(wait).await;
                         continue;
                     }
@@ -332,7 +373,7 @@ impl<S: EndpointService, R: RunRecorder, O: RunObserver> Worker<'_, S, R, O> {
     /// What is sent instead, of the object as it is now; the conflict where nothing can be.
     async fn anew(&self, target: &TargetState<'_>, now: &CurrentState, conflict: Option<Conflict>) -> NextStep {
         let conflict = conflict.unwrap_or_else(|| target.conflict(CREATED, now.endpoint()));
-        match self.decide_on(target, now).await {
+        match self.decide_on(target, now, &mut Vec::new()).await {
             Ok(WriteDecision::Send(request, before)) => NextStep::Anew(intent(target, request, before), conflict),
             _ => NextStep::Over(ChangeResult::Conflict(conflict)),
         }
@@ -367,7 +408,7 @@ fn intent(target: &TargetState<'_>, request: WriteRequest, before: Option<Before
         (ActionKind::Create, WriteRequest::Replace { .. }) => ActionKind::Annotate,
         (kind, _) => kind,
     };
-    Intent { key: target.change.key.clone(), action, attempt: 0, request, before }
+    Intent { key: target.change.key.clone(), action, attempt: 0, request, before, request_id: None }
 }
 
 /// `result`, unless it says that nothing was made of a write that may have been.
@@ -386,6 +427,7 @@ fn undecided(result: ChangeResult, may_be_made: bool) -> ChangeResult {
     }
 }
 
-fn failed(error: ApiError) -> ChangeResult {
+fn failed(error: ApiError, requests: &mut Vec<String>) -> ChangeResult {
+    requests.extend(error.request_id.clone());
     ChangeResult::Failed { reason: error.to_string() }
 }

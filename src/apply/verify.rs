@@ -9,7 +9,7 @@ use super::service::EndpointService;
 use super::target_state::TargetState;
 use crate::model::{Field, Key, LiveItem, Namespace, NamespaceRead};
 use crate::plan::{Action, Change, Plan};
-use crate::run::{ChangeResult, RunEvent, RunObserver, Verification};
+use crate::run::{ChangeStep, RunEvent, RunObserver, Verification};
 
 /// What the looks found.
 pub(super) struct VerifiedRun {
@@ -31,12 +31,12 @@ impl VerifiedRun {
 /// Looks until what was applied is there.
 pub(super) async fn verify<S: EndpointService, O: RunObserver>(
     plan: &Plan,
-    results: &BTreeMap<&Key, ChangeResult>,
+    steps: &BTreeMap<&Key, ChangeStep>,
     service: &S,
     observer: &O,
     options: &ApplyOptions,
 ) -> VerifiedRun {
-    let is_done = |change: &&Change| results.get(&change.key).is_some_and(ChangeResult::is_done);
+    let is_done = |change: &&Change| steps.get(&change.key).is_some_and(|step| step.result.is_done());
     let mut left: Vec<(&Change, Vec<Field>)> =
         plan.changes.iter().filter(is_done).map(|change| (change, Vec::new())).collect();
     let applied: BTreeSet<&Key> = left.iter().map(|(change, _)| &change.key).collect();

@@ -153,6 +153,9 @@ pub struct ApprovalArgs {
     /// Apply without asking if the plan has this digest (32 hex digits or more)
     #[arg(long, value_name = "DIGEST")]
     pub digest: Option<String>,
+    /// Who approved the plan, for the record [environment: TRUEUP_APPROVED_BY]
+    #[arg(long, value_name = "NAME")]
+    pub approved_by: Option<String>,
     /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats(Format::OF_RUNS))]
     pub format: Format,
@@ -430,7 +433,7 @@ pub struct SandboxArgs {
     pub faults: Option<PathBuf>,
     /// Append each request to this file, as a line of JSON
     #[arg(long, value_name = "FILE")]
-    pub log: Option<PathBuf>,
+    pub log: Option<String>,
 }
 
 /// Prints a JSON Schema, for editors and pipelines.

@@ -2,12 +2,15 @@
 //! policy of the call. A context also keeps the embedded services that the command starts, and stops
 //! them when the command has ended, however it ended.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use super::args::GlobalArgs;
 use super::environment::ProcessEnvironment;
+use super::exchanges;
 use super::output::Output;
+use crate::api::RequestIds;
 use crate::model::policy::Policy;
 use crate::sandbox::Running;
 
@@ -21,6 +24,7 @@ pub struct Context {
     pub output: Output,
     /// The policy of the call, if it names one.
     pub policy: Option<PolicyFile>,
+    ids: OnceCell<Arc<RequestIds>>,
     started: RefCell<Vec<Running>>,
 }
 
@@ -37,7 +41,12 @@ impl Context {
     pub fn new(global: GlobalArgs) -> Self {
         let environment = ProcessEnvironment::read();
         let output = Output::new(&global, &environment);
-        Self { global, environment, output, policy: None, started: RefCell::default() }
+        Self { global, environment, output, policy: None, ids: OnceCell::new(), started: RefCell::default() }
+    }
+
+    /// The ids of the requests of the command.
+    pub fn ids(&self) -> Arc<RequestIds> {
+        Arc::clone(self.ids.get_or_init(|| exchanges::ids(&self.environment, &self.output)))
     }
 
     /// Keeps an embedded service until [`Context::close`].

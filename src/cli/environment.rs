@@ -103,12 +103,18 @@ impl ProcessEnvironment {
         ["USER", "LOGNAME", "USERNAME"].iter().find_map(|name| self.variable(name)).map(str::to_owned)
     }
 
+    /// The person that the pipeline names.
+    #[must_use]
+    pub fn actor(&self) -> Option<String> {
+        let named = ["GITHUB_ACTOR", "GITLAB_USER_LOGIN", "BUILD_REQUESTEDFOR"];
+        let pipeline = self.variable("CI").and_then(|_| named.iter().find_map(|name| self.variable(name)));
+        pipeline.map(str::to_owned)
+    }
+
     /// Who gives a consent: the person that the pipeline names, else the user.
     #[must_use]
     pub fn person(&self) -> Option<String> {
-        let named = ["GITHUB_ACTOR", "GITLAB_USER_LOGIN", "BUILD_REQUESTEDFOR"];
-        let pipeline = self.variable("CI").and_then(|_| named.iter().find_map(|name| self.variable(name)));
-        pipeline.map(str::to_owned).or_else(|| self.user())
+        self.actor().or_else(|| self.user())
     }
 
     /// The state directory where none is given: `$XDG_STATE_HOME/trueup`, else `~/.local/state/trueup`; on

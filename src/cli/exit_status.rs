@@ -209,11 +209,8 @@ mod tests {
     }
 
     fn outcome(results: &[&str], verification: Verification) -> Outcome {
-        let step = |kind: &&str| ChangeStep {
-            key: Key::parse("shop/cart").expect("a key"),
-            action: ActionKind::Replace,
-            result: result(kind),
-        };
+        let step =
+            |kind: &&str| ChangeStep::new(Key::parse("shop/cart").expect("a key"), ActionKind::Replace, result(kind));
         Outcome {
             run: RunId::new("r").expect("an id"),
             steps: results.iter().map(step).collect(),

@@ -7,7 +7,7 @@ use clap::{Arg, ArgAction, Command, CommandFactory as _};
 use super::args::Arguments;
 
 /// Options of a connection to the service.
-const SERVICE: [&str; 14] = [
+const SERVICE: [&str; 15] = [
     "base_url",
     "context",
     "layout",
@@ -21,6 +21,7 @@ const SERVICE: [&str; 14] = [
     "concurrency",
     "rate",
     "verbose",
+    "log",
     "policy",
 ];
 /// Options of the settings of a directory.
@@ -69,7 +70,8 @@ fn used(command: &str) -> Option<Vec<&'static str>> {
         "get" | "events" | "ddos" | "upgrades" | "call" => &[&SERVICE, &["config", "env"]],
         "history" | "show" => &[&["state_dir"]],
         "import" => &[&["config", "env"]],
-        "sandbox" => &[&["token_file"]],
+        // Its own `--log` has the id of the global one.
+        "sandbox" => &[&["token_file", "log"]],
         "context" if command == "context add" => &[&["base_url", "stack", "token_file"]],
         "context" | "schema" | "explain" | "completions" | "man" | "help" => &[],
         _ => return None,

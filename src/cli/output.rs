@@ -172,6 +172,13 @@ impl Output {
         });
     }
 
+    /// Writes a line of a log for programs to stderr, as it is and whatever `--quiet` says.
+    pub fn log(&self, line: &str) {
+        self.bars.suspend(|| {
+            let _ = std::io::stderr().lock().write_all(line.as_bytes());
+        });
+    }
+
     /// Prints an error with what to do about it.
     pub fn error(&self, error: &CommandError) {
         let text = error.to_string();

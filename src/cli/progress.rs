@@ -80,7 +80,8 @@ fn draw(bar: &ProgressBar, output: &Output, lines: &LineProgress, event: &RunEve
             ActionKind::Replace | ActionKind::Annotate => "creates done · replacing",
             ActionKind::Delete => "replaces done · deleting",
         }),
-        RunEvent::Waiting { key, reason, wait } => {
+        RunEvent::Sending { .. } => {}
+        RunEvent::Waiting { key, reason, wait, .. } => {
             let key = key.to_string();
             let wait = wait.as_secs_f64();
             bar.set_message(format!("{} ({}, waiting {wait:.1} s)", safe::line(&key), safe::line(reason)));

@@ -9,7 +9,7 @@ use super::context::Context;
 use super::exit_status::{CommandError, ExitStatus};
 use super::progress::RunProgress;
 use super::service::Connection;
-use super::{gates, interrupt, planning, policy, settings};
+use super::{gates, interrupt, planning, policy, settings, trigger};
 use crate::api::Timing;
 use crate::apply::{self, ApplyOptions, Clock, PollPolicy};
 use crate::journal::{self, Journal};
@@ -114,7 +114,7 @@ pub async fn approve_and_apply(
         PromptResult::Ended(ending) => return Ok(ending),
     };
     let progress = RunProgress::new(context);
-    let (journal, options) = begin(context, &work, &plan, &progress)?;
+    let (journal, options) = begin(context, decision, &work, &plan, &progress)?;
     let writer = work.connection.writer()?;
     let outcome = apply::run(approved, &writer, &journal, &progress, options).await;
     drop(progress);
@@ -135,7 +135,7 @@ pub async fn resume(
     // The configuration decides, as for an apply: the record is a file like any other.
     gates::check(context, work.connection, &record.rest(), &work.trust.safeguards.gates).await?;
     let progress = RunProgress::new(context);
-    let (journal, options) = begin(context, &work, plan, &progress)?;
+    let (journal, options) = begin(context, decision, &work, plan, &progress)?;
     let writer = work.connection.writer()?;
     let outcome = apply::resume(record, &writer, &journal, &progress, options).await;
     drop(progress);
@@ -145,6 +145,7 @@ pub async fn resume(
 
 fn begin(
     context: &Context,
+    decision: &ApprovalArgs,
     work: &PendingRun<'_>,
     plan: &Plan,
     progress: &RunProgress,
@@ -163,6 +164,7 @@ fn begin(
         run: run.clone(),
         started: environment.now().to_string(),
         user: environment.user(),
+        trigger: trigger::of(decision, environment),
         resumes,
         rolls_back,
         plan: plan.clone(),

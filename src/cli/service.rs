@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use super::activity::Activity;
 use super::address::Address;
 use super::context::Context;
+use super::exchanges;
 use super::exit_status::{CommandError, ExitStatus};
 use super::settings::{self, ServiceLocation};
 use super::token::{self, TokenSources};
@@ -17,7 +18,6 @@ use crate::api::{self, BaseUrl, RateLimit, Reader, Secret, Timing, Writer};
 use crate::load::Config;
 use crate::model::Layout;
 use crate::plan;
-use crate::report::safe;
 use crate::sandbox::{self, Clock, RequiredToken, Running, SandboxOptions, Scenario, Storage};
 
 /// Requests of a rehearsal that are recorded, to count those that met a fault.
@@ -84,19 +84,9 @@ pub async fn connect_with(
         Some(given) if given > 0.0 => Some(rate(given)),
         Some(_) => None,
     };
-    if context.global.verbose {
-        let output = context.output.clone();
-        settings.listener = Some(Arc::new(move |exchange| {
-            output.notice(&format!(
-                "  {} {} -> {} ({} ms{})",
-                exchange.method,
-                safe::line(&exchange.path_and_query),
-                safe::line(&exchange.outcome),
-                exchange.took.as_millis(),
-                if exchange.attempt > 1 { format!(", attempt {}", exchange.attempt) } else { String::new() }
-            ));
-        }));
-    } else {
+    settings.ids = context.ids();
+    settings.listener = exchanges::listener(&context.global, &context.environment, &context.output);
+    if !context.global.verbose {
         let activity = Activity::new(context.output.clone());
         settings.progress = Some(Arc::new(move |progress| activity.show(progress)));
     }

@@ -81,6 +81,9 @@ pub struct GlobalArgs {
     /// Log each request
     #[arg(long, short, global = true, conflicts_with = "quiet")]
     pub verbose: bool,
+    /// Write each request to stderr as a line of JSON: time, path, status, duration and request id
+    #[arg(long, hide_short_help = true, global = true, value_name = "FORMAT", value_parser = ["json"])]
+    pub log: Option<String>,
     /// Print only results and errors
     #[arg(long, short, global = true)]
     pub quiet: bool,

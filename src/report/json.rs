@@ -165,12 +165,18 @@ pub fn run(record: &RunRecord, summary: &RunSummary) -> String {
         .progress()
         .into_iter()
         .map(|(change, progress)| {
-            let result = match progress {
-                ChangeProgress::Untouched => json!("untouched"),
-                ChangeProgress::InDoubt(_) => json!("in_doubt"),
-                ChangeProgress::Ended(result) => json!(result),
+            let step = match progress {
+                ChangeProgress::Ended(step) => Some(step),
+                ChangeProgress::Untouched | ChangeProgress::InDoubt(_) => None,
             };
-            json!({ "key": change.key, "action": change.action.kind(), "result": result })
+            let (result, requests) = match progress {
+                ChangeProgress::Untouched => (json!("untouched"), Vec::new()),
+                ChangeProgress::InDoubt(intent) => (json!("in_doubt"), intent.request_id.clone().into_iter().collect()),
+                ChangeProgress::Ended(step) => (json!(step.result), step.requests.clone()),
+            };
+            let (started, ended) = step.map_or((None, None), |step| (step.started, step.ended));
+            json!({ "key": change.key, "action": change.action.kind(), "result": result, "started": started,
+                "ended": ended, "requests": requests })
         })
         .collect();
     let verification = record.closing.as_ref().map(|closing| &closing.verification);

@@ -30,6 +30,7 @@ mod plan_notes;
 pub mod pretty;
 pub mod prometheus;
 pub mod reason;
+pub mod request_log;
 pub mod safe;
 #[cfg(test)]
 mod sample;

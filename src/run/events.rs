@@ -23,10 +23,23 @@ pub enum RunEvent {
         /// Changes in it.
         count: usize,
     },
+    /// A write leaves, its intent being recorded.
+    Sending {
+        /// Of which endpoint.
+        key: Key,
+        /// Create, replace, annotate or delete.
+        action: ActionKind,
+        /// 1 for the first time.
+        attempt: u32,
+        /// The `x-request-id` that it is sent with.
+        request_id: Option<String>,
+    },
     /// A request will be sent again, or is blocked by the pace.
     Waiting {
         /// Of which endpoint.
         key: Key,
+        /// Tries so far.
+        attempt: u32,
         /// Why, as a fragment.
         reason: String,
         /// For how long.

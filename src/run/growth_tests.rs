@@ -11,7 +11,8 @@ use crate::plan::{
     Action, ActionKind, Allowances, BeforeImage, Cause, Change, FieldChange, Ignore, Plan, RollbackInput, rollback,
 };
 use crate::run::{
-    ChangeResult, ChangeStep, Confirmation, Intent, ObjectBody, RunEntry, RunHeader, RunRecord, WriteRequest,
+    ChangeResult, ChangeStep, Confirmation, Intent, ObjectBody, RunEntry, RunHeader, RunRecord, RunTrigger,
+    WriteRequest,
 };
 
 fn endpoint(key: &Key, port: u16) -> Endpoint {
@@ -36,9 +37,10 @@ fn run(count: usize) -> (RunRecord, Live) {
             attempt: 0,
             request: WriteRequest::Replace { body },
             before: change.action.before().cloned(),
+            request_id: None,
         };
         let result = ChangeResult::Done { confirmation: Confirmation::Versioned, by_reading: false, adopted: false };
-        let step = ChangeStep { key: change.key.clone(), action: ActionKind::Replace, result };
+        let step = ChangeStep::new(change.key.clone(), ActionKind::Replace, result);
         [RunEntry::Intent(intent), RunEntry::Outcome(step)]
     });
     let entries = entries.collect();
@@ -50,6 +52,7 @@ fn run(count: usize) -> (RunRecord, Live) {
         run: RunId::new("run-1").expect("an id"),
         started: "2026-11-21T10:00:00Z".to_owned(),
         user: None,
+        trigger: RunTrigger::default(),
         resumes: None,
         rolls_back: None,
         plan,

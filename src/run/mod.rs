@@ -9,6 +9,7 @@ mod record;
 mod rehearsal;
 mod result;
 mod summary;
+mod trigger;
 mod write;
 
 pub use events::{RunEvent, RunObserver, RunRecorder, Urgency};
@@ -16,4 +17,5 @@ pub use record::{ChangeProgress, RunClosing, RunEntry, RunHeader, RunRecord, Run
 pub use rehearsal::{InjectedFaults, Rehearsal};
 pub use result::{ChangeResult, ChangeStep, Confirmation, Outcome, Verification};
 pub use summary::{RunCounts, RunSummary};
+pub use trigger::{ApprovalKind, RunTrigger};
 pub use write::{Intent, ObjectBody, WriteRequest};

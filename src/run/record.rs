@@ -3,9 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{ChangeResult, ChangeStep, Intent, ObjectBody, Verification};
+use super::{ChangeResult, ChangeStep, Intent, ObjectBody, RunTrigger, Verification};
 use crate::model::{Key, RunId};
 use crate::plan::{ActionKind, AppliedWrite, Change, Plan, UndoneRun};
 
@@ -20,6 +21,9 @@ pub struct RunHeader {
     /// Who runs it, as the machine says.
     #[serde(default)]
     pub user: Option<String>,
+    /// Who and what started it, as the forge and the call say.
+    #[serde(default, skip_serializing_if = "RunTrigger::is_empty")]
+    pub trigger: RunTrigger,
     /// The run that this one resumes.
     #[serde(default)]
     pub resumes: Option<RunId>,
@@ -74,11 +78,11 @@ pub enum ChangeProgress<'a> {
     /// A write was about to leave, and whether it took effect is not known.
     InDoubt(&'a Intent),
     /// It has its result.
-    Ended(&'a ChangeResult),
+    Ended(&'a ChangeStep),
 }
 
 /// How a run ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum RunStatus {
     /// Every change has a result that is certain, and the verification found no difference.
@@ -114,7 +118,7 @@ impl RunRecord {
                     let known = reached.entry(&step.key).or_insert(ChangeProgress::Untouched);
                     let in_doubt = matches!(known, ChangeProgress::InDoubt(_));
                     if !(in_doubt && matches!(step.result, ChangeResult::InDoubt { .. })) {
-                        *known = ChangeProgress::Ended(&step.result);
+                        *known = ChangeProgress::Ended(step);
                     }
                 }
             }
@@ -150,7 +154,7 @@ impl RunRecord {
 
     fn keys(&self, are_done: bool) -> BTreeSet<&Key> {
         let is_done =
-            |progress: &ChangeProgress<'_>| matches!(progress, ChangeProgress::Ended(result) if result.is_done());
+            |progress: &ChangeProgress<'_>| matches!(progress, ChangeProgress::Ended(step) if step.result.is_done());
         let progress = self.progress().into_iter();
         progress.filter(|(_, progress)| is_done(progress) == are_done).map(|(change, _)| &change.key).collect()
     }

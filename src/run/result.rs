@@ -1,13 +1,15 @@
 //! The result of each change of a run, and of the run as a whole: the results, the verification, and the
 //! outcome that is complete however the run ended.
 
+use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::model::{Field, Key, RelatedObject, RunId};
 use crate::plan::{ActionKind, Conflict};
 
 /// Whether and how a write that was done is known to be ours alone.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Confirmation {
     /// The service checked the version, and has proved that it does.
@@ -19,7 +21,7 @@ pub enum Confirmation {
 }
 
 /// The result of one change.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum ChangeResult {
     /// It was made.
@@ -60,7 +62,7 @@ pub enum ChangeResult {
 }
 
 /// What the verification found.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Verification {
     /// No difference is left in what was applied.
@@ -83,7 +85,7 @@ pub enum Verification {
 }
 
 /// The results of a run, complete however the run ended.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Outcome {
     /// The run.
@@ -108,7 +110,7 @@ pub struct Outcome {
 }
 
 /// One change with its result.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ChangeStep {
     /// Which endpoint.
@@ -117,6 +119,25 @@ pub struct ChangeStep {
     pub action: ActionKind,
     /// Its result.
     pub result: ChangeResult,
+    /// When the run began to work on it; nothing where an earlier run had made it, or nothing was tried.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>", extend("format" = "date-time"))]
+    pub started: Option<Timestamp>,
+    /// When it had its result.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>", extend("format" = "date-time"))]
+    pub ended: Option<Timestamp>,
+    /// The `x-request-id` of each write of it, and of the read that failed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub requests: Vec<String>,
+}
+
+impl ChangeStep {
+    /// A change with its result that took no time and no request.
+    #[must_use]
+    pub fn new(key: Key, action: ActionKind, result: ChangeResult) -> Self {
+        Self { key, action, result, started: None, ended: None, requests: Vec::new() }
+    }
 }
 
 impl ChangeResult {

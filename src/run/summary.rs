@@ -1,13 +1,14 @@
 //! A run in short, as the history lists it: who ran it, when, against what, and how it ended.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{ChangeProgress, RunRecord, RunStatus};
+use super::{ChangeProgress, RunRecord, RunStatus, RunTrigger};
 use crate::model::RunId;
 use crate::plan::ActionKind;
 
 /// One run in short.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct RunSummary {
     /// The run.
     pub run: RunId,
@@ -15,8 +16,10 @@ pub struct RunSummary {
     pub started: String,
     /// When it ended, where it did.
     pub ended: Option<String>,
-    /// Who ran it.
+    /// Who ran it, as the machine says.
     pub user: Option<String>,
+    /// Who and what started it, as the forge and the call say.
+    pub trigger: RunTrigger,
     /// The stack.
     pub stack: Option<String>,
     /// The service.
@@ -38,7 +41,7 @@ pub struct RunSummary {
 }
 
 /// Planned changes by kind.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RunCounts {
     /// Creates.
     pub create: usize,
@@ -57,15 +60,16 @@ impl RunSummary {
         let plan = &record.header.plan;
         let count = |kind| plan.count(kind);
         let done =
-            |progress: &ChangeProgress<'_>| matches!(progress, ChangeProgress::Ended(result) if result.is_done());
+            |progress: &ChangeProgress<'_>| matches!(progress, ChangeProgress::Ended(step) if step.result.is_done());
         Self {
             run: record.header.run.clone(),
             started: record.header.started.clone(),
             ended: record.closing.as_ref().map(|closing| closing.ended.clone()),
             user: record.header.user.clone(),
+            trigger: record.header.trigger.clone(),
             stack: plan.stack.clone(),
             base_url: plan.service.base_url.clone(),
-            commit: plan.source.commit.clone(),
+            commit: plan.source.commit.clone().or_else(|| record.header.trigger.commit.clone()),
             planned: RunCounts {
                 create: count(ActionKind::Create),
                 replace: count(ActionKind::Replace),
@@ -78,6 +82,12 @@ impl RunSummary {
             rolls_back: record.header.rolls_back.clone(),
             resumed_by: None,
         }
+    }
+
+    /// Who ran it: the person that the forge names, else the user of the machine.
+    #[must_use]
+    pub fn who(&self) -> Option<&str> {
+        self.trigger.actor.as_deref().or(self.user.as_deref())
     }
 
     /// Whether something is left that a resume would settle or send.

@@ -23,6 +23,9 @@ pub struct Intent {
     /// The object as the GET just before saw it; a create has none.
     #[serde(default)]
     pub before: Option<BeforeImage>,
+    /// The `x-request-id` that the write is sent with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request_id: Option<String>,
 }
 
 /// The part of a write that is sent.

@@ -121,6 +121,7 @@ fn entry(service: &SandboxState, parameters: &RawPathParams, request: &Request) 
         parameters.iter().find(|(key, _)| *key == wanted).map(|(_, value)| value.to_owned()).unwrap_or_default()
     };
     let matched = request.extensions().get::<MatchedPath>();
+    let sent = |name: &str| request.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
     LogEntry {
         sequence: 0,
         time: written(service.clock.now()),
@@ -129,6 +130,8 @@ fn entry(service: &SandboxState, parameters: &RawPathParams, request: &Request) 
         operation: matched.and_then(|path| operation::name(request.method(), path.as_str())).unwrap_or_default(),
         namespace: parameter("namespace"),
         name: parameter("name"),
+        request_id: sent("x-request-id"),
+        traceparent: sent("traceparent"),
         status: None,
         version_sent: None,
         version: None,

@@ -32,6 +32,10 @@ pub struct LogEntry {
     pub namespace: String,
     /// The object; empty where the request names none.
     pub name: String,
+    /// The `x-request-id` that it carried.
+    pub request_id: Option<String>,
+    /// The `traceparent` that it carried.
+    pub traceparent: Option<String>,
     /// The HTTP status, nothing when the connection was closed before one was sent.
     pub status: Option<u16>,
     /// The root `resource_version` of a replace.
@@ -106,7 +110,8 @@ impl Log {
     /// Numbers the entry and stores it.
     pub fn add(&self, mut entry: LogEntry) {
         let texts = [&mut entry.method, &mut entry.path, &mut entry.namespace, &mut entry.name];
-        texts.into_iter().chain(&mut entry.version_sent).for_each(shorten);
+        let sent = [&mut entry.version_sent, &mut entry.request_id, &mut entry.traceparent];
+        texts.into_iter().chain(sent.into_iter().flatten()).for_each(shorten);
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let largest_file = state.largest_file;
         state.sequence += 1;

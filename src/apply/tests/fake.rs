@@ -76,7 +76,7 @@ pub(super) struct Fake {
 }
 
 pub(super) fn error(operation: Operation, failure: Failure) -> ApiError {
-    ApiError { operation, subject: "endpoint".to_owned(), failure }
+    ApiError { operation, subject: "endpoint".to_owned(), failure, request_id: None }
 }
 
 pub(super) fn status(code: u16) -> Failure {
@@ -287,7 +287,8 @@ impl EndpointService for Fake {
         })
     }
 
-    async fn send(&self, key: &Key, request: &WriteRequest) -> Result<(), ApiError> {
+    async fn send(&self, write: &Intent) -> Result<(), ApiError> {
+        let Intent { key, request, .. } = write;
         let (operation, what) = match request {
             WriteRequest::Create { .. } => (Operation::EndpointCreate, "POST"),
             WriteRequest::Replace { .. } => (Operation::EndpointReplace, "PUT"),
@@ -305,6 +306,10 @@ impl EndpointService for Fake {
             Err(error) => NamespaceRead::Unknown { reason: error.to_string() },
         };
         (read, self.state.lock().expect("unpoisoned").failed.clone())
+    }
+
+    fn request_id(&self) -> String {
+        format!("request-{}", self.state.lock().expect("unpoisoned").log.len())
     }
 
     fn requests(&self) -> u64 {

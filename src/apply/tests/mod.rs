@@ -22,7 +22,7 @@ use crate::model::{
 use crate::plan::{self, ActionKind, Allowances, Ignore, Plan, PlanInput, PlanSettings, PlanSource, Selection};
 use crate::run::{
     ChangeResult, ChangeStep, Confirmation, Intent, Outcome, RunClosing, RunEntry, RunEvent, RunHeader, RunObserver,
-    RunRecord, RunRecorder, Urgency, Verification, WriteRequest,
+    RunRecord, RunRecorder, RunTrigger, Urgency, Verification, WriteRequest,
 };
 
 /// What goes wrong with one request.
@@ -134,6 +134,7 @@ impl Bench {
                 run: RunId::new(run).expect("a run"),
                 started: String::new(),
                 user: None,
+                trigger: RunTrigger::default(),
                 resumes: None,
                 rolls_back: None,
                 plan: self.plan.clone(),

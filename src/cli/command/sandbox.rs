@@ -19,7 +19,7 @@ pub async fn run(arguments: &SandboxArgs, context: &Context) -> Result<ExitStatu
     options.listen = arguments.listen;
     options.tenant.clone_from(&arguments.tenant_name);
     options.tenant_file = arguments.tenant.as_deref().map(|path| tenant(path, context)).transpose()?;
-    options.log_file.clone_from(&arguments.log);
+    options.log_file = arguments.log.as_ref().map(Into::into);
     if let Some(path) = &arguments.faults {
         options.scenario = Scenario::read(path).map_err(|error| CommandError::new(ExitStatus::Invalid, error))?;
     }

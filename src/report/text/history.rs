@@ -8,7 +8,8 @@ use crate::report::counted::count;
 use crate::report::reason::short_commit;
 use crate::report::{Role, safe};
 use crate::run::{
-    ChangeProgress, ChangeResult, Confirmation, RunCounts, RunRecord, RunStatus, RunSummary, Verification,
+    ApprovalKind, ChangeProgress, ChangeResult, ChangeStep, Confirmation, RunCounts, RunRecord, RunStatus, RunSummary,
+    Verification,
 };
 
 /// The runs that a journal keeps, the newest first, with what to do about those that are open.
@@ -71,7 +72,7 @@ fn row(run: &RunSummary) -> [String; 7] {
         seconds(&run.started),
         text(run.stack.as_deref()),
         text(Some(service)),
-        text(run.user.as_deref()),
+        text(run.who()),
         run.commit.as_deref().map_or_else(|| "-".to_owned(), short_commit),
         format!("{} of {} ({})", run.done, run.planned.whole(), signs(run.planned)),
     ]
@@ -121,7 +122,7 @@ fn ended(run: &RunSummary, view: &TextView) -> String {
 /// One run: what it was, every change with its result, how it ended, and what can be done next.
 #[must_use]
 pub fn run(record: &RunRecord, summary: &RunSummary, view: &TextView) -> String {
-    let who = summary.user.as_deref().map(|user| format!(" by {}", safe::line(user))).unwrap_or_default();
+    let who = summary.who().map(|user| format!(" by {}", safe::line(user))).unwrap_or_default();
     let ended_at = summary.ended.as_deref().map(|time| format!(", ended {}", seconds(time))).unwrap_or_default();
     let mut text = format!(
         "Run {}{who}, began {}{ended_at}\n  {}",
@@ -139,6 +140,10 @@ pub fn run(record: &RunRecord, summary: &RunSummary, view: &TextView) -> String 
         text.push_str(&format!(", commit {}", safe::line(commit)));
     }
     text.push('\n');
+    let trigger = trigger(summary);
+    if !trigger.is_empty() {
+        text.push_str(&format!("  {}\n", safe::line(&trigger)));
+    }
     for (word, other) in
         [("resumes", &summary.resumes), ("rolls back", &summary.rolls_back), ("resumed by", &summary.resumed_by)]
     {
@@ -150,9 +155,9 @@ pub fn run(record: &RunRecord, summary: &RunSummary, view: &TextView) -> String 
     for (change, progress) in record.progress() {
         let (sign, role) = sign(change.action.kind());
         let key = change.key.to_string();
-        let rendered = result(progress);
+        let rendered = result(progress) + &times(progress);
         let role =
-            if matches!(progress, ChangeProgress::Ended(result) if result.is_done()) { role } else { Role::Wrong };
+            if matches!(progress, ChangeProgress::Ended(step) if step.result.is_done()) { role } else { Role::Wrong };
         let line = format!("  {} {:<46}  {}", view.palette.paint(role, sign), safe::line(&key), safe::line(&rendered));
         text.push_str(line.trim_end());
         text.push('\n');
@@ -181,12 +186,34 @@ fn verified(verification: &Verification, blocked: usize, unmade: usize, view: &T
     }
 }
 
+/// When a run worked on a change: `, 10:04:11.120 to 10:04:11.183`.
+fn times(progress: ChangeProgress<'_>) -> String {
+    let ChangeProgress::Ended(ChangeStep { started: Some(started), ended: Some(ended), .. }) = progress else {
+        return String::new();
+    };
+    format!(", {} to {}", started.strftime("%H:%M:%S.%3f"), ended.strftime("%H:%M:%S.%3f"))
+}
+
+/// What the forge and the call said of a run, in one line.
+fn trigger(summary: &RunSummary) -> String {
+    let trigger = &summary.trigger;
+    let approved = trigger.approved_by.as_deref().map(|name| format!("approved by {name}"));
+    let how = trigger.approval.map(|how| match how {
+        ApprovalKind::Prompt => "approved at the prompt".to_owned(),
+        ApprovalKind::Yes => "approved with --yes".to_owned(),
+        ApprovalKind::Digest => "approved with --digest".to_owned(),
+    });
+    let rest = [("change request", &trigger.change_request), ("job", &trigger.job)];
+    let rest = rest.into_iter().filter_map(|(word, value)| Some(format!("{word} {}", value.as_deref()?)));
+    approved.into_iter().chain(how).chain(rest).collect::<Vec<_>>().join(", ")
+}
+
 fn result(progress: ChangeProgress<'_>) -> String {
     let because = |word: &str, reason: &str| format!("{word}: {reason}");
     match progress {
         ChangeProgress::Untouched => "not sent".to_owned(),
         ChangeProgress::InDoubt(_) => "in doubt: it may have been sent, and its result is not known".to_owned(),
-        ChangeProgress::Ended(result) => match result {
+        ChangeProgress::Ended(step) => match &step.result {
             ChangeResult::Done { confirmation: settled, by_reading, adopted } => {
                 let settled = match settled {
                     Confirmation::Guarded => "guarded",

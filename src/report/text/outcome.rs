@@ -36,14 +36,15 @@ pub fn outcome(outcome: &Outcome, plan: &Plan, earlier: &BTreeSet<Key>, view: &T
 pub(super) fn undone(outcome: &Outcome, plan: &Plan, view: &TextView) -> String {
     let mut text = String::new();
     for step in &outcome.steps {
-        text.push_str(&result(&step.key, step.action, &step.result, outcome, view));
+        text.push_str(&result(step, outcome, view));
     }
     text.push_str(&not_tried(outcome, view));
     text.push_str(&refusal::blocked(plan, view));
     text
 }
 
-fn result(key: &Key, action: ActionKind, result: &ChangeResult, outcome: &Outcome, view: &TextView) -> String {
+fn result(step: &ChangeStep, outcome: &Outcome, view: &TextView) -> String {
+    let ChangeStep { key, action, result, .. } = step;
     let key_text = key.to_string();
     let key_text = safe::line(&key_text);
     let describe = |word: &str, reason: &str| {
@@ -58,9 +59,14 @@ fn result(key: &Key, action: ActionKind, result: &ChangeResult, outcome: &Outcom
             let reason = format!("{} refers to it; to allow it: --allow referred={key}", some_of(&by, 4));
             describe("blocked", &reason)
         }
-        ChangeResult::Failed { reason } => describe("failed", reason),
-        ChangeResult::InDoubt { reason } => describe("in_doubt", reason),
+        ChangeResult::Failed { reason } => describe("failed", &(reason.clone() + &requested(step))),
+        ChangeResult::InDoubt { reason } => describe("in_doubt", &(reason.clone() + &requested(step))),
     }
+}
+
+/// ` (request ID)`: by which the service's log knows the last request of a change.
+fn requested(step: &ChangeStep) -> String {
+    step.requests.last().map(|id| format!(" (request {id})")).unwrap_or_default()
 }
 
 fn not_tried(outcome: &Outcome, view: &TextView) -> String {

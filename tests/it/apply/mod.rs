@@ -21,7 +21,7 @@ use trueup::model::{Endpoint, Key, Layout, Live, LiveItem, Namespace, NamespaceR
 use trueup::plan::{
     self, Allowances, Approval, Ignore, Plan, PlanInput, PlanSettings, PlanSource, RollbackInput, Selection, ServiceId,
 };
-use trueup::run::{ChangeResult, Outcome, RunEvent, RunHeader, RunObserver, RunRecord};
+use trueup::run::{ChangeResult, Outcome, RunEvent, RunHeader, RunObserver, RunRecord, RunTrigger};
 use trueup::sandbox::{self, RequiredToken, Running, Storage};
 
 use crate::strategies;
@@ -147,6 +147,7 @@ impl Bench {
             run: RunId::new(&format!("run-{number:03}")).unwrap(),
             started: format!("2026-11-21T00:00:{:02}Z", number % 60),
             user: None,
+            trigger: RunTrigger::default(),
             resumes: None,
             rolls_back: None,
             plan: plan.clone(),

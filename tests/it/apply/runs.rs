@@ -51,7 +51,7 @@ async fn a_journal_is_read_back_as_it_was_written_and_only_its_owner_can_read_it
     assert_eq!(record.header.plan.digest(), digest);
     assert_eq!(record.ending(), RunStatus::Finished);
     assert_eq!(record.writes().len(), 6);
-    assert!(record.progress().iter().all(|(_, p)| matches!(p, ChangeProgress::Ended(result) if result.is_done())));
+    assert!(record.progress().iter().all(|(_, p)| matches!(p, ChangeProgress::Ended(step) if step.result.is_done())));
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;

@@ -65,12 +65,79 @@ fn history_lists_the_runs_and_shows_one_with_every_result() {
         .run("history last")
         .code(0)
         .stdout_contains("by kim, began")
-        .stdout_contains("  + create  shop/search                                     done (unguarded)\n        spec.ip ")
-        .stdout_contains("  ~ replace shop/cart                                       done (versioned)\n        spec.port                80 -> 81\n")
+        .stdout_contains("  + create  shop/search                                     done (unguarded), ")
+        .stdout_contains("  ~ replace shop/cart                                       done (versioned), ")
+        .stdout_contains("\n        spec.port                80 -> 81\n")
         .stdout_contains("3 of 3 done, finished.\nVerified");
     let steps = stage.run(&format!("history {newest} --format json")).code(0).json()["steps"].clone();
     assert_eq!(steps[0]["result"], json!({"done": {"confirmation": "unguarded", "by_reading": false}}));
     stage.run("history nothing-such").code(1).stderr_contains("there is no run `nothing-such`");
+}
+
+#[test]
+fn history_shows_who_ran_it_what_for_who_approved_it_and_when_each_change_was_made() {
+    let service = Service::start();
+    let stage = stage(&service)
+        .env("CI", "true")
+        .env("TRUEUP_TOKEN_URL", &service.url())
+        .env("GITHUB_ACTOR", "ada")
+        .env("GITHUB_SERVER_URL", "https://github.com")
+        .env("GITHUB_REPOSITORY", "acme/shop")
+        .env("GITHUB_REF", "refs/pull/17/merge")
+        .env("GITHUB_SHA", "3f2c9ab4")
+        .env("TRACEPARENT", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01");
+    stage.edit("cart.yaml", "port: 81", "port: 82");
+    stage.run("apply . --yes --approved-by grace --quiet").code(0);
+    stage.run("history").code(0).stdout_contains("  ada  3f2c9ab").stdout_contains("  kim  -");
+    stage
+        .run("history last")
+        .code(0)
+        .stdout_contains(" by ada, began")
+        .stdout_contains("approved by grace, approved with --yes, change request https://github.com/acme/shop/pull/17");
+    let run = stage.run("history last --format json").code(0).json();
+    let trigger = json!({"actor": "ada", "approval": "yes", "approved_by": "grace", "commit": "3f2c9ab4",
+        "change_request": "https://github.com/acme/shop/pull/17"});
+    assert_eq!(run["run"]["trigger"], trigger);
+    let step = &run["steps"][0];
+    let time = |key: &str| step[key].as_str().and_then(|time| time.parse::<jiff::Timestamp>().ok()).expect("a time");
+    assert!(time("started") <= time("ended"), "{step}");
+    // The request is found by its id on both sides, in the trace of the caller, and each is a span of its own.
+    let log = service.log();
+    let write = log.iter().rfind(|entry| entry.method == "PUT").expect("the replace");
+    assert_eq!(step["requests"], json!([write.request_id.clone().expect("an id")]));
+    let spans: std::collections::BTreeSet<_> = log.iter().filter_map(|entry| entry.traceparent.clone()).collect();
+    assert!(spans.len() > 2 && spans.iter().all(|span| span.starts_with("00-4bf92f3577b34da6a3ce929d0e0e4736-")));
+    let ids: std::collections::BTreeSet<_> = log.iter().filter_map(|entry| entry.request_id.clone()).collect();
+    assert_eq!(ids.len(), log.len());
+}
+
+#[test]
+fn a_failed_change_names_its_request_and_a_log_has_a_line_for_each() {
+    let service = Service::start();
+    let stage = stage(&service);
+    stage.edit("cart.yaml", "port: 81", "port: 82");
+    service.misbehave(
+        "rules: [{operation: endpoint-replace, status: {code: 403, body: '{\"message\":\"secret words\"}'}}]",
+    );
+    let ran = stage.run("apply . --yes --log json --quiet");
+    ran.code(1).stderr_ignored();
+    let put = service.log().into_iter().rfind(|entry| entry.method == "PUT").expect("the replace");
+    let id = put.request_id.expect("an id");
+    ran.stdout_contains(&format!(" (request {id})"));
+    let lines: Vec<serde_json::Value> =
+        ran.errors().lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect();
+    let line = lines.iter().find(|line| line["request_id"] == json!(id)).expect("its line");
+    assert_eq!(
+        (&line["kind"], &line["method"], &line["operation"], &line["status"], &line["attempt"]),
+        (&json!("request"), &json!("PUT"), &json!("svc-api-servicemesh-endpoint-update"), &json!(403), &json!(1))
+    );
+    assert!(line["time"].is_string() && line["duration_ms"].is_u64(), "{line}");
+    assert!(!line.to_string().contains("secret words"), "{line}");
+    service.misbehave("rules: []");
+    stage.run("plan . --log json").code(0).stderr_contains("\"operation\":\"svc-api-servicemesh-endpoint-list\"");
+    let stage = stage.env("TRACEPARENT", "00-xyz");
+    let note = stage.run("plan .");
+    note.code(0).stderr("note: `TRACEPARENT` is not a valid trace and is not passed on\n");
 }
 
 #[test]
