@@ -450,6 +450,8 @@ pub struct SchemaArgs {
 pub enum SchemaOf {
     /// A document of a definition file
     Definition,
+    /// A document of an overlay
+    Overlay,
     /// trueup.yaml
     Config,
     /// A policy

@@ -7,8 +7,9 @@ use std::path::Path;
 
 use crate::file::Directory;
 use crate::git::{EntryKind, GitError, Repository, TreeEntry};
-use crate::load::{self, Config, Diagnostics, LoadOptions, Loaded, SourceFile, StackFile};
+use crate::load::{self, Config, Diagnostics, LoadOptions, Loaded, SourceFile, StackFile, UndefinedEnvironment};
 use crate::model::Key;
+use crate::model::policy::Safeguards;
 
 /// The name of the settings file.
 const SETTINGS: &str = load::config::FILE;
@@ -128,16 +129,22 @@ impl<'a> CommitLookup<'a> {
         self.load_from(root, now, self.stack.options())
     }
 
-    /// The settings that the stack had, without an environment that they did not define; nothing where
-    /// it was not there or had none.
+    /// The settings that the stack had; nothing where it was not there or had none. For an environment that they did
+    /// not define, those that every environment had, as strict as those of the stack's own environments.
     pub fn settings(&self) -> Result<Option<Config>, LookupError> {
         let Some(root) = self.root()? else { return Ok(None) };
-        let Some(config) = self.config(&root, None)? else { return Ok(None) };
         let environment = self.stack.options().environment.as_ref();
-        match environment.filter(|name| config.environments.contains_key(*name)) {
-            Some(name) => self.config(&root, Some(name)),
-            None => Ok(Some(config)),
+        let Some(mut config) = self.config(&root, environment)? else { return Ok(None) };
+        if environment.is_some_and(|name| !config.environments.contains_key(name)) {
+            // An environment under another name must not loosen what held for its stack.
+            let stack = self.stack.config.stack.as_ref().filter(|stack| names(&config).contains(stack.as_str()));
+            let same = config.environments.values().filter(|other| other.stack.as_ref() == stack);
+            let stricter = |all: Safeguards, other: &Config| all.stricter(&other.safeguards);
+            if stack.is_some() {
+                config.safeguards = same.fold(config.safeguards.clone(), stricter);
+            }
         }
+        Ok(Some(config))
     }
 
     /// Where the stack was.
@@ -272,7 +279,11 @@ impl<'a> CommitLookup<'a> {
     pub(super) fn config(&self, root: &StackRoot, environment: Option<&String>) -> Result<Option<Config>, LookupError> {
         let Some(object) = &root.settings else { return Ok(None) };
         let bytes = self.repository.blobs(&[object])?.pop().unwrap_or_default();
-        let options = LoadOptions { environment: environment.cloned(), ..self.stack.options().clone() };
+        let options = LoadOptions {
+            environment: environment.cloned(),
+            undefined_environment: UndefinedEnvironment::Defaults,
+            ..self.stack.options().clone()
+        };
         load::settings_of(Some(settings_file(bytes)), &options).map(Some).map_err(LookupError::Wrong)
     }
 
@@ -371,8 +382,8 @@ fn names(config: &Config) -> BTreeSet<String> {
 
 /// Every service that settings name; nothing where one of their environments leaves it open.
 fn urls(config: &Config) -> Option<BTreeSet<&str>> {
-    let environments = config.environments.values().map(|environment| environment.base_url.as_deref());
-    let environments: Vec<Option<&str>> = environments.map(|url| url.or(config.base_url.as_deref())).collect();
+    let environments: Vec<Option<&str>> =
+        config.environments.values().map(|environment| environment.base_url.as_deref()).collect();
     let all = if environments.is_empty() { vec![config.base_url.as_deref()] } else { environments };
     all.into_iter().collect()
 }

@@ -9,6 +9,7 @@ use super::exit_status::{CommandError, ExitStatus};
 use super::{diagnostics, hint, policy, settings};
 use crate::load::{self, Config, LoadOptions};
 use crate::plan::Plan;
+use crate::report::safe;
 
 /// The options of every load, from flags and environment.
 ///
@@ -72,7 +73,11 @@ pub fn of_plan(context: &Context, plan: &Plan) -> Result<Config, CommandError> {
             |stack: &Option<String>| stack.as_ref().map_or("no stack".to_owned(), |name| format!("stack `{name}`"));
         let message = format!("the plan is of {}, and the settings name {}", named(&plan.stack), named(&stack));
         let error = CommandError::words(ExitStatus::Refused, message);
-        return Err(error.hint(hint::configuration(&plan.source.origin.to_string())).hint("nothing was sent"));
+        let made_for = plan.source.environment.as_ref().filter(|_| environment(context).is_none());
+        let error = made_for
+            .into_iter()
+            .fold(error, |error, name| error.hint(format!("the plan was made with --env {}", safe::shell(name))));
+        return Err(error.hint(hint::configuration_of(&plan.source.origin.to_string())).hint("nothing was sent"));
     }
     policy::check_plan(context, &config, plan)?;
     Ok(config)

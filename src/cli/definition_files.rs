@@ -1,6 +1,7 @@
 //! Definition files as `pull` and `import` write them: where each is written, whether a load reads it back as the
 //! same endpoint, and how they are written without replacing another's work.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::args::DefinitionFileArgs;
@@ -10,7 +11,7 @@ use super::{configuration, definition, file, hint};
 use crate::diff;
 use crate::file::{FileError, FileMode, limit};
 use crate::load::{self, Config, SourceFile};
-use crate::model::{Endpoint, Key, UnknownField};
+use crate::model::{Endpoint, Key, SourceLocation, UnknownField};
 use crate::report::safe;
 use crate::report::schema::{self, SchemaKind};
 
@@ -32,6 +33,8 @@ pub struct DefinitionTarget<'a> {
     environment: Option<String>,
     /// From the stack's directory to that of the files, with `/` at its end where it is not empty.
     below: String,
+    /// The definitions that an overlay of the environment removes.
+    removed: BTreeMap<Key, SourceLocation>,
 }
 
 impl<'a> DefinitionTarget<'a> {
@@ -42,10 +45,14 @@ impl<'a> DefinitionTarget<'a> {
         let rest = output.strip_prefix(there).unwrap_or(output);
         let full = there.canonicalize().map(|there| there.join(rest)).unwrap_or_default();
         let root = configuration::root(context, there).unwrap_or_default();
+        let overlays = !config.overlays.is_empty();
+        let options = configuration::load_options(context).ok().filter(|_| overlays);
+        let loaded = options.and_then(|options| load::directory(&root, &options).ok());
+        let removed = loaded.map(|loaded| loaded.removed).unwrap_or_default();
         let below = full.strip_prefix(root).map(|below| below.to_string_lossy().into_owned()).unwrap_or_default();
         let below = if below.is_empty() { below } else { format!("{below}/") };
         let environment = configuration::environment(context);
-        Self { arguments, config, environment, below }
+        Self { arguments, config, environment, below, removed }
     }
 
     /// The file of an endpoint, or why a later load would refuse it, exclude it or read something else.
@@ -67,6 +74,9 @@ impl<'a> DefinitionTarget<'a> {
         let namespaces = &self.config.namespaces;
         if !namespaces.is_empty() && !namespaces.contains(&endpoint.key.namespace) {
             return Some("`namespaces:` of trueup.yaml does not list its namespace".to_owned());
+        }
+        if let Some(place) = self.removed.get(&endpoint.key) {
+            return Some(format!("the overlay {} removes it", place.file));
         }
         let path = format!("{}{}", self.below, path.display());
         if !load::takes(&self.config, self.environment.as_deref(), &path) {

@@ -101,13 +101,17 @@ struct SettingsVersion {
     #[serde(default)]
     namespaces: Option<Vec<String>>,
     #[serde(default)]
-    environments: Option<BTreeMap<String, Option<InEnvironment>>>,
+    defaults: Option<LayerVersion>,
+    #[serde(default)]
+    environments: Option<BTreeMap<String, Option<LayerVersion>>>,
 }
 
 #[derive(Default, Deserialize)]
-struct InEnvironment {
+struct LayerVersion {
     #[serde(default)]
     namespaces: Option<Vec<String>>,
+    #[serde(default)]
+    extends: Option<String>,
 }
 
 /// The namespaces of every version of `trueup.yaml` in the history of the working tree; none where git
@@ -131,7 +135,12 @@ pub async fn listed_before(context: &Context, stack: &Stack) -> BTreeSet<Namespa
 /// The namespaces that a version of `trueup.yaml` lists for the environment.
 fn listed(version: &[u8], environment: Option<&str>) -> Vec<Namespace> {
     let version: SettingsVersion = serde_yaml::from_slice(version).unwrap_or_default();
-    let of = |name: &str| version.environments.as_ref()?.get(name)?.as_ref()?.namespaces.clone();
-    let names = environment.and_then(of).or_else(|| version.namespaces.clone()).unwrap_or_default();
+    let of = |name: &str| version.environments.as_ref()?.get(name)?.as_ref();
+    let chosen = environment.and_then(of);
+    let extended = chosen.and_then(|chosen| of(chosen.extends.as_deref()?));
+    let defaults = environment.and(version.defaults.as_ref());
+    let mut layers = [chosen, extended, defaults].into_iter().flatten();
+    let names = layers.find_map(|layer| layer.namespaces.as_ref()).or(version.namespaces.as_ref());
+    let names = names.cloned().unwrap_or_default();
     names.iter().filter_map(|name| Namespace::parse(name).ok()).collect()
 }

@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use super::args::{GlobalArgs, PermissionArgs};
+use super::configuration;
 use super::context::Context;
 use crate::api::BaseUrl;
 use crate::load::config;
@@ -69,7 +70,7 @@ pub fn elsewhere(context: &Context, loaded: &Loaded) -> String {
 }
 
 /// How to name the configuration of a plan that was made for `directory`, as the plan says.
-pub fn configuration(directory: &str) -> String {
+pub fn configuration_of(directory: &str) -> String {
     let file = Path::new(directory).join(config::FILE);
     if file.is_file() {
         let file = file.strip_prefix(".").unwrap_or(&file);
@@ -99,7 +100,8 @@ pub fn of_recorded(context: &Context, plan: &Plan) -> String {
     let root = |directory: &Path| load::root(directory, &load::LoadOptions::default()).ok();
     let directory = plan.source.origin.to_string();
     let there = root(Path::new(&directory)).filter(|there| there.join(config::FILE).is_file());
-    let config = load::settings(there.as_deref().unwrap_or(Path::new(".")), &load::LoadOptions::default());
+    let options = load::LoadOptions { environment: configuration::environment(context), ..Default::default() };
+    let config = load::settings(there.as_deref().unwrap_or(Path::new(".")), &options);
     if matches!(super::settings::named(context, &config.unwrap_or_default()), Ok(None)) {
         let url = &plan.service.base_url;
         let of_sandbox = *url == BaseUrl::sandbox().to_string();

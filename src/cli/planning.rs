@@ -121,7 +121,7 @@ async fn build(
         service: &service,
         source: &PlanSource {
             origin: PlanOrigin::Directory(stack.directory.clone()),
-            environment: context.global.env.clone(),
+            environment: configuration::environment(context),
             filters: stack.filters.clone(),
             snapshot: source.taken(),
             ..PlanSource::default()

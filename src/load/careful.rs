@@ -5,14 +5,15 @@ use std::sync::Arc;
 
 use super::definition::{Examined, examine, is_other_kind};
 use super::diagnostic::Diagnostic;
-use super::item::{Item, resolve};
+use super::item::{Item, TextSpan, resolve};
 use super::options::LoadLimits;
 use super::overlays::Overlays;
 use super::rules::StackRules;
+use super::source_map::key_of;
 use super::text::{Language, SourceText};
 use super::tree::Documents;
 use super::variable::{Variables, substitute};
-use crate::model::Definition;
+use crate::model::{Definition, Key, SourceLocation};
 
 /// What every file of a stack is read with.
 #[derive(Debug)]
@@ -27,6 +28,8 @@ pub(super) struct ReadContext<'s> {
 #[derive(Debug, Default)]
 pub(super) struct FileRead {
     pub(super) found: Vec<Definition>,
+    /// What an overlay removes, and where.
+    pub(super) removed: Vec<(Key, SourceLocation)>,
     pub(super) problems: Vec<Diagnostic>,
     pub(super) notes: Vec<Diagnostic>,
 }
@@ -36,6 +39,8 @@ pub(super) struct PreparedDocument<'s> {
     pub(super) item: Item<'s>,
     pub(super) document: usize,
     pub(super) overlays: Vec<Arc<str>>,
+    /// Where an overlay removes it.
+    pub(super) removed: Option<TextSpan<'s>>,
 }
 
 /// The documents of a file with everything applied, and the problems so far; empty ones and other
@@ -46,7 +51,11 @@ pub(super) fn prepare<'s>(
     problems: &mut Vec<Diagnostic>,
 ) -> Vec<PreparedDocument<'s>> {
     let mut prepared = Vec::new();
-    each(source, context, problems, |document, _| prepared.push(document));
+    each(source, context, problems, |document, _| {
+        if document.removed.is_none() {
+            prepared.push(document);
+        }
+    });
     prepared
 }
 
@@ -56,6 +65,10 @@ pub(super) fn read<'s>(source: &'s SourceText, context: &ReadContext<'s>) -> Fil
     let mut problems = Vec::new();
     let language = source.language();
     each(source, context, &mut problems, |prepared, problems| {
+        if let Some(at) = prepared.removed {
+            read.removed.extend(key_of(&prepared.item).and_then(|key| Some((Key::parse(&key).ok()?, at.location()))));
+            return;
+        }
         match examine(&prepared.item, language, &context.rules) {
             Examined::Skipped => {}
             Examined::Bad { problems: bad } => problems.extend(bad),
@@ -107,9 +120,12 @@ fn each<'s>(
         if is_other_kind(&item) {
             continue;
         }
-        let overlays = context.overlays.apply(&mut item, context.variables);
-        substitute(&mut item, context.variables, problems);
-        take(PreparedDocument { item, document, overlays }, problems);
+        let applied = context.overlays.apply(&mut item, context.variables, problems);
+        // What is removed needs no variables.
+        let mut ignored = Vec::new();
+        let problems_here = if applied.removed.is_some() { &mut ignored } else { &mut *problems };
+        substitute(&mut item, context.variables, problems_here);
+        take(PreparedDocument { item, document, overlays: applied.files, removed: applied.removed }, problems);
     }
 }
 

@@ -5,6 +5,7 @@
 use super::diagnostic::Diagnostic;
 use super::fields::{Decoder, FieldProblem, Fields, KeySpelling, is_free};
 use super::item::{Item, MapEntry, TextSpan, Value};
+use super::overlays::REMOVE;
 use super::rules::StackRules;
 use super::suggestion::did_you_mean;
 use super::text::Language;
@@ -92,6 +93,11 @@ fn first_line(item: &Item<'_>) -> std::ops::Range<usize> {
 
 fn document(fields: &mut Fields<'_, '_, '_>, notes: &mut Vec<Diagnostic>) -> WireEndpoint {
     kind(fields);
+    if let Some(entry) = fields.skip(REMOVE) {
+        let diagnostic = entry.key_at.error(format!("`{REMOVE}` in a definition"), "");
+        let help = "a document in an overlay removes a definition from one environment; here, delete the document";
+        fields.decoder.fault(&fields.join(REMOVE), diagnostic.with_help(help));
+    }
     let dropped: Vec<&MapEntry<'_>> = SERVICE_KEYS.into_iter().filter_map(|key| fields.skip(key)).collect();
     if let Some(first) = dropped.first() {
         let names: Vec<String> = dropped.iter().map(|entry| format!("`{}`", entry.key)).collect();

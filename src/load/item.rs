@@ -5,8 +5,9 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::diagnostic::Diagnostic;
-use super::text::SourceText;
+use super::text::{Position, SourceText};
 use super::tree::{AliasTarget, NodeId, NodeShape, Tag, TextStyle, Tree};
+use crate::model::SourceLocation;
 
 /// Values of one document after every alias is followed.
 const MOST_ITEMS: usize = 200_000;
@@ -36,6 +37,12 @@ impl<'s> TextSpan<'s> {
 
     pub(super) fn is_empty(&self) -> bool {
         self.start == self.end
+    }
+
+    /// Its beginning.
+    pub(super) fn location(&self) -> SourceLocation {
+        let Position { line, column } = self.source.position(self.start);
+        SourceLocation { file: self.source.path.to_string(), line, column }
     }
 
     pub(super) fn error(&self, message: impl AsRef<str>, label: impl AsRef<str>) -> Diagnostic {

@@ -15,6 +15,8 @@ struct DefinitionHead {
     kind: Option<String>,
     #[serde(default)]
     metadata: Option<Metadata>,
+    #[serde(default, rename = "$remove")]
+    remove: Option<IgnoredAny>,
     #[serde(default, rename = "<<")]
     merged: Option<IgnoredAny>,
 }
@@ -41,7 +43,7 @@ pub fn keys(path: &str, bytes: &[u8]) -> Option<BTreeSet<Key>> {
     };
     let mut keys = BTreeSet::new();
     for head in heads.into_iter().flatten() {
-        if head.kind.as_deref().is_some_and(|kind| kind != "endpoint") {
+        if head.remove.is_some() || head.kind.as_deref().is_some_and(|kind| kind != "endpoint") {
             continue;
         }
         match head.metadata {
@@ -89,6 +91,7 @@ mod tests {
         );
         assert_eq!(names("a.yaml", "kind: tenant\nmetadata: {name: cart, namespace: shop}\n"), Some(vec![]));
         assert_eq!(names("a.yaml", "stack: shop\n"), Some(vec![]));
+        assert_eq!(names("a.yaml", "$remove: true\nmetadata: {name: cart, namespace: shop}\n"), Some(vec![]));
         assert_eq!(names("a.yaml", ""), Some(vec![]));
     }
 

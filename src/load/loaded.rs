@@ -1,6 +1,7 @@
 //! A stack as it was loaded: settings, definitions, notes, and where its files came from, so that places
 //! can be looked up later.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -8,7 +9,7 @@ use super::config::Config;
 use super::diagnostic::Diagnostic;
 use super::options::LoadOptions;
 use super::source::{FileFilter, FileOrigin};
-use crate::model::Desired;
+use crate::model::{Desired, Key, SourceLocation};
 
 /// A stack, loaded whole.
 #[derive(Debug, Clone)]
@@ -21,6 +22,8 @@ pub struct Loaded {
     pub stack: StackFile,
     /// Its definitions.
     pub desired: Desired,
+    /// The definitions that an overlay removes, with the places at which it does.
+    pub removed: BTreeMap<Key, SourceLocation>,
     /// The file or folder that was named, where it is below the stack's directory: it selects changes and
     /// never narrows what is loaded.
     pub selection: Option<PathFilter>,
@@ -35,7 +38,12 @@ impl Loaded {
     /// overlay; of a directory, whether any file below it could be.
     #[must_use]
     pub fn reads(&self, path: &str, is_directory: bool) -> bool {
-        FileFilter::new(&self.config, self.options.environment.as_deref()).reads(path, is_directory)
+        self.filter().reads(path, is_directory)
+    }
+
+    /// Which of its files are what.
+    pub(super) fn filter(&self) -> FileFilter {
+        FileFilter::new(&self.config, self.options.environment.as_deref())
     }
 
     /// What it was loaded with.

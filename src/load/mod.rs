@@ -32,7 +32,7 @@ pub use diagnostic::{Diagnostic, Diagnostics, Label, Severity};
 pub use item::ValueOrigin;
 pub use keys::{defines, keys};
 pub use loaded::{Loaded, PathFilter, StackFile};
-pub use options::{LoadLimits, LoadOptions, SourceFile};
+pub use options::{LoadLimits, LoadOptions, SourceFile, UndefinedEnvironment};
 pub use render::RenderOptions;
 pub use source_map::{SourceMap, ValueStyle, WrittenValue};
 pub use suggestion::nearest;
@@ -238,18 +238,19 @@ fn load(
         .iter()
         .filter_map(|file| origin.text(file, &options.limits).map_err(|problem| problems.push(problem)).ok())
         .collect();
-    let overlays = Overlays::read(&texts, &variables, &mut problems);
+    let overlays = Overlays::read(&texts, &filter, &variables, &mut problems);
     let context =
         ReadContext { rules: StackRules::new(&config), variables: &variables, overlays, limits: options.limits };
     let reads = read_all(&origin, &files, &context, options.threads);
-    let mut found = Vec::with_capacity(reads.len());
-    let mut notes = Vec::new();
+    let mut all = FileRead { found: Vec::with_capacity(reads.len()), problems, ..FileRead::default() };
     for read in reads {
-        found.extend(read.found);
-        problems.extend(read.problems);
-        notes.extend(read.notes);
+        all.found.extend(read.found);
+        all.removed.extend(read.removed);
+        all.problems.extend(read.problems);
+        all.notes.extend(read.notes);
     }
-    leftover_overlays(&context, &mut found, &mut problems, &mut notes);
+    leftover_overlays(&context, &mut all);
+    let FileRead { found, removed, mut problems, notes } = all;
     let definitions = unique(found, &origin, &context, &mut problems);
     // What another commit defines is not what the call's variables are for.
     if problems.is_empty() && matches!(origin, FileOrigin::Disk { .. }) {
@@ -261,7 +262,9 @@ fn load(
     }
     let desired = Desired { definitions, files: files.len() };
     let notes = Diagnostics::new(notes, count).list;
-    Ok(Loaded { config, root, stack, desired, selection, notes, origin: Arc::new(origin), options: options.clone() })
+    let removed = removed.into_iter().collect();
+    let (origin, options) = (Arc::new(origin), options.clone());
+    Ok(Loaded { config, root, stack, desired, removed, selection, notes, origin, options })
 }
 
 fn config_of(origin: &FileOrigin, stack: StackFile, options: &LoadOptions, problems: &mut Vec<Diagnostic>) -> Config {
@@ -359,36 +362,33 @@ fn read_fast(source: &SourceText, context: &ReadContext<'_>) -> Option<Vec<Defin
 }
 
 /// Overlays without a definition: whole endpoints of the environment, or mistakes.
-fn leftover_overlays(
-    context: &ReadContext<'_>,
-    found: &mut Vec<Definition>,
-    problems: &mut Vec<Diagnostic>,
-    notes: &mut Vec<Diagnostic>,
-) {
+fn leftover_overlays(context: &ReadContext<'_>, read: &mut FileRead) {
     let mut whole = Vec::new();
-    for (key, overlay) in context.overlays.left() {
-        let mut item = overlay.item.clone();
+    for (key, overlay, mut item, applied) in context.overlays.left(&mut read.problems) {
         let mut inner = Vec::new();
         variable::substitute(&mut item, context.variables, &mut inner);
-        let examined = definition::examine(&item, overlay.source.language(), &context.rules);
-        match examined {
-            definition::Examined::Endpoint { endpoint, notes: more } if inner.is_empty() => {
-                notes.extend(more);
+        match definition::examine(&item, overlay.source.language(), &context.rules) {
+            definition::Examined::Endpoint { endpoint, notes } if inner.is_empty() && !overlay.is_about_removal() => {
+                if let Some(at) = applied.removed {
+                    read.removed.push((endpoint.key, at.location()));
+                    continue;
+                }
+                read.notes.extend(notes);
                 whole.push(Definition {
                     endpoint: *endpoint,
                     file: overlay.source.path.clone(),
-                    document: 0,
-                    overlays: Vec::new(),
+                    document: overlay.document,
+                    overlays: applied.files,
                 });
             }
             definition::Examined::Skipped => {}
             _ => {
-                let keys: Vec<String> = found.iter().map(|found| found.endpoint.key.to_string()).collect();
-                problems.push(overlays::without_base(key, overlay, keys.iter().map(String::as_str)));
+                let keys: Vec<String> = read.found.iter().map(|found| found.endpoint.key.to_string()).collect();
+                read.problems.push(overlay.without_base(key, keys.iter().map(String::as_str)));
             }
         }
     }
-    found.extend(whole);
+    read.found.extend(whole);
 }
 
 /// The definitions by key; a duplicate is a problem with both places.

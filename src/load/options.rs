@@ -11,12 +11,24 @@ pub struct LoadOptions {
     pub variables: BTreeMap<String, String>,
     /// The environment of `trueup.yaml` to load.
     pub environment: Option<String>,
+    /// What happens where the settings do not define it.
+    pub undefined_environment: UndefinedEnvironment,
     /// The settings file, where it is not searched for.
     pub config: Option<PathBuf>,
     /// Bounds of hostile input.
     pub limits: LoadLimits,
     /// Threads that read and parse; as many as there are processors by default.
     pub threads: Option<usize>,
+}
+
+/// What settings give for an environment that they do not define.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum UndefinedEnvironment {
+    /// An error.
+    #[default]
+    Refuse,
+    /// What they set for every environment, as a new one would get it.
+    Defaults,
 }
 
 /// Bounds of hostile input.

@@ -16,6 +16,7 @@ fn merge_at<'s>(base: &mut Item<'s>, overlay: &Item<'s>, level: Option<&ShapeNod
         *base = overlay.clone();
         return;
     };
+    drop_rivals(entries, level, changes);
     for change in changes {
         let key = spelled(level, &change.key);
         // The name selects the definition and changes nothing.
@@ -26,7 +27,6 @@ fn merge_at<'s>(base: &mut Item<'s>, overlay: &Item<'s>, level: Option<&ShapeNod
             entries.retain(|entry| spelled(level, &entry.key) != key);
             continue;
         }
-        drop_rivals(entries, level, &key);
         match entries.iter_mut().find(|entry| spelled(level, &entry.key) == key) {
             Some(entry) => {
                 if !matches!((&entry.item.value, &change.item.value), (Value::Map(_), Value::Map(_))) {
@@ -45,12 +45,16 @@ fn spelled(level: Option<&ShapeNode>, key: &str) -> String {
     if is_free { key.to_owned() } else { snake(key) }
 }
 
-fn drop_rivals(entries: &mut Vec<MapEntry<'_>>, level: Option<&ShapeNode>, chosen: &str) {
+/// Removes the options of an exclusive group where the overlay chooses another one. Two that it chooses stay, for an
+/// error.
+fn drop_rivals(entries: &mut Vec<MapEntry<'_>>, level: Option<&ShapeNode>, changes: &[MapEntry<'_>]) {
     let options = level.map_or(&[][..], ShapeNode::options);
-    if options.contains(&chosen) {
+    let chosen: Vec<String> =
+        changes.iter().filter(|change| !change.item.is_null()).map(|change| snake(&change.key)).collect();
+    if options.iter().any(|option| chosen.iter().any(|key| key == option)) {
         entries.retain(|entry| {
             let key = snake(&entry.key);
-            key == chosen || !options.contains(&key.as_str())
+            chosen.contains(&key) || !options.contains(&key.as_str())
         });
     }
 }

@@ -1,18 +1,23 @@
-//! The overlay documents of the chosen environment by the key that they change, and whether a
-//! definition took them.
+//! The overlay documents of the chosen environment by the key that they change, and whether a definition took
+//! them. A document is merged onto the definition, or removes it with `$remove: true`; several documents of
+//! one key are applied in the order of their layers and paths.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::diagnostic::Diagnostic;
-use super::item::{Item, resolve};
+use super::item::{Item, MapEntry, TextSpan, Value, resolve};
 use super::overlay;
+use super::source::FileFilter;
 use super::suggestion::did_you_mean;
 use super::text::SourceText;
-use super::tree::Documents;
+use super::tree::{Documents, TextStyle};
 use super::variable::{Variables, substitute};
 use crate::model::Key;
+
+/// The key of a document that removes a definition.
+pub(super) const REMOVE: &str = "$remove";
 
 /// Every overlay document.
 #[derive(Debug, Default)]
@@ -20,30 +25,63 @@ pub(super) struct Overlays<'s> {
     by_key: BTreeMap<String, Vec<Overlay<'s>>>,
 }
 
+/// One overlay document.
 #[derive(Debug)]
 pub(super) struct Overlay<'s> {
     pub(super) item: Item<'s>,
     pub(super) source: &'s SourceText,
+    /// Its number in the file.
+    pub(super) document: usize,
+    /// The place of the overlay's directory among those of the environment.
+    layer: usize,
+    removal: Option<Removal<'s>>,
     taken: AtomicBool,
+}
+
+/// What `$remove` says.
+#[derive(Debug, Clone, Copy)]
+enum Removal<'s> {
+    /// `$remove: true`, at this place.
+    Removed(TextSpan<'s>),
+    /// `$remove: false`: the removal of an overlay below is taken back.
+    Restored(TextSpan<'s>),
+}
+
+/// A definition with its overlays applied.
+#[derive(Debug, Default)]
+pub(super) struct Applied<'s> {
+    /// The files that changed it.
+    pub(super) files: Vec<Arc<str>>,
+    /// Where it is removed.
+    pub(super) removed: Option<TextSpan<'s>>,
 }
 
 impl<'s> Overlays<'s> {
     /// Reads the overlay files.
-    pub(super) fn read(sources: &'s [SourceText], variables: &Variables, problems: &mut Vec<Diagnostic>) -> Self {
+    pub(super) fn read(
+        sources: &'s [SourceText],
+        filter: &FileFilter,
+        variables: &Variables,
+        problems: &mut Vec<Diagnostic>,
+    ) -> Self {
         let mut by_key: BTreeMap<String, Vec<Overlay<'s>>> = BTreeMap::new();
         for source in sources {
-            for document in Documents::new(source) {
-                let item = match document {
+            let layer = filter.overlay_layer(&source.path).unwrap_or_default();
+            for (document, tree) in Documents::new(source).enumerate() {
+                let item = match tree {
                     Err(problem) => {
                         problems.push(problem);
                         continue;
                     }
                     Ok(tree) => resolve(&tree, source, problems),
                 };
-                let Some(item) = item.filter(|item| !item.is_null()) else { continue };
+                let Some(mut item) = item.filter(|item| !item.is_null()) else { continue };
+                let removal = removal(&mut item, problems);
                 match key_of(&item, variables) {
                     Some(key) => {
-                        by_key.entry(key).or_default().push(Overlay { item, source, taken: AtomicBool::new(false) });
+                        let taken = AtomicBool::new(false);
+                        let overlay = Overlay { item, source, document, layer, removal, taken };
+                        by_key.entry(key).or_default().push(overlay);
                     }
                     None => {
                         let at = item.entries().first().map_or(item.span, |entry| entry.key_at);
@@ -53,6 +91,8 @@ impl<'s> Overlays<'s> {
                 }
             }
         }
+        // The sort is stable: within a layer the documents stay in the order of their paths.
+        by_key.values_mut().for_each(|overlays| overlays.sort_by_key(|overlay| overlay.layer));
         Self { by_key }
     }
 
@@ -61,41 +101,131 @@ impl<'s> Overlays<'s> {
         !self.by_key.is_empty() && self.by_key.contains_key(&key.to_string())
     }
 
-    /// Merges what there is for the document onto it; gives the files.
-    pub(super) fn apply(&self, item: &mut Item<'s>, variables: &Variables) -> Vec<Arc<str>> {
-        if self.by_key.is_empty() {
-            return Vec::new();
-        }
-        let found = key_of(item, variables).and_then(|key| self.by_key.get(&key));
-        let mut files: Vec<Arc<str>> = Vec::new();
-        for overlay in found.into_iter().flatten() {
-            overlay.taken.store(true, Ordering::Relaxed);
-            overlay::merge(item, &overlay.item);
-            if !files.contains(&overlay.source.path) {
-                files.push(overlay.source.path.clone());
-            }
-        }
-        files
+    /// The documents of a key, in the order in which they are applied.
+    pub(super) fn of(&self, key: &str) -> &[Overlay<'s>] {
+        self.by_key.get(key).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// The documents that no definition took.
-    pub(super) fn left(&self) -> impl Iterator<Item = (&str, &Overlay<'s>)> {
-        let all = self.by_key.iter().flat_map(|(key, overlays)| overlays.iter().map(move |one| (key.as_str(), one)));
-        all.filter(|(_, overlay)| !overlay.taken.load(Ordering::Relaxed))
+    /// Merges what there is for the document onto it.
+    pub(super) fn apply(
+        &self,
+        item: &mut Item<'s>,
+        variables: &Variables,
+        problems: &mut Vec<Diagnostic>,
+    ) -> Applied<'s> {
+        if self.by_key.is_empty() {
+            return Applied::default();
+        }
+        match key_of(item, variables) {
+            Some(key) => onto(item, &key, self.of(&key), problems),
+            None => Applied::default(),
+        }
+    }
+
+    /// The documents that no definition took, by key: whole endpoints of the environment, or mistakes. Those of one
+    /// layer define an endpoint each, and those of later layers change them.
+    pub(super) fn left<'o>(
+        &'o self,
+        problems: &mut Vec<Diagnostic>,
+    ) -> Vec<(&'o str, &'o Overlay<'s>, Item<'s>, Applied<'s>)> {
+        let mut left = Vec::new();
+        for (key, overlays) in &self.by_key {
+            let Some(first) = overlays.first().filter(|first| !first.taken.load(Ordering::Relaxed)) else { continue };
+            let later = overlays.partition_point(|overlay| overlay.layer == first.layer);
+            let (whole, changes) = overlays.split_at(later);
+            for overlay in whole {
+                let mut item = overlay.item.clone();
+                let applied = match overlay.removal {
+                    Some(_) => Applied::default(),
+                    None => onto(&mut item, key, changes, problems),
+                };
+                left.push((key.as_str(), overlay, item, applied));
+            }
+        }
+        left
     }
 }
 
-/// An overlay for a definition that does not exist.
-pub(super) fn without_base<'k>(
-    key: &str,
-    overlay: &Overlay<'_>,
-    keys: impl IntoIterator<Item = &'k str>,
-) -> Diagnostic {
-    let name = overlay.item.get("metadata").and_then(|metadata| metadata.get("name"));
-    let at = name.map_or(overlay.item.span, |name| name.span);
-    let otherwise = || "an overlay changes a definition, or is a whole endpoint".to_owned();
-    let label = did_you_mean(key, keys, otherwise);
-    at.error(format!("the overlay changes `{key}`, which no file defines"), label)
+impl<'s> Overlay<'s> {
+    /// Whether it removes a definition, or keeps one that another overlay removes.
+    pub(super) fn is_about_removal(&self) -> bool {
+        self.removal.is_some()
+    }
+
+    /// Where `metadata.name` is.
+    fn name_at(&self) -> TextSpan<'s> {
+        let name = self.item.get("metadata").and_then(|metadata| metadata.get("name"));
+        name.map_or(self.item.span, |name| name.span)
+    }
+
+    /// An overlay for a definition that does not exist.
+    pub(super) fn without_base<'k>(&self, key: &str, keys: impl IntoIterator<Item = &'k str>) -> Diagnostic {
+        let (does, otherwise) = match self.removal {
+            Some(Removal::Removed(_)) => ("removes", "there is nothing to remove"),
+            Some(Removal::Restored(_)) => ("keeps", "there is nothing to keep"),
+            None => ("changes", "an overlay changes a definition, or is a whole endpoint"),
+        };
+        let label = did_you_mean(key, keys, || otherwise.to_owned());
+        self.name_at().error(format!("the overlay {does} `{key}`, which no file defines"), label)
+    }
+
+    /// An overlay for a definition that another one removes.
+    fn after_removal(&self, key: &str, removed: &TextSpan<'_>) -> Diagnostic {
+        let does = if self.removal.is_some() { "removes" } else { "changes" };
+        let what = format!("the overlay {does} `{key}`, which another overlay removes");
+        let label = format!("write `{REMOVE}: false` here to keep it, or remove this document");
+        self.name_at().error(what, label).also(removed.source, removed.range(), "removed here")
+    }
+}
+
+/// Applies overlays in their order.
+fn onto<'s>(item: &mut Item<'s>, key: &str, overlays: &[Overlay<'s>], problems: &mut Vec<Diagnostic>) -> Applied<'s> {
+    let mut applied = Applied::default();
+    for overlay in overlays {
+        overlay.taken.store(true, Ordering::Relaxed);
+        match (overlay.removal, applied.removed) {
+            (Some(Removal::Removed(at)), None) => applied.removed = Some(at),
+            (Some(Removal::Restored(_)), Some(_)) => applied.removed = None,
+            (Some(Removal::Restored(at)), None) => {
+                let what = format!("`{REMOVE}: false` keeps `{key}`, which no overlay below removes");
+                problems.push(at.error(what, "leave it out"));
+            }
+            (_, Some(removed)) => problems.push(overlay.after_removal(key, &removed)),
+            (None, None) => {}
+        }
+        overlay::merge(item, &overlay.item);
+        if !applied.files.contains(&overlay.source.path) {
+            applied.files.push(overlay.source.path.clone());
+        }
+    }
+    applied
+}
+
+/// Takes `$remove` out of a document, and reports what is wrong with it.
+fn removal<'s>(item: &mut Item<'s>, problems: &mut Vec<Diagnostic>) -> Option<Removal<'s>> {
+    let Value::Map(entries) = &mut item.value else { return None };
+    let at = entries.iter().position(|entry| entry.key == REMOVE)?;
+    let entry = entries.remove(at);
+    let value = entry.item.text().filter(|_| matches!(entry.item.value, Value::Text(_, TextStyle::Plain)));
+    match value {
+        Some("false") => Some(Removal::Restored(entry.key_at)),
+        Some("true") => {
+            let metadata = entries.iter().find(|entry| entry.key == "metadata").map(|entry| entry.item.entries());
+            let beside = entries.iter().filter(|entry| !matches!(&*entry.key, "metadata" | "kind"));
+            let named = |entry: &&MapEntry<'_>| !matches!(&*entry.key, "name" | "namespace");
+            for other in beside.chain(metadata.unwrap_or_default().iter().filter(named)) {
+                let what = format!("`{}` is beside `{REMOVE}: true`", other.key);
+                let label = "a document that removes has only a name and a namespace";
+                problems.push(other.key_at.error(what, label));
+            }
+            Some(Removal::Removed(entry.key_at))
+        }
+        _ => {
+            let what = format!("`{REMOVE}` is not a boolean");
+            problems.push(entry.value_at().error(what, "write `true` to remove the definition"));
+            None
+        }
+    }
 }
 
 /// `namespace/name` of a document, variables put in.

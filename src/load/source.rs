@@ -110,8 +110,8 @@ pub(super) struct FileFilter {
     exclude: GlobSet,
     /// The overlay directories of all environments.
     overlays: Vec<String>,
-    /// The overlay directory of the chosen one.
-    overlay: Option<String>,
+    /// The overlay directories of the chosen one, in the order in which they are applied.
+    chosen: Vec<String>,
 }
 
 impl FileFilter {
@@ -127,16 +127,22 @@ impl FileFilter {
         Self {
             include: (!config.files.include.is_empty()).then(|| set(&config.files.include)),
             exclude: set(&config.files.exclude),
-            overlays: config.environments.values().filter_map(|environment| environment.overlay.clone()).collect(),
-            overlay: environment
+            overlays: config.environments.values().flat_map(|environment| environment.overlays.clone()).collect(),
+            chosen: environment
                 .and_then(|name| config.environments.get(name))
-                .and_then(|environment| environment.overlay.clone()),
+                .map(|environment| environment.overlays.clone())
+                .unwrap_or_default(),
         }
     }
 
-    /// Whether the file lies in the overlay of the chosen environment.
+    /// Whether the file lies in an overlay of the chosen environment.
     pub(super) fn is_overlay(&self, path: &str) -> bool {
-        self.overlay.as_deref().is_some_and(|overlay| is_below(path, overlay))
+        self.overlay_layer(path).is_some()
+    }
+
+    /// The number of the overlay that the file lies in: a later one is applied onto those before it.
+    pub(super) fn overlay_layer(&self, path: &str) -> Option<usize> {
+        self.chosen.iter().rposition(|overlay| is_below(path, overlay))
     }
 
     /// Whether a file at this path would be read; of a directory, whether any file below it could be.

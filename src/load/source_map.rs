@@ -89,9 +89,13 @@ impl<'l> SourceMap<'l> {
         }
     }
 
-    /// The place of a definition, or of a field in it; `None` where it is not written.
+    /// The place of a definition, or of a field in it; of a definition that an overlay removes, the place at which it
+    /// does. `None` where it is not written.
     #[must_use]
     pub fn place(&self, key: &Key, field: Option<&Field>) -> Option<SourceLocation> {
+        if let Some(removed) = self.loaded.removed.get(key) {
+            return Some(removed.clone());
+        }
         self.outlined(key, field).unwrap_or_else(|| match field {
             None => self.at(key, &[]).map(|written| written.place),
             Some(field) => self.field(key, field).map(|written| written.place),
@@ -174,7 +178,7 @@ impl<'l> SourceMap<'l> {
             .collect();
         let source = origin.text(file, &limits).ok()?;
         let mut problems = Vec::new();
-        let overlays = Overlays::read(&texts, &self.variables, &mut problems);
+        let overlays = Overlays::read(&texts, &self.loaded.filter(), &self.variables, &mut problems);
         let rules = rules::StackRules::default();
         let context = ReadContext { rules, variables: &self.variables, overlays, limits };
         let documents = careful::prepare(&source, &context, &mut problems);
@@ -241,11 +245,9 @@ fn collect(item: &Item<'_>, path: &mut Vec<String>, above: ValueOrigin, nodes: &
 
 fn written(item: &Item<'_>, entry: Option<&MapEntry<'_>>, start: TextSpan<'_>, origin: ValueOrigin) -> WrittenValue {
     let source = start.source;
-    let position = source.position(start.range().start);
-    let place = SourceLocation { file: source.path.to_string(), line: position.line, column: position.column };
     let (range, writing) = value_range(item, entry);
     WrittenValue {
-        place,
+        place: start.location(),
         key: entry.map_or(0..0, |entry| source.file_range(&entry.key_at.range())),
         value: item.span.source.file_range(&range),
         writing,

@@ -25,6 +25,11 @@ pub fn explain(asked: &str) -> Result<String, Vec<String>> {
         return explain(&format!("metadata.{}", keys[0]));
     }
     let topics = topics();
+    if let Some(setting) = of_layer(&keys)
+        && !topics.iter().any(|(path, _)| is_named(path, &keys))
+    {
+        return explain(&setting);
+    }
     if let Some((path, topic)) = topics.iter().find(|(path, _)| is_named(path, &keys)) {
         return Ok(topic.render(path, &topics));
     }
@@ -48,6 +53,16 @@ pub fn explain(asked: &str) -> Result<String, Vec<String>> {
         .collect();
     near.sort();
     Err(near.into_iter().take(4).map(|(.., path)| path.clone()).collect())
+}
+
+/// The setting of the top level that an environment or `defaults` sets, where the keys lead into one of them.
+fn of_layer(keys: &[String]) -> Option<String> {
+    let setting = match keys {
+        [layer, rest @ ..] if layer == "defaults" => rest,
+        [layer, _, rest @ ..] if layer == "environments" => rest,
+        _ => return None,
+    };
+    (!setting.is_empty()).then(|| setting.join("."))
 }
 
 /// Everything that [`explain`] knows, with what is written there.
@@ -235,11 +250,14 @@ mod tests {
         assert!(text.contains("  allowed   0 to 100\n  default   30\n"), "{text}");
         assert_eq!(explain("percent"), explain("guards.percent"));
         assert_eq!(explain("environments.prod.overlay"), explain("overlay"));
+        assert_eq!(explain("defaults.overlay"), explain("overlay"));
+        assert_eq!(explain("environments.prod.guards.percent"), explain("guards.percent"));
+        assert_eq!(explain("defaults.guards.precent"), explain("guards.precent"));
         assert!(explain("guards").expect("a mapping").contains("    percent                  whole number\n"));
-        assert!(explain("environments").expect("a mapping").contains("    NAME.stack "));
+        assert!(explain("environments").expect("a mapping").contains("    NAME.extends "));
         assert!(explain("gates.events").expect("a setting").contains("    threshold "));
         let near = explain("namepsaces").expect_err("it is misspelt");
-        assert_eq!(near[..2], ["namespaces", "environments.NAME.namespaces"]);
+        assert_eq!(near[0], "namespaces");
     }
 
     #[test]

@@ -21,6 +21,8 @@ pub enum SchemaKind {
     Drift,
     /// A document of a definition file.
     Definition,
+    /// A document of an overlay.
+    Overlay,
     /// A snapshot.
     Snapshot,
     /// `trueup.yaml`
@@ -36,9 +38,10 @@ pub fn of(of: SchemaKind) -> Json {
         SchemaKind::Plan => plan(),
         SchemaKind::Drift => drift(),
         SchemaKind::Snapshot => snapshot(),
-        SchemaKind::Definition => definition(),
+        SchemaKind::Definition => definition(DefinitionKind::Whole),
+        SchemaKind::Overlay => definition(DefinitionKind::Overlay),
         // Read key by key and not into a type, so its schema is written by hand and tested by its reader.
-        SchemaKind::Config => serde_json::from_str(include_str!("schema/config.json")).unwrap_or_default(),
+        SchemaKind::Config => config(),
         SchemaKind::Policy => serde_json::from_str(include_str!("schema/policy.json")).unwrap_or_default(),
     };
     let title = match of {
@@ -46,11 +49,26 @@ pub fn of(of: SchemaKind) -> Json {
         SchemaKind::Drift => "the verdict of trueup drift",
         SchemaKind::Snapshot => "a snapshot of the objects of a service",
         SchemaKind::Definition => "an endpoint, as trueup reads it",
+        SchemaKind::Overlay => "an overlay of an environment, as trueup reads it",
         SchemaKind::Config => "trueup.yaml",
         SchemaKind::Policy => "a policy of trueup",
     };
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema".into();
     schema["title"] = title.into();
+    schema
+}
+
+/// The schema of the settings, with those of the top level in `defaults` and in every environment.
+fn config() -> Json {
+    let mut schema: Json = serde_json::from_str(include_str!("schema/config.json")).unwrap_or_default();
+    let shared: Vec<String> = schema["properties"].as_object().into_iter().flat_map(Map::keys).cloned().collect();
+    for layer in ["/properties/defaults", "/properties/environments/additionalProperties"] {
+        let layer = schema.pointer_mut(layer).and_then(|layer| layer["properties"].as_object_mut());
+        let Some(layer) = layer else { continue };
+        for key in shared.iter().filter(|key| !matches!(key.as_str(), "defaults" | "environments")) {
+            layer.insert(key.clone(), json!({"$ref": format!("#/properties/{key}")}));
+        }
+    }
     schema
 }
 
@@ -176,14 +194,21 @@ fn variable() -> Json {
     json!({"type": "string", "pattern": r"\$\{[^}]+\}"})
 }
 
-fn definition() -> Json {
+/// How much of an endpoint a document contains.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum DefinitionKind {
+    /// All that it needs.
+    Whole,
+    /// What it changes, or that it removes a definition.
+    Overlay,
+}
+
+fn definition(kind: DefinitionKind) -> Json {
     let mut settings = SchemaSettings::draft2020_12();
     // Every place of the tree has its own node, which takes the words of its path.
     settings.inline_subschemas = true;
     let mut schema = settings.into_generator().into_root_schema_for::<WireEndpoint>().to_value();
-    describe(&mut schema, &ENDPOINT);
-    schema["required"] = json!(["metadata", "spec"]);
-    schema["description"] = "One endpoint of the service mesh.".into();
+    describe(&mut schema, &ENDPOINT, kind);
     if let Some(properties) = schema["properties"].as_object_mut() {
         properties.insert("kind".to_owned(), json!({"const": "endpoint", "description": "May be left out."}));
         for key in SERVICE_KEYS {
@@ -193,6 +218,20 @@ fn definition() -> Json {
         }
     }
     needed(&mut schema["properties"]["metadata"], &["name", "namespace"]);
+    if kind == DefinitionKind::Overlay {
+        let text = "Changes to the definition with this name and namespace in one environment. `null` sets a value to its \
+                    default.";
+        schema["description"] = text.into();
+        schema["required"] = json!(["metadata"]);
+        let text = "true removes the definition; the document then has only a name and a namespace. false keeps one that \
+                    another overlay removes.";
+        schema["properties"]["$remove"] = json!({"type": "boolean", "description": text});
+        schema["if"] = json!({"required": ["$remove"], "properties": {"$remove": {"const": true}}});
+        schema["then"] = json!({"properties": {"spec": false, "metadata": {"maxProperties": 2}}});
+        return schema;
+    }
+    schema["description"] = "One endpoint of the service mesh.".into();
+    schema["required"] = json!(["metadata", "spec"]);
     let service = &mut schema["properties"]["spec"]["properties"]["service_info"];
     let discovered = json!([{"required": ["discovery_type"]}, {"required": ["discoveryType"]}, {"type": "null"}]);
     service["anyOf"] = discovered;
@@ -213,15 +252,15 @@ fn needed(node: &mut Json, keys: &[&str]) {
 }
 
 /// Gives a node and everything below it the words and limits of its shape.
-fn describe(node: &mut Json, shape: &ShapeNode) {
+fn describe(node: &mut Json, shape: &ShapeNode, kind: DefinitionKind) {
     words(node, shape);
-    limits(node, shape.rule);
+    limits(node, shape.rule, kind);
     if shape.status == FieldStatus::Deprecated {
         node["deprecated"] = true.into();
     }
     let Some(object) = node.as_object_mut() else { return };
     if let Some(items) = object.get_mut("items") {
-        describe(items, shape);
+        describe(items, shape, kind);
         if !items.get("properties").is_some_and(Json::is_object)
             && let Some(items) = items.as_object_mut()
         {
@@ -232,7 +271,7 @@ fn describe(node: &mut Json, shape: &ShapeNode) {
     let Some(properties) = object.get_mut("properties").and_then(Json::as_object_mut) else { return };
     for (name, property) in properties.iter_mut() {
         if let Some(child) = shape.child(name) {
-            describe(property, child);
+            describe(property, child, kind);
         }
     }
     both_spellings(properties);
@@ -264,7 +303,7 @@ fn words(node: &mut Json, shape: &ShapeNode) {
     node["description"] = text.into();
 }
 
-fn limits(node: &mut Json, rule: FieldRule) {
+fn limits(node: &mut Json, rule: FieldRule, kind: DefinitionKind) {
     let is_list = node.get("items").is_some();
     match rule {
         // The items of a list pass by here with the rule of their list.
@@ -291,6 +330,9 @@ fn limits(node: &mut Json, rule: FieldRule) {
             let mut allowed: Vec<Json> = words.iter().copied().map(Json::from).collect();
             allowed.extend(["".into(), Json::Null]);
             any_of(node, vec![json!({"enum": allowed}), variable()]);
+        }
+        FieldRule::Options(_, options) if kind == DefinitionKind::Overlay => {
+            exclusive(node, GroupRule::AtMostOne, options);
         }
         FieldRule::Options(needed, options) => exclusive(node, needed, options),
     }

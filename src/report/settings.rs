@@ -33,6 +33,10 @@ pub(super) fn settings() -> Vec<Setting> {
 /// The settings of a mapping, of the items of a list, or of what a person names.
 fn below(node: &Value, schema: &Value, path: &str, into: &mut Vec<Setting>) {
     for (key, property) in node["properties"].as_object().into_iter().flatten() {
+        // What a layer shares with the top level is explained there.
+        if property["$ref"].as_str().is_some_and(|name| name.starts_with("#/properties/")) {
+            continue;
+        }
         let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
         let shared = property["$ref"].as_str().and_then(|name| schema.pointer(name.trim_start_matches('#')));
         let find = |key: &str| property.get(key).or_else(|| shared?.get(key)).unwrap_or(&Value::Null);

@@ -16,6 +16,10 @@ fn page() -> String {
 /// The paths of all settings in a schema.
 fn paths(node: &Value, path: &str, into: &mut Vec<String>) {
     for (key, property) in node["properties"].as_object().into_iter().flatten() {
+        // What a layer shares with the top level is documented there.
+        if property["$ref"].as_str().is_some_and(|name| name.starts_with("#/properties/")) {
+            continue;
+        }
         let path = format!("{path}{key}");
         into.push(path.clone());
         let inside = format!("{path}.");

@@ -9,6 +9,7 @@ use crate::report::schema::{self, SchemaKind};
 pub fn run(arguments: &SchemaArgs, context: &Context) -> ExitStatus {
     let schema = schema::of(match arguments.of {
         SchemaOf::Definition => SchemaKind::Definition,
+        SchemaOf::Overlay => SchemaKind::Overlay,
         SchemaOf::Config => SchemaKind::Config,
         SchemaOf::Policy => SchemaKind::Policy,
         SchemaOf::Plan => SchemaKind::Plan,

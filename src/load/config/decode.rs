@@ -1,18 +1,13 @@
-//! Reads `trueup.yaml` key by key, with places and suggestions for what is wrong, and applies the chosen
-//! environment and `--var`.
+//! Reads the settings of `trueup.yaml` key by key, with places and suggestions for what is wrong.
 
 use std::collections::BTreeMap;
 
 use globset::Glob;
 
-use super::{Config, EnvironmentConfig, FileGlobs};
-use crate::load::diagnostic::Diagnostic;
-use crate::load::fields::{Decoder, Fields, KeySpelling};
-use crate::load::item::{Item, MapEntry, Value, resolve};
-use crate::load::options::LoadOptions;
+use super::{Config, FileGlobs};
+use crate::load::fields::Fields;
+use crate::load::item::{MapEntry, Value};
 use crate::load::suggestion::did_you_mean;
-use crate::load::text::{Language, SourceText};
-use crate::load::tree::Documents;
 use crate::load::variable;
 use crate::model::policy::{GateMode, Gates, Guards, IgnoreRule, Prune, Safeguards};
 use crate::model::{Field, Layout, Name, NameError, Namespace};
@@ -25,51 +20,16 @@ fn field_names() -> String {
     first.into_iter().chain(rest).map(|field| field.to_string()).collect::<Vec<_>>().join(", ")
 }
 
-/// The settings in `source` for the environment that `options` names, as far as they can be read.
-pub(in crate::load) fn read(source: &SourceText, options: &LoadOptions, problems: &mut Vec<Diagnostic>) -> Config {
-    let mut documents = Documents::new(source);
-    let mut config = Config::default();
-    let first = documents.next();
-    if let Some(Ok(tree)) = &first
-        && let Some(root) = resolve(tree, source, problems).filter(|root| !root.is_null())
-    {
-        config = document(&root, options, problems);
-    }
-    if let Some(Err(problem)) = first {
-        problems.push(problem);
-        return config;
-    }
-    for document in documents {
-        match document {
-            Err(problem) => problems.push(problem),
-            Ok(tree) => {
-                let Some(root) = resolve(&tree, source, problems).filter(|root| !root.is_null()) else { continue };
-                problems.push(root.span.error("the settings contain a second document", "one document is read here"));
-            }
-        }
-    }
-    choose(&mut config, options, problems);
-    config
-}
-
-fn document(root: &Item<'_>, options: &LoadOptions, problems: &mut Vec<Diagnostic>) -> Config {
-    let mut decoder = Decoder::new(Language::Yaml, KeySpelling::Snake);
-    let mut config = Config::default();
-    if let Some(mut fields) = Fields::open(&mut decoder, root, &root.span, Vec::new()) {
-        settings(&mut fields, &mut config);
-        prune_listed(&mut fields, &mut config, options);
-        fields.finish();
-    }
-    problems.extend(decoder.faults.into_iter().filter_map(|fault| fault.diagnostic));
-    config
-}
-
-fn settings(fields: &mut Fields<'_, '_, '_>, config: &mut Config) {
-    config.base_url = base_url(fields);
-    config.layout = layout(fields);
-    config.stack = name(fields, "stack");
-    config.environments = fields.nested("environments", environments).unwrap_or_default();
-    config.namespaces = namespaces(fields).unwrap_or_default();
+/// The settings of one mapping: the top level of the file, a layer of it, or several of them merged. What is not
+/// set has its default; `prune` is none where the mapping does not set it.
+pub(super) fn settings(fields: &mut Fields<'_, '_, '_>) -> Config {
+    let mut config = Config {
+        base_url: base_url(fields),
+        layout: layout(fields),
+        stack: name(fields, "stack"),
+        namespaces: namespaces(fields).unwrap_or_default(),
+        ..Config::default()
+    };
     safeguards(fields, &mut config.safeguards);
     config.variables = variables(fields);
     config.files = fields
@@ -79,6 +39,8 @@ fn settings(fields: &mut Fields<'_, '_, '_>, config: &mut Config) {
     config.rate_limit = rate_limit(fields);
     config.concurrency = number(fields, "concurrency", 1, 256).and_then(|number| usize::try_from(number).ok());
     config.allow_empty = fields.boolean("allow_empty").unwrap_or(false);
+    config.safeguards.prune = prune(fields).unwrap_or(config.safeguards.prune);
+    config
 }
 
 pub(super) fn wrong(
@@ -98,7 +60,7 @@ pub(super) fn wrong(
 }
 
 /// A text of the setting `key` with its entry.
-fn given<'i, 's>(fields: &mut Fields<'i, 's, '_>, key: &'static str) -> Option<(String, &'i MapEntry<'s>)> {
+pub(super) fn given<'i, 's>(fields: &mut Fields<'i, 's, '_>, key: &'static str) -> Option<(String, &'i MapEntry<'s>)> {
     let entry = fields.given(key)?;
     let path = fields.join(key);
     Some((fields.decoder.text(&entry.item, &entry.value_at(), &path)?, entry))
@@ -164,22 +126,6 @@ pub(super) fn prune(fields: &mut Fields<'_, '_, '_>) -> Option<Prune> {
     word(fields, "prune", &Prune::ALL.map(|prune| (prune.as_str(), prune)))
 }
 
-/// What is deleted: by default nothing without `namespaces:`.
-fn prune_listed(fields: &mut Fields<'_, '_, '_>, config: &mut Config, options: &LoadOptions) {
-    let set = prune(fields);
-    let chosen = options.environment.as_ref().and_then(|name| config.environments.get(name));
-    let listed = !config.namespaces.is_empty()
-        || match chosen {
-            Some(environment) => environment.namespaces.is_some(),
-            None => config.environments.values().any(|environment| environment.namespaces.is_some()),
-        };
-    config.safeguards.prune = set.unwrap_or(if listed { Prune::Owned } else { Prune::None });
-    if let (Some(Prune::Owned | Prune::All), false, Some(entry)) = (set, listed, fields.given("prune")) {
-        let what = "`prune` needs `namespaces:`, which list where objects may be deleted".to_owned();
-        wrong(fields, entry, "prune", what, "list the namespaces of the stack".to_owned());
-    }
-}
-
 fn name(fields: &mut Fields<'_, '_, '_>, key: &'static str) -> Option<Name> {
     let (text, entry) = given(fields, key)?;
     match Name::parse(&text) {
@@ -213,38 +159,7 @@ pub(super) fn namespaces(fields: &mut Fields<'_, '_, '_>) -> Option<Vec<Namespac
     Some(listed)
 }
 
-fn environments(fields: &mut Fields<'_, '_, '_>) -> BTreeMap<String, EnvironmentConfig> {
-    let mut environments = BTreeMap::new();
-    for entry in fields.named() {
-        let path = fields.join(crate::model::Segment::Key(entry.key.clone().into_owned().into()));
-        if entry.key.is_empty() {
-            fields.decoder.fault(&path, entry.key_at.error("an environment has no name", "name it"));
-            continue;
-        }
-        if entry.item.is_null() {
-            environments.insert(entry.key.clone().into_owned(), EnvironmentConfig::default());
-            continue;
-        }
-        if let Some(mut inner) = Fields::open(fields.decoder, &entry.item, &entry.value_at(), path) {
-            environments.insert(entry.key.clone().into_owned(), environment(&mut inner));
-            inner.finish();
-        }
-    }
-    environments
-}
-
-fn environment(fields: &mut Fields<'_, '_, '_>) -> EnvironmentConfig {
-    EnvironmentConfig {
-        base_url: base_url(fields),
-        layout: layout(fields),
-        stack: name(fields, "stack"),
-        namespaces: namespaces(fields),
-        variables: variables(fields),
-        overlay: overlay(fields),
-    }
-}
-
-fn overlay(fields: &mut Fields<'_, '_, '_>) -> Option<String> {
+pub(super) fn overlay(fields: &mut Fields<'_, '_, '_>) -> Option<String> {
     let (text, entry) = given(fields, "overlay")?;
     let clean: Vec<&str> = text.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
     if text.starts_with('/') || clean.is_empty() || clean.contains(&"..") {
@@ -383,38 +298,4 @@ fn number(fields: &mut Fields<'_, '_, '_>, key: &'static str, least: i64, most: 
         if most == i64::MAX { format!("must be {least} or more") } else { format!("must be {least} to {most}") };
     wrong(fields, entry, key, format!("`{key}` is {number}"), allowed);
     None
-}
-
-/// Lets the chosen environment override the file, and `--var` both.
-fn choose(config: &mut Config, options: &LoadOptions, problems: &mut Vec<Diagnostic>) {
-    if let Some(name) = &options.environment {
-        match config.environments.get(name).cloned() {
-            Some(environment) => {
-                config.base_url = environment.base_url.or(config.base_url.take());
-                config.layout = environment.layout.or(config.layout);
-                config.stack = environment.stack.or(config.stack.take());
-                if let Some(namespaces) = environment.namespaces {
-                    config.namespaces = namespaces;
-                }
-                config.variables.extend(environment.variables);
-            }
-            None => problems.push(no_environment(name, config)),
-        }
-    }
-    let declared = |name: &&String| {
-        config.variables.contains_key(*name)
-            || config.environments.values().any(|environment| environment.variables.contains_key(*name))
-    };
-    config.undeclared = options.variables.keys().filter(|name| !declared(name)).cloned().collect();
-    config.variables.extend(options.variables.clone());
-}
-
-/// The environment that was asked for is not there.
-pub(in crate::load) fn no_environment(name: &str, config: &Config) -> Diagnostic {
-    let names: Vec<&str> = config.environments.keys().map(String::as_str).collect();
-    let help = did_you_mean(name, names.iter().copied(), || match names.as_slice() {
-        [] => "trueup.yaml names no `environments:`".to_owned(),
-        names => format!("one of {}", names.join(", ")),
-    });
-    Diagnostic::without_place(format!("there is no environment `{name}`"), help)
 }

@@ -1,12 +1,13 @@
 //! `trueup.yaml`: the settings of a stack, read with the same places and suggestions as definitions.
-//! What an environment sets overrides what the file sets for all of them.
+//! An environment may set everything that the top level of the file sets.
 
 mod decode;
+mod layers;
 mod policy;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-pub(super) use decode::{no_environment, read};
+pub(super) use layers::{no_environment, read};
 pub use policy::policy;
 
 use crate::model::policy::{Prune, RunTarget, Safeguards, SafetySettings};
@@ -24,8 +25,8 @@ pub struct Config {
     pub layout: Option<Layout>,
     /// The name under which the repository owns objects.
     pub stack: Option<Name>,
-    /// Every environment by name.
-    pub environments: BTreeMap<String, EnvironmentConfig>,
+    /// Every environment by name, with the settings that a call gets which chooses it, but for `--var`; none in these.
+    pub environments: BTreeMap<String, Config>,
     /// The namespaces of the stack, in the order of the file; without them nothing is deleted.
     pub namespaces: Vec<Namespace>,
     /// What limits a run in them.
@@ -36,6 +37,9 @@ pub struct Config {
     pub undeclared: BTreeSet<String>,
     /// Which files are definitions.
     pub files: FileGlobs,
+    /// The directories of the chosen environment's overlays, relative to the stack's, with `/` between parts; of
+    /// several each is applied onto those before it.
+    pub overlays: Vec<String>,
     /// The environment variable with the token; begins with `TRUEUP_TOKEN`.
     pub token_variable: Option<String>,
     /// Requests a second.
@@ -59,6 +63,7 @@ impl Default for Config {
             variables: BTreeMap::new(),
             undeclared: BTreeSet::new(),
             files: FileGlobs::default(),
+            overlays: Vec::new(),
             token_variable: None,
             rate_limit: None,
             concurrency: None,
@@ -84,23 +89,6 @@ impl Config {
     }
 }
 
-/// What one environment sets instead of the whole file.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct EnvironmentConfig {
-    /// Where its service is.
-    pub base_url: Option<String>,
-    /// Which paths it answers at.
-    pub layout: Option<Layout>,
-    /// The name of its stack.
-    pub stack: Option<Name>,
-    /// Its namespaces.
-    pub namespaces: Option<Vec<Namespace>>,
-    /// Its variables, over those of the file.
-    pub variables: BTreeMap<String, String>,
-    /// The directory of its overlays, relative to the stack's, with `/` between parts.
-    pub overlay: Option<String>,
-}
-
 /// Globs over paths relative to the stack's directory.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FileGlobs {
@@ -109,3 +97,6 @@ pub struct FileGlobs {
     /// Not these.
     pub exclude: Vec<String>,
 }
+
+#[cfg(test)]
+mod tests;

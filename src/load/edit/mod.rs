@@ -121,7 +121,7 @@ impl<'l> Editor<'l> {
         ReadContext {
             rules: StackRules::new(&self.loaded.config),
             variables: &self.variables,
-            overlays: Overlays::read(&self.overlays, &self.variables, &mut Vec::new()),
+            overlays: Overlays::read(&self.overlays, &self.loaded.filter(), &self.variables, &mut Vec::new()),
             limits: self.limits,
         }
     }

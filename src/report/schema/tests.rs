@@ -85,6 +85,56 @@ fn a_definition_is_accepted_by_the_schema_as_the_model_accepts_it() {
 }
 
 #[test]
+fn an_overlay_is_accepted_by_its_schema_as_the_loader_accepts_it() {
+    let validator = validator(SchemaKind::Overlay);
+    let name = json!({"name": "cart", "namespace": "shop"});
+    let cases = [
+        (true, json!({"metadata": name})),
+        (true, json!({"metadata": name, "spec": {"port": null, "dnsName": "a.example.net"}})),
+        (true, json!({"metadata": name, "spec": {"snat_pool": null, "where": null, "ip": null, "protocol": null}})),
+        (
+            true,
+            json!({"metadata": {"name": "cart", "namespace": "shop", "labels": {"team": null}, "description": null}}),
+        ),
+        (true, json!({"metadata": name, "spec": {"dns_name_advanced": {"refresh_interval": null}}})),
+        (true, json!({"$remove": true, "metadata": name})),
+        (true, json!({"$remove": true, "kind": "endpoint", "metadata": name})),
+        (true, json!({"$remove": false, "metadata": name, "spec": {"port": 1}})),
+        (false, json!({"$remove": true, "metadata": name, "spec": {"port": 1}})),
+        (false, json!({"$remove": true, "metadata": {"name": "cart", "namespace": "shop", "labels": {}}})),
+        (false, json!({"$remove": "yes", "metadata": name})),
+        (false, json!({"$remove": true})),
+        (false, json!({"metadata": {"name": "cart"}})),
+        (false, json!({"metadata": name, "spec": {"ip": "10.0.0.8", "dns_name": "a.example.net"}})),
+        (false, json!({"metadata": name, "spec": {"protocl": "TCP"}})),
+    ];
+    for (valid, document) in cases {
+        let found = faults(&validator, &document);
+        assert_eq!(found.is_empty(), valid, "{document}: {found:?}");
+        let file =
+            |path: &str, text: String| crate::load::SourceFile { path: path.to_owned(), bytes: text.into_bytes() };
+        let files = vec![
+            file("trueup.yaml", "environments: {low: {overlay: low}, prod: {extends: low, overlay: prod}}".to_owned()),
+            // What a target needs is beside what the overlay changes.
+            file("a.json", endpoint(json!({"dns_name_advanced": {"name": "a.b", "refresh_interval": 60}})).to_string()),
+            // A removal that can be taken back.
+            file("low/a.json", json!({"$remove": document["$remove"] == false, "metadata": name}).to_string()),
+            file("prod/a.json", document.to_string()),
+        ];
+        let files =
+            files.into_iter().filter(|file| document["$remove"] == false || file.path != "low/a.json").collect();
+        let options = crate::load::LoadOptions { environment: Some("prod".to_owned()), ..Default::default() };
+        let loaded = crate::load::sources(files, &options);
+        let read = match &loaded {
+            Ok(_) => true,
+            // An overlay may take away what the definition then lacks.
+            Err(found) => found.list.iter().all(|problem| problem.message == "the endpoint has no target"),
+        };
+        assert_eq!(read, valid, "the loader reads otherwise: {document}: {loaded:?}");
+    }
+}
+
+#[test]
 fn what_only_the_loader_reads_is_accepted_too() {
     let validator = validator(SchemaKind::Definition);
     let mut document = endpoint(json!({"ip": "${address}", "port": "${port}", "protocol": "${protocol}"}));
@@ -140,10 +190,8 @@ fn a_saved_plan_and_a_verdict_fit_their_schemas() {
 #[test]
 fn the_settings_schema_knows_what_the_reader_knows() {
     let validator = validator(SchemaKind::Config);
-    let good = json!({
+    let mut good = json!({
         "base_url": "https://acme.example.net", "layout": "published", "stack": "shop-prod",
-        "environments": {"prod": {"base_url": "https://acme.example.net", "namespaces": ["shop"],
-            "variables": {"port": 80}, "overlay": "overlays/prod", "layout": "uniform", "stack": "x"}},
         "namespaces": ["shop", "pay"], "prune": "owned", "guards": {"percent": 30, "least": 10},
         "gates": {"upgrade": "block", "ddos": "warn", "events": {"mode": "warn", "minutes": 15, "threshold": 1000}},
         "ignore": [{"object": "shop/*", "field": "spec.port"}], "variables": {"stage": "prod"},
@@ -151,16 +199,34 @@ fn the_settings_schema_knows_what_the_reader_knows() {
         "rate_limit": 10.5, "concurrency": 8, "ownership_annotations": true, "version_checked": false,
         "allow_empty": false,
     });
+    // Every layer takes what the top level takes.
+    let (mut defaults, mut base, mut prod) = (good.clone(), good.clone(), good.clone());
+    for layer in [&mut defaults, &mut base, &mut prod] {
+        layer["overlay"] = "overlays/one".into();
+    }
+    prod["extends"] = "base".into();
+    good["defaults"] = defaults;
+    good["environments"] = json!({"base": base, "prod": prod});
     assert_eq!(faults(&validator, &good), Vec::<String>::new());
     // The reader takes every key that the schema names, and no schema names a key that it refuses.
     let named = super::of(SchemaKind::Config);
     let keys: BTreeSet<&String> = named["properties"].as_object().expect("properties").keys().collect();
     assert_eq!(keys, good.as_object().expect("an object").keys().collect());
+    let environment = &named["properties"]["environments"]["additionalProperties"]["properties"];
+    let of_prod = good["environments"]["prod"].as_object().expect("an object").keys();
+    assert_eq!(environment.as_object().expect("properties").keys().collect::<BTreeSet<_>>(), of_prod.collect());
     let directory = tempfile::tempdir().expect("a directory");
     std::fs::write(directory.path().join("trueup.yaml"), serde_yaml::to_string(&good).expect("YAML")).expect("written");
     let options = crate::load::LoadOptions { environment: Some("prod".to_owned()), ..Default::default() };
     crate::load::settings(directory.path(), &options).expect("the reader takes all of it");
-    for bad in [json!({"prune": "some"}), json!({"concurency": 1}), json!({"token_variable": "AWS_SECRET"})] {
+    for bad in [
+        json!({"prune": "some"}),
+        json!({"concurency": 1}),
+        json!({"token_variable": "AWS_SECRET"}),
+        json!({"defaults": {"extends": "prod"}}),
+        json!({"environments": {"prod": {"environments": {}}}}),
+        json!({"overlay": "overlays/prod"}),
+    ] {
         assert!(!validator.is_valid(&bad), "{bad}");
     }
 }

@@ -62,6 +62,7 @@ fn head(change: &Change, view: &TextView) -> String {
     let key = change.key.to_string();
     let key = safe::line(&key);
     let place = match (&change.action, &change.removed_in) {
+        (Action::Delete { .. }, _) if let Some(place) = &change.place => format!("removed in {}", at(place)),
         (Action::Delete { .. }, Some(commit)) => {
             format!("file removed in {} ({})", short_commit(&commit.id), safe::line(&commit.date))
         }

@@ -1,0 +1,251 @@
+//! The layers of `trueup.yaml`: its top level, `defaults:`, the environment that the chosen one extends, and the
+//! chosen environment. Layers are merged as trees before they are decoded, so that one rule holds for every
+//! setting: mappings are merged, lists and single values replace, null sets nothing. `--var` is above all layers.
+
+use std::collections::BTreeMap;
+
+use super::Config;
+use super::decode::{given, overlay, settings, wrong};
+use crate::load::diagnostic::Diagnostic;
+use crate::load::fields::{Decoder, Fields, KeySpelling};
+use crate::load::item::{Item, MapEntry, Value, resolve};
+use crate::load::options::{LoadOptions, UndefinedEnvironment};
+use crate::load::suggestion::did_you_mean;
+use crate::load::text::{Language, SourceText};
+use crate::load::tree::Documents;
+use crate::model::Segment;
+use crate::model::policy::Prune;
+
+/// Keys of the top level and of a layer that no layer passes on.
+const OWN_KEYS: [&str; 4] = ["environments", "defaults", "extends", "overlay"];
+
+/// The settings in `source` for the environment that `options` names, as far as they can be read.
+pub(in crate::load) fn read(source: &SourceText, options: &LoadOptions, problems: &mut Vec<Diagnostic>) -> Config {
+    let before = problems.len();
+    let Some(root) = document(source, problems) else {
+        let mut config = Config::default();
+        if problems.len() == before {
+            set_variables(&mut config, options);
+            problems.extend(options.environment.as_ref().map(|name| no_environment(name, &config)));
+        }
+        return config;
+    };
+    check(&root, problems);
+    Layers::new(&root).config(options, problems)
+}
+
+/// The one document of the file; nothing where it is empty or cannot be read.
+pub(in crate::load) fn document<'s>(source: &'s SourceText, problems: &mut Vec<Diagnostic>) -> Option<Item<'s>> {
+    let mut documents = Documents::new(source);
+    let first = match documents.next()? {
+        Ok(tree) => resolve(&tree, source, problems).filter(|root| !root.is_null()),
+        Err(problem) => {
+            problems.push(problem);
+            return None;
+        }
+    };
+    for document in documents {
+        match document {
+            Err(problem) => problems.push(problem),
+            Ok(tree) => {
+                let Some(root) = resolve(&tree, source, problems).filter(|root| !root.is_null()) else { continue };
+                problems.push(root.span.error("the settings contain a second document", "one document is read here"));
+            }
+        }
+    }
+    first
+}
+
+/// Reports what is wrong with any layer, chosen or not.
+fn check(root: &Item<'_>, problems: &mut Vec<Diagnostic>) {
+    let mut decoder = Decoder::new(Language::Yaml, KeySpelling::Snake);
+    if let Some(mut fields) = Fields::open(&mut decoder, root, &root.span, Vec::new()) {
+        settings(&mut fields);
+        fields.nested("defaults", |fields| {
+            settings(fields);
+            overlay(fields);
+        });
+        fields.nested("environments", environments);
+        fields.finish();
+    }
+    problems.extend(decoder.faults.into_iter().filter_map(|fault| fault.diagnostic));
+}
+
+fn environments(fields: &mut Fields<'_, '_, '_>) {
+    let all = fields.named();
+    for entry in all {
+        let path = fields.join(Segment::Key(entry.key.clone().into_owned().into()));
+        if entry.key.is_empty() {
+            fields.decoder.fault(&path, entry.key_at.error("an environment has no name", "name it"));
+        } else if !entry.item.is_null()
+            && let Some(mut inner) = Fields::open(fields.decoder, &entry.item, &entry.value_at(), path)
+        {
+            settings(&mut inner);
+            overlay(&mut inner);
+            extends(&mut inner, &entry.key, all);
+            inner.finish();
+        }
+    }
+}
+
+/// Whether the environment that `name` extends is another one that extends none itself.
+fn extends(fields: &mut Fields<'_, '_, '_>, name: &str, all: &[MapEntry<'_>]) {
+    let Some((extended, entry)) = given(fields, "extends") else { return };
+    let others = || all.iter().map(|other| &*other.key).filter(|other| *other != name);
+    let (what, label) = if extended == name {
+        (format!("the environment `{name}` extends itself"), "name another environment".to_owned())
+    } else if let Some(other) = all.iter().find(|other| other.key == extended) {
+        let Some(next) = other.item.get("extends").and_then(Item::text) else { return };
+        let what = format!("`{name}` extends `{extended}`, which extends `{next}`");
+        (what, "extend an environment that extends none".to_owned())
+    } else {
+        let names: Vec<&str> = others().collect();
+        let otherwise = || match names.as_slice() {
+            [] => "there is no other environment".to_owned(),
+            names => format!("one of {}", names.join(", ")),
+        };
+        let label = did_you_mean(&extended, names.iter().copied(), otherwise);
+        (format!("`extends` names the environment `{extended}`, which does not exist"), label)
+    };
+    wrong(fields, entry, "extends", what, label);
+}
+
+/// Which layer of the settings a value is from, the lowest first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LayerName {
+    /// The top level of the file.
+    TopLevel,
+    /// `defaults:`
+    Defaults,
+    /// An environment, chosen or extended.
+    Environment(String),
+}
+
+/// The layers of a file whose problems are reported already.
+pub(in crate::load) struct Layers<'i, 's> {
+    root: &'i Item<'s>,
+    environments: BTreeMap<&'i str, &'i Item<'s>>,
+}
+
+impl<'i, 's> Layers<'i, 's> {
+    pub(in crate::load) fn new(root: &'i Item<'s>) -> Self {
+        let entries = root.get("environments").map(Item::entries).unwrap_or_default();
+        Self { root, environments: entries.iter().map(|entry| (&*entry.key, &entry.item)).collect() }
+    }
+
+    /// The layers of an environment, the lowest first; of one that is not defined what applies to every one.
+    pub(in crate::load) fn of(&self, environment: Option<&str>) -> Vec<(LayerName, &'i Item<'s>)> {
+        let mut layers = vec![(LayerName::TopLevel, self.root)];
+        let Some(name) = environment else { return layers };
+        layers.extend(self.root.get("defaults").map(|defaults| (LayerName::Defaults, defaults)));
+        let Some(chosen) = self.environments.get(name) else { return layers };
+        let extended = chosen.get("extends").and_then(Item::text);
+        let extended = extended.and_then(|name| Some((name, *self.environments.get(name)?)));
+        let layer = |(name, item): (&str, &'i Item<'s>)| (LayerName::Environment(name.to_owned()), item);
+        let written = |(_, item): &(&str, &'i Item<'s>)| !item.is_null();
+        layers.extend(extended.into_iter().chain([(name, *chosen)]).filter(written).map(layer));
+        layers
+    }
+
+    fn config(&self, options: &LoadOptions, problems: &mut Vec<Diagnostic>) -> Config {
+        let environments: BTreeMap<String, Config> = self
+            .environments
+            .keys()
+            .map(|name| ((*name).to_owned(), self.resolved(Some(name), &mut Vec::new())))
+            .collect();
+        let chosen = options.environment.as_deref();
+        let mut config = self.resolved(chosen, problems);
+        config.environments = environments;
+        set_variables(&mut config, options);
+        if let Some(name) = chosen.filter(|name| !config.environments.contains_key(*name))
+            && options.undefined_environment == UndefinedEnvironment::Refuse
+        {
+            problems.push(no_environment(name, &config));
+        }
+        config
+    }
+
+    /// The settings of an environment without `--var`; of the top level alone where there is none.
+    fn resolved(&self, environment: Option<&str>, problems: &mut Vec<Diagnostic>) -> Config {
+        let layers = self.of(environment);
+        let tree = layers.iter().fold(None, |below, (_, above)| Some(merged(below, above, &mut Vec::new())));
+        let Some(tree) = tree else { return Config::default() };
+        // Its problems are those of its layers.
+        let mut decoder = Decoder::new(Language::Yaml, KeySpelling::Snake);
+        let fields = Fields::open(&mut decoder, &tree, &tree.span, Vec::new());
+        let mut config = fields.map(|mut fields| settings(&mut fields)).unwrap_or_default();
+        let overlays = layers.iter().skip(1).filter_map(|(_, layer)| {
+            let mut decoder = Decoder::new(Language::Yaml, KeySpelling::Snake);
+            overlay(&mut Fields::open(&mut decoder, layer, &layer.span, Vec::new())?)
+        });
+        config.overlays = overlays.collect();
+        let above: Vec<&Item<'_>> = match environment {
+            Some(_) => layers.iter().skip(1).map(|(_, layer)| *layer).collect(),
+            None => self.root.get("defaults").into_iter().chain(self.environments.values().copied()).collect(),
+        };
+        let listed = !config.namespaces.is_empty() || above.iter().any(|layer| layer.get("namespaces").is_some());
+        set_prune(&tree, listed, &mut config, problems);
+        config
+    }
+}
+
+/// What is deleted: by default nothing without `namespaces:`.
+fn set_prune(tree: &Item<'_>, listed: bool, config: &mut Config, problems: &mut Vec<Diagnostic>) {
+    let set = tree.entries().iter().find(|entry| entry.key == "prune" && !entry.item.is_null());
+    match set {
+        None => config.safeguards.prune = if listed { Prune::Owned } else { Prune::None },
+        Some(entry) if !listed && config.safeguards.prune != Prune::None => {
+            let what = "`prune` needs `namespaces:`, which list where objects may be deleted";
+            problems.push(entry.value_at().error(what, "list the namespaces of the stack"));
+        }
+        Some(_) => {}
+    }
+}
+
+/// A layer on what is below it.
+fn merged<'s>(below: Option<Item<'s>>, above: &Item<'s>, path: &mut Vec<String>) -> Item<'s> {
+    let above_value = match &above.value {
+        // The mode of this gate alone is written as a word.
+        Value::Text(..) if *path == ["gates", "events"] => {
+            Value::Map(vec![MapEntry { key: "mode".into(), key_at: above.span, item: above.clone() }])
+        }
+        Value::Map(_) | Value::Text(..) | Value::List(_) | Value::Refused => above.value.clone(),
+    };
+    let Value::Map(changes) = above_value else { return above.clone() };
+    let mut entries = match below {
+        Some(Item { value: Value::Map(entries), .. }) => entries,
+        _ => Vec::new(),
+    };
+    for change in changes {
+        if change.item.is_null() || (path.is_empty() && OWN_KEYS.contains(&&*change.key)) {
+            continue;
+        }
+        let at = entries.iter().position(|entry| entry.key == change.key);
+        let below = at.map(|at| entries.remove(at).item);
+        path.push(change.key.clone().into_owned());
+        let item = merged(below, &change.item, path);
+        path.pop();
+        entries.push(MapEntry { item, ..change });
+    }
+    Item { value: Value::Map(entries), ..above.clone() }
+}
+
+/// Lets the variables of the call override those of the settings.
+fn set_variables(config: &mut Config, options: &LoadOptions) {
+    let declared = |name: &&String| {
+        let declares = |config: &Config| config.variables.contains_key(*name);
+        declares(config) || config.environments.values().any(declares)
+    };
+    config.undeclared = options.variables.keys().filter(|name| !declared(name)).cloned().collect();
+    config.variables.extend(options.variables.clone());
+}
+
+/// The environment that was asked for is not there.
+pub(in crate::load) fn no_environment(name: &str, config: &Config) -> Diagnostic {
+    let names: Vec<&str> = config.environments.keys().map(String::as_str).collect();
+    let help = did_you_mean(name, names.iter().copied(), || match names.as_slice() {
+        [] => "trueup.yaml names no `environments:`".to_owned(),
+        names => format!("one of {}", names.join(", ")),
+    });
+    Diagnostic::without_place(format!("there is no environment `{name}`"), help)
+}

@@ -1,0 +1,226 @@
+//! Layers of settings: the order in which they are in force, what they may contain, and that merging them gives what a
+//! file gives in which a person wrote the outcome down.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+use serde_json::{Map, Value, json};
+
+use super::Config;
+use crate::load::{LoadOptions, SourceFile, UndefinedEnvironment, settings_of};
+use crate::model::policy::{GateMode, Prune};
+
+fn read(text: &str, environment: Option<&str>) -> Result<Config, String> {
+    let file = SourceFile { path: "trueup.yaml".to_owned(), bytes: text.as_bytes().to_vec() };
+    let options = LoadOptions { environment: environment.map(str::to_owned), ..LoadOptions::default() };
+    settings_of(Some(file), &options).map_err(|problems| problems.render(&Default::default()))
+}
+
+const LAYERS: &str = "\
+stack: shop
+namespaces: [shop]
+prune: none
+guards: {percent: 50, least: 4}
+gates: {upgrade: block, events: {mode: block, minutes: 30}}
+variables: {domain: example.net, port: 80, zone: a}
+ignore: [{object: '*', field: spec.port}]
+files: {exclude: [archive/**]}
+rate_limit: 5
+defaults:
+  prune: owned
+  guards: {percent: 40}
+  variables: {domain: default.example.net}
+  overlay: overlays/all
+  concurrency: 4
+environments:
+  live:
+    guards: {percent: 20}
+    gates: {events: warn}
+    variables: {domain: live.example.net, port: 443}
+    ignore: []
+    overlay: overlays/live
+    token_variable: TRUEUP_TOKEN_LIVE
+  prod:
+    extends: live
+    guards: {least: 2}
+    variables: {port: 8443}
+    overlay: overlays/prod
+    allow_empty: true
+  empty:
+";
+
+#[test]
+fn an_environment_is_its_layers_on_the_top_level() {
+    let prod = read(LAYERS, Some("prod")).expect("good settings");
+    assert_eq!(prod.safeguards.prune, Prune::Owned);
+    assert_eq!((prod.safeguards.guards.percent, prod.safeguards.guards.least), (20, 2));
+    let gates = prod.safeguards.gates;
+    assert_eq!((gates.upgrade, gates.events, gates.events_minutes), (GateMode::Block, GateMode::Warn, 30));
+    let variables: BTreeMap<&str, &str> = prod.variables.iter().map(|(name, value)| (&**name, &**value)).collect();
+    assert_eq!(variables, BTreeMap::from([("domain", "live.example.net"), ("port", "8443"), ("zone", "a")]));
+    assert!(prod.safeguards.ignore.is_empty(), "a list replaces");
+    assert_eq!(prod.overlays, ["overlays/all", "overlays/live", "overlays/prod"]);
+    assert_eq!((prod.rate_limit, prod.concurrency, prod.allow_empty), (Some(5.0), Some(4), true));
+    assert_eq!(prod.token_variable.as_deref(), Some("TRUEUP_TOKEN_LIVE"));
+    assert_eq!(prod.files.exclude, ["archive/**"]);
+    // Without an environment, its layers and the defaults of all environments are not there.
+    let top = read(LAYERS, None).expect("good settings");
+    assert_eq!((top.safeguards.prune, top.safeguards.guards.percent), (Prune::None, 50));
+    assert_eq!((top.concurrency, top.overlays.len(), top.safeguards.ignore.len()), (None, 0, 1));
+    // Every environment is there, whichever is chosen.
+    assert_eq!(top.environments.keys().collect::<Vec<_>>(), ["empty", "live", "prod"]);
+    assert_eq!(Config { environments: BTreeMap::new(), ..prod }, top.environments["prod"]);
+    assert_eq!(top.environments["empty"].safeguards.guards.percent, 40);
+}
+
+#[test]
+fn a_new_environment_has_the_defaults_of_all() {
+    let file = || Some(SourceFile { path: "trueup.yaml".to_owned(), bytes: LAYERS.as_bytes().to_vec() });
+    let options = LoadOptions { environment: Some("new".to_owned()), ..LoadOptions::default() };
+    settings_of(file(), &options).expect_err("there is no such environment");
+    let options = LoadOptions { undefined_environment: UndefinedEnvironment::Defaults, ..options };
+    let new = settings_of(file(), &options).expect("good settings");
+    assert_eq!((new.safeguards.guards.percent, new.safeguards.prune), (40, Prune::Owned));
+}
+
+#[test]
+fn pruning_needs_namespaces_in_the_environment_that_is_chosen() {
+    let text = "environments: {dev: {prune: all}, prod: {prune: all, namespaces: [shop]}}\n";
+    let problem = read(text, Some("dev")).expect_err("dev lists none");
+    assert!(problem.contains("`prune` needs `namespaces:`") && problem.contains("trueup.yaml:1:29"), "{problem}");
+    assert_eq!(read(text, Some("prod")).expect("prod lists one").safeguards.prune, Prune::All);
+    assert_eq!(read(text, None).expect("neither is chosen").safeguards.prune, Prune::Owned);
+}
+
+/// The settings of a random layer: each either there or not.
+fn layer() -> impl Strategy<Value = Map<String, Value>> {
+    let word = |words: &'static [&'static str]| prop::sample::select(words).prop_map(Value::from);
+    let some = |strategy: BoxedStrategy<Value>| prop::option::weighted(0.4, strategy);
+    let mode = || word(&["off", "warn", "block"]);
+    let map = |fields: Vec<(&'static str, BoxedStrategy<Value>)>| {
+        let fields: Vec<_> = fields
+            .into_iter()
+            .map(|(key, value)| {
+                prop::option::weighted(0.5, value).prop_map(move |value| value.map(|value| (key.to_owned(), value)))
+            })
+            .collect();
+        fields.prop_map(|fields| Value::Object(fields.into_iter().flatten().collect())).boxed()
+    };
+    let events = || {
+        let numbers = || {
+            vec![
+                ("minutes", (1..60).prop_map(Value::from).boxed()),
+                ("threshold", (1..9).prop_map(Value::from).boxed()),
+            ]
+        };
+        let full = numbers().into_iter().chain([("mode", mode().boxed())]).collect();
+        // An empty mapping has no path that says that it is there.
+        let filled = |value| if value == json!({}) { json!({"minutes": 5}) } else { value };
+        prop_oneof![mode().boxed(), map(numbers()), map(full)].prop_map(filled).boxed()
+    };
+    let texts = |words: &'static [&'static str]| {
+        prop::sample::subsequence(words, 1..=words.len()).prop_map(|words| json!(words)).boxed()
+    };
+    let rules = prop::sample::subsequence(vec!["spec.port", "spec.target"], 0..=2)
+        .prop_map(|fields| fields.into_iter().map(|field| json!({"object": "*", "field": field})).collect());
+    let settings: Vec<(&'static str, BoxedStrategy<Value>)> = vec![
+        ("base_url", word(&["https://a.example.net", "https://b.example.net"]).boxed()),
+        ("layout", word(&["uniform", "published"]).boxed()),
+        ("stack", word(&["shop", "shop-prod", "x"]).boxed()),
+        ("namespaces", texts(&["shop", "pay", "web"])),
+        ("prune", word(&["none", "owned", "all"]).boxed()),
+        (
+            "guards",
+            map(vec![
+                ("percent", (0..100).prop_map(Value::from).boxed()),
+                ("least", (0..50).prop_map(Value::from).boxed()),
+            ]),
+        ),
+        ("gates", map(vec![("upgrade", mode().boxed()), ("ddos", mode().boxed()), ("events", events())])),
+        ("ignore", rules.boxed()),
+        ("ownership_annotations", any::<bool>().prop_map(Value::from).boxed()),
+        ("version_checked", any::<bool>().prop_map(Value::from).boxed()),
+        (
+            "variables",
+            map(vec![("a", word(&["1", "2"]).boxed()), ("b", word(&["3", "4"]).boxed()), ("c", word(&["5"]).boxed())]),
+        ),
+        ("files", map(vec![("include", texts(&["a/**", "b/**"])), ("exclude", texts(&["c/**", "d/**"]))])),
+        ("token_variable", word(&["TRUEUP_TOKEN_A", "TRUEUP_TOKEN_B"]).boxed()),
+        ("rate_limit", (1..50).prop_map(Value::from).boxed()),
+        ("concurrency", (1..50).prop_map(Value::from).boxed()),
+        ("allow_empty", any::<bool>().prop_map(Value::from).boxed()),
+    ];
+    let settings: Vec<_> = settings
+        .into_iter()
+        .map(|(key, value)| some(value).prop_map(move |value| value.map(|value| (key.to_owned(), value))))
+        .collect();
+    settings.prop_map(|settings| settings.into_iter().flatten().collect())
+}
+
+/// What each path of a layer is set to; `gates.events` as a word is its mode.
+fn flat(layer: &Map<String, Value>) -> BTreeMap<Vec<String>, Value> {
+    fn into(value: &Value, path: Vec<String>, found: &mut BTreeMap<Vec<String>, Value>) {
+        match value {
+            Value::Object(map) => {
+                map.iter().for_each(|(key, value)| into(value, [&path[..], &[key.clone()]].concat(), found))
+            }
+            word if path == ["gates", "events"] => {
+                found.insert([&path[..], &["mode".to_owned()]].concat(), word.clone());
+            }
+            other => {
+                found.insert(path, other.clone());
+            }
+        }
+    }
+    let mut found = BTreeMap::new();
+    into(&Value::Object(layer.clone()), Vec::new(), &mut found);
+    found
+}
+
+/// A mapping with these paths.
+fn nested(paths: BTreeMap<Vec<String>, Value>) -> Value {
+    let mut root = json!({});
+    for (path, value) in paths {
+        let mut at = &mut root;
+        for key in path {
+            at = &mut at[key];
+        }
+        *at = value;
+    }
+    root
+}
+
+/// Four layers as a file whose environment `prod` has all of them.
+fn file(layers: &[Map<String, Value>; 4]) -> String {
+    let [top, defaults, extended, chosen] = layers.clone();
+    let mut root = top;
+    let mut chosen = chosen;
+    chosen.insert("extends".to_owned(), "base".into());
+    root.insert("defaults".to_owned(), defaults.into());
+    root.insert("environments".to_owned(), json!({"base": extended, "prod": chosen}));
+    serde_yaml::to_string(&root).expect("YAML")
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Of each path the highest layer that sets it decides: written down as one file, that gives the same settings.
+    #[test]
+    fn merged_layers_are_what_a_flat_file_gives(layers in [layer(), layer(), layer(), layer()]) {
+        let mut paths = BTreeMap::new();
+        for layer in &layers {
+            paths.extend(flat(layer));
+        }
+        let flat = read(&serde_yaml::to_string(&nested(paths)).expect("YAML"), None);
+        let merged = read(&file(&layers), Some("prod"));
+        let merged = merged.map(|merged| Config { environments: BTreeMap::new(), ..merged });
+        match (merged, flat) {
+            (Ok(merged), Ok(flat)) => prop_assert_eq!(merged, flat),
+            // Only pruning without namespaces is an error of settings that are good one by one.
+            (Err(merged), Err(flat)) => {
+                prop_assert!(merged.contains("`prune` needs") && flat.contains("`prune` needs"), "{merged}\n{flat}");
+            }
+            (merged, flat) => prop_assert!(false, "{merged:?}\n{flat:?}"),
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! Environments that set everything the top level may set, through the binary: what is planned, saved, compared with a
+//! base and limited by a policy are the settings of the environment.
+
+use serde_json::{Value, json};
+
+use crate::support::{Service, Stage, commit, definition, git};
+
+const SETTINGS: &str = "\
+stack: shop-dev
+namespaces: [shop]
+defaults:
+  guards: {percent: 20, least: 1}
+environments:
+  live: {stack: shop, gates: {upgrade: block}}
+  prod: {extends: live, guards: {percent: 10}, prune: none, ignore: [{object: '*', field: labels.x}], version_checked: true}
+";
+
+fn stage(service: &Service) -> Stage {
+    let stage = Stage::new().at(service).file("trueup.yaml", SETTINGS);
+    (0..4).fold(stage, |stage, n| stage.file(&format!("e{n}.yaml"), &definition(&format!("shop/e{n}"), 80)))
+}
+
+fn safeguards(stage: &Stage, line: &str) -> Value {
+    let plan = stage.run(&format!("plan . --format json {line}"));
+    plan.code(0).json()["plan"]["settings"]["safeguards"].clone()
+}
+
+#[test]
+fn a_plan_has_the_settings_of_its_environment_and_its_digest_covers_them() {
+    let service = Service::start();
+    let stage = stage(&service);
+    let prod = safeguards(&stage, "--env prod");
+    assert_eq!(prod["guards"], json!({"percent": 10, "least": 1}));
+    assert_eq!(
+        (&prod["gates"]["upgrade"], &prod["prune"], &prod["version_checked"]),
+        (&json!("block"), &json!("none"), &json!(true))
+    );
+    assert_eq!(prod["ignore"].as_array().map(Vec::len), Some(1));
+    let dev = safeguards(&stage, "");
+    assert_eq!(
+        (&dev["guards"]["percent"], &dev["gates"]["upgrade"], &dev["prune"]),
+        (&json!(30), &json!("warn"), &json!("owned"))
+    );
+    // The variable of the process chooses an environment as the flag does, and the plan names it.
+    let digest = |line: &str| stage.run(&format!("plan . --format json {line}")).json()["digest"].clone();
+    let before = digest("--env prod");
+    stage.edit("trueup.yaml", "percent: 10", "percent: 11");
+    assert_ne!(digest("--env prod"), before);
+    let stage = stage.env("TRUEUP_ENV", "prod");
+    stage.run("plan .").code(0).stdout_contains("stack shop, environment prod,");
+}
+
+#[test]
+fn a_saved_plan_is_applied_with_the_settings_of_its_environment() {
+    let service = Service::start();
+    let stage = stage(&service);
+    stage.run("apply . --env prod --yes --quiet").code(0);
+    for n in 0..3 {
+        stage.edit(&format!("e{n}.yaml"), "80", "81");
+    }
+    stage.run("plan . --env prod -o ../plan.json").code(0).stdout_contains("mass-change");
+    let refused = stage.run("apply ../plan.json --env prod --yes");
+    refused.code(6).stderr_contains("mass-change");
+    // The settings of another environment are those of another stack.
+    stage.run("apply ../plan.json --yes").code(6).stderr_contains("the plan was made with --env prod");
+    stage.run("apply ../plan.json --env prod --yes --quiet --allow mass-change").code(0);
+    stage.run("plan . --env prod --detailed-exitcode").code(0);
+}
+
+#[test]
+fn what_an_environment_loosens_is_compared_with_the_base() {
+    let service = Service::start();
+    let stage = stage(&service).committed();
+    git(&stage, "checkout -q -b change");
+    let loosened = |line: &str| -> Vec<String> {
+        let plan = stage.run(&format!("plan . --base main --format json {line}")).json();
+        let changes = plan["plan"]["setting_changes"].as_array().expect("changes").clone();
+        let loosened = changes.iter().filter(|change| change["direction"] == "loosened");
+        let text = |change: &Value, key: &str| change[key].as_str().unwrap_or_default().to_owned();
+        loosened
+            .map(|change| {
+                assert_eq!(change["in_force"], change["base"], "the stricter is in force");
+                format!("{} {} {}", text(change, "setting"), text(change, "base"), text(change, "head"))
+            })
+            .collect()
+    };
+    // The environment itself, the one that it extends, and the defaults of all.
+    stage.edit("trueup.yaml", "percent: 10}, prune: none", "percent: 90}, prune: owned");
+    stage.edit("trueup.yaml", "upgrade: block", "upgrade: off");
+    stage.edit("trueup.yaml", "least: 1", "least: 50");
+    commit(&stage, "looser");
+    let all = ["prune none owned", "guards.percent 10 90", "guards.least 1 50", "gates.upgrade block off"];
+    assert_eq!(loosened("--env prod"), all);
+    stage.run("plan . --base main --env prod").code(0).stdout_contains("loosened   guards.percent  10 -> 90");
+    let in_force = safeguards(&stage, "--env prod --base main");
+    assert_eq!((&in_force["guards"], &in_force["prune"]), (&json!({"percent": 10, "least": 1}), &json!("none")));
+    // Another environment to extend.
+    stage.write(
+        "trueup.yaml",
+        &SETTINGS.replace("  prod: {extends: live", "  loose: {stack: shop}\n  prod: {extends: loose"),
+    );
+    assert_eq!(loosened("--env prod"), ["gates.upgrade block warn"]);
+    // Under another name it is no looser than what was in force for its stack, and than the defaults of all.
+    stage.write("trueup.yaml", &SETTINGS.replace("  prod:", "  prod2:").replace("percent: 10", "percent: 90"));
+    assert_eq!(loosened("--env prod2")[0], "guards.percent 10 90");
+    stage.write("trueup.yaml", &format!("{SETTINGS}  new: {{stack: new, guards: {{percent: 90}}}}\n"));
+    assert_eq!(loosened("--env new"), ["guards.percent 20 90"]);
+}
+
+#[test]
+fn a_policy_limits_every_environment() {
+    let service = Service::start();
+    let stage = stage(&service).file("../policy.yaml", "guards: {percent: 5}\nprune: none\n");
+    let limited = stage.run("plan . --env prod --policy ../policy.yaml");
+    limited.code(0).stdout_contains("limited    guards.percent  10").does_not_say("limited    prune");
+    assert_eq!(safeguards(&stage, "--env prod --policy ../policy.yaml")["guards"]["percent"], 5);
+    stage.write("../policy.yaml", "stacks: [shop-dev]\n");
+    stage.run("plan . --policy ../policy.yaml").code(0);
+    stage
+        .run("plan . --env prod --policy ../policy.yaml")
+        .code(6)
+        .stderr_contains("the policy forbids the stack `shop`");
+}
+
+#[test]
+fn overlays_of_a_chain_add_up() {
+    let overlay = |text: &str| format!("metadata: {{namespace: shop, name: e0}}\n{text}\n");
+    let stage = Stage::new()
+        .file("trueup.yaml", "defaults: {overlay: o/all}\nenvironments:\n  base: {overlay: o/base}\n  eu: {extends: base, overlay: o/a-eu}\n")
+        .file("e0.yaml", &definition("shop/e0", 80))
+        .file("o/all/e0.yaml", &overlay("spec: {port: 1, protocol: UDP, health_check_port: 9}"))
+        .file("o/base/z.yaml", &overlay("spec: {port: 2, health_check_port: 10}"))
+        .file("o/base/new.yaml", "metadata: {namespace: shop, name: new}\nspec: {ip: 10.0.0.9, port: 1}\n")
+        .file("o/a-eu/a.yaml", &overlay("spec: {port: 3}"))
+        .file("o/a-eu/new.yaml", "metadata: {namespace: shop, name: new}\nspec: {port: 2}\n");
+    let spec = |line: &str, name: &str| {
+        let text = stage.run(&format!("plan . --sandbox --format json {line}"));
+        let plan = text.code(0).json();
+        let changes = plan["plan"]["changes"].as_array().expect("changes").clone();
+        changes
+            .into_iter()
+            .find(|change| change["key"] == format!("shop/{name}"))
+            .map(|change| change["action"]["create"]["wanted"]["spec"].clone())
+    };
+    let eu = spec("--env eu", "e0").expect("it is created");
+    assert_eq!(
+        (&eu["port"], &eu["protocol"], &eu["health_check_port"]),
+        (&json!(3), &json!("UDP"), &json!(10)),
+        "{eu}"
+    );
+    // What one overlay adds, a later one changes.
+    assert_eq!(spec("--env eu", "new").expect("it is created")["port"], 2);
+    assert_eq!(spec("--env base", "new").expect("it is created")["port"], 1);
+    assert_eq!(spec("", "e0").expect("it is created")["port"], 80);
+    assert_eq!(spec("", "new"), None);
+}
+
+const REMOVED: &str = "$remove: true\nmetadata: {namespace: shop, name: e0}\n";
+
+#[test]
+fn what_an_overlay_removes_is_deleted_where_it_is_ours_and_nowhere_else() {
+    let service = Service::start();
+    let stage = stage(&service);
+    stage.edit("trueup.yaml", "prune: none", "overlay: o/prod");
+    stage.run("apply . --env prod --yes --quiet").code(0);
+    service.create(&json!({"metadata": {"name": "other", "namespace": "shop"}, "spec": {"ip": "10.0.0.9"}}));
+    let stage = stage.file("o/prod/e0.yaml", REMOVED).file("other.yaml", &definition("shop/other", 1));
+    stage.write("o/prod/other.yaml", "$remove: true\nmetadata: {namespace: shop, name: other}\n");
+    let plan = stage.run("plan . --env prod --allow mass-change");
+    plan.code(0).stdout_contains("- delete  shop/e0").stdout_contains("removed in o/prod/e0.yaml:1");
+    plan.does_not_say("delete  shop/other");
+    let json = stage.run("plan . --env prod --format json").json();
+    assert_eq!(json["plan"]["changes"][0]["place"]["file"], "o/prod/e0.yaml");
+    stage.run("apply . --env prod --yes --quiet --allow mass-change").code(0);
+    assert!(!service.has("shop/e0") && service.has("shop/other"));
+    // Another environment and the top level define it still.
+    stage.run("validate . --env live").code(0).stdout_contains("5 endpoints");
+    stage.run("validate . --env prod").code(0).stdout_contains("3 endpoints");
+    stage.run("validate .").code(0).stdout_contains("5 endpoints");
+}
+
+#[test]
+fn commands_that_read_or_write_files_know_overlays_that_remove() {
+    let service = Service::start();
+    let stage = stage(&service);
+    stage.edit("trueup.yaml", "prune: none", "overlay: o/prod");
+    stage.run("apply . --env prod --yes --quiet").code(0);
+    stage.write("o/prod/e0.yaml", "# not here\nmetadata: {namespace: shop, name: e0}\n$remove: true # for good\n");
+    // `fmt` keeps it as it is, but for the order of its keys, and it still removes.
+    stage.run("fmt .").code(0).stdout_contains("o/prod/e0.yaml");
+    assert_eq!(
+        stage.read("o/prod/e0.yaml"),
+        "# not here\n$remove: true # for good\nmetadata: {name: e0, namespace: shop}\n"
+    );
+    stage.run("fmt . --check").code(0);
+    stage.run("validate . --env prod").code(0).stdout_contains("3 endpoints");
+    // `pull` leaves out what the environment would drop again.
+    let pulled = stage.run("pull -n shop -o . --env prod --overwrite");
+    pulled.code(0).stderr_contains("left out: shop/e0: the overlay o/prod/e0.yaml removes it");
+    assert!(!stage.path("shop/e0.yaml").exists());
+}
