@@ -26,13 +26,8 @@ pub fn load_options(context: &Context) -> Result<LoadOptions, CommandError> {
         })?;
         variables.insert(name.to_owned(), value.to_owned());
     }
-    let (environment, config) = (environment(context), context.global.config.clone());
+    let (environment, config) = (context.chosen_environment(), context.global.config.clone());
     Ok(LoadOptions { variables, environment, config, ..LoadOptions::default() })
-}
-
-/// The environment of the configuration that the call chooses.
-pub fn environment(context: &Context) -> Option<String> {
-    context.global.env.clone().or_else(|| context.environment.variable("TRUEUP_ENV").map(str::to_owned))
 }
 
 /// The directory of the stack that contains a path.
@@ -73,7 +68,7 @@ pub fn of_plan(context: &Context, plan: &Plan) -> Result<Config, CommandError> {
             |stack: &Option<String>| stack.as_ref().map_or("no stack".to_owned(), |name| format!("stack `{name}`"));
         let message = format!("the plan is of {}, and the settings name {}", named(&plan.stack), named(&stack));
         let error = CommandError::words(ExitStatus::Refused, message);
-        let made_for = plan.source.environment.as_ref().filter(|_| environment(context).is_none());
+        let made_for = plan.source.environment.as_ref().filter(|_| context.chosen_environment().is_none());
         let error = made_for
             .into_iter()
             .fold(error, |error, name| error.hint(format!("the plan was made with --env {}", safe::shell(name))));

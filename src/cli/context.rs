@@ -49,6 +49,11 @@ impl Context {
         Arc::clone(self.ids.get_or_init(|| exchanges::ids(&self.environment, &self.output)))
     }
 
+    /// The environment of the configuration that the call chooses.
+    pub fn chosen_environment(&self) -> Option<String> {
+        self.global.env.clone().or_else(|| self.environment.variable("TRUEUP_ENV").map(str::to_owned))
+    }
+
     /// Keeps an embedded service until [`Context::close`].
     pub fn keep(&self, service: Running) {
         self.started.borrow_mut().push(service);

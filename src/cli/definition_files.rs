@@ -51,7 +51,7 @@ impl<'a> DefinitionTarget<'a> {
         let removed = loaded.map(|loaded| loaded.removed).unwrap_or_default();
         let below = full.strip_prefix(root).map(|below| below.to_string_lossy().into_owned()).unwrap_or_default();
         let below = if below.is_empty() { below } else { format!("{below}/") };
-        let environment = configuration::environment(context);
+        let environment = context.chosen_environment();
         Self { arguments, config, environment, below, removed }
     }
 

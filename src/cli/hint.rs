@@ -4,7 +4,6 @@
 use std::path::Path;
 
 use super::args::{GlobalArgs, PermissionArgs};
-use super::configuration;
 use super::context::Context;
 use crate::api::BaseUrl;
 use crate::load::config;
@@ -100,7 +99,7 @@ pub fn of_recorded(context: &Context, plan: &Plan) -> String {
     let root = |directory: &Path| load::root(directory, &load::LoadOptions::default()).ok();
     let directory = plan.source.origin.to_string();
     let there = root(Path::new(&directory)).filter(|there| there.join(config::FILE).is_file());
-    let options = load::LoadOptions { environment: configuration::environment(context), ..Default::default() };
+    let options = load::LoadOptions { environment: context.chosen_environment(), ..Default::default() };
     let config = load::settings(there.as_deref().unwrap_or(Path::new(".")), &options);
     if matches!(super::settings::named(context, &config.unwrap_or_default()), Ok(None)) {
         let url = &plan.service.base_url;

@@ -121,7 +121,7 @@ async fn build(
         service: &service,
         source: &PlanSource {
             origin: PlanOrigin::Directory(stack.directory.clone()),
-            environment: configuration::environment(context),
+            environment: context.chosen_environment(),
             filters: stack.filters.clone(),
             snapshot: source.taken(),
             ..PlanSource::default()

@@ -9,7 +9,6 @@ use super::item::{Item, TextSpan, resolve};
 use super::options::LoadLimits;
 use super::overlays::Overlays;
 use super::rules::StackRules;
-use super::source_map::key_of;
 use super::text::{Language, SourceText};
 use super::tree::Documents;
 use super::variable::{Variables, substitute};
@@ -66,7 +65,7 @@ pub(super) fn read<'s>(source: &'s SourceText, context: &ReadContext<'s>) -> Fil
     let language = source.language();
     each(source, context, &mut problems, |prepared, problems| {
         if let Some(at) = prepared.removed {
-            read.removed.extend(key_of(&prepared.item).and_then(|key| Some((Key::parse(&key).ok()?, at.location()))));
+            read.removed.extend(prepared.item.names().and_then(|key| Some((Key::parse(&key).ok()?, at.location()))));
             return;
         }
         match examine(&prepared.item, language, &context.rules) {

@@ -123,6 +123,12 @@ impl<'s> Item<'s> {
         }
     }
 
+    /// `namespace/name` of a document.
+    pub(super) fn names(&self) -> Option<String> {
+        let part = |key: &str| self.get("metadata")?.get(key)?.text();
+        Some(format!("{}/{}", part("namespace")?, part("name")?))
+    }
+
     /// What it is, for messages.
     pub(super) fn kind(&self) -> &'static str {
         match &self.value {

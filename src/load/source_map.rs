@@ -182,7 +182,7 @@ impl<'l> SourceMap<'l> {
         let rules = rules::StackRules::default();
         let context = ReadContext { rules, variables: &self.variables, overlays, limits };
         let documents = careful::prepare(&source, &context, &mut problems);
-        let nodes = documents.iter().filter_map(|document| Some((key_of(&document.item)?, nodes(&document.item))));
+        let nodes = documents.iter().filter_map(|document| Some((document.item.names()?, nodes(&document.item))));
         Some(nodes.collect())
     }
 }
@@ -194,11 +194,6 @@ fn paths(field: &Field) -> (Vec<Vec<&str>>, bool) {
         Some(path) => (vec![path], false),
         None => (SPEC.options().iter().map(|option| vec!["spec", option]).collect(), true),
     }
-}
-
-pub(super) fn key_of(item: &Item<'_>) -> Option<String> {
-    let part = |key: &str| item.get("metadata")?.get(key)?.text().map(str::to_owned);
-    Some(format!("{}/{}", part("namespace")?, part("name")?))
 }
 
 /// Every value of a document by its path.
@@ -348,7 +343,7 @@ fn names<'s>(source: &'s SourceText, context: &ReadContext<'s>) -> Vec<(String, 
         let at = document.item.get("metadata")?.get("name")?.span;
         // An overlay's name is in another file.
         let place = if at.source.path == source.path { at.range() } else { 0..0 };
-        Some((key_of(&document.item)?, document.document, place))
+        Some((document.item.names()?, document.document, place))
     };
     documents.iter().filter_map(name).collect()
 }

@@ -20,7 +20,7 @@ use super::loaded::Loaded;
 use super::options::LoadLimits;
 use super::overlays::Overlays;
 use super::rules::StackRules;
-use super::source_map::{Nodes, key_of, nodes};
+use super::source_map::{Nodes, nodes};
 use super::text::SourceText;
 use super::variable::Variables;
 use crate::model::{Endpoint, Field, Json, Key, SourceLocation};
@@ -183,7 +183,7 @@ impl<'l> Editor<'l> {
         let Some(source) = self.source(text) else { return BTreeMap::new() };
         let context = self.context();
         let documents = careful::prepare(&source, &context, &mut Vec::new());
-        documents.iter().filter_map(|document| Some((key_of(&document.item)?, nodes(&document.item)))).collect()
+        documents.iter().filter_map(|document| Some((document.item.names()?, nodes(&document.item)))).collect()
     }
 
     fn places(&self, text: &str, wanted: &[&ValueToAdopt]) -> Vec<Option<SourceLocation>> {
