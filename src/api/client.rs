@@ -12,13 +12,12 @@ use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use jiff::Timestamp;
 use reqwest::Url;
-use tokio::sync::Semaphore;
 
 use super::base_url::SANDBOX_HOST;
 use super::budget::{Budget, Reservation};
 use super::error::{ApiError, Failure};
 use super::operations::Operation;
-use super::rate_limit::RateLimiter;
+use super::pool::ClientPool;
 use super::request::Request;
 use super::response::{Response, date, judge};
 use super::retry::{AttemptHistory, RetryDecision, decide};
@@ -44,15 +43,43 @@ struct Attempt {
     waited: Duration,
 }
 
-/// A connection pool with its limits, and what was counted.
+/// A pool for clients of the service in `settings`, with the limits in them. With `beside`, the answers of both pools
+/// share one memory.
+///
+/// # Errors
+/// Certificates that cannot be used.
+pub fn pool(settings: &ClientSettings, beside: Option<&ClientPool>) -> Result<ClientPool, ClientSettingsError> {
+    let tls = tls::configure(&settings.base_url, &settings.trust)?;
+    let mut builder = reqwest::Client::builder()
+        .tls_backend_preconfigured(tls)
+        .redirect(reqwest::redirect::Policy::none())
+        .retry(reqwest::retry::never())
+        .referer(false)
+        .user_agent(concat!("trueup/", env!("CARGO_PKG_VERSION")))
+        .connect_timeout(settings.bounds.connect)
+        .read_timeout(settings.bounds.idle)
+        .timeout(settings.bounds.total)
+        .pool_idle_timeout(IDLE_CONNECTION)
+        .tcp_nodelay(true);
+    if settings.base_url.is_loopback() {
+        // Whatever a resolver or a proxy says, a token sent without TLS stays on this machine.
+        let here = [SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), SocketAddr::from((Ipv6Addr::LOCALHOST, 0))];
+        builder = builder.no_proxy().resolve_to_addrs("localhost", &here).resolve_to_addrs(SANDBOX_HOST, &here);
+    }
+    let http = builder.build().map_err(|error| ClientSettingsError::Client { reason: innermost(&error) })?;
+    let memory = match beside {
+        Some(pool) => pool.memory(),
+        None => Budget::new(settings.bounds.memory),
+    };
+    Ok(ClientPool::new(http, settings.rate, settings.concurrency, memory))
+}
+
+/// A client with what it counted.
 pub(super) struct Client {
-    http: reqwest::Client,
+    shared: ClientPool,
     /// With a slash at its end.
     root: Url,
     pub(super) settings: ClientSettings,
-    throttle: RateLimiter,
-    permits: Semaphore,
-    pub(super) budget: Budget,
     pub(super) counts: Mutex<BTreeMap<Operation, u64>>,
     /// What the clock of the service showed when it sent the last answer.
     pub(super) date: Mutex<Option<Timestamp>>,
@@ -64,39 +91,16 @@ impl Client {
         if is_short && !settings.base_url.is_loopback() {
             return Err(ClientSettingsError::ShortToken);
         }
-        let tls = tls::configure(&settings.base_url, &settings.trust)?;
-        let mut builder = reqwest::Client::builder()
-            .tls_backend_preconfigured(tls)
-            .redirect(reqwest::redirect::Policy::none())
-            .retry(reqwest::retry::never())
-            .referer(false)
-            .user_agent(concat!("trueup/", env!("CARGO_PKG_VERSION")))
-            .connect_timeout(settings.bounds.connect)
-            .read_timeout(settings.bounds.idle)
-            .timeout(settings.bounds.total)
-            .pool_idle_timeout(IDLE_CONNECTION)
-            .tcp_nodelay(true);
-        if settings.base_url.is_loopback() {
-            // Whatever a resolver or a proxy says, a token sent without TLS stays on this machine.
-            let here = [SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), SocketAddr::from((Ipv6Addr::LOCALHOST, 0))];
-            builder = builder.no_proxy().resolve_to_addrs("localhost", &here).resolve_to_addrs(SANDBOX_HOST, &here);
-        }
-        let http = builder.build().map_err(|error| ClientSettingsError::Client { reason: innermost(&error) })?;
+        let shared = match &settings.pool {
+            Some(pool) => pool.clone(),
+            None => pool(&settings, None)?,
+        };
         let root = match settings.address {
             Some(address) => format!("http://{address}/"),
             None => format!("{}/", settings.base_url.as_str()),
         };
         let root = Url::parse(&root).map_err(|error| ClientSettingsError::Client { reason: error.to_string() })?;
-        Ok(Self {
-            http,
-            root,
-            throttle: RateLimiter::new(settings.rate, Instant::now()),
-            permits: Semaphore::new(settings.concurrency.max(1)),
-            budget: Budget::new(settings.bounds.memory),
-            counts: Mutex::default(),
-            date: Mutex::default(),
-            settings,
-        })
+        Ok(Self { shared, root, counts: Mutex::default(), date: Mutex::default(), settings })
     }
 
     /// Sends a request, again as often as its operation allows.
@@ -108,7 +112,7 @@ impl Client {
         loop {
             let failure = match self.attempt(request, &id, attempt).await {
                 Ok(answer) => {
-                    self.throttle.recover();
+                    self.shared.limits().throttle.recover();
                     self.report(&ClientProgress::Answered);
                     return Ok(answer);
                 }
@@ -128,7 +132,9 @@ impl Client {
             self.report(&ClientProgress::Waiting(Retry { after, reason: failure.brief(), number: before + 1, most }));
             match &failure {
                 // Everybody waits, this request with them.
-                Failure::Status(refusal) if refusal.status == 429 => self.throttle.slow(Instant::now(), after),
+                Failure::Status(refusal) if refusal.status == 429 => {
+                    self.shared.limits().throttle.slow(Instant::now(), after);
+                }
                 _ => {
                     self.settings.pace.wait(after).await;
                     attempt.waited = after;
@@ -137,6 +143,12 @@ impl Client {
             tried = tried.and(&failure);
             attempt.number += 1;
         }
+    }
+
+    /// The memory of the answers.
+    #[cfg(test)]
+    pub(super) fn budget(&self) -> Budget {
+        self.shared.memory()
     }
 
     /// Reports what takes time to who listens.
@@ -148,8 +160,8 @@ impl Client {
 
     async fn attempt(&self, request: &Request, id: &str, attempt: Attempt) -> Result<Response, Failure> {
         // The semaphore is never closed.
-        let _permit = self.permits.acquire().await;
-        let wait = self.throttle.admit(Instant::now());
+        let _permit = self.shared.limits().permits.acquire().await;
+        let wait = self.shared.limits().throttle.admit(Instant::now());
         self.settings.pace.wait(wait).await;
         // A repeat is a request of its own, and found by the same text.
         let request_id = if attempt.number == 1 { id.to_owned() } else { format!("{id}.{}", attempt.number) };
@@ -182,7 +194,7 @@ impl Client {
 
     async fn exchange(&self, request: &Request, id: &str, started: Instant) -> Result<Response, Failure> {
         let failed = |error: reqwest::Error| self.failure(error, started.elapsed());
-        let response = self.http.execute(self.http_request(request, id)?).await.map_err(failed)?;
+        let response = self.shared.limits().http.execute(self.http_request(request, id)?).await.map_err(failed)?;
         let status = response.status();
         let headers = response.headers().clone();
         if let Some(date) = date(&headers) {
@@ -226,7 +238,7 @@ impl Client {
         let limit = if status.is_success() { self.settings.bounds.body } else { LONGEST_REFUSAL };
         let rendered = response.content_length().and_then(|length| usize::try_from(length).ok());
         let mut whole = BytesMut::new();
-        let mut share = self.budget.share();
+        let mut share = self.shared.limits().budget.share();
         if let Some(length) = rendered.map(|length| length.min(limit)) {
             self.grow(&mut share, length, started).await?;
             whole.reserve(length);

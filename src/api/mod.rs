@@ -16,6 +16,7 @@ mod live;
 mod metadata;
 mod operations;
 mod pkcs12;
+mod pool;
 mod rate_limit;
 mod reader;
 mod request;
@@ -31,6 +32,7 @@ pub mod upgrades;
 mod wire;
 
 pub use base_url::{BaseUrl, BaseUrlError, SANDBOX_HOST};
+pub use client::pool;
 pub use current::{CurrentObject, CurrentState};
 pub use endpoints::{ListParameters, ResponseFormat, ResponseFormatError};
 pub use error::{ApiError, Certainty, ErrorStatus, Failure};
@@ -40,6 +42,7 @@ pub use operations::{
     BodyKind, Operation, OperationEffect, OperationEntry, Parameter, ParameterLocation, RetryClass, Risk, Route, TABLE,
 };
 pub use pkcs12::Pkcs12Error;
+pub use pool::ClientPool;
 pub use rate_limit::{RateLimit, Timing};
 pub use reader::{Reader, Writer};
 pub use request::{ReadRequest, Request, RequestError};

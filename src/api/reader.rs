@@ -76,8 +76,8 @@ fn unbuilt_of(operation: Operation, key: &Key) -> impl FnOnce(RequestError) -> A
 #[cfg(test)]
 impl Reader {
     /// The memory of the answers.
-    pub(super) fn budget(&self) -> &super::budget::Budget {
-        &self.client.budget
+    pub(super) fn budget(&self) -> super::budget::Budget {
+        self.client.budget()
     }
 }
 

@@ -9,6 +9,7 @@ use crate::model::Layout;
 
 use super::base_url::BaseUrl;
 use super::operations::Operation;
+use super::pool::ClientPool;
 use super::rate_limit::{RateLimit, Timing};
 use super::secret::Secret;
 use super::tls::{TlsError, TlsTrust};
@@ -134,6 +135,8 @@ pub struct ClientSettings {
     pub listener: Option<ExchangeListener>,
     /// Receives what takes time.
     pub progress: Option<ProgressListener>,
+    /// Shared with other clients of the same service; none where the client has its own.
+    pub pool: Option<ClientPool>,
 }
 
 impl ClientSettings {
@@ -154,6 +157,7 @@ impl ClientSettings {
             ids: Arc::new(RequestIds::new(0, None)),
             listener: None,
             progress: None,
+            pool: None,
         }
     }
 }

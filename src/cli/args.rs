@@ -7,7 +7,9 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::shared_args::formats;
-pub use super::shared_args::{BaseArgs, Color, FilterArgs, GlobalArgs, LiveArgs, PermissionArgs, ScopeArgs};
+pub use super::shared_args::{
+    BaseArgs, Color, FilterArgs, GlobalArgs, LiveArgs, PermissionArgs, ScopeArgs, StacksArgs,
+};
 use crate::report::Format;
 
 const EXAMPLES: &str = "\
@@ -75,10 +77,12 @@ pub enum Command {
 ///
 /// Reports every problem of every file at once, with its place.
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  trueup validate endpoints")]
+#[command(after_help = "Examples:\n  trueup validate endpoints\n  trueup validate --recursive stacks --env all")]
 pub struct ValidateArgs {
     #[command(flatten)]
     pub scope: ScopeArgs,
+    #[command(flatten)]
+    pub stacks: StacksArgs,
     /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats(Format::OF_VALIDATION))]
     pub format: Format,
@@ -90,11 +94,13 @@ pub struct ValidateArgs {
 /// that `apply` runs exactly.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  trueup plan endpoints\n  trueup plan endpoints -o plan.json --detailed-exitcode\n  trueup plan endpoints --only 'shop/*' --format json\n  trueup plan endpoints --live live.json"
+    after_help = "Examples:\n  trueup plan endpoints\n  trueup plan endpoints -o plan.json --detailed-exitcode\n  trueup plan endpoints --only 'shop/*' --format json\n  trueup plan endpoints --live live.json\n  trueup plan --recursive stacks\n  trueup plan endpoints --env all"
 )]
 pub struct PlanArgs {
     #[command(flatten)]
     pub scope: ScopeArgs,
+    #[command(flatten)]
+    pub stacks: StacksArgs,
     #[command(flatten)]
     pub permission: PermissionArgs,
     #[command(flatten)]
@@ -126,18 +132,26 @@ pub struct PlanArgs {
 /// Creates come first, then replaces, then deletes; deletes only when everything before them
 /// succeeded. Before each replace, trueup checks that the object has not changed since the plan.
 /// At the end it reads everything again and verifies that nothing differs.
+///
+/// Several stacks are planned first, approved once, and then applied one after the other. Nothing is sent if one of
+/// them cannot be planned, and a stack that fails stops those that have not begun. The same command again goes on.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  trueup apply endpoints\n  trueup apply plan.json --digest DIGEST\n  trueup apply endpoints --yes --allow mass-change\n  trueup apply --resume last"
+    after_help = "Examples:\n  trueup apply endpoints\n  trueup apply plan.json --digest DIGEST\n  trueup apply endpoints --yes --allow mass-change\n  trueup apply -R stacks --digest DIGEST\n  trueup apply --resume last"
 )]
 pub struct ApplyArgs {
     #[command(flatten)]
     pub scope: ScopeArgs,
     #[command(flatten)]
+    pub stacks: StacksArgs,
+    #[command(flatten)]
     pub permission: PermissionArgs,
     /// Resume this run, which was killed or interrupted: its name, a prefix of it, or `last`
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["paths", "only", "except", "namespace", "selector", "adopt"])]
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["paths", "recursive", "keep_going", "only", "except", "namespace", "selector", "adopt"])]
     pub resume: Option<String>,
+    /// Of several stacks, apply those that can be planned, and go on after one fails
+    #[arg(long)]
+    pub keep_going: bool,
     #[command(flatten)]
     pub base: BaseArgs,
     #[command(flatten)]
@@ -226,16 +240,18 @@ pub struct RollbackArgs {
 /// Checks whether the tenant still matches the definitions: the verdict for a schedule.
 ///
 /// Exits with 0 in sync, 2 changes pending, 3 drift, 4 both, 5 unknown. Directories of several stacks
-/// are checked one by one, each with the service and the token variable of its own trueup.yaml. Each gets
+/// are checked at the same time, each with the service and the token variable of its own trueup.yaml. Each gets
 /// a verdict, and so does the whole. A stack that cannot be checked makes the exit code 1; the others are
 /// still checked.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  trueup drift endpoints\n  trueup drift endpoints --format json --unmanaged fail\n  trueup drift endpoints --drift-state drift.json --acknowledged drift-acknowledged.yaml\n  trueup drift endpoints --format acknowledgements > drift-acknowledged.yaml\n  trueup drift endpoints --shard 2/5 --format prometheus\n  trueup drift tenants/* --shard 2/5 --drift-state memories"
+    after_help = "Examples:\n  trueup drift endpoints\n  trueup drift endpoints --format json --unmanaged fail\n  trueup drift endpoints --drift-state drift.json --acknowledged drift-acknowledged.yaml\n  trueup drift endpoints --format acknowledgements > drift-acknowledged.yaml\n  trueup drift endpoints --shard 2/5 --format prometheus\n  trueup drift -R tenants --shard 2/5 --drift-state memories"
 )]
 pub struct DriftArgs {
     #[command(flatten)]
     pub scope: ScopeArgs,
+    #[command(flatten)]
+    pub stacks: StacksArgs,
     /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats(Format::OF_DRIFT))]
     pub format: Format,
@@ -254,8 +270,8 @@ pub struct DriftArgs {
     /// Record in this file since when each value has drifted. For several stacks, a directory
     #[arg(long, alias = "memory", value_name = "FILE", conflicts_with = "live")]
     pub drift_state: Option<PathBuf>,
-    /// Check only the namespaces of the I-th of N checkers, I from 1 to N or from 0 to N-1; each namespace
-    /// of each stack belongs to exactly one checker
+    /// Check only what is the I-th of N checkers', I from 1 to N or from 0 to N-1. Of a list of stacks each belongs
+    /// to exactly one checker; of a single stack each namespace does
     #[arg(long, value_name = "I/N")]
     pub shard: Option<Shard>,
     /// The most bytes of a Markdown report
@@ -391,16 +407,18 @@ pub struct TerraformArgs {
 /// is written if a read is not complete.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  trueup snapshot endpoints -o live.json\n  trueup plan endpoints --live live.json\n  trueup snapshot -n shop -n pay --referrers -o live.json"
+    after_help = "Examples:\n  trueup snapshot endpoints -o live.json\n  trueup plan endpoints --live live.json\n  trueup snapshot -n shop -n pay --referrers -o live.json\n  trueup snapshot --recursive stacks -o live"
 )]
 pub struct SnapshotArgs {
-    /// The stack's directory, whose namespaces are read [default: .]
+    /// The stack's directory, whose namespaces are read [default: .]; repeatable
     #[arg(value_name = "PATH")]
-    pub path: Option<PathBuf>,
+    pub paths: Vec<PathBuf>,
+    #[command(flatten)]
+    pub stacks: StacksArgs,
     /// Read this namespace instead of those of the stack; repeatable
     #[arg(long, short, value_name = "NAME")]
     pub namespace: Vec<String>,
-    /// The file to write
+    /// The file to write. For several stacks, a directory, with a file for each
     #[arg(long, short, value_name = "FILE")]
     pub output: PathBuf,
     /// Also ask who refers to each endpoint, one request each: deletes are planned with it
@@ -460,6 +478,8 @@ pub enum SchemaOf {
     Plan,
     /// The JSON of drift
     Drift,
+    /// The JSON of validate, plan and apply of several stacks
+    Fleet,
     /// A snapshot
     Snapshot,
 }

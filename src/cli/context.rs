@@ -4,12 +4,14 @@
 
 use std::cell::{OnceCell, RefCell};
 use std::path::PathBuf;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use super::args::GlobalArgs;
 use super::environment::ProcessEnvironment;
 use super::exchanges;
 use super::output::Output;
+use super::tenants::Tenants;
 use crate::api::RequestIds;
 use crate::model::policy::Policy;
 use crate::sandbox::Running;
@@ -23,9 +25,20 @@ pub struct Context {
     /// Where answers and messages are written.
     pub output: Output,
     /// The policy of the call, if it names one.
-    pub policy: Option<PolicyFile>,
+    pub policy: Option<Rc<PolicyFile>>,
+    /// What the stacks of a command share, by service; empty for a command about one.
+    pub tenants: Rc<Tenants>,
     ids: OnceCell<Arc<RequestIds>>,
     started: RefCell<Vec<Running>>,
+}
+
+/// Which environment of its configuration one of several stacks has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StackEnvironment {
+    /// The one that the call names, if it names one.
+    OfCall,
+    /// This one of all; nothing for a stack without environments.
+    Chosen(Option<String>),
 }
 
 /// A policy with the file that contains it.
@@ -41,7 +54,15 @@ impl Context {
     pub fn new(global: GlobalArgs) -> Self {
         let environment = ProcessEnvironment::read();
         let output = Output::new(&global, &environment);
-        Self { global, environment, output, policy: None, ids: OnceCell::new(), started: RefCell::default() }
+        Self {
+            global,
+            environment,
+            output,
+            policy: None,
+            tenants: Rc::default(),
+            ids: OnceCell::new(),
+            started: RefCell::default(),
+        }
     }
 
     /// The ids of the requests of the command.
@@ -52,6 +73,25 @@ impl Context {
     /// The environment of the configuration that the call chooses.
     pub fn chosen_environment(&self) -> Option<String> {
         self.global.env.clone().or_else(|| self.environment.variable("TRUEUP_ENV").map(str::to_owned))
+    }
+
+    /// The context of one of several stacks, with the environment of it that the call chooses. It starts no embedded
+    /// service: the stacks share that of this one.
+    pub fn of_stack(&self, environment: StackEnvironment, tenants: &Rc<Tenants>) -> Self {
+        let mut context = Self {
+            global: self.global.clone(),
+            environment: self.environment.clone(),
+            output: self.output.clone(),
+            policy: self.policy.clone(),
+            tenants: Rc::clone(tenants),
+            ids: OnceCell::from(self.ids()),
+            started: RefCell::default(),
+        };
+        if let StackEnvironment::Chosen(name) = environment {
+            context.global.env = name;
+            context.environment = context.environment.without("TRUEUP_ENV");
+        }
+        context
     }
 
     /// Keeps an embedded service until [`Context::close`].

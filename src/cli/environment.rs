@@ -69,6 +69,13 @@ impl ProcessEnvironment {
         }
     }
 
+    /// The same without a variable.
+    #[must_use]
+    pub fn without(mut self, name: &str) -> Self {
+        self.variables.remove(name);
+        self
+    }
+
     /// The text of a variable; nothing if it is not set, empty, or not UTF-8.
     #[must_use]
     pub fn variable(&self, name: &str) -> Option<&str> {

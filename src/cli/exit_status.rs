@@ -74,6 +74,29 @@ impl ExitStatus {
         }
     }
 
+    /// The worse of two, for a command about several stacks: by the order in which the page of exit codes lists them.
+    #[must_use]
+    pub fn worse(self, other: Self) -> Self {
+        const WORST_FIRST: [ExitStatus; 12] = [
+            ExitStatus::Bug,
+            ExitStatus::Usage,
+            ExitStatus::Interrupted,
+            ExitStatus::Partly,
+            ExitStatus::Invalid,
+            ExitStatus::Failed,
+            ExitStatus::Unknown,
+            ExitStatus::Refused,
+            ExitStatus::Both,
+            ExitStatus::Drift,
+            ExitStatus::Pending,
+            ExitStatus::Done,
+        ];
+        match (self, other) {
+            (ExitStatus::Pending, ExitStatus::Drift) | (ExitStatus::Drift, ExitStatus::Pending) => ExitStatus::Both,
+            (one, other) => WORST_FIRST.into_iter().find(|status| [one, other].contains(status)).unwrap_or(one),
+        }
+    }
+
     /// The status of a check, by its verdict.
     #[must_use]
     pub fn of_verdict(verdict: Verdict) -> Self {
@@ -151,6 +174,13 @@ impl CommandError {
     /// An error whose details are printed already: it is the last line, without `error:`.
     pub fn summary(ending: ExitStatus, sum: impl Into<anyhow::Error>) -> Self {
         Self { status: ending, cause: sum.into(), hints: Vec::new(), is_sum: true }
+    }
+
+    /// The same error of one of several stacks.
+    #[must_use]
+    pub fn within(mut self, stack: &str) -> Self {
+        self.cause = self.cause.context(stack.to_owned());
+        self
     }
 
     /// Whether the error only sums up what is printed already.

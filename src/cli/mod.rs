@@ -28,6 +28,7 @@ mod environment;
 mod exchanges;
 mod exit_status;
 mod file;
+mod fleet;
 mod gates;
 mod help;
 mod hint;
@@ -44,6 +45,7 @@ mod prompt;
 mod query_args;
 mod rehearsal;
 mod repository;
+mod rollout;
 mod run;
 mod service;
 mod session;
@@ -52,6 +54,8 @@ mod setup_args;
 mod shard;
 mod shared_args;
 mod stack;
+mod targets;
+mod tenants;
 mod time_args;
 mod token;
 mod trigger;
@@ -141,7 +145,7 @@ async fn command(command: Command, context: &Context) -> Result<ExitStatus, Comm
     match command {
         Command::Init(arguments) => command::init::run(&arguments, context),
         Command::Doctor(arguments) => command::doctor::run(&arguments, context).await,
-        Command::Validate(arguments) => command::validate::run(&arguments, context),
+        Command::Validate(arguments) => command::validate::run(&arguments, context).await,
         Command::Fmt(arguments) => command::fmt::run(&arguments, context),
         Command::Plan(arguments) => command::plan::run(&arguments, context).await,
         Command::Apply(arguments) => command::apply::run(&arguments, context).await,

@@ -2,6 +2,7 @@
 //! only tighten what a configuration says. A policy that is named and cannot be read is an error.
 
 use std::path::Path;
+use std::rc::Rc;
 
 use super::args::Command;
 use super::context::{Context, PolicyFile};
@@ -41,7 +42,7 @@ pub fn read(context: &mut Context) -> Result<(), CommandError> {
         address::read(text, "`base_urls` of the policy")?;
     }
     let path = path.canonicalize().unwrap_or(path);
-    context.policy = Some(PolicyFile { path, policy });
+    context.policy = Some(Rc::new(PolicyFile { path, policy }));
     Ok(())
 }
 

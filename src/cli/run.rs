@@ -3,6 +3,8 @@
 
 use std::collections::BTreeSet;
 
+use tokio::sync::watch;
+
 use super::approval::{self, PlanPrompt, PromptResult};
 use super::args::ApprovalArgs;
 use super::context::Context;
@@ -16,7 +18,7 @@ use crate::journal::{self, Journal};
 use crate::load::Config;
 use crate::model::policy::Safeguards;
 use crate::model::{Key, RunId};
-use crate::plan::{Allowances, GuardLimits, Ignore, Plan};
+use crate::plan::{Allowances, ApprovedPlan, GuardLimits, Ignore, Plan};
 use crate::report::text::{self, TextView};
 use crate::report::{Report, ReportOptions, render};
 use crate::run::{Outcome, RunHeader, RunRecord};
@@ -33,6 +35,21 @@ pub struct PendingRun<'a> {
     pub origin: RunOrigin,
     /// Which statements of the plan are trusted.
     pub trust: RunLimits,
+}
+
+/// How a run was approved, and what stops it.
+pub struct RunControl<'a> {
+    /// The approval.
+    pub decision: &'a ApprovalArgs,
+    /// Becomes true when a person interrupts a command about several stacks; each other run watches for itself.
+    pub stop: Option<watch::Receiver<bool>>,
+}
+
+impl<'a> RunControl<'a> {
+    /// The control of a run by itself.
+    fn of(decision: &'a ApprovalArgs) -> Self {
+        Self { decision, stop: None }
+    }
 }
 
 /// What decides beside the changes whether they are made.
@@ -105,20 +122,40 @@ pub async fn approve_and_apply(
     plan: Plan,
     work: PendingRun<'_>,
 ) -> Result<ExitStatus, CommandError> {
-    if matches!(work.origin, RunOrigin::Definitions) {
-        report_unfinished(context, &plan, work.view)?;
-    }
-    gates::check(context, work.connection, &plan, &work.trust.safeguards.gates).await?;
+    check(context, &plan, &work).await?;
     let approved = match approval::ask(decision, context, work.question(&plan))? {
         PromptResult::Given(approved) => approved,
         PromptResult::Ended(ending) => return Ok(ending),
     };
-    let progress = RunProgress::new(context);
-    let (journal, options) = begin(context, decision, &work, &plan, &progress)?;
-    let writer = work.connection.writer()?;
-    let outcome = apply::run(approved, &writer, &journal, &progress, options).await;
-    drop(progress);
+    let outcome = carry_out(context, RunControl::of(decision), approved, &work).await?;
     Ok(report(decision, context, work.view, (&outcome, &plan), &BTreeSet::new()))
+}
+
+/// Reports an unfinished run of the stack, and looks at the gates.
+///
+/// # Errors
+/// A gate that blocks, or a state directory that cannot be read.
+pub async fn check(context: &Context, plan: &Plan, work: &PendingRun<'_>) -> Result<(), CommandError> {
+    if matches!(work.origin, RunOrigin::Definitions) {
+        report_unfinished(context, plan, work.view)?;
+    }
+    gates::check(context, work.connection, plan, &work.trust.safeguards.gates).await
+}
+
+/// Makes the changes of an approved plan.
+///
+/// # Errors
+/// A journal that cannot be begun.
+pub async fn carry_out(
+    context: &Context,
+    control: RunControl<'_>,
+    approved: ApprovedPlan<'_>,
+    work: &PendingRun<'_>,
+) -> Result<Outcome, CommandError> {
+    let progress = RunProgress::new(context);
+    let (journal, options) = begin(context, control, work, approved.plan(), &progress)?;
+    let writer = work.connection.writer()?;
+    Ok(apply::run(approved, &writer, &journal, &progress, options).await)
 }
 
 /// Resumes an earlier run and reports the outcome.
@@ -135,7 +172,7 @@ pub async fn resume(
     // The configuration decides, as for an apply: the record is a file like any other.
     gates::check(context, work.connection, &record.rest(), &work.trust.safeguards.gates).await?;
     let progress = RunProgress::new(context);
-    let (journal, options) = begin(context, decision, &work, plan, &progress)?;
+    let (journal, options) = begin(context, RunControl::of(decision), &work, plan, &progress)?;
     let writer = work.connection.writer()?;
     let outcome = apply::resume(record, &writer, &journal, &progress, options).await;
     drop(progress);
@@ -145,7 +182,7 @@ pub async fn resume(
 
 fn begin(
     context: &Context,
-    decision: &ApprovalArgs,
+    control: RunControl<'_>,
     work: &PendingRun<'_>,
     plan: &Plan,
     progress: &RunProgress,
@@ -164,16 +201,16 @@ fn begin(
         run: run.clone(),
         started: environment.now().to_string(),
         user: environment.user(),
-        trigger: trigger::of(decision, environment),
+        trigger: trigger::of(control.decision, environment),
         resumes,
         rolls_back,
         plan: plan.clone(),
     };
     let options = ApplyOptions {
-        stop: interrupt::watch(
-            progress.messages(),
-            format!("resume with `trueup apply --resume {run}{}`", work.view.flags),
-        ),
+        stop: control.stop.unwrap_or_else(|| {
+            let resume = format!("resume with `trueup apply --resume {run}{}`", work.view.flags);
+            interrupt::watch(progress.messages(), resume)
+        }),
         run,
         concurrency: work.connection.concurrency(),
         version_checked: work.trust.safeguards.version_checked,

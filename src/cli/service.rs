@@ -12,6 +12,7 @@ use super::context::Context;
 use super::exchanges;
 use super::exit_status::{CommandError, ExitStatus};
 use super::settings::{self, ServiceLocation};
+use super::tenants::EmbeddedService;
 use super::token::{self, TokenSources};
 use super::{contexts, trust};
 use crate::api::{self, BaseUrl, RateLimit, Reader, Secret, Timing, Writer};
@@ -56,6 +57,7 @@ pub async fn connect_with(
     token_use: TokenUse,
 ) -> Result<Connection, CommandError> {
     let place = settings::place(context, config)?;
+    let (rate_limit, concurrency) = context.tenants.limits(place.base_url().as_str());
     let pace = Timing::real(context.environment.chance());
     let mut settings = match place {
         ServiceLocation::At(address) => {
@@ -64,21 +66,24 @@ pub async fn connect_with(
                 TokenUse::Left => None,
             };
             let mut settings = api::ClientSettings::new(address.url, layout, token, pace);
-            settings.rate = config.rate_limit.map(rate).or(settings.rate);
+            settings.rate = rate_limit.or(config.rate_limit).map(rate).or(settings.rate);
             settings
         }
         ServiceLocation::Sandbox(file) => {
-            let secret = context.environment.secret();
-            let running = start(&file, &secret).await?;
-            let token = Secret::new(&secret).map_err(|error| CommandError::new(ExitStatus::Bug, error))?;
-            let mut settings = api::ClientSettings::new(BaseUrl::sandbox(), layout, Some(token), pace);
-            settings.address = Some(running.address());
-            context.keep(running);
+            let service = match context.tenants.embedded() {
+                Some(service) => service.clone(),
+                None => embed(context, &file).await?,
+            };
+            let mut settings = api::ClientSettings::new(BaseUrl::sandbox(), layout, Some(service.token), pace);
+            settings.address = Some(service.address);
             settings
         }
     };
     settings.trust = trust::given(context)?;
-    settings.concurrency = settings::concurrency(context, config);
+    settings.concurrency = match (context.global.concurrency, concurrency) {
+        (None, Some(shared)) => shared,
+        _ => settings::concurrency(context, config),
+    };
     settings.rate = match context.global.rate {
         None => settings.rate,
         Some(given) if given > 0.0 => Some(rate(given)),
@@ -90,7 +95,21 @@ pub async fn connect_with(
         let activity = Activity::new(context.output.clone());
         settings.progress = Some(Arc::new(move |progress| activity.show(progress)));
     }
+    context.tenants.share(&mut settings).map_err(|error| CommandError::new(ExitStatus::Invalid, error))?;
     Ok(Connection { settings })
+}
+
+/// Starts the embedded service of this file; the context stops it.
+///
+/// # Errors
+/// It does not start.
+pub async fn embed(context: &Context, file: &Path) -> Result<EmbeddedService, CommandError> {
+    let secret = context.environment.secret();
+    let running = start(file, &secret).await?;
+    let token = Secret::new(&secret).map_err(|error| CommandError::new(ExitStatus::Bug, error))?;
+    let address = running.address();
+    context.keep(running);
+    Ok(EmbeddedService { address, token })
 }
 
 fn rate(per_second: f64) -> RateLimit {

@@ -1,6 +1,6 @@
-//! Which namespaces are whose, where several checkers share a fleet: every namespace of every tenant is
-//! one checker's, whatever the others do. Each is given by a hash of its own, so that a new namespace
-//! moves no other, and another number of checkers moves no more than it must.
+//! What is whose, where several checkers share a fleet: each stack of a list is one checker's, and so is each namespace
+//! of a single stack, whatever the others do. Each is given by a hash of its own, so that a new one moves no other, and
+//! another number of checkers moves no more than it must.
 
 use std::collections::BTreeSet;
 
@@ -12,12 +12,17 @@ use crate::model::Namespace;
 /// The namespaces of `shard`; all of them where there is none.
 pub fn namespaces(all: BTreeSet<Namespace>, shard: Option<Shard>, base_url: &str) -> BTreeSet<Namespace> {
     let Some(Shard { index, of }) = shard else { return all };
-    all.into_iter().filter(|namespace| owner(namespace, of, base_url) == index).collect()
+    all.into_iter().filter(|namespace| owner([base_url, namespace.as_str()], of) == index).collect()
 }
 
-/// The checker, from 1, with the highest weight for this namespace (rendezvous hashing).
-fn owner(namespace: &Namespace, of: u32, base_url: &str) -> u32 {
-    let key = Sha256::new().chain_update(base_url).chain_update([0]).chain_update(namespace.as_str()).chain_update([0]);
+/// The checker, from 1, of the stack with this identity.
+pub fn of_stack(identity: &[String], of: u32) -> u32 {
+    owner(identity.iter().map(String::as_str), of)
+}
+
+/// The checker, from 1, with the highest weight for these words (rendezvous hashing).
+fn owner<'w>(words: impl IntoIterator<Item = &'w str>, of: u32) -> u32 {
+    let key = words.into_iter().fold(Sha256::new(), |key, word| key.chain_update(word).chain_update([0]));
     let weight = |index: &u32| key.clone().chain_update(index.to_be_bytes()).finalize();
     (1..=of).max_by_key(weight).unwrap_or(1)
 }
@@ -61,9 +66,28 @@ mod tests {
     #[test]
     fn one_more_checker_takes_namespaces_and_moves_none_between_the_others() {
         for namespace in names(200) {
-            let (before, after) = (owner(&namespace, 4, URLS[0]), owner(&namespace, 5, URLS[0]));
+            let (before, after) = (owner([URLS[0], namespace.as_str()], 4), owner([URLS[0], namespace.as_str()], 5));
             assert!(after == before || after == 5, "{namespace}: {before} -> {after}");
         }
+    }
+
+    #[test]
+    fn each_stack_is_in_one_shard_and_another_shard_takes_its_share_alone() {
+        let stacks = |count: usize| (0..count).map(|n| [URLS[n % 2].to_owned(), format!("stack-{n}"), String::new()]);
+        for of in 1..=9 {
+            let shards: Vec<u32> = stacks(1000).map(|stack| of_stack(&stack, of)).collect();
+            assert!(shards.iter().all(|shard| (1..=of).contains(shard)));
+            let (share, even) = (shards.iter().filter(|shard| **shard == 1).count(), 1000 / of as usize);
+            assert!(share * 4 > even * 3 && share * 4 < even * 5 + 40, "{of}: {share}");
+            let more: Vec<u32> = stacks(1000).map(|stack| of_stack(&stack, of + 1)).collect();
+            let moved = shards.iter().zip(&more).filter(|(before, after)| before != after);
+            assert!(moved.clone().all(|(_, after)| *after == of + 1), "stacks move only to the new shard");
+            assert!(moved.count() <= 1250 / (of as usize + 1), "{of}");
+        }
+        // A new stack moves no other, because nothing but a stack's own identity decides.
+        let before: Vec<u32> = stacks(40).map(|stack| of_stack(&stack, 5)).collect();
+        let after: Vec<u32> = stacks(41).map(|stack| of_stack(&stack, 5)).collect();
+        assert_eq!(before, after[..40]);
     }
 
     #[test]

@@ -51,7 +51,7 @@ pub struct GlobalArgs {
     /// The configuration, instead of the trueup.yaml in the directory or above it
     #[arg(long, global = true, value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// The environment of the configuration [environment: TRUEUP_ENV]
+    /// The environment of the configuration; `all` for every one [environment: TRUEUP_ENV]
     #[arg(long, global = true, value_name = "NAME")]
     pub env: Option<String>,
     /// A variable for `${name}` in definitions; repeatable
@@ -110,6 +110,14 @@ pub struct ScopeArgs {
     pub filter: FilterArgs,
 }
 
+/// Whether a command is about the stacks that its paths name, or about all below them.
+#[derive(Debug, Clone, Copy, Default, Args)]
+pub struct StacksArgs {
+    /// Every stack in and below the directories: each directory with a trueup.yaml
+    #[arg(long, short = 'R')]
+    pub recursive: bool,
+}
+
 /// Filters choose among the changes; they never narrow what is loaded or read.
 #[derive(Debug, Clone, Default, Args)]
 pub struct FilterArgs {
@@ -153,7 +161,8 @@ pub struct BaseArgs {
 /// What the definitions are compared with.
 #[derive(Debug, Clone, Default, Args)]
 pub struct LiveArgs {
-    /// Compare with this snapshot instead of the service: no token, no network
+    /// Compare with this snapshot instead of the service: no token, no network. For several stacks, a directory that
+    /// `snapshot` wrote
     #[arg(long, value_name = "FILE")]
     pub live: Option<PathBuf>,
 }

@@ -221,7 +221,7 @@ pub fn selection(filter: &FilterArgs) -> Result<Selection, CommandError> {
 }
 
 /// The filters as flags.
-fn flags(filter: &FilterArgs) -> Vec<String> {
+pub fn flags(filter: &FilterArgs) -> Vec<String> {
     let many = [("--only", &filter.only), ("--except", &filter.except), ("--namespace", &filter.namespace)];
     let many = many.into_iter().flat_map(|(flag, values)| values.iter().map(move |value| (flag, value)));
     let all = many.chain(filter.selector.iter().map(|selector| ("--selector", selector)));

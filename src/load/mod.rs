@@ -6,6 +6,7 @@ mod careful;
 pub mod config;
 mod definition;
 mod diagnostic;
+mod discover;
 pub mod edit;
 mod fast;
 mod fields;
@@ -29,6 +30,7 @@ mod variable;
 
 pub use config::Config;
 pub use diagnostic::{Diagnostic, Diagnostics, Label, Severity};
+pub use discover::stacks_below;
 pub use item::ValueOrigin;
 pub use keys::{defines, keys};
 pub use loaded::{Loaded, PathFilter, StackFile};
@@ -218,7 +220,7 @@ fn load(
         // Without the intended variables and overlays, definitions would only be reported as incomplete.
         return Err(Diagnostics::new(problems, 1).below(root));
     }
-    let filter = FileFilter::new(&config, options.environment.as_deref());
+    let filter = FileFilter::new(&config, options.environment.as_deref()).in_stack(stack == StackFile::Found);
     let single = matches!(&origin, FileOrigin::Disk { .. }) && !root.is_dir();
     let (origin, files) = if single {
         // Without settings a file is the whole.

@@ -112,6 +112,8 @@ pub(super) struct FileFilter {
     overlays: Vec<String>,
     /// The overlay directories of the chosen one, in the order in which they are applied.
     chosen: Vec<String>,
+    /// Whether the directory is a stack.
+    is_stack: bool,
 }
 
 impl FileFilter {
@@ -132,7 +134,13 @@ impl FileFilter {
                 .and_then(|name| config.environments.get(name))
                 .map(|environment| environment.overlays.clone())
                 .unwrap_or_default(),
+            is_stack: true,
         }
+    }
+
+    /// The same for a directory that is a stack only if `is_stack`.
+    pub(super) fn in_stack(self, is_stack: bool) -> Self {
+        Self { is_stack, ..self }
     }
 
     /// Whether the file lies in an overlay of the chosen environment.
@@ -172,9 +180,17 @@ impl FileFilter {
         }
         let name = path.rsplit('/').next().unwrap_or(path);
         if name == config::FILE {
-            let what = "this stack contains a second trueup.yaml";
-            let help = "one directory is one stack: move it out, or leave its directory out with `files: {exclude: \
-                        [...]}`";
+            let (what, help) = match self.is_stack {
+                true => (
+                    "this stack contains a second trueup.yaml",
+                    "one directory is one stack: move it out, or leave its directory out with `files: {exclude: \
+                     [...]}`",
+                ),
+                false => (
+                    "this is a stack, and the directory that was given is none",
+                    "give the directories of the stacks, or --recursive for every stack below",
+                ),
+            };
             problems.push(Diagnostic::of_file(what, path, help));
             return false;
         }

@@ -27,6 +27,18 @@ impl Digest {
     /// The fewest hex digits that name a digest.
     pub const LEAST: usize = SHOWN;
 
+    /// The digest of several plans in this order.
+    #[must_use]
+    pub fn of_all<'p>(plans: impl IntoIterator<Item = &'p Plan>) -> Self {
+        Self::over(plans.into_iter().map(Plan::digest))
+    }
+
+    /// The digest over several.
+    fn over(digests: impl Iterator<Item = Digest>) -> Self {
+        let all = digests.fold(Sha256::new(), |all, digest| all.chain_update(digest.full()).chain_update("\n"));
+        Self(HEXLOWER.encode(&all.finalize()))
+    }
+
     /// All 64 hex digits.
     #[must_use]
     pub fn full(&self) -> &str {

@@ -15,10 +15,10 @@ use super::markdown::{self, MarkdownOptions};
 use super::operations::OperationList;
 use super::text::{self, TextView};
 use super::upgrade::{SiteUpgrade, UpgradableVersions};
+use super::validation::Validation;
 use super::{ddos, github, html, json as documents, junit, prometheus, sarif, upgrade};
 use crate::api::ddos::DdosEvent;
 use crate::drift::{Acknowledgements, Check};
-use crate::load::Diagnostic;
 use crate::model::Key;
 use crate::plan::Plan;
 use crate::run::{Outcome, Rehearsal, RunRecord, RunSummary};
@@ -110,7 +110,7 @@ pub enum Report<'a> {
     Plan(&'a Plan),
     /// The verdict over a stack.
     Check(&'a Check<'a>),
-    /// The verdicts over several stacks.
+    /// The results of several stacks.
     Fleet(&'a Fleet<'a>),
     /// The outcome of a plan that was applied. Where a run was resumed, the changes that it had made before.
     Outcome(&'a Outcome, &'a Plan, &'a BTreeSet<Key>),
@@ -132,27 +132,6 @@ pub enum Report<'a> {
     SiteUpgrade(SiteUpgrade<'a>),
     /// Operations of the interface.
     Operations(OperationList),
-}
-
-/// Definitions that were checked.
-pub struct Validation<'a> {
-    /// What the definitions contain; nothing where they are not valid.
-    pub contents: Option<StackSize>,
-    /// The problems, or the notes on valid definitions.
-    pub diagnostics: &'a [Diagnostic],
-    /// The path from the working directory to the stack, with a final `/` where it is not empty.
-    pub prefix: &'a str,
-}
-
-/// How much a stack contains.
-#[derive(Debug, Clone, Copy)]
-pub struct StackSize {
-    /// Endpoints that it defines.
-    pub endpoints: usize,
-    /// Namespaces of definitions and settings.
-    pub namespaces: usize,
-    /// Files that were read.
-    pub files: usize,
 }
 
 /// How a report is drawn, in the formats that have a choice.
@@ -234,12 +213,7 @@ fn text(report: &Report<'_>, options: &ReportOptions<'_>) -> String {
 
 fn json(report: &Report<'_>) -> String {
     match report {
-        Report::Validation(validation) => {
-            let endpoints = validation.contents.map_or(0, |size| size.endpoints);
-            let valid = validation.contents.is_some();
-            let content = json!({"valid": valid, "endpoints": endpoints, "diagnostics": validation.diagnostics});
-            documents::document("validation", content)
-        }
+        Report::Validation(validation) => documents::validation(validation),
         Report::Plan(plan) => documents::plan(plan),
         Report::Check(check) => documents::drift(check),
         Report::Fleet(fleet) => documents::fleet(fleet),
@@ -262,7 +236,7 @@ fn annotations(report: &Report<'_>, options: &ReportOptions<'_>) -> Vec<Annotati
         Report::Validation(validation) => annotation::of_diagnostics(validation.diagnostics, validation.prefix),
         Report::Plan(plan) => annotation::of_plan(plan, options.view.detail),
         Report::Check(check) => annotation::of_check(check),
-        Report::Fleet(fleet) => fleet.remarks(),
+        Report::Fleet(fleet) => fleet.remarks(options.view.detail),
         _ => Vec::new(),
     }
 }

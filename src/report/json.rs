@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::json;
 
-use super::fleet::{Fleet, FleetPart, PartOutcome};
+use super::fleet::{Fleet, FleetCommand, FleetPart, PartOutcome};
+use super::validation::Validation;
 use crate::drift::{Check, JudgedAcknowledgement, UnmanagedPolicy, Verdict, Verdicts};
 use crate::model::Json;
 use crate::plan::{ActionKind, GuardHit, Plan, RecordedConsent};
@@ -50,44 +51,93 @@ pub fn plan(plan: &Plan) -> String {
 /// with its digest, as an acknowledgement names it, and since when it is known.
 #[must_use]
 pub fn drift(check: &Check<'_>) -> String {
-    document("drift", Checked::new(check, None))
+    document("drift", Checked::new(check))
 }
 
-/// The checks of several stacks: one verdict each, and the whole.
+/// The results of several stacks: checks with a verdict each and the whole, or the documents that the command writes
+/// for one stack.
 #[must_use]
 pub fn fleet(fleet: &Fleet<'_>) -> String {
-    #[derive(Serialize)]
-    #[serde(untagged)]
-    enum One<'p> {
-        Checked(Checked<'p>),
-        Failed { directory: &'p str, failed: &'p str },
-        Elsewhere { directory: &'p str, elsewhere: bool },
-    }
-    #[derive(Serialize)]
-    struct Report<'p> {
-        checks: Vec<One<'p>>,
-        failed: usize,
-        verdict: Verdict,
-    }
-    fn one<'p>(part: &'p FleetPart<'_>) -> One<'p> {
-        let directory = part.directory.as_str();
-        match &part.outcome {
-            PartOutcome::Checked(check) => One::Checked(Checked::new(check, Some(directory))),
-            PartOutcome::Failed(failed) => One::Failed { directory, failed },
-            PartOutcome::Elsewhere => One::Elsewhere { directory, elsewhere: true },
+    let parts = || fleet.parts.iter();
+    let shard = fleet.shard.map(|(index, of)| json!({"index": index, "of": of}));
+    if fleet.command == FleetCommand::Drift {
+        let mut content = json!({"failed": fleet.failed(), "verdict": fleet.whole()});
+        if let Some(shard) = shard {
+            content["shard"] = shard;
         }
+        let checks: Vec<PartDocument<'_>> = parts().map(PartDocument::new).collect();
+        return document("fleet", FleetDocument { checks, content });
     }
-    let checks = fleet.parts.iter().map(one).collect();
-    document("fleet", Report { checks, failed: fleet.failed(), verdict: fleet.whole() })
+    let stacks: Vec<PartDocument<'_>> = parts().map(PartDocument::new).collect();
+    let digest = fleet.plans.as_ref().map(|(digest, _)| digest.full());
+    let content = json!({"command": fleet.command.as_str(), "digest": digest, "failed": fleet.failed()});
+    document("fleet_report", FleetReport { stacks, content })
 }
 
-/// A check, and of which of several stacks.
+#[derive(Serialize)]
+struct FleetDocument<'p> {
+    checks: Vec<PartDocument<'p>>,
+    #[serde(flatten)]
+    content: Json,
+}
+
+#[derive(Serialize)]
+struct FleetReport<'p> {
+    stacks: Vec<PartDocument<'p>>,
+    #[serde(flatten)]
+    content: Json,
+}
+
+/// One of several stacks.
+#[derive(Serialize)]
+struct PartDocument<'p> {
+    directory: &'p str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    environment: Option<&'p str>,
+    #[serde(flatten)]
+    result: PartResult<'p>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum PartResult<'p> {
+    Checked(Checked<'p>),
+    Failed { failed: &'p str },
+    Elsewhere { elsewhere: bool },
+    Skipped { skipped: &'p str },
+    Report { report: Json },
+}
+
+impl<'p> PartDocument<'p> {
+    fn new(part: &'p FleetPart<'_>) -> Self {
+        // The document of one stack is JSON that was just written.
+        let report = |text: String| PartResult::Report { report: serde_json::from_str(&text).unwrap_or_default() };
+        let result = match &part.outcome {
+            PartOutcome::Checked(check) => PartResult::Checked(Checked::new(check)),
+            PartOutcome::Planned(plan) => report(self::plan(plan)),
+            PartOutcome::Applied(outcome, plan) => report(self::outcome(outcome, plan)),
+            PartOutcome::Validated(checked) => report(validation(checked)),
+            PartOutcome::Failed(failed) => PartResult::Failed { failed },
+            PartOutcome::Elsewhere => PartResult::Elsewhere { elsewhere: true },
+            PartOutcome::Skipped(skipped) => PartResult::Skipped { skipped },
+        };
+        Self { directory: &part.directory, environment: part.environment.as_deref(), result }
+    }
+}
+
+/// Definitions that were checked.
+#[must_use]
+pub fn validation(checked: &Validation<'_>) -> String {
+    let endpoints = checked.contents.map_or(0, |size| size.endpoints);
+    let valid = checked.contents.is_some();
+    document("validation", json!({"valid": valid, "endpoints": endpoints, "diagnostics": checked.diagnostics}))
+}
+
+/// A check.
 #[derive(Serialize)]
 struct Checked<'p> {
     acknowledged: &'p [JudgedAcknowledgement],
     counts: Json,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    directory: Option<&'p str>,
     drifted: Vec<Json>,
     plan: &'p Plan,
     verdict: Verdict,
@@ -95,7 +145,7 @@ struct Checked<'p> {
 }
 
 impl<'p> Checked<'p> {
-    fn new(check: &'p Check<'_>, directory: Option<&'p str>) -> Self {
+    fn new(check: &'p Check<'_>) -> Self {
         let drifted = check.plan.drifted(&check.found).into_iter().map(|one| {
             let seen = check.drift_state.and_then(|memory| memory.seen(&one.object, one.field.as_ref()));
             json!({
@@ -110,7 +160,6 @@ impl<'p> Checked<'p> {
         Self {
             acknowledged: &check.acknowledged,
             counts: counts(check.plan),
-            directory,
             drifted: drifted.collect(),
             plan: check.plan,
             verdict: check.verdicts.whole(),

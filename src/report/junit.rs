@@ -31,14 +31,14 @@ pub fn report(check: &Check<'_>) -> String {
 #[must_use]
 pub fn fleet(fleet: &Fleet<'_>) -> String {
     let mut suites = Vec::new();
-    for (directory, check) in fleet.checks() {
-        let of = of(check, &format!("{directory}: "));
+    for (part, check) in fleet.checks() {
+        let of = of(check, &format!("{}: ", part.name()));
         suites.extend(of.into_iter().map(|(name, suite)| (name, suite, Some(check))));
     }
-    for (directory, reason) in fleet.failures() {
+    for (part, reason) in fleet.failures() {
         let mut suite = Suite { errors: 1, ..Suite::default() };
-        suite.case(directory, "check", &format!("<error type=\"failed\" message=\"{}\"/>", xml(reason)));
-        suites.push((directory.to_owned(), suite, None));
+        suite.case(&part.name(), "check", &format!("<error type=\"failed\" message=\"{}\"/>", xml(reason)));
+        suites.push((part.name().into_owned(), suite, None));
     }
     render_suites(&suites)
 }

@@ -45,11 +45,13 @@ pub mod time;
 pub mod tree;
 pub mod unread;
 pub mod upgrade;
+mod validation;
 mod values;
 
 pub use attribution::AttributionDetail;
 pub use charset::Charset;
 pub use explain::{explain, explained};
 pub use fit::fit;
-pub use format::{Format, Report, ReportOptions, StackSize, Validation, render};
+pub use format::{Format, Report, ReportOptions, render};
 pub use style::{Palette, Role};
+pub use validation::{StackSize, Validation};

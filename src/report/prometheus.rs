@@ -37,8 +37,8 @@ pub fn fleet(fleet: &Fleet<'_>) -> String {
     let checks: Vec<&Check<'_>> = fleet.checks().map(|(_, check)| check).collect();
     let mut text = Text { lines: gauges(&checks), common: Vec::new() };
     text.metric("trueup_drift_unchecked", "1 for each stack of a fleet that could not be checked.");
-    for (directory, _) in fleet.failures() {
-        text.sample("trueup_drift_unchecked", &[("directory", directory.to_owned())], 1);
+    for (part, _) in fleet.failures() {
+        text.sample("trueup_drift_unchecked", &[("directory", part.name().into_owned())], 1);
     }
     text.lines
 }

@@ -19,6 +19,8 @@ pub enum SchemaKind {
     Plan,
     /// The JSON of `drift`.
     Drift,
+    /// The JSON of several stacks, but for that of `drift`.
+    Fleet,
     /// A document of a definition file.
     Definition,
     /// A document of an overlay.
@@ -37,6 +39,7 @@ pub fn of(of: SchemaKind) -> Json {
     let mut schema = match of {
         SchemaKind::Plan => plan(),
         SchemaKind::Drift => drift(),
+        SchemaKind::Fleet => fleet(),
         SchemaKind::Snapshot => snapshot(),
         SchemaKind::Definition => definition(DefinitionKind::Whole),
         SchemaKind::Overlay => definition(DefinitionKind::Overlay),
@@ -47,6 +50,7 @@ pub fn of(of: SchemaKind) -> Json {
     let title = match of {
         SchemaKind::Plan => "a saved plan of trueup",
         SchemaKind::Drift => "the verdict of trueup drift",
+        SchemaKind::Fleet => "the results of several stacks",
         SchemaKind::Snapshot => "a snapshot of the objects of a service",
         SchemaKind::Definition => "an endpoint, as trueup reads it",
         SchemaKind::Overlay => "an overlay of an environment, as trueup reads it",
@@ -158,13 +162,20 @@ fn drift() -> Json {
             "properties": {
                 "kind": {"const": "fleet"},
                 "failed": {"type": "integer", "minimum": 0, "description": "Stacks that could not be checked."},
+                "shard": {
+                    "type": "object",
+                    "description": "Which of how many shards this is.",
+                    "required": ["index", "of"],
+                    "properties": {"index": {"type": "integer"}, "of": {"type": "integer"}},
+                },
                 "checks": {"type": "array", "items": {
                     "type": "object",
                     "required": ["directory"],
                     "properties": {
                         "directory": {"type": "string", "description": "As the call named it."},
+                        "environment": {"type": "string", "description": "Where the call is about several."},
                         "failed": {"type": "string", "description": "Why there is no verdict."},
-                        "elsewhere": {"const": true, "description": "All its namespaces are other shards'."},
+                        "elsewhere": {"const": true, "description": "Another shard has it."},
                     },
                     "anyOf": [{"required": ["failed"]}, {"required": ["elsewhere"]}, {"$ref": "#/$defs/Checked"}],
                 }},
@@ -173,6 +184,33 @@ fn drift() -> Json {
         },
     ]);
     schema
+}
+
+fn fleet() -> Json {
+    let generator = SchemaSettings::draft2020_12().into_generator();
+    let one = json!({
+        "type": "object",
+        "required": ["directory"],
+        "properties": {
+            "directory": {"type": "string", "description": "As the call named it."},
+            "environment": {"type": "string", "description": "Where the call is about several."},
+            "report": {"type": "object", "description": "The document that the command writes for one stack."},
+            "failed": {"type": "string", "description": "Why there is none."},
+            "skipped": {"type": "string", "description": "Why the stack was left out."},
+        },
+        "oneOf": [{"required": ["report"]}, {"required": ["failed"]}, {"required": ["skipped"]}],
+    });
+    let fields = json!({
+        "command": {"enum": ["validate", "plan", "apply"]},
+        "digest": {
+            "type": ["string", "null"],
+            "pattern": "^[0-9a-f]{64}$",
+            "description": "SHA-256 over the digests of the plans, in order; null where there is none.",
+        },
+        "failed": {"type": "integer", "minimum": 0, "description": "Stacks without a report."},
+        "stacks": {"type": "array", "items": one},
+    });
+    document(&["fleet_report"], &["command", "digest", "failed", "stacks"], fields, generator)
 }
 
 /// A document with its kind and version.

@@ -129,24 +129,33 @@ fn a_fleet_fits_the_schema_of_drift() {
 }
 
 #[test]
-fn every_namespace_of_every_stack_is_one_shards() {
+fn every_stack_of_a_list_is_one_shards_which_loads_no_other() {
     let (one, two) = tenants();
     let stage = fleet(&one, &two);
-    for service in [&one, &two] {
-        service.change("shop/cart", |object| object["spec"]["port"] = json!(9));
-        service.change("pay/card", |object| object["spec"]["port"] = json!(9));
-    }
     let mut seen = Vec::new();
     for index in 1..=3 {
-        let ran = stage.run(&format!("drift tenants/one tenants/two --shard {index}/3 --format json"));
-        for check in ran.json()["checks"].as_array().expect("a list") {
-            if let Some(objects) = check["verdicts"]["objects"].as_object() {
-                seen.extend(objects.keys().map(|key| format!("{} {key}", check["directory"])));
+        let (before, ran) = ((one.requests("GET"), two.requests("GET")), format!("--shard {index}/3 --format json"));
+        let answer = stage.run(&format!("drift tenants/one tenants/two {ran}")).code(0).json();
+        assert_eq!(answer["shard"], json!({"index": index, "of": 3}));
+        for (check, (service, before)) in
+            answer["checks"].as_array().expect("a list").iter().zip([(&one, before.0), (&two, before.1)])
+        {
+            let is_ours = check["elsewhere"] != true;
+            assert_eq!(service.requests("GET") > before, is_ours, "{check}");
+            if is_ours {
+                assert_eq!(check["plan"]["scope"].as_object().expect("both namespaces").len(), 2);
+                seen.push(check["directory"].as_str().expect("a text").to_owned());
             }
         }
     }
-    assert_eq!(seen.len(), 4, "{seen:?}");
-    assert_eq!(seen.iter().collect::<BTreeSet<_>>().len(), 4);
+    assert_eq!(seen.len(), 2, "{seen:?}");
+    assert_eq!(seen.iter().collect::<BTreeSet<_>>().len(), 2);
+    // A single stack is shared by its namespaces.
+    let namespaces = |index: u32| {
+        let answer = stage.run(&format!("drift tenants/one --shard {index}/2 --format json")).code(0).json();
+        answer["plan"]["scope"].as_object().expect("an object").len()
+    };
+    assert_eq!(namespaces(1) + namespaces(2), 2);
 }
 
 #[test]

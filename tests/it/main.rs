@@ -34,6 +34,7 @@ mod hostile;
 mod hostile_text;
 mod in_doubt;
 mod load;
+mod many;
 mod matrix;
 mod missing;
 mod newer;

@@ -9,7 +9,8 @@ use crate::cli::context::Context;
 use crate::cli::exit_status::{CommandError, ExitStatus};
 use crate::cli::run::{self, PendingRun, RunLimits, RunOrigin};
 use crate::cli::session::{self, Session, SessionOptions};
-use crate::cli::{file, hint, planning, settings};
+use crate::cli::targets::{self, Targets};
+use crate::cli::{file, hint, planning, rollout, settings};
 use crate::file::limit;
 use crate::journal;
 use crate::plan::Plan;
@@ -24,7 +25,10 @@ pub async fn run(arguments: &ApplyArgs, context: &Context) -> Result<ExitStatus,
     }
     match saved(arguments)? {
         Some((path, plan)) => apply_file(arguments, context, &path, plan).await,
-        None => apply_directory(arguments, context).await,
+        None => match targets::of(context, &arguments.scope.paths, arguments.stacks.recursive)? {
+            Targets::One(_) => apply_directory(arguments, context).await,
+            Targets::Several(targets) => rollout::run(arguments, context, targets).await,
+        },
     }
 }
 

@@ -1,23 +1,24 @@
 //! `drift`: the verdict over one stack or several, for a schedule. Each stack is planned as for an apply, but
 //! nothing is changed; the drift state and the acknowledgements of a stack are files of the call.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use jiff::Timestamp;
 
-use crate::cli::args::{DriftArgs, PermissionArgs, ScopeArgs, UnmanagedArg};
+use crate::cli::args::{DriftArgs, PermissionArgs, ScopeArgs, Shard, UnmanagedArg};
 use crate::cli::context::Context;
 use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::fleet::{self, FleetNeeds, Member};
 use crate::cli::plan_request::PlanRequest;
 use crate::cli::session::{Session, SessionOptions};
 use crate::cli::stack::{self, Stack};
-use crate::cli::{configuration, file, settings, shard};
+use crate::cli::targets::{self, Target, Targets};
+use crate::cli::{file, shard};
 use crate::drift::{Acknowledgements, Check, CheckRecord, DriftState, UnmanagedPolicy, Verdicts};
 use crate::file::limit;
 use crate::plan::Plan;
-use crate::report::fleet::{Fleet, FleetPart, PartOutcome};
+use crate::report::fleet::{Fleet, FleetCommand, PartOutcome};
 use crate::report::text::TextView;
 use crate::report::{Format, Report, ReportOptions, render};
 
@@ -31,10 +32,9 @@ pub async fn run(arguments: &DriftArgs, context: &Context) -> Result<ExitStatus,
         )
         .hint("to see whose change each difference is: trueup plan --base REF"));
     }
-    let stacks = stacks(arguments, context)?;
-    match stacks.as_slice() {
-        [paths] => one(arguments, context, paths, begun).await,
-        many => several(arguments, context, many, begun).await,
+    match targets::of(context, &arguments.scope.paths, arguments.stacks.recursive)? {
+        Targets::One(paths) => one(arguments, context, &paths, begun).await,
+        Targets::Several(targets) => several(arguments, context, targets, begun).await,
     }
 }
 
@@ -48,7 +48,7 @@ async fn one(
     let scope = ScopeArgs { paths: paths.to_vec(), filter: arguments.scope.filter.clone() };
     let options = SessionOptions { live: arguments.live.live.as_deref(), base: None, shard: arguments.shard };
     let session = Session::open(context, &scope, options).await?;
-    let checked = check(arguments, context, session, files).await?;
+    let checked = check(arguments, context, session, files, arguments.shard).await?;
     let check = checked.check();
     let view = TextView { elapsed: Some(begun.elapsed()), call: checked.call.clone(), ..context.output.view() };
     answer(arguments, context, &Report::Check(&check), &view);
@@ -65,90 +65,55 @@ fn answer(arguments: &DriftArgs, context: &Context, report: &Report<'_>, view: &
 async fn several(
     arguments: &DriftArgs,
     context: &Context,
-    stacks: &[Vec<PathBuf>],
+    targets: Vec<Target>,
     begun: Instant,
 ) -> Result<ExitStatus, CommandError> {
-    let one_only = [
-        (arguments.live.live.is_some(), "--live", "a snapshot is of one service"),
-        (arguments.format == Format::Acknowledgements, "--format acknowledgements", "they belong to one stack"),
-    ];
-    if let Some((_, flag, why)) = one_only.into_iter().find(|(given, ..)| *given) {
-        return Err(CommandError::words(
-            ExitStatus::Usage,
-            format!("`{flag}` is for one stack, and the paths name several"),
-        )
-        .hint(format!("{why}: give the directories one at a time")));
+    if arguments.format == Format::Acknowledgements {
+        return Err(targets::for_one("--format acknowledgements").hint("give the directories one at a time"));
     }
-    let mut done: Vec<(String, Result<Option<CheckedStack>, CommandError>)> = Vec::new();
-    for paths in stacks {
-        let shown: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
-        let checked = member(arguments, context, paths).await;
-        // The next stack may use the same embedded service.
-        context.close().await;
-        if let Err(error) = &checked {
-            context.output.error(error);
-        }
-        done.push((shown.join(" "), checked));
+    let live = fleet::snapshots(arguments.live.live.as_deref())?;
+    let members = fleet::open(context, targets, FleetNeeds::of(live), arguments.shard).await?;
+    let done = fleet::each(&members, async |member| match member.is_elsewhere {
+        true => Ok(None),
+        false => self::member(arguments, member, live).await.map(Some),
+    })
+    .await;
+    let (mut status, mut parts) = (ExitStatus::Done, Vec::new());
+    for (member, checked) in members.iter().zip(&done) {
+        parts.push(match checked {
+            Ok(Some(checked)) => member.part(&checked.call, PartOutcome::Checked(checked.check())),
+            Ok(None) => member.part("", PartOutcome::Elsewhere),
+            Err(error) => {
+                context.output.error(error);
+                status = status.worse(fleet::failed(error));
+                member.part("", PartOutcome::Failed(error.to_string()))
+            }
+        });
     }
-    let parts = done.iter().map(|(directory, checked)| FleetPart {
-        directory: directory.clone(),
-        outcome: match checked {
-            Ok(Some(checked)) => PartOutcome::Checked(checked.check()),
-            Ok(None) => PartOutcome::Elsewhere,
-            Err(error) => PartOutcome::Failed(error.to_string()),
-        },
-    });
-    let fleet = Fleet { parts: parts.collect() };
-    let view = TextView { elapsed: Some(begun.elapsed()), ..context.output.view() };
+    let mut fleet = Fleet::new(FleetCommand::Drift, parts);
+    fleet.shard = arguments.shard.map(|shard| (shard.index, shard.of));
+    let scope = &arguments.scope;
+    let call = targets::call(context, &scope.paths, arguments.stacks.recursive, &scope.filter);
+    let view = TextView { elapsed: Some(begun.elapsed()), call, ..context.output.view() };
     answer(arguments, context, &Report::Fleet(&fleet), &view);
-    Ok(if fleet.failed() > 0 { ExitStatus::Failed } else { ExitStatus::of_verdict(fleet.whole()) })
+    Ok(status.worse(ExitStatus::of_verdict(fleet.whole())))
 }
 
-/// Checks one stack of several; returns nothing if other checkers have all its namespaces.
-async fn member(
-    arguments: &DriftArgs,
-    context: &Context,
-    paths: &[PathBuf],
-) -> Result<Option<CheckedStack>, CommandError> {
-    let stack = stack::open(context, &ScopeArgs { paths: paths.to_vec(), filter: arguments.scope.filter.clone() })?;
-    let base_url = settings::place(context, &stack.loaded.config)?.base_url().to_string();
-    if shard::namespaces(stack.namespaces(), arguments.shard, &base_url).is_empty() {
-        return Ok(None);
-    }
-    let root = stack.loaded.root.clone();
-    let name = stack.loaded.config.stack.as_ref().map_or_else(|| "stack".to_owned(), ToString::to_string);
+/// Checks one stack of several.
+async fn member(arguments: &DriftArgs, member: &Member, live: Option<&Path>) -> Result<CheckedStack, CommandError> {
+    let stack = stack::open(&member.context, &member.scope(&arguments.scope.filter))?;
     let files = CheckFiles {
-        // Each stack has its own drift state: a file of the directory, by service and name.
-        drift_state: arguments.drift_state.as_ref().map(|directory| directory.join(state_name(&base_url, &name))),
+        // Each stack has its own drift state: a file of the directory.
+        drift_state: arguments.drift_state.as_ref().map(|directory| member.file_in(directory)),
         // Acknowledgements are kept beside the definitions of their stack.
-        acknowledged: arguments.acknowledged.as_ref().map(|name| root.join(name)).filter(|path| path.exists()),
+        acknowledged: (arguments.acknowledged.as_ref())
+            .map(|name| stack.loaded.root.join(name))
+            .filter(|path| path.exists()),
     };
-    let session = Session::compare(context, stack, SessionOptions::default()).await?;
-    check(arguments, context, session, files).await.map(Some)
-}
-
-fn state_name(base_url: &str, stack: &str) -> String {
-    let host = base_url.split_once("://").map_or(base_url, |(_, host)| host);
-    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' || c == '.' { c } else { '_' };
-    format!("{}_{}.json", host.chars().map(plain).collect::<String>(), stack.chars().map(plain).collect::<String>())
-}
-
-/// The paths of the call by their stack, in the order of the call.
-fn stacks(arguments: &DriftArgs, context: &Context) -> Result<Vec<Vec<PathBuf>>, CommandError> {
-    let given = &arguments.scope.paths;
-    if given.len() < 2 {
-        return Ok(vec![given.clone()]);
-    }
-    let mut order: BTreeMap<PathBuf, usize> = BTreeMap::new();
-    let mut stacks: Vec<Vec<PathBuf>> = Vec::new();
-    for path in given {
-        let at = *order.entry(configuration::root(context, path)?).or_insert(stacks.len());
-        match stacks.get_mut(at) {
-            Some(paths) => paths.push(path.clone()),
-            None => stacks.push(vec![path.clone()]),
-        }
-    }
-    Ok(stacks)
+    let live = live.map(|live| member.file_in(live));
+    let options = SessionOptions { live: live.as_deref(), ..SessionOptions::default() };
+    let session = Session::compare(&member.context, stack, options).await?;
+    check(arguments, &member.context, session, files, None).await
 }
 
 /// The files of one stack's check.
@@ -183,14 +148,14 @@ async fn check(
     context: &Context,
     session: Session<'_>,
     files: CheckFiles,
+    shard: Option<Shard>,
 ) -> Result<CheckedStack, CommandError> {
     let acknowledged = files.acknowledged.as_deref().map(acknowledgements).transpose()?;
     let stack = &session.stack;
     let mut drift_state = drift_state(files.drift_state.as_deref(), stack)?;
     let permission = PermissionArgs::default();
-    let namespaces = shard::namespaces(stack.namespaces(), arguments.shard, &session.source.service().base_url);
-    let request =
-        PlanRequest { permission: &permission, namespaces, check: Some(&drift_state), shard: arguments.shard };
+    let namespaces = shard::namespaces(stack.namespaces(), shard, &session.source.service().base_url);
+    let request = PlanRequest { permission: &permission, namespaces, check: Some(&drift_state), shard };
     let mut plan = session.plan_for(&session.source, &request).await?;
     session.locate(&mut plan);
     session.attribute(&mut plan)?;

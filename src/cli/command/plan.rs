@@ -1,20 +1,30 @@
 //! `plan`: shows what an apply would change, and saves that plan for a review.
 
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
-use crate::cli::args::PlanArgs;
+use crate::cli::args::{PlanArgs, ScopeArgs};
 use crate::cli::context::Context;
 use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::fleet::{self, FleetNeeds};
 use crate::cli::session::{Session, SessionOptions};
+use crate::cli::targets::{self, Target, Targets};
 use crate::cli::watch::WatchedFiles;
-use crate::cli::{configuration, file, planning};
-use crate::plan::Plan;
+use crate::cli::{configuration, file, hint, planning};
+use crate::plan::{Digest, Plan};
+use crate::report::fleet::{Fleet, FleetCommand, PartOutcome};
+use crate::report::text::TextView;
 use crate::report::{AttributionDetail, Report, ReportOptions, render, safe};
 
 /// Shows what would change.
 pub async fn run(arguments: &PlanArgs, context: &Context) -> Result<ExitStatus, CommandError> {
+    let targets = targets::of(context, &arguments.scope.paths, arguments.stacks.recursive)?;
     if arguments.watch {
+        targets::one(targets, "--watch", "give the directory of one")?;
         return watch(arguments, context).await;
+    }
+    if let Targets::Several(targets) = targets {
+        return several(arguments, context, targets).await;
     }
     let (session, plan) = show(arguments, context).await?;
     let status = status(&plan, arguments.detailed_exitcode);
@@ -51,29 +61,91 @@ async fn watch(arguments: &PlanArgs, context: &Context) -> Result<ExitStatus, Co
 
 /// Plans once, and shows or saves it.
 async fn show<'c>(arguments: &'c PlanArgs, context: &'c Context) -> Result<(Session<'c>, Plan), CommandError> {
-    let (live, base) = (arguments.live.live.as_deref(), arguments.base.base.as_deref());
-    let options = SessionOptions { live, base, shard: None };
-    let session = Session::open(context, &arguments.scope, options).await?;
-    let mut plan = session.plan(&arguments.permission).await?;
-    session.locate(&mut plan);
-    session.attribute(&mut plan)?;
-    planning::consent(context, &mut plan, &arguments.permission.allow)?;
+    let (session, mut plan) = make(arguments, context, &arguments.scope, arguments.live.live.as_deref()).await?;
     if let Some(path) = &arguments.output {
         session.stamp(&mut plan);
         file::write_private(path, &plan.to_file())?;
     }
-    let detail = if arguments.all { AttributionDetail::All } else { AttributionDetail::ThisChange };
-    let view = session.view(detail, &arguments.permission);
+    let view = session.view(detail(arguments), &arguments.permission);
+    answer(arguments, context, &Report::Plan(&plan), &view);
+    Ok((session, plan))
+}
+
+fn answer(arguments: &PlanArgs, context: &Context, report: &Report<'_>, view: &TextView) {
+    let base = arguments.base.base.as_deref();
     let base = base.map(|base| format!(" --base {} --all", safe::shell(base))).unwrap_or_default();
     let options = ReportOptions {
         saved: arguments.output.as_deref(),
         budget: arguments.budget,
         command: format!("trueup plan {}{base}", view.call),
         now: Some(context.environment.now()),
-        view: &view,
+        view,
     };
-    context.output.answer(&render(&Report::Plan(&plan), arguments.format, &options));
+    context.output.answer(&render(report, arguments.format, &options));
+}
+
+fn detail(arguments: &PlanArgs) -> AttributionDetail {
+    if arguments.all { AttributionDetail::All } else { AttributionDetail::ThisChange }
+}
+
+/// Makes the plan of one stack.
+async fn make<'c>(
+    arguments: &'c PlanArgs,
+    context: &'c Context,
+    scope: &ScopeArgs,
+    live: Option<&'c Path>,
+) -> Result<(Session<'c>, Plan), CommandError> {
+    let options = SessionOptions { live, base: arguments.base.base.as_deref(), shard: None };
+    let session = Session::open(context, scope, options).await?;
+    let mut plan = session.plan(&arguments.permission).await?;
+    session.locate(&mut plan);
+    session.attribute(&mut plan)?;
+    planning::consent(context, &mut plan, &arguments.permission.allow)?;
     Ok((session, plan))
+}
+
+/// Plans every stack, whatever happens to the others.
+async fn several(arguments: &PlanArgs, context: &Context, targets: Vec<Target>) -> Result<ExitStatus, CommandError> {
+    let begun = Instant::now();
+    if arguments.output.is_some() {
+        return Err(targets::for_one("--output").hint("to apply exactly these plans: --digest DIGEST"));
+    }
+    let is_one_environment = targets.iter().all(|target| target.environment().is_none());
+    let live = fleet::snapshots(arguments.live.live.as_deref())?;
+    let members = fleet::open(context, targets, FleetNeeds::of(live), None).await?;
+    let done = fleet::each(&members, async |member| {
+        let (scope, live) = (member.scope(&arguments.scope.filter), live.map(|live| member.file_in(live)));
+        let (session, plan) = make(arguments, &member.context, &scope, live.as_deref()).await?;
+        Ok((session.view(detail(arguments), &arguments.permission).call, plan))
+    })
+    .await;
+    let (mut status, mut parts) = (ExitStatus::Done, Vec::new());
+    for (member, made) in members.iter().zip(&done) {
+        parts.push(match made {
+            Ok((call, plan)) => {
+                status = status.worse(self::status(plan, arguments.detailed_exitcode));
+                member.part(call, PartOutcome::Planned(plan))
+            }
+            Err(error) => {
+                context.output.error(error);
+                status = status.worse(fleet::failed(error));
+                member.part("", PartOutcome::Failed(error.to_string()))
+            }
+        });
+    }
+    let scope = &arguments.scope;
+    let call = targets::call(context, &scope.paths, arguments.stacks.recursive, &scope.filter);
+    let call = format!("{call}{}", hint::permission(&arguments.permission));
+    let mut report = Fleet::new(FleetCommand::Plan, parts);
+    if report.failed() == 0 && is_one_environment && live.is_none() {
+        let base = arguments.base.base.as_ref().map(|base| format!(" --base {}", safe::shell(base)));
+        let allow = arguments.permission.allow.iter().map(|name| format!(" --allow {}", safe::shell(name)));
+        let flags: String = base.into_iter().chain(allow).collect();
+        report.plans = Some((Digest::of_all(report.plans().map(|(_, plan)| plan)), format!("{call}{flags}")));
+    }
+    let view = TextView { call, detail: detail(arguments), elapsed: Some(begun.elapsed()), ..context.output.view() };
+    answer(arguments, context, &Report::Fleet(&report), &view);
+    Ok(status)
 }
 
 fn status(plan: &Plan, detailed: bool) -> ExitStatus {

@@ -14,6 +14,7 @@ pub fn run(arguments: &SchemaArgs, context: &Context) -> ExitStatus {
         SchemaOf::Policy => SchemaKind::Policy,
         SchemaOf::Plan => SchemaKind::Plan,
         SchemaOf::Drift => SchemaKind::Drift,
+        SchemaOf::Fleet => SchemaKind::Fleet,
         SchemaOf::Snapshot => SchemaKind::Snapshot,
     });
     context.output.answer(&format!("{schema:#}\n"));

@@ -4,25 +4,79 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crate::api::snapshot::{self, ReferrerReads};
-use crate::cli::args::{self, ScopeArgs};
+use crate::cli::args::{self, FilterArgs, ScopeArgs};
 use crate::cli::context::Context;
 use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::fleet::{self, FleetNeeds};
+use crate::cli::targets::{self, Target, Targets};
 use crate::cli::{configuration, file, service, stack};
 use crate::load::Config;
 use crate::model::{Namespace, Snapshot};
 use crate::report::safe;
 
-/// Writes what the service contains to a sealed file.
+/// Writes what the service contains to a sealed file, or to one for each of several stacks.
 pub async fn run(arguments: &args::SnapshotArgs, context: &Context) -> Result<ExitStatus, CommandError> {
-    let directory = arguments.path.clone().unwrap_or_else(|| PathBuf::from("."));
-    let (config, namespaces) = scope(arguments, context, &directory)?;
+    match targets::of(context, &arguments.paths, arguments.stacks.recursive)? {
+        Targets::One(paths) => {
+            let directory = paths.into_iter().next().unwrap_or_else(|| PathBuf::from("."));
+            let snapshot = take(arguments, context, &directory).await?;
+            file::write_private(&arguments.output, &snapshot.to_file())?;
+            context.output.answer(&summary(&arguments.output, &directory, &snapshot));
+            Ok(ExitStatus::Done)
+        }
+        Targets::Several(targets) => several(arguments, context, targets).await,
+    }
+}
+
+/// Writes a file for each stack, whatever happens to the others.
+async fn several(
+    arguments: &args::SnapshotArgs,
+    context: &Context,
+    targets: Vec<Target>,
+) -> Result<ExitStatus, CommandError> {
+    if !arguments.namespace.is_empty() {
+        return Err(targets::for_one("--namespace").hint("each stack names its own under `namespaces:`"));
+    }
+    let members = fleet::open(context, targets, FleetNeeds::Service, None).await?;
+    let done = fleet::each(&members, async |member| {
+        let snapshot = take(arguments, &member.context, member.target.path()).await?;
+        let path = member.file_in(&arguments.output);
+        file::write_private(&path, &snapshot.to_file())?;
+        Ok((path, snapshot.len(), snapshot.namespaces.len()))
+    })
+    .await;
+    let (mut status, mut text, mut written) = (ExitStatus::Done, String::new(), 0);
+    for (member, taken) in members.iter().zip(done) {
+        match taken {
+            Ok((path, endpoints, namespaces)) => {
+                let (name, path) = (member.name(), path.display().to_string());
+                let (name, path) = (safe::line(&name), safe::line(&path));
+                text += &format!("{name}: {}, in {path}\n", counted(endpoints, namespaces));
+                written += 1;
+            }
+            Err(error) => {
+                context.output.error(&error);
+                status = status.worse(fleet::failed(&error));
+            }
+        }
+    }
+    let call = targets::call(context, &arguments.paths, arguments.stacks.recursive, &FilterArgs::default());
+    let directory = arguments.output.display().to_string();
+    text += &format!(
+        "{written} of {} stacks written.\nNext:  trueup plan {call} --live {}\n",
+        members.len(),
+        safe::shell(&directory)
+    );
+    context.output.answer(&text);
+    Ok(status)
+}
+
+async fn take(arguments: &args::SnapshotArgs, context: &Context, directory: &Path) -> Result<Snapshot, CommandError> {
+    let (config, namespaces) = scope(arguments, context, directory)?;
     let reader = service::connect(context, &config).await?.reader()?;
     let referring = if arguments.referrers { ReferrerReads::Asked } else { ReferrerReads::Left };
     let taken = snapshot::take(&reader, &namespaces, referring, context.environment.now()).await;
-    let snapshot = taken.map_err(|error| CommandError::new(ExitStatus::Unknown, error).hint("nothing was written"))?;
-    file::write_private(&arguments.output, &snapshot.to_file())?;
-    context.output.answer(&summary(&arguments.output, &directory, &snapshot));
-    Ok(ExitStatus::Done)
+    taken.map_err(|error| CommandError::new(ExitStatus::Unknown, error).hint("nothing was written"))
 }
 
 /// The namespaces of the call, else those of the stack, with the configuration that names the service.
@@ -46,16 +100,18 @@ fn scope(
 }
 
 fn summary(path: &Path, directory: &Path, snapshot: &Snapshot) -> String {
-    let plural = |count: usize| if count == 1 { "" } else { "s" };
-    let (endpoints, namespaces) = (snapshot.len(), snapshot.namespaces.len());
+    let kept = counted(snapshot.len(), snapshot.namespaces.len());
     let (path, directory) = (path.display().to_string(), directory.display().to_string());
     let (shown, path, directory) = (safe::line(&path), safe::shell(&path), safe::shell(&directory));
     format!(
-        "Kept {endpoints} endpoint{} of {namespaces} namespace{} of {} in {shown}, digest {}.\n\
+        "Kept {kept} of {} in {shown}, digest {}.\n\
          Next:  trueup plan {directory} --live {path}\n",
-        plural(endpoints),
-        plural(namespaces),
         safe::line(&snapshot.base_url),
         &snapshot.digest()[..32],
     )
+}
+
+fn counted(endpoints: usize, namespaces: usize) -> String {
+    let plural = |count: usize| if count == 1 { "" } else { "s" };
+    format!("{endpoints} endpoint{} of {namespaces} namespace{}", plural(endpoints), plural(namespaces))
 }

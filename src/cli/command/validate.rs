@@ -1,35 +1,96 @@
-//! `validate`: checks the definitions without the service, and reports every problem at its place.
+//! `validate`: checks the definitions of one stack or of several without the service, and reports every problem at its
+//! place.
 
-use crate::cli::args::ValidateArgs;
+use crate::cli::args::{ScopeArgs, ValidateArgs};
 use crate::cli::context::Context;
 use crate::cli::diagnostics;
 use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::fleet::{self, FleetNeeds};
 use crate::cli::stack::{self, CheckedDefinitions};
+use crate::cli::targets::{self, Targets};
 use crate::load::Diagnostics;
-use crate::report::{Format, Report, ReportOptions, StackSize, Validation, render};
+use crate::report::fleet::{Fleet, FleetCommand, PartOutcome};
+use crate::report::{Format, Report, StackSize, Validation};
 
 /// Checks the definitions, without the service.
-pub fn run(arguments: &ValidateArgs, context: &Context) -> Result<ExitStatus, CommandError> {
-    let checked = match arguments.format {
+pub async fn run(arguments: &ValidateArgs, context: &Context) -> Result<ExitStatus, CommandError> {
+    match targets::of(context, &arguments.scope.paths, arguments.stacks.recursive)? {
+        Targets::One(_) => {
+            let checked = check(arguments.format, context, &arguments.scope)?;
+            let status = checked.status();
+            context.output.report(&Report::Validation(checked.validation()), arguments.format);
+            Ok(status)
+        }
+        Targets::Several(targets) => {
+            let members = fleet::open(context, targets, FleetNeeds::Definitions, None).await?;
+            let scope = &arguments.scope.filter;
+            let done =
+                fleet::each(&members, async |member| check(arguments.format, &member.context, &member.scope(scope)))
+                    .await;
+            let (mut status, mut parts) = (ExitStatus::Done, Vec::new());
+            for (member, checked) in members.iter().zip(&done) {
+                let outcome = match checked {
+                    Ok(checked) => {
+                        status = status.worse(checked.status());
+                        PartOutcome::Validated(checked.validation())
+                    }
+                    Err(error) => {
+                        context.output.error(error);
+                        status = status.worse(fleet::failed(error));
+                        PartOutcome::Failed(error.to_string())
+                    }
+                };
+                parts.push(member.part("", outcome));
+            }
+            let fleet = Fleet::new(FleetCommand::Validate, parts);
+            context.output.report(&Report::Fleet(&fleet), arguments.format);
+            Ok(status)
+        }
+    }
+}
+
+/// What a check found, with the path from the working directory to the stack.
+struct Checked {
+    definitions: CheckedDefinitions,
+    prefix: String,
+}
+
+impl Checked {
+    fn validation(&self) -> Validation<'_> {
+        let (contents, diagnostics) = match &self.definitions {
+            CheckedDefinitions::Valid(stack) => {
+                let (loaded, namespaces) = (&stack.loaded, stack.namespaces().len());
+                let (endpoints, files) = (loaded.desired.definitions.len(), loaded.desired.files);
+                (Some(StackSize { endpoints, namespaces, files }), &loaded.notes)
+            }
+            CheckedDefinitions::Wrong(wrong) => (None, &wrong.list),
+        };
+        Validation { contents, diagnostics, prefix: &self.prefix }
+    }
+
+    fn status(&self) -> ExitStatus {
+        match self.definitions {
+            CheckedDefinitions::Valid(_) => ExitStatus::Done,
+            CheckedDefinitions::Wrong(_) => ExitStatus::Invalid,
+        }
+    }
+}
+
+fn check(format: Format, context: &Context, scope: &ScopeArgs) -> Result<Checked, CommandError> {
+    let definitions = match format {
         // People read the problems on stderr, drawn as a compiler draws them.
-        Format::Text => CheckedDefinitions::Valid(stack::open_matched(context, &arguments.scope)?),
-        _ => stack::check(context, &arguments.scope)?,
+        Format::Text => CheckedDefinitions::Valid(stack::open_matched(context, scope)?),
+        _ => stack::check(context, scope)?,
     };
-    let (contents, found, prefix) = match &checked {
+    let prefix = match &definitions {
         CheckedDefinitions::Valid(stack) => {
-            let (loaded, namespaces) = (&stack.loaded, stack.namespaces().len());
-            let (endpoints, files) = (loaded.desired.definitions.len(), loaded.desired.files);
-            if arguments.format == Format::Text && !loaded.notes.is_empty() {
-                let notes = Diagnostics::new(loaded.notes.clone(), files);
+            if format == Format::Text && !stack.loaded.notes.is_empty() {
+                let notes = Diagnostics::new(stack.loaded.notes.clone(), stack.loaded.desired.files);
                 context.output.message(&diagnostics::render(context, &notes));
             }
-            let prefix = context.environment.shown_from_here(&loaded.root);
-            (Some(StackSize { endpoints, namespaces, files }), &loaded.notes, prefix)
+            context.environment.shown_from_here(&stack.loaded.root)
         }
-        CheckedDefinitions::Wrong(wrong) => (None, &wrong.list, wrong.prefix(context.environment.directory.as_deref())),
+        CheckedDefinitions::Wrong(wrong) => wrong.prefix(context.environment.directory.as_deref()),
     };
-    let report = Report::Validation(Validation { contents, diagnostics: found, prefix: &prefix });
-    let view = context.output.view();
-    context.output.answer(&render(&report, arguments.format, &ReportOptions::new(&view)));
-    Ok(if contents.is_some() { ExitStatus::Done } else { ExitStatus::Invalid })
+    Ok(Checked { definitions, prefix })
 }

@@ -1,4 +1,4 @@
-//! A check of one stack or of a fleet as a page: what was changed outside with its values and since when, what is
+//! A check as a page: what was changed outside with its values and since when, what is
 //! not applied yet, what is accepted, and what could not be read.
 
 use std::collections::BTreeMap;
@@ -9,7 +9,6 @@ use crate::drift::{AcknowledgementStatus, Check, ObjectVerdict, Verdict};
 use crate::model::{Field, Key};
 use crate::plan::{Action, Change, Note};
 use crate::report::counted::count;
-use crate::report::fleet::{Fleet, PartOutcome};
 use crate::report::reason::reason;
 use crate::report::{ReportOptions, edits, plan_notes, safe, text, time, unread};
 
@@ -28,42 +27,13 @@ pub fn drift(check: &Check<'_>, options: &ReportOptions<'_>) -> String {
     page.render()
 }
 
-/// The checks of several stacks as one page.
-#[must_use]
-pub fn fleet(fleet: &Fleet<'_>, options: &ReportOptions<'_>) -> String {
-    let mut page = page(&format!("Drift of {} stacks", fleet.parts.len()), &options.command);
-    for part in &fleet.parts {
-        match &part.outcome {
-            PartOutcome::Checked(check) => {
-                let verdict = word(check.verdicts.whole());
-                page.facts.push(format!("<code>{}</code>: {verdict}", safe::html(&part.directory)));
-                add(check, &part.directory, &mut page);
-                if matches!(check.verdicts.whole(), Verdict::Drift | Verdict::Both) {
-                    let call = format!("{}{}", safe::shell(&part.directory), options.view.flags);
-                    commands(check.verdicts.whole(), &call, &mut page);
-                }
-            }
-            PartOutcome::Failed(reason) => {
-                let title = format!("<code>{}</code> was not checked:", safe::html(&part.directory));
-                page.alarm(&title, &safe::html(reason));
-            }
-            PartOutcome::Elsewhere => {
-                page.facts.push(format!("<code>{}</code>: another checker's", safe::html(&part.directory)));
-            }
-        }
-    }
-    let checks: Vec<&Check<'_>> = fleet.checks().map(|(_, check)| check).collect();
-    cards(&checks, fleet.failed(), &mut page);
-    page.render()
-}
-
-fn page(heading: &str, command: &str) -> Page {
+pub(super) fn page(heading: &str, command: &str) -> Page {
     let content = PageContent { sides: ["wanted", "live"], words: BTreeMap::from(WORDS), ..PageContent::default() };
     let footer = format!("Made with <code>{}</code> by trueup {}.", safe::html(command), env!("CARGO_PKG_VERSION"));
     Page { heading: safe::html(heading), footer, content, ..Page::default() }
 }
 
-fn word(verdict: Verdict) -> &'static str {
+pub(super) fn word(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::InSync => "in sync",
         Verdict::Pending => "pending",
@@ -73,7 +43,7 @@ fn word(verdict: Verdict) -> &'static str {
     }
 }
 
-fn cards(checks: &[&Check<'_>], failed: usize, page: &mut Page) {
+pub(super) fn cards(checks: &[&Check<'_>], failed: usize, page: &mut Page) {
     let number = |which: &[Verdict]| {
         let objects = checks.iter().flat_map(|check| check.verdicts.objects.values());
         objects.filter(|object| which.contains(&object.verdict)).count()
@@ -89,7 +59,7 @@ fn cards(checks: &[&Check<'_>], failed: usize, page: &mut Page) {
     page.card("sync", checks.iter().map(|check| check.verdicts.in_sync).sum(), "in sync");
 }
 
-fn commands(verdict: Verdict, call: &str, page: &mut Page) {
+pub(super) fn commands(verdict: Verdict, call: &str, page: &mut Page) {
     match verdict {
         Verdict::InSync | Verdict::Unknown => {}
         Verdict::Pending => page.commands.push(("Apply", format!("trueup apply {call}"))),
@@ -101,7 +71,7 @@ fn commands(verdict: Verdict, call: &str, page: &mut Page) {
 }
 
 /// Adds what a check found. `directory` is that of its stack in a fleet.
-fn add(check: &Check<'_>, directory: &str, page: &mut Page) {
+pub(super) fn add(check: &Check<'_>, directory: &str, page: &mut Page) {
     page.unread(&unread::by_reason(check.verdicts.unknown.iter().map(|(name, reason)| (name, reason.as_str()))));
     for line in plan_notes::lines_of(check.plan, Note::is_undecided) {
         page.alarm("Not decided.", &safe::html(&line));

@@ -3,10 +3,12 @@
 //! or run anything. Numbers, alarms, what is blocked and the names of all changes can be read without the script.
 
 mod drift;
+mod fleet;
 pub mod listing;
 mod plan;
 
-pub use drift::{drift, fleet};
+pub use drift::drift;
+pub use fleet::fleet;
 pub use plan::plan;
 
 use std::collections::{BTreeMap, HashMap};

@@ -25,7 +25,7 @@ pub fn plan(plan: &Plan, options: &ReportOptions<'_>) -> String {
         ..Page::default()
     };
     counts(plan, detail, &mut page);
-    alarms(plan, &mut page);
+    alarms(plan, "", &mut page);
     let command = text::apply_command(plan, &digest, options.saved, options.view);
     page.commands.extend(command.map(|command| ("Apply exactly this plan", command)));
     page.render()
@@ -83,20 +83,21 @@ fn counts(plan: &Plan, detail: AttributionDetail, page: &mut Page) {
     page.card("sync", plan.in_sync(), "in sync");
 }
 
-fn alarms(plan: &Plan, page: &mut Page) {
+/// What a reviewer must know first. `whose` is before each title.
+pub(super) fn alarms(plan: &Plan, whose: &str, page: &mut Page) {
     let refused = plan.refused();
     if !refused.is_empty() {
         let guards = refused.iter().map(|guard| {
             let allow = format!("to allow it: <code>--allow {}</code>", guard.name);
             format!("{}; {allow}", quoted(&guard.to_string()))
         });
-        page.alarm("An apply of this plan is refused:", &guards.collect::<Vec<_>>().join("<br>"));
+        page.alarm(&format!("{whose}An apply of this plan is refused:"), &guards.collect::<Vec<_>>().join("<br>"));
     } else if plan.is_refused() {
-        page.alarm("An apply of this plan is refused:", "everything in it is blocked.");
+        page.alarm(&format!("{whose}An apply of this plan is refused:"), "everything in it is blocked.");
     }
     for allowed in &plan.allowed {
         let by = allowed.by.as_ref().map(|by| format!(" by <code>{}</code>", safe::html(by))).unwrap_or_default();
-        page.alarm(&format!("Allowed{by}:"), &format!("<code>{}</code>", safe::html(&allowed.name)));
+        page.alarm(&format!("{whose}Allowed{by}:"), &format!("<code>{}</code>", safe::html(&allowed.name)));
     }
     let settings: Vec<String> = plan
         .setting_changes
@@ -113,13 +114,13 @@ fn alarms(plan: &Plan, page: &mut Page) {
         })
         .collect();
     if !settings.is_empty() {
-        page.alarm("Settings are not those of the base or the policy.", &settings.join("<br>"));
+        page.alarm(&format!("{whose}Settings are not those of the base or the policy."), &settings.join("<br>"));
     }
     page.unread(&unread::by_reason(plan.unknown()));
 }
 
 /// Every change by its name, for readers without the script.
-fn plain(plan: &Plan) -> Vec<String> {
+pub(super) fn plain(plan: &Plan) -> Vec<String> {
     let mut changes: Vec<&Change> =
         plan.changes.iter().filter(|change| change.action.kind() != ActionKind::Annotate).collect();
     changes.sort_by_key(|change| (distance(change), std::cmp::Reverse(change.action.kind())));
@@ -148,7 +149,7 @@ fn distance(change: &Change) -> u8 {
 }
 
 /// The changes as the script draws them: those of this change first, and in them deletes first.
-fn content(plan: &Plan, detail: AttributionDetail, now: Option<Timestamp>) -> PageContent {
+pub(super) fn content(plan: &Plan, detail: AttributionDetail, now: Option<Timestamp>) -> PageContent {
     let mut content = PageContent { sides: ["live", "wanted"], ..PageContent::default() };
     for far in 0..=OTHERS {
         if far == OTHERS && !detail.lists_all(plan) {

@@ -4,7 +4,7 @@ use super::super::sample::{self, HOSTILE};
 use super::*;
 use crate::drift::{Check, UnmanagedPolicy};
 use crate::plan::Plan;
-use crate::report::fleet::{Fleet, FleetPart, PartOutcome};
+use crate::report::fleet::{Fleet, FleetCommand, FleetPart, PartOutcome};
 use crate::report::text::TextView;
 use crate::report::{AttributionDetail, ReportOptions};
 
@@ -148,13 +148,19 @@ fn drift_of(plan: &Plan) -> String {
 }
 
 fn fleet_of(one: &Plan, two: &Plan) -> String {
-    let part = |directory: &str, outcome| FleetPart { directory: directory.to_owned(), outcome };
+    let part = |directory: &str, outcome| FleetPart {
+        directory: directory.to_owned(),
+        environment: None,
+        call: directory.to_owned(),
+        flags: String::new(),
+        outcome,
+    };
     let parts = vec![
         part("tenants/one", PartOutcome::Checked(check(one))),
         part("tenants/two", PartOutcome::Checked(check(two))),
         part("tenants/three", PartOutcome::Failed("the service answered 401 Unauthorized".to_owned())),
     ];
-    super::fleet(&Fleet { parts }, &ReportOptions::new(&view(AttributionDetail::All)))
+    super::fleet(&Fleet::new(FleetCommand::Drift, parts), &ReportOptions::new(&view(AttributionDetail::All)))
 }
 
 #[test]

@@ -1,7 +1,6 @@
 //! The verdict of a check, for an issue that a schedule opens or updates.
 
 use super::super::edits::{self, ValueEdit};
-use super::super::fleet::{Fleet, PartOutcome};
 use super::super::reason::reason_since;
 use super::super::{plan_notes, time};
 use super::{MarkdownOptions, count, digits, escape, marker, plan};
@@ -72,39 +71,7 @@ pub fn drift(check: &Check<'_>, options: &MarkdownOptions) -> String {
     text
 }
 
-/// The checks of several stacks: a table of verdicts, then each that is not in sync, in turn.
-#[must_use]
-pub fn fleet(fleet: &Fleet<'_>, options: &MarkdownOptions) -> String {
-    let mut text = marker("fleet", None);
-    let trouble = fleet.checks().filter(|(_, check)| check.verdicts.whole() != Verdict::InSync).count();
-    let headline = match (fleet.failed(), trouble) {
-        (0, 0) => format!("{} in sync", count(fleet.checks().count(), "stack")),
-        (0, more) => format!("{} not in sync", count(more, "stack")),
-        (failed, more) => format!("{} not in sync, {} not checked", count(more, "stack"), digits(failed)),
-    };
-    text.push_str(&format!("### trueup drift: {headline}\n\n| stack | verdict |\n|---|---|\n"));
-    for part in &fleet.parts {
-        let message = match &part.outcome {
-            PartOutcome::Checked(check) => self::headline(&check.verdicts),
-            PartOutcome::Failed(reason) => format!("**not checked:** {}", escape::cell(reason)),
-            PartOutcome::Elsewhere => "another checker's".to_owned(),
-        };
-        text.push_str(&format!("| {} | {message} |\n", escape::cell(&part.directory)));
-    }
-    let share = options.budget.saturating_sub(text.len()) / trouble.max(1);
-    for (directory, check) in fleet.checks().filter(|(_, check)| check.verdicts.whole() != Verdict::InSync) {
-        let rest = format!("trueup drift {directory}");
-        let one = drift(check, &MarkdownOptions { budget: share.saturating_sub(1), rest, ..options.clone() });
-        // One report has one marker.
-        let one = one.split_once('\n').map_or("", |(_, rest)| rest);
-        if text.len() + one.len() < options.budget {
-            text.push_str(&format!("\n{one}"));
-        }
-    }
-    text
-}
-
-fn headline(verdicts: &Verdicts) -> String {
+pub(super) fn headline(verdicts: &Verdicts) -> String {
     let number = |which: &[Verdict]| verdicts.objects.values().filter(|object| which.contains(&object.verdict)).count();
     let mut parts = Vec::new();
     if !verdicts.unknown.is_empty() {

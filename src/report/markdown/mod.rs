@@ -7,10 +7,12 @@
 mod block;
 mod drift;
 mod escape;
+mod fleet;
 mod plan;
 
-pub use drift::{drift, fleet};
+pub use drift::drift;
 pub(in crate::report) use escape::cell;
+pub use fleet::fleet;
 pub use plan::plan;
 
 use jiff::Timestamp;

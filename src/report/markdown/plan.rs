@@ -96,8 +96,8 @@ fn of_kind(plan: &Plan, kind: ActionKind) -> impl Iterator<Item = &Change> {
     plan.changes.iter().filter(move |change| change.action.kind() == kind)
 }
 
-/// The summary: what would be done, to what.
-fn head(plan: &Plan, sides: AttributionDetail) -> String {
+/// What would be done, in a line.
+pub(super) fn headline(plan: &Plan, sides: AttributionDetail) -> String {
     let mut parts = summary(plan, sides, digits);
     if !plan.blocked.is_empty() {
         parts.push(format!("{} blocked", digits(plan.blocked.len())));
@@ -111,8 +111,13 @@ fn head(plan: &Plan, sides: AttributionDetail) -> String {
     if plan.is_refused() {
         parts.insert(0, "refused".to_owned());
     }
+    parts.join(", ")
+}
+
+/// The summary: what would be done, to what.
+fn head(plan: &Plan, sides: AttributionDetail) -> String {
     let mut text = marker("plan", plan.stack.as_deref());
-    text.push_str(&format!("### trueup plan: {}\n\n", parts.join(", ")));
+    text.push_str(&format!("### trueup plan: {}\n\n", headline(plan, sides)));
     text.push_str(&consents(plan));
     text.push_str(&format!("Service {}, ", escape::code(&plan.service.base_url)));
     text.push_str(&match &plan.stack {

@@ -1,5 +1,5 @@
 //! The verdict of a check as text: each endpoint that is not in sync with its fields, what is accepted, and
-//! what to do next. A fleet gets a line for each stack and the text of those that are not in sync.
+//! what to do next.
 
 use crate::report::counted::{count, some_of};
 use std::collections::BTreeSet;
@@ -9,7 +9,6 @@ use crate::drift::{AcknowledgementStatus, Check, Verdict, Verdicts};
 use crate::model::{Field, Key};
 use crate::plan::{Action, Change, Plan};
 use crate::report::edits::{self, Sign, ValueEdit};
-use crate::report::fleet::{Fleet, PartOutcome};
 use crate::report::reason::reason_since;
 use crate::report::time::age;
 use crate::report::{Role, safe};
@@ -60,56 +59,6 @@ pub fn drift(check: &Check<'_>, view: &TextView) -> String {
     }
     text.push_str(&next(verdicts, view));
     text
-}
-
-/// The checks of several stacks, each under its directory, and the sum.
-#[must_use]
-pub fn fleet(fleet: &Fleet<'_>, view: &TextView) -> String {
-    let mut text = String::new();
-    for part in &fleet.parts {
-        let directory = view.palette.paint(Role::Strong, safe::line(&part.directory)).to_string();
-        match &part.outcome {
-            PartOutcome::Elsewhere => {}
-            PartOutcome::Failed(reason) => {
-                let word = view.palette.paint(Role::Wrong, "NOT CHECKED");
-                text.push_str(&format!("== {directory}\n{word}  {}\n\n", safe::line(reason)));
-            }
-            PartOutcome::Checked(check) => {
-                let view = TextView {
-                    call: format!("{}{}", safe::shell(&part.directory), view.flags),
-                    elapsed: None,
-                    ..view.clone()
-                };
-                text.push_str(&format!("== {directory}  ({})\n", safe::line(&check.plan.service.base_url)));
-                text.push_str(&format!("{}\n", drift(check, &view)));
-            }
-        }
-    }
-    text.push_str(&sum(fleet, view));
-    text
-}
-
-/// How many stacks stand how.
-fn sum(fleet: &Fleet<'_>, view: &TextView) -> String {
-    const WORDS: [(Verdict, &str); 5] = [
-        (Verdict::InSync, "in sync"),
-        (Verdict::Pending, "pending"),
-        (Verdict::Drift, "changed outside"),
-        (Verdict::Both, "changed outside and pending"),
-        (Verdict::Unknown, "unknown"),
-    ];
-    let stand = |verdict| fleet.checks().filter(|(_, check)| check.verdicts.whole() == verdict).count();
-    let numbers = WORDS.map(|(verdict, words)| (stand(verdict), words));
-    let elsewhere = fleet.parts.iter().filter(|part| matches!(part.outcome, PartOutcome::Elsewhere)).count();
-    let more = [(fleet.failed(), "not checked"), (elsewhere, "other checkers'")];
-    let parts: Vec<String> = numbers
-        .into_iter()
-        .chain(more)
-        .filter(|(number, _)| *number > 0)
-        .map(|(number, words)| format!("{number} {words}"))
-        .collect();
-    let elapsed = view.elapsed.map(|time| format!("   {}", seconds(time))).unwrap_or_default();
-    format!("{}: {}{elapsed}\n", count(fleet.parts.len(), "stack"), parts.join(", "))
 }
 
 fn headline(plan: &Plan, verdicts: &Verdicts, view: &TextView) -> String {

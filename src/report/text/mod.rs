@@ -4,6 +4,7 @@
 mod attribution;
 mod change;
 mod drift;
+mod fleet;
 mod history;
 mod outcome;
 mod plan;
@@ -13,7 +14,8 @@ mod rehearsal;
 mod settings;
 mod validation;
 
-pub use drift::{drift, fleet};
+pub use drift::drift;
+pub use fleet::fleet;
 pub use history::{history, open_run, pruned, resuming, run};
 pub use outcome::outcome;
 pub(in crate::report) use plan::{apply_command, outside, stack};

@@ -8,6 +8,7 @@ use serde_json::Value;
 use trueup::report::schema::{self, SchemaKind};
 
 static PLAN: LazyLock<Validator> = LazyLock::new(|| validator(SchemaKind::Plan));
+static FLEET: LazyLock<Validator> = LazyLock::new(|| validator(SchemaKind::Fleet));
 static DRIFT: LazyLock<Validator> = LazyLock::new(|| validator(SchemaKind::Drift));
 
 /// The commands whose `--format json` no schema describes yet.
@@ -28,6 +29,7 @@ pub fn check(line: &str, document: &Value) {
     }
     let command = line.split(' ').next().unwrap_or_default();
     let validator = match command {
+        _ if document["kind"] == "fleet_report" => &*FLEET,
         "plan" => &*PLAN,
         "drift" => &*DRIFT,
         known => return assert!(WITHOUT_SCHEMA.contains(&known), "does the JSON of `{known}` have a schema?"),

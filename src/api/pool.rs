@@ -1,0 +1,45 @@
+//! What the clients of one service can share: its connections, the limit of requests a second and at the same time,
+//! and the memory of answers. A command about several stacks of a tenant has one pool for all of them.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Instant;
+
+use tokio::sync::Semaphore;
+
+use super::budget::Budget;
+use super::rate_limit::{RateLimit, RateLimiter};
+
+/// What the clients of one service share. A clone is the same pool.
+#[derive(Clone)]
+pub struct ClientPool(Arc<SharedLimits>);
+
+pub(super) struct SharedLimits {
+    pub(super) http: reqwest::Client,
+    pub(super) throttle: RateLimiter,
+    pub(super) permits: Semaphore,
+    pub(super) budget: Budget,
+}
+
+impl fmt::Debug for ClientPool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ClientPool")
+    }
+}
+
+impl ClientPool {
+    pub(super) fn new(http: reqwest::Client, rate: Option<RateLimit>, concurrency: usize, budget: Budget) -> Self {
+        let throttle = RateLimiter::new(rate, Instant::now());
+        let permits = Semaphore::new(concurrency.max(1));
+        Self(Arc::new(SharedLimits { http, throttle, permits, budget }))
+    }
+
+    pub(super) fn limits(&self) -> &SharedLimits {
+        &self.0
+    }
+
+    /// The memory of the answers.
+    pub(super) fn memory(&self) -> Budget {
+        self.0.budget.clone()
+    }
+}

@@ -1,0 +1,85 @@
+//! What the stacks of one command share, by service: one pool of connections and one rate limit, the smallest that any
+//! of them configures; and one embedded service.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+
+use crate::api::{self, ClientPool, ClientSettings, ClientSettingsError, Secret};
+use crate::load::Config;
+
+/// The services of a command about several stacks.
+#[derive(Debug, Default)]
+pub struct Tenants {
+    tenants: RefCell<BTreeMap<String, Tenant>>,
+    embedded: Option<EmbeddedService>,
+}
+
+/// An embedded service that all stacks use.
+#[derive(Debug, Clone)]
+pub struct EmbeddedService {
+    /// Where it listens.
+    pub address: SocketAddr,
+    /// Its token.
+    pub token: Secret,
+}
+
+/// What the stacks of one service share.
+#[derive(Debug, Default)]
+struct Tenant {
+    rate_limit: Option<f64>,
+    concurrency: Option<usize>,
+    pool: Option<ClientPool>,
+}
+
+impl Tenants {
+    /// The services of these stacks, whose requests go to `embedded` if there is one.
+    #[must_use]
+    pub fn new(embedded: Option<EmbeddedService>) -> Self {
+        Self { tenants: RefCell::default(), embedded }
+    }
+
+    /// Takes in the limits of a stack of the service at `base_url`.
+    pub fn add(&self, base_url: &str, config: &Config) {
+        let mut tenants = self.tenants.borrow_mut();
+        let tenant = tenants.entry(base_url.to_owned()).or_default();
+        tenant.rate_limit = match (tenant.rate_limit, config.rate_limit) {
+            (Some(one), Some(other)) => Some(one.min(other)),
+            (one, other) => one.or(other),
+        };
+        tenant.concurrency = match (tenant.concurrency, config.concurrency) {
+            (Some(one), Some(other)) => Some(one.min(other)),
+            (one, other) => one.or(other),
+        };
+    }
+
+    /// The embedded service, if the stacks use one.
+    #[must_use]
+    pub fn embedded(&self) -> Option<&EmbeddedService> {
+        self.embedded.as_ref()
+    }
+
+    /// The smallest rate limit and number of requests at the same time that a stack of the service configures.
+    #[must_use]
+    pub fn limits(&self, base_url: &str) -> (Option<f64>, Option<usize>) {
+        let tenants = self.tenants.borrow();
+        tenants.get(base_url).map_or((None, None), |tenant| (tenant.rate_limit, tenant.concurrency))
+    }
+
+    /// Lets the client of a stack share the pool of its service.
+    ///
+    /// # Errors
+    /// Certificates that cannot be used.
+    pub fn share(&self, settings: &mut ClientSettings) -> Result<(), ClientSettingsError> {
+        let mut tenants = self.tenants.borrow_mut();
+        let beside = tenants.values().find_map(|tenant| tenant.pool.clone());
+        if let Some(tenant) = tenants.get_mut(settings.base_url.as_str()) {
+            let pool = match &tenant.pool {
+                Some(pool) => pool.clone(),
+                None => api::pool(settings, beside.as_ref())?,
+            };
+            settings.pool = Some(tenant.pool.insert(pool).clone());
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,83 @@
+//! The results of several stacks as one page: the rows of all of them, each under the name of its stack.
+
+use super::{Page, PageContent, drift, plan};
+use crate::drift::{Check, Verdict};
+use crate::plan::{ActionKind, Plan};
+use crate::report::fleet::{Fleet, FleetCommand, PartOutcome};
+use crate::report::{ReportOptions, plan_notes, safe};
+
+/// The results of several stacks as one page.
+#[must_use]
+pub fn fleet(fleet: &Fleet<'_>, options: &ReportOptions<'_>) -> String {
+    let stacks = fleet.parts.len();
+    let mut page = match fleet.command {
+        FleetCommand::Drift => drift::page(&format!("Drift of {stacks} stacks"), &options.command),
+        _ => Page {
+            content: PageContent { sides: ["live", "wanted"], ..PageContent::default() },
+            ..drift::page(&format!("Plans for {stacks} stacks"), &options.command)
+        },
+    };
+    for part in &fleet.parts {
+        let (name, call) = (part.name(), part.call.as_str());
+        let code = format!("<code>{}</code>", safe::html(&name));
+        match &part.outcome {
+            PartOutcome::Checked(check) => {
+                let verdict = check.verdicts.whole();
+                page.facts.push(format!("{code}: {}", drift::word(verdict)));
+                drift::add(check, &name, &mut page);
+                if matches!(verdict, Verdict::Drift | Verdict::Both) {
+                    drift::commands(verdict, call, &mut page);
+                }
+            }
+            PartOutcome::Planned(made) => add_plan(made, &name, options, &mut page),
+            PartOutcome::Failed(reason) => {
+                page.alarm(&format!("{code} was {}:", fleet.command.undone()), &safe::html(reason));
+            }
+            PartOutcome::Skipped(reason) => page.facts.push(format!("{code}: skipped, {}", safe::html(reason))),
+            PartOutcome::Elsewhere => page.facts.push(format!("{code}: another checker's")),
+            PartOutcome::Validated(_) | PartOutcome::Applied(..) => {}
+        }
+    }
+    if fleet.command == FleetCommand::Drift {
+        let checks: Vec<&Check<'_>> = fleet.checks().map(|(_, check)| check).collect();
+        drift::cards(&checks, fleet.failed(), &mut page);
+    } else {
+        cards(fleet, &mut page);
+    }
+    if let Some((digest, call)) = &fleet.plans
+        && fleet.plans().any(|(_, plan)| !plan.changes.is_empty())
+    {
+        page.commands.push(("Apply exactly these plans", format!("trueup apply {call} --digest {digest}")));
+    }
+    page.render()
+}
+
+fn add_plan(made: &Plan, name: &str, options: &ReportOptions<'_>, page: &mut Page) {
+    let code = format!("<code>{}</code>", safe::html(name));
+    page.facts.push(format!("{code}: digest <code>{}</code>", made.digest().short()));
+    plan::alarms(made, &format!("{code}: "), page);
+    page.plain.extend(plan::plain(made).into_iter().map(|line| format!("{}: {line}", safe::html(name))));
+    page.notes.extend(plan_notes::lines(made).iter().map(|line| safe::html(&format!("{name}: {line}"))));
+    let first = page.content.edits.len();
+    let content = plan::content(made, options.view.detail, options.now);
+    page.content.edits.extend(content.edits);
+    page.content.changes.extend(content.changes.into_iter().map(|mut row| {
+        row.e += first;
+        row.k = format!("{}: {}", safe::line(name), row.k);
+        row.n = format!("{}: {}", safe::line(name), row.n);
+        row
+    }));
+}
+
+fn cards(fleet: &Fleet<'_>, page: &mut Page) {
+    let sum = |number: &dyn Fn(&Plan) -> usize| fleet.plans().map(|(_, plan)| number(plan)).sum::<usize>();
+    for (kind, words) in
+        [(ActionKind::Create, "to create"), (ActionKind::Replace, "to replace"), (ActionKind::Delete, "to delete")]
+    {
+        page.card(kind.as_str(), sum(&|plan| plan.count(kind)), words);
+    }
+    page.card("blocked", fleet.failed(), fleet.command.undone());
+    page.card("blocked", sum(&|plan| plan.blocked.len()), "blocked");
+    page.card("annotate", sum(&|plan| plan.count(ActionKind::Annotate)), "annotations only");
+    page.card("sync", sum(&Plan::in_sync), "in sync");
+}

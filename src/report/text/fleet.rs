@@ -1,0 +1,114 @@
+//! What was found or done in several stacks as text: each under its directory, and the sum.
+
+use super::{TextView, drift, outcome, plan, seconds, valid};
+use crate::drift::Verdict;
+use crate::plan::{ActionKind, Plan};
+use crate::report::counted::count;
+use crate::report::fleet::{Fleet, FleetCommand, FleetPart, NOTHING_EARLIER, PartOutcome};
+use crate::report::{Role, safe};
+
+/// Each stack under its directory, and the sum.
+#[must_use]
+pub fn fleet(fleet: &Fleet<'_>, view: &TextView) -> String {
+    let mut text = String::new();
+    for part in &fleet.parts {
+        let view = TextView { call: part.call.clone(), flags: part.flags.clone(), elapsed: None, ..view.clone() };
+        let (url, content) = match &part.outcome {
+            PartOutcome::Elsewhere => continue,
+            PartOutcome::Failed(reason) => (None, line(Role::Wrong, fleet.command.undone(), reason, &view)),
+            PartOutcome::Skipped(reason) => (None, line(Role::Careful, "skipped", reason, &view)),
+            PartOutcome::Validated(checked) => match checked.contents {
+                Some(size) => (None, valid(size, &view)),
+                None => {
+                    let errors = count(checked.diagnostics.len(), "error");
+                    (None, line(Role::Wrong, fleet.command.undone(), &errors, &view))
+                }
+            },
+            PartOutcome::Planned(made) => (Some(&made.service.base_url), plan(made, None, &view)),
+            PartOutcome::Applied(made, of) => (Some(&of.service.base_url), outcome(made, of, &NOTHING_EARLIER, &view)),
+            PartOutcome::Checked(check) => (Some(&check.plan.service.base_url), drift(check, &view)),
+        };
+        let url = url.map(|url| format!("  ({})", safe::line(url))).unwrap_or_default();
+        let name = part.name();
+        let name = view.palette.paint(Role::Strong, safe::line(&name));
+        text.push_str(&format!("== {name}{url}\n{content}\n"));
+    }
+    text.push_str(&sum(fleet, view));
+    text.push_str(&next(fleet, view));
+    text
+}
+
+fn line(role: Role, word: &str, reason: &str, view: &TextView) -> String {
+    format!("{}  {}\n", view.palette.paint(role, word.to_uppercase()), safe::line(reason))
+}
+
+/// How many stacks have which result.
+fn sum(fleet: &Fleet<'_>, view: &TextView) -> String {
+    let number = |is: &dyn Fn(&FleetPart<'_>) -> bool| fleet.parts.iter().filter(|part| is(part)).count();
+    let changes = |plan: &Plan| plan.changes.iter().any(|change| change.action.kind() != ActionKind::Annotate);
+    let planned =
+        |is: &dyn Fn(&Plan) -> bool| number(&|part| matches!(&part.outcome, PartOutcome::Planned(plan) if is(plan)));
+    let unread = |plan: &Plan| plan.unknown().next().is_some();
+    let verdict = |verdict| fleet.checks().filter(|(_, check)| check.verdicts.whole() == verdict).count();
+    let valid = number(&|part| matches!(&part.outcome, PartOutcome::Validated(checked) if checked.contents.is_some()));
+    let invalid =
+        number(&|part| matches!(&part.outcome, PartOutcome::Validated(checked) if checked.contents.is_none()));
+    let all_done = |part: &FleetPart<'_>| match &part.outcome {
+        PartOutcome::Applied(outcome, _) => Some(outcome.steps.iter().all(|step| step.result.is_done())),
+        _ => None,
+    };
+    let in_sync = |plan: &Plan| !changes(plan) && plan.blocked.is_empty() && !unread(plan);
+    let numbers = [
+        (valid, "valid"),
+        (number(&|part| all_done(part) == Some(true)), "applied"),
+        (number(&|part| all_done(part) == Some(false)), "applied in part"),
+        (verdict(Verdict::InSync) + planned(&in_sync), "in sync"),
+        (planned(&|plan| !unread(plan) && !in_sync(plan)), "with changes"),
+        (verdict(Verdict::Pending), "pending"),
+        (verdict(Verdict::Drift), "changed outside"),
+        (verdict(Verdict::Both), "changed outside and pending"),
+        (verdict(Verdict::Unknown) + planned(&unread), "unknown"),
+        (fleet.failed() + invalid, fleet.command.undone()),
+        (number(&|part| matches!(part.outcome, PartOutcome::Skipped(_))), "skipped"),
+        (number(&|part| matches!(part.outcome, PartOutcome::Elsewhere)), "other checkers'"),
+    ];
+    let parts: Vec<String> = numbers
+        .into_iter()
+        .filter(|(number, _)| *number > 0)
+        .map(|(number, words)| format!("{number} {words}"))
+        .collect();
+    let elapsed = view.elapsed.map(|time| format!("   {}", seconds(time))).unwrap_or_default();
+    format!("{}: {}{}{elapsed}\n", count(fleet.parts.len(), "stack"), parts.join(", "), endpoints(fleet))
+}
+
+/// The changes of all plans.
+fn endpoints(fleet: &Fleet<'_>) -> String {
+    if fleet.command != FleetCommand::Plan {
+        return String::new();
+    }
+    let of = |kind| fleet.plans().map(|(_, plan)| plan.count(kind)).sum::<usize>();
+    let kinds = [ActionKind::Create, ActionKind::Replace, ActionKind::Delete, ActionKind::Annotate];
+    let parts: Vec<String> = kinds
+        .into_iter()
+        .map(|kind| (of(kind), kind))
+        .filter(|(number, _)| *number > 0)
+        .map(|(number, kind)| format!("{number} to {kind}"))
+        .collect();
+    if parts.is_empty() { String::new() } else { format!("; {}", parts.join(", ")) }
+}
+
+/// The command that applies exactly these plans.
+fn next(fleet: &Fleet<'_>, view: &TextView) -> String {
+    let has_changes = fleet.plans().any(|(_, plan)| !plan.changes.is_empty());
+    match &fleet.plans {
+        Some((digest, call)) if has_changes && fleet.command == FleetCommand::Plan => {
+            let label = view.palette.paint(Role::Quiet, "Apply exactly these:");
+            format!("{label}  trueup apply {call} --digest {digest}\n")
+        }
+        Some((_, call)) if fleet.parts.iter().any(|part| matches!(part.outcome, PartOutcome::Skipped(_))) => {
+            let label = view.palette.paint(Role::Quiet, "Apply the rest:");
+            format!("{label}  trueup apply {call}\n")
+        }
+        _ => String::new(),
+    }
+}

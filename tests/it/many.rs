@@ -1,0 +1,282 @@
+//! Commands about several stacks: several directories, every stack below one, and every environment of one.
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::support::{Service, Stage, definition};
+
+/// Two stacks of one service, `shop` applied and edited since, `pay` in sync.
+fn two(service: &Service) -> Stage {
+    let stage = Stage::new().at(service);
+    for name in ["shop", "pay"] {
+        stage.write(&format!("stacks/{name}/trueup.yaml"), &format!("stack: {name}-prod\nnamespaces: [{name}]\n"));
+        stage.write(&format!("stacks/{name}/cart.yaml"), &definition(&format!("{name}/cart"), 80));
+        stage.run(&format!("apply stacks/{name} --yes --quiet")).code(0);
+    }
+    stage.edit("stacks/shop/cart.yaml", "port: 80", "port: 81");
+    stage
+}
+
+#[test]
+fn one_plan_report_has_a_section_for_each_stack_and_one_digest() {
+    let service = Service::start();
+    let stage = two(&service);
+    let text = stage.run("plan stacks/shop stacks/pay");
+    text.code(0)
+        .stdout_contains("== stacks/shop  (http://127.0.0.1:")
+        .stdout_contains("~ replace shop/cart")
+        .stdout_contains("== stacks/pay  (http://127.0.0.1:")
+        .stdout_contains("2 stacks: 1 in sync, 1 with changes; 1 to replace")
+        .stdout_contains("Apply exactly these:  trueup apply stacks/shop stacks/pay --digest ");
+    let document = stage.run("plan --recursive stacks --format json").code(0).json();
+    assert_eq!((&document["kind"], &document["command"]), (&json!("fleet_report"), &json!("plan")));
+    assert_eq!(document["failed"], 0);
+    let stacks = document["stacks"].as_array().expect("a list");
+    // Below a directory stacks are in the order of their paths.
+    assert_eq!((&stacks[0]["directory"], &stacks[1]["directory"]), (&json!("stacks/pay"), &json!("stacks/shop")));
+    assert_eq!(stacks[1]["report"]["kind"], "plan_report");
+    assert_eq!(stacks[1]["report"]["digest"], stage.run("plan stacks/shop --format json").json()["digest"]);
+    let digest = document["digest"].as_str().expect("a digest").to_owned();
+    assert!(text.text().contains("--digest ") && !text.text().contains(&digest[..32]), "the order is part of it");
+    assert!(stage.run("plan --recursive stacks").text().contains(&digest[..32]));
+
+    stage.run("plan -R stacks --detailed-exitcode").code(2);
+    stage.run("plan -R stacks --format markdown").code(0).stdout_contains("| `stacks/pay` | in sync |\n");
+    stage.run("plan -R stacks --format html").code(0).stdout_contains("<h1>Plans for 2 stacks</h1>");
+    stage.run("plan -R stacks --format github").code(0).stdout_contains("file=stacks/shop/cart.yaml,line=");
+    stage.run("plan -R stacks --format sarif").code(0).stdout_contains("stacks/shop/cart.yaml");
+}
+
+#[test]
+fn a_stack_that_fails_is_a_section_and_hides_no_other() {
+    let service = Service::start();
+    let stage = two(&service).file("stacks/bad/trueup.yaml", "stack: bad\n").file("stacks/bad/x.yaml", "metadata: [\n");
+    stage
+        .run("plan -R stacks --detailed-exitcode")
+        .code(1)
+        .stderr_contains("stacks/bad/x.yaml:")
+        .stdout_contains("NOT PLANNED")
+        .stdout_contains("3 stacks: 1 in sync, 1 with changes, 1 not planned")
+        .does_not_say("Apply exactly these");
+    stage
+        .run("validate -R stacks")
+        .code(1)
+        .stderr_contains("stacks/bad/x.yaml:")
+        .stdout_contains("== stacks/pay\nValid: 1 endpoint")
+        .stdout_contains("3 stacks: 2 valid, 1 not valid");
+    let document = stage.run("validate -R stacks --format json");
+    let document = document.code(1).json();
+    let valid: Vec<&Value> =
+        document["stacks"].as_array().expect("a list").iter().map(|stack| &stack["report"]["valid"]).collect();
+    assert_eq!(valid, [false, true, true]);
+    stage.run("validate -R stacks --format github").code(1).stdout_contains("::error file=stacks/bad/x.yaml");
+    stage.run("validate stacks/pay stacks/shop").code(0).stdout_contains("2 stacks: 2 valid");
+}
+
+#[test]
+fn a_directory_above_stacks_means_all_of_them_only_with_the_flag() {
+    let service = Service::start();
+    let stage = two(&service);
+    for command in ["plan", "validate", "drift", "apply --yes"] {
+        stage
+            .run(&format!("{command} stacks"))
+            .code(1)
+            .stderr_contains("this is a stack, and the directory that was given is none")
+            .stderr_contains("--recursive");
+    }
+    stage.run("plan -R .").code(0).stdout_contains("== stacks/pay  ");
+    stage.run("plan -R stacks/shop").code(0).stdout_contains("1 stack: 1 with changes");
+    stage.write("empty/x.yaml", &definition("shop/x", 80));
+    stage.run("plan -R empty").code(64).stderr_contains("there is no trueup.yaml in or below `empty`");
+    for (line, flag) in
+        [("plan -R stacks -o plan.json", "--output"), ("snapshot -R stacks -n shop -o x", "--namespace")]
+    {
+        stage.run(line).code(64).stderr_contains(&format!("`{flag}` is for one stack"));
+    }
+}
+
+#[test]
+fn two_stacks_of_one_name_and_namespace_are_refused() {
+    let service = Service::start();
+    let stage = two(&service);
+    stage.edit("stacks/pay/trueup.yaml", "stack: pay-prod\nnamespaces: [pay]", "stack: shop-prod\nnamespaces: [shop]");
+    let lists = service.requests("GET");
+    stage.run("plan -R stacks").code(1).stderr_contains("are both stack `shop-prod`");
+    assert_eq!(service.requests("GET"), lists, "nothing was sent");
+    // In namespaces of their own they do not meet.
+    stage.edit("stacks/pay/trueup.yaml", "namespaces: [shop]", "namespaces: [pay]");
+    stage.run("plan -R stacks").code(0);
+}
+
+#[test]
+fn every_environment_of_a_stack_is_a_section() {
+    let service = Service::start();
+    let stage = Stage::new()
+        .at(&service)
+        .file(
+            "trueup.yaml",
+            "environments:\n  dev: {stack: dev, namespaces: [dev], variables: {ns: dev}}\n  prod: {stack: prod, \
+             namespaces: [prod], variables: {ns: prod}}\n",
+        )
+        .file("cart.yaml", &definition("shop/cart", 80).replace("namespace: shop", "namespace: ${ns}"));
+    stage.run("apply . --env dev --yes --quiet").code(0);
+    stage
+        .run("plan . --env all")
+        .code(0)
+        .stdout_contains("== . (dev)  ")
+        .stdout_contains("In sync: 1 endpoint in 1 namespace, environment dev")
+        .stdout_contains("== . (prod)  ")
+        .stdout_contains("trueup apply . --env prod --digest ")
+        .stdout_contains("2 stacks: 1 in sync, 1 with changes; 1 to create");
+    stage.run("validate --env all").code(0).stdout_contains("2 stacks: 2 valid");
+    let checks = stage.run("drift . --env all --format json").code(2).json();
+    assert_eq!(checks["checks"][1]["environment"], "prod");
+    assert_eq!(checks["checks"][1]["plan"]["source"]["environment"], "prod");
+    stage.run("apply . --env all --yes").code(64).stderr_contains("one environment at a time");
+    stage.run("pull --drift . --env all").code(1).stderr_contains("there is no environment `all`");
+    // The variable means the same, and a stack without environments is itself.
+    let stage = Stage::new()
+        .at(&service)
+        .file("other/trueup.yaml", "stack: other\nnamespaces: [other]\n")
+        .file("other/x.yaml", &definition("other/x", 80))
+        .env("TRUEUP_ENV", "all");
+    stage.run("plan other --format json").code(0).stdout_contains("\"directory\": \"other\"");
+}
+
+#[test]
+fn snapshots_of_several_stacks_are_a_directory_to_plan_against() {
+    let service = Service::start();
+    let stage = two(&service);
+    stage
+        .run("snapshot -R stacks -o live")
+        .code(0)
+        .stdout_contains("stacks/shop: 1 endpoint of 1 namespace, in live/127.0.0.1_")
+        .stdout_contains("2 of 2 stacks written.");
+    let reports = |line: &str| -> Vec<Value> {
+        let document = stage.run(line).code(0).json();
+        let stacks = document["stacks"].as_array().expect("a list").clone();
+        stacks.into_iter().map(|stack| stack["report"]["digest"].clone()).collect()
+    };
+    let live = reports("plan -R stacks --format json");
+    let requests = service.log().len();
+    assert_eq!(reports("plan -R stacks --live live --format json"), live);
+    assert_eq!(service.log().len(), requests, "a snapshot needs no service");
+    stage.run("drift -R stacks --live live").code(2).stdout_contains("2 stacks: 1 in sync, 1 pending");
+}
+
+#[test]
+fn stacks_of_one_service_share_its_limits_and_are_read_at_the_same_time() {
+    const STACKS: usize = 50;
+    const DELAY: u128 = 200;
+    let service = Service::start();
+    service.misbehave(&format!("rules: [{{operation: endpoint-list, delay: {{milliseconds: {DELAY}}}}}]\n"));
+    let stage = Stage::new().at(&service);
+    for n in 0..STACKS {
+        // One of them asks for less than the usual eight.
+        let limit = if n == 7 { "concurrency: 5\n" } else { "" };
+        stage.write(&format!("s/{n}/trueup.yaml"), &format!("stack: s-{n}\nnamespaces: [n-{n}]\n{limit}"));
+        stage.write(&format!("s/{n}/x.yaml"), &definition(&format!("n-{n}/x"), 80));
+    }
+    let document = stage.run("plan -R s --format json").code(0).json();
+    assert_eq!(document["stacks"].as_array().map(Vec::len), Some(STACKS));
+    let began: Vec<u128> = service
+        .log()
+        .iter()
+        .filter(|entry| entry.operation == "endpoint-list")
+        .map(|entry| {
+            let time: Timestamp = entry.time.parse().expect("a time");
+            u128::try_from(time.as_millisecond()).expect("after 1970")
+        })
+        .collect();
+    assert_eq!(began.len(), STACKS);
+    let together = |at: u128| began.iter().filter(|time| (at..at + DELAY - 20).contains(*time)).count();
+    let most = began.iter().map(|at| together(*at)).max().expect("some");
+    assert!((4..=5).contains(&most), "{most} at the same time");
+}
+
+#[test]
+fn several_stacks_are_applied_in_order_by_one_digest() {
+    let service = Service::start();
+    let stage = two(&service);
+    stage.edit("stacks/pay/cart.yaml", "port: 80", "port: 82");
+    let writes = || service.requests("PUT");
+    let before = writes();
+    stage
+        .run("apply -R stacks")
+        .code(6)
+        .stderr_contains("== stacks/pay  ")
+        .stderr_contains("~ replace shop/cart")
+        .stderr_contains("confirmation required");
+    let digest = stage.run("plan -R stacks --format json").json()["digest"].as_str().expect("a digest").to_owned();
+    // The digest covers the order, too.
+    stage.run(&format!("apply stacks/shop stacks/pay --digest {digest}")).code(6).stderr_contains("their order");
+    stage.run("apply -R stacks --digest 12").code(64).stderr_contains("is not a valid digest");
+    assert_eq!(writes(), before, "nothing was sent");
+    stage
+        .run(&format!("apply -R stacks --digest {digest} --quiet"))
+        .code(0)
+        .stdout_contains("== stacks/pay  ")
+        .stdout_contains("Applied 1 of 1")
+        .stdout_contains("2 stacks: 2 applied");
+    assert_eq!(
+        (&service.get("pay/cart")["spec"]["port"], &service.get("shop/cart")["spec"]["port"]),
+        (&json!(82), &json!(81))
+    );
+    stage.run("apply -R stacks --yes").code(0).stdout_contains("2 stacks: 2 in sync");
+    stage.edit("stacks/shop/cart.yaml", "port: 81", "port: 83");
+    let document = stage.run("apply -R stacks --yes --quiet --format json").code(0).json();
+    assert_eq!(document["stacks"][0]["report"]["kind"], "plan_report");
+    assert_eq!(document["stacks"][1]["report"]["kind"], "outcome");
+}
+
+#[test]
+fn nothing_is_applied_if_one_stack_cannot_be_planned() {
+    let service = Service::start();
+    let stage = two(&service).file("stacks/bad/trueup.yaml", "stack: bad\n").file("stacks/bad/x.yaml", "metadata: [\n");
+    stage
+        .run("apply -R stacks --yes")
+        .code(1)
+        .stderr_contains("nothing was sent")
+        .stdout_contains("3 stacks: 1 in sync, 1 not applied, 1 skipped")
+        .stdout_contains("Apply the rest:  trueup apply stacks --recursive\n");
+    assert_eq!(service.get("shop/cart")["spec"]["port"], 80);
+    stage
+        .run("apply -R stacks --yes --keep-going")
+        .code(7)
+        .stderr_ignored()
+        .stdout_contains("3 stacks: 1 applied, 1 in sync, 1 not applied");
+    assert_eq!(service.get("shop/cart")["spec"]["port"], 81);
+    // A guard of one stack refuses all, too.
+    stage.remove("stacks/bad/x.yaml");
+    stage.remove("stacks/bad/trueup.yaml");
+    stage.remove("stacks/pay/cart.yaml");
+    stage.edit("stacks/pay/trueup.yaml", "stack:", "allow_empty: true\nstack:");
+    stage.edit("stacks/shop/cart.yaml", "port: 81", "port: 84");
+    stage.run("apply -R stacks --yes").code(6).stderr_contains("--allow empty-namespace");
+    assert_eq!(service.get("shop/cart")["spec"]["port"], 81);
+    stage.run("apply -R stacks --yes --quiet --allow empty-namespace").code(0);
+    assert!(!service.has("pay/cart"));
+}
+
+#[test]
+fn a_stack_that_fails_stops_those_that_have_not_begun_and_the_same_command_goes_on() {
+    let service = Service::start();
+    let stage = two(&service);
+    stage.edit("stacks/pay/cart.yaml", "port: 80", "port: 82");
+    service.misbehave("rules: [{operation: endpoint-replace, namespace: pay, status: {code: 403}}]");
+    stage
+        .run("apply -R stacks --yes --quiet")
+        .code(1)
+        .stdout_contains("SKIPPED  another stack failed")
+        .stdout_contains("2 stacks: 1 applied in part, 1 skipped")
+        .stderr_ignored();
+    assert_eq!(service.get("shop/cart")["spec"]["port"], 80);
+    stage
+        .run("apply -R stacks --yes --quiet --keep-going")
+        .code(7)
+        .stdout_contains("1 applied, 1 applied in part")
+        .stderr_ignored();
+    assert_eq!(service.get("shop/cart")["spec"]["port"], 81);
+    service.misbehave("rules: []");
+    stage.run("apply -R stacks --yes --quiet").code(0).stdout_contains("1 applied, 1 in sync").stderr_ignored();
+}
