@@ -1,6 +1,7 @@
 //! DDoS events: the list with its filters, one event with its attachments, and the edit as
 //! read-compare-write, because the service has no version for them.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::model::{Json, Layout, Namespace};
@@ -25,7 +26,7 @@ pub struct DdosFilter {
 }
 
 /// A DDoS event (API.md 8.1).
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct DdosEvent {
     /// Its identifier.
     #[serde(default, deserialize_with = "nullable")]
@@ -69,7 +70,7 @@ pub struct DdosEvent {
 }
 
 /// A file at a DDoS event.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Attachment {
     /// Its identifier.
     #[serde(default, deserialize_with = "nullable")]
@@ -82,6 +83,7 @@ pub struct Attachment {
     pub name: String,
     /// Bytes.
     #[serde(default, deserialize_with = "count", serialize_with = "as_text", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
     pub size_bytes: Option<u64>,
     /// What the service says beyond that.
     #[serde(flatten)]

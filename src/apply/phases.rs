@@ -57,7 +57,8 @@ pub(super) async fn run<'b, S: EndpointService, R: RunRecorder, O: RunObserver>(
         slots: Semaphore::new(options.concurrency.max(1)),
     };
     let over = |change: &&Change| matches!(begin(&change.key), EarlierProgress::Over(_));
-    observer.event(RunEvent::Started { total: plan.changes.len() - plan.changes.iter().filter(over).count() });
+    let total = plan.changes.len() - plan.changes.iter().filter(over).count();
+    observer.event(RunEvent::Started { run: options.run.clone(), total });
     let mut steps: BTreeMap<&Key, ChangeStep> = BTreeMap::new();
     for kind in [ActionKind::Create, ActionKind::Replace, ActionKind::Delete] {
         let phase: Vec<&Change> =

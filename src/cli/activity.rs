@@ -6,9 +6,10 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
+use super::document::Promise;
 use super::output::Output;
 use crate::api::{ClientProgress, Retry};
-use crate::report::safe;
+use crate::report::{run_event, safe};
 
 /// A read that is quicker is not shown.
 const DELAY: Duration = Duration::from_millis(400);
@@ -42,6 +43,11 @@ impl Activity {
 
     /// Takes what the client reports. It is called inside the runtime.
     pub fn show(&self, progress: &ClientProgress) {
+        if let ClientProgress::Waiting(retry) = progress
+            && self.output.promised() == Some(Promise::RunEvents)
+        {
+            self.output.answer(&run_event::waiting(retry, jiff::Timestamp::now()));
+        }
         match progress {
             ClientProgress::Reading { read, of } => self.reading(*read, *of),
             ClientProgress::Waiting(retry) if retry.after >= SHORTEST_WAIT => self.retry(retry),

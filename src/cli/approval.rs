@@ -6,6 +6,7 @@ use super::context::Context;
 use super::exit_status::{CommandError, ExitStatus};
 use super::prompt;
 use crate::plan::{Allowances, Approval, ApprovalError, ApprovedPlan, GuardLimits, Plan};
+use crate::report::error::Refusal;
 use crate::report::text::{self, TextView};
 use crate::report::{Report, ReportOptions, render};
 
@@ -55,7 +56,7 @@ pub fn ask<'a>(
             if !beforehand {
                 show();
             }
-            return Ok(PromptResult::Ended(refused(context, &refusal, view)));
+            return Ok(PromptResult::Ended(refused(context, &refusal, plan, view)));
         }
     };
     if plan.changes.is_empty() {
@@ -81,10 +82,17 @@ fn consent(decision: &ApprovalArgs) -> Approval<'_> {
     }
 }
 
-fn refused(context: &Context, refusal: &ApprovalError, view: &TextView) -> ExitStatus {
+fn refused(context: &Context, refusal: &ApprovalError, plan: &Plan, view: &TextView) -> ExitStatus {
     let view = TextView { palette: context.output.message_view().palette, ..view.clone() };
     context.output.notice(&text::refusal(refusal, &view));
-    ExitStatus::of_refusal(refusal)
+    let status = ExitStatus::of_refusal(refusal);
+    let reasons = Refusal::of(refusal, plan.digest().full());
+    let mut error = CommandError::words(status, refusal);
+    for name in &reasons.allow {
+        error = error.hint(format!("to allow it: --allow {name}"));
+    }
+    context.output.answer_error(&error.hint("nothing was sent").refusal(reasons));
+    status
 }
 
 fn nothing_to_do(decision: &ApprovalArgs, context: &Context, plan: &Plan, view: &TextView) -> ExitStatus {
@@ -105,7 +113,7 @@ pub fn ask_to_resume(
     let PlanPrompt { plan, allow, limits, view } = question;
     // The guards cover the whole plan, and consents that the record names come from a file.
     if let Err(refusal) = plan.approve_within(consent(decision), allow, limits) {
-        return Ok(Some(refused(context, &refusal, view)));
+        return Ok(Some(refused(context, &refusal, plan, view)));
     }
     if decision.digest.is_some() || decision.yes {
         return Ok(None);

@@ -4,6 +4,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::shared_args::formats;
@@ -11,6 +12,7 @@ pub use super::shared_args::{
     BaseArgs, Color, FilterArgs, GlobalArgs, LiveArgs, PermissionArgs, ScopeArgs, StacksArgs,
 };
 use crate::report::Format;
+use crate::report::schema::SchemaKind;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -170,8 +172,8 @@ pub struct ApprovalArgs {
     /// Who approved the plan, for the record [environment: TRUEUP_APPROVED_BY]
     #[arg(long, value_name = "NAME")]
     pub approved_by: Option<String>,
-    /// Output format
-    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats(Format::OF_RUNS))]
+    /// Output format; ndjson streams the events of the run, and its last line is what json prints
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats(Format::OF_APPLY))]
     pub format: Format,
 }
 
@@ -456,32 +458,20 @@ pub struct SandboxArgs {
 
 /// Prints a JSON Schema, for editors and pipelines.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  trueup schema > .trueup.schema.json\n  trueup schema --of plan")]
+#[command(
+    after_help = "Examples:\n  trueup schema > .trueup.schema.json\n  trueup schema --of plan\n  trueup schema --of error"
+)]
 pub struct SchemaArgs {
-    /// What to describe
-    #[arg(long, value_name = "WHAT", default_value = "definition")]
-    pub of: SchemaOf,
+    /// What to describe: a file that trueup reads, or the `kind` of a document that it writes
+    #[arg(long, value_name = "WHAT", default_value = "definition", value_parser = schema_kinds())]
+    pub of: SchemaKind,
 }
 
-/// What has a schema.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum SchemaOf {
-    /// A document of a definition file
-    Definition,
-    /// A document of an overlay
-    Overlay,
-    /// trueup.yaml
-    Config,
-    /// A policy
-    Policy,
-    /// A saved plan, and the JSON of plan
-    Plan,
-    /// The JSON of drift
-    Drift,
-    /// The JSON of validate, plan and apply of several stacks
-    Fleet,
-    /// A snapshot
-    Snapshot,
+/// The parser of what has a schema.
+fn schema_kinds() -> impl TypedValueParser<Value = SchemaKind> {
+    let values = SchemaKind::ALL.iter().map(|kind| PossibleValue::new(kind.as_str()).help(kind.title()));
+    let find = |name: String| SchemaKind::ALL.iter().copied().find(|kind| kind.as_str() == name);
+    PossibleValuesParser::new(values).map(move |name| find(name).unwrap_or(SchemaKind::Definition))
 }
 
 /// Prints what a field of a definition or a setting of trueup.yaml means, its type, what is allowed, and its default.

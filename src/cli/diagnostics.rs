@@ -10,7 +10,8 @@ use crate::report::Palette;
 pub fn error(context: &Context, diagnostics: &Diagnostics) -> CommandError {
     context.output.notice(&render(context, diagnostics));
     context.output.notice("");
-    CommandError::summary(ExitStatus::Invalid, anyhow::anyhow!("{}; nothing was sent", diagnostics.summary()))
+    let sum = anyhow::anyhow!("{}; nothing was sent", diagnostics.summary());
+    CommandError::summary(ExitStatus::Invalid, sum).diagnostics(diagnostics.list.clone())
 }
 
 /// The problems as text for stderr.

@@ -4,7 +4,9 @@
 use std::fmt;
 
 use crate::drift::Verdict;
+use crate::load::Diagnostic;
 use crate::plan::{ApprovalError, Plan};
+use crate::report::error::{ErrorReport, Refusal};
 use crate::run::{ChangeResult, Outcome, Verification};
 
 /// How a command ended.
@@ -52,6 +54,25 @@ impl ExitStatus {
             ExitStatus::Usage => 64,
             ExitStatus::Bug => 70,
             ExitStatus::Interrupted => 130,
+        }
+    }
+
+    /// Its name in JSON.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            ExitStatus::Done => "done",
+            ExitStatus::Failed => "failed",
+            ExitStatus::Invalid => "invalid",
+            ExitStatus::Pending => "pending",
+            ExitStatus::Drift => "drift",
+            ExitStatus::Both => "both",
+            ExitStatus::Unknown => "unknown",
+            ExitStatus::Refused => "refused",
+            ExitStatus::Partly => "partly",
+            ExitStatus::Usage => "usage",
+            ExitStatus::Bug => "bug",
+            ExitStatus::Interrupted => "interrupted",
         }
     }
 
@@ -158,12 +179,21 @@ pub struct CommandError {
     cause: anyhow::Error,
     hints: Vec<String>,
     is_sum: bool,
+    diagnostics: Vec<Diagnostic>,
+    refusal: Option<Refusal>,
 }
 
 impl CommandError {
     /// An error of this kind.
     pub fn new(ending: ExitStatus, message: impl Into<anyhow::Error>) -> Self {
-        Self { status: ending, cause: message.into(), hints: Vec::new(), is_sum: false }
+        Self {
+            status: ending,
+            cause: message.into(),
+            hints: Vec::new(),
+            is_sum: false,
+            diagnostics: Vec::new(),
+            refusal: None,
+        }
     }
 
     /// An error of this kind in words.
@@ -173,7 +203,7 @@ impl CommandError {
 
     /// An error whose details are printed already: it is the last line, without `error:`.
     pub fn summary(ending: ExitStatus, sum: impl Into<anyhow::Error>) -> Self {
-        Self { status: ending, cause: sum.into(), hints: Vec::new(), is_sum: true }
+        Self { is_sum: true, ..Self::new(ending, sum) }
     }
 
     /// The same error of one of several stacks.
@@ -187,6 +217,32 @@ impl CommandError {
     #[must_use]
     pub fn is_sum(&self) -> bool {
         self.is_sum
+    }
+
+    /// The same error with the problems that it sums up.
+    #[must_use]
+    pub fn diagnostics(self, diagnostics: Vec<Diagnostic>) -> Self {
+        Self { diagnostics, ..self }
+    }
+
+    /// The same error with why the plan was refused.
+    #[must_use]
+    pub fn refusal(self, refusal: Refusal) -> Self {
+        Self { refusal: Some(refusal), ..self }
+    }
+
+    /// The error as a report.
+    #[must_use]
+    pub fn report(&self) -> ErrorReport<'_> {
+        ErrorReport {
+            exit_code: self.status.code(),
+            status: self.status.as_str(),
+            message: self.to_string(),
+            causes: self.cause.chain().map(ToString::to_string).collect(),
+            hints: &self.hints,
+            diagnostics: &self.diagnostics,
+            refusal: self.refusal.as_ref(),
+        }
     }
 
     /// The same error with something to do about it.

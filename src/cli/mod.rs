@@ -23,6 +23,7 @@ mod contexts;
 mod definition;
 mod definition_files;
 mod diagnostics;
+mod document;
 mod dropped_namespaces;
 mod environment;
 mod exchanges;
@@ -115,6 +116,7 @@ fn parse(words: Vec<OsString>) -> Result<Arguments, clap::Error> {
 
 fn dispatch(arguments: Arguments) -> ExitStatus {
     let mut context = Context::new(arguments.global);
+    context.output.promise(document::promised(&arguments.command));
     let result = policy::read(&mut context)
         .and_then(|()| policy::permits(&context, &arguments.command))
         .and_then(|()| runtime(&arguments.command).map_err(|error| CommandError::new(ExitStatus::Failed, error)))
@@ -126,7 +128,7 @@ fn dispatch(arguments: Arguments) -> ExitStatus {
             })
         });
     let status = result.unwrap_or_else(|error| {
-        context.output.error(&error);
+        context.output.fail(&error);
         error.ending()
     });
     context.output.ended(status)

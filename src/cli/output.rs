@@ -8,8 +8,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use indicatif::{MultiProgress, ProgressDrawTarget};
 
 use super::args::{Color, GlobalArgs};
+use super::document::Promise;
 use super::environment::ProcessEnvironment;
 use super::exit_status::{CommandError, ExitStatus};
+use super::panic;
 use crate::report::text::TextView;
 use crate::report::{self, Charset, Format, Palette, Report, ReportOptions, Role, safe};
 
@@ -22,6 +24,7 @@ pub struct Output {
     /// What is drawn below the messages, on a terminal.
     bars: MultiProgress,
     live: bool,
+    promise: Option<Promise>,
     progress: Arc<Mutex<CommandProgress>>,
 }
 
@@ -32,6 +35,8 @@ struct CommandProgress {
     failed: Option<String>,
     /// Something was changed on the service.
     changed: bool,
+    /// An answer was written, or begun.
+    answered: bool,
 }
 
 /// The result of a write.
@@ -84,8 +89,21 @@ impl Output {
             answers: view(environment.stdout_is_terminal),
             messages: view(environment.stderr_is_terminal),
             quiet: global.quiet,
+            promise: None,
             progress: Arc::default(),
         }
+    }
+
+    /// Takes what the call promises on standard output.
+    pub fn promise(&mut self, promise: Option<Promise>) {
+        panic::promise_document(promise.is_some());
+        self.promise = promise;
+    }
+
+    /// What the call promises on standard output.
+    #[must_use]
+    pub fn promised(&self) -> Option<Promise> {
+        self.promise
     }
 
     /// How an answer is drawn.
@@ -125,9 +143,18 @@ impl Output {
 
     /// Writes the answer. What goes wrong is an error at the command's end: see [`Output::ended`].
     pub fn answer(&self, text: &str) {
+        if !text.is_empty() {
+            self.note_answer();
+        }
         if let Err(error) = self.bars.suspend(|| write(text)) {
             self.progress().failed.get_or_insert(error.to_string());
         }
+    }
+
+    /// Notes that an answer is written, or was begun.
+    pub fn note_answer(&self) {
+        self.progress().answered = true;
+        panic::promise_document(false);
     }
 
     /// Notes that the command changed something on the service.
@@ -137,11 +164,19 @@ impl Output {
 
     /// How the command ends, where it would end like this had its answer gone out.
     pub fn ended(&self, ending: ExitStatus) -> ExitStatus {
-        let progress = self.progress();
-        let Some(reason) = &progress.failed else { return ending };
-        let ending = ending.without_answer(progress.changed);
+        let (failed, changed, answered) = {
+            let mut progress = self.progress();
+            (progress.failed.take(), progress.changed, progress.answered)
+        };
+        let Some(reason) = failed else {
+            if !answered && ending != ExitStatus::Done {
+                self.answer_error(&CommandError::words(ending, ending.as_str()));
+            }
+            return ending;
+        };
+        let ending = ending.without_answer(changed);
         let error = CommandError::words(ending, reason);
-        self.error(&match progress.changed {
+        self.error(&match changed {
             true => error.hint("the changes were made; to see each result: trueup history last"),
             false => error,
         });
@@ -177,6 +212,25 @@ impl Output {
         self.bars.suspend(|| {
             let _ = std::io::stderr().lock().write_all(line.as_bytes());
         });
+    }
+
+    /// Reports an error that ends the command, for people and, where a document is promised, as that document.
+    pub fn fail(&self, error: &CommandError) {
+        self.error(error);
+        self.answer_error(error);
+    }
+
+    /// Writes the error as the document that the call promises, unless its one document is written.
+    pub fn answer_error(&self, error: &CommandError) {
+        let answered = self.progress().answered;
+        match self.promise {
+            None => {}
+            Some(Promise::Document) if answered => {}
+            Some(Promise::Document) => self.answer(&report::error::json(&error.report())),
+            Some(Promise::Lines | Promise::RunEvents) => {
+                self.answer(&report::json::one_line(&report::error::json(&error.report())));
+            }
+        }
     }
 
     /// Prints an error with what to do about it.

@@ -5,16 +5,19 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::context::Context;
+use super::document::Promise;
 use super::output::Output;
 use crate::plan::ActionKind;
-use crate::report::safe;
 use crate::report::text::LineProgress;
+use crate::report::{run_event, safe};
 use crate::run::{ChangeResult, RunEvent, RunObserver};
 
 /// The observer of a run.
 pub enum RunProgress {
     /// On a terminal.
     Bar { bar: ProgressBar, output: Output, lines: LineProgress },
+    /// As lines of JSON on standard output.
+    Events { output: Output },
     /// In a log.
     Lines { output: Output, lines: LineProgress },
     /// In a log that should have none.
@@ -25,6 +28,9 @@ impl RunProgress {
     /// The observer that fits where messages go.
     pub fn new(context: &Context) -> Self {
         let output = context.output.clone();
+        if output.promised() == Some(Promise::RunEvents) {
+            return RunProgress::Events { output };
+        }
         let lines = LineProgress::new(output.message_view());
         if !output.is_live() {
             return RunProgress::Lines { output, lines };
@@ -48,9 +54,12 @@ impl RunProgress {
 impl RunProgress {
     /// Prints a message during the run, above the bar if there is one.
     pub fn messages(&self) -> impl Fn(&str) + Send + 'static {
-        let (RunProgress::Bar { output, .. } | RunProgress::Lines { output, .. } | RunProgress::Nothing { output }) =
-            self;
-        let output = output.clone();
+        let output = match self {
+            RunProgress::Bar { output, .. }
+            | RunProgress::Lines { output, .. }
+            | RunProgress::Events { output }
+            | RunProgress::Nothing { output } => output.clone(),
+        };
         move |text| output.notice(text)
     }
 }
@@ -63,6 +72,7 @@ impl RunObserver for RunProgress {
                     output.message(&line);
                 }
             }
+            RunProgress::Events { output } => output.answer(&run_event::line(&event, jiff::Timestamp::now())),
             RunProgress::Nothing { .. } => {}
             RunProgress::Bar { bar, output, lines } => draw(bar, output, lines, &event),
         }
@@ -71,7 +81,7 @@ impl RunObserver for RunProgress {
 
 fn draw(bar: &ProgressBar, output: &Output, lines: &LineProgress, event: &RunEvent) {
     match event {
-        RunEvent::Started { total } => {
+        RunEvent::Started { total, .. } => {
             bar.set_length(u64::try_from(*total).unwrap_or(u64::MAX));
             bar.enable_steady_tick(Duration::from_millis(100));
         }

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Verdicts;
@@ -21,7 +22,7 @@ const OLD_KIND: &str = "memory";
 const FORMAT_VERSION: u32 = 1;
 
 /// The state of a scheduled check.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DriftState {
     kind: String,
@@ -36,7 +37,7 @@ pub struct DriftState {
     drift: BTreeMap<Key, Vec<DriftEntry>>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct DriftEntry {
     /// Nothing for the whole object.
@@ -47,9 +48,10 @@ struct DriftEntry {
 }
 
 /// Since when a value has drifted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SeenSince {
     /// The first check that saw it.
+    #[schemars(with = "String", extend("format" = "date-time"))]
     pub first_seen: Timestamp,
     /// The checks that saw it, without a gap.
     pub checks: u64,

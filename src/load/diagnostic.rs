@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::text::{Position, SourceText, TextError};
@@ -15,7 +16,7 @@ const LONGEST_CONTEXT: usize = 500;
 const NEAR: usize = 12;
 
 /// How bad it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// Nothing is sent.
@@ -25,9 +26,10 @@ pub enum Severity {
 }
 
 /// A marked piece of a file.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Label {
     /// The file, relative to the stack's directory.
+    #[schemars(with = "String")]
     pub file: Box<str>,
     /// Its first character.
     pub start: Position,
@@ -53,7 +55,7 @@ pub(super) struct Excerpt {
 }
 
 /// One thing that is wrong or worth a note.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Diagnostic {
     /// How bad it is.
     pub severity: Severity,

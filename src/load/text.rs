@@ -5,6 +5,7 @@
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Bytes between two `---` up to which the fast reader is trusted: its parser's work on nested
@@ -32,7 +33,7 @@ pub enum ReaderKind {
 }
 
 /// A place in a text; both count from 1, the column in characters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 pub struct Position {
     /// The line.
     pub line: usize,

@@ -67,7 +67,7 @@ pub struct LiveObject {
 }
 
 /// A field of a live spec that the model does not know. It is kept by a replace.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct UnknownField {
     /// Its path, such as `spec.where.site.new_option`.
     pub path: String,

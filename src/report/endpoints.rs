@@ -2,10 +2,13 @@
 //! definition, or something that only the service knows, such as when an endpoint was changed. Where a value is
 //! absent, the cell is `-`.
 
-use super::counted::count;
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;
 
+use super::counted::count;
 use super::table::{Align, Table};
 use super::time::minute;
 use super::{html, json as documents, markdown, safe, values};
@@ -237,37 +240,49 @@ pub fn html(listing: &EndpointListing<'_>, columns: &[Column], heading: &str) ->
 /// The listing as a JSON document of the kind `endpoints`.
 #[must_use]
 pub fn json(listing: &EndpointListing<'_>) -> String {
-    let namespaces: serde_json::Map<String, Json> = listing
-        .live
-        .namespaces
-        .iter()
-        .map(|(namespace, read)| {
-            let read = match read {
-                NamespaceRead::Complete { .. } => json!({ "complete": true }),
-                NamespaceRead::Unknown { reason } => json!({ "complete": false, "reason": reason }),
-            };
-            (namespace.to_string(), read)
-        })
-        .collect();
-    #[derive(Serialize)]
-    struct Listed<'a> {
-        service: Json,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        taken: Option<&'a str>,
-        namespaces: serde_json::Map<String, Json>,
-        endpoints: Vec<Listing<'a>>,
-    }
-    let listed = Listed {
-        service: json!({ "base_url": listing.base_url, "layout": listing.layout }),
+    let read = |read: &NamespaceRead| match read {
+        NamespaceRead::Complete { .. } => ListedNamespace { complete: true, reason: None },
+        NamespaceRead::Unknown { reason } => ListedNamespace { complete: false, reason: Some(reason.clone()) },
+    };
+    let listed = EndpointsReport {
+        service: ListedService { base_url: listing.base_url, layout: listing.layout },
         taken: listing.taken,
-        namespaces,
+        namespaces: listing.live.namespaces.iter().map(|(name, of)| (name.to_string(), read(of))).collect(),
         endpoints: listing.items.iter().map(|item| Listing::of(item)).collect(),
     };
     documents::document("endpoints", listed)
 }
 
+/// Live endpoints, as JSON.
+#[derive(Serialize, JsonSchema)]
+pub struct EndpointsReport<'a> {
+    service: ListedService<'a>,
+    /// When the snapshot was taken; absent for the service itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    taken: Option<&'a str>,
+    /// Every namespace that was read.
+    namespaces: BTreeMap<String, ListedNamespace>,
+    endpoints: Vec<Listing<'a>>,
+}
+
+/// The service.
+#[derive(Serialize, JsonSchema)]
+struct ListedService<'a> {
+    base_url: &'a str,
+    layout: Layout,
+}
+
+/// Whether a namespace was read.
+#[derive(Serialize, JsonSchema)]
+struct ListedNamespace {
+    complete: bool,
+    /// Why it is not complete.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+}
+
 /// One endpoint of the JSON document.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(untagged)]
 enum Listing<'a> {
     Supported {

@@ -1,6 +1,8 @@
 //! Counts of security events: bars for the values of each field, a histogram over time, and the same as JSON.
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::json;
 use unicode_width::UnicodeWidthStr;
 
@@ -8,7 +10,6 @@ use super::bars::{self, Bars, Beyond};
 use super::histogram::{self, TimeSeries};
 use super::safe;
 use super::text::TextView;
-use crate::model::Json;
 
 /// The counts of one query.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -86,24 +87,24 @@ impl EventCounts {
 
     /// The counts as the content of a JSON document.
     #[must_use]
-    pub fn json(&self) -> Json {
+    pub fn json(&self) -> EventCountsReport<'_> {
         let tally = &self.tally;
-        let fields: Vec<Json> = tally
-            .fields
-            .iter()
-            .map(|field| json!({ "field": field.field, "values": pairs(&field.values), "beyond": field.beyond }))
-            .collect();
-        let times: Vec<Json> =
-            tally.times.iter().map(|(time, count)| json!({ "time": time.to_string(), "count": count })).collect();
-        json!({
-            "namespace": self.namespace,
-            "query": self.query,
-            "start_time": self.from.to_string(),
-            "end_time": self.to.to_string(),
-            "total_hits": tally.total,
-            "by": fields,
-            "over_time": { "step_seconds": self.step, "counts": times },
-        })
+        let value = |(value, count): &'_ (String, u64)| ValueCount { value: value.clone(), count: *count };
+        let field = |field: &'_ FieldTally| FieldCounts {
+            field: field.field.clone(),
+            values: field.values.iter().map(value).collect(),
+            beyond: field.beyond,
+        };
+        let time = |(time, count): &(Timestamp, u64)| TimeCount { time: time.to_string(), count: *count };
+        EventCountsReport {
+            namespace: &self.namespace,
+            query: &self.query,
+            start_time: self.from.to_string(),
+            end_time: self.to.to_string(),
+            total_hits: tally.total,
+            by: tally.fields.iter().map(field).collect(),
+            over_time: TimeCounts { step_seconds: self.step, counts: tally.times.iter().map(time).collect() },
+        }
     }
 
     /// The counts as a document a line.
@@ -120,6 +121,49 @@ impl EventCounts {
     }
 }
 
-fn pairs(values: &[(String, u64)]) -> Vec<Json> {
-    values.iter().map(|(value, count)| json!({ "value": value, "count": count })).collect()
+/// Counts of security events, as JSON.
+#[derive(Serialize, JsonSchema)]
+pub struct EventCountsReport<'a> {
+    namespace: &'a str,
+    /// The query in the service's language.
+    query: &'a str,
+    start_time: String,
+    end_time: String,
+    /// Events in all.
+    total_hits: u64,
+    /// The counts of each field.
+    by: Vec<FieldCounts>,
+    over_time: TimeCounts,
+}
+
+/// The counts of one field.
+#[derive(Serialize, JsonSchema)]
+struct FieldCounts {
+    field: String,
+    values: Vec<ValueCount>,
+    /// Events with values that are not among them.
+    beyond: u64,
+}
+
+/// How many events have a value.
+#[derive(Serialize, JsonSchema)]
+struct ValueCount {
+    value: String,
+    count: u64,
+}
+
+/// Counts by pieces of time.
+#[derive(Serialize, JsonSchema)]
+struct TimeCounts {
+    /// Seconds of each piece.
+    step_seconds: i64,
+    counts: Vec<TimeCount>,
+}
+
+/// How many events are in a piece of time.
+#[derive(Serialize, JsonSchema)]
+struct TimeCount {
+    /// Its beginning.
+    time: String,
+    count: u64,
 }

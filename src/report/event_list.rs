@@ -1,12 +1,15 @@
 //! Security events one after the other: a table, a line of JSON for each, or one JSON document whose events
 //! follow in batches. Each batch becomes a piece of text, so that a long list needs little memory.
 
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
+use super::error::ErrorReport;
 use super::table::{Align, Table, Widths};
 use super::text::TextView;
-use super::{Format, safe};
+use super::{Format, json as documents, safe};
 use crate::api::events::{Event, EventQuery};
+use crate::model::Json;
 
 /// The columns of the table where none are asked for, with their headings.
 const COLUMNS: [(&str, &str); 7] = [
@@ -20,6 +23,30 @@ const COLUMNS: [(&str, &str); 7] = [
 ];
 /// How the names of load balancers begin in `vh_name` (API.md 7.1).
 const LOAD_BALANCER: &str = "ves-io-http-loadbalancer-";
+
+/// What stands before the events in a JSON document.
+#[derive(Serialize, JsonSchema)]
+struct EventListHead<'a> {
+    namespace: &'a str,
+    /// The query in the service's language.
+    query: String,
+    start_time: Option<&'a str>,
+    end_time: Option<&'a str>,
+    /// Events that match in all, where the service says so.
+    total_hits: Option<u64>,
+}
+
+/// Security events, as JSON. It is written piece by piece; this is the structure of the whole.
+#[derive(Serialize, JsonSchema)]
+pub struct EventListReport<'a> {
+    #[serde(flatten)]
+    head: EventListHead<'a>,
+    /// The events as the service gives them.
+    events: Vec<Json>,
+    /// Why the events are not complete; absent where they are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<ErrorReport<'a>>,
+}
 
 /// A list of events in a format.
 pub struct EventList<'a> {
@@ -52,18 +79,16 @@ impl<'a> EventList<'a> {
     pub fn begin(&self, query: &EventQuery, total: Option<u64>, heading: &str) -> String {
         match self.format {
             Format::Json => {
-                let head = json!({
-                    "kind": "security_events",
-                    "format_version": super::json::FORMAT_VERSION,
-                    "namespace": query.namespace.as_str(),
-                    "query": query.query(),
-                    "start_time": query.start_time,
-                    "end_time": query.end_time,
-                    "total_hits": total,
-                });
+                let head = EventListHead {
+                    namespace: query.namespace.as_str(),
+                    query: query.query(),
+                    start_time: query.start_time.as_deref(),
+                    end_time: query.end_time.as_deref(),
+                    total_hits: total,
+                };
                 // The events follow as the last member, a line each.
-                let head = head.to_string();
-                format!("{},\n\"events\": [", safe::json(head.trim_end_matches('}')))
+                let head = documents::line("security_events", head);
+                format!("{},\n\"events\": [", head.trim_end().trim_end_matches('}'))
             }
             Format::Ndjson => String::new(),
             _ => format!("{heading}\n"),
@@ -80,10 +105,18 @@ impl<'a> EventList<'a> {
         }
     }
 
-    /// What comes after the events.
+    /// What comes after the events; `error` says why they are not complete.
     #[must_use]
-    pub fn end(&self) -> &'static str {
-        if self.format == Format::Json { "\n]}\n" } else { "" }
+    pub fn end(&self, error: Option<&ErrorReport<'_>>) -> String {
+        match (self.format, error) {
+            (Format::Json, None) => "\n]}\n".to_owned(),
+            (Format::Json, Some(error)) => {
+                // Text keys, strings, numbers: nothing that fails.
+                let error = serde_json::to_string(error).unwrap_or_default();
+                format!("\n],\n\"error\": {}}}\n", safe::json(&error))
+            }
+            _ => String::new(),
+        }
     }
 
     fn document(&mut self, event: Event) -> String {

@@ -1,6 +1,7 @@
 //! What a field of a definition means, from the shape that the JSON Schema is made of; what a setting of `trueup.yaml`
 //! means; and what the names of fields in plans stand for.
 
+use super::fit::wrapped;
 use super::settings::{CHOSEN, Setting, settings};
 use crate::model::Field;
 use crate::model::shape::{ENDPOINT, FieldStatus, NodeKind, SPEC, ShapeNode, snake};
@@ -195,22 +196,6 @@ fn list(node: &ShapeNode, indent: &str, text: &mut String) {
             list(child, &format!("{indent}  "), text);
         }
     }
-}
-
-/// A text in lines of at most `width` columns, broken between words.
-pub(super) fn wrapped(text: &str, width: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split(' ') {
-        match lines.last_mut() {
-            Some(line) if line.is_empty() => line.push_str(word),
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.to_owned()),
-        }
-    }
-    lines
 }
 
 #[cfg(test)]

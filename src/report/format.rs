@@ -5,12 +5,14 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use jiff::Timestamp;
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::annotation::{self, Annotation};
 use super::event_counts::EventCounts;
 use super::fit::fit;
 use super::fleet::Fleet;
+use super::json::{HistoryReport, OutcomeReport, RehearsalReport, RunReport};
 use super::markdown::{self, MarkdownOptions};
 use super::operations::OperationList;
 use super::text::{self, TextView};
@@ -94,7 +96,9 @@ impl Format {
         Format::Sarif,
         Format::Acknowledgements,
     ];
-    /// The formats of outcomes, rehearsals and the history.
+    /// The formats of a run in progress and its outcome.
+    pub const OF_APPLY: &'static [Format] = &[Format::Text, Format::Json, Format::Ndjson];
+    /// The formats of rehearsals and the history.
     pub const OF_RUNS: &'static [Format] = &[Format::Text, Format::Json];
     /// The formats of what the service is asked besides endpoints.
     pub const OF_QUERIES: &'static [Format] = &[Format::Text, Format::Json];
@@ -132,6 +136,18 @@ pub enum Report<'a> {
     SiteUpgrade(SiteUpgrade<'a>),
     /// Operations of the interface.
     Operations(OperationList),
+}
+
+/// DDoS events, as JSON.
+#[derive(Serialize, JsonSchema)]
+pub struct DdosEvents<'a> {
+    events: &'a [DdosEvent],
+}
+
+/// One DDoS event, as JSON.
+#[derive(Serialize, JsonSchema)]
+pub struct OneDdosEvent<'a> {
+    event: &'a DdosEvent,
 }
 
 /// How a report is drawn, in the formats that have a choice.
@@ -172,7 +188,7 @@ pub fn render(report: &Report<'_>, format: Format, options: &ReportOptions<'_>) 
     match (format, report) {
         (Format::Json, _) => json(report),
         (Format::Ndjson, Report::EventCounts(counts)) => counts.lines(),
-        (Format::Ndjson, Report::SiteUpgrade(upgrade)) => documents::line("upgrade_status", upgrade.json()),
+        (Format::Ndjson, _) => documents::one_line(&json(report)),
         (Format::Github, _) => github::annotations(&annotations(report, options), ""),
         (Format::Sarif, _) => sarif::report(&annotations(report, options), "", env!("CARGO_PKG_VERSION")),
         (Format::Markdown, Report::Plan(plan)) => markdown::plan(plan, &markdown()),
@@ -211,21 +227,22 @@ fn text(report: &Report<'_>, options: &ReportOptions<'_>) -> String {
     }
 }
 
+/// The report as one document.
 fn json(report: &Report<'_>) -> String {
     match report {
         Report::Validation(validation) => documents::validation(validation),
         Report::Plan(plan) => documents::plan(plan),
         Report::Check(check) => documents::drift(check),
         Report::Fleet(fleet) => documents::fleet(fleet),
-        Report::Outcome(outcome, plan, _) => documents::outcome(outcome, plan),
-        Report::Rehearsal(rehearsal) => documents::rehearsal(rehearsal),
-        Report::History(runs, unreadable) => documents::history(runs, unreadable),
-        Report::Run(record, summary) => documents::run(record, summary),
-        Report::DdosEvents(events) => documents::document("ddos_events", json!({ "events": events })),
-        Report::DdosEvent(event) => documents::document("ddos_event", json!({ "event": event })),
+        Report::Outcome(outcome, plan, _) => documents::document("outcome", OutcomeReport::new(outcome, plan)),
+        Report::Rehearsal(rehearsal) => documents::document("rehearsal", RehearsalReport::new(rehearsal)),
+        Report::History(runs, unreadable) => documents::document("history", HistoryReport { runs, unreadable }),
+        Report::Run(record, summary) => documents::document("run", RunReport::new(record, summary)),
+        Report::DdosEvents(events) => documents::document("ddos_events", DdosEvents { events }),
+        Report::DdosEvent(event) => documents::document("ddos_event", OneDdosEvent { event }),
         Report::EventCounts(counts) => documents::document("security_event_counts", counts.json()),
-        Report::UpgradableVersions(versions) => documents::document("upgradable_sw_versions", versions.json()),
-        Report::SiteUpgrade(upgrade) => documents::document("upgrade_status", upgrade.json()),
+        Report::UpgradableVersions(versions) => documents::document("upgradable_sw_versions", versions),
+        Report::SiteUpgrade(upgrade) => documents::document("upgrade_status", upgrade),
         Report::Operations(list) => documents::document("operations", list.json()),
     }
 }

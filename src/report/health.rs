@@ -1,15 +1,15 @@
 //! What a check of the set-up found: a line for each check, with what to do about it, as text and as JSON.
 
 use super::counted::count;
+use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::json;
 
-use super::explain::wrapped;
+use super::fit::wrapped;
 use super::text::TextView;
 use super::{Role, json as documents, safe};
 
 /// How a check ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum HealthStatus {
     /// It is as it should be.
@@ -43,7 +43,7 @@ impl HealthStatus {
 }
 
 /// One check.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct HealthCheck {
     /// What was checked.
     pub name: &'static str,
@@ -110,7 +110,16 @@ pub fn text(health: &Health, view: &TextView) -> String {
 /// The checks as a JSON document of the kind `health`.
 #[must_use]
 pub fn json(health: &Health) -> String {
-    documents::document("health", json!({ "healthy": health.failed() == 0, "checks": health.checks }))
+    documents::document("health", HealthReport { healthy: health.failed() == 0, checks: &health.checks })
+}
+
+/// The checks, as JSON.
+#[derive(Serialize, JsonSchema)]
+pub struct HealthReport<'a> {
+    /// No check failed.
+    healthy: bool,
+    /// Every check, in order.
+    checks: &'a [HealthCheck],
 }
 
 #[cfg(test)]

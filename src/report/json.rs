@@ -3,15 +3,20 @@
 
 use std::collections::BTreeMap;
 
+use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;
 
 use super::fleet::{Fleet, FleetCommand, FleetPart, PartOutcome};
-use super::validation::Validation;
+use super::validation::{Validation, ValidationReport};
 use crate::drift::{Check, JudgedAcknowledgement, UnmanagedPolicy, Verdict, Verdicts};
-use crate::model::Json;
-use crate::plan::{ActionKind, GuardHit, Plan, RecordedConsent};
-use crate::run::{ChangeProgress, Outcome, Rehearsal, RunRecord, RunSummary};
+use crate::model::policy::SettingChange;
+use crate::model::{Json, Key};
+use crate::plan::{ActionKind, BlockedChange, Change, GuardHit, Plan, RecordedConsent, ServiceId};
+use crate::run::{
+    ChangeProgress, ChangeResult, InjectedFaults, Outcome, Rehearsal, RunRecord, RunSummary, Verification,
+};
 
 /// The version of every document of this module.
 pub const FORMAT_VERSION: u32 = 1;
@@ -26,7 +31,7 @@ pub fn plan(plan: &Plan) -> String {
         refused: bool,
         refused_by: Vec<&'p GuardHit>,
         allowed: &'p [RecordedConsent],
-        counts: Json,
+        counts: Counts,
         digest: &'p str,
         plan: &'p Plan,
         verdict: Verdict,
@@ -115,7 +120,7 @@ impl<'p> PartDocument<'p> {
         let result = match &part.outcome {
             PartOutcome::Checked(check) => PartResult::Checked(Checked::new(check)),
             PartOutcome::Planned(plan) => report(self::plan(plan)),
-            PartOutcome::Applied(outcome, plan) => report(self::outcome(outcome, plan)),
+            PartOutcome::Applied(outcome, plan) => report(document("outcome", OutcomeReport::new(outcome, plan))),
             PartOutcome::Validated(checked) => report(validation(checked)),
             PartOutcome::Failed(failed) => PartResult::Failed { failed },
             PartOutcome::Elsewhere => PartResult::Elsewhere { elsewhere: true },
@@ -128,16 +133,14 @@ impl<'p> PartDocument<'p> {
 /// Definitions that were checked.
 #[must_use]
 pub fn validation(checked: &Validation<'_>) -> String {
-    let endpoints = checked.contents.map_or(0, |size| size.endpoints);
-    let valid = checked.contents.is_some();
-    document("validation", json!({"valid": valid, "endpoints": endpoints, "diagnostics": checked.diagnostics}))
+    document("validation", ValidationReport::of(checked))
 }
 
 /// A check.
 #[derive(Serialize)]
 struct Checked<'p> {
     acknowledged: &'p [JudgedAcknowledgement],
-    counts: Json,
+    counts: Counts,
     drifted: Vec<Json>,
     plan: &'p Plan,
     verdict: Verdict,
@@ -169,67 +172,150 @@ impl<'p> Checked<'p> {
 }
 
 /// The outcome of a run.
-#[must_use]
-pub fn outcome(outcome: &Outcome, plan: &Plan) -> String {
-    document(
-        "outcome",
-        json!({
-            "digest": plan.digest().full(),
-            "outcome": outcome,
-            "blocked": plan.blocked,
-            "setting_changes": plan.setting_changes,
-        }),
-    )
+#[derive(Serialize, JsonSchema)]
+pub struct OutcomeReport<'p> {
+    /// The digest of the plan.
+    digest: String,
+    /// What became of each change, and of the run.
+    outcome: &'p Outcome,
+    /// What the plan blocked.
+    blocked: &'p [BlockedChange],
+    /// Settings that differ from those of the base, or that the policy limits.
+    setting_changes: &'p [SettingChange],
+}
+
+impl<'p> OutcomeReport<'p> {
+    /// The outcome of `plan`.
+    #[must_use]
+    pub fn new(outcome: &'p Outcome, plan: &'p Plan) -> Self {
+        let digest = plan.digest().full().to_owned();
+        Self { digest, outcome, blocked: &plan.blocked, setting_changes: &plan.setting_changes }
+    }
 }
 
 /// A rehearsal: whether a second plan is empty, the result of each change, and what is left.
-#[must_use]
-pub fn rehearsal(rehearsal: &Rehearsal) -> String {
-    document(
-        "rehearsal",
-        json!({
-            "verified": rehearsal.is_verified(),
-            "digest": rehearsal.plan.digest().full(),
-            "service": rehearsal.plan.service,
-            "counts": counts(&rehearsal.plan),
-            "faults": rehearsal.faults,
-            "guards": rehearsal.plan.guards,
-            "blocked": rehearsal.plan.blocked,
-            "outcome": rehearsal.outcome,
-            "left": rehearsal.left(),
-        }),
-    )
+#[derive(Serialize, JsonSchema)]
+pub struct RehearsalReport<'p> {
+    /// Every change is done, and a second plan is empty.
+    verified: bool,
+    /// The digest of the plan.
+    digest: String,
+    /// The service that the copy was taken of.
+    service: &'p ServiceId,
+    counts: Counts,
+    /// What went wrong on purpose.
+    faults: &'p InjectedFaults,
+    /// The guards that an apply would meet.
+    guards: &'p [GuardHit],
+    /// What the plan blocked.
+    blocked: &'p [BlockedChange],
+    /// What became of each change, and of the run.
+    outcome: &'p Outcome,
+    /// What a second plan would still change.
+    left: Vec<&'p Key>,
+}
+
+impl<'p> RehearsalReport<'p> {
+    /// The report of a rehearsal.
+    #[must_use]
+    pub fn new(rehearsal: &'p Rehearsal) -> Self {
+        let plan = &rehearsal.plan;
+        Self {
+            verified: rehearsal.is_verified(),
+            digest: plan.digest().full().to_owned(),
+            service: &plan.service,
+            counts: counts(plan),
+            faults: &rehearsal.faults,
+            guards: &plan.guards,
+            blocked: &plan.blocked,
+            outcome: &rehearsal.outcome,
+            left: rehearsal.left(),
+        }
+    }
 }
 
 /// The runs that a journal keeps, oldest first.
-#[must_use]
-pub fn history(runs: &[RunSummary], unreadable: &[String]) -> String {
-    document("history", json!({ "runs": runs, "unreadable": unreadable }))
+#[derive(Serialize, JsonSchema)]
+pub struct HistoryReport<'p> {
+    /// The runs, oldest first.
+    pub runs: &'p [RunSummary],
+    /// Why others cannot be read.
+    pub unreadable: &'p [String],
 }
 
-/// One run with every change and its result: `untouched`, `in_doubt`, or the result itself.
-#[must_use]
-pub fn run(record: &RunRecord, summary: &RunSummary) -> String {
-    let steps: Vec<Json> = record
-        .progress()
-        .into_iter()
-        .map(|(change, progress)| {
-            let step = match progress {
-                ChangeProgress::Ended(step) => Some(step),
-                ChangeProgress::Untouched | ChangeProgress::InDoubt(_) => None,
-            };
-            let (result, requests) = match progress {
-                ChangeProgress::Untouched => (json!("untouched"), Vec::new()),
-                ChangeProgress::InDoubt(intent) => (json!("in_doubt"), intent.request_id.clone().into_iter().collect()),
-                ChangeProgress::Ended(step) => (json!(step.result), step.requests.clone()),
-            };
-            let (started, ended) = step.map_or((None, None), |step| (step.started, step.ended));
-            json!({ "key": change.key, "action": change.action.kind(), "result": result, "started": started,
-                "ended": ended, "requests": requests })
-        })
-        .collect();
-    let verification = record.closing.as_ref().map(|closing| &closing.verification);
-    document("run", json!({ "run": summary, "steps": steps, "verification": verification, "plan": record.header.plan }))
+/// One run with every change and its result.
+#[derive(Serialize, JsonSchema)]
+pub struct RunReport<'p> {
+    /// The run in short.
+    run: &'p RunSummary,
+    /// Every change, in the order of the plan.
+    steps: Vec<RecordedStep<'p>>,
+    /// What the verification found; null where the run did not end.
+    verification: Option<&'p Verification>,
+    /// The plan.
+    plan: &'p Plan,
+}
+
+/// How far a run got with one change.
+#[derive(Serialize, JsonSchema)]
+struct RecordedStep<'p> {
+    key: &'p Key,
+    action: ActionKind,
+    result: RecordedResult<'p>,
+    /// When the run began to work on it.
+    #[schemars(with = "Option<String>", extend("format" = "date-time"))]
+    started: Option<Timestamp>,
+    /// When it had its result.
+    #[schemars(with = "Option<String>", extend("format" = "date-time"))]
+    ended: Option<Timestamp>,
+    /// The `x-request-id` of each write of it, and of the read that failed.
+    requests: Vec<&'p str>,
+}
+
+/// The result that the journal has.
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+enum RecordedResult<'p> {
+    Known(&'p ChangeResult),
+    Unknown(UnknownResult),
+}
+
+/// The journal has no result.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum UnknownResult {
+    /// Nothing was sent.
+    Untouched,
+    /// A write was about to leave, and whether it took effect is not known.
+    InDoubt,
+}
+
+impl<'p> RunReport<'p> {
+    /// The report of a recorded run.
+    #[must_use]
+    pub fn new(record: &'p RunRecord, run: &'p RunSummary) -> Self {
+        let verification = record.closing.as_ref().map(|closing| &closing.verification);
+        let steps = record.progress().into_iter().map(RecordedStep::of).collect();
+        Self { run, steps, verification, plan: &record.header.plan }
+    }
+}
+
+impl<'p> RecordedStep<'p> {
+    fn of((change, progress): (&'p Change, ChangeProgress<'p>)) -> Self {
+        let (result, requests, times) = match progress {
+            ChangeProgress::Untouched => (RecordedResult::Unknown(UnknownResult::Untouched), Vec::new(), (None, None)),
+            ChangeProgress::InDoubt(intent) => {
+                let requests = intent.request_id.as_deref().into_iter().collect();
+                (RecordedResult::Unknown(UnknownResult::InDoubt), requests, (None, None))
+            }
+            ChangeProgress::Ended(step) => {
+                let requests = step.requests.iter().map(String::as_str).collect();
+                (RecordedResult::Known(&step.result), requests, (step.started, step.ended))
+            }
+        };
+        let (started, ended) = times;
+        Self { key: &change.key, action: change.action.kind(), result, started, ended, requests }
+    }
 }
 
 #[derive(Serialize)]
@@ -248,6 +334,12 @@ pub fn line(kind: &str, content: impl Serialize) -> String {
     format!("{}\n", super::safe::json(&text))
 }
 
+/// A document on one line: its line breaks are between its parts and never in a text.
+#[must_use]
+pub fn one_line(document: &str) -> String {
+    document.lines().map(str::trim_start).chain(["\n"]).collect()
+}
+
 /// Any other answer under its `kind`.
 #[must_use]
 pub fn document(kind: &str, content: impl Serialize) -> String {
@@ -258,17 +350,23 @@ pub fn document(kind: &str, content: impl Serialize) -> String {
     super::safe::json(&text).into_owned()
 }
 
-fn counts(plan: &Plan) -> Json {
-    let kinds: BTreeMap<&str, usize> =
-        ActionKind::ALL.into_iter().map(|kind| (kind.as_str(), plan.count(kind))).collect();
-    let mut counts = json!(kinds);
-    counts["blocked"] = plan.blocked.len().into();
-    counts["in_sync"] = plan.in_sync().into();
-    let looked = plan.read_scope();
-    counts["outside_filter"] = plan.left_out.into();
-    counts["namespaces"] = looked.namespaces.into();
-    counts["namespaces_outside_filter"] = looked.left_out.into();
-    counts["namespaces_not_read"] = looked.unread.into();
-    counts["requests"] = plan.source.requests.into();
-    counts
+/// Changes by action, what is blocked, what is in sync, and requests.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Counts(BTreeMap<&'static str, u64>);
+
+fn counts(plan: &Plan) -> Counts {
+    let number = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
+    let mut counts: BTreeMap<&str, u64> =
+        ActionKind::ALL.into_iter().map(|kind| (kind.as_str(), number(plan.count(kind)))).collect();
+    let read = plan.read_scope();
+    counts.extend([
+        ("blocked", number(plan.blocked.len())),
+        ("in_sync", number(plan.in_sync())),
+        ("outside_filter", number(plan.left_out)),
+        ("namespaces", number(read.namespaces)),
+        ("namespaces_outside_filter", number(read.left_out)),
+        ("namespaces_not_read", number(read.unread)),
+        ("requests", plan.source.requests),
+    ]);
+    Counts(counts)
 }

@@ -1,14 +1,15 @@
 //! The operations of the interface: the list of them with parameters, body and risk, and the request of one
 //! before it is sent.
 
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::text::TextView;
 use super::{Role, pretty, safe};
 use crate::api::{
     BodyKind, Operation, OperationEffect, OperationEntry, Parameter, ParameterLocation, Request, RetryClass, TABLE,
 };
-use crate::model::{Json, Layout};
+use crate::model::Layout;
 
 /// Which operations are listed.
 #[derive(Debug, Clone, Copy)]
@@ -32,9 +33,9 @@ impl OperationList {
 
     /// The operations as the content of a JSON document.
     #[must_use]
-    pub fn json(self) -> Json {
-        let operations: Vec<Json> = self.entries().map(|entry| described(entry, self.layout)).collect();
-        json!({ "layout": self.layout.as_str(), "operations": operations })
+    pub fn json(self) -> OperationsReport {
+        let operations = self.entries().map(|entry| described(entry, self.layout)).collect();
+        OperationsReport { layout: self.layout, operations }
     }
 }
 
@@ -82,13 +83,16 @@ fn effect(entry: &OperationEntry) -> &'static str {
     }
 }
 
-fn kind(parameter: &Parameter) -> String {
-    let mut kind = match parameter.part {
+fn place(parameter: &Parameter) -> &'static str {
+    match parameter.part {
         ParameterLocation::Path => "path",
         ParameterLocation::Query => "query",
         ParameterLocation::Body => "body",
     }
-    .to_owned();
+}
+
+fn kind(parameter: &Parameter) -> String {
+    let mut kind = place(parameter).to_owned();
     if parameter.required {
         kind.push_str(", required");
     }
@@ -106,29 +110,64 @@ fn meaning(body: BodyKind) -> Option<&'static str> {
     }
 }
 
-fn described(entry: &OperationEntry, layout: Layout) -> Json {
+/// Operations, as JSON.
+#[derive(Serialize, JsonSchema)]
+pub struct OperationsReport {
+    layout: Layout,
+    operations: Vec<DescribedOperation>,
+}
+
+/// One operation.
+#[derive(Serialize, JsonSchema)]
+struct DescribedOperation {
+    name: &'static str,
+    /// Whether the reference names it.
+    in_reference: bool,
+    area: &'static str,
+    description: &'static str,
+    method: String,
+    path: &'static str,
+    parameters: Vec<DescribedParameter>,
+    /// What the body is; null where there is none.
+    body: Option<&'static str>,
+    risk: String,
+    side_effect: Option<&'static str>,
+    changes_something: bool,
+    sent_once: bool,
+}
+
+/// A parameter of an operation.
+#[derive(Serialize, JsonSchema)]
+struct DescribedParameter {
+    name: &'static str,
+    meaning: &'static str,
+    /// Where it is written: `path`, `query` or `body`.
+    r#in: &'static str,
+    required: bool,
+    repeatable: bool,
+}
+
+fn described(entry: &OperationEntry, layout: Layout) -> DescribedOperation {
     let route = entry.route(layout);
-    let parameter = |parameter: &Parameter| {
-        json!({
-            "name": parameter.name,
-            "meaning": parameter.meaning,
-            "in": match parameter.part { ParameterLocation::Path => "path", ParameterLocation::Query => "query", ParameterLocation::Body => "body" },
-            "required": parameter.required,
-            "repeatable": parameter.repeated,
-        })
+    let parameter = |parameter: &Parameter| DescribedParameter {
+        name: parameter.name,
+        meaning: parameter.meaning,
+        r#in: place(parameter),
+        required: parameter.required,
+        repeatable: parameter.repeated,
     };
-    json!({
-        "name": entry.name,
-        "in_reference": entry.in_reference,
-        "area": entry.area,
-        "description": entry.description,
-        "method": route.method.as_str(),
-        "path": route.path,
-        "parameters": route.parameters.iter().map(parameter).collect::<Vec<_>>(),
-        "body": meaning(route.body),
-        "risk": entry.risk.to_string(),
-        "side_effect": entry.side_effect,
-        "changes_something": entry.effect == OperationEffect::Changes,
-        "sent_once": entry.repeat == RetryClass::Once,
-    })
+    DescribedOperation {
+        name: entry.name,
+        in_reference: entry.in_reference,
+        area: entry.area,
+        description: entry.description,
+        method: route.method.to_string(),
+        path: route.path,
+        parameters: route.parameters.iter().map(parameter).collect(),
+        body: meaning(route.body),
+        risk: entry.risk.to_string(),
+        side_effect: entry.side_effect,
+        changes_something: entry.effect == OperationEffect::Changes,
+        sent_once: entry.repeat == RetryClass::Once,
+    }
 }

@@ -7,46 +7,129 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, json};
 
-use crate::drift::{JudgedAcknowledgement, Verdict, Verdicts};
+use super::contexts::ContextsReport;
+use super::endpoints::EndpointsReport;
+use super::error::{self, ErrorReport};
+use super::event_counts::EventCountsReport;
+use super::event_list::EventListReport;
+use super::format::{DdosEvents, OneDdosEvent};
+use super::health::HealthReport;
+use super::json::{self as json_report, HistoryReport, OutcomeReport, RehearsalReport, RunReport};
+use super::operations::OperationsReport;
+use super::request_log::{self, RequestLine};
+use super::run_event::{self, RunEventLine};
+use super::upgrade::{SiteUpgrade, UpgradableVersions};
+use super::validation::ValidationReport;
+use crate::drift::{DriftState, JudgedAcknowledgement, Verdict, Verdicts};
 use crate::model::shape::{ENDPOINT, FieldRule, FieldStatus, GroupRule, SERVICE_KEYS, ShapeNode, camel};
 use crate::model::{Json, Snapshot, WireEndpoint};
 use crate::plan::{GuardHit, Plan, RecordedConsent};
 
-/// Of what a schema is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SchemaKind {
-    /// A saved plan, and the JSON of `plan`, which contains one.
-    Plan,
-    /// The JSON of `drift`.
-    Drift,
-    /// The JSON of several stacks, but for that of `drift`.
-    Fleet,
-    /// A document of a definition file.
-    Definition,
-    /// A document of an overlay.
-    Overlay,
-    /// A snapshot.
-    Snapshot,
-    /// `trueup.yaml`
-    Config,
-    /// A policy.
-    Policy,
+macro_rules! kinds {
+    ($($(#[doc = $doc:literal])+ $variant:ident = $name:literal => $make:expr,)+) => {
+        /// Of what a schema is. Of a report, it has the name of the document's `kind`.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum SchemaKind { $($(#[doc = $doc])+ $variant),+ }
+
+        impl SchemaKind {
+            /// Every kind.
+            pub const ALL: &'static [SchemaKind] = &[$(SchemaKind::$variant),+];
+
+            /// Its name on the command line.
+            #[must_use]
+            pub fn as_str(self) -> &'static str {
+                match self { $(SchemaKind::$variant => $name),+ }
+            }
+
+            /// What it describes.
+            #[must_use]
+            pub fn title(self) -> &'static str {
+                match self { $(SchemaKind::$variant => concat!($($doc),+).trim_ascii()),+ }
+            }
+
+            fn make(self) -> Json {
+                match self { $(SchemaKind::$variant => $make),+ }
+            }
+        }
+    };
+}
+
+kinds! {
+    /// A document of a definition file
+    Definition = "definition" => definition(DefinitionKind::Whole),
+    /// A document of an overlay
+    Overlay = "overlay" => definition(DefinitionKind::Overlay),
+    /// trueup.yaml
+    // Read key by key and not into a type, so its schema is written by hand and tested by its reader.
+    Config = "config" => config(),
+    /// A policy
+    Policy = "policy" => serde_json::from_str(include_str!("schema/policy.json")).unwrap_or_default(),
+    /// A saved plan, and the JSON of plan
+    Plan = "plan" => plan(),
+    /// The JSON of drift
+    Drift = "drift" => drift(),
+    /// The JSON of validate, plan and apply of several stacks
+    Fleet = "fleet" => fleet(),
+    /// A snapshot
+    Snapshot = "snapshot" => snapshot(),
+    /// A file of --drift-state
+    DriftState = "drift_state" => report::<DriftState>("drift_state"),
+    /// The JSON of validate
+    Validation = "validation" => report::<ValidationReport<'_>>("validation"),
+    /// The JSON of apply and rollback
+    Outcome = "outcome" => report::<OutcomeReport<'_>>("outcome"),
+    /// The JSON of rehearse
+    Rehearsal = "rehearsal" => report::<RehearsalReport<'_>>("rehearsal"),
+    /// The JSON of history
+    History = "history" => report::<HistoryReport<'_>>("history"),
+    /// The JSON of history RUN
+    Run = "run" => report::<RunReport<'_>>("run"),
+    /// The JSON of an error or a refusal, of any command
+    Error = "error" => report::<ErrorReport<'_>>(error::KIND),
+    /// A line of apply --format ndjson, before the last
+    RunEvent = "run_event" => report::<RunEventLine<'_>>(run_event::KIND),
+    /// A line of --log json
+    Request = "request" => report::<RequestLine<'_>>(request_log::KIND),
+    /// The JSON of get, and of show for a snapshot
+    Endpoints = "endpoints" => report::<EndpointsReport<'_>>("endpoints"),
+    /// The JSON of doctor
+    Health = "health" => report::<HealthReport<'_>>("health"),
+    /// The JSON of context list
+    Contexts = "contexts" => report::<ContextsReport<'_>>("contexts"),
+    /// The JSON of events
+    SecurityEvents = "security_events" => report::<EventListReport<'_>>("security_events"),
+    /// The JSON of events --by
+    SecurityEventCounts = "security_event_counts" => report::<EventCountsReport<'_>>("security_event_counts"),
+    /// The JSON of ddos list
+    DdosEvents = "ddos_events" => report::<DdosEvents<'_>>("ddos_events"),
+    /// The JSON of ddos show
+    DdosEvent = "ddos_event" => report::<OneDdosEvent<'_>>("ddos_event"),
+    /// The JSON of upgrades versions
+    UpgradableVersions = "upgradable_sw_versions" => report::<UpgradableVersions<'_>>("upgradable_sw_versions"),
+    /// The JSON of upgrades status
+    UpgradeStatus = "upgrade_status" => report::<SiteUpgrade<'_>>("upgrade_status"),
+    /// The JSON of call --list
+    Operations = "operations" => report::<OperationsReport>("operations"),
+}
+
+impl SchemaKind {
+    /// The schema that describes documents of this `kind`.
+    #[must_use]
+    pub fn of_document(kind: &str) -> Option<Self> {
+        let name = match kind {
+            "plan_report" => "plan",
+            "fleet" => "drift",
+            "fleet_report" => "fleet",
+            other => other,
+        };
+        SchemaKind::ALL.iter().copied().find(|of| of.as_str() == name)
+    }
 }
 
 /// The schema, draft 2020-12.
 #[must_use]
 pub fn of(of: SchemaKind) -> Json {
-    let mut schema = match of {
-        SchemaKind::Plan => plan(),
-        SchemaKind::Drift => drift(),
-        SchemaKind::Fleet => fleet(),
-        SchemaKind::Snapshot => snapshot(),
-        SchemaKind::Definition => definition(DefinitionKind::Whole),
-        SchemaKind::Overlay => definition(DefinitionKind::Overlay),
-        // Read key by key and not into a type, so its schema is written by hand and tested by its reader.
-        SchemaKind::Config => config(),
-        SchemaKind::Policy => serde_json::from_str(include_str!("schema/policy.json")).unwrap_or_default(),
-    };
+    let mut schema = of.make();
     let title = match of {
         SchemaKind::Plan => "a saved plan of trueup",
         SchemaKind::Drift => "the verdict of trueup drift",
@@ -54,11 +137,26 @@ pub fn of(of: SchemaKind) -> Json {
         SchemaKind::Snapshot => "a snapshot of the objects of a service",
         SchemaKind::Definition => "an endpoint, as trueup reads it",
         SchemaKind::Overlay => "an overlay of an environment, as trueup reads it",
-        SchemaKind::Config => "trueup.yaml",
         SchemaKind::Policy => "a policy of trueup",
+        other => other.title(),
     };
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema".into();
     schema["title"] = title.into();
+    schema
+}
+
+/// The schema of a report, with its kind and version: what is written, field by field.
+fn report<T: JsonSchema>(kind: &str) -> Json {
+    let generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
+    let mut schema = generator.into_root_schema_for::<T>().to_value();
+    schema["properties"]["kind"] = json!({"const": kind});
+    schema["properties"]["format_version"] = json!({"const": json_report::FORMAT_VERSION});
+    if let Some(required) = schema["required"].as_array_mut() {
+        required.retain(|name| name != "kind" && name != "format_version");
+        required.extend(["kind".into(), "format_version".into()]);
+    } else {
+        schema["required"] = json!(["kind", "format_version"]);
+    }
     schema
 }
 

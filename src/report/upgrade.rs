@@ -3,7 +3,8 @@
 
 use std::cmp::Ordering;
 
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::text::TextView;
 use super::tree::{self, WorkNode, WorkState};
@@ -11,7 +12,7 @@ use super::{Charset, safe};
 use crate::api::upgrades::{
     self, Application, ApplicationObject, Installed, NodeUpgrade, Progress, Stage, UpgradeProgress, UpgradeState,
 };
-use crate::model::{Json, Namespace};
+use crate::model::Namespace;
 
 /// One of the five stages.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,22 +58,15 @@ pub fn stages(progress: &UpgradeProgress) -> [StageView; 5] {
 }
 
 /// The upgrade of a site; nothing where the service knows of none.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
 pub struct SiteUpgrade<'a> {
     /// The namespace of the site.
     pub namespace: &'a Namespace,
     /// The site.
     pub site: &'a str,
     /// How far it is.
+    #[serde(rename = "upgrade")]
     pub progress: Option<&'a UpgradeProgress>,
-}
-
-impl SiteUpgrade<'_> {
-    /// The content of a JSON document.
-    #[must_use]
-    pub fn json(&self) -> Json {
-        json!({ "namespace": self.namespace, "site": self.site, "upgrade": self.progress })
-    }
 }
 
 /// The upgrade as a tree.
@@ -228,22 +222,17 @@ pub fn changes(site: &str, before: Option<&UpgradeProgress>, now: &UpgradeProgre
 }
 
 /// The versions that a site can be upgraded to.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
 pub struct UpgradableVersions<'a> {
     /// The versions, the newest first.
+    #[serde(rename = "sw_versions")]
     pub versions: &'a [String],
     /// The operating system version of the site.
+    #[serde(rename = "current_os_version")]
     pub os: Option<&'a str>,
     /// The software version of the site.
+    #[serde(rename = "current_sw_version")]
     pub sw: Option<&'a str>,
-}
-
-impl UpgradableVersions<'_> {
-    /// The content of a JSON document.
-    #[must_use]
-    pub fn json(&self) -> Json {
-        json!({ "current_os_version": self.os, "current_sw_version": self.sw, "sw_versions": self.versions })
-    }
 }
 
 /// The versions as steps from the current one.
@@ -297,6 +286,8 @@ fn line(text: &mut String, sign: &str, version: &str, note: &str) {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
     use crate::report::Palette;
 

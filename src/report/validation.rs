@@ -1,5 +1,8 @@
 //! The result of a check of definitions without the service.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::load::Diagnostic;
 
 /// Definitions that were checked.
@@ -10,6 +13,26 @@ pub struct Validation<'a> {
     pub diagnostics: &'a [Diagnostic],
     /// The path from the working directory to the stack, with a final `/` where it is not empty.
     pub prefix: &'a str,
+}
+
+/// Definitions that were checked, as JSON.
+#[derive(Serialize, JsonSchema)]
+pub struct ValidationReport<'a> {
+    valid: bool,
+    /// Endpoints that are defined; 0 where the definitions are not valid.
+    endpoints: usize,
+    /// Every problem and note with its place.
+    diagnostics: &'a [Diagnostic],
+}
+
+impl<'a> ValidationReport<'a> {
+    /// The report of a check.
+    #[must_use]
+    pub fn of(validation: &Validation<'a>) -> Self {
+        let contents = validation.contents;
+        let endpoints = contents.map_or(0, |size| size.endpoints);
+        Self { valid: contents.is_some(), endpoints, diagnostics: validation.diagnostics }
+    }
 }
 
 /// How much a stack contains.

@@ -5,7 +5,7 @@ use std::future::Future;
 use std::time::Duration;
 
 use super::{ChangeStep, Intent, RunClosing};
-use crate::model::Key;
+use crate::model::{Key, RunId};
 use crate::plan::ActionKind;
 
 /// What a run reports while it is in progress.
@@ -13,6 +13,8 @@ use crate::plan::ActionKind;
 pub enum RunEvent {
     /// A run begins, with so many changes that no earlier run made.
     Started {
+        /// The run.
+        run: RunId,
         /// Changes.
         total: usize,
     },

@@ -16,6 +16,7 @@ mod coverage;
 mod digest;
 mod drift;
 mod dropped_namespaces;
+mod endings;
 mod environments;
 #[cfg(unix)]
 mod files;

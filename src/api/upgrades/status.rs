@@ -3,6 +3,7 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::api::text::neutral;
@@ -77,6 +78,16 @@ impl<'de> Deserialize<'de> for UpgradeState {
     }
 }
 
+impl JsonSchema for UpgradeState {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "UpgradeState".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({"type": "string", "description": "How far something is, as the service says."})
+    }
+}
+
 impl Serialize for UpgradeState {
     fn serialize<S: Serializer>(&self, into: S) -> Result<S::Ok, S::Error> {
         into.serialize_str(self.as_str())
@@ -86,7 +97,7 @@ impl Serialize for UpgradeState {
 macro_rules! part {
     ($(#[$doc:meta])* $type:ident { $($(#[$fdoc:meta])* $field:ident: $of:ty),+ $(,)? }) => {
         $(#[$doc])*
-        #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+        #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
         pub struct $type { $($(#[$fdoc])* #[serde(default, deserialize_with = "nullable")] pub $field: $of),+ }
     };
 }

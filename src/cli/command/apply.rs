@@ -15,7 +15,7 @@ use crate::file::limit;
 use crate::journal;
 use crate::plan::Plan;
 use crate::report::text::{self, TextView};
-use crate::report::{AttributionDetail, safe};
+use crate::report::{AttributionDetail, Report, safe};
 use crate::run::{RunStatus, RunSummary};
 
 /// Makes the changes of a directory or of a saved plan.
@@ -78,6 +78,10 @@ async fn resume(name: &str, arguments: &ApplyArgs, context: &Context) -> Result<
     // A run that ended between its last change and its end was not verified.
     if left == 0 && record.ending() == RunStatus::Finished {
         context.output.message(&format!("run {} is finished: nothing to resume", record.run()));
+        if context.output.promised().is_some() {
+            let summary = RunSummary::of(&record);
+            context.output.report(&Report::Run(&record, &summary), arguments.decision.format);
+        }
         return Ok(ExitStatus::Done);
     }
     context.output.message(&text::resuming(&RunSummary::of(&record)));

@@ -1,15 +1,14 @@
 //! `context`: lists, chooses, adds and removes the tenants of a user.
 
-use serde_json::json;
-
 use crate::cli::context::Context;
 use crate::cli::context_args::{
     ContextAddArgs, ContextArgs, ContextCommand, ContextListArgs, ContextRemoveArgs, ContextUseArgs,
 };
 use crate::cli::contexts::{self, ContextEntry, Contexts};
 use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::report::contexts::{ContextsReport, ListedContext};
 use crate::report::table::{Align, Table};
-use crate::report::{Format, json as documents};
+use crate::report::{self, Format};
 
 /// Lists, chooses, adds or removes a context.
 pub fn run(arguments: &ContextArgs, context: &Context) -> Result<ExitStatus, CommandError> {
@@ -30,15 +29,19 @@ fn list(arguments: &ContextListArgs, context: &Context, contexts: &Contexts) -> 
         (None, None) => "-".to_owned(),
     };
     if arguments.format == Format::Json {
-        let entries: Vec<_> = contexts
+        let entries = contexts
             .contexts
             .iter()
-            .map(|(name, entry)| {
-                json!({ "name": name, "current": contexts.current.as_ref() == Some(name), "base_url": entry.base_url,
-                    "stack": entry.stack, "token_variable": entry.token_variable, "token_file": entry.token_file })
+            .map(|(name, entry)| ListedContext {
+                name,
+                current: contexts.current.as_ref() == Some(name),
+                base_url: &entry.base_url,
+                stack: entry.stack.as_deref(),
+                token_variable: entry.token_variable.as_deref(),
+                token_file: entry.token_file.as_deref(),
             })
             .collect();
-        context.output.answer(&documents::document("contexts", json!({ "contexts": entries })));
+        context.output.answer(&report::contexts::json(&ContextsReport { contexts: entries }));
         return ExitStatus::Done;
     }
     if contexts.contexts.is_empty() {

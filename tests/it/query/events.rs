@@ -176,10 +176,19 @@ fn a_scroll_that_breaks_says_how_much_came() {
         "rules: [{{operation: security-event-query, after: 2, status: {{code: 404, body: '{expired}'}}}}]"
     ));
     let ran = stage.run("events --since 1d --all --format ndjson");
-    assert_eq!(lines(ran.code(1)).len(), 1000);
+    let printed = lines(ran.code(1));
+    assert_eq!((printed.len(), &printed[1000]["kind"]), (1001, &json!("error")));
     ran.stderr_contains("the scroll id has expired")
         .stderr_contains("1000 of 1201 events had been read")
         .stderr_contains("start it again");
+    service.misbehave(&format!(
+        "rules: [{{operation: security-event-query, after: 2, status: {{code: 404, body: '{expired}'}}}}]"
+    ));
+    let whole = stage.run("events --since 1d --all --format json");
+    whole.code(1).stderr_ignored();
+    let document = whole.json();
+    assert_eq!(document["events"].as_array().map(Vec::len), Some(1000));
+    assert_eq!(document["error"]["exit_code"], 1);
 }
 
 #[test]

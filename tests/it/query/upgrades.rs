@@ -101,8 +101,9 @@ fn a_watched_upgrade_that_fails_ends_with_the_reason() {
     ran.code(1)
         .stderr_contains("looking again: ")
         .stderr_contains("the upgrade of `ce05` to `crt-20260201-0179` failed: master-0: no space");
-    let last: Value = serde_json::from_str(ran.text().lines().last().expect("a line")).expect("JSON");
-    assert_eq!(last["upgrade"]["status"], "FAILED");
+    let mut lines = ran.text().lines().rev().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+    assert_eq!(lines.next().expect("the error")["kind"], "error");
+    assert_eq!(lines.next().expect("a line")["upgrade"]["status"], "FAILED");
     stage.run("upgrades status ce02 --watch").code(1).stdout_contains(": failed").stderr_contains("disk full");
     stage.run("upgrades status ce01 --watch --interval 1ms").code(64).stderr_contains("at least 100ms");
 }

@@ -117,16 +117,20 @@ impl Stage {
     }
 
     /// Runs a command line, split at blanks, to its end.
+    #[track_caller]
     pub fn run(&self, line: &str) -> Ran {
         let words: Vec<&str> = line.split(' ').filter(|word| !word.is_empty()).collect();
         self.run_words(&words)
     }
 
     /// Runs a command of these words to its end.
+    #[track_caller]
     pub fn run_words(&self, words: &[&str]) -> Ran {
         let output = self.command(words).stdin(Stdio::null()).output().expect("the program starts");
         self.hints.note(&words.join(" "), &output, &self.path(""));
-        Ran::new(&words.join(" "), output, self.directory.path())
+        let ran = Ran::new(&words.join(" "), output, self.directory.path());
+        schema::check(words, ran.code, (&ran.stdout, &ran.stderr), &self.path(""));
+        ran
     }
 
     /// A command of these words, not started.
@@ -239,13 +243,11 @@ impl Ran {
         self
     }
 
-    /// The answer as JSON, which fits its schema.
+    /// The answer as JSON.
     #[track_caller]
     pub fn json(&self) -> Value {
         let document = serde_json::from_str(&self.stdout);
-        let document = document.unwrap_or_else(|error| panic!("{error}: {}\n{}", self.stdout, self.stderr));
-        schema::check(&self.line, &document);
-        document
+        document.unwrap_or_else(|error| panic!("{error}: {}\n{}", self.stdout, self.stderr))
     }
 
     /// Lines of messages.

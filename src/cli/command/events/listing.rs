@@ -7,8 +7,9 @@ use crate::api::events::{self, Event, EventPage, MOST_EVENTS};
 use crate::cli::context::Context;
 use crate::cli::exit_status::{CommandError, ExitStatus};
 use crate::cli::output::{self, WriteStatus};
-use crate::cli::prompt;
 use crate::cli::query_args::EventsArgs;
+use crate::cli::{interrupt, prompt};
+use crate::report::Format;
 use crate::report::event_list::EventList;
 
 /// Lists the events that a question asks for.
@@ -21,31 +22,56 @@ pub async fn run(
     let most = if arguments.all { u64::MAX } else { arguments.limit.unwrap_or(u64::from(MOST_EVENTS)) };
     question.query.scroll = most > u64::from(MOST_EVENTS);
     question.query.limit = Some(u32::try_from(most.min(u64::from(MOST_EVENTS))).unwrap_or(MOST_EVENTS));
-    let mut pages = Pages::first(reader, &question).await?;
+    let mut pages = tokio::select! {
+        pages = Pages::first(reader, &question) => pages?,
+        () = interrupt::interrupted() => return Ok(ExitStatus::Interrupted),
+    };
     let total = pages.total();
     let mut list = EventList::new(&arguments.fields, arguments.format, context.output.view());
     let heading = question.heading(total);
+    context.output.note_answer();
     if output::write(&list.begin(&question.query, total, &heading))? == WriteStatus::Closed {
         return Ok(ExitStatus::Done);
     }
+    let listed = tokio::select! {
+        listed = batches(&mut pages, &mut list, most) => listed,
+        () = interrupt::interrupted() => Err(CommandError::words(ExitStatus::Interrupted, "interrupted")
+            .hint("the answer is not whole")),
+    };
+    let listed = match listed {
+        Ok(Some(listed)) => listed,
+        Ok(None) => return Ok(ExitStatus::Done),
+        Err(error) => {
+            // The list says itself that it is not whole; lines get the error from whoever ends the command.
+            if arguments.format == Format::Json {
+                let _ = output::write(&list.end(Some(&error.report())))?;
+            }
+            return Err(error);
+        }
+    };
+    // A reader that closed its end now misses nothing that anybody could do about.
+    let _ = output::write(&list.end(None))?;
+    if let Some(total) = total.filter(|total| *total > listed) {
+        context.output.message(&format!("{listed} of {total} events; every one with --all"));
+    }
+    Ok(ExitStatus::Done)
+}
+
+/// Writes batch after batch, up to `most` events; returns how many, or nothing where the reader went away.
+async fn batches(pages: &mut Pages<'_>, list: &mut EventList<'_>, most: u64) -> Result<Option<u64>, CommandError> {
     let mut listed: u64 = 0;
     while let Some(page) = pages.next(listed).await? {
         let left = usize::try_from(most - listed).unwrap_or(usize::MAX);
         let batch: Vec<Event> = page.into_iter().take(left).collect();
         listed += u64::try_from(batch.len()).unwrap_or(u64::MAX);
         if output::write(&list.batch(batch))? == WriteStatus::Closed {
-            return Ok(ExitStatus::Done);
+            return Ok(None);
         }
         if listed >= most {
             break;
         }
     }
-    // A reader that closed its end now misses nothing that anybody could do about.
-    let _ = output::write(list.end())?;
-    if let Some(total) = total.filter(|total| *total > listed) {
-        context.output.message(&format!("{listed} of {total} events; every one with --all"));
-    }
-    Ok(ExitStatus::Done)
+    Ok(Some(listed))
 }
 
 /// The batches of one query, in order.

@@ -29,15 +29,12 @@ pub async fn run(arguments: &EventsArgs, context: &Context) -> Result<ExitStatus
     let question = EventsRequest::read(arguments, context.environment.now())?;
     caveats::warn(arguments, context);
     let reader = session::service(context).await?.reader()?;
-    let answer = async {
-        if arguments.by.is_empty() {
-            listing::run(arguments, context, question, &reader).await
-        } else {
-            counts::run(arguments, context, question, &reader).await
-        }
-    };
+    if arguments.by.is_empty() {
+        // It closes what it began to write.
+        return listing::run(arguments, context, question, &reader).await;
+    }
     tokio::select! {
-        status = answer => status,
+        status = counts::run(arguments, context, question, &reader) => status,
         () = interrupt::interrupted() => Ok(ExitStatus::Interrupted),
     }
 }

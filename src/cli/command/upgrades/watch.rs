@@ -134,7 +134,11 @@ impl<'a> Screen<'a> {
                     format => self.context.output.render(&self.site.report(Some(progress)), format),
                 };
                 *before = Some(Box::new(progress.clone()));
-                if text.is_empty() { Ok(WriteStatus::Whole) } else { output::write(&text) }
+                if text.is_empty() {
+                    return Ok(WriteStatus::Whole);
+                }
+                self.context.output.note_answer();
+                output::write(&text)
             }
         }
     }
