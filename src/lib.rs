@@ -31,6 +31,8 @@ pub mod drift;
 
 pub mod apply;
 
+pub mod state;
+
 pub mod journal;
 
 pub mod gate;

@@ -240,18 +240,15 @@ impl<S: EndpointService, R: RunRecorder, O: RunObserver> Worker<'_, S, R, O> {
             write.request_id = Some(self.service.request_id());
             let urgency = if self.slots.available_permits() > 0 { Urgency::Immediate } else { Urgency::Batched };
             if let Err(error) = self.recorder.intent(&write, urgency).await {
-                self.journal_failed.store(true, Ordering::Relaxed);
-                let reason = format!("nothing was sent, because the journal could not be written: {error}");
-                return if may_be_made {
-                    ChangeResult::InDoubt { reason: last }
-                } else {
-                    ChangeResult::Failed { reason }
-                };
+                return self.unrecorded(&error, may_be_made, last);
             }
             // Never closed. Its intent may have waited for others while the run was stopped.
             let slot = self.slots.acquire().await;
             if let Some(result) = self.unsent_result(may_be_made, &last) {
                 return result;
+            }
+            if let Err(error) = self.recorder.permits() {
+                return self.unrecorded(&error, may_be_made, last);
             }
             requests.extend(write.request_id.clone());
             self.observer.event(RunEvent::Sending {
@@ -287,6 +284,18 @@ impl<S: EndpointService, R: RunRecorder, O: RunObserver> Worker<'_, S, R, O> {
             }
         }
         ChangeResult::InDoubt { reason: format!("{last}; it was sent {MOST_TRIES} times") }
+    }
+
+    /// What becomes of a write that the recorder does not permit; nothing more is sent.
+    fn unrecorded(&self, error: &R::Error, may_be_made: bool, last: String) -> ChangeResult {
+        self.journal_failed.store(true, Ordering::Relaxed);
+        match may_be_made {
+            true => ChangeResult::InDoubt { reason: last },
+            false => {
+                let reason = format!("nothing was sent, because the journal could not be written: {error}");
+                ChangeResult::Failed { reason }
+            }
+        }
     }
 
     /// What becomes of a write that may not be sent any more, if so.

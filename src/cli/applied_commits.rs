@@ -6,10 +6,10 @@ use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
 use super::context::Context;
-use super::exit_status::{CommandError, ExitStatus};
+use super::exit_status::CommandError;
 use super::plan_request::PlanRequest;
 use super::stack::Stack;
-use super::{base, settings};
+use super::{base, state};
 use crate::drift::MissingCause;
 use crate::git::Repository;
 use crate::journal;
@@ -38,12 +38,12 @@ pub fn judge_missing(
         return Ok(());
     }
     let history = applied_definitions(stack, commits);
-    let state = settings::state_directory(&context.global, &context.environment)?;
+    let store = state::store(context)?;
     let (name, base_url) = (plan.stack.clone(), plan.service.base_url.clone());
     // The journal of a long time is much to read.
     let journal = OnceCell::new();
     let in_journal = |key: &Key| {
-        let applied = journal.get_or_init(|| journal::applied_keys(&state, name.as_deref(), &base_url));
+        let applied = journal.get_or_init(|| journal::applied_keys(store, name.as_deref(), &base_url));
         applied.as_ref().is_ok_and(|applied| applied.contains(key))
     };
     let seen = |key: &Key| request.check.is_some_and(|drift_state| drift_state.knows(key));
@@ -64,7 +64,7 @@ pub fn judge_missing(
         MissingCause::Unknown { reason: is_noted.then_some(reason) }
     });
     match journal.into_inner() {
-        Some(Err(error)) => Err(CommandError::new(ExitStatus::Failed, error)),
+        Some(Err(error)) => Err(state::failed(context, error)),
         _ => Ok(()),
     }
 }

@@ -189,6 +189,9 @@ pub struct HistoryArgs {
     /// Remove all but the newest N runs, or those older than so many days (`90d`); open runs stay
     #[arg(long, value_name = "N|DAYSd", conflicts_with = "run")]
     pub keep: Option<PruneRuns>,
+    /// Release the lock that this run left in a bucket; only where nobody runs it any more
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["run", "keep"])]
+    pub unlock: Option<String>,
     /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats(Format::OF_RUNS))]
     pub format: Format,
@@ -269,7 +272,8 @@ pub struct DriftArgs {
     pub acknowledged: Option<PathBuf>,
     #[command(flatten)]
     pub live: LiveArgs,
-    /// Record in this file since when each value has drifted. For several stacks, a directory
+    /// Record in this file since when each value has drifted. For several stacks, a directory. Not needed with
+    /// --state, which records it
     #[arg(long, alias = "memory", value_name = "FILE", conflicts_with = "live")]
     pub drift_state: Option<PathBuf>,
     /// Check only what is the I-th of N checkers', I from 1 to N or from 0 to N-1. Of a list of stacks each belongs

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use clap::Command;
 use clap_complete::CompleteEnv;
@@ -19,6 +19,7 @@ use crate::load::{self, LoadOptions};
 use crate::model::Layout;
 use crate::report::endpoints::Column;
 use crate::report::{self, safe};
+use crate::state::{Location, StateStore};
 
 /// The variable by which a script asks for completions: never set by anything else.
 const VARIABLE: &str = "TRUEUP_COMPLETE";
@@ -112,9 +113,12 @@ fn namespaces(current: &OsStr) -> Vec<CompletionCandidate> {
     matching(current, all)
 }
 
-fn state() -> Option<PathBuf> {
+/// A directory: nobody waits for a bucket to complete a word.
+fn state() -> Option<StateStore> {
     let environment = ProcessEnvironment::read();
-    environment.path("TRUEUP_STATE_DIR").or_else(|| environment.state_directory())
+    let named = environment.path("TRUEUP_STATE").or_else(|| environment.path("TRUEUP_STATE_DIR"));
+    let path = named.or_else(|| environment.state_directory())?;
+    (!Location::is_meant(&path.to_string_lossy())).then_some(StateStore::Directory(path))
 }
 
 /// The newest run first, as `last` means it.

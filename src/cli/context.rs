@@ -15,6 +15,7 @@ use super::tenants::Tenants;
 use crate::api::RequestIds;
 use crate::model::policy::Policy;
 use crate::sandbox::Running;
+use crate::state::StateStore;
 
 /// What every command receives.
 pub struct Context {
@@ -29,6 +30,8 @@ pub struct Context {
     /// What the stacks of a command share, by service; empty for a command about one.
     pub tenants: Rc<Tenants>,
     ids: OnceCell<Arc<RequestIds>>,
+    /// Where the state of the call is kept, once something asks for it.
+    pub state: Rc<OnceCell<StateStore>>,
     started: RefCell<Vec<Running>>,
 }
 
@@ -61,6 +64,7 @@ impl Context {
             policy: None,
             tenants: Rc::default(),
             ids: OnceCell::new(),
+            state: Rc::default(),
             started: RefCell::default(),
         }
     }
@@ -85,6 +89,7 @@ impl Context {
             policy: self.policy.clone(),
             tenants: Rc::clone(tenants),
             ids: OnceCell::from(self.ids()),
+            state: Rc::clone(&self.state),
             started: RefCell::default(),
         };
         if let StackEnvironment::Chosen(name) = environment {

@@ -82,6 +82,17 @@ impl ProcessEnvironment {
         self.variables.get(name).and_then(|value| value.to_str())
     }
 
+    /// All variables that are UTF-8.
+    pub fn variables(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.variables.iter().filter_map(|(name, value)| Some((name.as_str(), value.to_str()?)))
+    }
+
+    /// This machine, as the pipeline or the system names it.
+    #[must_use]
+    pub fn host(&self) -> Option<&str> {
+        ["RUNNER_NAME", "CI_RUNNER_DESCRIPTION", "HOSTNAME", "COMPUTERNAME"].iter().find_map(|name| self.variable(name))
+    }
+
     /// Whether this runs in a pipeline: `CI` is set, and not to `false`.
     #[must_use]
     pub fn is_pipeline(&self) -> bool {

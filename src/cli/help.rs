@@ -68,7 +68,7 @@ fn used(command: &str) -> Option<Vec<&'static str>> {
         "validate" => &[&SETTINGS, &["stack", "policy"]],
         "fmt" => &[&["config"]],
         "get" | "events" | "ddos" | "upgrades" | "call" => &[&SERVICE, &["config", "env"]],
-        "history" | "show" => &[&["state_dir"]],
+        "history" | "show" => &[&["state", "state_dir"]],
         "import" => &[&["config", "env"]],
         // Its own `--log` has the id of the global one.
         "sandbox" => &[&["token_file", "log"]],

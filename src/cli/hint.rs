@@ -36,6 +36,7 @@ pub fn settings(global: &GlobalArgs) -> String {
     ] {
         add(flag, path.as_deref().map(Path::to_string_lossy).as_deref());
     }
+    add("--state", global.state.as_deref());
     add("--env", global.env.as_deref());
     add("--stack", global.stack.as_deref());
     for variable in &global.var {

@@ -11,7 +11,7 @@ use super::context::Context;
 use super::exit_status::{CommandError, ExitStatus};
 use super::progress::RunProgress;
 use super::service::Connection;
-use super::{gates, interrupt, planning, policy, settings, trigger};
+use super::{gates, interrupt, planning, policy, state, trigger};
 use crate::api::Timing;
 use crate::apply::{self, ApplyOptions, Clock, PollPolicy};
 use crate::journal::{self, Journal};
@@ -188,10 +188,9 @@ fn begin(
     progress: &RunProgress,
 ) -> Result<(Journal, ApplyOptions), CommandError> {
     let environment = &context.environment;
-    let state = settings::state_directory(&context.global, environment)?;
-    let time = journal::naming_time(&state, environment.now())
-        .map_err(|error| CommandError::new(ExitStatus::Failed, error))?;
-    let run = settings::run_id(environment, time, plan.stack.as_deref());
+    let store = state::store(context)?;
+    let time = journal::naming_time(store, environment.now()).map_err(|error| state::failed(context, error))?;
+    let run = journal::run_name(time, plan.stack.as_deref(), environment.chance());
     let (resumes, rolls_back) = match &work.origin {
         RunOrigin::Definitions => (None, None),
         RunOrigin::Undone(run) => (None, Some(run.clone())),
@@ -206,6 +205,10 @@ fn begin(
         rolls_back,
         plan: plan.clone(),
     };
+    // Before an interrupt is waited for: until here it ends the program, which may wait for a lock.
+    let waiting = progress.messages();
+    let journal = Journal::begin(store, &header, environment.host(), &waiting)
+        .map_err(|error| state::with_status(context, ExitStatus::Refused, error))?;
     let options = ApplyOptions {
         stop: control.stop.unwrap_or_else(|| {
             let resume = format!("resume with `trueup apply --resume {run}{}`", work.view.flags);
@@ -220,7 +223,6 @@ fn begin(
         clock: Clock::new(jiff::Timestamp::now),
         pace: Timing::real(environment.chance()),
     };
-    let journal = Journal::begin(&state, &header).map_err(|error| CommandError::new(ExitStatus::Refused, error))?;
     Ok((journal, options))
 }
 
@@ -245,9 +247,9 @@ fn report(
 /// # Errors
 /// The state directory cannot be read.
 fn report_unfinished(context: &Context, plan: &Plan, view: &TextView) -> Result<(), CommandError> {
-    let state = settings::state_directory(&context.global, &context.environment)?;
-    let open = journal::open_run(&state, plan.stack.as_deref(), &plan.service.base_url);
-    if let Some(open) = open.map_err(|error| CommandError::new(ExitStatus::Failed, error))? {
+    let store = state::store(context)?;
+    let open = journal::open_run(store, plan.stack.as_deref(), &plan.service.base_url);
+    if let Some(open) = open.map_err(|error| state::failed(context, error))? {
         let view = TextView { flags: view.flags.clone(), ..context.output.message_view() };
         context.output.message(&text::open_run(&open, &view));
     }

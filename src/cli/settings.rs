@@ -11,7 +11,7 @@ use super::environment::ProcessEnvironment;
 use super::exit_status::{CommandError, ExitStatus};
 use crate::api::BaseUrl;
 use crate::load::Config;
-use crate::model::{Layout, Name, RunId};
+use crate::model::{Layout, Name};
 use crate::plan::{self, Allowances, Ignore};
 
 /// Requests at the same time, by default.
@@ -138,7 +138,7 @@ fn stack_named(global: &GlobalArgs, environment: &ProcessEnvironment) -> Result<
     }
 }
 
-/// Where runs and the sandbox's file are kept.
+/// Where the sandbox's file is kept, and what else belongs to this machine.
 ///
 /// # Errors
 /// Nothing says where.
@@ -175,18 +175,6 @@ pub fn allow(names: &[String]) -> Result<Allowances, CommandError> {
     Ok(allow)
 }
 
-/// A new run's id: time, stack, and a random part. The time is the one of [`crate::journal::naming_time`], so that
-/// ids are in the order of the runs.
-pub fn run_id(environment: &ProcessEnvironment, time: jiff::Timestamp, stack: Option<&str>) -> RunId {
-    let time = time.strftime("%Y-%m-%dT%H-%M-%S-%3f").to_string();
-    let stack: String =
-        stack.unwrap_or("run").chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').take(40).collect();
-    let chance = format!("{:04x}", environment.chance() & 0xffff);
-    let text = format!("{time}-{stack}-{chance}");
-    // Digits, letters and dashes of at most 70 characters: always an id.
-    RunId::new(&text).unwrap_or_else(|| unreachable!("`{text}` is an id"))
-}
-
 #[cfg(test)]
 mod tests {
     use clap::Parser as _;
@@ -211,14 +199,5 @@ mod tests {
         }
         let error = stack_of(&[], &[("TRUEUP_STACK", "a b")]).expect_err("no name");
         assert!(error.starts_with("`TRUEUP_STACK` is `a b`"), "{error}");
-    }
-
-    #[test]
-    fn a_run_id_is_made_of_time_stack_and_chance() {
-        let environment = ProcessEnvironment::with(&[]);
-        let now = environment.now();
-        let one = run_id(&environment, now, Some("shop-prod"));
-        assert!(one.as_str().contains("-shop-prod-"), "{one}");
-        assert!(RunId::new(run_id(&environment, now, Some("../ä b")).as_str()).is_some());
     }
 }

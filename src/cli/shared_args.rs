@@ -63,7 +63,11 @@ pub struct GlobalArgs {
     /// Limits from outside the repository, which can only tighten [environment: TRUEUP_POLICY]
     #[arg(long, hide_short_help = true, global = true, value_name = "FILE")]
     pub policy: Option<PathBuf>,
-    /// Where runs are recorded [environment: TRUEUP_STATE_DIR]
+    /// Where runs, locks and drift states are kept: a directory, or a bucket such as s3://BUCKET/PREFIX
+    /// (default: the state directory) [environment: TRUEUP_STATE]
+    #[arg(long, hide_short_help = true, global = true, value_name = "DIR|URL")]
+    pub state: Option<String>,
+    /// The state directory of this machine [environment: TRUEUP_STATE_DIR]
     #[arg(long, hide_short_help = true, global = true, value_name = "DIR")]
     pub state_dir: Option<PathBuf>,
     /// Use an embedded service instead of a real one, kept in FILE (default: in the state directory)

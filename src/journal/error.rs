@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use crate::file::FileError;
+use crate::state::{LeaseError, StateError};
 
 /// Why a journal cannot be written or read.
 #[derive(Debug, thiserror::Error)]
@@ -28,6 +29,26 @@ pub enum JournalError {
         stack: String,
         /// Its run, " (run `…`)", where that can be read.
         holder: String,
+    },
+    /// An object of the state store.
+    #[error(transparent)]
+    State(#[from] StateError),
+    /// The lock in the state store.
+    #[error(transparent)]
+    Lease(#[from] LeaseError),
+    /// The object store has something else under a name that only this run writes.
+    #[error("`{}` is already there: another program writes this run", path.display())]
+    Taken {
+        /// The object.
+        path: PathBuf,
+    },
+    /// A part of a run is missing: nothing is concluded from the rest.
+    #[error("`{}` lacks the part {part}; the run cannot be used", path.display())]
+    Gap {
+        /// The run.
+        path: PathBuf,
+        /// The name of the first part that is missing.
+        part: String,
     },
     /// A line in the middle of a file that is none of ours: not what a kill leaves behind.
     #[error("`{}:{line}` is damaged: {reason}; the run cannot be used", path.display())]

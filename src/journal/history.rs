@@ -1,21 +1,21 @@
-//! All runs of a state directory: the list of them, the search for one, and the removal of old ones.
+//! All runs of a state store: the list of them, the search for one, and the removal of old ones.
 
 use std::collections::BTreeSet;
-use std::io::{BufRead as _, BufReader, Read as _};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use jiff::{Timestamp, civil, tz::TimeZone};
 use serde::Deserialize;
 
-use super::read::{load, parse, read};
-use super::{JournalError, Line, RUNS, runs};
-use crate::file::{Directory, limit, open_own, read_own};
+use super::read::{load, parse};
+use super::stored::{self, RunFile};
+use super::{JournalError, Line};
 use crate::model::{Key, RunId};
 use crate::plan::{ActionKind, ServiceId};
 use crate::run::{ChangeResult, RunRecord, RunSummary};
+use crate::state::StateStore;
 
-/// All runs of a state directory.
+/// All runs of a state store.
 #[derive(Debug, Default)]
 pub struct RunHistory {
     /// The runs in the order in which they began, whatever the clock said.
@@ -38,16 +38,11 @@ pub enum Retention {
 ///
 /// # Errors
 /// The directory cannot be read.
-pub fn open_run(state: &Path, stack: Option<&str>, base_url: &str) -> Result<Option<RunSummary>, JournalError> {
-    for path in files(state)?.into_iter().rev() {
-        if RunHead::read(&path).is_some_and(|head| head.is_of(stack, base_url))
-            && let Ok(bytes) = read_own(&path, limit::JOURNAL)
-        {
-            let record = if ended_well(&bytes) { None } else { parse(&path, &bytes).ok() };
-            return Ok(record.map(|record| RunSummary::of(&record)).filter(RunSummary::is_open));
-        }
-    }
-    Ok(None)
+pub fn open_run(state: &StateStore, stack: Option<&str>, base_url: &str) -> Result<Option<RunSummary>, JournalError> {
+    let Some((_, file)) = newest_of(state, stack, base_url)? else { return Ok(None) };
+    let Ok(bytes) = file.bytes() else { return Ok(None) };
+    let record = if ended_well(&bytes) { None } else { parse(&file.path, &bytes).ok() };
+    Ok(record.map(|record| RunSummary::of(&record)).filter(RunSummary::is_open))
 }
 
 /// The time that a new run is named by: `now`, or just after the newest run where the clock went back.
@@ -55,8 +50,8 @@ pub fn open_run(state: &Path, stack: Option<&str>, base_url: &str) -> Result<Opt
 ///
 /// # Errors
 /// The directory cannot be read.
-pub fn naming_time(state: &Path, now: Timestamp) -> Result<Timestamp, JournalError> {
-    let names = files(state)?;
+pub fn naming_time(state: &StateStore, now: Timestamp) -> Result<Timestamp, JournalError> {
+    let names = stored::files(state)?;
     let newest = names.iter().rev().find_map(|path| named_time(path.file_stem()?.to_str()?));
     let after = newest.and_then(|newest| newest.checked_add(Duration::from_millis(1)).ok());
     Ok(after.map_or(now, |after| after.max(now)))
@@ -74,12 +69,24 @@ fn named_time(name: &str) -> Option<Timestamp> {
     second.checked_add(Duration::from_millis(milliseconds)).ok()
 }
 
-/// Those of the runs that are of a stack against a service, oldest first.
-fn heads(paths: Vec<PathBuf>, stack: Option<&str>, base_url: &str) -> Vec<(RunHead, PathBuf)> {
-    let mut heads: Vec<_> = paths.into_iter().filter_map(|path| Some((RunHead::read(&path)?, path))).collect();
-    heads.retain(|(head, _)| head.is_of(stack, base_url));
-    heads.sort_by(|(a, _), (b, _)| a.run.cmp(&b.run));
-    heads
+/// The newest of the runs of a stack against a service whose first line can be read.
+fn newest_of<'s>(
+    state: &'s StateStore,
+    stack: Option<&str>,
+    base_url: &str,
+) -> Result<Option<(RunHead, RunFile<'s>)>, JournalError> {
+    let files = stored::files_of(state, stack)?.into_iter().rev();
+    let mut heads = files.filter_map(|file| Some((RunHead::read(&file)?, file)));
+    Ok(heads.find(|(head, _)| head.is_of(stack, base_url)))
+}
+
+/// The name of a new run: `time` is that of [`naming_time`], so that names are in the order of the runs.
+#[must_use]
+pub fn run_name(time: Timestamp, stack: Option<&str>, chance: u64) -> RunId {
+    let time = time.strftime("%Y-%m-%dT%H-%M-%S-%3f").to_string();
+    let text = format!("{time}-{}-{:04x}", stored::named_stack(stack), chance & 0xffff);
+    // Digits, letters and dashes of at most 70 characters: always an id.
+    RunId::new(&text).unwrap_or_else(|| unreachable!("`{text}` is an id"))
 }
 
 /// Whether the closing line is there, has no interruption, and no write stayed in doubt. To read
@@ -106,7 +113,11 @@ struct PlanHead {
 }
 
 impl RunHead {
-    fn read(path: &Path) -> Option<Self> {
+    fn read(file: &RunFile<'_>) -> Option<Self> {
+        Self::of(&file.first_line()?)
+    }
+
+    fn of(line: &[u8]) -> Option<Self> {
         #[derive(Deserialize)]
         struct First {
             header: Second,
@@ -115,10 +126,7 @@ impl RunHead {
         struct Second {
             header: RunHead,
         }
-        let mut line = Vec::new();
-        let file = BufReader::new(open_own(path).ok()?);
-        file.take(limit::JOURNAL).read_until(b'\n', &mut line).ok()?;
-        serde_json::from_slice::<First>(&line).ok().map(|first| first.header.header)
+        serde_json::from_slice::<First>(line).ok().map(|first| first.header.header)
     }
 
     fn is_of(&self, stack: Option<&str>, base_url: &str) -> bool {
@@ -130,14 +138,12 @@ impl RunHead {
 ///
 /// # Errors
 /// The directory cannot be read. A single file that cannot be read is part of the answer.
-pub fn history(state: &Path) -> Result<RunHistory, JournalError> {
+pub fn history(state: &StateStore) -> Result<RunHistory, JournalError> {
     let mut history = RunHistory::default();
-    for path in files(state)? {
-        match read(&path) {
-            Ok(record) => history.runs.push(RunSummary::of(&record)),
-            Err(error) => history.unreadable.push((path, error)),
-        }
-    }
+    stored::each(state, stored::files(state)?, |path, bytes| match bytes.and_then(|bytes| parse(&path, &bytes)) {
+        Ok(record) => history.runs.push(RunSummary::of(&record)),
+        Err(error) => history.unreadable.push((path, error)),
+    })?;
     history.runs.sort_by(|a, b| a.run.cmp(&b.run));
     let resumed: Vec<(RunId, RunId)> =
         history.runs.iter().filter_map(|run| Some((run.resumes.clone()?, run.run.clone()))).collect();
@@ -147,21 +153,12 @@ pub fn history(state: &Path) -> Result<RunHistory, JournalError> {
     Ok(history)
 }
 
-fn files(state: &Path) -> Result<Vec<PathBuf>, JournalError> {
-    let Some(directory) = Directory::find_private(state, RUNS)? else { return Ok(Vec::new()) };
-    let paths = directory.names()?.into_iter().map(|name| runs(state).join(name));
-    let mut paths: Vec<PathBuf> =
-        paths.filter(|path| path.extension().is_some_and(|extension| extension == "jsonl")).collect();
-    paths.sort();
-    Ok(paths)
-}
-
 /// The run that a person names: `last`, a run, or the beginning of one, with the runs it resumed. For a
 /// command that shows runs: `last` is the newest of all.
 ///
 /// # Errors
 /// [`JournalError::NoRun`], [`JournalError::Ambiguous`], and those of [`read`].
-pub fn find(state: &Path, text: &str) -> Result<RunRecord, JournalError> {
+pub fn find(state: &StateStore, text: &str) -> Result<RunRecord, JournalError> {
     let run = match text {
         "last" => history(state)?.runs.pop().map(|newest| newest.run).ok_or_else(|| no_run(state, text))?,
         text => named(state, text)?,
@@ -182,28 +179,27 @@ pub struct RunOwner {
 ///
 /// # Errors
 /// [`JournalError::NoLast`], and those of [`find`].
-pub fn find_of(state: &Path, text: &str, whose: &RunOwner) -> Result<RunRecord, JournalError> {
+pub fn find_of(state: &StateStore, text: &str, whose: &RunOwner) -> Result<RunRecord, JournalError> {
     load(state, &run_of(state, text, whose)?)
 }
 
-fn run_of(state: &Path, text: &str, whose: &RunOwner) -> Result<RunId, JournalError> {
+fn run_of(state: &StateStore, text: &str, whose: &RunOwner) -> Result<RunId, JournalError> {
     match text {
         "last" => last(state, whose),
         text => named(state, text),
     }
 }
 
-fn last(state: &Path, RunOwner { stack, base_url }: &RunOwner) -> Result<RunId, JournalError> {
+fn last(state: &StateStore, RunOwner { stack, base_url }: &RunOwner) -> Result<RunId, JournalError> {
     const SHOWN: usize = 5;
-    let paths = files(state)?;
-    if let Some((newest, _)) = heads(paths.clone(), stack.as_deref(), base_url).pop() {
+    if let Some((newest, _)) = newest_of(state, stack.as_deref(), base_url)? {
         return Ok(newest.run);
     }
     let whose =
         |stack: Option<&str>| stack.map_or_else(|| "without a stack".to_owned(), |stack| format!("of stack `{stack}`"));
-    let others: BTreeSet<String> = paths
-        .iter()
-        .filter_map(|path| RunHead::read(path))
+    let others: BTreeSet<String> = stored::files(state)?
+        .into_iter()
+        .filter_map(|path| RunHead::read(&RunFile::new(state, path)))
         .map(|head| format!("{} on {}", whose(head.plan.stack.as_deref()), head.plan.service.base_url))
         .collect();
     let shown = others.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");
@@ -213,16 +209,17 @@ fn last(state: &Path, RunOwner { stack, base_url }: &RunOwner) -> Result<RunId, 
         _ => format!("; there are runs {shown}"),
     };
     let (stack, base_url) = (whose(stack.as_deref()), base_url.clone());
-    Err(JournalError::NoLast { stack, base_url, state: state.to_owned(), there })
+    Err(JournalError::NoLast { stack, base_url, state: state.place(), there })
 }
 
-fn no_run(state: &Path, text: &str) -> JournalError {
-    JournalError::NoRun { run: text.to_owned(), state: state.to_owned() }
+fn no_run(state: &StateStore, text: &str) -> JournalError {
+    JournalError::NoRun { run: text.to_owned(), state: state.place() }
 }
 
 /// The run whose name this is, or begins so.
-fn named(state: &Path, text: &str) -> Result<RunId, JournalError> {
-    let runs: Vec<RunId> = files(state)?.iter().filter_map(|path| RunId::new(path.file_stem()?.to_str()?)).collect();
+fn named(state: &StateStore, text: &str) -> Result<RunId, JournalError> {
+    let runs: Vec<RunId> =
+        stored::files(state)?.iter().filter_map(|path| RunId::new(path.file_stem()?.to_str()?)).collect();
     let begin: Vec<&RunId> = runs.iter().filter(|run| run.as_str().starts_with(text)).collect();
     match (begin.iter().find(|run| run.as_str() == text), begin.as_slice()) {
         (Some(run), _) | (None, [run]) => Ok((*run).clone()),
@@ -235,7 +232,7 @@ fn named(state: &Path, text: &str) -> Result<RunId, JournalError> {
 ///
 /// # Errors
 /// Those of [`find_of`].
-pub fn find_newest(state: &Path, text: &str, whose: &RunOwner) -> Result<RunRecord, JournalError> {
+pub fn find_newest(state: &StateStore, text: &str, whose: &RunOwner) -> Result<RunRecord, JournalError> {
     let runs = history(state)?.runs;
     let mut newest = run_of(state, text, whose)?;
     // Each run is passed once, so a circle of altered files ends as well.
@@ -251,7 +248,7 @@ pub fn find_newest(state: &Path, text: &str, whose: &RunOwner) -> Result<RunReco
 ///
 /// # Errors
 /// The medium.
-pub fn prune(state: &Path, keep: Retention) -> Result<Vec<RunId>, JournalError> {
+pub fn prune(state: &StateStore, keep: Retention) -> Result<Vec<RunId>, JournalError> {
     let runs = history(state)?.runs;
     let newest = match keep {
         Retention::Newest(count) => runs.len().saturating_sub(count),
@@ -269,10 +266,7 @@ pub fn prune(state: &Path, keep: Retention) -> Result<Vec<RunId>, JournalError> 
         }
     }
     let gone: Vec<RunId> = runs.iter().map(|run| &run.run).filter(|run| !stays.contains(run)).cloned().collect();
-    let directory = Directory::find_private(state, RUNS)?;
-    for (run, directory) in gone.iter().zip(directory.iter().cycle()) {
-        directory.remove(Path::new(&format!("{run}.jsonl")))?;
-    }
+    stored::remove(state, &gone)?;
     Ok(gone)
 }
 
@@ -281,10 +275,10 @@ pub fn prune(state: &Path, keep: Retention) -> Result<Vec<RunId>, JournalError> 
 ///
 /// # Errors
 /// The directory cannot be read.
-pub fn applied_keys(state: &Path, stack: Option<&str>, base_url: &str) -> Result<BTreeSet<Key>, JournalError> {
+pub fn applied_keys(state: &StateStore, stack: Option<&str>, base_url: &str) -> Result<BTreeSet<Key>, JournalError> {
     let mut applied = BTreeSet::new();
-    for (_, path) in heads(files(state)?, stack, base_url) {
-        let Ok(bytes) = read_own(&path, limit::JOURNAL) else { continue };
+    let is_of = |line: &[u8]| RunHead::of(line).is_some_and(|head| head.is_of(stack, base_url));
+    stored::each_of(state, stack, is_of, |bytes| {
         // Intents are nearly all of a file, and say nothing here.
         let lines = bytes.split(|byte| *byte == b'\n').filter(|line| line.starts_with(b"{\"outcome\""));
         for line in lines.filter_map(|line| serde_json::from_slice(line).ok()) {
@@ -292,7 +286,7 @@ pub fn applied_keys(state: &Path, stack: Option<&str>, base_url: &str) -> Result
                 note(&mut applied, step.action, &step.key, &step.result);
             }
         }
-    }
+    })?;
     Ok(applied)
 }
 

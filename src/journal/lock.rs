@@ -8,9 +8,22 @@ use std::path::Path;
 use data_encoding::HEXLOWER;
 use sha2::{Digest as _, Sha256};
 
-use super::JournalError;
+use super::{JournalError, LOCKS};
 use crate::file::Directory;
 use crate::run::RunHeader;
+
+/// The name of the lock of a run: a digest of service and stack.
+pub(super) fn name(header: &RunHeader) -> String {
+    let (base_url, stack) = (&header.plan.service.base_url, header.plan.stack.as_deref());
+    let digest = Sha256::digest(format!("{base_url}\n{}", stack.unwrap_or_default()));
+    HEXLOWER.encode(&digest[..12])
+}
+
+/// What the lock protects: "stack `shop`", or the service where there is no stack.
+pub(super) fn protected(header: &RunHeader) -> String {
+    let base_url = &header.plan.service.base_url;
+    header.plan.stack.as_ref().map_or_else(|| format!("`{base_url}`"), |stack| format!("stack `{stack}`"))
+}
 
 /// Held while a run of one stack against one service is in progress; dies with its holder.
 #[derive(Debug)]
@@ -20,11 +33,8 @@ pub(super) struct Lock {
 
 impl Lock {
     pub(super) fn take(state: &Path, header: &RunHeader) -> Result<Self, JournalError> {
-        let directory = Directory::private(state, "locks")?;
-        let stack = header.plan.stack.as_deref();
-        let base_url = &header.plan.service.base_url;
-        let name = Sha256::digest(format!("{base_url}\n{}", stack.unwrap_or_default()));
-        let name = format!("{}.lock", HEXLOWER.encode(&name[..12]));
+        let directory = Directory::private(state, LOCKS)?;
+        let name = format!("{}.lock", name(header));
         let path = directory.path().join(&name);
         let mut file = directory.open_or_create(&name)?;
         match file.try_lock() {
@@ -35,7 +45,7 @@ impl Lock {
                 let _ = (&file).take(100).read_to_string(&mut holder);
                 let fits = crate::model::RunId::new(holder.trim());
                 return Err(JournalError::Locked {
-                    stack: stack.map_or_else(|| format!("`{base_url}`"), |stack| format!("stack `{stack}`")),
+                    stack: protected(header),
                     holder: fits.map(|run| format!(" (run `{run}`)")).unwrap_or_default(),
                 });
             }

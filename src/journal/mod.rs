@@ -1,25 +1,28 @@
-//! Runs on disk. Each run is one file of JSON lines in the state directory: a header with the whole plan,
-//! an intent before each write leaves, the result of each change, a closing line. [`Journal`] writes a
-//! run, [`load`] reads one back however it ended, and [`history`] lists all of them.
+//! Runs in the state store. Each run is JSON lines: a header with the whole plan, an intent before each write
+//! leaves, the result of each change, a closing line; one file in a directory, or one object for each flush in a
+//! bucket. [`Journal`] writes a run, [`load`] reads one back however it ended, and [`history`] lists all of them.
 
 mod error;
 mod history;
 mod lock;
+mod objects;
 mod read;
+mod stored;
+#[cfg(test)]
+mod tests;
 mod write;
 
 pub use error::JournalError;
 pub use history::{
     Retention, RunHistory, RunOwner, applied_keys, find, find_newest, find_of, history, naming_time, open_run, prune,
+    run_name,
 };
 pub use read::{load, parse, read};
+pub use stored::unlock;
 pub use write::{Journal, RecordError};
-
-use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::RunId;
 use crate::run::{ChangeStep, Intent, RunClosing, RunHeader};
 
 /// The format that this program writes and reads.
@@ -54,13 +57,7 @@ enum LineRef<'a> {
     Closing(&'a RunClosing),
 }
 
-/// The directory of the runs, in the state directory.
+/// The directory of the runs, in the state store.
 const RUNS: &str = "runs";
-
-fn runs(state: &Path) -> PathBuf {
-    state.join(RUNS)
-}
-
-fn file(state: &Path, run: &RunId) -> PathBuf {
-    runs(state).join(format!("{run}.jsonl"))
-}
+/// The directory of the locks, beside it.
+const LOCKS: &str = "locks";

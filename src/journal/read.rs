@@ -5,10 +5,11 @@ use std::path::Path;
 
 use serde_json::error::Category;
 
-use super::{FORMAT_VERSION, JournalError, Line, file};
+use super::{FORMAT_VERSION, JournalError, Line, stored};
 use crate::file::limit;
 use crate::model::{Json, RunId};
 use crate::run::{RunClosing, RunEntry, RunHeader, RunRecord};
+use crate::state::StateStore;
 
 /// Reads the file of one run. What a kill leaves at its end, a line cut off or blocks that were never
 /// filled, is left out.
@@ -24,29 +25,27 @@ pub fn read(path: &Path) -> Result<RunRecord, JournalError> {
 ///
 /// # Errors
 /// Those of [`read`]; [`JournalError::NoRun`]. A resumed run that was pruned is left out.
-pub fn load(state: &Path, run: &RunId) -> Result<RunRecord, JournalError> {
-    let path = file(state, run);
-    if !path.exists() {
-        return Err(JournalError::NoRun { run: run.to_string(), state: state.to_owned() });
-    }
-    let mut record = read(&path)?;
+pub fn load(state: &StateStore, run: &RunId) -> Result<RunRecord, JournalError> {
+    let missing = || JournalError::NoRun { run: run.to_string(), state: state.place() };
+    let mut record = one(state, run)?.ok_or_else(missing)?;
     let mut seen = vec![run.clone()];
     let mut earlier = record.header.resumes.clone();
     while let Some(run) = earlier {
         if seen.contains(&run) {
             return Err(JournalError::Circle { run: run.to_string() });
         }
-        let path = file(state, &run);
-        if !path.exists() {
-            break;
-        }
-        let mut before = read(&path)?;
+        let Some(mut before) = one(state, &run)? else { break };
         before.entries.append(&mut record.entries);
         record.entries = before.entries;
         earlier = before.header.resumes;
         seen.push(run);
     }
     Ok(record)
+}
+
+fn one(state: &StateStore, run: &RunId) -> Result<Option<RunRecord>, JournalError> {
+    let path = stored::path(state, run);
+    stored::find(state, &path)?.map(|bytes| parse(&path, &bytes)).transpose()
 }
 
 /// Reads the bytes of a run's file; `path` appears in errors.

@@ -1,5 +1,5 @@
 //! Writes the journal of a run on a thread of its own. Intents of several changes share one flush, and a write
-//! may leave only after its intent is on disk.
+//! may leave only after its intent is on disk, or in the bucket.
 
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -12,12 +12,16 @@ use serde::Serialize as _;
 use tokio::sync::oneshot;
 
 use super::lock::Lock;
-use super::{FORMAT_VERSION, JournalError, LineRef, RUNS, file};
+use super::objects::ObjectRun;
+use super::{FORMAT_VERSION, JournalError, LineRef, RUNS, stored};
 use crate::file::Directory;
 use crate::run::{ChangeStep, Intent, RunClosing, RunHeader, RunRecorder, Urgency};
+use crate::state::{Lease, StateStore};
 
 /// How long an intent without urgency waits at most for others that reach the disk with it.
 const GATHERED_FOR: Duration = Duration::from_millis(5);
+/// How long results wait for an intent that they reach a bucket with: each object is a request.
+const RESULTS_GATHERED_FOR: Duration = Duration::from_millis(500);
 
 /// The journal of a run in progress. Dropping it waits until everything is written.
 #[derive(Debug)]
@@ -25,7 +29,14 @@ pub struct Journal {
     path: PathBuf,
     queue: Arc<Queue>,
     writer: Option<JoinHandle<()>>,
-    _lock: Lock,
+    lock: HeldLock,
+}
+
+/// The lock of the stack. Both end with this value.
+#[derive(Debug)]
+enum HeldLock {
+    File(#[expect(dead_code, reason = "held, not read")] Lock),
+    Lease(Arc<Lease>),
 }
 
 /// A journal that can no longer be written.
@@ -44,6 +55,8 @@ struct Queue {
     state: Mutex<QueueState>,
     /// Lines came to an empty queue, or became urgent.
     ready: Condvar,
+    /// How long lines wait that nobody waits for.
+    results_gathered_for: Duration,
 }
 
 #[derive(Debug, Default)]
@@ -53,37 +66,58 @@ struct QueueState {
     waiting: Vec<Notified>,
     /// One of those that wait has urgency.
     urgent: bool,
+    /// The closing line is stored.
+    closed: bool,
     ended: bool,
     failed: Option<RecordError>,
 }
 
 impl Journal {
-    /// Begins the journal of a run: takes the lock of its stack and service, and writes the header.
+    /// Begins the journal of a run: takes the lock of its stack and service, and writes the header. `host` is this
+    /// machine, for whoever finds the lock taken; `waiting` is told when this one does.
     ///
     /// # Errors
-    /// [`JournalError::Locked`] where another run of the stack is in progress; the medium.
-    pub fn begin(state: &Path, header: &RunHeader) -> Result<Self, JournalError> {
-        let lock = Lock::take(state, header)?;
-        let directory = Directory::private(state, RUNS)?;
-        let path = file(state, &header.run);
-        let mut file = directory.append_new(&format!("{}.jsonl", header.run))?;
+    /// [`JournalError::Locked`] and [`JournalError::Lease`] where another run of the stack is in progress; the medium.
+    pub fn begin(
+        state: &StateStore,
+        header: &RunHeader,
+        host: Option<&str>,
+        waiting: &dyn Fn(&str),
+    ) -> Result<Self, JournalError> {
+        let path = stored::path(state, &header.run);
         let mut first = Vec::new();
         put(&mut first, &LineRef::Header { format_version: FORMAT_VERSION, header })
-            .and_then(|()| file.write_all(&first))
-            .and_then(|()| file.sync_all())
             .map_err(JournalError::io("write", &path))?;
-        // The name of a new file is on disk only when its directory is.
-        directory.flush()?;
-        let queue = Arc::<Queue>::default();
-        let writing = FileWriter { file, path: path.clone(), queue: Arc::clone(&queue) };
+        let (medium, lock) = match state {
+            StateStore::Directory(place) => {
+                let lock = Lock::take(place, header)?;
+                let directory = Directory::private(place, RUNS)?;
+                let mut file = directory.append_new(&format!("{}.jsonl", header.run))?;
+                let written = file.write_all(&first).and_then(|()| file.sync_all());
+                written.map_err(JournalError::io("write", &path))?;
+                // The name of a new file is on disk only when its directory is.
+                directory.flush()?;
+                (Medium::File(file), HeldLock::File(lock))
+            }
+            StateStore::Bucket(bucket, timing) => {
+                let (run, lease) = ObjectRun::begin((bucket, *timing), header, host, waiting, first)?;
+                (Medium::Objects(run), HeldLock::Lease(lease))
+            }
+        };
+        let results_gathered_for = match medium {
+            Medium::File(_) => Duration::ZERO,
+            Medium::Objects(_) => RESULTS_GATHERED_FOR,
+        };
+        let queue = Arc::new(Queue { results_gathered_for, ..Queue::default() });
+        let writing = LineWriter { medium, path: path.clone(), queue: Arc::clone(&queue) };
         let writer = std::thread::Builder::new()
             .name("journal".to_owned())
             .spawn(move || writing.run())
             .map_err(JournalError::io("start the writer of", &path))?;
-        Ok(Self { path, queue, writer: Some(writer), _lock: lock })
+        Ok(Self { path, queue, writer: Some(writer), lock })
     }
 
-    /// The file.
+    /// The file, or the object of the run.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
@@ -99,10 +133,11 @@ impl Journal {
             state.lines.truncate(before);
             return Err(self.error(&error.to_string()));
         }
+        let is_first = message.is_some() && state.waiting.is_empty();
         state.waiting.extend(message);
         let hurries = urgency == Urgency::Immediate && !std::mem::replace(&mut state.urgent, true);
         // Otherwise the writer looks by itself, shortly after the first line.
-        if before == 0 || hurries {
+        if before == 0 || hurries || is_first {
             self.queue.ready.notify_one();
         }
         Ok(())
@@ -131,7 +166,16 @@ impl RunRecorder for Journal {
     }
 
     async fn close(&self, closing: RunClosing) -> Result<(), RecordError> {
-        self.flush(LineRef::Closing(&closing), Urgency::Immediate).await
+        self.flush(LineRef::Closing(&closing), Urgency::Immediate).await?;
+        self.queue.lock().closed = true;
+        Ok(())
+    }
+
+    fn permits(&self) -> Result<(), RecordError> {
+        match &self.lock {
+            HeldLock::File(_) => Ok(()),
+            HeldLock::Lease(lease) => lease.check().map_err(|reason| self.error(&reason)),
+        }
     }
 }
 
@@ -157,10 +201,13 @@ impl Queue {
         while state.lines.is_empty() && !state.ended {
             state = self.ready.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
-        let until = Instant::now() + GATHERED_FOR;
-        while !state.is_urgent()
-            && let Some(left) = until.checked_duration_since(Instant::now()).filter(|left| !left.is_zero())
-        {
+        let begun = Instant::now();
+        while !(state.urgent || state.ended) {
+            let gathered_for = match state.waiting.is_empty() {
+                true => self.results_gathered_for,
+                false => GATHERED_FOR,
+            };
+            let Some(left) = gathered_for.checked_sub(begun.elapsed()).filter(|left| !left.is_zero()) else { break };
             state = self.ready.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
         }
         state.urgent = false;
@@ -169,40 +216,51 @@ impl Queue {
     }
 }
 
-impl QueueState {
-    /// Whether the lines are written now. What was reported as done is soon in the file; an intent may wait.
-    fn is_urgent(&self) -> bool {
-        self.urgent || self.ended || self.waiting.is_empty()
-    }
+/// Where the lines go.
+enum Medium {
+    File(File),
+    Objects(ObjectRun),
 }
 
 /// The writer's side: whatever waits when a flush begins shares it.
-struct FileWriter {
-    file: File,
+struct LineWriter {
+    medium: Medium,
     path: PathBuf,
     queue: Arc<Queue>,
 }
 
-impl FileWriter {
+impl LineWriter {
     fn run(mut self) {
         while let Some((lines, waiting)) = self.queue.next() {
-            let result = self.write(&lines, !waiting.is_empty());
+            let result = self.write(lines, !waiting.is_empty());
             for entry in waiting {
                 // Whoever asked may have gone away with its run.
                 let _ = entry.send(result.clone());
             }
         }
+        if let Medium::Objects(run) = self.medium
+            && self.queue.lock().closed
+        {
+            run.end();
+        }
     }
 
-    fn write(&mut self, lines: &[u8], flush: bool) -> Result<(), RecordError> {
+    fn write(&mut self, lines: Vec<u8>, flush: bool) -> Result<(), RecordError> {
         if let Some(error) = self.queue.lock().failed.clone() {
             return Err(error);
         }
         // Whoever adds a line meanwhile must not wait for the disk, so nothing is locked here.
-        let written = self.file.write_all(lines);
-        written.and_then(|()| if flush { self.file.sync_data() } else { Ok(()) }).map_err(|error| {
-            // After a failed flush nobody knows what is on disk: nothing more is written.
-            let error = RecordError { path: self.path.clone(), reason: error.to_string() };
+        let written = match &mut self.medium {
+            Medium::File(file) => {
+                let written = file.write_all(&lines);
+                let written = written.and_then(|()| if flush { file.sync_data() } else { Ok(()) });
+                written.map_err(|error| error.to_string())
+            }
+            Medium::Objects(run) => run.write(lines),
+        };
+        written.map_err(|reason| {
+            // After a failed flush nobody knows what is stored: nothing more is written.
+            let error = RecordError { path: self.path.clone(), reason };
             self.queue.lock().failed.insert(error).clone()
         })
     }

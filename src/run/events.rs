@@ -81,9 +81,18 @@ pub trait RunRecorder: Sync {
     /// An error of the medium.
     type Error: std::error::Error + Send + Sync + 'static;
 
-    /// Returns when the intent is on disk. Intents of several tasks may share one flush, and where
+    /// Returns when the intent is stored: on disk, or in the bucket. Intents of several tasks may share one flush, and where
     /// there is no urgency, one may wait a few milliseconds for others.
     fn intent(&self, intent: &Intent, urgency: Urgency) -> impl Future<Output = Result<(), Self::Error>> + Send;
+
+    /// Whether a write whose intent is stored may leave now. A recorder whose lock can be lost checks it here, without
+    /// waiting.
+    ///
+    /// # Errors
+    /// Why not.
+    fn permits(&self) -> Result<(), Self::Error> {
+        Ok(())
+    }
 
     /// Stores the result of a change; need not wait for the disk.
     fn outcome(&self, step: &ChangeStep) -> impl Future<Output = Result<(), Self::Error>> + Send;

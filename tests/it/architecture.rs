@@ -21,7 +21,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("run", &["model", "plan"]),
     ("drift", &["model", "plan"]),
     ("apply", &["model", "diff", "plan", "run", "api"]),
-    ("journal", &["model", "plan", "run", "file"]),
+    ("state", &[]),
+    ("journal", &["model", "plan", "run", "file", "state"]),
     ("gate", &["model", "plan", "api"]),
     ("report", &["model", "load", "api", "diff", "plan", "run", "drift"]),
 ];

@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 use trueup::journal;
+use trueup::state::StateStore;
 
 use crate::support::{Service, Stage, definition};
 
@@ -42,7 +43,8 @@ fn the_last_run_is_the_one_that_began_last_although_the_clock_went_back() {
 fn a_run_is_named_after_every_other_of_its_state_directory() {
     let state = tempfile::tempdir().expect("a directory");
     let time = |text: &str| text.parse::<Timestamp>().expect("a time");
-    let named = |now: &str| journal::naming_time(state.path(), time(now)).expect("a time");
+    let store = StateStore::Directory(state.path().to_owned());
+    let named = |now: &str| journal::naming_time(&store, time(now)).expect("a time");
     let noon = "2026-11-21T12:00:00Z";
     assert_eq!(named(noon), time(noon));
     let runs = state.path().join("runs");

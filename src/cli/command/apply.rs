@@ -10,7 +10,7 @@ use crate::cli::exit_status::{CommandError, ExitStatus};
 use crate::cli::run::{self, PendingRun, RunLimits, RunOrigin};
 use crate::cli::session::{self, Session, SessionOptions};
 use crate::cli::targets::{self, Targets};
-use crate::cli::{file, hint, planning, rollout, settings};
+use crate::cli::{file, hint, planning, rollout, settings, state};
 use crate::file::limit;
 use crate::journal;
 use crate::plan::Plan;
@@ -69,10 +69,10 @@ async fn apply_file(
 
 /// Resumes a run that was killed or interrupted, or that did not make every change.
 async fn resume(name: &str, arguments: &ApplyArgs, context: &Context) -> Result<ExitStatus, CommandError> {
-    let state = settings::state_directory(&context.global, &context.environment)?;
+    let store = state::store(context)?;
     let owner = planning::run_owner(context)?;
-    let record =
-        journal::find_newest(&state, name, &owner).map_err(|error| CommandError::new(ExitStatus::Invalid, error))?;
+    let record = journal::find_newest(store, name, &owner)
+        .map_err(|error| state::with_status(context, ExitStatus::Invalid, error))?;
     let plan = &record.header.plan;
     let left = record.left();
     // A run that ended between its last change and its end was not verified.

@@ -8,11 +8,12 @@ use jiff::Timestamp;
 
 use crate::cli::args::{DriftArgs, PermissionArgs, ScopeArgs, Shard, UnmanagedArg};
 use crate::cli::context::Context;
+use crate::cli::drift_store::DriftStore;
 use crate::cli::exit_status::{CommandError, ExitStatus};
 use crate::cli::fleet::{self, FleetNeeds, Member};
 use crate::cli::plan_request::PlanRequest;
 use crate::cli::session::{Session, SessionOptions};
-use crate::cli::stack::{self, Stack};
+use crate::cli::stack;
 use crate::cli::targets::{self, Target, Targets};
 use crate::cli::{file, shard};
 use crate::drift::{Acknowledgements, Check, CheckRecord, DriftState, UnmanagedPolicy, Verdicts};
@@ -152,7 +153,12 @@ async fn check(
 ) -> Result<CheckedStack, CommandError> {
     let acknowledged = files.acknowledged.as_deref().map(acknowledgements).transpose()?;
     let stack = &session.stack;
-    let mut drift_state = drift_state(files.drift_state.as_deref(), stack)?;
+    let base_url = &session.source.service().base_url;
+    let mut kept = match arguments.live.live {
+        Some(_) => DriftStore::nowhere(context),
+        None => DriftStore::of(context, files.drift_state, stack, base_url)?,
+    };
+    let mut drift_state = kept.read().await?;
     let permission = PermissionArgs::default();
     let namespaces = shard::namespaces(stack.namespaces(), shard, &session.source.service().base_url);
     let request = PlanRequest { permission: &permission, namespaces, check: Some(&drift_state), shard };
@@ -164,12 +170,16 @@ async fn check(
         UnmanagedArg::Fail => UnmanagedPolicy::Fail,
     });
     let now = context.environment.now();
-    if let Some(path) = &files.drift_state {
-        let desired = &stack.loaded.desired;
-        drift_state.remember(CheckRecord { plan: &plan, verdicts: &verdicts, desired }, now);
-        file::replace(path, &drift_state.to_file())?;
+    if kept.is_kept() {
+        let record = CheckRecord { plan: &plan, verdicts: &verdicts, desired: &stack.loaded.desired };
+        drift_state.remember(record, now);
+        // Checkers of other namespaces of this stack may write at the same time.
+        while !kept.write(&drift_state).await? {
+            drift_state = kept.read().await?;
+            drift_state.remember(record, now);
+        }
     }
-    let drift_state = files.drift_state.is_some().then_some(drift_state);
+    let drift_state = kept.is_kept().then_some(drift_state);
     Ok(CheckedStack { call: session.stack.call, plan, verdicts, drift_state, acknowledged, now })
 }
 
@@ -177,23 +187,5 @@ fn acknowledgements(path: &Path) -> Result<Acknowledgements, CommandError> {
     serde_yaml::from_str(&file::read_yaml(path, limit::SETTINGS)?).map_err(|error| {
         let failure = anyhow::Error::from(error).context(format!("`{}` contains no acknowledgements", path.display()));
         CommandError::new(ExitStatus::Invalid, failure).hint("`drift --format acknowledgements` writes such a file")
-    })
-}
-
-/// The drift state in the file; an empty one if there is no file yet.
-fn drift_state(path: Option<&Path>, stack: &Stack) -> Result<DriftState, CommandError> {
-    let Some(path) = path else { return Ok(DriftState::default()) };
-    if !stack.selection.is_all() {
-        return Err(CommandError::words(
-            ExitStatus::Usage,
-            "a drift state needs a check without filters: what is left out would be taken for fixed",
-        ));
-    }
-    if !crate::file::exists(path) {
-        return Ok(DriftState::default());
-    }
-    DriftState::from_file(&file::read(path, limit::SAVED)?).map_err(|error| {
-        let failure = anyhow::Error::from(error).context(format!("`{}` cannot be used", path.display()));
-        CommandError::new(ExitStatus::Invalid, failure)
     })
 }

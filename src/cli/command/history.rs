@@ -3,34 +3,40 @@
 use crate::cli::args::{HistoryArgs, PruneRuns};
 use crate::cli::context::Context;
 use crate::cli::exit_status::{CommandError, ExitStatus};
-use crate::cli::{hint, settings};
+use crate::cli::{hint, state};
 use crate::journal::{self, Retention};
+use crate::model::RunId;
 use crate::report::text::{self, TextView};
 use crate::report::{Report, ReportOptions, render};
 use crate::run::RunSummary;
+use crate::state::StateStore;
 
 /// Lists the runs that are kept, shows one, or removes old ones.
 pub fn run(arguments: &HistoryArgs, context: &Context) -> Result<ExitStatus, CommandError> {
-    let state = settings::state_directory(&context.global, &context.environment)?;
-    let failed = |error| CommandError::new(ExitStatus::Failed, error);
+    let store = state::store(context)?;
+    let failed = |error| state::failed(context, error);
+    if let Some(run) = &arguments.unlock {
+        return unlock(run, context, store);
+    }
     if let Some(keep) = arguments.keep {
-        let gone = journal::prune(&state, since(keep, context)?).map_err(failed)?;
+        let gone = journal::prune(store, since(keep, context)?).map_err(failed)?;
         context.output.message(&text::pruned(&gone, &context.output.message_view()));
     }
-    let history = journal::history(&state).map_err(failed)?;
+    let history = journal::history(store).map_err(failed)?;
     let view = TextView { flags: hint::settings(&context.global), ..context.output.view() };
     match &arguments.run {
         None => {
             let unreadable: Vec<String> = history.unreadable.iter().map(|(_, error)| error.to_string()).collect();
             // The commands below the table are about the newest run.
-            let newest = history.runs.first().and_then(|newest| journal::find(&state, &newest.run.to_string()).ok());
+            let newest = history.runs.first().and_then(|newest| journal::find(store, &newest.run.to_string()).ok());
             let flags = newest.map_or(view.flags.clone(), |newest| hint::of_recorded(context, &newest.header.plan));
             let view = TextView { flags, ..view };
             let runs = Report::History(&history.runs, &unreadable);
             context.output.answer(&render(&runs, arguments.format, &ReportOptions::new(&view)));
         }
         Some(name) => {
-            let record = journal::find(&state, name).map_err(|error| CommandError::new(ExitStatus::Invalid, error))?;
+            let record =
+                journal::find(store, name).map_err(|error| state::with_status(context, ExitStatus::Invalid, error))?;
             let known = history.runs.iter().find(|summary| summary.run == *record.run());
             let resumed_by = known.and_then(|summary| summary.resumed_by.clone());
             let summary = RunSummary { resumed_by, ..RunSummary::of(&record) };
@@ -40,6 +46,24 @@ pub fn run(arguments: &HistoryArgs, context: &Context) -> Result<ExitStatus, Com
         }
     }
     Ok(ExitStatus::Done)
+}
+
+/// Releases the lock that a dead run left.
+fn unlock(run: &str, context: &Context, store: &StateStore) -> Result<ExitStatus, CommandError> {
+    let run = RunId::new(run).ok_or_else(|| {
+        CommandError::words(ExitStatus::Usage, format!("`{}` is not a valid run", run.escape_debug()))
+    })?;
+    match journal::unlock(store, &run).map_err(|error| state::failed(context, error))? {
+        Some(holder) => {
+            context.output.message(&format!("released the lock of {} that {holder} held", holder.what));
+            Ok(ExitStatus::Done)
+        }
+        None => Err(CommandError::words(
+            ExitStatus::Invalid,
+            format!("no lock in `{}` is held by run `{run}`", store.place().display()),
+        )
+        .hint("a lock in a directory ends with its process; one in a bucket ends by itself soon after")),
+    }
 }
 
 fn since(keep: PruneRuns, context: &Context) -> Result<Retention, CommandError> {

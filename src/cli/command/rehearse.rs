@@ -15,6 +15,7 @@ use crate::cli::rehearsal::{self, NoRecorder};
 use crate::cli::service::{self, Connection};
 use crate::cli::session::{Session, SessionOptions};
 use crate::cli::{interrupt, planning, settings, stack};
+use crate::journal;
 use crate::model::Snapshot;
 use crate::plan::{Approval, GuardName, Ignore, Plan};
 use crate::report::{AttributionDetail, Report, ReportOptions, render};
@@ -80,7 +81,7 @@ async fn apply(
     connection: &Connection,
     plan: Plan,
 ) -> Result<Outcome, CommandError> {
-    let run = settings::run_id(&context.environment, context.environment.now(), plan.stack.as_deref());
+    let run = journal::run_name(context.environment.now(), plan.stack.as_deref(), context.environment.chance());
     // Guards protect the service; here they are only reported.
     let mut allow = settings::allow(names)?;
     for guard in GuardName::ALL {

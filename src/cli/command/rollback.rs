@@ -6,7 +6,7 @@ use crate::cli::args::{FilterArgs, RollbackArgs};
 use crate::cli::context::Context;
 use crate::cli::exit_status::{CommandError, ExitStatus};
 use crate::cli::run::{self, PendingRun, RunLimits, RunOrigin};
-use crate::cli::{file, hint, planning, session, settings, stack};
+use crate::cli::{file, hint, planning, session, settings, stack, state};
 use crate::journal;
 use crate::plan::{MatchedFilters, Selection, UnmatchedFilter};
 use crate::report::text::TextView;
@@ -16,10 +16,10 @@ use crate::run::RunRecord;
 /// Plans the rollback of a run, and saves or applies that plan.
 pub async fn run(arguments: &RollbackArgs, context: &Context) -> Result<ExitStatus, CommandError> {
     let begun = Instant::now();
-    let state = settings::state_directory(&context.global, &context.environment)?;
+    let store = state::store(context)?;
     let owner = planning::run_owner(context)?;
-    let record = journal::find_of(&state, &arguments.run, &owner)
-        .map_err(|error| CommandError::new(ExitStatus::Invalid, error))?;
+    let record = journal::find_of(store, &arguments.run, &owner)
+        .map_err(|error| state::with_status(context, ExitStatus::Invalid, error))?;
     let selection = stack::selection(&FilterArgs { only: arguments.only.clone(), ..FilterArgs::default() })?;
     let allow = settings::allow(&arguments.allow)?;
     let (config, connection) = session::of_plan(context, &record.header.plan).await?;

@@ -8,7 +8,7 @@ use crate::api;
 use crate::cli::context::Context;
 use crate::cli::exit_status::{CommandError, ExitStatus};
 use crate::cli::view_args::ShowArgs;
-use crate::cli::{file, hint, settings};
+use crate::cli::{file, hint, state};
 use crate::file::limit;
 use crate::journal;
 use crate::model::{LiveItem, NamespaceRead, Snapshot};
@@ -17,6 +17,7 @@ use crate::report::endpoints::{self, EndpointListing};
 use crate::report::text::TextView;
 use crate::report::{AttributionDetail, Format, Report, ReportOptions, render, safe};
 use crate::run::{RunRecord, RunSummary};
+use crate::state::StateStore;
 
 /// Shows a saved plan, a snapshot or a recorded run.
 pub fn run(arguments: &ShowArgs, context: &Context) -> Result<ExitStatus, CommandError> {
@@ -54,14 +55,14 @@ fn file(arguments: &ShowArgs, context: &Context, path: &Path) -> Result<String, 
 
 fn recorded(arguments: &ShowArgs, context: &Context) -> Result<String, CommandError> {
     let name = arguments.what.to_string_lossy();
-    let state = settings::state_directory(&context.global, &context.environment)?;
-    let record = journal::find(&state, &name).map_err(|error| {
-        CommandError::new(ExitStatus::Invalid, error)
+    let store = state::store(context)?;
+    let record = journal::find(store, &name).map_err(|error| {
+        state::with_status(context, ExitStatus::Invalid, error)
             .hint(format!("there is no file `{name}` either"))
             .hint("to list the runs: trueup history")
     })?;
     Ok(match arguments.format {
-        Format::Text | Format::Json => render_run(arguments, context, &state, &record)?,
+        Format::Text | Format::Json => render_run(arguments, context, store, &record)?,
         _ => render_plan(arguments, context, &record.header.plan, None),
     })
 }
@@ -86,10 +87,10 @@ fn render_plan(arguments: &ShowArgs, context: &Context, plan: &Plan, saved: Opti
 fn render_run(
     arguments: &ShowArgs,
     context: &Context,
-    state: &Path,
+    store: &StateStore,
     record: &RunRecord,
 ) -> Result<String, CommandError> {
-    let history = journal::history(state).map_err(|error| CommandError::new(ExitStatus::Failed, error))?;
+    let history = journal::history(store).map_err(|error| state::failed(context, error))?;
     let known = history.runs.iter().find(|summary| summary.run == *record.run());
     let resumed_by = known.and_then(|summary| summary.resumed_by.clone());
     let summary = RunSummary { resumed_by, ..RunSummary::of(record) };

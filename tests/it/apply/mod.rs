@@ -6,7 +6,6 @@ mod undo;
 mod writers;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
 use std::time::Duration;
 
@@ -23,6 +22,7 @@ use trueup::plan::{
 };
 use trueup::run::{ChangeResult, Outcome, RunEvent, RunHeader, RunObserver, RunRecord, RunTrigger};
 use trueup::sandbox::{self, RequiredToken, Running, Storage};
+use trueup::state::StateStore;
 
 use crate::strategies;
 
@@ -136,8 +136,8 @@ impl Bench {
         plan.refer(&Allowances::default(), |key| Ok(known[key].clone()));
     }
 
-    fn state(&self) -> &Path {
-        self.state.path()
+    fn state(&self) -> StateStore {
+        StateStore::Directory(self.state.path().to_owned())
     }
 
     /// A header with a run that there was not before.
@@ -169,7 +169,7 @@ impl Bench {
 
     async fn apply(&self, plan: Plan) -> Outcome {
         let header = self.header(&plan);
-        let journal = Journal::begin(self.state(), &header).unwrap();
+        let journal = Journal::begin(&self.state(), &header, None, &|_| {}).unwrap();
         let mut allow = Allowances::default();
         for guard in ["mass-change", "empty-namespace"] {
             allow.add(guard).unwrap();
@@ -180,12 +180,12 @@ impl Bench {
 
     async fn resume(&self, record: &RunRecord) -> Outcome {
         let header = RunHeader { resumes: Some(record.run().clone()), ..self.header(&record.header.plan) };
-        let journal = Journal::begin(self.state(), &header).unwrap();
+        let journal = Journal::begin(&self.state(), &header, None, &|_| {}).unwrap();
         apply::resume(record, &self.writer, &journal, &Quiet, self.options(&header.run)).await
     }
 
     fn record(&self, run: &RunId) -> RunRecord {
-        journal::load(self.state(), run).unwrap()
+        journal::load(&self.state(), run).unwrap()
     }
 
     async fn rollback(&self, run: &RunId) -> Plan {

@@ -56,7 +56,7 @@ async fn a_journal_is_read_back_as_it_was_written_and_only_its_owner_can_read_it
     {
         use std::os::unix::fs::PermissionsExt as _;
         let mode = |path: &std::path::Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
-        let runs = bench.state().join("runs");
+        let runs = bench.state().place().join("runs");
         assert_eq!(mode(&runs), 0o700);
         assert_eq!(mode(&runs.join(format!("{}.jsonl", outcome.run))), 0o600);
     }
@@ -66,7 +66,7 @@ async fn a_journal_is_read_back_as_it_was_written_and_only_its_owner_can_read_it
 async fn a_torn_end_is_normal_and_a_damaged_middle_is_not() {
     let (bench, plan) = Bench::with_plan().await;
     let outcome = bench.apply(plan).await;
-    let path = bench.state().join(format!("runs/{}.jsonl", outcome.run));
+    let path = bench.state().place().join(format!("runs/{}.jsonl", outcome.run));
     let whole = fs::read(&path).unwrap();
     let lines: Vec<&[u8]> = whole.split_inclusive(|byte| *byte == b'\n').collect();
     let header = lines[0].len();
@@ -97,10 +97,10 @@ async fn a_torn_end_is_normal_and_a_damaged_middle_is_not() {
 async fn urgent_and_batched_intents_are_in_the_file_when_their_turn_is_reported() {
     let (bench, plan) = Bench::with_plan().await;
     bench.apply(plan.clone()).await;
-    let record = journal::find(bench.state(), "last").unwrap();
+    let record = journal::find(&bench.state(), "last").unwrap();
     let writes = record.writes();
     let header = bench.header(&plan);
-    let journal = Journal::begin(bench.state(), &header).unwrap();
+    let journal = Journal::begin(&bench.state(), &header, None, &|_| {}).unwrap();
     // Nobody else comes, so each flush is one of its own.
     for (at, urgency) in [Urgency::Batched, Urgency::Immediate, Urgency::Batched].into_iter().enumerate() {
         journal.intent(writes[at], urgency).await.unwrap();
@@ -117,40 +117,40 @@ async fn urgent_and_batched_intents_are_in_the_file_when_their_turn_is_reported(
 async fn two_applies_of_one_stack_exclude_each_other() {
     let (bench, plan) = Bench::with_plan().await;
     let header = bench.header(&plan);
-    let held = Journal::begin(bench.state(), &header).unwrap();
-    let error = Journal::begin(bench.state(), &bench.header(&plan)).unwrap_err();
+    let held = Journal::begin(&bench.state(), &header, None, &|_| {}).unwrap();
+    let error = Journal::begin(&bench.state(), &bench.header(&plan), None, &|_| {}).unwrap_err();
     assert_eq!(
         error.to_string(),
         format!("another apply of stack `shop` is running on this machine (run `{}`); wait for it to end", header.run)
     );
     let mut other = bench.header(&plan);
     other.plan.stack = Some("other".to_owned());
-    assert!(Journal::begin(bench.state(), &other).is_ok());
+    assert!(Journal::begin(&bench.state(), &other, None, &|_| {}).is_ok());
     drop(held);
-    assert!(Journal::begin(bench.state(), &bench.header(&plan)).is_ok());
+    assert!(Journal::begin(&bench.state(), &bench.header(&plan), None, &|_| {}).is_ok());
 }
 
 #[tokio::test]
 async fn history_knows_how_runs_ended_and_a_prune_keeps_what_is_open() {
     let (bench, plan) = Bench::with_plan().await;
     let open = bench.header(&plan);
-    drop(Journal::begin(bench.state(), &open).unwrap());
-    let history = journal::history(bench.state()).unwrap();
+    drop(Journal::begin(&bench.state(), &open, None, &|_| {}).unwrap());
+    let history = journal::history(&bench.state()).unwrap();
     let lines: Vec<_> = history.runs.iter().map(|run| (run.status, run.done, run.is_open())).collect();
     assert_eq!(lines, [(RunStatus::Finished, 4, false), (RunStatus::Unfinished, 0, true)]);
-    let unfinished = || journal::open_run(bench.state(), Some("shop"), &bench.running.base_url()).unwrap();
+    let unfinished = || journal::open_run(&bench.state(), Some("shop"), &bench.running.base_url()).unwrap();
     assert_eq!(unfinished().unwrap().run, open.run);
-    let record = journal::find(bench.state(), "last").unwrap();
+    let record = journal::find(&bench.state(), "last").unwrap();
     assert!(all_done(&bench.resume(&record).await));
-    let history = journal::history(bench.state()).unwrap();
+    let history = journal::history(&bench.state()).unwrap();
     assert!(history.runs.iter().all(|run| !run.is_open()));
     assert!(unfinished().is_none());
     assert_eq!(history.runs[1].resumed_by, Some(history.runs[2].run.clone()));
-    let applied = journal::applied_keys(bench.state(), Some("shop"), &bench.running.base_url()).unwrap();
+    let applied = journal::applied_keys(&bench.state(), Some("shop"), &bench.running.base_url()).unwrap();
     assert_eq!(applied, ["a", "b", "c", "d"].map(key).into());
     // The resumed run stays with the one that resumed it.
-    assert_eq!(journal::prune(bench.state(), Retention::Newest(1)).unwrap().len(), 1);
-    assert_eq!(journal::history(bench.state()).unwrap().runs.len(), 2);
-    assert!(matches!(journal::find(bench.state(), "run-0"), Err(JournalError::Ambiguous { count: 2, .. })));
-    assert!(matches!(journal::find(bench.state(), "nope"), Err(JournalError::NoRun { .. })));
+    assert_eq!(journal::prune(&bench.state(), Retention::Newest(1)).unwrap().len(), 1);
+    assert_eq!(journal::history(&bench.state()).unwrap().runs.len(), 2);
+    assert!(matches!(journal::find(&bench.state(), "run-0"), Err(JournalError::Ambiguous { count: 2, .. })));
+    assert!(matches!(journal::find(&bench.state(), "nope"), Err(JournalError::NoRun { .. })));
 }

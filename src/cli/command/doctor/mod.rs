@@ -12,13 +12,14 @@ use crate::cli::exit_status::{CommandError, ExitStatus};
 use crate::cli::settings::{self, ServiceLocation};
 use crate::cli::setup_args::DoctorArgs;
 use crate::cli::token::{self, TokenSources};
-use crate::cli::{configuration, contexts, hint, stack};
+use crate::cli::{configuration, contexts, hint, stack, state};
 use crate::file::{Directory, FileMode};
-use crate::journal;
+use crate::journal::{self, JournalError};
 use crate::load::{self, Config, config};
 use crate::model::Namespace;
 use crate::report::health::{self, Health, HealthStatus};
 use crate::report::{Format, safe};
+use crate::state::StateStore;
 
 /// Checks everything that a plan and an apply need.
 pub async fn run(arguments: &DoctorArgs, context: &Context) -> Result<ExitStatus, CommandError> {
@@ -44,7 +45,7 @@ async fn check(arguments: &DoctorArgs, context: &Context, health: &mut Health) -
         service::check(context, &config, &namespaces, with_token, health).await;
     }
     versions(&config, health);
-    state(context, &config, health);
+    kept_state(context, &config, health);
     Ok(())
 }
 
@@ -189,31 +190,57 @@ fn versions(config: &Config, health: &mut Health) {
     }
 }
 
-fn state(context: &Context, config: &Config, health: &mut Health) {
-    /// The directory of the runs, and a file that shows that it can be written.
-    const RUNS: &str = "runs";
-    const PROBE: &str = ".doctor";
-    let state = match settings::state_directory(&context.global, &context.environment) {
-        Ok(state) => state,
-        Err(error) => return failure::add(health, "state directory", &error),
+fn kept_state(context: &Context, config: &Config, health: &mut Health) {
+    let store = match state::store(context) {
+        Ok(store) => store,
+        Err(error) => return failure::add(health, "state", &error),
     };
-    let written = Directory::private(&state, RUNS).and_then(|runs| {
-        runs.replace(PROBE, b"", FileMode::Private)?;
-        runs.remove(Path::new(PROBE))
-    });
-    if let Err(error) = written {
-        health.add("state directory", HealthStatus::Failed, error.to_string());
-        health.fix(error.hint().unwrap_or("name another directory with --state-dir or TRUEUP_STATE_DIR"));
-        return;
-    }
-    health.add("state directory", HealthStatus::Ok, state.display().to_string());
+    let usable = match store {
+        StateStore::Directory(path) => directory(path, health),
+        StateStore::Bucket(bucket, _) => {
+            // The check of conditions writes; the list and the read are what a run begins with.
+            let checked = bucket.check_conditions().map_err(JournalError::from).and_then(|()| journal::history(store));
+            match checked {
+                Ok(history) => {
+                    let runs = match history.runs.len() {
+                        1 => "1 run".to_owned(),
+                        count => format!("{count} runs"),
+                    };
+                    health.add("state", HealthStatus::Ok, format!("{}, {runs}", bucket.address()));
+                    true
+                }
+                Err(error) => {
+                    failure::add(health, "state", &state::failed(context, error));
+                    false
+                }
+            }
+        }
+    };
     let Ok(Some(place)) = settings::named(context, config) else { return };
     let stack = settings::stack(context, config).ok().flatten();
-    if let Ok(Some(open)) = journal::open_run(&state, stack.as_deref(), &place.base_url().to_string()) {
+    if usable && let Ok(Some(open)) = journal::open_run(store, stack.as_deref(), &place.base_url().to_string()) {
         health.add("last run", HealthStatus::Note, format!("{} was not finished", open.run)).fix(format!(
             "trueup apply --resume {}{}",
             open.run,
             hint::settings(&context.global)
         ));
     }
+}
+
+/// Whether a run can be recorded in the state directory.
+fn directory(path: &Path, health: &mut Health) -> bool {
+    /// The directory of the runs, and a file that shows that it can be written.
+    const RUNS: &str = "runs";
+    const PROBE: &str = ".doctor";
+    let written = Directory::private(path, RUNS).and_then(|runs| {
+        runs.replace(PROBE, b"", FileMode::Private)?;
+        runs.remove(Path::new(PROBE))
+    });
+    if let Err(error) = written {
+        health.add("state directory", HealthStatus::Failed, error.to_string());
+        health.fix(error.hint().unwrap_or("name another directory with --state-dir or TRUEUP_STATE_DIR"));
+        return false;
+    }
+    health.add("state directory", HealthStatus::Ok, path.display().to_string());
+    true
 }

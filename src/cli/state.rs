@@ -1,0 +1,75 @@
+//! Which state store a call uses, and what a person can do about one that fails.
+
+use std::path::PathBuf;
+
+use super::args::GlobalArgs;
+use super::context::Context;
+use super::environment::ProcessEnvironment;
+use super::exit_status::{CommandError, ExitStatus};
+use super::{hint, settings};
+use crate::journal::JournalError;
+use crate::state::{Bucket, LeaseError, LeaseTiming, Location, StateStore};
+
+/// Where runs, locks and drift states are kept: what the call or its environment names, else the state directory. The
+/// configuration has no say: a pull request must not lead the before-images of a runner to another bucket.
+///
+/// # Errors
+/// Nothing says where, an address is not valid, or a variable of the object store is not.
+pub fn store(context: &Context) -> Result<&StateStore, CommandError> {
+    if let Some(state) = context.state.get() {
+        return Ok(state);
+    }
+    let Context { global, environment, .. } = context;
+    let state = match named_state(global, environment) {
+        None => StateStore::Directory(settings::state_directory(global, environment)?),
+        Some((text, _)) if !Location::is_meant(text) => StateStore::Directory(PathBuf::from(text)),
+        Some((text, source)) => {
+            let location = Location::parse(text)
+                .map_err(|error| CommandError::words(ExitStatus::Usage, format!("`{source}`: {error}")))?;
+            let bucket =
+                Bucket::open(&location, environment.variables()).map_err(|error| failed(context, error.into()))?;
+            StateStore::Bucket(bucket, lease_timing(environment)?)
+        }
+    };
+    Ok(context.state.get_or_init(|| state))
+}
+
+/// What names the state store, and by what; nothing where the state directory is used.
+pub fn named_state<'c>(global: &'c GlobalArgs, environment: &'c ProcessEnvironment) -> Option<(&'c str, &'static str)> {
+    let flag = global.state.as_deref().map(|text| (text, "--state"));
+    // A flag is nearer than a variable.
+    let is_local = || global.state_dir.is_some();
+    flag.or_else(|| environment.variable("TRUEUP_STATE").filter(|_| !is_local()).map(|text| (text, "TRUEUP_STATE")))
+}
+
+fn lease_timing(environment: &ProcessEnvironment) -> Result<LeaseTiming, CommandError> {
+    const NAME: &str = "TRUEUP_STATE_LEASE";
+    let Some(text) = environment.variable(NAME) else { return Ok(LeaseTiming::default()) };
+    text.parse().ok().and_then(LeaseTiming::of_seconds).ok_or_else(|| {
+        CommandError::words(ExitStatus::Usage, format!("`{NAME}` is `{text}`; it must be 1 to 600 seconds"))
+    })
+}
+
+/// A journal that cannot be read or written.
+pub fn failed(context: &Context, error: JournalError) -> CommandError {
+    with_status(context, ExitStatus::Failed, error)
+}
+
+/// The same with the exit status that the command has for it.
+pub fn with_status(context: &Context, status: ExitStatus, error: JournalError) -> CommandError {
+    let hint = match &error {
+        JournalError::State(error) => error.hint().map(str::to_owned),
+        JournalError::Lease(LeaseError::Store(error)) => error.hint().map(str::to_owned),
+        JournalError::Lease(LeaseError::Held { holder }) => Some(format!(
+            "wait for it to end; if nobody runs it any more: trueup history --unlock {}{}",
+            holder.run,
+            hint::settings(&context.global)
+        )),
+        _ => None,
+    };
+    let failed = CommandError::new(status, error);
+    match hint {
+        Some(hint) => failed.hint(hint),
+        None => failed,
+    }
+}

@@ -1,0 +1,152 @@
+//! A run in a bucket. Objects cannot grow, so each flush is an object of its own, numbered and never replaced; reading
+//! a run puts them in their order, and a number that is missing is an error. A run that has ended is stored once more as
+//! a whole, which is what later commands read.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::{JournalError, RUNS, lock};
+use crate::model::RunId;
+use crate::run::RunHeader;
+use crate::state::{Bucket, CreateResult, Holder, Lease, LeaseTiming};
+
+/// A longer run stays in its parts.
+const LONGEST_WHOLE: usize = 64 * 1024 * 1024;
+
+/// The object of a run that has ended.
+pub(super) fn whole(run: &str) -> String {
+    format!("{RUNS}/{run}.jsonl")
+}
+
+fn folder(run: &str) -> String {
+    format!("{RUNS}/{run}")
+}
+
+fn part(run: &str, number: usize) -> String {
+    format!("{RUNS}/{run}/{number:08}.jsonl")
+}
+
+/// The first line of a run, or nothing where there is none.
+pub(super) fn header(bucket: &Bucket, run: &str) -> Result<Option<Vec<u8>>, JournalError> {
+    let found = match bucket.read(&part(run, 0))? {
+        None => bucket.read(&whole(run))?,
+        found => found,
+    };
+    let first = |bytes: &[u8]| bytes.split(|byte| *byte == b'\n').next().map(<[u8]>::to_vec);
+    Ok(found.and_then(|object| first(&object.bytes)))
+}
+
+/// The lines of a run, or nothing where it is not there.
+pub(super) fn read(bucket: &Bucket, path: &Path, run: &str) -> Result<Option<Vec<u8>>, JournalError> {
+    if let Some(object) = bucket.read(&whole(run))? {
+        return Ok(Some(object.bytes.into()));
+    }
+    match parts(bucket, path, run) {
+        // Its parts are removed once it is stored as a whole.
+        Ok(None) | Err(JournalError::Gap { .. }) => match bucket.read(&whole(run))? {
+            Some(object) => Ok(Some(object.bytes.into())),
+            None => parts(bucket, path, run),
+        },
+        found => found,
+    }
+}
+
+fn parts(bucket: &Bucket, path: &Path, run: &str) -> Result<Option<Vec<u8>>, JournalError> {
+    let names = bucket.names(&folder(run))?;
+    if names.is_empty() {
+        return Ok(None);
+    }
+    let gap = |number| JournalError::Gap { path: path.to_owned(), part: format!("{number:08}.jsonl") };
+    let expected: Vec<String> = (0..names.len()).map(|number| part(run, number)).collect();
+    for (number, (name, expected)) in names.iter().zip(&expected).enumerate() {
+        if expected.rsplit('/').next() != Some(name) {
+            return Err(gap(number));
+        }
+    }
+    let mut bytes = Vec::new();
+    for (number, object) in bucket.read_many(expected)?.into_iter().enumerate() {
+        bytes.extend_from_slice(&object.ok_or_else(|| gap(number))?.bytes);
+    }
+    Ok(Some(bytes))
+}
+
+pub(super) fn remove(bucket: &Bucket, run: &str) -> Result<(), JournalError> {
+    let names = bucket.names(&folder(run))?;
+    // The first part goes last: what is left of a removal that was cut off is a run without its end.
+    let parts = names.iter().rev().map(|name| format!("{}/{name}", folder(run)));
+    Ok(bucket.remove(parts.chain([whole(run)]).collect())?)
+}
+
+/// Writes the parts of a run while it has the lock of its stack.
+pub(super) struct ObjectRun {
+    bucket: Bucket,
+    run: RunId,
+    next: usize,
+    /// All lines so far, while they are few enough.
+    whole: Option<Vec<u8>>,
+    lease: Arc<Lease>,
+}
+
+impl ObjectRun {
+    /// Takes the lock and writes the first line.
+    pub(super) fn begin(
+        (bucket, timing): (&Bucket, LeaseTiming),
+        header: &RunHeader,
+        host: Option<&str>,
+        waiting: &dyn Fn(&str),
+        first: Vec<u8>,
+    ) -> Result<(Self, Arc<Lease>), JournalError> {
+        bucket.check_conditions()?;
+        let holder = Holder {
+            run: header.run.to_string(),
+            what: lock::protected(header),
+            host: host.map(str::to_owned),
+            user: header.user.clone(),
+            taken: header.started.clone(),
+        };
+        let name = format!("{}/{}.json", super::LOCKS, lock::name(header));
+        let lease = Lease::take(bucket, &name, holder, timing, &|holder, lasts| {
+            waiting(&format!(
+                "{} is locked by {holder}; waiting up to {} s to see whether that run is alive",
+                holder.what,
+                lasts.as_secs().max(1)
+            ));
+        })?;
+        let lease = Arc::new(lease);
+        let whole = Some(Vec::new());
+        let mut run =
+            Self { bucket: bucket.clone(), run: header.run.clone(), next: 0, whole, lease: Arc::clone(&lease) };
+        run.put(first)?;
+        Ok((run, lease))
+    }
+
+    fn put(&mut self, lines: Vec<u8>) -> Result<(), JournalError> {
+        self.whole = self.whole.take().filter(|whole| whole.len() + lines.len() <= LONGEST_WHOLE).map(|mut whole| {
+            whole.extend_from_slice(&lines);
+            whole
+        });
+        let name = part(self.run.as_str(), self.next);
+        match self.bucket.create(&name, lines)? {
+            CreateResult::Created(_) => self.next += 1,
+            CreateResult::Taken => return Err(JournalError::Taken { path: self.bucket.place(&name).into() }),
+        }
+        Ok(())
+    }
+
+    /// Stores lines while the lock is ours; why not, as a fragment.
+    pub(super) fn write(&mut self, lines: Vec<u8>) -> Result<(), String> {
+        self.lease.ensure()?;
+        self.put(lines).map_err(|error| error.to_string())?;
+        // A long wait for the store may have outlasted it.
+        self.lease.ensure()
+    }
+
+    /// Stores a run that has ended as a whole. Where that fails its parts stay, which say the same.
+    pub(super) fn end(self) {
+        let Some(bytes) = self.whole else { return };
+        let (run, parts) = (self.run.as_str(), self.next);
+        if matches!(self.bucket.create(&whole(run), bytes), Ok(CreateResult::Created(_))) {
+            let _ = self.bucket.remove((0..parts).rev().map(|number| part(run, number)).collect());
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! The runs of a state store by their paths: `runs/RUN.jsonl` is a file of a directory; in a bucket it is one object
+//! or, until the run has ended, the objects below `runs/RUN`.
+
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::path::{Path, PathBuf};
+
+use super::{JournalError, LOCKS, RUNS, objects};
+use crate::file::{Directory, limit, open_own, read_own};
+use crate::model::RunId;
+use crate::state::{self, Holder, StateStore};
+
+/// The ending of a run's path.
+const ENDING: &str = "jsonl";
+
+/// A run that is kept.
+pub(super) struct RunFile<'s> {
+    state: &'s StateStore,
+    pub(super) path: PathBuf,
+}
+
+impl<'s> RunFile<'s> {
+    pub(super) fn new(state: &'s StateStore, path: PathBuf) -> Self {
+        Self { state, path }
+    }
+
+    /// The first line, or nothing where it cannot be read.
+    pub(super) fn first_line(&self) -> Option<Vec<u8>> {
+        let mut line = Vec::new();
+        match self.state {
+            StateStore::Directory(_) => {
+                let file = BufReader::new(open_own(&self.path).ok()?);
+                file.take(limit::JOURNAL).read_until(b'\n', &mut line).ok()?;
+            }
+            StateStore::Bucket(bucket, _) => {
+                line = objects::header(bucket, name(&self.path)).ok()??;
+            }
+        }
+        Some(line)
+    }
+
+    pub(super) fn bytes(&self) -> Result<Vec<u8>, JournalError> {
+        find(self.state, &self.path)?.ok_or_else(|| JournalError::NoHeader { path: self.path.clone() })
+    }
+}
+
+pub(super) fn path(state: &StateStore, run: &RunId) -> PathBuf {
+    state.place().join(RUNS).join(format!("{run}.{ENDING}"))
+}
+
+fn name(path: &Path) -> &str {
+    path.file_stem().and_then(|name| name.to_str()).unwrap_or_default()
+}
+
+/// The paths of all runs, in the order of their names.
+pub(super) fn files(state: &StateStore) -> Result<Vec<PathBuf>, JournalError> {
+    let runs = state.place().join(RUNS);
+    let mut paths: Vec<PathBuf> = match state {
+        StateStore::Directory(place) => {
+            let Some(directory) = Directory::find_private(place, RUNS)? else { return Ok(Vec::new()) };
+            directory.names()?.into_iter().map(|name| runs.join(name)).collect()
+        }
+        StateStore::Bucket(bucket, _) => {
+            let names = bucket.names(RUNS)?;
+            let stems = names.iter().map(|name| name.strip_suffix(".jsonl").unwrap_or(name));
+            let ids = stems.filter_map(RunId::new);
+            ids.map(|run| path(state, &run)).collect()
+        }
+    };
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == ENDING));
+    paths.sort();
+    paths.dedup();
+    Ok(paths)
+}
+
+/// The runs that can be of a stack. In a bucket, which the stacks of a team share, their names say so.
+pub(super) fn files_of<'s>(state: &'s StateStore, stack: Option<&str>) -> Result<Vec<RunFile<'s>>, JournalError> {
+    let part = format!("-{}-", named_stack(stack));
+    let is_of = |path: &PathBuf| matches!(state, StateStore::Directory(_)) || name(path).contains(&part);
+    Ok(files(state)?.into_iter().filter(is_of).map(|path| RunFile::new(state, path)).collect())
+}
+
+/// The stack as the name of a run contains it.
+pub(super) fn named_stack(stack: Option<&str>) -> String {
+    stack.unwrap_or("run").chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').take(40).collect()
+}
+
+/// The bytes of a run, or nothing where it is not there.
+pub(super) fn find(state: &StateStore, path: &Path) -> Result<Option<Vec<u8>>, JournalError> {
+    match state {
+        StateStore::Directory(_) if !path.exists() => Ok(None),
+        StateStore::Directory(_) => Ok(Some(read_own(path, limit::JOURNAL)?)),
+        StateStore::Bucket(bucket, _) => objects::read(bucket, path, name(path)),
+    }
+}
+
+/// The bytes of each run, in the order of `paths`.
+pub(super) fn each(
+    state: &StateStore,
+    paths: Vec<PathBuf>,
+    mut take: impl FnMut(PathBuf, Result<Vec<u8>, JournalError>),
+) -> Result<(), JournalError> {
+    /// Runs whose objects are in memory at the same time.
+    const TOGETHER: usize = 32;
+    let StateStore::Bucket(bucket, _) = state else {
+        paths.into_iter().for_each(|path| {
+            let bytes = read_own(&path, limit::JOURNAL).map_err(JournalError::from);
+            take(path, bytes);
+        });
+        return Ok(());
+    };
+    for paths in paths.chunks(TOGETHER) {
+        let whole = bucket.read_many(paths.iter().map(|path| objects::whole(name(path))).collect())?;
+        for (path, whole) in paths.iter().zip(whole) {
+            let bytes = match whole {
+                Some(object) => Ok(object.bytes.into()),
+                None => RunFile::new(state, path.clone()).bytes(),
+            };
+            take(path.clone(), bytes);
+        }
+    }
+    Ok(())
+}
+
+/// The bytes of each run of a stack whose first line fits, oldest first. What cannot be read is passed over.
+pub(super) fn each_of(
+    state: &StateStore,
+    stack: Option<&str>,
+    fits: impl Fn(&[u8]) -> bool,
+    mut take: impl FnMut(Vec<u8>),
+) -> Result<(), JournalError> {
+    let files = files_of(state, stack)?;
+    if let StateStore::Directory(_) = state {
+        let files = files.into_iter().filter(|file| file.first_line().is_some_and(|line| fits(&line)));
+        files.filter_map(|file| file.bytes().ok()).for_each(take);
+        return Ok(());
+    }
+    each(state, files.into_iter().map(|file| file.path).collect(), |_, bytes| {
+        let Ok(bytes) = bytes else { return };
+        if bytes.split(|byte| *byte == b'\n').next().is_some_and(&fits) {
+            take(bytes);
+        }
+    })
+}
+
+pub(super) fn remove(state: &StateStore, runs: &[RunId]) -> Result<(), JournalError> {
+    match state {
+        StateStore::Directory(place) => {
+            let directory = Directory::find_private(place, RUNS)?;
+            for (run, directory) in runs.iter().zip(directory.iter().cycle()) {
+                directory.remove(Path::new(&format!("{run}.{ENDING}")))?;
+            }
+        }
+        StateStore::Bucket(bucket, _) => {
+            for run in runs {
+                objects::remove(bucket, run.as_str())?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Releases the lock that a dead run left in a bucket. Returns who had it, or nothing where no lock is that run's. In a
+/// directory the system has released it.
+///
+/// # Errors
+/// The store.
+pub fn unlock(state: &StateStore, run: &RunId) -> Result<Option<Holder>, JournalError> {
+    match state {
+        StateStore::Directory(_) => Ok(None),
+        StateStore::Bucket(bucket, _) => Ok(state::release(bucket, LOCKS, run.as_str())?),
+    }
+}

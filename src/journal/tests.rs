@@ -1,0 +1,257 @@
+//! Runs in a bucket that fails in the middle: what was promised is there, what was not stops the run, and every runner
+//! reads the same.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use super::*;
+use crate::model::{Key, ReferredDelete, RunId};
+use crate::plan::{ActionKind, Plan};
+use crate::run::{
+    ChangeResult, ChangeStep, Confirmation, Intent, RunClosing, RunEntry, RunHeader, RunRecorder as _, RunTrigger,
+    Urgency, Verification, WriteRequest,
+};
+use crate::state::faults::{Fault, FaultyStore};
+use crate::state::{LeaseError, LeaseTiming, StateStore};
+
+const RUN: &str = "2026-11-22T05-00-00-000-shop-0001";
+
+fn runner(store: &FaultyStore) -> StateStore {
+    StateStore::Bucket(store.bucket(), LeaseTiming::of_seconds(1).expect("a time"))
+}
+
+fn header(run: &str) -> RunHeader {
+    let mut plan = Plan { stack: Some("shop".to_owned()), ..Plan::default() };
+    plan.service.base_url = "https://a.example".to_owned();
+    RunHeader {
+        run: RunId::new(run).expect("an id"),
+        started: "2026-11-22T05:00:00Z".to_owned(),
+        user: Some("ada".to_owned()),
+        resumes: None,
+        rolls_back: None,
+        trigger: RunTrigger::default(),
+        plan,
+    }
+}
+
+fn begin(state: &StateStore, run: &str) -> Result<Journal, JournalError> {
+    Journal::begin(state, &header(run), Some("runner-1"), &|_| {})
+}
+
+fn key(number: usize) -> Key {
+    Key::parse(&format!("shop/e{number}")).expect("a key")
+}
+
+fn intent(number: usize) -> Intent {
+    let request = WriteRequest::Delete { referred: ReferredDelete::default() };
+    Intent { key: key(number), action: ActionKind::Delete, attempt: 0, request_id: None, request, before: None }
+}
+
+fn done(number: usize) -> ChangeStep {
+    let result = ChangeResult::Done { confirmation: Confirmation::Unguarded, by_reading: false, adopted: false };
+    ChangeStep::new(key(number), ActionKind::Create, result)
+}
+
+fn closing() -> RunClosing {
+    let verification = Verification::Verified { reads: 1 };
+    RunClosing { ended: "2026-11-22T05:01:00Z".to_owned(), verification, interrupted: false }
+}
+
+/// Intents of the run as another runner reads them.
+fn intents(state: &StateStore, run: &str) -> Vec<Key> {
+    let record = load(state, &RunId::new(run).expect("an id")).expect("the run");
+    let intents = record.entries.iter().filter_map(|entry| match entry {
+        RunEntry::Intent(intent) => Some(intent.key.clone()),
+        RunEntry::Outcome(_) => None,
+    });
+    intents.collect()
+}
+
+#[tokio::test]
+async fn another_runner_reads_what_a_run_stored_and_what_it_left() {
+    let store = FaultyStore::default();
+    let (one, other) = (runner(&store), runner(&store));
+    let journal = begin(&one, RUN).expect("a journal");
+    journal.intent(&intent(1), Urgency::Immediate).await.expect("stored");
+    journal.outcome(&done(1)).await.expect("noted");
+    journal.intent(&intent(2), Urgency::Immediate).await.expect("stored");
+    assert_eq!(intents(&other, RUN), [key(1), key(2)], "before the run has ended");
+    let open = open_run(&other, Some("shop"), "https://a.example").expect("read");
+    assert_eq!(open.map(|open| open.run.to_string()).as_deref(), Some(RUN));
+    journal.close(closing()).await.expect("stored");
+    drop(journal);
+    let record = load(&other, &RunId::new(RUN).expect("an id")).expect("the run");
+    assert!(record.closing.is_some() && record.entries.len() == 3 && !record.torn);
+    let applied = applied_keys(&other, Some("shop"), "https://a.example").expect("read");
+    assert_eq!(applied.into_iter().collect::<Vec<_>>(), [key(1)]);
+    assert!(applied_keys(&other, Some("other"), "https://a.example").expect("read").is_empty());
+    // What has ended is one object, and a removed run is none.
+    let StateStore::Bucket(bucket, _) = &other else { unreachable!("a bucket") };
+    assert_eq!(bucket.names("runs").expect("a list"), [format!("{RUN}.jsonl")]);
+    assert_eq!(find(&other, "last").expect("the run").run().as_str(), RUN);
+    assert_eq!(history(&other).expect("read").runs.len(), 1);
+    assert_eq!(prune(&other, Retention::Newest(0)).expect("removed").len(), 1);
+    assert!(bucket.names("runs").expect("a list").is_empty());
+}
+
+#[tokio::test]
+async fn an_intent_that_was_promised_is_there_wherever_the_store_fails() {
+    // The writes of a run: conditions, lock, header, then the intents.
+    for fault in [Fault::Refused, Fault::AnswerLost] {
+        for good in 0..9 {
+            let store = FaultyStore::default();
+            store.next(std::iter::repeat_n(Fault::None, good));
+            store.always(Some(fault));
+            let state = runner(&store);
+            let mut promised = Vec::new();
+            if let Ok(journal) = begin(&state, RUN) {
+                for number in 0..4 {
+                    match journal.intent(&intent(number), Urgency::Immediate).await {
+                        Ok(()) => promised.push(key(number)),
+                        Err(_) => {
+                            let after = journal.intent(&intent(9), Urgency::Immediate).await;
+                            assert!(after.is_err(), "nothing is stored after a failure");
+                            break;
+                        }
+                    }
+                }
+            }
+            store.always(None);
+            let read = match load(&runner(&store), &RunId::new(RUN).expect("an id")) {
+                Ok(_) => intents(&runner(&store), RUN),
+                Err(JournalError::NoRun { .. }) => Vec::new(),
+                Err(error) => panic!("{fault:?} after {good}: {error}"),
+            };
+            assert!(read.starts_with(&promised), "{fault:?} after {good}: {promised:?} of {read:?}");
+            match fault {
+                Fault::AnswerLost => {
+                    assert_eq!(promised.len(), 4, "a write whose answer is lost is recognised as ours")
+                }
+                _ => assert!(promised.len() < 4, "after {good}"),
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn one_refusal_is_tried_again() {
+    let store = FaultyStore::default();
+    store.next([Fault::None, Fault::None, Fault::Refused, Fault::None, Fault::Refused, Fault::Refused]);
+    let state = runner(&store);
+    let journal = begin(&state, RUN).expect("a journal");
+    journal.intent(&intent(1), Urgency::Immediate).await.expect("stored");
+    drop(journal);
+    assert_eq!(intents(&state, RUN), [key(1)]);
+}
+
+#[tokio::test]
+async fn nothing_is_concluded_from_a_run_that_lacks_a_part() {
+    let store = FaultyStore::default();
+    let state = runner(&store);
+    let journal = begin(&state, RUN).expect("a journal");
+    for number in 0..3 {
+        journal.intent(&intent(number), Urgency::Immediate).await.expect("stored");
+    }
+    drop(journal);
+    let StateStore::Bucket(bucket, _) = &state else { unreachable!("a bucket") };
+    bucket.remove(vec![format!("runs/{RUN}/00000001.jsonl")]).expect("removed");
+    let error = load(&state, &RunId::new(RUN).expect("an id")).expect_err("a gap");
+    assert!(matches!(&error, JournalError::Gap { part, .. } if part == "00000001.jsonl"), "{error}");
+    assert_eq!(history(&state).expect("read").unreadable.len(), 1);
+}
+
+#[test]
+fn a_store_that_ignores_conditions_is_refused_before_anything_is_locked() {
+    let store = FaultyStore::default();
+    store.always(Some(Fault::Unconditional));
+    let error = begin(&runner(&store), RUN).expect_err("refused").to_string();
+    assert!(error.contains("ignores conditional writes"), "{error}");
+    assert!(store.writes().iter().all(|name| name.ends_with("/.conditions")), "{:?}", store.writes());
+}
+
+#[test]
+fn of_four_runners_one_has_the_lock() {
+    let store = FaultyStore::default();
+    for round in 0..5 {
+        let begun: Vec<_> = std::thread::scope(|scope| {
+            let begin = |number| begin(&runner(&store), &format!("2026-11-22T05-00-0{round}-00{number}-shop-0001"));
+            let runners: Vec<_> = (0..4).map(|number| scope.spawn(move || begin(number))).collect();
+            runners.into_iter().map(|runner| runner.join().expect("no panic")).collect()
+        });
+        let held = begun.iter().filter(|begun| begun.is_ok()).count();
+        assert_eq!(held, 1, "round {round}");
+        for refused in begun.iter().filter_map(|begun| begun.as_ref().err()) {
+            let JournalError::Lease(LeaseError::Held { holder }) = refused else { panic!("{refused}") };
+            assert_eq!((holder.host.as_deref(), holder.user.as_deref()), (Some("runner-1"), Some("ada")));
+        }
+    }
+}
+
+#[test]
+fn the_lock_of_a_dead_runner_ends_and_that_of_a_live_one_does_not() {
+    let store = FaultyStore::default();
+    let state = runner(&store);
+    let alive = begin(&state, RUN).expect("a journal");
+    // Longer than it lasts: it is renewed.
+    let begun = Instant::now();
+    while begun.elapsed() < Duration::from_millis(1500) {
+        let other = begin(&runner(&store), "2026-11-22T05-00-01-000-shop-0002");
+        assert!(matches!(other, Err(JournalError::Lease(LeaseError::Held { .. }))));
+    }
+    assert!(alive.permits().is_ok());
+    // A lock that nobody renews is one of a runner that was killed.
+    let StateStore::Bucket(bucket, _) = &state else { unreachable!("a bucket") };
+    let name = format!("{LOCKS}/{}.json", lock::name(&header(RUN)));
+    let object = bucket.read(&name).expect("read").expect("a lock");
+    drop(alive);
+    let released = bucket.read(&name).expect("read").expect("a lock");
+    bucket.update(&name, object.bytes, &released.tag).expect("written").expect("ours");
+    let begun = Instant::now();
+    drop(begin(&state, "2026-11-22T05-00-02-000-shop-0003").expect("taken over"));
+    assert!(begun.elapsed() >= Duration::from_secs(1), "not before it has ended");
+}
+
+#[tokio::test]
+async fn a_runner_that_lost_its_lock_sends_nothing_more() {
+    let store = FaultyStore::default();
+    let state = runner(&store);
+    let journal = begin(&state, RUN).expect("a journal");
+    journal.intent(&intent(1), Urgency::Immediate).await.expect("stored");
+    assert!(unlock(&state, &RunId::new("another").expect("an id")).expect("read").is_none());
+    let holder = unlock(&state, &RunId::new(RUN).expect("an id")).expect("released").expect("its lock");
+    assert_eq!(holder.what, "stack `shop`");
+    let other = begin(&runner(&store), "2026-11-22T05-00-01-000-shop-0002").expect("free at once");
+    let begun = Instant::now();
+    while journal.permits().is_ok() {
+        assert!(begun.elapsed() < Duration::from_secs(3), "it still believes to have the lock");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let error = journal.intent(&intent(2), Urgency::Immediate).await.expect_err("refused").to_string();
+    assert!(error.contains("taken over by run `2026-11-22T05-00-01-000-shop-0002`"), "{error}");
+    assert_eq!(intents(&state, RUN), [key(1)]);
+    drop(journal);
+    // What it releases at its end is not the lock of the other.
+    assert!(matches!(begin(&state, "2026-11-22T05-00-03-000-shop-0004"), Err(JournalError::Lease(_))));
+    drop(other);
+}
+
+#[tokio::test]
+async fn results_share_an_object_with_the_next_intent() {
+    let store = FaultyStore::default();
+    let state = runner(&store);
+    let journal = begin(&state, RUN).expect("a journal");
+    let before = store.writes().len();
+    for number in 0..20 {
+        journal.outcome(&done(number)).await.expect("noted");
+    }
+    journal.intent(&intent(1), Urgency::Immediate).await.expect("stored");
+    let parts = store.writes()[before..].iter().filter(|name| name.contains(RUN)).count();
+    assert_eq!(parts, 1, "{:?}", store.writes());
+}
+
+#[test]
+fn a_path_of_a_bucket_reads_as_its_address() {
+    let state = runner(&FaultyStore::default());
+    let path = stored::path(&state, &RunId::new(RUN).expect("an id"));
+    assert_eq!(path, Path::new(&format!("s3://state/team/prod/runs/{RUN}.jsonl")));
+}

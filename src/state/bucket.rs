@@ -1,0 +1,165 @@
+//! A bucket whose requests run on a thread of their own, so that a lock is renewed whatever the rest of the program
+//! does. Its functions wait for their answer, as those of a directory do.
+
+use std::future::Future;
+use std::sync::{Arc, mpsc};
+
+use bytes::Bytes;
+use object_store::ObjectStore;
+use object_store::path::Path;
+use tokio::runtime::{Builder, Handle, Runtime};
+use tokio::task::AbortHandle;
+
+use super::connect;
+use super::error::StateError;
+use super::location::Location;
+use super::object::{CreateResult, Objects, StoredObject, Tag};
+
+/// The objects below a prefix of a bucket.
+#[derive(Debug, Clone)]
+pub struct Bucket {
+    objects: Arc<Objects>,
+    worker: Arc<Worker>,
+}
+
+#[derive(Debug)]
+struct Worker {
+    handle: Handle,
+    runtime: Option<Runtime>,
+}
+
+impl Bucket {
+    /// The bucket at `location`. `variables` are those of the process: credentials and endpoints of the object store are
+    /// in them, by the names that its own tools use. Nothing is sent.
+    ///
+    /// # Errors
+    /// A variable that is not valid.
+    pub fn open<'v>(
+        location: &Location,
+        variables: impl IntoIterator<Item = (&'v str, &'v str)>,
+    ) -> Result<Self, StateError> {
+        let connected = connect::connect(location, variables)?;
+        Self::new(connected.store, &location.prefix, location.to_string(), connected.secrets)
+    }
+
+    /// The objects below `prefix` of any store; `address` is how messages name it.
+    ///
+    /// # Errors
+    /// The system gives no thread.
+    pub(crate) fn new(
+        store: Arc<dyn ObjectStore>,
+        prefix: &str,
+        address: String,
+        secrets: Vec<String>,
+    ) -> Result<Self, StateError> {
+        let runtime = Builder::new_multi_thread().worker_threads(1).thread_name("state").enable_all().build();
+        let runtime = runtime.map_err(|error| StateError::new("reach", address.clone(), error.to_string()))?;
+        let worker = Arc::new(Worker { handle: runtime.handle().clone(), runtime: Some(runtime) });
+        let objects = Objects { store, prefix: Path::from(prefix), address, secrets };
+        Ok(Self { objects: Arc::new(objects), worker })
+    }
+
+    /// Its address.
+    #[must_use]
+    pub fn address(&self) -> &str {
+        &self.objects.address
+    }
+
+    /// The address of one of its objects.
+    #[must_use]
+    pub fn place(&self, name: &str) -> String {
+        self.objects.place(name)
+    }
+
+    /// Waits for a request that runs on the bucket's thread.
+    pub(super) fn wait<T: Send + 'static, F>(&self, request: impl FnOnce(Arc<Objects>) -> F) -> Result<T, StateError>
+    where
+        F: Future<Output = Result<T, StateError>> + Send + 'static,
+    {
+        let (answer, answered) = mpsc::sync_channel(1);
+        let request = request(Arc::clone(&self.objects));
+        self.worker.handle.spawn(async move {
+            // Whoever asked waits for it.
+            let _ = answer.send(request.await);
+        });
+        let ended = || StateError::new("reach", self.address(), "its thread has ended");
+        answered.recv().unwrap_or_else(|_| Err(ended()))
+    }
+
+    /// Runs a task beside the requests.
+    pub(super) fn spawn<F>(&self, task: impl FnOnce(Arc<Objects>) -> F) -> AbortHandle
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        self.worker.handle.spawn(task(Arc::clone(&self.objects))).abort_handle()
+    }
+
+    /// An object, or nothing where it is not there.
+    ///
+    /// # Errors
+    /// The store did not answer, or refused.
+    pub fn read(&self, name: &str) -> Result<Option<StoredObject>, StateError> {
+        let name = name.to_owned();
+        self.wait(|objects| async move { objects.read(&name).await })
+    }
+
+    /// Several objects, in the order of their names.
+    ///
+    /// # Errors
+    /// Those of [`Bucket::read`], for any of them.
+    pub fn read_many(&self, names: Vec<String>) -> Result<Vec<Option<StoredObject>>, StateError> {
+        self.wait(|objects| async move { objects.read_many(names).await })
+    }
+
+    /// Writes an object that must not be there. One with this very content counts as written.
+    ///
+    /// # Errors
+    /// The store did not answer, or refused: the object may be there or not.
+    pub fn create(&self, name: &str, bytes: impl Into<Bytes>) -> Result<CreateResult, StateError> {
+        let (name, bytes) = (name.to_owned(), bytes.into());
+        self.wait(|objects| async move { objects.create(&name, bytes).await })
+    }
+
+    /// Replaces the version `tag` of an object; nothing where another version is there.
+    ///
+    /// # Errors
+    /// Those of [`Bucket::create`].
+    pub fn update(&self, name: &str, bytes: impl Into<Bytes>, tag: &Tag) -> Result<Option<Tag>, StateError> {
+        let (name, bytes, tag) = (name.to_owned(), bytes.into(), tag.clone());
+        self.wait(|objects| async move { objects.update(&name, bytes, &tag).await })
+    }
+
+    /// Removes objects; what is not there is as wanted.
+    ///
+    /// # Errors
+    /// The store did not answer, or refused: some may be left.
+    pub fn remove(&self, names: Vec<String>) -> Result<(), StateError> {
+        self.wait(|objects| async move { objects.remove(names).await })
+    }
+
+    /// The names directly below `folder`, of objects and of folders, in their order.
+    ///
+    /// # Errors
+    /// The store did not answer, or refused.
+    pub fn names(&self, folder: &str) -> Result<Vec<String>, StateError> {
+        let folder = folder.to_owned();
+        self.wait(|objects| async move { objects.names(&folder).await })
+    }
+
+    /// Checks that the store refuses what a condition excludes: without that, no lock holds.
+    ///
+    /// # Errors
+    /// It does not, or it did not answer.
+    pub fn check_conditions(&self) -> Result<(), StateError> {
+        self.wait(|objects| async move { objects.check_conditions().await })
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        // Dropping a runtime waits for it, which a task must not do.
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}

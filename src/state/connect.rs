@@ -1,0 +1,193 @@
+//! The connection to an object store: which variables choose endpoint and credentials, and the HTTP client under it, which
+//! has the same TLS as the rest of the program. Plain HTTP is used only where the caller's variables ask for it.
+
+use std::error::Error as _;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use http_body_util::BodyExt as _;
+use object_store::aws::AmazonS3Builder;
+use object_store::azure::MicrosoftAzureBuilder;
+use object_store::client::{
+    HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpService,
+};
+use object_store::gcp::GoogleCloudStorageBuilder;
+use object_store::{BackoffConfig, ClientConfigKey, ClientOptions, ObjectStore, RetryConfig};
+use rustls::{ClientConfig, RootCertStore};
+use rustls_platform_verifier::Verifier;
+
+use super::error::StateError;
+use super::location::{Location, Provider};
+
+const CONNECT: Duration = Duration::from_secs(5);
+/// A whole request: the largest object is the plan of a run.
+const TOTAL: Duration = Duration::from_secs(60);
+/// Names of variables whose values no message shows.
+const SECRETS: [&str; 7] = ["SECRET", "TOKEN", "PASSWORD", "ACCOUNT_KEY", "ACCESS_KEY", "SAS", "SERVICE_ACCOUNT_KEY"];
+
+/// A store, and what no message may show.
+pub(super) struct ConnectedStore {
+    pub(super) store: Arc<dyn ObjectStore>,
+    pub(super) secrets: Vec<String>,
+}
+
+pub(super) fn connect<'v>(
+    location: &Location,
+    variables: impl IntoIterator<Item = (&'v str, &'v str)>,
+) -> Result<ConnectedStore, StateError> {
+    let prefix = match location.provider {
+        Provider::S3 => "AWS_",
+        Provider::Google => "GOOGLE_",
+        Provider::Azure => "AZURE_",
+    };
+    let variables: Vec<(String, &str)> = variables
+        .into_iter()
+        .filter(|(name, _)| name.starts_with(prefix))
+        .map(|(name, value)| (name.to_ascii_lowercase(), value))
+        .collect();
+    let retry = RetryConfig {
+        backoff: BackoffConfig { max_backoff: Duration::from_secs(3), ..BackoffConfig::default() },
+        max_retries: 5,
+        retry_timeout: Duration::from_secs(20),
+    };
+    let store: Result<Arc<dyn ObjectStore>, _> = match location.provider {
+        Provider::S3 => {
+            let mut builder = AmazonS3Builder::new();
+            for (name, value) in &variables {
+                if let Ok(key) = name.parse() {
+                    builder = builder.with_config(key, *value);
+                }
+            }
+            let endpoint = variables.iter().find(|(name, _)| name.starts_with("aws_endpoint"));
+            // A server on this machine needs no certificate.
+            if endpoint.is_some_and(|(_, url)| is_loopback(url)) {
+                builder = builder.with_allow_http(true);
+            }
+            let builder = builder.with_bucket_name(&location.bucket).with_retry(retry).with_http_connector(Connector);
+            builder.build().map(|store| Arc::new(store) as Arc<dyn ObjectStore>)
+        }
+        Provider::Google => {
+            let mut builder = GoogleCloudStorageBuilder::new();
+            for (name, value) in &variables {
+                if let Ok(key) = name.parse() {
+                    builder = builder.with_config(key, *value);
+                }
+            }
+            let builder = builder.with_bucket_name(&location.bucket).with_retry(retry).with_http_connector(Connector);
+            builder.build().map(|store| Arc::new(store) as Arc<dyn ObjectStore>)
+        }
+        Provider::Azure => {
+            let mut builder = MicrosoftAzureBuilder::new();
+            for (name, value) in &variables {
+                if let Ok(key) = name.parse() {
+                    builder = builder.with_config(key, *value);
+                }
+            }
+            if let Some(account) = &location.account {
+                builder = builder.with_account(account);
+            }
+            let builder =
+                builder.with_container_name(&location.bucket).with_retry(retry).with_http_connector(Connector);
+            builder.build().map(|store| Arc::new(store) as Arc<dyn ObjectStore>)
+        }
+    };
+    let secrets: Vec<String> = variables
+        .iter()
+        .filter(|(name, value)| {
+            let name = name.to_ascii_uppercase();
+            value.len() >= 8
+                && !name.ends_with("_ID")
+                && !name.ends_with("_FILE")
+                && SECRETS.iter().any(|word| name.contains(word))
+        })
+        .map(|(_, value)| (*value).to_owned())
+        .collect();
+    let store = store.map_err(|error| StateError::of("reach", location.to_string(), &error, &secrets))?;
+    Ok(ConnectedStore { store, secrets })
+}
+
+fn is_loopback(url: &str) -> bool {
+    let host = reqwest::Url::parse(url).ok().and_then(|url| url.host_str().map(str::to_owned));
+    host.is_some_and(|host| host == "localhost" || host == "[::1]" || host.starts_with("127."))
+}
+
+/// Makes the HTTP clients of a store: one for its objects, and one for a metadata service that gives credentials.
+#[derive(Debug)]
+struct Connector;
+
+impl HttpConnector for Connector {
+    fn connect(&self, options: &ClientOptions) -> object_store::Result<HttpClient> {
+        let allow_http = options.get_config_value(&ClientConfigKey::AllowHttp).as_deref() == Some("true");
+        let failed = |reason: String| object_store::Error::Generic { store: "HTTP", source: reason.into() };
+        let tls = tls(allow_http).map_err(|error| failed(format!("TLS cannot be set up: {error}")))?;
+        let client = reqwest::Client::builder()
+            .tls_backend_preconfigured(tls)
+            .https_only(!allow_http)
+            .redirect(reqwest::redirect::Policy::none())
+            .retry(reqwest::retry::never())
+            .referer(false)
+            .user_agent(concat!("trueup/", env!("CARGO_PKG_VERSION")))
+            .connect_timeout(CONNECT)
+            .timeout(TOTAL)
+            .tcp_nodelay(true)
+            .build();
+        client.map(|client| HttpClient::new(Http(client))).map_err(|error| failed(error.without_url().to_string()))
+    }
+}
+
+/// The system's roots. Where plain HTTP is allowed a machine may have none.
+fn tls(allow_http: bool) -> Result<ClientConfig, rustls::Error> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder = ClientConfig::builder_with_provider(provider.clone()).with_safe_default_protocol_versions()?;
+    match Verifier::new(provider) {
+        Ok(verifier) => {
+            Ok(builder.dangerous().with_custom_certificate_verifier(Arc::new(verifier)).with_no_client_auth())
+        }
+        Err(_) if allow_http => Ok(builder.with_root_certificates(RootCertStore::empty()).with_no_client_auth()),
+        Err(error) => Err(error),
+    }
+}
+
+#[derive(Debug)]
+struct Http(reqwest::Client);
+
+#[async_trait]
+impl HttpService for Http {
+    async fn call(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
+        let (parts, body) = request.into_parts();
+        let url = parts.uri.to_string().parse();
+        let url = url.map_err(|_| HttpError::new(HttpErrorKind::Unknown, std::io::Error::other("not a URL")))?;
+        let mut sent = reqwest::Request::new(parts.method, url);
+        *sent.headers_mut() = parts.headers;
+        *sent.body_mut() = Some(body.collect().await?.to_bytes().into());
+        let answer = self.0.execute(sent).await.map_err(failure)?;
+        let mut response = http::Response::builder().status(answer.status());
+        if let Some(headers) = response.headers_mut() {
+            *headers = answer.headers().clone();
+        }
+        let body: Bytes = answer.bytes().await.map_err(failure)?;
+        response.body(body.into()).map_err(|error| HttpError::new(HttpErrorKind::Unknown, error))
+    }
+}
+
+fn failure(error: reqwest::Error) -> HttpError {
+    let error = error.without_url();
+    let kind = if error.is_timeout() {
+        HttpErrorKind::Timeout
+    } else if error.is_connect() {
+        HttpErrorKind::Connect
+    } else if error.is_body() || error.is_decode() || error.is_request() {
+        HttpErrorKind::Interrupted
+    } else {
+        HttpErrorKind::Unknown
+    };
+    let mut reason = error.to_string();
+    let mut source = error.source();
+    while let Some(inner) = source {
+        reason = inner.to_string();
+        source = inner.source();
+    }
+    HttpError::new(kind, std::io::Error::other(reason))
+}

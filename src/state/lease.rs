@@ -1,0 +1,383 @@
+//! The lock of a bucket: one object, which its holder renews. Nobody's clock is compared with another's: whoever finds
+//! the lock taken watches whether the object changes for as long as the holder says that it lasts, and takes it over only
+//! where it did not. The holder counts from before its last renewal left, less a margin, and sends nothing after that.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
+
+use serde::{Deserialize, Serialize};
+use tokio::task::AbortHandle;
+
+use super::bucket::Bucket;
+use super::error::StateError;
+use super::object::{CreateResult, Objects, StoredObject, Tag};
+
+const FORMAT_VERSION: u32 = 1;
+/// How often a lock that others take and release meanwhile is tried.
+const TRIES: usize = 8;
+/// Longer ones are not waited for, whatever the object says.
+const LONGEST: Duration = Duration::from_secs(600);
+
+/// How long a lock lasts without its holder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LeaseTiming {
+    lasts: Duration,
+}
+
+impl Default for LeaseTiming {
+    fn default() -> Self {
+        Self { lasts: Duration::from_secs(60) }
+    }
+}
+
+impl LeaseTiming {
+    /// A lock that lasts 1 to 600 seconds.
+    #[must_use]
+    pub fn of_seconds(seconds: u64) -> Option<Self> {
+        let lasts = Duration::from_secs(seconds);
+        (seconds > 0 && lasts <= LONGEST).then_some(Self { lasts })
+    }
+
+    fn renewal(self) -> Duration {
+        self.lasts / 4
+    }
+
+    /// The holder stops so long before the others may begin.
+    fn margin(self) -> Duration {
+        self.lasts / 6
+    }
+}
+
+/// Who has a lock.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Holder {
+    /// The run that it is taken for.
+    pub run: String,
+    /// What it protects: "stack `shop` on https://…".
+    pub what: String,
+    /// The machine.
+    pub host: Option<String>,
+    /// Who runs it.
+    pub user: Option<String>,
+    /// When it was taken, RFC 3339, by the clock of that machine.
+    pub taken: String,
+}
+
+impl Holder {
+    fn plain(self) -> Self {
+        let some = |text: Option<String>| text.as_deref().map(plain);
+        Self {
+            run: plain(&self.run),
+            what: plain(&self.what),
+            host: some(self.host),
+            user: some(self.user),
+            taken: plain(&self.taken),
+        }
+    }
+}
+
+impl std::fmt::Display for Holder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "run `{}`", self.run)?;
+        match (&self.user, &self.host) {
+            (Some(user), Some(host)) => write!(f, " of {user} on {host}")?,
+            (Some(user), None) => write!(f, " of {user}")?,
+            (None, Some(host)) => write!(f, " on {host}")?,
+            (None, None) => {}
+        }
+        write!(f, ", since {}", self.taken)
+    }
+}
+
+/// The object as it is stored.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct LockObject {
+    format_version: u32,
+    #[serde(flatten)]
+    holder: Holder,
+    lease_milliseconds: u64,
+    /// Makes each version another one.
+    renewals: u64,
+    /// Makes each taking another one.
+    nonce: String,
+    released: bool,
+}
+
+impl LockObject {
+    fn read(name: &str, bucket: &Bucket, object: &StoredObject) -> Result<Self, StateError> {
+        let lock: Result<Self, _> = serde_json::from_slice(&object.bytes);
+        match lock {
+            Ok(lock) if lock.format_version == FORMAT_VERSION => Ok(Self { holder: lock.holder.plain(), ..lock }),
+            Ok(lock) => Err(StateError::new(
+                "read",
+                bucket.place(name),
+                format!("it has the format {}, this version reads {FORMAT_VERSION}", lock.format_version),
+            )),
+            Err(error) => Err(StateError::new("read", bucket.place(name), format!("it is not a lock: {error}"))),
+        }
+    }
+
+    fn bytes(&self) -> Vec<u8> {
+        // Text keys, strings, numbers: nothing that fails.
+        let mut bytes = serde_json::to_vec_pretty(self).unwrap_or_default();
+        bytes.push(b'\n');
+        bytes
+    }
+
+    fn lasts(&self) -> Duration {
+        Duration::from_millis(self.lease_milliseconds).min(LONGEST)
+    }
+}
+
+/// Why a lock cannot be taken.
+#[derive(Debug, thiserror::Error)]
+pub enum LeaseError {
+    /// Somebody else has it, and is alive.
+    #[error("another apply of {} is running: {holder}", holder.what)]
+    Held {
+        /// Who.
+        holder: Box<Holder>,
+    },
+    /// The store.
+    #[error(transparent)]
+    Store(#[from] StateError),
+}
+
+/// A lock that this process has; dropping it releases it.
+#[derive(Debug)]
+pub struct Lease {
+    bucket: Bucket,
+    name: String,
+    timing: LeaseTiming,
+    state: Arc<Mutex<LeaseState>>,
+    /// Renewals follow each other.
+    renewing: Arc<tokio::sync::Mutex<()>>,
+    heartbeat: AbortHandle,
+}
+
+#[derive(Debug)]
+struct LeaseState {
+    lock: LockObject,
+    tag: Tag,
+    /// When the last renewal left, by both clocks: one stops while a machine sleeps, the other can be set back.
+    renewed: (Instant, SystemTime),
+    /// Why it is ours no longer.
+    lost: Option<String>,
+}
+
+impl LeaseState {
+    fn age(&self) -> Duration {
+        let wall = SystemTime::now().duration_since(self.renewed.1).unwrap_or_default();
+        self.renewed.0.elapsed().max(wall)
+    }
+}
+
+impl Lease {
+    /// Takes the lock `name`. `waiting` is called once where somebody has it, before it is watched.
+    ///
+    /// # Errors
+    /// [`LeaseError::Held`] where its holder is alive; the store.
+    pub fn take(
+        bucket: &Bucket,
+        name: &str,
+        holder: Holder,
+        timing: LeaseTiming,
+        waiting: &dyn Fn(&Holder, Duration),
+    ) -> Result<Self, LeaseError> {
+        let lock = LockObject {
+            format_version: FORMAT_VERSION,
+            holder,
+            lease_milliseconds: u64::try_from(timing.lasts.as_millis()).unwrap_or(u64::MAX),
+            renewals: 0,
+            nonce: uuid::Uuid::new_v4().simple().to_string(),
+            released: false,
+        };
+        let mut last = None;
+        for _ in 0..TRIES {
+            let left = (Instant::now(), SystemTime::now());
+            let taken = match bucket.read(name)? {
+                None => match bucket.create(name, lock.bytes())? {
+                    CreateResult::Created(tag) => Some(tag),
+                    CreateResult::Taken => None,
+                },
+                Some(object) => {
+                    let found = LockObject::read(name, bucket, &object)?;
+                    if !found.released {
+                        waiting(&found.holder, found.lasts());
+                        watch(bucket, name, &object, &found)?;
+                    }
+                    last = Some(found.holder);
+                    let left = (Instant::now(), SystemTime::now());
+                    match bucket.update(name, lock.bytes(), &object.tag)? {
+                        Some(tag) => return Ok(Self::new(bucket, name, timing, (lock, tag, left))),
+                        None => None,
+                    }
+                }
+            };
+            if let Some(tag) = taken {
+                return Ok(Self::new(bucket, name, timing, (lock, tag, left)));
+            }
+        }
+        match last {
+            Some(holder) => Err(LeaseError::Held { holder: Box::new(holder) }),
+            None => Err(StateError::new("write", bucket.place(name), "others take and release it all the time").into()),
+        }
+    }
+
+    fn new(
+        bucket: &Bucket,
+        name: &str,
+        timing: LeaseTiming,
+        (lock, tag, renewed): (LockObject, Tag, (Instant, SystemTime)),
+    ) -> Self {
+        let state = Arc::new(Mutex::new(LeaseState { lock, tag, renewed, lost: None }));
+        let renewing = Arc::<tokio::sync::Mutex<()>>::default();
+        let (shared, one, object) = (Arc::clone(&state), Arc::clone(&renewing), name.to_owned());
+        let heartbeat = bucket.spawn(move |objects| async move {
+            let mut pause = timing.renewal();
+            loop {
+                tokio::time::sleep(pause).await;
+                pause = match renew(&objects, &object, &shared, &one).await {
+                    Ok(true) => timing.renewal(),
+                    Ok(false) => return,
+                    Err(_) => timing.renewal() / 4,
+                };
+            }
+        });
+        Self { bucket: bucket.clone(), name: name.to_owned(), timing, state, renewing, heartbeat }
+    }
+
+    /// Whether the lock is still ours, without a request: what was allowed under it may be done now.
+    ///
+    /// # Errors
+    /// Why it is not, as a fragment.
+    pub fn check(&self) -> Result<(), String> {
+        let state = lock(&self.state);
+        match &state.lost {
+            Some(lost) => Err(lost.clone()),
+            None if state.age() + self.timing.margin() < self.timing.lasts => Ok(()),
+            None => Err("its lock was not renewed in time".to_owned()),
+        }
+    }
+
+    /// The same; a lock that was not renewed in time is renewed now, which fails where somebody took it over.
+    ///
+    /// # Errors
+    /// Why it is not ours, as a fragment.
+    pub fn ensure(&self) -> Result<(), String> {
+        if self.check().is_ok() {
+            return Ok(());
+        }
+        let (name, state, one) = (self.name.clone(), Arc::clone(&self.state), Arc::clone(&self.renewing));
+        let renewed = self.bucket.wait(|objects| async move { renew(&objects, &name, &state, &one).await });
+        renewed.map_err(|error| error.to_string())?;
+        self.check()
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        self.heartbeat.abort();
+        let (name, state, one) = (self.name.clone(), Arc::clone(&self.state), Arc::clone(&self.renewing));
+        // A lock that cannot be released ends by itself.
+        let _ = self.bucket.wait(|objects| async move {
+            let _only = one.lock().await;
+            let (released, tag) = {
+                let state = lock(&state);
+                (LockObject { released: true, ..state.lock.clone() }, state.tag.clone())
+            };
+            objects.update(&name, released.bytes().into(), &tag).await
+        });
+    }
+}
+
+fn lock(state: &Mutex<LeaseState>) -> std::sync::MutexGuard<'_, LeaseState> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Renews the lock; `false` where it is ours no longer.
+async fn renew(
+    objects: &Objects,
+    name: &str,
+    state: &Mutex<LeaseState>,
+    one: &tokio::sync::Mutex<()>,
+) -> Result<bool, StateError> {
+    let _only = one.lock().await;
+    for _ in 0..TRIES {
+        let (next, tag) = {
+            let mut state = lock(state);
+            if state.lost.is_some() {
+                return Ok(false);
+            }
+            // A try whose answer was lost may be there: the next one differs from it as well.
+            state.lock.renewals += 1;
+            (state.lock.clone(), state.tag.clone())
+        };
+        let left = (Instant::now(), SystemTime::now());
+        if let Some(tag) = objects.update(name, next.bytes().into(), &tag).await? {
+            let mut state = lock(state);
+            (state.tag, state.renewed) = (tag, left);
+            return Ok(true);
+        }
+        // Not our last version: an earlier try of ours whose answer was lost, or somebody else's lock.
+        let found = objects.read(name).await?;
+        let found =
+            found.and_then(|object| Some((serde_json::from_slice::<LockObject>(&object.bytes).ok()?, object.tag)));
+        let mut state = lock(state);
+        state.lost = Some(match found {
+            Some((found, tag)) if found.nonce == state.lock.nonce && !found.released => {
+                state.tag = tag;
+                continue;
+            }
+            Some((found, _)) if found.nonce == state.lock.nonce => "its lock was released by hand".to_owned(),
+            Some((found, _)) => format!("its lock was taken over by run `{}`", plain(&found.holder.run)),
+            None => "its lock was removed".to_owned(),
+        });
+        return Ok(false);
+    }
+    Err(StateError::new("write", objects.place(name), "its lock changes all the time"))
+}
+
+/// Text of an object that anybody may have written, without what a terminal acts upon.
+fn plain(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control()).take(100).collect()
+}
+
+/// Watches a lock for as long as it lasts. Returns where it did not change: its holder is gone.
+fn watch(bucket: &Bucket, name: &str, object: &StoredObject, found: &LockObject) -> Result<(), LeaseError> {
+    let (begun, lasts) = (Instant::now(), found.lasts());
+    let pause = (lasts / 30).max(Duration::from_millis(100));
+    while begun.elapsed() < lasts {
+        std::thread::sleep(pause.min(lasts.saturating_sub(begun.elapsed())));
+        let Some(now) = bucket.read(name)? else { return Ok(()) };
+        if now.tag != object.tag {
+            let now = LockObject::read(name, bucket, &now)?;
+            return match now.released {
+                // Whoever is first takes it.
+                true => Ok(()),
+                false => Err(LeaseError::Held { holder: Box::new(now.holder) }),
+            };
+        }
+    }
+    Ok(())
+}
+
+/// Releases the lock of a run that is known to be dead. Returns who had it, or nothing where no lock is that run's.
+///
+/// # Errors
+/// The store.
+pub fn release(bucket: &Bucket, folder: &str, run: &str) -> Result<Option<Holder>, StateError> {
+    for name in bucket.names(folder)?.into_iter().filter(|name| name.ends_with(".json")) {
+        let name = format!("{folder}/{name}");
+        let Some(object) = bucket.read(&name)? else { continue };
+        let Ok(found) = LockObject::read(&name, bucket, &object) else { continue };
+        if found.holder.run == run && !found.released {
+            let released = LockObject { released: true, ..found };
+            return match bucket.update(&name, released.bytes(), &object.tag)? {
+                Some(_) => Ok(Some(released.holder)),
+                None => Err(StateError::new("write", bucket.place(&name), "it was renewed just now: the run is alive")),
+            };
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,170 @@
+//! The address of a bucket: `s3://bucket/prefix`, `gs://bucket/prefix` or `az://container@account/prefix`. It
+//! contains no secret: an address with one is refused, and the address is not repeated.
+
+use std::fmt;
+
+use reqwest::Url;
+
+/// The service that has the bucket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Provider {
+    /// Amazon S3, or a server that speaks its protocol.
+    S3,
+    /// Google Cloud Storage.
+    Google,
+    /// Azure Blob Storage.
+    Azure,
+}
+
+/// A bucket, and the prefix of the names in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Location {
+    /// Which service.
+    pub provider: Provider,
+    /// The bucket; on Azure, the container.
+    pub bucket: String,
+    /// The storage account, which only Azure has.
+    pub account: Option<String>,
+    /// Without a slash at its ends; may be empty.
+    pub prefix: String,
+}
+
+/// A text that is not the address of a bucket.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LocationError {
+    /// Not a URL.
+    #[error("`{text}` is not a valid URL")]
+    NotAUrl {
+        /// The text.
+        text: String,
+    },
+    /// Another kind of URL.
+    #[error(
+        "`{scheme}://` is not supported; use s3://BUCKET/PREFIX, gs://BUCKET/PREFIX or az://CONTAINER@ACCOUNT/PREFIX"
+    )]
+    Scheme {
+        /// What stands before `://`.
+        scheme: String,
+    },
+    /// No bucket.
+    #[error("the URL names no bucket")]
+    NoBucket,
+    /// Credentials, or a signature.
+    #[error("the URL contains {what}: give credentials in the variables of the object store, such as {variable}")]
+    Secret {
+        /// What.
+        what: &'static str,
+        /// A variable.
+        variable: &'static str,
+    },
+    /// A prefix that names something else to somebody.
+    #[error("the prefix of the URL contains `{part}`; use letters, digits, `-`, `_`, `.` and `=`")]
+    Prefix {
+        /// The part between two slashes.
+        part: String,
+    },
+}
+
+impl Location {
+    /// Whether a text is meant as an address, and not as a path.
+    #[must_use]
+    pub fn is_meant(text: &str) -> bool {
+        text.contains("://")
+    }
+
+    /// The bucket that `text` names.
+    ///
+    /// # Errors
+    /// See [`LocationError`].
+    pub fn parse(text: &str) -> Result<Self, LocationError> {
+        // What is not a URL may be half of a secret.
+        let scheme = text.split_once("://").map_or("", |(scheme, _)| scheme);
+        let (provider, variable) = match scheme {
+            "s3" => (Provider::S3, "AWS_ACCESS_KEY_ID"),
+            "gs" => (Provider::Google, "GOOGLE_APPLICATION_CREDENTIALS"),
+            "az" => (Provider::Azure, "AZURE_STORAGE_ACCOUNT_KEY"),
+            _ => return Err(LocationError::Scheme { scheme: scheme.to_owned() }),
+        };
+        let url = Url::parse(text).map_err(|_| LocationError::NotAUrl { text: format!("{scheme}://…") })?;
+        let secret = |what| Err(LocationError::Secret { what, variable });
+        if url.password().is_some() {
+            return secret("a password");
+        }
+        if url.query().is_some() || url.fragment().is_some() {
+            return secret("a query");
+        }
+        let host = url.host_str().filter(|host| !host.is_empty()).ok_or(LocationError::NoBucket)?;
+        let (bucket, account) = match (provider, url.username()) {
+            (_, "") => (host, None),
+            (Provider::Azure, container) => (container, Some(host.split('.').next().unwrap_or(host).to_owned())),
+            _ => return secret("a user name"),
+        };
+        if url.port().is_some() {
+            return Err(LocationError::NoBucket);
+        }
+        let prefix = url.path().trim_matches('/');
+        for part in prefix.split('/').filter(|_| !prefix.is_empty()) {
+            let plain = |c: char| c.is_ascii_alphanumeric() || "-_.=".contains(c);
+            if part.is_empty() || part == "." || part == ".." || !part.chars().all(plain) {
+                return Err(LocationError::Prefix { part: part.to_owned() });
+            }
+        }
+        Ok(Self { provider, bucket: bucket.to_owned(), account, prefix: prefix.to_owned() })
+    }
+}
+
+impl fmt::Display for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let scheme = match self.provider {
+            Provider::S3 => "s3",
+            Provider::Google => "gs",
+            Provider::Azure => "az",
+        };
+        let account = self.account.as_ref().map(|account| format!("@{account}")).unwrap_or_default();
+        let slash = if self.prefix.is_empty() { "" } else { "/" };
+        write!(f, "{scheme}://{}{account}{slash}{}", self.bucket, self.prefix)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_names_provider_bucket_and_prefix() {
+        for (text, shown) in [
+            ("s3://state/trueup/prod/", "s3://state/trueup/prod"),
+            ("s3://state", "s3://state"),
+            ("gs://my-bucket/a", "gs://my-bucket/a"),
+            ("az://box@account/a", "az://box@account/a"),
+            ("az://box@account.blob.core.windows.net/a", "az://box@account/a"),
+        ] {
+            assert_eq!(Location::parse(text).map(|location| location.to_string()), Ok(shown.to_owned()), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_address_with_a_secret_is_refused_and_not_repeated() {
+        let secret = "wJalrXUtnFEMIK7MDENG";
+        for text in [
+            format!("s3://AKIA7:{secret}@bucket/a"),
+            format!("s3://{secret}@bucket/a"),
+            format!("az://box:{secret}@account/a"),
+            format!("az://box@account/a?sig={secret}"),
+            format!("gs://bucket/a#{secret}"),
+            format!("s3://[{secret}"),
+        ] {
+            let error = Location::parse(&text).expect_err("refused").to_string();
+            assert!(!error.contains(secret), "{error}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_an_address_of_a_bucket_is_refused() {
+        for text in
+            ["https://bucket.s3.amazonaws.com/a", "file:///tmp", "s3://", "s3:///a", "s3://b/a//c", "s3://b/a%20b"]
+        {
+            assert!(Location::parse(text).is_err(), "{text}");
+        }
+    }
+}

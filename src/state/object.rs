@@ -1,0 +1,257 @@
+//! Requests for single objects that are safe to repeat: a write whose answer was lost is recognised as our own by its
+//! content, so that a retry never takes it for somebody else's.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::{StreamExt as _, TryStreamExt as _};
+use object_store::path::Path;
+use object_store::{Error, ObjectStore, ObjectStoreExt as _, PutMode, PutOptions, PutResult, UpdateVersion};
+
+use super::error::StateError;
+
+/// How often a write is tried; object_store itself repeats what the server refuses for its load.
+const TRIES: u32 = 4;
+/// Before the second try; it doubles.
+const FIRST_WAIT: Duration = Duration::from_millis(if cfg!(test) { 5 } else { 200 });
+/// The names of the object that shows whether conditional writes work.
+const PROBE: &str = "locks/.conditions";
+
+/// Which version of an object was read or written.
+#[derive(Debug, Clone)]
+pub struct Tag(UpdateVersion);
+
+impl PartialEq for Tag {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.0.e_tag, &self.0.version) == (&other.0.e_tag, &other.0.version)
+    }
+}
+
+impl From<PutResult> for Tag {
+    fn from(put: PutResult) -> Self {
+        Self(UpdateVersion { e_tag: put.e_tag, version: put.version })
+    }
+}
+
+/// An object as it was read.
+#[derive(Debug, Clone)]
+pub struct StoredObject {
+    /// Its content.
+    pub bytes: Bytes,
+    /// Its version.
+    pub tag: Tag,
+}
+
+/// The result of a write that must not replace anything.
+#[derive(Debug, Clone, PartialEq)]
+pub enum CreateResult {
+    /// It was made.
+    Created(Tag),
+    /// Something else has that name.
+    Taken,
+}
+
+/// The objects below a prefix of a store.
+#[derive(Debug)]
+pub(super) struct Objects {
+    pub(super) store: Arc<dyn ObjectStore>,
+    pub(super) prefix: Path,
+    /// How messages name it.
+    pub(super) address: String,
+    /// What no message shows.
+    pub(super) secrets: Vec<String>,
+}
+
+impl Objects {
+    fn path(&self, name: &str) -> Path {
+        name.split('/').fold(self.prefix.clone(), |path, part| path.join(part))
+    }
+
+    pub(super) fn place(&self, name: &str) -> String {
+        format!("{}/{name}", self.address)
+    }
+
+    fn failed(&self, what: &'static str, name: &str, error: &Error) -> StateError {
+        StateError::of(what, self.place(name), error, &self.secrets)
+    }
+
+    pub(super) async fn read(&self, name: &str) -> Result<Option<StoredObject>, StateError> {
+        let path = self.path(name);
+        let mut wait = FIRST_WAIT;
+        for left in (0..TRIES).rev() {
+            let answer = async {
+                let found = self.store.get(&path).await?;
+                let tag = Tag(UpdateVersion { e_tag: found.meta.e_tag.clone(), version: found.meta.version.clone() });
+                Ok(StoredObject { bytes: found.bytes().await?, tag })
+            };
+            match answer.await {
+                Ok(object) => return Ok(Some(object)),
+                Err(Error::NotFound { source, .. }) if !names_bucket(&*source) => return Ok(None),
+                Err(error) if left == 0 || is_final(&error) => return Err(self.failed("read", name, &error)),
+                Err(_) => {}
+            }
+            tokio::time::sleep(wait).await;
+            wait *= 2;
+        }
+        unreachable!("the last try returns")
+    }
+
+    async fn put(&self, name: &str, bytes: &Bytes, mode: PutMode) -> Result<Tag, Error> {
+        let options = PutOptions { mode, ..PutOptions::default() };
+        Ok(self.store.put_opts(&self.path(name), bytes.clone().into(), options).await?.into())
+    }
+
+    /// Writes an object that must not be there. One with this very content is ours: an earlier try made it, and its
+    /// answer was lost.
+    pub(super) async fn create(&self, name: &str, bytes: Bytes) -> Result<CreateResult, StateError> {
+        let mut wait = FIRST_WAIT;
+        for left in (0..TRIES).rev() {
+            let error = match self.put(name, &bytes, PutMode::Create).await {
+                Ok(tag) => return Ok(CreateResult::Created(tag)),
+                Err(error) => error,
+            };
+            let is_taken = matches!(error, Error::AlreadyExists { .. });
+            if !is_taken && (left == 0 || is_final(&error)) {
+                return Err(self.failed("write", name, &error));
+            }
+            match self.read(name).await? {
+                Some(object) if object.bytes == bytes => return Ok(CreateResult::Created(object.tag)),
+                Some(_) => return Ok(CreateResult::Taken),
+                None if left == 0 => return Err(self.failed("write", name, &error)),
+                None => {}
+            }
+            tokio::time::sleep(wait).await;
+            wait *= 2;
+        }
+        unreachable!("the last try returns")
+    }
+
+    /// Replaces the version `tag` of an object; nothing where another version is there. The content has to be one that
+    /// nobody else writes.
+    pub(super) async fn update(&self, name: &str, bytes: Bytes, tag: &Tag) -> Result<Option<Tag>, StateError> {
+        let mut wait = FIRST_WAIT;
+        for left in (0..TRIES).rev() {
+            let error = match self.put(name, &bytes, PutMode::Update(tag.0.clone())).await {
+                Ok(tag) => return Ok(Some(tag)),
+                Err(error) => error,
+            };
+            let is_moved = matches!(error, Error::Precondition { .. });
+            if !is_moved && is_final(&error) {
+                return Err(self.failed("write", name, &error));
+            }
+            match self.read(name).await? {
+                Some(object) if object.bytes == bytes => return Ok(Some(object.tag)),
+                Some(object) if object.tag != *tag || is_moved => return Ok(None),
+                None => return Ok(None),
+                Some(_) if left == 0 => return Err(self.failed("write", name, &error)),
+                Some(_) => {}
+            }
+            tokio::time::sleep(wait).await;
+            wait *= 2;
+        }
+        unreachable!("the last try returns")
+    }
+
+    /// Removes objects; what is not there is as wanted.
+    pub(super) async fn remove(&self, names: Vec<String>) -> Result<(), StateError> {
+        let paths: Vec<Path> = names.iter().map(|name| self.path(name)).collect();
+        let paths = futures_util::stream::iter(paths.into_iter().map(Ok)).boxed();
+        let mut removed = self.store.delete_stream(paths);
+        while let Some(result) = removed.next().await {
+            match result {
+                Ok(_) | Err(Error::NotFound { .. }) => {}
+                Err(error) => return Err(self.failed("remove", names.first().map_or("", String::as_str), &error)),
+            }
+        }
+        Ok(())
+    }
+
+    /// The names directly below `folder`, of objects and of folders, in their order.
+    pub(super) async fn names(&self, folder: &str) -> Result<Vec<String>, StateError> {
+        let path = self.path(folder);
+        let listed = self.store.list_with_delimiter(Some(&path)).await;
+        let listed = listed.map_err(|error| self.failed("list", folder, &error))?;
+        let objects = listed.objects.iter().map(|object| &object.location);
+        let all = listed.common_prefixes.iter().chain(objects);
+        let mut names: Vec<String> = all.filter_map(|path| path.filename().map(str::to_owned)).collect();
+        names.sort_unstable();
+        names.dedup();
+        Ok(names)
+    }
+
+    /// Several objects at the same time, in the order of their names.
+    pub(super) async fn read_many(&self, names: Vec<String>) -> Result<Vec<Option<StoredObject>>, StateError> {
+        const AT_ONCE: usize = 16;
+        let names = futures_util::stream::iter(names);
+        names.map(|name| async move { self.read(&name).await }).buffered(AT_ONCE).try_collect().await
+    }
+
+    /// Whether a second create and an update of an old version are refused: without that, no lock holds.
+    pub(super) async fn check_conditions(&self) -> Result<(), StateError> {
+        const HINT: &str =
+            "this object store ignores conditional writes (If-None-Match, If-Match), which the lock needs";
+        let bytes = Bytes::from_static(b"trueup: conditional writes work while this object is refused a second time\n");
+        let unsupported = || Err(StateError::new("lock", self.address.clone(), HINT));
+        let again = match self.try_put(PROBE, &bytes, &PutMode::Create).await {
+            Ok(_) => self.try_put(PROBE, &bytes, &PutMode::Create).await,
+            refused => refused,
+        };
+        match again {
+            Err(Error::AlreadyExists { .. }) => {}
+            Ok(_) | Err(Error::NotImplemented { .. }) => return unsupported(),
+            Err(error) => return Err(self.failed("write", PROBE, &error)),
+        }
+        // A version that no object has.
+        let old = UpdateVersion { e_tag: Some(format!("\"{}\"", "0".repeat(32))), version: Some("1".to_owned()) };
+        match self.try_put(PROBE, &bytes, &PutMode::Update(old)).await {
+            Err(Error::Precondition { .. }) => Ok(()),
+            Ok(_) | Err(Error::NotImplemented { .. }) => unsupported(),
+            Err(error) => Err(self.failed("write", PROBE, &error)),
+        }
+    }
+
+    /// A write that is tried again while there is no answer.
+    async fn try_put(&self, name: &str, bytes: &Bytes, mode: &PutMode) -> Result<Tag, Error> {
+        let mut wait = FIRST_WAIT;
+        for _ in 1..TRIES {
+            match self.put(name, bytes, mode.clone()).await {
+                Err(error) if !is_final(&error) => {}
+                answered => return answered,
+            }
+            tokio::time::sleep(wait).await;
+            wait *= 2;
+        }
+        self.put(name, bytes, mode.clone()).await
+    }
+}
+
+/// Whether another try would be answered in the same way.
+fn is_final(error: &Error) -> bool {
+    matches!(
+        error,
+        Error::NotFound { .. }
+            | Error::AlreadyExists { .. }
+            | Error::Precondition { .. }
+            | Error::PermissionDenied { .. }
+            | Error::Unauthenticated { .. }
+            | Error::NotImplemented { .. }
+            | Error::NotSupported { .. }
+            | Error::InvalidPath { .. }
+            | Error::UnknownConfigurationKey { .. }
+    )
+}
+
+/// Whether it is the bucket that is missing, in the words of each provider.
+fn names_bucket(error: &(dyn std::error::Error + 'static)) -> bool {
+    let words = ["NoSuchBucket", "ContainerNotFound", "bucket does not exist"];
+    let mut next = Some(error);
+    while let Some(error) = next {
+        let text = error.to_string();
+        if words.iter().any(|word| text.contains(word)) {
+            return true;
+        }
+        next = error.source();
+    }
+    false
+}
