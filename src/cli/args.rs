@@ -478,15 +478,25 @@ fn schema_kinds() -> impl TypedValueParser<Value = SchemaKind> {
     PossibleValuesParser::new(values).map(move |name| find(name).unwrap_or(SchemaKind::Definition))
 }
 
-/// Prints what a field of a definition or a setting of trueup.yaml means, its type, what is allowed, and its default.
+/// Prints what a field or a setting means, or where the values of a definition are from.
+///
+/// For a field of a definition or a setting of trueup.yaml: its type, what is allowed, and its default. With --env, also the
+/// value of the setting in that environment, and the layer and the line that set it. For NAMESPACE/NAME, each value of the
+/// definition in the environment, with the definition, overlay and variables that it is from.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  trueup explain\n  trueup explain spec.where\n  trueup explain refresh_interval\n  trueup explain namespaces"
+    after_help = "Examples:\n  trueup explain\n  trueup explain spec.where\n  trueup explain refresh_interval\n  trueup explain --env prod shop/cart endpoints\n  trueup explain --env prod guards.percent endpoints"
 )]
 pub struct ExplainArgs {
-    /// The field or the setting, by its path or the end of it; without one, all fields; `settings` for all settings
-    #[arg(value_name = "FIELD")]
+    /// The field or the setting, by its path or the end of it, or the definition; without one, all fields; `settings` for all settings
+    #[arg(value_name = "FIELD|SETTING|NAMESPACE/NAME")]
     pub field: Option<String>,
+    /// The directory of the definitions, for values
+    #[arg(value_name = "DIR")]
+    pub directory: Option<PathBuf>,
+    /// Output format
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats(Format::OF_EXPLANATIONS))]
+    pub format: Format,
 }
 
 /// Prints completions for a shell.

@@ -73,7 +73,8 @@ fn used(command: &str) -> Option<Vec<&'static str>> {
         // Its own `--log` has the id of the global one.
         "sandbox" => &[&["token_file", "log"]],
         "context" if command == "context add" => &[&["base_url", "stack", "token_file"]],
-        "context" | "schema" | "explain" | "completions" | "man" | "help" => &[],
+        "explain" => &[&SETTINGS, &["policy", "base_url", "layout", "stack", "rate", "concurrency"]],
+        "context" | "schema" | "completions" | "man" | "help" => &[],
         _ => return None,
     };
     Some(groups.iter().copied().chain([OUTPUT.as_slice()]).flatten().copied().collect())

@@ -100,6 +100,12 @@ pub fn settle(
     Ok(changes)
 }
 
+/// The settings of a configuration that the policy limits.
+pub fn limits(context: &Context, config: &Config) -> Vec<SettingChange> {
+    let Some(file) = &context.policy else { return Vec::new() };
+    changes(None, &config.safety(), &file.policy.tighten(&config.safeguards))
+}
+
 /// Puts the policy's limits on a configuration without definitions.
 pub fn limit(context: &Context, config: &mut Config) {
     if let Some(file) = &context.policy {

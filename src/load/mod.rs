@@ -8,6 +8,7 @@ mod definition;
 mod diagnostic;
 mod discover;
 pub mod edit;
+pub mod explain;
 mod fast;
 mod fields;
 pub mod format;
@@ -28,7 +29,7 @@ mod text;
 mod tree;
 mod variable;
 
-pub use config::Config;
+pub use config::{Config, ExplainedSetting};
 pub use diagnostic::{Diagnostic, Diagnostics, Label, Severity};
 pub use discover::stacks_below;
 pub use item::ValueOrigin;
@@ -87,6 +88,21 @@ pub fn settings(path: &Path, options: &LoadOptions) -> Result<Config, Diagnostic
     let mut problems = Vec::new();
     let config = config_of(&on_disk(&root).map_err(refuse)?, stack, options, &mut problems);
     if problems.is_empty() { Ok(config) } else { Err(Diagnostics::new(problems, 1).below(root)) }
+}
+
+/// Which layer sets each setting of the stack that `path` lies in, for the environment of `options`.
+///
+/// # Errors
+/// Everything that is wrong in the settings.
+pub fn explained_settings(path: &Path, options: &LoadOptions) -> Result<Vec<ExplainedSetting>, Diagnostics> {
+    settings(path, options)?;
+    let refuse = |problem: Diagnostic| Diagnostics::new(vec![problem], 0);
+    let (root, stack) = root_of(&resolved(path).map_err(refuse)?, options).map_err(refuse)?;
+    if stack == StackFile::Missing {
+        return Ok(Vec::new());
+    }
+    let source = on_disk(&root).map_err(refuse)?.text(&config::FILE.into(), &options.limits).map_err(refuse)?;
+    Ok(config::explained(&source, options))
 }
 
 /// The directory of the stack that `path` lies in; the directory itself where there is no `trueup.yaml`.

@@ -93,6 +93,20 @@ pub(super) fn substitute<'s>(item: &mut Item<'s>, variables: &'s Variables, prob
     }
 }
 
+/// The names of the variables in a text.
+pub(super) fn names(text: &str) -> Vec<&str> {
+    let mut names = Vec::new();
+    let mut rest = text;
+    while let Some(found) = rest.find("${") {
+        let (before, from) = rest.split_at(found);
+        rest = &from[2..];
+        if let Some((name, _)) = rest.split_once('}').filter(|(name, _)| !before.ends_with('$') && is_name(name)) {
+            names.push(name);
+        }
+    }
+    names
+}
+
 fn contains(text: &str) -> bool {
     text.contains("${")
 }

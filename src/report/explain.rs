@@ -1,6 +1,7 @@
 //! What a field of a definition means, from the shape that the JSON Schema is made of; what a setting of `trueup.yaml`
 //! means; and what the names of fields in plans stand for.
 
+use super::explanation::{Explained, ExplainedTopic};
 use super::fit::wrapped;
 use super::settings::{CHOSEN, Setting, settings};
 use crate::model::Field;
@@ -9,16 +10,29 @@ use crate::model::shape::{ENDPOINT, FieldStatus, NodeKind, SPEC, ShapeNode, snak
 /// How many columns a kind begins at.
 const COLUMN: usize = 36;
 
+impl Explained {
+    fn one(path: &str, topic: &Topic, topics: &[(String, Topic)]) -> Self {
+        Self { text: topic.render(path, topics), topics: vec![topic.explained(path)] }
+    }
+
+    fn all(text: String, is_wanted: impl Fn(&Topic) -> bool) -> Self {
+        let topics = topics().into_iter().filter(|(_, topic)| is_wanted(topic));
+        Self { text, topics: topics.map(|(path, topic)| topic.explained(&path)).collect() }
+    }
+}
+
 /// The field, the setting or the name in plans that `asked` names, with what is below it; else similar names.
 ///
 /// # Errors
 /// Nothing has that name, or several end in it: the paths that may be meant, best first.
-pub fn explain(asked: &str) -> Result<String, Vec<String>> {
+pub fn explain(asked: &str) -> Result<Explained, Vec<String>> {
     let keys: Vec<String> = asked.trim().trim_matches('.').split('.').map(snake).collect();
     let wanted = keys.join(".");
     match wanted.as_str() {
-        "" | "endpoint" => return Ok(overview()),
-        "settings" | "trueup.yaml" => return Ok(settings_overview()),
+        "" | "endpoint" => return Ok(Explained::all(overview(), |topic| !matches!(topic, Topic::Setting(_)))),
+        "settings" | "trueup.yaml" => {
+            return Ok(Explained::all(settings_overview(), |topic| matches!(topic, Topic::Setting(_))));
+        }
         _ => {}
     }
     if let Some(Field::Label(_) | Field::Annotation(_)) = Field::from_path(asked.trim()) {
@@ -32,14 +46,14 @@ pub fn explain(asked: &str) -> Result<String, Vec<String>> {
         return explain(&setting);
     }
     if let Some((path, topic)) = topics.iter().find(|(path, _)| is_named(path, &keys)) {
-        return Ok(topic.render(path, &topics));
+        return Ok(Explained::one(path, topic, &topics));
     }
     let ends: Vec<&(String, Topic)> = topics.iter().filter(|(path, _)| path.ends_with(&format!(".{wanted}"))).collect();
     // The shortest of several is the one that people mean, unless others are as short.
     let steps = |path: &str| path.matches('.').count();
     let least = ends.iter().map(|(path, _)| steps(path)).min().unwrap_or(0);
     match ends.iter().filter(|(path, _)| steps(path) == least).collect::<Vec<_>>().as_slice() {
-        [(path, topic)] => return Ok(topic.render(path, &topics)),
+        [(path, topic)] => return Ok(Explained::one(path, topic, &topics)),
         [] => {}
         _ => return Err(ends.into_iter().map(|(path, _)| path.clone()).collect()),
     }
@@ -104,7 +118,7 @@ impl Topic {
         }
     }
 
-    fn render(&self, path: &str, topics: &[(String, Topic)]) -> String {
+    fn explained(&self, path: &str) -> ExplainedTopic {
         let (meaning, allowed, default) = match self {
             Topic::Field(node) => (node.meaning, node.rule.words(), node.default),
             Topic::Target => (
@@ -114,8 +128,20 @@ impl Topic {
             ),
             Topic::Setting(setting) => (&*setting.meaning, setting.allowed.clone(), &*setting.default),
         };
+        ExplainedTopic {
+            path: path.to_owned(),
+            r#type: self.kind(),
+            allowed,
+            default: default.to_owned(),
+            meaning: meaning.to_owned(),
+            is_setting: matches!(self, Topic::Setting(_)),
+        }
+    }
+
+    fn render(&self, path: &str, topics: &[(String, Topic)]) -> String {
+        let ExplainedTopic { meaning, allowed, default, .. } = self.explained(path);
         let mut text = format!("{path}\n");
-        for line in wrapped(meaning, 84) {
+        for line in wrapped(&meaning, 84) {
             text.push_str(&format!("  {line}\n"));
         }
         text.push('\n');
@@ -128,7 +154,7 @@ impl Topic {
         };
         row("type", self.kind());
         row("allowed", &allowed);
-        row("default", if default.is_empty() { "none" } else { default });
+        row("default", if default.is_empty() { "none" } else { &default });
         match self {
             Topic::Field(node) if node.status == FieldStatus::Deprecated => {
                 row("status", "deprecated by the vendor; still read, sent and compared");
@@ -201,6 +227,10 @@ fn list(node: &ShapeNode, indent: &str, text: &mut String) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn explain(asked: &str) -> Result<String, Vec<String>> {
+        super::explain(asked).map(|explained| explained.text)
+    }
 
     #[test]
     fn a_field_is_found_by_its_path_by_its_end_and_in_both_spellings() {

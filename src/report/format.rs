@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use super::annotation::{self, Annotation};
 use super::event_counts::EventCounts;
+use super::explanation::Explanation;
 use super::fit::fit;
 use super::fleet::Fleet;
 use super::json::{HistoryReport, OutcomeReport, RehearsalReport, RunReport};
@@ -102,6 +103,8 @@ impl Format {
     pub const OF_RUNS: &'static [Format] = &[Format::Text, Format::Json];
     /// The formats of what the service is asked besides endpoints.
     pub const OF_QUERIES: &'static [Format] = &[Format::Text, Format::Json];
+    /// The formats of explanations.
+    pub const OF_EXPLANATIONS: &'static [Format] = &[Format::Text, Format::Json];
     /// The formats of security events.
     pub const OF_EVENTS: &'static [Format] = &[Format::Table, Format::Json, Format::Ndjson];
 }
@@ -136,6 +139,8 @@ pub enum Report<'a> {
     SiteUpgrade(SiteUpgrade<'a>),
     /// Operations of the interface.
     Operations(OperationList),
+    /// What a field, a setting or a definition is.
+    Explanation(&'a Explanation),
 }
 
 /// DDoS events, as JSON.
@@ -224,6 +229,7 @@ fn text(report: &Report<'_>, options: &ReportOptions<'_>) -> String {
         Report::UpgradableVersions(versions) => upgrade::versions(versions, view),
         Report::SiteUpgrade(upgrade) => upgrade::status(upgrade, view),
         Report::Operations(list) => list.text(view),
+        Report::Explanation(explanation) => explanation.text(view),
     }
 }
 
@@ -244,6 +250,7 @@ fn json(report: &Report<'_>) -> String {
         Report::UpgradableVersions(versions) => documents::document("upgradable_sw_versions", versions),
         Report::SiteUpgrade(upgrade) => documents::document("upgrade_status", upgrade),
         Report::Operations(list) => documents::document("operations", list.json()),
+        Report::Explanation(explanation) => explanation.json(),
     }
 }
 

@@ -15,6 +15,7 @@ pub mod error;
 pub mod event_counts;
 pub mod event_list;
 mod explain;
+pub mod explanation;
 mod fit;
 pub mod fleet;
 mod format;

@@ -12,6 +12,7 @@ use super::endpoints::EndpointsReport;
 use super::error::{self, ErrorReport};
 use super::event_counts::EventCountsReport;
 use super::event_list::EventListReport;
+use super::explanation::Explanation;
 use super::format::{DdosEvents, OneDdosEvent};
 use super::health::HealthReport;
 use super::json::{self as json_report, HistoryReport, OutcomeReport, RehearsalReport, RunReport};
@@ -90,6 +91,8 @@ kinds! {
     RunEvent = "run_event" => report::<RunEventLine<'_>>(run_event::KIND),
     /// A line of --log json
     Request = "request" => report::<RequestLine<'_>>(request_log::KIND),
+    /// The JSON of explain
+    Explanation = "explanation" => report::<Explanation>("explanation"),
     /// The JSON of get, and of show for a snapshot
     Endpoints = "endpoints" => report::<EndpointsReport<'_>>("endpoints"),
     /// The JSON of doctor
@@ -135,6 +138,7 @@ pub fn of(of: SchemaKind) -> Json {
         SchemaKind::Drift => "the verdict of trueup drift",
         SchemaKind::Fleet => "the results of several stacks",
         SchemaKind::Snapshot => "a snapshot of the objects of a service",
+        SchemaKind::Explanation => "an answer of trueup explain",
         SchemaKind::Definition => "an endpoint, as trueup reads it",
         SchemaKind::Overlay => "an overlay of an environment, as trueup reads it",
         SchemaKind::Policy => "a policy of trueup",

@@ -199,3 +199,112 @@ fn commands_that_read_or_write_files_know_overlays_that_remove() {
     pulled.code(0).stderr_contains("left out: shop/e0: the overlay o/prod/e0.yaml removes it");
     assert!(!stage.path("shop/e0.yaml").exists());
 }
+
+/// A stack in which every kind of origin is there.
+fn origins() -> Stage {
+    let settings = "\
+variables: {domain: example.net, port: 80, zone: a}
+defaults:
+  variables: {zone: b}
+  guards: {percent: 20}
+environments:
+  live: {variables: {domain: live.example.net}, overlay: o/live, guards: {percent: 15}}
+  prod: {extends: live, overlay: o/prod}
+";
+    Stage::new()
+        .file("d/trueup.yaml", settings)
+        .file("d/cart.yaml", "metadata:\n  name: cart\n  namespace: shop\n  labels: {team: a, zone: '${zone}'}\nspec:\n  dnsName: cart.${domain}\n  port: ${port}\n  protocol: UDP\n  snat_pool: {snat_pool: {prefixes: [10.1.0.0/16]}}\n")
+        .file("d/web.yaml", "metadata: {name: web, namespace: shop}\nspec: {ip: 10.0.0.7}\n")
+        .file("d/o/live/cart.yaml", "metadata: {name: cart, namespace: shop}\nspec: {port: 8080, protocol: null}\n")
+        .file("d/o/prod/cart.yaml", "metadata:\n  name: cart\n  namespace: shop\n  labels:\n    team: null\nspec:\n  ip: 10.0.0.9\n  port: 8443\n")
+        .file("d/o/prod/web.yaml", "$remove: true\nmetadata: {name: web, namespace: shop}\n")
+}
+
+#[test]
+fn every_value_of_a_definition_is_explained_with_what_it_is_from() {
+    let stage = origins();
+    stage.run("explain --env prod shop/cart d").code(0).stdout(
+        "\
+shop/cart in environment prod
+
+FIELD                              VALUE                                     FROM
+metadata.name                      cart                                      d/cart.yaml:2
+metadata.namespace                 shop                                      d/cart.yaml:3
+metadata.description               \"\"                                        default
+metadata.disable                   false                                     default
+metadata.labels.team               (none)                                    default, by d/o/prod/cart.yaml:5, overlay
+                                   instead of a                              d/cart.yaml:4
+metadata.labels.zone               b                                         d/cart.yaml:4
+                                   ${zone} = b                               d/trueup.yaml:3, defaults
+spec.ip                            10.0.0.9                                  d/o/prod/cart.yaml:7, overlay
+                                   instead of spec.dns_name: cart.${domain}  d/cart.yaml:6
+spec.protocol                      TCP                                       default, by d/o/live/cart.yaml:2, overlay
+                                   instead of UDP                            d/cart.yaml:8
+spec.port                          8443                                      d/o/prod/cart.yaml:8, overlay
+                                   instead of 8080                           d/o/live/cart.yaml:2
+                                   instead of ${port}                        d/cart.yaml:7
+spec.health_check_port             0                                         default
+spec.snat_pool.snat_pool.prefixes  [\"10.1.0.0/16\"]                           d/cart.yaml:9
+spec.where                         (none)                                    default
+",
+    );
+    // Without an environment there are no overlays; `--var` is above every layer.
+    let top = stage.run("explain shop/cart d --var port=1");
+    top.code(0).stdout_contains("spec.dns_name").stdout_contains("${domain} = example.net").does_not_say("o/prod");
+    top.stdout_contains("${port} = 1").stdout_contains("  --var\n");
+    stage
+        .run("explain --env prod shop/web d")
+        .code(0)
+        .stdout("shop/web in environment prod is removed by d/o/prod/web.yaml:1\n");
+    stage.run("explain --env prod shop/crat d").code(64).stderr_contains("did you mean `shop/cart`?");
+    let json = stage.run("explain --env prod shop/cart d --format json").code(0).json();
+    assert_eq!(json["environment"], "prod");
+    let port = json["definition"]["values"]
+        .as_array()
+        .expect("values")
+        .iter()
+        .find(|value| value["path"] == json!(["spec", "port"]));
+    let port = port.expect("the port");
+    assert_eq!((&port["value"], &port["source"], &port["place"]["line"]), (&json!(8443), &json!("overlay"), &json!(8)));
+    assert_eq!(port["replaced"][0]["place"]["file"], "d/o/live/cart.yaml");
+}
+
+#[test]
+fn a_setting_is_explained_with_the_layer_that_sets_it() {
+    let stage = origins().file("policy.yaml", "guards: {percent: 5}\n");
+    let percent = stage.run("explain --env prod guards.percent d");
+    percent.code(0).stdout_contains("  default   30\n").stdout_contains(
+        "\
+Set in environment prod:
+
+SETTING         VALUE          FROM
+guards.percent  15             d/trueup.yaml:6, environment live
+                instead of 20  d/trueup.yaml:4, defaults
+",
+    );
+    stage.run("explain --env prod percent d --policy policy.yaml").code(0).stdout_contains(
+        "\
+guards.percent  5              the policy's limit
+                instead of 15  d/trueup.yaml:6, environment live
+",
+    );
+    stage
+        .run("explain --env prod variables.zone d --var zone=c")
+        .code(0)
+        .stdout_contains("variables.zone  c             --var\n");
+    stage.run("explain --env prod stack d --stack mine").code(0).stdout_contains("stack    mine   --stack\n");
+    stage.run("explain --env prod prune d").code(0).stdout_contains("Nothing: the default applies.\n");
+    // Of a field, only the meaning is asked for; all settings are a table.
+    stage.run("explain --env prod spec.port d").code(0).does_not_say("Set in");
+    stage
+        .run("explain --env prod settings d")
+        .code(0)
+        .stdout_contains("extends")
+        .stdout_contains("o/live")
+        .does_not_say("mapping");
+    let json = stage.run("explain --env prod settings d --format json").code(0).json();
+    let all = json["settings"].as_array().expect("settings").clone();
+    let domain = all.iter().find(|setting| setting["path"] == json!(["variables", "domain"])).expect("it is set");
+    assert_eq!((&domain["value"], &domain["layer"]), (&json!("live.example.net"), &json!({"environment": "live"})));
+    stage.run("explain guards.percent").code(0).does_not_say("Set");
+}

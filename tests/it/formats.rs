@@ -63,6 +63,9 @@ fn a_field_is_explained_and_a_misspelt_one_gets_a_proposal() {
     stage.run("explain network_type").code(64).stderr_contains("several names end in `network_type`");
     stage.run("explain guards.precent").code(64).stderr_contains("did you mean `guards.percent`?");
     stage.run("explain settings").code(0).stdout_contains("  namespaces                        list of texts\n");
+    let json = stage.run("explain guards.percent --format json").json();
+    assert_eq!((&json["kind"], &json["topics"][0]["default"]), (&json!("explanation"), &json!("30")));
+    assert!(stage.run("explain --format json").json()["topics"].as_array().is_some_and(|topics| topics.len() > 30));
     stage.run("explain target").code(0).stdout_contains("allowed   exactly one of dns_name");
 }
 

@@ -1,14 +1,56 @@
-//! `explain`: prints what a field of a definition or a setting means, its type, and what is allowed.
+//! `explain`: prints what a field of a definition or a setting means, and where the values of a definition or of a
+//! setting are from in an environment.
+
+use std::path::Path;
 
 use crate::cli::args::ExplainArgs;
 use crate::cli::context::Context;
 use crate::cli::exit_status::{CommandError, ExitStatus};
-use crate::report;
+use crate::cli::{configuration, diagnostics, policy, settings};
+use crate::load::config::LayerName;
+use crate::load::explain::ExplainedDefinition;
+use crate::load::{self, ExplainedSetting, LoadOptions};
+use crate::model::{Json, Key, SourceLocation};
+use crate::report::explanation::Explanation;
+use crate::report::{self, Report, ReportOptions};
 
-/// Prints what a field of a definition or a setting means.
+/// Prints what a field or a setting means, or where values are from.
 pub fn run(arguments: &ExplainArgs, context: &Context) -> Result<ExitStatus, CommandError> {
     let asked = arguments.field.as_deref().unwrap_or_default();
-    let text = report::explain(asked).map_err(|near| {
+    let explanation = match Key::parse(asked) {
+        Ok(key) => definition(arguments, context, &key)?,
+        Err(_) => topic(arguments, context, asked)?,
+    };
+    let view = context.output.view();
+    let text = report::render(&Report::Explanation(&explanation), arguments.format, &ReportOptions::new(&view));
+    context.output.answer(&text);
+    Ok(ExitStatus::Done)
+}
+
+/// Where the values of a definition are from.
+fn definition(arguments: &ExplainArgs, context: &Context, key: &Key) -> Result<Explanation, CommandError> {
+    let directory = arguments.directory.as_deref().unwrap_or(Path::new("."));
+    let options = configuration::load_options(context)?;
+    let failed = |found| diagnostics::error(context, &found);
+    let loaded = load::directory(directory, &options).map_err(failed)?;
+    let settings = load::explained_settings(directory, &options).map_err(failed)?;
+    let explained = load::explain::definition(&loaded, key, &settings).ok_or_else(|| {
+        let text = key.to_string();
+        let keys: Vec<String> = loaded.desired.definitions.keys().map(ToString::to_string).collect();
+        let error = CommandError::words(ExitStatus::Usage, format!("no file defines `{text}`"));
+        let near = load::nearest(&text, keys.iter().map(String::as_str));
+        near.into_iter().fold(error, |error, near| error.hint(format!("did you mean `{near}`?")))
+    })?;
+    let prefix = context.environment.shown_from_here(&loaded.root);
+    let definition = Some(shown_definition(explained, &prefix));
+    Ok(Explanation { environment: options.environment, definition, ..Explanation::default() })
+}
+
+/// What a field or a setting means, and the value of a setting in an environment.
+fn topic(arguments: &ExplainArgs, context: &Context, asked: &str) -> Result<Explanation, CommandError> {
+    // The names of variables are free.
+    let variable = asked.strip_prefix("variables.");
+    let explained = report::explain(if variable.is_some() { "variables" } else { asked }).map_err(|near| {
         let hint = match near.as_slice() {
             [] => "see all of them: trueup explain".to_owned(),
             [one] => format!("did you mean `{one}`?"),
@@ -21,6 +63,69 @@ pub fn run(arguments: &ExplainArgs, context: &Context) -> Result<ExitStatus, Com
         };
         CommandError::words(ExitStatus::Usage, message).hint(hint)
     })?;
-    context.output.answer(&text);
-    Ok(ExitStatus::Done)
+    let topics = explained.topics.as_slice();
+    let is_setting = topics.iter().all(|topic| topic.is_setting);
+    let environment = context.chosen_environment();
+    if !is_setting || (environment.is_none() && arguments.directory.is_none()) {
+        return Ok(Explanation::of(explained));
+    }
+    let asked: Vec<String> = match (variable, topics) {
+        (Some(name), _) => vec!["variables".to_owned(), name.to_owned()],
+        (None, [one]) => one.path.trim_start_matches("environments.NAME.").split('.').map(str::to_owned).collect(),
+        (None, _) => Vec::new(),
+    };
+    let mut settings = values(context, arguments.directory.as_deref().unwrap_or(Path::new(".")))?;
+    settings.retain(|setting| setting.path.starts_with(&asked));
+    // All settings: the values say more than the meanings.
+    let all = asked.is_empty();
+    let explanation = Explanation { environment, settings: Some(settings), ..Explanation::of(explained) };
+    Ok(if all { Explanation { about: String::new(), ..explanation } } else { explanation })
+}
+
+/// What is in force in the environment of the call, with the layers that set it.
+fn values(context: &Context, directory: &Path) -> Result<Vec<ExplainedSetting>, CommandError> {
+    let options: LoadOptions = configuration::load_options(context)?;
+    let failed = |found| diagnostics::error(context, &found);
+    let mut explained = load::explained_settings(directory, &options).map_err(failed)?;
+    let config = load::settings(directory, &options).map_err(failed)?;
+    for (setting, value, source) in settings::of_call(context) {
+        put(&mut explained, vec![setting.to_owned()], value.into(), LayerName::Call(source.to_owned()));
+    }
+    for change in policy::limits(context, &config) {
+        let path = if change.setting == "gates.events" { "gates.events.mode" } else { &change.setting };
+        let path = path.split('.').map(str::to_owned).collect();
+        put(&mut explained, path, change.in_force.into(), LayerName::Policy);
+    }
+    let prefix = context.environment.shown_from_here(&load::root(directory, &options).map_err(failed)?);
+    for setting in &mut explained {
+        let places = setting.replaced.iter_mut().filter_map(|replaced| replaced.place.as_mut());
+        setting.place.iter_mut().chain(places).for_each(|place| show(place, &prefix));
+    }
+    Ok(explained)
+}
+
+/// Puts a value over what the layers set.
+fn put(explained: &mut Vec<ExplainedSetting>, path: Vec<String>, value: Json, layer: LayerName) {
+    match explained.iter().position(|setting| setting.path == path) {
+        Some(at) => {
+            let below = explained.remove(at);
+            explained.insert(at, below.replaced_by(value, layer, None));
+        }
+        None => explained.push(ExplainedSetting { path, value, layer, place: None, replaced: Vec::new() }),
+    }
+}
+
+/// Names the file of a place as it can be opened from the working directory.
+fn show(place: &mut SourceLocation, prefix: &str) {
+    place.file.insert_str(0, prefix);
+}
+
+fn shown_definition(mut definition: ExplainedDefinition, prefix: &str) -> ExplainedDefinition {
+    definition.removed.iter_mut().for_each(|place| show(place, prefix));
+    for value in &mut definition.values {
+        let variables = value.variables.iter_mut().filter_map(|variable| variable.place.as_mut());
+        let replaced = value.replaced.iter_mut().map(|replaced| &mut replaced.place);
+        value.place.iter_mut().chain(variables).chain(replaced).for_each(|place| show(place, prefix));
+    }
+    definition
 }

@@ -3,6 +3,10 @@
 //! setting: mappings are merged, lists and single values replace, null sets nothing. `--var` is above all layers.
 
 use std::collections::BTreeMap;
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::Config;
 use super::decode::{given, overlay, settings, wrong};
@@ -111,7 +115,8 @@ fn extends(fields: &mut Fields<'_, '_, '_>, name: &str, all: &[MapEntry<'_>]) {
 }
 
 /// Which layer of the settings a value is from, the lowest first.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum LayerName {
     /// The top level of the file.
     TopLevel,
@@ -119,6 +124,22 @@ pub enum LayerName {
     Defaults,
     /// An environment, chosen or extended.
     Environment(String),
+    /// A flag or a variable of the process.
+    Call(String),
+    /// A policy, which limits what the settings say.
+    Policy,
+}
+
+impl fmt::Display for LayerName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LayerName::TopLevel => f.write_str("top level"),
+            LayerName::Defaults => f.write_str("defaults"),
+            LayerName::Environment(name) => write!(f, "environment {name}"),
+            LayerName::Call(name) => f.write_str(name),
+            LayerName::Policy => f.write_str("the policy's limit"),
+        }
+    }
 }
 
 /// The layers of a file whose problems are reported already.
@@ -203,7 +224,7 @@ fn set_prune(tree: &Item<'_>, listed: bool, config: &mut Config, problems: &mut 
 }
 
 /// A layer on what is below it.
-fn merged<'s>(below: Option<Item<'s>>, above: &Item<'s>, path: &mut Vec<String>) -> Item<'s> {
+pub(super) fn merged<'s>(below: Option<Item<'s>>, above: &Item<'s>, path: &mut Vec<String>) -> Item<'s> {
     let above_value = match &above.value {
         // The mode of this gate alone is written as a word.
         Value::Text(..) if *path == ["gates", "events"] => {

@@ -2,11 +2,15 @@
 //! An environment may set everything that the top level of the file sets.
 
 mod decode;
+mod explain;
 mod layers;
 mod policy;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+pub(super) use explain::settings as explained;
+pub use explain::{ExplainedSetting, ReplacedSetting};
+pub use layers::LayerName;
 pub(super) use layers::{no_environment, read};
 pub use policy::policy;
 

@@ -1,12 +1,13 @@
 //! Layers of settings: the order in which they are in force, what they may contain, and that merging them gives what a
 //! file gives in which a person wrote the outcome down.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-use super::Config;
+use super::{Config, ExplainedSetting, LayerName};
+use crate::load::text::SourceText;
 use crate::load::{LoadOptions, SourceFile, UndefinedEnvironment, settings_of};
 use crate::model::policy::{GateMode, Prune};
 
@@ -223,4 +224,57 @@ proptest! {
             (merged, flat) => prop_assert!(false, "{merged:?}\n{flat:?}"),
         }
     }
+
+    /// The layer that `explain` names is the one whose value is in force: without it there, another one is; without the
+    /// value in any other layer, nothing changes.
+    #[test]
+    fn the_explained_layer_is_the_one_whose_removal_changes_the_value(layers in [layer(), layer(), layer(), layer()]) {
+        let names = [
+            LayerName::TopLevel,
+            LayerName::Defaults,
+            LayerName::Environment("base".to_owned()),
+            LayerName::Environment("prod".to_owned()),
+        ];
+        let now = explained(&file(&layers));
+        let all: BTreeSet<Vec<String>> = layers.iter().flat_map(|layer| flat(layer).into_keys()).collect();
+        let settings = now.iter().filter(|(path, _)| *path != &["extends"]);
+        prop_assert_eq!(settings.clone().map(|(path, _)| path.clone()).collect::<BTreeSet<_>>(), all);
+        for (path, setting) in settings {
+            let winner = names.iter().position(|name| *name == setting.layer).expect("a layer of the file");
+            prop_assert_eq!(Some(setting.value.clone()), flat(&layers[winner]).remove(path));
+            let below = setting.replaced.iter().map(|replaced| replaced.layer.clone());
+            let setters: Vec<LayerName> = [setting.layer.clone()].into_iter().chain(below).collect();
+            let expected: Vec<LayerName> =
+                (0..4).rev().filter(|at| flat(&layers[*at]).contains_key(path)).map(|at| names[at].clone()).collect();
+            prop_assert_eq!(setters, expected);
+            for (at, name) in names.iter().enumerate().filter(|(at, _)| flat(&layers[*at]).contains_key(path)) {
+                let mut without = layers.clone();
+                remove(&mut without[at], path);
+                let then = explained(&file(&without)).remove(path);
+                if *name == setting.layer {
+                    prop_assert_ne!(then.map(|then| then.layer), Some(setting.layer.clone()), "{:?}", path);
+                } else {
+                    let then = then.expect("another layer sets it");
+                    prop_assert_eq!((&then.value, &then.layer), (&setting.value, &setting.layer), "{:?}", path);
+                }
+            }
+        }
+    }
+}
+
+fn explained(text: &str) -> BTreeMap<Vec<String>, ExplainedSetting> {
+    let source = SourceText::new(&"trueup.yaml".into(), text.as_bytes().to_vec()).expect("UTF-8");
+    let options = LoadOptions { environment: Some("prod".to_owned()), ..LoadOptions::default() };
+    super::explained(&source, &options).into_iter().map(|setting| (setting.path.clone(), setting)).collect()
+}
+
+/// Takes a path out of a layer; `gates.events` as a word is its mode.
+fn remove(layer: &mut Map<String, Value>, path: &[String]) {
+    let (last, above) = path.split_last().expect("a path");
+    if above == ["gates", "events"] && layer["gates"]["events"].is_string() {
+        layer["gates"].as_object_mut().expect("a mapping").remove("events");
+        return;
+    }
+    let at = above.iter().try_fold(layer, |at, key| at.get_mut(key)?.as_object_mut());
+    at.and_then(|at| at.remove(last)).expect("it is there");
 }

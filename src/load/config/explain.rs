@@ -1,0 +1,116 @@
+//! Which layer sets each setting of an environment, and where: what `explain` prints.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::layers::{LayerName, Layers, document, merged};
+use crate::load::item::{Item, MapEntry, Value};
+use crate::load::options::LoadOptions;
+use crate::load::text::SourceText;
+use crate::load::tree::TextStyle;
+use crate::model::{Json, SourceLocation};
+
+/// A setting that a layer sets.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct ExplainedSetting {
+    /// Its keys from the root of a layer.
+    pub path: Vec<String>,
+    /// Its value in the highest layer that sets it.
+    pub value: Json,
+    /// That layer.
+    pub layer: LayerName,
+    /// Where it is set.
+    pub place: Option<SourceLocation>,
+    /// What the layers below set, the nearest first.
+    pub replaced: Vec<ReplacedSetting>,
+}
+
+/// A value of a setting that a higher layer replaces.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct ReplacedSetting {
+    /// The value.
+    pub value: Json,
+    /// The layer that sets it.
+    pub layer: LayerName,
+    /// Where it is set.
+    pub place: Option<SourceLocation>,
+}
+
+impl ExplainedSetting {
+    /// Puts a value over the one that is there.
+    #[must_use]
+    pub fn replaced_by(mut self, value: Json, layer: LayerName, place: Option<SourceLocation>) -> Self {
+        let below = ReplacedSetting {
+            value: std::mem::replace(&mut self.value, value),
+            layer: std::mem::replace(&mut self.layer, layer),
+            place: std::mem::replace(&mut self.place, place),
+        };
+        self.replaced.insert(0, below);
+        self
+    }
+}
+
+/// Every setting that a layer of the environment sets, in the order of their paths. Settings that are wrong have been
+/// reported by whoever read them.
+pub(in crate::load) fn settings(source: &SourceText, options: &LoadOptions) -> Vec<ExplainedSetting> {
+    let root = document(source, &mut Vec::new());
+    let layers = root.as_ref().map(Layers::new);
+    let layers = layers.map(|layers| layers.of(options.environment.as_deref())).unwrap_or_default();
+    let mut explained: BTreeMap<Vec<String>, ExplainedSetting> = BTreeMap::new();
+    let mut set = |path: Vec<String>, value: Json, layer: &LayerName, place: Option<SourceLocation>| {
+        let above = match explained.remove(&path) {
+            Some(below) => below.replaced_by(value, layer.clone(), place),
+            None => ExplainedSetting { path: path.clone(), value, layer: layer.clone(), place, replaced: Vec::new() },
+        };
+        explained.insert(path, above);
+    };
+    for (name, layer) in &layers {
+        leaves(&merged(None, layer, &mut Vec::new()), &mut Vec::new(), &mut |path, entry| {
+            set(path.to_vec(), json(&entry.item), name, Some(entry.key_at.location()));
+        });
+        // Overlays add up, and what an environment extends is its own: no layer passes them on.
+        for key in ["extends", "overlay"] {
+            let entry = layer.entries().iter().find(|entry| entry.key == key && *name != LayerName::TopLevel);
+            if let Some(entry) = entry {
+                set(vec![key.to_owned()], json(&entry.item), name, Some(entry.key_at.location()));
+            }
+        }
+    }
+    for (name, value) in &options.variables {
+        set(
+            vec!["variables".to_owned(), name.clone()],
+            value.as_str().into(),
+            &LayerName::Call("--var".to_owned()),
+            None,
+        );
+    }
+    explained.into_values().collect()
+}
+
+/// The values of a layer; a list is one.
+fn leaves<'i, 's>(item: &'i Item<'s>, path: &mut Vec<String>, take: &mut impl FnMut(&[String], &'i MapEntry<'s>)) {
+    for entry in item.entries() {
+        path.push(entry.key.clone().into_owned());
+        match entry.item.value {
+            Value::Map(_) => leaves(&entry.item, path, take),
+            Value::Text(..) | Value::List(_) | Value::Refused => take(path, entry),
+        }
+        path.pop();
+    }
+}
+
+/// A value as JSON, typed as YAML reads it.
+fn json(item: &Item<'_>) -> Json {
+    match &item.value {
+        Value::Text(text, TextStyle::Plain) => match serde_json::from_str(text) {
+            Ok(scalar @ (Json::Bool(_) | Json::Number(_))) => scalar,
+            _ => Json::from(&**text),
+        },
+        Value::Text(text, _) => Json::from(&**text),
+        Value::List(items) => items.iter().map(json).collect(),
+        Value::Map(entries) => entries.iter().map(|entry| (entry.key.to_string(), json(&entry.item))).collect(),
+        Value::Refused => Json::Null,
+    }
+}

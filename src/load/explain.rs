@@ -1,0 +1,316 @@
+//! Where each value of an effective definition is from: the definition, an overlay, a variable and the layer of the
+//! settings that sets it, or the default. The files are read again, so this is for one definition that somebody asks
+//! about.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::config::{ExplainedSetting, LayerName};
+use super::fields::is_free;
+use super::item::{Item, MapEntry, Value, resolve};
+use super::loaded::Loaded;
+use super::overlay;
+use super::overlays::Overlays;
+use super::text::SourceText;
+use super::tree::Documents;
+use super::variable::{self, Variables, substitute};
+use crate::model::shape::{ENDPOINT, NodeKind, ShapeNode, order, snake};
+use crate::model::{Endpoint, Field, Json, Key, SourceLocation, WireEndpoint};
+
+/// A definition as it is in force, value by value.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct ExplainedDefinition {
+    /// `namespace/name`
+    pub key: Key,
+    /// Where an overlay removes it; it then has no values.
+    pub removed: Option<SourceLocation>,
+    /// Its values, in the order of a file; those that it does not set are defaults.
+    pub values: Vec<ExplainedValue>,
+}
+
+/// A value of a definition with everything that decided it.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct ExplainedValue {
+    /// Its keys from the root of the document.
+    pub path: Vec<String>,
+    /// The value that is in force; null is absence.
+    pub value: Json,
+    /// What sets it.
+    pub source: ValueSource,
+    /// Where it is written; of a default, where an overlay sets it back to that.
+    pub place: Option<SourceLocation>,
+    /// The variables in it.
+    pub variables: Vec<ExplainedVariable>,
+    /// What it replaces, the nearest first.
+    pub replaced: Vec<ReplacedValue>,
+}
+
+/// What sets a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ValueSource {
+    /// The definition.
+    Definition,
+    /// An overlay of the environment.
+    Overlay,
+    /// Nothing: it is the default.
+    Default,
+}
+
+/// A variable in a value.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct ExplainedVariable {
+    /// Its name.
+    pub name: String,
+    /// Its value.
+    pub value: String,
+    /// The layer of the settings that sets it.
+    pub layer: LayerName,
+    /// Where it is set.
+    pub place: Option<SourceLocation>,
+}
+
+/// A value that another one replaces.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct ReplacedValue {
+    /// Its keys from the root of the document: another option of an exclusive group has others.
+    pub path: Vec<String>,
+    /// The value as it is written.
+    pub written: String,
+    /// Where it is written.
+    pub place: SourceLocation,
+}
+
+/// The entries of a document by their path of snake_case keys; those in lists aside.
+type Entries<'i, 's> = BTreeMap<Vec<String>, &'i MapEntry<'s>>;
+
+/// Where the values of a definition are from; nothing where there is no such definition. `settings` are those of the
+/// same environment.
+#[must_use]
+pub fn definition(loaded: &Loaded, key: &Key, settings: &[ExplainedSetting]) -> Option<ExplainedDefinition> {
+    if let Some(place) = loaded.removed.get(key) {
+        return Some(ExplainedDefinition { key: key.clone(), removed: Some(place.clone()), values: Vec::new() });
+    }
+    let definition = loaded.desired.definitions.get(key)?;
+    let limits = loaded.options.limits;
+    let variables = Variables::new(&loaded.config.variables);
+    let source = loaded.origin.text(&definition.file, &limits).ok()?;
+    let texts = definition.overlays.iter().filter_map(|file| loaded.origin.text(file, &limits).ok());
+    let texts: Vec<SourceText> = texts.collect();
+    let overlays = Overlays::read(&texts, &loaded.filter(), &variables, &mut Vec::new());
+    let tree = Documents::new(&source).nth(definition.document)?.ok()?;
+    let base = resolve(&tree, &source, &mut Vec::new())?;
+    let documents: Vec<&Item<'_>> =
+        std::iter::once(&base).chain(overlays.of(&key.to_string()).iter().map(|overlay| &overlay.item)).collect();
+    let mut raw = base.clone();
+    for overlay in documents.iter().skip(1) {
+        overlay::merge(&mut raw, overlay);
+    }
+    let mut effective = raw.clone();
+    substitute(&mut effective, &variables, &mut Vec::new());
+    let wire = serde_json::to_value(WireEndpoint::from(&definition.endpoint)).unwrap_or_default();
+    let explainer = Explainer {
+        loaded,
+        settings,
+        endpoint: &definition.endpoint,
+        wire,
+        raw: entries(&raw),
+        documents: documents.into_iter().map(entries).collect(),
+    };
+    let values = explainer.values(&entries(&effective));
+    Some(ExplainedDefinition { key: key.clone(), removed: None, values })
+}
+
+struct Explainer<'e, 'i, 's> {
+    loaded: &'e Loaded,
+    settings: &'e [ExplainedSetting],
+    endpoint: &'e Endpoint,
+    wire: Json,
+    /// What is written, with all overlays and without variables.
+    raw: Entries<'i, 's>,
+    /// The definition and its overlays, each by itself.
+    documents: Vec<Entries<'i, 's>>,
+}
+
+impl Explainer<'_, '_, '_> {
+    fn values(&self, effective: &Entries<'_, '_>) -> Vec<ExplainedValue> {
+        let written = effective.iter().filter(|(path, entry)| is_value(path, entry));
+        let mut values: Vec<ExplainedValue> = written.map(|(path, entry)| self.written(path, entry)).collect();
+        let absent: BTreeSet<Vec<String>> = self.absent(effective);
+        values.extend(absent.into_iter().filter_map(|path| self.default(path)));
+        values.sort_by_cached_key(|value| {
+            value.path.iter().map(|key| (order(key), key.clone())).collect::<Vec<(usize, String)>>()
+        });
+        values
+    }
+
+    /// Values that are not there: fields that no document sets, and what an overlay sets back.
+    fn absent(&self, effective: &Entries<'_, '_>) -> BTreeSet<Vec<String>> {
+        let fixed = Field::FIXED.iter().filter_map(path_of);
+        let nulls = self.documents.iter().skip(1).flatten().filter(|(_, entry)| entry.item.is_null());
+        let set_back = nulls.map(|(path, _)| path.clone());
+        let is_there = |path: &Vec<String>| {
+            effective
+                .iter()
+                .any(|(other, entry)| is_value(other, entry) && (other.starts_with(path) || path.starts_with(other)))
+        };
+        fixed.chain(set_back).filter(|path| !is_there(path)).collect()
+    }
+
+    fn written(&self, path: &[String], entry: &MapEntry<'_>) -> ExplainedValue {
+        let place = entry.key_at.location();
+        let is_overlay = self.loaded.filter().is_overlay(&place.file);
+        let mut replaced = Vec::new();
+        // An overlay names the definition and changes nothing by that.
+        if !matches!(path, [metadata, name] if metadata == "metadata" && (name == "name" || name == "namespace")) {
+            replaced = self.replaced(path, Some(&place));
+            replaced.extend(self.rivals(path));
+        }
+        ExplainedValue {
+            path: path.to_vec(),
+            value: self.value(path),
+            source: if is_overlay { ValueSource::Overlay } else { ValueSource::Definition },
+            place: Some(place),
+            variables: self.variables(path),
+            replaced,
+        }
+    }
+
+    /// A value that is absent; nothing where that is nobody's doing and nothing's default.
+    fn default(&self, path: Vec<String>) -> Option<ExplainedValue> {
+        let set_back = |entries: &Entries<'_, '_>| {
+            let mut above = (1..=path.len()).filter_map(|length| entries.get(&path[..length]));
+            above.find(|entry| entry.item.is_null()).map(|entry| entry.key_at.location())
+        };
+        let place = self.documents.iter().skip(1).rev().find_map(set_back);
+        let replaced = if place.is_some() { self.replaced(&path, None) } else { Vec::new() };
+        let is_fixed = Field::FIXED.iter().filter_map(path_of).any(|fixed| fixed == path);
+        (is_fixed || !replaced.is_empty()).then(|| ExplainedValue {
+            value: self.value(&path),
+            source: ValueSource::Default,
+            // Setting back what nobody sets changes nothing.
+            place: place.filter(|_| !replaced.is_empty()),
+            variables: Vec::new(),
+            replaced,
+            path,
+        })
+    }
+
+    fn value(&self, path: &[String]) -> Json {
+        if let Some(value) = path.iter().try_fold(&self.wire, |at, key| at.get(key)) {
+            return value.clone();
+        }
+        if let Some(field) = Field::FIXED.iter().find(|field| path_of(field).as_deref() == Some(path)) {
+            return field.value(self.endpoint);
+        }
+        match shape(path).map(|node| node.kind) {
+            Some(NodeKind::Empty) => Json::Object(serde_json::Map::new()),
+            _ => Json::Null,
+        }
+    }
+
+    /// What the documents set at a path or below it, but for what is in force.
+    fn replaced(&self, path: &[String], in_force: Option<&SourceLocation>) -> Vec<ReplacedValue> {
+        let mut replaced = Vec::new();
+        for document in self.documents.iter().rev() {
+            let below = document.iter().filter(|(other, entry)| other.starts_with(path) && is_value(other, entry));
+            replaced.extend(below.map(|(path, entry)| replaced_value(path, entry)));
+        }
+        replaced.retain(|value: &ReplacedValue| Some(&value.place) != in_force);
+        replaced
+    }
+
+    /// What the documents set in the other options of the exclusive groups that a path chooses from.
+    fn rivals(&self, path: &[String]) -> Vec<ReplacedValue> {
+        let mut rivals = Vec::new();
+        for length in 1..path.len() {
+            let Some(group) = shape(&path[..length]) else { continue };
+            let chosen = &path[length];
+            for option in
+                group.options().iter().filter(|option| *option != chosen && group.options().contains(&chosen.as_str()))
+            {
+                let option: Vec<String> = path[..length].iter().cloned().chain([(*option).to_owned()]).collect();
+                rivals.extend(self.replaced(&option, None));
+            }
+        }
+        rivals
+    }
+
+    fn variables(&self, path: &[String]) -> Vec<ExplainedVariable> {
+        // A variable may give a whole mapping.
+        let written = (1..=path.len()).rev().find_map(|length| self.raw.get(&path[..length]));
+        let mut names = Vec::new();
+        written.iter().for_each(|entry| collect_names(&entry.item, &mut names));
+        let of = |name: String| {
+            let value = self.loaded.config.variables.get(&name)?.clone();
+            let set = self.settings.iter().find(|setting| setting.path == ["variables", &name]);
+            let (layer, place) =
+                set.map_or((LayerName::Call("--var".to_owned()), None), |set| (set.layer.clone(), set.place.clone()));
+            Some(ExplainedVariable { name, value, layer, place })
+        };
+        names.into_iter().filter_map(of).collect()
+    }
+}
+
+/// The path at which a fixed field is written; the target has one for each option.
+fn path_of(field: &Field) -> Option<Vec<String>> {
+    Some(field.keys()?.into_iter().map(str::to_owned).collect())
+}
+
+/// The shape at a path, if it has one.
+fn shape(path: &[String]) -> Option<&'static ShapeNode> {
+    path.iter().try_fold(&ENDPOINT, |node, key| node.child(key))
+}
+
+/// Whether an entry is a value and no mapping of values: a scalar, a list, an option without fields, one label.
+fn is_value(path: &[String], entry: &MapEntry<'_>) -> bool {
+    let is_known = shape(path).is_some() || is_free(path[..path.len() - 1].iter().map(String::as_str));
+    let is_empty_option = shape(path).is_some_and(|node| node.kind == NodeKind::Empty);
+    let is_mapping = matches!(entry.item.value, Value::Map(_));
+    is_known && !entry.item.is_null() && (!is_mapping || is_empty_option)
+}
+
+fn entries<'i, 's>(root: &'i Item<'s>) -> Entries<'i, 's> {
+    fn collect<'i, 's>(item: &'i Item<'s>, path: &mut Vec<String>, found: &mut Entries<'i, 's>) {
+        for entry in item.entries() {
+            let is_free = is_free(path.iter().map(String::as_str));
+            path.push(if is_free { entry.key.clone().into_owned() } else { snake(&entry.key) });
+            found.insert(path.clone(), entry);
+            collect(&entry.item, path, found);
+            path.pop();
+        }
+    }
+    let mut found = Entries::new();
+    collect(root, &mut Vec::new(), &mut found);
+    found
+}
+
+fn replaced_value(path: &[String], entry: &MapEntry<'_>) -> ReplacedValue {
+    let slice = entry.item.span.slice();
+    let written = match entry.item.text() {
+        Some(text) => text.to_owned(),
+        None if slice.contains('\n') => entry.item.kind().to_owned(),
+        None => slice.to_owned(),
+    };
+    ReplacedValue { path: path.to_vec(), written, place: entry.key_at.location() }
+}
+
+fn collect_names(item: &Item<'_>, names: &mut Vec<String>) {
+    match &item.value {
+        Value::Text(text, _) => {
+            for name in variable::names(text) {
+                if !names.iter().any(|known| known == name) {
+                    names.push(name.to_owned());
+                }
+            }
+        }
+        Value::List(items) => items.iter().for_each(|item| collect_names(item, names)),
+        Value::Map(entries) => entries.iter().for_each(|entry| collect_names(&entry.item, names)),
+        Value::Refused => {}
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,158 @@
+//! What `explain` prints: what a field or a setting means, and where the values of an environment are from.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::json::document;
+use super::safe;
+use super::table::{Align, Table};
+use super::text::TextView;
+use crate::load::ExplainedSetting;
+use crate::load::explain::{ExplainedDefinition, ExplainedValue, ValueSource};
+use crate::model::{Json, SourceLocation};
+
+/// What `explain` found: a text for people, and its topics for programs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Explained {
+    /// The text.
+    pub text: String,
+    /// The one topic that was asked for, or all fields or settings.
+    pub topics: Vec<ExplainedTopic>,
+}
+
+/// A field, a setting or a name in plans.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct ExplainedTopic {
+    /// Its keys from the root.
+    pub path: String,
+    /// What is written there.
+    pub r#type: &'static str,
+    /// What is allowed; empty where the type says everything.
+    pub allowed: String,
+    /// What leaving it out means; empty where that is nothing.
+    pub default: String,
+    /// What it is for.
+    pub meaning: String,
+    /// Whether it is a setting of `trueup.yaml`, and no field of a definition.
+    pub is_setting: bool,
+}
+
+/// An answer of `explain`.
+#[derive(Debug, Default, Serialize, JsonSchema)]
+pub struct Explanation {
+    /// The text about the topics.
+    #[serde(skip)]
+    pub about: String,
+    /// Fields and settings that were asked for.
+    pub topics: Vec<ExplainedTopic>,
+    /// The environment whose values are explained.
+    pub environment: Option<String>,
+    /// What its layers set; nothing where only a meaning was asked for.
+    pub settings: Option<Vec<ExplainedSetting>>,
+    /// A definition in the environment.
+    pub definition: Option<ExplainedDefinition>,
+}
+
+impl Explanation {
+    /// What a field or a setting means.
+    #[must_use]
+    pub fn of(explained: Explained) -> Self {
+        Self { about: explained.text, topics: explained.topics, ..Self::default() }
+    }
+
+    /// The document.
+    #[must_use]
+    pub fn json(&self) -> String {
+        document("explanation", self)
+    }
+
+    /// The text.
+    #[must_use]
+    pub fn text(&self, view: &TextView) -> String {
+        let of = |name: &String| format!(" in environment {}", safe::line(name));
+        let environment = self.environment.as_ref().map(of).unwrap_or_default();
+        let mut text = self.about.clone();
+        if let Some(definition) = &self.definition {
+            let key = definition.key.to_string();
+            text.push_str(&format!("{}{environment}", safe::line(&key)));
+            text.push_str(&match &definition.removed {
+                Some(place) => format!(" is removed by {}\n", at(place)),
+                None => format!("\n\n{}", draw(&values(&definition.values), view)),
+            });
+        }
+        if let Some(settings) = &self.settings {
+            let separator = if text.is_empty() { "" } else { "\n" };
+            let values = match settings.as_slice() {
+                [] => "Nothing: the default applies.\n".to_owned(),
+                settings => draw(&self::settings(settings), view),
+            };
+            text.push_str(&format!("{separator}Set{environment}:\n\n{values}"));
+        }
+        text
+    }
+}
+
+fn at(place: &SourceLocation) -> String {
+    safe::line(&format!("{}:{}", place.file, place.line)).into_owned()
+}
+
+fn draw(table: &Table, view: &TextView) -> String {
+    table.draw(view.limit(), view.palette, view.charset)
+}
+
+fn columns(name: &str) -> Table {
+    Table::new([name, "VALUE", "FROM"].map(|heading| (heading, Align::Left))).fixed_width([0, 2])
+}
+
+fn values(values: &[ExplainedValue]) -> Table {
+    let mut table = columns("FIELD");
+    for value in values {
+        let place = value.place.as_ref().map(at).unwrap_or_default();
+        let from = match (value.source, place.is_empty()) {
+            (ValueSource::Definition, _) => place,
+            (ValueSource::Overlay, _) => format!("{place}, overlay"),
+            (ValueSource::Default, true) => "default".to_owned(),
+            (ValueSource::Default, false) => format!("default, by {place}, overlay"),
+        };
+        table.row([value.path.join("."), words(&value.value), from]);
+        for variable in &value.variables {
+            let from = from_layer(&variable.layer, variable.place.as_ref());
+            table.row([String::new(), format!("${{{}}} = {}", variable.name, variable.value), from]);
+        }
+        for replaced in &value.replaced {
+            let path =
+                if replaced.path == value.path { String::new() } else { format!("{}: ", replaced.path.join(".")) };
+            table.row([String::new(), format!("instead of {path}{}", replaced.written), at(&replaced.place)]);
+        }
+    }
+    table
+}
+
+fn settings(settings: &[ExplainedSetting]) -> Table {
+    let mut table = columns("SETTING");
+    for setting in settings {
+        let from = from_layer(&setting.layer, setting.place.as_ref());
+        table.row([setting.path.join("."), words(&setting.value), from]);
+        for replaced in &setting.replaced {
+            let from = from_layer(&replaced.layer, replaced.place.as_ref());
+            table.row([String::new(), format!("instead of {}", words(&replaced.value)), from]);
+        }
+    }
+    table
+}
+
+fn from_layer(layer: &impl std::fmt::Display, place: Option<&SourceLocation>) -> String {
+    match place {
+        Some(place) => format!("{}, {layer}", at(place)),
+        None => layer.to_string(),
+    }
+}
+
+fn words(value: &Json) -> String {
+    match value {
+        Json::Null => "(none)".to_owned(),
+        Json::String(text) if text.is_empty() => "\"\"".to_owned(),
+        Json::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
