@@ -9,7 +9,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::shared_args::formats;
 pub use super::shared_args::{
-    BaseArgs, Color, FilterArgs, GlobalArgs, LiveArgs, PermissionArgs, ScopeArgs, StacksArgs,
+    ApprovalArgs, BaseArgs, Color, FilterArgs, GlobalArgs, LiveArgs, PermissionArgs, ScopeArgs, StacksArgs,
 };
 use crate::report::Format;
 use crate::report::schema::SchemaKind;
@@ -58,6 +58,7 @@ pub enum Command {
     Rehearse(RehearseArgs),
     History(HistoryArgs),
     Rollback(RollbackArgs),
+    Move(super::move_args::MoveArgs),
     Get(super::view_args::GetArgs),
     Show(super::view_args::ShowArgs),
     Pull(PullArgs),
@@ -158,23 +159,6 @@ pub struct ApplyArgs {
     pub base: BaseArgs,
     #[command(flatten)]
     pub decision: ApprovalArgs,
-}
-
-/// How a person approves a plan, and in which format its outcome is printed.
-#[derive(Debug, Clone, Args)]
-pub struct ApprovalArgs {
-    /// Apply without asking
-    #[arg(long, short, conflicts_with = "digest")]
-    pub yes: bool,
-    /// Apply without asking if the plan has this digest (32 hex digits or more)
-    #[arg(long, value_name = "DIGEST")]
-    pub digest: Option<String>,
-    /// Who approved the plan, for the record [environment: TRUEUP_APPROVED_BY]
-    #[arg(long, value_name = "NAME")]
-    pub approved_by: Option<String>,
-    /// Output format; ndjson streams the events of the run, and its last line is what json prints
-    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats(Format::OF_APPLY))]
-    pub format: Format,
 }
 
 /// Lists the recorded runs, or shows one with the result of every change.

@@ -66,7 +66,7 @@ type Completer = fn(&OsStr) -> Vec<CompletionCandidate>;
 
 fn completer(command: &str, argument: &str) -> Option<Completer> {
     Some(match (command, argument) {
-        ("get", "endpoints") | (_, "only" | "except") => endpoints,
+        ("get", "endpoints") | ("move", "globs") | (_, "only" | "except") => endpoints,
         ("init", "namespaces") => return None,
         (_, "namespace" | "prune_namespace") => namespaces,
         ("history" | "rollback", "run") | (_, "resume") => runs,

@@ -35,6 +35,7 @@ pub fn promised(command: &Command) -> Option<Promise> {
         Command::Plan(arguments) => of(arguments.format),
         Command::Apply(arguments) => of_run(arguments.decision.format),
         Command::Rollback(arguments) => of_run(arguments.decision.format),
+        Command::Move(arguments) => of_run(arguments.decision.format),
         Command::Drift(arguments) => of(arguments.format),
         Command::Rehearse(arguments) => of(arguments.format),
         Command::History(arguments) => of(arguments.format),

@@ -36,7 +36,9 @@ mod help;
 mod hint;
 mod interrupt;
 mod live_source;
+mod move_args;
 mod moved;
+mod neighbour;
 mod output;
 mod panic;
 mod plan_request;
@@ -156,6 +158,7 @@ async fn command(command: Command, context: &Context) -> Result<ExitStatus, Comm
         Command::Drift(arguments) => command::drift::run(&arguments, context).await,
         Command::History(arguments) => command::history::run(&arguments, context),
         Command::Rollback(arguments) => command::rollback::run(&arguments, context).await,
+        Command::Move(arguments) => command::movement::run(&arguments, context).await,
         Command::Get(arguments) => command::get::run(&arguments, context).await,
         Command::Show(arguments) => command::show::run(&arguments, context),
         Command::Pull(arguments) => command::pull::run(&arguments, context).await,

@@ -70,6 +70,15 @@ pub fn permits_names<'a>(context: &Context, names: impl IntoIterator<Item = &'a 
     file.policy.allow(names).map_err(refused)
 }
 
+/// Whether the policy lets these stacks be changed.
+///
+/// # Errors
+/// It forbids one.
+pub fn permits_stacks(context: &Context, names: [&str; 2]) -> Result<(), CommandError> {
+    let Some(file) = &context.policy else { return Ok(()) };
+    names.into_iter().try_for_each(|name| file.policy.stack(Some(name)).map_err(refused))
+}
+
 fn refused(violation: Violation) -> CommandError {
     CommandError::new(ExitStatus::Refused, violation).hint("nothing was sent")
 }

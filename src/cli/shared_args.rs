@@ -143,7 +143,7 @@ pub struct FilterArgs {
 #[derive(Debug, Clone, Default, Args)]
 pub struct PermissionArgs {
     /// Allow what a guard blocks: mass-change, empty-namespace, behind-base,
-    /// foreign-stack=KEY, protected=KEY, referred=KEY, unverified=KEY; repeatable
+    /// foreign-stack=KEY|GLOB, protected=KEY, referred=KEY, unverified=KEY; repeatable
     #[arg(long, value_name = "NAME")]
     pub allow: Vec<String>,
     /// Take ownership of endpoints that are in sync and have no ownership annotations
@@ -152,6 +152,23 @@ pub struct PermissionArgs {
     /// Delete what this stack owns in a namespace that it no longer lists; repeatable
     #[arg(long, value_name = "NAME")]
     pub prune_namespace: Vec<String>,
+}
+
+/// How a person approves a plan, and in which format its outcome is printed.
+#[derive(Debug, Clone, Args)]
+pub struct ApprovalArgs {
+    /// Apply without asking
+    #[arg(long, short, conflicts_with = "digest")]
+    pub yes: bool,
+    /// Apply without asking if the plan has this digest (32 hex digits or more)
+    #[arg(long, value_name = "DIGEST")]
+    pub digest: Option<String>,
+    /// Who approved the plan, for the record [environment: TRUEUP_APPROVED_BY]
+    #[arg(long, value_name = "NAME")]
+    pub approved_by: Option<String>,
+    /// Output format; ndjson streams the events of the run, and its last line is what json prints
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats(Format::OF_APPLY))]
+    pub format: Format,
 }
 
 /// The branch that the definitions will be merged into.

@@ -177,7 +177,8 @@ impl Stack {
     }
 }
 
-fn namespaces(loaded: &Loaded) -> BTreeSet<Namespace> {
+/// Every namespace that the definitions and the settings of a stack name.
+pub fn namespaces(loaded: &Loaded) -> BTreeSet<Namespace> {
     let defined = loaded.desired.definitions.keys().map(|key| key.namespace.clone());
     defined.chain(loaded.config.namespaces.iter().cloned()).collect()
 }

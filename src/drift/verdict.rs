@@ -116,7 +116,7 @@ fn drifted(note: &Note, unmanaged: UnmanagedPolicy) -> Option<&Key> {
         // No apply deletes it, and nothing defines it: somebody has to decide.
         Note::Outside { key } => Some(key),
         // Live, and defined by nobody.
-        Note::Unmanaged { key } | Note::Orphan { key } | Note::Unsupported { key, .. } => {
+        Note::Unmanaged { key } | Note::Orphan { key } | Note::Awaited { key, .. } | Note::Unsupported { key, .. } => {
             (unmanaged == UnmanagedPolicy::Fail).then_some(key)
         }
         // Defined, or another object's of the service; a copy without a definition is unmanaged as well.
@@ -132,6 +132,10 @@ fn drifted(note: &Note, unmanaged: UnmanagedPolicy) -> Option<&Key> {
         | Note::ReferrersNotAsked { .. }
         | Note::DeletesUnknown { .. }
         | Note::OutsideUnread { .. }
+        | Note::NotDefined { .. }
+        | Note::StillDefined { .. }
+        | Note::Differs { .. }
+        | Note::Renamed { .. }
         | Note::Loaded { .. } => None,
     }
 }

@@ -177,6 +177,12 @@ impl Field {
         Field::FIXED.into_iter().find(|field| field.name() == first)
     }
 
+    /// Whether it is a field of the spec.
+    #[must_use]
+    pub fn is_of_spec(&self) -> bool {
+        self.facts().0.starts_with("spec.")
+    }
+
     /// The last key of its path; that of the map for a label or an annotation.
     fn name(&self) -> &'static str {
         let (path, _) = self.facts();

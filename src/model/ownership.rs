@@ -5,7 +5,8 @@
 //! it was written for, the commit that the run applied (`-` without one), and one entry of fixed
 //! width a field that was not its default: a letter and six characters of digest for a fixed field,
 //! `l` or `a`, six characters of the key's digest and six of the value's for a label or an annotation.
-//! Version 1 has neither `KEY` nor `COMMIT`. Digests show whether a field still has the applied value,
+//! Version 1 has neither `KEY` nor `COMMIT`. Version 3 has the stack that the object was moved from between
+//! `COMMIT` and `ENTRIES`: the new stack has not applied it yet. Digests show whether a field still has the applied value,
 //! and whether the annotations were copied from another object; they protect nothing, so 36 and 60
 //! bits of SipHash are enough. Every object in sync is digested in every plan, which is why they must
 //! be cheap.
@@ -31,6 +32,9 @@ pub const LONGEST_RUN: usize = 96;
 
 /// The version of the canonical form that this program writes.
 const VERSION: &str = "2";
+/// The version of an object that was moved from another stack. To a program that does not know it, the object is
+/// unverified, and never deleted.
+const VERSION_MOVED: &str = "3";
 /// The version that named neither key nor commit.
 const VERSION_WITHOUT_KEY: &str = "1";
 /// Takes the place of the commit where there is none.
@@ -54,6 +58,8 @@ pub struct AppliedFields {
     key: Option<[u8; KEY_WIDTH]>,
     /// The commit as the annotation names it.
     commit: String,
+    /// The stack that it was moved from; the one that owns it now has not applied it yet.
+    moved_from: Option<String>,
     /// Entries of fixed width, one behind the other, as in the annotation.
     entries: String,
 }
@@ -110,6 +116,7 @@ impl Ownership {
             run: run.to_owned(),
             key: Some(key_digest(&endpoint.key)),
             commit: NO_COMMIT.to_owned(),
+            moved_from: None,
             entries: entries(endpoint, written_fields(endpoint)),
         };
         Self { stack: stack.map(str::to_owned), applied: Some(applied) }
@@ -152,8 +159,8 @@ impl Ownership {
     /// Whether `other` is the same, run and commit aside.
     #[must_use]
     pub fn fits(&self, other: &Ownership) -> bool {
-        fn applied(ownership: &Ownership) -> Option<(&Option<[u8; KEY_WIDTH]>, &String)> {
-            ownership.applied.as_ref().map(|applied| (&applied.key, &applied.entries))
+        fn applied(ownership: &Ownership) -> Option<(&Option<[u8; KEY_WIDTH]>, &String, &Option<String>)> {
+            ownership.applied.as_ref().map(|applied| (&applied.key, &applied.entries, &applied.moved_from))
         }
         self.stack == other.stack && applied(self) == applied(other)
     }
@@ -171,26 +178,28 @@ impl AppliedFields {
         let mut parts = text.split(' ');
         let (version, run) = (parts.next()?, parts.next()?);
         let (key, commit) = match version {
-            VERSION => (Some(parts.next()?.as_bytes().try_into().ok()?), parts.next()?),
+            VERSION | VERSION_MOVED => (Some(parts.next()?.as_bytes().try_into().ok()?), parts.next()?),
             VERSION_WITHOUT_KEY => (None, NO_COMMIT),
             _ => return None,
         };
+        let moved_from = if version == VERSION_MOVED { Some(parts.next()?.to_owned()) } else { None };
         let entries = parts.next()?;
         if parts.next().is_some() || !entries.is_ascii() {
             return None;
         }
         let whole: usize = split(entries).map(|(slot, digest)| slot.len() + digest.len()).sum();
-        let applied = || Self { run: run.to_owned(), key, commit: commit.to_owned(), entries: entries.to_owned() };
-        (whole == entries.len()).then(applied)
+        let (run, commit, entries) = (run.to_owned(), commit.to_owned(), entries.to_owned());
+        (whole == entries.len()).then_some(Self { run, key, commit, moved_from, entries })
     }
 
     /// The text of the annotation.
     #[must_use]
     pub fn text(&self) -> String {
         let Self { run, commit, entries, .. } = self;
-        match &self.key {
-            Some(key) => format!("{VERSION} {run} {} {commit} {entries}", String::from_utf8_lossy(key)),
-            None => format!("{VERSION_WITHOUT_KEY} {run} {entries}"),
+        match (self.key.as_ref().map(|key| String::from_utf8_lossy(key)), &self.moved_from) {
+            (Some(key), None) => format!("{VERSION} {run} {key} {commit} {entries}"),
+            (Some(key), Some(from)) => format!("{VERSION_MOVED} {run} {key} {commit} {from} {entries}"),
+            (None, _) => format!("{VERSION_WITHOUT_KEY} {run} {entries}"),
         }
     }
 
@@ -214,6 +223,24 @@ impl AppliedFields {
             }
             None => text.to_owned(),
         }
+    }
+
+    /// The text of an annotation for an object that a run hands over to another stack: what was applied stays, and
+    /// the commit, which is the old stack's, goes. `from` is the old stack, where the new one does not define the
+    /// object yet. A text that cannot be read stays as it is.
+    #[must_use]
+    pub fn moved(text: &str, from: Option<&str>) -> String {
+        let Some(mut applied) = Self::read(text) else { return text.to_owned() };
+        RUN_PENDING.clone_into(&mut applied.run);
+        applied.set_commit(None);
+        applied.moved_from = from.map(str::to_owned);
+        applied.text()
+    }
+
+    /// The stack that the object was moved from, where the one that owns it now has not applied it yet.
+    #[must_use]
+    pub fn moved_from(&self) -> Option<&str> {
+        self.moved_from.as_deref()
     }
 
     /// Longer ids, of a repository with SHA-256, are named by their beginning.
@@ -279,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_survives_its_annotations() {
+    fn an_ownership_survives_its_annotations() {
         let ownership =
             Ownership::of(&endpoint(r#"{"ip":"10.0.0.1","port":1}"#, r#"{"a":"b"}"#), Some("shop"), "run-1");
         let annotations = ownership.annotations().into_iter().map(|(k, v)| (k.to_owned(), v)).collect();
@@ -287,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_of_another_version_keeps_its_stack_and_nothing_else() {
+    fn annotations_of_an_unknown_version_keep_their_stack_and_nothing_else() {
         let annotations =
             StringMap::from_iter([(STACK.to_owned(), "s".to_owned()), (APPLIED.to_owned(), "9 r x".to_owned())]);
         assert_eq!(Ownership::read(&annotations), Some(Ownership { stack: Some("s".to_owned()), applied: None }));
@@ -319,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_names_the_key_and_the_commit_that_it_was_written_for() {
+    fn annotations_name_the_key_and_the_commit_that_they_were_written_for() {
         let cart = endpoint(r#"{"ip":"10.0.0.1","port":1}"#, "{}");
         let commit = "3f2c9ab0".repeat(5);
         let applied = Ownership::of(&cart, Some("shop"), "r").at_commit(Some(&commit)).applied.expect("applied");
@@ -338,7 +365,25 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_of_version_1_keeps_its_fields_and_names_no_key() {
+    fn a_moved_object_keeps_what_was_applied_and_names_the_stack_that_it_comes_from() {
+        let cart = endpoint(r#"{"ip":"10.0.0.1","port":1}"#, "{}");
+        let before = Ownership::of(&cart, Some("old"), "r").at_commit(Some(&"3f2c9ab0".repeat(5)));
+        let text = before.applied.as_ref().expect("applied").text();
+        let moved = AppliedFields::read(&AppliedFields::moved(&text, Some("old"))).expect("its own text");
+        assert_eq!((moved.moved_from(), moved.commit(), moved.run.as_str()), (Some("old"), None, RUN_PENDING));
+        assert_eq!(moved.written_for(&cart.key), WrittenFor::This);
+        assert!(moved.is_as_applied(&Field::Port, &cart));
+        let moved = Ownership { stack: Some("new".to_owned()), applied: Some(moved) };
+        assert!(!moved.fits(&Ownership::wanted(&cart, Some("new"))), "an apply of the new stack writes it again");
+        let defined = AppliedFields::read(&AppliedFields::moved(&text, None)).expect("its own text");
+        assert!(Ownership { stack: moved.stack, applied: Some(defined) }.fits(&Ownership::wanted(&cart, Some("new"))));
+        // What proves no key proves none afterwards.
+        assert_eq!(AppliedFields::moved("1 r ", Some("old")), "1 * ");
+        assert_eq!(AppliedFields::moved("9 of the future", Some("old")), "9 of the future");
+    }
+
+    #[test]
+    fn annotations_of_version_1_keep_their_fields_and_name_no_key() {
         let applied = endpoint(r#"{"ip":"10.0.0.1","port":1}"#, "{}");
         let moved = endpoint(r#"{"ip":"10.0.0.1","port":2}"#, "{}");
         let now = Ownership::of(&applied, Some("shop"), "r");

@@ -29,8 +29,7 @@ impl Plan {
     pub fn consent(&mut self, allow: &Allowances, by: Option<&str>) {
         let guards = self.guards.iter().filter(|guard| allow.guard(guard.name)).map(|guard| guard.name.to_string());
         let keys = self.changes.iter().flat_map(|change| {
-            let needed = needed(self, change).filter(|name| allow.key(*name, &change.key));
-            needed.map(|name| name.flag(&change.key)).collect::<Vec<_>>()
+            needed(self, change).filter_map(|name| allow.given(name, &change.key)).collect::<Vec<_>>()
         });
         let names: BTreeSet<String> = guards.chain(keys).collect();
         self.allowed = names.into_iter().map(|name| RecordedConsent { name, by: by.map(str::to_owned) }).collect();
@@ -93,8 +92,9 @@ fn needed(plan: &Plan, change: &Change) -> impl Iterator<Item = KeyAllowance> + 
     let (protected, referred, unverified) = match &change.action {
         Action::Delete { before, referrers } => {
             let protected = before.endpoint.is_protected();
-            let may_be_a_copy = plan.settings.safeguards.prune == Prune::Owned && plan.undone().is_none();
-            (protected, !referrers.is_empty(), may_be_a_copy && owner == Owner::Unverified)
+            let may_be_a_copy = plan.settings.safeguards.prune == Prune::Owned;
+            let is_unproven = (may_be_a_copy && owner == Owner::Unverified) || matches!(owner, Owner::Moved(_));
+            (protected, !referrers.is_empty(), is_unproven && plan.undone().is_none())
         }
         Action::Create { .. } | Action::Replace { .. } | Action::Annotate { .. } => (false, false, false),
     };

@@ -14,11 +14,13 @@ mod glob_reach;
 mod guard;
 mod index;
 mod input;
+mod movement;
 mod namespace;
 mod note;
 mod owner;
 mod ownership_annotations;
 mod referrers;
+mod renamed;
 mod rollback;
 mod saved;
 mod select;
@@ -38,6 +40,7 @@ pub use digest::Digest;
 pub use guard::{Counts, GuardHit, GuardLimits, GuardName};
 pub use index::ByKey;
 pub use input::PlanInput;
+pub use movement::{MoveInput, hand_over};
 pub use note::Note;
 pub(crate) use owner::Owner;
 pub use ownership_annotations::OwnershipAnnotations;
@@ -197,10 +200,21 @@ pub enum PlanOrigin {
     Directory(String),
     /// The record of a run, which the plan undoes.
     Rollback(RunId),
+    /// What one stack owns, which another gets.
+    Move {
+        /// The stack that owns it.
+        from: String,
+        /// The stack that gets it.
+        to: String,
+    },
 }
 
 /// How the text of a rollback begins.
 const ROLLBACK_OF: &str = "rollback of ";
+/// How the text of a move begins.
+const MOVE_FROM: &str = "move from stack ";
+/// What separates the two stacks of a move.
+const MOVE_TO: &str = " to stack ";
 
 impl Default for PlanOrigin {
     fn default() -> Self {
@@ -213,6 +227,7 @@ impl fmt::Display for PlanOrigin {
         match self {
             PlanOrigin::Directory(directory) => f.write_str(directory),
             PlanOrigin::Rollback(run) => write!(f, "{ROLLBACK_OF}{run}"),
+            PlanOrigin::Move { from, to } => write!(f, "{MOVE_FROM}{from}{MOVE_TO}{to}"),
         }
     }
 }
@@ -225,7 +240,13 @@ impl From<PlanOrigin> for String {
 
 impl From<String> for PlanOrigin {
     fn from(text: String) -> Self {
-        text.strip_prefix(ROLLBACK_OF).and_then(RunId::new).map_or(PlanOrigin::Directory(text), PlanOrigin::Rollback)
+        if let Some(run) = text.strip_prefix(ROLLBACK_OF).and_then(RunId::new) {
+            return PlanOrigin::Rollback(run);
+        }
+        match text.strip_prefix(MOVE_FROM).and_then(|stacks| stacks.split_once(MOVE_TO)) {
+            Some((from, to)) => PlanOrigin::Move { from: from.to_owned(), to: to.to_owned() },
+            None => PlanOrigin::Directory(text),
+        }
     }
 }
 
@@ -235,7 +256,16 @@ impl Plan {
     pub fn undone(&self) -> Option<&RunId> {
         match &self.source.origin {
             PlanOrigin::Rollback(run) => Some(run),
-            PlanOrigin::Directory(_) => None,
+            PlanOrigin::Directory(_) | PlanOrigin::Move { .. } => None,
+        }
+    }
+
+    /// The two stacks of a plan that hands endpoints over: which had them, and which gets them.
+    #[must_use]
+    pub fn handed_over(&self) -> Option<(&str, &str)> {
+        match &self.source.origin {
+            PlanOrigin::Move { from, to } => Some((from, to)),
+            PlanOrigin::Directory(_) | PlanOrigin::Rollback(_) => None,
         }
     }
 

@@ -261,7 +261,7 @@ impl NamespaceBuilder<'_, '_> {
         }
         let takes_over = match owner {
             // Written by trueup for this key, and defined by this stack: it is plain whose it is.
-            Owner::Ours | Owner::Unverified | Owner::Unstacked => true,
+            Owner::Ours | Owner::Unverified | Owner::Moved(_) | Owner::Unstacked => true,
             Owner::Nobody | Owner::Copied => self.input.settings.adopt,
             Owner::Foreign(_) => self.input.allow.foreign_stack(&key),
         };
@@ -307,9 +307,15 @@ impl NamespaceBuilder<'_, '_> {
         }
         let cause = match (owner, prune) {
             (Owner::Foreign(_), _) => return,
-            (Owner::Ours | Owner::Unverified, Prune::Owned | Prune::All) => Cause::Pending,
+            (Owner::Moved(from), Prune::Owned | Prune::All) if !self.input.allow.unverified(&key) => {
+                let from = from.to_owned();
+                return self.plan.notes.push(Note::Awaited { key, from });
+            }
+            (Owner::Ours | Owner::Unverified | Owner::Moved(_), Prune::Owned | Prune::All) => Cause::Pending,
             (Owner::Copied | Owner::Nobody | Owner::Unstacked, Prune::All) => Cause::Unannotated,
-            (Owner::Ours | Owner::Unverified, Prune::None) => return self.plan.notes.push(Note::Orphan { key }),
+            (Owner::Ours | Owner::Unverified | Owner::Moved(_), Prune::None) => {
+                return self.plan.notes.push(Note::Orphan { key });
+            }
             (_, _) => return self.plan.notes.push(Note::Unmanaged { key }),
         };
         // With `prune: all` it would go as well if it were a copy.
@@ -339,7 +345,7 @@ fn unknown_field(live: &LiveObject, path: &str, differences: &[Difference]) -> N
 }
 
 /// Why a live object cannot be changed at all.
-fn blocked(live: &LiveObject, differs: bool) -> Option<Unchangeable> {
+pub(super) fn blocked(live: &LiveObject, differs: bool) -> Option<Unchangeable> {
     if let Some(owner) = &live.owner_view {
         return Some(Unchangeable::OwnerView(owner.clone()));
     }

@@ -96,6 +96,41 @@ pub enum Note {
         /// Which.
         key: Key,
     },
+    /// Moved to this stack, which has not applied a definition of it yet: never deleted.
+    Awaited {
+        /// Which.
+        key: Key,
+        /// The stack that had it.
+        from: String,
+    },
+    /// Handed over to a stack that does not define it, as far as its directory is known.
+    NotDefined {
+        /// Which.
+        key: Key,
+        /// That stack.
+        stack: String,
+    },
+    /// Handed over by a stack that still defines it.
+    StillDefined {
+        /// Which.
+        key: Key,
+        /// That stack.
+        stack: String,
+    },
+    /// Handed over while it differs from the definition of the stack that gets it, which a plan of that stack shows.
+    Differs {
+        /// Which.
+        key: Key,
+        /// That stack.
+        stack: String,
+    },
+    /// Created under the same name and with the same spec in another namespace, and deleted here.
+    Renamed {
+        /// Which is deleted.
+        key: Key,
+        /// Which is created.
+        to: Key,
+    },
     /// An object of this stack outside of `namespaces:`, in a namespace that the stack once had.
     Outside {
         /// Which.

@@ -10,6 +10,9 @@ pub(crate) enum Owner<'m> {
     /// It names this stack and does not prove the key: version 1 of the annotation, or none that can
     /// be read. It may be a copy, so it is never enough for a delete.
     Unverified,
+    /// This stack's by a move from the named one, and not applied by it yet. Its definition may still be on its
+    /// way, so that there is none is never enough for a delete.
+    Moved(&'m str),
     /// Written by trueup for this key before there was a stack.
     Unstacked,
     /// Another stack's.
@@ -24,20 +27,23 @@ impl<'m> Owner<'m> {
     /// Whose the object of this key and ownership annotations is, seen from `stack`.
     pub(crate) fn of(ownership: Option<&'m Ownership>, key: &Key, stack: Option<&str>) -> Self {
         let Some(ownership) = ownership else { return Owner::Nobody };
-        let written_for = ownership.applied.as_ref().map(|applied| applied.written_for(key));
+        let applied = ownership.applied.as_ref();
+        let written_for = applied.map(|applied| applied.written_for(key));
         match (&ownership.stack, written_for) {
             (_, Some(WrittenFor::Another)) => Owner::Copied,
             (Some(theirs), _) if Some(theirs.as_str()) != stack => Owner::Foreign(theirs),
             (None, None) => Owner::Nobody,
             (None, Some(_)) if stack.is_some() => Owner::Unstacked,
-            (_, Some(WrittenFor::This)) => Owner::Ours,
+            (_, Some(WrittenFor::This)) => {
+                applied.and_then(AppliedFields::moved_from).map_or(Owner::Ours, Owner::Moved)
+            }
             (_, Some(WrittenFor::Unnamed) | None) => Owner::Unverified,
         }
     }
 
     /// Whether a change of it takes nothing over from anybody.
     pub(crate) fn is_ours(self) -> bool {
-        matches!(self, Owner::Ours | Owner::Unverified)
+        matches!(self, Owner::Ours | Owner::Unverified | Owner::Moved(_))
     }
 
     /// What was applied to the object, where its annotations are its own.

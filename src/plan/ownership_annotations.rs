@@ -28,6 +28,13 @@ impl OwnershipAnnotations {
         Self { stack: ownership.stack, applied: ownership.applied.map(|applied| applied.text()) }
     }
 
+    /// Those of an object that is handed over to `stack`; `from` is the stack that had it, where the new one does
+    /// not define it yet. See [`AppliedFields::moved`].
+    pub(super) fn moved(endpoint: &Endpoint, stack: &str, from: Option<&str>) -> Self {
+        let applied = Self::of(endpoint).applied.map(|text| AppliedFields::moved(&text, from));
+        Self { stack: Some(stack.to_owned()), applied }.fitting()
+    }
+
     /// Those that an object has.
     pub(super) fn of(endpoint: &Endpoint) -> Self {
         let annotation = |key| endpoint.annotations.get(key).cloned();

@@ -27,10 +27,12 @@ pub struct PlanSettings {
 }
 
 /// What a person allowed by name: `--allow NAME` and `--allow NAME=KEY`.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default)]
 pub struct Allowances {
     guards: BTreeSet<GuardName>,
     keys: BTreeMap<KeyAllowance, BTreeSet<Key>>,
+    /// Globs over `namespace/name` of `foreign-stack`, the one that deletes nothing.
+    foreign: Vec<GlobMatcher>,
 }
 
 /// What is allowed for single endpoints.
@@ -56,8 +58,8 @@ impl KeyAllowance {
     }
 
     /// As `--allow` takes it.
-    pub(super) fn flag(self, key: &Key) -> String {
-        format!("{}={key}", self.as_str())
+    pub(super) fn flag(self, what: impl std::fmt::Display) -> String {
+        format!("{}={what}", self.as_str())
     }
 }
 
@@ -65,7 +67,7 @@ impl KeyAllowance {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`--allow {text}` names nothing that can be allowed: mass-change, empty-namespace, behind-base, \
-     foreign-stack=NAMESPACE/NAME, protected=NAMESPACE/NAME, referred=NAMESPACE/NAME, unverified=NAMESPACE/NAME"
+     foreign-stack=NAMESPACE/NAME (or a glob), protected=NAMESPACE/NAME, referred=NAMESPACE/NAME, unverified=NAMESPACE/NAME"
 )]
 pub struct AllowError {
     text: String,
@@ -84,8 +86,13 @@ impl Allowances {
         }
         let (name, key) = text.split_once('=').ok_or_else(error)?;
         let name = KeyAllowance::ALL.into_iter().find(|known| known.as_str() == name).ok_or_else(error)?;
-        let key = Key::parse(key).map_err(|_| error())?;
-        self.keys.entry(name).or_default().insert(key);
+        match (Key::parse(key), name) {
+            (Ok(key), _) => drop(self.keys.entry(name).or_default().insert(key)),
+            (Err(_), KeyAllowance::ForeignStack) if !key.is_empty() => {
+                self.foreign.push(pattern(key).map_err(|_| error())?);
+            }
+            (Err(_), _) => return Err(error()),
+        }
         Ok(())
     }
 
@@ -96,7 +103,19 @@ impl Allowances {
     }
 
     pub(super) fn key(&self, name: KeyAllowance, key: &Key) -> bool {
-        self.keys.get(&name).is_some_and(|keys| keys.contains(key))
+        self.given(name, key).is_some()
+    }
+
+    /// What allows `name` for the endpoint, as `--allow` takes it.
+    pub(super) fn given(&self, name: KeyAllowance, key: &Key) -> Option<String> {
+        if self.keys.get(&name).is_some_and(|keys| keys.contains(key)) {
+            return Some(name.flag(key));
+        }
+        if name != KeyAllowance::ForeignStack || self.foreign.is_empty() {
+            return None;
+        }
+        let text = key.to_string();
+        self.foreign.iter().find(|glob| glob.is_match(&text)).map(|glob| name.flag(glob.glob()))
     }
 
     /// What either of the two allows.
@@ -106,6 +125,7 @@ impl Allowances {
         for (name, keys) in other.keys {
             self.keys.entry(name).or_default().extend(keys);
         }
+        self.foreign.extend(other.foreign);
         self
     }
 

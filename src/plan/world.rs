@@ -148,6 +148,11 @@ impl World {
             Note::Unstacked { key } => Some(format!("unstacked {}", key.name)),
             Note::Outside { key } => Some(format!("outside {}", key.name)),
             Note::OutsideUnread { .. } | Note::DeletesUnknown { .. } => None,
+            Note::Awaited { key, from } => Some(format!("awaited {} from {from}", key.name)),
+            Note::NotDefined { key, .. } => Some(format!("not defined {}", key.name)),
+            Note::StillDefined { key, .. } => Some(format!("still defined {}", key.name)),
+            Note::Differs { key, .. } => Some(format!("differs {}", key.name)),
+            Note::Renamed { key, to } => Some(format!("renamed {key} to {to}")),
         });
         changes.chain(blocked).chain(notes).collect()
     }

@@ -130,6 +130,33 @@ fn of(note: &Note) -> (&'static str, String, String) {
             none(),
             key.to_string(),
         ),
+        Note::Awaited { key, from } => (
+            "{{endpoint}} {{was|were}} moved here from stack {{reason}} and {{is|are}} not defined yet: {{names}}",
+            from.clone(),
+            key.to_string(),
+        ),
+        Note::NotDefined { key, stack } => (
+            "stack {{reason}} does not define {{endpoint}} here, and does not delete {{it|them}} before it has applied \
+             {{its definition|their definitions}}: {{names}}",
+            stack.clone(),
+            key.to_string(),
+        ),
+        Note::StillDefined { key, stack } => (
+            "stack {{reason}} still defines {{endpoint}} (remove {{its definition|their definitions}} there): {{names}}",
+            stack.clone(),
+            key.to_string(),
+        ),
+        Note::Differs { key, stack } => (
+            "{{endpoint}} {{differs|differ}} from {{its definition|their definitions}} in stack {{reason}}, as its next \
+             plan shows: {{names}}",
+            stack.clone(),
+            key.to_string(),
+        ),
+        Note::Renamed { key, to } => (
+            "{{endpoint}} {{moves|move}} {{names}}: a create there, then a delete here",
+            none(),
+            format!("from {key} to {to}"),
+        ),
         Note::Outside { key } => (
             "{{endpoint}} of this stack in {{reason}} {{is|are}} outside of `namespaces:` (list it again, or delete \
              {{it|them}} with --prune-namespace {{reason}}): {{names}}",

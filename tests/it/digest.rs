@@ -322,7 +322,7 @@ fn decides(plan: &Plan) -> Value {
         plan.stack,
         plan.settings,
         plan.scope,
-        plan.consents() == Allowances::default(),
+        format!("{:?}", plan.consents()) == format!("{:?}", Allowances::default()),
         plan.undone()
     ])
 }

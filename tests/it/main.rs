@@ -38,6 +38,7 @@ mod load;
 mod many;
 mod matrix;
 mod missing;
+mod moves;
 mod newer;
 mod ownership;
 #[cfg(unix)]

@@ -16,6 +16,7 @@ pub mod history;
 pub mod import;
 pub mod init;
 pub mod man;
+pub mod movement;
 pub mod plan;
 pub mod pull;
 pub mod rehearse;

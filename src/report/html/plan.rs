@@ -32,9 +32,10 @@ pub fn plan(plan: &Plan, options: &ReportOptions<'_>) -> String {
 }
 
 fn heading(plan: &Plan) -> String {
-    match plan.undone() {
-        Some(run) => format!("Rollback of {run}, {}", text::stack(plan)),
-        None => format!("Plan for {}", text::stack(plan)),
+    match (plan.undone(), plan.handed_over()) {
+        (Some(run), _) => format!("Rollback of {run}, {}", text::stack(plan)),
+        (None, Some((from, to))) => format!("Move from stack {from} to stack {to}"),
+        (None, None) => format!("Plan for {}", text::stack(plan)),
     }
 }
 
@@ -79,7 +80,8 @@ fn counts(plan: &Plan, detail: AttributionDetail, page: &mut Page) {
     page.card("delete", behind, "behind base");
     page.card("mark", others.len() - behind, "not this change");
     page.card("blocked", plan.blocked.len(), "blocked");
-    page.card("annotate", plan.count(ActionKind::Annotate), "annotations only");
+    let annotates = if plan.handed_over().is_some() { "to move" } else { "annotations only" };
+    page.card("annotate", plan.count(ActionKind::Annotate), annotates);
     page.card("sync", plan.in_sync(), "in sync");
 }
 

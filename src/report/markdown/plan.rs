@@ -99,6 +99,15 @@ fn of_kind(plan: &Plan, kind: ActionKind) -> impl Iterator<Item = &Change> {
 /// What would be done, in a line.
 pub(super) fn headline(plan: &Plan, sides: AttributionDetail) -> String {
     let mut parts = summary(plan, sides, digits);
+    let annotates = plan.count(ActionKind::Annotate);
+    if let Some((from, to)) = plan.handed_over().filter(|_| annotates > 0) {
+        parts.push(format!(
+            "{} to move from stack {} to stack {}",
+            digits(annotates),
+            escape::code(from),
+            escape::code(to)
+        ));
+    }
     if !plan.blocked.is_empty() {
         parts.push(format!("{} blocked", digits(plan.blocked.len())));
     }
@@ -135,9 +144,9 @@ fn head(plan: &Plan, sides: AttributionDetail) -> String {
         text.push_str(&format!(", against the snapshot of {}", escape::code(&time::minute(taken))));
     }
     text.push_str(&super::narrowed(plan));
-    let marks = plan.count(ActionKind::Annotate);
-    if marks > 0 {
-        text.push_str(&format!(", {} in sync of which only the ownership annotations are written", digits(marks)));
+    let annotates = plan.count(ActionKind::Annotate);
+    if annotates > 0 && plan.handed_over().is_none() {
+        text.push_str(&format!(", {} in sync of which only the ownership annotations are written", digits(annotates)));
     }
     text.push_str(".\n\n");
     text

@@ -39,7 +39,7 @@ pub fn plan(plan: &Plan, saved: Option<&Path>, view: &TextView) -> String {
             many => change::folded(many, view),
         });
     }
-    text.push_str(&marks(plan, view));
+    text.push_str(&annotates(plan, view));
     for change in deletes {
         text.push('\n');
         text.push_str(&change::change(change, view));
@@ -72,6 +72,9 @@ pub fn plan(plan: &Plan, saved: Option<&Path>, view: &TextView) -> String {
 fn in_sync(plan: &Plan, view: &TextView) -> String {
     if let Some(run) = plan.undone() {
         return format!("Nothing to roll back: what {run} wrote is as it was before it.\n{}", notes(plan, view));
+    }
+    if let Some((from, to)) = plan.handed_over() {
+        return format!("Nothing to move from stack {from} to stack {to}.\n{}", notes(plan, view));
     }
     let mut text = format!(
         "{}: {} in {}, {}{}",
@@ -137,9 +140,12 @@ pub(super) fn narrowed(plan: &Plan) -> String {
 
 fn header(plan: &Plan, view: &TextView) -> String {
     let seen = plan.read_scope();
-    let (title, defined) = match plan.undone() {
-        Some(run) => (format!("Rollback of {run} at"), String::new()),
-        None => ("Plan for".to_owned(), format!("{} defined, ", count(seen.endpoints, "endpoint"))),
+    let (title, defined) = match (plan.undone(), plan.handed_over()) {
+        (Some(run), _) => (format!("Rollback of {run} at"), String::new()),
+        (None, Some((from, to))) => {
+            (format!("Move from stack {} to stack {} at", safe::line(from), safe::line(to)), String::new())
+        }
+        (None, None) => ("Plan for".to_owned(), format!("{} defined, ", count(seen.endpoints, "endpoint"))),
     };
     let against = match &plan.source.base {
         Some(base) => format!(", against {}", safe::line(base)),
@@ -157,22 +163,22 @@ fn header(plan: &Plan, view: &TextView) -> String {
 }
 
 /// Ownership annotations need no review: one line.
-fn marks(plan: &Plan, view: &TextView) -> String {
-    let marks: Vec<String> = plan
+fn annotates(plan: &Plan, view: &TextView) -> String {
+    let annotated: Vec<String> = plan
         .changes
         .iter()
         .filter(|change| change.action.kind() == ActionKind::Annotate)
         .map(|change| change.key.to_string())
         .collect();
-    if marks.is_empty() {
+    if annotated.is_empty() {
         return String::new();
     }
+    let what = match plan.handed_over() {
+        Some((from, to)) => format!("handed over from stack {} to stack {}", safe::line(from), safe::line(to)),
+        None => "in sync, only ownership annotations are written".to_owned(),
+    };
     let (sign, role) = sign(ActionKind::Annotate);
-    let text = format!(
-        "{} in sync, only ownership annotations are written: {}",
-        count(marks.len(), "endpoint"),
-        some_of(&marks, NAMES)
-    );
+    let text = format!("{} {what}: {}", count(annotated.len(), "endpoint"), some_of(&annotated, NAMES));
     format!("\n  {} {text}\n", view.palette.paint(role, sign))
 }
 
@@ -224,9 +230,10 @@ pub(super) fn guards(plan: &Plan, view: &TextView) -> String {
 
 fn counts(plan: &Plan, digest: &Digest, view: &TextView) -> String {
     let mut parts = summary(plan, view.detail, |number| number.to_string());
-    let marks = plan.count(ActionKind::Annotate);
-    if marks > 0 {
-        parts.push(format!("{marks} to {}", ActionKind::Annotate));
+    let annotates = plan.count(ActionKind::Annotate);
+    if annotates > 0 {
+        let verb = if plan.handed_over().is_some() { "move" } else { ActionKind::Annotate.as_str() };
+        parts.push(format!("{annotates} to {verb}"));
     }
     if !plan.blocked.is_empty() {
         parts.push(format!("{} blocked", plan.blocked.len()));
@@ -263,7 +270,9 @@ pub(in crate::report) fn apply_command(
     let base = base.map(|base| format!(" --base {}", safe::shell(base))).unwrap_or_default();
     let mut command = format!("{make}{base} --digest {}", digest.short());
     // A saved plan holds the consents that were given, and its digest covers them.
-    let given = plan.allowed.iter().filter(|_| saved.is_none()).map(|allowed| allowed.name.as_str());
+    // A move gives its own consents.
+    let given = plan.allowed.iter().filter(|_| saved.is_none() && plan.handed_over().is_none());
+    let given = given.map(|allowed| allowed.name.as_str());
     let names: BTreeSet<&str> = refused.iter().map(|guard| guard.name.as_str()).chain(given).collect();
     for name in names {
         command.push_str(&format!(" --allow {}", safe::line(name)));

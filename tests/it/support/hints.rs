@@ -95,7 +95,7 @@ fn commands(text: &str) -> Vec<String> {
 
 /// `trueup cannot …` is a sentence.
 fn is_prose(command: &str) -> bool {
-    const COMMANDS: [&str; 26] = [
+    const COMMANDS: [&str; 27] = [
         "adopt",
         "apply",
         "call",
@@ -110,6 +110,7 @@ fn is_prose(command: &str) -> bool {
         "history",
         "import",
         "init",
+        "move",
         "plan",
         "pull",
         "rehearse",

@@ -1,0 +1,164 @@
+//! `move`: hands live endpoints over from one stack to another. It may come before or after their definitions move.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::time::Instant;
+
+use crate::cli::args::{FilterArgs, PermissionArgs, ScopeArgs};
+use crate::cli::context::Context;
+use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::move_args::MoveArgs;
+use crate::cli::neighbour::{self, Neighbour};
+use crate::cli::run::{self, PendingRun, RunLimits, RunOrigin};
+use crate::cli::session::{Session, SessionOptions};
+use crate::cli::stack::{self, Stack};
+use crate::cli::{file, hint, planning, policy, settings};
+use crate::load::Loaded;
+use crate::model::{Desired, Name, Namespace};
+use crate::plan::{self, MoveInput, Note, Plan, PlanOrigin, PlanSource, Selection};
+use crate::report::text::TextView;
+use crate::report::{Report, ReportOptions, render, safe};
+
+/// Plans the move, and saves or applies that plan.
+pub async fn run(arguments: &MoveArgs, context: &Context) -> Result<ExitStatus, CommandError> {
+    let begun = Instant::now();
+    let scope = ScopeArgs { paths: vec![arguments.directory.clone()], filter: FilterArgs::default() };
+    let stack = stack::open_bare(context, &scope)?;
+    let stacks = Stacks::of(arguments, context, &stack)?;
+    policy::permits_stacks(context, [&stacks.from, &stacks.to])?;
+    policy::permits_names(context, &stacks.consents(arguments))?;
+    let other = neighbour::find(context, &stack.loaded, stacks.other())?;
+    let selection = stack::selection(&FilterArgs { only: arguments.globs.clone(), ..FilterArgs::default() })?;
+    let session = Session::compare(context, stack, SessionOptions::default()).await?;
+    let mut plan = arrange(&session, &stacks, &other, (&selection, arguments)).await?;
+    policy::check_plan(context, &session.stack.loaded.config, &plan)?;
+    let allow = planning::consent(context, &mut plan, &stacks.consents(arguments))?;
+    let command = command(arguments, context);
+    let view = TextView {
+        elapsed: Some(begun.elapsed()),
+        make: Some(command.clone()),
+        again: Some(command),
+        flags: hint::elsewhere(context, &session.stack.loaded),
+        ..context.output.view()
+    };
+    let connection = session.into_connection()?;
+    let Some(path) = &arguments.output else {
+        let (origin, trust) = (RunOrigin::Definitions, RunLimits::whole(&plan));
+        let work = PendingRun { connection: &connection, allow: &allow, view: &view, origin, trust };
+        return run::approve_and_apply(&arguments.decision, context, plan, work).await;
+    };
+    file::write_private(path, &plan.to_file())?;
+    let options = ReportOptions { saved: Some(path), ..ReportOptions::new(&view) };
+    context.output.answer(&render(&Report::Plan(&plan), arguments.decision.format, &options));
+    Ok(if plan.unknown().next().is_some() { ExitStatus::Unknown } else { ExitStatus::Done })
+}
+
+/// The two stacks of a move.
+struct Stacks {
+    from: String,
+    to: String,
+    /// The one of the directory is the one that gets the endpoints.
+    gets: bool,
+}
+
+impl Stacks {
+    fn of(arguments: &MoveArgs, context: &Context, stack: &Stack) -> Result<Self, CommandError> {
+        let usage = |message: String| CommandError::words(ExitStatus::Usage, message);
+        let Some(own) = settings::stack(context, &stack.loaded.config)? else {
+            return Err(usage(format!("`{}` is not a stack", stack.directory))
+                .hint("run it in the directory of one of the two stacks, or name that with --directory"));
+        };
+        let name = |flag: &str, given: &str| {
+            let wrong = |error| usage(format!("`{flag}` is `{given}`, which {error}"));
+            Name::parse(given).map(|name| name.to_string()).map_err(wrong)
+        };
+        let from = name("--from", &arguments.from)?;
+        let to = arguments.to.as_deref().map_or(Ok(own.clone()), |to| name("--to", to))?;
+        if from == to {
+            return Err(usage(format!("`{from}` is both stacks of this move")).hint("name the other one with --to"));
+        }
+        if own != from && own != to {
+            let message =
+                format!("`{}` is the stack `{own}`, and the move is from `{from}` to `{to}`", stack.directory);
+            return Err(usage(message).hint("run it in the directory of one of the two, or name that with --directory"));
+        }
+        Ok(Self { gets: own == to, from, to })
+    }
+
+    fn own(&self) -> &str {
+        if self.gets { &self.to } else { &self.from }
+    }
+
+    fn other(&self) -> &str {
+        if self.gets { &self.from } else { &self.to }
+    }
+
+    /// What the call allows by being made: to take from another stack. To give away needs nothing.
+    fn consents(&self, arguments: &MoveArgs) -> Vec<String> {
+        let all = ["*".to_owned()];
+        let globs = if arguments.globs.is_empty() { all.as_slice() } else { &arguments.globs };
+        globs.iter().filter(|_| self.gets).map(|glob| format!("foreign-stack={glob}")).collect()
+    }
+}
+
+async fn arrange(
+    session: &Session<'_>,
+    stacks: &Stacks,
+    other: &Neighbour,
+    (selection, arguments): (&Selection, &MoveArgs),
+) -> Result<Plan, CommandError> {
+    let own = &session.stack.loaded;
+    let (other, unknown) = match other {
+        Neighbour::Found(loaded) => (Some(&**loaded), None),
+        Neighbour::NotFound(text) => (None, Some(text)),
+    };
+    let sides = if stacks.gets { [other, Some(own)] } else { [Some(own), other] };
+    let [defined_before, defined_after] = sides.map(|side| side.map(|loaded| &loaded.desired));
+    if selection.is_all() && defined_after.is_none_or(|desired| desired.definitions.is_empty()) {
+        let message = format!("the stack `{}` defines nothing here, so it is not clear what moves", stacks.to);
+        return Err(CommandError::words(ExitStatus::Usage, message)
+            .hint("name the endpoints, such as 'shop/*', or move their definitions first")
+            .hint("nothing was sent"));
+    }
+    let namespaces = namespaces(&sides, selection, &arguments.globs);
+    let mut plan = Plan {
+        tool_version: env!("CARGO_PKG_VERSION").to_owned(),
+        service: session.source.service(),
+        stack: Some(stacks.own().to_owned()),
+        settings: settings::of_plan(&own.config, &PermissionArgs::default()),
+        source: PlanSource {
+            origin: PlanOrigin::Move { from: stacks.from.clone(), to: stacks.to.clone() },
+            filters: arguments.globs.iter().map(|glob| safe::shell(glob)).collect(),
+            ..PlanSource::default()
+        },
+        ..Plan::default()
+    };
+    let unchecked = |text: &String| Note::Loaded { text: format!("{text}: what it defines is not checked") };
+    plan.notes.extend(unknown.map(unchecked));
+    let live = session.source.live(&namespaces).await;
+    let (from, to) = (stacks.from.as_str(), stacks.to.as_str());
+    let input = MoveInput { from, to, defined_before, defined_after, selection, live: &live };
+    plan::hand_over(plan, input).map_err(stack::unmatched)
+}
+
+/// The namespaces in which something may move: those of both stacks and those that the globs name, as far as the globs
+/// reach them.
+fn namespaces(sides: &[Option<&Loaded>; 2], selection: &Selection, globs: &[String]) -> BTreeSet<Namespace> {
+    let named = globs.iter().filter_map(|glob| Namespace::parse(glob.split_once('/')?.0).ok());
+    let of_sides = sides.iter().flatten().flat_map(|loaded| stack::namespaces(loaded));
+    let none = Desired::default();
+    named.chain(of_sides).filter(|namespace| selection.reaches(namespace, &none)).collect()
+}
+
+/// The command that plans it again.
+fn command(arguments: &MoveArgs, context: &Context) -> String {
+    let mut command = format!("trueup move --from {}", safe::shell(&arguments.from));
+    if let Some(to) = &arguments.to {
+        command += &format!(" --to {}", safe::shell(to));
+    }
+    if arguments.directory != Path::new(".") {
+        command += &format!(" --directory {}", safe::shell(&arguments.directory.to_string_lossy()));
+    }
+    let globs = arguments.globs.iter().map(|glob| format!(" {}", safe::shell(glob)));
+    globs.fold(command, |command, glob| command + &glob) + &hint::settings(&context.global)
+}

@@ -1,0 +1,139 @@
+//! Plans a move: live endpoints of one stack get the ownership annotations of another, and nothing else of them
+//! changes. Whether each stack defines them decides only what is noted, and whether the new stack may delete them
+//! before it has applied a definition of its own: it may not. Pure.
+
+use super::namespace::blocked;
+use super::{
+    Action, BeforeImage, BlockReason, BlockedChange, Change, MatchedFilters, NamespaceScope, Note,
+    OwnershipAnnotations, Plan, ScopeRead, Selection, UnmatchedFilter, owner::Owner,
+};
+use crate::diff::{self, Context};
+use crate::model::{Desired, Key, Live, LiveItem, LiveObject, NamespaceRead, Ownership, STACK};
+
+/// What a move is made of.
+#[derive(Clone, Copy)]
+pub struct MoveInput<'a> {
+    /// The stack that owns the endpoints.
+    pub from: &'a str,
+    /// The stack that gets them.
+    pub to: &'a str,
+    /// What the first one defines; nothing where its directory is not known.
+    pub defined_before: Option<&'a Desired>,
+    /// What the second one defines; nothing where its directory is not known.
+    pub defined_after: Option<&'a Desired>,
+    /// Which endpoints; where that is all, those that the second stack defines.
+    pub selection: &'a Selection,
+    /// What the service holds in the namespaces of both.
+    pub live: &'a Live,
+}
+
+/// Adds to `plan`, which has its service, stack and settings, what `from` hands over to `to`.
+///
+/// # Guarantees
+/// - Only ownership annotations change: no create, replace or delete is planned, and each endpoint keeps its uid.
+/// - What `to` does not define, as far as that is known, it cannot delete before it has defined and applied it.
+/// - What belongs to neither stack is left alone.
+///
+/// # Errors
+/// A filter that matches nothing, where every namespace was read.
+pub fn hand_over(plan: Plan, input: MoveInput<'_>) -> Result<Plan, UnmatchedFilter> {
+    let mut handover = Handover { plan, input, in_sync: 0, matched: MatchedFilters::default() };
+    let mut is_complete = true;
+    for (namespace, read) in &input.live.namespaces {
+        handover.in_sync = 0;
+        let read = match read {
+            NamespaceRead::Unknown { reason } => {
+                is_complete = false;
+                ScopeRead::Unknown { reason: reason.clone() }
+            }
+            NamespaceRead::Complete { items } => {
+                items.values().for_each(|item| handover.take(item));
+                ScopeRead::Complete { live: items.len(), owned: 0, removable: 0 }
+            }
+        };
+        let scope = NamespaceScope { read, definitions: 0, in_sync: handover.in_sync, pruned: false, selected: true };
+        handover.plan.scope.insert(namespace.clone(), scope);
+    }
+    let Handover { mut plan, matched, .. } = handover;
+    if let Some(unmatched) = input.selection.unmatched(&matched).filter(|_| is_complete) {
+        return Err(unmatched);
+    }
+    plan.source.requests = input.live.requests;
+    Ok(plan.order())
+}
+
+struct Handover<'a> {
+    plan: Plan,
+    input: MoveInput<'a>,
+    /// Endpoints of a namespace that the new stack has already.
+    in_sync: usize,
+    matched: MatchedFilters,
+}
+
+impl Handover<'_> {
+    fn take(&mut self, item: &LiveItem) {
+        let MoveInput { from, to, selection, .. } = self.input;
+        let key = item.key();
+        let live = match item {
+            LiveItem::Object(live) => live,
+            LiveItem::Unsupported(unsupported) => {
+                if unsupported.raw["metadata"]["annotations"][STACK] == *from && self.selects(key, None) {
+                    let (key, reason) = (key.clone(), unsupported.reason.clone());
+                    self.plan.notes.push(Note::Unsupported { key, reason });
+                }
+                return;
+            }
+        };
+        selection.note(&mut self.matched, key, None, Some(&live.endpoint));
+        let ownership = Ownership::read(&live.endpoint.annotations);
+        let is_of = |stack| Owner::of(ownership.as_ref(), key, Some(stack)).is_ours();
+        match (self.selects(key, Some(live)), is_of(from)) {
+            (true, true) => self.hand_over(live, ownership.as_ref()),
+            (true, false) => self.in_sync += usize::from(is_of(to)),
+            // Without a filter it is the new stack that does not define it.
+            (false, is_of_from) => self.plan.left_out += usize::from(is_of_from && !selection.is_all()),
+        }
+    }
+
+    fn selects(&self, key: &Key, live: Option<&LiveObject>) -> bool {
+        let MoveInput { selection, defined_after, .. } = self.input;
+        match selection.is_all() {
+            true => defined_after.is_some_and(|desired| desired.definitions.contains_key(key)),
+            false => selection.selects(key, None, live.map(|live| &live.endpoint)),
+        }
+    }
+
+    fn hand_over(&mut self, live: &LiveObject, ownership: Option<&Ownership>) {
+        let MoveInput { from, to, defined_before, defined_after, .. } = self.input;
+        let key = &live.endpoint.key;
+        let definition = defined_after.and_then(|desired| desired.definitions.get(key));
+        let annotations = OwnershipAnnotations::moved(&live.endpoint, to, definition.is_none().then_some(from));
+        let action = Action::Annotate { before: BeforeImage::of(live) };
+        let change = Change { ownership: Some(annotations), ..Change::new(key.clone(), action) };
+        if let Some(reason) = blocked(live, false) {
+            let blocked = BlockedChange::new(key.clone(), BlockReason::Unchangeable(reason), Some(change));
+            return self.plan.blocked.push(blocked);
+        }
+        self.plan.changes.push(change);
+        let mut note = |note: fn(Key, String) -> Note, stack: &str| {
+            self.plan.notes.push(note(key.clone(), stack.to_owned()));
+        };
+        let applied = Owner::of(ownership, key, Some(from)).applied(ownership);
+        match definition {
+            None => note(|key, stack| Note::NotDefined { key, stack }, to),
+            Some(definition) => {
+                let context = Context { applied, ignored: &[] };
+                if !diff::compare(&live.endpoint, &definition.endpoint, context).is_empty() {
+                    note(|key, stack| Note::Differs { key, stack }, to);
+                }
+            }
+        }
+        if defined_before.is_some_and(|desired| desired.definitions.contains_key(key)) {
+            note(|key, stack| Note::StillDefined { key, stack }, from);
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "movement_tests.rs"]
+mod tests;

@@ -1,0 +1,84 @@
+use std::collections::BTreeMap;
+
+use super::super::world::{annotated, endpoint, live, shop};
+use super::*;
+use crate::model::{Definition, Endpoint, LiveObject};
+
+const OLD: &str = "old";
+const NEW: &str = "new";
+
+fn desired(endpoints: &[Endpoint]) -> Desired {
+    let definition = |endpoint: &Endpoint| {
+        let file = "a.yaml".into();
+        (endpoint.key.clone(), Definition { endpoint: endpoint.clone(), file, document: 0, overlays: Vec::new() })
+    };
+    Desired { definitions: endpoints.iter().map(definition).collect(), files: 1 }
+}
+
+fn of(name: &str, stack: &str) -> LiveObject {
+    annotated(live(endpoint(name, 80)), &endpoint(name, 80), Some(stack))
+}
+
+/// A move of what is `live` by `globs`, with what either stack defines.
+fn plan(live: &[LiveObject], globs: &[&str], sides: [Option<&Desired>; 2]) -> Result<Plan, UnmatchedFilter> {
+    let items = live.iter().map(|live| (live.endpoint.key.clone(), LiveItem::Object(live.clone()))).collect();
+    let live = Live { namespaces: BTreeMap::from([(shop(), NamespaceRead::Complete { items })]), requests: 1 };
+    let mut selection = Selection::all();
+    globs.iter().for_each(|glob| selection.add_only(glob).expect("a glob"));
+    let [defined_before, defined_after] = sides;
+    let input = MoveInput { from: OLD, to: NEW, defined_before, defined_after, selection: &selection, live: &live };
+    hand_over(Plan { stack: Some(NEW.to_owned()), ..Plan::default() }, input)
+}
+
+fn names(plan: &Plan) -> Vec<&str> {
+    plan.changes.iter().map(|change| change.key.name.as_str()).collect()
+}
+
+#[test]
+fn only_what_the_old_stack_owns_and_the_new_one_defines_moves_where_nothing_is_named() {
+    let objects = [of("a", OLD), of("b", OLD), of("c", "third"), live(endpoint("d", 80)), of("e", NEW)];
+    let after = desired(&["a", "c", "d", "e"].map(|name| endpoint(name, 80)));
+    let plan = plan(&objects, &[], [None, Some(&after)]).expect("a plan");
+    assert_eq!(names(&plan), ["a"]);
+    assert!(plan.changes.iter().all(|change| matches!(change.action, Action::Annotate { .. })));
+    assert_eq!((plan.in_sync(), plan.left_out, plan.notes.as_slice()), (1, 0, &[][..]));
+    let applied = plan.changes[0].applied_to(&objects[0].endpoint, &crate::model::RunId::new("run-2").expect("an id"));
+    let applied = applied.expect("an endpoint");
+    let ownership = Ownership::read(&applied.annotations).expect("annotations");
+    assert!(
+        ownership.fits(&Ownership::wanted(&after.definitions[&applied.key].endpoint, Some(NEW))),
+        "nothing is left to write"
+    );
+}
+
+#[test]
+fn every_doubt_about_a_definition_is_noted_and_keeps_the_new_stack_from_a_delete() {
+    let objects = [of("a", OLD), of("b", OLD), of("c", OLD)];
+    let (before, after) = (desired(&[endpoint("a", 80)]), desired(&[endpoint("a", 81), endpoint("b", 80)]));
+    let plan = plan(&objects, &["shop/*"], [Some(&before), Some(&after)]).expect("a plan");
+    assert_eq!(names(&plan), ["a", "b", "c"]);
+    let noted: Vec<String> = plan.notes.iter().map(|note| format!("{note:?}")).collect();
+    assert_eq!(noted.len(), 3, "{noted:?}");
+    assert!(matches!(&plan.notes[0], Note::NotDefined { key, .. } if key.name.as_str() == "c"));
+    assert!(matches!(&plan.notes[1], Note::StillDefined { key, .. } if key.name.as_str() == "a"));
+    assert!(matches!(&plan.notes[2], Note::Differs { key, .. } if key.name.as_str() == "a"));
+    let moved_from = |at: usize| {
+        let text = plan.changes[at].ownership.as_ref().and_then(|ownership| ownership.applied.clone());
+        text.expect("applied").starts_with("3 ")
+    };
+    assert_eq!([0, 1, 2].map(moved_from), [false, false, true]);
+}
+
+#[test]
+fn a_glob_that_matches_nothing_is_reported() {
+    let unmatched = plan(&[of("a", OLD)], &["shop/b*"], [None, None]).expect_err("nothing matches");
+    assert_eq!(unmatched, UnmatchedFilter::Only { glob: "shop/b*".to_owned() });
+}
+
+#[test]
+fn what_another_object_owns_or_is_being_deleted_stays() {
+    let going = LiveObject { deleting: true, ..of("a", OLD) };
+    let plan = plan(&[going], &["shop/*"], [None, None]).expect("a plan");
+    assert!(plan.changes.is_empty());
+    assert!(matches!(plan.blocked[0].reason, BlockReason::Unchangeable(_)));
+}

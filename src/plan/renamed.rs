@@ -1,0 +1,42 @@
+//! Endpoints that move to another namespace: the service cannot rename one, so a plan creates it there and deletes
+//! it here. A note says which belong together; it changes nothing of what is planned. Pure.
+
+use std::collections::BTreeMap;
+
+use super::{Action, Change, Note, Plan};
+use crate::diff::{self, Context};
+use crate::model::{Endpoint, Name};
+
+impl Plan {
+    /// Notes each delete whose endpoint is created in another namespace, under the same name and with the same spec. A
+    /// name with a second create or delete is ambiguous, and is not noted.
+    pub(super) fn note_renamed(&mut self) {
+        let mut pairs: BTreeMap<&Name, Pair<'_>> = BTreeMap::new();
+        let blocked = self.blocked.iter().filter_map(|entry| entry.change.as_ref());
+        for Change { key, action, .. } in self.changes.iter().chain(blocked) {
+            match action {
+                Action::Create { wanted } => pairs.entry(&key.name).or_default().created.push(wanted),
+                Action::Delete { before, .. } => pairs.entry(&key.name).or_default().deleted.push(&before.endpoint),
+                Action::Replace { .. } | Action::Annotate { .. } => {}
+            }
+        }
+        let notes: Vec<Note> = pairs.into_values().filter_map(Pair::note).collect();
+        self.notes.extend(notes);
+    }
+}
+
+/// What is created and deleted under one name.
+#[derive(Default)]
+struct Pair<'p> {
+    created: Vec<&'p Endpoint>,
+    deleted: Vec<&'p Endpoint>,
+}
+
+impl Pair<'_> {
+    fn note(self) -> Option<Note> {
+        let ([wanted], [gone]) = (self.created.as_slice(), self.deleted.as_slice()) else { return None };
+        let differences = diff::compare(gone, wanted, Context::default());
+        let same_spec = !differences.iter().any(|difference| difference.field.is_of_spec());
+        same_spec.then(|| Note::Renamed { key: gone.key.clone(), to: wanted.key.clone() })
+    }
+}

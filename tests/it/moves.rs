@@ -1,0 +1,363 @@
+//! `move`: endpoints pass from one stack to another before or after their definitions do, and none is ever deleted
+//! or loses its uid.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use crate::support::{Service, Stage, definition, git};
+
+/// Endpoints that move.
+const MANY: usize = 100;
+
+fn names() -> impl Iterator<Item = String> {
+    (0..MANY).map(|n| format!("e{n:03}"))
+}
+
+fn settings(stack: &str) -> String {
+    format!("stack: {stack}\nnamespaces: [shop]\nallow_empty: true\n")
+}
+
+/// A repository with the stacks `one` and `two`; `one` has applied all of its endpoints, and `two` one of its own.
+fn repository(service: &Service) -> Stage {
+    let stage =
+        Stage::new().at(service).file("one/trueup.yaml", &settings("one")).file("two/trueup.yaml", &settings("two"));
+    for name in names() {
+        stage.write(&format!("one/{name}.yaml"), &definition(&format!("shop/{name}"), 80));
+    }
+    let stage = stage.file("one/stays.yaml", &definition("shop/stays", 80));
+    stage.file("two/own.yaml", &definition("shop/own", 80)).committed().applied("one").applied("two")
+}
+
+fn move_definitions(stage: &Stage) {
+    for name in names() {
+        std::fs::rename(stage.path(&format!("one/{name}.yaml")), stage.path(&format!("two/{name}.yaml")))
+            .expect("a move");
+    }
+}
+
+fn uids(service: &Service) -> BTreeMap<String, Value> {
+    let uid = |name: String| {
+        let object = service.get(&format!("shop/{name}"));
+        (name, object["system_metadata"]["uid"].clone())
+    };
+    names().map(uid).collect()
+}
+
+fn owners(service: &Service) -> Vec<Value> {
+    let mut owners: Vec<Value> = names()
+        .map(|name| service.get(&format!("shop/{name}"))["metadata"]["annotations"]["trueup/stack"].clone())
+        .collect();
+    owners.dedup();
+    owners
+}
+
+/// Neither stack would delete, create or replace anything.
+#[track_caller]
+fn nothing_is_lost(stage: &Stage, stacks: &[&str]) {
+    for stack in stacks {
+        let plan = stage.run(&format!("plan {stack} --format json"));
+        let counts = plan.code(0).json()["counts"].clone();
+        assert_eq!(
+            (&counts["create"], &counts["replace"], &counts["delete"]),
+            (&json!(0), &json!(0), &json!(0)),
+            "{stack}"
+        );
+    }
+}
+
+#[test]
+fn a_hundred_endpoints_move_before_their_definitions_and_keep_their_uids() {
+    let service = Service::start();
+    let stage = repository(&service);
+    let before = uids(&service);
+    stage
+        .run_words(&["move", "--from", "one", "--to", "two", "--directory", "one", "shop/e*", "--yes", "--quiet"])
+        .code(0)
+        .stdout_contains("100 annotated");
+    assert_eq!(owners(&service), ["two"]);
+    // The definitions are still those of the old stack.
+    nothing_is_lost(&stage, &["one", "two"]);
+    stage
+        .run("plan two")
+        .code(0)
+        .stdout_contains("100 endpoints were moved here from stack one and are not defined yet: ");
+    stage.run("apply two --yes --quiet").code(0);
+    stage.run("apply one --yes --quiet").code(0);
+    move_definitions(&stage);
+    nothing_is_lost(&stage, &["one", "two"]);
+    stage.run("apply two --yes --quiet").code(0).stdout_contains("100 annotated");
+    nothing_is_lost(&stage, &["one", "two"]);
+    assert_eq!(uids(&service), before);
+    // From now on the new stack decides.
+    stage.remove("two/e007.yaml");
+    stage.run("apply two --yes --quiet").code(0).stdout_contains("1 deleted");
+}
+
+#[test]
+fn a_hundred_endpoints_move_after_their_definitions_and_keep_their_uids() {
+    let service = Service::start();
+    let stage = repository(&service);
+    let before = uids(&service);
+    move_definitions(&stage);
+    stage.run("plan two").code(0).stdout_contains("100 endpoints are as defined and belong to stack one");
+    let moved = stage.run("move --from one --directory two --yes --quiet");
+    moved.code(0).stdout_contains("100 annotated");
+    assert_eq!(owners(&service), ["two"]);
+    nothing_is_lost(&stage, &["one", "two"]);
+    stage.run("plan two").code(0).stdout_contains("In sync: 101 endpoints").does_not_say("annotate");
+    stage.run("move --from one --directory two --yes").code(0).stdout("Nothing to move from stack one to stack two.\n");
+    assert_eq!(uids(&service), before);
+}
+
+#[test]
+fn a_move_is_an_ordinary_plan_that_is_saved_applied_by_its_digest_and_rolled_back() {
+    let service = Service::start();
+    let stage = Stage::new()
+        .at(&service)
+        .file("one/trueup.yaml", &settings("one"))
+        .file("one/cart.yaml", &definition("shop/cart", 80))
+        .file("two/trueup.yaml", &settings("two"))
+        .file("two/cart.yaml", &definition("shop/cart", 81))
+        .committed()
+        .applied("one");
+    let plan = stage.run("move --from one --directory two -o plan.json");
+    plan.code(0)
+        .stdout_contains("Move from stack one to stack two at ")
+        .stdout_contains("  * annotate 1 endpoint handed over from stack one to stack two: shop/cart")
+        .stdout_contains("stack one still defines 1 endpoint")
+        .stdout_contains("1 endpoint differs from its definition in stack two")
+        .stdout_contains("1 to move, 0 in sync.");
+    let digest = plan.text().lines().find_map(|line| line.split_once("--digest ")).expect("a digest").1.to_owned();
+    let saved: Value = serde_json::from_str(&stage.read("plan.json")).expect("JSON");
+    assert_eq!(saved["plan"]["allowed"][0]["name"], "foreign-stack=*");
+    // Without its digest the plan needs the consent again, as a glob or a key.
+    let apply = "apply plan.json --config two/trueup.yaml --quiet";
+    stage.run(&format!("{apply} --yes")).code(6).stderr_contains("foreign-stack=shop/cart");
+    stage
+        .run_words(
+            &[apply.split(' ').collect::<Vec<_>>().as_slice(), &["--yes", "--allow", "foreign-stack=pay/*"]].concat(),
+        )
+        .code(6)
+        .stderr_ignored();
+    stage.run(&format!("{apply} --digest {digest}")).code(0).stdout_contains("1 annotated");
+    let moved = service.get("shop/cart");
+    assert_eq!(
+        (&moved["metadata"]["annotations"]["trueup/stack"], &moved["spec"]["port"]),
+        (&json!("two"), &json!(80))
+    );
+    // The next plan of the new stack shows what the move left, and whose change it is.
+    stage.run("plan two").code(0).stdout_contains("80 -> 81").stdout_contains("pending");
+    let back = stage.run("rollback last --config two/trueup.yaml --yes --quiet");
+    back.code(0).stdout_contains("1 annotated");
+    assert_eq!(service.get("shop/cart")["metadata"]["annotations"]["trueup/stack"], "one");
+    assert_eq!(service.get("shop/cart")["system_metadata"]["uid"], moved["system_metadata"]["uid"]);
+    for format in ["markdown", "html"] {
+        let shown = stage.run(&format!("show plan.json --format {format}"));
+        shown.code(0).stdout_contains("to move").stdout_contains("shop/cart").stdout_contains("still defines");
+    }
+    let json = stage.run("show plan.json --format json").code(0).json();
+    assert_eq!(json["plan"]["changes"][0]["key"], "shop/cart");
+}
+
+#[test]
+fn a_renamed_stack_takes_its_endpoints_along_in_either_order() {
+    for move_first in [false, true] {
+        let service = Service::start();
+        let stage = Stage::new()
+            .at(&service)
+            .file("trueup.yaml", &settings("old"))
+            .file("cart.yaml", &definition("shop/cart", 80));
+        let stage = stage.committed().applied(".");
+        let uid = service.get("shop/cart")["system_metadata"]["uid"].clone();
+        if move_first {
+            stage.run_words(&["move", "--from", "old", "--to", "new", "shop/*", "--yes", "--quiet"]).code(0);
+            nothing_is_lost(&stage, &["."]);
+            stage.edit("trueup.yaml", "stack: old", "stack: new");
+            nothing_is_lost(&stage, &["."]);
+        } else {
+            stage.edit("trueup.yaml", "stack: old", "stack: new");
+            nothing_is_lost(&stage, &["."]);
+            stage.run("move --from old --yes --quiet").code(0).stdout_contains("1 annotated");
+        }
+        stage.run("apply . --yes --quiet").code(0);
+        stage.run("plan . --detailed-exitcode").code(0).stdout_contains("In sync").does_not_say("annotate");
+        assert_eq!(service.get("shop/cart")["metadata"]["annotations"]["trueup/stack"], "new");
+        assert_eq!(service.get("shop/cart")["system_metadata"]["uid"], uid);
+    }
+}
+
+/// Two repositories: each knows only its own stack.
+#[test]
+fn a_repository_is_split_and_merged_again_in_either_order_without_a_delete() {
+    for move_first in [false, true] {
+        let service = Service::start();
+        let whole = Stage::new()
+            .at(&service)
+            .file("trueup.yaml", &settings("whole"))
+            .file("cart.yaml", &definition("shop/cart", 80))
+            .file("search.yaml", &definition("shop/search", 80))
+            .committed()
+            .applied(".");
+        let part = Stage::new().at(&service).file("trueup.yaml", &settings("part")).committed();
+        let uid = service.get("shop/cart")["system_metadata"]["uid"].clone();
+        let both = [&whole, &part];
+        let check = || both.iter().for_each(|stage| nothing_is_lost(stage, &["."]));
+        let hand_over = || {
+            let line = ["move", "--from", "whole", "--to", "part", "shop/cart", "--yes", "--quiet"];
+            let moved = whole.run_words(&line);
+            moved.code(0).stdout_contains("1 annotated");
+            check();
+        };
+        let plan = whole.run("move --from whole --to part shop/cart -o move.json");
+        plan.code(0)
+            .stdout_contains("no directory of stack part is in this repository: what it defines is not checked");
+        if move_first {
+            hand_over();
+        }
+        part.write("cart.yaml", &definition("shop/cart", 80));
+        check();
+        if !move_first {
+            hand_over();
+        }
+        whole.remove("cart.yaml");
+        check();
+        part.run("apply . --yes --quiet").code(0);
+        whole.run("apply . --yes --quiet").code(0);
+        // And back, taken by the one that gets it.
+        if move_first {
+            whole.run_words(&["move", "--from", "part", "shop/cart", "--yes", "--quiet"]).code(0);
+            check();
+            whole.write("cart.yaml", &definition("shop/cart", 80));
+        } else {
+            whole.write("cart.yaml", &definition("shop/cart", 80));
+            check();
+            whole.run("move --from part --yes --quiet").code(0);
+        }
+        check();
+        part.remove("cart.yaml");
+        check();
+        whole.run("apply . --yes --quiet").code(0);
+        part.run("apply . --yes --quiet").code(0);
+        assert_eq!(service.get("shop/cart")["metadata"]["annotations"]["trueup/stack"], "whole");
+        assert_eq!(service.get("shop/cart")["system_metadata"]["uid"], uid);
+    }
+}
+
+#[test]
+fn what_a_stack_got_and_never_defined_is_deleted_only_by_name() {
+    let service = Service::start();
+    let stage = Stage::new()
+        .at(&service)
+        .file("one/trueup.yaml", &settings("one"))
+        .file("one/cart.yaml", &definition("shop/cart", 80))
+        .file("two/trueup.yaml", &settings("two"))
+        .committed()
+        .applied("one");
+    stage.run_words(&["move", "--from", "one", "--directory", "two", "shop/cart", "--yes", "--quiet"]).code(0);
+    stage.remove("one/cart.yaml");
+    stage.run("apply one --yes --quiet").code(0);
+    stage.run("apply two --yes --quiet").code(0);
+    stage.run("drift two").code(0).stdout_contains("moved here from stack one and is not defined yet: shop/cart");
+    stage.run("drift two --unmanaged fail").code(3).stdout_contains("shop/cart");
+    assert!(service.has("shop/cart"));
+    let delete = "apply two --yes --quiet --allow unverified=shop/cart --allow empty-namespace";
+    stage.run(delete).code(0).stdout_contains("1 deleted");
+}
+
+#[test]
+fn a_move_that_is_not_clear_is_refused_and_sends_nothing() {
+    let service = Service::start();
+    let stage = Stage::new()
+        .at(&service)
+        .file("one/trueup.yaml", &settings("one"))
+        .file("one/cart.yaml", &definition("shop/cart", 80))
+        .file("two/trueup.yaml", &settings("two"))
+        .file("bare/cart.yaml", &definition("shop/cart", 80))
+        .applied("one");
+    stage.run("move --from one --directory one").code(64).stderr_contains("`one` is both stacks of this move");
+    stage
+        .run("move --from a --to b --directory one")
+        .code(64)
+        .stderr_contains("is the stack `one`, and the move is from `a`");
+    stage.run("move --from one --directory bare").code(64).stderr_contains("`bare` is not a stack");
+    stage.run("move --from One --directory two").code(64).stderr_contains("`--from` is `One`, which ");
+    stage.run("move --from one --directory two").code(64).stderr_contains("the stack `two` defines nothing here");
+    stage
+        .run("move --from one --directory two shop/x*")
+        .code(64)
+        .stderr_contains("`--only shop/x*` matches no endpoint");
+    git(&stage, "init -q");
+    stage.write("three/trueup.yaml", &settings("one"));
+    let ambiguous = stage.run("move --from one --directory two shop/cart -o move.json");
+    ambiguous.code(0).stdout_contains("both `one` and `three` are the stack one: what it defines is not checked");
+    stage.run("move --from one --directory two shop/cart").code(6).stderr_contains("confirmation required");
+    let policy = "stacks: [two]\n";
+    stage.write("../policy.yaml", policy);
+    let limited = "move --from one --directory two shop/cart --yes --policy ../policy.yaml";
+    stage.run(limited).code(6).stderr_contains("the policy forbids the stack `one`");
+    stage.write("../policy.yaml", "allow: [mass-change]\n");
+    stage.run(limited).code(6).stderr_contains("the policy forbids `--allow foreign-stack=shop/cart`");
+    assert_eq!(service.requests("PUT"), 0);
+}
+
+#[test]
+fn a_glob_allows_to_take_over_what_it_matches_and_nothing_else() {
+    let service = Service::start();
+    Stage::stack(&service, "one")
+        .file("cart.yaml", &definition("shop/cart", 80))
+        .file("search.yaml", &definition("shop/search", 80))
+        .applied(".");
+    let two = Stage::stack(&service, "two")
+        .file("cart.yaml", &definition("shop/cart", 81))
+        .file("search.yaml", &definition("shop/search", 81));
+    for wrong in ["foreign-stack=", "foreign-stack=shop/[", "protected=shop/*", "unverified=*"] {
+        two.run(&format!("plan . --allow {wrong}")).code(64).stderr_contains("names nothing that can be allowed");
+    }
+    let plan = two.run("plan . --allow foreign-stack=shop/c* -o plan.json");
+    plan.code(0)
+        .stdout_contains("ALLOWED  foreign-stack=shop/c*")
+        .stdout_contains("~ replace shop/cart")
+        .stdout_contains("! blocked shop/search");
+    let digest = plan.text().lines().find_map(|line| line.split_once("--digest ")).expect("a digest").1.to_owned();
+    // Another consent is another plan.
+    let file: Value = serde_json::from_str(&two.read("plan.json")).expect("JSON");
+    let mut wider = file.clone();
+    wider["plan"]["allowed"][0]["name"] = json!("foreign-stack=*");
+    two.write("wider.json", &wider.to_string());
+    two.run(&format!("apply wider.json --digest {digest} --quiet")).code(6).stderr_contains("digest");
+    two.run(&format!("apply plan.json --digest {digest} --quiet")).code(7).stdout_contains("1 replaced");
+    assert_eq!(service.get("shop/search")["spec"]["port"], 80);
+    // A policy counts a glob as what it allows.
+    two.write("../policy.yaml", "allow: [foreign-stack]\n");
+    two.run_words(&["apply", ".", "--yes", "--quiet", "--policy", "../policy.yaml", "--allow", "foreign-stack=*"])
+        .code(0);
+    assert_eq!(service.get("shop/search")["spec"]["port"], 81);
+}
+
+#[test]
+fn an_endpoint_that_moves_to_another_namespace_is_shown_as_a_move() {
+    let service = Service::start();
+    let stage = Stage::new()
+        .at(&service)
+        .file("trueup.yaml", "stack: s\nnamespaces: [shop, pay]\n")
+        .file("cart.yaml", &definition("shop/cart", 80))
+        .file("search.yaml", &definition("shop/search", 80))
+        .applied(".");
+    stage.edit("cart.yaml", "namespace: shop", "namespace: pay");
+    let note = "1 endpoint moves from shop/cart to pay/cart: a create there, then a delete here";
+    for format in ["text", "markdown", "html"] {
+        stage.run(&format!("plan . --format {format}")).code(0).stdout_contains(note);
+    }
+    let json = stage.run("plan . --format json").code(0).json();
+    let renamed = json!({"renamed": {"key": "shop/cart", "to": "pay/cart"}});
+    assert!(json["plan"]["notes"].as_array().expect("notes").contains(&renamed), "{}", json["plan"]["notes"]);
+    // Another spec, or a second one of the name, is not surely the same endpoint.
+    stage.edit("cart.yaml", "port: 80", "port: 81");
+    stage.run("plan .").code(0).does_not_say("moves from");
+    stage.edit("cart.yaml", "port: 81", "port: 80");
+    stage.edit("search.yaml", "name: search", "name: cart");
+    stage.edit("search.yaml", "namespace: shop", "namespace: ops");
+    stage.write("trueup.yaml", "stack: s\nnamespaces: [shop, pay, ops]\n");
+    stage.run("plan .").code(0).does_not_say("moves from");
+}
