@@ -52,6 +52,7 @@ pub enum Command {
     Doctor(super::setup_args::DoctorArgs),
     Validate(ValidateArgs),
     Fmt(super::setup_args::FmtArgs),
+    Stacks(super::setup_args::StacksListArgs),
     Plan(PlanArgs),
     Apply(ApplyArgs),
     Drift(DriftArgs),

@@ -37,6 +37,7 @@ pub fn promised(command: &Command) -> Option<Promise> {
         Command::Rollback(arguments) => of_run(arguments.decision.format),
         Command::Move(arguments) => of_run(arguments.decision.format),
         Command::Drift(arguments) => of(arguments.format),
+        Command::Stacks(arguments) => of(arguments.format),
         Command::Rehearse(arguments) => of(arguments.format),
         Command::History(arguments) => of(arguments.format),
         Command::Show(arguments) => of(arguments.format),

@@ -11,6 +11,7 @@ mod at_commit;
 mod base;
 mod base_settings;
 mod blame;
+mod changed_stacks;
 mod chosen_context;
 mod command;
 #[cfg(test)]
@@ -20,6 +21,7 @@ mod configuration;
 mod context;
 mod context_args;
 mod contexts;
+mod defined_elsewhere;
 mod definition;
 mod definition_files;
 mod diagnostics;
@@ -153,6 +155,7 @@ async fn command(command: Command, context: &Context) -> Result<ExitStatus, Comm
         Command::Doctor(arguments) => command::doctor::run(&arguments, context).await,
         Command::Validate(arguments) => command::validate::run(&arguments, context).await,
         Command::Fmt(arguments) => command::fmt::run(&arguments, context),
+        Command::Stacks(arguments) => command::stacks::run(&arguments, context),
         Command::Plan(arguments) => command::plan::run(&arguments, context).await,
         Command::Apply(arguments) => command::apply::run(&arguments, context).await,
         Command::Drift(arguments) => command::drift::run(&arguments, context).await,

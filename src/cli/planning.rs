@@ -9,7 +9,7 @@ use super::live_source::LiveSource;
 use super::plan_request::PlanRequest;
 use super::service::Connection;
 use super::stack::{self, Stack};
-use super::{applied_commits, configuration, dropped_namespaces, settings};
+use super::{applied_commits, configuration, defined_elsewhere, dropped_namespaces, settings};
 use crate::journal::RunOwner;
 use crate::load::{Diagnostic, Loaded, SourceMap};
 use crate::model::{Field, Key, Namespace, NamespaceRead, SourceLocation};
@@ -34,6 +34,7 @@ pub async fn plan(
     let building = build(context, stack, source, request, &allow);
     let (plan, listed) = tokio::join!(building, dropped_namespaces::listed_before(context, stack));
     let mut plan = plan?;
+    defined_elsewhere::block(context, stack, &mut plan);
     refer(source, &mut plan, &allow).await;
     dropped_namespaces::note(stack, source, request, listed, &mut plan).await;
     plan.setting_changes.clone_from(&stack.setting_changes);

@@ -23,6 +23,28 @@ pub struct FmtArgs {
     pub check: bool,
 }
 
+/// Lists the stacks of a repository, or those that changed since a revision.
+///
+/// A stack is a directory with a trueup.yaml. It has changed if a file that it reads in any of its environments is
+/// another one than at the merge base of the revision and the current commit; what is not committed counts, too. A stack
+/// that was removed since is listed as removed.
+#[derive(Debug, Args)]
+#[command(
+    name = "stacks",
+    after_help = "Examples:\n  trueup stacks\n  trueup stacks teams --changed-since origin/main\n  trueup stacks --changed-since origin/main --format github-matrix"
+)]
+pub struct StacksListArgs {
+    /// The directories to search [default: .]
+    #[arg(value_name = "DIR")]
+    pub directories: Vec<PathBuf>,
+    /// Only the stacks that changed since this branch or commit
+    #[arg(long, value_name = "REF")]
+    pub changed_since: Option<String>,
+    /// Output format
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats(Format::OF_STACKS))]
+    pub format: Format,
+}
+
 /// Begins a stack: writes trueup.yaml, an example definition, .gitignore, and pipelines.
 ///
 /// On a terminal it asks for what no flag gives; elsewhere, and with --yes, it takes defaults. A file that exists is

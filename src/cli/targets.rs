@@ -109,7 +109,10 @@ pub fn call(context: &Context, paths: &[PathBuf], recursive: bool, filter: &Filt
 }
 
 /// Every stack below the directories.
-fn below(directories: &[PathBuf]) -> Result<Vec<Vec<PathBuf>>, CommandError> {
+///
+/// # Errors
+/// There is none below one of them, or one cannot be searched.
+pub fn below(directories: &[PathBuf]) -> Result<Vec<Vec<PathBuf>>, CommandError> {
     let mut found: Vec<PathBuf> = Vec::new();
     for directory in directories {
         let stacks = load::stacks_below(directory).map_err(|problem| {

@@ -1,18 +1,22 @@
 //! What the stacks of one command share, by service: one pool of connections and one rate limit, the smallest that any
-//! of them configures; and one embedded service.
+//! of them configures; one embedded service; and what was found of other stacks.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use crate::api::{self, ClientPool, ClientSettings, ClientSettingsError, Secret};
-use crate::load::Config;
+use crate::load::{self, Config};
 
 /// The services of a command about several stacks.
 #[derive(Debug, Default)]
 pub struct Tenants {
     tenants: RefCell<BTreeMap<String, Tenant>>,
     embedded: Option<EmbeddedService>,
+    /// The stacks of each repository, once they were searched for.
+    stacks: RefCell<BTreeMap<PathBuf, Rc<[PathBuf]>>>,
 }
 
 /// An embedded service that all stacks use.
@@ -36,7 +40,7 @@ impl Tenants {
     /// The services of these stacks, whose requests go to `embedded` if there is one.
     #[must_use]
     pub fn new(embedded: Option<EmbeddedService>) -> Self {
-        Self { tenants: RefCell::default(), embedded }
+        Self { embedded, ..Self::default() }
     }
 
     /// Takes in the limits of a stack of the service at `base_url`.
@@ -51,6 +55,14 @@ impl Tenants {
             (Some(one), Some(other)) => Some(one.min(other)),
             (one, other) => one.or(other),
         };
+    }
+
+    /// The directories of all stacks below a directory; none where it cannot be searched.
+    #[must_use]
+    pub fn stacks_below(&self, top: &Path) -> Rc<[PathBuf]> {
+        let mut stacks = self.stacks.borrow_mut();
+        let search = || load::stacks_below(top).unwrap_or_default().into();
+        Rc::clone(stacks.entry(top.to_owned()).or_insert_with(search))
     }
 
     /// The embedded service, if the stacks use one.

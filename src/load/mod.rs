@@ -23,6 +23,7 @@ mod render;
 mod rules;
 mod source;
 mod source_map;
+mod stack_files;
 mod suggestion;
 mod syntax;
 mod text;
@@ -38,6 +39,7 @@ pub use loaded::{Loaded, PathFilter, StackFile};
 pub use options::{LoadLimits, LoadOptions, SourceFile, UndefinedEnvironment};
 pub use render::RenderOptions;
 pub use source_map::{SourceMap, ValueStyle, WrittenValue};
+pub use stack_files::{StackFiles, StackPath};
 pub use suggestion::nearest;
 pub use text::Position;
 

@@ -92,12 +92,12 @@ impl Files<'_> {
     }
 }
 
-fn is_hidden(path: &str) -> bool {
+pub(super) fn is_hidden(path: &str) -> bool {
     path.split('/').any(|part| part.starts_with('.'))
 }
 
 /// Whether the name is one of a file of definitions.
-fn is_source(path: &str) -> bool {
+pub(super) fn is_source(path: &str) -> bool {
     Path::new(path)
         .extension()
         .is_some_and(|extension| extension == "yaml" || extension == "yml" || extension == "json")

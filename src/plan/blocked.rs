@@ -50,6 +50,14 @@ pub enum BlockReason {
         /// Who.
         by: Vec<RelatedObject>,
     },
+    /// Another stack of the repository defines the object that would go; nothing allows it but to let that stack own
+    /// the object, or to remove the definition.
+    DefinedElsewhere {
+        /// That stack, if it has a name.
+        stack: Option<String>,
+        /// Its directory.
+        directory: String,
+    },
     /// A rollback would undo what somebody changed since.
     Moved(Conflict),
     /// It cannot be changed, and nothing allows it.

@@ -1,7 +1,7 @@
 //! Who refers to the endpoints that a plan would delete. A list does not say, so whoever makes a plan asks the
-//! service for each delete.
+//! service for each delete. What else blocks a delete is also taken in here.
 
-use super::{Action, Allowances, BlockReason, BlockedChange, Plan, Unchangeable};
+use super::{Action, Allowances, BlockReason, BlockedChange, Change, Plan, Unchangeable};
 use crate::model::{Key, RelatedObject};
 
 impl Plan {
@@ -10,24 +10,34 @@ impl Plan {
         self.changes.iter().filter(|change| matches!(change.action, Action::Delete { .. })).map(|change| &change.key)
     }
 
+    /// Blocks the deletes for which there is a reason.
+    pub fn block_deletes(&mut self, mut reason: impl FnMut(&Key) -> Option<BlockReason>) {
+        self.block_changes(|change| match change.action {
+            Action::Delete { .. } => reason(&change.key),
+            _ => None,
+        });
+    }
+
     /// Takes in who refers to the endpoints that would go: a delete of one that others refer to, or
     /// of which that is not known, is blocked unless it was allowed by name.
     pub fn refer(&mut self, allow: &Allowances, mut referrers: impl FnMut(&Key) -> Result<Vec<RelatedObject>, String>) {
-        let mut kept = Vec::with_capacity(self.changes.len());
-        for mut change in std::mem::take(&mut self.changes) {
-            let Action::Delete { referrers: known, .. } = &mut change.action else {
-                kept.push(change);
-                continue;
-            };
-            let reason = match referrers(&change.key) {
+        self.block_changes(|change| {
+            let Action::Delete { referrers: known, .. } = &mut change.action else { return None };
+            match referrers(&change.key) {
                 Ok(by) => {
                     known.clone_from(&by);
                     let is_blocked = !by.is_empty() && !allow.referred(&change.key);
                     is_blocked.then_some(BlockReason::Referred { by })
                 }
                 Err(reason) => Some(BlockReason::Unchangeable(Unchangeable::ReferrersUnknown { reason })),
-            };
-            match reason {
+            }
+        });
+    }
+
+    fn block_changes(&mut self, mut reason: impl FnMut(&mut Change) -> Option<BlockReason>) {
+        let mut kept = Vec::with_capacity(self.changes.len());
+        for mut change in std::mem::take(&mut self.changes) {
+            match reason(&mut change) {
                 Some(reason) => self.blocked.push(BlockedChange::new(change.key.clone(), reason, Some(change))),
                 None => kept.push(change),
             }

@@ -122,6 +122,7 @@ impl World {
                 BlockReason::ForeignStack { stack } => format!("foreign-stack {stack}"),
                 BlockReason::Protected => "protected".to_owned(),
                 BlockReason::Unverified => "unverified".to_owned(),
+                BlockReason::DefinedElsewhere { directory, .. } => format!("defined in {directory}"),
                 BlockReason::Moved(_) => "moved".to_owned(),
                 BlockReason::Referred { .. } => "referred".to_owned(),
                 BlockReason::Unchangeable(blocked) => {

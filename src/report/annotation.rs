@@ -95,6 +95,8 @@ findings! {
     Unverified = "blocked-unverified",
     /// Blocked: others refer to the object that would go.
     Referred = "blocked-referred",
+    /// Blocked: another stack of the repository defines the object that would go.
+    DefinedElsewhere = "blocked-defined-elsewhere",
     /// Blocked: somebody changed since what a rollback would undo.
     Moved = "blocked-moved",
     /// Blocked: the object cannot be changed.
@@ -247,6 +249,7 @@ fn of_hold(hold: &BlockReason) -> Finding {
         BlockReason::Protected => Finding::Protected,
         BlockReason::Unverified => Finding::Unverified,
         BlockReason::Referred { .. } => Finding::Referred,
+        BlockReason::DefinedElsewhere { .. } => Finding::DefinedElsewhere,
         BlockReason::Moved(_) => Finding::Moved,
         BlockReason::Unchangeable(_) => Finding::Blocked,
     }

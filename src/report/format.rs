@@ -16,6 +16,7 @@ use super::fleet::Fleet;
 use super::json::{HistoryReport, OutcomeReport, RehearsalReport, RunReport};
 use super::markdown::{self, MarkdownOptions};
 use super::operations::OperationList;
+use super::stacks::StackList;
 use super::text::{self, TextView};
 use super::upgrade::{SiteUpgrade, UpgradableVersions};
 use super::validation::Validation;
@@ -75,6 +76,8 @@ formats! {
     Table = "table",
     /// A JSON document a line.
     Ndjson = "ndjson",
+    /// The matrix of a job of GitHub Actions.
+    Matrix = "github-matrix",
     /// A file that acknowledges the drift which was found.
     Acknowledgements = "acknowledgements",
 }
@@ -97,6 +100,8 @@ impl Format {
         Format::Sarif,
         Format::Acknowledgements,
     ];
+    /// The formats of a list of stacks.
+    pub const OF_STACKS: &'static [Format] = &[Format::Text, Format::Json, Format::Matrix];
     /// The formats of a run in progress and its outcome.
     pub const OF_APPLY: &'static [Format] = &[Format::Text, Format::Json, Format::Ndjson];
     /// The formats of rehearsals and the history.
@@ -119,6 +124,8 @@ pub enum Report<'a> {
     Check(&'a Check<'a>),
     /// The results of several stacks.
     Fleet(&'a Fleet<'a>),
+    /// A list of stacks.
+    Stacks(&'a StackList),
     /// The outcome of a plan that was applied. Where a run was resumed, the changes that it had made before.
     Outcome(&'a Outcome, &'a Plan, &'a BTreeSet<Key>),
     /// A rehearsal.
@@ -206,6 +213,7 @@ pub fn render(report: &Report<'_>, format: Format, options: &ReportOptions<'_>) 
         (Format::Junit, Report::Fleet(fleet)) => junit::fleet(fleet),
         (Format::Prometheus, Report::Check(check)) => prometheus::report(check),
         (Format::Prometheus, Report::Fleet(fleet)) => prometheus::fleet(fleet),
+        (Format::Matrix, Report::Stacks(stacks)) => stacks.matrix(),
         (Format::Acknowledgements, Report::Check(check)) => acknowledgements(check),
         _ if options.view.is_terminal => fit(&text(report, options), options.view.width),
         _ => text(report, options),
@@ -219,6 +227,7 @@ fn text(report: &Report<'_>, options: &ReportOptions<'_>) -> String {
         Report::Plan(plan) => text::plan(plan, options.saved, view),
         Report::Check(check) => text::drift(check, view),
         Report::Fleet(fleet) => text::fleet(fleet, view),
+        Report::Stacks(stacks) => stacks.text(view),
         Report::Outcome(outcome, plan, earlier) => text::outcome(outcome, plan, earlier, view),
         Report::Rehearsal(rehearsal) => text::rehearsal(rehearsal, view),
         Report::History(runs, unreadable) => text::history(runs, unreadable, view),
@@ -240,6 +249,7 @@ fn json(report: &Report<'_>) -> String {
         Report::Plan(plan) => documents::plan(plan),
         Report::Check(check) => documents::drift(check),
         Report::Fleet(fleet) => documents::fleet(fleet),
+        Report::Stacks(stacks) => stacks.json(),
         Report::Outcome(outcome, plan, _) => documents::document("outcome", OutcomeReport::new(outcome, plan)),
         Report::Rehearsal(rehearsal) => documents::document("rehearsal", RehearsalReport::new(rehearsal)),
         Report::History(runs, unreadable) => documents::document("history", HistoryReport { runs, unreadable }),

@@ -41,6 +41,7 @@ mod sample;
 pub mod sarif;
 pub mod schema;
 mod settings;
+pub mod stacks;
 mod style;
 pub mod table;
 mod template;

@@ -91,6 +91,14 @@ pub fn block_reason(blocked: &BlockedChange) -> (String, Option<String>) {
             let by: Vec<String> = by.iter().map(ToString::to_string).collect();
             (format!("{} would be left without it", some_of(&by, 4)), Some(format!("--allow referred={key}")))
         }
+        BlockReason::DefinedElsewhere { stack, directory } => {
+            let stack = stack.as_ref().map_or_else(|| "a stack".to_owned(), |stack| format!("stack {}", safe::line(stack)));
+            let why = format!(
+                "{stack} in {} defines it: let that stack take it over first, with --adopt --allow foreign-stack={key}",
+                safe::line(directory)
+            );
+            (why, None)
+        }
         BlockReason::Moved(conflict) => {
             let fields: Vec<String> = conflict.fields.iter().map(|moved| moved.field.to_string()).collect();
             let fields = if fields.is_empty() { String::new() } else { format!(": {}", some_of(&fields, 8)) };

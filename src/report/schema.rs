@@ -19,6 +19,7 @@ use super::json::{self as json_report, HistoryReport, OutcomeReport, RehearsalRe
 use super::operations::OperationsReport;
 use super::request_log::{self, RequestLine};
 use super::run_event::{self, RunEventLine};
+use super::stacks::StacksReport;
 use super::upgrade::{SiteUpgrade, UpgradableVersions};
 use super::validation::ValidationReport;
 use crate::drift::{DriftState, JudgedAcknowledgement, Verdict, Verdicts};
@@ -71,6 +72,8 @@ kinds! {
     Drift = "drift" => drift(),
     /// The JSON of validate, plan and apply of several stacks
     Fleet = "fleet" => fleet(),
+    /// The JSON of stacks
+    Stacks = "stacks" => report::<StacksReport<'_>>("stacks"),
     /// A snapshot
     Snapshot = "snapshot" => snapshot(),
     /// A file of --drift-state

@@ -55,6 +55,7 @@ mod sandbox;
 mod schemathesis;
 mod secrets;
 mod snapshot;
+mod stack_list;
 mod strategies;
 mod support;
 mod syntax;

@@ -280,3 +280,56 @@ fn a_stack_that_fails_stops_those_that_have_not_begun_and_the_same_command_goes_
     service.misbehave("rules: []");
     stage.run("apply -R stacks --yes --quiet").code(0).stdout_contains("1 applied, 1 in sync").stderr_ignored();
 }
+
+#[test]
+fn a_delete_of_what_another_stack_defines_now_is_blocked_until_that_stack_owns_it() {
+    let service = Service::start();
+    let stage = two(&service).file("stacks/pay/card.yaml", &definition("pay/card", 80));
+    stage.edit("stacks/shop/cart.yaml", "port: 81", "port: 80");
+    stage.run("apply stacks/pay --yes --quiet").code(0);
+    let uid = service.get("pay/card")["system_metadata"]["uid"].clone();
+    // The definition moves to the other stack, which both must list the namespace.
+    stage.edit("stacks/shop/trueup.yaml", "namespaces: [shop]", "namespaces: [shop, pay]");
+    std::fs::rename(stage.path("stacks/pay/card.yaml"), stage.path("stacks/shop/card.yaml")).expect("a file");
+    stage.run("plan stacks/pay").code(0).stdout_contains("- delete  pay/card");
+    let stage = stage.committed();
+    let blocked = "stack shop-prod in stacks/shop defines it: let that stack take it over first";
+    stage.run("plan stacks/pay").code(0).stdout_contains("! blocked pay/card").stdout_contains(blocked);
+    stage.run("apply stacks/pay --yes").code(6).stdout_contains(blocked);
+    stage.run("plan stacks/pay --format sarif").code(0).stdout_contains("blocked-defined-elsewhere");
+    assert!(service.has("pay/card"));
+    stage.run("apply stacks/shop --yes --quiet --adopt --allow foreign-stack=pay/card").code(0);
+    stage.run("plan stacks/pay --detailed-exitcode").code(0).stdout_contains("In sync");
+    assert_eq!(service.get("pay/card")["system_metadata"]["uid"], uid);
+}
+
+#[test]
+fn a_definition_for_another_service_or_of_no_load_blocks_no_delete() {
+    let service = Service::start();
+    let stage = two(&service);
+    stage.edit("stacks/shop/cart.yaml", "port: 81", "port: 80");
+    let stage = stage.committed();
+    std::fs::rename(stage.path("stacks/pay/cart.yaml"), stage.path("stacks/shop/paycart.yaml")).expect("a file");
+    stage.edit("stacks/pay/trueup.yaml", "stack:", "allow_empty: true\nstack:");
+    let plan = |word: &str| {
+        stage.run("plan stacks/pay").code(0).stdout_contains(word);
+    };
+    // The other stack does not list the namespace: its definition would not load.
+    plan("- delete  pay/cart");
+    stage.edit(
+        "stacks/shop/trueup.yaml",
+        "namespaces: [shop]",
+        "namespaces: [shop, pay]\nbase_url: https://other.example.net",
+    );
+    plan("- delete  pay/cart");
+    stage.edit("stacks/shop/trueup.yaml", "base_url: https://other.example.net", "files: {exclude: [paycart.yaml]}");
+    plan("- delete  pay/cart");
+    // A name from a variable is only known to a load, and so is one of an environment.
+    stage.edit(
+        "stacks/shop/trueup.yaml",
+        "files: {exclude: [paycart.yaml]}",
+        "environments: {prod: {variables: {n: cart}}}",
+    );
+    stage.edit("stacks/shop/paycart.yaml", "name: cart", "name: ${n}");
+    plan("! blocked pay/cart");
+}

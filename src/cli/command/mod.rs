@@ -25,5 +25,6 @@ pub mod sandbox;
 pub mod schema;
 pub mod show;
 pub mod snapshot;
+pub mod stacks;
 pub mod upgrades;
 pub mod validate;

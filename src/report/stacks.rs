@@ -1,0 +1,120 @@
+//! The stacks of a repository as a table, as JSON, and as the matrix of a job of GitHub Actions.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::json;
+
+use super::counted::count;
+use super::json::document;
+use super::table::{Align, Table};
+use super::text::TextView;
+use crate::model::Json;
+
+/// The stacks below some directories.
+#[derive(Debug, Default)]
+pub struct StackList {
+    /// Each stack, by its directory.
+    pub stacks: Vec<StackEntry>,
+    /// The revision that they were compared with.
+    pub since: Option<String>,
+}
+
+/// A list of stacks, as JSON.
+#[derive(Serialize, JsonSchema)]
+pub struct StacksReport<'a> {
+    /// Each stack, by its directory.
+    stacks: &'a [StackEntry],
+    /// The revision that they were compared with.
+    changed_since: Option<&'a str>,
+}
+
+/// One stack.
+#[derive(Debug, Default, Serialize, JsonSchema)]
+pub struct StackEntry {
+    /// Its directory, from the working directory.
+    pub directory: String,
+    /// Its name.
+    pub stack: Option<String>,
+    /// Its environments.
+    pub environments: Vec<String>,
+    /// Its service, where no environment is chosen.
+    pub base_url: Option<String>,
+    /// The namespaces that it lists, where no environment is chosen.
+    pub namespaces: Vec<String>,
+    /// Files that it reads, in any of its environments.
+    pub files: usize,
+    /// What became of it since a revision.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub change: Option<StackChange>,
+    /// Why its settings cannot be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+/// What became of a stack since a revision.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum StackChange {
+    /// A file that it reads has changed.
+    Changed,
+    /// It is new.
+    Added,
+    /// Its directory has no settings any more.
+    Removed,
+}
+
+impl StackList {
+    /// The stacks as a table.
+    #[must_use]
+    pub fn text(&self, view: &TextView) -> String {
+        if self.stacks.is_empty() {
+            let since = self.since.as_ref().map(|since| format!("changed since {}", super::safe::line(since)));
+            return format!("No stack {}.\n", since.unwrap_or_else(|| "found".to_owned()));
+        }
+        let mut headings = vec!["directory", "stack", "environments", "service", "namespaces", "files"];
+        headings.extend(self.since.as_ref().map(|_| "change"));
+        let aligned = headings.iter().map(|name| (*name, if *name == "files" { Align::Right } else { Align::Left }));
+        let mut table = Table::new(aligned).fixed_width([0, 1]);
+        for stack in &self.stacks {
+            let change = match (stack.change, &stack.error) {
+                (_, Some(error)) => error.clone(),
+                (Some(StackChange::Changed), _) => "changed".to_owned(),
+                (Some(StackChange::Added), _) => "added".to_owned(),
+                (Some(StackChange::Removed), _) => "removed".to_owned(),
+                (None, _) => String::new(),
+            };
+            table.row([
+                stack.directory.clone(),
+                stack.stack.clone().unwrap_or_default(),
+                stack.environments.join(", "),
+                stack.error.clone().or_else(|| stack.base_url.clone()).unwrap_or_default(),
+                stack.namespaces.join(", "),
+                stack.files.to_string(),
+                change,
+            ]);
+        }
+        format!("{}\n{}\n", table.draw(view.limit(), view.palette, view.charset), count(self.stacks.len(), "stack"))
+    }
+
+    /// The stacks as one document.
+    #[must_use]
+    pub fn json(&self) -> String {
+        document("stacks", StacksReport { stacks: &self.stacks, changed_since: self.since.as_deref() })
+    }
+
+    /// The stacks that there are as the matrix of a job, an entry for each environment, on one line.
+    #[must_use]
+    pub fn matrix(&self) -> String {
+        let there = self.stacks.iter().filter(|stack| stack.change != Some(StackChange::Removed));
+        let entries = there.flat_map(|stack| {
+            let one = json!({"directory": stack.directory, "stack": stack.stack.clone().unwrap_or_default()});
+            let of = |environment: &String| {
+                let mut one = one.clone();
+                one["environment"] = environment.as_str().into();
+                one
+            };
+            if stack.environments.is_empty() { vec![one] } else { stack.environments.iter().map(of).collect() }
+        });
+        format!("{}\n", super::safe::json(&json!({"include": entries.collect::<Vec<Json>>()}).to_string()))
+    }
+}

@@ -1,0 +1,108 @@
+//! `stacks`: the stacks of a repository, and those that changed.
+
+use serde_json::{Value, json};
+
+use crate::support::{Stage, commit, definition, git};
+
+fn repository() -> Stage {
+    let stage = Stage::new();
+    for name in ["pay", "shop"] {
+        stage.write(
+            &format!("stacks/{name}/trueup.yaml"),
+            &format!(
+                "stack: {name}-prod\nbase_url: https://acme.example.net\nnamespaces: [{name}]\nfiles: {{exclude: [old/**]}}\n\
+                 environments:\n  dev: {{overlay: overlays/dev}}\n  test: {{}}\n"
+            ),
+        );
+        stage.write(&format!("stacks/{name}/cart.yaml"), &definition(&format!("{name}/cart"), 80));
+        stage.write(&format!("stacks/{name}/overlays/dev/cart.yaml"), "metadata: {}\n");
+        stage.write(&format!("stacks/{name}/old/cart.yaml"), "old\n");
+    }
+    stage.write("lone/trueup.yaml", "stack: lone\nnamespaces: [lone]\n");
+    stage.write("lone/x.yaml", &definition("lone/x", 80));
+    stage.committed()
+}
+
+/// The stacks that changed since `main`, with their change.
+fn changed(stage: &Stage) -> Vec<String> {
+    let list = stage.run("stacks --changed-since main --format json").code(0).json();
+    let one = |stack: &Value| format!("{} {}", stack["directory"], stack["change"]).replace('"', "");
+    list["stacks"].as_array().expect("a list").iter().map(one).collect()
+}
+
+#[test]
+fn the_stacks_of_a_repository_are_listed() {
+    let stage = repository();
+    stage
+        .run("stacks")
+        .code(0)
+        .stdout_contains("lone         lone")
+        .stdout_contains("stacks/pay   pay-prod")
+        .stdout_contains("3 stacks\n");
+    let list = stage.run("stacks stacks --format json").code(0).json();
+    assert_eq!(list["kind"], "stacks");
+    assert_eq!(
+        list["stacks"][1],
+        json!({"directory": "stacks/shop", "stack": "shop-prod", "environments": ["dev", "test"],
+            "base_url": "https://acme.example.net", "namespaces": ["shop"], "files": 3})
+    );
+    let matrix = stage.run("stacks --format github-matrix").code(0).text().to_owned();
+    assert_eq!(matrix.lines().count(), 1);
+    let matrix: Value = serde_json::from_str(&matrix).expect("JSON");
+    let include = matrix["include"].as_array().expect("a list");
+    assert_eq!(include.len(), 5, "{matrix}");
+    assert_eq!(include[0], json!({"directory": "lone", "stack": "lone"}));
+    assert_eq!(include[1], json!({"directory": "stacks/pay", "stack": "pay-prod", "environment": "dev"}));
+    stage.write("lone/trueup.yaml", "stak: lone\n");
+    stage.run("stacks").code(1).stdout_contains("1 error").stdout_contains("stacks/shop  shop-prod");
+}
+
+#[test]
+fn a_stack_has_changed_if_a_file_that_it_reads_has() {
+    let stage = repository();
+    git(&stage, "checkout -q -b change");
+    assert_eq!(changed(&stage), Vec::<String>::new());
+    stage.run("stacks --changed-since main").code(0).stdout_contains("No stack changed since main.");
+    // What no environment reads does not count; the same length and an overlay do.
+    stage.write("stacks/pay/old/cart.yaml", "new\n");
+    stage.write("stacks/pay/README.md", "new\n");
+    stage.write("README.md", "new\n");
+    assert_eq!(changed(&stage), Vec::<String>::new());
+    stage.edit("stacks/shop/cart.yaml", "port: 80", "port: 81");
+    assert_eq!(changed(&stage), ["stacks/shop changed"]);
+    commit(&stage, "edit");
+    assert_eq!(changed(&stage), ["stacks/shop changed"]);
+    stage.edit("stacks/pay/overlays/dev/cart.yaml", "metadata: {}", "metadata: {labels: {a: b}}");
+    stage.write("new/trueup.yaml", "stack: new\n");
+    stage.write("new/x.yaml", &definition("new/x", 80));
+    stage.remove("lone/trueup.yaml");
+    assert_eq!(changed(&stage), ["lone removed", "new added", "stacks/pay changed", "stacks/shop changed"]);
+    // A job has nothing to do for what is gone.
+    stage.run("stacks --changed-since main --format github-matrix").code(0).does_not_say("lone");
+    // What others merged since is not of this change.
+    commit(&stage, "more");
+    git(&stage, "checkout -q main");
+    stage.edit("lone/x.yaml", "port: 80", "port: 90");
+    commit(&stage, "theirs");
+    git(&stage, "checkout -q change");
+    assert_eq!(changed(&stage), ["lone removed", "new added", "stacks/pay changed", "stacks/shop changed"]);
+    stage.run("stacks --changed-since nowhere").code(1).stderr_contains("`nowhere` names no commit");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_behind_a_link_counts_whatever_its_name_is() {
+    let stage = repository();
+    stage.write("lone/text", &definition("lone/y", 80));
+    std::os::unix::fs::symlink("text", stage.path("lone/y.yaml")).expect("a link");
+    commit(&stage, "link");
+    assert_eq!(changed(&stage), Vec::<String>::new());
+    stage.edit("lone/text", "port: 80", "port: 81");
+    assert_eq!(changed(&stage), ["lone changed"]);
+}
+
+#[test]
+fn nothing_is_said_of_changes_outside_of_a_repository() {
+    let stage = Stage::new().file("trueup.yaml", "stack: x\n");
+    stage.run("stacks --changed-since main").code(1).stderr_contains("repository");
+}
