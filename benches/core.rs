@@ -225,7 +225,7 @@ fn checks(criterion: &mut Criterion) {
         report("markdown", &|check| markdown::drift(check, &markdown::MarkdownOptions::default()));
         report("junit", &junit::report);
         report("github", &|check| github::annotations(&annotation::of_check(check), ""));
-        report("sarif", &|check| sarif::report(&annotation::of_check(check), "", "bench"));
+        report("sarif", &|check| sarif::report(&annotation::of_check(check), "", "trueup.yaml", "bench"));
     }
     group.finish();
 }

@@ -9,7 +9,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::shared_args::formats;
 pub use super::shared_args::{
-    ApprovalArgs, BaseArgs, Color, FilterArgs, GlobalArgs, LiveArgs, PermissionArgs, ScopeArgs, StacksArgs,
+    ApprovalArgs, BaseArgs, Color, FilterArgs, GlobalArgs, LiveArgs, MetricsArgs, PermissionArgs, ScopeArgs, StacksArgs,
 };
 use crate::report::Format;
 use crate::report::schema::SchemaKind;
@@ -129,6 +129,8 @@ pub struct PlanArgs {
     /// Exit with 2 when changes are pending, with 6 when an apply would be refused
     #[arg(long)]
     pub detailed_exitcode: bool,
+    #[command(flatten)]
+    pub metrics: MetricsArgs,
 }
 
 /// Makes the changes of a directory, or those of a saved plan.
@@ -160,6 +162,8 @@ pub struct ApplyArgs {
     pub base: BaseArgs,
     #[command(flatten)]
     pub decision: ApprovalArgs,
+    #[command(flatten)]
+    pub metrics: MetricsArgs,
 }
 
 /// Lists the recorded runs, or shows one with the result of every change.
@@ -225,6 +229,8 @@ pub struct RollbackArgs {
     pub allow: Vec<String>,
     #[command(flatten)]
     pub decision: ApprovalArgs,
+    #[command(flatten)]
+    pub metrics: MetricsArgs,
 }
 
 /// Checks whether the tenant still matches the definitions: the verdict for a schedule.
@@ -268,6 +274,8 @@ pub struct DriftArgs {
     /// The most bytes of a Markdown report
     #[arg(long, value_name = "BYTES", default_value_t = crate::report::markdown::BUDGET)]
     pub budget: usize,
+    #[command(flatten)]
+    pub metrics: MetricsArgs,
 }
 
 /// Applies the plan to a copy of live, with faults, and verifies that a second plan is empty.

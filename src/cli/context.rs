@@ -11,6 +11,7 @@ use super::args::GlobalArgs;
 use super::environment::ProcessEnvironment;
 use super::exchanges;
 use super::output::Output;
+use super::shared_metrics::SharedMetrics;
 use super::tenants::Tenants;
 use crate::api::RequestIds;
 use crate::model::policy::Policy;
@@ -29,6 +30,8 @@ pub struct Context {
     pub policy: Option<Rc<PolicyFile>>,
     /// What the stacks of a command share, by service; empty for a command about one.
     pub tenants: Rc<Tenants>,
+    /// What the requests and changes of the command come to.
+    pub metrics: SharedMetrics,
     ids: OnceCell<Arc<RequestIds>>,
     /// Where the state of the call is kept, once something asks for it.
     pub state: Rc<OnceCell<StateStore>>,
@@ -48,6 +51,8 @@ pub enum StackEnvironment {
 pub struct PolicyFile {
     /// The file, without symbolic links.
     pub path: PathBuf,
+    /// The SHA-256 of its bytes.
+    pub sha256: String,
     /// Its limits.
     pub policy: Policy,
 }
@@ -63,6 +68,7 @@ impl Context {
             output,
             policy: None,
             tenants: Rc::default(),
+            metrics: SharedMetrics::default(),
             ids: OnceCell::new(),
             state: Rc::default(),
             started: RefCell::default(),
@@ -88,6 +94,7 @@ impl Context {
             output: self.output.clone(),
             policy: self.policy.clone(),
             tenants: Rc::clone(tenants),
+            metrics: self.metrics.clone(),
             ids: OnceCell::from(self.ids()),
             state: Rc::clone(&self.state),
             started: RefCell::default(),

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use super::args::GlobalArgs;
 use super::environment::ProcessEnvironment;
 use super::output::Output;
+use super::shared_metrics::SharedMetrics;
 use crate::api::{Exchange, ExchangeListener, RequestIds, TraceParent};
+use crate::report::run_metrics::StackLabels;
 use crate::report::{request_log, safe};
 
 /// The variable by which a caller passes its trace on (W3C Trace Context).
@@ -22,21 +24,24 @@ pub fn ids(environment: &ProcessEnvironment, output: &Output) -> Arc<RequestIds>
     Arc::new(RequestIds::new(environment.chance(), parent))
 }
 
-/// Prints each exchange as the global flags ask for it; nothing where they do not.
-pub fn listener(global: &GlobalArgs, environment: &ProcessEnvironment, output: &Output) -> Option<ExchangeListener> {
+/// Counts each exchange for its stack, and prints it as the global flags ask for it.
+pub fn listener(
+    global: &GlobalArgs,
+    environment: &ProcessEnvironment,
+    output: &Output,
+    (metrics, labels): (SharedMetrics, StackLabels),
+) -> ExchangeListener {
     let (verbose, log) = (global.verbose, global.log.is_some());
-    if !verbose && !log {
-        return None;
-    }
     let (output, environment) = (output.clone(), environment.clone());
-    Some(Arc::new(move |exchange| {
+    Arc::new(move |exchange| {
+        metrics.lock().exchange(&labels, exchange);
         if verbose {
             output.notice(&described(exchange));
         }
         if log {
             output.log(&request_log::line(exchange, environment.now()));
         }
-    }))
+    })
 }
 
 /// `  GET /api/… -> 200, 17 bytes (3 ms, attempt 2)`

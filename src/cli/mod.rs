@@ -29,6 +29,7 @@ mod document;
 mod drift_store;
 mod dropped_namespaces;
 mod environment;
+mod evidence;
 mod exchanges;
 mod exit_status;
 mod file;
@@ -38,6 +39,7 @@ mod help;
 mod hint;
 mod interrupt;
 mod live_source;
+mod metrics;
 mod move_args;
 mod moved;
 mod neighbour;
@@ -59,6 +61,7 @@ mod settings;
 mod setup_args;
 mod shard;
 mod shared_args;
+mod shared_metrics;
 mod stack;
 mod state;
 mod targets;
@@ -123,6 +126,7 @@ fn parse(words: Vec<OsString>) -> Result<Arguments, clap::Error> {
 fn dispatch(arguments: Arguments) -> ExitStatus {
     let mut context = Context::new(arguments.global);
     context.output.promise(document::promised(&arguments.command));
+    let metrics = metrics::requested(&arguments.command);
     let result = policy::read(&mut context)
         .and_then(|()| policy::permits(&context, &arguments.command))
         .and_then(|()| runtime(&arguments.command).map_err(|error| CommandError::new(ExitStatus::Failed, error)))
@@ -137,6 +141,9 @@ fn dispatch(arguments: Arguments) -> ExitStatus {
         context.output.fail(&error);
         error.ending()
     });
+    if let Some(metrics) = metrics {
+        metrics.write(&context, status);
+    }
     context.output.ended(status)
 }
 

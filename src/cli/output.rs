@@ -157,6 +157,11 @@ impl Output {
         panic::promise_document(false);
     }
 
+    /// Notes that something which the call asked for could not be written: an error at the end of the command.
+    pub fn note_unwritten(&self, reason: String) {
+        self.progress().failed.get_or_insert(reason);
+    }
+
     /// Notes that the command changed something on the service.
     pub fn note_change(&self) {
         self.progress().changed = true;

@@ -4,6 +4,9 @@
 use std::path::Path;
 use std::rc::Rc;
 
+use data_encoding::HEXLOWER;
+use sha2::{Digest as _, Sha256};
+
 use super::args::Command;
 use super::context::{Context, PolicyFile};
 use super::exit_status::{CommandError, ExitStatus};
@@ -36,13 +39,14 @@ pub fn read(context: &mut Context) -> Result<(), CommandError> {
         let failure = anyhow::Error::from(error).context(format!("cannot read the policy `{}`", path.display()));
         CommandError::new(ExitStatus::Invalid, failure).hint("nothing is done without the policy that was asked for")
     })?;
+    let sha256 = HEXLOWER.encode(&Sha256::digest(&bytes));
     let policy = config::policy(&path.to_string_lossy(), bytes)
         .map_err(|diagnostics| diagnostics::error(context, &diagnostics))?;
     for text in policy.base_urls.iter().flatten() {
         address::read(text, "`base_urls` of the policy")?;
     }
     let path = path.canonicalize().unwrap_or(path);
-    context.policy = Some(Rc::new(PolicyFile { path, policy }));
+    context.policy = Some(Rc::new(PolicyFile { path, sha256, policy }));
     Ok(())
 }
 

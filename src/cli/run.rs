@@ -8,6 +8,7 @@ use tokio::sync::watch;
 use super::approval::{self, PlanPrompt, PromptResult};
 use super::args::ApprovalArgs;
 use super::context::Context;
+use super::evidence::PendingEvidence;
 use super::exit_status::{CommandError, ExitStatus};
 use super::progress::RunProgress;
 use super::service::Connection;
@@ -153,9 +154,15 @@ pub async fn carry_out(
     work: &PendingRun<'_>,
 ) -> Result<Outcome, CommandError> {
     let progress = RunProgress::new(context);
-    let (journal, options) = begin(context, control, work, approved.plan(), &progress)?;
+    let BegunRun { journal, options, evidence } = begin(context, control, work, approved.plan(), &progress)?;
     let writer = work.connection.writer()?;
-    Ok(apply::run(approved, &writer, &journal, &progress, options).await)
+    let plan = approved.plan();
+    let outcome = apply::run(approved, &writer, &journal, &progress, options).await;
+    context.metrics.lock().outcome(plan, &outcome);
+    if let Some(evidence) = evidence {
+        evidence.write(context, &outcome);
+    }
+    Ok(outcome)
 }
 
 /// Resumes an earlier run and reports the outcome.
@@ -172,12 +179,23 @@ pub async fn resume(
     // The configuration decides, as for an apply: the record is a file like any other.
     gates::check(context, work.connection, &record.rest(), &work.trust.safeguards.gates).await?;
     let progress = RunProgress::new(context);
-    let (journal, options) = begin(context, RunControl::of(decision), &work, plan, &progress)?;
+    let BegunRun { journal, options, evidence } = begin(context, RunControl::of(decision), &work, plan, &progress)?;
     let writer = work.connection.writer()?;
     let outcome = apply::resume(record, &writer, &journal, &progress, options).await;
     drop(progress);
+    context.metrics.lock().outcome(plan, &outcome);
+    if let Some(evidence) = evidence {
+        evidence.write(context, &outcome);
+    }
     let earlier = record.made().into_iter().cloned().collect();
     Ok(report(decision, context, work.view, (&outcome, plan), &earlier))
+}
+
+/// A run of which nothing is sent yet.
+struct BegunRun {
+    journal: Journal,
+    options: ApplyOptions,
+    evidence: Option<PendingEvidence>,
 }
 
 fn begin(
@@ -186,7 +204,7 @@ fn begin(
     work: &PendingRun<'_>,
     plan: &Plan,
     progress: &RunProgress,
-) -> Result<(Journal, ApplyOptions), CommandError> {
+) -> Result<BegunRun, CommandError> {
     let environment = &context.environment;
     let store = state::store(context)?;
     let time = journal::naming_time(store, environment.now()).map_err(|error| state::failed(context, error))?;
@@ -205,6 +223,8 @@ fn begin(
         rolls_back,
         plan: plan.clone(),
     };
+    let (path, is_shared) = (control.decision.evidence.as_ref(), control.stop.is_some());
+    let evidence = PendingEvidence::new(path, is_shared, &header, &work.trust.safeguards)?;
     // Before an interrupt is waited for: until here it ends the program, which may wait for a lock.
     let waiting = progress.messages();
     let journal = Journal::begin(store, &header, environment.host(), &waiting)
@@ -223,7 +243,7 @@ fn begin(
         clock: Clock::new(jiff::Timestamp::now),
         pace: Timing::real(environment.chance()),
     };
-    Ok((journal, options))
+    Ok(BegunRun { journal, options, evidence })
 }
 
 /// Reports the outcome of a plan. `earlier` are the changes that a resumed run had made.

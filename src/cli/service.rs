@@ -19,6 +19,7 @@ use crate::api::{self, BaseUrl, RateLimit, Reader, Secret, Timing, Writer};
 use crate::load::Config;
 use crate::model::Layout;
 use crate::plan;
+use crate::report::run_metrics::StackLabels;
 use crate::sandbox::{self, Clock, RequiredToken, Running, SandboxOptions, Scenario, Storage};
 
 /// Requests of a rehearsal that are recorded, to count those that met a fault.
@@ -90,7 +91,14 @@ pub async fn connect_with(
         Some(_) => None,
     };
     settings.ids = context.ids();
-    settings.listener = exchanges::listener(&context.global, &context.environment, &context.output);
+    let labels = StackLabels {
+        service: settings.base_url.to_string(),
+        stack: settings::stack(context, config).ok().flatten().unwrap_or_default(),
+        environment: context.chosen_environment().unwrap_or_default(),
+    };
+    let counted = (context.metrics.clone(), labels);
+    let Context { global, environment, output, .. } = context;
+    settings.listener = Some(exchanges::listener(global, environment, output, counted));
     if !context.global.verbose {
         let activity = Activity::new(context.output.clone());
         settings.progress = Some(Arc::new(move |progress| activity.show(progress)));

@@ -136,9 +136,10 @@ impl<'c> Session<'c> {
         base::attribute(self.context, &self.stack, plan, self.base)
     }
 
-    /// Lets the ownership annotations of the plan name the commit of the definitions.
+    /// Lets the plan name who made it, and its ownership annotations the commit of the definitions.
     pub fn stamp(&self, plan: &mut Plan) {
         applied_commits::stamp(&self.stack, plan);
+        plan.source.planned_by = self.context.environment.person();
     }
 
     /// How a report of this session is drawn for people.

@@ -139,6 +139,14 @@ pub struct FilterArgs {
     pub selector: Option<String>,
 }
 
+/// The metrics of a command.
+#[derive(Debug, Clone, Default, Args)]
+pub struct MetricsArgs {
+    /// Write how long it took, its requests, waits, repeats and changes to this file, as Prometheus text
+    #[arg(long, hide_short_help = true, value_name = "FILE")]
+    pub metrics: Option<PathBuf>,
+}
+
 /// What a person allows by name.
 #[derive(Debug, Clone, Default, Args)]
 pub struct PermissionArgs {
@@ -166,6 +174,10 @@ pub struct ApprovalArgs {
     /// Who approved the plan, for the record [environment: TRUEUP_APPROVED_BY]
     #[arg(long, value_name = "NAME")]
     pub approved_by: Option<String>,
+    /// Write what was planned, approved and done to this file, however the run ends; for several stacks, to a file each
+    /// in this directory. A file that exists is not overwritten
+    #[arg(long, value_name = "FILE")]
+    pub evidence: Option<PathBuf>,
     /// Output format; ndjson streams the events of the run, and its last line is what json prints
     #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats(Format::OF_APPLY))]
     pub format: Format,

@@ -62,7 +62,8 @@ mod tests {
     use crate::report::Format;
 
     fn trigger(variables: &[(&str, &str)]) -> RunTrigger {
-        let decision = ApprovalArgs { yes: true, digest: None, approved_by: None, format: Format::Text };
+        let decision =
+            ApprovalArgs { yes: true, digest: None, approved_by: None, evidence: None, format: Format::Text };
         of(&decision, &ProcessEnvironment::with(variables))
     }
 

@@ -31,16 +31,16 @@ pub struct GetArgs {
     pub filter: FilterArgs,
 }
 
-/// Shows a saved plan, a snapshot or a recorded run.
+/// Shows a saved plan, a snapshot, the evidence of a run or a recorded run.
 ///
 /// A run is given by its name, a prefix of it, or `last`; text and JSON show its results, the other formats its plan. A
-/// snapshot has the formats text, json, markdown and html. Nothing is read but the file: no token, no network.
+/// snapshot has the formats text, json, markdown and html, and evidence text and json; its digest is checked. Nothing is read but the file: no token, no network.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  trueup show plan.json\n  trueup show plan.json --format html > plan.html\n  trueup show live.json --columns endpoint,labels\n  trueup show last --format markdown"
 )]
 pub struct ShowArgs {
-    /// A file that `plan -o` or `snapshot -o` wrote, or a run
+    /// A file that `plan -o`, `snapshot -o` or `apply --evidence` wrote, or a run
     #[arg(value_name = "FILE|RUN")]
     pub what: PathBuf,
     #[command(flatten)]

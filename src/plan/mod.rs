@@ -173,6 +173,9 @@ pub struct PlanSource {
     /// The environment of the configuration, as the call names it.
     #[serde(default)]
     pub environment: Option<String>,
+    /// Who made the plan, where it was saved or applied.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub planned_by: Option<String>,
     /// The filters of the call, as they were written.
     #[serde(default)]
     pub filters: Vec<String>,

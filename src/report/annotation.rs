@@ -24,6 +24,8 @@ pub struct Annotation {
     pub place: Option<SourceLocation>,
     /// What it is about, in a few words.
     pub title: String,
+    /// Which of several remarks with this title it is: a field, a namespace. It never depends on lines or values.
+    pub part: String,
     /// What there is to say.
     pub message: String,
 }
@@ -141,7 +143,9 @@ pub fn of_plan(plan: &Plan, sides: AttributionDetail) -> Vec<Annotation> {
             GuardName::EmptyNamespace => Finding::EmptyNamespace,
             GuardName::BehindBase => Finding::BehindBaseGuard,
         };
-        all.push(annotation(finding, AnnotationLevel::Error, None, format!("guard {}", guard.name), message));
+        let part = guard.namespace.as_ref().map(ToString::to_string).unwrap_or_default();
+        let remark = annotation(finding, AnnotationLevel::Error, None, format!("guard {}", guard.name), message);
+        all.push(Annotation { part, ..remark });
     }
     for held in plan.blocked.iter().filter(|held| sides.lists(held, plan, concerns_us)) {
         let (why, allow) = block_reason(held);
@@ -217,7 +221,9 @@ pub fn of_diagnostics(diagnostics: &[Diagnostic], prefix: &str) -> Vec<Annotatio
         for more in label.into_iter().chain(diagnostic.help.as_deref()) {
             message.push_str(&format!("; {more}"));
         }
-        annotation(finding, level, place, "definition".to_owned(), message)
+        // A problem is found again by its words, without the values beside it.
+        let part = format!("{} {}", mark.map(|mark| &*mark.file).unwrap_or_default(), diagnostic.message);
+        Annotation { part, ..annotation(finding, level, place, "definition".to_owned(), message) }
     };
     diagnostics.iter().map(remark).collect()
 }
@@ -229,7 +235,7 @@ fn annotation(
     title: String,
     message: String,
 ) -> Annotation {
-    Annotation { finding, level, place, title, message }
+    Annotation { finding, level, place, title, part: String::new(), message }
 }
 
 fn of_setting(change: &SettingChange) -> Annotation {
@@ -337,7 +343,8 @@ fn of_change(change: &Change, message: impl Fn(&FieldChange) -> bool) -> Vec<Ann
                 let title = title.clone();
                 edits::of_field(field).into_iter().map(move |edit| {
                     let message = format!("{}: {} -> {} ({why})", edit.name, edit.live(), edit.wanted());
-                    annotation(of_value(field), level, place.clone(), title.clone(), message)
+                    let remark = annotation(of_value(field), level, place.clone(), title.clone(), message);
+                    Annotation { part: edit.name.clone(), ..remark }
                 })
             })
             .collect(),

@@ -155,6 +155,7 @@ impl<'a> Fleet<'a> {
             level: AnnotationLevel::Error,
             place: None,
             title: format!("{undone}: {}", part.name()),
+            part: String::new(),
             message: reason.to_owned(),
         });
         let others = self.parts.iter().flat_map(|part| match &part.outcome {

@@ -24,7 +24,7 @@ use super::{ddos, github, html, json as documents, junit, prometheus, sarif, upg
 use crate::api::ddos::DdosEvent;
 use crate::drift::{Acknowledgements, Check};
 use crate::model::Key;
-use crate::plan::Plan;
+use crate::plan::{Plan, PlanOrigin};
 use crate::run::{Outcome, Rehearsal, RunRecord, RunSummary};
 
 /// Days for which an offered acknowledgement is valid.
@@ -202,7 +202,9 @@ pub fn render(report: &Report<'_>, format: Format, options: &ReportOptions<'_>) 
         (Format::Ndjson, Report::EventCounts(counts)) => counts.lines(),
         (Format::Ndjson, _) => documents::one_line(&json(report)),
         (Format::Github, _) => github::annotations(&annotations(report, options), ""),
-        (Format::Sarif, _) => sarif::report(&annotations(report, options), "", env!("CARGO_PKG_VERSION")),
+        (Format::Sarif, _) => {
+            sarif::report(&annotations(report, options), "", &settings_file(report), env!("CARGO_PKG_VERSION"))
+        }
         (Format::Markdown, Report::Plan(plan)) => markdown::plan(plan, &markdown()),
         (Format::Markdown, Report::Check(check)) => markdown::drift(check, &markdown()),
         (Format::Markdown, Report::Fleet(fleet)) => markdown::fleet(fleet, &markdown()),
@@ -261,6 +263,28 @@ fn json(report: &Report<'_>) -> String {
         Report::SiteUpgrade(upgrade) => documents::document("upgrade_status", upgrade),
         Report::Operations(list) => documents::document("operations", list.json()),
         Report::Explanation(explanation) => explanation.json(),
+    }
+}
+
+/// What a report in this format leaves out of what the plan or check has, in words; nothing where it is whole.
+#[must_use]
+pub fn left_out(report: &Report<'_>, format: Format, options: &ReportOptions<'_>) -> Option<String> {
+    (format == Format::Sarif).then(|| sarif::left_out(&annotations(report, options))).flatten()
+}
+
+/// The file to which remarks without a place belong: the settings of the stack.
+fn settings_file(report: &Report<'_>) -> String {
+    const FILE: &str = "trueup.yaml";
+    let origin = match report {
+        Report::Plan(plan) => &plan.source.origin,
+        Report::Check(check) => &check.plan.source.origin,
+        _ => return FILE.to_owned(),
+    };
+    match origin {
+        PlanOrigin::Directory(directory) if !matches!(directory.as_str(), "" | ".") && !directory.starts_with('/') => {
+            format!("{}/{FILE}", directory.trim_end_matches('/'))
+        }
+        _ => FILE.to_owned(),
     }
 }
 

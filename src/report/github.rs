@@ -48,6 +48,7 @@ mod tests {
             level: AnnotationLevel::Warning,
             place: Some(SourceLocation { file: "shop/a,b:c.yaml".to_owned(), line: 7, column: 3 }),
             title: "replace shop/cart".to_owned(),
+            part: String::new(),
             message: "spec.port: 80 -> 100 %\n::error::boo".to_owned(),
         };
         assert_eq!(

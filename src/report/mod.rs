@@ -35,6 +35,7 @@ pub mod prometheus;
 pub mod reason;
 pub mod request_log;
 pub mod run_event;
+pub mod run_metrics;
 pub mod safe;
 #[cfg(test)]
 mod sample;
@@ -57,6 +58,6 @@ pub use attribution::AttributionDetail;
 pub use charset::Charset;
 pub use explain::{explain, explained};
 pub use fit::fit;
-pub use format::{Format, Report, ReportOptions, render};
+pub use format::{Format, Report, ReportOptions, left_out, render};
 pub use style::{Palette, Role};
 pub use validation::{StackSize, Validation};

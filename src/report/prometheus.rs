@@ -3,6 +3,7 @@
 //! number of series follows the trouble and not the tenant.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 
 use super::fleet::Fleet;
 use super::safe;
@@ -142,17 +143,20 @@ fn gauges(checks: &[&Check<'_>]) -> String {
     text.lines
 }
 
-struct Text {
-    lines: String,
-    common: Vec<(&'static str, String)>,
+/// Metrics as text, one block for each family.
+#[derive(Default)]
+pub(super) struct Text {
+    pub(super) lines: String,
+    /// The labels of every sample.
+    pub(super) common: Vec<(&'static str, String)>,
 }
 
 impl Text {
-    fn metric(&mut self, name: &str, help: &str) {
+    pub(super) fn metric(&mut self, name: &str, help: &str) {
         self.lines.push_str(&format!("# HELP {name} {help}\n# TYPE {name} gauge\n"));
     }
 
-    fn sample(&mut self, name: &str, labels: &[(&'static str, String)], value: u64) {
+    pub(super) fn sample(&mut self, name: &str, labels: &[(&'static str, String)], value: impl Display) {
         let labels: Vec<String> =
             self.common.iter().chain(labels).map(|(name, value)| format!("{name}=\"{}\"", label(value))).collect();
         self.lines.push_str(&format!("{name}{{{}}} {value}\n", labels.join(",")));

@@ -1,33 +1,56 @@
 //! Annotations as SARIF 2.1.0, for code scanning. Each kind of annotation has one rule; paths are
 //! relative to the repository's top, and lines and columns are SARIF's own, counted from 1.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
+use data_encoding::HEXLOWER;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::json;
+use sha2::{Digest as _, Sha256};
 
 use super::annotation::{Annotation, AnnotationLevel, Finding};
 use super::safe;
 use crate::model::Json;
 
-/// The remarks as one run. `prefix` leads from the repository's top to the directory that the places
-/// are relative to, with a final `/` where it is not empty.
+/// Results that a forge shows of a run: GitHub shows the first 5,000 and refuses a file with more than 25,000.
+const MOST_RESULTS: usize = 5_000;
+/// Bytes of all results together: GitHub refuses a file of more than 10 MB after compression.
+const MOST_BYTES: usize = 9_000_000;
+
+/// The remarks that fit into one run, and what is left out.
+struct Shown<'a> {
+    results: Vec<(&'a Annotation, Json)>,
+    left_out: BTreeMap<&'static str, usize>,
+}
+
+/// The remarks as one run, those first that matter most: what is refused and unknown, then deletes. `prefix` leads from
+/// the repository's top to the directory that the places are relative to, with a final `/` where it is not empty. A
+/// remark without a place is one on `fallback`, because a forge refuses results without one.
 #[must_use]
-pub fn report(annotations: &[Annotation], prefix: &str, tool_version: &str) -> String {
-    let results: Vec<Json> = annotations.iter().map(|annotation| result(annotation, prefix)).collect();
-    let rules: BTreeSet<Finding> = annotations.iter().map(|annotation| annotation.finding).collect();
+pub fn report(annotations: &[Annotation], prefix: &str, fallback: &str, tool_version: &str) -> String {
+    let shown = Shown::of(annotations, prefix, fallback);
+    let rules: BTreeSet<Finding> = shown.results.iter().map(|(annotation, _)| annotation.finding).collect();
     let rules: Vec<Json> = rules
         .into_iter()
         .map(|finding| json!({"id": finding.id(), "shortDescription": {"text": finding.meaning()}}))
         .collect();
+    let mut run = json!({
+        "tool": {"driver": {"name": "trueup", "version": tool_version, "rules": rules}},
+        "columnKind": "unicodeCodePoints",
+    });
+    if let Some(text) = shown.message() {
+        run["invocations"] = json!([{
+            "executionSuccessful": true,
+            "toolExecutionNotifications": [
+                {"descriptor": {"id": "results-left-out"}, "level": "warning", "message": {"text": text}},
+            ],
+        }]);
+    }
+    run["results"] = shown.results.into_iter().map(|(_, result)| result).collect();
     let log = json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
-        "runs": [{
-            "tool": {"driver": {"name": "trueup", "version": tool_version, "rules": rules}},
-            "columnKind": "unicodeCodePoints",
-            "results": results,
-        }],
+        "runs": [run],
     });
     // Text keys, strings, numbers: nothing that fails.
     let mut text = serde_json::to_string_pretty(&log).unwrap_or_default();
@@ -35,7 +58,63 @@ pub fn report(annotations: &[Annotation], prefix: &str, tool_version: &str) -> S
     text
 }
 
-fn result(annotation: &Annotation, prefix: &str) -> Json {
+/// What a report of these remarks leaves out, in words; nothing where it is whole.
+#[must_use]
+pub fn left_out(annotations: &[Annotation]) -> Option<String> {
+    Shown::of(annotations, "", "").message()
+}
+
+impl<'a> Shown<'a> {
+    fn of(annotations: &'a [Annotation], prefix: &str, fallback: &str) -> Self {
+        let mut ordered: Vec<&Annotation> = annotations.iter().collect();
+        ordered.sort_by_key(|annotation| (priority(annotation), annotation.level));
+        let mut fingerprints: BTreeMap<String, usize> = BTreeMap::new();
+        let mut shown = Self { results: Vec::new(), left_out: BTreeMap::new() };
+        let mut bytes = 0;
+        for annotation in ordered {
+            let result = (shown.results.len() < MOST_RESULTS).then(|| {
+                let fingerprint = fingerprint(annotation);
+                let same = fingerprints.entry(fingerprint.clone()).or_default();
+                *same += 1;
+                result(annotation, prefix, fallback, &format!("{fingerprint}:{same}"))
+            });
+            // The indentation of a result is about as long as its texts.
+            match result.filter(|result| bytes + 2 * result.to_string().len() <= MOST_BYTES) {
+                Some(result) => {
+                    bytes += 2 * result.to_string().len();
+                    shown.results.push((annotation, result));
+                }
+                None => *shown.left_out.entry(annotation.finding.id()).or_default() += 1,
+            }
+        }
+        shown
+    }
+
+    fn message(&self) -> Option<String> {
+        let count: usize = self.left_out.values().sum();
+        let whole = count + self.results.len();
+        let kinds: Vec<String> = self.left_out.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
+        (count > 0).then(|| format!("{count} of {whole} results are left out: {}", kinds.join(", ")))
+    }
+}
+
+/// What is shown first.
+fn priority(annotation: &Annotation) -> u8 {
+    match annotation.finding {
+        Finding::MassChange | Finding::EmptyNamespace | Finding::BehindBaseGuard => 0,
+        Finding::Delete => 1,
+        _ if annotation.level == AnnotationLevel::Error => 0,
+        _ => 2,
+    }
+}
+
+/// By what a forge knows a result again when lines and values have changed.
+fn fingerprint(annotation: &Annotation) -> String {
+    let text = format!("{}\n{}\n{}", annotation.finding.id(), annotation.title, annotation.part);
+    HEXLOWER.encode(&Sha256::digest(text.as_bytes())[..16])
+}
+
+fn result(annotation: &Annotation, prefix: &str, fallback: &str, fingerprint: &str) -> Json {
     let level = match annotation.level {
         AnnotationLevel::Error => "error",
         AnnotationLevel::Warning => "warning",
@@ -45,14 +124,21 @@ fn result(annotation: &Annotation, prefix: &str) -> Json {
         "" => safe::line(&annotation.message).into_owned(),
         title => format!("{}: {}", safe::line(title), safe::line(&annotation.message)),
     };
-    let mut result = json!({"ruleId": annotation.finding.id(), "level": level, "message": {"text": text}});
-    if let Some(place) = &annotation.place {
-        result["locations"] = json!([{"physicalLocation": {
-            "artifactLocation": {"uri": utf8_percent_encode(&format!("{prefix}{}", place.file), PATH).to_string()},
-            "region": {"startLine": place.line.max(1), "startColumn": place.column.max(1)},
-        }}]);
-    }
-    result
+    let (file, line, column) = match &annotation.place {
+        Some(place) => (format!("{prefix}{}", place.file), place.line.max(1), place.column.max(1)),
+        None => (format!("{prefix}{fallback}"), 1, 1),
+    };
+    json!({
+        "ruleId": annotation.finding.id(),
+        "level": level,
+        "message": {"text": text},
+        "locations": [{"physicalLocation": {
+            "artifactLocation": {"uri": utf8_percent_encode(&file, PATH).to_string()},
+            "region": {"startLine": line, "startColumn": column},
+        }}],
+        // GitHub reads the second one only.
+        "partialFingerprints": {"trueup/v1": fingerprint, "primaryLocationLineHash": fingerprint},
+    })
 }
 
 /// What a path keeps as it is: the unreserved characters of RFC 3986, and the slash.
@@ -71,9 +157,10 @@ mod tests {
             level: AnnotationLevel::Error,
             place: Some(SourceLocation { file: "shop/a b.yaml".to_owned(), line: 7, column: 23 }),
             title: String::new(),
+            part: String::new(),
             message: "`refresh_interval` is 5\u{1b}".to_owned(),
         };
-        let log: Json = serde_json::from_str(&report(&[annotation], "endpoints/", "1.0")).expect("JSON");
+        let log: Json = serde_json::from_str(&report(&[annotation], "endpoints/", "trueup.yaml", "1.0")).expect("JSON");
         let result = &log["runs"][0]["results"][0];
         assert_eq!(log["version"], "2.1.0");
         assert_eq!(result["message"]["text"], "`refresh_interval` is 5\\u{1b}");
@@ -88,8 +175,13 @@ mod tests {
         let ids: BTreeSet<&str> = Finding::ALL.iter().map(|finding| finding.id()).collect();
         assert_eq!(ids.len(), Finding::ALL.len());
         let plan = sample::attributed(sample::plan(60, false));
-        let log: Json = serde_json::from_str(&report(&annotation::of_plan(&plan, AttributionDetail::All), "", "1.0"))
-            .expect("JSON");
+        let log: Json = serde_json::from_str(&report(
+            &annotation::of_plan(&plan, AttributionDetail::All),
+            "",
+            "trueup.yaml",
+            "1.0",
+        ))
+        .expect("JSON");
         let run = &log["runs"][0];
         let rules = run["tool"]["driver"]["rules"].as_array().expect("rules");
         let named: BTreeSet<&str> = rules.iter().filter_map(|rule| rule["id"].as_str()).collect();
@@ -113,8 +205,51 @@ mod tests {
     }
 
     #[test]
+    fn a_report_of_30000_changes_fits_a_forge_with_every_delete_and_says_what_it_leaves_out() {
+        let plan = sample::plan(30_000, false);
+        let remarks = annotation::of_plan(&plan, AttributionDetail::All);
+        assert!(remarks.len() >= 30_000, "{}", remarks.len());
+        let text = report(&remarks, "", "trueup.yaml", "1.0");
+        assert!(text.len() < 10_000_000, "{}", text.len());
+        let log: Json = serde_json::from_str(&text).expect("JSON");
+        let run = &log["runs"][0];
+        let results = run["results"].as_array().expect("results");
+        assert!((1_000..=MOST_RESULTS).contains(&results.len()), "{}", results.len());
+        let count = |kind: Finding| remarks.iter().filter(|remark| remark.finding == kind).count();
+        let shown = |kind: Finding| results.iter().filter(|result| result["ruleId"] == kind.id()).count();
+        assert_eq!(shown(Finding::MassChange), count(Finding::MassChange));
+        assert!(shown(Finding::Delete) == count(Finding::Delete).min(MOST_RESULTS - shown(Finding::MassChange)));
+        assert_eq!(results[0]["ruleId"], Finding::MassChange.id());
+        let left_out = remarks.len() - results.len();
+        let message =
+            run["invocations"][0]["toolExecutionNotifications"][0]["message"]["text"].as_str().expect("words");
+        assert!(message.starts_with(&format!("{left_out} of {} results are left out: ", remarks.len())), "{message}");
+        assert_eq!(super::left_out(&remarks).as_deref(), Some(message));
+        let prints: BTreeSet<&str> =
+            results.iter().filter_map(|result| result["partialFingerprints"]["trueup/v1"].as_str()).collect();
+        assert_eq!(prints.len(), results.len(), "each result has its own");
+        assert!(results.iter().all(|result| result["locations"][0]["physicalLocation"].is_object()));
+    }
+
+    #[test]
+    fn a_fingerprint_survives_other_lines_and_other_values() {
+        let remark = |line: usize, message: &str, part: &str| Annotation {
+            finding: Finding::Pending,
+            level: AnnotationLevel::Notice,
+            place: Some(SourceLocation { file: "a.yaml".to_owned(), line, column: 1 }),
+            title: "replace shop/cart".to_owned(),
+            part: part.to_owned(),
+            message: message.to_owned(),
+        };
+        let print = |remark: Annotation| fingerprint(&remark);
+        let one = print(remark(7, "spec.port: 80 -> 81 (pending)", "spec.port"));
+        assert_eq!(one, print(remark(9, "spec.port: 80 -> 82 (pending)", "spec.port")));
+        assert_ne!(one, print(remark(7, "spec.ip: a -> b (pending)", "spec.ip")));
+    }
+
+    #[test]
     fn a_clean_run_has_no_results() {
-        let log: Json = serde_json::from_str(&report(&[], "", "1.0")).expect("JSON");
+        let log: Json = serde_json::from_str(&report(&[], "", "trueup.yaml", "1.0")).expect("JSON");
         assert_eq!(log["runs"][0]["results"], json!([]));
     }
 }

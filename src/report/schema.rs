@@ -26,6 +26,7 @@ use crate::drift::{DriftState, JudgedAcknowledgement, Verdict, Verdicts};
 use crate::model::shape::{ENDPOINT, FieldRule, FieldStatus, GroupRule, SERVICE_KEYS, ShapeNode, camel};
 use crate::model::{Json, Snapshot, WireEndpoint};
 use crate::plan::{GuardHit, Plan, RecordedConsent};
+use crate::run::{EVIDENCE_KIND, Evidence};
 
 macro_rules! kinds {
     ($($(#[doc = $doc:literal])+ $variant:ident = $name:literal => $make:expr,)+) => {
@@ -88,6 +89,8 @@ kinds! {
     History = "history" => report::<HistoryReport<'_>>("history"),
     /// The JSON of history RUN
     Run = "run" => report::<RunReport<'_>>("run"),
+    /// A file of --evidence
+    Evidence = "evidence" => evidence(),
     /// The JSON of an error or a refusal, of any command
     Error = "error" => report::<ErrorReport<'_>>(error::KIND),
     /// A line of apply --format ndjson, before the last
@@ -177,6 +180,19 @@ fn config() -> Json {
         for key in shared.iter().filter(|key| !matches!(key.as_str(), "defaults" | "environments")) {
             layer.insert(key.clone(), json!({"$ref": format!("#/properties/{key}")}));
         }
+    }
+    schema
+}
+
+fn evidence() -> Json {
+    let mut schema = report::<Evidence>(EVIDENCE_KIND);
+    schema["properties"]["digest"] = json!({
+        "type": "string",
+        "pattern": "^[0-9a-f]{64}$",
+        "description": "SHA-256 over the canonical JSON of the document without `digest`: sorted keys, no blanks.",
+    });
+    if let Some(required) = schema["required"].as_array_mut() {
+        required.push("digest".into());
     }
     schema
 }

@@ -3,6 +3,7 @@
 //! reports meet in these types and in nothing else. No IO.
 
 mod events;
+mod evidence;
 #[cfg(test)]
 mod growth_tests;
 mod record;
@@ -13,6 +14,9 @@ mod trigger;
 mod write;
 
 pub use events::{RunEvent, RunObserver, RunRecorder, Urgency};
+pub use evidence::{
+    BlockedEvidence, Evidence, EvidenceError, EvidenceSettings, KIND as EVIDENCE_KIND, PlanEvidence, PolicyEvidence,
+};
 pub use record::{ChangeProgress, RunClosing, RunEntry, RunHeader, RunRecord, RunStatus};
 pub use rehearsal::{InjectedFaults, Rehearsal};
 pub use result::{ChangeResult, ChangeStep, Confirmation, Outcome, Verification};

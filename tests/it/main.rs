@@ -18,6 +18,7 @@ mod drift;
 mod dropped_namespaces;
 mod endings;
 mod environments;
+mod evidence;
 #[cfg(unix)]
 mod files;
 mod filled;

@@ -21,7 +21,7 @@ use crate::file::limit;
 use crate::plan::Plan;
 use crate::report::fleet::{Fleet, FleetCommand, PartOutcome};
 use crate::report::text::TextView;
-use crate::report::{Format, Report, ReportOptions, render};
+use crate::report::{Format, Report, ReportOptions, left_out, render};
 
 /// Reports the verdict over a stack, or over each of several.
 pub async fn run(arguments: &DriftArgs, context: &Context) -> Result<ExitStatus, CommandError> {
@@ -60,6 +60,9 @@ fn answer(arguments: &DriftArgs, context: &Context, report: &Report<'_>, view: &
     let command = format!("trueup drift {}", view.call);
     let options = ReportOptions { budget: arguments.budget, command, ..ReportOptions::new(view) };
     context.output.answer(&render(report, arguments.format, &options));
+    if let Some(words) = left_out(report, arguments.format, &options) {
+        context.output.message(&words);
+    }
 }
 
 /// Checks every stack, whatever happens to the others.

@@ -14,7 +14,7 @@ use crate::cli::{configuration, file, hint, planning};
 use crate::plan::{Digest, Plan};
 use crate::report::fleet::{Fleet, FleetCommand, PartOutcome};
 use crate::report::text::TextView;
-use crate::report::{AttributionDetail, Report, ReportOptions, render, safe};
+use crate::report::{AttributionDetail, Report, ReportOptions, left_out, render, safe};
 
 /// Shows what would change.
 pub async fn run(arguments: &PlanArgs, context: &Context) -> Result<ExitStatus, CommandError> {
@@ -82,6 +82,9 @@ fn answer(arguments: &PlanArgs, context: &Context, report: &Report<'_>, view: &T
         view,
     };
     context.output.answer(&render(report, arguments.format, &options));
+    if let Some(words) = left_out(report, arguments.format, &options) {
+        context.output.message(&words);
+    }
 }
 
 fn detail(arguments: &PlanArgs) -> AttributionDetail {

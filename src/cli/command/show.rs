@@ -1,4 +1,4 @@
-//! `show`: a saved plan, a snapshot or a recorded run in the formats of reports. Only files are read.
+//! `show`: a saved plan, a snapshot, evidence or a recorded run in the formats of reports. Only files are read.
 
 use std::path::Path;
 
@@ -14,12 +14,12 @@ use crate::journal;
 use crate::model::{LiveItem, NamespaceRead, Snapshot};
 use crate::plan::Plan;
 use crate::report::endpoints::{self, EndpointListing};
-use crate::report::text::TextView;
+use crate::report::text::{self, TextView};
 use crate::report::{AttributionDetail, Format, Report, ReportOptions, render, safe};
-use crate::run::{RunRecord, RunSummary};
+use crate::run::{EVIDENCE_KIND, Evidence, RunRecord, RunSummary};
 use crate::state::StateStore;
 
-/// Shows a saved plan, a snapshot or a recorded run.
+/// Shows a saved plan, a snapshot, the evidence of a run or a recorded run.
 pub fn run(arguments: &ShowArgs, context: &Context) -> Result<ExitStatus, CommandError> {
     let path = arguments.what.as_path();
     let answer = if path.is_file() { file(arguments, context, path)? } else { recorded(arguments, context)? };
@@ -45,10 +45,19 @@ fn file(arguments: &ShowArgs, context: &Context, path: &Path) -> Result<String, 
             let snapshot = Snapshot::from_file(&bytes).map_err(|error| refused(error.into()))?;
             render_snapshot(arguments, context, &snapshot)
         }
+        Ok(EVIDENCE_KIND) => {
+            let (evidence, digest) = Evidence::from_file(&bytes).map_err(|error| refused(error.into()))?;
+            match arguments.format {
+                Format::Text => Ok(text::evidence(&evidence, &digest, &view(context))),
+                Format::Json => Ok(safe::json(&String::from_utf8_lossy(&bytes)).into_owned()),
+                other => Err(no_format("evidence", other, "text, json")),
+            }
+        }
         _ => {
-            let message = format!("`{}` is neither a saved plan nor a snapshot", path.display());
-            Err(CommandError::words(ExitStatus::Invalid, message)
-                .hint("`trueup plan -o FILE` and `trueup snapshot -o FILE` write such files"))
+            let message = format!("`{}` is neither a saved plan nor a snapshot nor evidence", path.display());
+            Err(CommandError::words(ExitStatus::Invalid, message).hint(
+                "`trueup plan -o FILE`, `trueup snapshot -o FILE` and `trueup apply --evidence FILE` write such files",
+            ))
         }
     }
 }
@@ -135,7 +144,11 @@ fn render_snapshot(arguments: &ShowArgs, context: &Context, snapshot: &Snapshot)
                 table.draw(context.output.view().limit(), palette, context.output.view().charset)
             ))
         }
-        other => Err(CommandError::words(ExitStatus::Usage, format!("a snapshot has no format `{}`", other.as_str()))
-            .hint("its formats are: text, json, markdown, html")),
+        other => Err(no_format("a snapshot", other, "text, json, markdown, html")),
     }
+}
+
+fn no_format(what: &str, format: Format, formats: &str) -> CommandError {
+    CommandError::words(ExitStatus::Usage, format!("{what} has no format `{}`", format.as_str()))
+        .hint(format!("its formats are: {formats}"))
 }

@@ -9,7 +9,7 @@ use crate::report::reason::short_commit;
 use crate::report::{Role, safe};
 use crate::run::{
     ApprovalKind, ChangeProgress, ChangeResult, ChangeStep, Confirmation, RunCounts, RunRecord, RunStatus, RunSummary,
-    Verification,
+    RunTrigger, Verification,
 };
 
 /// The runs that a journal keeps, the newest first, with what to do about those that are open.
@@ -140,7 +140,7 @@ pub fn run(record: &RunRecord, summary: &RunSummary, view: &TextView) -> String 
         text.push_str(&format!(", commit {}", safe::line(commit)));
     }
     text.push('\n');
-    let trigger = trigger(summary);
+    let trigger = trigger(&summary.trigger);
     if !trigger.is_empty() {
         text.push_str(&format!("  {}\n", safe::line(&trigger)));
     }
@@ -177,7 +177,7 @@ pub fn run(record: &RunRecord, summary: &RunSummary, view: &TextView) -> String 
     text
 }
 
-fn verified(verification: &Verification, blocked: usize, unmade: usize, view: &TextView) -> String {
+pub(super) fn verified(verification: &Verification, blocked: usize, unmade: usize, view: &TextView) -> String {
     match verification {
         Verification::Verified { .. } => format!("{}.\n", outcome::verified(blocked, unmade, view)),
         Verification::Differs { .. } => "Not verified: live still differs from the definitions.\n".to_owned(),
@@ -187,7 +187,7 @@ fn verified(verification: &Verification, blocked: usize, unmade: usize, view: &T
 }
 
 /// When a run worked on a change: `, 10:04:11.120 to 10:04:11.183`.
-fn times(progress: ChangeProgress<'_>) -> String {
+pub(super) fn times(progress: ChangeProgress<'_>) -> String {
     let ChangeProgress::Ended(ChangeStep { started: Some(started), ended: Some(ended), .. }) = progress else {
         return String::new();
     };
@@ -195,8 +195,7 @@ fn times(progress: ChangeProgress<'_>) -> String {
 }
 
 /// What the forge and the call said of a run, in one line.
-fn trigger(summary: &RunSummary) -> String {
-    let trigger = &summary.trigger;
+pub(super) fn trigger(trigger: &RunTrigger) -> String {
     let approved = trigger.approved_by.as_deref().map(|name| format!("approved by {name}"));
     let how = trigger.approval.map(|how| match how {
         ApprovalKind::Prompt => "approved at the prompt".to_owned(),
@@ -208,7 +207,7 @@ fn trigger(summary: &RunSummary) -> String {
     approved.into_iter().chain(how).chain(rest).collect::<Vec<_>>().join(", ")
 }
 
-fn result(progress: ChangeProgress<'_>) -> String {
+pub(super) fn result(progress: ChangeProgress<'_>) -> String {
     let because = |word: &str, reason: &str| format!("{word}: {reason}");
     match progress {
         ChangeProgress::Untouched => "not sent".to_owned(),

@@ -4,6 +4,7 @@
 mod attribution;
 mod change;
 mod drift;
+mod evidence;
 mod fleet;
 mod history;
 mod outcome;
@@ -15,6 +16,7 @@ mod settings;
 mod validation;
 
 pub use drift::drift;
+pub use evidence::evidence;
 pub use fleet::fleet;
 pub use history::{history, open_run, pruned, resuming, run};
 pub use outcome::outcome;
