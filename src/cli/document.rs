@@ -44,6 +44,7 @@ pub fn promised(command: &Command) -> Option<Promise> {
         Command::Get(arguments) => (arguments.format == EndpointFormat::Json).then_some(Promise::Document),
         Command::Events(arguments) => of(arguments.format),
         Command::Call(arguments) => of(arguments.format),
+        Command::Explain(arguments) => of(arguments.format),
         Command::Ddos(arguments) => match &arguments.command {
             DdosCommand::List(arguments) => of(arguments.format),
             DdosCommand::Show(arguments) => of(arguments.format),
@@ -66,7 +67,6 @@ pub fn promised(command: &Command) -> Option<Promise> {
         | Command::Snapshot(_)
         | Command::Sandbox(_)
         | Command::Schema(_)
-        | Command::Explain(_)
         | Command::Completions(_)
         | Command::Man(_) => None,
     }
