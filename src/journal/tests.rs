@@ -125,7 +125,7 @@ async fn an_intent_that_was_promised_is_there_wherever_the_store_fails() {
             assert!(read.starts_with(&promised), "{fault:?} after {good}: {promised:?} of {read:?}");
             match fault {
                 Fault::AnswerLost => {
-                    assert_eq!(promised.len(), 4, "a write whose answer is lost is recognised as ours")
+                    assert_eq!(promised.len(), 4, "a write whose answer is lost is recognised as ours");
                 }
                 _ => assert!(promised.len() < 4, "after {good}"),
             }
@@ -209,6 +209,29 @@ fn the_lock_of_a_dead_runner_ends_and_that_of_a_live_one_does_not() {
     let begun = Instant::now();
     drop(begin(&state, "2026-11-22T05-00-02-000-shop-0003").expect("taken over"));
     assert!(begun.elapsed() >= Duration::from_secs(1), "not before it has ended");
+}
+
+#[test]
+fn a_renewal_that_arrives_after_its_runner_died_is_not_a_sign_of_life() {
+    let store = FaultyStore::default();
+    let state = runner(&store);
+    let StateStore::Bucket(bucket, _) = &state else { unreachable!("a bucket") };
+    let name = format!("{LOCKS}/{}.json", lock::name(&header(RUN)));
+    let alive = begin(&state, RUN).expect("a journal");
+    let held = bucket.read(&name).expect("read").expect("a lock").bytes;
+    drop(alive);
+    let released = bucket.read(&name).expect("read").expect("a lock");
+    let dead = bucket.update(&name, held.clone(), &released.tag).expect("written").expect("ours");
+    let late = std::thread::spawn({
+        let (bucket, name) = (bucket.clone(), name.clone());
+        move || {
+            std::thread::sleep(Duration::from_millis(300));
+            let renewed = String::from_utf8(held.into()).expect("a text").replace("\"renewals\": 0", "\"renewals\": 1");
+            bucket.update(&name, renewed, &dead).expect("written").expect("in time");
+        }
+    });
+    begin(&runner(&store), "2026-11-22T05-00-02-000-shop-0003").expect("taken over");
+    late.join().expect("no panic");
 }
 
 #[tokio::test]

@@ -23,7 +23,7 @@ use super::location::{Location, Provider};
 
 const CONNECT: Duration = Duration::from_secs(5);
 /// A whole request: the largest object is the plan of a run.
-const TOTAL: Duration = Duration::from_secs(60);
+const TOTAL: Duration = Duration::from_mins(1);
 /// Names of variables whose values no message shows.
 const SECRETS: [&str; 7] = ["SECRET", "TOKEN", "PASSWORD", "ACCOUNT_KEY", "ACCESS_KEY", "SAS", "SERVICE_ACCOUNT_KEY"];
 

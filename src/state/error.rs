@@ -30,8 +30,8 @@ impl StateError {
     /// What the object store answered, or why it did not.
     pub(super) fn of(what: &'static str, place: String, error: &Error, secrets: &[String]) -> Self {
         let (reason, hint) = match error {
-            // A missing object is an answer and no error.
-            Error::NotFound { .. } => {
+            // A missing object is an answer and no error; a list says it in words only.
+            error if matches!(error, Error::NotFound { .. }) || names_bucket(error) => {
                 ("there is no such bucket".to_owned(), Some("create the bucket first; trueup creates none"))
             }
             Error::PermissionDenied { .. } => (
@@ -124,6 +124,20 @@ fn masked(text: &str, secrets: &[String]) -> String {
         Some((end, _)) => format!("{}…", &line[..end]),
         None => line,
     }
+}
+
+/// Whether it is the bucket that is missing, in the words of each provider.
+pub(super) fn names_bucket(error: &(dyn std::error::Error + 'static)) -> bool {
+    let words = ["NoSuchBucket", "ContainerNotFound", "bucket does not exist"];
+    let mut next = Some(error);
+    while let Some(error) = next {
+        let text = error.to_string();
+        if words.iter().any(|word| text.contains(word)) {
+            return true;
+        }
+        next = error.source();
+    }
+    false
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ const FORMAT_VERSION: u32 = 1;
 /// How often a lock that others take and release meanwhile is tried.
 const TRIES: usize = 8;
 /// Longer ones are not waited for, whatever the object says.
-const LONGEST: Duration = Duration::from_secs(600);
+const LONGEST: Duration = Duration::from_mins(10);
 
 /// How long a lock lasts without its holder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub struct LeaseTiming {
 
 impl Default for LeaseTiming {
     fn default() -> Self {
-        Self { lasts: Duration::from_secs(60) }
+        Self { lasts: Duration::from_mins(1) }
     }
 }
 
@@ -39,7 +39,7 @@ impl LeaseTiming {
     }
 
     fn renewal(self) -> Duration {
-        self.lasts / 4
+        self.lasts / 6
     }
 
     /// The holder stops so long before the others may begin.
@@ -194,28 +194,29 @@ impl Lease {
         };
         let mut last = None;
         for _ in 0..TRIES {
-            let left = (Instant::now(), SystemTime::now());
-            let taken = match bucket.read(name)? {
-                None => match bucket.create(name, lock.bytes())? {
-                    CreateResult::Created(tag) => Some(tag),
-                    CreateResult::Taken => None,
-                },
-                Some(object) => {
-                    let found = LockObject::read(name, bucket, &object)?;
-                    if !found.released {
-                        waiting(&found.holder, found.lasts());
-                        watch(bucket, name, &object, &found)?;
-                    }
-                    last = Some(found.holder);
+            match bucket.read(name)? {
+                None => {
                     let left = (Instant::now(), SystemTime::now());
-                    match bucket.update(name, lock.bytes(), &object.tag)? {
-                        Some(tag) => return Ok(Self::new(bucket, name, timing, (lock, tag, left))),
-                        None => None,
+                    if let CreateResult::Created(tag) = bucket.create(name, lock.bytes())? {
+                        return Ok(Self::new(bucket, name, timing, (lock, tag, left)));
                     }
                 }
-            };
-            if let Some(tag) = taken {
-                return Ok(Self::new(bucket, name, timing, (lock, tag, left)));
+                Some(object) => {
+                    let found = LockObject::read(name, bucket, &object)?;
+                    let theirs = match found.released {
+                        true => Some(object.tag),
+                        false => {
+                            waiting(&found.holder, found.lasts());
+                            watch(bucket, name, object, &found)?
+                        }
+                    };
+                    last = Some(found.holder);
+                    let Some(theirs) = theirs else { continue };
+                    let left = (Instant::now(), SystemTime::now());
+                    let taken = bucket.update(name, lock.bytes(), &theirs)?;
+                    let Some(tag) = taken else { continue };
+                    return Ok(Self::new(bucket, name, timing, (lock, tag, left)));
+                }
             }
         }
         match last {
@@ -343,23 +344,33 @@ fn plain(text: &str) -> String {
     text.chars().filter(|c| !c.is_control()).take(100).collect()
 }
 
-/// Watches a lock for as long as it lasts. Returns where it did not change: its holder is gone.
-fn watch(bucket: &Bucket, name: &str, object: &StoredObject, found: &LockObject) -> Result<(), LeaseError> {
-    let (begun, lasts) = (Instant::now(), found.lasts());
-    let pause = (lasts / 30).max(Duration::from_millis(100));
-    while begun.elapsed() < lasts {
-        std::thread::sleep(pause.min(lasts.saturating_sub(begun.elapsed())));
-        let Some(now) = bucket.read(name)? else { return Ok(()) };
-        if now.tag != object.tag {
-            let now = LockObject::read(name, bucket, &now)?;
-            return match now.released {
-                // Whoever is first takes it.
-                true => Ok(()),
-                false => Err(LeaseError::Held { holder: Box::new(now.holder) }),
-            };
+/// Watches a lock for as long as it lasts. Returns the version that did not change meanwhile: its holder is gone. Returns
+/// nothing where there is something new to try at once. A single renewal may be the last one of a holder that died while it
+/// was on its way, so only a second one shows that it is alive.
+fn watch(bucket: &Bucket, name: &str, object: StoredObject, found: &LockObject) -> Result<Option<Tag>, LeaseError> {
+    let pause = (found.lasts() / 30).max(Duration::from_millis(100));
+    let mut tag = object.tag;
+    for is_last in [false, true] {
+        let begun = Instant::now();
+        loop {
+            let Some(left) = found.lasts().checked_sub(begun.elapsed()) else { return Ok(Some(tag)) };
+            std::thread::sleep(pause.min(left));
+            let Some(now) = bucket.read(name)? else { return Ok(None) };
+            if now.tag == tag {
+                continue;
+            }
+            let lock = LockObject::read(name, bucket, &now)?;
+            if lock.released {
+                return Ok(None);
+            }
+            if is_last || lock.nonce != found.nonce {
+                return Err(LeaseError::Held { holder: Box::new(lock.holder) });
+            }
+            tag = now.tag;
+            break;
         }
     }
-    Ok(())
+    unreachable!("the second change returns")
 }
 
 /// Releases the lock of a run that is known to be dead. Returns who had it, or nothing where no lock is that run's.

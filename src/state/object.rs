@@ -9,7 +9,7 @@ use futures_util::{StreamExt as _, TryStreamExt as _};
 use object_store::path::Path;
 use object_store::{Error, ObjectStore, ObjectStoreExt as _, PutMode, PutOptions, PutResult, UpdateVersion};
 
-use super::error::StateError;
+use super::error::{StateError, names_bucket};
 
 /// How often a write is tried; object_store itself repeats what the server refuses for its load.
 const TRIES: u32 = 4;
@@ -65,7 +65,7 @@ pub(super) struct Objects {
 
 impl Objects {
     fn path(&self, name: &str) -> Path {
-        name.split('/').fold(self.prefix.clone(), |path, part| path.join(part))
+        name.split('/').fold(self.prefix.clone(), Path::join)
     }
 
     pub(super) fn place(&self, name: &str) -> String {
@@ -240,18 +240,4 @@ fn is_final(error: &Error) -> bool {
             | Error::InvalidPath { .. }
             | Error::UnknownConfigurationKey { .. }
     )
-}
-
-/// Whether it is the bucket that is missing, in the words of each provider.
-fn names_bucket(error: &(dyn std::error::Error + 'static)) -> bool {
-    let words = ["NoSuchBucket", "ContainerNotFound", "bucket does not exist"];
-    let mut next = Some(error);
-    while let Some(error) = next {
-        let text = error.to_string();
-        if words.iter().any(|word| text.contains(word)) {
-            return true;
-        }
-        next = error.source();
-    }
-    false
 }

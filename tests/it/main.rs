@@ -8,6 +8,7 @@ mod apply;
 mod architecture;
 mod base;
 mod book;
+mod bucket;
 mod cli;
 mod clock;
 mod configuration;

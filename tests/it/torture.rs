@@ -1,8 +1,9 @@
 //! The kill harness: some 200 mixed changes a round, the program or the service killed in the middle of
 //! them, and `apply --resume last` until the run ends. `TRUEUP_TORTURE` says how many kills, and
-//! `TRUEUP_SEED` repeats a run; without them it is a small fixed number.
+//! `TRUEUP_SEED` repeats a run; without them it is a small fixed number. The same with the state in a bucket, whose
+//! server is killed as well, and with every call on a runner with an empty disk.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -11,6 +12,8 @@ use std::time::Duration;
 use fastrand::Rng;
 use serde_json::{Value, json};
 use tempfile::TempDir;
+
+use crate::support::BucketServer;
 
 const TOKEN: &str = "torture-token-7";
 /// In each round a quarter of them comes, a quarter changes, a quarter goes.
@@ -105,6 +108,7 @@ struct Figures {
     rounds: usize,
     client_kills: usize,
     service_kills: usize,
+    bucket_kills: usize,
     resumes: usize,
     changes: usize,
     writes: usize,
@@ -113,6 +117,8 @@ struct Figures {
 struct Torture {
     directory: TempDir,
     service: Service,
+    /// Where the state is, if not on the disk of the runner.
+    bucket: Option<BucketServer>,
     random: Rng,
     http: reqwest::Client,
     runtime: tokio::runtime::Runtime,
@@ -121,7 +127,7 @@ struct Torture {
 }
 
 impl Torture {
-    fn new(seed: u64) -> Self {
+    fn new(seed: u64, bucket: Option<BucketServer>) -> Self {
         let directory = tempfile::tempdir().expect("a directory");
         let service = Service::start(directory.path());
         let work = directory.path().join("work");
@@ -133,6 +139,7 @@ impl Torture {
         let mut torture = Self {
             directory,
             service,
+            bucket,
             random: Rng::with_seed(seed),
             http,
             runtime,
@@ -216,6 +223,7 @@ impl Torture {
             .env("HOME", self.directory.path())
             .env("XDG_STATE_HOME", self.directory.path().join("state"))
             .env("TRUEUP_TOKEN", TOKEN)
+            .envs(self.bucket.iter().flat_map(BucketServer::variables))
             .stdin(Stdio::null());
         command
     }
@@ -226,12 +234,13 @@ impl Torture {
         let mut child =
             self.command(words).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the program starts");
         let mut stderr = BufReader::new(child.stderr.take().expect("a pipe")).lines().map_while(Result::ok);
-        let (mut seen, mut last) = (0, String::new());
+        let (mut seen, mut last) = (0, Vec::new());
         for moment in moments {
             while seen < *moment
                 && let Some(line) = stderr.next()
             {
-                (seen, last) = (seen + 1, line);
+                seen += 1;
+                last.push(line);
             }
             if seen < *moment {
                 break;
@@ -240,7 +249,8 @@ impl Torture {
             std::thread::sleep(Duration::from_micros(self.random.u64(0..8_000)));
             act(self, &mut child);
         }
-        last = stderr.last().unwrap_or(last);
+        last.extend(stderr);
+        let last = last.split_off(last.len().saturating_sub(6)).join("\n");
         match child.wait().expect("it ends").code() {
             Some(code) => {
                 assert!([0, 1, 5, 7].contains(&code), "{words:?} ended with {code}: {last}");
@@ -270,6 +280,15 @@ impl Torture {
 
     /// Journals that have their header; what has none sent nothing.
     fn journals(&self) -> usize {
+        if let Some(bucket) = &self.bucket {
+            assert!(!self.directory.path().join("state/trueup/runs").exists(), "a run is on the disk of its runner");
+            let runs: BTreeSet<String> = bucket
+                .names("runs")
+                .iter()
+                .map(|name| name.split(['/', '.']).next().unwrap_or_default().to_owned())
+                .collect();
+            return runs.len();
+        }
         let runs = self.directory.path().join("state/trueup/runs");
         let files = std::fs::read_dir(runs).into_iter().flatten().filter_map(Result::ok);
         files.filter(|file| std::fs::read(file.path()).is_ok_and(|bytes| bytes.contains(&b'\n'))).count()
@@ -287,7 +306,8 @@ impl Torture {
     }
 
     const APPLY: [&'static str; 5] = ["apply", ".", "--yes", "--allow", "mass-change"];
-    const RESUME: [&'static str; 4] = ["apply", "--resume", "last", "--yes"];
+    /// The guards are computed again over what is left.
+    const RESUME: [&'static str; 6] = ["apply", "--resume", "last", "--yes", "--allow", "mass-change"];
 
     /// One round in which the program is killed again and again, at most `kills` times.
     fn kill_clients(&mut self, kills: usize) {
@@ -316,16 +336,28 @@ impl Torture {
 
     /// One round in which the service is killed and started again, at most `kills` times.
     fn kill_services(&mut self, kills: usize) {
+        self.kill_servers(kills, |torture| {
+            torture.service.kill_and_restart();
+            // Connections to the one that was killed are dead.
+            torture.http = crate::sandbox::client();
+            torture.figures.service_kills += 1;
+        });
+    }
+
+    /// The same with the server of the bucket.
+    fn kill_buckets(&mut self, kills: usize) {
+        self.kill_servers(kills, |torture| {
+            torture.bucket.as_mut().expect("a bucket").kill_and_restart();
+            torture.figures.bucket_kills += 1;
+        });
+    }
+
+    fn kill_servers(&mut self, kills: usize, kill_one: impl Fn(&mut Self)) {
         let before = self.begin();
         let mut words: &[&str] = &Self::APPLY;
         for kill in 0.. {
             let moments = if kill == 0 { self.moments(kills, CHANGES / 5) } else { Vec::new() };
-            let ended = self.run(words, &moments, |torture, _| {
-                torture.service.kill_and_restart();
-                // Connections to the one that was killed are dead.
-                torture.http = crate::sandbox::client();
-                torture.figures.service_kills += 1;
-            });
+            let ended = self.run(words, &moments, |torture, _| kill_one(torture));
             if ended == Ended::Code(0) {
                 break;
             }
@@ -340,12 +372,15 @@ impl Torture {
 
     fn begin(&mut self) -> Before {
         self.round += 1;
+        self.http = crate::sandbox::client();
         self.write_definitions();
         let (_, others) = self.live();
         Before { others, journals: self.journals(), log: self.service.writes(0).1, first: self.round == 1 }
     }
 
     fn end(&mut self, before: &Before, exactly: Exactly) {
+        // The service has closed a connection that was not used while runs waited for the lock of a dead one.
+        self.http = crate::sandbox::client();
         let (ours, others) = self.live();
         assert_eq!(ours, self.wanted(), "live is not as defined");
         assert_eq!(others, before.others, "somebody else's objects were touched");
@@ -399,7 +434,7 @@ fn number(name: &str, default: u64) -> u64 {
 fn no_kill_loses_a_write_makes_one_twice_or_leaves_a_run_in_doubt() {
     let kills = usize::try_from(number("TRUEUP_TORTURE", 15)).expect("a number of kills");
     let seed = number("TRUEUP_SEED", 20_261_121);
-    let mut torture = Torture::new(seed);
+    let mut torture = Torture::new(seed, None);
     let of_services = kills / 3;
     while torture.figures.client_kills < kills - of_services {
         let left = kills - of_services - torture.figures.client_kills;
@@ -410,4 +445,24 @@ fn no_kill_loses_a_write_makes_one_twice_or_leaves_a_run_in_doubt() {
         torture.kill_services(left.min(8));
     }
     println!("seed {seed}: {:?}; lost 0, made twice 0, in_doubt 0", torture.figures);
+}
+
+#[test]
+fn no_kill_loses_a_write_where_the_state_is_in_a_bucket() {
+    let Some(bucket) = BucketServer::start() else { return };
+    let kills = usize::try_from(number("TRUEUP_TORTURE", 12)).expect("a number of kills");
+    let seed = number("TRUEUP_SEED", 20_261_122);
+    let mut torture = Torture::new(seed, Some(bucket));
+    let (of_clients, of_services) = (kills / 2, kills / 6);
+    while torture.figures.client_kills < of_clients {
+        torture.kill_clients((of_clients - torture.figures.client_kills).min(12));
+    }
+    while torture.figures.service_kills < of_services {
+        torture.kill_services((of_services - torture.figures.service_kills).min(8));
+    }
+    while torture.figures.bucket_kills < kills - of_clients - of_services {
+        let left = kills - of_clients - of_services - torture.figures.bucket_kills;
+        torture.kill_buckets(left.min(8));
+    }
+    println!("seed {seed}, in a bucket: {:?}; lost 0, made twice 0, in_doubt 0", torture.figures);
 }

@@ -1,4 +1,4 @@
-//! `history`: lists the recorded runs, shows one, or removes old ones.
+//! `history`: lists the recorded runs, shows one, removes old ones, or releases the lock of a dead one.
 
 use crate::cli::args::{HistoryArgs, PruneRuns};
 use crate::cli::context::Context;
@@ -16,7 +16,7 @@ pub fn run(arguments: &HistoryArgs, context: &Context) -> Result<ExitStatus, Com
     let store = state::store(context)?;
     let failed = |error| state::failed(context, error);
     if let Some(run) = &arguments.unlock {
-        return unlock(run, context, store);
+        unlock(run, context, store)?;
     }
     if let Some(keep) = arguments.keep {
         let gone = journal::prune(store, since(keep, context)?).map_err(failed)?;
@@ -49,14 +49,14 @@ pub fn run(arguments: &HistoryArgs, context: &Context) -> Result<ExitStatus, Com
 }
 
 /// Releases the lock that a dead run left.
-fn unlock(run: &str, context: &Context, store: &StateStore) -> Result<ExitStatus, CommandError> {
+fn unlock(run: &str, context: &Context, store: &StateStore) -> Result<(), CommandError> {
     let run = RunId::new(run).ok_or_else(|| {
         CommandError::words(ExitStatus::Usage, format!("`{}` is not a valid run", run.escape_debug()))
     })?;
     match journal::unlock(store, &run).map_err(|error| state::failed(context, error))? {
         Some(holder) => {
             context.output.message(&format!("released the lock of {} that {holder} held", holder.what));
-            Ok(ExitStatus::Done)
+            Ok(())
         }
         None => Err(CommandError::words(
             ExitStatus::Invalid,

@@ -1,6 +1,7 @@
 //! What tests through the binary stand on: a stage with files on which commands run, what a command
 //! said and how it ended, and a service that stops when it is dropped.
 
+mod bucket;
 mod hints;
 mod repository;
 mod schema;
@@ -16,6 +17,7 @@ use tempfile::TempDir;
 
 use hints::Hints;
 
+pub use bucket::{BucketServer, SECRET};
 #[cfg(unix)]
 pub use repository::git_in;
 pub use repository::{commit, git};

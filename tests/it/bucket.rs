@@ -1,0 +1,198 @@
+//! The state in a bucket, through the program and against a real server: every runner has an empty disk, and all of them
+//! have the same runs, the same lock and the same drift state.
+
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::support::{BucketServer, Ran, SECRET, Service, Stage, definition};
+
+/// A stack of two endpoints whose state is in the bucket.
+fn stage(service: &Service, bucket: &BucketServer) -> Stage {
+    let stage = Stage::stack(service, "shop")
+        .file("a.yaml", &definition("shop/a", 80))
+        .file("b.yaml", &definition("shop/b", 80));
+    bucket.variables().into_iter().fold(stage, |stage, (name, value)| stage.env(name, &value))
+}
+
+/// Runs a command on a runner that has nothing but the checkout.
+fn on_a_new_runner(stage: &Stage, line: &str) -> Ran {
+    let state = stage.path("../state");
+    assert!(!state.exists(), "nothing is on the disk of the runner before `{line}`");
+    let ran = stage.run(line);
+    assert!(!state.exists(), "`trueup {line}` left something on the disk of its runner");
+    ran
+}
+
+#[test]
+fn any_runner_resumes_lists_and_rolls_back_a_run() {
+    let Some(bucket) = BucketServer::start() else { return };
+    let service = Service::start();
+    let stage = stage(&service, &bucket);
+    on_a_new_runner(&stage, "doctor .").code(0).stdout_contains("ok           state         s3://state/team, 0 runs");
+    service.misbehave("rules: [{operation: endpoint-create, name: b, status: {code: 403}}]");
+    on_a_new_runner(&stage, "apply . --yes --quiet").code(7);
+    service.misbehave("rules: []");
+    on_a_new_runner(&stage, "history").code(0).stdout_contains("1 of 2");
+    on_a_new_runner(&stage, "apply --resume last --yes").code(0).stderr_ignored();
+    assert!(service.has("shop/a") && service.has("shop/b"));
+    stage.edit("a.yaml", "port: 80", "port: 81");
+    on_a_new_runner(&stage, "apply . --yes --quiet").code(0);
+    let history = on_a_new_runner(&stage, "history --format json").json();
+    assert_eq!(history["runs"].as_array().map(Vec::len), Some(3));
+    on_a_new_runner(&stage, "show last").code(0).stdout_contains("shop/a");
+    on_a_new_runner(&stage, "rollback last --yes --quiet").code(0);
+    assert_eq!(service.get("shop/a")["spec"]["port"], 80);
+}
+
+#[test]
+fn old_runs_are_removed_from_the_bucket_and_open_ones_stay() {
+    let Some(bucket) = BucketServer::start() else { return };
+    let service = Service::start();
+    let stage = stage(&service, &bucket);
+    for port in 81..84 {
+        stage.write("a.yaml", &definition("shop/a", port));
+        on_a_new_runner(&stage, "apply . --yes --quiet --format json").code(0);
+    }
+    let history = on_a_new_runner(&stage, "history --keep 1 --format json");
+    history.stderr_contains("2 runs");
+    assert_eq!(history.json()["runs"].as_array().map(Vec::len), Some(1));
+    assert_eq!(bucket.names("runs").len(), 1, "{:?}", bucket.names("runs"));
+}
+
+#[test]
+fn a_delete_by_hand_is_drift_on_any_runner_and_since_when_is_known() {
+    let Some(bucket) = BucketServer::start() else { return };
+    let service = Service::start();
+    let stage = stage(&service, &bucket);
+    on_a_new_runner(&stage, "apply . --yes --quiet").code(0);
+    service.delete("shop/b");
+    on_a_new_runner(&stage, "drift .").code(3).stdout_contains("shop/b");
+    let second = on_a_new_runner(&stage, "drift .");
+    second.code(3).stdout_contains("seen in 2 checks");
+    assert_eq!(bucket.names("drift").len(), 1);
+    // What a filter leaves out would be taken for fixed.
+    on_a_new_runner(&stage, "drift . --only shop/a").code(0);
+    on_a_new_runner(&stage, "drift .").code(3).stdout_contains("seen in 3 checks");
+}
+
+#[test]
+fn another_directory_keeps_the_same_and_the_drift_state_as_well() {
+    let service = Service::start();
+    let stage =
+        Stage::stack(&service, "shop").file("a.yaml", &definition("shop/a", 80)).env("TRUEUP_STATE", "../volume");
+    stage.run("apply . --yes --quiet").code(0);
+    service.delete("shop/a");
+    stage.run("drift .").code(3);
+    stage.run("drift .").code(3).stdout_contains("seen in 2 checks");
+    assert!(!stage.path("../state").exists());
+    // A flag is nearer than the variable.
+    let here = stage.run("history --state-dir ../mine --format json").json();
+    assert_eq!(here["runs"].as_array().map(Vec::len), Some(0));
+}
+
+#[test]
+fn of_four_runners_one_applies_and_the_others_are_refused() {
+    let Some(bucket) = BucketServer::start() else { return };
+    let service = Service::start();
+    let stage = stage(&service, &bucket);
+    for number in 0..12 {
+        stage.write(&format!("more-{number}.yaml"), &definition(&format!("shop/more-{number}"), 80));
+    }
+    service.misbehave("rules: [{operation: endpoint-create, delay: {milliseconds: 400}}]");
+    let apply = ["apply", ".", "--yes", "--quiet", "--concurrency", "1"];
+    let runners: Vec<Child> = (0..4)
+        .map(|_| stage.command(&apply).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn())
+        .collect::<Result<_, _>>()
+        .expect("they start");
+    let (mut applied, mut refused) = (0, 0);
+    for runner in runners {
+        let output = runner.wait_with_output().expect("it ends");
+        let message = String::from_utf8_lossy(&output.stderr);
+        match output.status.code() {
+            Some(0) => applied += 1,
+            Some(6) => {
+                assert!(message.contains("another apply of stack `shop` is running: run `"), "{message}");
+                assert!(message.contains("trueup history --unlock "), "{message}");
+                refused += 1;
+            }
+            code => panic!("{code:?}: {message}"),
+        }
+    }
+    assert_eq!((applied, refused), (1, 3));
+    assert_eq!(service.requests("POST"), 14, "each create was sent once");
+}
+
+#[test]
+fn a_runner_that_died_keeps_nobody_from_going_on() {
+    let Some(bucket) = BucketServer::start() else { return };
+    let service = Service::start();
+    let stage = stage(&service, &bucket);
+    service.misbehave("rules: [{operation: endpoint-create, name: b, delay: {milliseconds: 30000}}]");
+    let mut runner = stage
+        .command(&["apply", ".", "--yes", "--quiet"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("it starts");
+    let begun = Instant::now();
+    while !service.has("shop/a") {
+        assert!(begun.elapsed() < Duration::from_secs(30), "the apply does not begin");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    runner.kill().expect("it runs");
+    runner.wait().expect("it ends");
+    service.misbehave("rules: []");
+    let run = on_a_new_runner(&stage, "history --format json").json()["runs"][0]["run"].clone();
+    let run = run.as_str().expect("a run");
+    on_a_new_runner(&stage, "history --unlock 2026-01-01T00-00-00-000-shop-0000")
+        .code(1)
+        .stderr_contains("no lock in `s3://state/team` is held by run");
+    on_a_new_runner(&stage, &format!("history --unlock {run}"))
+        .code(0)
+        .stderr_contains(&format!("released the lock of stack `shop` that run `{run}`"));
+    let begun = Instant::now();
+    on_a_new_runner(&stage, "apply --resume last --yes --quiet").code(0);
+    assert!(begun.elapsed() < Duration::from_secs(20));
+    assert!(service.has("shop/b"));
+}
+
+#[test]
+fn what_is_wrong_with_a_bucket_is_said_before_anything_is_sent_and_without_the_secret() {
+    let Some(bucket) = BucketServer::start() else { return };
+    let service = Service::start();
+    let stage = stage(&service, &bucket);
+    for (state, code, words) in [
+        ("s3://absent-bucket/team", 1, "there is no such bucket"),
+        ("s3://user:bucket-secret-5b1e77d0@state/team", 64, "the URL contains a password"),
+        ("s3://state/team?X-Amz-Signature=bucket-secret-5b1e77d0", 64, "the URL contains a query"),
+        ("https://state.example/team", 64, "`https://` is not supported"),
+    ] {
+        let ran = stage.run_words(&["apply", ".", "--yes", "--state", state]);
+        ran.code(code).stderr_contains(words).does_not_say(SECRET);
+    }
+    let wrong = stage.env("AWS_SECRET_ACCESS_KEY", "another-secret-77aa11");
+    wrong.run("apply . --yes").code(1).stderr_contains("SignatureDoesNotMatch").does_not_say("another-secret");
+    wrong.run("doctor .").code(1).stdout_contains("failed       state").does_not_say("another-secret");
+    let none = wrong.env("AWS_ENDPOINT_URL", "http://127.0.0.1:9");
+    none.run("history").code(1).stderr_contains("cannot list `s3://state/team/runs`").does_not_say("another-secret");
+    assert_eq!(service.requests("POST"), 0);
+}
+
+#[test]
+fn a_run_of_100_changes_costs_few_requests_to_the_bucket() {
+    let Some(bucket) = BucketServer::start() else { return };
+    let service = Service::start();
+    let stage = stage(&service, &bucket);
+    for number in 0..98 {
+        stage.write(&format!("more-{number}.yaml"), &definition(&format!("shop/more-{number}"), 80));
+    }
+    let outcome: Value = on_a_new_runner(&stage, "apply . --yes --quiet --format json").json();
+    assert_eq!(outcome["outcome"]["steps"].as_array().map(Vec::len), Some(100), "{outcome}");
+    let (writes, reads) = (bucket.requests("PUT"), bucket.requests("GET"));
+    println!("a run of 100 changes: {writes} writes and {reads} reads of the bucket");
+    assert!(writes < 60 && reads < 15, "{writes} writes, {reads} reads");
+    assert_eq!(bucket.names("runs").len(), 1, "what has ended is one object");
+}

@@ -1,0 +1,101 @@
+//! A server with the interface of S3, in a process of its own: VersityGW, which `.ci/run` builds. Its buckets are
+//! directories, so that a test also sees what is in them.
+
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+use crate::sandbox::schema::not_tested;
+
+/// The secret of its one user.
+pub const SECRET: &str = "bucket-secret-5b1e77d0";
+const USER: &str = "bucket-user";
+
+/// A running server with an empty bucket, `state`. It ends when it is dropped.
+pub struct BucketServer {
+    directory: TempDir,
+    program: PathBuf,
+    child: Child,
+    port: u16,
+}
+
+impl BucketServer {
+    /// The server, or nothing where it is not installed, which is said.
+    pub fn start() -> Option<Self> {
+        let usual = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/versitygw/versitygw");
+        let program = std::env::var_os("TRUEUP_S3_SERVER").map_or(usual, PathBuf::from);
+        if !program.is_file() {
+            not_tested(&format!("no S3 server at {} (`.ci/run` builds it)", program.display()));
+            return None;
+        }
+        let directory = tempfile::tempdir().expect("a directory");
+        std::fs::create_dir_all(directory.path().join("data/state")).expect("a bucket");
+        let port = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a port").port();
+        let child = Self::spawn(&program, directory.path(), port);
+        Some(Self { directory, program, child, port })
+    }
+
+    fn spawn(program: &Path, directory: &Path, port: u16) -> Child {
+        let log = std::fs::File::options().append(true).create(true).open(directory.join("log")).expect("a log");
+        let child = Command::new(program)
+            .args(["--port", &format!("127.0.0.1:{port}"), "posix", "data"])
+            .current_dir(directory)
+            .env_clear()
+            .env("ROOT_ACCESS_KEY", USER)
+            .env("ROOT_SECRET_KEY", SECRET)
+            .stdout(log)
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("it starts");
+        let begun = Instant::now();
+        while TcpStream::connect(("127.0.0.1", port)).is_err() {
+            assert!(begun.elapsed() < Duration::from_secs(20), "the S3 server does not listen");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        child
+    }
+
+    pub fn kill_and_restart(&mut self) {
+        self.child.kill().expect("it runs");
+        self.child.wait().expect("it ends");
+        self.child = Self::spawn(&self.program, self.directory.path(), self.port);
+    }
+
+    /// What a runner has in its environment.
+    pub fn variables(&self) -> Vec<(&'static str, String)> {
+        vec![
+            ("TRUEUP_STATE", "s3://state/team".to_owned()),
+            ("AWS_ACCESS_KEY_ID", USER.to_owned()),
+            ("AWS_SECRET_ACCESS_KEY", SECRET.to_owned()),
+            ("AWS_REGION", "us-east-1".to_owned()),
+            ("AWS_ENDPOINT_URL", format!("http://127.0.0.1:{}", self.port)),
+            // Nobody here waits a minute for a runner that was killed.
+            ("TRUEUP_STATE_LEASE", "2".to_owned()),
+        ]
+    }
+
+    /// The names of the objects below a folder of the state, of any depth.
+    pub fn names(&self, folder: &str) -> Vec<String> {
+        let root = self.directory.path().join("data/state/team").join(folder);
+        let files = walkdir::WalkDir::new(&root).sort_by_file_name().into_iter().filter_map(Result::ok);
+        let files = files.filter(|entry| entry.file_type().is_file());
+        files.map(|entry| entry.path().strip_prefix(&root).expect("below").display().to_string()).collect()
+    }
+
+    /// Requests with this method so far.
+    pub fn requests(&self, method: &str) -> usize {
+        let log = std::fs::read_to_string(self.directory.path().join("log")).expect("a log");
+        log.lines().filter(|line| line.contains(&format!("| {method} |"))).count()
+    }
+}
+
+impl Drop for BucketServer {
+    fn drop(&mut self) {
+        // It may be dead already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
