@@ -333,7 +333,8 @@ impl std::str::FromStr for Shard {
 /// What the service fills in, its own labels and trueup's ownership annotations are left out. A plan right after is
 /// empty. Each file begins with a line by which editors find the schema: they complete and explain
 /// fields, and mark mistakes. With --drift the definitions that are there take over just the values that somebody changed
-/// outside; comments, order and quotes stay, and what cannot be edited in place is reported.
+/// outside; comments, order and quotes stay, and what cannot be edited in place is reported, with exit code 3. With --env, they go
+/// into the overlay of the environment.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  trueup pull -n shop -o endpoints\n  trueup pull -n shop --only 'shop/web-*' -o endpoints --overwrite"
@@ -344,8 +345,21 @@ pub struct PullArgs {
     /// Let the definitions of this stack take over what was changed outside, edited in place
     #[arg(long, value_name = "PATH", num_args = 1.., conflicts_with_all = ["output", "overwrite", "schema", "no_schema"])]
     pub drift: Vec<PathBuf>,
+    /// With --drift and --env: write into the overlay of the environment, or into the definitions that other environments
+    /// share. Without it, the overlay, after a prompt on a terminal
+    #[arg(long, value_name = "WHERE", requires = "drift")]
+    pub into: Option<AdoptInto>,
     #[command(flatten)]
     pub files: DefinitionFileArgs,
+}
+
+/// Where values that were changed outside are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum AdoptInto {
+    /// The overlay of the environment
+    Overlay,
+    /// The definitions
+    Base,
 }
 
 /// How definitions are written.

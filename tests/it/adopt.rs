@@ -72,7 +72,7 @@ fn what_cannot_be_edited_in_place_is_reported() {
     stage.edit("stack/cart.yaml", "port: 8080", "port: 2");
     stage
         .run("pull --drift stack")
-        .code(0)
+        .code(3)
         .stdout_contains("Left as it is:")
         .stdout_contains("it carries an anchor")
         .stdout_contains("changed here and outside: decide")
@@ -90,4 +90,56 @@ fn nothing_is_taken_over_from_an_incomplete_read() {
     service.misbehave("rules: [{operation: endpoint-list, partial: {missing: 1}}]");
     stage.run("pull --drift stack").code(5).stderr_contains("nothing was written");
     assert_eq!(stage.read("stack/cart.yaml"), CART);
+}
+
+/// A stack with two environments, `prod` applied.
+fn environments(service: &Service) -> Stage {
+    let settings = "namespaces: [shop]\nenvironments:\n  prod: {stack: shop, overlay: o/prod}\n  live: {stack: shop}\n";
+    Stage::new()
+        .at(service)
+        .file("stack/trueup.yaml", settings)
+        .file("stack/cart.yaml", CART)
+        .file("stack/search.yaml", SEARCH)
+        .applied("stack --env prod")
+}
+
+#[test]
+fn an_environment_takes_its_drift_into_its_overlay_and_leaves_the_shared_definitions() {
+    let service = Service::start();
+    let stage = environments(&service);
+    service.change("shop/cart", |object| {
+        object["spec"]["port"] = json!(9999);
+        object["metadata"]["labels"] = json!({"team": "b"});
+    });
+    service.delete("shop/search");
+    let pulled = stage.run("pull --drift stack --env prod");
+    pulled.code(0).stdout_contains("stack/o/prod/shop/cart.yaml:").stdout_contains("removed in the overlay");
+    assert_eq!((stage.read("stack/cart.yaml"), stage.read("stack/search.yaml")), (CART.to_owned(), SEARCH.to_owned()));
+    let overlay = "metadata:\n  name: cart\n  namespace: shop\n  labels: {team: b, tier: null}\nspec: {port: 9999}\n";
+    assert_eq!(stage.read("stack/o/prod/shop/cart.yaml"), overlay);
+    let removal = "$remove: true\nmetadata:\n  name: search\n  namespace: shop\n";
+    assert_eq!(stage.read("stack/o/prod/shop/search.yaml"), removal);
+    stage.run("drift stack --env prod").code(0).stdout_contains("In sync");
+    // The next drift is edited in the document that is there.
+    service.change("shop/cart", |object| object["spec"]["port"] = json!(1));
+    stage.run("pull --drift stack --env prod --into overlay").code(0);
+    assert_eq!(stage.read("stack/o/prod/shop/cart.yaml"), overlay.replace("9999", "1"));
+    stage.run("validate stack --env live").code(0).stdout_contains("2 endpoints");
+}
+
+#[test]
+fn what_environments_share_is_written_only_on_request() {
+    let service = Service::start();
+    let stage = environments(&service);
+    service.change("shop/cart", |object| object["spec"]["port"] = json!(9999));
+    stage
+        .run("pull --drift stack --env live")
+        .code(6)
+        .stderr_contains("the environment `live` has no overlay of its own")
+        .stderr_contains("--into base");
+    assert_eq!(stage.read("stack/cart.yaml"), CART);
+    stage.run("pull --drift stack --into overlay").code(64).stderr_contains("choose one with --env");
+    stage.run("pull --drift stack --env live --into base").code(0).stdout_contains("stack/cart.yaml:9");
+    assert_eq!(stage.read("stack/cart.yaml"), CART.replace("8080", "9999"));
+    assert!(!stage.path("stack/o").exists());
 }

@@ -1,34 +1,93 @@
-//! `pull --drift`: the definitions adopt the values that somebody changed outside. The files are edited in
-//! place, and what cannot be edited in place is reported.
+//! `pull --drift`: the definitions adopt the values that somebody changed outside, in an environment its overlay does. The
+//! files are edited in place, and what cannot be edited in place is reported.
 
-use crate::cli::args::{PermissionArgs, PullArgs, ScopeArgs};
+use std::collections::BTreeSet;
+
+use crate::cli::args::{AdoptInto, PermissionArgs, PullArgs, ScopeArgs};
 use crate::cli::context::Context;
 use crate::cli::exit_status::{CommandError, ExitStatus};
 use crate::cli::session::{Session, SessionOptions};
-use crate::cli::{file, planning};
+use crate::cli::{file, planning, prompt};
 use crate::file::{Directory, FileMode};
+use crate::load::Loaded;
 use crate::load::edit::{self, AdoptedEdits, ValueToAdopt};
 use crate::model::{Field, Key, SourceLocation};
-use crate::plan::{Action, ActionKind, Cause, Plan};
+use crate::plan::{ActionKind, Cause, Change, Plan};
 use crate::report::safe;
 
 /// Lets the definitions take over what was changed outside.
 pub async fn run(arguments: &PullArgs, context: &Context) -> Result<ExitStatus, CommandError> {
     let scope = ScopeArgs { paths: arguments.drift.clone(), filter: arguments.filter.clone() };
     let session = Session::open(context, &scope, SessionOptions::default()).await?;
+    let stack = &session.stack;
+    let overlay = overlay(arguments, context, &stack.loaded)?;
     let mut plan = session.plan(&PermissionArgs::default()).await?;
     session.locate(&mut plan);
     planning::require_complete(&plan, "nothing was written")?;
-    let stack = &session.stack;
-    let edits = edit::adopt(&stack.loaded, &wanted(&plan));
+    let wanted = wanted(&plan);
+    let mut edits = match overlay {
+        Some(directory) => edit::adopt_into_overlay(&stack.loaded, directory, &wanted),
+        None => edit::adopt(&stack.loaded, &wanted),
+    };
+    let mut removed = BTreeSet::new();
+    for key in deleted(&plan).map(|change| &change.key) {
+        if let Some((file, text)) = overlay.and_then(|overlay| edit::removal_in_overlay(&stack.loaded, overlay, key)) {
+            edits.files.insert(file, text);
+            removed.insert(key.clone());
+        }
+    }
     let failed = |error| file::hinted(ExitStatus::Failed, error);
     let root = Directory::open(&stack.loaded.root).map_err(failed)?;
     for (name, bytes) in &edits.files {
         root.replace(&**name, bytes, FileMode::Shared).map_err(failed)?;
     }
     let prefix = context.environment.shown_from_here(&stack.loaded.root);
-    context.output.answer(&summary(&plan, &edits, &prefix, &stack.call));
-    Ok(ExitStatus::Done)
+    let (text, status) = summary(&plan, &edits, &removed, (&prefix, &stack.call));
+    context.output.answer(&text);
+    Ok(status)
+}
+
+/// The overlay to write into; nothing where that is the definitions. What other environments share is written only when
+/// somebody chooses it.
+fn overlay<'l>(arguments: &PullArgs, context: &Context, loaded: &'l Loaded) -> Result<Option<&'l str>, CommandError> {
+    let Some(name) = &loaded.options().environment else {
+        return match arguments.into {
+            Some(AdoptInto::Overlay) => {
+                let message = "`--into overlay` needs an environment";
+                Err(CommandError::words(ExitStatus::Usage, message).hint("choose one with --env"))
+            }
+            Some(AdoptInto::Base) | None => Ok(None),
+        };
+    };
+    let own = loaded.config.own_overlay.as_deref();
+    match (arguments.into, own) {
+        (Some(AdoptInto::Base), _) => Ok(None),
+        (_, None) => {
+            let message = format!("the environment `{}` has no overlay of its own to write into", safe::line(name));
+            let name = safe::line(name);
+            Err(CommandError::words(ExitStatus::Refused, message)
+                .hint(format!("give it one: `overlay: overlays/{name}` under `environments: {name}:` in trueup.yaml"))
+                .hint("or write into the definitions, which other environments share: --into base")
+                .hint("nothing was written"))
+        }
+        (Some(AdoptInto::Overlay), Some(_)) => Ok(own),
+        (None, Some(directory)) => {
+            let question =
+                format!("Write into the overlay {}, or into the base that environments share?", safe::line(directory));
+            prompt::ask(&question, "overlay", context.environment.can_ask, |answer| match answer {
+                "overlay" => Ok(own),
+                "base" => Ok(None),
+                _ => Err("answer `overlay` or `base`".to_owned()),
+            })
+        }
+    }
+}
+
+/// The endpoints that were deleted outside.
+fn deleted(plan: &Plan) -> impl Iterator<Item = &Change> {
+    let is_deleted =
+        |change: &&Change| change.action.kind() == ActionKind::Create && change.cause == Some(Cause::Drift);
+    plan.changes.iter().filter(is_deleted)
 }
 
 /// What was changed outside, and nothing else.
@@ -40,7 +99,13 @@ fn wanted(plan: &Plan) -> Vec<ValueToAdopt> {
         .collect()
 }
 
-fn summary(plan: &Plan, edits: &AdoptedEdits, prefix: &str, call: &str) -> String {
+/// What was taken over and what was not, and the exit status that says whether anything is left.
+fn summary(
+    plan: &Plan,
+    edits: &AdoptedEdits,
+    removed: &BTreeSet<Key>,
+    (prefix, call): (&str, &str),
+) -> (String, ExitStatus) {
     let line = |key: &Key, what: &str, place: Option<&SourceLocation>, why: &str| {
         let place = place.map(|place| format!("{prefix}{}:{}", place.file, place.line)).unwrap_or_default();
         let key = key.to_string();
@@ -49,10 +114,13 @@ fn summary(plan: &Plan, edits: &AdoptedEdits, prefix: &str, call: &str) -> Strin
     };
     let name = |field: &Field| field.to_string();
     let mut text = String::new();
-    if !edits.adopted.is_empty() {
+    if !edits.adopted.is_empty() || !removed.is_empty() {
         text.push_str("Taken over from live:\n");
         for (key, field, place) in &edits.adopted {
             text.push_str(&line(key, &name(field), place.as_ref(), ""));
+        }
+        for key in removed {
+            text.push_str(&line(key, "the endpoint", None, "removed in the overlay"));
         }
     }
     let mut left: String = edits
@@ -64,26 +132,23 @@ fn summary(plan: &Plan, edits: &AdoptedEdits, prefix: &str, call: &str) -> Strin
         for field in change.fields().iter().filter(|field| field.cause == Cause::Both) {
             left.push_str(&line(&change.key, &name(&field.field), None, "changed here and outside: decide"));
         }
-        if change.action.kind() == ActionKind::Create && change.cause == Some(Cause::Drift) {
-            let place = match &change.action {
-                Action::Create { .. } => change.place.as_ref().map(|place| format!("{}:{}", place.file, place.line)),
-                _ => None,
-            };
-            let why =
-                format!("deleted outside: remove {} to keep that", place.unwrap_or_else(|| "its file".to_owned()));
-            left.push_str(&line(&change.key, "the endpoint", None, &why));
-        }
     }
+    for change in deleted(plan).filter(|change| !removed.contains(&change.key)) {
+        let place = change.place.as_ref().map(|place| format!("{}:{}", place.file, place.line));
+        let why = format!("deleted outside: remove {} to keep that", place.unwrap_or_else(|| "its file".to_owned()));
+        left.push_str(&line(&change.key, "the endpoint", None, &why));
+    }
+    let status = if left.is_empty() { ExitStatus::Done } else { ExitStatus::Drift };
     if !left.is_empty() {
         text.push_str(&format!("Left as it is:\n{left}"));
     }
     if text.is_empty() {
-        return "No drift: nothing was changed outside.\n".to_owned();
+        return ("No drift: nothing was changed outside.\n".to_owned(), status);
     }
     let files = match edits.files.len() {
         0 => "no file was".to_owned(),
         1 => "1 file was".to_owned(),
         more => format!("{more} files were"),
     };
-    format!("{text}{files} edited.   Look at it: git diff    Next:  trueup plan {call}\n")
+    (format!("{text}{files} edited.   Look at it: git diff    Next:  trueup plan {call}\n"), status)
 }

@@ -200,6 +200,9 @@ impl<'i, 's> Layers<'i, 's> {
             overlay(&mut Fields::open(&mut decoder, layer, &layer.span, Vec::new())?)
         });
         config.overlays = overlays.collect();
+        let sets_own = |name: &str| self.environments.get(name)?.get("overlay").and_then(|_| config.overlays.last());
+        let shared = |own: &&String| config.overlays.iter().filter(|overlay| overlay == own).count() > 1;
+        config.own_overlay = environment.and_then(sets_own).filter(|own| !shared(own)).cloned();
         let above: Vec<&Item<'_>> = match environment {
             Some(_) => layers.iter().skip(1).map(|(_, layer)| *layer).collect(),
             None => self.root.get("defaults").into_iter().chain(self.environments.values().copied()).collect(),

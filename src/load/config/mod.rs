@@ -44,6 +44,8 @@ pub struct Config {
     /// The directories of the chosen environment's overlays, relative to the stack's, with `/` between parts; of
     /// several each is applied onto those before it.
     pub overlays: Vec<String>,
+    /// The one of them that only the chosen environment names, if it does.
+    pub own_overlay: Option<String>,
     /// The environment variable with the token; begins with `TRUEUP_TOKEN`.
     pub token_variable: Option<String>,
     /// Requests a second.
@@ -68,6 +70,7 @@ impl Default for Config {
             undeclared: BTreeSet::new(),
             files: FileGlobs::default(),
             overlays: Vec::new(),
+            own_overlay: None,
             token_variable: None,
             rate_limit: None,
             concurrency: None,

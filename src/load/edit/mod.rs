@@ -4,6 +4,7 @@
 //! texts in, texts out.
 
 mod list;
+mod overlay;
 mod patch;
 mod splice;
 #[cfg(test)]
@@ -13,6 +14,7 @@ mod value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+pub use overlay::{adopt_into_overlay, removal_in_overlay};
 use patch::{EditedDocument, Splice, spliced};
 
 use super::careful::{self, ReadContext};

@@ -90,7 +90,7 @@ impl Patch<'_> {
         self.replace(&path, wanted)
     }
 
-    fn replace(&mut self, path: &[String], wanted: &Json) -> Result<(), NotEditable> {
+    pub(super) fn replace(&mut self, path: &[String], wanted: &Json) -> Result<(), NotEditable> {
         let node = self.own(self.node(path).ok_or(NotEditable::Shape)?)?;
         self.children(path).iter().try_for_each(|(_, node)| self.own(node).map(|_| ()))?;
         let around = self.around(path);
@@ -117,7 +117,7 @@ impl Patch<'_> {
         Ok(())
     }
 
-    fn insert(&mut self, path: &[String], wanted: &Json) -> Result<(), NotEditable> {
+    pub(super) fn insert(&mut self, path: &[String], wanted: &Json) -> Result<(), NotEditable> {
         let Some((key, parent)) = path.split_last() else { return Err(NotEditable::Shape) };
         let Some(node) = self.node(parent) else {
             let mut map = serde_json::Map::new();
@@ -165,7 +165,7 @@ impl Patch<'_> {
         Ok(())
     }
 
-    fn remove(&mut self, path: &[String]) -> Result<(), NotEditable> {
+    pub(super) fn remove(&mut self, path: &[String]) -> Result<(), NotEditable> {
         let node = self.own(self.node(path).ok_or(NotEditable::Shape)?)?;
         let parent = &path[..path.len().saturating_sub(1)];
         let holder = self.own(self.node(parent).ok_or(NotEditable::Shape)?)?;

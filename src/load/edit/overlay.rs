@@ -1,0 +1,223 @@
+//! Takes live values over into an overlay of the chosen environment, so that the definitions which other environments
+//! share stay as they are. An overlay sets what differs and `null` where live has the default; documents that are there
+//! are edited in place, and new ones are written. Pure: texts in, texts out.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::patch::{EditedDocument, Patch, below, spliced};
+use super::{AdoptedEdits, NotEditable, ValueToAdopt, adopt, as_written};
+use crate::load::careful::{self, ReadContext};
+use crate::load::item::resolve;
+use crate::load::loaded::Loaded;
+use crate::load::overlays::{Overlays, REMOVE};
+use crate::load::rules::StackRules;
+use crate::load::source_map::{Nodes, nodes};
+use crate::load::text::{Language, SourceText};
+use crate::load::tree::Documents;
+use crate::load::variable::Variables;
+use crate::model::shape::{ENDPOINT, ShapeNode};
+use crate::model::{Definition, Endpoint, Field, Json, Key, SourceLocation};
+
+/// The edits that take the live values over into the overlay in `directory`, which belongs to the environment that
+/// `loaded` was loaded for. Definitions that lie in it are edited in place. Nothing is written.
+#[must_use]
+pub fn adopt_into_overlay(loaded: &Loaded, directory: &str, wanted: &[ValueToAdopt]) -> AdoptedEdits {
+    let is_below = |file: &str| file.strip_prefix(directory).is_some_and(|rest| rest.starts_with('/'));
+    let is_own = |one: &&ValueToAdopt| {
+        let definition = loaded.desired.definitions.get(&one.key);
+        definition.is_some_and(|definition| is_below(&definition.file))
+    };
+    let (own, shared): (Vec<&ValueToAdopt>, Vec<&ValueToAdopt>) = wanted.iter().partition(is_own);
+    let own: Vec<ValueToAdopt> = own.into_iter().cloned().collect();
+    let mut edits = adopt(loaded, &own);
+    let mut editor = OverlayEditor { loaded, directory, texts: BTreeMap::new() };
+    for one in shared {
+        let Some(definition) = loaded.desired.definitions.get(&one.key) else { continue };
+        let file = definition.overlays.iter().rfind(|file| is_below(file)).cloned();
+        let file = file.unwrap_or_else(|| editor.path(&one.key));
+        match editor.adopt(definition, &file, one) {
+            Ok(place) => edits.adopted.push((one.key.clone(), one.field.clone(), Some(place))),
+            Err(reason) => edits.left.push((one.key.clone(), one.field.clone(), None, reason)),
+        }
+    }
+    edits.files.extend(editor.texts.into_iter().map(|(file, text)| (file, text.into_bytes())));
+    edits
+}
+
+/// A new overlay that removes a definition, unless the overlay has a document of it or a file of its name.
+#[must_use]
+pub fn removal_in_overlay(loaded: &Loaded, directory: &str, key: &Key) -> Option<(Arc<str>, Vec<u8>)> {
+    let definition = loaded.desired.definitions.get(key)?;
+    let editor = OverlayEditor { loaded, directory, texts: BTreeMap::new() };
+    let files = definition.overlays.iter().chain([&definition.file]);
+    let is_there = files.into_iter().any(|file| file.starts_with(&format!("{directory}/")));
+    let path = editor.path(key);
+    let is_free = editor.read(&path).is_empty();
+    (is_free && !is_there).then(|| (path, format!("{REMOVE}: true\n{}", head(key)).into_bytes()))
+}
+
+/// What names a definition.
+fn head(key: &Key) -> String {
+    format!("metadata:\n  name: {}\n  namespace: {}\n", key.name, key.namespace)
+}
+
+struct OverlayEditor<'l> {
+    loaded: &'l Loaded,
+    directory: &'l str,
+    /// The files that have changed so far.
+    texts: BTreeMap<Arc<str>, String>,
+}
+
+impl OverlayEditor<'_> {
+    /// Where a new document of a key is written.
+    fn path(&self, key: &Key) -> Arc<str> {
+        format!("{}/{}/{}.yaml", self.directory, key.namespace, key.name).into()
+    }
+
+    /// The text of a file as it is now; empty where there is none.
+    fn read(&self, file: &Arc<str>) -> String {
+        let of_disk = || self.loaded.origin.read(file, &self.loaded.options.limits).ok();
+        let text = self.texts.get(file).cloned();
+        text.or_else(|| String::from_utf8(of_disk()?).ok()).unwrap_or_default()
+    }
+
+    /// Sets one value in an overlay file, and checks that the definition becomes what is wanted.
+    fn adopt(
+        &mut self,
+        definition: &Definition,
+        file: &Arc<str>,
+        wanted: &ValueToAdopt,
+    ) -> Result<SourceLocation, NotEditable> {
+        if !self.loaded.reads(file, false) {
+            return Err(NotEditable::Withdrawn);
+        }
+        let before = self.effective(definition, None).ok_or(NotEditable::Withdrawn)?;
+        let current = wanted.field.value(&before);
+        let value = as_written(wanted, &current);
+        let mut text = self.read(file);
+        if text.is_empty() {
+            text = head(&wanted.key);
+        }
+        let mut place = None;
+        for (path, value) in changes(&wanted.field, &current, &value) {
+            text = set(&text, file, &wanted.key, &path, &value)?;
+            place = written(&text, file, &wanted.key).and_then(|nodes| Some(nodes.get(&path)?.place.clone())).or(place);
+        }
+        let mut expected = before;
+        wanted.field.assign(&mut expected, &value).map_err(|_| NotEditable::Withdrawn)?;
+        if self.effective(definition, Some((file, &text))) != Some(expected) {
+            return Err(NotEditable::Withdrawn);
+        }
+        self.texts.insert(file.clone(), text);
+        place.ok_or(NotEditable::Withdrawn)
+    }
+
+    /// The definition with its overlays, one of them with another text.
+    fn effective(&self, definition: &Definition, edited: Option<(&Arc<str>, &String)>) -> Option<Endpoint> {
+        let limits = self.loaded.options.limits;
+        let mut files: Vec<Arc<str>> = definition.overlays.clone();
+        files.extend(self.texts.keys().chain(edited.map(|(file, _)| file)).cloned());
+        files.sort();
+        files.dedup();
+        let text = |file: &Arc<str>| match edited {
+            Some((other, text)) if other == file => text.clone(),
+            _ => self.read(file),
+        };
+        let texts: Vec<SourceText> =
+            files.iter().map(|file| SourceText::new(file, text(file).into_bytes()).ok()).collect::<Option<_>>()?;
+        let variables = Variables::new(&self.loaded.config.variables);
+        let mut problems = Vec::new();
+        let overlays = Overlays::read(&texts, &self.loaded.filter(), &variables, &mut problems);
+        let rules = StackRules::new(&self.loaded.config);
+        let context = ReadContext { rules, variables: &variables, overlays, limits };
+        let source = self.loaded.origin.text(&definition.file, &limits).ok()?;
+        let read = careful::read(&source, &context);
+        let found = read.found.into_iter().find(|found| found.endpoint.key == definition.endpoint.key)?;
+        (problems.is_empty() && read.problems.is_empty()).then_some(found.endpoint)
+    }
+}
+
+/// The paths that an overlay sets so that a field becomes `wanted`, with their values; null sets one to its default.
+fn changes(field: &Field, current: &Json, wanted: &Json) -> Vec<(Vec<String>, Json)> {
+    let path: Vec<String> = match field.keys() {
+        Some(path) => path.into_iter().map(str::to_owned).collect(),
+        // Its options are directly in the spec.
+        None => vec!["spec".to_owned()],
+    };
+    let mut found = Vec::new();
+    differences(&path, current, wanted, &mut found);
+    found
+}
+
+fn differences(path: &[String], current: &Json, wanted: &Json, found: &mut Vec<(Vec<String>, Json)>) {
+    let (Json::Object(old), Json::Object(new)) = (current, wanted) else {
+        if let Json::Object(new) = wanted
+            && !new.is_empty()
+        {
+            new.iter().for_each(|(key, value)| differences(&below(path, key), &Json::Null, value, found));
+        } else if current != wanted {
+            found.push((path.to_vec(), wanted.clone()));
+        }
+        return;
+    };
+    let options = shape(path).map_or(&[][..], ShapeNode::options);
+    let chooses = new.keys().any(|key| options.contains(&key.as_str()));
+    // The option that is chosen drops the others.
+    let gone = old.keys().filter(|key| !new.contains_key(*key) && !(chooses && options.contains(&key.as_str())));
+    found.extend(gone.map(|key| (below(path, key), Json::Null)));
+    for (key, value) in new {
+        match old.get(key) {
+            Some(old) if old == value => {}
+            Some(old) => differences(&below(path, key), old, value, found),
+            None => differences(&below(path, key), &Json::Null, value, found),
+        }
+    }
+}
+
+fn shape(path: &[String]) -> Option<&'static ShapeNode> {
+    path.iter().try_fold(&ENDPOINT, |node, key| node.child(key))
+}
+
+/// The values of the last document of a key in an overlay file; nothing where the file cannot be read.
+fn written(text: &str, file: &Arc<str>, key: &Key) -> Option<Nodes> {
+    let source = SourceText::new(file, text.as_bytes().to_vec()).ok()?;
+    let items = Documents::new(&source).map(|tree| resolve(&tree.ok()?, &source, &mut Vec::new()));
+    let all: Vec<Nodes> = items
+        .flatten()
+        .filter(|item| item.names().is_some_and(|name| name == key.to_string()))
+        .map(|item| nodes(&item))
+        .collect();
+    all.into_iter().next_back()
+}
+
+/// The text with a value set in the document of a key. Other options of the groups that the path chooses from are
+/// taken out.
+fn set(text: &str, file: &Arc<str>, key: &Key, path: &[String], value: &Json) -> Result<String, NotEditable> {
+    let language = if file.ends_with(".json") { Language::Json } else { Language::Yaml };
+    let edit = |text: &str, change: &dyn Fn(&mut Patch<'_>) -> Result<(), NotEditable>| {
+        let nodes = written(text, file, key).ok_or(NotEditable::Shape)?;
+        let mut patch = Patch { document: EditedDocument { text, file, language, nodes: &nodes }, splices: Vec::new() };
+        change(&mut patch)?;
+        spliced(text, patch.splices).ok_or(NotEditable::Shape)
+    };
+    let mut text = text.to_owned();
+    for length in 1..path.len() {
+        let options = shape(&path[..length]).map_or(&[][..], ShapeNode::options);
+        if value.is_null() || !options.contains(&path[length].as_str()) {
+            continue;
+        }
+        for rival in options.iter().filter(|option| **option != path[length]) {
+            let rival = below(&path[..length], rival);
+            text = edit(&text, &|patch| if patch.node(&rival).is_some() { patch.remove(&rival) } else { Ok(()) })?;
+        }
+    }
+    edit(&text, &|patch| match patch.node(path) {
+        Some(node) if patch.slice(node.value.clone())?.contains("${") => Err(NotEditable::Variable),
+        Some(_) => patch.replace(path, value),
+        None => patch.insert(path, value),
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,135 @@
+//! Whatever somebody changed outside, the overlay makes the definition of its environment that, and no other one.
+
+use std::collections::BTreeSet;
+
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+use crate::load::{LoadOptions, SourceFile, sources};
+
+/// An endpoint as the wire writes it.
+fn endpoint() -> impl Strategy<Value = Json> {
+    let some = |values: Vec<Json>| prop::option::of(prop::sample::select(values));
+    let target = prop::sample::select(vec![
+        json!({"ip": "10.0.0.7"}),
+        json!({"ip": "10.0.0.8"}),
+        json!({"dns_name": "a.example.net"}),
+        json!({"dns_name_advanced": {"name": "b.example.net", "refresh_interval": 60}}),
+        json!({"dns_name_advanced": {"name": "b.example.net", "strict_ttl": {}}}),
+    ]);
+    let site = |more: Json| {
+        let mut site =
+            json!({"ref": [{"name": "ce01", "namespace": "system"}], "network_type": "VIRTUAL_NETWORK_SITE_LOCAL"});
+        site.as_object_mut().into_iter().for_each(|site| site.extend(more.as_object().cloned().unwrap_or_default()));
+        json!({ "site": site })
+    };
+    let place = vec![
+        site(json!({})),
+        site(json!({"network_type": "VIRTUAL_NETWORK_PUBLIC", "enable_internet_vip": {}})),
+        json!({"virtual_network": {"ref": [{"name": "blue", "namespace": "shop"}]}}),
+    ];
+    let pool = vec![
+        json!({"no_snat_pool": {}}),
+        json!({"snat_pool": {"prefixes": ["10.1.0.0/16"]}}),
+        json!({"snat_pool": {"prefixes": ["10.2.0.0/16", "10.3.0.0/16"]}}),
+    ];
+    let metadata = (
+        some(vec!["1".into(), "2".into()]),
+        some(vec!["3".into(), "".into()]),
+        some(vec!["x".into(), "${y}".into()]),
+        any::<bool>(),
+    );
+    let spec = (target, some(vec![1.into(), 2.into()]), some(vec!["UDP".into()]), some(pool), some(place));
+    (metadata, spec).prop_map(|((a, b, description, disable), (target, port, protocol, pool, place))| {
+        let map = |entries: Vec<(&str, Option<Json>)>| -> Json {
+            entries.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect()
+        };
+        let metadata = map(vec![
+            ("name", Some("cart".into())),
+            ("namespace", Some("shop".into())),
+            ("labels", Some(map(vec![("a", a), ("b/c", b)]))),
+            ("description", description),
+            ("disable", Some(disable.into())),
+        ]);
+        let mut spec = map(vec![("port", port), ("protocol", protocol), ("snat_pool", pool), ("where", place)]);
+        spec.as_object_mut().into_iter().for_each(|spec| spec.extend(target.as_object().cloned().unwrap_or_default()));
+        json!({"metadata": metadata, "spec": spec})
+    })
+}
+
+fn read(files: &[(&str, String)], environment: &str) -> Loaded {
+    let file =
+        |(path, text): &(&str, String)| SourceFile { path: (*path).to_owned(), bytes: text.clone().into_bytes() };
+    let options = LoadOptions { environment: Some(environment.to_owned()), ..LoadOptions::default() };
+    sources(files.iter().map(file).collect(), &options).expect("a stack")
+}
+
+fn only(loaded: &Loaded) -> &Endpoint {
+    &loaded.desired.definitions.values().next().expect("one").endpoint
+}
+
+const SETTINGS: &str = "environments: {low: {overlay: low}, prod: {extends: low, overlay: prod}}\n";
+
+/// The overlay that is there before: none, one for another field, one in brackets, or several documents.
+fn overlay() -> impl Strategy<Value = Option<&'static str>> {
+    prop::sample::select(vec![
+        None,
+        Some(
+            "# ours\nmetadata:\n  name: cart # it\n  namespace: shop\n  labels:\n    a: '9'\nspec:\n  port: 9\n  snat_pool:\n    snat_pool:\n      prefixes: [10.9.0.0/16]\n",
+        ),
+        Some("metadata: {name: cart, namespace: shop}\nspec: {dns_name: c.example.net, port: null}\n"),
+        Some("metadata: {name: cart, namespace: shop}\n"),
+        Some("{\"metadata\": {\"name\": \"cart\", \"namespace\": \"shop\"}}\n"),
+    ])
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_overlay_makes_the_definition_what_is_live(base in endpoint(), live in endpoint(), low in any::<bool>(), there in overlay()) {
+        let escaped = base.to_string().replace("${", "$${");
+        let low = if low { "metadata: {name: cart, namespace: shop}\nspec: {port: 7, protocol: UDP}\n" } else { "" };
+        let mut files = vec![("trueup.yaml", SETTINGS.to_owned()), ("cart.yaml", escaped), ("low/cart.yaml", low.to_owned())];
+        files.extend(there.map(|text| ("prod/shop/cart.yaml", text.to_owned())));
+        let before = read(&files, "prod");
+        let shared = read(&files, "low");
+        let live: Endpoint = serde_json::from_value(live).expect("an endpoint");
+        let labels: BTreeSet<&String> = only(&before).labels.keys().chain(live.labels.keys()).collect();
+        let fields = Field::FIXED.into_iter().chain(labels.into_iter().map(|key| Field::Label(key.clone())));
+        let key = live.key.clone();
+        let wanted: Vec<ValueToAdopt> = fields
+            .filter(|field| field.value(&live) != field.value(only(&before)))
+            .map(|field| ValueToAdopt { key: key.clone(), live: field.value(&live), field })
+            .collect();
+        let edits = adopt_into_overlay(&before, "prod", &wanted);
+        prop_assert!(edits.left.is_empty(), "{:?}\n{:?}", edits.left, edits.files);
+        prop_assert_eq!(edits.files.keys().map(|file| &**file).collect::<Vec<_>>(), if wanted.is_empty() { vec![] } else { vec!["prod/shop/cart.yaml"] });
+        for (_, text) in edits.files {
+            files.retain(|(path, _)| *path != "prod/shop/cart.yaml");
+            files.push(("prod/shop/cart.yaml", String::from_utf8(text).expect("UTF-8")));
+        }
+        let after = read(&files, "prod");
+        prop_assert_eq!(only(&after), &live);
+        let unchanged = read(&files, "low");
+        prop_assert_eq!(only(&unchanged), only(&shared));
+    }
+}
+
+#[test]
+fn a_variable_and_what_a_load_would_not_read_are_left() {
+    let wanted = |live: u64| ValueToAdopt {
+        key: Key::parse("shop/cart").expect("a key"),
+        field: Field::Port,
+        live: live.into(),
+    };
+    let base = ("cart.yaml", "metadata: {name: cart, namespace: shop}\nspec: {ip: 10.0.0.7}\n".to_owned());
+    let variable = "metadata: {name: cart, namespace: shop}\nspec:\n  port: ${port}\n".to_owned();
+    let settings = format!("variables: {{port: 1}}\n{SETTINGS}");
+    let loaded = read(&[("trueup.yaml", settings), base.clone(), ("prod/cart.yaml", variable)], "prod");
+    assert_eq!(adopt_into_overlay(&loaded, "prod", &[wanted(2)]).left[0].3, NotEditable::Variable);
+    let settings = format!("files: {{exclude: [prod/shop/**]}}\n{SETTINGS}");
+    let loaded = read(&[("trueup.yaml", settings), base], "prod");
+    assert_eq!(adopt_into_overlay(&loaded, "prod", &[wanted(2)]).left[0].3, NotEditable::Withdrawn);
+}
