@@ -79,7 +79,7 @@ fn what_cannot_be_edited_in_place_is_reported() {
         .stdout_contains("no file was edited");
     assert_eq!(stage.read("stack/search.yaml"), SEARCH);
     service.delete("shop/search");
-    stage.run("pull --drift stack").code(0).stdout_contains("deleted outside: remove stack/search.yaml:1 to keep that");
+    stage.run("pull --drift stack").code(3).stdout_contains("deleted outside: remove stack/search.yaml:1 to keep that");
 }
 
 #[test]
@@ -121,6 +121,7 @@ fn an_environment_takes_its_drift_into_its_overlay_and_leaves_the_shared_definit
     assert_eq!(stage.read("stack/o/prod/shop/search.yaml"), removal);
     stage.run("drift stack --env prod").code(0).stdout_contains("In sync");
     // The next drift is edited in the document that is there.
+    stage.run("apply stack --env prod --yes --quiet").code(0);
     service.change("shop/cart", |object| object["spec"]["port"] = json!(1));
     stage.run("pull --drift stack --env prod --into overlay").code(0);
     assert_eq!(stage.read("stack/o/prod/shop/cart.yaml"), overlay.replace("9999", "1"));
