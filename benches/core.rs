@@ -83,19 +83,9 @@ fn live(count: usize, changed: Changed) -> Live {
         .map(|index| {
             let applied = endpoint(index, 443);
             let mut live = endpoint(index, if changed.at(index) { 80 } else { 443 });
-            let marks = Ownership::of(&applied, Some(STACK), "run-1").annotations();
-            live.annotations.extend(marks.into_iter().map(|(key, value)| (key.to_owned(), value)));
-            let object = LiveObject {
-                uid: format!("00000000-0000-4000-8000-{index:012}"),
-                endpoint: live,
-                resource_version: None,
-                owner_view: None,
-                deleting: false,
-                creator: None,
-                created: None,
-                modified: None,
-                unknown: Vec::new(),
-            };
+            let annotations = Ownership::of(&applied, Some(STACK), "run-1").annotations();
+            live.annotations.extend(annotations.into_iter().map(|(key, value)| (key.to_owned(), value)));
+            let object = LiveObject::new(format!("00000000-0000-4000-8000-{index:012}"), live);
             (object.endpoint.key.clone(), LiveItem::Object(object))
         })
         .collect();

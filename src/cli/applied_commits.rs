@@ -134,8 +134,8 @@ fn defined_at(stack: &Stack, repository: &Repository, commit: &str) -> Result<BT
     Ok(loaded.desired.definitions.into_keys().collect())
 }
 
-/// Lets the marks that an apply of `plan` writes name the commit of the definitions: that of the working
-/// tree, where it has the very definitions that are applied and no filter leaves a change out.
+/// Lets the ownership annotations that an apply of `plan` writes name the commit of the definitions: that of the
+/// working tree, where it has the very definitions that are applied and no filter leaves a change out.
 pub fn stamp(stack: &Stack, plan: &mut Plan) {
     if !stack.selection.is_all() || plan.changes.iter().all(|change| change.ownership.is_none()) {
         return;

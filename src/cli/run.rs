@@ -2,6 +2,7 @@
 //! run that was not finished is resumed in the same way.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use tokio::sync::watch;
 
@@ -12,7 +13,7 @@ use super::evidence::PendingEvidence;
 use super::exit_status::{CommandError, ExitStatus};
 use super::progress::RunProgress;
 use super::service::Connection;
-use super::{gates, interrupt, planning, policy, state, trigger};
+use super::{file, gates, interrupt, planning, policy, state, trigger};
 use crate::api::Timing;
 use crate::apply::{self, ApplyOptions, Clock, PollPolicy};
 use crate::journal::{self, Journal};
@@ -21,7 +22,7 @@ use crate::model::policy::Safeguards;
 use crate::model::{Key, RunId};
 use crate::plan::{Allowances, ApprovedPlan, GuardLimits, Ignore, Plan};
 use crate::report::text::{self, TextView};
-use crate::report::{Report, ReportOptions, render};
+use crate::report::{Format, Report, ReportOptions, render};
 use crate::run::{Outcome, RunHeader, RunRecord};
 
 /// A plan on its way to an outcome.
@@ -163,6 +164,22 @@ pub async fn carry_out(
         evidence.write(context, &outcome);
     }
     Ok(outcome)
+}
+
+/// Saves a plan for `apply FILE` instead of applying it, and shows it.
+///
+/// # Errors
+/// The file cannot be written.
+pub fn save(
+    path: &Path,
+    context: &Context,
+    plan: &Plan,
+    (view, format): (&TextView, Format),
+) -> Result<ExitStatus, CommandError> {
+    file::write_private(path, &plan.to_file())?;
+    let options = ReportOptions { saved: Some(path), ..ReportOptions::new(view) };
+    context.output.answer(&render(&Report::Plan(plan), format, &options));
+    Ok(if plan.unknown().next().is_some() { ExitStatus::Unknown } else { ExitStatus::Done })
 }
 
 /// Resumes an earlier run and reports the outcome.

@@ -1,6 +1,6 @@
 //! Times as people write them: so long ago, RFC 3339, or seconds since 1970.
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::{SignedDuration, Span, SpanRelativeTo, Timestamp};
 
 use super::exit_status::{CommandError, ExitStatus};
 use crate::report::time::to_second;
@@ -29,29 +29,11 @@ fn parse(text: &str, now: Timestamp) -> Option<Timestamp> {
     text.parse().ok()
 }
 
-/// A length of time such as `90s`, `1h30m` or `2d`; nothing where the text is none.
+/// A length of time such as `90s`, `1h30m` or `2d`, a day being 24 hours; nothing where the text is none.
 #[must_use]
 pub fn duration(text: &str) -> Option<SignedDuration> {
-    let mut seconds: i64 = 0;
-    let mut rest = text;
-    if rest.is_empty() {
-        return None;
-    }
-    while !rest.is_empty() {
-        let digits = rest.find(|character: char| !character.is_ascii_digit())?;
-        let (number, unit) = rest.split_at(digits);
-        let each = match unit.chars().next()? {
-            's' => 1,
-            'm' => 60,
-            'h' => 3_600,
-            'd' => 86_400,
-            'w' => 7 * 86_400,
-            _ => return None,
-        };
-        seconds = seconds.checked_add(number.parse::<i64>().ok()?.checked_mul(each)?)?;
-        rest = &unit[1..];
-    }
-    Some(SignedDuration::from_secs(seconds))
+    let span: Span = text.parse().ok()?;
+    span.to_duration(SpanRelativeTo::days_are_24_hours()).ok().filter(|length| !length.is_negative())
 }
 
 /// A range of time, either end of which may be left to the service.
@@ -123,6 +105,10 @@ mod tests {
             ("-1h", Some("2026-11-21T11:00:00Z")),
             ("1d12h", Some("2026-11-20T00:00:00Z")),
             ("1w", Some("2026-11-14T12:00:00Z")),
+            ("2 hours", Some("2026-11-21T10:00:00Z")),
+            ("1h ago", None),
+            ("--1h", None),
+            ("1mo", None),
             ("1763715600", Some("2025-11-21T09:00:00Z")),
             ("2026-11-21T13:00:00+02:00", Some("2026-11-21T11:00:00Z")),
             ("yesterday", None),

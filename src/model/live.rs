@@ -113,6 +113,24 @@ pub struct UnsupportedItem {
     pub raw: Json,
 }
 
+impl LiveObject {
+    /// An object that has a uid, and of which the service reports nothing else.
+    #[must_use]
+    pub fn new(uid: String, endpoint: Endpoint) -> Self {
+        Self {
+            endpoint,
+            uid,
+            resource_version: None,
+            owner_view: None,
+            deleting: false,
+            creator: None,
+            created: None,
+            modified: None,
+            unknown: Vec::new(),
+        }
+    }
+}
+
 impl LiveItem {
     /// The key of the item.
     #[must_use]

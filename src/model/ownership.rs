@@ -159,10 +159,14 @@ impl Ownership {
     /// Whether `other` is the same, run and commit aside.
     #[must_use]
     pub fn fits(&self, other: &Ownership) -> bool {
-        fn applied(ownership: &Ownership) -> Option<(&Option<[u8; KEY_WIDTH]>, &String, &Option<String>)> {
-            ownership.applied.as_ref().map(|applied| (&applied.key, &applied.entries, &applied.moved_from))
-        }
-        self.stack == other.stack && applied(self) == applied(other)
+        let same = |one: &AppliedFields, other: &AppliedFields| {
+            one.key == other.key && one.entries == other.entries && one.moved_from == other.moved_from
+        };
+        let fits = match (&self.applied, &other.applied) {
+            (Some(one), Some(other)) => same(one, other),
+            (one, other) => one.is_none() && other.is_none(),
+        };
+        self.stack == other.stack && fits
     }
 }
 

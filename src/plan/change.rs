@@ -252,8 +252,8 @@ impl Plan {
     /// none: what it writes keeps the commit that it names already.
     pub fn stamp(&mut self, commit: &str) {
         let blocked = self.blocked.iter_mut().filter_map(|entry| entry.change.as_mut());
-        for marks in self.changes.iter_mut().chain(blocked).filter_map(|change| change.ownership.as_mut()) {
-            if let Some(text) = &mut marks.applied {
+        for ownership in self.changes.iter_mut().chain(blocked).filter_map(|change| change.ownership.as_mut()) {
+            if let Some(text) = &mut ownership.applied {
                 *text = AppliedFields::renamed(text, Some(commit));
             }
         }

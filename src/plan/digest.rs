@@ -166,8 +166,8 @@ fn covering(change: &Change) -> Covering<'_> {
         let fields = change.fields().iter().filter(|field| field.attribution == Some(Attribution::BehindBase));
         fields.map(|field| &field.field).collect()
     });
-    let marks = change.ownership.as_ref().map(OwnershipAnnotations::without_commit);
-    Covering(&change.key, change.action.kind(), wanted, before, marks, referrers, behind)
+    let ownership = change.ownership.as_ref().map(OwnershipAnnotations::without_commit);
+    Covering(&change.key, change.action.kind(), wanted, before, ownership, referrers, behind)
 }
 
 /// The before-image without the run and the commit in its ownership annotations: who wrote the same last does

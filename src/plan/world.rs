@@ -15,17 +15,7 @@ pub(crate) fn endpoint(name: &str, port: u16) -> Endpoint {
 }
 
 pub(crate) fn live(endpoint: Endpoint) -> LiveObject {
-    LiveObject {
-        uid: format!("uid-{}", endpoint.key.name),
-        endpoint,
-        resource_version: None,
-        owner_view: None,
-        deleting: false,
-        creator: None,
-        created: None,
-        modified: None,
-        unknown: Vec::new(),
-    }
+    LiveObject::new(format!("uid-{}", endpoint.key.name), endpoint)
 }
 
 /// A live object as `stack` applied it from `applied`.

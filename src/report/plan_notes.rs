@@ -7,6 +7,18 @@ use std::collections::HashMap;
 use super::{safe, template};
 use crate::plan::{Note, Plan};
 
+const AWAITED: &str =
+    "{{endpoint}} {{was|were}} moved here from stack {{reason}} and {{is|are}} not defined yet: {{names}}";
+const NOT_DEFINED: &str = "stack {{reason}} does not define {{endpoint}} here, and does not delete {{it|them}} \
+    before it has applied {{its definition|their definitions}}: {{names}}";
+const STILL_DEFINED: &str =
+    "stack {{reason}} still defines {{endpoint}} (remove {{its definition|their definitions}} there): {{names}}";
+const DIFFERS: &str = "{{endpoint}} {{differs|differ}} from {{its definition|their definitions}} in stack {{reason}}, \
+    as its next plan shows: {{names}}";
+const RENAMED: &str = "{{endpoint}} {{moves|move}} {{names}}: a create there, then a delete here";
+const UNANNOTATED: &str =
+    "{{endpoint}} {{is|are}} in sync without ownership annotations (--adopt takes ownership): {{names}}";
+
 /// Names that are listed of each note.
 const NAMES: usize = 6;
 
@@ -64,11 +76,7 @@ fn of(note: &Note) -> (&'static str, String, String) {
             key.namespace.to_string(),
             key.to_string(),
         ),
-        Note::Unannotated { key } => (
-            "{{endpoint}} {{is|are}} in sync without ownership annotations (--adopt takes ownership): {{names}}",
-            none(),
-            key.to_string(),
-        ),
+        Note::Unannotated { key } => (UNANNOTATED, none(), key.to_string()),
         Note::ForeignEqual { key, stack } => (
             "{{endpoint}} {{is|are}} as defined and {{belongs|belong}} to stack {{reason}}: {{names}}",
             stack.clone(),
@@ -130,33 +138,11 @@ fn of(note: &Note) -> (&'static str, String, String) {
             none(),
             key.to_string(),
         ),
-        Note::Awaited { key, from } => (
-            "{{endpoint}} {{was|were}} moved here from stack {{reason}} and {{is|are}} not defined yet: {{names}}",
-            from.clone(),
-            key.to_string(),
-        ),
-        Note::NotDefined { key, stack } => (
-            "stack {{reason}} does not define {{endpoint}} here, and does not delete {{it|them}} before it has applied \
-             {{its definition|their definitions}}: {{names}}",
-            stack.clone(),
-            key.to_string(),
-        ),
-        Note::StillDefined { key, stack } => (
-            "stack {{reason}} still defines {{endpoint}} (remove {{its definition|their definitions}} there): {{names}}",
-            stack.clone(),
-            key.to_string(),
-        ),
-        Note::Differs { key, stack } => (
-            "{{endpoint}} {{differs|differ}} from {{its definition|their definitions}} in stack {{reason}}, as its next \
-             plan shows: {{names}}",
-            stack.clone(),
-            key.to_string(),
-        ),
-        Note::Renamed { key, to } => (
-            "{{endpoint}} {{moves|move}} {{names}}: a create there, then a delete here",
-            none(),
-            format!("from {key} to {to}"),
-        ),
+        Note::Awaited { key, from } => (AWAITED, from.clone(), key.to_string()),
+        Note::NotDefined { key, stack } => (NOT_DEFINED, stack.clone(), key.to_string()),
+        Note::StillDefined { key, stack } => (STILL_DEFINED, stack.clone(), key.to_string()),
+        Note::Differs { key, stack } => (DIFFERS, stack.clone(), key.to_string()),
+        Note::Renamed { key, to } => (RENAMED, none(), format!("from {key} to {to}")),
         Note::Outside { key } => (
             "{{endpoint}} of this stack in {{reason}} {{is|are}} outside of `namespaces:` (list it again, or delete \
              {{it|them}} with --prune-namespace {{reason}}): {{names}}",

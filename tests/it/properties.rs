@@ -19,17 +19,7 @@ fn namespaces() -> BTreeSet<Namespace> {
 }
 
 fn object(endpoint: Endpoint) -> LiveObject {
-    LiveObject {
-        uid: format!("uid of {}", endpoint.key),
-        endpoint,
-        resource_version: None,
-        owner_view: None,
-        deleting: false,
-        creator: None,
-        created: None,
-        modified: None,
-        unknown: Vec::new(),
-    }
+    LiveObject::new(format!("uid of {}", endpoint.key), endpoint)
 }
 
 fn arrange(definitions: Vec<Endpoint>, live: &BTreeMap<Key, Endpoint>) -> Plan {
@@ -80,7 +70,7 @@ pub fn apply(plan: &Plan, live: &mut BTreeMap<Key, Endpoint>) {
         for field in change.fields() {
             field.field.set(&mut raw, &field.after);
         }
-        for (field, value) in change.ownership.iter().flat_map(|marks| marks.annotations("run-1")) {
+        for (field, value) in change.ownership.iter().flat_map(|ownership| ownership.annotations("run-1")) {
             field.set(&mut raw, &value.map_or(Json::Null, Json::String));
         }
         live.insert(change.key.clone(), serde_json::from_value(raw).expect("an endpoint"));

@@ -12,12 +12,12 @@ use crate::cli::neighbour::{self, Neighbour};
 use crate::cli::run::{self, PendingRun, RunLimits, RunOrigin};
 use crate::cli::session::{Session, SessionOptions};
 use crate::cli::stack::{self, Stack};
-use crate::cli::{file, hint, planning, policy, settings};
+use crate::cli::{hint, planning, policy, settings};
 use crate::load::Loaded;
 use crate::model::{Desired, Name, Namespace};
 use crate::plan::{self, MoveInput, Note, Plan, PlanOrigin, PlanSource, Selection};
+use crate::report::safe;
 use crate::report::text::TextView;
-use crate::report::{Report, ReportOptions, render, safe};
 
 /// Plans the move, and saves or applies that plan.
 pub async fn run(arguments: &MoveArgs, context: &Context) -> Result<ExitStatus, CommandError> {
@@ -47,10 +47,7 @@ pub async fn run(arguments: &MoveArgs, context: &Context) -> Result<ExitStatus, 
         let work = PendingRun { connection: &connection, allow: &allow, view: &view, origin, trust };
         return run::approve_and_apply(&arguments.decision, context, plan, work).await;
     };
-    file::write_private(path, &plan.to_file())?;
-    let options = ReportOptions { saved: Some(path), ..ReportOptions::new(&view) };
-    context.output.answer(&render(&Report::Plan(&plan), arguments.decision.format, &options));
-    Ok(if plan.unknown().next().is_some() { ExitStatus::Unknown } else { ExitStatus::Done })
+    run::save(path, context, &plan, (&view, arguments.decision.format))
 }
 
 /// The two stacks of a move.

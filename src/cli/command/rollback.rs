@@ -6,11 +6,11 @@ use crate::cli::args::{FilterArgs, RollbackArgs};
 use crate::cli::context::Context;
 use crate::cli::exit_status::{CommandError, ExitStatus};
 use crate::cli::run::{self, PendingRun, RunLimits, RunOrigin};
-use crate::cli::{file, hint, planning, session, settings, stack, state};
+use crate::cli::{hint, planning, session, settings, stack, state};
 use crate::journal;
 use crate::plan::{MatchedFilters, Selection, UnmatchedFilter};
+use crate::report::safe;
 use crate::report::text::TextView;
-use crate::report::{Report, ReportOptions, render, safe};
 use crate::run::RunRecord;
 
 /// Plans the rollback of a run, and saves or applies that plan.
@@ -44,10 +44,7 @@ pub async fn run(arguments: &RollbackArgs, context: &Context) -> Result<ExitStat
         let work = PendingRun { connection: &connection, allow: &allow, view: &view, origin, trust };
         return run::approve_and_apply(&arguments.decision, context, plan, work).await;
     };
-    file::write_private(path, &plan.to_file())?;
-    let options = ReportOptions { saved: Some(path), ..ReportOptions::new(&view) };
-    context.output.answer(&render(&Report::Plan(&plan), arguments.decision.format, &options));
-    Ok(if plan.unknown().next().is_some() { ExitStatus::Unknown } else { ExitStatus::Done })
+    run::save(path, context, &plan, (&view, arguments.decision.format))
 }
 
 /// A filter that matches nothing that the run wrote.

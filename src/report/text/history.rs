@@ -78,7 +78,7 @@ fn row(run: &RunSummary) -> [String; 7] {
     ]
 }
 
-/// `+12 ~3 -1`; marks are replaces of annotations alone.
+/// `+12 ~3 -1`, with `=` for annotates.
 fn signs(counts: RunCounts) -> String {
     let parts: Vec<String> =
         [("+", counts.create), ("~", counts.replace), ("=", counts.annotate), ("-", counts.delete)]
