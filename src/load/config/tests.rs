@@ -163,7 +163,7 @@ fn flat(layer: &Map<String, Value>) -> BTreeMap<Vec<String>, Value> {
     fn into(value: &Value, path: Vec<String>, found: &mut BTreeMap<Vec<String>, Value>) {
         match value {
             Value::Object(map) => {
-                map.iter().for_each(|(key, value)| into(value, [&path[..], &[key.clone()]].concat(), found))
+                map.iter().for_each(|(key, value)| into(value, [&path[..], std::slice::from_ref(key)].concat(), found))
             }
             word if path == ["gates", "events"] => {
                 found.insert([&path[..], &["mode".to_owned()]].concat(), word.clone());

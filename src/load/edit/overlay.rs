@@ -164,7 +164,8 @@ fn differences(path: &[String], current: &Json, wanted: &Json, found: &mut Vec<(
     let options = shape(path).map_or(&[][..], ShapeNode::options);
     let chooses = new.keys().any(|key| options.contains(&key.as_str()));
     // The option that is chosen drops the others.
-    let gone = old.keys().filter(|key| !new.contains_key(*key) && !(chooses && options.contains(&key.as_str())));
+    let is_dropped = |key: &str| chooses && options.contains(&key);
+    let gone = old.keys().filter(|key| !new.contains_key(*key) && !is_dropped(key));
     found.extend(gone.map(|key| (below(path, key), Json::Null)));
     for (key, value) in new {
         match old.get(key) {
