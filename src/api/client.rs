@@ -105,12 +105,16 @@ impl Client {
 
     /// Sends a request, again as often as its operation allows.
     pub(super) async fn send(&self, request: &Request) -> Result<Response, ApiError> {
+        self.send_as(request, &self.settings.ids.request_id()).await
+    }
+
+    /// [`Self::send`] with this request id.
+    pub(super) async fn send_as(&self, request: &Request, id: &str) -> Result<Response, ApiError> {
         let repeat = request.operation.entry().repeat;
-        let id = request.id.clone().unwrap_or_else(|| self.settings.ids.request_id());
         let mut tried = AttemptHistory::default();
         let mut attempt = Attempt { number: 1, waited: Duration::ZERO };
         loop {
-            let failure = match self.attempt(request, &id, attempt).await {
+            let failure = match self.attempt(request, id, attempt).await {
                 Ok(answer) => {
                     self.shared.limits().throttle.recover();
                     self.report(&ClientProgress::Answered);
@@ -126,7 +130,7 @@ impl Client {
             };
             let RetryDecision::Again { after } = decision else {
                 self.report(&ClientProgress::Answered);
-                return Err(ApiError { request_id: Some(id), ..request.failed(failure) });
+                return Err(ApiError { request_id: Some(id.to_owned()), ..request.failed(failure) });
             };
             let (before, most) = tried.repeats(&failure);
             self.report(&ClientProgress::Waiting(Retry { after, reason: failure.brief(), number: before + 1, most }));
@@ -355,7 +359,6 @@ fn tls_cause<'a>(cause: &'a (dyn std::error::Error + 'static)) -> Option<&'a rus
 
 impl Request {
     pub(super) fn failed(&self, failure: Failure) -> ApiError {
-        let request_id = self.id.clone();
-        ApiError { operation: self.operation, subject: self.subject.clone(), failure, request_id }
+        ApiError { operation: self.operation, subject: self.subject.clone(), failure, request_id: None }
     }
 }

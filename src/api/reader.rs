@@ -237,8 +237,10 @@ impl Writer {
     /// operation promises may come from something in between, or be about something else, so it is a failure
     /// of unknown effect.
     pub(super) async fn change(&self, request: Request, key: Option<&Key>) -> Result<(), ApiError> {
-        let request = Request { id: self.request_id.clone(), ..request };
-        let answer = self.reader.client.send(&request).await?;
-        answer.acknowledges(request.operation, key).map_err(|failure| request.failed(failure))
+        let id = self.request_id.clone().unwrap_or_else(|| self.reader.request_id());
+        let answer = self.reader.client.send_as(&request, &id).await?;
+        answer
+            .acknowledges(request.operation, key)
+            .map_err(|failure| ApiError { request_id: Some(id), ..request.failed(failure) })
     }
 }

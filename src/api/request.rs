@@ -29,8 +29,6 @@ pub struct Request {
     pub content_type: bool,
     /// What it is about, for messages: "endpoint `shop/cart`".
     pub subject: String,
-    /// The `x-request-id` to send it with; nothing where the client makes one.
-    pub id: Option<String>,
 }
 
 /// A request of an operation that only looks: the only kind that a reader sends.
@@ -181,7 +179,6 @@ impl Request {
             body: None,
             content_type: route.body != BodyKind::Bare,
             subject,
-            id: None,
         };
         Ok((outline, given))
     }
@@ -444,7 +441,6 @@ mod tests {
                 body: None,
                 content_type: true,
                 subject: String::new(),
-                id: None,
             };
             assert_eq!(request.into_read().is_ok(), entry.effect == OperationEffect::Reads, "{}", entry.name);
         }

@@ -179,6 +179,13 @@ pub struct CommandError {
     cause: anyhow::Error,
     hints: Vec<String>,
     is_sum: bool,
+    /// Boxed, because every step of a command returns an error by value.
+    details: Box<ErrorDetails>,
+}
+
+/// What only a document says of an error.
+#[derive(Debug, Default)]
+struct ErrorDetails {
     diagnostics: Vec<Diagnostic>,
     refusal: Option<Refusal>,
 }
@@ -186,14 +193,7 @@ pub struct CommandError {
 impl CommandError {
     /// An error of this kind.
     pub fn new(ending: ExitStatus, message: impl Into<anyhow::Error>) -> Self {
-        Self {
-            status: ending,
-            cause: message.into(),
-            hints: Vec::new(),
-            is_sum: false,
-            diagnostics: Vec::new(),
-            refusal: None,
-        }
+        Self { status: ending, cause: message.into(), hints: Vec::new(), is_sum: false, details: Box::default() }
     }
 
     /// An error of this kind in words.
@@ -221,14 +221,16 @@ impl CommandError {
 
     /// The same error with the problems that it sums up.
     #[must_use]
-    pub fn diagnostics(self, diagnostics: Vec<Diagnostic>) -> Self {
-        Self { diagnostics, ..self }
+    pub fn diagnostics(mut self, diagnostics: Vec<Diagnostic>) -> Self {
+        self.details.diagnostics = diagnostics;
+        self
     }
 
     /// The same error with why the plan was refused.
     #[must_use]
-    pub fn refusal(self, refusal: Refusal) -> Self {
-        Self { refusal: Some(refusal), ..self }
+    pub fn refusal(mut self, refusal: Refusal) -> Self {
+        self.details.refusal = Some(refusal);
+        self
     }
 
     /// The error as a report.
@@ -240,8 +242,8 @@ impl CommandError {
             message: self.to_string(),
             causes: self.cause.chain().map(ToString::to_string).collect(),
             hints: &self.hints,
-            diagnostics: &self.diagnostics,
-            refusal: self.refusal.as_ref(),
+            diagnostics: &self.details.diagnostics,
+            refusal: self.details.refusal.as_ref(),
         }
     }
 
