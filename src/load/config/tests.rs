@@ -8,13 +8,13 @@ use serde_json::{Map, Value, json};
 
 use super::{Config, ExplainedSetting, LayerName};
 use crate::load::text::SourceText;
-use crate::load::{LoadOptions, SourceFile, UndefinedEnvironment, settings_of};
+use crate::load::{LoadOptions, RenderOptions, SourceFile, UndefinedEnvironment, settings_of};
 use crate::model::policy::{GateMode, Prune};
 
 fn read(text: &str, environment: Option<&str>) -> Result<Config, String> {
     let file = SourceFile { path: "trueup.yaml".to_owned(), bytes: text.as_bytes().to_vec() };
     let options = LoadOptions { environment: environment.map(str::to_owned), ..LoadOptions::default() };
-    settings_of(Some(file), &options).map_err(|problems| problems.render(&Default::default()))
+    settings_of(Some(file), &options).map_err(|problems| problems.render(&RenderOptions::default()))
 }
 
 const LAYERS: &str = "\
@@ -163,7 +163,7 @@ fn flat(layer: &Map<String, Value>) -> BTreeMap<Vec<String>, Value> {
     fn into(value: &Value, path: Vec<String>, found: &mut BTreeMap<Vec<String>, Value>) {
         match value {
             Value::Object(map) => {
-                map.iter().for_each(|(key, value)| into(value, [&path[..], std::slice::from_ref(key)].concat(), found))
+                map.iter().for_each(|(key, value)| into(value, [&path[..], std::slice::from_ref(key)].concat(), found));
             }
             word if path == ["gates", "events"] => {
                 found.insert([&path[..], &["mode".to_owned()]].concat(), word.clone());
