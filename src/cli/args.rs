@@ -143,7 +143,7 @@ pub struct PlanArgs {
 /// them cannot be planned, and a stack that fails stops those that have not begun. The same command again goes on.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  trueup apply endpoints\n  trueup apply plan.json --digest DIGEST\n  trueup apply endpoints --yes --allow mass-change\n  trueup apply -R stacks --digest DIGEST\n  trueup apply --resume last"
+    after_help = "Examples:\n  trueup apply endpoints\n  trueup apply plan.json --digest DIGEST\n  trueup apply endpoints --yes --allow mass-change\n  trueup apply -R stacks --digest DIGEST\n  trueup apply -R tenants --waves 1,10%,50%\n  trueup apply --resume last"
 )]
 pub struct ApplyArgs {
     #[command(flatten)]
@@ -153,11 +153,15 @@ pub struct ApplyArgs {
     #[command(flatten)]
     pub permission: PermissionArgs,
     /// Resume this run, which was killed or interrupted: its name, a prefix of it, or `last`
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["paths", "recursive", "keep_going", "only", "except", "namespace", "selector", "adopt"])]
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["paths", "recursive", "keep_going", "waves", "only", "except", "namespace", "selector", "adopt"])]
     pub resume: Option<String>,
     /// Of several stacks, apply those that can be planned, and go on after one fails
     #[arg(long)]
     pub keep_going: bool,
+    /// Apply several stacks in waves, those of a wave at the same time: how many stacks, or which share of all, each
+    /// wave ends with, such as 1,10%,50%; the rest is the last wave. A wave in which a stack fails stops the next
+    #[arg(long, value_name = "N|SHARE%,…")]
+    pub waves: Option<super::waves::Waves>,
     #[command(flatten)]
     pub base: BaseArgs,
     #[command(flatten)]
@@ -268,9 +272,10 @@ pub struct DriftArgs {
     #[arg(long, alias = "memory", value_name = "FILE", conflicts_with = "live")]
     pub drift_state: Option<PathBuf>,
     /// Check only what is the I-th of N checkers', I from 1 to N or from 0 to N-1. Of a list of stacks each belongs
-    /// to exactly one checker; of a single stack each namespace does
-    #[arg(long, value_name = "I/N")]
-    pub shard: Option<Shard>,
+    /// to exactly one checker; of a single stack each namespace does. `env`: I is JOB_COMPLETION_INDEX, as Kubernetes
+    /// sets it, and N is TRUEUP_SHARDS
+    #[arg(long, value_name = "I/N|env")]
+    pub shard: Option<ShardArg>,
     /// The most bytes of a Markdown report
     #[arg(long, value_name = "BYTES", default_value_t = crate::report::markdown::BUDGET)]
     pub budget: usize,
@@ -312,6 +317,23 @@ pub struct Shard {
     pub index: u32,
     /// How many there are.
     pub of: u32,
+}
+
+/// A shard of the command line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ShardArg {
+    /// This one.
+    Given(Shard),
+    /// The one that the environment names.
+    Environment,
+}
+
+impl std::str::FromStr for ShardArg {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if text == "env" { Ok(ShardArg::Environment) } else { text.parse().map(ShardArg::Given) }
+    }
 }
 
 impl std::str::FromStr for Shard {

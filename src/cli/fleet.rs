@@ -20,7 +20,7 @@ use crate::report::fleet::{FleetPart, PartOutcome};
 use crate::report::safe;
 
 /// Stacks that are worked on at the same time.
-const AT_ONCE: usize = 16;
+pub const AT_ONCE: usize = 16;
 
 /// One of several stacks.
 pub struct Member {

@@ -6,8 +6,9 @@ use std::time::Instant;
 
 use super::args::Command;
 use super::context::Context;
+use super::environment::ProcessEnvironment;
 use super::exit_status::ExitStatus;
-use super::file;
+use super::{file, shard};
 use crate::report::run_metrics::EndedCommand;
 
 /// Where the metrics of a call go.
@@ -19,9 +20,12 @@ pub struct MetricsRequest {
 }
 
 /// What a call asks for, if it does.
-pub fn requested(command: &Command) -> Option<MetricsRequest> {
+pub fn requested(command: &Command, environment: &ProcessEnvironment) -> Option<MetricsRequest> {
     let shard = match command {
-        Command::Drift(arguments) => arguments.shard.map(|shard| format!("{}/{}", shard.index, shard.of)),
+        Command::Drift(arguments) => {
+            let shard = shard::given(environment, arguments.shard).ok().flatten();
+            shard.map(|shard| format!("{}/{}", shard.index, shard.of))
+        }
         _ => None,
     };
     let (path, name) = match command {

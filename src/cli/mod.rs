@@ -72,6 +72,7 @@ mod trigger;
 mod trust;
 mod view_args;
 mod watch;
+mod waves;
 
 use std::ffi::OsString;
 use std::io::Write as _;
@@ -126,7 +127,7 @@ fn parse(words: Vec<OsString>) -> Result<Arguments, clap::Error> {
 fn dispatch(arguments: Arguments) -> ExitStatus {
     let mut context = Context::new(arguments.global);
     context.output.promise(document::promised(&arguments.command));
-    let metrics = metrics::requested(&arguments.command);
+    let metrics = metrics::requested(&arguments.command, &context.environment);
     let result = policy::read(&mut context)
         .and_then(|()| policy::permits(&context, &arguments.command))
         .and_then(|()| runtime(&arguments.command).map_err(|error| CommandError::new(ExitStatus::Failed, error)))

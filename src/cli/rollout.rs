@@ -1,9 +1,10 @@
-//! An apply of several stacks: the plans of all, one approval, then one stack after the other. A stack that fails stops
+//! An apply of several stacks: the plans of all, one approval, then one stack or one wave after the other. A stack that fails stops
 //! those that have not begun; the same command again goes on, because what is applied is in sync.
 
 use std::cell::Cell;
 use std::time::Instant;
 
+use futures_util::StreamExt as _;
 use tokio::sync::watch;
 
 use super::args::{ApplyArgs, ApprovalArgs};
@@ -174,12 +175,11 @@ fn ask(
         stacks += 1;
         changes += plan.changes.len();
     }
-    let plural = |count: usize| if count == 1 { "" } else { "s" };
-    let what = format!("apply {changes} change{} of {stacks} stack{}", plural(changes), plural(stacks));
+    let what = format!("apply {} of {}", count(changes, "change"), count(stacks, "stack"));
     prompt::confirm(context, &what, &format!("give --yes, or --digest {digest} for exactly these plans"))
 }
 
-/// Applies the plans in order, until one fails.
+/// Applies the plans in order, one after the other or in waves, until one fails.
 async fn apply(
     context: &Context,
     arguments: &ApplyArgs,
@@ -192,9 +192,15 @@ async fn apply(
         "the same command again goes on; `trueup history` lists the runs".to_owned(),
     );
     let has_failed = Cell::new(false);
-    let mut results = Vec::new();
-    for (member, stack) in members.iter().zip(planned) {
-        results.push(match stack {
+    let alone = || (0..members.len()).map(|at| at..at + 1).collect();
+    let waves = arguments.waves.as_ref().map_or_else(alone, |waves| waves.of(members.len()));
+    let mut results = Vec::with_capacity(members.len());
+    for (number, wave) in waves.iter().enumerate() {
+        if arguments.waves.is_some() && !has_failed.get() && !*stop.borrow() {
+            let stacks = count(wave.len(), "stack");
+            context.output.message(&format!("wave {} of {}: {stacks}", number + 1, waves.len()));
+        }
+        let works = members[wave.clone()].iter().zip(&planned[wave.clone()]).map(async |(member, stack)| match stack {
             Ok(stack) if stack.plan.changes.is_empty() => StackResult::Unchanged,
             Ok(_) if has_failed.get() || *stop.borrow() => StackResult::NotBegun,
             Ok(stack) => {
@@ -204,6 +210,7 @@ async fn apply(
             }
             Err(_) => StackResult::NotBegun,
         });
+        results.extend(futures_util::stream::iter(works).buffered(fleet::AT_ONCE).collect::<Vec<_>>().await);
     }
     results
 }
@@ -280,6 +287,10 @@ fn not_begun<'p>(planned: impl Iterator<Item = &'p Result<PlannedStack, CommandE
     let unchanged =
         |stack: &Result<PlannedStack, CommandError>| matches!(stack, Ok(stack) if stack.plan.changes.is_empty());
     planned.map(|stack| if unchanged(stack) { StackResult::Unchanged } else { StackResult::NotBegun }).collect()
+}
+
+fn count(number: usize, one: &str) -> String {
+    format!("{number} {one}{}", if number == 1 { "" } else { "s" })
 }
 
 /// The words of the same call, without its approval.

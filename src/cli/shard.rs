@@ -6,8 +6,33 @@ use std::collections::BTreeSet;
 
 use sha2::{Digest as _, Sha256};
 
-use super::args::Shard;
+use super::args::{Shard, ShardArg};
+use super::environment::ProcessEnvironment;
+use super::exit_status::{CommandError, ExitStatus};
 use crate::model::Namespace;
+
+/// The variables of `--shard env`: the index, as Kubernetes sets it in the pods of an Indexed Job, and the number.
+const VARIABLES: [&str; 2] = ["JOB_COMPLETION_INDEX", "TRUEUP_SHARDS"];
+
+/// The shard of the call, which the environment may name.
+///
+/// # Errors
+/// The environment names none.
+pub fn given(environment: &ProcessEnvironment, argument: Option<ShardArg>) -> Result<Option<Shard>, CommandError> {
+    match argument {
+        None => Ok(None),
+        Some(ShardArg::Given(shard)) => Ok(Some(shard)),
+        Some(ShardArg::Environment) => {
+            let [index, of] = VARIABLES.map(|name| environment.variable(name).unwrap_or_default());
+            format!("{index}/{of}").parse().map(Some).map_err(|_| {
+                let [index_name, of_name] = VARIABLES;
+                let message = format!("`--shard env` needs {index_name} and {of_name}, which are `{index}` and `{of}`");
+                CommandError::words(ExitStatus::Usage, message)
+                    .hint("an Indexed Job of Kubernetes sets the first; set the second to its `completions`")
+            })
+        }
+    }
+}
 
 /// The namespaces of `shard`; all of them where there is none.
 pub fn namespaces(all: BTreeSet<Namespace>, shard: Option<Shard>, base_url: &str) -> BTreeSet<Namespace> {
@@ -69,6 +94,19 @@ mod tests {
             let (before, after) = (owner([URLS[0], namespace.as_str()], 4), owner([URLS[0], namespace.as_str()], 5));
             assert!(after == before || after == 5, "{namespace}: {before} -> {after}");
         }
+    }
+
+    #[test]
+    fn the_environment_names_a_shard_as_kubernetes_counts() {
+        let shard = |environment: &[(&str, &str)]| {
+            given(&ProcessEnvironment::with(environment), Some(ShardArg::Environment))
+                .map_err(|error| error.to_string())
+        };
+        let index = |index| shard(&[("JOB_COMPLETION_INDEX", index), ("TRUEUP_SHARDS", "5")]);
+        assert_eq!(index("2"), Ok(Some(Shard { index: 2, of: 5 })));
+        assert_eq!(index("0"), Ok(Some(Shard { index: 5, of: 5 })));
+        let error = shard(&[("JOB_COMPLETION_INDEX", "2")]).expect_err("no number");
+        assert!(error.contains("TRUEUP_SHARDS"), "{error}");
     }
 
     #[test]

@@ -333,3 +333,28 @@ fn a_definition_for_another_service_or_of_no_load_blocks_no_delete() {
     stage.edit("stacks/shop/paycart.yaml", "name: cart", "name: ${n}");
     plan("! blocked pay/cart");
 }
+
+#[test]
+fn a_wave_in_which_a_stack_fails_stops_the_next_and_the_same_command_goes_on() {
+    let service = Service::start();
+    let stage = Stage::new().at(&service);
+    for n in 0..5 {
+        stage.write(&format!("s/{n}/trueup.yaml"), &format!("stack: s-{n}\nnamespaces: [n-{n}]\n"));
+        stage.write(&format!("s/{n}/x.yaml"), &definition(&format!("n-{n}/x"), 80));
+    }
+    service.misbehave("rules: [{operation: endpoint-create, namespace: n-2, status: {code: 403}}]");
+    let line = "apply -R s --yes --waves 1,60%";
+    stage
+        .run(line)
+        .code(7)
+        .stderr_contains("wave 1 of 3: 1 stack\n")
+        .stderr_contains("wave 2 of 3: 2 stacks\n")
+        .stdout_contains("5 stacks: 2 applied, 1 applied in part, 2 skipped")
+        .does_not_say("wave 3 of 3");
+    let there = || (0..5).map(|n| service.has(&format!("n-{n}/x"))).collect::<Vec<_>>();
+    assert_eq!(there(), [true, true, false, false, false]);
+    service.misbehave("rules: []");
+    stage.run(line).code(0).stderr_contains("wave 3 of 3: 2 stacks\n").stdout_contains("3 applied, 2 in sync");
+    assert_eq!(there(), [true; 5]);
+    stage.run("apply -R s --yes --waves 0").code(64).stderr_contains("1,10%,50%");
+}

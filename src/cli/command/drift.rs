@@ -33,9 +33,10 @@ pub async fn run(arguments: &DriftArgs, context: &Context) -> Result<ExitStatus,
         )
         .hint("to see whose change each difference is: trueup plan --base REF"));
     }
+    let shard = shard::given(&context.environment, arguments.shard)?;
     match targets::of(context, &arguments.scope.paths, arguments.stacks.recursive)? {
-        Targets::One(paths) => one(arguments, context, &paths, begun).await,
-        Targets::Several(targets) => several(arguments, context, targets, begun).await,
+        Targets::One(paths) => one(arguments, context, &paths, shard, begun).await,
+        Targets::Several(targets) => several(arguments, context, targets, shard, begun).await,
     }
 }
 
@@ -43,13 +44,14 @@ async fn one(
     arguments: &DriftArgs,
     context: &Context,
     paths: &[PathBuf],
+    shard: Option<Shard>,
     begun: Instant,
 ) -> Result<ExitStatus, CommandError> {
     let files = CheckFiles { drift_state: arguments.drift_state.clone(), acknowledged: arguments.acknowledged.clone() };
     let scope = ScopeArgs { paths: paths.to_vec(), filter: arguments.scope.filter.clone() };
-    let options = SessionOptions { live: arguments.live.live.as_deref(), base: None, shard: arguments.shard };
+    let options = SessionOptions { live: arguments.live.live.as_deref(), base: None, shard };
     let session = Session::open(context, &scope, options).await?;
-    let checked = check(arguments, context, session, files, arguments.shard).await?;
+    let checked = check(arguments, context, session, files, shard).await?;
     let check = checked.check();
     let view = TextView { elapsed: Some(begun.elapsed()), call: checked.call.clone(), ..context.output.view() };
     answer(arguments, context, &Report::Check(&check), &view);
@@ -70,13 +72,14 @@ async fn several(
     arguments: &DriftArgs,
     context: &Context,
     targets: Vec<Target>,
+    shard: Option<Shard>,
     begun: Instant,
 ) -> Result<ExitStatus, CommandError> {
     if arguments.format == Format::Acknowledgements {
         return Err(targets::for_one("--format acknowledgements").hint("give the directories one at a time"));
     }
     let live = fleet::snapshots(arguments.live.live.as_deref())?;
-    let members = fleet::open(context, targets, FleetNeeds::of(live), arguments.shard).await?;
+    let members = fleet::open(context, targets, FleetNeeds::of(live), shard).await?;
     let done = fleet::each(&members, async |member| match member.is_elsewhere {
         true => Ok(None),
         false => self::member(arguments, member, live).await.map(Some),
@@ -95,7 +98,7 @@ async fn several(
         });
     }
     let mut fleet = Fleet::new(FleetCommand::Drift, parts);
-    fleet.shard = arguments.shard.map(|shard| (shard.index, shard.of));
+    fleet.shard = shard.map(|shard| (shard.index, shard.of));
     let scope = &arguments.scope;
     let call = targets::call(context, &scope.paths, arguments.stacks.recursive, &scope.filter);
     let view = TextView { elapsed: Some(begun.elapsed()), call, ..context.output.view() };
