@@ -255,6 +255,9 @@ pub struct DriftArgs {
     /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats(Format::OF_DRIFT))]
     pub format: Format,
+    /// Write the report to a file, in one step, instead of standard output
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
     /// Accepted only to report that `plan` has it
     #[arg(long, value_name = "REF", hide = true)]
     pub base: Option<String>,

@@ -36,6 +36,7 @@ pub fn promised(command: &Command) -> Option<Promise> {
         Command::Apply(arguments) => of_run(arguments.decision.format),
         Command::Rollback(arguments) => of_run(arguments.decision.format),
         Command::Move(arguments) => of_run(arguments.decision.format),
+        Command::Drift(arguments) if arguments.output.is_some() => None,
         Command::Drift(arguments) => of(arguments.format),
         Command::Stacks(arguments) => of(arguments.format),
         Command::Rehearse(arguments) => of(arguments.format),

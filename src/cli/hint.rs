@@ -7,7 +7,7 @@ use super::args::{GlobalArgs, PermissionArgs};
 use super::context::Context;
 use crate::api::BaseUrl;
 use crate::load::config;
-use crate::load::{self, Loaded, StackFile};
+use crate::load::{self, Config, Loaded, StackFile};
 use crate::plan::Plan;
 use crate::report::text::TextView;
 use crate::report::{AttributionDetail, safe};
@@ -93,6 +93,15 @@ pub fn view(context: &Context, plan: &Plan) -> TextView {
     }
 }
 
+/// The flag that names the service, behind a blank, where neither the call nor its environment nor the settings do.
+pub fn service(context: &Context, config: &Config, url: &str) -> String {
+    match super::settings::named(context, config) {
+        Ok(None) if url == BaseUrl::sandbox().to_string() => " --sandbox".to_owned(),
+        Ok(None) => format!(" --base-url {}", safe::shell(url)),
+        Ok(Some(_)) | Err(_) => String::new(),
+    }
+}
+
 /// The flags that a command about a recorded plan needs: with the settings of the directory that the plan was made for,
 /// where the working directory has others, and with the service of the plan, where nothing else names one.
 pub fn of_recorded(context: &Context, plan: &Plan) -> String {
@@ -102,11 +111,7 @@ pub fn of_recorded(context: &Context, plan: &Plan) -> String {
     let there = root(Path::new(&directory)).filter(|there| there.join(config::FILE).is_file());
     let options = load::LoadOptions { environment: context.chosen_environment(), ..Default::default() };
     let config = load::settings(there.as_deref().unwrap_or(Path::new(".")), &options);
-    if matches!(super::settings::named(context, &config.unwrap_or_default()), Ok(None)) {
-        let url = &plan.service.base_url;
-        let of_sandbox = *url == BaseUrl::sandbox().to_string();
-        flags += &if of_sandbox { " --sandbox".to_owned() } else { format!(" --base-url {}", safe::shell(url)) };
-    }
+    flags += &service(context, &config.unwrap_or_default(), &plan.service.base_url);
     match there {
         Some(there) if context.global.config.is_none() && root(Path::new(".")).as_ref() != Some(&there) => {
             let file = format!("{}{}", context.environment.shown_from_here(&there), config::FILE);

@@ -144,10 +144,15 @@ impl<'c> Session<'c> {
 
     /// How a report of this session is drawn for people.
     pub fn view(&self, detail: AttributionDetail, permission: &PermissionArgs) -> TextView {
+        // A snapshot names its service, where nothing else does.
+        let service = match &self.source {
+            LiveSource::Snapshot(taken) => hint::service(self.context, &self.stack.loaded.config, &taken.base_url),
+            LiveSource::Service(..) | LiveSource::Copied(..) => String::new(),
+        };
         TextView {
             detail,
             elapsed: Some(self.begun.elapsed()),
-            call: format!("{}{}", self.stack.call, hint::permission(permission)),
+            call: format!("{}{}{service}", self.stack.call, hint::permission(permission)),
             flags: hint::elsewhere(self.context, &self.stack.loaded),
             ..self.context.output.view()
         }

@@ -1,8 +1,10 @@
 //! The stacks of a repository as a table, as JSON, and as the matrix of a job of GitHub Actions.
 
+use data_encoding::HEXLOWER;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;
+use sha2::{Digest as _, Sha256};
 
 use super::counted::count;
 use super::json::document;
@@ -102,19 +104,72 @@ impl StackList {
         document("stacks", StacksReport { stacks: &self.stacks, changed_since: self.since.as_deref() })
     }
 
-    /// The stacks that there are as the matrix of a job, an entry for each environment, on one line.
+    /// The stacks that there are as the matrix of a job, an entry for each environment, on one line. The `id` of an
+    /// entry is unique, and fits the name of a job, an artifact or a cache.
     #[must_use]
     pub fn matrix(&self) -> String {
         let there = self.stacks.iter().filter(|stack| stack.change != Some(StackChange::Removed));
-        let entries = there.flat_map(|stack| {
-            let one = json!({"directory": stack.directory, "stack": stack.stack.clone().unwrap_or_default()});
-            let of = |environment: &String| {
-                let mut one = one.clone();
-                one["environment"] = environment.as_str().into();
-                one
-            };
-            if stack.environments.is_empty() { vec![one] } else { stack.environments.iter().map(of).collect() }
+        let entry = |stack: &StackEntry, environment: Option<&String>| {
+            let mut entry = json!({
+                "directory": stack.directory,
+                "stack": stack.stack.clone().unwrap_or_default(),
+                "id": id(&stack.directory, environment),
+            });
+            if let Some(environment) = environment {
+                entry["environment"] = environment.as_str().into();
+            }
+            entry
+        };
+        let entries = there.flat_map(|stack| match stack.environments.as_slice() {
+            [] => vec![entry(stack, None)],
+            environments => environments.iter().map(|environment| entry(stack, Some(environment))).collect(),
         });
         format!("{}\n", super::safe::json(&json!({"include": entries.collect::<Vec<Json>>()}).to_string()))
+    }
+}
+
+/// A name for a stack in an environment: the parts of the directory with `.` between them, and `..` before the environment.
+/// Where a part has other characters than a plain name, the beginning of a digest follows.
+fn id(directory: &str, environment: Option<&String>) -> String {
+    let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    let is_plain = |text: &str| !text.is_empty() && text.chars().all(fits);
+    let plain = |text: &str| text.chars().map(|c| if fits(c) { c } else { '-' }).collect::<String>();
+    let (named, is_whole) = match directory {
+        "." => ("root".to_owned(), true),
+        _ => (
+            directory.split('/').map(plain).collect::<Vec<_>>().join("."),
+            directory != "root" && directory.split('/').all(is_plain),
+        ),
+    };
+    let mut id = environment.map_or_else(|| named.clone(), |name| format!("{named}..{}", plain(name)));
+    if !is_whole || environment.is_some_and(|name| !is_plain(name)) {
+        let digest = Sha256::digest(format!("{directory}\n{}", environment.map_or("", String::as_str)));
+        id.push_str(&format!(".{}", HEXLOWER.encode(&digest[..3])));
+    }
+    id
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn the_id_of_an_entry_is_unique_and_a_plain_name() {
+        let directories = [
+            ".", "root", "shop", "a-b", "a_b", "a/b", "a//b", "A/b", "a b", "team-a/b", "team/a-b", "ä", "a/b/c", "x.y",
+        ];
+        let environments = [None, Some("prod".to_owned()), Some("b c".to_owned()), Some("b-c".to_owned())];
+        let mut ids = BTreeSet::new();
+        for directory in directories {
+            for environment in &environments {
+                let id = id(directory, environment.as_ref());
+                assert!(id.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c)), "{id}");
+                assert!(ids.insert(id.clone()), "{id} is twice there");
+            }
+        }
+        assert_eq!(id("teams/shop", Some(&"prod".to_owned())), "teams.shop..prod");
+        assert_eq!((id("my-team", None).as_str(), id(".", None).as_str()), ("my-team", "root"));
     }
 }

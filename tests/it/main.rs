@@ -45,6 +45,8 @@ mod newer;
 mod ownership;
 #[cfg(unix)]
 mod pipelines;
+#[cfg(unix)]
+mod platform;
 mod properties;
 mod pulled;
 mod query;

@@ -101,6 +101,8 @@ fn a_hundred_endpoints_move_after_their_definitions_and_keep_their_uids() {
     let before = uids(&service);
     move_definitions(&stage);
     stage.run("plan two").code(0).stdout_contains("100 endpoints are as defined and belong to stack one");
+    // The old stack asks the others of the repository before it deletes.
+    nothing_is_lost(&stage, &["one", "two"]);
     let moved = stage.run("move --from one --directory two --yes --quiet");
     moved.code(0).stdout_contains("100 annotated");
     assert_eq!(owners(&service), ["two"]);

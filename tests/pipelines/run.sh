@@ -28,7 +28,7 @@ workflows=(.github/workflows/*.yml examples/pipelines/github/*.yaml)
 if [ -x "$python/check-jsonschema" ]; then
   "$python/check-jsonschema" --builtin-schema vendor.github-workflows "${workflows[@]}"
   "$python/check-jsonschema" --builtin-schema vendor.github-actions action.yml
-  "$python/check-jsonschema" --builtin-schema vendor.gitlab-ci examples/pipelines/gitlab/gitlab-ci.yml
+  "$python/check-jsonschema" --builtin-schema vendor.gitlab-ci examples/pipelines/gitlab/*.yml
   # A component is two documents; the schema is of the second.
   sed '1,/^---$/d' templates/trueup.yml > "$tools/component.yml"
   "$python/check-jsonschema" --builtin-schema vendor.gitlab-ci "$tools/component.yml"
@@ -39,6 +39,12 @@ if [ -x "$python/kubernetes-validate" ]; then
   "$python/kubernetes-validate" --strict examples/pipelines/kubernetes/*.yaml
 else
   skip "kubernetes-validate"
+fi
+if command -v promtool >/dev/null; then
+  promtool check rules examples/pipelines/prometheus/alerts.yaml
+  (cd examples/pipelines/prometheus && promtool test rules alerts.test.yaml)
+else
+  skip "promtool (the package prometheus)"
 fi
 if [ -x "$python/pre-commit" ]; then
   "$python/pre-commit" validate-config examples/pipelines/pre-commit-config.yaml

@@ -54,17 +54,22 @@ async fn one(
     let checked = check(arguments, context, session, files, shard).await?;
     let check = checked.check();
     let view = TextView { elapsed: Some(begun.elapsed()), call: checked.call.clone(), ..context.output.view() };
-    answer(arguments, context, &Report::Check(&check), &view);
+    answer(arguments, context, &Report::Check(&check), &view)?;
     Ok(ExitStatus::of_verdict(check.verdicts.whole()))
 }
 
-fn answer(arguments: &DriftArgs, context: &Context, report: &Report<'_>, view: &TextView) {
+fn answer(arguments: &DriftArgs, context: &Context, report: &Report<'_>, view: &TextView) -> Result<(), CommandError> {
     let command = format!("trueup drift {}", view.call);
     let options = ReportOptions { budget: arguments.budget, command, ..ReportOptions::new(view) };
-    context.output.answer(&render(report, arguments.format, &options));
+    let text = render(report, arguments.format, &options);
+    match &arguments.output {
+        Some(path) => file::replace(path, &text)?,
+        None => context.output.answer(&text),
+    }
     if let Some(words) = left_out(report, arguments.format, &options) {
         context.output.message(&words);
     }
+    Ok(())
 }
 
 /// Checks every stack, whatever happens to the others.
@@ -102,7 +107,7 @@ async fn several(
     let scope = &arguments.scope;
     let call = targets::call(context, &scope.paths, arguments.stacks.recursive, &scope.filter);
     let view = TextView { elapsed: Some(begun.elapsed()), call, ..context.output.view() };
-    answer(arguments, context, &Report::Fleet(&fleet), &view);
+    answer(arguments, context, &Report::Fleet(&fleet), &view)?;
     Ok(status.worse(ExitStatus::of_verdict(fleet.whole())))
 }
 

@@ -9,7 +9,7 @@ use crate::cli::context::Context;
 use crate::cli::exit_status::{CommandError, ExitStatus};
 use crate::cli::fleet::{self, FleetNeeds};
 use crate::cli::targets::{self, Target, Targets};
-use crate::cli::{configuration, file, service, stack};
+use crate::cli::{configuration, file, hint, service, stack};
 use crate::load::Config;
 use crate::model::{Namespace, Snapshot};
 use crate::report::safe;
@@ -21,7 +21,7 @@ pub async fn run(arguments: &args::SnapshotArgs, context: &Context) -> Result<Ex
             let directory = paths.into_iter().next().unwrap_or_else(|| PathBuf::from("."));
             let snapshot = take(arguments, context, &directory).await?;
             file::write_private(&arguments.output, &snapshot.to_file())?;
-            context.output.answer(&summary(&arguments.output, &directory, &snapshot));
+            context.output.answer(&summary(context, &arguments.output, &directory, &snapshot));
             Ok(ExitStatus::Done)
         }
         Targets::Several(targets) => several(arguments, context, targets).await,
@@ -99,15 +99,16 @@ fn scope(
     Ok((stack.loaded.config, namespaces))
 }
 
-fn summary(path: &Path, directory: &Path, snapshot: &Snapshot) -> String {
+fn summary(context: &Context, path: &Path, directory: &Path, snapshot: &Snapshot) -> String {
     let kept = counted(snapshot.len(), snapshot.namespaces.len());
     let (path, directory) = (path.display().to_string(), directory.display().to_string());
     let (shown, path, directory) = (safe::line(&path), safe::shell(&path), safe::shell(&directory));
     format!(
         "Kept {kept} of {} in {shown}, digest {}.\n\
-         Next:  trueup plan {directory} --live {path}\n",
+         Next:  trueup plan {directory} --live {path}{}\n",
         safe::line(&snapshot.base_url),
         &snapshot.digest()[..32],
+        hint::settings(&context.global),
     )
 }
 

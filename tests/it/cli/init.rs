@@ -40,10 +40,8 @@ fn flags_decide_and_a_second_time_nothing_is_overwritten() {
         assert!(settings.contains(part), "{settings}");
     }
     let workflow = stage.read(".github/workflows/plan.yaml");
-    for part in ["TRUEUP_BASE_URL: https://t.example.net\n", "paths: [\"mesh/**\"]", "trueup plan mesh --base"] {
-        assert!(workflow.contains(part), "{workflow}");
-    }
-    for name in ["plan", "apply", "drift"] {
+    assert!(workflow.contains("vars.TRUEUP_BASE_URL || 'https://t.example.net'"), "{workflow}");
+    for name in ["plan", "comment", "apply", "apply-stack", "drift"] {
         let text = stage.read(&format!(".github/workflows/{name}.yaml"));
         serde_yaml::from_str::<serde_yaml::Value>(&text).expect("YAML");
     }
@@ -60,7 +58,7 @@ fn flags_decide_and_a_second_time_nothing_is_overwritten() {
 fn a_pipeline_is_written_to_the_top_of_the_repository() {
     let stage = Stage::new().file(".git/HEAD", "ref: refs/heads/main\n").file("deep/er/x.txt", "");
     stage.run("init deep/er/mesh --pipeline gitlab --yes").code(0).stdout_contains("  .gitlab-ci.yml\n");
-    assert!(stage.read(".gitlab-ci.yml").contains("trueup plan deep/er/mesh --base"));
+    assert!(stage.read(".gitlab/trueup-stack.yml").contains("trueup plan"));
     assert!(stage.read(".gitlab/trueup.yml").contains(".trueup:"));
 }
 

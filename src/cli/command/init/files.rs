@@ -7,20 +7,22 @@ use crate::cli::setup_args::Forge;
 use crate::load::config;
 use crate::model::{Name, Namespace};
 
-/// The directory and the service of the example pipelines.
-const EXAMPLE_DIRECTORY: &str = "endpoints";
+/// The service of the example pipelines.
 const EXAMPLE_URL: &str = "https://acme.console.example.net";
 
 /// The pipelines for GitHub, by their path in the repository.
-const GITHUB: [(&str, &str); 4] = [
+const GITHUB: [(&str, &str); 6] = [
     (".github/workflows/plan.yaml", include_str!("../../../../examples/pipelines/github/plan.yaml")),
+    (".github/workflows/comment.yaml", include_str!("../../../../examples/pipelines/github/comment.yaml")),
     (".github/workflows/apply.yaml", include_str!("../../../../examples/pipelines/github/apply.yaml")),
+    (".github/workflows/apply-stack.yaml", include_str!("../../../../examples/pipelines/github/apply-stack.yaml")),
     (".github/workflows/drift.yaml", include_str!("../../../../examples/pipelines/github/drift.yaml")),
     (".github/actions/setup-trueup/action.yml", include_str!("../../../../action.yml")),
 ];
 /// Those for GitLab.
-const GITLAB: [(&str, &str); 2] = [
+const GITLAB: [(&str, &str); 3] = [
     (".gitlab-ci.yml", include_str!("../../../../examples/pipelines/gitlab/gitlab-ci.yml")),
+    (".gitlab/trueup-stack.yml", include_str!("../../../../examples/pipelines/gitlab/trueup-stack.yml")),
     (".gitlab/trueup.yml", include_str!("../../../../templates/trueup.yml")),
 ];
 
@@ -95,26 +97,15 @@ pub fn gitignore() -> NewFile {
     NewFile::new(".gitignore", GITIGNORE)
 }
 
-/// The pipelines of a forge for the stack in `directory`, with paths from the top of the repository.
-pub fn pipelines(forge: Forge, stack: &NewStack, directory: &str) -> Vec<NewFile> {
+/// The pipelines of a forge, with paths from the top of the repository. They find its stacks by themselves.
+pub fn pipelines(forge: Forge, stack: &NewStack) -> Vec<NewFile> {
     let files: &[(&str, &str)] = match forge {
         Forge::Github => &GITHUB,
         Forge::Gitlab => &GITLAB,
         Forge::None => &[],
     };
-    let (below, named) = match directory {
-        "" => ("**".to_owned(), ".".to_owned()),
-        directory => (format!("{directory}/**"), directory.to_owned()),
-    };
-    let settings = Path::new(directory).join(config::FILE).to_string_lossy().into_owned();
     let url = stack.base_url.as_ref().map_or("https://TENANT.console.ves.volterra.io", BaseUrl::as_str);
-    let adapted = |text: &str| {
-        text.replace(EXAMPLE_URL, url)
-            .replace(&format!("\"{EXAMPLE_DIRECTORY}/**\""), &format!("\"{below}\""))
-            .replace(&format!(" {EXAMPLE_DIRECTORY}/{}", config::FILE), &format!(" {settings}"))
-            .replace(&format!(" {EXAMPLE_DIRECTORY} "), &format!(" {named} "))
-    };
-    files.iter().map(|(path, text)| NewFile::new(*path, adapted(text))).collect()
+    files.iter().map(|(path, text)| NewFile::new(*path, text.replace(EXAMPLE_URL, url))).collect()
 }
 
 /// What has to be set before the pipelines of a forge run.
@@ -124,12 +115,13 @@ pub fn before_pipelines(forge: Forge) -> Option<&'static str> {
             "Before the workflows run:\n  \
              set the variable TRUEUP_RELEASES to the URL of the releases of trueup\n  \
              set `sha256` in each workflow, from SHA256SUMS of the release\n  \
-             add the secret TRUEUP_READ_TOKEN to the environment `plan`, TRUEUP_WRITE_TOKEN to `production`\n",
+             add the secret TRUEUP_READ_TOKEN to the environment `plan`, TRUEUP_WRITE_TOKEN to `production`\n  \
+             require the check `trueup` of the workflow `plan`\n",
         ),
         Forge::Gitlab => Some(
             "Before the pipeline runs:\n  \
-             set `releases` and `sha256` in .gitlab-ci.yml, from SHA256SUMS of the release\n  \
-             add the masked variable TRUEUP_TOKEN to the environments `plan` (reads) and `production` (writes)\n",
+             set `releases` and `sha256` in .gitlab-ci.yml and .gitlab/trueup-stack.yml, from SHA256SUMS of the release\n  \
+             add the masked variable TRUEUP_TOKEN to the environments `plan/*` (reads) and `production/*` (writes)\n",
         ),
         Forge::None => None,
     }
@@ -150,18 +142,14 @@ mod tests {
 
     #[test]
     fn nothing_of_the_example_is_left_in_a_pipeline() {
-        for (forge, count) in [(Forge::Github, 4), (Forge::Gitlab, 2), (Forge::None, 0)] {
-            for directory in ["", "mesh/prod"] {
-                let files = pipelines(forge, &stack(), directory);
-                assert_eq!(files.len(), count);
-                let all: String = files.iter().map(|file| file.text.as_str()).collect();
-                assert!(!all.contains(EXAMPLE_URL) && !all.contains(EXAMPLE_DIRECTORY), "{all}");
-                if count > 0 {
-                    assert!(all.contains("https://t.example.net"));
-                    let command = if directory.is_empty() { "trueup plan . " } else { "trueup plan mesh/prod " };
-                    assert!(all.contains(command), "{all}");
-                    assert!(all.contains(env!("CARGO_PKG_VERSION")));
-                }
+        for (forge, count) in [(Forge::Github, 6), (Forge::Gitlab, 3), (Forge::None, 0)] {
+            let files = pipelines(forge, &stack());
+            assert_eq!(files.len(), count);
+            let all: String = files.iter().map(|file| file.text.as_str()).collect();
+            assert!(!all.contains(EXAMPLE_URL), "{all}");
+            if count > 0 {
+                assert!(all.contains("https://t.example.net"));
+                assert!(all.contains(env!("CARGO_PKG_VERSION")));
             }
         }
     }

@@ -23,11 +23,6 @@ pub fn run(arguments: &InitArgs, context: &Context) -> Result<ExitStatus, Comman
     outside_of_stacks(context, &directory)?;
     let top = top(context, &directory);
     let Answers { stack, forge } = answers::answers(arguments, context, &directory, &top)?;
-    let below = directory.strip_prefix(&top).unwrap_or(&directory).to_string_lossy().replace('\\', "/");
-    if forge != Forge::None && !below.chars().all(|c| c.is_ascii_alphanumeric() || "-_./".contains(c)) {
-        let message = format!("a pipeline cannot name the directory `{below}`");
-        return Err(CommandError::words(ExitStatus::Usage, message).hint("rename it, or give --pipeline none"));
-    }
     let mut written = Report::default();
     let root = crate::file::create_directory(&directory).map_err(failed)?;
     let example = if has_definitions(context, &directory) { None } else { files::example(&stack) };
@@ -36,7 +31,7 @@ pub fn run(arguments: &InitArgs, context: &Context) -> Result<ExitStatus, Comman
     for new in [Some(files::settings(&stack)), example.clone(), Some(files::gitignore())].into_iter().flatten() {
         written.write(&root, &new, shown(&directory, &new))?;
     }
-    let pipelines = files::pipelines(forge, &stack, &below);
+    let pipelines = files::pipelines(forge, &stack);
     if !pipelines.is_empty() {
         let root = Directory::open(&top).map_err(failed)?;
         for new in &pipelines {

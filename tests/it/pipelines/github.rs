@@ -1,0 +1,326 @@
+//! The workflows for GitHub, run step by step: a pull request, its comments, the label that allows a guard, a merge,
+//! a fork and a night.
+
+use serde_json::{Value as Json, json};
+use serde_yaml::Value;
+
+use super::runner::{Ran, Runner, has};
+use super::{jobs, steps, text, workflow};
+use crate::support::{Service, definition};
+
+/// A step by its id, or by its name.
+fn step(workflow: &Value, job: &str, id: &str) -> Value {
+    let (_, job) = jobs(workflow).into_iter().find(|(name, _)| *name == job).expect("the job");
+    let is = |step: &&Value| text(step, "id") == id || text(step, "name") == id;
+    steps(job).iter().find(is).unwrap_or_else(|| panic!("no step `{id}`")).clone()
+}
+
+fn last(workflow: &Value, job: &str) -> Value {
+    let (_, job) = jobs(workflow).into_iter().find(|(name, _)| *name == job).expect("the job");
+    steps(job).last().expect("a step").clone()
+}
+
+const SHOP: &str = "stack: shop\nnamespaces: [shop]\n";
+const PAY: &str = "environments:\n  dev: {stack: pay-dev, namespaces: [dev], variables: {where: dev}}\n  \
+                   prod: {stack: pay-prod, namespaces: [prod], variables: {where: prod}}\n";
+
+/// Two stacks, one of them in two environments.
+fn repository(service: &Service, below: &'static str) -> Runner {
+    Runner::new(
+        service,
+        below,
+        &[
+            ("shop/trueup.yaml", SHOP),
+            ("shop/cart.yaml", &definition("shop/cart", 80)),
+            ("pay/trueup.yaml", PAY),
+            ("pay/card.yaml", &definition("${where}/card", 80)),
+        ],
+    )
+}
+
+/// The targets that a step found, as the matrix of the next job.
+fn targets(ran: &Ran) -> Vec<Json> {
+    assert_eq!(ran.code, 0, "{}", ran.errors);
+    let matrix: Json = serde_json::from_str(&ran.handed("matrix")).expect("JSON");
+    matrix["include"].as_array().expect("targets").clone()
+}
+
+/// What the matrix sets for a job.
+fn choose(runner: &mut Runner, target: &Json) {
+    runner.set("DIRECTORY", target["directory"].as_str().expect("a directory"));
+    runner.set("ENVIRONMENT", target["environment"].as_str().unwrap_or_default());
+    runner.set("ID", target["id"].as_str().expect("an id"));
+}
+
+/// Plans a target as the job `plan` does, and keeps what it uploads below `plans`.
+fn plan(runner: &mut Runner, target: &Json) -> Ran {
+    choose(runner, target);
+    let ran = runner.step(&step(&workflow("plan.yaml"), "plan", "plan"));
+    assert_eq!(ran.code, 0, "{}", ran.errors);
+    let kept = runner.stage.path(&format!("plans/plan-{}", target["id"].as_str().expect("an id")));
+    std::fs::create_dir_all(kept.parent().expect("a directory")).expect("a directory");
+    // An artifact of an earlier run is another run's.
+    let _ = std::fs::remove_dir_all(&kept);
+    std::fs::rename(runner.stage.path("plan"), kept).expect("what is uploaded");
+    ran
+}
+
+fn verdict(runner: &mut Runner, planned: &Ran) -> i32 {
+    runner.set("CODE", &planned.handed("code"));
+    runner.step(&last(&workflow("plan.yaml"), "plan")).code
+}
+
+/// The run that a comment is about.
+fn finished() -> Json {
+    json!({"workflow_run": {"id": 1, "head_sha": "abc", "head_branch": "b", "html_url": "https://forge/run/1",
+                            "head_repository": {"owner": {"login": "o"}}}})
+}
+
+#[test]
+fn a_pull_request_has_a_plan_and_a_comment_for_each_stack_and_environment() {
+    if !has(&["bash", "jq", "git", "node"]) {
+        return;
+    }
+    let service = Service::start();
+    let mut runner = repository(&service, "change/");
+    let base = runner.git("rev-parse HEAD");
+    runner.set("BASE", &base);
+    let stacks = step(&workflow("plan.yaml"), "stacks", "stacks");
+    assert_eq!(targets(&runner.step(&stacks)), Vec::<Json>::new(), "nothing changed");
+
+    runner.stage.edit("change/pay/card.yaml", "port: 80", "port: 81");
+    runner.commit();
+    let found = targets(&runner.step(&stacks));
+    let environments: Vec<&str> = found.iter().filter_map(|target| target["environment"].as_str()).collect();
+    assert_eq!(environments, ["dev", "prod"], "{found:?}");
+    for target in &found {
+        let planned = plan(&mut runner, target);
+        assert_eq!((planned.handed("code").as_str(), verdict(&mut runner, &planned)), ("2", 0));
+        assert!(planned.summary.contains("### trueup plan: 1 to create"), "{}", planned.summary);
+    }
+
+    // The comment of a target is found again; that of a stack that is not touched any more says so.
+    let comment = last(&workflow("comment.yaml"), "comment");
+    let pulls = json!([{"number": 7, "head": {"sha": "abc"}}, {"number": 8, "head": {"sha": "other"}}]);
+    let calls = |runner: &Runner, comments: Json| {
+        let answers = json!({"pulls.list": pulls, "issues.listComments": comments});
+        let ran = runner.script(&comment, &finished(), &answers);
+        let calls = ran["calls"].as_array().expect("calls").clone();
+        calls.into_iter().filter(|call| !call[0].as_str().is_some_and(|name| name.contains("list"))).collect::<Vec<_>>()
+    };
+    let created = calls(&runner, json!([]));
+    assert_eq!(created.len(), 2, "{created:?}");
+    let body = created[0][1]["body"].as_str().expect("a body").to_owned();
+    let marker = body.lines().next().expect("a line").to_owned();
+    assert!(marker.starts_with("<!-- trueup ") && body.contains("1 to create"), "{body}");
+    let comments = json!([
+        {"id": 1, "user": {"type": "Bot"}, "body": body},
+        {"id": 2, "user": {"type": "User"}, "body": body},
+        {"id": 3, "user": {"type": "Bot"}, "body": "<!-- trueup gone -->\nold"},
+    ]);
+    let again: Vec<(String, Json)> = calls(&runner, comments)
+        .into_iter()
+        .map(|call| (call[0].as_str().expect("a name").to_owned(), call[1]["comment_id"].clone()))
+        .collect();
+    let expected =
+        [("issues.updateComment", json!(1)), ("issues.createComment", Json::Null), ("issues.updateComment", json!(3))];
+    assert_eq!(again, expected.map(|(name, id)| (name.to_owned(), id)));
+
+    // A plan that fails has a comment, too, and a red check.
+    runner.stage.edit("change/pay/card.yaml", "port: 81", "prot: 81\n  # @everyone ```");
+    let failed = plan(&mut runner, &found[0]);
+    assert_eq!((failed.handed("code").as_str(), verdict(&mut runner, &failed)), ("1", 1));
+    let created = calls(&runner, json!([]));
+    let body = created[0][1]["body"].as_str().expect("a body");
+    assert!(body.contains("### trueup plan: failed") && body.contains("prot"), "{body}");
+    let told = body.lines().skip(3).filter(|line| !line.is_empty()).collect::<Vec<_>>();
+    assert!(told[..told.len() - 1].iter().all(|line| line.starts_with("    ")), "{body}");
+    // The mistake is marked in its file, and settings that cannot be read keep their place in the matrix.
+    let marked = runner.step(&step(&workflow("plan.yaml"), "stacks", "Definitions"));
+    assert!(marked.code == 0 && marked.errors.contains("::error file=pay/card.yaml"), "{}", marked.errors);
+    runner.stage.edit("change/shop/trueup.yaml", "stack: shop", "stack: [");
+    let found = targets(&runner.step(&stacks));
+    assert!(found.iter().any(|target| target["directory"] == "shop"), "{found:?}");
+
+    // The check over all jobs.
+    let all = last(&workflow("plan.yaml"), "trueup");
+    for (results, code) in [("success skipped success", 0), ("success failure", 1), ("cancelled success", 1)] {
+        runner.set("RESULTS", results);
+        assert_eq!(runner.step(&all).code, code, "{results}");
+    }
+}
+
+#[test]
+fn only_a_maintainer_allows_a_guard_and_after_the_last_push() {
+    if !has(&["bash", "jq", "git", "node"]) {
+        return;
+    }
+    let service = Service::start();
+    let runner = repository(&service, "change/");
+    let script = step(&workflow("plan.yaml"), "allowed", "labels");
+    let labels = json!([{"name": "bug"}, {"name": "allow:mass-change"}, {"name": "allow:protected=shop/a $(x)"}]);
+    let allowed = |role: &str, set: &str, labels: &Json, payload: &Json| {
+        let event = |name: &str, at: &str| json!({"event": "labeled", "label": {"name": name}, "actor": {"login": "ana"}, "created_at": at});
+        let answers = json!({
+            "pulls.get": {"head": {"sha": "abc"}, "labels": labels},
+            "checks.listSuitesForRef": {"check_suites": [{"created_at": "2026-11-21T10:00:05Z"}, {"created_at": "2026-11-21T10:00:00Z"}]},
+            "issues.listEvents": [event("allow:mass-change", "2026-11-20T10:00:00Z"), event("allow:mass-change", set)],
+            "repos.getCollaboratorPermissionLevel": {"role_name": role},
+        });
+        runner.script(&script, payload, &answers)["outputs"]["names"].as_str().expect("names").to_owned()
+    };
+    let pull = json!({"pull_request": {"number": 7}});
+    let (after, before) = ("2026-11-21T10:05:00Z", "2026-11-21T09:00:00Z");
+    assert_eq!(allowed("maintain", after, &labels, &pull), "mass-change");
+    assert_eq!(allowed("admin", after, &labels, &pull), "mass-change");
+    assert_eq!(allowed("write", after, &labels, &pull), "");
+    assert_eq!(allowed("triage", after, &labels, &pull), "");
+    assert_eq!(allowed("admin", before, &labels, &pull), "", "what was pushed later was not allowed");
+    let queued = json!({"merge_group": {"head_ref": "refs/heads/gh-readonly-queue/main/pr-7-abc"}});
+    assert_eq!(allowed("maintain", after, &labels, &queued), "mass-change");
+    assert_eq!(allowed("maintain", after, &labels, &json!({"merge_group": {"head_ref": "refs/heads/x"}})), "");
+}
+
+#[test]
+fn a_guard_makes_the_check_red_until_it_is_allowed() {
+    if !has(&["bash", "jq", "git"]) {
+        return;
+    }
+    let service = Service::start();
+    let mut runner = repository(&service, "change/");
+    runner.stage.run("apply change/shop --yes --quiet").code(0);
+    let base = runner.git("rev-parse HEAD");
+    runner.set("BASE", &base);
+    runner.stage.remove("change/shop/cart.yaml");
+    runner.stage.write("change/shop/other.yaml", &definition("shop/other", 80));
+    runner.commit();
+    let found = targets(&runner.step(&step(&workflow("plan.yaml"), "stacks", "stacks")));
+    assert_eq!(found.len(), 1, "{found:?}");
+    for (allow, code) in [("", 6), ("mass-change", 6), ("mass-change empty-namespace", 0)] {
+        runner.set("ALLOW", allow);
+        let planned = plan(&mut runner, &found[0]);
+        assert_eq!(verdict(&mut runner, &planned), code, "{allow}: {}", planned.summary);
+    }
+}
+
+#[test]
+fn a_fork_is_planned_against_a_snapshot_without_a_token() {
+    if !has(&["bash", "jq", "git"]) {
+        return;
+    }
+    let service = Service::start();
+    let mut runner = repository(&service, "change/");
+    runner.stage.run("apply change/shop --yes --quiet").code(0);
+    let snapshot = workflow("snapshot.yaml");
+    let found = targets(&runner.shell(text(&step(&snapshot, "stacks", "stacks"), "run"), "change"));
+    assert_eq!(found.len(), 3, "{found:?}");
+    let shop = found.iter().find(|target| target["directory"] == "shop").expect("the stack");
+    choose(&mut runner, shop);
+    assert_eq!(runner.shell(text(&step(&snapshot, "snapshot", "snapshot"), "run"), "change").code, 0);
+    std::fs::rename(runner.stage.path("change/live.json"), runner.stage.path("live.json")).expect("the snapshot");
+
+    let base = runner.git("rev-parse HEAD");
+    runner.stage.edit("change/shop/cart.yaml", "port: 80", "port: 81");
+    runner.commit();
+    drop(service);
+    runner.set("BASE", &base);
+    runner.set("TRUEUP_TOKEN", "");
+    let planned = plan(&mut runner, shop);
+    assert_eq!((planned.handed("code").as_str(), verdict(&mut runner, &planned)), ("2", 0), "{}", planned.errors);
+    assert!(planned.summary.contains("against the snapshot of"), "{}", planned.summary);
+}
+
+#[test]
+fn a_merge_is_applied_by_the_digest_that_was_approved() {
+    if !has(&["bash", "jq", "git"]) {
+        return;
+    }
+    let service = Service::start();
+    let mut runner = repository(&service, "");
+    let (apply, stack) = (workflow("apply.yaml"), workflow("apply-stack.yaml"));
+    let stacks = step(&apply, "stacks", "stacks");
+    let before = runner.git("rev-parse HEAD");
+    runner.stage.edit("shop/cart.yaml", "port: 80", "port: 81");
+    runner.commit();
+    runner.set("BEFORE", "");
+    assert_eq!(targets(&runner.step(&stacks)).len(), 3, "a run by hand is about all stacks");
+    runner.set("BEFORE", "0000000000000000000000000000000000000000");
+    assert_eq!(targets(&runner.step(&stacks)).len(), 3, "and so is a first push");
+    runner.set("BEFORE", &before);
+    let found = targets(&runner.step(&stacks));
+    assert_eq!(found.len(), 1, "{found:?}");
+    choose(&mut runner, &found[0]);
+
+    let (plan, make) = (step(&stack, "plan", "plan"), step(&stack, "apply", "apply"));
+    let planned = runner.step(&plan);
+    assert_eq!((planned.code, planned.handed("code").as_str()), (0, "2"), "{}", planned.errors);
+    runner.set("TRUEUP_STATE_DIR", "run");
+    runner.set("DIGEST", "00000000000000000000000000000000");
+    assert_eq!(runner.step(&make).code, 6, "another plan");
+    runner.set("DIGEST", &planned.handed("digest"));
+    let made = runner.step(&make);
+    assert_eq!(made.code, 0, "{}", made.errors);
+    assert_eq!(service.get("shop/cart")["spec"]["port"], 81);
+    // What the job keeps.
+    assert!(runner.stage.path("evidence.json").is_file());
+    let journals = std::fs::read_dir(runner.stage.path("run/runs")).expect("the journal").count();
+    assert!(journals > 0);
+    let again = runner.step(&plan);
+    assert_eq!((again.code, again.handed("code").as_str()), (0, "0"), "nothing is left, and nobody is asked");
+
+    // A guard stands until somebody names it by hand, in the plan and where it is applied.
+    runner.stage.remove("shop/cart.yaml");
+    runner.stage.write("shop/other.yaml", &definition("shop/other", 80));
+    assert_eq!(runner.step(&plan).code, 6);
+    runner.set("ALLOW", "empty-namespace");
+    let planned = runner.step(&plan);
+    assert!(planned.summary.contains("**Allowed"), "{}", planned.summary);
+    runner.set("DIGEST", &planned.handed("digest"));
+    runner.set("ALLOW", "");
+    assert_eq!(runner.step(&make).code, 6);
+    runner.set("ALLOW", "empty-namespace");
+    // Another run of the job has a workspace of its own.
+    runner.stage.remove("evidence.json");
+    assert_eq!(runner.step(&make).code, 0);
+    // A plan from an incomplete read is none to apply.
+    service.misbehave("rules: [{operation: endpoint-list, status: {code: 403}}]");
+    assert_eq!(runner.step(&plan).code, 5);
+}
+
+#[test]
+fn a_night_opens_an_issue_and_closes_it() {
+    if !has(&["bash", "jq", "git", "node"]) {
+        return;
+    }
+    let service = Service::start();
+    let mut runner = repository(&service, "");
+    runner.stage.run("apply shop --yes --quiet").code(0);
+    let drift = workflow("drift.yaml");
+    let found = targets(&runner.step(&step(&drift, "stacks", "stacks")));
+    let shop = found.iter().find(|target| target["directory"] == "shop").expect("the stack");
+    choose(&mut runner, shop);
+    let (check, issue) = (step(&drift, "drift", "drift"), step(&drift, "drift", "Issue"));
+    let mut night = |open: Json| {
+        let ran = runner.step(&check);
+        assert_eq!(ran.code, 0, "the issue comes before the verdict");
+        let code = ran.handed("code");
+        runner.set("CODE", &code);
+        let calls = runner.script(&issue, &json!({}), &json!({"issues.listForRepo": open}))["calls"].clone();
+        (code, calls.as_array().expect("calls").last().cloned().expect("a call"))
+    };
+    let (code, call) = night(json!([]));
+    assert_eq!((code.as_str(), call[0].as_str()), ("0", Some("issues.listForRepo")), "nothing to say");
+    service.change("shop/cart", |object| object["spec"]["port"] = json!(9));
+    let (code, call) = night(json!([]));
+    assert_eq!((code.as_str(), call[0].as_str()), ("3", Some("issues.create")));
+    let body = call[1]["body"].clone();
+    assert!(body.as_str().is_some_and(|body| body.contains("spec.port")), "{body}");
+    let ours = json!([{"number": 5, "user": {"type": "User"}, "body": body}, {"number": 6, "user": {"type": "Bot"}, "body": body}]);
+    service.misbehave("rules: [{operation: endpoint-list, status: {code: 403}}]");
+    let (code, call) = night(ours.clone());
+    assert_eq!((code.as_str(), &call[1]["issue_number"], &call[1]["state"]), ("5", &json!(6), &json!("open")));
+    service.misbehave("rules: []");
+    service.change("shop/cart", |object| object["spec"]["port"] = json!(80));
+    let (code, call) = night(ours);
+    assert_eq!((code.as_str(), &call[1]["issue_number"], &call[1]["state"]), ("0", &json!(6), &json!("closed")));
+}

@@ -1,0 +1,144 @@
+//! The pipeline for GitLab: the child pipeline that it generates, and the scripts of its jobs.
+
+use std::path::Path;
+
+use serde_json::Value as Json;
+use serde_yaml::Value;
+
+use super::runner::{Ran, Runner, has};
+use crate::support::{Service, definition};
+
+fn file(name: &str) -> Value {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/pipelines/gitlab").join(name);
+    serde_yaml::from_str(&std::fs::read_to_string(path).expect("the file")).expect("YAML")
+}
+
+/// The script of a job, as the runner joins it.
+fn script(file: &Value, job: &str) -> String {
+    let script = file.get(job).and_then(|job| job.get("script")).and_then(Value::as_sequence).expect("a script");
+    script.iter().map(|line| line.as_str().expect("a line")).collect::<Vec<_>>().join("\n")
+}
+
+/// The jobs of the child pipeline, by their name.
+fn generated(runner: &Runner) -> serde_json::Map<String, Json> {
+    let ran = runner.shell(&script(&file("gitlab-ci.yml"), "stacks"), "");
+    assert_eq!(ran.code, 0, "{}", ran.errors);
+    let child: Json = serde_json::from_str(&runner.stage.read("child.yml")).expect("JSON");
+    let mut jobs = child.as_object().expect("jobs").clone();
+    let include = jobs.remove("include").expect("the jobs of a stack");
+    assert_eq!(include[0]["local"], ".gitlab/trueup-stack.yml");
+    jobs
+}
+
+/// Runs a generated job.
+fn run(runner: &mut Runner, job: &Json) -> Ran {
+    for (name, value) in job["variables"].as_object().expect("variables") {
+        runner.set(name, value.as_str().expect("a text"));
+    }
+    runner.shell(&script(&file("trueup-stack.yml"), job["extends"].as_str().expect("a job")), "")
+}
+
+#[test]
+fn each_stack_has_jobs_of_its_own_and_they_do_what_they_say() {
+    if !has(&["bash", "jq", "git"]) {
+        return;
+    }
+    let service = Service::start();
+    let mut runner = Runner::new(
+        &service,
+        "",
+        &[
+            ("shop/trueup.yaml", "stack: shop\nnamespaces: [shop]\n"),
+            ("shop/cart.yaml", &definition("shop/cart", 80)),
+            ("pay/trueup.yaml", "stack: pay\nnamespaces: [pay]\n"),
+            ("pay/card.yaml", &definition("pay/card", 80)),
+        ],
+    );
+    let base = runner.git("rev-parse HEAD");
+    runner.git("remote add origin .");
+    for (name, value) in [
+        ("CI_PIPELINE_SOURCE", "merge_request_event"),
+        ("CI_MERGE_REQUEST_DIFF_BASE_SHA", base.as_str()),
+        ("CI_MERGE_REQUEST_TARGET_BRANCH_NAME", "main"),
+        ("JOBS", "plan comment"),
+    ] {
+        runner.set(name, value);
+    }
+    let none = generated(&runner);
+    assert_eq!(none.keys().collect::<Vec<_>>(), ["no stack"], "a pipeline without a job is an error");
+
+    runner.git("switch -qc change");
+    runner.stage.edit("shop/cart.yaml", "port: 80", "port: 81");
+    runner.commit();
+    let jobs = generated(&runner);
+    let names: Vec<&String> = jobs.keys().collect();
+    assert_eq!(names.len(), 2, "{names:?}");
+    let (plan, comment) = (&jobs["plan shop"], &jobs["comment shop"]);
+    assert_eq!(comment["needs"][0], "plan shop");
+    let planned = run(&mut runner, plan);
+    assert_eq!(planned.code, 0, "{}", planned.errors);
+    let counts: Json = serde_json::from_str(&runner.stage.read("plan/counts.json")).expect("JSON");
+    assert_eq!(counts, serde_json::json!({"create": 1, "update": 0, "delete": 0}));
+    assert!(runner.stage.read("plan/plan.html").contains("<html"));
+
+    // The note is posted once, and changed from then on.
+    runner
+        .stage
+        .write("../bin/curl", "#!/bin/sh\necho \"$@\" >> calls\ncase \"$*\" in *per_page*) cat notes.json ;; esac\n");
+    assert_eq!(runner.shell("chmod +x ../bin/curl", "").code, 0);
+    for (name, value) in [
+        ("CI_API_V4_URL", "https://forge/api/v4"),
+        ("CI_MERGE_REQUEST_PROJECT_ID", "1"),
+        ("CI_MERGE_REQUEST_IID", "2"),
+        ("TRUEUP_COMMENT_TOKEN", "t"),
+    ] {
+        runner.set(name, value);
+    }
+    for (notes, call) in [
+        ("[]", "--request POST"),
+        (r#"[{"id": 4, "body": "else"}, {"id": 5, "body": "<!-- trueup shop -->\nold"}]"#, "--request PUT"),
+    ] {
+        runner.stage.write("notes.json", notes);
+        runner.stage.write("calls", "");
+        let ran = run(&mut runner, comment);
+        assert_eq!(ran.code, 0, "{}", ran.errors);
+        assert!(runner.stage.read("calls").contains(call), "{}", runner.stage.read("calls"));
+        let note: Json = serde_json::from_str(&runner.stage.read("note.json")).expect("JSON");
+        let body = note["body"].as_str().expect("a body");
+        assert!(body.starts_with("<!-- trueup shop -->\n") && body.contains("1 to create"), "{body}");
+    }
+
+    // A merge: the digest of the plan is what is applied.
+    runner.set("CI_PIPELINE_SOURCE", "push");
+    runner.set("CI_COMMIT_BEFORE_SHA", &base);
+    runner.set("JOBS", "plan-main apply");
+    let jobs = generated(&runner);
+    assert_eq!(jobs["apply shop"]["needs"][0], "plan-main shop");
+    assert_eq!(run(&mut runner, &jobs["plan-main shop"]).code, 0);
+    let digest = runner.stage.read("digest.env");
+    runner.set("TRUEUP_STATE_DIR", "run");
+    runner.set("DIGEST", "00000000000000000000000000000000");
+    assert_eq!(run(&mut runner, &jobs["apply shop"]).code, 6);
+    runner.set("DIGEST", digest.trim().strip_prefix("DIGEST=").expect("a digest"));
+    let applied = run(&mut runner, &jobs["apply shop"]);
+    assert_eq!(applied.code, 0, "{}", applied.errors);
+    assert_eq!(service.get("shop/cart")["spec"]["port"], 81);
+
+    // A night: all stacks are checked, and the verdict is the job's.
+    runner.set("CI_PIPELINE_SOURCE", "schedule");
+    runner.set("JOBS", "drift");
+    let jobs = generated(&runner);
+    assert_eq!(jobs.len(), 2, "{jobs:?}");
+    assert_eq!(run(&mut runner, &jobs["drift shop"]).code, 0);
+    service.change("shop/cart", |object| object["spec"]["port"] = serde_json::json!(9));
+    assert_eq!(run(&mut runner, &jobs["drift shop"]).code, 3);
+    assert!(runner.stage.read("drift.xml").contains("<failure"));
+
+    // A plan that fails is told, and its job is red.
+    runner.set("CI_PIPELINE_SOURCE", "merge_request_event");
+    assert_eq!(runner.shell("rm -r plan", "").code, 0);
+    runner.stage.edit("shop/cart.yaml", "port: 81", "prot: 81");
+    assert_eq!(run(&mut runner, plan).code, 1);
+    let told = runner.stage.read("plan/plan.md");
+    assert!(told.starts_with("### trueup plan: failed") && told.contains("prot"), "{told}");
+}
