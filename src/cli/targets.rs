@@ -96,8 +96,7 @@ pub fn for_one(what: &str) -> CommandError {
 
 /// The words of a command about the same stacks.
 pub fn call(context: &Context, paths: &[PathBuf], recursive: bool, filter: &FilterArgs) -> String {
-    let mut words: Vec<String> =
-        paths.iter().map(|path| safe::shell(&path.display().to_string()).to_string()).collect();
+    let mut words: Vec<String> = paths.iter().map(|path| safe::shell(&path.display().to_string())).collect();
     if words.is_empty() {
         words.push(".".to_owned());
     }
