@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::shared_args::ApprovalArgs;
 
-/// Hands live endpoints over from one stack to another.
+/// Transfers live endpoints from one stack to another.
 ///
 /// Only their ownership annotations change: every endpoint keeps its fields and its uid. The definitions may move before
 /// or after. A stack that gets endpoints which it does not define yet deletes none of them before it has defined and

@@ -1,6 +1,6 @@
 //! Where the API token comes from, and that it goes only where it may: a file, or a variable of the
 //! environment whose name begins with `TRUEUP_TOKEN`. Never an argument, a command or the configuration.
-//! `NAME_FILE` stands for the variable `NAME` where a secret is mounted as a file.
+//! `NAME_FILE` replaces the variable `NAME` where a secret is mounted as a file.
 
 use std::path::Path;
 

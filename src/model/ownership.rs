@@ -229,7 +229,7 @@ impl AppliedFields {
         }
     }
 
-    /// The text of an annotation for an object that a run hands over to another stack: what was applied stays, and
+    /// The text of an annotation for an object that a run transfers to another stack: what was applied stays, and
     /// the commit, which is the old stack's, goes. `from` is the old stack, where the new one does not define the
     /// object yet. A text that cannot be read stays as it is.
     #[must_use]

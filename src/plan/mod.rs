@@ -263,7 +263,7 @@ impl Plan {
         }
     }
 
-    /// The two stacks of a plan that hands endpoints over: which had them, and which gets them.
+    /// The two stacks of a plan that transfers endpoints: which had them, and which gets them.
     #[must_use]
     pub fn handed_over(&self) -> Option<(&str, &str)> {
         match &self.source.origin {

@@ -27,7 +27,7 @@ pub struct MoveInput<'a> {
     pub live: &'a Live,
 }
 
-/// Adds to `plan`, which has its service, stack and settings, what `from` hands over to `to`.
+/// Adds to `plan`, which has its service, stack and settings, what `from` transfers to `to`.
 ///
 /// # Guarantees
 /// - Only ownership annotations change: no create, replace or delete is planned, and each endpoint keeps its uid.

@@ -43,7 +43,7 @@ impl Unread<'_> {
         if parts.is_empty() { last } else { format!("{} and {last}", parts.join(", ")) }
     }
 
-    /// What stands for the names in a sentence.
+    /// The pronoun of the names.
     pub(super) fn them(&self) -> &'static str {
         if self.names.len() == 1 { "it" } else { "them" }
     }

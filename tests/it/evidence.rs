@@ -145,6 +145,11 @@ fn value(text: &str, name: &str, labels: &[&str]) -> f64 {
     line.rsplit(' ').next().and_then(|number| number.parse().ok()).expect("a number")
 }
 
+/// The same of a series that counts.
+fn count(text: &str, name: &str, labels: &[&str]) -> String {
+    value(text, name, labels).to_string()
+}
+
 #[test]
 fn the_metrics_of_a_command_count_its_requests_waits_repeats_and_changes() {
     let service = Service::start();
@@ -155,22 +160,22 @@ fn the_metrics_of_a_command_count_its_requests_waits_repeats_and_changes() {
     let plan = stage.read("plan.prom");
     let of_stack = ["command=\"plan\"", "stack=\"shop\"", "environment=\"\"", "shard=\"\""];
     assert!(value(&plan, "trueup_run_duration_seconds", &of_stack) > 0.0);
-    assert_eq!(value(&plan, "trueup_run_changes", &["action=\"replace\"", "result=\"planned\""]), 1.0);
-    assert_eq!(value(&plan, "trueup_run_requests", &["class=\"2xx\"", "stack=\"shop\""]), 1.0);
+    assert_eq!(count(&plan, "trueup_run_changes", &["action=\"replace\"", "result=\"planned\""]), "1");
+    assert_eq!(count(&plan, "trueup_run_requests", &["class=\"2xx\"", "stack=\"shop\""]), "1");
     stage.run("apply . --yes --metrics apply.prom").code(0).stderr_ignored();
     let apply = stage.read("apply.prom");
-    assert_eq!(value(&apply, "trueup_run_requests", &["class=\"429\""]), 1.0);
-    assert_eq!(value(&apply, "trueup_run_request_retries", &[]), 1.0);
+    assert_eq!(count(&apply, "trueup_run_requests", &["class=\"429\""]), "1");
+    assert_eq!(count(&apply, "trueup_run_request_retries", &[]), "1");
     assert!(value(&apply, "trueup_run_request_wait_seconds", &[]) >= 0.5);
-    assert_eq!(value(&apply, "trueup_run_changes", &["action=\"replace\"", "result=\"done\""]), 1.0);
+    assert_eq!(count(&apply, "trueup_run_changes", &["action=\"replace\"", "result=\"done\""]), "1");
     stage.edit("cart.yaml", "port: 81", "port: 82");
     stage.run("drift . --shard 1/1 --metrics drift.prom").code(2);
     let drift = stage.read("drift.prom");
-    assert_eq!(value(&drift, "trueup_run_exit_code", &["command=\"drift\"", "shard=\"1/1\""]), 2.0);
+    assert_eq!(count(&drift, "trueup_run_exit_code", &["command=\"drift\"", "shard=\"1/1\""]), "2");
     // A command that fails has metrics, too; a file that cannot be written changes no verdict.
     stage.write("wrong.yaml", "nothing");
     stage.run("plan . --metrics failed.prom").code(1).stderr_ignored();
-    assert_eq!(value(&stage.read("failed.prom"), "trueup_run_exit_code", &[]), 1.0);
+    assert_eq!(count(&stage.read("failed.prom"), "trueup_run_exit_code", &[]), "1");
     stage.remove("wrong.yaml");
     stage.run("drift . --metrics cart.yaml/x.prom").code(2).stderr_contains("the metrics are not written");
 }

@@ -65,7 +65,7 @@ fn a_pull_says_in_the_file_and_beside_it_what_it_could_not_write() {
     service.plant(&json!([{
         "metadata": {"name": "cart", "namespace": "shop"},
         "raw_spec": {"ip": "10.0.0.7", "port": 80, "quantum": {"x": 1}, "zero": 0,
-            "where": {"site": {"ref": [{"name": "ce01", "lane\n# x": 7}], "refs": [], "disable_internet_vip": {}}}},
+            "where": {"site": {"ref": [{"name": "ce01", "rank\n# x": 7}], "refs": [], "disable_internet_vip": {}}}},
     }]));
     let stage = Stage::new().at(&service);
     stage
@@ -73,7 +73,7 @@ fn a_pull_says_in_the_file_and_beside_it_what_it_could_not_write() {
         .code(0)
         .stdout_contains("Pulled 1 endpoint")
         .stderr_contains("not written: spec.quantum of shop/cart: this trueup does not know it")
-        .stderr_contains("not written: spec.where.site.ref[0].lane");
+        .stderr_contains("not written: spec.where.site.ref[0].rank");
     let text = stage.read("pulled/shop/cart.yaml");
     assert!(text.starts_with("# not written, this trueup does not know it: spec.quantum\n# not written"), "{text}");
     assert_eq!(text.lines().filter(|line| line.starts_with('#')).count(), 2, "{text}");

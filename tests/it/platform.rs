@@ -144,7 +144,7 @@ fn a_year_of_a_platform_team() {
 
     // An apply that fails half-way is resumed by a runner that has never seen it.
     platform.merge(|stage| {
-        (0..ENDPOINTS).for_each(|n| stage.edit(&format!("teams/pay/e{n}.yaml"), "port: 80", "port: 91"))
+        (0..ENDPOINTS).for_each(|n| stage.edit(&format!("teams/pay/e{n}.yaml"), "port: 80", "port: 91"));
     });
     let prod = &platform.services["prod"];
     prod.misbehave("rules: [{operation: endpoint-replace, name: e3, status: {code: 403}}]");

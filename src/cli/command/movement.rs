@@ -1,4 +1,4 @@
-//! `move`: hands live endpoints over from one stack to another. It may come before or after their definitions move.
+//! `move`: transfers live endpoints from one stack to another. It may come before or after their definitions move.
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -133,8 +133,8 @@ fn a_pull_request_has_a_plan_and_a_comment_for_each_stack_and_environment() {
     let created = calls(&runner, json!([]));
     let body = created[0][1]["body"].as_str().expect("a body");
     assert!(body.contains("### trueup plan: failed") && body.contains("prot"), "{body}");
-    let told = body.lines().skip(3).filter(|line| !line.is_empty()).collect::<Vec<_>>();
-    assert!(told[..told.len() - 1].iter().all(|line| line.starts_with("    ")), "{body}");
+    let shown = body.lines().skip(3).filter(|line| !line.is_empty()).collect::<Vec<_>>();
+    assert!(shown[..shown.len() - 1].iter().all(|line| line.starts_with("    ")), "{body}");
     // The mistake is marked in its file, and settings that cannot be read keep their place in the matrix.
     let marked = runner.step(&step(&workflow("plan.yaml"), "stacks", "Definitions"));
     assert!(marked.code == 0 && marked.errors.contains("::error file=pay/card.yaml"), "{}", marked.errors);

@@ -134,11 +134,11 @@ fn each_stack_has_jobs_of_its_own_and_they_do_what_they_say() {
     assert_eq!(run(&mut runner, &jobs["drift shop"]).code, 3);
     assert!(runner.stage.read("drift.xml").contains("<failure"));
 
-    // A plan that fails is told, and its job is red.
+    // A plan that fails says why, and its job is red.
     runner.set("CI_PIPELINE_SOURCE", "merge_request_event");
     assert_eq!(runner.shell("rm -r plan", "").code, 0);
     runner.stage.edit("shop/cart.yaml", "port: 81", "prot: 81");
     assert_eq!(run(&mut runner, plan).code, 1);
-    let told = runner.stage.read("plan/plan.md");
-    assert!(told.starts_with("### trueup plan: failed") && told.contains("prot"), "{told}");
+    let shown = runner.stage.read("plan/plan.md");
+    assert!(shown.starts_with("### trueup plan: failed") && shown.contains("prot"), "{shown}");
 }

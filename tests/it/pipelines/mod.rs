@@ -162,7 +162,7 @@ fn no_job_with_a_secret_runs_what_a_pull_request_contains() {
             assert!(content.get("timeout-minutes").is_some(), "{name} {job} may hang");
             let variables = content.get("env").map(|variables| serde_yaml::to_string(variables).expect("YAML"));
             let has_secret = variables.unwrap_or_default().contains("secrets.");
-            // A secret is an environment's, and stands in the variables of its job alone.
+            // A secret is an environment's, and only in the variables of its job.
             assert_eq!(has_secret, !text(content, "environment").is_empty(), "{name} {job}");
             for step in steps {
                 let written = serde_yaml::to_string(step).expect("YAML");

@@ -29,7 +29,7 @@ pub struct Ran {
 }
 
 impl Ran {
-    /// What the script hands on under a name.
+    /// What the script outputs under a name.
     #[track_caller]
     pub fn handed(&self, name: &str) -> String {
         let line = self.output.lines().find_map(|line| line.strip_prefix(&format!("{name}=")));
