@@ -157,7 +157,7 @@ pub fn history(state: &StateStore) -> Result<RunHistory, JournalError> {
 /// command that shows runs: `last` is the newest of all.
 ///
 /// # Errors
-/// [`JournalError::NoRun`], [`JournalError::Ambiguous`], and those of [`read`].
+/// [`JournalError::NoRun`], [`JournalError::Ambiguous`], and those of [`load`].
 pub fn find(state: &StateStore, text: &str) -> Result<RunRecord, JournalError> {
     let run = match text {
         "last" => history(state)?.runs.pop().map(|newest| newest.run).ok_or_else(|| no_run(state, text))?,
