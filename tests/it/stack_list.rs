@@ -51,8 +51,11 @@ fn the_stacks_of_a_repository_are_listed() {
     let matrix: Value = serde_json::from_str(&matrix).expect("JSON");
     let include = matrix["include"].as_array().expect("a list");
     assert_eq!(include.len(), 5, "{matrix}");
-    assert_eq!(include[0], json!({"directory": "lone", "stack": "lone"}));
-    assert_eq!(include[1], json!({"directory": "stacks/pay", "stack": "pay-prod", "environment": "dev"}));
+    assert_eq!(include[0], json!({"directory": "lone", "stack": "lone", "id": "lone"}));
+    assert_eq!(
+        include[1],
+        json!({"directory": "stacks/pay", "stack": "pay-prod", "environment": "dev", "id": "stacks.pay..dev"})
+    );
     stage.write("lone/trueup.yaml", "stak: lone\n");
     stage.run("stacks").code(1).stdout_contains("1 error").stdout_contains("stacks/shop  shop-prod");
 }
