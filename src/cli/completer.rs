@@ -11,9 +11,10 @@ use clap_complete::CompleteEnv;
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter as _};
 use clap_complete::env::Shells;
 
-use super::environment::ProcessEnvironment;
-use super::{contexts, help};
 use crate::api::TABLE;
+use crate::cli::args::help;
+use crate::cli::environment::ProcessEnvironment;
+use crate::cli::service::contexts;
 use crate::journal;
 use crate::load::{self, LoadOptions};
 use crate::model::Layout;

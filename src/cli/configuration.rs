@@ -4,9 +4,10 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::context::Context;
-use super::exit_status::{CommandError, ExitStatus};
-use super::{diagnostics, hint, policy, settings};
+use crate::cli::context::Context;
+use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::output::diagnostics;
+use crate::cli::{hint, policy, settings};
 use crate::load::{self, Config, LoadOptions};
 use crate::plan::Plan;
 use crate::report::safe;

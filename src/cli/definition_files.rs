@@ -4,10 +4,10 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::args::DefinitionFileArgs;
-use super::context::Context;
-use super::exit_status::{CommandError, ExitStatus};
-use super::{configuration, definition, file, hint};
+use crate::cli::args::DefinitionFileArgs;
+use crate::cli::context::Context;
+use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::{configuration, definition, file, hint};
 use crate::diff;
 use crate::file::{FileError, FileMode, limit};
 use crate::load::{self, Config, SourceFile};

@@ -3,10 +3,10 @@
 
 use std::path::PathBuf;
 
-use super::context::Context;
-use super::exit_status::{CommandError, ExitStatus};
-use super::stack::Stack;
-use super::{file, settings, state};
+use crate::cli::context::Context;
+use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::stack::Stack;
+use crate::cli::{file, settings, state};
 use crate::drift::DriftState;
 use crate::file::{Directory, FileMode, limit, read_own};
 use crate::state::{Bucket, CreateResult, StateStore, Tag};

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::exit_status::{CommandError, ExitStatus};
+use crate::cli::exit_status::{CommandError, ExitStatus};
 use crate::file::{self, FileError, FileMode};
 
 /// The bytes of an input, at most `limit`.

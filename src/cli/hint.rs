@@ -3,9 +3,9 @@
 
 use std::path::Path;
 
-use super::args::{GlobalArgs, PermissionArgs};
-use super::context::Context;
 use crate::api::BaseUrl;
+use crate::cli::args::{GlobalArgs, PermissionArgs};
+use crate::cli::context::Context;
 use crate::load::config;
 use crate::load::{self, Config, Loaded, StackFile};
 use crate::plan::Plan;
@@ -95,7 +95,7 @@ pub fn view(context: &Context, plan: &Plan) -> TextView {
 
 /// The flag that names the service, behind a blank, where neither the call nor its environment nor the settings do.
 pub fn service(context: &Context, config: &Config, url: &str) -> String {
-    match super::settings::named(context, config) {
+    match crate::cli::settings::named(context, config) {
         Ok(None) if url == BaseUrl::sandbox().to_string() => " --sandbox".to_owned(),
         Ok(None) => format!(" --base-url {}", safe::shell(url)),
         Ok(Some(_)) | Err(_) => String::new(),

@@ -5,11 +5,11 @@ use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::context::Context;
-use super::exit_status::{CommandError, ExitStatus};
-use super::service::Connection;
-use super::{file, settings};
 use crate::api::{self, PendingLists, Reader};
+use crate::cli::context::Context;
+use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::service::Connection;
+use crate::cli::{file, settings};
 use crate::file::limit;
 use crate::load::Config;
 use crate::model::{Key, Live, Namespace, NamespaceRead, RelatedObject, Snapshot};

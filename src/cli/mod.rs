@@ -2,77 +2,32 @@
 //! a file in `command` that reads like the flow: open a session, plan, then report or approve and apply.
 //! Environment, clock, terminal and randomness are read here and passed down as values.
 
-mod activity;
-mod address;
-mod applied_commits;
-mod approval;
 mod args;
-mod at_commit;
-mod base;
-mod base_settings;
-mod blame;
-mod changed_stacks;
-mod chosen_context;
 mod command;
-#[cfg(test)]
-mod commands_page_tests;
+mod commits;
 mod completer;
 mod configuration;
 mod context;
-mod context_args;
-mod contexts;
-mod defined_elsewhere;
 mod definition;
 mod definition_files;
-mod diagnostics;
-mod document;
 mod drift_store;
-mod dropped_namespaces;
 mod environment;
-mod evidence;
-mod exchanges;
 mod exit_status;
 mod file;
-mod fleet;
-mod gates;
-mod help;
 mod hint;
-mod interrupt;
 mod live_source;
-mod metrics;
-mod move_args;
-mod moved;
-mod neighbour;
 mod output;
-mod panic;
 mod plan_request;
 mod planning;
 mod policy;
-mod progress;
-mod prompt;
-mod query_args;
-mod rehearsal;
-mod repository;
-mod rollout;
 mod run;
 mod service;
 mod session;
 mod settings;
-mod setup_args;
-mod shard;
-mod shared_args;
-mod shared_metrics;
 mod stack;
+mod stacks;
 mod state;
-mod targets;
-mod tenants;
-mod time_args;
-mod token;
-mod trigger;
-mod trust;
-mod view_args;
 mod watch;
-mod waves;
 
 use std::ffi::OsString;
 use std::io::Write as _;
@@ -88,7 +43,7 @@ use tokio::runtime::Runtime;
 /// Runs the program with these arguments, the first being its own name.
 #[must_use]
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    panic::end_with_one_line();
+    output::panic::end_with_one_line();
     ExitCode::from(parse_and_run(arguments).code())
 }
 
@@ -120,14 +75,14 @@ fn parse_and_run(arguments: impl IntoIterator<Item = OsString>) -> ExitStatus {
 fn parse(words: Vec<OsString>) -> Result<Arguments, clap::Error> {
     // The pages of help take longer to prepare than a command line to parse.
     let asks_help = words.len() < 2 || words.iter().any(|word| word == "-h" || word == "--help" || word == "help");
-    let command = if asks_help { help::described() } else { help::command() };
+    let command = if asks_help { args::help::described() } else { args::help::command() };
     Arguments::from_arg_matches(&command.try_get_matches_from(words)?)
 }
 
 fn dispatch(arguments: Arguments) -> ExitStatus {
     let mut context = Context::new(arguments.global);
-    context.output.promise(document::promised(&arguments.command));
-    let metrics = metrics::requested(&arguments.command, &context.environment);
+    context.output.promise(output::document::promised(&arguments.command));
+    let metrics = output::metrics_file::requested(&arguments.command, &context.environment);
     let result = policy::read(&mut context)
         .and_then(|()| policy::permits(&context, &arguments.command))
         .and_then(|()| runtime(&arguments.command).map_err(|error| CommandError::new(ExitStatus::Failed, error)))

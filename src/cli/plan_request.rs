@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::args::{PermissionArgs, Shard};
+use crate::cli::args::{PermissionArgs, Shard};
 use crate::drift::DriftState;
 use crate::model::Namespace;
 

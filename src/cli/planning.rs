@@ -3,13 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use super::context::Context;
-use super::exit_status::{CommandError, ExitStatus};
-use super::live_source::LiveSource;
-use super::plan_request::PlanRequest;
-use super::service::Connection;
-use super::stack::{self, Stack};
-use super::{applied_commits, configuration, defined_elsewhere, dropped_namespaces, settings};
+use crate::cli::commits::{applied, dropped_namespaces};
+use crate::cli::context::Context;
+use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::live_source::LiveSource;
+use crate::cli::plan_request::PlanRequest;
+use crate::cli::service::Connection;
+use crate::cli::stack::{self, Stack};
+use crate::cli::stacks::defined_elsewhere;
+use crate::cli::{configuration, settings};
 use crate::journal::RunOwner;
 use crate::load::{Diagnostic, Loaded, SourceMap};
 use crate::model::{Field, Key, Namespace, NamespaceRead, SourceLocation};
@@ -137,7 +139,7 @@ async fn build(
     }
     let commits = builder.commits().clone();
     let mut plan = builder.finish(requests);
-    applied_commits::judge_missing(context, stack, request, &commits, &mut plan)?;
+    applied::judge_missing(context, stack, request, &commits, &mut plan)?;
     Ok(plan)
 }
 

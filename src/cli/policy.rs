@@ -7,10 +7,12 @@ use std::rc::Rc;
 use data_encoding::HEXLOWER;
 use sha2::{Digest as _, Sha256};
 
-use super::args::Command;
-use super::context::{Context, PolicyFile};
-use super::exit_status::{CommandError, ExitStatus};
-use super::{address, diagnostics, settings};
+use crate::cli::args::Command;
+use crate::cli::context::{Context, PolicyFile};
+use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::output::diagnostics;
+use crate::cli::service::address;
+use crate::cli::settings;
 use crate::file;
 use crate::load::{Config, Loaded, config};
 use crate::model::policy::{SafetySettings, SettingChange, Violation, changes};

@@ -6,15 +6,17 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Instant;
 
-use super::args::{PermissionArgs, ScopeArgs, Shard};
-use super::context::Context;
-use super::exit_status::{CommandError, ExitStatus};
-use super::live_source::{self, LiveSource};
-use super::plan_request::PlanRequest;
-use super::service::{self, Connection};
-use super::stack::{self, Stack};
-use super::{applied_commits, base, base_settings, configuration, dropped_namespaces, hint, planning, shard};
 use crate::api::PendingLists;
+use crate::cli::args::{PermissionArgs, ScopeArgs, Shard};
+use crate::cli::commits::{applied, base, base_settings, dropped_namespaces};
+use crate::cli::context::Context;
+use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::live_source::{self, LiveSource};
+use crate::cli::plan_request::PlanRequest;
+use crate::cli::service::{self, Connection};
+use crate::cli::stack::{self, Stack};
+use crate::cli::stacks::shard;
+use crate::cli::{configuration, hint, planning};
 use crate::load::Config;
 use crate::model::Namespace;
 use crate::plan::Plan;
@@ -138,7 +140,7 @@ impl<'c> Session<'c> {
 
     /// Lets the plan name who made it, and its ownership annotations the commit of the definitions.
     pub fn stamp(&self, plan: &mut Plan) {
-        applied_commits::stamp(&self.stack, plan);
+        applied::stamp(&self.stack, plan);
         plan.source.planned_by = self.context.environment.person();
     }
 

@@ -3,13 +3,13 @@
 
 use std::path::PathBuf;
 
-use super::address::{self, Address, UrlSources};
-use super::args::{GlobalArgs, PermissionArgs};
-use super::context::Context;
-use super::contexts;
-use super::environment::ProcessEnvironment;
-use super::exit_status::{CommandError, ExitStatus};
 use crate::api::BaseUrl;
+use crate::cli::args::{GlobalArgs, PermissionArgs};
+use crate::cli::context::Context;
+use crate::cli::environment::ProcessEnvironment;
+use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::service::address::{self, Address, UrlSources};
+use crate::cli::service::contexts;
 use crate::load::Config;
 use crate::model::{Layout, Name};
 use crate::plan::{self, Allowances, Ignore};

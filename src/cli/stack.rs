@@ -4,11 +4,12 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::args::{FilterArgs, ScopeArgs};
-use super::context::Context;
-use super::exit_status::{CommandError, ExitStatus};
-use super::repository::LazyRepository;
-use super::{configuration, diagnostics, hint, policy};
+use crate::cli::args::{FilterArgs, ScopeArgs};
+use crate::cli::commits::repository::LazyRepository;
+use crate::cli::context::Context;
+use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::output::diagnostics;
+use crate::cli::{configuration, hint, policy};
 use crate::load::{self, Config, Diagnostic, Diagnostics, Loaded};
 use crate::model::Namespace;
 use crate::model::policy::{SafetySettings, SettingChange};

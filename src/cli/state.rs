@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use super::args::GlobalArgs;
-use super::context::Context;
-use super::environment::ProcessEnvironment;
-use super::exit_status::{CommandError, ExitStatus};
-use super::{hint, settings};
+use crate::cli::args::GlobalArgs;
+use crate::cli::context::Context;
+use crate::cli::environment::ProcessEnvironment;
+use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::{hint, settings};
 use crate::journal::JournalError;
 use crate::state::{Bucket, LeaseError, LeaseTiming, Location, StateStore};
 

@@ -3,19 +3,21 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::cli::approval;
 use crate::cli::args::ApplyArgs;
 use crate::cli::context::Context;
 use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::run::approval;
+use crate::cli::run::proposal::Proposal;
 use crate::cli::run::{self, PendingRun, RunLimits, RunOrigin};
-use crate::cli::session::{self, Session, SessionOptions};
-use crate::cli::targets::{self, Targets};
-use crate::cli::{file, hint, planning, rollout, settings, state};
+use crate::cli::session;
+use crate::cli::stacks::rollout;
+use crate::cli::stacks::targets::{self, Targets};
+use crate::cli::{file, hint, planning, settings, state};
 use crate::file::limit;
 use crate::journal;
 use crate::plan::Plan;
 use crate::report::text::{self, TextView};
-use crate::report::{AttributionDetail, Report, safe};
+use crate::report::{Report, safe};
 use crate::run::{RunStatus, RunSummary};
 
 /// Makes the changes of a directory or of a saved plan.
@@ -33,22 +35,8 @@ pub async fn run(arguments: &ApplyArgs, context: &Context) -> Result<ExitStatus,
 }
 
 async fn apply_directory(arguments: &ApplyArgs, context: &Context) -> Result<ExitStatus, CommandError> {
-    let options = SessionOptions { base: arguments.base.base.as_deref(), ..SessionOptions::default() };
-    let session = Session::open(context, &arguments.scope, options).await?;
-    let mut plan = session.plan(&arguments.permission).await?;
-    let decision = &arguments.decision;
-    let is_asked_for = !decision.yes && decision.digest.is_none();
-    if is_asked_for || plan.changes.is_empty() {
-        session.locate(&mut plan);
-    }
-    session.attribute(&mut plan)?;
-    session.stamp(&mut plan);
-    let view = session.view(AttributionDetail::All, &arguments.permission);
-    let connection = session.into_connection()?;
-    let allow = planning::consent(context, &mut plan, &arguments.permission.allow)?;
-    let (origin, trust) = (RunOrigin::Definitions, RunLimits::whole(&plan));
-    let work = PendingRun { connection: &connection, allow: &allow, view: &view, origin, trust };
-    run::approve_and_apply(decision, context, plan, work).await
+    let proposal = Proposal::of(arguments, context, &arguments.scope).await?;
+    run::approve_and_apply(&arguments.decision, context, &proposal.plan, proposal.pending()).await
 }
 
 async fn apply_file(
@@ -64,7 +52,7 @@ async fn apply_file(
     let origin = plan.undone().cloned().map_or(RunOrigin::Definitions, RunOrigin::Undone);
     let trust = RunLimits::of_file(&arguments.decision, context, (&connection, &config), &plan).await?;
     let work = PendingRun { connection: &connection, allow: &allow, view: &view, origin, trust };
-    run::approve_and_apply(&arguments.decision, context, plan, work).await
+    run::approve_and_apply(&arguments.decision, context, &plan, work).await
 }
 
 /// Resumes a run that was killed or interrupted, or that did not make every change.

@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use crate::api::{Operation, OperationEntry, Request, RequestError, TABLE};
+use crate::cli::args::query::CallArgs;
 use crate::cli::context::Context;
 use crate::cli::exit_status::{CommandError, ExitStatus};
-use crate::cli::prompt;
-use crate::cli::query_args::CallArgs;
+use crate::cli::output::prompt;
 use crate::cli::{configuration, service, settings};
 use crate::file::limit;
 use crate::model::{Json, Layout};

@@ -1,11 +1,11 @@
 //! `context`: lists, chooses, adds and removes the tenants of a user.
 
-use crate::cli::context::Context;
-use crate::cli::context_args::{
+use crate::cli::args::context::{
     ContextAddArgs, ContextArgs, ContextCommand, ContextListArgs, ContextRemoveArgs, ContextUseArgs,
 };
-use crate::cli::contexts::{self, ContextEntry, Contexts};
+use crate::cli::context::Context;
 use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::service::contexts::{self, ContextEntry, Contexts};
 use crate::report::contexts::{ContextsReport, ListedContext};
 use crate::report::table::{Align, Table};
 use crate::report::{self, Format};

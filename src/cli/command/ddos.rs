@@ -4,13 +4,13 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::api::ddos::{self, DdosEdit, DdosEditError, DdosEvent, DdosFilter};
 use crate::api::{ApiError, Certainty, Reader, Writer};
+use crate::cli::args::query::{self, DdosArgs, DdosCommand};
+use crate::cli::args::time::{self, TimeRange};
 use crate::cli::context::Context;
 use crate::cli::exit_status::{CommandError, ExitStatus};
-use crate::cli::prompt;
-use crate::cli::query_args::{self, DdosArgs, DdosCommand};
+use crate::cli::output::prompt;
 use crate::cli::session;
 use crate::cli::stack;
-use crate::cli::time_args::{self, TimeRange};
 use crate::model::Namespace;
 use crate::report::{self, Report, safe};
 
@@ -28,7 +28,7 @@ pub async fn run(arguments: &DdosArgs, context: &Context) -> Result<ExitStatus, 
 }
 
 async fn list(
-    arguments: &query_args::DdosListArgs,
+    arguments: &query::DdosListArgs,
     namespace: &Namespace,
     context: &Context,
 ) -> Result<ExitStatus, CommandError> {
@@ -47,7 +47,7 @@ async fn list(
 }
 
 async fn show(
-    arguments: &query_args::DdosShowArgs,
+    arguments: &query::DdosShowArgs,
     namespace: &Namespace,
     context: &Context,
 ) -> Result<ExitStatus, CommandError> {
@@ -58,7 +58,7 @@ async fn show(
 }
 
 async fn edit(
-    arguments: &query_args::DdosEditArgs,
+    arguments: &query::DdosEditArgs,
     namespace: &Namespace,
     context: &Context,
 ) -> Result<ExitStatus, CommandError> {
@@ -103,14 +103,14 @@ async fn read(reader: &Reader, namespace: &Namespace, id: &str, context: &Contex
     }
 }
 
-fn wanted(arguments: &query_args::DdosEditArgs, now: Timestamp) -> Result<DdosEdit, CommandError> {
+fn wanted(arguments: &query::DdosEditArgs, now: Timestamp) -> Result<DdosEdit, CommandError> {
     for (flag, text) in [("--name", &arguments.name), ("--description", &arguments.description)] {
         if text.as_deref() == Some("") {
             let message = format!("`{flag}` cannot be made empty: the service ignores an empty text");
             return Err(CommandError::words(ExitStatus::Usage, message));
         }
     }
-    let end = arguments.end.as_deref().map(|text| time_args::read("--end", text, now)).transpose()?;
+    let end = arguments.end.as_deref().map(|text| time::read("--end", text, now)).transpose()?;
     Ok(DdosEdit {
         name: arguments.name.clone(),
         description: arguments.description.clone(),

@@ -10,12 +10,13 @@ use crate::cli::args::{DriftArgs, PermissionArgs, ScopeArgs, Shard, UnmanagedArg
 use crate::cli::context::Context;
 use crate::cli::drift_store::DriftStore;
 use crate::cli::exit_status::{CommandError, ExitStatus};
-use crate::cli::fleet::{self, FleetNeeds, Member};
+use crate::cli::file;
 use crate::cli::plan_request::PlanRequest;
 use crate::cli::session::{Session, SessionOptions};
 use crate::cli::stack;
-use crate::cli::targets::{self, Target, Targets};
-use crate::cli::{file, shard};
+use crate::cli::stacks::fleet::{self, FleetNeeds, Member};
+use crate::cli::stacks::shard;
+use crate::cli::stacks::targets::{self, Target, Targets};
 use crate::drift::{Acknowledgements, Check, CheckRecord, DriftState, UnmanagedPolicy, Verdicts};
 use crate::file::limit;
 use crate::plan::Plan;

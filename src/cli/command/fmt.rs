@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::cli::args::setup::FmtArgs;
 use crate::cli::context::Context;
 use crate::cli::exit_status::{CommandError, ExitStatus};
-use crate::cli::setup_args::FmtArgs;
-use crate::cli::{configuration, diagnostics, file};
+use crate::cli::output::diagnostics;
+use crate::cli::{configuration, file};
 use crate::file::{Directory, FileMode};
 use crate::load;
 use crate::report::safe;

@@ -1,8 +1,8 @@
 //! `man`: prints the manual page of the program and its commands.
 
+use crate::cli::args::help;
 use crate::cli::context::Context;
 use crate::cli::exit_status::{CommandError, ExitStatus};
-use crate::cli::help;
 
 /// Prints the manual page: the program, then each of its commands.
 pub fn run(context: &Context) -> Result<ExitStatus, CommandError> {

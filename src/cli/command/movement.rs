@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Instant;
 
+use crate::cli::args::movement::MoveArgs;
 use crate::cli::args::{FilterArgs, PermissionArgs, ScopeArgs};
 use crate::cli::context::Context;
 use crate::cli::exit_status::{CommandError, ExitStatus};
-use crate::cli::move_args::MoveArgs;
-use crate::cli::neighbour::{self, Neighbour};
 use crate::cli::run::{self, PendingRun, RunLimits, RunOrigin};
 use crate::cli::session::{Session, SessionOptions};
 use crate::cli::stack::{self, Stack};
+use crate::cli::stacks::neighbour::{self, Neighbour};
 use crate::cli::{hint, planning, policy, settings};
 use crate::load::Loaded;
 use crate::model::{Desired, Name, Namespace};
@@ -45,7 +45,7 @@ pub async fn run(arguments: &MoveArgs, context: &Context) -> Result<ExitStatus, 
     let Some(path) = &arguments.output else {
         let (origin, trust) = (RunOrigin::Definitions, RunLimits::whole(&plan));
         let work = PendingRun { connection: &connection, allow: &allow, view: &view, origin, trust };
-        return run::approve_and_apply(&arguments.decision, context, plan, work).await;
+        return run::approve_and_apply(&arguments.decision, context, &plan, work).await;
     };
     run::save(path, context, &plan, (&view, arguments.decision.format))
 }

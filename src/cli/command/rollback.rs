@@ -42,7 +42,7 @@ pub async fn run(arguments: &RollbackArgs, context: &Context) -> Result<ExitStat
         let origin = RunOrigin::Undone(record.run().clone());
         let trust = RunLimits::of_record(&config, &plan);
         let work = PendingRun { connection: &connection, allow: &allow, view: &view, origin, trust };
-        return run::approve_and_apply(&arguments.decision, context, plan, work).await;
+        return run::approve_and_apply(&arguments.decision, context, &plan, work).await;
     };
     run::save(path, context, &plan, (&view, arguments.decision.format))
 }

@@ -5,7 +5,8 @@ use std::path::Path;
 use crate::cli::args::SandboxArgs;
 use crate::cli::context::Context;
 use crate::cli::exit_status::{CommandError, ExitStatus};
-use crate::cli::{file, output, service, token};
+use crate::cli::service::token;
+use crate::cli::{file, output, service};
 use crate::file::limit;
 use crate::sandbox::{self, RequiredToken, SandboxOptions, Scenario, Storage, Tenant};
 

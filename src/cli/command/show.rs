@@ -5,9 +5,9 @@ use std::path::Path;
 use serde::Deserialize;
 
 use crate::api;
+use crate::cli::args::view::ShowArgs;
 use crate::cli::context::Context;
 use crate::cli::exit_status::{CommandError, ExitStatus};
-use crate::cli::view_args::ShowArgs;
 use crate::cli::{file, hint, state};
 use crate::file::limit;
 use crate::journal;

@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::cli::changed_stacks::{self, StackRoot};
+use crate::cli::args::setup::StacksListArgs;
 use crate::cli::context::Context;
 use crate::cli::exit_status::{CommandError, ExitStatus};
-use crate::cli::setup_args::StacksListArgs;
-use crate::cli::targets;
+use crate::cli::stacks::changed::{self, StackRoot};
+use crate::cli::stacks::targets;
 use crate::load::{self, Config, LoadOptions, StackFiles};
 use crate::report::Report;
 use crate::report::stacks::{StackEntry, StackList};
@@ -25,7 +25,7 @@ pub fn run(arguments: &StacksListArgs, context: &Context) -> Result<ExitStatus, 
         status = ExitStatus::Invalid;
     }
     if let Some(revision) = &arguments.changed_since {
-        let changed = changed_stacks::since(context, revision, &given, &roots)?;
+        let changed = changed::since(context, revision, &given, &roots)?;
         stacks = stacks
             .into_iter()
             .zip(changed.stacks)
@@ -46,6 +46,6 @@ fn entry(directory: &Path) -> (StackEntry, StackFiles) {
     };
     let files = StackFiles::new(&config);
     let read = files.below(directory).iter().filter(|file| files.reads(&file.path)).count();
-    let entry = changed_stacks::entry(directory.display().to_string(), &config);
+    let entry = changed::entry(directory.display().to_string(), &config);
     (StackEntry { files: read, error, ..entry }, files)
 }

@@ -3,11 +3,11 @@
 
 use crate::cli::args::{ScopeArgs, ValidateArgs};
 use crate::cli::context::Context;
-use crate::cli::diagnostics;
 use crate::cli::exit_status::{CommandError, ExitStatus};
-use crate::cli::fleet::{self, FleetNeeds};
+use crate::cli::output::diagnostics;
 use crate::cli::stack::{self, CheckedDefinitions};
-use crate::cli::targets::{self, Targets};
+use crate::cli::stacks::fleet::{self, FleetNeeds};
+use crate::cli::stacks::targets::{self, Targets};
 use crate::load::Diagnostics;
 use crate::report::fleet::{Fleet, FleetCommand, PartOutcome};
 use crate::report::{Format, Report, StackSize, Validation};

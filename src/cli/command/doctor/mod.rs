@@ -6,13 +6,14 @@ mod service;
 
 use std::path::Path;
 
-use crate::cli::address::VARIABLES;
+use crate::cli::args::setup::DoctorArgs;
 use crate::cli::context::Context;
 use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::service::address::VARIABLES;
+use crate::cli::service::contexts;
+use crate::cli::service::token::{self, TokenSources};
 use crate::cli::settings::{self, ServiceLocation};
-use crate::cli::setup_args::DoctorArgs;
-use crate::cli::token::{self, TokenSources};
-use crate::cli::{configuration, contexts, hint, stack, state};
+use crate::cli::{configuration, hint, stack, state};
 use crate::file::{Directory, FileMode};
 use crate::journal::{self, JournalError};
 use crate::load::{self, Config, config};

@@ -4,11 +4,12 @@
 use super::EventsRequest;
 use crate::api::Reader;
 use crate::api::events::{self, Event, EventPage, MOST_EVENTS};
+use crate::cli::args::query::EventsArgs;
 use crate::cli::context::Context;
 use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::output::prompt;
 use crate::cli::output::{self, WriteStatus};
-use crate::cli::query_args::EventsArgs;
-use crate::cli::{interrupt, prompt};
+use crate::cli::run::interrupt;
 use crate::report::Format;
 use crate::report::event_list::EventList;
 

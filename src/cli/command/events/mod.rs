@@ -8,11 +8,12 @@ mod tally;
 use jiff::Timestamp;
 
 use crate::api::events::{EventQuery, Match, Sort};
+use crate::cli::args::query::EventsArgs;
+use crate::cli::args::time::TimeRange;
 use crate::cli::context::Context;
 use crate::cli::exit_status::{CommandError, ExitStatus};
-use crate::cli::query_args::EventsArgs;
-use crate::cli::time_args::TimeRange;
-use crate::cli::{interrupt, session, stack};
+use crate::cli::run::interrupt;
+use crate::cli::{session, stack};
 
 /// The time range of the service if a query names none (API.md 7.1).
 const REACH: &str = "10 minutes";

@@ -5,11 +5,13 @@ use std::path::Path;
 
 use super::files::NewStack;
 use crate::api::BaseUrl;
-use crate::cli::address::{self, UrlSources};
+use crate::cli::args::setup::{Forge, InitArgs};
 use crate::cli::context::Context;
 use crate::cli::exit_status::CommandError;
-use crate::cli::setup_args::{Forge, InitArgs};
-use crate::cli::{contexts, prompt, settings, stack};
+use crate::cli::output::prompt;
+use crate::cli::service::address::{self, UrlSources};
+use crate::cli::service::contexts;
+use crate::cli::{settings, stack};
 use crate::load::Config;
 use crate::model::{Name, Namespace};
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::api::BaseUrl;
-use crate::cli::setup_args::Forge;
+use crate::cli::args::setup::Forge;
 use crate::load::config;
 use crate::model::{Name, Namespace};
 

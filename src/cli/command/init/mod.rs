@@ -6,10 +6,11 @@ mod files;
 
 use std::path::{Path, PathBuf};
 
+use crate::cli::args::setup::{Forge, InitArgs};
 use crate::cli::context::Context;
 use crate::cli::exit_status::{CommandError, ExitStatus};
-use crate::cli::setup_args::{Forge, InitArgs};
-use crate::cli::{configuration, diagnostics, file, hint};
+use crate::cli::output::diagnostics;
+use crate::cli::{configuration, file, hint};
 use crate::file::{Directory, FileMode};
 use crate::load::{self, config};
 use crate::report::safe;

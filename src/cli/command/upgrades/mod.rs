@@ -6,10 +6,12 @@ use std::time::Duration;
 
 use crate::api::upgrades::{self, UpgradeProgress};
 use crate::api::{ApiError, Reader};
+use crate::cli::args::query::{UpgradeStatusArgs, UpgradeVersionsArgs, UpgradesArgs, UpgradesCommand};
+use crate::cli::args::time;
 use crate::cli::context::Context;
 use crate::cli::exit_status::{CommandError, ExitStatus};
-use crate::cli::query_args::{UpgradeStatusArgs, UpgradeVersionsArgs, UpgradesArgs, UpgradesCommand};
-use crate::cli::{prompt, session, stack, time_args};
+use crate::cli::output::prompt;
+use crate::cli::{session, stack};
 use crate::model::Namespace;
 use crate::report::Report;
 use crate::report::upgrade::{SiteUpgrade, UpgradableVersions};
@@ -55,7 +57,7 @@ async fn status(
 /// The time between two reads; the service is asked at most ten times a second.
 fn interval(text: &str) -> Result<Duration, CommandError> {
     let milliseconds = text.strip_suffix("ms").and_then(|text| text.parse().ok().map(Duration::from_millis));
-    let whole = || time_args::duration(text).and_then(|length| Duration::try_from(length).ok());
+    let whole = || time::duration(text).and_then(|length| Duration::try_from(length).ok());
     milliseconds.or_else(whole).filter(|pause| *pause >= Duration::from_millis(100)).ok_or_else(|| {
         CommandError::words(ExitStatus::Usage, format!("`--interval {text}` is not a valid interval"))
             .hint("write 500ms, 5s or 1m; at least 100ms")

@@ -8,8 +8,8 @@ use super::SiteQuery;
 use crate::api::upgrades::{UpgradeProgress, UpgradeState};
 use crate::cli::context::Context;
 use crate::cli::exit_status::{CommandError, ExitStatus};
-use crate::cli::interrupt;
 use crate::cli::output::{self, WriteStatus};
+use crate::cli::run::interrupt;
 use crate::report::upgrade::{self, StageView};
 use crate::report::{Format, safe};
 

@@ -1,0 +1,175 @@
+//! The command line as people see it: `--json` beside every `--format` that has JSON, and of the global options those
+//! that a command uses. The others are still taken, so that one set of flags fits every command.
+
+use clap::builder::ArgPredicate;
+use clap::{Arg, ArgAction, Command, CommandFactory as _};
+
+use crate::cli::args::Arguments;
+
+/// Options of a connection to the service.
+const SERVICE: [&str; 15] = [
+    "base_url",
+    "context",
+    "layout",
+    "token_file",
+    "ca_cert",
+    "client_cert",
+    "client_key",
+    "client_p12",
+    "client_p12_password_file",
+    "sandbox",
+    "concurrency",
+    "rate",
+    "verbose",
+    "log",
+    "policy",
+];
+/// Options of the settings of a directory.
+const SETTINGS: [&str; 3] = ["config", "env", "var"];
+/// The global options that every command has.
+const OUTPUT: [&str; 2] = ["color", "quiet"];
+
+/// The command line, for parsing.
+pub fn command() -> Command {
+    with_json(Arguments::command())
+}
+
+/// The command line, for its help, completions and manual.
+pub fn described() -> Command {
+    let mut command = command();
+    // Only then are the global options in every command.
+    command.build();
+    let globals: Vec<String> =
+        command.get_arguments().filter(|arg| arg.is_global_set()).map(|arg| arg.get_id().to_string()).collect();
+    command.mut_subcommands(|command| {
+        let path = command.get_name().to_owned();
+        hiding(command, &path, &globals)
+    })
+}
+
+/// Hides the global options that a command does not use, and those of its own commands.
+fn hiding(command: Command, path: &str, globals: &[String]) -> Command {
+    let used = used(path);
+    let is_hidden = |arg: &Arg| {
+        let id = arg.get_id().as_str();
+        globals.iter().any(|global| global == id) && !used.as_ref().is_none_or(|used| used.contains(&id))
+    };
+    let command = command.mut_args(|arg| if is_hidden(&arg) { arg.hide(true) } else { arg });
+    command.mut_subcommands(|command| {
+        let path = format!("{path} {}", command.get_name());
+        hiding(command, &path, globals)
+    })
+}
+
+/// The global options that a command uses; nothing where that is all of them.
+fn used(command: &str) -> Option<Vec<&'static str>> {
+    let groups: &[&[&str]] = match command.split(' ').next().unwrap_or_default() {
+        "init" => &[&["base_url", "context", "stack", "sandbox"]],
+        "validate" => &[&SETTINGS, &["stack", "policy"]],
+        "fmt" => &[&["config"]],
+        "stacks" => &[],
+        "get" | "events" | "ddos" | "upgrades" | "call" => &[&SERVICE, &["config", "env"]],
+        "history" | "show" => &[&["state", "state_dir"]],
+        "import" => &[&["config", "env"]],
+        // Its own `--log` has the id of the global one.
+        "sandbox" => &[&["token_file", "log"]],
+        "context" if command == "context add" => &[&["base_url", "stack", "token_file"]],
+        "explain" => &[&SETTINGS, &["policy", "base_url", "layout", "stack", "rate", "concurrency"]],
+        "context" | "schema" | "completions" | "man" | "help" => &[],
+        _ => return None,
+    };
+    Some(groups.iter().copied().chain([OUTPUT.as_slice()]).flatten().copied().collect())
+}
+
+/// `--json` for every `--format` that has it.
+fn with_json(command: Command) -> Command {
+    let command = command.mut_subcommands(with_json);
+    let format = command.get_arguments().find(|arg| arg.get_id() == "format");
+    let has_json = |format: &Arg| format.get_possible_values().iter().any(|value| value.get_name() == "json");
+    if !format.is_some_and(has_json) {
+        return command;
+    }
+    let json = Arg::new("json").long("json").action(ArgAction::SetTrue).conflicts_with("format");
+    command
+        .mut_arg("format", |format| format.default_value_if("json", ArgPredicate::Equals("true".into()), "json"))
+        .arg(json.help("The same as --format json"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pages(command: Command, path: &str, into: &mut Vec<(String, Command)>) {
+        for inner in command.get_subcommands() {
+            pages(inner.clone(), &format!("{path} {}", inner.get_name()), into);
+        }
+        into.push((path.to_owned(), command));
+    }
+
+    fn all() -> Vec<(String, Command)> {
+        let mut found = Vec::new();
+        pages(described(), "trueup", &mut found);
+        found.retain(|(path, _)| !path.contains(" help"));
+        found
+    }
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        command().debug_assert();
+    }
+
+    #[test]
+    fn every_page_has_examples_of_its_own_command() {
+        for (path, command) in all() {
+            let after = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            assert!(after.starts_with("Example"), "{path}");
+            assert!(after.contains(&format!("  {path}")) || path == "trueup import", "{path}: {after}");
+            // A command that is broken in two cannot be copied.
+            assert!(after.lines().all(|line| line.chars().count() <= 98), "{path}: {after}");
+        }
+    }
+
+    #[test]
+    fn a_name_of_a_global_option_that_a_page_uses_exists() {
+        let command = described();
+        let known: Vec<&str> = command.get_arguments().map(|arg| arg.get_id().as_str()).collect();
+        let pages = command.get_subcommands();
+        for name in pages.filter_map(|page| used(page.get_name())).flatten() {
+            assert!(known.contains(&name), "{name}");
+        }
+    }
+
+    #[test]
+    fn pages_show_the_global_options_that_they_use() {
+        let shows = |path: &str, option: &str| {
+            let (_, mut page) = all().into_iter().find(|(name, _)| name == path).expect("a page");
+            page.render_long_help().to_string().contains(option)
+        };
+        for (path, option, expected) in [
+            ("trueup explain", "--token-file", false),
+            ("trueup explain", "--color", true),
+            ("trueup plan", "--token-file", true),
+            ("trueup ddos list", "--token-file", true),
+            ("trueup ddos list", "--state-dir", false),
+            ("trueup context use", "--token-file", false),
+            ("trueup context add", "--token-file", true),
+            ("trueup validate", "--token-file", false),
+        ] {
+            assert_eq!(shows(path, option), expected, "{path} {option}");
+        }
+    }
+
+    #[test]
+    fn json_is_a_format_by_another_name() {
+        let format = |line: &str| {
+            let matches = command().try_get_matches_from(line.split(' ')).expect("a command line");
+            let (_, matches) = matches.subcommand().expect("a command");
+            *matches.get_one::<crate::report::Format>("format").expect("a format")
+        };
+        assert_eq!(format("trueup plan --json").as_str(), "json");
+        assert_eq!(format("trueup plan").as_str(), "text");
+        assert_eq!(format("trueup plan --format html").as_str(), "html");
+        assert!(command().try_get_matches_from(["trueup", "plan", "--json", "--format", "html"]).is_err());
+        assert!(command().try_get_matches_from(["trueup", "schema", "--json"]).is_err());
+    }
+}

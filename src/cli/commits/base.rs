@@ -1,0 +1,194 @@
+//! What git knows about a plan: the commit of its definitions, the commits that removed definitions
+//! whose objects are deleted, and, against a base branch, whose change each difference is. Nothing is checked
+//! out; the definitions of other commits are loaded from memory, with their own configuration.
+
+use std::collections::BTreeSet;
+
+pub use crate::cli::commits::at_commit::LookupError;
+use crate::cli::commits::at_commit::{CommitLookup, StackAtCommit, StackRoot};
+use crate::cli::commits::blame;
+use crate::cli::context::Context;
+use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::output::diagnostics;
+use crate::cli::stack::Stack;
+use crate::git::Repository;
+use crate::load::Loaded;
+use crate::model::{Desired, Key};
+use crate::plan::{Action, Change, DefinitionHistory, Plan};
+
+/// Adds what git knows. Without a base, the directory need not be in a repository.
+///
+/// # Errors
+/// There is a base, and no repository, no history, or definitions in it that do not load.
+pub fn attribute(context: &Context, stack: &Stack, plan: &mut Plan, base: Option<&str>) -> Result<(), CommandError> {
+    let repository = match (stack.repository.open(), base) {
+        (Ok(repository), _) => repository,
+        (Err(error), Some(_)) => return Err(failed(error)),
+        (Err(_), None) => return Ok(()),
+    };
+    plan.source.commit = repository.head().ok();
+    name_removals(repository, plan);
+    let Some(base) = base else { return Ok(()) };
+    let commits = Commits::find(repository, base)?;
+    let changed = plan.changes.iter().chain(plan.blocked.iter().filter_map(|held| held.change.as_ref()));
+    let keys: BTreeSet<Key> = changed.map(|change| change.key.clone()).collect();
+    let (merge_base, tip) = desired(context, &stack.loaded, repository, &commits, &keys)?;
+    plan.source.base = Some(base.to_owned());
+    plan.attribute(DefinitionHistory { merge_base: &merge_base, base: &tip, head: &stack.loaded.desired });
+    Ok(())
+}
+
+/// The stack as it was at a commit (a full id), with the settings that it had there.
+///
+/// # Errors
+/// git cannot show the commit or not all of it, or its files do not load; [`Unavailable::Absent`]
+/// where the commit knows of no such stack.
+pub fn loaded_at(stack: &Stack, repository: &Repository, commit: &str) -> Result<Loaded, LookupError> {
+    match CommitLookup::new(&stack.loaded, repository, commit).load()? {
+        StackAtCommit::Loaded { loaded, .. } => Ok(*loaded),
+        StackAtCommit::NoEnvironment(_) => {
+            let environment = stack.loaded.options().environment.clone().unwrap_or_default();
+            Err(LookupError::NoEnvironment { environment })
+        }
+        StackAtCommit::Absent => Err(LookupError::Absent),
+    }
+}
+
+/// The two commits of a base.
+struct Commits<'a> {
+    name: &'a str,
+    merge_base: String,
+    tip: String,
+}
+
+impl<'a> Commits<'a> {
+    fn find(repository: &Repository, name: &'a str) -> Result<Self, CommandError> {
+        let merge_base = repository.merge_base(name).map_err(failed)?;
+        Ok(Self { name, merge_base, tip: repository.resolve(name).map_err(failed)? })
+    }
+}
+
+/// The error of git, before anything was sent.
+pub fn failed(error: impl std::error::Error + Send + Sync + 'static) -> CommandError {
+    CommandError::new(ExitStatus::Invalid, error).hint("nothing was sent")
+}
+
+fn name_removals(repository: &Repository, plan: &mut Plan) {
+    let goes = |change: &&mut Change| matches!(change.action, Action::Delete { .. });
+    let held = plan.blocked.iter_mut().filter_map(|held| held.change.as_mut());
+    let mut deletes: Vec<&mut Change> = plan.changes.iter_mut().chain(held).filter(goes).collect();
+    let mut removals = blame::removals(repository, deletes.iter().map(|change| change.key.clone()));
+    for change in &mut deletes {
+        change.removed_in = removals.remove(&change.key);
+    }
+}
+
+/// The definitions at the merge base and at the tip, as far as they decide about these keys.
+fn desired(
+    context: &Context,
+    stack: &Loaded,
+    repository: &Repository,
+    commits: &Commits<'_>,
+    keys: &BTreeSet<Key>,
+) -> Result<(Desired, Desired), CommandError> {
+    let merge_base_name = format!("the merge base with {}", commits.name);
+    let (tip, at_tip) = (CommitLookup::new(stack, repository, &commits.tip), commits.name);
+    let (merge_base, at_merge_base) =
+        (CommitLookup::new(stack, repository, &commits.merge_base), merge_base_name.as_str());
+    let tip_error = |error| unavailable(context, error, &commits.tip, at_tip);
+    let merge_base_error = |error| unavailable(context, error, &commits.merge_base, at_merge_base);
+    let is_one = commits.tip == commits.merge_base;
+    let tip_past = tip.load().map_err(tip_error)?;
+    let merge_base_past = if is_one { tip_past.clone() } else { merge_base.load().map_err(merge_base_error)? };
+    if let (StackAtCommit::NoEnvironment(before), StackAtCommit::NoEnvironment(after)) = (&merge_base_past, &tip_past) {
+        let new = NewEnvironment { stack, before, after };
+        return if is_one { Ok(Default::default()) } else { new.desired(&merge_base, &tip).map_err(tip_error) };
+    }
+    let with_moved = |then: &CommitLookup<'_>, past: StackAtCommit| -> Result<Desired, LookupError> {
+        let (mut desired, root) = match past {
+            StackAtCommit::Loaded { loaded, root } => (loaded.desired, Some(root)),
+            // An environment that was not defined had no definitions.
+            StackAtCommit::NoEnvironment(_) => return Ok(Desired::default()),
+            StackAtCommit::Absent => (Desired::default(), None),
+        };
+        let missing = keys.iter().filter(|key| !desired.definitions.contains_key(*key)).cloned().collect();
+        desired.definitions.extend(then.moved_in(&missing, root.as_ref())?);
+        Ok(desired)
+    };
+    let at_tip = with_moved(&tip, tip_past).map_err(tip_error)?;
+    let at_merge_base =
+        if is_one { at_tip.clone() } else { with_moved(&merge_base, merge_base_past).map_err(merge_base_error)? };
+    Ok((at_merge_base, at_tip))
+}
+
+/// An environment that neither the merge base nor the tip defines.
+struct NewEnvironment<'a> {
+    stack: &'a Loaded,
+    before: &'a StackRoot,
+    after: &'a StackRoot,
+}
+
+impl NewEnvironment<'_> {
+    /// In the environment nothing was defined, so everything in it is new. What the base changed since
+    /// in the files that it is made of must not be lost all the same: of these definitions both sides
+    /// are known, with the settings of now.
+    fn desired(
+        &self,
+        merge_base: &CommitLookup<'_>,
+        tip: &CommitLookup<'_>,
+    ) -> Result<(Desired, Desired), LookupError> {
+        if self.before.settings != self.after.settings {
+            let environment = self.stack.options().environment.clone().unwrap_or_default();
+            return Err(LookupError::NoEnvironment { environment });
+        }
+        let mut before = merge_base.load_with_settings_of_now(self.before)?.desired;
+        let mut after = tip.load_with_settings_of_now(self.after)?.desired;
+        let same: BTreeSet<Key> = before
+            .definitions
+            .iter()
+            .filter(|(key, definition)| {
+                after.definitions.get(*key).is_some_and(|after| after.endpoint == definition.endpoint)
+            })
+            .map(|(key, _)| key.clone())
+            .collect();
+        before.definitions.retain(|key, _| !same.contains(key));
+        after.definitions.retain(|key, _| !same.contains(key));
+        Ok((before, after))
+    }
+}
+
+/// The error of definitions that are not known at `commit`, which messages call by `name`.
+pub fn unavailable(context: &Context, error: LookupError, commit: &str, name: &str) -> CommandError {
+    let short = commit.get(..7).unwrap_or(commit);
+    let hint = "they are needed to attribute the differences";
+    match error {
+        LookupError::Git(error) => failed(error),
+        LookupError::Wrong(diagnostics) => {
+            let wrong = diagnostics::error(context, &diagnostics);
+            let message = format!("the definitions of {name} ({short}) do not load: {wrong}");
+            CommandError::words(ExitStatus::Invalid, message).hint(hint)
+        }
+        error @ LookupError::Moved { .. } => {
+            CommandError::words(ExitStatus::Invalid, format!("at {name} ({short}): {error}"))
+                .hint(hint)
+                .hint("nothing was sent")
+        }
+        error @ LookupError::Unreadable { .. } => {
+            let remedy = format!("merge that change by itself first, or exclude the path in `files:` at {name}");
+            CommandError::words(ExitStatus::Invalid, format!("at {name} ({short}): {error}"))
+                .hint(remedy)
+                .hint("nothing was sent")
+        }
+        error @ LookupError::NoEnvironment { .. } => {
+            let message = format!("at {name} ({short}): {error}, and changed since this branch was made");
+            CommandError::words(ExitStatus::Invalid, message)
+                .hint(format!("merge {name} into this change first"))
+                .hint("nothing was sent")
+        }
+        error @ (LookupError::Ambiguous { .. } | LookupError::Absent) => {
+            CommandError::words(ExitStatus::Invalid, format!("at {name} ({short}): {error}"))
+                .hint("move it in a change of its own, and merge that first")
+                .hint("nothing was sent")
+        }
+    }
+}

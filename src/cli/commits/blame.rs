@@ -1,0 +1,166 @@
+//! Which commit removed a definition, for the deletes of a plan. Only commits that are certain are
+//! named: a file that was moved, a definition that was added again, a name that comes from a variable,
+//! a removal that is not committed, or a history that is too long leave it open.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+
+use crate::cli::commits::at_commit::{is_hidden, is_source};
+use crate::git::{ChangedFile, GitError, HistoryCommit, Repository};
+use crate::load;
+use crate::model::Key;
+use crate::plan::Commit;
+
+/// Definitions whose removal is searched for.
+const MOST_KEYS: usize = 50;
+/// Commits that are examined.
+const MOST_COMMITS: usize = 2000;
+/// Commits whose files are read at once.
+const AT_ONCE: usize = 64;
+/// Commits that leave a removal in doubt, before it is left open.
+const MOST_DOUBTS: usize = 8;
+/// Time for all of it.
+const TIME: Duration = Duration::from_secs(3);
+
+/// What two versions of a directory say about a definition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum VersionChange {
+    /// No file that differs defines it.
+    Nothing,
+    /// It was there, and is nowhere.
+    Removed,
+    /// It is there afterwards, or the text does not say.
+    Doubt,
+}
+
+/// The commits that removed these definitions from the repository's directory, where that is certain.
+pub fn removals(repository: &Repository, keys: impl IntoIterator<Item = Key>) -> BTreeMap<Key, Commit> {
+    let keys: BTreeSet<Key> = keys.into_iter().take(MOST_KEYS).collect();
+    let mut search = Search { repository, left: keys.into_iter().map(|key| (key, Vec::new())).collect() };
+    let mut found = BTreeMap::new();
+    if !search.left.is_empty() {
+        // What git cannot answer is left open, as what it was not asked.
+        let _ = search.run(&mut found);
+    }
+    found
+}
+
+struct Search<'a> {
+    repository: &'a Repository,
+    /// The definitions that are searched for, and the newer commits that touch them in another way.
+    left: BTreeMap<Key, Vec<String>>,
+}
+
+impl Search<'_> {
+    fn run(&mut self, found: &mut BTreeMap<Key, Commit>) -> Result<(), GitError> {
+        let begun = Instant::now();
+        let head = self.repository.head()?;
+        let steps = self.repository.steps(MOST_COMMITS)?;
+        for steps in steps.chunks(AT_ONCE) {
+            if self.left.is_empty() || begun.elapsed() > TIME {
+                break;
+            }
+            let mut pairs: Vec<(Option<&str>, &str)> = Vec::new();
+            for step in steps {
+                let parents = step.parents.iter().map(|parent| (Some(parent.as_str()), step.id.as_str()));
+                pairs.extend(parents);
+                pairs.extend(step.parents.is_empty().then_some((None, step.id.as_str())));
+            }
+            let events = self.events(&pairs)?;
+            let mut events = events.iter();
+            for step in steps {
+                let of_parents: Vec<&BTreeMap<Key, VersionChange>> =
+                    events.by_ref().take(step.parents.len().max(1)).collect();
+                self.examine(step, &of_parents, &head, found)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn examine(
+        &mut self,
+        step: &HistoryCommit,
+        events: &[&BTreeMap<Key, VersionChange>],
+        head: &str,
+        found: &mut BTreeMap<Key, Commit>,
+    ) -> Result<(), GitError> {
+        let mut removed = Vec::new();
+        for (key, doubts) in &mut self.left {
+            let of = |event: VersionChange| events.iter().filter(move |events| events.get(key) == Some(&event)).count();
+            if of(VersionChange::Doubt) > 0 {
+                doubts.push(step.id.clone());
+            } else if of(VersionChange::Removed) == events.len() {
+                // A merge removes what every one of its parents had.
+                removed.push(key.clone());
+            }
+        }
+        self.left.retain(|_, doubts| doubts.len() <= MOST_DOUBTS);
+        for key in removed {
+            let Some(doubts) = self.left.remove(&key) else { continue };
+            let mut certain = self.is_gone_since(&step.id, head, &key)?;
+            for doubt in &doubts {
+                // On another line of history it says nothing about this removal.
+                certain = certain && !self.repository.is_ancestor(&step.id, doubt)?;
+            }
+            if certain {
+                found.insert(key, Commit { id: step.id.clone(), date: step.date.clone() });
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether no file that differs between a commit and the working tree's defines the key.
+    fn is_gone_since(&self, commit: &str, head: &str, key: &Key) -> Result<bool, GitError> {
+        if commit == head {
+            return Ok(true);
+        }
+        let changed = self.repository.changed(&[(Some(commit), head)])?;
+        let after: Vec<(&str, &str)> = changed
+            .iter()
+            .flatten()
+            .filter(|file| is_definition(&file.path))
+            .filter_map(|file| Some((file.path.as_str(), file.after.as_deref()?)))
+            .collect();
+        let objects: Vec<&str> = after.iter().map(|(_, object)| *object).collect();
+        let texts = self.repository.blobs(&objects)?;
+        Ok(after.iter().zip(&texts).all(|((path, _), bytes)| load::defines(path, bytes, key) == Some(false)))
+    }
+
+    /// What the pairs of commits say about the definitions that are left.
+    fn events(&self, pairs: &[(Option<&str>, &str)]) -> Result<Vec<BTreeMap<Key, VersionChange>>, GitError> {
+        let mut changed = self.repository.changed(pairs)?;
+        changed.iter_mut().for_each(|files| files.retain(|file| is_definition(&file.path)));
+        let objects = |file: &ChangedFile| [file.before.clone(), file.after.clone()].into_iter().flatten();
+        let objects: BTreeSet<String> = changed.iter().flatten().flat_map(objects).collect();
+        let ids: Vec<&str> = objects.iter().map(String::as_str).collect();
+        let texts: BTreeMap<&str, Vec<u8>> = ids.iter().copied().zip(self.repository.blobs(&ids)?).collect();
+        Ok(changed
+            .iter()
+            .map(|files| self.left.keys().map(|key| (key.clone(), self.event(files, &texts, key))).collect())
+            .collect())
+    }
+
+    fn event(&self, files: &[ChangedFile], texts: &BTreeMap<&str, Vec<u8>>, key: &Key) -> VersionChange {
+        let (mut was_here, mut doubt) = (false, false);
+        for file in files {
+            let defines = |object: &Option<String>| match object {
+                Some(object) => load::defines(&file.path, texts.get(object.as_str()).map_or(&[], Vec::as_slice), key),
+                None => Some(false),
+            };
+            match (defines(&file.before), defines(&file.after)) {
+                (_, Some(true) | None) | (None, _) => doubt = true,
+                (Some(true), Some(false)) => was_here |= file.path.starts_with(self.repository.prefix()),
+                (Some(false), Some(false)) => {}
+            }
+        }
+        match (was_here, doubt) {
+            (_, true) => VersionChange::Doubt,
+            (true, false) => VersionChange::Removed,
+            (false, false) => VersionChange::Nothing,
+        }
+    }
+}
+
+fn is_definition(path: &str) -> bool {
+    is_source(path) && !is_hidden(path)
+}

@@ -1,0 +1,147 @@
+//! Namespaces that a stack once had and that `trueup.yaml` no longer lists. What the stack still owns there
+//! is outside of every plan, so a report has to name it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Deserialize;
+
+use crate::cli::args::PermissionArgs;
+use crate::cli::context::Context;
+use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::live_source::LiveSource;
+use crate::cli::plan_request::PlanRequest;
+use crate::cli::settings;
+use crate::cli::stack::{self, Stack};
+use crate::cli::stacks::shard;
+use crate::drift::DriftState;
+use crate::load::config::FILE;
+use crate::model::Namespace;
+use crate::model::policy::Prune;
+use crate::plan::Plan;
+
+/// Versions of `trueup.yaml` that are read.
+const MOST_VERSIONS: usize = 200;
+/// The largest that is read, in bytes.
+const LARGEST_VERSION: usize = 64 * 1024;
+
+/// The namespaces that a plan of the stack is about: those of its definitions and settings, and those
+/// that the call prunes.
+///
+/// # Errors
+/// A namespace that cannot be pruned.
+pub fn namespaces(
+    context: &Context,
+    stack: &Stack,
+    permission: &PermissionArgs,
+) -> Result<BTreeSet<Namespace>, CommandError> {
+    let mut namespaces = stack.namespaces();
+    namespaces.extend(pruned(context, stack, permission)?);
+    Ok(namespaces)
+}
+
+/// The namespaces of `--prune-namespace`.
+///
+/// # Errors
+/// A text that is not a valid name, a namespace that the settings list, or settings that delete nothing or
+/// everything.
+pub fn pruned(
+    context: &Context,
+    stack: &Stack,
+    permission: &PermissionArgs,
+) -> Result<BTreeSet<Namespace>, CommandError> {
+    let config = &stack.loaded.config;
+    let refused = |entry: String, hint: &'static str| Err(CommandError::words(ExitStatus::Usage, entry).hint(hint));
+    let mut pruned = BTreeSet::new();
+    for name in &permission.prune_namespace {
+        let namespace = stack::namespace(name)?;
+        if stack.namespaces().contains(&namespace) {
+            return refused(
+                format!("`--prune-namespace {namespace}` is for a namespace that the stack no longer has"),
+                "it is listed under `namespaces:`, or has definitions: a plan prunes it by itself",
+            );
+        }
+        pruned.insert(namespace);
+    }
+    if !pruned.is_empty() && (settings::stack(context, config)?.is_none() || config.safeguards.prune != Prune::Owned) {
+        return refused(
+            "`--prune-namespace` deletes what the stack owns there".to_owned(),
+            "it needs a `stack:`, `namespaces:` and `prune: owned` in trueup.yaml",
+        );
+    }
+    Ok(pruned)
+}
+
+/// Reads the namespaces that the stack once had, as far as `listed`, the drift state of the call and
+/// the definitions of the base list them, and notes what it owns there.
+pub async fn note(
+    stack: &Stack,
+    source: &LiveSource,
+    request: &PlanRequest<'_>,
+    mut listed: BTreeSet<Namespace>,
+    plan: &mut Plan,
+) {
+    if plan.stack.is_none() {
+        return;
+    }
+    listed.extend(request.check.into_iter().flat_map(DriftState::namespaces).cloned());
+    listed.retain(|namespace| !plan.scope.contains_key(namespace) && !stack.namespaces().contains(namespace));
+    let once = shard::namespaces(listed, request.shard, &plan.service.base_url);
+    if once.is_empty() {
+        return;
+    }
+    let live = source.live(&once).await;
+    plan.source.requests += live.requests;
+    for (namespace, read) in &live.namespaces {
+        plan.note_outside(namespace, read);
+    }
+}
+
+/// The part of a version of `trueup.yaml` that matters here; everything else may be anything.
+#[derive(Default, Deserialize)]
+struct SettingsVersion {
+    #[serde(default)]
+    namespaces: Option<Vec<String>>,
+    #[serde(default)]
+    defaults: Option<LayerVersion>,
+    #[serde(default)]
+    environments: Option<BTreeMap<String, Option<LayerVersion>>>,
+}
+
+#[derive(Default, Deserialize)]
+struct LayerVersion {
+    #[serde(default)]
+    namespaces: Option<Vec<String>>,
+    #[serde(default)]
+    extends: Option<String>,
+}
+
+/// The namespaces of every version of `trueup.yaml` in the history of the working tree; none where git
+/// does not show it. They are searched for on a thread of their own, while the service answers.
+pub async fn listed_before(context: &Context, stack: &Stack) -> BTreeSet<Namespace> {
+    if !matches!(settings::stack(context, &stack.loaded.config), Ok(Some(_))) {
+        return BTreeSet::new();
+    }
+    let repository = stack.repository.clone();
+    let environment = stack.loaded.options().environment.clone();
+    let search = tokio::task::spawn_blocking(move || {
+        let Ok(repository) = repository.open() else { return BTreeSet::new() };
+        let versions = repository.versions(FILE, MOST_VERSIONS).unwrap_or_default();
+        let small = versions.iter().filter(|bytes| bytes.len() <= LARGEST_VERSION);
+        small.flat_map(|bytes| listed(bytes, environment.as_deref())).collect()
+    });
+    // It fails only by a panic, which has ended the program.
+    search.await.unwrap_or_default()
+}
+
+/// The namespaces that a version of `trueup.yaml` lists for the environment.
+fn listed(version: &[u8], environment: Option<&str>) -> Vec<Namespace> {
+    let version: SettingsVersion = serde_yaml::from_slice(version).unwrap_or_default();
+    let of = |name: &str| version.environments.as_ref()?.get(name)?.as_ref();
+    let chosen = environment.and_then(of);
+    let extended = chosen.and_then(|chosen| of(chosen.extends.as_deref()?));
+    let defaults = environment.and(version.defaults.as_ref());
+    let mut layers = [chosen, extended, defaults].into_iter().flatten();
+    let names = layers.find_map(|layer| layer.namespaces.as_ref()).or(version.namespaces.as_ref());
+    let names = names.cloned().unwrap_or_default();
+    names.iter().filter_map(|name| Namespace::parse(name).ok()).collect()
+}

@@ -1,0 +1,10 @@
+//! What git knows of a stack: its definitions and settings at other commits, who removed what, and which commits were applied.
+
+pub mod applied;
+mod at_commit;
+pub mod base;
+pub mod base_settings;
+mod blame;
+pub mod dropped_namespaces;
+mod moved;
+pub mod repository;

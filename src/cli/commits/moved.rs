@@ -1,0 +1,185 @@
+//! Definitions that were in a file outside of the stack and are in the stack now: whoever moved a file
+//! did not write what it defines, so a commit that has them elsewhere knows them all the same.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::cli::commits::at_commit::{CommitLookup, LookupError, StackRoot, is_hidden, is_source, joined, unreadable};
+use crate::git::{EntryKind, TreeEntry};
+use crate::load::{self, Config, Diagnostics, Loaded, SourceFile};
+use crate::model::{Definition, Key};
+
+impl CommitLookup<'_> {
+    /// The definitions of these keys that were in files outside of the stack which are not there any
+    /// more, or do not define them any more: whoever moved a file into the stack did not write it.
+    pub fn moved_in(
+        &self,
+        keys: &BTreeSet<Key>,
+        root: Option<&StackRoot>,
+    ) -> Result<BTreeMap<Key, Definition>, LookupError> {
+        let mut found: BTreeMap<Key, Definition> = BTreeMap::new();
+        if keys.is_empty() {
+            return Ok(found);
+        }
+        let all = self.repository.entries(self.commit, "")?;
+        let files = self.changed_outside(&all, root)?;
+        self.check_links(keys, &all, root)?;
+        let contents = self.repository.contents(&files)?;
+        let mut stacks: BTreeMap<String, Result<Loaded, Diagnostics>> = BTreeMap::new();
+        for (entry, bytes) in files.iter().zip(&contents) {
+            for key in keys {
+                if load::defines(&entry.path, bytes, key) == Some(false) || self.is_still_defined(&entry.path, key) {
+                    continue;
+                }
+                let loaded = self.around(entry, bytes, &all, &mut stacks)?;
+                let definition = match loaded {
+                    Ok(loaded) if self.is_another_service(&loaded.config) => None,
+                    Ok(loaded) => loaded.desired.definitions.get(key),
+                    Err(_) if load::defines(&entry.path, bytes, key).is_none() => None,
+                    Err(problem) => {
+                        let (key, path, problem) = (key.clone(), entry.path.clone(), problem.clone());
+                        return Err(LookupError::Moved { key, path, problem });
+                    }
+                };
+                let Some(definition) = definition else { continue };
+                match found.get(key) {
+                    Some(other) if other.endpoint != definition.endpoint => {
+                        let places = vec![other.file.to_string(), entry.path.clone()];
+                        return Err(LookupError::Ambiguous { places });
+                    }
+                    _ => {
+                        found.insert(key.clone(), Definition { file: entry.path.as_str().into(), ..definition.clone() })
+                    }
+                };
+            }
+        }
+        Ok(found)
+    }
+
+    /// Files outside of the stack that the working tree no longer has unchanged.
+    fn changed_outside<'e>(
+        &self,
+        all: &'e [TreeEntry],
+        root: Option<&StackRoot>,
+    ) -> Result<Vec<&'e TreeEntry>, LookupError> {
+        let top = self.repository.top();
+        let head = self.repository.head()?;
+        let now = self.repository.entries(&head, "")?;
+        let now: BTreeMap<&str, &str> = now.iter().map(|entry| (entry.path.as_str(), entry.object.as_str())).collect();
+        let same = |entry: &TreeEntry| {
+            let length = std::fs::symlink_metadata(top.join(&entry.path)).ok().map(|metadata| metadata.len());
+            now.get(entry.path.as_str()) == Some(&entry.object.as_str()) && length == entry.size
+        };
+        let limit = self.stack.options().limits.file_bytes;
+        let could = |entry: &TreeEntry| {
+            entry.kind == EntryKind::File
+                && entry.is_utf8
+                && is_source(&entry.path)
+                && !is_hidden(&entry.path)
+                && entry.size.is_none_or(|size| size <= limit)
+        };
+        Ok(all.iter().filter(|entry| could(entry) && self.is_outside(entry, root) && !same(entry)).collect())
+    }
+
+    fn is_outside(&self, entry: &TreeEntry, root: Option<&StackRoot>) -> bool {
+        match (self.single(), root) {
+            (Some(single), _) => entry.path.strip_prefix(self.repository.prefix()) != Some(single.as_str()),
+            (None, Some(root)) => !entry.path.starts_with(&root.prefix),
+            (None, None) => true,
+        }
+    }
+
+    /// Refuses links and submodules outside of the stack that are gone now, where one of the keys
+    /// could have been reached through them.
+    fn check_links(
+        &self,
+        keys: &BTreeSet<Key>,
+        all: &[TreeEntry],
+        root: Option<&StackRoot>,
+    ) -> Result<(), LookupError> {
+        let top = self.repository.top();
+        let others = all.iter().filter(|entry| entry.kind != EntryKind::File && !is_hidden(&entry.path));
+        for entry in others.filter(|entry| self.is_outside(entry, root)) {
+            let there = top.join(&entry.path);
+            if entry.kind == EntryKind::Submodule {
+                if there.is_dir() {
+                    continue;
+                }
+                return Err(unreadable(entry));
+            }
+            let target = self.repository.contents(&[entry])?.pop().unwrap_or_default();
+            if there.read_link().is_ok_and(|now| now.as_os_str().as_encoded_bytes() == target) {
+                continue;
+            }
+            let directory = entry.path.rsplit_once('/').map_or("", |(directory, _)| directory);
+            let target = std::str::from_utf8(&target).ok().and_then(|target| joined(directory, target));
+            let target = target.ok_or_else(|| unreadable(entry))?;
+            let is_reached = |other: &&TreeEntry| {
+                other
+                    .path
+                    .strip_prefix(&target)
+                    .is_some_and(|rest| rest.is_empty() || rest.starts_with('/') || target.is_empty())
+            };
+            let reached: Vec<&TreeEntry> = all.iter().filter(is_reached).collect();
+            if reached.is_empty() || reached.iter().any(|other| other.kind != EntryKind::File) {
+                return Err(unreadable(entry));
+            }
+            // A file counts by the name of the link.
+            let name = |other: &TreeEntry| if other.path == target { entry.path.clone() } else { other.path.clone() };
+            let reached: Vec<&TreeEntry> = reached.into_iter().filter(|other| is_source(&name(other))).collect();
+            let contents = self.repository.contents(&reached)?;
+            let defines = |(other, bytes): (&&TreeEntry, &Vec<u8>)| {
+                keys.iter().any(|key| load::defines(&name(other), bytes, key) != Some(false))
+            };
+            if reached.iter().zip(&contents).any(defines) {
+                return Err(unreadable(entry));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the file of now defines the key: then it was not moved.
+    fn is_still_defined(&self, path: &str, key: &Key) -> bool {
+        self.read_now(path).is_some_and(|bytes| load::defines(path, &bytes, key) == Some(true))
+    }
+
+    fn is_another_service(&self, config: &Config) -> bool {
+        let now = self.stack.config.base_url.as_deref();
+        now.zip(config.base_url.as_deref()).is_some_and(|(now, then)| now != then)
+    }
+
+    /// What a file was loaded as: a part of the stack around it, or alone where there was none.
+    fn around<'s>(
+        &self,
+        entry: &TreeEntry,
+        bytes: &[u8],
+        all: &[TreeEntry],
+        stacks: &'s mut BTreeMap<String, Result<Loaded, Diagnostics>>,
+    ) -> Result<&'s Result<Loaded, Diagnostics>, LookupError> {
+        let mut root = None;
+        for (at, _) in entry.path.rmatch_indices('/') {
+            root = root.or(self.settings_entry(all, &entry.path[..=at])?);
+        }
+        let root = root.or(self.settings_entry(all, "")?);
+        let place = root.as_ref().map_or(entry.path.clone(), |root| root.prefix.clone());
+        if !stacks.contains_key(&place) {
+            let mut options = self.stack.options().clone();
+            let loaded = match &root {
+                Some(root) => {
+                    let then = self.config(root, None).ok().flatten().unwrap_or_default();
+                    options.environment = options.environment.filter(|name| then.environments.contains_key(name));
+                    match self.load_from(root, None, &options) {
+                        Err(LookupError::Wrong(problems)) => Err(problems),
+                        loaded => Ok(loaded?),
+                    }
+                }
+                None => {
+                    options.environment = None;
+                    load::sources(vec![SourceFile { path: entry.path.clone(), bytes: bytes.to_vec() }], &options)
+                }
+            };
+            stacks.insert(place.clone(), loaded);
+        }
+        // It was put there just now, or before.
+        stacks.get(&place).ok_or(LookupError::Absent)
+    }
+}

@@ -1,0 +1,158 @@
+//! Shows that the command waits for the service: which lists are read, and which request is sent again and when. On a
+//! terminal it is one line that goes away; elsewhere a line in the log, but only for what takes long.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::api::{ClientProgress, Retry};
+use crate::cli::output::Output;
+use crate::cli::output::document::Promise;
+use crate::report::{run_event, safe};
+
+/// A read that is quicker is not shown.
+const DELAY: Duration = Duration::from_millis(400);
+/// In a log, a line after each of these.
+const INTERVAL: Duration = Duration::from_secs(10);
+/// A wait that is shorter is not shown.
+const SHORTEST_WAIT: Duration = Duration::from_secs(1);
+
+/// What the client is doing.
+#[derive(Clone)]
+pub struct Activity {
+    output: Output,
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Default)]
+struct State {
+    /// Namespaces that are read, and those that are asked for.
+    reading: Option<(usize, usize)>,
+    retry: Option<String>,
+    line: Option<ProgressBar>,
+    /// The newest line in a log, and when it was written.
+    written: Option<(String, Instant)>,
+}
+
+impl Activity {
+    /// Shows its events on the messages of `output`.
+    pub fn new(output: Output) -> Self {
+        Self { output, state: Arc::default() }
+    }
+
+    /// Takes what the client reports. It is called inside the runtime.
+    pub fn show(&self, progress: &ClientProgress) {
+        if let ClientProgress::Waiting(retry) = progress
+            && self.output.promised() == Some(Promise::RunEvents)
+        {
+            self.output.answer(&run_event::waiting(retry, jiff::Timestamp::now()));
+        }
+        match progress {
+            ClientProgress::Reading { read, of } => self.reading(*read, *of),
+            ClientProgress::Waiting(retry) if retry.after >= SHORTEST_WAIT => self.retry(retry),
+            ClientProgress::Waiting(_) => {}
+            ClientProgress::Answered => {
+                let mut state = self.state();
+                if state.retry.take().is_some() {
+                    self.draw(&mut state);
+                }
+            }
+        }
+    }
+
+    fn reading(&self, read: usize, of: usize) {
+        let mut state = self.state();
+        let begins = state.reading.is_none() && read < of;
+        state.reading = (read < of).then_some((read, of));
+        self.draw(&mut state);
+        if begins {
+            drop(state);
+            tokio::spawn(self.clone().remind());
+        }
+    }
+
+    /// Shows a read that takes long, until it ends.
+    async fn remind(self) {
+        let every = if self.output.is_live() { DELAY } else { INTERVAL };
+        loop {
+            tokio::time::sleep(every).await;
+            let mut state = self.state();
+            if state.reading.is_none() {
+                return;
+            }
+            if self.output.is_live() {
+                state.line.get_or_insert_with(|| self.output.bars().add(line()));
+                self.draw(&mut state);
+                return;
+            }
+            self.output.message(&describe(&state));
+        }
+    }
+
+    fn retry(&self, retry: &Retry) {
+        let reason = safe::line(&retry.reason).into_owned();
+        let mut state = self.state();
+        state.retry = Some(format!(
+            "{reason}, retrying in {} s, {} of {}",
+            retry.after.as_secs_f64().ceil(),
+            retry.number,
+            retry.most
+        ));
+        if self.output.is_live() {
+            state.line.get_or_insert_with(|| self.output.bars().add(line()));
+            self.draw(&mut state);
+            return;
+        }
+        // Many requests meet one cause.
+        let repeated = |(text, at): &(String, Instant)| *text == reason && at.elapsed() < INTERVAL;
+        if !state.written.as_ref().is_some_and(repeated) {
+            state.written = Some((reason, Instant::now()));
+            self.output.message(&describe(&state));
+        }
+    }
+
+    fn draw(&self, state: &mut State) {
+        if state.reading.is_none() && state.retry.is_none() {
+            if let Some(line) = state.line.take() {
+                line.finish_and_clear();
+            }
+        } else if let Some(line) = &state.line {
+            line.set_message(describe(state));
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn line() -> ProgressBar {
+    let line = ProgressBar::no_length();
+    let style = ProgressStyle::with_template("{msg}");
+    line.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
+    line
+}
+
+fn describe(state: &State) -> String {
+    let reading = state.reading.map(|(read, of)| {
+        let plural = if of == 1 { "" } else { "s" };
+        format!("reading {} of {of} namespace{plural}", (read + 1).min(of))
+    });
+    let parts: Vec<&str> = reading.as_deref().into_iter().chain(state.retry.as_deref()).collect();
+    parts.join(": ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_names_what_is_read_and_what_is_waited_for() {
+        let retry = Some("429 Too Many Requests, retrying in 3 s, 2 of 6".to_owned());
+        let both = State { reading: Some((2, 12)), retry: retry.clone(), ..State::default() };
+        assert_eq!(describe(&both), "reading 3 of 12 namespaces: 429 Too Many Requests, retrying in 3 s, 2 of 6");
+        assert_eq!(describe(&State { retry, ..State::default() }), "429 Too Many Requests, retrying in 3 s, 2 of 6");
+        assert_eq!(describe(&State { reading: Some((0, 1)), ..State::default() }), "reading 1 of 1 namespace");
+    }
+}

@@ -1,0 +1,25 @@
+//! Problems in definitions and settings, as a command reports them: drawn as a compiler draws them, with
+//! paths that can be opened from the working directory, and summed up in one line as the error.
+
+use crate::cli::context::Context;
+use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::load::{Diagnostics, RenderOptions};
+use crate::report::Palette;
+
+/// Prints every problem at its place, and returns their sum as the error of the command.
+pub fn error(context: &Context, diagnostics: &Diagnostics) -> CommandError {
+    context.output.notice(&render(context, diagnostics));
+    context.output.notice("");
+    let sum = anyhow::anyhow!("{}; nothing was sent", diagnostics.summary());
+    CommandError::summary(ExitStatus::Invalid, sum).diagnostics(diagnostics.list.clone())
+}
+
+/// The problems as text for stderr.
+pub fn render(context: &Context, diagnostics: &Diagnostics) -> String {
+    let view = context.output.message_view();
+    diagnostics.render(&RenderOptions {
+        colour: view.palette == Palette::Coloured,
+        width: view.width,
+        directory: context.environment.directory.as_deref(),
+    })
+}

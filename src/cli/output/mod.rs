@@ -1,0 +1,261 @@
+//! The output of a command: the answer on stdout, everything else on stderr. A reader that closes stdout
+//! ends the writing quietly, and the command continues. Any other failure to write the answer is an error
+//! at the end of the command, because an incomplete answer must not pass for a complete one.
+
+pub mod activity;
+pub mod diagnostics;
+pub mod document;
+pub mod metrics;
+pub mod metrics_file;
+pub mod panic;
+pub mod progress;
+pub mod prompt;
+
+use std::io::{ErrorKind, Write as _};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use indicatif::{MultiProgress, ProgressDrawTarget};
+
+use crate::cli::args::{Color, GlobalArgs};
+use crate::cli::environment::ProcessEnvironment;
+use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::output::document::Promise;
+use crate::report::text::TextView;
+use crate::report::{self, Charset, Format, Palette, Report, ReportOptions, Role, safe};
+
+/// The two streams of a command.
+#[derive(Debug, Clone)]
+pub struct Output {
+    answers: TextView,
+    messages: TextView,
+    quiet: bool,
+    /// What is drawn below the messages, on a terminal.
+    bars: MultiProgress,
+    live: bool,
+    promise: Option<Promise>,
+    progress: Arc<Mutex<CommandProgress>>,
+}
+
+/// What a command did so far.
+#[derive(Debug, Default)]
+struct CommandProgress {
+    /// Why the answer is not whole.
+    failed: Option<String>,
+    /// Something was changed on the service.
+    changed: bool,
+    /// An answer was written, or begun.
+    answered: bool,
+}
+
+/// The result of a write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub enum WriteStatus {
+    /// Everything was written.
+    Whole,
+    /// The reader closed the stream.
+    Closed,
+}
+
+/// Writes a piece of the answer and flushes it.
+///
+/// # Errors
+/// Anything but a reader that went away: a full disk, say.
+pub fn write(piece: &str) -> Result<WriteStatus, CommandError> {
+    let mut stdout = std::io::stdout().lock();
+    match stdout.write_all(piece.as_bytes()).and_then(|()| stdout.flush()) {
+        Ok(()) => Ok(WriteStatus::Whole),
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(WriteStatus::Closed),
+        Err(error) => {
+            Err(CommandError::new(ExitStatus::Failed, anyhow::Error::from(error).context("cannot write the answer")))
+        }
+    }
+}
+
+impl Output {
+    /// The streams of this process, coloured as asked for.
+    #[must_use]
+    pub fn new(global: &GlobalArgs, environment: &ProcessEnvironment) -> Self {
+        let plain = environment.variable("NO_COLOR").is_some() || environment.variable("TERM") == Some("dumb");
+        let palette = |terminal: bool| match global.color {
+            Color::Always => Palette::Coloured,
+            Color::Auto if terminal && !plain => Palette::Coloured,
+            Color::Auto | Color::Never => Palette::Plain,
+        };
+        let view = |is_terminal| TextView {
+            palette: palette(is_terminal),
+            width: environment.width,
+            charset: Charset::of_locale(|name| environment.variable(name)),
+            is_terminal,
+            ..TextView::default()
+        };
+        let live = environment.stderr_is_terminal && !global.quiet && !global.verbose;
+        let target = if live { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+        Self {
+            bars: MultiProgress::with_draw_target(target),
+            live,
+            answers: view(environment.stdout_is_terminal),
+            messages: view(environment.stderr_is_terminal),
+            quiet: global.quiet,
+            promise: None,
+            progress: Arc::default(),
+        }
+    }
+
+    /// Takes what the call promises on standard output.
+    pub fn promise(&mut self, promise: Option<Promise>) {
+        panic::promise_document(promise.is_some());
+        self.promise = promise;
+    }
+
+    /// What the call promises on standard output.
+    #[must_use]
+    pub fn promised(&self) -> Option<Promise> {
+        self.promise
+    }
+
+    /// How an answer is drawn.
+    #[must_use]
+    pub fn view(&self) -> TextView {
+        self.answers.clone()
+    }
+
+    /// How a message is drawn.
+    #[must_use]
+    pub fn message_view(&self) -> TextView {
+        self.messages.clone()
+    }
+
+    /// The report in this format.
+    #[must_use]
+    pub fn render(&self, report: &Report<'_>, format: Format) -> String {
+        report::render(report, format, &ReportOptions::new(&self.view()))
+    }
+
+    /// Writes a report as the answer.
+    pub fn report(&self, report: &Report<'_>, format: Format) {
+        self.answer(&self.render(report, format));
+    }
+
+    /// Whether lines below the messages are drawn and go away: on a terminal.
+    #[must_use]
+    pub fn is_live(&self) -> bool {
+        self.live
+    }
+
+    /// The lines below the messages.
+    #[must_use]
+    pub fn bars(&self) -> &MultiProgress {
+        &self.bars
+    }
+
+    /// Writes the answer. What goes wrong is an error at the command's end: see [`Output::ended`].
+    pub fn answer(&self, text: &str) {
+        if !text.is_empty() {
+            self.note_answer();
+        }
+        if let Err(error) = self.bars.suspend(|| write(text)) {
+            self.progress().failed.get_or_insert(error.to_string());
+        }
+    }
+
+    /// Notes that an answer is written, or was begun.
+    pub fn note_answer(&self) {
+        self.progress().answered = true;
+        panic::promise_document(false);
+    }
+
+    /// Notes that something which the call asked for could not be written: an error at the end of the command.
+    pub fn note_unwritten(&self, reason: String) {
+        self.progress().failed.get_or_insert(reason);
+    }
+
+    /// Notes that the command changed something on the service.
+    pub fn note_change(&self) {
+        self.progress().changed = true;
+    }
+
+    /// How the command ends, where it would end like this had its answer gone out.
+    pub fn ended(&self, ending: ExitStatus) -> ExitStatus {
+        let (failed, changed, answered) = {
+            let mut progress = self.progress();
+            (progress.failed.take(), progress.changed, progress.answered)
+        };
+        let Some(reason) = failed else {
+            if !answered && ending != ExitStatus::Done {
+                self.answer_error(&CommandError::words(ending, ending.as_str()));
+            }
+            return ending;
+        };
+        let ending = ending.without_answer(changed);
+        let error = CommandError::words(ending, reason);
+        self.error(&match changed {
+            true => error.hint("the changes were made; to see each result: trueup history last"),
+            false => error,
+        });
+        ending
+    }
+
+    fn progress(&self) -> MutexGuard<'_, CommandProgress> {
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Writes a message that a person may want; `--quiet` leaves it out. A line break is added.
+    pub fn message(&self, text: &str) {
+        if !self.quiet {
+            self.notice(text);
+        }
+    }
+
+    /// Writes a message that must be seen, in the columns of the terminal. A line break is added.
+    pub fn notice(&self, text: &str) {
+        let text = safe::log(text.trim_end_matches('\n'));
+        // In one write: a run prints a line for each change, and stderr has no buffer.
+        let lines = match self.messages.is_terminal {
+            true => format!("{}\n", report::fit(&text, self.messages.width)),
+            false => format!("{text}\n"),
+        };
+        self.bars.suspend(|| {
+            let _ = std::io::stderr().lock().write_all(lines.as_bytes());
+        });
+    }
+
+    /// Writes a line of a log for programs to stderr, as it is and whatever `--quiet` says.
+    pub fn log(&self, line: &str) {
+        self.bars.suspend(|| {
+            let _ = std::io::stderr().lock().write_all(line.as_bytes());
+        });
+    }
+
+    /// Reports an error that ends the command, for people and, where a document is promised, as that document.
+    pub fn fail(&self, error: &CommandError) {
+        self.error(error);
+        self.answer_error(error);
+    }
+
+    /// Writes the error as the document that the call promises, unless its one document is written.
+    pub fn answer_error(&self, error: &CommandError) {
+        let answered = self.progress().answered;
+        match self.promise {
+            None => {}
+            Some(Promise::Document) if answered => {}
+            Some(Promise::Document) => self.answer(&report::error::json(&error.report())),
+            Some(Promise::Lines | Promise::RunEvents) => {
+                self.answer(&report::json::one_line(&report::error::json(&error.report())));
+            }
+        }
+    }
+
+    /// Prints an error with what to do about it.
+    pub fn error(&self, error: &CommandError) {
+        let text = error.to_string();
+        let mut message = match error.is_sum() {
+            true => safe::line(&text).into_owned(),
+            false => format!("{}: {}", self.messages.palette.paint(Role::Wrong, "error"), safe::line(&text)),
+        };
+        for hint in error.hints() {
+            message.push_str(&format!("\n  {}", safe::line(hint)));
+        }
+        self.notice(&message);
+    }
+}

@@ -1,0 +1,116 @@
+//! Shows a run while it is made: a bar on a terminal, elsewhere a line for each change.
+
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::cli::context::Context;
+use crate::cli::output::Output;
+use crate::cli::output::document::Promise;
+use crate::plan::ActionKind;
+use crate::report::text::LineProgress;
+use crate::report::{run_event, safe};
+use crate::run::{ChangeResult, RunEvent, RunObserver};
+
+/// The observer of a run.
+pub enum RunProgress {
+    /// On a terminal.
+    Bar { bar: ProgressBar, output: Output, lines: LineProgress },
+    /// As lines of JSON on standard output.
+    Events { output: Output },
+    /// In a log.
+    Lines { output: Output, lines: LineProgress },
+    /// In a log that should have none.
+    Nothing { output: Output },
+}
+
+impl RunProgress {
+    /// The observer that fits where messages go.
+    pub fn new(context: &Context) -> Self {
+        let output = context.output.clone();
+        if output.promised() == Some(Promise::RunEvents) {
+            return RunProgress::Events { output };
+        }
+        let lines = LineProgress::new(output.message_view());
+        if !output.is_live() {
+            return RunProgress::Lines { output, lines };
+        }
+        let bar = output.bars().add(ProgressBar::no_length());
+        let style = ProgressStyle::with_template("[{bar:30}] {pos}/{len}  {msg}");
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> "));
+        RunProgress::Bar { bar, output, lines }
+    }
+
+    /// The observer of a rehearsal: a log gets no line a change, unless it asked for every request.
+    pub fn rehearsing(context: &Context) -> Self {
+        if context.environment.stderr_is_terminal || context.global.verbose {
+            RunProgress::new(context)
+        } else {
+            RunProgress::Nothing { output: context.output.clone() }
+        }
+    }
+}
+
+impl RunProgress {
+    /// Prints a message during the run, above the bar if there is one.
+    pub fn messages(&self) -> impl Fn(&str) + Send + 'static {
+        let output = match self {
+            RunProgress::Bar { output, .. }
+            | RunProgress::Lines { output, .. }
+            | RunProgress::Events { output }
+            | RunProgress::Nothing { output } => output.clone(),
+        };
+        move |text| output.notice(text)
+    }
+}
+
+impl RunObserver for RunProgress {
+    fn event(&self, event: RunEvent) {
+        match self {
+            RunProgress::Lines { output, lines } => {
+                if let Some(line) = lines.line(&event) {
+                    output.message(&line);
+                }
+            }
+            RunProgress::Events { output } => output.answer(&run_event::line(&event, jiff::Timestamp::now())),
+            RunProgress::Nothing { .. } => {}
+            RunProgress::Bar { bar, output, lines } => draw(bar, output, lines, &event),
+        }
+    }
+}
+
+fn draw(bar: &ProgressBar, output: &Output, lines: &LineProgress, event: &RunEvent) {
+    match event {
+        RunEvent::Started { total, .. } => {
+            bar.set_length(u64::try_from(*total).unwrap_or(u64::MAX));
+            bar.enable_steady_tick(Duration::from_millis(100));
+        }
+        RunEvent::Phase { kind, .. } => bar.set_message(match kind {
+            ActionKind::Create => "creating",
+            ActionKind::Replace | ActionKind::Annotate => "creates done · replacing",
+            ActionKind::Delete => "replaces done · deleting",
+        }),
+        RunEvent::Sending { .. } => {}
+        RunEvent::Waiting { key, reason, wait, .. } => {
+            let key = key.to_string();
+            let wait = wait.as_secs_f64();
+            bar.set_message(format!("{} ({}, waiting {wait:.1} s)", safe::line(&key), safe::line(reason)));
+        }
+        RunEvent::Finished { step, .. } => {
+            if !step.result.is_done() && !matches!(step.result, ChangeResult::Skipped { .. }) {
+                output.message(&lines.line(event).unwrap_or_default());
+            }
+            bar.inc(1);
+        }
+        RunEvent::Verifying { read: 1 } => bar.set_message("verifying"),
+        RunEvent::Verifying { read } => bar.set_message(format!("still different, read {read}")),
+    }
+}
+
+impl Drop for RunProgress {
+    fn drop(&mut self) {
+        if let RunProgress::Bar { bar, .. } = self {
+            bar.finish_and_clear();
+        }
+    }
+}

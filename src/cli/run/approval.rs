@@ -1,0 +1,128 @@
+//! How a person approves a plan: at a prompt that shows it, by `--yes`, or by its digest. Guards are checked
+//! before anyone is asked.
+
+use crate::cli::args::ApprovalArgs;
+use crate::cli::context::Context;
+use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::output::prompt;
+use crate::plan::{Allowances, Approval, ApprovalError, ApprovedPlan, GuardLimits, Plan};
+use crate::report::error::Refusal;
+use crate::report::text::{self, TextView};
+use crate::report::{Report, ReportOptions, render};
+
+/// The result of asking for approval.
+pub enum PromptResult<'a> {
+    /// The plan may be applied.
+    Given(ApprovedPlan<'a>),
+    /// The command ends: there is nothing to do, or the plan is refused.
+    Ended(ExitStatus),
+}
+
+/// A plan that needs approval.
+pub struct PlanPrompt<'a> {
+    /// The plan.
+    pub plan: &'a Plan,
+    /// What was allowed by name.
+    pub allow: &'a Allowances,
+    /// The limits of the guards.
+    pub limits: &'a GuardLimits,
+    /// How it is drawn.
+    pub view: &'a TextView,
+}
+
+/// Asks for approval of a plan.
+///
+/// # Errors
+/// The answer is no, or stdin is not a terminal and no flag approves the plan.
+pub fn ask<'a>(
+    decision: &ApprovalArgs,
+    context: &Context,
+    question: PlanPrompt<'a>,
+) -> Result<PromptResult<'a>, CommandError> {
+    let PlanPrompt { plan, allow, limits, view } = question;
+    let consent = consent(decision);
+    if plan.changes.is_empty() && plan.unknown().next().is_none() && decision.digest.is_none() {
+        return Ok(PromptResult::Ended(nothing_to_do(decision, context, plan, view)));
+    }
+    let beforehand = decision.yes || decision.digest.is_some();
+    let show = || {
+        let view = TextView { palette: context.output.message_view().palette, ..view.clone() };
+        context.output.notice(&text::plan(plan, None, &view));
+    };
+    let approved = match plan.approve_within(consent, allow, limits) {
+        Ok(approved) => approved,
+        Err(refusal) => {
+            // Without a flag the plan was not shown before.
+            if !beforehand {
+                show();
+            }
+            return Ok(PromptResult::Ended(refused(context, &refusal, plan, view)));
+        }
+    };
+    if plan.changes.is_empty() {
+        return Ok(PromptResult::Ended(nothing_to_do(decision, context, plan, view)));
+    }
+    if beforehand {
+        return Ok(PromptResult::Given(approved));
+    }
+    show();
+    let changes = plan.changes.len();
+    let these = if changes == 1 { "this change".to_owned() } else { format!("these {changes} changes") };
+    let hint = format!("give --yes, or --digest {} for exactly this plan", plan.digest().short());
+    prompt::confirm(context, &format!("apply {these}"), &hint)?;
+    Ok(PromptResult::Given(approved))
+}
+
+/// The approval that the flags give, if they do.
+fn consent(decision: &ApprovalArgs) -> Approval<'_> {
+    match &decision.digest {
+        Some(digest) => Approval::Digest(digest),
+        None if decision.yes => Approval::Given,
+        None => Approval::Asked,
+    }
+}
+
+fn refused(context: &Context, refusal: &ApprovalError, plan: &Plan, view: &TextView) -> ExitStatus {
+    let view = TextView { palette: context.output.message_view().palette, ..view.clone() };
+    context.output.notice(&text::refusal(refusal, &view));
+    let status = ExitStatus::of_refusal(refusal);
+    let reasons = Refusal::of(refusal, plan.digest().full());
+    let mut error = CommandError::words(status, refusal);
+    for name in &reasons.allow {
+        error = error.hint(format!("to allow it: --allow {name}"));
+    }
+    context.output.answer_error(&error.hint("nothing was sent").refusal(reasons));
+    status
+}
+
+fn nothing_to_do(decision: &ApprovalArgs, context: &Context, plan: &Plan, view: &TextView) -> ExitStatus {
+    context.output.answer(&render(&Report::Plan(plan), decision.format, &ReportOptions::new(view)));
+    if plan.blocked.is_empty() { ExitStatus::Done } else { ExitStatus::Refused }
+}
+
+/// Asks for approval to resume a run; returns a status if its plan is refused.
+///
+/// # Errors
+/// The answer is no, or stdin is not a terminal and no flag approves the plan.
+pub fn ask_to_resume(
+    decision: &ApprovalArgs,
+    context: &Context,
+    question: PlanPrompt<'_>,
+    left: usize,
+) -> Result<Option<ExitStatus>, CommandError> {
+    let PlanPrompt { plan, allow, limits, view } = question;
+    // The guards cover the whole plan, and consents that the record names come from a file.
+    if let Err(refusal) = plan.approve_within(consent(decision), allow, limits) {
+        return Ok(Some(refused(context, &refusal, plan, view)));
+    }
+    if decision.digest.is_some() || decision.yes {
+        return Ok(None);
+    }
+    let guards = text::consents(plan, &TextView { palette: context.output.message_view().palette, ..view.clone() });
+    if !guards.is_empty() {
+        context.output.notice(&guards);
+    }
+    let these = if left == 1 { "1 change".to_owned() } else { format!("{left} changes") };
+    prompt::confirm(context, &format!("resume {these} that are left"), "give --yes")?;
+    Ok(None)
+}

@@ -1,0 +1,58 @@
+//! Ctrl-C during a run: trueup starts no new calls, waits for those in flight, and writes the outcome. A
+//! second Ctrl-C ends the program at once, as a kill would: the journal records what was in flight.
+
+use tokio::sync::watch;
+
+use crate::cli::exit_status::ExitStatus;
+
+/// Becomes `true` when a person interrupts the command. `message` prints that, and at a second interrupt what is `left`.
+pub fn watch(message: impl Fn(&str) + Send + 'static, left: String) -> watch::Receiver<bool> {
+    let (stop, stopped) = watch::channel(false);
+    tokio::spawn(async move {
+        interrupted().await;
+        message("interrupted: no new changes start; those in flight finish");
+        stop.send_replace(true);
+        interrupted().await;
+        message(&format!("interrupted again: ended at once; {left}"));
+        std::process::exit(ExitStatus::Interrupted.code().into());
+    });
+    stopped
+}
+
+/// Returns at Ctrl-C, or when the process receives a signal to end.
+pub async fn interrupted() {
+    let interrupt = async {
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    };
+    tokio::select! {
+        () = interrupt => {}
+        () = terminated() => {}
+    }
+}
+
+#[cfg(unix)]
+async fn terminated() {
+    use tokio::signal::unix::{SignalKind, signal};
+    match signal(SignalKind::terminate()) {
+        Ok(mut signal) => {
+            signal.recv().await;
+        }
+        Err(_) => std::future::pending::<()>().await,
+    }
+}
+
+/// The window is closed, or the machine goes down; a service manager sends Ctrl-Break.
+#[cfg(windows)]
+async fn terminated() {
+    use tokio::signal::windows::{ctrl_break, ctrl_close, ctrl_shutdown};
+    let (Ok(mut pause), Ok(mut close), Ok(mut shutdown)) = (ctrl_break(), ctrl_close(), ctrl_shutdown()) else {
+        return std::future::pending().await;
+    };
+    tokio::select! {
+        _ = pause.recv() => {}
+        _ = close.recv() => {}
+        _ = shutdown.recv() => {}
+    }
+}

@@ -1,0 +1,302 @@
+//! From a plan to its outcome, for apply and rollback: gates, approval, journal, the run, and its report. A
+//! run that was not finished is resumed in the same way.
+
+pub mod approval;
+pub mod evidence;
+pub mod gates;
+pub mod interrupt;
+pub mod proposal;
+pub mod rehearsal;
+pub mod trigger;
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use tokio::sync::watch;
+
+use crate::api::Timing;
+use crate::apply::{self, ApplyOptions, Clock, PollPolicy};
+use crate::cli::args::ApprovalArgs;
+use crate::cli::context::Context;
+use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::output::progress::RunProgress;
+use crate::cli::run::approval::{PlanPrompt, PromptResult};
+use crate::cli::run::evidence::PendingEvidence;
+use crate::cli::service::Connection;
+use crate::cli::{file, planning, policy, state};
+use crate::journal::{self, Journal};
+use crate::load::Config;
+use crate::model::policy::Safeguards;
+use crate::model::{Key, RunId};
+use crate::plan::{Allowances, ApprovedPlan, GuardLimits, Ignore, Plan};
+use crate::report::text::{self, TextView};
+use crate::report::{Format, Report, ReportOptions, render};
+use crate::run::{Outcome, RunHeader, RunRecord};
+
+/// A plan on its way to an outcome.
+pub struct PendingRun<'a> {
+    /// The service.
+    pub connection: &'a Connection,
+    /// What was allowed by name.
+    pub allow: &'a Allowances,
+    /// How it is drawn.
+    pub view: &'a TextView,
+    /// Where the plan comes from.
+    pub origin: RunOrigin,
+    /// Which statements of the plan are trusted.
+    pub trust: RunLimits,
+}
+
+/// How a run was approved, and what stops it.
+pub struct RunControl<'a> {
+    /// The approval.
+    pub decision: &'a ApprovalArgs,
+    /// Becomes true when a person interrupts a command about several stacks; each other run watches for itself.
+    pub stop: Option<watch::Receiver<bool>>,
+}
+
+impl<'a> RunControl<'a> {
+    /// The control of a run by itself.
+    fn of(decision: &'a ApprovalArgs) -> Self {
+        Self { decision, stop: None }
+    }
+}
+
+/// What decides beside the changes whether they are made.
+pub struct RunLimits {
+    /// The settings in force.
+    pub safeguards: Safeguards,
+    /// What bounds the guards.
+    pub limits: GuardLimits,
+}
+
+impl RunLimits {
+    /// A plan that this call made, or that its digest vouches for, is taken as it is.
+    pub fn whole(plan: &Plan) -> Self {
+        Self { safeguards: plan.settings.safeguards.clone(), limits: GuardLimits::default() }
+    }
+
+    /// A plan from a file or a journal: its settings are at least as strict as those of this call. If no
+    /// digest proves its content, its counts are limited to what exists.
+    ///
+    /// # Errors
+    /// A consent that the policy forbids, or a namespace whose endpoints would have to be counted and
+    /// could not be read.
+    pub async fn of_file(
+        decision: &ApprovalArgs,
+        context: &Context,
+        (connection, config): (&Connection, &Config),
+        plan: &Plan,
+    ) -> Result<Self, CommandError> {
+        policy::permits_names(context, plan.allowed.iter().map(|allowed| &allowed.name))?;
+        let mut trust = Self::of_record(config, plan);
+        if decision.digest.is_none() {
+            trust.limits.counts = planning::counts(connection, plan).await?;
+        }
+        Ok(trust)
+    }
+
+    /// A plan that this call made from the record of a run: the settings are the record's, made at
+    /// least as strict as those of this call.
+    pub fn of_record(config: &Config, plan: &Plan) -> Self {
+        let safeguards = plan.settings.safeguards.stricter(&config.safeguards);
+        let limits = GuardLimits { guards: Some(safeguards.guards), ..GuardLimits::default() };
+        Self { safeguards, limits }
+    }
+}
+
+/// Where a run comes from.
+pub enum RunOrigin {
+    /// Definitions.
+    Definitions,
+    /// The record of this run, which is undone.
+    Undone(RunId),
+    /// The record of this run, which is resumed.
+    Resumed(RunId),
+}
+
+impl PendingRun<'_> {
+    /// The question whether `plan` may be applied.
+    pub fn question<'q>(&'q self, plan: &'q Plan) -> PlanPrompt<'q> {
+        PlanPrompt { plan, allow: self.allow, limits: &self.trust.limits, view: self.view }
+    }
+}
+
+/// Asks for approval of a plan, makes its changes and reports the outcome.
+///
+/// # Errors
+/// A gate that blocks, nobody who consents, a journal that cannot be begun.
+pub async fn approve_and_apply(
+    decision: &ApprovalArgs,
+    context: &Context,
+    plan: &Plan,
+    work: PendingRun<'_>,
+) -> Result<ExitStatus, CommandError> {
+    check(context, plan, &work).await?;
+    let approved = match approval::ask(decision, context, work.question(plan))? {
+        PromptResult::Given(approved) => approved,
+        PromptResult::Ended(ending) => return Ok(ending),
+    };
+    let outcome = carry_out(context, RunControl::of(decision), approved, &work).await?;
+    Ok(report(decision, context, work.view, (&outcome, plan), &BTreeSet::new()))
+}
+
+/// Reports an unfinished run of the stack, and looks at the gates.
+///
+/// # Errors
+/// A gate that blocks, or a state directory that cannot be read.
+pub async fn check(context: &Context, plan: &Plan, work: &PendingRun<'_>) -> Result<(), CommandError> {
+    if matches!(work.origin, RunOrigin::Definitions) {
+        report_unfinished(context, plan, work.view)?;
+    }
+    gates::check(context, work.connection, plan, &work.trust.safeguards.gates).await
+}
+
+/// Makes the changes of an approved plan.
+///
+/// # Errors
+/// A journal that cannot be begun.
+pub async fn carry_out(
+    context: &Context,
+    control: RunControl<'_>,
+    approved: ApprovedPlan<'_>,
+    work: &PendingRun<'_>,
+) -> Result<Outcome, CommandError> {
+    let progress = RunProgress::new(context);
+    let BegunRun { journal, options, evidence } = begin(context, control, work, approved.plan(), &progress)?;
+    let writer = work.connection.writer()?;
+    let plan = approved.plan();
+    let outcome = apply::run(approved, &writer, &journal, &progress, options).await;
+    context.metrics.lock().outcome(plan, &outcome);
+    if let Some(evidence) = evidence {
+        evidence.write(context, &outcome);
+    }
+    Ok(outcome)
+}
+
+/// Saves a plan for `apply FILE` instead of applying it, and shows it.
+///
+/// # Errors
+/// The file cannot be written.
+pub fn save(
+    path: &Path,
+    context: &Context,
+    plan: &Plan,
+    (view, format): (&TextView, Format),
+) -> Result<ExitStatus, CommandError> {
+    file::write_private(path, &plan.to_file())?;
+    let options = ReportOptions { saved: Some(path), ..ReportOptions::new(view) };
+    context.output.answer(&render(&Report::Plan(plan), format, &options));
+    Ok(if plan.unknown().next().is_some() { ExitStatus::Unknown } else { ExitStatus::Done })
+}
+
+/// Resumes an earlier run and reports the outcome.
+///
+/// # Errors
+/// A gate that blocks, a journal that cannot be begun.
+pub async fn resume(
+    decision: &ApprovalArgs,
+    context: &Context,
+    record: &RunRecord,
+    work: PendingRun<'_>,
+) -> Result<ExitStatus, CommandError> {
+    let plan = &record.header.plan;
+    // The configuration decides, as for an apply: the record is a file like any other.
+    gates::check(context, work.connection, &record.rest(), &work.trust.safeguards.gates).await?;
+    let progress = RunProgress::new(context);
+    let BegunRun { journal, options, evidence } = begin(context, RunControl::of(decision), &work, plan, &progress)?;
+    let writer = work.connection.writer()?;
+    let outcome = apply::resume(record, &writer, &journal, &progress, options).await;
+    drop(progress);
+    context.metrics.lock().outcome(plan, &outcome);
+    if let Some(evidence) = evidence {
+        evidence.write(context, &outcome);
+    }
+    let earlier = record.made().into_iter().cloned().collect();
+    Ok(report(decision, context, work.view, (&outcome, plan), &earlier))
+}
+
+/// A run of which nothing is sent yet.
+struct BegunRun {
+    journal: Journal,
+    options: ApplyOptions,
+    evidence: Option<PendingEvidence>,
+}
+
+fn begin(
+    context: &Context,
+    control: RunControl<'_>,
+    work: &PendingRun<'_>,
+    plan: &Plan,
+    progress: &RunProgress,
+) -> Result<BegunRun, CommandError> {
+    let environment = &context.environment;
+    let store = state::store(context)?;
+    let time = journal::naming_time(store, environment.now()).map_err(|error| state::failed(context, error))?;
+    let run = journal::run_name(time, plan.stack.as_deref(), environment.chance());
+    let (resumes, rolls_back) = match &work.origin {
+        RunOrigin::Definitions => (None, None),
+        RunOrigin::Undone(run) => (None, Some(run.clone())),
+        RunOrigin::Resumed(run) => (Some(run.clone()), None),
+    };
+    let header = RunHeader {
+        run: run.clone(),
+        started: environment.now().to_string(),
+        user: environment.user(),
+        trigger: trigger::of(control.decision, environment),
+        resumes,
+        rolls_back,
+        plan: plan.clone(),
+    };
+    let (path, is_shared) = (control.decision.evidence.as_ref(), control.stop.is_some());
+    let evidence = PendingEvidence::new(path, is_shared, &header, &work.trust.safeguards)?;
+    // Before an interrupt is waited for: until here it ends the program, which may wait for a lock.
+    let waiting = progress.messages();
+    let journal = Journal::begin(store, &header, environment.host(), &waiting)
+        .map_err(|error| state::with_status(context, ExitStatus::Refused, error))?;
+    let options = ApplyOptions {
+        stop: control.stop.unwrap_or_else(|| {
+            let resume = format!("resume with `trueup apply --resume {run}{}`", work.view.flags);
+            interrupt::watch(progress.messages(), resume)
+        }),
+        run,
+        concurrency: work.connection.concurrency(),
+        version_checked: work.trust.safeguards.version_checked,
+        ignore: Ignore::new(&work.trust.safeguards.ignore)
+            .map_err(|error| CommandError::new(ExitStatus::Refused, error))?,
+        poll_policy: PollPolicy::default(),
+        clock: Clock::new(jiff::Timestamp::now),
+        pace: Timing::real(environment.chance()),
+    };
+    Ok(BegunRun { journal, options, evidence })
+}
+
+/// Reports the outcome of a plan. `earlier` are the changes that a resumed run had made.
+fn report(
+    decision: &ApprovalArgs,
+    context: &Context,
+    view: &TextView,
+    (outcome, plan): (&Outcome, &Plan),
+    earlier: &BTreeSet<Key>,
+) -> ExitStatus {
+    if outcome.steps.iter().any(|step| step.result.is_done() || step.result.may_have_taken_effect()) {
+        context.output.note_change();
+    }
+    let report = Report::Outcome(outcome, plan, earlier);
+    context.output.answer(&render(&report, decision.format, &ReportOptions::new(view)));
+    ExitStatus::of_outcome(outcome, plan)
+}
+
+/// Reports that the newest run of a stack was not finished, before another is begun.
+///
+/// # Errors
+/// The state directory cannot be read.
+fn report_unfinished(context: &Context, plan: &Plan, view: &TextView) -> Result<(), CommandError> {
+    let store = state::store(context)?;
+    let open = journal::open_run(store, plan.stack.as_deref(), &plan.service.base_url);
+    if let Some(open) = open.map_err(|error| state::failed(context, error))? {
+        let view = TextView { flags: view.flags.clone(), ..context.output.message_view() };
+        context.output.message(&text::open_run(&open, &view));
+    }
+    Ok(())
+}

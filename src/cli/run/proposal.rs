@@ -1,0 +1,52 @@
+//! The plan of a stack's definitions, with all that an apply of it needs: made in the same way for one stack and for several.
+
+use crate::cli::args::{ApplyArgs, ScopeArgs};
+use crate::cli::context::Context;
+use crate::cli::exit_status::CommandError;
+use crate::cli::planning;
+use crate::cli::run::{PendingRun, RunLimits, RunOrigin};
+use crate::cli::service::Connection;
+use crate::cli::session::{Session, SessionOptions};
+use crate::plan::{Allowances, Plan};
+use crate::report::AttributionDetail;
+use crate::report::text::TextView;
+
+/// A plan that is not approved yet.
+pub struct Proposal {
+    /// The changes.
+    pub plan: Plan,
+    /// The service that the plan is for.
+    pub connection: Connection,
+    /// What was allowed by name.
+    pub allow: Allowances,
+    /// How it is drawn.
+    pub view: TextView,
+}
+
+impl Proposal {
+    /// Plans the definitions that `scope` names.
+    ///
+    /// # Errors
+    /// As those of a session and of its plan.
+    pub async fn of(arguments: &ApplyArgs, context: &Context, scope: &ScopeArgs) -> Result<Self, CommandError> {
+        let options = SessionOptions { base: arguments.base.base.as_deref(), ..SessionOptions::default() };
+        let session = Session::open(context, scope, options).await?;
+        let mut plan = session.plan(&arguments.permission).await?;
+        let is_asked_for = !arguments.decision.yes && arguments.decision.digest.is_none();
+        if is_asked_for || plan.changes.is_empty() {
+            session.locate(&mut plan);
+        }
+        session.attribute(&mut plan)?;
+        session.stamp(&mut plan);
+        let view = session.view(AttributionDetail::All, &arguments.permission);
+        let connection = session.into_connection()?;
+        let allow = planning::consent(context, &mut plan, &arguments.permission.allow)?;
+        Ok(Self { plan, connection, allow, view })
+    }
+
+    /// The run that would apply it.
+    pub fn pending(&self) -> PendingRun<'_> {
+        let (origin, trust) = (RunOrigin::Definitions, RunLimits::whole(&self.plan));
+        PendingRun { connection: &self.connection, allow: &self.allow, view: &self.view, origin, trust }
+    }
+}

@@ -1,0 +1,202 @@
+//! What a rehearsal needs: a copy of live as seeds of an embedded service, the faults to inject, and a
+//! recorder that stores nothing, because a rehearsal is never resumed.
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::model::{Json, Key, Name, Namespace, RelatedObject, Snapshot};
+use crate::plan::{Action, BlockReason, Plan};
+use crate::run::{ChangeStep, Intent, RunClosing, RunRecorder, Urgency};
+use crate::sandbox::{self, Scenario, Seed, SeedMetadata, ViewReference};
+
+/// What goes wrong on an ordinary bad day: answers that are lost after the work was done, overload,
+/// refusals for pace, a list that comes half. None of it may keep a run from its end.
+const ROUGH: &str = "
+rules:
+  - {operation: endpoint-create, every: 4, cut: after}
+  - {operation: endpoint-replace, every: 4, cut: after}
+  - {operation: endpoint-delete, every: 2, cut: after}
+  - {operation: endpoint-create, after: 1, every: 6, status: {code: 503}}
+  - {operation: endpoint-replace, after: 1, every: 6, status: {code: 503, effect: done}}
+  - {operation: endpoint-replace, after: 2, every: 9, cut: before}
+  - {operation: endpoint-get, every: 5, status: {code: 429, retry_after: 1}}
+  - {operation: endpoint-list, for: 1, truncate: {}}
+";
+
+/// The faults of a rehearsal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FaultOption {
+    /// None.
+    None,
+    /// The set that is built in.
+    Rough,
+    /// A scenario in a file.
+    File(PathBuf),
+}
+
+impl FromStr for FaultOption {
+    type Err = Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Infallible> {
+        Ok(match text {
+            "none" => FaultOption::None,
+            "rough" => FaultOption::Rough,
+            path => FaultOption::File(PathBuf::from(path)),
+        })
+    }
+}
+
+impl FaultOption {
+    /// The name of them in a report.
+    pub fn name(&self) -> String {
+        match self {
+            FaultOption::None => "none".to_owned(),
+            FaultOption::Rough => "rough".to_owned(),
+            FaultOption::File(path) => path.display().to_string(),
+        }
+    }
+
+    /// The scenario.
+    ///
+    /// # Errors
+    /// A file that holds none.
+    pub fn scenario(&self) -> Result<Scenario, CommandError> {
+        let read = match self {
+            FaultOption::None => return Ok(Scenario::default()),
+            FaultOption::Rough => Scenario::parse(ROUGH),
+            FaultOption::File(path) => Scenario::read(path),
+        };
+        read.map_err(|error| {
+            CommandError::new(ExitStatus::Invalid, error)
+                .hint("docs/sandbox.md describes scenarios; or use --faults rough")
+        })
+    }
+}
+
+/// The copy of what was kept, with what refers to the endpoints that the plan deletes.
+pub fn seeds(snapshot: &Snapshot, plan: &Plan) -> Vec<Seed> {
+    let referrers = referrers(plan);
+    let of = |item: &Json| {
+        let key = Key {
+            namespace: Namespace::from_service(part(item, "namespace")?).ok()?,
+            name: Name::from_service(part(item, "name")?).ok()?,
+        };
+        Some(seed(item, &key, referrers.get(&key).copied().unwrap_or_default()))
+    };
+    snapshot.namespaces.values().flat_map(|kept| &kept.items).filter_map(of).collect()
+}
+
+fn part<'a>(item: &'a Json, name: &str) -> Option<&'a str> {
+    let direct = item.get(name).and_then(Json::as_str).filter(|text| !text.is_empty());
+    direct.or_else(|| item.get("metadata")?.get(name)?.as_str())
+}
+
+/// Who refers to each endpoint that the plan deletes, or holds back for that.
+fn referrers(plan: &Plan) -> BTreeMap<Key, &[RelatedObject]> {
+    let deleted = plan.changes.iter().filter_map(|change| match &change.action {
+        Action::Delete { referrers, .. } => Some((change.key.clone(), referrers.as_slice())),
+        _ => None,
+    });
+    let held = plan.blocked.iter().filter_map(|held| match &held.reason {
+        BlockReason::Referred { by } => Some((held.key.clone(), by.as_slice())),
+        _ => None,
+    });
+    deleted.chain(held).collect()
+}
+
+fn seed(item: &Json, key: &Key, referrers: &[RelatedObject]) -> Seed {
+    let metadata = item.get("metadata").filter(|metadata| metadata.is_object()).unwrap_or(item);
+    let system = item.get("system_metadata").unwrap_or(&Json::Null);
+    let text = |json: &Json, name: &str| json.get(name).and_then(Json::as_str).unwrap_or_default().to_owned();
+    let map = |name: &str| {
+        let entries = metadata.get(name).and_then(Json::as_object).into_iter().flatten();
+        entries.filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned()))).collect()
+    };
+    let owner = item.get("owner_view").filter(|owner| owner.is_object()).or_else(|| system.get("owner_view"));
+    let uid = part(item, "uid").or_else(|| system.get("uid")?.as_str()).map(str::to_owned);
+    let deletion_timestamp = system.get("deletion_timestamp").and_then(|time| time.as_str()?.parse().ok());
+    Seed {
+        metadata: SeedMetadata {
+            namespace: key.namespace.to_string(),
+            name: key.name.to_string(),
+            labels: map("labels"),
+            annotations: map("annotations"),
+            description: text(metadata, "description"),
+            disable: metadata.get("disable").and_then(Json::as_bool).unwrap_or_default(),
+        },
+        spec: None,
+        raw_spec: item.get("get_spec").cloned(),
+        uid,
+        owner_view: owner.filter(|owner| owner.is_object()).map(|owner| ViewReference {
+            kind: text(owner, "kind"),
+            name: text(owner, "name"),
+            namespace: text(owner, "namespace"),
+            uid: text(owner, "uid"),
+        }),
+        // What is going stays so for as long as the rehearsal takes.
+        finalizers: if deletion_timestamp.is_some() { vec!["rehearsal".to_owned()] } else { Vec::new() },
+        deletion_timestamp,
+        status: Vec::new(),
+        referring_objects: referrers.iter().map(referring).collect(),
+    }
+}
+
+fn referring(referrer: &RelatedObject) -> sandbox::Referrer {
+    sandbox::Referrer {
+        kind: referrer.kind.clone(),
+        uid: String::new(),
+        tenant: String::new(),
+        namespace: referrer.namespace.clone(),
+        name: referrer.name.clone(),
+    }
+}
+
+/// Keeps nothing: what happened to a copy needs no resume and no rollback.
+pub struct NoRecorder;
+
+impl RunRecorder for NoRecorder {
+    type Error = Infallible;
+
+    async fn intent(&self, _: &Intent, _: Urgency) -> Result<(), Infallible> {
+        Ok(())
+    }
+
+    async fn outcome(&self, _: &ChangeStep) -> Result<(), Infallible> {
+        Ok(())
+    }
+
+    async fn close(&self, _: RunClosing) -> Result<(), Infallible> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_faults_that_are_built_in_are_a_scenario() {
+        assert!(FaultOption::Rough.scenario().is_ok());
+        assert_eq!("faults.yaml".parse(), Ok(FaultOption::File(PathBuf::from("faults.yaml"))));
+    }
+
+    #[test]
+    fn a_seed_holds_what_the_service_gave() {
+        let item = json!({
+            "namespace": "shop", "name": "cart", "uid": "7", "owner_view": null,
+            "metadata": {"labels": {"a": "b", "c": null}, "annotations": {"trueup/stack": "s"}, "disable": true},
+            "system_metadata": {"deletion_timestamp": "2026-01-01T00:00:00Z", "owner_view": {"kind": "view", "name": "web"}},
+            "get_spec": {"ip": "10.0.0.7", "of_tomorrow": 1},
+        });
+        let seed = seed(&item, &Key::parse("shop/cart").expect("a key"), &[]);
+        assert_eq!(seed.raw_spec, Some(json!({"ip": "10.0.0.7", "of_tomorrow": 1})));
+        assert_eq!((seed.uid.as_deref(), seed.metadata.labels.len(), seed.metadata.disable), (Some("7"), 1, true));
+        assert_eq!(seed.owner_view.map(|owner| owner.name).as_deref(), Some("web"));
+        assert!(seed.deletion_timestamp.is_some() && !seed.finalizers.is_empty());
+    }
+}

@@ -1,0 +1,57 @@
+//! What a command prints of its requests: a line for people with `--verbose`, a line of JSON with `--log json`. And
+//! the ids that the requests carry.
+
+use std::sync::Arc;
+
+use crate::api::{Exchange, ExchangeListener, RequestIds, TraceParent};
+use crate::cli::args::GlobalArgs;
+use crate::cli::environment::ProcessEnvironment;
+use crate::cli::output::Output;
+use crate::cli::output::metrics::SharedMetrics;
+use crate::report::run_metrics::StackLabels;
+use crate::report::{request_log, safe};
+
+/// The variable by which a caller passes its trace on (W3C Trace Context).
+const TRACEPARENT: &str = "TRACEPARENT";
+
+/// The ids of all requests of a command, in the trace of the caller. A trace that is not valid is left out with a note.
+pub fn ids(environment: &ProcessEnvironment, output: &Output) -> Arc<RequestIds> {
+    let given = environment.variable(TRACEPARENT);
+    let parent = given.and_then(TraceParent::parse);
+    if given.is_some() && parent.is_none() {
+        output.message(&format!("note: `{TRACEPARENT}` is not a valid trace and is not passed on"));
+    }
+    Arc::new(RequestIds::new(environment.chance(), parent))
+}
+
+/// Counts each exchange for its stack, and prints it as the global flags ask for it.
+pub fn listener(
+    global: &GlobalArgs,
+    environment: &ProcessEnvironment,
+    output: &Output,
+    (metrics, labels): (SharedMetrics, StackLabels),
+) -> ExchangeListener {
+    let (verbose, log) = (global.verbose, global.log.is_some());
+    let (output, environment) = (output.clone(), environment.clone());
+    Arc::new(move |exchange| {
+        metrics.lock().exchange(&labels, exchange);
+        if verbose {
+            output.notice(&described(exchange));
+        }
+        if log {
+            output.log(&request_log::line(exchange, environment.now()));
+        }
+    })
+}
+
+/// `  GET /api/… -> 200, 17 bytes (3 ms, attempt 2)`
+fn described(exchange: &Exchange) -> String {
+    format!(
+        "  {} {} -> {} ({} ms{})",
+        exchange.method,
+        safe::line(&exchange.path_and_query),
+        safe::line(&exchange.outcome),
+        exchange.took.as_millis(),
+        if exchange.attempt > 1 { format!(", attempt {}", exchange.attempt) } else { String::new() }
+    )
+}

@@ -1,0 +1,229 @@
+//! The connection to the service: settings become a client, and with `--sandbox` an embedded service is
+//! started first, in this process, over real HTTP on the loopback.
+
+pub mod address;
+pub mod chosen_context;
+pub mod contexts;
+pub mod exchanges;
+pub mod token;
+pub mod trust;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use crate::api::{self, BaseUrl, RateLimit, Reader, Secret, Timing, Writer};
+use crate::cli::context::Context;
+use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::output::activity::Activity;
+use crate::cli::service::address::Address;
+use crate::cli::service::token::TokenSources;
+use crate::cli::settings::{self, ServiceLocation};
+use crate::cli::stacks::tenants::EmbeddedService;
+use crate::load::Config;
+use crate::model::Layout;
+use crate::plan;
+use crate::report::run_metrics::StackLabels;
+use crate::sandbox::{self, Clock, RequiredToken, Running, SandboxOptions, Scenario, Storage};
+
+/// Requests of a rehearsal that are recorded, to count those that met a fault.
+const REHEARSED_REQUESTS: usize = 1_000_000;
+
+/// A client with what it talks to.
+pub struct Connection {
+    settings: api::ClientSettings,
+}
+
+/// Makes the client's settings, and starts the embedded service where it is asked for.
+///
+/// # Errors
+/// No token, files that cannot be read, a sandbox that does not start.
+pub async fn connect(context: &Context, config: &Config) -> Result<Connection, CommandError> {
+    connect_with(context, config, settings::layout(context, config)?, TokenUse::Required).await
+}
+
+/// Whether requests carry the token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TokenUse {
+    /// They do, and it is an error if there is none.
+    Required,
+    /// They do not, to see what the service answers anyway.
+    Left,
+}
+
+/// [`connect`] with another layout, or without the token.
+///
+/// # Errors
+/// Those of [`connect`].
+pub async fn connect_with(
+    context: &Context,
+    config: &Config,
+    layout: Layout,
+    token_use: TokenUse,
+) -> Result<Connection, CommandError> {
+    let place = settings::place(context, config)?;
+    let (rate_limit, concurrency) = context.tenants.limits(place.base_url().as_str());
+    let pace = Timing::real(context.environment.chance());
+    let mut settings = match place {
+        ServiceLocation::At(address) => {
+            let token = match token_use {
+                TokenUse::Required => token(context, config.token_variable.as_deref(), &address)?,
+                TokenUse::Left => None,
+            };
+            let mut settings = api::ClientSettings::new(address.url, layout, token, pace);
+            settings.rate = rate_limit.or(config.rate_limit).map(rate).or(settings.rate);
+            settings
+        }
+        ServiceLocation::Sandbox(file) => {
+            let service = match context.tenants.embedded() {
+                Some(service) => service.clone(),
+                None => embed(context, &file).await?,
+            };
+            let mut settings = api::ClientSettings::new(BaseUrl::sandbox(), layout, Some(service.token), pace);
+            settings.address = Some(service.address);
+            settings
+        }
+    };
+    settings.trust = trust::given(context)?;
+    settings.concurrency = match (context.global.concurrency, concurrency) {
+        (None, Some(shared)) => shared,
+        _ => settings::concurrency(context, config),
+    };
+    settings.rate = match context.global.rate {
+        None => settings.rate,
+        Some(given) if given > 0.0 => Some(rate(given)),
+        Some(_) => None,
+    };
+    settings.ids = context.ids();
+    let labels = StackLabels {
+        service: settings.base_url.to_string(),
+        stack: settings::stack(context, config).ok().flatten().unwrap_or_default(),
+        environment: context.chosen_environment().unwrap_or_default(),
+    };
+    let counted = (context.metrics.clone(), labels);
+    let Context { global, environment, output, .. } = context;
+    settings.listener = Some(exchanges::listener(global, environment, output, counted));
+    if !context.global.verbose {
+        let activity = Activity::new(context.output.clone());
+        settings.progress = Some(Arc::new(move |progress| activity.show(progress)));
+    }
+    context.tenants.share(&mut settings).map_err(|error| CommandError::new(ExitStatus::Invalid, error))?;
+    Ok(Connection { settings })
+}
+
+/// Starts the embedded service of this file; the context stops it.
+///
+/// # Errors
+/// It does not start.
+pub async fn embed(context: &Context, file: &Path) -> Result<EmbeddedService, CommandError> {
+    let secret = context.environment.secret();
+    let running = start(file, &secret).await?;
+    let token = Secret::new(&secret).map_err(|error| CommandError::new(ExitStatus::Bug, error))?;
+    let address = running.address();
+    context.keep(running);
+    Ok(EmbeddedService { address, token })
+}
+
+fn rate(per_second: f64) -> RateLimit {
+    RateLimit { per_second, burst: RateLimit::CAREFUL.burst }
+}
+
+impl Connection {
+    /// Requests at the same time.
+    pub fn concurrency(&self) -> usize {
+        self.settings.concurrency
+    }
+
+    /// The service, as a plan names it.
+    pub fn service(&self) -> plan::ServiceId {
+        plan::ServiceId { base_url: self.settings.base_url.to_string(), layout: self.settings.layout }
+    }
+
+    /// A plan or record is for one service, and the settings must name the same.
+    ///
+    /// # Errors
+    /// They name another.
+    pub fn is_for(&self, plan: &plan::Plan) -> Result<(), CommandError> {
+        let (is, planned) = (self.service(), &plan.service);
+        if is == *planned {
+            return Ok(());
+        }
+        let message = format!(
+            "the plan is for {} ({} layout), and the settings name {} ({} layout)",
+            planned.base_url, planned.layout, is.base_url, is.layout
+        );
+        Err(CommandError::words(ExitStatus::Refused, message).hint("nothing was sent"))
+    }
+
+    /// A client that only reads.
+    ///
+    /// # Errors
+    /// Certificates that cannot be used.
+    pub fn reader(&self) -> Result<Reader, CommandError> {
+        Reader::new(self.settings.clone()).map_err(|error| CommandError::new(ExitStatus::Invalid, error))
+    }
+
+    /// A client that may change something.
+    ///
+    /// # Errors
+    /// Certificates that cannot be used.
+    pub fn writer(&self) -> Result<Writer, CommandError> {
+        Writer::new(self.settings.clone()).map_err(|error| CommandError::new(ExitStatus::Invalid, error))
+    }
+}
+
+/// Starts an embedded service in memory for one rehearsal, with the faults of `scenario`. The client
+/// does not wait there: it skips the pauses of a real one.
+///
+/// # Errors
+/// It does not start.
+pub async fn rehearse(
+    context: &Context,
+    layout: Layout,
+    config: &Config,
+    scenario: Scenario,
+) -> Result<(Connection, Running), CommandError> {
+    let secret = context.environment.secret();
+    let mut options = SandboxOptions::new(Storage::Memory, RequiredToken::new(&secret), clock());
+    options.scenario = scenario;
+    options.log_size = REHEARSED_REQUESTS;
+    let running = sandbox::start(options).await.map_err(|error| CommandError::new(ExitStatus::Failed, error))?;
+    let token = Secret::new(&secret).map_err(|error| CommandError::new(ExitStatus::Bug, error))?;
+    let mut settings = api::ClientSettings::new(BaseUrl::sandbox(), layout, Some(token), Timing::noted(|_| {}));
+    settings.address = Some(running.address());
+    settings.concurrency = settings::concurrency(context, config);
+    settings.rate = None;
+    Ok((Connection { settings }, running))
+}
+
+/// The time, for the embedded service.
+pub fn clock() -> Clock {
+    Clock::new(Timestamp::now)
+}
+
+async fn start(file: &Path, token: &str) -> Result<Running, CommandError> {
+    let options = SandboxOptions::new(Storage::File(file.to_owned()), RequiredToken::new(token), clock());
+    sandbox::start(options)
+        .await
+        .map_err(|error| CommandError::new(ExitStatus::Failed, error).hint("another file: --sandbox=FILE"))
+}
+
+fn token(context: &Context, variable: Option<&str>, address: &Address) -> Result<Option<Secret>, CommandError> {
+    let chosen = contexts::in_force(context)?;
+    let sources = TokenSources {
+        global: &context.global,
+        environment: &context.environment,
+        named: variable,
+        context: chosen.as_ref(),
+    };
+    let given = token::given(sources, address)?;
+    let Some(text) = given else {
+        if context.global.client_cert.is_some() || context.global.client_p12.is_some() {
+            return Ok(None);
+        }
+        return Err(CommandError::words(ExitStatus::Invalid, "there is no API token")
+            .hint("set TRUEUP_TOKEN, or give a file with --token-file; or try it with --sandbox"));
+    };
+    Secret::new(&text).map(Some).map_err(|error| CommandError::new(ExitStatus::Invalid, error))
+}

@@ -1,0 +1,386 @@
+//! Where the API token comes from, and that it goes only where it may: a file, or a variable of the
+//! environment whose name begins with `TRUEUP_TOKEN`. Never an argument, a command or the configuration.
+//! `NAME_FILE` replaces the variable `NAME` where a secret is mounted as a file.
+
+use std::path::Path;
+
+use crate::cli::args::GlobalArgs;
+use crate::cli::environment::ProcessEnvironment;
+use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::file;
+use crate::cli::service::address::{self, Address};
+use crate::cli::service::chosen_context::{ChosenContext, ContextToken};
+use crate::file::limit;
+
+/// The variable that is always looked at.
+const VARIABLE: &str = "TRUEUP_TOKEN";
+/// The variable of other tools, looked at last.
+const FOREIGN_VARIABLE: &str = "F5XC_API_TOKEN";
+
+/// What can name a token.
+#[derive(Clone, Copy)]
+pub struct TokenSources<'a> {
+    /// The flags of the call.
+    pub global: &'a GlobalArgs,
+    /// The environment.
+    pub environment: &'a ProcessEnvironment,
+    /// `token_variable` of the configuration.
+    pub named: Option<&'a str>,
+    /// The context in force, if there is one.
+    pub context: Option<&'a ChosenContext>,
+}
+
+/// A token with its source.
+struct FoundToken {
+    text: String,
+    source: TokenSource,
+}
+
+/// Where a token comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TokenSource {
+    /// The flag or the variable.
+    pub name: String,
+    /// A variable beside it names the service that it is for.
+    pub bound: bool,
+}
+
+/// The source of the token that [`given`] gives.
+///
+/// # Errors
+/// Those of [`given`].
+pub fn source(sources: TokenSources<'_>, address: &Address) -> Result<Option<TokenSource>, CommandError> {
+    checked(sources, address).map(|found| found.map(|found| found.source))
+}
+
+/// The token's text for the service at `address`: of `--token-file`, of the context, of the variable that the
+/// configuration names, of `TRUEUP_TOKEN`, of `F5XC_API_TOKEN`, in this order. Nothing where none is
+/// given.
+///
+/// # Errors
+/// A file that cannot be read, a variable that the configuration may not name, that is not set or that
+/// is bound to another service; in a pipeline, a service that only the repository names.
+pub fn given(sources: TokenSources<'_>, address: &Address) -> Result<Option<String>, CommandError> {
+    checked(sources, address).map(|found| found.map(|found| found.text))
+}
+
+fn checked(sources: TokenSources<'_>, address: &Address) -> Result<Option<FoundToken>, CommandError> {
+    let Some(found) = found(sources, address)? else { return Ok(None) };
+    if sources.environment.is_pipeline() && !address.pinned && !found.source.bound {
+        let message = format!(
+            "only `base_url` of the configuration names {}, so it gets no token in a pipeline (`CI` is set)",
+            address.url
+        );
+        return Err(CommandError::words(ExitStatus::Invalid, message).hint(format!(
+            "if that is the service, pin it outside of the repository: TRUEUP_BASE_URL={} beside the token, or \
+             `base_urls:` of a policy (TRUEUP_POLICY)",
+            address.url
+        )));
+    }
+    Ok(Some(found))
+}
+
+/// The text of `--token-file`.
+fn from_file(global: &GlobalArgs) -> Result<Option<String>, CommandError> {
+    global.token_file.as_deref().map(read).transpose()
+}
+
+/// The text of a file with a token.
+fn read(path: &Path) -> Result<String, CommandError> {
+    String::from_utf8(file::read_secret(path, limit::TOKEN)?).map_err(|_| {
+        CommandError::words(ExitStatus::Invalid, format!("the token file `{}` is not text", path.display()))
+    })
+}
+
+fn found(sources: TokenSources<'_>, address: &Address) -> Result<Option<FoundToken>, CommandError> {
+    let TokenSources { global, environment, named, context } = sources;
+    let source = |name: &str, bound| TokenSource { name: name.to_owned(), bound };
+    if let Some(text) = from_file(global)? {
+        return Ok(Some(FoundToken { text, source: source("--token-file", false) }));
+    }
+    // A context is for one service, and so is its token.
+    if let Some(context) = context.filter(|context| context.base_url == address.url)
+        && let Some(token) = &context.token
+    {
+        return of_context(environment, context, token, address).map(Some);
+    }
+    if let Some(name) = named {
+        return configured(environment, name, address).map(Some);
+    }
+    if let Some(text) = of_variable(environment, VARIABLE)? {
+        let bound = is_bound(environment, VARIABLE, address)?;
+        return Ok(Some(FoundToken { text, source: source(VARIABLE, bound) }));
+    }
+    let foreign = environment.variable(FOREIGN_VARIABLE);
+    Ok(foreign.map(|text| FoundToken { text: text.to_owned(), source: source(FOREIGN_VARIABLE, false) }))
+}
+
+/// The token of a variable, or of the file that `NAME_FILE` names.
+fn of_variable(environment: &ProcessEnvironment, name: &str) -> Result<Option<String>, CommandError> {
+    let file = format!("{name}_FILE");
+    match (environment.variable(name), environment.path(&file)) {
+        (Some(_), Some(_)) => {
+            let message = format!("`{name}` and `{file}` are both set");
+            Err(CommandError::words(ExitStatus::Invalid, message)
+                .hint(format!("unset one of them: {file} names a file")))
+        }
+        (None, Some(path)) => read(&path).map(Some),
+        (text, None) => Ok(text.map(str::to_owned)),
+    }
+}
+
+/// Whether a variable may be named for a token; `source` names it.
+///
+/// # Errors
+/// It could contain another secret, or belongs to another variable.
+pub fn check_name(variable: &str, source: &str) -> Result<(), CommandError> {
+    if let Some(of) = ["_URL", "_FILE"].iter().find_map(|ending| variable.strip_suffix(ending)) {
+        let message = format!("{source} names `{variable}`, which says something about `{of}` and contains no token");
+        return Err(CommandError::words(ExitStatus::Invalid, message).hint(format!("name {of}")));
+    }
+    if variable.starts_with(VARIABLE) {
+        return Ok(());
+    }
+    let message = format!("{source} names `{variable}`, which does not begin with `{VARIABLE}`");
+    Err(CommandError::words(ExitStatus::Invalid, message)
+        .hint("a definition's author must not be able to send away another secret; rename the variable"))
+}
+
+/// The token of a context, which binds it to its service.
+fn of_context(
+    environment: &ProcessEnvironment,
+    context: &ChosenContext,
+    token: &ContextToken,
+    address: &Address,
+) -> Result<FoundToken, CommandError> {
+    let source = |name: String| TokenSource { name: format!("{name} of the context `{}`", context.name), bound: true };
+    match token {
+        ContextToken::Variable(name) => {
+            let Some(text) = of_variable(environment, name)? else {
+                let message = format!("the context `{}` names `{name}`, which is not set", context.name);
+                return Err(CommandError::words(ExitStatus::Invalid, message).hint(format!("set {name}")));
+            };
+            is_bound(environment, name, address)?;
+            Ok(FoundToken { text, source: source(name.clone()) })
+        }
+        ContextToken::File(path) => Ok(FoundToken { text: read(path)?, source: source(path.display().to_string()) }),
+    }
+}
+
+/// The token of the variable that the configuration names.
+fn configured(environment: &ProcessEnvironment, name: &str, address: &Address) -> Result<FoundToken, CommandError> {
+    check_name(name, "`token_variable`")?;
+    let Some(text) = of_variable(environment, name)? else {
+        let message = format!("`token_variable` names `{name}`, which is not set");
+        return Err(CommandError::words(ExitStatus::Invalid, message)
+            .hint(format!("set {name}, or {name}_FILE to the path of a file, or give --token-file")));
+    };
+    let bound = is_bound(environment, name, address)?;
+    // Whoever writes the configuration chooses among all the tokens of the environment.
+    if !bound && name != VARIABLE {
+        let message = format!("`{name}` is bound to no service: `{name}_URL` is not set");
+        return Err(CommandError::words(ExitStatus::Invalid, message)
+            .hint(format!("if it is the token of that service: {name}_URL={}", address.url)));
+    }
+    Ok(FoundToken { text, source: TokenSource { name: name.to_owned(), bound } })
+}
+
+/// Whether `VARIABLE_URL` says that the token of `variable` is for this service.
+fn is_bound(environment: &ProcessEnvironment, variable: &str, address: &Address) -> Result<bool, CommandError> {
+    let name = format!("{variable}_URL");
+    let Some(text) = environment.variable(&name) else { return Ok(false) };
+    let url = address::read(text, &format!("`{name}`"))?;
+    if url == address.url {
+        return Ok(true);
+    }
+    let message = format!("`{name}` binds the token of `{variable}` to {url}, and the service is {}", address.url);
+    Err(CommandError::words(ExitStatus::Invalid, message)
+        .hint("a token goes to the service that it is bound to, and to no other"))
+}
+
+/// The variable for the token of `trueup sandbox`.
+const SANDBOX_VARIABLE: &str = "TRUEUP_SANDBOX_TOKEN";
+
+/// The token that the embedded service asks for: of `--token-file` or of `TRUEUP_SANDBOX_TOKEN`. Never
+/// one of the variables of a real service: every client of the sandbox would have to be given it.
+///
+/// # Errors
+/// A file that cannot be read.
+pub fn of_sandbox(global: &GlobalArgs, environment: &ProcessEnvironment) -> Result<Option<String>, CommandError> {
+    let variable = || environment.variable(SANDBOX_VARIABLE).map(str::to_owned);
+    Ok(from_file(global)?.or_else(variable))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+
+    use super::*;
+    use crate::cli::args::Arguments;
+    use crate::cli::service::address::{UrlSources, VARIABLES};
+    use crate::model::policy::Policy;
+
+    const OURS: &str = "https://ours.example.net";
+    const EVIL: &str = "https://evil.example.net";
+
+    fn global(flags: &[&str]) -> GlobalArgs {
+        Arguments::try_parse_from(["trueup", "man"].iter().chain(flags)).expect("a command line").global
+    }
+
+    fn token(environment: &[(&str, &str)], named: Option<&str>) -> Result<Option<String>, CommandError> {
+        let address = Address { url: address::read(OURS, "a test").expect("a URL"), pinned: true };
+        let (global, environment) = (global(&[]), ProcessEnvironment::with(environment));
+        given(TokenSources { global: &global, environment: &environment, named, context: None }, &address)
+    }
+
+    #[test]
+    fn the_variable_that_the_configuration_names_stands_over_the_usual_one() {
+        let environment = [
+            ("TRUEUP_TOKEN", "usual"),
+            ("TRUEUP_TOKEN_PROD", "prod"),
+            ("TRUEUP_TOKEN_PROD_URL", OURS),
+            ("F5XC_API_TOKEN", "foreign"),
+        ];
+        let given = |named| token(&environment, named).expect("a token");
+        assert_eq!(given(Some("TRUEUP_TOKEN_PROD")).as_deref(), Some("prod"));
+        assert_eq!(given(None).as_deref(), Some("usual"));
+        assert_eq!(token(&environment[3..], None).expect("a token").as_deref(), Some("foreign"));
+        assert!(token(&[], None).expect("no error").is_none());
+    }
+
+    #[test]
+    fn the_configuration_cannot_name_another_secret() {
+        let error = token(&[("AWS_SECRET_ACCESS_KEY", "hunter2")], Some("AWS_SECRET_ACCESS_KEY")).expect_err("refused");
+        assert!(!error.to_string().contains("hunter2"));
+    }
+
+    #[test]
+    fn a_named_variable_that_is_not_set_is_an_error_that_names_it() {
+        let error = token(&[("TRUEUP_TOKEN", "usual")], Some("TRUEUP_TOKEN_PROD")).expect_err("refused");
+        assert_eq!(error.to_string(), "`token_variable` names `TRUEUP_TOKEN_PROD`, which is not set");
+    }
+
+    #[test]
+    fn a_mounted_file_stands_for_its_variable_and_is_bound_with_it() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("token");
+        std::fs::write(&path, "mounted\n").expect("a file");
+        let file = ("TRUEUP_TOKEN_B_FILE", path.to_str().expect("a path"));
+        let named = |environment: &[(&str, &str)]| token(environment, Some("TRUEUP_TOKEN_B"));
+        let given = named(&[file, ("TRUEUP_TOKEN_B_URL", OURS)]).expect("a token");
+        assert_eq!(given.map(|text| text.trim().to_owned()).as_deref(), Some("mounted"));
+        named(&[file]).expect_err("bound to nothing");
+        named(&[file, ("TRUEUP_TOKEN_B_URL", EVIL)]).expect_err("bound elsewhere");
+        let both = [file, ("TRUEUP_TOKEN_B", "secret"), ("TRUEUP_TOKEN_B_URL", OURS)];
+        let error = named(&both).expect_err("which of the two?").to_string();
+        assert_eq!(error, "`TRUEUP_TOKEN_B` and `TRUEUP_TOKEN_B_FILE` are both set");
+        named(&[("TRUEUP_TOKEN_B_FILE", "absent"), ("TRUEUP_TOKEN_B_URL", OURS)]).expect_err("no such file");
+        // The name of a file and the URL are no tokens.
+        let error = token(&[file], Some("TRUEUP_TOKEN_B_FILE")).expect_err("refused").to_string();
+        assert!(error.ends_with("says something about `TRUEUP_TOKEN_B` and contains no token"), "{error}");
+    }
+
+    #[test]
+    fn a_named_variable_goes_only_to_the_service_that_it_is_bound_to() {
+        let unbound = [("TRUEUP_TOKEN_B", "secret")];
+        let error = token(&unbound, Some("TRUEUP_TOKEN_B")).expect_err("refused");
+        assert_eq!(error.to_string(), "`TRUEUP_TOKEN_B` is bound to no service: `TRUEUP_TOKEN_B_URL` is not set");
+        let elsewhere = [("TRUEUP_TOKEN_B", "secret"), ("TRUEUP_TOKEN_B_URL", EVIL)];
+        let error = token(&elsewhere, Some("TRUEUP_TOKEN_B")).expect_err("refused").to_string();
+        assert!(error.contains(OURS) && error.contains(EVIL) && !error.contains("secret"), "{error}");
+    }
+
+    /// Every combination of what can name a service and a token: where a token is given, nothing outside
+    /// of the repository contradicts the service, and in a pipeline something outside names it.
+    #[test]
+    fn a_token_is_given_only_to_a_service_that_the_outside_names_or_does_not_contradict() {
+        const URLS: [Option<&str>; 3] = [None, Some(OURS), Some(EVIL)];
+        let (mut given_count, mut refused) = (0, 0);
+        // Three choices each: the flag, the three variables, the configuration, and the bindings of two tokens.
+        for code in 0..3usize.pow(7) {
+            let digit = |at: u32| URLS[code / 3usize.pow(at) % 3];
+            let (flag, configured) = (digit(0), digit(4));
+            let mut environment: Vec<(&str, &str)> = Vec::new();
+            environment.extend(VARIABLES.iter().zip(1..).filter_map(|(name, at)| Some((*name, digit(at)?))));
+            let bindings = [("TRUEUP_TOKEN_URL", digit(5)), ("TRUEUP_TOKEN_B_URL", digit(6))];
+            environment.extend(bindings.iter().filter_map(|(name, url)| Some((*name, (*url)?))));
+            let flags: Vec<&str> = flag.map_or_else(Vec::new, |url| vec!["--base-url", url]);
+            let global = global(&flags);
+            for (ci, source, policy) in
+                [("", 0, 0), ("true", 0, 0), ("false", 1, 0), ("1", 1, 1), ("true", 2, 0), ("true", 0, 1)]
+            {
+                let (variable, named) =
+                    [("TRUEUP_TOKEN", None), ("TRUEUP_TOKEN_B", Some("TRUEUP_TOKEN_B")), ("F5XC_API_TOKEN", None)]
+                        [source];
+                let mut environment = environment.clone();
+                environment.extend([("CI", ci), (variable, "secret")]);
+                let environment = ProcessEnvironment::with(&environment);
+                let policy =
+                    (policy == 1).then(|| Policy { base_urls: Some(vec![OURS.to_owned()]), ..Policy::default() });
+                let sources =
+                    UrlSources { global: &global, environment: &environment, policy: policy.as_ref(), context: None };
+                let Ok(Some(address)) = address::of(sources, configured) else { continue };
+                let sent =
+                    given(TokenSources { global: &global, environment: &environment, named, context: None }, &address)
+                        .ok()
+                        .flatten()
+                        .is_some();
+                let url = address.url.to_string();
+                let says = |text: Option<&str>| text == Some(url.as_str());
+                let binding = if source == 2 { None } else { bindings[source].1 };
+                let outside: Vec<&str> = VARIABLES.iter().filter_map(|name| environment.variable(name)).collect();
+                let contradicted = binding.is_some_and(|bound| bound != url)
+                    || (flag.is_none() && outside.iter().any(|named| *named != url))
+                    || (policy.is_some() && url != OURS);
+                let named_outside = says(flag) || outside.contains(&url.as_str()) || says(binding) || policy.is_some();
+                let in_pipeline = matches!(ci, "true" | "1");
+                let chosen_by_repository = named.is_some();
+                let safe = !contradicted && (!in_pipeline || named_outside) && (!chosen_by_repository || says(binding));
+                assert_eq!(sent, safe, "{environment:?} flag {flag:?} configured {configured:?} policy {policy:?}");
+                given_count += usize::from(sent);
+                refused += usize::from(!sent);
+            }
+        }
+        assert!(given_count > 500 && refused > 500, "{given_count} given, {refused} refused");
+    }
+
+    /// Every combination of what can name a service beside a context: the token of the context goes to its own
+    /// service, and only where nothing names another one.
+    #[test]
+    fn the_token_of_a_context_goes_to_its_service_and_where_nothing_contradicts_it() {
+        const URLS: [Option<&str>; 3] = [None, Some(OURS), Some(EVIL)];
+        let (mut given_count, mut refused) = (0, 0);
+        for code in 0..3usize.pow(6) {
+            let digit = |at: u32| URLS[code / 3usize.pow(at) % 3];
+            let (flag, configured, binding) = (digit(0), digit(4), digit(5));
+            let mut environment = vec![("TRUEUP_TOKEN_C", "secret"), ("CI", "true")];
+            environment.extend(VARIABLES.iter().zip(1..).filter_map(|(name, at)| Some((*name, digit(at)?))));
+            environment.extend(binding.map(|url| ("TRUEUP_TOKEN_C_URL", url)));
+            let environment = ProcessEnvironment::with(&environment);
+            let flags: Vec<&str> = flag.map_or_else(Vec::new, |url| vec!["--base-url", url]);
+            let global = global(&flags);
+            let context = ChosenContext {
+                name: "c".to_owned(),
+                base_url: address::read(OURS, "a test").expect("a URL"),
+                stack: None,
+                token: Some(ContextToken::Variable("TRUEUP_TOKEN_C".to_owned())),
+            };
+            let named = Some(("c", &context.base_url));
+            let sources = UrlSources { global: &global, environment: &environment, policy: None, context: named };
+            let sent = address::of(sources, configured).ok().flatten().and_then(|address| {
+                let sources =
+                    TokenSources { global: &global, environment: &environment, named: None, context: Some(&context) };
+                given(sources, &address).ok().flatten()
+            });
+            let outside = VARIABLES.iter().filter_map(|name| environment.variable(name)).chain(configured);
+            let safe = match flag {
+                Some(url) => url == OURS,
+                None => outside.into_iter().all(|url| url == OURS),
+            } && binding.is_none_or(|url| url == OURS);
+            assert_eq!(sent.is_some(), safe, "{environment:?} flag {flag:?} configured {configured:?}");
+            given_count += usize::from(safe);
+            refused += usize::from(!safe);
+        }
+        assert!(given_count > 100 && refused > 100, "{given_count} given, {refused} refused");
+    }
+}

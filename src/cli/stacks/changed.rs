@@ -1,0 +1,193 @@
+//! Which stacks changed since a revision: a file that their load reads is another one than at the merge base. What is
+//! not committed counts, too.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use crate::cli::commits::base;
+use crate::cli::commits::repository::LazyRepository;
+use crate::cli::context::Context;
+use crate::cli::exit_status::CommandError;
+use crate::git::{EntryKind, Repository, TreeEntry};
+use crate::load::{self, Config, LoadOptions, SourceFile, StackFiles, config};
+use crate::report::stacks::{StackChange, StackEntry};
+
+/// Files and bytes that are compared at a time.
+const CHUNK: (usize, u64) = (5_000, 64 * 1024 * 1024);
+
+/// A stack of the working tree.
+pub struct StackRoot {
+    /// Its directory.
+    pub directory: PathBuf,
+    /// The files that it reads.
+    pub files: StackFiles,
+}
+
+/// What changed since a revision.
+pub struct ChangedStacks {
+    /// The change of each stack, in their order; nothing for one that has not changed.
+    pub stacks: Vec<Option<StackChange>>,
+    /// The stacks that are gone.
+    pub removed: Vec<StackEntry>,
+}
+
+/// The list entry of a stack with these settings.
+pub fn entry(directory: String, config: &Config) -> StackEntry {
+    StackEntry {
+        directory,
+        stack: config.stack.as_ref().map(ToString::to_string),
+        environments: config.environments.keys().cloned().collect(),
+        base_url: config.base_url.clone(),
+        namespaces: config.namespaces.iter().map(ToString::to_string).collect(),
+        ..StackEntry::default()
+    }
+}
+
+/// What changed since the merge base of `revision` and the working tree's commit, below the directories.
+///
+/// # Errors
+/// There is no repository, or it does not have the revision or its history.
+pub fn since(
+    context: &Context,
+    revision: &str,
+    below: &[PathBuf],
+    stacks: &[StackRoot],
+) -> Result<ChangedStacks, CommandError> {
+    let directory = below.first().map_or(Path::new("."), PathBuf::as_path);
+    let directory = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
+    let lazy = LazyRepository::new(context, &directory);
+    let repository = lazy.open().map_err(base::failed)?;
+    let commit = repository.merge_base(revision).map_err(base::failed)?;
+    let entries = repository.entries(&commit, "").map_err(base::failed)?;
+    let tree: BTreeMap<&str, &TreeEntry> = entries.iter().map(|entry| (entry.path.as_str(), entry)).collect();
+    let then = TreeThen { repository, tree };
+    let changes = then.changes(stacks).map_err(base::failed)?;
+    let removed = then.removed(context, below).map_err(base::failed)?;
+    Ok(ChangedStacks { stacks: changes, removed })
+}
+
+/// The tree of the merge base.
+struct TreeThen<'r> {
+    repository: &'r Repository,
+    tree: BTreeMap<&'r str, &'r TreeEntry>,
+}
+
+/// A file that is of the same size as it was.
+struct Candidate<'t> {
+    stack: usize,
+    entry: &'t TreeEntry,
+    path: PathBuf,
+}
+
+impl<'r> TreeThen<'r> {
+    fn changes(&self, stacks: &[StackRoot]) -> Result<Vec<Option<StackChange>>, crate::git::GitError> {
+        let mut changes = vec![None; stacks.len()];
+        let mut candidates: Vec<Candidate<'r>> = Vec::new();
+        for (stack, root) in stacks.iter().enumerate() {
+            match self.outline(stack, root) {
+                Ok(files) => candidates.extend(files),
+                Err(change) => changes[stack] = Some(change),
+            }
+        }
+        let mut rest = candidates.as_slice();
+        while !rest.is_empty() {
+            let mut bytes = 0;
+            let fits = |candidate: &&Candidate<'_>| {
+                bytes += candidate.entry.size.unwrap_or(0);
+                bytes <= CHUNK.1
+            };
+            let (chunk, others) = rest.split_at(rest.iter().take(CHUNK.0).take_while(fits).count().max(1));
+            rest = others;
+            // A stack that is known to have changed needs no second look.
+            let chunk: Vec<&Candidate<'_>> = chunk.iter().filter(|file| changes[file.stack].is_none()).collect();
+            let entries: Vec<&TreeEntry> = chunk.iter().map(|candidate| candidate.entry).collect();
+            for (candidate, before) in chunk.iter().zip(self.repository.contents(&entries)?) {
+                if now(candidate).as_deref() != Some(before.as_slice()) {
+                    changes[candidate.stack] = Some(StackChange::Changed);
+                }
+            }
+        }
+        Ok(changes)
+    }
+
+    /// The files of a stack, to be compared with what they were; an error where the names or sizes show a change.
+    fn outline(&self, stack: usize, root: &StackRoot) -> Result<Vec<Candidate<'r>>, StackChange> {
+        let directory = root.directory.canonicalize().unwrap_or_else(|_| root.directory.clone());
+        let Some(prefix) = self.prefix(&directory) else { return Err(StackChange::Added) };
+        let settings = format!("{prefix}{}", config::FILE);
+        if !self.tree.contains_key(settings.as_str()) {
+            return Err(StackChange::Added);
+        }
+        let before = self.tree.range(prefix.as_str()..).take_while(|(path, _)| path.starts_with(&prefix));
+        let before: Vec<(&str, &'r TreeEntry)> = before.map(|(path, entry)| (&path[prefix.len()..], *entry)).collect();
+        let mut after = root.files.below(&directory);
+        // A link can lead to a file of any name.
+        let has_links = after.iter().any(|file| file.is_link)
+            || before.iter().any(|(path, entry)| entry.kind != EntryKind::File && root.files.may_read(path));
+        let counts = |path: &str| if has_links { root.files.may_read(path) } else { root.files.reads(path) };
+        after.retain(|file| counts(&file.path));
+        let before: Vec<_> = before.into_iter().filter(|(path, _)| counts(path)).collect();
+        if before.len() != after.len() {
+            return Err(StackChange::Changed);
+        }
+        let mut files = Vec::with_capacity(after.len());
+        for ((path, entry), file) in before.into_iter().zip(&after) {
+            let there = directory.join(&file.path);
+            let length = there.symlink_metadata().map(|metadata| metadata.len()).ok();
+            let is_same = path == file.path
+                && (entry.kind == EntryKind::Link) == file.is_link
+                && entry.kind != EntryKind::Submodule
+                && length == entry.size;
+            if !is_same {
+                return Err(StackChange::Changed);
+            }
+            files.push(Candidate { stack, entry, path: there });
+        }
+        Ok(files)
+    }
+
+    /// The path of a directory from the top, with a final `/` where it is not the top.
+    fn prefix(&self, directory: &Path) -> Option<String> {
+        let top = self.repository.top();
+        let top = top.canonicalize().unwrap_or_else(|_| top.to_owned());
+        let below = directory.strip_prefix(top).ok()?.to_string_lossy().replace(std::path::MAIN_SEPARATOR, "/");
+        Some(if below.is_empty() { below } else { format!("{below}/") })
+    }
+
+    /// The stacks of the merge base whose settings are gone.
+    fn removed(&self, context: &Context, below: &[PathBuf]) -> Result<Vec<StackEntry>, crate::git::GitError> {
+        let top = self.repository.top();
+        let prefixes: Vec<String> = below
+            .iter()
+            .filter_map(|directory| self.prefix(&directory.canonicalize().unwrap_or_else(|_| directory.clone())))
+            .collect();
+        let is_settings = |path: &str| path.rsplit('/').next() == Some(config::FILE);
+        let is_shown = |path: &str| !path.split('/').any(|part| part.starts_with('.'));
+        let gone = self.tree.values().filter(|entry| {
+            let path = entry.path.as_str();
+            is_settings(path)
+                && is_shown(path)
+                && prefixes.iter().any(|prefix| path.starts_with(prefix.as_str()))
+                && top.join(path).symlink_metadata().is_err()
+        });
+        let gone: Vec<&TreeEntry> = gone.copied().filter(|entry| entry.kind == EntryKind::File).collect();
+        let contents = self.repository.contents(&gone)?;
+        let entry = |(entry, bytes): (&&TreeEntry, Vec<u8>)| {
+            let file = SourceFile { path: config::FILE.to_owned(), bytes };
+            let config = load::settings_of(Some(file), &LoadOptions::default()).unwrap_or_default();
+            let directory = top.join(&entry.path).parent().map(Path::to_owned).unwrap_or_default();
+            let shown = context.environment.shown_from_here(&directory);
+            let shown = if shown.is_empty() { ".".to_owned() } else { shown.trim_end_matches('/').to_owned() };
+            StackEntry { change: Some(StackChange::Removed), ..self::entry(shown, &config) }
+        };
+        Ok(gone.iter().zip(contents).map(entry).collect())
+    }
+}
+
+/// The bytes of a file, or the target of a link, as they are now.
+fn now(candidate: &Candidate<'_>) -> Option<Vec<u8>> {
+    match candidate.entry.kind {
+        EntryKind::Link => candidate.path.read_link().ok().map(|to| to.into_os_string().into_encoded_bytes()),
+        _ => crate::file::read(&candidate.path, candidate.entry.size.unwrap_or(0)).ok(),
+    }
+}

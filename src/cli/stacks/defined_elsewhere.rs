@@ -1,0 +1,96 @@
+//! Deletes of endpoints that another stack of the repository defines now: a definition that is moved from one stack to
+//! another must not cost the endpoint, so its delete is blocked until that stack owns it.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use crate::api::BaseUrl;
+use crate::cli::context::Context;
+use crate::cli::stack::Stack;
+use crate::load::{self, Config, LoadOptions, StackFiles};
+use crate::model::{Key, Namespace};
+use crate::plan::{BlockReason, Plan};
+
+/// Blocks the deletes of what another stack of the same repository and service defines now.
+pub fn block(context: &Context, stack: &Stack, plan: &mut Plan) {
+    let keys: Vec<Key> = plan.deletes().cloned().collect();
+    if keys.is_empty() {
+        return;
+    }
+    let Ok(repository) = stack.repository.open() else { return };
+    let here = &stack.loaded.root;
+    let service = Service { planned: &plan.service.base_url, configured: stack.loaded.config.base_url.as_deref() };
+    let mut elsewhere: BTreeMap<Key, BlockReason> = BTreeMap::new();
+    for directory in context.tenants.stacks_below(repository.top()).iter().filter(|other| *other != here) {
+        for (key, name) in service.defined_in(directory, &keys) {
+            let shown = context.environment.shown_from_here(directory);
+            let directory = if shown.is_empty() { ".".to_owned() } else { shown.trim_end_matches('/').to_owned() };
+            elsewhere.entry(key).or_insert(BlockReason::DefinedElsewhere { stack: name, directory });
+        }
+    }
+    plan.block_deletes(|key| elsewhere.remove(key));
+}
+
+/// The service of a plan, as the configuration names it and as it is.
+struct Service<'a> {
+    planned: &'a str,
+    configured: Option<&'a str>,
+}
+
+impl Service<'_> {
+    /// Those of `keys` that the stack in `directory` defines for this service in any of its environments, with the
+    /// stack's name.
+    fn defined_in(&self, directory: &Path, keys: &[Key]) -> Vec<(Key, Option<String>)> {
+        let options = LoadOptions::default();
+        let Ok(config) = load::settings(directory, &options) else { return Vec::new() };
+        let files = StackFiles::new(&config);
+        let environments = config.environments.iter().map(|(name, config)| (Some(name.clone()), config));
+        let alone = config.environments.is_empty().then_some((None, &config));
+        let mut found: Vec<(Key, Option<String>)> = Vec::new();
+        let mut texts: Option<Vec<(String, Vec<u8>)>> = None;
+        for (environment, config) in environments.chain(alone) {
+            let could: Vec<&Key> = keys.iter().filter(|key| self.could_define(config, &key.namespace)).collect();
+            if could.is_empty() {
+                continue;
+            }
+            let texts = texts.get_or_insert_with(|| read(directory, &files, &options));
+            let named = |key: &&Key| texts.iter().any(|(path, bytes)| load::defines(path, bytes, key) != Some(false));
+            let could: Vec<&Key> = could.into_iter().filter(named).collect();
+            if could.is_empty() {
+                continue;
+            }
+            let loaded = load::directory(directory, &LoadOptions { environment, ..LoadOptions::default() });
+            let defines = |key: &Key| match &loaded {
+                Ok(loaded) => loaded.desired.definitions.contains_key(key),
+                // A stack that does not load now still says so by its text.
+                Err(_) => texts.iter().any(|(path, bytes)| load::defines(path, bytes, key) == Some(true)),
+            };
+            let name = config.stack.as_ref().map(ToString::to_string);
+            found.extend(could.into_iter().filter(|key| defines(key)).map(|key| (key.clone(), name.clone())));
+        }
+        found
+    }
+
+    /// Whether a stack with these settings can define an endpoint of the namespace for this service.
+    fn could_define(&self, config: &Config, namespace: &Namespace) -> bool {
+        let is_same = |one: &str, other: &str| match (BaseUrl::parse(one), BaseUrl::parse(other)) {
+            (Ok(one), Ok(other)) => one == other,
+            _ => one == other,
+        };
+        // Where the configuration names no service, it is the one of the call.
+        let is_here = config.base_url.as_deref().is_none_or(|url| {
+            is_same(url, self.planned) || self.configured.is_some_and(|configured| is_same(url, configured))
+        });
+        is_here && (config.namespaces.is_empty() || config.namespaces.contains(namespace))
+    }
+}
+
+/// The files of a stack with their paths.
+fn read(directory: &Path, files: &StackFiles, options: &LoadOptions) -> Vec<(String, Vec<u8>)> {
+    let bytes = |path: &PathBuf| crate::file::read(path, options.limits.file_bytes).ok();
+    let paths = files.below(directory).into_iter().filter(|file| files.reads(&file.path));
+    paths
+        .filter_map(|file| Some((bytes(&directory.join(&file.path))?, file.path)))
+        .map(|(bytes, path)| (path, bytes))
+        .collect()
+}

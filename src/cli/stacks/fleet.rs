@@ -1,0 +1,202 @@
+//! A command about several stacks: each has a context of its own, all of one service share its limits, and many are
+//! worked on at the same time. What goes wrong with one is its own result.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use futures_util::StreamExt as _;
+
+use crate::cli::args::Shard;
+use crate::cli::args::shared::{FilterArgs, ScopeArgs};
+use crate::cli::context::Context;
+use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::stacks::shard;
+use crate::cli::stacks::targets::Target;
+use crate::cli::stacks::tenants::Tenants;
+use crate::cli::{configuration, hint, service, settings};
+use crate::load::{self, Config};
+use crate::model::Namespace;
+use crate::report::fleet::{FleetPart, PartOutcome};
+use crate::report::safe;
+
+/// Stacks that are worked on at the same time.
+pub const AT_ONCE: usize = 16;
+
+/// One of several stacks.
+pub struct Member {
+    /// Which.
+    pub target: Target,
+    /// The context of its command.
+    pub context: Context,
+    /// Its settings, if they can be read.
+    pub config: Option<Config>,
+    /// Its service, if its settings name one.
+    pub base_url: Option<String>,
+    /// Another shard has it.
+    pub is_elsewhere: bool,
+}
+
+/// What the stacks of a command need.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FleetNeeds {
+    /// Their definitions.
+    Definitions,
+    /// Their service, too.
+    Service,
+}
+
+impl FleetNeeds {
+    /// What stacks need that are compared with snapshots, if there are any.
+    pub fn of(live: Option<&Path>) -> Self {
+        if live.is_some() { FleetNeeds::Definitions } else { FleetNeeds::Service }
+    }
+}
+
+/// The directory with the snapshots of several stacks.
+///
+/// # Errors
+/// It is not a directory.
+pub fn snapshots(live: Option<&Path>) -> Result<Option<&Path>, CommandError> {
+    let Some(path) = live.filter(|path| !path.is_dir()) else { return Ok(live) };
+    let message = format!("`--live {}` is not a directory, and the call names several stacks", path.display());
+    Err(CommandError::words(ExitStatus::Usage, message)
+        .hint("a snapshot is of one service: `trueup snapshot DIR DIR -o LIVE` writes one for each stack"))
+}
+
+/// Prepares several stacks: reads the settings of each, and starts the embedded service that they share, if they use
+/// one. Of all only those of the shard are worked on.
+///
+/// # Errors
+/// Two stacks would delete what the other one defines, or the embedded service does not start.
+pub async fn open(
+    context: &Context,
+    targets: Vec<Target>,
+    needs: FleetNeeds,
+    shard: Option<Shard>,
+) -> Result<Vec<Member>, CommandError> {
+    let embedded = match (&context.global.sandbox, needs) {
+        (Some(_), FleetNeeds::Service) => match settings::place(context, &Config::default())? {
+            settings::ServiceLocation::Sandbox(file) => Some(service::embed(context, &file).await?),
+            settings::ServiceLocation::At(_) => None,
+        },
+        _ => None,
+    };
+    let tenants = Rc::new(Tenants::new(embedded));
+    let mut members = Vec::with_capacity(targets.len());
+    for target in targets {
+        let context = context.of_stack(target.environment.clone(), &tenants);
+        let options = configuration::load_options(&context)?;
+        let config = load::settings(target.path(), &options).ok();
+        let place = config.as_ref().and_then(|config| settings::named(&context, config).ok().flatten());
+        let base_url = place.map(|place| place.base_url().to_string());
+        if let (Some(config), Some(base_url)) = (&config, &base_url) {
+            tenants.add(base_url, config);
+        }
+        members.push(Member { target, context, config, base_url, is_elsewhere: false });
+    }
+    distinct(&members)?;
+    if let Some(shard) = shard {
+        for member in &mut members {
+            member.is_elsewhere = shard::of_stack(&member.identity(), shard.of) != shard.index;
+        }
+    }
+    Ok(members)
+}
+
+/// Works on each stack, many at the same time; the results are in the order of the stacks.
+pub async fn each<'m, T>(
+    members: impl IntoIterator<Item = &'m Member>,
+    work: impl AsyncFn(&'m Member) -> Result<T, CommandError>,
+) -> Vec<Result<T, CommandError>> {
+    let work = &work;
+    let works = members.into_iter().map(|member| async move {
+        let done = work(member).await;
+        member.context.close().await;
+        done.map_err(|error| error.within(&member.name()))
+    });
+    futures_util::stream::iter(works).buffered(AT_ONCE).collect().await
+}
+
+/// The status of a stack that has no result.
+pub fn failed(error: &CommandError) -> ExitStatus {
+    match error.ending() {
+        status @ (ExitStatus::Bug | ExitStatus::Interrupted) => status,
+        _ => ExitStatus::Failed,
+    }
+}
+
+impl Member {
+    /// Its paths with the filters of the call.
+    pub fn scope(&self, filter: &FilterArgs) -> ScopeArgs {
+        ScopeArgs { paths: self.target.paths.clone(), filter: filter.clone() }
+    }
+
+    /// Its directory with its environment, for messages.
+    pub fn name(&self) -> String {
+        self.part("", PartOutcome::Elsewhere).name().into_owned()
+    }
+
+    /// Its part of a report. `call` are the words of a command that names it, if they are known.
+    pub fn part<'a>(&self, call: &str, outcome: PartOutcome<'a>) -> FleetPart<'a> {
+        let directory = self.target.directory();
+        let call = match call {
+            "" => format!("{}{}", safe::shell(&directory), hint::settings(&self.context.global)),
+            call => call.to_owned(),
+        };
+        let environment = self.target.environment().map(str::to_owned);
+        FleetPart { directory, environment, call, flags: hint::settings(&self.context.global), outcome }
+    }
+
+    /// The file of a directory that is for this stack: by service, stack and environment.
+    pub fn file_in(&self, directory: &Path) -> PathBuf {
+        let plain = |text: &str| -> String {
+            let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '.') { c } else { '_' };
+            text.chars().map(plain).collect()
+        };
+        let url = self.base_url.as_deref().unwrap_or_default();
+        let host = url.split_once("://").map_or(url, |(_, host)| host);
+        let environment = self.target.environment().map(|name| format!("_{}", plain(name))).unwrap_or_default();
+        directory.join(format!("{}_{}{environment}.json", plain(host), plain(&self.stack_or_directory())))
+    }
+
+    fn stack_name(&self) -> Option<String> {
+        self.config.as_ref().and_then(|config| settings::stack(&self.context, config).ok().flatten())
+    }
+
+    fn stack_or_directory(&self) -> String {
+        self.stack_name().unwrap_or_else(|| self.target.directory())
+    }
+
+    /// What makes it this stack, whatever the other stacks of the call are.
+    fn identity(&self) -> [String; 3] {
+        let environment = self.target.environment().unwrap_or_default().to_owned();
+        [self.base_url.clone().unwrap_or_default(), self.stack_or_directory(), environment]
+    }
+}
+
+/// Refuses two stacks of one name that would each delete what the other one defines.
+fn distinct(members: &[Member]) -> Result<(), CommandError> {
+    let mut seen: Vec<(String, String, BTreeSet<&Namespace>, &Member)> = Vec::new();
+    for member in members {
+        let (Some(config), Some(stack)) = (&member.config, member.stack_name()) else { continue };
+        let url = member.base_url.clone().unwrap_or_default();
+        let namespaces: BTreeSet<&Namespace> = config.namespaces.iter().collect();
+        let is_same = |other: &&(String, String, BTreeSet<&Namespace>, &Member)| {
+            other.0 == url && other.1 == stack && !other.2.is_disjoint(&namespaces)
+        };
+        if let Some((.., other)) = seen.iter().find(is_same) {
+            let message = format!(
+                "`{}` and `{}` are both stack `{stack}` and list the same namespace: each would delete what the other \
+                 defines",
+                other.name(),
+                member.name()
+            );
+            return Err(CommandError::words(ExitStatus::Invalid, message)
+                .hint("give each a `stack:` of its own")
+                .hint("nothing was sent"));
+        }
+        seen.push((url, stack, namespaces, member));
+    }
+    Ok(())
+}

@@ -1,0 +1,12 @@
+//! Commands about several stacks: which stacks a call names, what they share, how one checker takes its part of them, and
+//! an apply over all of them.
+
+pub mod changed;
+pub mod defined_elsewhere;
+pub mod fleet;
+pub mod neighbour;
+pub mod rollout;
+pub mod shard;
+pub mod targets;
+pub mod tenants;
+pub mod waves;

@@ -1,0 +1,285 @@
+//! An apply of several stacks: the plans of all, one approval, then one stack or one wave after the other. A stack that fails stops
+//! those that have not begun; the same command again goes on, because what is applied is in sync.
+
+use std::cell::Cell;
+use std::time::Instant;
+
+use futures_util::StreamExt as _;
+use tokio::sync::watch;
+
+use crate::cli::args::{ApplyArgs, ApprovalArgs};
+use crate::cli::context::Context;
+use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::hint;
+use crate::cli::output::prompt;
+use crate::cli::run::interrupt;
+use crate::cli::run::proposal::Proposal;
+use crate::cli::run::{self, RunControl};
+use crate::cli::stacks::fleet::{self, FleetNeeds, Member};
+use crate::cli::stacks::targets::{self, Target};
+use crate::plan::{Approval, Digest};
+use crate::report::fleet::{Fleet, FleetCommand, FleetPart, PartOutcome};
+use crate::report::text::{self, TextView};
+use crate::report::{AttributionDetail, Report, ReportOptions, render, safe};
+use crate::run::{Outcome, Verification};
+
+/// What became of a stack.
+enum StackResult {
+    /// Nothing was to be done.
+    Unchanged,
+    /// Its plan was applied.
+    Applied(Outcome),
+    /// It failed before anything was sent.
+    Failed(CommandError),
+    /// It had not begun when another one failed.
+    NotBegun,
+}
+
+/// Plans every stack, asks once, and applies the plans in order.
+///
+/// # Errors
+/// The digest is of other plans, or nobody approves them: nothing was sent.
+pub async fn run(arguments: &ApplyArgs, context: &Context, targets: Vec<Target>) -> Result<ExitStatus, CommandError> {
+    let begun = Instant::now();
+    if targets.iter().any(|target| target.environment().is_some()) {
+        return Err(CommandError::words(ExitStatus::Usage, "`--env all` is for commands that change nothing")
+            .hint("apply one environment at a time: --env NAME"));
+    }
+    let members = fleet::open(context, targets, FleetNeeds::Service, None).await?;
+    let mut planned = fleet::each(&members, async |member| plan(arguments, member).await).await;
+    let digest = Digest::of_all(planned.iter().flatten().map(|stack| &stack.plan));
+    approve(arguments, context, &mut planned, &digest)?;
+    let failed = planned.iter().filter(|stack| stack.is_err()).count();
+    let changes: usize = planned.iter().flatten().map(|stack| stack.plan.changes.len()).sum();
+    let is_refused = failed > 0 && !arguments.keep_going;
+    if !is_refused && changes > 0 {
+        ask(arguments, context, &members, &planned, &digest)?;
+    }
+    let results =
+        if is_refused { not_begun(planned.iter()) } else { apply(context, arguments, &members, &planned).await };
+    let mut status = ExitStatus::Done;
+    let mut parts = Vec::new();
+    for ((member, stack), result) in members.iter().zip(&planned).zip(&results) {
+        status = status.worse(self::status(stack, result));
+        parts.push(part(member, stack, result));
+    }
+    let was_applied =
+        results.iter().any(|result| matches!(result, StackResult::Applied(outcome) if has_effect(outcome)));
+    if was_applied {
+        context.output.note_change();
+        // Something was done, and not everything.
+        if !matches!(status, ExitStatus::Done | ExitStatus::Interrupted | ExitStatus::Bug) {
+            status = ExitStatus::Partly;
+        }
+    }
+    let mut report = Fleet::new(FleetCommand::Apply, parts);
+    report.plans = Some((digest, call(arguments, context)));
+    let view = TextView { elapsed: Some(begun.elapsed()), detail: AttributionDetail::All, ..context.output.view() };
+    context.output.answer(&render(&Report::Fleet(&report), arguments.decision.format, &ReportOptions::new(&view)));
+    if !was_applied && changes > 0 {
+        context.output.notice("nothing was sent");
+    }
+    Ok(status)
+}
+
+/// Plans one stack and looks at its gates.
+async fn plan(arguments: &ApplyArgs, member: &Member) -> Result<Proposal, CommandError> {
+    let scope = member.scope(&arguments.scope.filter);
+    let proposal = Proposal::of(arguments, &member.context, &scope).await?;
+    run::check(&member.context, &proposal.plan, &proposal.pending()).await?;
+    Ok(proposal)
+}
+
+/// Checks guards, reads and the digest of all plans; a plan that is refused becomes an error of its stack.
+fn approve(
+    arguments: &ApplyArgs,
+    context: &Context,
+    planned: &mut [Result<Proposal, CommandError>],
+    digest: &Digest,
+) -> Result<(), CommandError> {
+    for stack in planned.iter_mut() {
+        let refusal = match stack {
+            Ok(made) => made.plan.approve(Approval::Given, &made.allow).err().map(|refusal| {
+                let view = TextView { palette: context.output.message_view().palette, ..made.view.clone() };
+                context.output.notice(&text::refusal(&refusal, &view));
+                CommandError::new(ExitStatus::of_refusal(&refusal), refusal)
+            }),
+            Err(error) => {
+                context.output.error(error);
+                None
+            }
+        };
+        if let Some(refusal) = refusal {
+            *stack = Err(refusal);
+        }
+    }
+    let Some(given) = &arguments.decision.digest else { return Ok(()) };
+    match digest.is_named(given) {
+        Some(true) => Ok(()),
+        Some(false) => Err(CommandError::words(
+            ExitStatus::Refused,
+            format!("the digest of these plans is not {given}: the files, the services, the stacks or their order are not those of the review"),
+        )
+        .hint(format!("to see the plans: trueup plan {}", call(arguments, context)))
+        .hint("nothing was sent")),
+        None => Err(CommandError::words(
+            ExitStatus::Usage,
+            format!("`{given}` is not a valid digest: give at least {} hex digits, as the plan shows them", Digest::LEAST),
+        )),
+    }
+}
+
+/// Shows all plans and asks once, unless a flag approves them.
+fn ask(
+    arguments: &ApplyArgs,
+    context: &Context,
+    members: &[Member],
+    planned: &[Result<Proposal, CommandError>],
+    digest: &Digest,
+) -> Result<(), CommandError> {
+    if arguments.decision.yes || arguments.decision.digest.is_some() {
+        return Ok(());
+    }
+    let parts = members.iter().zip(planned).map(|(member, stack)| match stack {
+        Ok(stack) => member.part(&stack.view.call, PartOutcome::Planned(&stack.plan)),
+        Err(error) => member.part("", PartOutcome::Failed(error.to_string())),
+    });
+    let report = Fleet::new(FleetCommand::Plan, parts.collect());
+    let view = TextView { detail: AttributionDetail::All, ..context.output.message_view() };
+    context.output.notice(&text::fleet(&report, &view));
+    let (mut stacks, mut changes) = (0, 0);
+    for plan in planned.iter().flatten().map(|stack| &stack.plan).filter(|plan| !plan.changes.is_empty()) {
+        stacks += 1;
+        changes += plan.changes.len();
+    }
+    let what = format!("apply {} of {}", count(changes, "change"), count(stacks, "stack"));
+    prompt::confirm(context, &what, &format!("give --yes, or --digest {digest} for exactly these plans"))
+}
+
+/// Applies the plans in order, one after the other or in waves, until one fails.
+async fn apply(
+    context: &Context,
+    arguments: &ApplyArgs,
+    members: &[Member],
+    planned: &[Result<Proposal, CommandError>],
+) -> Vec<StackResult> {
+    let output = context.output.clone();
+    let stop = interrupt::watch(
+        move |text| output.notice(text),
+        "the same command again goes on; `trueup history` lists the runs".to_owned(),
+    );
+    let has_failed = Cell::new(false);
+    let alone = || (0..members.len()).map(|at| at..at + 1).collect();
+    let waves = arguments.waves.as_ref().map_or_else(alone, |waves| waves.of(members.len()));
+    let mut results = Vec::with_capacity(members.len());
+    for (number, wave) in waves.iter().enumerate() {
+        if arguments.waves.is_some() && !has_failed.get() && !*stop.borrow() {
+            let stacks = count(wave.len(), "stack");
+            context.output.message(&format!("wave {} of {}: {stacks}", number + 1, waves.len()));
+        }
+        let works = members[wave.clone()].iter().zip(&planned[wave.clone()]).map(async |(member, stack)| match stack {
+            Ok(stack) if stack.plan.changes.is_empty() => StackResult::Unchanged,
+            Ok(_) if has_failed.get() || *stop.borrow() => StackResult::NotBegun,
+            Ok(stack) => {
+                let result = apply_one(&arguments.decision, member, stack, &stop).await;
+                has_failed.set(has_failed.get() || (is_failure(&result) && !arguments.keep_going));
+                result
+            }
+            Err(_) => StackResult::NotBegun,
+        });
+        results.extend(futures_util::stream::iter(works).buffered(fleet::AT_ONCE).collect::<Vec<_>>().await);
+    }
+    results
+}
+
+async fn apply_one(
+    decision: &ApprovalArgs,
+    member: &Member,
+    stack: &Proposal,
+    stop: &watch::Receiver<bool>,
+) -> StackResult {
+    // The guards were checked for all before anybody was asked.
+    let approved = match stack.plan.approve(Approval::Given, &stack.allow) {
+        Ok(approved) => approved,
+        Err(refusal) => return StackResult::Failed(CommandError::new(ExitStatus::of_refusal(&refusal), refusal)),
+    };
+    let name = member.name();
+    let control = RunControl { decision, stop: Some(stop.clone()) };
+    match run::carry_out(&member.context, control, approved, &stack.pending()).await {
+        Ok(outcome) => {
+            let done = outcome.steps.iter().filter(|step| step.result.is_done()).count();
+            let line = format!("{}: applied {done} of {}", safe::line(&name), stack.plan.changes.len());
+            member.context.output.message(&line);
+            StackResult::Applied(outcome)
+        }
+        Err(error) => {
+            let error = error.within(&name);
+            member.context.output.error(&error);
+            StackResult::Failed(error)
+        }
+    }
+}
+
+/// Whether the stacks that have not begun should not begin: what a plan blocked was known before.
+fn is_failure(result: &StackResult) -> bool {
+    match result {
+        StackResult::Unchanged => false,
+        StackResult::Failed(_) | StackResult::NotBegun => true,
+        StackResult::Applied(outcome) => {
+            let is_verified = matches!(outcome.verification, Verification::Verified { .. } | Verification::NotNeeded);
+            outcome.interrupted || !is_verified || !outcome.steps.iter().all(|step| step.result.is_done())
+        }
+    }
+}
+
+fn has_effect(outcome: &Outcome) -> bool {
+    outcome.steps.iter().any(|step| step.result.is_done() || step.result.may_have_taken_effect())
+}
+
+fn part<'a>(member: &Member, stack: &'a Result<Proposal, CommandError>, result: &'a StackResult) -> FleetPart<'a> {
+    let stack = match stack {
+        Ok(stack) => stack,
+        Err(error) => return member.part("", PartOutcome::Failed(error.to_string())),
+    };
+    let outcome = match result {
+        StackResult::Unchanged => PartOutcome::Planned(&stack.plan),
+        StackResult::Applied(outcome) => PartOutcome::Applied(outcome, &stack.plan),
+        StackResult::Failed(error) => PartOutcome::Failed(error.to_string()),
+        StackResult::NotBegun => PartOutcome::Skipped("another stack failed".to_owned()),
+    };
+    FleetPart { flags: stack.view.flags.clone(), ..member.part(&stack.view.call, outcome) }
+}
+
+fn status(stack: &Result<Proposal, CommandError>, result: &StackResult) -> ExitStatus {
+    match (stack, result) {
+        (Err(error), _) => error.ending(),
+        (Ok(stack), StackResult::Unchanged) if stack.plan.blocked.is_empty() => ExitStatus::Done,
+        (Ok(_), StackResult::Unchanged | StackResult::NotBegun) => ExitStatus::Refused,
+        (Ok(stack), StackResult::Applied(outcome)) => ExitStatus::of_outcome(outcome, &stack.plan),
+        (Ok(_), StackResult::Failed(error)) => error.ending(),
+    }
+}
+
+fn not_begun<'p>(planned: impl Iterator<Item = &'p Result<Proposal, CommandError>>) -> Vec<StackResult> {
+    let unchanged =
+        |stack: &Result<Proposal, CommandError>| matches!(stack, Ok(stack) if stack.plan.changes.is_empty());
+    planned.map(|stack| if unchanged(stack) { StackResult::Unchanged } else { StackResult::NotBegun }).collect()
+}
+
+fn count(number: usize, one: &str) -> String {
+    format!("{number} {one}{}", if number == 1 { "" } else { "s" })
+}
+
+/// The words of the same call, without its approval.
+fn call(arguments: &ApplyArgs, context: &Context) -> String {
+    let scope = &arguments.scope;
+    let mut call = targets::call(context, &scope.paths, arguments.stacks.recursive, &scope.filter);
+    call += &hint::permission(&arguments.permission);
+    if let Some(base) = &arguments.base.base {
+        call += &format!(" --base {}", safe::shell(base));
+    }
+    for name in &arguments.permission.allow {
+        call += &format!(" --allow {}", safe::shell(name));
+    }
+    call
+}

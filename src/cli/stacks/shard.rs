@@ -1,0 +1,140 @@
+//! What is whose, where several checkers share a fleet: each stack of a list is one checker's, and so is each namespace
+//! of a single stack, whatever the others do. Each is given by a hash of its own, so that a new one moves no other, and
+//! another number of checkers moves no more than it must.
+
+use std::collections::BTreeSet;
+
+use sha2::{Digest as _, Sha256};
+
+use crate::cli::args::{Shard, ShardArg};
+use crate::cli::environment::ProcessEnvironment;
+use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::model::Namespace;
+
+/// The variables of `--shard env`: the index, as Kubernetes sets it in the pods of an Indexed Job, and the number.
+const VARIABLES: [&str; 2] = ["JOB_COMPLETION_INDEX", "TRUEUP_SHARDS"];
+
+/// The shard of the call, which the environment may name.
+///
+/// # Errors
+/// The environment names none.
+pub fn given(environment: &ProcessEnvironment, argument: Option<ShardArg>) -> Result<Option<Shard>, CommandError> {
+    match argument {
+        None => Ok(None),
+        Some(ShardArg::Given(shard)) => Ok(Some(shard)),
+        Some(ShardArg::Environment) => {
+            let [index, of] = VARIABLES.map(|name| environment.variable(name).unwrap_or_default());
+            format!("{index}/{of}").parse().map(Some).map_err(|_| {
+                let [index_name, of_name] = VARIABLES;
+                let message = format!("`--shard env` needs {index_name} and {of_name}, which are `{index}` and `{of}`");
+                CommandError::words(ExitStatus::Usage, message)
+                    .hint("an Indexed Job of Kubernetes sets the first; set the second to its `completions`")
+            })
+        }
+    }
+}
+
+/// The namespaces of `shard`; all of them where there is none.
+pub fn namespaces(all: BTreeSet<Namespace>, shard: Option<Shard>, base_url: &str) -> BTreeSet<Namespace> {
+    let Some(Shard { index, of }) = shard else { return all };
+    all.into_iter().filter(|namespace| owner([base_url, namespace.as_str()], of) == index).collect()
+}
+
+/// The checker, from 1, of the stack with this identity.
+pub fn of_stack(identity: &[String], of: u32) -> u32 {
+    owner(identity.iter().map(String::as_str), of)
+}
+
+/// The checker, from 1, with the highest weight for these words (rendezvous hashing).
+fn owner<'w>(words: impl IntoIterator<Item = &'w str>, of: u32) -> u32 {
+    let key = words.into_iter().fold(Sha256::new(), |key, word| key.chain_update(word).chain_update([0]));
+    let weight = |index: &u32| key.clone().chain_update(index.to_be_bytes()).finalize();
+    (1..=of).max_by_key(weight).unwrap_or(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const URLS: [&str; 2] = ["https://a.example.net", "https://b.example.net"];
+
+    fn names(count: usize) -> BTreeSet<Namespace> {
+        (0..count).map(|n| Namespace::parse(&format!("n{n}")).expect("a name")).collect()
+    }
+
+    #[test]
+    fn every_namespace_is_in_exactly_one_shard() {
+        let all = names(20);
+        for of in 1..=25 {
+            for url in URLS {
+                let shards = (1..=of).map(|index| namespaces(all.clone(), Some(Shard { index, of }), url));
+                let mut together: Vec<Namespace> = shards.flatten().collect();
+                together.sort();
+                assert_eq!(together, all.iter().cloned().collect::<Vec<_>>(), "{of}");
+            }
+        }
+        assert_eq!(namespaces(all.clone(), None, ""), all);
+    }
+
+    #[test]
+    fn a_new_namespace_moves_no_other() {
+        let (few, more) = (names(40), names(41));
+        for of in 1..=7 {
+            for index in 1..=of {
+                let shard = |all: &BTreeSet<Namespace>| namespaces(all.clone(), Some(Shard { index, of }), URLS[0]);
+                let kept: BTreeSet<Namespace> = shard(&more).intersection(&few).cloned().collect();
+                assert_eq!(kept, shard(&few), "{index}/{of}");
+            }
+        }
+    }
+
+    #[test]
+    fn one_more_checker_takes_namespaces_and_moves_none_between_the_others() {
+        for namespace in names(200) {
+            let (before, after) = (owner([URLS[0], namespace.as_str()], 4), owner([URLS[0], namespace.as_str()], 5));
+            assert!(after == before || after == 5, "{namespace}: {before} -> {after}");
+        }
+    }
+
+    #[test]
+    fn the_environment_names_a_shard_as_kubernetes_counts() {
+        let shard = |environment: &[(&str, &str)]| {
+            given(&ProcessEnvironment::with(environment), Some(ShardArg::Environment))
+                .map_err(|error| error.to_string())
+        };
+        let index = |index| shard(&[("JOB_COMPLETION_INDEX", index), ("TRUEUP_SHARDS", "5")]);
+        assert_eq!(index("2"), Ok(Some(Shard { index: 2, of: 5 })));
+        assert_eq!(index("0"), Ok(Some(Shard { index: 5, of: 5 })));
+        let error = shard(&[("JOB_COMPLETION_INDEX", "2")]).expect_err("no number");
+        assert!(error.contains("TRUEUP_SHARDS"), "{error}");
+    }
+
+    #[test]
+    fn each_stack_is_in_one_shard_and_another_shard_takes_its_share_alone() {
+        let stacks = |count: usize| (0..count).map(|n| [URLS[n % 2].to_owned(), format!("stack-{n}"), String::new()]);
+        for of in 1..=9 {
+            let shards: Vec<u32> = stacks(1000).map(|stack| of_stack(&stack, of)).collect();
+            assert!(shards.iter().all(|shard| (1..=of).contains(shard)));
+            let (share, even) = (shards.iter().filter(|shard| **shard == 1).count(), 1000 / of as usize);
+            assert!(share * 4 > even * 3 && share * 4 < even * 5 + 40, "{of}: {share}");
+            let more: Vec<u32> = stacks(1000).map(|stack| of_stack(&stack, of + 1)).collect();
+            let moved = shards.iter().zip(&more).filter(|(before, after)| before != after);
+            assert!(moved.clone().all(|(_, after)| *after == of + 1), "stacks move only to the new shard");
+            assert!(moved.count() <= 1250 / (of as usize + 1), "{of}");
+        }
+        // A new stack moves no other, because nothing but a stack's own identity decides.
+        let before: Vec<u32> = stacks(40).map(|stack| of_stack(&stack, 5)).collect();
+        let after: Vec<u32> = stacks(41).map(|stack| of_stack(&stack, 5)).collect();
+        assert_eq!(before, after[..40]);
+    }
+
+    #[test]
+    fn many_namespaces_are_shared_about_evenly() {
+        for url in URLS {
+            for index in 1..=5 {
+                let share = namespaces(names(500), Some(Shard { index, of: 5 }), url).len();
+                assert!((70..=130).contains(&share), "{index}: {share}");
+            }
+        }
+    }
+}

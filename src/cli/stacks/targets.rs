@@ -1,0 +1,163 @@
+//! Which stacks a command is about: one, or several by their directories, by `--recursive`, or by the environments of
+//! `--env all`.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use crate::cli::args::shared::FilterArgs;
+use crate::cli::context::{Context, StackEnvironment};
+use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::{configuration, hint, stack};
+use crate::load::{self, LoadOptions, config};
+use crate::report::safe;
+
+/// The word that chooses every environment.
+pub const ALL: &str = "all";
+
+/// What a command is about.
+pub enum Targets {
+    /// One stack, by these paths of it.
+    One(Vec<PathBuf>),
+    /// Several.
+    Several(Vec<Target>),
+}
+
+/// One of several stacks.
+#[derive(Debug, Clone)]
+pub struct Target {
+    /// The paths of the call that lie in it.
+    pub paths: Vec<PathBuf>,
+    /// Its environment.
+    pub environment: StackEnvironment,
+}
+
+impl Target {
+    /// The paths as the person wrote them.
+    #[must_use]
+    pub fn directory(&self) -> String {
+        let shown: Vec<String> = self.paths.iter().map(|path| path.display().to_string()).collect();
+        shown.join(" ")
+    }
+
+    /// The environment, where the call is about several.
+    #[must_use]
+    pub fn environment(&self) -> Option<&str> {
+        match &self.environment {
+            StackEnvironment::OfCall => None,
+            StackEnvironment::Chosen(name) => name.as_deref(),
+        }
+    }
+
+    /// The first of its paths.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        self.paths.first().map_or(Path::new("."), PathBuf::as_path)
+    }
+}
+
+/// The stacks that the paths of a call name.
+///
+/// # Errors
+/// A path that cannot be read, or a directory without a stack below it.
+pub fn of(context: &Context, paths: &[PathBuf], recursive: bool) -> Result<Targets, CommandError> {
+    let all = context.chosen_environment().is_some_and(|name| name == ALL);
+    let given = if paths.is_empty() { vec![PathBuf::from(".")] } else { paths.to_vec() };
+    if !recursive && !all && given.len() == 1 {
+        return Ok(Targets::One(paths.to_vec()));
+    }
+    let stacks = if recursive { below(&given)? } else { by_root(context, &given)? };
+    match stacks.as_slice() {
+        [one] if !recursive && !all => return Ok(Targets::One(one.clone())),
+        _ => {}
+    }
+    let mut targets = Vec::new();
+    for paths in stacks {
+        let environments = if all { environments(&paths)? } else { vec![StackEnvironment::OfCall] };
+        targets.extend(environments.into_iter().map(|environment| Target { paths: paths.clone(), environment }));
+    }
+    Ok(Targets::Several(targets))
+}
+
+/// The one stack of a command that takes no more.
+///
+/// # Errors
+/// The paths name several.
+pub fn one(targets: Targets, what: &str, hint: &str) -> Result<Vec<PathBuf>, CommandError> {
+    match targets {
+        Targets::One(paths) => Ok(paths),
+        Targets::Several(_) => Err(for_one(what).hint(hint)),
+    }
+}
+
+/// The error of what is for one stack, in a call about several.
+pub fn for_one(what: &str) -> CommandError {
+    CommandError::words(ExitStatus::Usage, format!("`{what}` is for one stack, and the call names several"))
+}
+
+/// The words of a command about the same stacks.
+pub fn call(context: &Context, paths: &[PathBuf], recursive: bool, filter: &FilterArgs) -> String {
+    let mut words: Vec<String> = paths.iter().map(|path| safe::shell(&path.display().to_string())).collect();
+    if words.is_empty() {
+        words.push(".".to_owned());
+    }
+    if recursive {
+        words.push("--recursive".to_owned());
+    }
+    words.extend(stack::flags(filter));
+    words.join(" ") + &hint::settings(&context.global)
+}
+
+/// Every stack below the directories.
+///
+/// # Errors
+/// There is none below one of them, or one cannot be searched.
+pub fn below(directories: &[PathBuf]) -> Result<Vec<Vec<PathBuf>>, CommandError> {
+    let mut found: Vec<PathBuf> = Vec::new();
+    for directory in directories {
+        let stacks = load::stacks_below(directory).map_err(|problem| {
+            CommandError::words(ExitStatus::Invalid, problem.message).hint("give the directories of the stacks")
+        })?;
+        if stacks.is_empty() {
+            let message = format!("there is no {} in or below `{}`", config::FILE, directory.display());
+            return Err(CommandError::words(ExitStatus::Usage, message).hint("a stack is a directory with that file"));
+        }
+        found.extend(stacks.into_iter().map(|stack| match stack.strip_prefix("./") {
+            Ok(below) if !below.as_os_str().is_empty() => below.to_owned(),
+            _ => stack,
+        }));
+    }
+    found.sort();
+    found.dedup();
+    Ok(found.into_iter().map(|stack| vec![stack]).collect())
+}
+
+/// The paths of the call by their stack, in the order of the call.
+fn by_root(context: &Context, given: &[PathBuf]) -> Result<Vec<Vec<PathBuf>>, CommandError> {
+    let mut order: BTreeMap<PathBuf, usize> = BTreeMap::new();
+    let mut stacks: Vec<Vec<PathBuf>> = Vec::new();
+    for path in given {
+        let at = *order.entry(configuration::root(context, path)?).or_insert(stacks.len());
+        match stacks.get_mut(at) {
+            Some(paths) => paths.push(path.clone()),
+            None => stacks.push(vec![path.clone()]),
+        }
+    }
+    Ok(stacks)
+}
+
+/// Every environment of a stack; settings that cannot be read are an error of the stack, and not of the call.
+fn environments(paths: &[PathBuf]) -> Result<Vec<StackEnvironment>, CommandError> {
+    let path = paths.first().map_or(Path::new("."), PathBuf::as_path);
+    let names: Vec<String> = match load::settings(path, &LoadOptions::default()) {
+        Ok(config) => config.environments.into_keys().collect(),
+        Err(_) => Vec::new(),
+    };
+    if names.iter().any(|name| name == ALL) {
+        let message = format!("`{}` has an environment `{ALL}`, and `--env {ALL}` means every one", path.display());
+        return Err(CommandError::words(ExitStatus::Usage, message).hint("rename that environment"));
+    }
+    if names.is_empty() {
+        return Ok(vec![StackEnvironment::Chosen(None)]);
+    }
+    Ok(names.into_iter().map(|name| StackEnvironment::Chosen(Some(name))).collect())
+}
