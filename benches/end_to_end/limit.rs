@@ -48,11 +48,15 @@ pub async fn list(base_url: &str, token: &str, namespace: &str) -> Result<usize,
         name: std::borrow::Cow<'a, str>,
         get_spec: WireSpec,
     }
-    let client = reqwest::Client::builder().tls_backend_preconfigured(tls()?).build()?;
     let url = format!("{base_url}/api/config/namespaces/{namespace}/endpoints?report_fields=");
-    let body = client.get(url).header("authorization", format!("APIToken {token}")).send().await?.bytes().await?;
+    let body = client()?.get(url).header("authorization", format!("APIToken {token}")).send().await?.bytes().await?;
     let list: List<'_> = serde_json::from_slice(&body)?;
     Ok(list.items.iter().filter(|item| !item.name.is_empty() && item.get_spec.port.is_some()).count())
+}
+
+/// A bare client.
+pub fn client() -> Result<reqwest::Client, Box<dyn Error>> {
+    Ok(reqwest::Client::builder().tls_backend_preconfigured(tls()?).build()?)
 }
 
 fn tls() -> Result<rustls::ClientConfig, rustls::Error> {

@@ -1,14 +1,17 @@
-//! `cargo bench --bench end_to_end [-- --count N --namespaces N --runs N --applies N --concurrency N --terraform PATH]`
+//! `cargo bench --bench end_to_end [-- --count N --namespaces N --runs N --applies N --concurrency N --terraform PATH --octodns PATH]`
 //! `cargo bench --bench end_to_end -- simulate`
+//! `cargo bench --bench end_to_end -- felt`
 //!
 //! Starts the embedded service as a process, fills it, runs the release binary as a user would, and
 //! prints in one run, side by side and as ratios, what each step takes and what the machine could do
 //! at best: the same files read and parsed by the same crates with nothing else, the list fetched and
 //! parsed by a bare client, the same bodies sent by a bare load generator.
 
+mod felt;
 mod generator;
 mod limit;
 mod measure;
+mod octodns;
 mod rates;
 mod simulate;
 mod terraform;
@@ -34,6 +37,7 @@ fn main() -> Result<(), Failure> {
         ["limit-list", base_url, namespace] => {
             runtime()?.block_on(limit::list(base_url, world::TOKEN, namespace)).map(|_| ())
         }
+        ["felt"] => felt::run(Path::new(env!("CARGO_BIN_EXE_trueup"))),
         ["simulate"] => simulate::run(Path::new(env!("CARGO_BIN_EXE_trueup"))),
         _ => Bench::read(&words)?.run(),
     }
@@ -70,6 +74,7 @@ struct Bench {
     applies: usize,
     concurrency: usize,
     terraform: Option<PathBuf>,
+    octodns: Option<PathBuf>,
     program: PathBuf,
     rows: RefCell<Vec<(String, Usage)>>,
 }
@@ -84,6 +89,7 @@ impl Bench {
             applies: 3,
             concurrency: 32,
             terraform: None,
+            octodns: None,
             program,
             rows: RefCell::default(),
         };
@@ -96,6 +102,7 @@ impl Bench {
                 "--runs" => bench.runs = value.parse()?,
                 "--applies" => bench.applies = value.parse()?,
                 "--concurrency" => bench.concurrency = value.parse()?,
+                "--octodns" => bench.octodns = Some(PathBuf::from(value)),
                 "--terraform" => bench.terraform = Some(PathBuf::from(value)),
                 _ => return Err(format!("`{word}` is not known").into()),
             }
@@ -112,8 +119,13 @@ impl Bench {
         self.looks(&home.path().join("looks"))?;
         self.table();
         let rounds = (0..self.applies).map(|round| self.writes(&home.path().join(format!("writes-{round}"))));
-        rates::table(self.count, &rounds.collect::<Result<Vec<_>, _>>()?);
+        let rounds = rounds.collect::<Result<Vec<_>, _>>()?;
+        rates::table(self.count, &rounds);
         self.start_up()?;
+        if let (Some(program), Some(plan)) = (&self.octodns, self.measured("plan, no changes")) {
+            let creates = measure::median(rounds.iter().map(|[creates, ..]| creates.ours.whole).collect());
+            octodns::table(&octodns::run(program, self.count, self.runs, home.path())?, self.count, (plan, creates));
+        }
         if let Some(program) = &self.terraform {
             terraform::run(program, self.count, home.path())?;
         }
@@ -225,8 +237,7 @@ impl Bench {
 
     fn table(&self) {
         println!("| what | wall ms | CPU ms | peak MB |\n|---|---:|---:|---:|");
-        let rows = self.rows.borrow();
-        for (name, usage) in rows.iter() {
+        for (name, usage) in self.rows.borrow().iter() {
             println!(
                 "| {name} | {:.0} | {:.0} | {:.1} |",
                 milliseconds(usage.wall),
@@ -234,7 +245,7 @@ impl Bench {
                 usage.memory as f64 / 1e6
             );
         }
-        let of = |name: &str| rows.iter().find(|(row, _)| row.starts_with(name)).map(|(_, usage)| *usage);
+        let of = |name| self.measured(name);
         if let (Some(load), Some(list), Some(validate), Some(plan)) =
             (of("limit: read"), of("limit: fetch"), of("validate"), of("plan, no"))
         {
@@ -243,6 +254,11 @@ impl Bench {
             println!("| plan / larger limit, wall | {:.2} |", ratio(plan.wall, load.wall.max(list.wall)));
             println!("| plan / both limits, CPU | {:.2} |", ratio(plan.cpu, load.cpu + list.cpu));
         }
+    }
+
+    /// The row whose name begins so.
+    fn measured(&self, name: &str) -> Option<Usage> {
+        self.rows.borrow().iter().find(|(row, _)| row.starts_with(name)).map(|(_, usage)| *usage)
     }
 
     fn start_up(&self) -> Result<(), Failure> {

@@ -1,6 +1,7 @@
 //! A stack of many definitions on disk and the service as a process beside it.
 
 use std::error::Error;
+use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -44,6 +45,11 @@ impl Stack {
             }
         }
         Ok(())
+    }
+
+    /// Writes the first definitions with another port.
+    pub fn edit_first(&self, count: usize, port: u16) -> Result<(), Box<dyn Error>> {
+        (0..count).try_for_each(|at| Ok(std::fs::write(self.file(at), definition(at, self.namespaces, port))?))
     }
 
     /// Takes all definitions away.
@@ -113,9 +119,15 @@ pub struct Service {
 impl Service {
     /// Starts it on a file and waits for its first line.
     pub fn start(program: &Path, data: &Path) -> Result<Self, Box<dyn Error>> {
+        Self::start_with(program, data, &[])
+    }
+
+    /// Starts it with more options.
+    pub fn start_with(program: &Path, data: &Path, options: &[&OsStr]) -> Result<Self, Box<dyn Error>> {
         let mut child = Command::new(program)
             .args(["sandbox", "--listen", "127.0.0.1:0", "--data"])
             .arg(data)
+            .args(options)
             .env("TRUEUP_SANDBOX_TOKEN", TOKEN)
             .stdout(Stdio::piped())
             .stderr(Stdio::inherit())
