@@ -91,7 +91,7 @@ pub enum AcknowledgementStatus {
 }
 
 /// An acknowledgement with its status.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct JudgedAcknowledgement {
     /// The acknowledgement.
     #[serde(flatten)]

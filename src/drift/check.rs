@@ -23,13 +23,15 @@ pub struct Check<'a> {
     pub drift_state: Option<&'a DriftState>,
     /// When it was made.
     pub now: Timestamp,
+    /// Which of how many shards of the stack it is about, if its namespaces are sharded.
+    pub shard: Option<(u32, u32)>,
 }
 
 impl<'a> Check<'a> {
     /// A check of `plan` at `now`.
     #[must_use]
     pub fn new(plan: &'a Plan, verdicts: Verdicts, now: Timestamp) -> Self {
-        Self { plan, found: verdicts.clone(), verdicts, acknowledged: Vec::new(), drift_state: None, now }
+        Self { plan, found: verdicts.clone(), verdicts, acknowledged: Vec::new(), drift_state: None, now, shard: None }
     }
 
     /// The check without what is accepted. Days are those of UTC, wherever the check runs.

@@ -105,6 +105,16 @@ impl DriftState {
         Ok(Self { kind: KIND.to_owned(), ..state })
     }
 
+    /// The state that knows no more than since when these values have drifted.
+    #[must_use]
+    pub fn of_seen(seen: impl IntoIterator<Item = (Key, Option<Field>, SeenSince)>) -> Self {
+        let mut state = Self::default();
+        for (key, field, seen) in seen {
+            state.drift.entry(key).or_default().push(DriftEntry { field, seen });
+        }
+        state
+    }
+
     /// The state as a file holds it, a final line break included.
     #[must_use]
     pub fn to_file(&self) -> String {

@@ -4,12 +4,21 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use super::annotation::{self, Annotation, AnnotationLevel, Finding};
-use super::{AttributionDetail, Validation};
+use super::{AttributionDetail, Validation, time};
 use crate::drift::{Check, Verdict};
 use crate::model::Key;
 use crate::plan::{Digest, Plan};
 use crate::run::Outcome;
+
+/// Names that a list of stacks without an end of its own shows.
+pub(super) const NAMES: usize = 12;
+/// Stacks with nothing to report of which each still has a section of its own; more share one.
+const QUIET_SECTIONS: usize = 10;
 
 /// What was done with each stack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,6 +67,28 @@ pub struct Fleet<'a> {
     pub plans: Option<(Digest, String)>,
     /// Which of how many shards this is.
     pub shard: Option<(u32, u32)>,
+    /// What is missing or wrong in the files that a merged report is made of: with any, nothing is in sync as a whole.
+    pub problems: Vec<InputProblem>,
+    /// The files that a merged report is made of.
+    pub merged: Option<MergedFrom>,
+}
+
+/// What is missing or wrong in the files of a merged report.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct InputProblem {
+    /// The file, the shard or the stack that it is about.
+    pub place: String,
+    /// What is missing or wrong.
+    pub message: String,
+}
+
+/// The files that a merged report is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct MergedFrom {
+    /// Files that could be read.
+    pub files: usize,
+    /// When the oldest and the newest check in them were made.
+    pub checked: Option<(Timestamp, Timestamp)>,
 }
 
 /// One stack.
@@ -86,6 +117,8 @@ pub enum PartOutcome<'a> {
     Checked(Check<'a>),
     /// There is none; why.
     Failed(String),
+    /// Whether there is one is not known, because the files of a merged report do not say; why.
+    Unknown(String),
     /// It belongs to another shard.
     Elsewhere,
     /// It was left out; why.
@@ -93,13 +126,48 @@ pub enum PartOutcome<'a> {
 }
 
 impl FleetPart<'_> {
-    /// The directory, with the environment if the call is about several.
+    /// The directory, with the environment if the call is about several, and the shard if it is of a single stack.
     #[must_use]
     pub fn name(&self) -> Cow<'_, str> {
-        match &self.environment {
-            None => Cow::Borrowed(&self.directory),
-            Some(environment) => Cow::Owned(format!("{} ({environment})", self.directory)),
+        let shard = match &self.outcome {
+            PartOutcome::Checked(check) => check.shard.map(|(index, of)| format!("shard {index}/{of}")),
+            _ => None,
+        };
+        let details: Vec<&str> = self.environment.as_deref().into_iter().chain(shard.as_deref()).collect();
+        if details.is_empty() {
+            return Cow::Borrowed(&self.directory);
         }
+        Cow::Owned(format!("{} ({})", self.directory, details.join(", ")))
+    }
+
+    /// Whether there is nothing to report of it but that it is valid or in sync.
+    #[must_use]
+    pub fn is_quiet(&self) -> bool {
+        match &self.outcome {
+            PartOutcome::Checked(check) => {
+                let plan = check.plan;
+                check.verdicts.whole() == Verdict::InSync && check.acknowledged.is_empty() && plan.notes.is_empty()
+            }
+            PartOutcome::Planned(plan) => {
+                let is_empty = plan.changes.is_empty() && plan.blocked.is_empty() && plan.guards.is_empty();
+                is_empty && plan.notes.is_empty() && plan.setting_changes.is_empty() && plan.unknown().next().is_none()
+            }
+            PartOutcome::Validated(checked) => checked.contents.is_some() && checked.diagnostics.is_empty(),
+            PartOutcome::Applied(..)
+            | PartOutcome::Failed(_)
+            | PartOutcome::Unknown(_)
+            | PartOutcome::Elsewhere
+            | PartOutcome::Skipped(_) => false,
+        }
+    }
+}
+
+impl MergedFrom {
+    /// When the checks were made, in words behind a comma.
+    pub(super) fn period(&self) -> String {
+        let Some((first, last)) = self.checked else { return String::new() };
+        let [first, last] = [first, last].map(|time| time::minute(&time.to_string()));
+        if first == last { format!(", checked {first}") } else { format!(", checked {first} to {last}") }
     }
 }
 
@@ -107,7 +175,7 @@ impl<'a> Fleet<'a> {
     /// A report over these parts.
     #[must_use]
     pub fn new(command: FleetCommand, parts: Vec<FleetPart<'a>>) -> Self {
-        Self { command, parts, plans: None, shard: None }
+        Self { command, parts, plans: None, shard: None, problems: Vec::new(), merged: None }
     }
 
     /// The checks that were made, with their stacks.
@@ -129,21 +197,51 @@ impl<'a> Fleet<'a> {
     /// The stacks that have no result, with the reason.
     pub fn failures(&self) -> impl Iterator<Item = (&FleetPart<'a>, &str)> {
         self.parts.iter().filter_map(|part| match &part.outcome {
-            PartOutcome::Failed(reason) => Some((part, reason.as_str())),
+            PartOutcome::Failed(reason) | PartOutcome::Unknown(reason) => Some((part, reason.as_str())),
             _ => None,
         })
     }
 
-    /// How many stacks have no result.
+    /// How many stacks failed.
     #[must_use]
     pub fn failed(&self) -> usize {
-        self.failures().count()
+        self.parts.iter().filter(|part| matches!(part.outcome, PartOutcome::Failed(_))).count()
     }
 
-    /// The verdict over all that were checked.
+    /// The stacks of which nothing is known, by the reason.
+    #[must_use]
+    pub fn unknown(&self) -> Vec<(&str, Vec<String>)> {
+        let mut found: Vec<(&str, Vec<String>)> = Vec::new();
+        for part in &self.parts {
+            let PartOutcome::Unknown(reason) = &part.outcome else { continue };
+            let name = part.name().into_owned();
+            match found.iter_mut().find(|(known, _)| known == reason) {
+                Some((_, names)) => names.push(name),
+                None => found.push((reason, vec![name])),
+            }
+        }
+        found
+    }
+
+    /// Whether the stacks with nothing to report are so many that a report for people only counts them.
+    #[must_use]
+    pub fn folds_quiet(&self) -> bool {
+        self.parts.iter().filter(|part| part.is_quiet()).nth(QUIET_SECTIONS).is_some()
+    }
+
+    /// How many stacks belong to other shards.
+    #[must_use]
+    pub fn elsewhere(&self) -> usize {
+        self.parts.iter().filter(|part| matches!(part.outcome, PartOutcome::Elsewhere)).count()
+    }
+
+    /// The verdict over all that were checked; unknown where the files of a merged report are not whole.
     #[must_use]
     pub fn whole(&self) -> Verdict {
-        self.checks().fold(Verdict::InSync, |whole, (_, check)| whole.and(check.verdicts.whole()))
+        let is_incomplete =
+            !self.problems.is_empty() || self.parts.iter().any(|part| matches!(part.outcome, PartOutcome::Unknown(_)));
+        let begin = if is_incomplete { Verdict::Unknown } else { Verdict::InSync };
+        self.checks().fold(begin, |whole, (_, check)| whole.and(check.verdicts.whole()))
     }
 
     /// The remarks on all of them, those that matter most first.
@@ -158,13 +256,21 @@ impl<'a> Fleet<'a> {
             part: String::new(),
             message: reason.to_owned(),
         });
+        let problems = self.problems.iter().map(|problem| Annotation {
+            finding: Finding::Unchecked,
+            level: AnnotationLevel::Error,
+            place: None,
+            title: format!("incomplete: {}", problem.place),
+            part: String::new(),
+            message: problem.message.clone(),
+        });
         let others = self.parts.iter().flat_map(|part| match &part.outcome {
             PartOutcome::Checked(check) => annotation::of_check(check),
             PartOutcome::Planned(plan) => annotation::of_plan(plan, detail),
             PartOutcome::Validated(checked) => annotation::of_diagnostics(checked.diagnostics, checked.prefix),
             _ => Vec::new(),
         });
-        let mut all: Vec<Annotation> = failed.chain(others).collect();
+        let mut all: Vec<Annotation> = problems.chain(failed).chain(others).collect();
         all.sort_by_key(|remark| remark.level);
         all
     }

@@ -100,6 +100,17 @@ impl Format {
         Format::Sarif,
         Format::Acknowledgements,
     ];
+    /// The formats of the merged checks of several stacks.
+    pub const OF_MERGED: &'static [Format] = &[
+        Format::Text,
+        Format::Json,
+        Format::Markdown,
+        Format::Html,
+        Format::Junit,
+        Format::Prometheus,
+        Format::Github,
+        Format::Sarif,
+    ];
     /// The formats of a list of stacks.
     pub const OF_STACKS: &'static [Format] = &[Format::Text, Format::Json, Format::Matrix];
     /// The formats of a run in progress and its outcome.

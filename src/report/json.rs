@@ -64,11 +64,14 @@ pub fn drift(check: &Check<'_>) -> String {
 #[must_use]
 pub fn fleet(fleet: &Fleet<'_>) -> String {
     let parts = || fleet.parts.iter();
-    let shard = fleet.shard.map(|(index, of)| json!({"index": index, "of": of}));
+    let shard = fleet.shard.map(shard_document);
     if fleet.command == FleetCommand::Drift {
         let mut content = json!({"failed": fleet.failed(), "verdict": fleet.whole()});
         if let Some(shard) = shard {
             content["shard"] = shard;
+        }
+        if !fleet.problems.is_empty() {
+            content["problems"] = json!(fleet.problems);
         }
         let checks: Vec<PartDocument<'_>> = parts().map(PartDocument::new).collect();
         return document("fleet", FleetDocument { checks, content });
@@ -108,6 +111,7 @@ struct PartDocument<'p> {
 enum PartResult<'p> {
     Checked(Checked<'p>),
     Failed { failed: &'p str },
+    Unknown { unknown: &'p str },
     Elsewhere { elsewhere: bool },
     Skipped { skipped: &'p str },
     Report { report: Json },
@@ -123,6 +127,7 @@ impl<'p> PartDocument<'p> {
             PartOutcome::Applied(outcome, plan) => report(document("outcome", OutcomeReport::new(outcome, plan))),
             PartOutcome::Validated(checked) => report(validation(checked)),
             PartOutcome::Failed(failed) => PartResult::Failed { failed },
+            PartOutcome::Unknown(unknown) => PartResult::Unknown { unknown },
             PartOutcome::Elsewhere => PartResult::Elsewhere { elsewhere: true },
             PartOutcome::Skipped(skipped) => PartResult::Skipped { skipped },
         };
@@ -136,13 +141,20 @@ pub fn validation(checked: &Validation<'_>) -> String {
     document("validation", ValidationReport::of(checked))
 }
 
+fn shard_document((index, of): (u32, u32)) -> Json {
+    json!({"index": index, "of": of})
+}
+
 /// A check.
 #[derive(Serialize)]
 struct Checked<'p> {
     acknowledged: &'p [JudgedAcknowledgement],
+    checked: Timestamp,
     counts: Counts,
     drifted: Vec<Json>,
     plan: &'p Plan,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shard: Option<Json>,
     verdict: Verdict,
     verdicts: &'p Verdicts,
 }
@@ -162,9 +174,11 @@ impl<'p> Checked<'p> {
         });
         Self {
             acknowledged: &check.acknowledged,
+            checked: check.now,
             counts: counts(check.plan),
             drifted: drifted.collect(),
             plan: check.plan,
+            shard: check.shard.map(shard_document),
             verdict: check.verdicts.whole(),
             verdicts: &check.verdicts,
         }

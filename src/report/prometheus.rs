@@ -41,6 +41,11 @@ pub fn fleet(fleet: &Fleet<'_>) -> String {
     for (part, _) in fleet.failures() {
         text.sample("trueup_drift_unchecked", &[("directory", part.name().into_owned())], 1);
     }
+    if fleet.merged.is_some() {
+        let help = "Files and shards of a merged report that are missing, cannot be read or contradict each other.";
+        text.metric("trueup_drift_report_problems", help);
+        text.sample("trueup_drift_report_problems", &[], fleet.problems.len());
+    }
     text.lines
 }
 
@@ -124,20 +129,22 @@ const METRICS: [(&str, &str, Sample); 8] = [
     }),
 ];
 
-/// Has samples only where a check has a memory.
+/// Left out without samples, which only checks with a drift state have.
 const FIRST_SEEN: &str = "trueup_drift_first_seen_timestamp_seconds";
 
 fn gauges(checks: &[&Check<'_>]) -> String {
     let mut text = Text { lines: String::new(), common: Vec::new() };
     for (name, help, samples) in METRICS {
-        if name == FIRST_SEEN && checks.iter().all(|check| check.drift_state.is_none()) {
-            continue;
-        }
+        let before = text.lines.len();
         text.metric(name, help);
+        let empty = text.lines.len();
         for check in checks {
             let stack = check.plan.stack.clone().unwrap_or_default();
             text.common = vec![("service", check.plan.service.base_url.clone()), ("stack", stack)];
             samples(&mut text, check);
+        }
+        if name == FIRST_SEEN && text.lines.len() == empty {
+            text.lines.truncate(before);
         }
     }
     text.lines
@@ -159,7 +166,8 @@ impl Text {
     pub(super) fn sample(&mut self, name: &str, labels: &[(&'static str, String)], value: impl Display) {
         let labels: Vec<String> =
             self.common.iter().chain(labels).map(|(name, value)| format!("{name}=\"{}\"", label(value))).collect();
-        self.lines.push_str(&format!("{name}{{{}}} {value}\n", labels.join(",")));
+        let labels = if labels.is_empty() { String::new() } else { format!("{{{}}}", labels.join(",")) };
+        self.lines.push_str(&format!("{name}{labels} {value}\n"));
     }
 }
 

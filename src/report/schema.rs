@@ -13,6 +13,7 @@ use super::error::{self, ErrorReport};
 use super::event_counts::EventCountsReport;
 use super::event_list::EventListReport;
 use super::explanation::Explanation;
+use super::fleet::InputProblem;
 use super::format::{DdosEvents, OneDdosEvent};
 use super::health::HealthReport;
 use super::json::{self as json_report, HistoryReport, OutcomeReport, RehearsalReport, RunReport};
@@ -69,7 +70,7 @@ kinds! {
     Policy = "policy" => serde_json::from_str(include_str!("schema/policy.json")).unwrap_or_default(),
     /// A saved plan, and the JSON of plan
     Plan = "plan" => plan(),
-    /// The JSON of drift
+    /// The JSON of drift and report
     Drift = "drift" => drift(),
     /// The JSON of validate, plan and apply of several stacks
     Fleet = "fleet" => fleet(),
@@ -252,6 +253,15 @@ fn snapshot() -> Json {
     document(&["snapshot"], &["digest", "snapshot"], fields, generator)
 }
 
+fn shard(description: &str) -> Json {
+    json!({
+        "type": "object",
+        "description": description,
+        "required": ["index", "of"],
+        "properties": {"index": {"type": "integer", "minimum": 1}, "of": {"type": "integer", "minimum": 1}},
+    })
+}
+
 fn drift() -> Json {
     let mut generator = SchemaSettings::draft2020_12().into_generator();
     let fields = json!({
@@ -259,6 +269,8 @@ fn drift() -> Json {
         "counts": counts(),
         "verdicts": subschema::<Verdicts>(&mut generator),
         "acknowledged": {"type": "array", "items": subschema::<JudgedAcknowledgement>(&mut generator)},
+        "checked": {"type": "string", "format": "date-time", "description": "When the check was made."},
+        "shard": shard("Which of how many shards of a single stack this is."),
         "drifted": {
             "type": "array",
             "description": "Each value that drifted, and since when that is known.",
@@ -273,8 +285,9 @@ fn drift() -> Json {
         },
         "plan": subschema::<Plan>(&mut generator),
     });
+    subschema::<InputProblem>(&mut generator);
     let mut schema = document(&["drift", "fleet"], &["verdict"], Json::Null, generator);
-    let one = json!({"required": ["verdict", "verdicts", "plan"], "properties": fields});
+    let one = json!({"required": ["verdict", "verdicts", "plan", "checked"], "properties": fields});
     schema["$defs"]["Checked"] = one;
     schema["properties"]["verdict"] = json!({"$ref": "#/$defs/Verdict"});
     schema["oneOf"] = json!([
@@ -283,11 +296,11 @@ fn drift() -> Json {
             "properties": {
                 "kind": {"const": "fleet"},
                 "failed": {"type": "integer", "minimum": 0, "description": "Stacks that could not be checked."},
-                "shard": {
-                    "type": "object",
-                    "description": "Which of how many shards this is.",
-                    "required": ["index", "of"],
-                    "properties": {"index": {"type": "integer"}, "of": {"type": "integer"}},
+                "shard": shard("Which of how many shards this is."),
+                "problems": {
+                    "type": "array",
+                    "description": "What is missing or wrong in the files of a merged report.",
+                    "items": {"$ref": "#/$defs/InputProblem"},
                 },
                 "checks": {"type": "array", "items": {
                     "type": "object",
@@ -296,9 +309,15 @@ fn drift() -> Json {
                         "directory": {"type": "string", "description": "As the call named it."},
                         "environment": {"type": "string", "description": "Where the call is about several."},
                         "failed": {"type": "string", "description": "Why there is no verdict."},
+                        "unknown": {"type": "string", "description": "Why a merged report has no verdict."},
                         "elsewhere": {"const": true, "description": "Another shard has it."},
                     },
-                    "anyOf": [{"required": ["failed"]}, {"required": ["elsewhere"]}, {"$ref": "#/$defs/Checked"}],
+                    "anyOf": [
+                        {"required": ["failed"]},
+                        {"required": ["unknown"]},
+                        {"required": ["elsewhere"]},
+                        {"$ref": "#/$defs/Checked"},
+                    ],
                 }},
             },
             "required": ["checks", "failed"],

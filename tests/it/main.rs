@@ -39,6 +39,7 @@ mod in_doubt;
 mod load;
 mod many;
 mod matrix;
+mod merged;
 mod missing;
 mod moves;
 mod newer;

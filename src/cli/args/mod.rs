@@ -7,6 +7,7 @@ pub mod context;
 pub mod help;
 pub mod movement;
 pub mod query;
+pub mod report;
 pub mod setup;
 pub mod shared;
 pub mod time;
@@ -67,6 +68,7 @@ pub enum Command {
     Plan(PlanArgs),
     Apply(ApplyArgs),
     Drift(DriftArgs),
+    Report(crate::cli::args::report::ReportArgs),
     Rehearse(RehearseArgs),
     History(HistoryArgs),
     Rollback(RollbackArgs),

@@ -143,12 +143,14 @@ struct CheckedStack {
     drift_state: Option<DriftState>,
     acknowledged: Option<Acknowledgements>,
     now: Timestamp,
+    shard: Option<Shard>,
 }
 
 impl CheckedStack {
     fn check(&self) -> Check<'_> {
         let mut check = Check::new(&self.plan, self.verdicts.clone(), self.now);
         check.drift_state = self.drift_state.as_ref();
+        check.shard = self.shard.map(|shard| (shard.index, shard.of));
         match &self.acknowledged {
             Some(acknowledged) => check.accepting(acknowledged),
             None => check,
@@ -192,7 +194,7 @@ async fn check(
         }
     }
     let drift_state = kept.is_kept().then_some(drift_state);
-    Ok(CheckedStack { call: session.stack.call, plan, verdicts, drift_state, acknowledged, now })
+    Ok(CheckedStack { call: session.stack.call, plan, verdicts, drift_state, acknowledged, now, shard })
 }
 
 fn acknowledgements(path: &Path) -> Result<Acknowledgements, CommandError> {

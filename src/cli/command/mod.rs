@@ -20,6 +20,7 @@ pub mod movement;
 pub mod plan;
 pub mod pull;
 pub mod rehearse;
+pub mod report;
 pub mod rollback;
 pub mod sandbox;
 pub mod schema;

@@ -38,6 +38,8 @@ pub fn promised(command: &Command) -> Option<Promise> {
         Command::Move(arguments) => of_run(arguments.decision.format),
         Command::Drift(arguments) if arguments.output.is_some() => None,
         Command::Drift(arguments) => of(arguments.format),
+        Command::Report(arguments) if arguments.output.is_some() => None,
+        Command::Report(arguments) => of(arguments.format),
         Command::Stacks(arguments) => of(arguments.format),
         Command::Rehearse(arguments) => of(arguments.format),
         Command::History(arguments) => of(arguments.format),

@@ -3,7 +3,9 @@
 use super::{Page, PageContent, drift, plan};
 use crate::drift::{Check, Verdict};
 use crate::plan::{ActionKind, Plan};
-use crate::report::fleet::{Fleet, FleetCommand, PartOutcome};
+use crate::report::counted::count;
+use crate::report::fleet::{Fleet, FleetCommand, NAMES, PartOutcome};
+use crate::report::markdown::digits;
 use crate::report::{ReportOptions, plan_notes, safe};
 
 /// The results of several stacks as one page.
@@ -17,7 +19,9 @@ pub fn fleet(fleet: &Fleet<'_>, options: &ReportOptions<'_>) -> String {
             ..drift::page(&format!("Plans for {stacks} stacks"), &options.command)
         },
     };
-    for part in &fleet.parts {
+    incomplete(fleet, &mut page);
+    let folds = fleet.folds_quiet();
+    for part in fleet.parts.iter().filter(|part| !folds || !part.is_quiet()) {
         let (name, call) = (part.name(), part.call.as_str());
         let code = format!("<code>{}</code>", safe::html(&name));
         match &part.outcome {
@@ -34,9 +38,19 @@ pub fn fleet(fleet: &Fleet<'_>, options: &ReportOptions<'_>) -> String {
                 page.alarm(&format!("{code} was {}:", fleet.command.undone()), &safe::html(reason));
             }
             PartOutcome::Skipped(reason) => page.facts.push(format!("{code}: skipped, {}", safe::html(reason))),
-            PartOutcome::Elsewhere => page.facts.push(format!("{code}: another checker's")),
-            PartOutcome::Validated(_) | PartOutcome::Applied(..) => {}
+            PartOutcome::Elsewhere | PartOutcome::Unknown(_) | PartOutcome::Validated(_) | PartOutcome::Applied(..) => {
+            }
         }
+    }
+    if folds {
+        let quiet = fleet.parts.iter().filter(|part| part.is_quiet()).count();
+        page.facts.push(format!("{} more stacks: in sync", digits(quiet)));
+    }
+    if fleet.elsewhere() > 0 {
+        page.facts.push(format!("{}: other checkers'", count(fleet.elsewhere(), "stack")));
+    }
+    if let Some(merged) = fleet.merged {
+        page.facts.push(safe::html(&format!("from {}{}", count(merged.files, "file"), merged.period())));
     }
     if fleet.command == FleetCommand::Drift {
         let checks: Vec<&Check<'_>> = fleet.checks().map(|(_, check)| check).collect();
@@ -50,6 +64,23 @@ pub fn fleet(fleet: &Fleet<'_>, options: &ReportOptions<'_>) -> String {
         page.commands.push(("Apply exactly these plans", format!("trueup apply {call} --digest {digest}")));
     }
     page.render()
+}
+
+/// What is missing or wrong in the files of a merged report, and the stacks of which nothing is known.
+fn incomplete(fleet: &Fleet<'_>, page: &mut Page) {
+    for problem in &fleet.problems {
+        let text = format!("<code>{}</code>: {}.", safe::html(&problem.place), safe::html(&problem.message));
+        page.alarm("Incomplete.", &text);
+    }
+    for (reason, names) in fleet.unknown() {
+        let listed: Vec<String> =
+            names.iter().take(NAMES).map(|name| format!("<code>{}</code>", safe::html(name))).collect();
+        let more = match names.len().saturating_sub(NAMES) {
+            0 => String::new(),
+            more => format!(" and {} more", digits(more)),
+        };
+        page.alarm("Unknown.", &format!("{}{more}: {}.", listed.join(", "), safe::html(reason)));
+    }
 }
 
 fn add_plan(made: &Plan, name: &str, options: &ReportOptions<'_>, page: &mut Page) {

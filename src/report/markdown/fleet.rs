@@ -1,6 +1,6 @@
 //! The results of several stacks: a table, then each stack that has something to show, in turn.
 
-use super::super::fleet::{Fleet, FleetPart, PartOutcome};
+use super::super::fleet::{Fleet, FleetPart, NAMES, PartOutcome};
 use super::{MarkdownOptions, count, digits, drift, escape, marker, plan};
 use crate::drift::Verdict;
 
@@ -9,24 +9,51 @@ use crate::drift::Verdict;
 pub fn fleet(fleet: &Fleet<'_>, options: &MarkdownOptions) -> String {
     let mut text = marker("fleet", None);
     let trouble = fleet.parts.iter().filter(|part| is_shown(part)).count();
-    let made = fleet.parts.len() - fleet.failed();
+    let made = fleet.parts.len() - fleet.failed() - fleet.elsewhere();
     let (word, undone) = (fleet.command.as_str(), fleet.command.undone());
+    let folds = fleet.folds_quiet();
     let headline = match (fleet.failed(), trouble) {
-        (0, 0) => format!("{} in sync", count(made, "stack")),
+        (0, 0) if fleet.problems.is_empty() => format!("{} in sync", count(made, "stack")),
+        (0, 0) => format!("no difference in {}", count(made, "stack")),
         (0, more) => format!("{} not in sync", count(more, "stack")),
         (failed, more) => format!("{} not in sync, {} {undone}", count(more, "stack"), digits(failed)),
     };
-    text.push_str(&format!("### trueup {word}: {headline}\n\n| stack | {} |\n|---|---|\n", column(fleet)));
-    for part in &fleet.parts {
+    let incomplete = if fleet.problems.is_empty() { "" } else { "incomplete, " };
+    text.push_str(&format!("### trueup {word}: {incomplete}{headline}\n\n"));
+    text.push_str(&format!("| stack | {} |\n|---|---|\n", column(fleet)));
+    for problem in &fleet.problems {
+        let (place, message) = (escape::cell(&problem.place), escape::cell(&problem.message));
+        text.push_str(&format!("| {place} | **incomplete:** {message} |\n"));
+    }
+    for (reason, names) in fleet.unknown() {
+        let cells: Vec<_> = names.iter().take(NAMES).map(|name| escape::cell(name)).collect();
+        let more = match names.len().saturating_sub(NAMES) {
+            0 => String::new(),
+            more => format!(" and {} more", digits(more)),
+        };
+        text.push_str(&format!("| {}{more} | **unknown:** {} |\n", cells.join(", "), escape::cell(reason)));
+    }
+    for part in fleet.parts.iter().filter(|part| !folds || !part.is_quiet()) {
         let message = match &part.outcome {
             PartOutcome::Checked(check) => drift::headline(&check.verdicts),
             PartOutcome::Planned(made) => plan::headline(made, options.detail),
             PartOutcome::Failed(reason) => format!("**{undone}:** {}", escape::cell(reason)),
             PartOutcome::Skipped(reason) => format!("skipped: {}", escape::cell(reason)),
-            PartOutcome::Elsewhere => "another checker's".to_owned(),
-            PartOutcome::Validated(_) | PartOutcome::Applied(..) => continue,
+            PartOutcome::Elsewhere | PartOutcome::Unknown(_) | PartOutcome::Validated(_) | PartOutcome::Applied(..) => {
+                continue;
+            }
         };
         text.push_str(&format!("| {} | {message} |\n", escape::cell(&part.name())));
+    }
+    if folds {
+        let quiet = fleet.parts.iter().filter(|part| part.is_quiet()).count();
+        text.push_str(&format!("| {} more | in sync |\n", digits(quiet)));
+    }
+    if fleet.elsewhere() > 0 {
+        text.push_str(&format!("| {} more | other checkers' |\n", digits(fleet.elsewhere())));
+    }
+    if let Some(merged) = fleet.merged {
+        text.push_str(&format!("\nFrom {}{}.\n", count(merged.files, "file"), merged.period()));
     }
     let end = match &fleet.plans {
         Some((digest, call)) if trouble > 0 => {
@@ -65,6 +92,7 @@ fn is_shown(part: &FleetPart<'_>) -> bool {
         PartOutcome::Planned(plan) => {
             !plan.changes.is_empty() || !plan.blocked.is_empty() || plan.unknown().next().is_some()
         }
+        PartOutcome::Unknown(_) => true,
         _ => false,
     }
 }

@@ -3,18 +3,19 @@
 use super::{TextView, drift, outcome, plan, seconds, valid};
 use crate::drift::Verdict;
 use crate::plan::{ActionKind, Plan};
-use crate::report::counted::count;
-use crate::report::fleet::{Fleet, FleetCommand, FleetPart, NOTHING_EARLIER, PartOutcome};
+use crate::report::counted::{count, some_of};
+use crate::report::fleet::{Fleet, FleetCommand, FleetPart, NAMES, NOTHING_EARLIER, PartOutcome};
 use crate::report::{Role, safe};
 
 /// Each stack under its directory, and the sum.
 #[must_use]
 pub fn fleet(fleet: &Fleet<'_>, view: &TextView) -> String {
     let mut text = String::new();
-    for part in &fleet.parts {
+    let folds = fleet.folds_quiet();
+    for part in fleet.parts.iter().filter(|part| !folds || !part.is_quiet()) {
         let view = TextView { call: part.call.clone(), flags: part.flags.clone(), elapsed: None, ..view.clone() };
         let (url, content) = match &part.outcome {
-            PartOutcome::Elsewhere => continue,
+            PartOutcome::Elsewhere | PartOutcome::Unknown(_) => continue,
             PartOutcome::Failed(reason) => (None, line(Role::Wrong, fleet.command.undone(), reason, &view)),
             PartOutcome::Skipped(reason) => (None, line(Role::Careful, "skipped", reason, &view)),
             PartOutcome::Validated(checked) => match checked.contents {
@@ -29,13 +30,36 @@ pub fn fleet(fleet: &Fleet<'_>, view: &TextView) -> String {
             PartOutcome::Checked(check) => (Some(&check.plan.service.base_url), drift(check, &view)),
         };
         let url = url.map(|url| format!("  ({})", safe::line(url))).unwrap_or_default();
-        let name = part.name();
-        let name = view.palette.paint(Role::Strong, safe::line(&name));
-        text.push_str(&format!("== {name}{url}\n{content}\n"));
+        text.push_str(&section(&part.name(), &format!("{url}\n{content}"), &view));
+    }
+    if folds {
+        text.push_str(&quiet(fleet, view));
+    }
+    for (reason, names) in fleet.unknown() {
+        let heading = if names.len() == 1 { names[0].clone() } else { count(names.len(), "stack") };
+        let list = if names.len() == 1 { String::new() } else { format!("  {}\n", some_of(&names, NAMES)) };
+        text.push_str(&section(&heading, &format!("\n{}{list}", line(Role::Wrong, "unknown", reason, view)), view));
+    }
+    for problem in &fleet.problems {
+        let content = line(Role::Wrong, "incomplete", &problem.message, view);
+        text.push_str(&section(&problem.place, &format!("\n{content}"), view));
     }
     text.push_str(&sum(fleet, view));
     text.push_str(&next(fleet, view));
     text
+}
+
+fn section(heading: &str, content: &str, view: &TextView) -> String {
+    format!("== {}{content}\n", view.palette.paint(Role::Strong, safe::line(heading)))
+}
+
+/// The stacks with nothing to report, in one section.
+fn quiet(fleet: &Fleet<'_>, view: &TextView) -> String {
+    let names: Vec<String> =
+        fleet.parts.iter().filter(|part| part.is_quiet()).map(|part| part.name().into_owned()).collect();
+    let word = if fleet.command == FleetCommand::Validate { "Valid" } else { "In sync" };
+    let content = format!("\n{}: {}\n", view.palette.paint(Role::Right, word), some_of(&names, NAMES));
+    section(&count(names.len(), "stack"), &content, view)
 }
 
 fn line(role: Role, word: &str, reason: &str, view: &TextView) -> String {
@@ -57,6 +81,7 @@ fn sum(fleet: &Fleet<'_>, view: &TextView) -> String {
         PartOutcome::Applied(outcome, _) => Some(outcome.steps.iter().all(|step| step.result.is_done())),
         _ => None,
     };
+    let no_report = number(&|part| matches!(part.outcome, PartOutcome::Unknown(_)));
     let in_sync = |plan: &Plan| !changes(plan) && plan.blocked.is_empty() && !unread(plan);
     let numbers = [
         (valid, "valid"),
@@ -67,7 +92,7 @@ fn sum(fleet: &Fleet<'_>, view: &TextView) -> String {
         (verdict(Verdict::Pending), "pending"),
         (verdict(Verdict::Drift), "changed outside"),
         (verdict(Verdict::Both), "changed outside and pending"),
-        (verdict(Verdict::Unknown) + planned(&unread), "unknown"),
+        (verdict(Verdict::Unknown) + planned(&unread) + no_report, "unknown"),
         (fleet.failed() + invalid, fleet.command.undone()),
         (number(&|part| matches!(part.outcome, PartOutcome::Skipped(_))), "skipped"),
         (number(&|part| matches!(part.outcome, PartOutcome::Elsewhere)), "other checkers'"),
@@ -78,7 +103,18 @@ fn sum(fleet: &Fleet<'_>, view: &TextView) -> String {
         .map(|(number, words)| format!("{number} {words}"))
         .collect();
     let elapsed = view.elapsed.map(|time| format!("   {}", seconds(time))).unwrap_or_default();
-    format!("{}: {}{}{elapsed}\n", count(fleet.parts.len(), "stack"), parts.join(", "), endpoints(fleet))
+    let sum = format!("{}: {}{}{elapsed}\n", count(fleet.parts.len(), "stack"), parts.join(", "), endpoints(fleet));
+    sum + &sources(fleet)
+}
+
+/// What a merged report is made of.
+fn sources(fleet: &Fleet<'_>) -> String {
+    let Some(merged) = fleet.merged else { return String::new() };
+    let problems = match fleet.problems.len() {
+        0 => String::new(),
+        number => format!("; {}", count(number, "problem")),
+    };
+    format!("from {}{}{problems}\n", count(merged.files, "file"), merged.period())
 }
 
 /// The changes of all plans.

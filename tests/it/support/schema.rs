@@ -71,6 +71,10 @@ fn printed(words: &[&str]) -> Printed {
     match (words.first(), format) {
         // Its body is the service's.
         (Some(&"call"), _) if !words.contains(&"--list") => Printed::Other,
+        // The file has the document.
+        (Some(&"drift" | &"report"), _) if words.iter().any(|word| matches!(*word, "-o" | "--output")) => {
+            Printed::Other
+        }
         // Its lines are the service's events.
         (Some(&"events"), Some("ndjson")) => Printed::Other,
         (Some(&"upgrades"), _) if is_json && words.contains(&"--watch") => Printed::Lines,

@@ -1,0 +1,79 @@
+//! The command line of `report`, which merges the checks of several files.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
+
+use clap::Args;
+
+use crate::cli::args::shared::formats;
+use crate::cli::args::time;
+use crate::report::Format;
+
+/// Merges the checks of several files into one report.
+///
+/// Reads what `drift --format json` wrote: a file of each shard of a fleet, or of each stack. A shard that is missing, a
+/// file that is cut off, a check that is too old and a stack in two files are reported, and the exit code is then 5: nothing
+/// is in sync of which the files do not say so. Otherwise it is that of the worst stack, as `drift` of all of them gives
+/// it. Nothing is read but the files: no token, no network.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  trueup report checks\n  trueup report checks --max-age 1h --format markdown\n  trueup report checks --write html=fleet.html --write prometheus=fleet.prom\n  trueup report 1.json 2.json 3.json --format json"
+)]
+pub struct ReportArgs {
+    /// Files of checks, and directories with them: every *.json file below
+    #[arg(value_name = "DIR|FILE", required = true)]
+    pub paths: Vec<PathBuf>,
+    /// How old a check may be, such as 90s, 1h or 2d
+    #[arg(long, value_name = "TIME", default_value = "1d")]
+    pub max_age: MaxAge,
+    /// Output format
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats(Format::OF_MERGED))]
+    pub format: Format,
+    /// Write the report to a file, in one step, instead of standard output
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Also write the report in another format to a file; repeatable
+    #[arg(long, value_name = "FORMAT=FILE")]
+    pub write: Vec<WrittenReport>,
+    /// The most bytes of a Markdown report
+    #[arg(long, value_name = "BYTES", default_value_t = crate::report::markdown::BUDGET)]
+    pub budget: usize,
+}
+
+/// How old a check may be.
+#[derive(Debug, Clone, Copy)]
+pub struct MaxAge(pub Duration);
+
+impl FromStr for MaxAge {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        time::duration(text).map(|length| Self(length.unsigned_abs())).ok_or("write 90s, 15m, 1h, 2d or 1w")
+    }
+}
+
+/// A file that has the report in a format of its own.
+#[derive(Debug, Clone)]
+pub struct WrittenReport {
+    /// The format.
+    pub format: Format,
+    /// The file.
+    pub path: PathBuf,
+}
+
+impl FromStr for WrittenReport {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (name, path) = text.split_once('=').unwrap_or((text, ""));
+        match Format::parse(name).filter(|format| Format::OF_MERGED.contains(format)) {
+            Some(format) if !path.is_empty() => Ok(Self { format, path: PathBuf::from(path) }),
+            Some(_) => Err(format!("name the file: {name}=FILE")),
+            None => {
+                let names: Vec<&str> = Format::OF_MERGED.iter().map(|format| format.as_str()).collect();
+                Err(format!("write it as FORMAT=FILE; the formats are: {}", names.join(", ")))
+            }
+        }
+    }
+}

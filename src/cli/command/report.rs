@@ -1,0 +1,88 @@
+//! `report`: the checks of several files as one report, such as those of the shards of a fleet. Only files are read, and
+//! what is wrong with one of them is a part of the report.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use walkdir::WalkDir;
+
+use crate::cli::args::report::ReportArgs;
+use crate::cli::context::Context;
+use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::file;
+use crate::file::limit;
+use crate::report::merge::{self, MergeInput};
+use crate::report::text::TextView;
+use crate::report::{Format, Palette, Report, ReportOptions, left_out, render, safe};
+
+/// Merges the checks of the files into one report.
+pub fn run(arguments: &ReportArgs, context: &Context) -> Result<ExitStatus, CommandError> {
+    let mut seen = BTreeSet::new();
+    let found = arguments.paths.iter().flat_map(|path| files(path));
+    // A file that is named twice is one file.
+    let found = found.filter(|path| seen.insert(path.canonicalize().unwrap_or_else(|_| path.clone())));
+    let inputs = found.map(|path| {
+        let bytes = match path.is_dir() {
+            true => Err("it contains no *.json file".to_owned()),
+            false => file::read(&path, limit::SAVED).map_err(|error| error.to_string()),
+        };
+        MergeInput::new(path.display().to_string(), bytes)
+    });
+    let merged = merge::merge(inputs.collect(), context.environment.now(), arguments.max_age.0);
+    let fleet = merged.fleet();
+    let report = Report::Fleet(&fleet);
+    let words: Vec<String> = arguments.paths.iter().map(|path| safe::shell(&path.display().to_string())).collect();
+    let view = TextView { call: words.join(" "), ..context.output.view() };
+    let options = ReportOptions {
+        budget: arguments.budget,
+        command: format!("trueup report {}", view.call),
+        ..ReportOptions::new(&view)
+    };
+    for written in &arguments.write {
+        write(&report, written.format, &options, Some(&written.path), context)?;
+    }
+    write(&report, arguments.format, &options, arguments.output.as_deref(), context)?;
+    let failed = if fleet.failed() > 0 { ExitStatus::Failed } else { ExitStatus::Done };
+    Ok(failed.worse(ExitStatus::of_verdict(fleet.whole())))
+}
+
+fn write(
+    report: &Report<'_>,
+    format: Format,
+    options: &ReportOptions<'_>,
+    path: Option<&Path>,
+    context: &Context,
+) -> Result<(), CommandError> {
+    match path {
+        // A file is for no terminal.
+        Some(path) => {
+            let view = TextView { is_terminal: false, palette: Palette::default(), ..options.view.clone() };
+            let options = ReportOptions { view: &view, command: options.command.clone(), ..*options };
+            file::replace(path, &render(report, format, &options))?;
+        }
+        None => context.output.answer(&render(report, format, options)),
+    }
+    if let Some(words) = left_out(report, format, options) {
+        context.output.message(&words);
+    }
+    Ok(())
+}
+
+/// The file itself, or the files below a directory that may be checks; the directory itself, if there is none. What
+/// cannot be listed is a file that cannot be read.
+fn files(path: &Path) -> Vec<PathBuf> {
+    if !path.is_dir() {
+        return vec![path.to_owned()];
+    }
+    let is_hidden =
+        |entry: &walkdir::DirEntry| entry.depth() > 0 && entry.file_name().as_encoded_bytes().starts_with(b".");
+    let below = WalkDir::new(path).sort_by_file_name().into_iter().filter_entry(|entry| !is_hidden(entry));
+    let found: Vec<PathBuf> = below
+        .filter_map(|entry| match entry {
+            Ok(entry) if entry.file_type().is_dir() => None,
+            Ok(entry) => Some(entry.into_path()).filter(|path| path.extension().is_some_and(|end| end == "json")),
+            Err(error) => error.path().map(Path::to_owned),
+        })
+        .collect();
+    if found.is_empty() { vec![path.to_owned()] } else { found }
+}

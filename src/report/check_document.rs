@@ -1,0 +1,255 @@
+//! The JSON of a check, read back: a document of `drift --format json` about one stack or several, as it was written.
+//! The verdicts are made again from the plan in the document, and a document whose verdicts are others is refused, so
+//! that a report made of it says what its checker found. What a document says is untrusted wherever it is shown.
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use serde::Deserialize;
+
+use super::fleet::InputProblem;
+use super::json::FORMAT_VERSION;
+use crate::drift::{Acknowledgements, Check, DriftState, JudgedAcknowledgement, SeenSince, UnmanagedPolicy, Verdicts};
+use crate::model::{Field, Key};
+use crate::plan::Plan;
+
+/// The checks of one document.
+#[derive(Debug)]
+pub struct CheckDocument {
+    /// Which of how many shards of a list of stacks it is.
+    pub shard: Option<(u32, u32)>,
+    /// The stacks that it names, in its order.
+    pub stacks: Vec<StackEntry>,
+    /// What was missing or wrong, if it is a merged report.
+    pub problems: Vec<InputProblem>,
+}
+
+/// A stack that a document names.
+#[derive(Debug)]
+pub struct StackEntry {
+    /// Its directory, as the call of the check named it.
+    pub directory: String,
+    /// Its environment, if it is one of several.
+    pub environment: Option<String>,
+    /// What the document says of it.
+    pub result: StackResult,
+}
+
+/// What a document says of a stack.
+#[derive(Debug)]
+pub enum StackResult {
+    /// It was checked.
+    Checked(Box<SavedCheck>),
+    /// It could not be checked; why.
+    Failed(String),
+    /// It belongs to another shard.
+    Elsewhere,
+    /// A merged report does not know; why.
+    Unknown(String),
+}
+
+/// A check, as a document contains it.
+#[derive(Debug)]
+pub struct SavedCheck {
+    /// The plan that it made.
+    pub plan: Plan,
+    /// When it was made.
+    pub checked: Timestamp,
+    /// Which of how many shards of the stack it is about.
+    pub shard: Option<(u32, u32)>,
+    verdicts: Verdicts,
+    found: Verdicts,
+    acknowledged: Vec<JudgedAcknowledgement>,
+    drift_state: DriftState,
+}
+
+/// Why a file contains no check.
+#[derive(Debug, thiserror::Error)]
+pub enum CheckDocumentError {
+    /// It is not a whole JSON document, or its parts are not those of a check.
+    #[error("it does not contain a whole check: {reason}")]
+    NotWhole {
+        /// What the reader said.
+        reason: String,
+    },
+    /// It is a document of another kind.
+    #[error("its kind is `{found}`, and only `drift --format json` writes checks")]
+    Kind {
+        /// The file's.
+        found: String,
+    },
+    /// Another version of this program wrote it.
+    #[error("it has format version {found}, and this trueup reads {FORMAT_VERSION}")]
+    Format {
+        /// The file's.
+        found: u64,
+    },
+    /// Its shard is none.
+    #[error("it is shard {index} of {of}, which does not exist")]
+    Shard {
+        /// Its number.
+        index: u32,
+        /// The number of shards.
+        of: u32,
+    },
+    /// The plan in it leads to other verdicts: it was altered, or another version judged by other rules.
+    #[error("the verdicts on `{directory}` do not follow from its plan: it was altered, or another version wrote it")]
+    Altered {
+        /// The stack.
+        directory: String,
+    },
+}
+
+#[derive(Deserialize)]
+struct Head {
+    kind: String,
+    format_version: u64,
+}
+
+#[derive(Deserialize)]
+struct FleetFile {
+    checks: Vec<EntryFile>,
+    #[serde(default)]
+    shard: Option<ShardFile>,
+    #[serde(default)]
+    problems: Vec<InputProblem>,
+}
+
+#[derive(Deserialize, Clone, Copy)]
+struct ShardFile {
+    index: u32,
+    of: u32,
+}
+
+/// Everything that an entry may have; which of it decides what it is.
+#[derive(Deserialize)]
+struct EntryFile {
+    /// A document about one stack has it in its plan.
+    #[serde(default)]
+    directory: String,
+    environment: Option<String>,
+    failed: Option<String>,
+    unknown: Option<String>,
+    #[serde(default)]
+    elsewhere: bool,
+    plan: Option<Plan>,
+    verdicts: Option<Verdicts>,
+    checked: Option<Timestamp>,
+    #[serde(default)]
+    acknowledged: Vec<JudgedAcknowledgement>,
+    #[serde(default)]
+    drifted: Vec<DriftedFile>,
+    shard: Option<ShardFile>,
+}
+
+#[derive(Deserialize)]
+struct DriftedFile {
+    object: Key,
+    field: Option<Field>,
+    first_seen: Option<Timestamp>,
+    checks: Option<u64>,
+}
+
+impl CheckDocument {
+    /// The checks that a file contains.
+    ///
+    /// # Errors
+    /// The file is cut off, of another kind or format, or was altered.
+    pub fn from_file(bytes: &[u8]) -> Result<Self, CheckDocumentError> {
+        let not_whole = |error: serde_json::Error| CheckDocumentError::NotWhole { reason: error.to_string() };
+        let head: Head = serde_json::from_slice(bytes).map_err(not_whole)?;
+        if !matches!(head.kind.as_str(), "drift" | "fleet") {
+            return Err(CheckDocumentError::Kind { found: head.kind.escape_debug().to_string() });
+        }
+        if head.format_version != u64::from(FORMAT_VERSION) {
+            return Err(CheckDocumentError::Format { found: head.format_version });
+        }
+        if head.kind == "drift" {
+            let mut stack = StackEntry::read(serde_json::from_slice(bytes).map_err(not_whole)?)?;
+            if let StackResult::Checked(check) = &stack.result {
+                stack.directory = check.plan.source.origin.to_string();
+                stack.environment.clone_from(&check.plan.source.environment);
+            }
+            return Ok(Self { shard: None, stacks: vec![stack], problems: Vec::new() });
+        }
+        let file: FleetFile = serde_json::from_slice(bytes).map_err(not_whole)?;
+        let stacks = file.checks.into_iter().map(StackEntry::read).collect::<Result<_, _>>()?;
+        Ok(Self { shard: shard(file.shard)?, stacks, problems: file.problems })
+    }
+}
+
+fn shard(file: Option<ShardFile>) -> Result<Option<(u32, u32)>, CheckDocumentError> {
+    match file {
+        Some(ShardFile { index, of }) if !(1..=of).contains(&index) => Err(CheckDocumentError::Shard { index, of }),
+        file => Ok(file.map(|ShardFile { index, of }| (index, of))),
+    }
+}
+
+impl StackEntry {
+    fn read(mut file: EntryFile) -> Result<Self, CheckDocumentError> {
+        let (directory, environment) = (std::mem::take(&mut file.directory), file.environment.take());
+        let result = match file {
+            EntryFile { plan: Some(_), .. } => StackResult::Checked(Box::new(SavedCheck::read(file)?)),
+            EntryFile { failed: Some(reason), .. } => StackResult::Failed(reason),
+            EntryFile { unknown: Some(reason), .. } => StackResult::Unknown(reason),
+            EntryFile { elsewhere: true, .. } => StackResult::Elsewhere,
+            EntryFile { .. } => return Err(CheckDocumentError::missing("plan")),
+        };
+        Ok(Self { directory, environment, result })
+    }
+}
+
+impl CheckDocumentError {
+    fn missing(what: &str) -> Self {
+        Self::NotWhole { reason: format!("it has no `{what}`") }
+    }
+}
+
+impl SavedCheck {
+    fn read(file: EntryFile) -> Result<Self, CheckDocumentError> {
+        let EntryFile { plan, verdicts, checked, acknowledged, drifted, .. } = file;
+        let plan = plan.ok_or_else(|| CheckDocumentError::missing("plan"))?;
+        let verdicts = verdicts.ok_or_else(|| CheckDocumentError::missing("verdicts"))?;
+        let checked = checked.ok_or_else(|| CheckDocumentError::missing("checked"))?;
+        let altered = || CheckDocumentError::Altered { directory: plan.source.origin.to_string() };
+        let today = checked.to_zoned(TimeZone::UTC).date();
+        let accepted = Acknowledgements {
+            acknowledged: acknowledged.iter().map(|one| one.acknowledgement.clone()).collect(),
+            ..Acknowledgements::default()
+        };
+        // Whether what nobody defined is drift was an option of the call: the verdicts show it.
+        let found = [UnmanagedPolicy::Note, UnmanagedPolicy::Fail].map(|policy| plan.verdicts(policy));
+        let follows = |found: &Verdicts| {
+            let (left, judged) = accepted.silence(&plan, found, today);
+            judged == acknowledged && (left == verdicts || (judged.is_empty() && *found == verdicts))
+        };
+        let found = found.into_iter().find(follows).ok_or_else(altered)?;
+        let values = |found: &Verdicts| -> BTreeSet<(Key, Option<Field>)> {
+            plan.drifted(found).into_iter().map(|one| (one.object, one.field)).collect()
+        };
+        if values(&found) != drifted.iter().map(|one| (one.object.clone(), one.field.clone())).collect() {
+            return Err(altered());
+        }
+        let seen = drifted.into_iter().filter_map(|one| {
+            Some((one.object, one.field, SeenSince { first_seen: one.first_seen?, checks: one.checks? }))
+        });
+        let drift_state = DriftState::of_seen(seen);
+        let shard = shard(file.shard)?;
+        Ok(Self { plan, checked, shard, verdicts, found, acknowledged, drift_state })
+    }
+
+    /// The check for a report.
+    #[must_use]
+    pub fn check(&self) -> Check<'_> {
+        Check {
+            plan: &self.plan,
+            verdicts: self.verdicts.clone(),
+            found: self.found.clone(),
+            acknowledged: self.acknowledged.clone(),
+            drift_state: Some(&self.drift_state),
+            now: self.checked,
+            shard: self.shard,
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! The checks of several files as one report: what each shard of a fleet wrote, or the job of each stack. What is
+//! missing, too old, in two files or not readable is told at its place, and then the whole is unknown: nothing is
+//! concluded from input that is not whole. No IO; the clock is passed in.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use super::check_document::{CheckDocument, CheckDocumentError, SavedCheck, StackEntry, StackResult};
+use super::fleet::{Fleet, FleetCommand, FleetPart, InputProblem, MergedFrom, PartOutcome};
+use super::{safe, time};
+
+/// A file of a merge.
+#[derive(Debug)]
+pub struct MergeInput {
+    /// Its name, for people.
+    pub name: String,
+    /// Its checks, or why it has none.
+    pub content: Result<CheckDocument, String>,
+}
+
+impl MergeInput {
+    /// The file with these bytes, if they could be read.
+    #[must_use]
+    pub fn new(name: String, bytes: Result<Vec<u8>, String>) -> Self {
+        let read =
+            |bytes: Vec<u8>| CheckDocument::from_file(&bytes).map_err(|error: CheckDocumentError| error.to_string());
+        Self { name, content: bytes.and_then(read) }
+    }
+}
+
+/// The checks of several files.
+#[derive(Debug)]
+pub struct MergedChecks {
+    parts: Vec<MergedPart>,
+    problems: Vec<InputProblem>,
+    from: MergedFrom,
+}
+
+#[derive(Debug)]
+struct MergedPart {
+    directory: String,
+    environment: Option<String>,
+    result: StackResult,
+}
+
+/// What tells two stacks apart.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+struct StackId {
+    directory: String,
+    environment: Option<String>,
+    /// Where the files are not those of one call, two calls may name other stacks alike.
+    stack: Option<(String, Option<String>)>,
+    shard: Option<(u32, u32)>,
+}
+
+/// The entries of one stack, each with the number of its file.
+type Found = Vec<(usize, StackResult)>;
+
+/// Merges the files at `now`. A check that is older than `max_age`, or that far in the future, counts as unknown.
+#[must_use]
+pub fn merge(files: Vec<MergeInput>, now: Timestamp, max_age: Duration) -> MergedChecks {
+    let (mut problems, mut documents) = (Vec::new(), Vec::new());
+    for file in files {
+        match file.content {
+            Ok(document) => documents.push((file.name, document)),
+            Err(message) => problems.push(InputProblem { place: file.name, message }),
+        }
+    }
+    for (name, document) in &mut documents {
+        let place = |problem: InputProblem| InputProblem { place: format!("{name}: {}", problem.place), ..problem };
+        problems.extend(std::mem::take(&mut document.problems).into_iter().map(place));
+    }
+    let files = documents.len();
+    if files == 0 && problems.is_empty() {
+        problems.push(InputProblem { place: ".".to_owned(), message: "there is no file with a check".to_owned() });
+    }
+    keep_one_count(&mut documents, &mut problems);
+    problems.extend(missing_shards(&documents));
+    let checked = period(&documents);
+    let names: Vec<String> = documents.iter().map(|(name, _)| name.clone()).collect();
+    let mut parts = Vec::new();
+    for (id, found) in by_stack(documents) {
+        let StackId { directory, environment, .. } = id;
+        let result = the_one(found, &names, &directory, &mut problems);
+        parts.push(MergedPart { directory, environment, result: no_older(result, now, max_age) });
+    }
+    MergedChecks { parts, problems, from: MergedFrom { files, checked } }
+}
+
+/// Leaves out the files of a list of stacks that was divided by another number than most are.
+fn keep_one_count(documents: &mut Vec<(String, CheckDocument)>, problems: &mut Vec<InputProblem>) {
+    let mut counts: BTreeMap<u32, (usize, Option<Timestamp>)> = BTreeMap::new();
+    for (_, document) in documents.iter() {
+        let Some((_, of)) = document.shard else { continue };
+        let (files, newest) = counts.entry(of).or_default();
+        *files += 1;
+        *newest = (*newest).max(document.checks().map(|check| check.checked).max());
+    }
+    let Some(kept) = counts.iter().max_by_key(|(_, rank)| **rank).map(|(of, _)| *of) else { return };
+    documents.retain(|(name, document)| match document.shard {
+        Some((index, of)) if of != kept => {
+            let checks = document.checks().count();
+            let message =
+                format!("it is shard {index}/{of}, and others are of {kept}: its {checks} checks are left out");
+            problems.push(InputProblem { place: name.clone(), message });
+            false
+        }
+        _ => true,
+    });
+}
+
+/// The shards that no file contains, of the list of stacks and of each single stack.
+fn missing_shards(documents: &[(String, CheckDocument)]) -> Vec<InputProblem> {
+    let mut seen: BTreeMap<(String, u32), BTreeSet<u32>> = BTreeMap::new();
+    for (_, document) in documents {
+        if let Some((index, of)) = document.shard {
+            seen.entry((String::new(), of)).or_default().insert(index);
+        }
+        for entry in &document.stacks {
+            let StackResult::Checked(check) = &entry.result else { continue };
+            let Some((index, of)) = check.shard else { continue };
+            let environment = entry.environment.as_ref().map(|name| format!(" ({name})")).unwrap_or_default();
+            seen.entry((format!(" of {}{environment}", entry.directory), of)).or_default().insert(index);
+        }
+    }
+    let missing = seen.iter().flat_map(|((of_what, of), seen)| {
+        let absent = (1..=*of).filter(|index| !seen.contains(index));
+        absent.map(move |index| InputProblem {
+            place: format!("shard {index}/{of}{of_what}"),
+            message: "no file contains it".to_owned(),
+        })
+    });
+    missing.collect()
+}
+
+fn period(documents: &[(String, CheckDocument)]) -> Option<(Timestamp, Timestamp)> {
+    let times = || documents.iter().flat_map(|(_, document)| document.checks()).map(|check| check.checked);
+    times().min().zip(times().max())
+}
+
+/// The entries of each stack, in the order in which the files first name it.
+fn by_stack(documents: Vec<(String, CheckDocument)>) -> Vec<(StackId, Found)> {
+    let mut known: HashMap<StackId, usize> = HashMap::new();
+    let mut stacks: Vec<(StackId, Found)> = Vec::new();
+    for (number, (_, document)) in documents.into_iter().enumerate() {
+        for entry in document.stacks {
+            let id = StackId::of(&entry, document.shard.is_some());
+            let at = *known.entry(id.clone()).or_insert_with(|| {
+                stacks.push((id, Vec::new()));
+                stacks.len() - 1
+            });
+            if let Some((_, found)) = stacks.get_mut(at) {
+                found.push((number, entry.result));
+            }
+        }
+    }
+    stacks
+}
+
+impl StackId {
+    fn of(entry: &StackEntry, is_sharded: bool) -> Self {
+        let check = match &entry.result {
+            StackResult::Checked(check) => Some(check),
+            _ => None,
+        };
+        let stack = check.filter(|_| !is_sharded);
+        Self {
+            directory: entry.directory.clone(),
+            environment: entry.environment.clone(),
+            stack: stack.map(|check| (check.plan.service.base_url.clone(), check.plan.stack.clone())),
+            shard: check.and_then(|check| check.shard),
+        }
+    }
+}
+
+/// The entry that counts: the newest check, if there are several.
+fn the_one(found: Found, names: &[String], stack: &str, problems: &mut Vec<InputProblem>) -> StackResult {
+    let mut results: Found =
+        found.into_iter().filter(|(_, result)| !matches!(result, StackResult::Elsewhere)).collect();
+    if results.len() > 1 {
+        let files: Vec<&str> = results.iter().filter_map(|(file, _)| names.get(*file).map(String::as_str)).collect();
+        let message = format!("{} have a result for it: the newest check is shown", files.join(" and "));
+        problems.push(InputProblem { place: stack.to_owned(), message });
+    }
+    let time = |result: &StackResult| match result {
+        StackResult::Checked(check) => Some(check.checked),
+        _ => None,
+    };
+    results.sort_by_key(|(_, result)| time(result));
+    match results.pop() {
+        Some((_, result)) => result,
+        None => StackResult::Unknown("no file contains its check".to_owned()),
+    }
+}
+
+fn no_older(result: StackResult, now: Timestamp, max_age: Duration) -> StackResult {
+    let StackResult::Checked(check) = &result else { return result };
+    let distance = now.duration_since(check.checked).unsigned_abs();
+    if distance <= max_age {
+        return result;
+    }
+    let when = time::minute(&check.checked.to_string());
+    StackResult::Unknown(match check.checked > now {
+        true => format!("it was checked at {when}, which is in the future"),
+        false => {
+            format!("it was checked at {when}, {} ago, and {} are allowed", time::age(distance), time::age(max_age))
+        }
+    })
+}
+
+impl CheckDocument {
+    fn checks(&self) -> impl Iterator<Item = &SavedCheck> {
+        self.stacks.iter().filter_map(|entry| match &entry.result {
+            StackResult::Checked(check) => Some(&**check),
+            _ => None,
+        })
+    }
+}
+
+impl MergedChecks {
+    /// The report over all of them.
+    #[must_use]
+    pub fn fleet(&self) -> Fleet<'_> {
+        let parts = self.parts.iter().map(MergedPart::part).collect();
+        let problems = self.problems.clone();
+        Fleet { problems, merged: Some(self.from), ..Fleet::new(FleetCommand::Drift, parts) }
+    }
+}
+
+impl MergedPart {
+    fn part(&self) -> FleetPart<'_> {
+        let flags = self.environment.as_ref().map(|name| format!(" --env {}", safe::shell(name))).unwrap_or_default();
+        FleetPart {
+            directory: self.directory.clone(),
+            environment: self.environment.clone(),
+            call: format!("{}{flags}", safe::shell(&self.directory)),
+            flags,
+            outcome: match &self.result {
+                StackResult::Checked(check) => PartOutcome::Checked(check.check()),
+                StackResult::Failed(reason) => PartOutcome::Failed(reason.clone()),
+                StackResult::Unknown(reason) => PartOutcome::Unknown(reason.clone()),
+                StackResult::Elsewhere => PartOutcome::Elsewhere,
+            },
+        }
+    }
+}

@@ -1,0 +1,384 @@
+//! `report`: the checks of shards as one report. Whatever is missing or wrong in their files is a part of it, and never
+//! in sync.
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use trueup::drift::{Acknowledgements, Check, DriftState, SeenSince, UnmanagedPolicy, Verdict};
+use trueup::model::Endpoint;
+use trueup::plan::{Plan, PlanSettings};
+use trueup::report::fleet::{Fleet, FleetCommand, FleetPart, PartOutcome};
+use trueup::report::merge::{MergeInput, MergedChecks, merge};
+use trueup::report::text::TextView;
+use trueup::report::{Format, Report, ReportOptions, render};
+
+use crate::support::{Service, Stage, definition};
+use crate::{properties, strategies};
+
+/// A stack of a random fleet: what is defined and live, whether it failed, and whether its drift is accepted.
+#[derive(Debug, Clone)]
+struct Random {
+    definitions: Vec<Endpoint>,
+    live: Vec<Endpoint>,
+    failed: bool,
+    accepted: bool,
+    unmanaged: bool,
+    shard: u32,
+}
+
+fn stack() -> impl Strategy<Value = Random> {
+    let flags = (prop::bool::weighted(0.1), any::<bool>(), any::<bool>(), 0..5_u32);
+    (strategies::endpoints(), strategies::endpoints(), flags).prop_map(
+        |(definitions, live, (failed, accepted, unmanaged, shard))| Random {
+            definitions,
+            live,
+            failed,
+            accepted,
+            unmanaged,
+            shard,
+        },
+    )
+}
+
+fn now() -> jiff::Timestamp {
+    "2026-11-22T06:00:00Z".parse().expect("a time")
+}
+
+/// What each stack's checker found.
+struct Found {
+    plan: Plan,
+    state: Option<DriftState>,
+}
+
+impl Random {
+    fn found(&self) -> Found {
+        let mut settings = PlanSettings::default();
+        settings.safeguards.prune = if self.accepted { trueup::plan::Prune::All } else { trueup::plan::Prune::Owned };
+        let plan = properties::planned(self.definitions.clone(), &properties::by_key(self.live.clone()), &settings);
+        let seen = SeenSince { first_seen: now(), checks: 3 };
+        let drifted = plan.drifted(&plan.verdicts(self.policy()));
+        let state = DriftState::of_seen(drifted.into_iter().map(|one| (one.object, one.field, seen)));
+        Found { plan, state: self.unmanaged.then_some(state) }
+    }
+
+    fn policy(&self) -> UnmanagedPolicy {
+        if self.unmanaged { UnmanagedPolicy::Fail } else { UnmanagedPolicy::Note }
+    }
+
+    fn part<'f>(&self, number: usize, found: &'f Found) -> FleetPart<'f> {
+        let outcome = if self.failed {
+            PartOutcome::Failed("no token".to_owned())
+        } else {
+            let check = Check::new(&found.plan, found.plan.verdicts(self.policy()), now());
+            let check = Check { drift_state: found.state.as_ref(), ..check };
+            let day = "2026-12-01".parse().expect("a day");
+            let offered = Acknowledgements::offered(&found.plan, &check.found, "reason", day);
+            PartOutcome::Checked(if self.accepted { check.accepting(&offered) } else { check })
+        };
+        let directory = format!("t{number}");
+        FleetPart { call: directory.clone(), directory, environment: None, flags: String::new(), outcome }
+    }
+}
+
+fn rendered(fleet: &Fleet<'_>, format: Format) -> String {
+    render(&Report::Fleet(fleet), format, &ReportOptions::new(&TextView::default()))
+}
+
+fn merged(files: Vec<(u32, String)>) -> MergedChecks {
+    let inputs = files.into_iter().map(|(number, text)| MergeInput::new(format!("{number}.json"), Ok(text.into())));
+    merge(inputs.collect(), now(), std::time::Duration::from_secs(60))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn shards_merged_are_what_one_checker_finds(
+        stacks in prop::collection::vec(stack(), 0..6), of in 1..6_u32, lost in 1..6_u32
+    ) {
+        let found: Vec<Found> = stacks.iter().map(Random::found).collect();
+        let parts = |shard: Option<u32>| -> Vec<FleetPart<'_>> {
+            let each = stacks.iter().zip(&found).enumerate();
+            each.map(|(number, (stack, found))| {
+                let part = stack.part(number, found);
+                let is_elsewhere = shard.is_some_and(|shard| stack.shard % of + 1 != shard);
+                FleetPart { outcome: if is_elsewhere { PartOutcome::Elsewhere } else { part.outcome }, ..part }
+            })
+            .collect()
+        };
+        let whole = Fleet::new(FleetCommand::Drift, parts(None));
+        let files = || (1..=of).rev().map(|shard| {
+            let fleet = Fleet { shard: Some((shard, of)), ..Fleet::new(FleetCommand::Drift, parts(Some(shard))) };
+            (shard, rendered(&fleet, Format::Json))
+        });
+        let all = merged(files().collect());
+        let together = Fleet { merged: None, ..all.fleet() };
+        for format in Format::OF_MERGED {
+            prop_assert_eq!(rendered(&together, *format), rendered(&whole, *format));
+        }
+        // The report of merged reports is the same report.
+        let again = merged(vec![(0, rendered(&all.fleet(), Format::Json))]);
+        prop_assert_eq!(rendered(&again.fleet(), Format::Json), rendered(&whole, Format::Json));
+        // Without one of them, nothing is in sync as a whole, and what it alone knew is unknown.
+        let rest = merged(files().filter(|(shard, _)| *shard != lost).collect());
+        if lost <= of {
+            prop_assert_eq!(rest.fleet().whole(), Verdict::Unknown);
+            if of > 1 {
+                let unknown: usize = rest.fleet().unknown().iter().map(|(_, names)| names.len()).sum();
+                prop_assert_eq!(unknown, stacks.iter().filter(|stack| stack.shard % of + 1 == lost).count());
+            }
+        }
+    }
+}
+
+/// Six stacks of one service, applied; `t2` was changed outside and `t4` was edited.
+fn fleet(service: &Service) -> Stage {
+    let stage = Stage::new().at(service);
+    for number in 0..6 {
+        let settings = format!("stack: t{number}\nnamespaces: [n{number}]\n");
+        stage.write(&format!("tenants/t{number}/trueup.yaml"), &settings);
+        stage.write(&format!("tenants/t{number}/cart.yaml"), &definition(&format!("n{number}/cart"), 80));
+    }
+    stage.run("apply -R tenants --yes --quiet").code(0);
+    service.change("n2/cart", |object| object["spec"]["port"] = json!(9));
+    stage.edit("tenants/t4/cart.yaml", "port: 80", "port: 81");
+    stage
+}
+
+/// Checks of three shards, in `checks`.
+fn sharded(stage: &Stage) {
+    for index in 0..3 {
+        let ran = stage.run(&format!("drift -R tenants --shard {index}/3 --format json --output checks/{index}.json"));
+        assert!([0, 2, 3, 4].contains(&ran.exit()));
+    }
+}
+
+/// The same without what a time and a number of requests change.
+fn timeless(mut document: Value) -> Value {
+    for check in document["checks"].as_array_mut().expect("checks") {
+        check["checked"] = json!("");
+        check["plan"]["source"]["requests"] = json!(0);
+        check["counts"]["requests"] = json!(0);
+    }
+    document
+}
+
+#[test]
+fn the_checks_of_all_shards_are_the_report_of_one_checker() {
+    let service = Service::start();
+    let stage = fleet(&service);
+    sharded(&stage);
+    let one = stage.run("drift -R tenants --format json").code(4).json();
+    let all = stage.run("report checks --format json").code(4).json();
+    assert_eq!(timeless(all), timeless(one));
+    stage
+        .run("report checks/2.json checks/0.json checks/1.json checks")
+        .code(4)
+        .stdout_contains("== tenants/t2  (http://127.0.0.1:")
+        .stdout_contains("DRIFT  1 of 1 endpoint")
+        .stdout_contains("6 stacks: 4 in sync, 1 pending, 1 changed outside\nfrom 3 files, checked 2");
+    stage
+        .run("report checks --format markdown")
+        .code(4)
+        .stdout_contains("| `tenants/t0` | in sync |")
+        .stdout_contains("### trueup drift: 2 stacks not in sync\n");
+    stage.run("report checks --format prometheus").code(4).stdout_contains("\ntrueup_drift_report_problems 0\n");
+    stage.run("report checks --format junit").code(4).stdout_contains("tenants/t2: n2");
+    stage.run("report checks --format github").code(4).stdout_contains("file=tenants/t4/cart.yaml");
+    stage
+        .run("report checks --write html=out/fleet.html --write prometheus=fleet.prom --output fleet.md --format markdown")
+        .code(4)
+        .stdout("");
+    assert!(stage.read("out/fleet.html").contains("<h1>Drift of 6 stacks</h1>"));
+    assert!(stage.read("fleet.prom").contains("trueup_drift_verdict{"));
+    assert!(stage.read("fleet.md").starts_with("<!-- trueup:fleet"));
+    stage.run("report checks --write pdf=x").code(64).stderr_contains("write it as FORMAT=FILE");
+    stage.run("report checks --write html").code(64).stderr_contains("name the file: html=FILE");
+    stage.run("report checks --max-age soon").code(64).stderr_contains("write 90s, 15m, 1h");
+}
+
+#[test]
+fn what_is_missing_or_wrong_in_the_files_is_told_and_never_in_sync() {
+    let service = Service::start();
+    let stage = fleet(&service);
+    sharded(&stage);
+    let texts = [0, 1, 2].map(|index| stage.read(&format!("checks/{index}.json")));
+    let shard = |index: usize| if index == 0 { 3 } else { index };
+    let names = |index: usize| -> Vec<String> {
+        let document: Value = serde_json::from_str(&texts[index]).expect("JSON");
+        let checks = document["checks"].as_array().expect("checks").iter();
+        let own = checks.filter(|check| check["elsewhere"].is_null());
+        own.map(|check| check["directory"].as_str().expect("a directory").to_owned()).collect()
+    };
+    let owner = (0..3).find(|index| !names(*index).is_empty()).expect("a shard with stacks");
+    let reset = || (0..3).for_each(|index| stage.write(&format!("checks/{index}.json"), &texts[index]));
+    let told = |message: &str| {
+        let ran = stage.run("report checks");
+        ran.code(5).stdout_contains(message);
+        for format in ["json", "markdown", "html", "junit", "prometheus", "github", "sarif"] {
+            stage.run(&format!("report checks --format {format}")).code(5);
+        }
+        let document = stage.run("report checks --format json").code(5).json();
+        assert_eq!(document["verdict"], "unknown", "{message}");
+        ran
+    };
+    let whole = &texts[owner];
+    let path = format!("checks/{owner}.json");
+    // Nobody wrote it.
+    stage.remove(&path);
+    told(&format!("== shard {}/3\nINCOMPLETE  no file contains it", shard(owner)))
+        .stdout_contains("UNKNOWN  no file contains its check")
+        .stdout_contains(&names(owner)[0]);
+    stage.run("report checks --format html").code(5).stdout_contains("<strong>Incomplete.</strong>");
+    stage.run("report checks --format prometheus").code(5).stdout_contains("trueup_drift_report_problems 1");
+    stage.run(&format!("report {path}")).code(5).stdout_contains(&format!("== {path}\nINCOMPLETE  "));
+    // The writer was killed, or the disk was full.
+    stage.write(&path, &whole[..whole.len() / 2]);
+    told("it does not contain a whole check: EOF while parsing");
+    stage.write(&path, "");
+    told("it does not contain a whole check");
+    // It is another document, or of another version.
+    stage.write(&path, &whole.replace("\"kind\": \"fleet\"", "\"kind\": \"plan\""));
+    told("its kind is `plan`, and only `drift --format json` writes checks");
+    stage.write(&path, &whole.replacen("\"format_version\": 1", "\"format_version\": 2", 1));
+    told("it has format version 2, and this trueup reads 1");
+    stage.write(&path, &whole.replacen("\"checked\":", "\"was\":", 1));
+    told("it does not contain a whole check: it has no `checked`");
+    stage.write(&path, &whole.replace(&format!("\"index\": {}", shard(owner)), "\"index\": 9"));
+    told("it is shard 9 of 3, which does not exist");
+    // It is larger than any check.
+    stage.write(&path, "");
+    let file = std::fs::OpenOptions::new().write(true).open(stage.path(&path)).expect("the file");
+    file.set_len(2 << 30).expect("a length");
+    told("is larger than");
+    // It is of a fleet that was divided otherwise.
+    reset();
+    stage.run("drift -R tenants --shard 4/4 --format json --output checks/other.json");
+    told("== checks/other.json\nINCOMPLETE  it is shard 4/4, and others are of 3");
+    stage.remove("checks/other.json");
+    // Two files have the same stacks.
+    stage.write("checks/again.json", whole);
+    told(&format!("== {}\nINCOMPLETE  checks/{owner}.json and checks/again.json", names(owner)[0]));
+    stage.remove("checks/again.json");
+    // It is left from yesterday.
+    let day = |text: &str| {
+        regex::Regex::new("\"checked\": \"[^\"]*\"")
+            .expect("a pattern")
+            .replace_all(text, "\"checked\": \"2020-01-01T10:00:00Z\"")
+            .into_owned()
+    };
+    stage.write(&path, &day(whole));
+    told("it was checked at 2020-01-01 10:00 UTC, ").stdout_contains(" d ago, and 24 h are allowed");
+    stage.run("report checks --max-age 999w").code(4);
+    // There is none.
+    stage.write("empty/notes.txt", "");
+    stage.run("report empty").code(5).stdout_contains("== empty\nINCOMPLETE  it contains no *.json file");
+    stage.run("report nowhere").code(5).stdout_contains("== nowhere\nINCOMPLETE  ");
+    stage.run("report").code(64).stderr_ignored();
+    reset();
+    stage.run("report checks").code(4);
+}
+
+#[test]
+fn verdicts_that_do_not_follow_from_the_plan_are_refused() {
+    let service = Service::start();
+    let stage = fleet(&service);
+    let text = stage.run("drift tenants/t2 --format json --output checks/t2.json").code(3).text().to_owned();
+    assert_eq!(text, "");
+    let mut document: Value = serde_json::from_str(&stage.read("checks/t2.json")).expect("JSON");
+    stage.run("report checks").code(3).stdout_contains("== tenants/t2  ");
+    document["verdict"] = json!("in_sync");
+    document["verdicts"]["objects"] = json!({});
+    stage.write("checks/t2.json", &document.to_string());
+    stage.run("report checks").code(5).stdout_contains("the verdicts on `tenants/t2` do not follow from its plan");
+    document["plan"]["stack"] = json!(7);
+    stage.write("checks/t2.json", &document.to_string());
+    stage.run("report checks").code(5).stdout_contains("it does not contain a whole check: invalid type");
+}
+
+#[test]
+fn a_stack_that_failed_is_the_worst_and_keeps_its_reason() {
+    let service = Service::start();
+    let stage = fleet(&service);
+    stage.write("tenants/t9/trueup.yaml", "stack: t9\n");
+    stage.write("tenants/t9/x.yaml", "metadata: [\n");
+    for index in 1..=2 {
+        stage
+            .run(&format!("drift -R tenants --shard {index}/2 --format json --output checks/{index}.json"))
+            .stderr_ignored();
+    }
+    stage
+        .run("report checks")
+        .code(1)
+        .stdout_contains("== tenants/t9\nNOT CHECKED  tenants/t9: ")
+        .stdout_contains("7 stacks: 4 in sync, 1 pending, 1 changed outside, 1 not checked");
+    assert_eq!(stage.run("report checks --format json").code(1).json()["failed"], 1);
+}
+
+#[test]
+fn the_jobs_of_single_stacks_and_the_shards_of_one_are_merged_too() {
+    let service = Service::start();
+    let stage = fleet(&service);
+    for name in ["t0", "t2", "t4"] {
+        stage.run(&format!("drift tenants/{name} --format json --output checks/{name}/check.json"));
+    }
+    stage
+        .run("report checks")
+        .code(4)
+        .stdout_contains("== tenants/t4  ")
+        .stdout_contains("3 stacks: 1 in sync, 1 pending, 1 changed outside\nfrom 3 files");
+    stage.write("two/trueup.yaml", "stack: two\nnamespaces: [a, b, c, d, e, f]\n");
+    stage.write("two/x.yaml", &definition("a/x", 80));
+    for index in 1..=2 {
+        let line = format!("drift two --shard {index}/2 --format json --output shards/{index}.json");
+        assert!([0, 2].contains(&stage.run(&line).exit()));
+    }
+    stage.run("report shards").code(2).stdout_contains("== two (shard 1/2)  ").stdout_contains("== two (shard 2/2)  ");
+    stage.remove("shards/2.json");
+    stage.run("report shards").code(5).stdout_contains("== shard 2/2 of two\nINCOMPLETE  no file contains it");
+}
+
+#[test]
+fn what_a_file_says_is_only_text_in_a_report() {
+    let service = Service::start();
+    let stage = fleet(&service);
+    sharded(&stage);
+    for (number, text) in ["\u{1b}[31m<script>alert(1)</script>", "a | b `x`\n| c", "x\" } 1\n"].iter().enumerate() {
+        let document = json!({
+            "kind": "fleet", "format_version": 1, "verdict": "in_sync", "failed": 1,
+            "checks": [{"directory": text, "failed": text}, {"directory": format!("b{text}"), "unknown": text}],
+            "problems": [{"place": text, "message": text}],
+        });
+        stage.write(&format!("checks/hostile-{number}.json"), &document.to_string());
+    }
+    for format in ["text", "json", "markdown", "html", "junit", "prometheus", "github", "sarif"] {
+        let ran = stage.run(&format!("report checks --format {format}"));
+        ran.code(1).does_not_say("\u{1b}");
+        if format == "html" {
+            ran.does_not_say("<script>alert");
+        }
+        if format == "prometheus" {
+            assert!(ran.text().lines().all(|line| line.starts_with('#') || line.starts_with("trueup_drift_")));
+        }
+    }
+}
+
+#[test]
+fn many_stacks_in_sync_are_one_section() {
+    let service = Service::start();
+    let stage = fleet(&service);
+    for number in 10..25 {
+        stage.write(&format!("tenants/t{number}/trueup.yaml"), &format!("stack: t{number}\nnamespaces: [n{number}]\n"));
+        stage.write(&format!("tenants/t{number}/cart.yaml"), &definition(&format!("n{number}/cart"), 80));
+    }
+    stage.run("apply -R tenants --yes --quiet").code(0);
+    service.change("n2/cart", |object| object["spec"]["port"] = json!(9));
+    stage
+        .run("drift -R tenants")
+        .code(3)
+        .stdout_contains("== 20 stacks\nIn sync: tenants/t0, tenants/t1, tenants/t10, ")
+        .stdout_contains(" and 8 more\n")
+        .stdout_contains("21 stacks: 20 in sync, 1 changed outside");
+    stage.run("drift -R tenants --format markdown").code(3).stdout_contains("| 20 more | in sync |");
+    stage.run("drift -R tenants --format html").code(3).stdout_contains("20 more stacks: in sync");
+    stage.run("validate -R tenants").code(0).stdout_contains("== 21 stacks\nValid: tenants/t0, ");
+}
