@@ -1,6 +1,7 @@
 //! `cargo bench --bench end_to_end [-- --count N --namespaces N --runs N --applies N --concurrency N --terraform PATH --octodns PATH]`
 //! `cargo bench --bench end_to_end -- simulate`
 //! `cargo bench --bench end_to_end -- felt`
+//! `cargo bench --bench end_to_end -- fleet [--stacks N] [--endpoints N]`
 //!
 //! Starts the embedded service as a process, fills it, runs the release binary as a user would, and
 //! prints in one run, side by side and as ratios, what each step takes and what the machine could do
@@ -8,6 +9,7 @@
 //! parsed by a bare client, the same bodies sent by a bare load generator.
 
 mod felt;
+mod fleet;
 mod generator;
 mod limit;
 mod measure;
@@ -37,6 +39,7 @@ fn main() -> Result<(), Failure> {
         ["limit-list", base_url, namespace] => {
             runtime()?.block_on(limit::list(base_url, world::TOKEN, namespace)).map(|_| ())
         }
+        ["fleet", rest @ ..] => fleet::run(Path::new(env!("CARGO_BIN_EXE_trueup")), rest),
         ["felt"] => felt::run(Path::new(env!("CARGO_BIN_EXE_trueup"))),
         ["simulate"] => simulate::run(Path::new(env!("CARGO_BIN_EXE_trueup"))),
         _ => Bench::read(&words)?.run(),

@@ -191,7 +191,7 @@ fn the_one(found: Found, names: &[String], stack: &str, problems: &mut Vec<Input
     results.sort_by_key(|(_, result)| time(result));
     match results.pop() {
         Some((_, result)) => result,
-        None => StackResult::Unknown("no file contains its check".to_owned()),
+        None => StackResult::Unknown("no file contains a check".to_owned()),
     }
 }
 

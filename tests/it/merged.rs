@@ -85,7 +85,7 @@ fn rendered(fleet: &Fleet<'_>, format: Format) -> String {
 
 fn merged(files: Vec<(u32, String)>) -> MergedChecks {
     let inputs = files.into_iter().map(|(number, text)| MergeInput::new(format!("{number}.json"), Ok(text.into())));
-    merge(inputs.collect(), now(), std::time::Duration::from_secs(60))
+    merge(inputs.collect(), now(), std::time::Duration::from_mins(1))
 }
 
 proptest! {
@@ -226,9 +226,14 @@ fn what_is_missing_or_wrong_in_the_files_is_told_and_never_in_sync() {
     // Nobody wrote it.
     stage.remove(&path);
     told(&format!("== shard {}/3\nINCOMPLETE  no file contains it", shard(owner)))
-        .stdout_contains("UNKNOWN  no file contains its check")
+        .stdout_contains("UNKNOWN  no file contains a check")
         .stdout_contains(&names(owner)[0]);
-    stage.run("report checks --format html").code(5).stdout_contains("<strong>Incomplete.</strong>");
+    let unknown = names(owner).len();
+    stage
+        .run("report checks --format html")
+        .code(5)
+        .stdout_contains("<strong>Incomplete.</strong>")
+        .stdout_contains(&format!("<b>{unknown}</b> stack{} unknown", if unknown == 1 { "" } else { "s" }));
     stage.run("report checks --format prometheus").code(5).stdout_contains("trueup_drift_report_problems 1");
     stage.run(&format!("report {path}")).code(5).stdout_contains(&format!("== {path}\nINCOMPLETE  "));
     // The writer was killed, or the disk was full.

@@ -1,5 +1,7 @@
 //! The results of several stacks as one page: the rows of all of them, each under the name of its stack.
 
+use std::collections::BTreeMap;
+
 use super::{Page, PageContent, drift, plan};
 use crate::drift::{Check, Verdict};
 use crate::plan::{ActionKind, Plan};
@@ -21,13 +23,14 @@ pub fn fleet(fleet: &Fleet<'_>, options: &ReportOptions<'_>) -> String {
     };
     incomplete(fleet, &mut page);
     let folds = fleet.folds_quiet();
+    let mut verdicts: Vec<(String, &str)> = Vec::new();
     for part in fleet.parts.iter().filter(|part| !folds || !part.is_quiet()) {
         let (name, call) = (part.name(), part.call.as_str());
         let code = format!("<code>{}</code>", safe::html(&name));
         match &part.outcome {
             PartOutcome::Checked(check) => {
                 let verdict = check.verdicts.whole();
-                page.facts.push(format!("{code}: {}", drift::word(verdict)));
+                verdicts.push((code, drift::word(verdict)));
                 drift::add(check, &name, &mut page);
                 if matches!(verdict, Verdict::Drift | Verdict::Both) {
                     drift::commands(verdict, call, &mut page);
@@ -42,6 +45,7 @@ pub fn fleet(fleet: &Fleet<'_>, options: &ReportOptions<'_>) -> String {
             }
         }
     }
+    page.facts.extend(facts(&verdicts));
     if folds {
         let quiet = fleet.parts.iter().filter(|part| part.is_quiet()).count();
         page.facts.push(format!("{} more stacks: in sync", digits(quiet)));
@@ -55,6 +59,8 @@ pub fn fleet(fleet: &Fleet<'_>, options: &ReportOptions<'_>) -> String {
     if fleet.command == FleetCommand::Drift {
         let checks: Vec<&Check<'_>> = fleet.checks().map(|(_, check)| check).collect();
         drift::cards(&checks, fleet.failed(), &mut page);
+        let unknown: usize = fleet.unknown().iter().map(|(_, names)| names.len()).sum();
+        page.card("blocked", unknown, if unknown == 1 { "stack unknown" } else { "stacks unknown" });
     } else {
         cards(fleet, &mut page);
     }
@@ -64,6 +70,16 @@ pub fn fleet(fleet: &Fleet<'_>, options: &ReportOptions<'_>) -> String {
         page.commands.push(("Apply exactly these plans", format!("trueup apply {call} --digest {digest}")));
     }
     page.render()
+}
+
+/// The verdict on each stack, or how many stacks have which, if that is shorter.
+fn facts(verdicts: &[(String, &str)]) -> Vec<String> {
+    if verdicts.len() <= NAMES {
+        return verdicts.iter().map(|(name, word)| format!("{name}: {word}")).collect();
+    }
+    let mut numbers: BTreeMap<&str, usize> = BTreeMap::new();
+    verdicts.iter().for_each(|(_, word)| *numbers.entry(word).or_default() += 1);
+    numbers.into_iter().map(|(word, number)| format!("{}: {word}", count(number, "stack"))).collect()
 }
 
 /// What is missing or wrong in the files of a merged report, and the stacks of which nothing is known.
