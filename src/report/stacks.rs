@@ -1,5 +1,7 @@
 //! The stacks of a repository as a table, as JSON, and as the matrix of a job of GitHub Actions.
 
+use std::collections::BTreeMap;
+
 use data_encoding::HEXLOWER;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -43,6 +45,12 @@ pub struct StackEntry {
     pub base_url: Option<String>,
     /// The namespaces that it lists, where no environment is chosen.
     pub namespaces: Vec<String>,
+    /// Its labels, where no environment is chosen.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub labels: BTreeMap<String, String>,
+    /// The labels of each environment in which they are others.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub environment_labels: BTreeMap<String, BTreeMap<String, String>>,
     /// Files that it reads, in any of its environments.
     pub files: usize,
     /// What became of it since a revision.
@@ -65,6 +73,32 @@ pub enum StackChange {
     Removed,
 }
 
+impl StackEntry {
+    /// The labels in an environment, or where none is chosen.
+    #[must_use]
+    pub fn labels(&self, environment: Option<&str>) -> &BTreeMap<String, String> {
+        environment.and_then(|name| self.environment_labels.get(name)).unwrap_or(&self.labels)
+    }
+
+    /// `ring=main, team=shop; prod: ring=canary`: of an environment only what is another value.
+    fn labels_text(&self) -> String {
+        let text = |labels: &mut dyn Iterator<Item = (&String, &String)>| {
+            labels.map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(", ")
+        };
+        let everywhere = text(&mut self.labels.iter());
+        let of_environment = self.environment_labels.iter().map(|(name, labels)| {
+            let others = text(&mut labels.iter().filter(|(key, value)| self.labels.get(*key) != Some(value)));
+            format!("{name}: {others}")
+        });
+        Some(everywhere)
+            .filter(|text| !text.is_empty())
+            .into_iter()
+            .chain(of_environment)
+            .collect::<Vec<_>>()
+            .join("; ")
+    }
+}
+
 impl StackList {
     /// The stacks as a table.
     #[must_use]
@@ -73,7 +107,9 @@ impl StackList {
             let since = self.since.as_ref().map(|since| format!("changed since {}", super::safe::line(since)));
             return format!("No stack {}.\n", since.unwrap_or_else(|| "found".to_owned()));
         }
+        let has_labels = self.stacks.iter().any(|stack| !stack.labels_text().is_empty());
         let mut headings = vec!["directory", "stack", "environments", "service", "namespaces", "files"];
+        headings.extend(has_labels.then_some("labels"));
         headings.extend(self.since.as_ref().map(|_| "change"));
         let aligned = headings.iter().map(|name| (*name, if *name == "files" { Align::Right } else { Align::Left }));
         let mut table = Table::new(aligned).fixed_width([0, 1]);
@@ -85,15 +121,17 @@ impl StackList {
                 (Some(StackChange::Removed), _) => "removed".to_owned(),
                 (None, _) => String::new(),
             };
-            table.row([
+            let mut row = vec![
                 stack.directory.clone(),
                 stack.stack.clone().unwrap_or_default(),
                 stack.environments.join(", "),
                 stack.error.clone().or_else(|| stack.base_url.clone()).unwrap_or_default(),
                 stack.namespaces.join(", "),
                 stack.files.to_string(),
-                change,
-            ]);
+            ];
+            row.extend(has_labels.then(|| stack.labels_text()));
+            row.push(change);
+            table.row(row);
         }
         format!("{}\n{}\n", table.draw(view.limit(), view.palette, view.charset), count(self.stacks.len(), "stack"))
     }
@@ -115,6 +153,10 @@ impl StackList {
                 "stack": stack.stack.clone().unwrap_or_default(),
                 "id": id(&stack.directory, environment),
             });
+            let labels = stack.labels(environment.map(String::as_str));
+            if !labels.is_empty() {
+                entry["labels"] = json!(labels);
+            }
             if let Some(environment) = environment {
                 entry["environment"] = environment.as_str().into();
             }

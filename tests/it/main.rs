@@ -71,3 +71,4 @@ mod terraform;
 mod torture;
 mod trust;
 mod unknown_keys;
+mod waves;

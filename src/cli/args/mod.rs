@@ -156,7 +156,7 @@ pub struct PlanArgs {
 /// them cannot be planned, and a stack that fails stops those that have not begun. The same command again goes on.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  trueup apply endpoints\n  trueup apply plan.json --digest DIGEST\n  trueup apply endpoints --yes --allow mass-change\n  trueup apply -R stacks --digest DIGEST\n  trueup apply -R tenants --waves 1,10%,50%\n  trueup apply --resume last"
+    after_help = "Examples:\n  trueup apply endpoints\n  trueup apply plan.json --digest DIGEST\n  trueup apply endpoints --yes --allow mass-change\n  trueup apply -R stacks --digest DIGEST\n  trueup apply -R tenants --waves 1,10%,50%\n  trueup apply -R tenants --waves 'ring=canary; ring=early; 50%'\n  trueup apply --resume last"
 )]
 pub struct ApplyArgs {
     #[command(flatten)]
@@ -171,9 +171,10 @@ pub struct ApplyArgs {
     /// Of several stacks, apply those that can be planned, and go on after one fails
     #[arg(long)]
     pub keep_going: bool,
-    /// Apply several stacks in waves, those of a wave at the same time: how many stacks, or which share of all, each
-    /// wave ends with, such as 1,10%,50%; the rest is the last wave. A wave in which a stack fails stops the next
-    #[arg(long, value_name = "N|SHARE%,…")]
+    /// Apply several stacks in waves, those of a wave at the same time: by the labels of the stacks, such as
+    /// `ring=canary; ring in (early, main)`, by number or share, such as 1,10%,50%, or both, such as
+    /// `ring=canary; ring=main: 10%,50%`; the rest is the last wave. A wave in which a stack fails stops the next
+    #[arg(long, value_name = "WAVES")]
     pub waves: Option<crate::cli::stacks::waves::Waves>,
     #[command(flatten)]
     pub base: BaseArgs,

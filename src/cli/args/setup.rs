@@ -31,7 +31,7 @@ pub struct FmtArgs {
 #[derive(Debug, Args)]
 #[command(
     name = "stacks",
-    after_help = "Examples:\n  trueup stacks\n  trueup stacks teams --changed-since origin/main\n  trueup stacks --changed-since origin/main --format github-matrix"
+    after_help = "Examples:\n  trueup stacks\n  trueup stacks teams --changed-since origin/main\n  trueup stacks --changed-since origin/main --format github-matrix\n  trueup stacks -l ring=canary"
 )]
 pub struct StacksListArgs {
     /// The directories to search [default: .]
@@ -40,6 +40,9 @@ pub struct StacksListArgs {
     /// Only the stacks that changed since this branch or commit
     #[arg(long, value_name = "REF")]
     pub changed_since: Option<String>,
+    /// Only the stacks and environments whose `labels:` meet the selector, such as `ring in (canary, early)`
+    #[arg(long, short = 'l', value_name = "SELECTOR")]
+    pub selector: Option<String>,
     /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats(Format::OF_STACKS))]
     pub format: Format,

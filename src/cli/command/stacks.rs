@@ -8,17 +8,25 @@ use crate::cli::exit_status::{CommandError, ExitStatus};
 use crate::cli::stacks::changed::{self, StackRoot};
 use crate::cli::stacks::targets;
 use crate::load::{self, Config, LoadOptions, StackFiles};
+use crate::model::{Requirement, Selector, StringMap};
 use crate::report::Report;
 use crate::report::stacks::{StackEntry, StackList};
 
 /// Lists the stacks below the directories.
 pub fn run(arguments: &StacksListArgs, context: &Context) -> Result<ExitStatus, CommandError> {
     let given = if arguments.directories.is_empty() { vec![PathBuf::from(".")] } else { arguments.directories.clone() };
+    let filter = LabelFilter::new(arguments.selector.as_deref())?;
     let (mut roots, mut stacks) = (Vec::new(), Vec::new());
     for directory in targets::below(&given)?.into_iter().flatten() {
         let (entry, files) = entry(&directory);
-        roots.push(StackRoot { directory, files });
-        stacks.push(entry);
+        if let Some(entry) = filter.select(entry) {
+            roots.push(StackRoot { directory, files });
+            stacks.push(entry);
+        }
+    }
+    if let Some(selector) = arguments.selector.as_ref().filter(|_| stacks.is_empty()) {
+        let error = CommandError::words(ExitStatus::Usage, format!("`--selector {selector}` selects no stack"));
+        return Err(error.hint("to see the labels of the stacks: trueup stacks"));
     }
     let mut status = ExitStatus::Done;
     if stacks.iter().any(|stack| stack.error.is_some()) {
@@ -30,13 +38,41 @@ pub fn run(arguments: &StacksListArgs, context: &Context) -> Result<ExitStatus, 
             .into_iter()
             .zip(changed.stacks)
             .filter_map(|(stack, change)| change.map(|change| StackEntry { change: Some(change), ..stack }))
-            .chain(changed.removed)
+            .chain(changed.removed.into_iter().filter_map(|stack| filter.select(stack)))
             .collect();
         stacks.sort_by(|a, b| a.directory.cmp(&b.directory));
     }
     let list = StackList { stacks, since: arguments.changed_since.clone() };
     context.output.report(&Report::Stacks(&list), arguments.format);
     Ok(status)
+}
+
+/// Which stacks a call chooses by their labels.
+struct LabelFilter(Vec<Requirement>);
+
+impl LabelFilter {
+    fn new(selector: Option<&str>) -> Result<Self, CommandError> {
+        let requirements = selector.map(Selector::parse).transpose();
+        let requirements = requirements.map_err(|error| {
+            CommandError::new(ExitStatus::Usage, anyhow::Error::from(error).context("in `--selector`"))
+        })?;
+        Ok(Self(requirements.unwrap_or_default()))
+    }
+
+    /// The stack with those of its environments that are selected, if any is. One whose settings cannot be read stays.
+    fn select(&self, mut stack: StackEntry) -> Option<StackEntry> {
+        let meets = |stack: &StackEntry, environment: Option<&str>| {
+            let labels: StringMap = stack.labels(environment).clone().into_iter().collect();
+            self.0.iter().all(|one| one.matches(&labels))
+        };
+        if stack.error.is_some() || stack.environments.is_empty() {
+            return Some(stack).filter(|stack| stack.error.is_some() || meets(stack, None));
+        }
+        let named = std::mem::take(&mut stack.environments);
+        stack.environments = named.into_iter().filter(|name| meets(&stack, Some(name))).collect();
+        stack.environment_labels.retain(|name, _| stack.environments.contains(name));
+        Some(stack).filter(|stack| !stack.environments.is_empty())
+    }
 }
 
 fn entry(directory: &Path) -> (StackEntry, StackFiles) {

@@ -39,8 +39,17 @@ pub fn entry(directory: String, config: &Config) -> StackEntry {
         environments: config.environments.keys().cloned().collect(),
         base_url: config.base_url.clone(),
         namespaces: config.namespaces.iter().map(ToString::to_string).collect(),
+        environment_labels: (config.environments.iter())
+            .filter(|(_, environment)| environment.labels != config.labels)
+            .map(|(name, environment)| (name.clone(), labels(environment)))
+            .collect(),
+        labels: labels(config),
         ..StackEntry::default()
     }
+}
+
+fn labels(config: &Config) -> BTreeMap<String, String> {
+    config.labels.iter().map(|(key, value)| (key.clone(), value.clone())).collect()
 }
 
 /// What changed since the merge base of `revision` and the working tree's commit, below the directories.

@@ -2,6 +2,7 @@
 //! those that have not begun; the same command again goes on, because what is applied is in sync.
 
 use std::cell::Cell;
+use std::collections::BTreeSet;
 use std::time::Instant;
 
 use futures_util::StreamExt as _;
@@ -17,11 +18,16 @@ use crate::cli::run::proposal::Proposal;
 use crate::cli::run::{self, RunControl};
 use crate::cli::stacks::fleet::{self, FleetNeeds, Member};
 use crate::cli::stacks::targets::{self, Target};
+use crate::cli::stacks::waves::{Wave, Waves};
+use crate::model::StringMap;
 use crate::plan::{Approval, Digest};
 use crate::report::fleet::{Fleet, FleetCommand, FleetPart, PartOutcome};
 use crate::report::text::{self, TextView};
 use crate::report::{AttributionDetail, Report, ReportOptions, render, safe};
 use crate::run::{Outcome, Verification};
+
+/// Stacks of a wave that are named before it is approved.
+const NAMED: usize = 20;
 
 /// What became of a stack.
 enum StackResult {
@@ -46,6 +52,7 @@ pub async fn run(arguments: &ApplyArgs, context: &Context, targets: Vec<Target>)
             .hint("apply one environment at a time: --env NAME"));
     }
     let members = fleet::open(context, targets, FleetNeeds::Service, None).await?;
+    let waves = waves(arguments, &members)?;
     let mut planned = fleet::each(&members, async |member| plan(arguments, member).await).await;
     let digest = Digest::of_all(planned.iter().flatten().map(|stack| &stack.plan));
     approve(arguments, context, &mut planned, &digest)?;
@@ -53,10 +60,12 @@ pub async fn run(arguments: &ApplyArgs, context: &Context, targets: Vec<Target>)
     let changes: usize = planned.iter().flatten().map(|stack| stack.plan.changes.len()).sum();
     let is_refused = failed > 0 && !arguments.keep_going;
     if !is_refused && changes > 0 {
-        ask(arguments, context, &members, &planned, &digest)?;
+        ask(arguments, context, (&members, &waves), &planned, &digest)?;
     }
-    let results =
-        if is_refused { not_begun(planned.iter()) } else { apply(context, arguments, &members, &planned).await };
+    let results = match is_refused {
+        true => not_begun(planned.iter()),
+        false => apply(context, arguments, (&members, &waves), &planned).await,
+    };
     let mut status = ExitStatus::Done;
     let mut parts = Vec::new();
     for ((member, stack), result) in members.iter().zip(&planned).zip(&results) {
@@ -80,6 +89,29 @@ pub async fn run(arguments: &ApplyArgs, context: &Context, targets: Vec<Target>)
         context.output.notice("nothing was sent");
     }
     Ok(status)
+}
+
+/// The waves of the call; without any, one stack is applied after the other.
+fn waves(arguments: &ApplyArgs, members: &[Member]) -> Result<Vec<Wave>, CommandError> {
+    let Some(waves) = &arguments.waves else { return Ok(Waves::one_by_one(members.len())) };
+    let none = StringMap::new();
+    let labels: Vec<&StringMap> =
+        members.iter().map(|member| member.config.as_ref().map_or(&none, |config| &config.labels)).collect();
+    waves.of(&labels).map_err(|error| {
+        let there: BTreeSet<String> =
+            labels.iter().flat_map(|labels| labels.iter().map(|(key, value)| format!("{key}={value}"))).collect();
+        let hint = match there.is_empty() {
+            true => "no stack has `labels:` in its trueup.yaml".to_owned(),
+            false => format!("the stacks have: {}", there.into_iter().collect::<Vec<_>>().join(", ")),
+        };
+        CommandError::new(ExitStatus::Usage, error).hint(hint).hint("nothing was sent")
+    })
+}
+
+/// `wave 2 of 3, ring=early: 12 stacks`
+fn wave_title(waves: &[Wave], at: usize) -> String {
+    let name = waves[at].name.as_ref().map(|name| format!(", {name}")).unwrap_or_default();
+    format!("wave {} of {}{name}: {}", at + 1, waves.len(), count(waves[at].stacks.len(), "stack"))
 }
 
 /// Plans one stack and looks at its gates.
@@ -133,7 +165,7 @@ fn approve(
 fn ask(
     arguments: &ApplyArgs,
     context: &Context,
-    members: &[Member],
+    (members, waves): (&[Member], &[Wave]),
     planned: &[Result<Proposal, CommandError>],
     digest: &Digest,
 ) -> Result<(), CommandError> {
@@ -147,6 +179,14 @@ fn ask(
     let report = Fleet::new(FleetCommand::Plan, parts.collect());
     let view = TextView { detail: AttributionDetail::All, ..context.output.message_view() };
     context.output.notice(&text::fleet(&report, &view));
+    if arguments.waves.is_some() {
+        for (at, wave) in waves.iter().enumerate() {
+            let names: Vec<String> = wave.stacks.iter().take(NAMED).map(|stack| members[*stack].name()).collect();
+            let more = wave.stacks.len().checked_sub(NAMED).filter(|more| *more > 0);
+            let more = more.map(|more| format!(" and {more} more")).unwrap_or_default();
+            context.output.notice(&format!("{} ({}{more})", wave_title(waves, at), safe::line(&names.join(", "))));
+        }
+    }
     let (mut stacks, mut changes) = (0, 0);
     for plan in planned.iter().flatten().map(|stack| &stack.plan).filter(|plan| !plan.changes.is_empty()) {
         stacks += 1;
@@ -160,7 +200,7 @@ fn ask(
 async fn apply(
     context: &Context,
     arguments: &ApplyArgs,
-    members: &[Member],
+    (members, waves): (&[Member], &[Wave]),
     planned: &[Result<Proposal, CommandError>],
 ) -> Vec<StackResult> {
     let output = context.output.clone();
@@ -169,27 +209,29 @@ async fn apply(
         "the same command again goes on; `trueup history` lists the runs".to_owned(),
     );
     let has_failed = Cell::new(false);
-    let alone = || (0..members.len()).map(|at| at..at + 1).collect();
-    let waves = arguments.waves.as_ref().map_or_else(alone, |waves| waves.of(members.len()));
-    let mut results = Vec::with_capacity(members.len());
+    let mut results: Vec<(usize, StackResult)> = Vec::with_capacity(members.len());
     for (number, wave) in waves.iter().enumerate() {
         if arguments.waves.is_some() && !has_failed.get() && !*stop.borrow() {
-            let stacks = count(wave.len(), "stack");
-            context.output.message(&format!("wave {} of {}: {stacks}", number + 1, waves.len()));
+            context.output.message(&wave_title(waves, number));
         }
-        let works = members[wave.clone()].iter().zip(&planned[wave.clone()]).map(async |(member, stack)| match stack {
-            Ok(stack) if stack.plan.changes.is_empty() => StackResult::Unchanged,
-            Ok(_) if has_failed.get() || *stop.borrow() => StackResult::NotBegun,
-            Ok(stack) => {
-                let result = apply_one(&arguments.decision, member, stack, &stop).await;
-                has_failed.set(has_failed.get() || (is_failure(&result) && !arguments.keep_going));
-                result
-            }
-            Err(_) => StackResult::NotBegun,
+        let works = wave.stacks.iter().map(async |at| {
+            let result = match &planned[*at] {
+                Ok(stack) if stack.plan.changes.is_empty() => StackResult::Unchanged,
+                Ok(_) if has_failed.get() || *stop.borrow() => StackResult::NotBegun,
+                Ok(stack) => {
+                    let result = apply_one(&arguments.decision, &members[*at], stack, &stop).await;
+                    has_failed.set(has_failed.get() || (is_failure(&result) && !arguments.keep_going));
+                    result
+                }
+                Err(_) => StackResult::NotBegun,
+            };
+            (*at, result)
         });
         results.extend(futures_util::stream::iter(works).buffered(fleet::AT_ONCE).collect::<Vec<_>>().await);
     }
-    results
+    // A report has the stacks in the order of the call.
+    results.sort_by_key(|(at, _)| *at);
+    results.into_iter().map(|(_, result)| result).collect()
 }
 
 async fn apply_one(

@@ -1,10 +1,23 @@
-//! The waves of an apply of several stacks: how many stacks each wave ends with, as a number or as a share of all.
+//! The waves of an apply of several stacks: each takes stacks by their labels, or goes on to a number or a share of them.
+//! What no wave takes is the last one, so that every stack is in one wave.
 
-use std::ops::Range;
+use std::fmt;
+use std::str::FromStr;
 
-/// Where each wave but the last ends.
+use crate::model::{Requirement, Selector, StringMap};
+
+/// Which stacks each wave but the last takes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Waves(Vec<WaveEnd>);
+pub struct Waves(Vec<WaveRule>);
+
+/// Which stacks a wave takes of those that no earlier wave has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct WaveRule {
+    /// Those whose labels meet these; all where empty.
+    selector: Vec<Requirement>,
+    /// Until so many of them were taken, by this wave or earlier; all where it is none.
+    end: Option<WaveEnd>,
+}
 
 /// Where a wave ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,36 +28,121 @@ enum WaveEnd {
     Percent(usize),
 }
 
-impl std::str::FromStr for Waves {
-    type Err = &'static str;
+/// A wave.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wave {
+    /// The stacks, by their places in the order of the call.
+    pub stacks: Vec<usize>,
+    /// What it takes; nothing where no wave of the call has a selector.
+    pub name: Option<String>,
+}
+
+/// A selector that selects no stack: whoever wrote it meant something else.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{selector}` of `--waves` selects no stack")]
+pub struct EmptyWave {
+    /// Its normal form.
+    pub selector: String,
+}
+
+const HELP: &str = "give what each wave takes, such as 1,10%,50% or `ring=canary; ring=early: 10%,100%`; the rest is the \
+                    last wave";
+
+impl FromStr for Waves {
+    type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        const HELP: &str = "give the stacks that each wave ends with, such as 1,10%,50%; the rest is the last wave";
-        let end = |text: &str| match text.strip_suffix('%') {
-            Some(share) => share.parse().ok().filter(|share| (1..=100).contains(share)).map(WaveEnd::Percent),
-            None => text.parse().ok().filter(|stacks| *stacks > 0).map(WaveEnd::Stacks),
-        };
-        text.split(',').map(end).collect::<Option<Vec<_>>>().map(Self).ok_or(HELP)
+        let rules: Vec<Vec<WaveRule>> = text.split(';').map(|part| rules(part.trim())).collect::<Result<_, _>>()?;
+        Ok(Self(rules.into_iter().flatten().collect()))
+    }
+}
+
+/// `SELECTOR`, `SELECTOR: ENDS` or `ENDS`.
+fn rules(part: &str) -> Result<Vec<WaveRule>, String> {
+    let (selector, list) = match part.split_once(':') {
+        Some((selector, list)) => (Some(selector.trim()), Some(list)),
+        // No selector begins with a number: that is more likely a wrong list.
+        None if part.split(',').next().is_some_and(is_number) => (None, Some(part)),
+        None => (Some(part), None),
+    };
+    let selector = selector.map(Selector::parse).transpose();
+    let selector = selector.map_err(|error| format!("{error} of `{part}`: {HELP}, and `;` is between waves"))?;
+    let selector = selector.unwrap_or_default();
+    let Some(list) = list else { return Ok(vec![WaveRule { selector, end: None }]) };
+    let ends = list.split(',').map(end).collect::<Option<Vec<_>>>().ok_or(HELP)?;
+    Ok(ends.into_iter().map(|end| WaveRule { selector: selector.clone(), end: Some(end) }).collect())
+}
+
+fn is_number(text: &str) -> bool {
+    let digits = text.trim().trim_end_matches('%');
+    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+fn end(text: &str) -> Option<WaveEnd> {
+    let text = text.trim();
+    match text.strip_suffix('%') {
+        Some(share) => share.parse().ok().filter(|share| (1..=100).contains(share)).map(WaveEnd::Percent),
+        None => text.parse().ok().filter(|stacks| *stacks > 0).map(WaveEnd::Stacks),
     }
 }
 
 impl Waves {
-    /// The waves of so many stacks, in order: each stack is in one. A wave without a stack of its own is left out.
-    #[must_use]
-    pub fn of(&self, stacks: usize) -> Vec<Range<usize>> {
-        let ends = self.0.iter().map(|end| match end {
-            WaveEnd::Stacks(number) => *number,
-            WaveEnd::Percent(share) => (stacks * share).div_ceil(100),
-        });
-        let mut begin = 0;
+    /// The waves of the stacks with these labels, in order: each stack is in one. A wave for which nothing is left is left
+    /// out.
+    ///
+    /// # Errors
+    /// A selector that selects none of the stacks.
+    pub fn of(&self, stacks: &[&StringMap]) -> Result<Vec<Wave>, EmptyWave> {
+        let has_names = self.0.iter().any(|rule| !rule.selector.is_empty());
+        let mut is_left = vec![true; stacks.len()];
         let mut waves = Vec::new();
-        for end in ends.chain([stacks]).map(|end| end.min(stacks)) {
-            if end > begin {
-                waves.push(begin..end);
-                begin = end;
+        for rule in &self.0 {
+            let selected: Vec<usize> = (0..stacks.len()).filter(|at| rule.selects(stacks[*at])).collect();
+            if selected.is_empty() && !stacks.is_empty() {
+                return Err(EmptyWave { selector: rule.selector() });
             }
+            let end = match rule.end {
+                None => selected.len(),
+                Some(WaveEnd::Stacks(number)) => number,
+                Some(WaveEnd::Percent(share)) => (selected.len() * share).div_ceil(100),
+            };
+            let taken = selected.iter().filter(|at| !is_left[**at]).count();
+            let left = selected.into_iter().filter(|at| is_left[*at]);
+            let wave: Vec<usize> = left.take(end.saturating_sub(taken)).collect();
+            wave.iter().for_each(|at| is_left[*at] = false);
+            waves.push(Wave { stacks: wave, name: has_names.then(|| rule.to_string()) });
         }
-        waves
+        let rest = (0..stacks.len()).filter(|at| is_left[*at]).collect();
+        waves.push(Wave { stacks: rest, name: has_names.then(|| "the rest".to_owned()) });
+        waves.retain(|wave| !wave.stacks.is_empty());
+        Ok(waves)
+    }
+
+    /// Each stack in a wave of its own.
+    #[must_use]
+    pub fn one_by_one(stacks: usize) -> Vec<Wave> {
+        (0..stacks).map(|at| Wave { stacks: vec![at], name: None }).collect()
+    }
+}
+
+impl WaveRule {
+    fn selects(&self, labels: &StringMap) -> bool {
+        self.selector.iter().all(|one| one.matches(labels))
+    }
+
+    fn selector(&self) -> String {
+        self.selector.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
+    }
+}
+
+impl fmt::Display for WaveRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let selector = if self.selector.is_empty() { "all".to_owned() } else { self.selector() };
+        match self.end {
+            None => f.write_str(&selector),
+            Some(WaveEnd::Stacks(number)) => write!(f, "{selector} up to {number}"),
+            Some(WaveEnd::Percent(share)) => write!(f, "{selector} up to {share}%"),
+        }
     }
 }
 
@@ -52,16 +150,60 @@ impl Waves {
 mod tests {
     use super::*;
 
+    /// The stacks of each wave, with its name.
+    fn waves(text: &str, stacks: &[StringMap]) -> Result<Vec<(String, Vec<usize>)>, String> {
+        let waves = text.parse::<Waves>()?.of(&stacks.iter().collect::<Vec<_>>()).map_err(|error| error.to_string())?;
+        Ok(waves.into_iter().map(|wave| (wave.name.unwrap_or_default(), wave.stacks)).collect())
+    }
+
+    /// A stack for each ring.
+    fn rings(rings: &[&str]) -> Vec<StringMap> {
+        let labels = |ring: &&str| [("ring".to_owned(), (*ring).to_owned())].into_iter().collect();
+        rings.iter().map(labels).collect()
+    }
+
     #[test]
-    fn every_stack_is_in_one_wave_in_order() {
-        let waves = |text: &str, stacks| text.parse::<Waves>().expect("waves").of(stacks);
+    fn waves_by_share_have_every_stack_in_order() {
+        let waves = |text: &str, stacks| {
+            let waves = waves(text, &vec![StringMap::new(); stacks]).expect("waves");
+            waves.into_iter().map(|(_, wave)| (wave[0]..wave[0] + wave.len())).collect::<Vec<_>>()
+        };
         assert_eq!(waves("1,10%,100%", 30), [0..1, 1..3, 3..30]);
         assert_eq!(waves("1,10%", 30), [0..1, 1..3, 3..30]);
+        assert_eq!(waves("1; 10%", 30), [0..1, 1..3, 3..30]);
         assert_eq!(waves("1,10%", 5), [0..1, 1..5]);
         assert_eq!(waves("3,2,50%", 5), [0..3, 3..5]);
         assert!(waves("7", 0).is_empty());
-        for wrong in ["", "0", "0%", "101%", "1,", "a", "-1"] {
-            assert!(wrong.parse::<Waves>().is_err(), "{wrong}");
+    }
+
+    #[test]
+    fn waves_by_label_take_each_stack_once_and_the_rest_is_the_last() {
+        let stacks = rings(&["main", "early", "canary", "early", "main", "other"]);
+        let named = |name: &str, stacks: &[usize]| (name.to_owned(), stacks.to_vec());
+        assert_eq!(
+            waves("ring=canary; ring in (early)", &stacks).expect("waves"),
+            [named("ring=canary", &[2]), named("ring=early", &[1, 3]), named("the rest", &[0, 4, 5])]
+        );
+        // A share is one of what is selected, with those that earlier waves took.
+        assert_eq!(
+            waves("ring=canary; ring=early: 1,100%; 90%; ring!=other", &stacks).expect("waves"),
+            [
+                named("ring=canary", &[2]),
+                named("ring=early up to 1", &[1]),
+                named("ring=early up to 100%", &[3]),
+                named("all up to 90%", &[0, 4, 5])
+            ]
+        );
+        let both = waves("ring,ring=main; !ring", &stacks);
+        assert_eq!(both, Err("`!ring` of `--waves` selects no stack".to_owned()));
+        assert_eq!(waves("ring=canray", &stacks), Err("`ring=canray` of `--waves` selects no stack".to_owned()));
+    }
+
+    #[test]
+    fn what_is_no_wave_is_refused() {
+        for wrong in ["", "0", "0%", "101%", "1,", "1,a", "-1", "ring=early,10%", "ring=a;", "ring=a:", ":1", "1:2:3"] {
+            let error = wrong.parse::<Waves>().expect_err(wrong);
+            assert!(error.contains("1,10%,50%"), "{error}");
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::load::item::{MapEntry, Value};
 use crate::load::suggestion::did_you_mean;
 use crate::load::variable;
 use crate::model::policy::{GateMode, Gates, Guards, IgnoreRule, Prune, Safeguards};
-use crate::model::{Field, Layout, Name, NameError, Namespace};
+use crate::model::{Field, Layout, Name, NameError, Namespace, StringMap, label};
 
 /// What the fields of an endpoint are called in `ignore:`.
 fn field_names() -> String {
@@ -27,6 +27,7 @@ pub(super) fn settings(fields: &mut Fields<'_, '_, '_>) -> Config {
         base_url: base_url(fields),
         layout: layout(fields),
         stack: name(fields, "stack"),
+        labels: labels(fields),
         namespaces: namespaces(fields).unwrap_or_default(),
         ..Config::default()
     };
@@ -266,6 +267,23 @@ fn variables(fields: &mut Fields<'_, '_, '_>) -> BTreeMap<String, String> {
         }
     }
     map.into_iter().map(|(name, value)| (name, value.unwrap_or_default())).collect()
+}
+
+/// The labels of the stack, with the syntax that selectors can name.
+fn labels(fields: &mut Fields<'_, '_, '_>) -> StringMap {
+    let map = fields.map("labels").unwrap_or_default();
+    for inner in fields.given("labels").map(|entry| entry.item.entries()).unwrap_or_default() {
+        let value = map.get(&*inner.key).and_then(Option::as_deref).unwrap_or_default();
+        let path = fields.join("labels");
+        if let Some(rule) = label::key_fault(&inner.key) {
+            let what = format!("`{}` is not a valid key of a label", inner.key);
+            fields.decoder.fault(&path, inner.key_at.error(what, rule));
+        } else if let Some(rule) = label::value_fault(value) {
+            let what = format!("`{value}` is not a valid value of a label");
+            fields.decoder.fault(&path, inner.value_at().error(what, rule));
+        }
+    }
+    map.into_iter().map(|(key, value)| (key, value.unwrap_or_default())).collect()
 }
 
 fn token_variable(fields: &mut Fields<'_, '_, '_>) -> Option<String> {

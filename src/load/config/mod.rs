@@ -15,7 +15,7 @@ pub(super) use layers::{no_environment, read};
 pub use policy::policy;
 
 use crate::model::policy::{Prune, RunTarget, Safeguards, SafetySettings};
-use crate::model::{Layout, Name, Namespace};
+use crate::model::{Layout, Name, Namespace, StringMap};
 
 /// The name of the settings file; the directory that contains it is a stack.
 pub const FILE: &str = "trueup.yaml";
@@ -29,6 +29,8 @@ pub struct Config {
     pub layout: Option<Layout>,
     /// The name under which the repository owns objects.
     pub stack: Option<Name>,
+    /// What the stack is, for those who choose among several; the environment's over the general ones.
+    pub labels: StringMap,
     /// Every environment by name, with the settings that a call gets which chooses it, but for `--var`; none in these.
     pub environments: BTreeMap<String, Config>,
     /// The namespaces of the stack, in the order of the file; without them nothing is deleted.
@@ -62,6 +64,7 @@ impl Default for Config {
             base_url: None,
             layout: None,
             stack: None,
+            labels: StringMap::new(),
             environments: BTreeMap::new(),
             namespaces: Vec::new(),
             // Without namespaces nothing is deleted.

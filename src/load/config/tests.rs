@@ -27,6 +27,7 @@ variables: {domain: example.net, port: 80, zone: a}
 ignore: [{object: '*', field: spec.port}]
 files: {exclude: [archive/**]}
 rate_limit: 5
+labels: {ring: main, team: shop}
 defaults:
   prune: owned
   guards: {percent: 40}
@@ -43,6 +44,7 @@ environments:
     token_variable: TRUEUP_TOKEN_LIVE
   prod:
     extends: live
+    labels: {ring: canary, tier: 1}
     guards: {least: 2}
     variables: {port: 8443}
     overlay: overlays/prod
@@ -62,6 +64,8 @@ fn an_environment_is_its_layers_on_the_top_level() {
     assert!(prod.safeguards.ignore.is_empty(), "a list replaces");
     assert_eq!(prod.overlays, ["overlays/all", "overlays/live", "overlays/prod"]);
     assert_eq!((prod.rate_limit, prod.concurrency, prod.allow_empty), (Some(5.0), Some(4), true));
+    let labels: Vec<(&str, &str)> = prod.labels.iter().map(|(key, value)| (&**key, &**value)).collect();
+    assert_eq!(labels, [("ring", "canary"), ("team", "shop"), ("tier", "1")]);
     assert_eq!(prod.token_variable.as_deref(), Some("TRUEUP_TOKEN_LIVE"));
     assert_eq!(prod.files.exclude, ["archive/**"]);
     // Without an environment, its layers and the defaults of all environments are not there.
@@ -146,6 +150,7 @@ fn layer() -> impl Strategy<Value = Map<String, Value>> {
             map(vec![("a", word(&["1", "2"]).boxed()), ("b", word(&["3", "4"]).boxed()), ("c", word(&["5"]).boxed())]),
         ),
         ("files", map(vec![("include", texts(&["a/**", "b/**"])), ("exclude", texts(&["c/**", "d/**"]))])),
+        ("labels", map(vec![("ring", word(&["canary", "early"]).boxed()), ("region", word(&["eu"]).boxed())])),
         ("token_variable", word(&["TRUEUP_TOKEN_A", "TRUEUP_TOKEN_B"]).boxed()),
         ("rate_limit", (1..50).prop_map(Value::from).boxed()),
         ("concurrency", (1..50).prop_map(Value::from).boxed()),

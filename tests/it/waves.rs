@@ -1,0 +1,94 @@
+//! Labels of stacks, and an apply in waves by them.
+
+use serde_json::{Value, json};
+
+use crate::support::{Service, Stage, definition};
+
+/// Five stacks of one service: `0` and `2` are early, `3` is the canary in production only, the others have no ring.
+fn five(service: &Service) -> Stage {
+    let stage = Stage::new().at(service);
+    for n in 0..5 {
+        let labels = match n {
+            0 | 2 => "labels: {ring: early}\n",
+            3 => "environments: {prod: {labels: {ring: canary}}}\n",
+            _ => "environments: {prod: {}}\n",
+        };
+        let environments = if labels.starts_with("labels") { "environments: {prod: {}}\n" } else { "" };
+        let settings = format!("stack: s-{n}\nnamespaces: [n-{n}]\n{labels}{environments}");
+        stage.write(&format!("s/{n}/trueup.yaml"), &settings);
+        stage.write(&format!("s/{n}/x.yaml"), &definition(&format!("n-{n}/x"), 80));
+    }
+    stage
+}
+
+const WAVES: &str = "ring=canary;ring=early:50%,100%";
+
+#[test]
+fn waves_by_label_take_their_stacks_and_the_rest_is_the_last() {
+    let service = Service::start();
+    let stage = five(&service);
+    let there = || (0..5).map(|n| service.has(&format!("n-{n}/x"))).collect::<Vec<_>>();
+    // Before anybody approves, the waves are shown with their stacks.
+    stage
+        .run(&format!("apply -R s --env prod --waves {WAVES}"))
+        .code(6)
+        .stderr_contains("wave 1 of 4, ring=canary: 1 stack (s/3)\n")
+        .stderr_contains("wave 4 of 4, the rest: 2 stacks (s/1, s/4)\n");
+    service.misbehave("rules: [{operation: endpoint-create, namespace: n-2, status: {code: 403}}]");
+    let line = format!("apply -R s --env prod --yes --waves {WAVES}");
+    stage
+        .run(&line)
+        .code(7)
+        .stderr_contains("wave 1 of 4, ring=canary: 1 stack\n")
+        .stderr_contains("wave 2 of 4, ring=early up to 50%: 1 stack\n")
+        .stderr_contains("wave 3 of 4, ring=early up to 100%: 1 stack\n")
+        .stdout_contains("5 stacks: 2 applied, 1 applied in part, 2 skipped")
+        .does_not_say("wave 4 of 4");
+    assert_eq!(there(), [true, false, false, true, false]);
+    service.misbehave("rules: []");
+    let report = stage.run(&format!("{line} --format json --quiet")).code(0).json();
+    // The report has the order of the call, whatever that of the waves is.
+    let directories: Vec<&Value> =
+        report["stacks"].as_array().expect("a list").iter().map(|stack| &stack["directory"]).collect();
+    assert_eq!(directories, ["s/0", "s/1", "s/2", "s/3", "s/4"]);
+    assert_eq!(there(), [true; 5]);
+}
+
+#[test]
+fn a_wave_that_selects_no_stack_stops_the_apply_before_anything_is_read() {
+    let service = Service::start();
+    let stage = five(&service);
+    let requests = service.log().len();
+    stage
+        .run("apply -R s --yes --waves ring=canary")
+        .code(64)
+        .stderr_contains("`ring=canary` of `--waves` selects no stack")
+        .stderr_contains("the stacks have: ring=early\n")
+        .stderr_contains("nothing was sent");
+    assert_eq!(service.log().len(), requests);
+    stage.run("apply -R s --yes --waves ring=early,50%").code(64).stderr_contains("`;` is between waves");
+}
+
+#[test]
+fn stacks_are_listed_with_their_labels_and_selected_by_them() {
+    let service = Service::start();
+    let stage = five(&service);
+    stage.run("stacks s").code(0).stdout_contains("ring=early").stdout_contains("prod: ring=canary");
+    let list = stage.run("stacks s --format json").code(0).json();
+    assert_eq!(list["stacks"][0]["labels"], json!({"ring": "early"}));
+    assert_eq!(list["stacks"][3]["environment_labels"], json!({"prod": {"ring": "canary"}}));
+    assert_eq!(list["stacks"][4].get("labels"), None);
+    let matrix = stage.run("stacks s -l ring --format github-matrix").code(0).json();
+    let labels: Vec<&Value> =
+        matrix["include"].as_array().expect("a list").iter().map(|entry| &entry["labels"]["ring"]).collect();
+    assert_eq!(labels, ["early", "early", "canary"]);
+    stage.run("stacks s -l ring=canary").code(0).stdout_contains("1 stack\n").stdout_contains("s/3");
+    stage.run("stacks s -l ring=canray").code(64).stderr_contains("`--selector ring=canray` selects no stack");
+    stage.run("explain labels").code(0).stdout_contains("Keys and values have the syntax of Kubernetes");
+    stage.write("s/0/trueup.yaml", "stack: s-0\nlabels: {-ring: a, tier: b!}\n");
+    stage
+        .run("validate s/0")
+        .code(1)
+        .stderr_contains("`-ring` is not a valid key of a label")
+        .stderr_contains("`b!` is not a valid value of a label");
+}
