@@ -254,6 +254,12 @@ impl CommandError {
         self
     }
 
+    /// Whether it is an error of this type.
+    #[must_use]
+    pub fn is<E: fmt::Display + fmt::Debug + Send + Sync + 'static>(&self) -> bool {
+        self.cause.is::<E>()
+    }
+
     /// The exit status of the command.
     #[must_use]
     pub fn ending(&self) -> ExitStatus {

@@ -134,9 +134,7 @@ async fn build(
     };
     let mut builder = PlanBuilder::new(input);
     let requests = source.read(&request.namespaces, |namespace, read| builder.take(namespace, &read)).await;
-    if let Some(unmatched) = builder.unmatched() {
-        return Err(stack::unmatched(unmatched));
-    }
+    stack::check_filters(context, stack, builder.matched())?;
     let commits = builder.commits().clone();
     let mut plan = builder.finish(requests);
     applied::judge_missing(context, stack, request, &commits, &mut plan)?;

@@ -154,7 +154,7 @@ impl<'c> Session<'c> {
         TextView {
             detail,
             elapsed: Some(self.begun.elapsed()),
-            call: format!("{}{}{service}", self.stack.call, hint::permission(permission)),
+            call: format!("{}{}{service}", self.stack.call(), hint::permission(permission)),
             flags: hint::elsewhere(self.context, &self.stack.loaded),
             ..self.context.output.view()
         }

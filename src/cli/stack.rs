@@ -1,6 +1,7 @@
 //! The definitions that a command works with: the directory of the stack, everything that is loaded from it,
 //! and the changes that the filters of the call select.
 
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -26,14 +27,22 @@ pub struct Stack {
     pub filters: Vec<String>,
     /// Its directory, as it can be opened from the working directory.
     pub directory: String,
-    /// Paths, filters and settings as the person wrote them, for the commands that a report proposes.
-    pub call: String,
+    call: StackCall,
     /// The safety settings as the working tree has them.
     pub head: SafetySettings,
     /// Settings that are others than at the base, or that the policy limits.
     pub setting_changes: Vec<SettingChange>,
     /// What git knows of its directory.
     pub repository: LazyRepository,
+}
+
+/// Paths, filters and settings as the person wrote them.
+struct StackCall {
+    paths: String,
+    filter: FilterArgs,
+    settings: String,
+    /// Of several stacks: which globs of `--only` match something in this one.
+    matched: OnceCell<Vec<bool>>,
 }
 
 /// Loads the stack that the paths of a call name. Paths below the stack's directory become filters.
@@ -73,7 +82,7 @@ fn opened(context: &Context, scope: &ScopeArgs, loaded: Result<Loaded, Diagnosti
     if let Some((message, hint)) = without_definitions(&stack.loaded, &stack.selection) {
         return Err(CommandError::words(ExitStatus::Invalid, message).hint(hint).hint("nothing was sent"));
     }
-    known_namespaces(&stack.loaded, &stack.selection)?;
+    known_namespaces(context, &stack.loaded, &stack.selection)?;
     Ok(stack)
 }
 
@@ -88,9 +97,12 @@ fn bare(context: &Context, scope: &ScopeArgs, loaded: Result<Loaded, Diagnostics
     }
     let shown: Vec<String> = paths.iter().map(|path| safe::shell(&path.display().to_string())).collect();
     let flags = flags(&scope.filter);
-    let behind = |flag: &String| format!(" {flag}");
-    let flagged: String = flags.iter().map(behind).collect();
-    let call = format!("{}{flagged}{}", shown.join(" "), hint::settings(&context.global));
+    let call = StackCall {
+        paths: shown.join(" "),
+        filter: scope.filter.clone(),
+        settings: hint::settings(&context.global),
+        matched: OnceCell::new(),
+    };
     let is_whole = below.iter().any(String::is_empty);
     let filters = below.into_iter().filter(|_| !is_whole).chain(flags).collect();
     let directory = context.environment.shown_from_here(&loaded.root);
@@ -123,15 +135,62 @@ fn without_definitions(loaded: &Loaded, selection: &Selection) -> Option<(String
     ))
 }
 
-/// Every namespace of the call is one of the stack's.
-fn known_namespaces(loaded: &Loaded, selection: &Selection) -> Result<(), CommandError> {
+/// Every namespace of the call is one of the stack's; of several stacks, one is.
+fn known_namespaces(context: &Context, loaded: &Loaded, selection: &Selection) -> Result<(), CommandError> {
     let known = namespaces(loaded);
-    let Some(unknown) = selection.unknown_namespace(&known) else { return Ok(()) };
+    if let Some(several) = &context.tenants.filters {
+        several.borrow_mut().namespaces.extend(known.iter().cloned());
+        return if selection.names_one_of(&known) { Ok(()) } else { Err(nothing_selected()) };
+    }
+    unknown_namespace(selection, &known, ("the stack has", "it has"))
+}
+
+/// Refuses a namespace of the call that is not among `known`.
+///
+/// # Errors
+/// There is one.
+pub fn unknown_namespace(
+    selection: &Selection,
+    known: &BTreeSet<Namespace>,
+    (whose, they): (&str, &str),
+) -> Result<(), CommandError> {
+    let Some(unknown) = selection.unknown_namespace(known) else { return Ok(()) };
     let names: Vec<&str> = known.iter().map(Namespace::as_str).collect();
-    let error = CommandError::words(ExitStatus::Usage, format!("the stack has no namespace `{unknown}`"));
+    let error = CommandError::words(ExitStatus::Usage, format!("{whose} no namespace `{unknown}`"));
     let near = load::nearest(unknown.as_str(), names.iter().copied());
     let error = near.map(|near| format!("did you mean `{near}`?")).into_iter().fold(error, CommandError::hint);
-    Err(error.hint(format!("it has: {}", names.join(", "))))
+    Err(error.hint(format!("{they}: {}", names.join(", "))))
+}
+
+/// Refuses filters that match nothing. Of several stacks, what one of them matches in any stack counts, and one in which
+/// they select nothing is left out. `matched` is nothing where that is not known.
+///
+/// # Errors
+/// A filter matches nothing, or they select nothing of one of several stacks.
+pub fn check_filters(context: &Context, stack: &Stack, matched: Option<&MatchedFilters>) -> Result<(), CommandError> {
+    let selection = &stack.selection;
+    match (&context.tenants.filters, matched) {
+        (Some(several), None) => several.borrow_mut().is_partial = true,
+        (Some(several), Some(matched)) => {
+            several.borrow_mut().matched.add(matched);
+            stack.call.matched.get_or_init(|| matched.only().to_vec());
+            if !selection.leaves_some(matched) {
+                return Err(nothing_selected());
+            }
+        }
+        (None, None) => {}
+        (None, Some(matched)) => return selection.unmatched(matched).map_or(Ok(()), |one| Err(unmatched(one))),
+    }
+    Ok(())
+}
+
+/// The filters of the call select nothing of one of several stacks.
+#[derive(Debug, thiserror::Error)]
+#[error("the filters of the call select nothing in it")]
+pub struct NothingSelected;
+
+fn nothing_selected() -> CommandError {
+    CommandError::new(ExitStatus::Usage, NothingSelected)
 }
 
 /// A filter that matches nothing, as an error.
@@ -144,16 +203,16 @@ pub fn unmatched(unmatched: UnmatchedFilter) -> CommandError {
     CommandError::new(ExitStatus::Usage, unmatched).hint(hint).hint("nothing was sent")
 }
 
-/// The first filter that matches no definition, where only definitions are known.
+/// Checks the filters where only definitions are known.
 ///
 /// # Errors
-/// There is one.
-fn matched(stack: &Stack) -> Result<(), CommandError> {
+/// Those of [`check_filters`].
+fn matched(context: &Context, stack: &Stack) -> Result<(), CommandError> {
     let mut matched = MatchedFilters::default();
     for (key, definition) in &stack.loaded.desired.definitions {
         stack.selection.note(&mut matched, key, Some(definition), None);
     }
-    stack.selection.unmatched(&matched).map_or(Ok(()), |one| Err(unmatched(one)))
+    check_filters(context, stack, Some(&matched))
 }
 
 /// The settings of the stack that a call names, if they can be read; [`open`] reports the
@@ -163,6 +222,21 @@ pub fn settings(context: &Context, scope: &ScopeArgs) -> Option<Config> {
 }
 
 impl Stack {
+    /// The words of the call for the commands that a report proposes. Of several stacks, without the filters that another
+    /// one matches: alone, this stack would refuse them.
+    pub fn call(&self) -> String {
+        let StackCall { paths, filter, settings, matched } = &self.call;
+        let mut filter = filter.clone();
+        if let Some(matched) = matched.get() {
+            let known = self.namespaces();
+            let mut is_matched = matched.iter();
+            filter.only.retain(|_| is_matched.next() != Some(&false));
+            filter.namespace.retain(|name| known.iter().any(|known| known.as_str() == name));
+        }
+        let flags: String = flags(&filter).iter().map(|flag| format!(" {flag}")).collect();
+        format!("{paths}{flags}{settings}")
+    }
+
     /// Every namespace that must be read: those of definitions and those that the configuration lists.
     pub fn namespaces(&self) -> BTreeSet<Namespace> {
         namespaces(&self.loaded)
@@ -254,7 +328,7 @@ pub enum CheckedDefinitions {
 /// Those of [`open`], and such a filter.
 pub fn open_matched(context: &Context, scope: &ScopeArgs) -> Result<Stack, CommandError> {
     let stack = open(context, scope)?;
-    matched(&stack)?;
+    matched(context, &stack)?;
     Ok(stack)
 }
 
@@ -277,6 +351,6 @@ pub fn check(context: &Context, scope: &ScopeArgs) -> Result<CheckedDefinitions,
         }
         None => opened(context, scope, Ok(loaded))?,
     };
-    matched(&stack)?;
+    matched(context, &stack)?;
     Ok(CheckedDefinitions::Valid(stack))
 }

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::namespace::{self, endpoint};
-use super::{MatchedFilters, Plan, PlanInput, ScopeRead, UnmatchedFilter};
+use super::{MatchedFilters, Plan, PlanInput, ScopeRead};
 use crate::model::{Definition, Key, Live, LiveItem, Namespace, NamespaceRead};
 
 /// Decides what will be done.
@@ -85,10 +85,10 @@ impl<'f> PlanBuilder<'f> {
         }
     }
 
-    /// A filter that matches nothing of what was taken in; nothing where a namespace that the filters may
-    /// reach is unknown, or is not among those taken in.
+    /// What the filters matched of what was taken in; nothing where a namespace that they may reach is unknown, or is not
+    /// among those taken in.
     #[must_use]
-    pub fn unmatched(&self) -> Option<UnmatchedFilter> {
+    pub fn matched(&self) -> Option<&MatchedFilters> {
         let PlanInput { selection, desired, .. } = self.input;
         let known = |namespace: &Namespace| {
             let read = self.plan.scope.get(namespace).map(|scope| &scope.read);
@@ -96,7 +96,7 @@ impl<'f> PlanBuilder<'f> {
         };
         let listed = self.input.namespaces.into_iter().flatten();
         let mut all = self.plan.scope.keys().chain(self.definitions.keys().copied()).chain(listed);
-        if all.all(known) { selection.unmatched(&self.matched) } else { None }
+        all.all(known).then_some(&self.matched)
     }
 
     /// The commits that the live objects of the stack name: those of the runs that wrote them.

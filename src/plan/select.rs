@@ -59,6 +59,25 @@ impl Pattern {
     }
 }
 
+impl MatchedFilters {
+    /// Which globs of `--only` matched something; empty where nothing was noted.
+    #[must_use]
+    pub fn only(&self) -> &[bool] {
+        &self.only
+    }
+
+    /// What these or the others matched: the filters of one call in several stacks.
+    pub fn add(&mut self, other: &MatchedFilters) {
+        let count = self.only.len().max(other.only.len());
+        self.only.resize(count, false);
+        for (one, other) in self.only.iter_mut().zip(&other.only) {
+            *one |= other;
+        }
+        self.selector |= other.selector;
+        self.all_together |= other.all_together;
+    }
+}
+
 impl Selection {
     /// Everything.
     #[must_use]
@@ -168,6 +187,19 @@ impl Selection {
         }
         (!matched.all_together && (!self.except.is_empty() || !self.only.is_empty() || !self.selector.is_empty()))
             .then_some(UnmatchedFilter::Together)
+    }
+
+    /// Whether something is left in that was noted, or is of one of these namespaces where only namespaces are named.
+    #[must_use]
+    pub fn leaves_some(&self, matched: &MatchedFilters) -> bool {
+        let by_namespace = self.except.is_empty() && self.only.is_empty() && self.selector.is_empty();
+        by_namespace || matched.all_together
+    }
+
+    /// Whether the call names none or one of these namespaces.
+    #[must_use]
+    pub fn names_one_of(&self, known: &BTreeSet<Namespace>) -> bool {
+        self.namespaces.is_empty() || !self.namespaces.is_disjoint(known)
     }
 
     /// The first namespace that the call names and that is not among `known`.

@@ -123,6 +123,8 @@ pub enum PartOutcome<'a> {
     Elsewhere,
     /// It was left out; why.
     Skipped(String),
+    /// It would have been applied, and another one failed before.
+    NotBegun,
 }
 
 impl FleetPart<'_> {
@@ -134,10 +136,7 @@ impl FleetPart<'_> {
             _ => None,
         };
         let details: Vec<&str> = self.environment.as_deref().into_iter().chain(shard.as_deref()).collect();
-        if details.is_empty() {
-            return Cow::Borrowed(&self.directory);
-        }
-        Cow::Owned(format!("{} ({})", self.directory, details.join(", ")))
+        name(&self.directory, &details)
     }
 
     /// Whether there is nothing to report of it but that it is valid or in sync.
@@ -157,8 +156,18 @@ impl FleetPart<'_> {
             | PartOutcome::Failed(_)
             | PartOutcome::Unknown(_)
             | PartOutcome::Elsewhere
-            | PartOutcome::Skipped(_) => false,
+            | PartOutcome::Skipped(_)
+            | PartOutcome::NotBegun => false,
         }
+    }
+}
+
+/// The name of one of several stacks: its directory, with what else tells it from others.
+#[must_use]
+pub fn name<'d>(directory: &'d str, details: &[&str]) -> Cow<'d, str> {
+    match details {
+        [] => Cow::Borrowed(directory),
+        details => Cow::Owned(format!("{directory} ({})", details.join(", "))),
     }
 }
 
@@ -275,6 +284,9 @@ impl<'a> Fleet<'a> {
         all
     }
 }
+
+/// Why a stack that could be applied was not.
+pub(super) const NOT_BEGUN: &str = "another stack failed";
 
 /// No change was made before this run.
 pub(super) static NOTHING_EARLIER: BTreeSet<Key> = BTreeSet::new();

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;
 
-use super::fleet::{Fleet, FleetCommand, FleetPart, PartOutcome};
+use super::fleet::{Fleet, FleetCommand, FleetPart, NOT_BEGUN, PartOutcome};
 use super::validation::{Validation, ValidationReport};
 use crate::drift::{Check, JudgedAcknowledgement, UnmanagedPolicy, Verdict, Verdicts};
 use crate::model::policy::SettingChange;
@@ -130,6 +130,7 @@ impl<'p> PartDocument<'p> {
             PartOutcome::Unknown(unknown) => PartResult::Unknown { unknown },
             PartOutcome::Elsewhere => PartResult::Elsewhere { elsewhere: true },
             PartOutcome::Skipped(skipped) => PartResult::Skipped { skipped },
+            PartOutcome::NotBegun => PartResult::Skipped { skipped: NOT_BEGUN },
         };
         Self { directory: &part.directory, environment: part.environment.as_deref(), result }
     }

@@ -28,6 +28,7 @@ pub mod histogram;
 pub mod html;
 pub mod json;
 pub mod junit;
+pub mod line_source;
 pub mod markdown;
 pub mod merge;
 pub mod operations;

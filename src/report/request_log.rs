@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::json as documents;
+use super::line_source::LineSource;
 use crate::api::Exchange;
 
 /// The kind of the line.
@@ -34,11 +35,14 @@ pub struct RequestLine<'a> {
     waited_ms: u64,
     /// The `x-request-id` that it was sent with.
     request_id: &'a str,
+    /// The stack that it was sent for.
+    #[serde(flatten)]
+    source: &'a LineSource,
 }
 
-/// The line of an exchange that ended at `time`.
+/// The line of an exchange for a stack that ended at `time`.
 #[must_use]
-pub fn line(exchange: &Exchange, time: jiff::Timestamp) -> String {
+pub fn line(exchange: &Exchange, source: &LineSource, time: jiff::Timestamp) -> String {
     let milliseconds = |time: std::time::Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
     let line = RequestLine {
         time: time.to_string(),
@@ -51,6 +55,7 @@ pub fn line(exchange: &Exchange, time: jiff::Timestamp) -> String {
         duration_ms: milliseconds(exchange.took),
         waited_ms: milliseconds(exchange.waited),
         request_id: &exchange.request_id,
+        source,
     };
     documents::line(KIND, line)
 }

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::json as documents;
+use super::line_source::LineSource;
 use crate::api::Retry;
 use crate::model::{Key, RunId};
 use crate::plan::ActionKind;
@@ -55,6 +56,9 @@ pub struct RunEventLine<'a> {
     /// The `x-request-id` of each request that is meant.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     requests: Vec<&'a str>,
+    /// The stack that it is about.
+    #[serde(flatten)]
+    source: &'a LineSource,
 }
 
 /// The events.
@@ -75,8 +79,8 @@ enum EventName {
     Verifying,
 }
 
-impl RunEventLine<'_> {
-    fn new(time: Timestamp, event: EventName) -> Self {
+impl<'a> RunEventLine<'a> {
+    fn new(time: Timestamp, event: EventName, source: &'a LineSource) -> Self {
         Self {
             time,
             event,
@@ -91,14 +95,15 @@ impl RunEventLine<'_> {
             result: None,
             duration_ms: None,
             requests: Vec::new(),
+            source,
         }
     }
 }
 
-/// The line of an event that happened at `time`.
+/// The line of an event of a stack that happened at `time`.
 #[must_use]
-pub fn line(event: &RunEvent, time: Timestamp) -> String {
-    let new = |name| RunEventLine::new(time, name);
+pub fn line(event: &RunEvent, source: &LineSource, time: Timestamp) -> String {
+    let new = |name| RunEventLine::new(time, name, source);
     let line = match event {
         RunEvent::Started { run, total } => {
             RunEventLine { run: Some(run), count: Some(*total), ..new(EventName::Started) }
@@ -135,12 +140,12 @@ pub fn line(event: &RunEvent, time: Timestamp) -> String {
 
 /// The line of a request that the client sends again.
 #[must_use]
-pub fn waiting(retry: &Retry, time: Timestamp) -> String {
+pub fn waiting(retry: &Retry, source: &LineSource, time: Timestamp) -> String {
     let line = RunEventLine {
         attempt: Some(retry.number),
         reason: Some(&retry.reason),
         wait_ms: Some(milliseconds(retry.after)),
-        ..RunEventLine::new(time, EventName::Waiting)
+        ..RunEventLine::new(time, EventName::Waiting, source)
     };
     documents::line(KIND, line)
 }

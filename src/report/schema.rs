@@ -311,11 +311,13 @@ fn drift() -> Json {
                         "failed": {"type": "string", "description": "Why there is no verdict."},
                         "unknown": {"type": "string", "description": "Why a merged report has no verdict."},
                         "elsewhere": {"const": true, "description": "Another shard has it."},
+                        "skipped": {"type": "string", "description": "Why the stack was left out."},
                     },
                     "anyOf": [
                         {"required": ["failed"]},
                         {"required": ["unknown"]},
                         {"required": ["elsewhere"]},
+                        {"required": ["skipped"]},
                         {"$ref": "#/$defs/Checked"},
                     ],
                 }},

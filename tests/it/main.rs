@@ -59,6 +59,7 @@ mod resumed;
 mod sandbox;
 mod schemathesis;
 mod secrets;
+mod several;
 mod snapshot;
 mod stack_list;
 mod strategies;

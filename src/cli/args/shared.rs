@@ -120,6 +120,9 @@ pub struct StacksArgs {
     /// Every stack in and below the directories: each directory with a trueup.yaml
     #[arg(long, short = 'R')]
     pub recursive: bool,
+    /// Of several stacks, skip those that do not have the environment of `--env`; the report names them
+    #[arg(long)]
+    pub skip_missing_env: bool,
 }
 
 /// Filters choose among the changes; they never narrow what is loaded or read.

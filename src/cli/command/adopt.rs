@@ -43,7 +43,7 @@ pub async fn run(arguments: &PullArgs, context: &Context) -> Result<ExitStatus, 
         root.replace(&**name, bytes, FileMode::Shared).map_err(failed)?;
     }
     let prefix = context.environment.shown_from_here(&stack.loaded.root);
-    let (text, status) = summary(&plan, &edits, &removed, (&prefix, &stack.call));
+    let (text, status) = summary(&plan, &edits, &removed, (&prefix, &stack.call()));
     context.output.answer(&text);
     Ok(status)
 }

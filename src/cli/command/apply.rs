@@ -27,7 +27,7 @@ pub async fn run(arguments: &ApplyArgs, context: &Context) -> Result<ExitStatus,
     }
     match saved(arguments)? {
         Some((path, plan)) => apply_file(arguments, context, &path, plan).await,
-        None => match targets::of(context, &arguments.scope.paths, arguments.stacks.recursive)? {
+        None => match targets::of(context, &arguments.scope.paths, arguments.stacks)? {
             Targets::One(_) => apply_directory(arguments, context).await,
             Targets::Several(targets) => rollout::run(arguments, context, targets).await,
         },

@@ -35,7 +35,7 @@ pub async fn run(arguments: &DriftArgs, context: &Context) -> Result<ExitStatus,
         .hint("to see whose change each difference is: trueup plan --base REF"));
     }
     let shard = shard::given(&context.environment, arguments.shard)?;
-    match targets::of(context, &arguments.scope.paths, arguments.stacks.recursive)? {
+    match targets::of(context, &arguments.scope.paths, arguments.stacks)? {
         Targets::One(paths) => one(arguments, context, &paths, shard, begun).await,
         Targets::Several(targets) => several(arguments, context, targets, shard, begun).await,
     }
@@ -86,27 +86,19 @@ async fn several(
     }
     let live = fleet::snapshots(arguments.live.live.as_deref())?;
     let members = fleet::open(context, targets, FleetNeeds::of(live), shard).await?;
-    let done = fleet::each(&members, async |member| match member.is_elsewhere {
-        true => Ok(None),
-        false => self::member(arguments, member, live).await.map(Some),
-    })
-    .await;
+    let done = fleet::each(&members, async |member| self::member(arguments, member, live).await).await;
+    fleet::check_filters(&members, &arguments.scope.filter, &done)?;
     let (mut status, mut parts) = (ExitStatus::Done, Vec::new());
     for (member, checked) in members.iter().zip(&done) {
         parts.push(match checked {
-            Ok(Some(checked)) => member.part(&checked.call, PartOutcome::Checked(checked.check())),
-            Ok(None) => member.part("", PartOutcome::Elsewhere),
-            Err(error) => {
-                context.output.error(error);
-                status = status.worse(fleet::failed(error));
-                member.part("", PartOutcome::Failed(error.to_string()))
-            }
+            Ok(checked) => member.part(&checked.call, PartOutcome::Checked(checked.check())),
+            Err(no_result) => no_result.part(context, member, &mut status),
         });
     }
     let mut fleet = Fleet::new(FleetCommand::Drift, parts);
     fleet.shard = shard.map(|shard| (shard.index, shard.of));
     let scope = &arguments.scope;
-    let call = targets::call(context, &scope.paths, arguments.stacks.recursive, &scope.filter);
+    let call = targets::call(context, &scope.paths, arguments.stacks, &scope.filter);
     let view = TextView { elapsed: Some(begun.elapsed()), call, ..context.output.view() };
     answer(arguments, context, &Report::Fleet(&fleet), &view)?;
     Ok(status.worse(ExitStatus::of_verdict(fleet.whole())))
@@ -194,7 +186,7 @@ async fn check(
         }
     }
     let drift_state = kept.is_kept().then_some(drift_state);
-    Ok(CheckedStack { call: session.stack.call, plan, verdicts, drift_state, acknowledged, now, shard })
+    Ok(CheckedStack { call: session.stack.call(), plan, verdicts, drift_state, acknowledged, now, shard })
 }
 
 fn acknowledgements(path: &Path) -> Result<Acknowledgements, CommandError> {

@@ -18,7 +18,7 @@ use crate::report::{AttributionDetail, Report, ReportOptions, left_out, render, 
 
 /// Shows what would change.
 pub async fn run(arguments: &PlanArgs, context: &Context) -> Result<ExitStatus, CommandError> {
-    let targets = targets::of(context, &arguments.scope.paths, arguments.stacks.recursive)?;
+    let targets = targets::of(context, &arguments.scope.paths, arguments.stacks)?;
     if arguments.watch {
         targets::one(targets, "--watch", "give the directory of one")?;
         return watch(arguments, context).await;
@@ -122,6 +122,7 @@ async fn several(arguments: &PlanArgs, context: &Context, targets: Vec<Target>) 
         Ok((session.view(detail(arguments), &arguments.permission).call, plan))
     })
     .await;
+    fleet::check_filters(&members, &arguments.scope.filter, &done)?;
     let (mut status, mut parts) = (ExitStatus::Done, Vec::new());
     for (member, made) in members.iter().zip(&done) {
         parts.push(match made {
@@ -129,15 +130,11 @@ async fn several(arguments: &PlanArgs, context: &Context, targets: Vec<Target>) 
                 status = status.worse(self::status(plan, arguments.detailed_exitcode));
                 member.part(call, PartOutcome::Planned(plan))
             }
-            Err(error) => {
-                context.output.error(error);
-                status = status.worse(fleet::failed(error));
-                member.part("", PartOutcome::Failed(error.to_string()))
-            }
+            Err(no_result) => no_result.part(context, member, &mut status),
         });
     }
     let scope = &arguments.scope;
-    let call = targets::call(context, &scope.paths, arguments.stacks.recursive, &scope.filter);
+    let call = targets::call(context, &scope.paths, arguments.stacks, &scope.filter);
     let call = format!("{call}{}", hint::permission(&arguments.permission));
     let mut report = Fleet::new(FleetCommand::Plan, parts);
     if report.failed() == 0 && is_one_environment && live.is_none() {

@@ -90,7 +90,7 @@ async fn apply(
     }
     let approved =
         plan.approve(Approval::Given, &allow).map_err(|error| CommandError::new(ExitStatus::Refused, error))?;
-    let progress = RunProgress::rehearsing(context);
+    let progress = RunProgress::rehearsing(context, &plan);
     let options = ApplyOptions {
         run,
         concurrency: connection.concurrency(),

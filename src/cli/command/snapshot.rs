@@ -7,7 +7,7 @@ use crate::api::snapshot::{self, ReferrerReads};
 use crate::cli::args::{self, FilterArgs, ScopeArgs};
 use crate::cli::context::Context;
 use crate::cli::exit_status::{CommandError, ExitStatus};
-use crate::cli::stacks::fleet::{self, FleetNeeds};
+use crate::cli::stacks::fleet::{self, FleetNeeds, NoResult};
 use crate::cli::stacks::targets::{self, Target, Targets};
 use crate::cli::{configuration, file, hint, service, stack};
 use crate::load::Config;
@@ -16,7 +16,7 @@ use crate::report::safe;
 
 /// Writes what the service contains to a sealed file, or to one for each of several stacks.
 pub async fn run(arguments: &args::SnapshotArgs, context: &Context) -> Result<ExitStatus, CommandError> {
-    match targets::of(context, &arguments.paths, arguments.stacks.recursive)? {
+    match targets::of(context, &arguments.paths, arguments.stacks)? {
         Targets::One(paths) => {
             let directory = paths.into_iter().next().unwrap_or_else(|| PathBuf::from("."));
             let snapshot = take(arguments, context, &directory).await?;
@@ -54,13 +54,18 @@ async fn several(
                 text += &format!("{name}: {}, in {path}\n", counted(endpoints, namespaces));
                 written += 1;
             }
-            Err(error) => {
+            Err(NoResult::Failed(error)) => {
                 context.output.error(&error);
                 status = status.worse(fleet::failed(&error));
             }
+            Err(NoResult::Skipped(reason)) => {
+                let name = member.name();
+                text += &format!("{}: skipped, {}\n", safe::line(&name), safe::line(&reason));
+            }
+            Err(NoResult::Elsewhere) => {}
         }
     }
-    let call = targets::call(context, &arguments.paths, arguments.stacks.recursive, &FilterArgs::default());
+    let call = targets::call(context, &arguments.paths, arguments.stacks, &FilterArgs::default());
     let directory = arguments.output.display().to_string();
     text += &format!(
         "{written} of {} stacks written.\nNext:  trueup plan {call} --live {}\n",

@@ -14,7 +14,7 @@ use crate::report::{Format, Report, StackSize, Validation};
 
 /// Checks the definitions, without the service.
 pub async fn run(arguments: &ValidateArgs, context: &Context) -> Result<ExitStatus, CommandError> {
-    match targets::of(context, &arguments.scope.paths, arguments.stacks.recursive)? {
+    match targets::of(context, &arguments.scope.paths, arguments.stacks)? {
         Targets::One(_) => {
             let checked = check(arguments.format, context, &arguments.scope)?;
             let status = checked.status();
@@ -27,20 +27,16 @@ pub async fn run(arguments: &ValidateArgs, context: &Context) -> Result<ExitStat
             let done =
                 fleet::each(&members, async |member| check(arguments.format, &member.context, &member.scope(scope)))
                     .await;
+            fleet::check_filters(&members, scope, &done)?;
             let (mut status, mut parts) = (ExitStatus::Done, Vec::new());
             for (member, checked) in members.iter().zip(&done) {
-                let outcome = match checked {
+                parts.push(match checked {
                     Ok(checked) => {
                         status = status.worse(checked.status());
-                        PartOutcome::Validated(checked.validation())
+                        member.part("", PartOutcome::Validated(checked.validation()))
                     }
-                    Err(error) => {
-                        context.output.error(error);
-                        status = status.worse(fleet::failed(error));
-                        PartOutcome::Failed(error.to_string())
-                    }
-                };
-                parts.push(member.part("", outcome));
+                    Err(no_result) => no_result.part(context, member, &mut status),
+                });
             }
             let fleet = Fleet::new(FleetCommand::Validate, parts);
             context.output.report(&Report::Fleet(&fleet), arguments.format);
@@ -86,7 +82,7 @@ fn check(format: Format, context: &Context, scope: &ScopeArgs) -> Result<Checked
         CheckedDefinitions::Valid(stack) => {
             if format == Format::Text && !stack.loaded.notes.is_empty() {
                 let notes = Diagnostics::new(stack.loaded.notes.clone(), stack.loaded.desired.files);
-                context.output.message(&diagnostics::render(context, &notes));
+                diagnostics::message(context, &notes);
             }
             context.environment.shown_from_here(&stack.loaded.root)
         }

@@ -9,6 +9,8 @@ use indicatif::{ProgressBar, ProgressStyle};
 use crate::api::{ClientProgress, Retry};
 use crate::cli::output::Output;
 use crate::cli::output::document::Promise;
+use crate::report::line_source::LineSource;
+use crate::report::run_metrics::StackLabels;
 use crate::report::{run_event, safe};
 
 /// A read that is quicker is not shown.
@@ -22,6 +24,7 @@ const SHORTEST_WAIT: Duration = Duration::from_secs(1);
 #[derive(Clone)]
 pub struct Activity {
     output: Output,
+    source: LineSource,
     state: Arc<Mutex<State>>,
 }
 
@@ -36,9 +39,10 @@ struct State {
 }
 
 impl Activity {
-    /// Shows its events on the messages of `output`.
-    pub fn new(output: Output) -> Self {
-        Self { output, state: Arc::default() }
+    /// Shows its events on the messages of `output`, as those of a stack.
+    pub fn new(output: Output, labels: &StackLabels) -> Self {
+        let source = output.line_source(labels);
+        Self { output, source, state: Arc::default() }
     }
 
     /// Takes what the client reports. It is called inside the runtime.
@@ -46,7 +50,7 @@ impl Activity {
         if let ClientProgress::Waiting(retry) = progress
             && self.output.promised() == Some(Promise::RunEvents)
         {
-            self.output.answer(&run_event::waiting(retry, jiff::Timestamp::now()));
+            self.output.answer(&run_event::waiting(retry, &self.source, jiff::Timestamp::now()));
         }
         match progress {
             ClientProgress::Reading { read, of } => self.reading(*read, *of),
@@ -118,7 +122,7 @@ impl Activity {
                 line.finish_and_clear();
             }
         } else if let Some(line) = &state.line {
-            line.set_message(describe(state));
+            line.set_message(self.output.named(&describe(state)).into_owned());
         }
     }
 

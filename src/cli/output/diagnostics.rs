@@ -8,14 +8,21 @@ use crate::report::Palette;
 
 /// Prints every problem at its place, and returns their sum as the error of the command.
 pub fn error(context: &Context, diagnostics: &Diagnostics) -> CommandError {
-    context.output.notice(&render(context, diagnostics));
-    context.output.notice("");
+    context.output.unnamed(&render(context, diagnostics));
+    context.output.unnamed("");
     let sum = anyhow::anyhow!("{}; nothing was sent", diagnostics.summary());
     CommandError::summary(ExitStatus::Invalid, sum).diagnostics(diagnostics.list.clone())
 }
 
+/// Prints what is not wrong and that a person may want to know; `--quiet` leaves it out.
+pub fn message(context: &Context, diagnostics: &Diagnostics) {
+    if !context.global.quiet {
+        context.output.unnamed(&render(context, diagnostics));
+    }
+}
+
 /// The problems as text for stderr.
-pub fn render(context: &Context, diagnostics: &Diagnostics) -> String {
+fn render(context: &Context, diagnostics: &Diagnostics) -> String {
     let view = context.output.message_view();
     diagnostics.render(&RenderOptions {
         colour: view.palette == Palette::Coloured,

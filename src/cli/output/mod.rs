@@ -11,6 +11,7 @@ pub mod panic;
 pub mod progress;
 pub mod prompt;
 
+use std::borrow::Cow;
 use std::io::{ErrorKind, Write as _};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -20,6 +21,8 @@ use crate::cli::args::{Color, GlobalArgs};
 use crate::cli::environment::ProcessEnvironment;
 use crate::cli::exit_status::{CommandError, ExitStatus};
 use crate::cli::output::document::Promise;
+use crate::report::line_source::LineSource;
+use crate::report::run_metrics::StackLabels;
 use crate::report::text::TextView;
 use crate::report::{self, Charset, Format, Palette, Report, ReportOptions, Role, safe};
 
@@ -33,7 +36,17 @@ pub struct Output {
     bars: MultiProgress,
     live: bool,
     promise: Option<Promise>,
+    /// The stack that the messages are about, where the command is about several.
+    stack: Option<StackOutput>,
     progress: Arc<Mutex<CommandProgress>>,
+}
+
+/// The stack of the messages of a command about several.
+#[derive(Debug, Clone)]
+struct StackOutput {
+    directory: String,
+    /// The directory, with the environment if the call is about several.
+    name: String,
 }
 
 /// What a command did so far.
@@ -98,7 +111,34 @@ impl Output {
             messages: view(environment.stderr_is_terminal),
             quiet: global.quiet,
             promise: None,
+            stack: None,
             progress: Arc::default(),
+        }
+    }
+
+    /// The same streams, for the messages of one of several stacks: each begins with its name.
+    #[must_use]
+    pub fn of_stack(&self, directory: String, name: String) -> Self {
+        Self { stack: Some(StackOutput { directory, name }), ..self.clone() }
+    }
+
+    /// Of which stack a line for programs is, with what is known of it.
+    #[must_use]
+    pub fn line_source(&self, labels: &StackLabels) -> LineSource {
+        let known = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
+        LineSource {
+            directory: self.stack.as_ref().map(|stack| stack.directory.clone()),
+            stack: known(&labels.stack),
+            environment: known(&labels.environment),
+        }
+    }
+
+    /// The text with the name of the stack before it, where there are several.
+    pub fn named<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        match &self.stack {
+            Some(stack) if text.starts_with(' ') => format!("{}{text}", stack.name).into(),
+            Some(stack) => format!("{}: {text}", stack.name).into(),
+            None => text.into(),
         }
     }
 
@@ -209,6 +249,11 @@ impl Output {
 
     /// Writes a message that must be seen, in the columns of the terminal. A line break is added.
     pub fn notice(&self, text: &str) {
+        self.unnamed(&self.named(text));
+    }
+
+    /// [`Output::notice`] of what names its files: without the name of the stack.
+    pub fn unnamed(&self, text: &str) {
         let text = safe::log(text.trim_end_matches('\n'));
         // In one write: a run prints a line for each change, and stderr has no buffer.
         let lines = match self.messages.is_terminal {

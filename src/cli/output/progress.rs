@@ -7,7 +7,9 @@ use indicatif::{ProgressBar, ProgressStyle};
 use crate::cli::context::Context;
 use crate::cli::output::Output;
 use crate::cli::output::document::Promise;
-use crate::plan::ActionKind;
+use crate::plan::{ActionKind, Plan};
+use crate::report::line_source::LineSource;
+use crate::report::run_metrics::StackLabels;
 use crate::report::text::LineProgress;
 use crate::report::{run_event, safe};
 use crate::run::{ChangeResult, RunEvent, RunObserver};
@@ -17,7 +19,7 @@ pub enum RunProgress {
     /// On a terminal.
     Bar { bar: ProgressBar, output: Output, lines: LineProgress },
     /// As lines of JSON on standard output.
-    Events { output: Output },
+    Events { output: Output, source: LineSource },
     /// In a log.
     Lines { output: Output, lines: LineProgress },
     /// In a log that should have none.
@@ -25,11 +27,12 @@ pub enum RunProgress {
 }
 
 impl RunProgress {
-    /// The observer that fits where messages go.
-    pub fn new(context: &Context) -> Self {
+    /// The observer of a run of this plan that fits where messages go.
+    pub fn new(context: &Context, plan: &Plan) -> Self {
         let output = context.output.clone();
         if output.promised() == Some(Promise::RunEvents) {
-            return RunProgress::Events { output };
+            let source = output.line_source(&StackLabels::of(plan));
+            return RunProgress::Events { output, source };
         }
         let lines = LineProgress::new(output.message_view());
         if !output.is_live() {
@@ -42,9 +45,9 @@ impl RunProgress {
     }
 
     /// The observer of a rehearsal: a log gets no line a change, unless it asked for every request.
-    pub fn rehearsing(context: &Context) -> Self {
+    pub fn rehearsing(context: &Context, plan: &Plan) -> Self {
         if context.environment.stderr_is_terminal || context.global.verbose {
-            RunProgress::new(context)
+            RunProgress::new(context, plan)
         } else {
             RunProgress::Nothing { output: context.output.clone() }
         }
@@ -57,7 +60,7 @@ impl RunProgress {
         let output = match self {
             RunProgress::Bar { output, .. }
             | RunProgress::Lines { output, .. }
-            | RunProgress::Events { output }
+            | RunProgress::Events { output, .. }
             | RunProgress::Nothing { output } => output.clone(),
         };
         move |text| output.notice(text)
@@ -72,7 +75,9 @@ impl RunObserver for RunProgress {
                     output.message(&line);
                 }
             }
-            RunProgress::Events { output } => output.answer(&run_event::line(&event, jiff::Timestamp::now())),
+            RunProgress::Events { output, source } => {
+                output.answer(&run_event::line(&event, source, jiff::Timestamp::now()));
+            }
             RunProgress::Nothing { .. } => {}
             RunProgress::Bar { bar, output, lines } => draw(bar, output, lines, &event),
         }
@@ -80,12 +85,13 @@ impl RunObserver for RunProgress {
 }
 
 fn draw(bar: &ProgressBar, output: &Output, lines: &LineProgress, event: &RunEvent) {
+    let show = |text: &str| bar.set_message(output.named(text).into_owned());
     match event {
         RunEvent::Started { total, .. } => {
             bar.set_length(u64::try_from(*total).unwrap_or(u64::MAX));
             bar.enable_steady_tick(Duration::from_millis(100));
         }
-        RunEvent::Phase { kind, .. } => bar.set_message(match kind {
+        RunEvent::Phase { kind, .. } => show(match kind {
             ActionKind::Create => "creating",
             ActionKind::Replace | ActionKind::Annotate => "creates done · replacing",
             ActionKind::Delete => "replaces done · deleting",
@@ -94,7 +100,7 @@ fn draw(bar: &ProgressBar, output: &Output, lines: &LineProgress, event: &RunEve
         RunEvent::Waiting { key, reason, wait, .. } => {
             let key = key.to_string();
             let wait = wait.as_secs_f64();
-            bar.set_message(format!("{} ({}, waiting {wait:.1} s)", safe::line(&key), safe::line(reason)));
+            show(&format!("{} ({}, waiting {wait:.1} s)", safe::line(&key), safe::line(reason)));
         }
         RunEvent::Finished { step, .. } => {
             if !step.result.is_done() && !matches!(step.result, ChangeResult::Skipped { .. }) {
@@ -102,8 +108,8 @@ fn draw(bar: &ProgressBar, output: &Output, lines: &LineProgress, event: &RunEve
             }
             bar.inc(1);
         }
-        RunEvent::Verifying { read: 1 } => bar.set_message("verifying"),
-        RunEvent::Verifying { read } => bar.set_message(format!("still different, read {read}")),
+        RunEvent::Verifying { read: 1 } => show("verifying"),
+        RunEvent::Verifying { read } => show(&format!("still different, read {read}")),
     }
 }
 

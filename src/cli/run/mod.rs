@@ -162,7 +162,7 @@ pub async fn carry_out(
     approved: ApprovedPlan<'_>,
     work: &PendingRun<'_>,
 ) -> Result<Outcome, CommandError> {
-    let progress = RunProgress::new(context);
+    let progress = RunProgress::new(context, approved.plan());
     let BegunRun { journal, options, evidence } = begin(context, control, work, approved.plan(), &progress)?;
     let writer = work.connection.writer()?;
     let plan = approved.plan();
@@ -203,7 +203,7 @@ pub async fn resume(
     let plan = &record.header.plan;
     // The configuration decides, as for an apply: the record is a file like any other.
     gates::check(context, work.connection, &record.rest(), &work.trust.safeguards.gates).await?;
-    let progress = RunProgress::new(context);
+    let progress = RunProgress::new(context, plan);
     let BegunRun { journal, options, evidence } = begin(context, RunControl::of(decision), &work, plan, &progress)?;
     let writer = work.connection.writer()?;
     let outcome = apply::resume(record, &writer, &journal, &progress, options).await;

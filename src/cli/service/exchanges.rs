@@ -32,14 +32,14 @@ pub fn listener(
     (metrics, labels): (SharedMetrics, StackLabels),
 ) -> ExchangeListener {
     let (verbose, log) = (global.verbose, global.log.is_some());
-    let (output, environment) = (output.clone(), environment.clone());
+    let (source, output, environment) = (output.line_source(&labels), output.clone(), environment.clone());
     Arc::new(move |exchange| {
         metrics.lock().exchange(&labels, exchange);
         if verbose {
             output.notice(&described(exchange));
         }
         if log {
-            output.log(&request_log::line(exchange, environment.now()));
+            output.log(&request_log::line(exchange, &source, environment.now()));
         }
     })
 }

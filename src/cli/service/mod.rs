@@ -101,11 +101,11 @@ pub async fn connect_with(
         stack: settings::stack(context, config).ok().flatten().unwrap_or_default(),
         environment: context.chosen_environment().unwrap_or_default(),
     };
+    let activity = Activity::new(context.output.clone(), &labels);
     let counted = (context.metrics.clone(), labels);
     let Context { global, environment, output, .. } = context;
     settings.listener = Some(exchanges::listener(global, environment, output, counted));
     if !context.global.verbose {
-        let activity = Activity::new(context.output.clone());
         settings.progress = Some(Arc::new(move |progress| activity.show(progress)));
     }
     context.tenants.share(&mut settings).map_err(|error| CommandError::new(ExitStatus::Invalid, error))?;

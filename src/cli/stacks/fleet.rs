@@ -9,13 +9,14 @@ use futures_util::StreamExt as _;
 
 use crate::cli::args::Shard;
 use crate::cli::args::shared::{FilterArgs, ScopeArgs};
-use crate::cli::context::Context;
+use crate::cli::context::{Context, StackEnvironment};
 use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::stack::{self, NothingSelected};
 use crate::cli::stacks::shard;
 use crate::cli::stacks::targets::Target;
 use crate::cli::stacks::tenants::Tenants;
 use crate::cli::{configuration, hint, service, settings};
-use crate::load::{self, Config};
+use crate::load::{self, Config, LoadOptions, UndefinedEnvironment, config};
 use crate::model::Namespace;
 use crate::report::fleet::{FleetPart, PartOutcome};
 use crate::report::safe;
@@ -35,6 +36,45 @@ pub struct Member {
     pub base_url: Option<String>,
     /// Another shard has it.
     pub is_elsewhere: bool,
+    /// It does not have the environment that the call names.
+    missing_environment: Option<MissingEnvironment>,
+}
+
+/// A stack without the environment that the call names.
+struct MissingEnvironment {
+    message: String,
+    hint: String,
+}
+
+/// Why a stack has no result.
+#[derive(Debug)]
+pub enum NoResult {
+    /// Another shard has it.
+    Elsewhere,
+    /// It is left out; why.
+    Skipped(String),
+    /// It failed.
+    Failed(CommandError),
+}
+
+impl NoResult {
+    /// The outcome in a report.
+    pub fn outcome(&self) -> PartOutcome<'static> {
+        match self {
+            NoResult::Elsewhere => PartOutcome::Elsewhere,
+            NoResult::Skipped(reason) => PartOutcome::Skipped(reason.clone()),
+            NoResult::Failed(error) => PartOutcome::Failed(error.to_string()),
+        }
+    }
+
+    /// The part of a report of this stack. What went wrong is printed, and makes `status` worse.
+    pub fn part<'a>(&self, context: &Context, member: &Member, status: &mut ExitStatus) -> FleetPart<'a> {
+        if let NoResult::Failed(error) = self {
+            context.output.error(error);
+            *status = status.worse(failed(error));
+        }
+        member.part("", self.outcome())
+    }
 }
 
 /// What the stacks of a command need.
@@ -85,7 +125,8 @@ pub async fn open(
     let tenants = Rc::new(Tenants::new(embedded));
     let mut members = Vec::with_capacity(targets.len());
     for target in targets {
-        let context = context.of_stack(target.environment.clone(), &tenants);
+        let context = context.of_stack(&target, &tenants);
+        let missing_environment = missing_environment(&context, &target)?;
         let options = configuration::load_options(&context)?;
         let config = load::settings(target.path(), &options).ok();
         let place = config.as_ref().and_then(|config| settings::named(&context, config).ok().flatten());
@@ -93,8 +134,9 @@ pub async fn open(
         if let (Some(config), Some(base_url)) = (&config, &base_url) {
             tenants.add(base_url, config);
         }
-        members.push(Member { target, context, config, base_url, is_elsewhere: false });
+        members.push(Member { target, context, config, base_url, is_elsewhere: false, missing_environment });
     }
+    one_has_the_environment(context, &members)?;
     distinct(&members)?;
     if let Some(shard) = shard {
         for member in &mut members {
@@ -104,18 +146,97 @@ pub async fn open(
     Ok(members)
 }
 
+/// Why a stack does not have the environment that the call names; nothing if it has it, or its settings cannot be read.
+fn missing_environment(context: &Context, target: &Target) -> Result<Option<MissingEnvironment>, CommandError> {
+    let (StackEnvironment::OfCall, Some(name)) = (&target.environment, context.chosen_environment()) else {
+        return Ok(None);
+    };
+    let given = configuration::load_options(context)?;
+    let options = LoadOptions { undefined_environment: UndefinedEnvironment::Defaults, ..given };
+    let Ok(config) = load::settings(target.path(), &options) else { return Ok(None) };
+    if config.environments.contains_key(&name) {
+        return Ok(None);
+    }
+    let names: Vec<&str> = config.environments.keys().map(String::as_str).collect();
+    let hint = match names.as_slice() {
+        [] => format!("its {} names no `environments:`", config::FILE),
+        names => format!("it has: {}", names.join(", ")),
+    };
+    Ok(Some(MissingEnvironment { message: format!("it has no environment `{name}`"), hint }))
+}
+
+/// Refuses an environment that none of the stacks has.
+fn one_has_the_environment(context: &Context, members: &[Member]) -> Result<(), CommandError> {
+    if members.iter().any(|member| member.missing_environment.is_none()) {
+        return Ok(());
+    }
+    let name = context.chosen_environment().unwrap_or_default();
+    let bare = LoadOptions::default();
+    let settings = members.iter().filter_map(|member| load::settings(member.target.path(), &bare).ok());
+    let names: BTreeSet<String> = settings.flat_map(|config| config.environments.into_keys()).collect();
+    let near = load::nearest(&name, names.iter().map(String::as_str));
+    let hint = match near {
+        Some(near) => format!("did you mean `{near}`?"),
+        None if names.is_empty() => "none of them has `environments:`".to_owned(),
+        None => format!("they have: {}", names.iter().cloned().collect::<Vec<_>>().join(", ")),
+    };
+    Err(CommandError::words(ExitStatus::Invalid, format!("no stack has the environment `{name}`"))
+        .hint(hint)
+        .hint("nothing was sent"))
+}
+
 /// Works on each stack, many at the same time; the results are in the order of the stacks.
 pub async fn each<'m, T>(
     members: impl IntoIterator<Item = &'m Member>,
     work: impl AsyncFn(&'m Member) -> Result<T, CommandError>,
-) -> Vec<Result<T, CommandError>> {
+) -> Vec<Result<T, NoResult>> {
     let work = &work;
     let works = members.into_iter().map(|member| async move {
+        if member.is_elsewhere {
+            return Err(NoResult::Elsewhere);
+        }
+        if let Some(missing) = &member.missing_environment {
+            return Err(missing.result(member));
+        }
         let done = work(member).await;
         member.context.close().await;
-        done.map_err(|error| error.within(&member.name()))
+        done.map_err(|error| match error.is::<NothingSelected>() {
+            true => NoResult::Skipped(error.to_string()),
+            false => NoResult::Failed(error.within(&member.name())),
+        })
     });
     futures_util::stream::iter(works).buffered(AT_ONCE).collect().await
+}
+
+impl MissingEnvironment {
+    fn result(&self, member: &Member) -> NoResult {
+        if member.target.skips_missing_environment {
+            return NoResult::Skipped(format!("{}; {}", self.message, self.hint));
+        }
+        let error = CommandError::words(ExitStatus::Invalid, &self.message).within(&member.name());
+        NoResult::Failed(error.hint(self.hint.as_str()).hint("to skip such stacks: --skip-missing-env"))
+    }
+}
+
+/// Refuses a filter of the call that matches nothing in any of the stacks that were worked on. Of a stack that has no
+/// result it is not known.
+///
+/// # Errors
+/// There is one.
+pub fn check_filters<T>(
+    members: &[Member],
+    filter: &FilterArgs,
+    done: &[Result<T, NoResult>],
+) -> Result<(), CommandError> {
+    let is_known = |done: &Result<T, NoResult>| matches!(done, Ok(_) | Err(NoResult::Skipped(_)));
+    let several = members.first().and_then(|member| member.context.tenants.filters.as_ref());
+    let Some(several) = several.map(|several| several.borrow()) else { return Ok(()) };
+    if several.is_partial || !done.iter().all(is_known) {
+        return Ok(());
+    }
+    let selection = stack::selection(filter)?;
+    stack::unknown_namespace(&selection, &several.namespaces, ("the stacks have", "they have"))?;
+    selection.unmatched(&several.matched).map_or(Ok(()), |one| Err(stack::unmatched(one)))
 }
 
 /// The status of a stack that has no result.
@@ -134,7 +255,7 @@ impl Member {
 
     /// Its directory with its environment, for messages.
     pub fn name(&self) -> String {
-        self.part("", PartOutcome::Elsewhere).name().into_owned()
+        self.target.name()
     }
 
     /// Its part of a report. `call` are the words of a command that names it, if they are known.

@@ -16,7 +16,7 @@ use crate::cli::output::prompt;
 use crate::cli::run::interrupt;
 use crate::cli::run::proposal::Proposal;
 use crate::cli::run::{self, RunControl};
-use crate::cli::stacks::fleet::{self, FleetNeeds, Member};
+use crate::cli::stacks::fleet::{self, FleetNeeds, Member, NoResult};
 use crate::cli::stacks::targets::{self, Target};
 use crate::cli::stacks::waves::{Wave, Waves};
 use crate::model::StringMap;
@@ -54,9 +54,10 @@ pub async fn run(arguments: &ApplyArgs, context: &Context, targets: Vec<Target>)
     let members = fleet::open(context, targets, FleetNeeds::Service, None).await?;
     let waves = waves(arguments, &members)?;
     let mut planned = fleet::each(&members, async |member| plan(arguments, member).await).await;
+    fleet::check_filters(&members, &arguments.scope.filter, &planned)?;
     let digest = Digest::of_all(planned.iter().flatten().map(|stack| &stack.plan));
-    approve(arguments, context, &mut planned, &digest)?;
-    let failed = planned.iter().filter(|stack| stack.is_err()).count();
+    approve(arguments, context, (&members, &mut planned), &digest)?;
+    let failed = planned.iter().filter(|stack| matches!(stack, Err(NoResult::Failed(_)))).count();
     let changes: usize = planned.iter().flatten().map(|stack| stack.plan.changes.len()).sum();
     let is_refused = failed > 0 && !arguments.keep_going;
     if !is_refused && changes > 0 {
@@ -126,23 +127,24 @@ async fn plan(arguments: &ApplyArgs, member: &Member) -> Result<Proposal, Comman
 fn approve(
     arguments: &ApplyArgs,
     context: &Context,
-    planned: &mut [Result<Proposal, CommandError>],
+    (members, planned): (&[Member], &mut [Result<Proposal, NoResult>]),
     digest: &Digest,
 ) -> Result<(), CommandError> {
-    for stack in planned.iter_mut() {
+    for (member, stack) in members.iter().zip(planned.iter_mut()) {
         let refusal = match stack {
             Ok(made) => made.plan.approve(Approval::Given, &made.allow).err().map(|refusal| {
                 let view = TextView { palette: context.output.message_view().palette, ..made.view.clone() };
-                context.output.notice(&text::refusal(&refusal, &view));
+                member.context.output.notice(&text::refusal(&refusal, &view));
                 CommandError::new(ExitStatus::of_refusal(&refusal), refusal)
             }),
-            Err(error) => {
+            Err(NoResult::Failed(error)) => {
                 context.output.error(error);
                 None
             }
+            Err(NoResult::Skipped(_) | NoResult::Elsewhere) => None,
         };
         if let Some(refusal) = refusal {
-            *stack = Err(refusal);
+            *stack = Err(NoResult::Failed(refusal));
         }
     }
     let Some(given) = &arguments.decision.digest else { return Ok(()) };
@@ -166,7 +168,7 @@ fn ask(
     arguments: &ApplyArgs,
     context: &Context,
     (members, waves): (&[Member], &[Wave]),
-    planned: &[Result<Proposal, CommandError>],
+    planned: &[Result<Proposal, NoResult>],
     digest: &Digest,
 ) -> Result<(), CommandError> {
     if arguments.decision.yes || arguments.decision.digest.is_some() {
@@ -174,7 +176,7 @@ fn ask(
     }
     let parts = members.iter().zip(planned).map(|(member, stack)| match stack {
         Ok(stack) => member.part(&stack.view.call, PartOutcome::Planned(&stack.plan)),
-        Err(error) => member.part("", PartOutcome::Failed(error.to_string())),
+        Err(no_result) => member.part("", no_result.outcome()),
     });
     let report = Fleet::new(FleetCommand::Plan, parts.collect());
     let view = TextView { detail: AttributionDetail::All, ..context.output.message_view() };
@@ -201,7 +203,7 @@ async fn apply(
     context: &Context,
     arguments: &ApplyArgs,
     (members, waves): (&[Member], &[Wave]),
-    planned: &[Result<Proposal, CommandError>],
+    planned: &[Result<Proposal, NoResult>],
 ) -> Vec<StackResult> {
     let output = context.output.clone();
     let stop = interrupt::watch(
@@ -245,19 +247,16 @@ async fn apply_one(
         Ok(approved) => approved,
         Err(refusal) => return StackResult::Failed(CommandError::new(ExitStatus::of_refusal(&refusal), refusal)),
     };
-    let name = member.name();
     let control = RunControl { decision, stop: Some(stop.clone()) };
     match run::carry_out(&member.context, control, approved, &stack.pending()).await {
         Ok(outcome) => {
             let done = outcome.steps.iter().filter(|step| step.result.is_done()).count();
-            let line = format!("{}: applied {done} of {}", safe::line(&name), stack.plan.changes.len());
-            member.context.output.message(&line);
+            member.context.output.message(&format!("applied {done} of {}", stack.plan.changes.len()));
             StackResult::Applied(outcome)
         }
         Err(error) => {
-            let error = error.within(&name);
             member.context.output.error(&error);
-            StackResult::Failed(error)
+            StackResult::Failed(error.within(&member.name()))
         }
     }
 }
@@ -278,23 +277,24 @@ fn has_effect(outcome: &Outcome) -> bool {
     outcome.steps.iter().any(|step| step.result.is_done() || step.result.may_have_taken_effect())
 }
 
-fn part<'a>(member: &Member, stack: &'a Result<Proposal, CommandError>, result: &'a StackResult) -> FleetPart<'a> {
+fn part<'a>(member: &Member, stack: &'a Result<Proposal, NoResult>, result: &'a StackResult) -> FleetPart<'a> {
     let stack = match stack {
         Ok(stack) => stack,
-        Err(error) => return member.part("", PartOutcome::Failed(error.to_string())),
+        Err(no_result) => return member.part("", no_result.outcome()),
     };
     let outcome = match result {
         StackResult::Unchanged => PartOutcome::Planned(&stack.plan),
         StackResult::Applied(outcome) => PartOutcome::Applied(outcome, &stack.plan),
         StackResult::Failed(error) => PartOutcome::Failed(error.to_string()),
-        StackResult::NotBegun => PartOutcome::Skipped("another stack failed".to_owned()),
+        StackResult::NotBegun => PartOutcome::NotBegun,
     };
     FleetPart { flags: stack.view.flags.clone(), ..member.part(&stack.view.call, outcome) }
 }
 
-fn status(stack: &Result<Proposal, CommandError>, result: &StackResult) -> ExitStatus {
+fn status(stack: &Result<Proposal, NoResult>, result: &StackResult) -> ExitStatus {
     match (stack, result) {
-        (Err(error), _) => error.ending(),
+        (Err(NoResult::Failed(error)), _) => error.ending(),
+        (Err(NoResult::Skipped(_) | NoResult::Elsewhere), _) => ExitStatus::Done,
         (Ok(stack), StackResult::Unchanged) if stack.plan.blocked.is_empty() => ExitStatus::Done,
         (Ok(_), StackResult::Unchanged | StackResult::NotBegun) => ExitStatus::Refused,
         (Ok(stack), StackResult::Applied(outcome)) => ExitStatus::of_outcome(outcome, &stack.plan),
@@ -302,9 +302,8 @@ fn status(stack: &Result<Proposal, CommandError>, result: &StackResult) -> ExitS
     }
 }
 
-fn not_begun<'p>(planned: impl Iterator<Item = &'p Result<Proposal, CommandError>>) -> Vec<StackResult> {
-    let unchanged =
-        |stack: &Result<Proposal, CommandError>| matches!(stack, Ok(stack) if stack.plan.changes.is_empty());
+fn not_begun<'p>(planned: impl Iterator<Item = &'p Result<Proposal, NoResult>>) -> Vec<StackResult> {
+    let unchanged = |stack: &Result<Proposal, NoResult>| matches!(stack, Ok(stack) if stack.plan.changes.is_empty());
     planned.map(|stack| if unchanged(stack) { StackResult::Unchanged } else { StackResult::NotBegun }).collect()
 }
 
@@ -315,7 +314,7 @@ fn count(number: usize, one: &str) -> String {
 /// The words of the same call, without its approval.
 fn call(arguments: &ApplyArgs, context: &Context) -> String {
     let scope = &arguments.scope;
-    let mut call = targets::call(context, &scope.paths, arguments.stacks.recursive, &scope.filter);
+    let mut call = targets::call(context, &scope.paths, arguments.stacks, &scope.filter);
     call += &hint::permission(&arguments.permission);
     if let Some(base) = &arguments.base.base {
         call += &format!(" --base {}", safe::shell(base));

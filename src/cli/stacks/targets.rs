@@ -4,12 +4,12 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::cli::args::shared::FilterArgs;
+use crate::cli::args::shared::{FilterArgs, StacksArgs};
 use crate::cli::context::{Context, StackEnvironment};
 use crate::cli::exit_status::{CommandError, ExitStatus};
 use crate::cli::{configuration, hint, stack};
 use crate::load::{self, LoadOptions, config};
-use crate::report::safe;
+use crate::report::{fleet, safe};
 
 /// The word that chooses every environment.
 pub const ALL: &str = "all";
@@ -29,6 +29,8 @@ pub struct Target {
     pub paths: Vec<PathBuf>,
     /// Its environment.
     pub environment: StackEnvironment,
+    /// Whether it is skipped if it does not have the environment that the call names.
+    pub skips_missing_environment: bool,
 }
 
 impl Target {
@@ -48,6 +50,12 @@ impl Target {
         }
     }
 
+    /// The paths, with the environment if the call is about several.
+    #[must_use]
+    pub fn name(&self) -> String {
+        fleet::name(&self.directory(), self.environment().as_slice()).into_owned()
+    }
+
     /// The first of its paths.
     #[must_use]
     pub fn path(&self) -> &Path {
@@ -59,21 +67,26 @@ impl Target {
 ///
 /// # Errors
 /// A path that cannot be read, or a directory without a stack below it.
-pub fn of(context: &Context, paths: &[PathBuf], recursive: bool) -> Result<Targets, CommandError> {
+pub fn of(context: &Context, paths: &[PathBuf], stacks: StacksArgs) -> Result<Targets, CommandError> {
+    let recursive = stacks.recursive;
     let all = context.chosen_environment().is_some_and(|name| name == ALL);
     let given = if paths.is_empty() { vec![PathBuf::from(".")] } else { paths.to_vec() };
     if !recursive && !all && given.len() == 1 {
         return Ok(Targets::One(paths.to_vec()));
     }
-    let stacks = if recursive { below(&given)? } else { by_root(context, &given)? };
-    match stacks.as_slice() {
+    let found = if recursive { below(&given)? } else { by_root(context, &given)? };
+    match found.as_slice() {
         [one] if !recursive && !all => return Ok(Targets::One(one.clone())),
         _ => {}
     }
     let mut targets = Vec::new();
-    for paths in stacks {
+    for paths in found {
         let environments = if all { environments(&paths)? } else { vec![StackEnvironment::OfCall] };
-        targets.extend(environments.into_iter().map(|environment| Target { paths: paths.clone(), environment }));
+        targets.extend(environments.into_iter().map(|environment| Target {
+            paths: paths.clone(),
+            environment,
+            skips_missing_environment: stacks.skip_missing_env,
+        }));
     }
     Ok(Targets::Several(targets))
 }
@@ -95,13 +108,16 @@ pub fn for_one(what: &str) -> CommandError {
 }
 
 /// The words of a command about the same stacks.
-pub fn call(context: &Context, paths: &[PathBuf], recursive: bool, filter: &FilterArgs) -> String {
+pub fn call(context: &Context, paths: &[PathBuf], stacks: StacksArgs, filter: &FilterArgs) -> String {
     let mut words: Vec<String> = paths.iter().map(|path| safe::shell(&path.display().to_string())).collect();
     if words.is_empty() {
         words.push(".".to_owned());
     }
-    if recursive {
+    if stacks.recursive {
         words.push("--recursive".to_owned());
+    }
+    if stacks.skip_missing_env {
+        words.push("--skip-missing-env".to_owned());
     }
     words.extend(stack::flags(filter));
     words.join(" ") + &hint::settings(&context.global)

@@ -1,18 +1,33 @@
 //! What the stacks of one command share, by service: one pool of connections and one rate limit, the smallest that any
-//! of them configures; one embedded service; and what was found of other stacks.
+//! of them configures; one embedded service; what was found of other stacks; and what the filters of the call matched.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use crate::api::{self, ClientPool, ClientSettings, ClientSettingsError, Secret};
 use crate::load::{self, Config};
+use crate::model::Namespace;
+use crate::plan::MatchedFilters;
+
+/// What the filters of a call matched in its stacks.
+#[derive(Debug, Default)]
+pub struct MatchedInStacks {
+    /// The filters that matched something.
+    pub matched: MatchedFilters,
+    /// The namespaces of the stacks.
+    pub namespaces: BTreeSet<Namespace>,
+    /// A stack could not be read whole, so that a filter may match something in it.
+    pub is_partial: bool,
+}
 
 /// The services of a command about several stacks.
 #[derive(Debug, Default)]
 pub struct Tenants {
+    /// What the filters of the call matched so far; nothing for a command about one stack.
+    pub filters: Option<RefCell<MatchedInStacks>>,
     tenants: RefCell<BTreeMap<String, Tenant>>,
     embedded: Option<EmbeddedService>,
     /// The stacks of each repository, once they were searched for.
@@ -40,7 +55,7 @@ impl Tenants {
     /// The services of these stacks, whose requests go to `embedded` if there is one.
     #[must_use]
     pub fn new(embedded: Option<EmbeddedService>) -> Self {
-        Self { embedded, ..Self::default() }
+        Self { embedded, filters: Some(RefCell::default()), ..Self::default() }
     }
 
     /// Takes in the limits of a stack of the service at `base_url`.

@@ -41,8 +41,11 @@ pub fn fleet(fleet: &Fleet<'_>, options: &ReportOptions<'_>) -> String {
                 page.alarm(&format!("{code} was {}:", fleet.command.undone()), &safe::html(reason));
             }
             PartOutcome::Skipped(reason) => page.facts.push(format!("{code}: skipped, {}", safe::html(reason))),
-            PartOutcome::Elsewhere | PartOutcome::Unknown(_) | PartOutcome::Validated(_) | PartOutcome::Applied(..) => {
-            }
+            PartOutcome::Elsewhere
+            | PartOutcome::Unknown(_)
+            | PartOutcome::Validated(_)
+            | PartOutcome::Applied(..)
+            | PartOutcome::NotBegun => {}
         }
     }
     page.facts.extend(facts(&verdicts));

@@ -39,9 +39,11 @@ pub fn fleet(fleet: &Fleet<'_>, options: &MarkdownOptions) -> String {
             PartOutcome::Planned(made) => plan::headline(made, options.detail),
             PartOutcome::Failed(reason) => format!("**{undone}:** {}", escape::cell(reason)),
             PartOutcome::Skipped(reason) => format!("skipped: {}", escape::cell(reason)),
-            PartOutcome::Elsewhere | PartOutcome::Unknown(_) | PartOutcome::Validated(_) | PartOutcome::Applied(..) => {
-                continue;
-            }
+            PartOutcome::Elsewhere
+            | PartOutcome::Unknown(_)
+            | PartOutcome::Validated(_)
+            | PartOutcome::Applied(..)
+            | PartOutcome::NotBegun => continue,
         };
         text.push_str(&format!("| {} | {message} |\n", escape::cell(&part.name())));
     }

@@ -4,7 +4,7 @@ use super::{TextView, drift, outcome, plan, seconds, valid};
 use crate::drift::Verdict;
 use crate::plan::{ActionKind, Plan};
 use crate::report::counted::{count, some_of};
-use crate::report::fleet::{Fleet, FleetCommand, FleetPart, NAMES, NOTHING_EARLIER, PartOutcome};
+use crate::report::fleet::{Fleet, FleetCommand, FleetPart, NAMES, NOT_BEGUN, NOTHING_EARLIER, PartOutcome};
 use crate::report::{Role, safe};
 
 /// Each stack under its directory, and the sum.
@@ -18,6 +18,7 @@ pub fn fleet(fleet: &Fleet<'_>, view: &TextView) -> String {
             PartOutcome::Elsewhere | PartOutcome::Unknown(_) => continue,
             PartOutcome::Failed(reason) => (None, line(Role::Wrong, fleet.command.undone(), reason, &view)),
             PartOutcome::Skipped(reason) => (None, line(Role::Careful, "skipped", reason, &view)),
+            PartOutcome::NotBegun => (None, line(Role::Careful, "skipped", NOT_BEGUN, &view)),
             PartOutcome::Validated(checked) => match checked.contents {
                 Some(size) => (None, valid(size, &view)),
                 None => {
@@ -94,7 +95,7 @@ fn sum(fleet: &Fleet<'_>, view: &TextView) -> String {
         (verdict(Verdict::Both), "changed outside and pending"),
         (verdict(Verdict::Unknown) + planned(&unread) + no_report, "unknown"),
         (fleet.failed() + invalid, fleet.command.undone()),
-        (number(&|part| matches!(part.outcome, PartOutcome::Skipped(_))), "skipped"),
+        (number(&|part| matches!(part.outcome, PartOutcome::Skipped(_) | PartOutcome::NotBegun)), "skipped"),
         (number(&|part| matches!(part.outcome, PartOutcome::Elsewhere)), "other checkers'"),
     ];
     let parts: Vec<String> = numbers
@@ -141,7 +142,7 @@ fn next(fleet: &Fleet<'_>, view: &TextView) -> String {
             let label = view.palette.paint(Role::Quiet, "Apply exactly these:");
             format!("{label}  trueup apply {call} --digest {digest}\n")
         }
-        Some((_, call)) if fleet.parts.iter().any(|part| matches!(part.outcome, PartOutcome::Skipped(_))) => {
+        Some((_, call)) if fleet.parts.iter().any(|part| matches!(part.outcome, PartOutcome::NotBegun)) => {
             let label = view.palette.paint(Role::Quiet, "Apply the rest:");
             format!("{label}  trueup apply {call}\n")
         }

@@ -1,0 +1,159 @@
+//! Several stacks of which each is another one: environments that some do not have, filters that match in one of them
+//! only, and lines that name their stack.
+
+use serde_json::{Value, json};
+
+use crate::support::{Service, Stage, definition};
+
+/// `a` has production and development, `b` has development only, and `c` has no environments.
+fn three(service: &Service) -> Stage {
+    let stage = Stage::new().at(service);
+    for (name, environments) in
+        [("a", "environments: {dev: {}, prod: {}}\n"), ("b", "environments: {dev: {}}\n"), ("c", "")]
+    {
+        stage
+            .write(&format!("s/{name}/trueup.yaml"), &format!("stack: s-{name}\nnamespaces: [{name}]\n{environments}"));
+        stage.write(&format!("s/{name}/x.yaml"), &definition(&format!("{name}/x"), 80));
+    }
+    stage
+}
+
+#[test]
+fn a_stack_without_the_environment_fails_alone_or_is_skipped_by_a_flag_and_named() {
+    let service = Service::start();
+    let stage = three(&service);
+    stage
+        .run("plan -R s --env prod")
+        .code(1)
+        .stderr_contains(
+            "error: s/b: it has no environment `prod`\n  it has: dev\n  to skip such stacks: --skip-missing-env",
+        )
+        .stderr_contains("error: s/c: it has no environment `prod`\n  its trueup.yaml names no `environments:`")
+        .stdout_contains("+ create  a/x")
+        .stdout_contains("3 stacks: 1 with changes, 2 not planned");
+    stage
+        .run("apply s/a s/b --env prod --yes")
+        .code(1)
+        .stderr_contains("s/b: it has no environment `prod`")
+        .stderr_contains("nothing was sent");
+    assert!(!service.has("a/x"));
+    let skipping = "-R s --env prod --skip-missing-env";
+    stage
+        .run(&format!("plan {skipping}"))
+        .code(0)
+        .stdout_contains("== s/b\nSKIPPED  it has no environment `prod`; it has: dev\n")
+        .stdout_contains("Apply exactly these:  trueup apply s --recursive --skip-missing-env --env prod --digest ");
+    stage.run(&format!("validate {skipping}")).code(0).stdout_contains("3 stacks: 1 valid, 2 skipped");
+    let check = stage.run(&format!("drift {skipping} --format json")).code(2).json();
+    assert_eq!(check["checks"][1]["skipped"], "it has no environment `prod`; it has: dev");
+    stage
+        .run(&format!("drift {skipping} --format markdown"))
+        .code(2)
+        .stdout_contains("skipped: ``it has no environment `prod`");
+    stage
+        .run(&format!("snapshot {skipping} -o live"))
+        .code(0)
+        .stdout_contains("s/b: skipped, it has no environment `prod`");
+    stage
+        .run(&format!("apply {skipping} --yes --quiet"))
+        .code(0)
+        .stdout_contains("3 stacks: 1 applied, 2 skipped")
+        .does_not_say("Apply the rest");
+    assert!(service.has("a/x") && !service.has("b/x") && !service.has("c/x"));
+    // An environment that none has is a mistake of the call.
+    for flag in ["", "--skip-missing-env"] {
+        stage
+            .run(&format!("plan -R s --env prdo {flag}"))
+            .code(1)
+            .stderr_contains("no stack has the environment `prdo`")
+            .stderr_contains("did you mean `prod`?");
+    }
+}
+
+#[test]
+fn filters_leave_out_the_stacks_in_which_they_select_nothing_and_match_somewhere() {
+    let service = Service::start();
+    let stage = three(&service);
+    for filter in ["--only a/*", "--namespace a", "--only b/x --only a/x --except b/*"] {
+        stage
+            .run(&format!("plan -R s {filter}"))
+            .code(0)
+            .stdout_contains("+ create  a/x")
+            .stdout_contains("== s/b\nSKIPPED  the filters of the call select nothing in it\n")
+            .stdout_contains("3 stacks: 1 with changes, 2 skipped");
+        stage.run(&format!("validate -R s {filter}")).code(0).stdout_contains("3 stacks: 1 valid, 2 skipped");
+        stage.run(&format!("drift -R s {filter}")).code(2).stdout_contains("3 stacks: 1 pending, 2 skipped");
+    }
+    stage.run("plan -R s --only b/x --only a/x").code(0).stdout_contains("3 stacks: 2 with changes, 1 skipped");
+    stage.run("plan -R s -n a -n c").code(0).stdout_contains("3 stacks: 2 with changes, 1 skipped");
+    // What matches nothing anywhere is a mistake, also beside a filter that matches.
+    for (filter, words) in [
+        ("--only a/* --only d/*", "`--only d/*` matches no endpoint"),
+        ("--namespace a --namespace d", "the stacks have no namespace `d`"),
+        ("--selector tier=none", "`--selector` matches no endpoint"),
+        ("--only a/* --except a/x", "the filters of this call leave no endpoint in"),
+    ] {
+        for command in ["plan", "validate", "drift", "apply --yes"] {
+            stage.run(&format!("{command} -R s {filter}")).code(64).stderr_contains(words);
+        }
+    }
+    assert!(!service.has("a/x"));
+    let digest = stage.run("plan -R s --only a/* --format json").code(0).json()["digest"].clone();
+    let digest = digest.as_str().expect("a digest");
+    stage
+        .run(&format!("apply -R s --only a/* --digest {digest} --quiet"))
+        .code(0)
+        .stdout_contains("3 stacks: 1 applied, 2 skipped")
+        .does_not_say("Apply the rest");
+    assert!(service.has("a/x") && !service.has("b/x"));
+    // A filter may match in what could not be read.
+    service.misbehave("rules: [{operation: endpoint-list, namespace: b, status: {code: 403}}]");
+    stage.run("plan -R s --only b/y").code(5).stdout_contains("3 stacks: 1 unknown, 2 skipped");
+}
+
+#[test]
+fn every_line_about_one_of_several_stacks_names_it() {
+    let service = Service::start();
+    let stage = three(&service);
+    let lines = |text: &str| -> Vec<Value> {
+        text.lines()
+            .filter(|line| line.starts_with('{'))
+            .map(|line| serde_json::from_str(line).expect("JSON"))
+            .collect()
+    };
+    let applied = stage.run("apply s/a s/b --env dev --yes --format ndjson --log json");
+    applied.code(0);
+    let events = lines(applied.text());
+    let (outcome, events) = events.split_last().expect("lines");
+    assert_eq!(outcome["kind"], "fleet_report");
+    let sources = |lines: &[Value]| -> Vec<Value> {
+        let of = |line: &Value| json!([line["directory"], line["stack"], line["environment"]]);
+        let mut all: Vec<Value> = lines.iter().map(of).collect();
+        all.sort_by_key(Value::to_string);
+        all.dedup();
+        all
+    };
+    let both = [json!(["s/a", "s-a", "dev"]), json!(["s/b", "s-b", "dev"])];
+    assert_eq!(sources(events), both);
+    assert_eq!(sources(&lines(applied.errors())), both);
+    // For people, too.
+    for name in ["a", "b"] {
+        stage.edit(&format!("s/{name}/x.yaml"), "port: 80", "port: 81");
+    }
+    stage
+        .run("apply s/a s/b --env dev --yes")
+        .code(0)
+        .stderr_contains("s/a  ~ replace a/x ")
+        .stderr_contains("s/b  ~ replace b/x ")
+        .stderr_contains("s/a: applied 1 of 1\n");
+    stage.edit("s/b/trueup.yaml", "namespaces", "guards: {percent: 0, least: 1}\nnamespaces");
+    stage.edit("s/b/x.yaml", "port: 81", "port: 82");
+    stage
+        .run("apply s/a s/b --env dev --yes")
+        .code(6)
+        .stderr_contains("s/b: refused: the plan would delete or replace");
+    // One stack has no directory in its lines, and no name before them.
+    let one = stage.run("apply s/b --env dev --yes --allow mass-change --log json");
+    one.code(0).stderr_contains("\n  ~ replace b/x ");
+    assert_eq!(sources(&lines(one.errors())), [json!([null, "s-b", "dev"])]);
+}
