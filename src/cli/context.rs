@@ -13,7 +13,6 @@ use crate::cli::environment::ProcessEnvironment;
 use crate::cli::output::Output;
 use crate::cli::output::metrics::SharedMetrics;
 use crate::cli::service::exchanges;
-use crate::cli::stacks::targets::Target;
 use crate::cli::stacks::tenants::Tenants;
 use crate::model::policy::Policy;
 use crate::sandbox::Running;
@@ -86,13 +85,13 @@ impl Context {
         self.global.env.clone().or_else(|| self.environment.variable("TRUEUP_ENV").map(str::to_owned))
     }
 
-    /// The context of one of several stacks, with the environment of it that the call chooses. Its messages name the
-    /// stack. It starts no embedded service: the stacks share that of this one.
-    pub fn of_stack(&self, target: &Target, tenants: &Rc<Tenants>) -> Self {
+    /// The context of one of several stacks, with the environment of it that the call chooses. Its messages go to
+    /// `output`. It starts no embedded service: the stacks share that of this one.
+    pub fn of_stack(&self, environment: &StackEnvironment, output: Output, tenants: &Rc<Tenants>) -> Self {
         let mut context = Self {
             global: self.global.clone(),
             environment: self.environment.clone(),
-            output: self.output.of_stack(target.directory(), target.name()),
+            output,
             policy: self.policy.clone(),
             tenants: Rc::clone(tenants),
             metrics: self.metrics.clone(),
@@ -100,7 +99,7 @@ impl Context {
             state: Rc::clone(&self.state),
             started: RefCell::default(),
         };
-        if let StackEnvironment::Chosen(name) = &target.environment {
+        if let StackEnvironment::Chosen(name) = environment {
             context.global.env.clone_from(name);
             context.environment = context.environment.without("TRUEUP_ENV");
         }

@@ -45,6 +45,8 @@ pub enum StackResult {
     Failed(String),
     /// It belongs to another shard.
     Elsewhere,
+    /// It was left out; why.
+    Skipped(String),
     /// A merged report does not know; why.
     Unknown(String),
 }
@@ -133,6 +135,7 @@ struct EntryFile {
     unknown: Option<String>,
     #[serde(default)]
     elsewhere: bool,
+    skipped: Option<String>,
     plan: Option<Plan>,
     verdicts: Option<Verdicts>,
     checked: Option<Timestamp>,
@@ -194,6 +197,7 @@ impl StackEntry {
             EntryFile { failed: Some(reason), .. } => StackResult::Failed(reason),
             EntryFile { unknown: Some(reason), .. } => StackResult::Unknown(reason),
             EntryFile { elsewhere: true, .. } => StackResult::Elsewhere,
+            EntryFile { skipped: Some(reason), .. } => StackResult::Skipped(reason),
             EntryFile { .. } => return Err(CheckDocumentError::missing("plan")),
         };
         Ok(Self { directory, environment, result })

@@ -112,7 +112,7 @@ impl Format {
         Format::Sarif,
     ];
     /// The formats of a list of stacks.
-    pub const OF_STACKS: &'static [Format] = &[Format::Text, Format::Json, Format::Matrix];
+    pub const OF_STACKS: &'static [Format] = &[Format::Text, Format::Json, Format::Markdown, Format::Matrix];
     /// The formats of a run in progress and its outcome.
     pub const OF_APPLY: &'static [Format] = &[Format::Text, Format::Json, Format::Ndjson];
     /// The formats of rehearsals and the history.
@@ -227,6 +227,7 @@ pub fn render(report: &Report<'_>, format: Format, options: &ReportOptions<'_>) 
         (Format::Prometheus, Report::Check(check)) => prometheus::report(check),
         (Format::Prometheus, Report::Fleet(fleet)) => prometheus::fleet(fleet),
         (Format::Matrix, Report::Stacks(stacks)) => stacks.matrix(),
+        (Format::Markdown, Report::Stacks(stacks)) => stacks.markdown(),
         (Format::Acknowledgements, Report::Check(check)) => acknowledgements(check),
         _ if options.view.is_terminal => fit(&text(report, options), options.view.width),
         _ => text(report, options),

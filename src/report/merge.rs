@@ -242,6 +242,7 @@ impl MergedPart {
                 StackResult::Failed(reason) => PartOutcome::Failed(reason.clone()),
                 StackResult::Unknown(reason) => PartOutcome::Unknown(reason.clone()),
                 StackResult::Elsewhere => PartOutcome::Elsewhere,
+                StackResult::Skipped(reason) => PartOutcome::Skipped(reason.clone()),
             },
         }
     }

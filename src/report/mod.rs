@@ -36,6 +36,7 @@ mod plan_notes;
 pub mod pretty;
 pub mod prometheus;
 pub mod reason;
+mod removed_stacks;
 pub mod request_log;
 pub mod run_event;
 pub mod run_metrics;

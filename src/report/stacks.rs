@@ -21,6 +21,8 @@ pub struct StackList {
     pub stacks: Vec<StackEntry>,
     /// The revision that they were compared with.
     pub since: Option<String>,
+    /// The commit of the comparison: the merge base with that revision.
+    pub commit: String,
 }
 
 /// A list of stacks, as JSON.
@@ -56,9 +58,22 @@ pub struct StackEntry {
     /// What became of it since a revision.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub change: Option<StackChange>,
+    /// Of a removed stack, what it defined and what no stack defines now; nothing where that is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub left: Option<Vec<LeftEndpoints>>,
     /// Why its settings cannot be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+}
+
+/// Endpoints that a removed stack defined and that no stack of the repository defines now.
+#[derive(Debug, Default, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct LeftEndpoints {
+    /// The environment; nothing for a stack without environments.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub environment: Option<String>,
+    /// Each as `namespace/name`.
+    pub endpoints: Vec<String>,
 }
 
 /// What became of a stack since a revision.
@@ -71,6 +86,18 @@ pub enum StackChange {
     Added,
     /// Its directory has no settings any more.
     Removed,
+}
+
+impl StackChange {
+    /// Its name.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            StackChange::Changed => "changed",
+            StackChange::Added => "added",
+            StackChange::Removed => "removed",
+        }
+    }
 }
 
 impl StackEntry {
@@ -116,10 +143,7 @@ impl StackList {
         for stack in &self.stacks {
             let change = match (stack.change, &stack.error) {
                 (_, Some(error)) => error.clone(),
-                (Some(StackChange::Changed), _) => "changed".to_owned(),
-                (Some(StackChange::Added), _) => "added".to_owned(),
-                (Some(StackChange::Removed), _) => "removed".to_owned(),
-                (None, _) => String::new(),
+                (change, None) => change.map(StackChange::as_str).unwrap_or_default().to_owned(),
             };
             let mut row = vec![
                 stack.directory.clone(),
@@ -133,7 +157,8 @@ impl StackList {
             row.push(change);
             table.row(row);
         }
-        format!("{}\n{}\n", table.draw(view.limit(), view.palette, view.charset), count(self.stacks.len(), "stack"))
+        let table = table.draw(view.limit(), view.palette, view.charset);
+        format!("{table}\n{}\n{}", count(self.stacks.len(), "stack"), self.removed_text())
     }
 
     /// The stacks as one document.

@@ -88,11 +88,8 @@ fn a_directory_above_stacks_means_all_of_them_only_with_the_flag() {
     stage.run("plan -R stacks/shop").code(0).stdout_contains("1 stack: 1 with changes");
     stage.write("empty/x.yaml", &definition("shop/x", 80));
     stage.run("plan -R empty").code(64).stderr_contains("there is no trueup.yaml in or below `empty`");
-    for (line, flag) in
-        [("plan -R stacks -o plan.json", "--output"), ("snapshot -R stacks -n shop -o x", "--namespace")]
-    {
-        stage.run(line).code(64).stderr_contains(&format!("`{flag}` is for one stack"));
-    }
+    stage.run("plan -R stacks -o plan.json").code(64).stderr_contains("`--output plan.json` is not a directory");
+    stage.run("snapshot -R stacks -n shop -o x").code(64).stderr_contains("`--namespace` is for one stack");
 }
 
 #[test]

@@ -2,11 +2,11 @@
 //! a fresh clone with an empty disk; only the repository and the state that the team chose are shared.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde_json::json;
 
-use crate::support::{Service, Stage, TOKEN, definition, git_in};
+use crate::support::{BucketServer, Service, Stage, TOKEN, definition, git_in};
 
 const TEAMS: [&str; 4] = ["edge", "pay", "search", "shop"];
 const ENVIRONMENTS: [&str; 3] = ["dev", "prod", "stage"];
@@ -16,14 +16,16 @@ const ENDPOINTS: usize = 5;
 struct Platform {
     directory: tempfile::TempDir,
     services: BTreeMap<&'static str, Service>,
+    /// Where the state is; in a directory if there is none.
+    bucket: Option<BucketServer>,
 }
 
 impl Platform {
     /// Four teams with a stack each, in three environments, committed on `main`.
-    fn new() -> Self {
+    fn new(bucket: Option<BucketServer>) -> Self {
         let directory = tempfile::tempdir().expect("a directory");
         let services = ENVIRONMENTS.map(|environment| (environment, Service::start())).into();
-        let platform = Self { directory, services };
+        let platform = Self { directory, services, bucket };
         let origin = platform.origin();
         std::fs::create_dir_all(&origin).expect("a directory");
         for team in TEAMS {
@@ -47,6 +49,10 @@ impl Platform {
         self.directory.path().join("origin")
     }
 
+    fn state(&self) -> PathBuf {
+        self.directory.path().join("state")
+    }
+
     /// The settings of a team, whose stacks are called after `name`.
     fn settings(&self, team: &str, name: &str) -> String {
         let mut text = format!("namespaces: [{team}]\ndefaults:\n  variables: {{net: 10.0.0}}\nenvironments:\n");
@@ -62,8 +68,10 @@ impl Platform {
 
     /// A runner that nothing is left on.
     fn runner(&self) -> Stage {
-        let state = self.directory.path().join("state");
-        let stage = Stage::new().env("TRUEUP_TOKEN", TOKEN).env("TRUEUP_STATE", state.to_str().expect("a path"));
+        let state = vec![("TRUEUP_STATE", self.state().to_str().expect("a path").to_owned())];
+        let state = self.bucket.as_ref().map_or(state, BucketServer::variables);
+        let stage = Stage::new().env("TRUEUP_TOKEN", TOKEN);
+        let stage = state.into_iter().fold(stage, |stage, (name, value)| stage.env(name, &value));
         git_in(&stage.path(""), &["clone", "-q", self.origin().to_str().expect("a path"), "."]);
         stage
     }
@@ -108,12 +116,28 @@ fn drift(platform: &Platform, environment: &str) -> i32 {
 
 #[test]
 fn a_year_of_a_platform_team() {
-    let platform = Platform::new();
+    let platform = Platform::new(None);
+    year(&platform);
+    assert!(platform.state().is_dir());
+}
+
+#[test]
+fn a_year_of_a_platform_team_with_its_state_in_a_bucket() {
+    let Some(bucket) = BucketServer::start() else { return };
+    let platform = Platform::new(Some(bucket));
+    year(&platform);
+    assert!(!platform.state().exists());
+    let runs = platform.bucket.map(|bucket| bucket.names("runs").len());
+    assert!(runs.is_some_and(|runs| runs >= 12), "{runs:?}");
+}
+
+/// What happens to the team, whatever its state is in.
+fn year(platform: &Platform) {
     let first = platform.runner();
     first.run("validate --recursive teams --env all").code(0);
     for environment in ENVIRONMENTS {
         first.run(&format!("apply --recursive teams --env {environment} --yes --quiet")).code(0);
-        assert_eq!(drift(&platform, environment), 0);
+        assert_eq!(drift(platform, environment), 0);
     }
     let every = platform.runner();
     assert_eq!(
@@ -158,7 +182,7 @@ fn a_year_of_a_platform_team() {
     drop(other);
 
     // A night of edits by hand: taken over in one environment, reverted in another, and the third is as it was.
-    assert_eq!(drift(&platform, "stage") & 1, 0, "pending at most");
+    assert_eq!(drift(platform, "stage") & 1, 0, "pending at most");
     for environment in ["dev", "prod", "stage"] {
         platform
             .runner()
@@ -168,7 +192,7 @@ fn a_year_of_a_platform_team() {
     platform.by_hand("prod", "search/e0", 7000);
     platform.by_hand("prod", "search/e1", 7001);
     platform.by_hand("stage", "search/e0", 7000);
-    assert_eq!((drift(&platform, "prod"), drift(&platform, "stage"), drift(&platform, "dev")), (3, 3, 0));
+    assert_eq!((drift(platform, "prod"), drift(platform, "stage"), drift(platform, "dev")), (3, 3, 0));
     let adopter = platform.runner();
     adopter.run("pull --drift teams/search --env prod --into overlay").code(0);
     let base = adopter.read("teams/search/e0.yaml");
@@ -178,7 +202,7 @@ fn a_year_of_a_platform_team() {
     assert_eq!(platform.port("stage", "search/e0"), 80);
     assert_eq!(platform.port("prod", "search/e0"), 7000);
     for environment in ENVIRONMENTS {
-        assert_eq!(drift(&platform, environment), 0, "{environment}");
+        assert_eq!(drift(platform, environment), 0, "{environment}");
     }
 
     // A rollback from a machine that had no part in it.
@@ -197,9 +221,8 @@ fn a_year_of_a_platform_team() {
         let plan = renamed.run(&format!("plan teams/shop --env {environment} --format json")).json();
         assert_eq!((&plan["counts"]["create"], &plan["counts"]["delete"]), (&json!(0), &json!(0)), "{environment}");
         renamed.run(&format!("apply teams/shop --env {environment} --yes --quiet")).code(0);
-        assert_eq!(drift(&platform, environment), 0, "{environment}");
+        assert_eq!(drift(platform, environment), 0, "{environment}");
     }
     let after: Vec<Vec<String>> = ENVIRONMENTS.iter().map(|environment| platform.uids(environment, "shop")).collect();
     assert_eq!(before, after);
-    assert!(Path::new(&platform.directory.path().join("state")).is_dir());
 }

@@ -46,6 +46,13 @@ fn a_stack_without_the_environment_fails_alone_or_is_skipped_by_a_flag_and_named
     stage.run(&format!("validate {skipping}")).code(0).stdout_contains("3 stacks: 1 valid, 2 skipped");
     let check = stage.run(&format!("drift {skipping} --format json")).code(2).json();
     assert_eq!(check["checks"][1]["skipped"], "it has no environment `prod`; it has: dev");
+    // What a checker skipped is skipped in the merged report, too.
+    stage.run(&format!("drift {skipping} --format json --output checks/1.json")).code(2);
+    stage
+        .run("report checks")
+        .code(2)
+        .stdout_contains("== s/b\nSKIPPED  it has no environment `prod`; it has: dev\n")
+        .stdout_contains("3 stacks: 1 pending, 2 skipped");
     stage
         .run(&format!("drift {skipping} --format markdown"))
         .code(2)
@@ -68,6 +75,8 @@ fn a_stack_without_the_environment_fails_alone_or_is_skipped_by_a_flag_and_named
             .stderr_contains("no stack has the environment `prdo`")
             .stderr_contains("did you mean `prod`?");
     }
+    // The command that goes on works once the settings are right.
+    stage.edit("s/b/trueup.yaml", "{dev: {}}", "{dev: {}, prod: {}}");
 }
 
 #[test]
@@ -156,4 +165,25 @@ fn every_line_about_one_of_several_stacks_names_it() {
     let one = stage.run("apply s/b --env dev --yes --allow mass-change --log json");
     one.code(0).stderr_contains("\n  ~ replace b/x ");
     assert_eq!(sources(&lines(one.errors())), [json!([null, "s-b", "dev"])]);
+}
+
+#[test]
+fn each_of_several_plans_is_saved_in_a_file_that_apply_takes_with_the_settings_of_its_stack() {
+    let service = Service::start();
+    let stage = three(&service);
+    let saved = stage.run("plan s/a s/b --env dev -o plans");
+    saved.code(0);
+    let line = |name: &str| {
+        let line = saved
+            .errors()
+            .lines()
+            .find_map(|line| line.strip_prefix(&format!("s/{name}: saved; to apply it: trueup ")));
+        line.unwrap_or_else(|| panic!("{}", saved.errors())).to_owned()
+    };
+    stage.edit("s/a/x.yaml", "port: 80", "port: 90");
+    stage.run(&line("a")).code(0).stderr_ignored();
+    assert_eq!(service.get("a/x")["spec"]["port"], 80, "what was planned is applied");
+    assert!(!service.has("b/x"));
+    stage.run(&line("b")).code(0).stderr_ignored();
+    assert!(service.has("b/x"));
 }

@@ -92,6 +92,53 @@ fn a_stack_has_changed_if_a_file_that_it_reads_has() {
     stage.run("stacks --changed-since nowhere").code(1).stderr_contains("`nowhere` names no commit");
 }
 
+#[test]
+fn a_removed_stack_is_listed_with_what_nothing_deletes_any_more() {
+    let stage = repository();
+    stage.write("envs/trueup.yaml", "stack: envs\nnamespaces: [envs]\nenvironments: {dev: {}, test: {}}\n");
+    stage.write("envs/x.yaml", &definition("envs/x", 80));
+    commit(&stage, "another");
+    git(&stage, "checkout -q -b change");
+    std::fs::remove_dir_all(stage.path("lone")).expect("a directory");
+    commit(&stage, "remove");
+    stage
+        .run("stacks --changed-since main")
+        .code(0)
+        .stdout_contains("removed: lone: nothing deletes what it defined: 1 endpoint (lone/x)\n")
+        .stdout_contains(" -- lone/trueup.yaml\n")
+        .stdout_contains("trueup apply lone --allow empty-namespace --allow mass-change\n");
+    let list = stage.run("stacks --changed-since main --removed --format json").code(0).json();
+    assert_eq!(list["stacks"][0]["left"], json!([{"endpoints": ["lone/x"]}]));
+    // What another stack defines now is not left: a directory that is renamed leaves nothing.
+    stage.write("other/trueup.yaml", "stack: lone\nnamespaces: [lone]\n");
+    stage.write("other/x.yaml", &definition("lone/x", 80));
+    stage
+        .run("stacks --changed-since main --removed")
+        .code(0)
+        .stdout_contains("removed: lone: nothing is left")
+        .does_not_say("git checkout");
+    // Of each environment.
+    std::fs::remove_dir_all(stage.path("stacks/pay")).expect("a directory");
+    std::fs::remove_dir_all(stage.path("other")).expect("a directory");
+    std::fs::remove_dir_all(stage.path("envs")).expect("a directory");
+    stage
+        .run("stacks --changed-since main --removed --format markdown")
+        .code(0)
+        .stdout_contains("### trueup: 3 stacks removed\n")
+        .stdout_contains("1 endpoint of `dev` (`envs/x`), 1 endpoint of `test` (`envs/x`)")
+        .stdout_contains("trueup apply envs --env test --allow empty-namespace")
+        // An overlay of this one never was valid.
+        .stdout_contains("**Removed:** `stacks/pay`, stack `pay-prod`: its definitions cannot be read")
+        .stdout_contains("trueup apply stacks/pay --env dev --allow empty-namespace");
+    stage
+        .run("stacks --changed-since change --removed -l ring --format markdown")
+        .code(64)
+        .stderr_contains("selects no stack");
+    git(&stage, "checkout -q -- .");
+    stage.run("stacks --changed-since change --removed --format markdown").code(0).stdout("");
+    stage.run("stacks --removed").code(64).stderr_contains("--changed-since");
+}
+
 #[cfg(unix)]
 #[test]
 fn a_file_behind_a_link_counts_whatever_its_name_is() {

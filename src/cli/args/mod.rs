@@ -127,7 +127,7 @@ pub struct PlanArgs {
     /// Show every difference in full, not only those of this change
     #[arg(long, requires = "base")]
     pub all: bool,
-    /// Save the plan to a file for `trueup apply FILE`
+    /// Save the plan to a file for `trueup apply FILE`; of several stacks, each to a file in this directory
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Plan again whenever a file of the stack changes, until Ctrl-C; on a terminal

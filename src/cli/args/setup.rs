@@ -27,7 +27,7 @@ pub struct FmtArgs {
 ///
 /// A stack is a directory with a trueup.yaml. It has changed if a file that it reads in any of its environments is
 /// another one than at the merge base of the revision and the current commit; what is not committed counts, too. A stack
-/// that was removed since is listed as removed.
+/// that was removed since is listed as removed, with the endpoints that it defined and that nothing deletes any more.
 #[derive(Debug, Args)]
 #[command(
     name = "stacks",
@@ -40,6 +40,9 @@ pub struct StacksListArgs {
     /// Only the stacks that changed since this branch or commit
     #[arg(long, value_name = "REF")]
     pub changed_since: Option<String>,
+    /// Only the stacks that were removed since then, with what they leave behind and the commands that delete it
+    #[arg(long, requires = "changed_since")]
+    pub removed: bool,
     /// Only the stacks and environments whose `labels:` meet the selector, such as `ring in (canary, early)`
     #[arg(long, short = 'l', value_name = "SELECTOR")]
     pub selector: Option<String>,

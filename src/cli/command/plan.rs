@@ -110,15 +110,20 @@ async fn make<'c>(
 /// Plans every stack, whatever happens to the others.
 async fn several(arguments: &PlanArgs, context: &Context, targets: Vec<Target>) -> Result<ExitStatus, CommandError> {
     let begun = Instant::now();
-    if arguments.output.is_some() {
-        return Err(targets::for_one("--output").hint("to apply exactly these plans: --digest DIGEST"));
-    }
+    let output = directory(arguments.output.as_deref())?;
     let is_one_environment = targets.iter().all(|target| target.environment().is_none());
     let live = fleet::snapshots(arguments.live.live.as_deref())?;
     let members = fleet::open(context, targets, FleetNeeds::of(live), None).await?;
     let done = fleet::each(&members, async |member| {
         let (scope, live) = (member.scope(&arguments.scope.filter), live.map(|live| member.file_in(live)));
-        let (session, plan) = make(arguments, &member.context, &scope, live.as_deref()).await?;
+        let (session, mut plan) = make(arguments, &member.context, &scope, live.as_deref()).await?;
+        if let Some(path) = output.map(|output| member.file_in(output)) {
+            session.stamp(&mut plan);
+            file::write_private(&path, &plan.to_file())?;
+            let (path, flags) = (path.display().to_string(), hint::elsewhere(&member.context, &session.stack.loaded));
+            let apply = format!("trueup apply {}{flags}", safe::shell(&path));
+            member.context.output.message(&format!("saved; to apply it: {apply} --digest {}", plan.digest()));
+        }
         Ok((session.view(detail(arguments), &arguments.permission).call, plan))
     })
     .await;
@@ -146,6 +151,17 @@ async fn several(arguments: &PlanArgs, context: &Context, targets: Vec<Target>) 
     let view = TextView { call, detail: detail(arguments), elapsed: Some(begun.elapsed()), ..context.output.view() };
     answer(arguments, context, &Report::Fleet(&report), &view);
     Ok(status)
+}
+
+/// The directory in which the plans of several stacks are saved: each is applied with the settings of its own stack, so
+/// that each is a file.
+fn directory(output: Option<&Path>) -> Result<Option<&Path>, CommandError> {
+    let is_file = |path: &&Path| !path.is_dir() && (path.exists() || path.extension().is_some_and(|end| end == "json"));
+    let Some(path) = output.filter(is_file) else { return Ok(output) };
+    let message = format!("`--output {}` is not a directory, and the call names several stacks", path.display());
+    Err(CommandError::words(ExitStatus::Usage, message)
+        .hint("name a directory: each plan is saved in a file of its own, which `trueup apply FILE` applies")
+        .hint("to apply all of them by one digest: give `apply` the same paths, and the --digest that `plan` prints"))
 }
 
 fn status(plan: &Plan, detailed: bool) -> ExitStatus {

@@ -29,11 +29,16 @@ pub fn run(arguments: &StacksListArgs, context: &Context) -> Result<ExitStatus, 
         return Err(error.hint("to see the labels of the stacks: trueup stacks"));
     }
     let mut status = ExitStatus::Done;
-    if stacks.iter().any(|stack| stack.error.is_some()) {
+    if !arguments.removed && stacks.iter().any(|stack| stack.error.is_some()) {
         status = ExitStatus::Invalid;
     }
+    let mut commit = String::new();
     if let Some(revision) = &arguments.changed_since {
-        let changed = changed::since(context, revision, &given, &roots)?;
+        let mut changed = changed::since(context, revision, &given, &roots)?;
+        if arguments.removed {
+            changed.stacks.iter_mut().for_each(|change| *change = None);
+        }
+        commit = changed.commit;
         stacks = stacks
             .into_iter()
             .zip(changed.stacks)
@@ -42,7 +47,7 @@ pub fn run(arguments: &StacksListArgs, context: &Context) -> Result<ExitStatus, 
             .collect();
         stacks.sort_by(|a, b| a.directory.cmp(&b.directory));
     }
-    let list = StackList { stacks, since: arguments.changed_since.clone() };
+    let list = StackList { stacks, since: arguments.changed_since.clone(), commit };
     context.output.report(&Report::Stacks(&list), arguments.format);
     Ok(status)
 }

@@ -8,9 +8,11 @@ use crate::cli::commits::base;
 use crate::cli::commits::repository::LazyRepository;
 use crate::cli::context::Context;
 use crate::cli::exit_status::CommandError;
+use crate::cli::stacks::defined_elsewhere;
 use crate::git::{EntryKind, Repository, TreeEntry};
 use crate::load::{self, Config, LoadOptions, SourceFile, StackFiles, config};
-use crate::report::stacks::{StackChange, StackEntry};
+use crate::model::Key;
+use crate::report::stacks::{LeftEndpoints, StackChange, StackEntry};
 
 /// Files and bytes that are compared at a time.
 const CHUNK: (usize, u64) = (5_000, 64 * 1024 * 1024);
@@ -29,6 +31,8 @@ pub struct ChangedStacks {
     pub stacks: Vec<Option<StackChange>>,
     /// The stacks that are gone.
     pub removed: Vec<StackEntry>,
+    /// The merge base.
+    pub commit: String,
 }
 
 /// The list entry of a stack with these settings.
@@ -72,7 +76,7 @@ pub fn since(
     let then = TreeThen { repository, tree };
     let changes = then.changes(stacks).map_err(base::failed)?;
     let removed = then.removed(context, below).map_err(base::failed)?;
-    Ok(ChangedStacks { stacks: changes, removed })
+    Ok(ChangedStacks { stacks: changes, removed, commit })
 }
 
 /// The tree of the merge base.
@@ -187,10 +191,52 @@ impl<'r> TreeThen<'r> {
             let directory = top.join(&entry.path).parent().map(Path::to_owned).unwrap_or_default();
             let shown = context.environment.shown_from_here(&directory);
             let shown = if shown.is_empty() { ".".to_owned() } else { shown.trim_end_matches('/').to_owned() };
-            StackEntry { change: Some(StackChange::Removed), ..self::entry(shown, &config) }
+            let prefix = &entry.path[..entry.path.len() - config::FILE.len()];
+            let left = self.left(context, prefix, &config)?;
+            Ok(StackEntry { change: Some(StackChange::Removed), left, ..self::entry(shown, &config) })
         };
-        Ok(gone.iter().zip(contents).map(entry).collect())
+        gone.iter().zip(contents).map(entry).collect()
     }
+
+    /// What a stack of the merge base defined there and no stack of the working tree defines now, for each of its
+    /// environments; nothing if it does not load.
+    fn left(
+        &self,
+        context: &Context,
+        prefix: &str,
+        config: &Config,
+    ) -> Result<Option<Vec<LeftEndpoints>>, crate::git::GitError> {
+        let below = self.tree.range(prefix..).take_while(|(path, _)| path.starts_with(prefix));
+        let files: Vec<&TreeEntry> = below
+            .map(|(_, entry)| *entry)
+            .filter(|entry| entry.kind == EntryKind::File && is_definitions(&entry.path[prefix.len()..]))
+            .collect();
+        let contents = self.repository.contents(&files)?;
+        let file =
+            |(entry, bytes): (&&TreeEntry, Vec<u8>)| SourceFile { path: entry.path[prefix.len()..].to_owned(), bytes };
+        let files: Vec<SourceFile> = files.iter().zip(contents).map(file).collect();
+        let alone = [(None, config)];
+        let environments = config.environments.iter().map(|(name, config)| (Some(name.clone()), config));
+        let chosen: Vec<(Option<String>, &Config)> = match config.environments.is_empty() {
+            true => alone.into_iter().collect(),
+            false => environments.collect(),
+        };
+        let left = chosen.into_iter().map(|(environment, config)| {
+            let options = LoadOptions { environment: environment.clone(), ..LoadOptions::default() };
+            let loaded = load::sources(files.clone(), &options).ok()?;
+            let keys: Vec<Key> = loaded.desired.definitions.keys().cloned().collect();
+            let elsewhere = defined_elsewhere::keys(context, self.repository.top(), config, &keys);
+            let endpoints = keys.iter().filter(|key| !elsewhere.contains(*key)).map(ToString::to_string).collect();
+            Some(LeftEndpoints { environment, endpoints })
+        });
+        Ok(left.collect())
+    }
+}
+
+/// Whether a path below a stack's directory can be one of definitions or settings.
+fn is_definitions(path: &str) -> bool {
+    let is_source = [".yaml", ".yml", ".json"].iter().any(|end| path.ends_with(end));
+    is_source && !path.split('/').any(|part| part.starts_with('.'))
 }
 
 /// The bytes of a file, or the target of a link, as they are now.

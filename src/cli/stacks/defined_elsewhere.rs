@@ -1,7 +1,7 @@
 //! Deletes of endpoints that another stack of the repository defines now: a definition that is moved from one stack to
 //! another must not cost the endpoint, so its delete is blocked until that stack owns it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crate::api::BaseUrl;
@@ -29,6 +29,15 @@ pub fn block(context: &Context, stack: &Stack, plan: &mut Plan) {
         }
     }
     plan.block_deletes(|key| elsewhere.remove(key));
+}
+
+/// Those of `keys` that a stack below `top` defines now for the service of these settings.
+pub fn keys(context: &Context, top: &Path, config: &Config, keys: &[Key]) -> BTreeSet<Key> {
+    let configured = config.base_url.as_deref();
+    let service = Service { planned: configured.unwrap_or_default(), configured };
+    let stacks = context.tenants.stacks_below(top);
+    let defined = stacks.iter().flat_map(|directory| service.defined_in(directory, keys));
+    defined.map(|(key, _)| key).collect()
 }
 
 /// The service of a plan, as the configuration names it and as it is.

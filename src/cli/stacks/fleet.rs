@@ -125,7 +125,8 @@ pub async fn open(
     let tenants = Rc::new(Tenants::new(embedded));
     let mut members = Vec::with_capacity(targets.len());
     for target in targets {
-        let context = context.of_stack(&target, &tenants);
+        let output = context.output.of_stack(target.directory(), target.name());
+        let context = context.of_stack(&target.environment, output, &tenants);
         let missing_environment = missing_environment(&context, &target)?;
         let options = configuration::load_options(&context)?;
         let config = load::settings(target.path(), &options).ok();

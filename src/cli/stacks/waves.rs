@@ -166,7 +166,7 @@ mod tests {
     fn waves_by_share_have_every_stack_in_order() {
         let waves = |text: &str, stacks| {
             let waves = waves(text, &vec![StringMap::new(); stacks]).expect("waves");
-            waves.into_iter().map(|(_, wave)| (wave[0]..wave[0] + wave.len())).collect::<Vec<_>>()
+            waves.into_iter().map(|(_, wave)| wave[0]..wave[0] + wave.len()).collect::<Vec<_>>()
         };
         assert_eq!(waves("1,10%,100%", 30), [0..1, 1..3, 3..30]);
         assert_eq!(waves("1,10%", 30), [0..1, 1..3, 3..30]);

@@ -27,7 +27,7 @@ fn span(text: &str) -> String {
 pub(super) use super::super::safe::html;
 
 /// A fenced block. A line that begins like the fence cannot end it: the fence is longer.
-pub(super) fn fenced(language: &str, lines: &[String]) -> String {
+pub(in crate::report) fn fenced(language: &str, lines: &[String]) -> String {
     let longest = lines.iter().map(|line| longest_run(line)).max().unwrap_or(0);
     let fence = "`".repeat(longest.max(2) + 1);
     let mut text = format!("{fence}{language}\n");

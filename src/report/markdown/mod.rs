@@ -11,7 +11,7 @@ mod fleet;
 mod plan;
 
 pub use drift::drift;
-pub(in crate::report) use escape::cell;
+pub(in crate::report) use escape::{cell, fenced};
 pub use fleet::fleet;
 pub use plan::plan;
 

@@ -151,6 +151,54 @@ fn a_pull_request_has_a_plan_and_a_comment_for_each_stack_and_environment() {
 }
 
 #[test]
+fn a_removed_stack_has_a_comment_with_what_stays_live_and_the_commands_that_delete_it() {
+    if !has(&["bash", "jq", "git", "node"]) {
+        return;
+    }
+    let service = Service::start();
+    let mut runner = repository(&service, "change/");
+    runner.stage.run("apply change/shop --yes --quiet").code(0);
+    runner.set("BASE", &runner.git("rev-parse HEAD"));
+    let removed = step(&workflow("plan.yaml"), "stacks", "removed");
+    let forget = |runner: &Runner| std::fs::remove_dir_all(runner.stage.path("removed")).expect("what is uploaded");
+    let nothing = runner.step(&removed);
+    assert_eq!(
+        (nothing.code, nothing.summary.as_str(), nothing.output.contains("any=")),
+        (0, "", false),
+        "{}",
+        nothing.errors
+    );
+    forget(&runner);
+    runner.stage.remove("change/shop/trueup.yaml");
+    runner.stage.remove("change/shop/cart.yaml");
+    runner.commit();
+    assert_eq!(targets(&runner.step(&step(&workflow("plan.yaml"), "stacks", "stacks"))), Vec::<Json>::new());
+    let ran = runner.step(&removed);
+    assert_eq!(ran.code, 0, "{}", ran.errors);
+    assert_eq!(ran.handed("any"), "true");
+    assert!(ran.summary.contains("nothing deletes what it defined: 1 endpoint (`shop/cart`)"), "{}", ran.summary);
+    let kept = runner.stage.path("plans/plan-.removed-stacks");
+    std::fs::create_dir_all(kept.parent().expect("a directory")).expect("a directory");
+    std::fs::rename(runner.stage.path("removed"), kept).expect("what is uploaded");
+    let answers = json!({"pulls.list": [{"number": 7, "head": {"sha": "abc"}}], "issues.listComments": []});
+    let calls = runner.script(&last(&workflow("comment.yaml"), "comment"), &finished(), &answers);
+    let calls = calls["calls"].as_array().expect("calls");
+    let body = calls.iter().find(|call| call[0] == "issues.createComment").expect("a comment")[1]["body"].clone();
+    let body = body.as_str().expect("a body");
+    assert!(body.starts_with("<!-- trueup .removed-stacks -->\n### trueup: 1 stack removed\n"), "{body}");
+    // The commands do what they say.
+    let commands = body.split("```").nth(1).expect("a block").strip_prefix("sh\n").expect("commands").to_owned();
+    let commands = commands.lines().map(|line| match line.strip_prefix("trueup apply") {
+        Some(rest) => format!("trueup apply{rest} --yes"),
+        None => line.to_owned(),
+    });
+    let commands = commands.collect::<Vec<_>>().join(" && ");
+    let ran = runner.shell(&commands, "change");
+    assert_eq!(ran.code, 0, "{commands}: {}", ran.errors);
+    assert!(!service.has("shop/cart"));
+}
+
+#[test]
 fn only_a_maintainer_allows_a_guard_and_after_the_last_push() {
     if !has(&["bash", "jq", "git", "node"]) {
         return;

@@ -38,14 +38,10 @@ fn run(runner: &mut Runner, job: &Json) -> Ran {
     runner.shell(&script(&file("trueup-stack.yml"), job["extends"].as_str().expect("a job")), "")
 }
 
-#[test]
-fn each_stack_has_jobs_of_its_own_and_they_do_what_they_say() {
-    if !has(&["bash", "jq", "git"]) {
-        return;
-    }
-    let service = Service::start();
+/// Two stacks, and the pipeline of a merge request.
+fn merge_request(service: &Service) -> Runner {
     let mut runner = Runner::new(
-        &service,
+        service,
         "",
         &[
             ("shop/trueup.yaml", "stack: shop\nnamespaces: [shop]\n"),
@@ -64,6 +60,33 @@ fn each_stack_has_jobs_of_its_own_and_they_do_what_they_say() {
     ] {
         runner.set(name, value);
     }
+    runner
+}
+
+/// What the jobs find of the forge: `notes.json` has its notes, and `calls` what it was asked.
+fn forge(runner: &mut Runner) {
+    runner
+        .stage
+        .write("../bin/curl", "#!/bin/sh\necho \"$@\" >> calls\ncase \"$*\" in *per_page*) cat notes.json ;; esac\n");
+    assert_eq!(runner.shell("chmod +x ../bin/curl", "").code, 0);
+    for (name, value) in [
+        ("CI_API_V4_URL", "https://forge/api/v4"),
+        ("CI_MERGE_REQUEST_PROJECT_ID", "1"),
+        ("CI_MERGE_REQUEST_IID", "2"),
+        ("TRUEUP_COMMENT_TOKEN", "t"),
+    ] {
+        runner.set(name, value);
+    }
+}
+
+#[test]
+fn each_stack_has_jobs_of_its_own_and_they_do_what_they_say() {
+    if !has(&["bash", "jq", "git"]) {
+        return;
+    }
+    let service = Service::start();
+    let mut runner = merge_request(&service);
+    let base = runner.git("rev-parse HEAD");
     let none = generated(&runner);
     assert_eq!(none.keys().collect::<Vec<_>>(), ["no stack"], "a pipeline without a job is an error");
 
@@ -82,18 +105,7 @@ fn each_stack_has_jobs_of_its_own_and_they_do_what_they_say() {
     assert!(runner.stage.read("plan/plan.html").contains("<html"));
 
     // The note is posted once, and changed from then on.
-    runner
-        .stage
-        .write("../bin/curl", "#!/bin/sh\necho \"$@\" >> calls\ncase \"$*\" in *per_page*) cat notes.json ;; esac\n");
-    assert_eq!(runner.shell("chmod +x ../bin/curl", "").code, 0);
-    for (name, value) in [
-        ("CI_API_V4_URL", "https://forge/api/v4"),
-        ("CI_MERGE_REQUEST_PROJECT_ID", "1"),
-        ("CI_MERGE_REQUEST_IID", "2"),
-        ("TRUEUP_COMMENT_TOKEN", "t"),
-    ] {
-        runner.set(name, value);
-    }
+    forge(&mut runner);
     for (notes, call) in [
         ("[]", "--request POST"),
         (r#"[{"id": 4, "body": "else"}, {"id": 5, "body": "<!-- trueup shop -->\nold"}]"#, "--request PUT"),
@@ -141,4 +153,30 @@ fn each_stack_has_jobs_of_its_own_and_they_do_what_they_say() {
     assert_eq!(run(&mut runner, plan).code, 1);
     let shown = runner.stage.read("plan/plan.md");
     assert!(shown.starts_with("### trueup plan: failed") && shown.contains("prot"), "{shown}");
+}
+
+#[test]
+fn a_removed_stack_has_a_note_with_what_stays_live() {
+    if !has(&["bash", "jq", "git"]) {
+        return;
+    }
+    let service = Service::start();
+    let mut runner = merge_request(&service);
+    runner.git("switch -qc change");
+    runner.stage.edit("shop/cart.yaml", "port: 80", "port: 81");
+    std::fs::remove_dir_all(runner.stage.path("pay")).expect("a directory");
+    runner.commit();
+    let jobs = generated(&runner);
+    assert_eq!(jobs.len(), 4, "{jobs:?}");
+    assert_eq!(jobs["plan shop"]["extends"], ".plan");
+    assert_eq!(jobs["plan .removed-stacks"]["extends"], ".removed");
+    assert_eq!(jobs["comment .removed-stacks"]["needs"][0], "plan .removed-stacks");
+    let removed = run(&mut runner, &jobs["plan .removed-stacks"]);
+    assert_eq!(removed.code, 0, "{}", removed.errors);
+    forge(&mut runner);
+    runner.stage.write("notes.json", "[]");
+    assert_eq!(run(&mut runner, &jobs["comment .removed-stacks"]).code, 0);
+    let note = runner.stage.read("note.json");
+    assert!(note.contains("nothing deletes what it defined: 1 endpoint (`pay/card`)"), "{note}");
+    assert!(note.contains("trueup apply pay --allow empty-namespace"), "{note}");
 }
