@@ -188,6 +188,9 @@ fn the_checks_of_all_shards_are_the_report_of_one_checker() {
         .run("report checks --write html=out/fleet.html --write prometheus=fleet.prom --output fleet.md --format markdown")
         .code(4)
         .stdout("");
+    let text = stage.run("drift -R tenants --write json=one/all.json");
+    text.code(4).stdout_contains("6 stacks: ");
+    stage.run("report one").code(4).stdout_contains("from 1 file");
     assert!(stage.read("out/fleet.html").contains("<h1>Drift of 6 stacks</h1>"));
     assert!(stage.read("fleet.prom").contains("trueup_drift_verdict{"));
     assert!(stage.read("fleet.md").starts_with("<!-- trueup:fleet"));
@@ -291,6 +294,7 @@ fn verdicts_that_do_not_follow_from_the_plan_are_refused() {
     assert_eq!(text, "");
     let mut document: Value = serde_json::from_str(&stage.read("checks/t2.json")).expect("JSON");
     stage.run("report checks").code(3).stdout_contains("== tenants/t2  ");
+    stage.run("show checks/t2.json").code(1).stderr_contains("to show it: trueup report checks/t2.json");
     document["verdict"] = json!("in_sync");
     document["verdicts"]["objects"] = json!({});
     stage.write("checks/t2.json", &document.to_string());

@@ -21,7 +21,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::cli::args::shared::formats;
 pub use crate::cli::args::shared::{
-    ApprovalArgs, BaseArgs, Color, FilterArgs, GlobalArgs, LiveArgs, MetricsArgs, PermissionArgs, ScopeArgs, StacksArgs,
+    ApprovalArgs, BaseArgs, Color, FilterArgs, GlobalArgs, LiveArgs, MetricsArgs, PermissionArgs, ReportFileArgs,
+    ScopeArgs, StacksArgs,
 };
 use crate::report::Format;
 use crate::report::schema::SchemaKind;
@@ -269,9 +270,8 @@ pub struct DriftArgs {
     /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats(Format::OF_DRIFT))]
     pub format: Format,
-    /// Write the report to a file, in one step, instead of standard output
-    #[arg(long, short, value_name = "FILE")]
-    pub output: Option<PathBuf>,
+    #[command(flatten)]
+    pub files: ReportFileArgs,
     /// Accepted only to report that `plan` has it
     #[arg(long, value_name = "REF", hide = true)]
     pub base: Option<String>,
@@ -293,9 +293,6 @@ pub struct DriftArgs {
     /// sets it, and N is TRUEUP_SHARDS
     #[arg(long, value_name = "I/N|env")]
     pub shard: Option<ShardArg>,
-    /// The most bytes of a Markdown report
-    #[arg(long, value_name = "BYTES", default_value_t = crate::report::markdown::BUDGET)]
-    pub budget: usize,
     #[command(flatten)]
     pub metrics: MetricsArgs,
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use crate::cli::args::shared::formats;
+use crate::cli::args::shared::{ReportFileArgs, formats};
 use crate::cli::args::time;
 use crate::report::Format;
 
@@ -30,15 +30,8 @@ pub struct ReportArgs {
     /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats(Format::OF_MERGED))]
     pub format: Format,
-    /// Write the report to a file, in one step, instead of standard output
-    #[arg(long, short, value_name = "FILE")]
-    pub output: Option<PathBuf>,
-    /// Also write the report in another format to a file; repeatable
-    #[arg(long, value_name = "FORMAT=FILE")]
-    pub write: Vec<WrittenReport>,
-    /// The most bytes of a Markdown report
-    #[arg(long, value_name = "BYTES", default_value_t = crate::report::markdown::BUDGET)]
-    pub budget: usize,
+    #[command(flatten)]
+    pub files: ReportFileArgs,
 }
 
 /// How old a check may be.
@@ -50,30 +43,5 @@ impl FromStr for MaxAge {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         time::duration(text).map(|length| Self(length.unsigned_abs())).ok_or("write 90s, 15m, 1h, 2d or 1w")
-    }
-}
-
-/// A file that has the report in a format of its own.
-#[derive(Debug, Clone)]
-pub struct WrittenReport {
-    /// The format.
-    pub format: Format,
-    /// The file.
-    pub path: PathBuf,
-}
-
-impl FromStr for WrittenReport {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let (name, path) = text.split_once('=').unwrap_or((text, ""));
-        match Format::parse(name).filter(|format| Format::OF_MERGED.contains(format)) {
-            Some(format) if !path.is_empty() => Ok(Self { format, path: PathBuf::from(path) }),
-            Some(_) => Err(format!("name the file: {name}=FILE")),
-            None => {
-                let names: Vec<&str> = Format::OF_MERGED.iter().map(|format| format.as_str()).collect();
-                Err(format!("write it as FORMAT=FILE; the formats are: {}", names.join(", ")))
-            }
-        }
     }
 }

@@ -2,6 +2,7 @@
 //! base of an attribution, and the snapshot to compare with.
 
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
@@ -201,4 +202,43 @@ pub struct LiveArgs {
     /// `snapshot` wrote
     #[arg(long, value_name = "FILE")]
     pub live: Option<PathBuf>,
+}
+
+/// Where a report is written.
+#[derive(Debug, Args)]
+pub struct ReportFileArgs {
+    /// Write the report to a file, in one step, instead of standard output
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Also write the report to a file in another format, such as json=check.json; repeatable
+    #[arg(long, value_name = "FORMAT=FILE")]
+    pub write: Vec<WrittenReport>,
+    /// The most bytes of a Markdown report
+    #[arg(long, value_name = "BYTES", default_value_t = crate::report::markdown::BUDGET)]
+    pub budget: usize,
+}
+
+/// A file that has the report in a format of its own.
+#[derive(Debug, Clone)]
+pub struct WrittenReport {
+    /// The format.
+    pub format: Format,
+    /// The file.
+    pub path: PathBuf,
+}
+
+impl FromStr for WrittenReport {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (name, path) = text.split_once('=').unwrap_or((text, ""));
+        match Format::parse(name).filter(|format| Format::OF_MERGED.contains(format)) {
+            Some(format) if !path.is_empty() => Ok(Self { format, path: PathBuf::from(path) }),
+            Some(_) => Err(format!("name the file: {name}=FILE")),
+            None => {
+                let names: Vec<&str> = Format::OF_MERGED.iter().map(|format| format.as_str()).collect();
+                Err(format!("write it as FORMAT=FILE; the formats are: {}", names.join(", ")))
+            }
+        }
+    }
 }

@@ -11,6 +11,7 @@ use crate::cli::context::Context;
 use crate::cli::drift_store::DriftStore;
 use crate::cli::exit_status::{CommandError, ExitStatus};
 use crate::cli::file;
+use crate::cli::output::report_files;
 use crate::cli::plan_request::PlanRequest;
 use crate::cli::session::{Session, SessionOptions};
 use crate::cli::stack;
@@ -22,7 +23,7 @@ use crate::file::limit;
 use crate::plan::Plan;
 use crate::report::fleet::{Fleet, FleetCommand, PartOutcome};
 use crate::report::text::TextView;
-use crate::report::{Format, Report, ReportOptions, left_out, render};
+use crate::report::{Format, Report};
 
 /// Reports the verdict over a stack, or over each of several.
 pub async fn run(arguments: &DriftArgs, context: &Context) -> Result<ExitStatus, CommandError> {
@@ -61,16 +62,7 @@ async fn one(
 
 fn answer(arguments: &DriftArgs, context: &Context, report: &Report<'_>, view: &TextView) -> Result<(), CommandError> {
     let command = format!("trueup drift {}", view.call);
-    let options = ReportOptions { budget: arguments.budget, command, ..ReportOptions::new(view) };
-    let text = render(report, arguments.format, &options);
-    match &arguments.output {
-        Some(path) => file::replace(path, &text)?,
-        None => context.output.answer(&text),
-    }
-    if let Some(words) = left_out(report, arguments.format, &options) {
-        context.output.message(&words);
-    }
-    Ok(())
+    report_files::write(report, arguments.format, &arguments.files, (view, &command), context)
 }
 
 /// Checks every stack, whatever happens to the others.

@@ -10,10 +10,11 @@ use crate::cli::args::report::ReportArgs;
 use crate::cli::context::Context;
 use crate::cli::exit_status::{CommandError, ExitStatus};
 use crate::cli::file;
+use crate::cli::output::report_files;
 use crate::file::limit;
 use crate::report::merge::{self, MergeInput};
 use crate::report::text::TextView;
-use crate::report::{Format, Palette, Report, ReportOptions, left_out, render, safe};
+use crate::report::{Report, safe};
 
 /// Merges the checks of the files into one report.
 pub fn run(arguments: &ReportArgs, context: &Context) -> Result<ExitStatus, CommandError> {
@@ -33,39 +34,10 @@ pub fn run(arguments: &ReportArgs, context: &Context) -> Result<ExitStatus, Comm
     let report = Report::Fleet(&fleet);
     let words: Vec<String> = arguments.paths.iter().map(|path| safe::shell(&path.display().to_string())).collect();
     let view = TextView { call: words.join(" "), ..context.output.view() };
-    let options = ReportOptions {
-        budget: arguments.budget,
-        command: format!("trueup report {}", view.call),
-        ..ReportOptions::new(&view)
-    };
-    for written in &arguments.write {
-        write(&report, written.format, &options, Some(&written.path), context)?;
-    }
-    write(&report, arguments.format, &options, arguments.output.as_deref(), context)?;
+    let command = format!("trueup report {}", view.call);
+    report_files::write(&report, arguments.format, &arguments.files, (&view, &command), context)?;
     let failed = if fleet.failed() > 0 { ExitStatus::Failed } else { ExitStatus::Done };
     Ok(failed.worse(ExitStatus::of_verdict(fleet.whole())))
-}
-
-fn write(
-    report: &Report<'_>,
-    format: Format,
-    options: &ReportOptions<'_>,
-    path: Option<&Path>,
-    context: &Context,
-) -> Result<(), CommandError> {
-    match path {
-        // A file is for no terminal.
-        Some(path) => {
-            let view = TextView { is_terminal: false, palette: Palette::default(), ..options.view.clone() };
-            let options = ReportOptions { view: &view, command: options.command.clone(), ..*options };
-            file::replace(path, &render(report, format, &options))?;
-        }
-        None => context.output.answer(&render(report, format, options)),
-    }
-    if let Some(words) = left_out(report, format, options) {
-        context.output.message(&words);
-    }
-    Ok(())
 }
 
 /// The file itself, or the files below a directory that may be checks; the directory itself, if there is none. What

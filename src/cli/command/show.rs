@@ -53,6 +53,11 @@ fn file(arguments: &ShowArgs, context: &Context, path: &Path) -> Result<String, 
                 other => Err(no_format("evidence", other, "text, json")),
             }
         }
+        Ok("drift" | "fleet") => {
+            let message = format!("`{}` is a check", path.display());
+            let report = format!("to show it: trueup report {}", safe::shell(&path.to_string_lossy()));
+            Err(CommandError::words(ExitStatus::Invalid, message).hint(report))
+        }
         _ => {
             let message = format!("`{}` is neither a saved plan nor a snapshot nor evidence", path.display());
             Err(CommandError::words(ExitStatus::Invalid, message).hint(

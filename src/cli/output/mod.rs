@@ -10,6 +10,7 @@ pub mod metrics_file;
 pub mod panic;
 pub mod progress;
 pub mod prompt;
+pub mod report_files;
 
 use std::borrow::Cow;
 use std::io::{ErrorKind, Write as _};

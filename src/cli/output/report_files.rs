@@ -1,0 +1,40 @@
+//! A report where the call wants it: on standard output or in a file, and in files of other formats.
+
+use std::path::Path;
+
+use crate::cli::args::shared::ReportFileArgs;
+use crate::cli::context::Context;
+use crate::cli::exit_status::CommandError;
+use crate::cli::file;
+use crate::report::text::TextView;
+use crate::report::{Format, Palette, Report, ReportOptions, left_out, render};
+
+/// Writes the report in `format` and in those of the files. `command` is the one that makes it.
+///
+/// # Errors
+/// A file cannot be written.
+pub fn write(
+    report: &Report<'_>,
+    format: Format,
+    files: &ReportFileArgs,
+    (view, command): (&TextView, &str),
+    context: &Context,
+) -> Result<(), CommandError> {
+    // A file is no terminal.
+    let plain = TextView { is_terminal: false, palette: Palette::default(), ..view.clone() };
+    let options =
+        |view| ReportOptions { budget: files.budget, command: command.to_owned(), ..ReportOptions::new(view) };
+    let into = |path: &Path, format| file::replace(path, &render(report, format, &options(&plain)));
+    for written in &files.write {
+        into(&written.path, written.format)?;
+    }
+    match &files.output {
+        Some(path) => into(path, format)?,
+        None => context.output.answer(&render(report, format, &options(view))),
+    }
+    let formats = files.write.iter().map(|written| written.format).chain([format]);
+    for words in formats.filter_map(|format| left_out(report, format, &options(view))) {
+        context.output.message(&words);
+    }
+    Ok(())
+}
