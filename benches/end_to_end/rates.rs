@@ -1,5 +1,5 @@
-//! Requests a second of an apply against those of a bare generator that sends the same kinds of
-//! requests with the same bodies to the same service.
+//! Requests a second of an apply against those of a bare generator that sends the same kinds of requests with the
+//! same bodies to the same service, and writes a journal of the same length.
 
 use std::error::Error;
 use std::path::Path;
@@ -9,7 +9,7 @@ use bytes::Bytes;
 use http::Method;
 use serde_json::Value as Json;
 
-use crate::generator::{self, Shot};
+use crate::generator::{self, Journal, Shot};
 use crate::measure::{self, Usage};
 use crate::world;
 
@@ -90,6 +90,10 @@ pub fn table(count: usize, rounds: &[[Pair; 3]]) {
     }
 }
 
+/// Changes whose intents reach the disk in one flush of the program's journal: what `strace -c` counts of it with 32
+/// connections.
+const TOGETHER: usize = 16;
+
 /// A bare client of the service.
 pub struct Bare<'a> {
     /// Host and port.
@@ -100,7 +104,7 @@ pub struct Bare<'a> {
 
 impl Bare<'_> {
     /// Requests a second of what the newest run of `state` sent, in namespaces of its own: a create; a
-    /// GET and a PUT; two GETs and a DELETE.
+    /// GET and a PUT; two GETs and a DELETE. Its journal has the lines of that run.
     pub fn rate(&self, state: &Path) -> Result<f64, Box<dyn Error>> {
         let mut shots = Vec::new();
         // A DELETE is shot long after the GETs of its endpoint, which may be on another connection.
@@ -108,23 +112,31 @@ impl Bare<'_> {
         for write in written(state)? {
             let path = format!("/api/config/namespaces/{}/endpoints", write.namespace);
             let one = format!("{path}/{}", write.name);
-            let get = |path: &str| Shot { method: Method::GET, path: path.to_owned(), body: Bytes::new() };
+            let get = |path: &str| Shot {
+                method: Method::GET,
+                path: path.to_owned(),
+                body: Bytes::new(),
+                record: Bytes::new(),
+            };
+            let shot = |path| Shot { method: write.method.clone(), path, body: write.body, record: write.record };
             match write.method {
-                Method::POST => shots.push(Shot { method: write.method, path, body: write.body.into() }),
+                Method::POST => shots.push(shot(path)),
                 Method::PUT => {
                     shots.push(get(&one));
-                    shots.push(Shot { method: write.method, path: one, body: write.body.into() });
+                    shots.push(shot(one));
                 }
                 _ => {
                     shots.push(get(&one));
                     shots.push(get(&format!("{one}?response_format=GET_RSP_FORMAT_REFERRING_OBJECTS")));
-                    later.push(Shot { method: write.method, path: one, body: Bytes::new() });
+                    later.push(shot(one));
                 }
             }
         }
         shots.append(&mut later);
         let count = shots.len() as f64;
-        let fired = generator::fire(self.address, world::TOKEN, self.concurrency, shots);
+        let path = state.join(format!("bare-{count}.jsonl"));
+        let fired =
+            generator::fire(self.address, world::TOKEN, self.concurrency, shots, Journal { path, together: TOGETHER });
         let took = crate::runtime()?.block_on(fired).map_err(|error| error.to_string())?;
         Ok(count / took.as_secs_f64())
     }
@@ -135,7 +147,9 @@ struct Written {
     method: Method,
     namespace: String,
     name: String,
-    body: String,
+    body: Bytes,
+    /// The lines of its intent and of its outcome.
+    record: Bytes,
 }
 
 /// What the newest run of `state` wrote, in its order.
@@ -144,8 +158,11 @@ fn written(state: &Path) -> Result<Vec<Written>, Box<dyn Error>> {
         std::fs::read_dir(state.join("runs"))?.map(|run| Ok(run?.path())).collect::<std::io::Result<Vec<_>>>()?;
     let newest = runs.into_iter().max_by_key(|run| run.metadata().and_then(|data| data.modified()).ok());
     let text = std::fs::read_to_string(newest.ok_or("there is no run")?)?;
+    let mut outcomes = text.lines().filter(|line| line.starts_with("{\"outcome\""));
     let mut written = Vec::new();
     for line in text.lines().filter(|line| line.starts_with("{\"intent\"")) {
+        let outcome = outcomes.next().ok_or("a write has no outcome")?;
+        let record = format!("{line}\n{outcome}\n").into();
         let mut line: Json = serde_json::from_str(line)?;
         let intent = &mut line["intent"];
         let key = intent["key"].as_str().ok_or("an intent tells no key")?;
@@ -161,7 +178,8 @@ fn written(state: &Path) -> Result<Vec<Written>, Box<dyn Error>> {
             body.remove("resource_version");
             body["metadata"]["namespace"] = namespace.clone().into();
         }
-        written.push(Written { method, namespace, name, body: body.to_string() });
+        let body = if body.is_null() { Bytes::new() } else { body.to_string().into() };
+        written.push(Written { method, namespace, name, body, record });
     }
     Ok(written)
 }

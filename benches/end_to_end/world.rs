@@ -29,7 +29,10 @@ impl Stack {
         let stack = Self { directory: directory.to_owned(), count, namespaces };
         std::fs::create_dir_all(directory)?;
         let names: Vec<String> = (0..namespaces).map(|at| format!("  - {}\n", namespace(at))).collect();
-        std::fs::write(directory.join("trueup.yaml"), format!("stack: bench\nnamespaces:\n{}", names.concat()))?;
+        std::fs::write(
+            directory.join("trueup.yaml"),
+            format!("stack: bench\nallow_empty: true\nnamespaces:\n{}", names.concat()),
+        )?;
         for at in 0..namespaces {
             std::fs::create_dir_all(directory.join(namespace(at)))?;
         }
