@@ -93,26 +93,32 @@ impl Reservation {
             return;
         }
         let more = bytes.next_multiple_of(STEP) - self.bytes;
-        loop {
-            let freed = self.budget.shared.freed.notified();
+        while !self.take(more) {
+            let shared = Arc::clone(&self.budget.shared);
+            let freed = shared.freed.notified();
             tokio::pin!(freed);
-            // Asked before the look, so that nothing is missed in between.
+            // Asked before the next look, so that nothing is missed in between.
             freed.as_mut().enable();
-            {
-                let mut state = self.budget.state();
-                let fits = state.used + more <= self.budget.shared.total;
-                if fits || state.open.first() == Some(&self.order) {
-                    state.used += more;
-                    #[cfg(test)]
-                    {
-                        state.most = state.most.max(state.used);
-                    }
-                    self.bytes += more;
-                    return;
-                }
+            if self.take(more) {
+                return;
             }
             freed.await;
         }
+    }
+
+    /// Takes so many bytes more, if there are.
+    fn take(&mut self, more: usize) -> bool {
+        let mut state = self.budget.state();
+        let fits = state.used + more <= self.budget.shared.total || state.open.first() == Some(&self.order);
+        if fits {
+            state.used += more;
+            #[cfg(test)]
+            {
+                state.most = state.most.max(state.used);
+            }
+            self.bytes += more;
+        }
+        fits
     }
 
     /// The whole answer; its share is given back with its last copy.

@@ -1,25 +1,25 @@
-//! The one file that opens connections. Every answer is bounded in size and time, no redirect is
-//! followed, and waiting, chance and the limit of requests are passed in.
+//! Sends requests. Every answer is bounded in size and time, no redirect is followed, and waiting, chance and the
+//! limit of requests are passed in.
 
 use std::collections::BTreeMap;
-use std::error::Error as _;
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::error::Error;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
-use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
-use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
-use jiff::Timestamp;
-use reqwest::Url;
+use http::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_TYPE, DATE, HOST, USER_AGENT};
+use http::uri::{Authority, Scheme};
+use http::{HeaderMap, HeaderName, HeaderValue, Uri};
+use http_body_util::Full;
 
-use super::base_url::SANDBOX_HOST;
 use super::budget::{Budget, Reservation};
+use super::connections::{Answer, Connections, SendError};
+use super::connector::{AGENT, Connector};
 use super::error::{ApiError, Failure};
 use super::operations::Operation;
 use super::pool::ClientPool;
 use super::request::Request;
-use super::response::{Response, date, judge};
+use super::response::{Response, judge};
 use super::retry::{AttemptHistory, RetryDecision, decide};
 use super::secret::Secret;
 use super::settings::{ClientProgress, ClientSettings, ClientSettingsError, Exchange, Retry};
@@ -28,8 +28,6 @@ use super::tls;
 
 /// Bytes that are read of a body with a bad status.
 const LONGEST_REFUSAL: usize = 64 * 1024;
-/// How long an unused connection is kept: shorter than what stands before services usually keeps it.
-const IDLE_CONNECTION: Duration = Duration::from_secs(20);
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
@@ -50,39 +48,45 @@ struct Attempt {
 /// Certificates that cannot be used.
 pub fn pool(settings: &ClientSettings, beside: Option<&ClientPool>) -> Result<ClientPool, ClientSettingsError> {
     let tls = tls::configure(&settings.base_url, &settings.trust)?;
-    let mut builder = reqwest::Client::builder()
-        .tls_backend_preconfigured(tls)
-        .redirect(reqwest::redirect::Policy::none())
-        .retry(reqwest::retry::never())
-        .referer(false)
-        .user_agent(concat!("trueup/", env!("CARGO_PKG_VERSION")))
-        .connect_timeout(settings.bounds.connect)
-        .read_timeout(settings.bounds.idle)
-        .timeout(settings.bounds.total)
-        .pool_idle_timeout(IDLE_CONNECTION)
-        .tcp_nodelay(true);
-    if settings.base_url.is_loopback() {
-        // Whatever a resolver or a proxy says, a token sent without TLS stays on this machine.
-        let here = [SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), SocketAddr::from((Ipv6Addr::LOCALHOST, 0))];
-        builder = builder.no_proxy().resolve_to_addrs("localhost", &here).resolve_to_addrs(SANDBOX_HOST, &here);
-    }
-    let http = builder.build().map_err(|error| ClientSettingsError::Client { reason: innermost(&error) })?;
+    let (scheme, authority, _) = place(settings)?;
+    let connector = Connector::new(authority, scheme, settings.base_url.is_loopback(), tls).map_err(unusable)?;
     let memory = match beside {
         Some(pool) => pool.memory(),
         None => Budget::new(settings.bounds.memory),
     };
-    Ok(ClientPool::new(http, settings.rate, settings.concurrency, memory))
+    let connections = Connections::new(connector, settings.bounds.connect);
+    Ok(ClientPool::new(connections, settings.rate, settings.concurrency, memory))
+}
+
+/// Scheme and host to connect to, and the path before `/api`, without a slash at its end.
+fn place(settings: &ClientSettings) -> Result<(Scheme, Authority, String), ClientSettingsError> {
+    let url = match settings.address {
+        Some(address) => format!("http://{address}"),
+        None => settings.base_url.as_str().to_owned(),
+    };
+    let url = Uri::try_from(url).map_err(unusable)?.into_parts();
+    let path = url.path_and_query.map(|path| path.path().trim_end_matches('/').to_owned()).unwrap_or_default();
+    match (url.scheme, url.authority) {
+        (Some(scheme), Some(authority)) => Ok((scheme, authority, path)),
+        _ => Err(ClientSettingsError::Client { reason: "the base URL has no host".to_owned() }),
+    }
+}
+
+fn unusable(error: impl Error) -> ClientSettingsError {
+    ClientSettingsError::Client { reason: error.to_string() }
 }
 
 /// A client with what it counted.
 pub(super) struct Client {
     shared: ClientPool,
-    /// With a slash at its end.
-    root: Url,
+    /// What every request carries.
+    headers: HeaderMap,
+    /// Before the path of each request.
+    prefix: String,
     pub(super) settings: ClientSettings,
     pub(super) counts: Mutex<BTreeMap<Operation, u64>>,
-    /// What the clock of the service showed when it sent the last answer.
-    pub(super) date: Mutex<Option<Timestamp>>,
+    /// What the clock of the service showed when it sent the last answer, as it was written.
+    pub(super) date: Mutex<Option<HeaderValue>>,
 }
 
 impl Client {
@@ -95,12 +99,13 @@ impl Client {
             Some(pool) => pool.clone(),
             None => pool(&settings, None)?,
         };
-        let root = match settings.address {
-            Some(address) => format!("http://{address}/"),
-            None => format!("{}/", settings.base_url.as_str()),
-        };
-        let root = Url::parse(&root).map_err(|error| ClientSettingsError::Client { reason: error.to_string() })?;
-        Ok(Self { shared, root, counts: Mutex::default(), date: Mutex::default(), settings })
+        let (_, authority, prefix) = place(&settings)?;
+        let json = HeaderValue::from_static("application/json");
+        let mut headers = HeaderMap::with_capacity(16);
+        headers.insert(HOST, HeaderValue::from_str(authority.as_str()).map_err(unusable)?);
+        headers.extend([(USER_AGENT, AGENT), (ACCEPT, json), (ACCEPT_ENCODING, HeaderValue::from_static("gzip"))]);
+        headers.extend(settings.token.as_ref().map(|token| (AUTHORIZATION, token.authorization())));
+        Ok(Self { shared, headers, prefix, counts: Mutex::default(), date: Mutex::default(), settings })
     }
 
     /// Sends a request, again as often as its operation allows.
@@ -171,7 +176,8 @@ impl Client {
         let request_id = if attempt.number == 1 { id.to_owned() } else { format!("{id}.{}", attempt.number) };
         *self.counts.lock().unwrap_or_else(PoisonError::into_inner).entry(request.operation).or_default() += 1;
         let started = Instant::now();
-        let result = self.exchange(request, &request_id, started).await;
+        // Every future above it would be as large.
+        let result = Box::pin(self.exchange(request, &request_id, started)).await;
         if let Some(listener) = &self.settings.listener {
             let outcome = match &result {
                 Ok(answer) => format!("{}, {} bytes", answer.status, answer.body.len()),
@@ -197,23 +203,17 @@ impl Client {
     }
 
     async fn exchange(&self, request: &Request, id: &str, started: Instant) -> Result<Response, Failure> {
-        let failed = |error: reqwest::Error| self.failure(error, started.elapsed());
-        let response = self.shared.limits().http.execute(self.http_request(request, id)?).await.map_err(failed)?;
-        let status = response.status();
-        let headers = response.headers().clone();
-        if let Some(date) = date(&headers) {
-            *self.date.lock().unwrap_or_else(PoisonError::into_inner) = Some(date);
+        let sent = self.shared.limits().connections.send(self.http_request(request, id)?);
+        let mut answer = self.in_time(started, sent).await?;
+        if let Some(date) = answer.headers.get(DATE) {
+            *self.date.lock().unwrap_or_else(PoisonError::into_inner) = Some(date.clone());
         }
-        let body = self.body(response, status, started).await?;
-        judge(request.operation, status, &headers, body, self.settings.token.as_ref())
+        let body = self.body(&mut answer, started).await?;
+        judge(request.operation, answer.status, &answer.headers, body, self.settings.token.as_ref())
     }
 
-    fn http_request(&self, request: &Request, id: &str) -> Result<reqwest::Request, Failure> {
-        let mut headers = HeaderMap::new();
-        if let Some(token) = &self.settings.token {
-            headers.insert(AUTHORIZATION, token.authorization());
-        }
-        headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
+    fn http_request(&self, request: &Request, id: &str) -> Result<http::Request<Full<Bytes>>, Failure> {
+        let mut headers = self.headers.clone();
         if request.content_type {
             headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         }
@@ -223,38 +223,52 @@ impl Client {
                 headers.insert(name, value);
             }
         }
-        // The host is parsed once for all requests.
-        let url = self.root.join(request.path_and_query.trim_start_matches('/'));
-        let url = url.map_err(|error| Failure::NotBuilt { reason: self.masked(&error.to_string()) })?;
-        let mut built = reqwest::Request::new(request.method.clone(), url);
+        let target = Uri::try_from(format!("{}{}", self.prefix, request.path_and_query));
+        let target = target.map_err(|error| Failure::NotBuilt { reason: self.masked(&error.to_string()) })?;
+        let mut built = http::Request::new(Full::new(request.body.clone().unwrap_or_default()));
+        *built.method_mut() = request.method.clone();
+        *built.uri_mut() = target;
         *built.headers_mut() = headers;
-        *built.body_mut() = request.body.clone().map(reqwest::Body::from);
         Ok(built)
     }
 
-    /// The body, up to its bound; of a refusal, its beginning.
-    async fn body(
+    /// Waits for a part of an exchange: no longer than the service may be silent, nor than the request may take.
+    async fn in_time<T>(
         &self,
-        mut response: reqwest::Response,
-        status: StatusCode,
         started: Instant,
-    ) -> Result<Bytes, Failure> {
+        part: impl Future<Output = Result<T, SendError>>,
+    ) -> Result<T, Failure> {
+        let bounds = &self.settings.bounds;
+        let rest = bounds.total.saturating_sub(started.elapsed());
+        let longest = if rest <= bounds.idle { bounds.total } else { bounds.idle };
+        // A part that is always ready would never be found to be late.
+        if rest.is_zero() {
+            return Err(Failure::TimedOut { after: longest });
+        }
+        match tokio::time::timeout(rest.min(bounds.idle), part).await {
+            Ok(result) => result.map_err(|error| self.failure(error)),
+            Err(_) => Err(Failure::TimedOut { after: longest }),
+        }
+    }
+
+    /// The body, up to its bound; of a refusal, its beginning.
+    async fn body(&self, answer: &mut Answer<'_>, started: Instant) -> Result<Bytes, Failure> {
+        let status = answer.status;
         let limit = if status.is_success() { self.settings.bounds.body } else { LONGEST_REFUSAL };
-        let rendered = response.content_length().and_then(|length| usize::try_from(length).ok());
         let mut whole = BytesMut::new();
         let mut share = self.shared.limits().budget.share();
-        if let Some(length) = rendered.map(|length| length.min(limit)) {
+        if let Some(length) = answer.length().map(|length| length.min(limit)) {
             self.grow(&mut share, length, started).await?;
             whole.reserve(length);
         }
         let (bounds, mut window, mut arrived) = (&self.settings.bounds, Instant::now(), 0);
         loop {
-            let piece = match response.chunk().await {
+            let piece = match self.in_time(started, answer.chunk()).await {
                 Ok(Some(piece)) => piece,
                 Ok(None) => return Ok(share.keep(whole.freeze())),
                 // The status already says what happened; a lost end of the explanation changes nothing.
                 Err(_) if !status.is_success() => return Ok(whole.freeze()),
-                Err(error) => return Err(self.failure(error, started.elapsed())),
+                Err(failure) => return Err(failure),
             };
             arrived += piece.len();
             let since = window.elapsed();
@@ -287,25 +301,17 @@ impl Client {
         tokio::time::timeout(rest, share.grow_to(bytes)).await.map_err(|_| Failure::TimedOut { after: total })
     }
 
-    fn failure(&self, error: reqwest::Error, took: Duration) -> Failure {
-        let error = error.without_url();
-        let reason = self.masked(&innermost(&error));
-        let bounds = &self.settings.bounds;
-        if error.is_builder() {
-            Failure::NotBuilt { reason }
-        } else if error.is_connect() {
-            match (tls_error(&error), error.is_timeout()) {
-                (Some(reason), _) => Failure::Tls { reason: self.masked(&reason) },
-                (None, true) => {
-                    let reason = format!("none within {} seconds", bounds.connect.as_secs_f64());
-                    Failure::Connect { reason }
-                }
-                (None, false) => Failure::Connect { reason },
+    fn failure(&self, error: SendError) -> Failure {
+        match error {
+            SendError::NotConnected(error) => match tls_error(&*error) {
+                Some(reason) => Failure::Tls { reason: self.masked(&reason) },
+                None => Failure::Connect { reason: self.masked(&innermost(&*error)) },
+            },
+            SendError::ConnectTimedOut => {
+                let seconds = self.settings.bounds.connect.as_secs_f64();
+                Failure::Connect { reason: format!("none within {seconds} seconds") }
             }
-        } else if error.is_timeout() {
-            Failure::TimedOut { after: if took >= bounds.total { bounds.total } else { bounds.idle } }
-        } else {
-            Failure::Cut { reason }
+            SendError::Cut(error) => Failure::Cut { reason: self.masked(&innermost(&*error)) },
         }
     }
 
@@ -325,29 +331,27 @@ pub(super) fn capacity_with(whole: &BytesMut, more: usize) -> usize {
 }
 
 /// What the cause of all causes says: the others repeat it.
-fn innermost(error: &reqwest::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        text = cause.to_string();
-        source = cause.source();
+fn innermost(error: &(dyn Error + 'static)) -> String {
+    let mut cause = error;
+    while let Some(source) = cause.source() {
+        cause = source;
     }
-    text
+    cause.to_string()
 }
 
-fn tls_error(error: &reqwest::Error) -> Option<String> {
-    let mut source = error.source();
-    while let Some(cause) = source {
-        if let Some(found) = tls_cause(cause) {
+fn tls_error(error: &(dyn Error + 'static)) -> Option<String> {
+    let mut cause = Some(error);
+    while let Some(error) = cause {
+        if let Some(found) = tls_cause(error) {
             return Some(found.to_string());
         }
-        source = cause.source();
+        cause = error.source();
     }
     None
 }
 
 /// The TLS error that `cause` is, or that it wraps as an error of IO does, any number of times.
-fn tls_cause<'a>(cause: &'a (dyn std::error::Error + 'static)) -> Option<&'a rustls::Error> {
+fn tls_cause<'a>(cause: &'a (dyn Error + 'static)) -> Option<&'a rustls::Error> {
     let mut cause = cause;
     loop {
         if let Some(found) = cause.downcast_ref::<rustls::Error>() {

@@ -1,11 +1,13 @@
 //! The configuration API. One table holds every operation with its paths in both layouts; requests,
-//! answers and retry decisions are plain functions over it; one file opens connections.
+//! answers and retry decisions are plain functions over it; `connector` alone opens connections.
 
 mod base_url;
 mod budget;
 #[cfg(test)]
 mod budget_tests;
 mod client;
+mod connections;
+mod connector;
 mod current;
 pub mod ddos;
 pub mod endpoints;

@@ -8,6 +8,7 @@ use std::time::Instant;
 use tokio::sync::Semaphore;
 
 use super::budget::Budget;
+use super::connections::Connections;
 use super::rate_limit::{RateLimit, RateLimiter};
 
 /// What the clients of one service share. A clone is the same pool.
@@ -15,7 +16,7 @@ use super::rate_limit::{RateLimit, RateLimiter};
 pub struct ClientPool(Arc<SharedLimits>);
 
 pub(super) struct SharedLimits {
-    pub(super) http: reqwest::Client,
+    pub(super) connections: Connections,
     pub(super) throttle: RateLimiter,
     pub(super) permits: Semaphore,
     pub(super) budget: Budget,
@@ -28,10 +29,10 @@ impl fmt::Debug for ClientPool {
 }
 
 impl ClientPool {
-    pub(super) fn new(http: reqwest::Client, rate: Option<RateLimit>, concurrency: usize, budget: Budget) -> Self {
+    pub(super) fn new(connections: Connections, rate: Option<RateLimit>, concurrency: usize, budget: Budget) -> Self {
         let throttle = RateLimiter::new(rate, Instant::now());
         let permits = Semaphore::new(concurrency.max(1));
-        Self(Arc::new(SharedLimits { http, throttle, permits, budget }))
+        Self(Arc::new(SharedLimits { connections, throttle, permits, budget }))
     }
 
     pub(super) fn limits(&self) -> &SharedLimits {

@@ -16,7 +16,7 @@ use super::endpoints::{self, ListParameters, ResponseFormat};
 use super::error::{ApiError, Failure};
 use super::operations::{Operation, OperationEffect};
 use super::request::{ReadRequest, Request, RequestError};
-use super::response::Response;
+use super::response::{Response, read_date};
 use super::settings::{ClientProgress, ClientSettings, ClientSettingsError};
 
 /// A client that only looks.
@@ -123,7 +123,7 @@ impl Reader {
     /// What the clock of the service showed when it sent the last answer, to the second.
     #[must_use]
     pub fn date(&self) -> Option<Timestamp> {
-        *self.client.date.lock().unwrap_or_else(PoisonError::into_inner)
+        read_date(self.client.date.lock().unwrap_or_else(PoisonError::into_inner).as_ref()?)
     }
 
     /// Sends a request that only looks.
@@ -139,9 +139,19 @@ impl Reader {
     /// # Errors
     /// [`ApiError::is_absent`] where it is not there.
     pub async fn get(&self, key: &Key, format: ResponseFormat) -> Result<Json, ApiError> {
+        let failed = |failure| ApiError {
+            operation: Operation::EndpointGet,
+            subject: endpoints::subject(key),
+            failure,
+            request_id: None,
+        };
+        self.object(key, format).await?.json().map_err(failed)
+    }
+
+    /// [`Self::get`] as it came.
+    pub(super) async fn object(&self, key: &Key, format: ResponseFormat) -> Result<Response, ApiError> {
         let request = endpoints::get(self.layout(), key, format).map_err(unbuilt_of(Operation::EndpointGet, key))?;
-        let answer = self.whole(&request).await?;
-        answer.json().map_err(|failure| request.failed(failure))
+        self.whole(&request).await
     }
 
     /// The list of a namespace as it came.

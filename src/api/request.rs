@@ -251,14 +251,20 @@ fn check_counts(
 }
 
 fn fill_path(template: &'static str, given: &[(&'static Parameter, &str)]) -> Result<String, RequestError> {
-    let mut path = template.to_owned();
-    for (parameter, value) in given.iter().filter(|(parameter, _)| parameter.part == ParameterLocation::Path) {
-        if matches!(*value, "" | "." | "..") {
-            return Err(RequestError::Name { parameter: parameter.name, value: (*value).to_owned() });
+    let mut path = String::with_capacity(2 * template.len());
+    let mut rest = template;
+    while let Some((before, after)) = rest.split_once('{') {
+        let (parameter, after) = after.split_once('}').unwrap_or((after, ""));
+        let is_hole = |known: &Parameter| known.part == ParameterLocation::Path && known.name == parameter;
+        let value = given.iter().find(|(known, _)| is_hole(known)).map_or("", |(_, value)| *value);
+        if matches!(value, "" | "." | "..") {
+            return Err(RequestError::Name { parameter, value: value.to_owned() });
         }
-        let hole = format!("{{{}}}", parameter.name);
-        path = path.replace(&hole, &utf8_percent_encode(value, RESERVED).to_string());
+        path.push_str(before);
+        path.extend(utf8_percent_encode(value, RESERVED));
+        rest = after;
     }
+    path.push_str(rest);
     Ok(path)
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, DATE, LOCATION, RETRY_AFTER};
-use http::{HeaderMap, StatusCode};
+use http::{HeaderMap, HeaderValue, StatusCode};
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -169,9 +169,9 @@ fn place(target: &str) -> String {
 }
 
 fn is_html(headers: &HeaderMap, body: &[u8]) -> bool {
-    let typed = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    let typed = typed.is_some_and(|value| value.trim_start().to_ascii_lowercase().starts_with("text/html"));
-    typed || body.trim_ascii_start().first() == Some(&b'<')
+    let kind = headers.get(CONTENT_TYPE).map_or(&[][..], |value| value.as_bytes().trim_ascii_start());
+    let is_typed = kind.get(..9).is_some_and(|kind| kind.eq_ignore_ascii_case(b"text/html"));
+    is_typed || body.trim_ascii_start().first() == Some(&b'<')
 }
 
 fn refusal(status: StatusCode, headers: &HeaderMap, body: &[u8], secret: Option<&Secret>) -> ErrorStatus {
@@ -236,8 +236,13 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
 }
 
 /// When the service sent an answer, by its own clock.
-pub(super) fn date(headers: &HeaderMap) -> Option<Timestamp> {
-    http_date(headers.get(DATE)?.to_str().ok()?)
+fn date(headers: &HeaderMap) -> Option<Timestamp> {
+    read_date(headers.get(DATE)?)
+}
+
+/// The time in a `Date`.
+pub(super) fn read_date(value: &HeaderValue) -> Option<Timestamp> {
+    http_date(value.to_str().ok()?)
 }
 
 fn http_date(text: &str) -> Option<Timestamp> {
@@ -246,8 +251,6 @@ fn http_date(text: &str) -> Option<Timestamp> {
 
 #[cfg(test)]
 mod tests {
-    use http::HeaderValue;
-
     use super::*;
 
     const CART: &str = r#"{"metadata":{"name":"cart","namespace":"shop"},"system_metadata":{"uid":"u"},"spec":{}}"#;

@@ -1,6 +1,10 @@
 //! A pull request, a saved plan and a journal are written by others: none of them chooses where the
 //! token goes, which configuration is in force, or how strict it is.
 
+use std::io::{Read as _, Write as _};
+use std::net::{Shutdown, TcpListener, TcpStream};
+
+use crate::api::tls;
 use crate::support::{Ran, Service, Stage, TOKEN, definition};
 
 /// A stack in `stack` whose `trueup.yaml` says more, and one definition.
@@ -280,4 +284,44 @@ fn a_policy_that_cannot_be_read_is_an_error_and_never_passed_over() {
         .run("plan stack --policy stack/policy.yml.txt")
         .code(1)
         .stderr_contains("is in the repository that it limits");
+}
+
+#[test]
+fn a_proxy_of_the_environment_learns_where_to_connect_and_nothing_else() {
+    let (proxy, service) = (TcpListener::bind("127.0.0.1:0").expect("a port"), tls::serve());
+    let address = proxy.local_addr().expect("an address");
+    let seen = std::thread::spawn(move || {
+        let (mut client, _) = proxy.accept().expect("a client");
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") {
+            let mut byte = [0];
+            client.read_exact(&mut byte).expect("a head");
+            head.extend(byte);
+        }
+        client.write_all(b"HTTP/1.1 200 OK\r\n\r\n").expect("an answer");
+        let service = TcpStream::connect(service).expect("the service");
+        let (mut from_client, mut to_service) =
+            (client.try_clone().expect("a copy"), service.try_clone().expect("a copy"));
+        let up = std::thread::spawn(move || std::io::copy(&mut from_client, &mut to_service));
+        // Either side may end it first.
+        let _ = std::io::copy(&mut &service, &mut client);
+        let _ = client.shutdown(Shutdown::Both);
+        let _ = service.shutdown(Shutdown::Both);
+        let _ = up.join();
+        String::from_utf8(head).expect("text")
+    });
+    let authority = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cases/tls/authority.pem");
+    let stage = stack("base_url: https://mesh.example.net\n")
+        .env("TRUEUP_BASE_URL", "https://mesh.example.net")
+        .env("TRUEUP_TOKEN", "a-token-of-enough-characters")
+        .env("HTTPS_PROXY", &format!("http://somebody:hunter2@{address}"));
+    // The certificate is one of `localhost`, so TLS through the tunnel refuses it before the request is sent.
+    stage
+        .run(&format!("plan stack --ca-cert {authority}"))
+        .code(5)
+        .stdout_contains("not valid for name \"mesh.example.net\"");
+    let head = seen.join().expect("the proxy");
+    assert!(head.starts_with("CONNECT mesh.example.net:443 HTTP/1.1\r\n"), "{head}");
+    assert!(head.to_lowercase().contains("proxy-authorization: basic c29tzwjvzhk6ahvudgvymg==\r\n"), "{head}");
+    assert!(!head.contains("a-token-of-enough-characters"), "{head}");
 }

@@ -218,6 +218,25 @@ async fn connections_are_used_again() {
 }
 
 #[tokio::test]
+async fn a_connection_that_the_service_ended_is_not_used_again() {
+    let Reply::Bytes(whole) = reply(200, "{}") else { panic!("bytes") };
+    let bench = Bench::start(vec![Reply::Last(whole)]).await;
+    for _ in 0..3 {
+        bench.reader().get(&cart(), ResponseFormat::Default).await.unwrap();
+    }
+    assert_eq!(bench.server.connections(), 3);
+}
+
+#[tokio::test]
+async fn a_body_that_was_not_read_to_its_end_ends_its_connection() {
+    let long = format!("{{\"message\": \"{}\"}}", "x".repeat(100_000));
+    let bench = Bench::start(vec![reply(403, &long), reply(200, "{}")]).await;
+    bench.reader().get(&cart(), ResponseFormat::Default).await.unwrap_err();
+    bench.reader().get(&cart(), ResponseFormat::Default).await.unwrap();
+    assert_eq!(bench.server.connections(), 2);
+}
+
+#[tokio::test]
 async fn a_ddos_event_that_moved_is_not_edited() {
     let event = |name: &str| json!({"event": {"id": "e1", "name": name, "end_time": null}}).to_string();
     let bench = Bench::start(vec![reply(200, &event("a")), reply(200, &event("b")), reply(200, &event("b"))]).await;
