@@ -1,9 +1,10 @@
 //! One endpoint as the service shows it now: the answer to a get, read into a live object. A replace starts
 //! from the whole answer, so that fields which the model does not know survive it. Pure.
 
-use serde::Deserialize as _;
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Deserializer};
 
-use super::live::{SystemMetadata, assemble, describe, read_spec};
+use super::live::{SpecRead, SystemMetadata, assemble, describe, read_spec};
 use super::metadata::Metadata;
 use super::text::neutral;
 use crate::model::{Endpoint, Json, Key, LiveItem, LiveObject, WireSpec, shape};
@@ -27,38 +28,54 @@ pub enum CurrentState {
 pub struct CurrentObject {
     /// The object.
     pub live: LiveObject,
-    /// The whole answer.
-    pub raw: Json,
+    /// The whole answer: of an object that is not replaced nobody needs it as a tree.
+    answer: Box<[u8]>,
+}
+
+/// The answer to a get, its parts typed or as trees. What is `null` is not there.
+#[derive(Deserialize)]
+struct GetAnswer<M, S, Y> {
+    metadata: Option<M>,
+    spec: Option<S>,
+    system_metadata: Option<Y>,
+    #[serde(default, deserialize_with = "version")]
+    resource_version: Option<String>,
+}
+
+/// A version, which some services write as a number.
+fn version<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
+    Ok(match Json::deserialize(from)? {
+        Json::String(text) if !text.is_empty() => Some(text),
+        Json::Number(number) => Some(number.to_string()),
+        _ => None,
+    })
 }
 
 impl CurrentState {
     /// Reads the answer to a get of `key`.
     ///
     /// # Errors
-    /// Why the answer is not usable: it is about another object, or has no spec.
-    pub fn read(key: &Key, raw: Json) -> Result<Self, String> {
-        let part = |name: &str| raw.get(name).filter(|part| !part.is_null());
-        let Some(metadata) = part("metadata") else { return Err("it holds no `metadata`".to_owned()) };
-        let text = |name: &str| metadata.get(name).and_then(Json::as_str);
-        if text("name") != Some(key.name.as_str()) || text("namespace") != Some(key.namespace.as_str()) {
-            let other = format!("{}/{}", text("namespace").unwrap_or("?"), text("name").unwrap_or("?"));
-            return Err(format!("it is about `{}`", neutral(&other, 130)));
+    /// Why the answer is not usable: it is not JSON, about another object, or has no spec.
+    pub fn read(key: &Key, answer: &[u8]) -> Result<Self, String> {
+        let typed = match serde_json::from_slice::<GetAnswer<Metadata, WireSpec, SystemMetadata>>(answer) {
+            Ok(GetAnswer { metadata, spec, system_metadata, resource_version }) => {
+                let spec = spec.map(|spec| read_spec(Ok(spec), Json::default));
+                GetAnswer { metadata, spec, system_metadata, resource_version }
+            }
+            // A part has fields that the model does not know.
+            Err(_) => read_as_tree(answer)?,
+        };
+        let Some(mut metadata) = typed.metadata else { return Err("it holds no `metadata`".to_owned()) };
+        let (namespace, name) = (metadata.namespace.take(), metadata.name.take());
+        if name.as_deref() != Some(key.name.as_str()) || namespace.as_deref() != Some(key.namespace.as_str()) {
+            let [namespace, name] = [&namespace, &name].map(|text| text.as_deref().unwrap_or("?"));
+            return Err(format!("it is about `{}`", neutral(&format!("{namespace}/{name}"), 130)));
         }
-        let Some(spec) = part("spec") else { return Err("it holds no `spec`".to_owned()) };
-        let metadata = Metadata::deserialize(metadata).map_err(|error| format!("`metadata`: {}", describe(&error)))?;
-        let system = match part("system_metadata") {
-            Some(system) => SystemMetadata::deserialize(system)
-                .map_err(|error| format!("`system_metadata`: {}", describe(&error)))?,
-            None => SystemMetadata::default(),
-        };
-        let resource_version = match part("resource_version") {
-            Some(Json::String(text)) if !text.is_empty() => Some(text.clone()),
-            Some(Json::Number(number)) => Some(number.to_string()),
-            _ => None,
-        };
-        let spec = read_spec(WireSpec::deserialize(spec), || spec.clone());
-        Ok(match assemble(key.clone(), metadata, system, resource_version, spec, || raw.clone()) {
-            LiveItem::Object(live) => CurrentState::Object(Box::new(CurrentObject { live, raw })),
+        let Some(spec) = typed.spec else { return Err("it holds no `spec`".to_owned()) };
+        let system = typed.system_metadata.unwrap_or_default();
+        let tree = || serde_json::from_slice(answer).unwrap_or_default();
+        Ok(match assemble(key.clone(), metadata, system, typed.resource_version, spec, tree) {
+            LiveItem::Object(live) => CurrentState::Object(Box::new(CurrentObject { live, answer: answer.into() })),
             LiveItem::Unsupported(unsupported) => CurrentState::Unsupported { reason: unsupported.reason },
         })
     }
@@ -84,7 +101,10 @@ impl CurrentObject {
     /// fields that mean nothing, and the version.
     #[must_use]
     pub fn body(&self, change: impl FnOnce(&mut Json)) -> Json {
-        let mut body = serde_json::json!({ "metadata": self.raw["metadata"], "spec": self.raw["spec"] });
+        // It was read before.
+        let parts = serde_json::from_slice::<GetAnswer<Json, Json, IgnoredAny>>(&self.answer).ok();
+        let (metadata, spec) = parts.map(|parts| (parts.metadata, parts.spec)).unwrap_or_default();
+        let mut body = serde_json::json!({ "metadata": metadata, "spec": spec });
         change(&mut body);
         for part in ["metadata", "spec"] {
             shape::SPEC.prune(&mut body[part]);
@@ -94,4 +114,20 @@ impl CurrentObject {
         }
         body
     }
+}
+
+/// An answer with a part that is not as expected.
+fn read_as_tree(answer: &[u8]) -> Result<GetAnswer<Metadata, SpecRead, SystemMetadata>, String> {
+    let trees: GetAnswer<Json, Json, Json> = serde_json::from_slice(answer).map_err(|error| describe(&error))?;
+    let read = |part: &'static str| move |error| format!("`{part}`: {}", describe(&error));
+    Ok(GetAnswer {
+        metadata: trees.metadata.map(Metadata::deserialize).transpose().map_err(read("metadata"))?,
+        spec: trees.spec.map(|spec| read_spec(WireSpec::deserialize(&spec), || spec.clone())),
+        system_metadata: trees
+            .system_metadata
+            .map(SystemMetadata::deserialize)
+            .transpose()
+            .map_err(read("system_metadata"))?,
+        resource_version: trees.resource_version,
+    })
 }

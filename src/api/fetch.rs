@@ -19,7 +19,7 @@ use crate::model::{Json, Key, Live, Name, Namespace, NamespaceRead, RelatedObjec
 use super::current::CurrentState;
 use super::endpoints::{ListParameters, ResponseFormat};
 use super::error::{ApiError, Failure};
-use super::live::read_list;
+use super::live::{read_list, read_list_at_once};
 use super::operations::Operation;
 use super::reader::Reader;
 use super::response::Response;
@@ -140,8 +140,8 @@ async fn read_aside<T: Send + 'static>(
 /// # Errors
 /// Every answer but the object and that there is none.
 pub async fn fetch_object(reader: &Reader, key: &Key) -> Result<CurrentState, ApiError> {
-    match reader.get(key, ResponseFormat::Default).await {
-        Ok(raw) => CurrentState::read(key, raw).map_err(|reason| unreadable(key, reason)),
+    match reader.object(key, ResponseFormat::Default).await {
+        Ok(answer) => CurrentState::read(key, &answer.body).map_err(|reason| unreadable(key, reason)),
         Err(error) if error.is_absent() => Ok(CurrentState::Absent),
         Err(error) => Err(error),
     }
@@ -161,24 +161,25 @@ fn unreadable(key: &Key, reason: String) -> ApiError {
 /// # Errors
 /// Whatever else the answer was, an answer that does not say included.
 pub async fn referrers(reader: &Reader, key: &Key) -> Result<Vec<RelatedObject>, ApiError> {
-    match reader.get(key, ResponseFormat::ReferringObjects).await {
-        Ok(raw) => read_referrers(&raw).map_err(|reason| unreadable(key, reason)),
+    match reader.object(key, ResponseFormat::ReferringObjects).await {
+        Ok(answer) => read_referrers(serde_json::from_slice(&answer.body)).map_err(|reason| unreadable(key, reason)),
         Err(error) if error.is_absent() => Ok(Vec::new()),
         Err(error) => Err(error),
     }
 }
 
-pub(super) fn read_referrers(raw: &Json) -> Result<Vec<RelatedObject>, String> {
-    match raw.get("referring_objects") {
-        // Not filled is not empty: a service without this format would let every delete pass.
-        None | Some(Json::Null) => Err("it does not say who refers to the object".to_owned()),
-        Some(list) => {
-            let mut objects =
-                Vec::<RelatedObject>::deserialize(list).map_err(|error| neutral(&error.to_string(), 200))?;
-            objects.iter_mut().for_each(|object| object.uid.clear());
-            Ok(objects)
-        }
-    }
+/// The answer to a get in the format of referring objects.
+#[derive(Deserialize)]
+pub(super) struct ReferrersAnswer {
+    referring_objects: Option<Vec<RelatedObject>>,
+}
+
+pub(super) fn read_referrers(answer: serde_json::Result<ReferrersAnswer>) -> Result<Vec<RelatedObject>, String> {
+    let answer = answer.map_err(|error| neutral(&error.to_string(), 200))?;
+    // Not filled is not empty: a service without this format would let every delete pass.
+    let mut objects = answer.referring_objects.ok_or("it does not say who refers to the object")?;
+    objects.iter_mut().for_each(|object| object.uid.clear());
+    Ok(objects)
 }
 
 /// A condition in the status of an endpoint (API.md 1.2).
@@ -238,8 +239,9 @@ pub async fn fetch_with_health(
 ) -> (NamespaceRead, BTreeMap<Key, Vec<Condition>>) {
     match reader.list(namespace, &ListParameters::with_status()).await {
         Ok(answer) => {
-            let read =
-                |namespace: &Namespace, body: &[u8]| (read_list(namespace, body), failed_conditions(namespace, body));
+            let read = |namespace: &Namespace, body: &[u8]| {
+                (read_list_at_once(namespace, body), failed_conditions(namespace, body))
+            };
             read_aside(namespace, answer, read).await
         }
         Err(error) => (NamespaceRead::Unknown { reason: error.failure.to_string() }, BTreeMap::new()),
@@ -289,13 +291,15 @@ mod tests {
 
     #[test]
     fn an_answer_that_does_not_say_who_refers_is_not_nobody() {
-        assert!(read_referrers(&json!({"resource_version": "1"})).is_err());
-        assert!(read_referrers(&json!({"referring_objects": null})).is_err());
-        assert_eq!(read_referrers(&json!({"referring_objects": []})), Ok(Vec::new()));
+        let read = |answer: Json| read_referrers(serde_json::from_value(answer));
+        assert!(read(json!({"resource_version": "1"})).is_err());
+        assert!(read(json!({"referring_objects": null})).is_err());
+        assert!(read(json!({"referring_objects": {}})).is_err());
+        assert_eq!(read(json!({"referring_objects": []})), Ok(Vec::new()));
         let raw = json!({"referring_objects": [
             {"kind": "ves.io.schema.views.origin_pool.Object", "namespace": "shop", "name": "web", "tenant": "t", "uid": "u"}
         ]});
-        let referrer = &read_referrers(&raw).expect("one")[0];
+        let referrer = &read(raw).expect("one")[0];
         assert_eq!(referrer.to_string(), "ves.io.schema.views.origin_pool.Object shop/web");
         assert_eq!(referrer.uid, "", "a plan names who refers to an endpoint without the uid");
     }

@@ -78,29 +78,47 @@ type Read = Result<Option<LiveItem>, String>;
 /// What the answer to a list of `namespace` proves.
 #[must_use]
 pub fn read_list(namespace: &Namespace, body: &[u8]) -> NamespaceRead {
-    match list(namespace, body) {
+    let reads = match serde_json::from_slice::<List<Item>>(body) {
+        Ok(list) => whole(list).and_then(|items| {
+            let mut raw = LazyItems { body, items: None };
+            let items = items.into_iter().enumerate();
+            items.filter_map(|(index, item)| one(namespace, item, || raw.json(index)).transpose()).collect()
+        }),
+        Err(_) => raw_items(body).and_then(|items| each_careful(namespace, &items)),
+    };
+    complete(reads)
+}
+
+/// [`read_list`] on two threads, a tenth dearer: for whoever waits for nothing else.
+pub(super) fn read_list_at_once(namespace: &Namespace, body: &[u8]) -> NamespaceRead {
+    complete(raw_items(body).and_then(|items| {
+        let (one, other) = items.split_at(items.len() / 2);
+        std::thread::scope(|scope| {
+            let other = scope.spawn(|| each_careful(namespace, other));
+            let mut reads = each_careful(namespace, one)?;
+            reads.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
+            Ok(reads)
+        })
+    }))
+}
+
+fn complete(reads: Result<Vec<LiveItem>, String>) -> NamespaceRead {
+    match reads.and_then(by_key) {
         Ok(items) => NamespaceRead::Complete { items },
         Err(reason) => NamespaceRead::Unknown { reason },
     }
 }
 
-fn list(namespace: &Namespace, body: &[u8]) -> Result<BTreeMap<Key, LiveItem>, String> {
-    let mut reads = match serde_json::from_slice::<List<Item>>(body) {
-        Ok(list) => {
-            let whole = whole(list)?;
-            let mut raw = LazyItems { body, items: None };
-            let items = whole.into_iter().enumerate();
-            items.filter_map(|(index, item)| one(namespace, item, || raw.json(index)).transpose()).collect()
-        }
-        Err(_) => {
-            let list: List<&RawValue> = serde_json::from_slice(body)
-                .map_err(|error| format!("the list cannot be read: {}", describe(&error)))?;
-            whole(list)?
-                .into_iter()
-                .filter_map(|raw| careful(namespace, raw).transpose())
-                .collect::<Result<Vec<_>, _>>()
-        }
-    }?;
+fn raw_items(body: &[u8]) -> Result<Vec<&RawValue>, String> {
+    let list = serde_json::from_slice::<List<&RawValue>>(body);
+    whole(list.map_err(|error| format!("the list cannot be read: {}", describe(&error)))?)
+}
+
+fn each_careful(namespace: &Namespace, items: &[&RawValue]) -> Result<Vec<LiveItem>, String> {
+    items.iter().filter_map(|raw| careful(namespace, raw).transpose()).collect()
+}
+
+fn by_key(mut reads: Vec<LiveItem>) -> Result<BTreeMap<Key, LiveItem>, String> {
     reads.sort_by(|one, other| one.key().cmp(other.key()));
     if let Some(twice) = reads.windows(2).find(|pair| pair[0].key() == pair[1].key()) {
         return Err(format!("the list holds `{}` twice", neutral(&twice[0].key().to_string(), 130)));

@@ -27,8 +27,15 @@ fn plain() -> Json {
     json!({"where": null, "protocol": "TCP", "port": 8080, "health_check_port": 0, "ip": "10.1.2.3", "snat_pool": null})
 }
 
+/// What both readers of a list say of it.
+fn both(body: &[u8]) -> NamespaceRead {
+    let (read, at_once) = (read_list(&shop(), body), read_list_at_once(&shop(), body));
+    assert_eq!(format!("{read:?}"), format!("{at_once:?}"));
+    read
+}
+
 fn read(items: &[Json]) -> NamespaceRead {
-    read_list(&shop(), json!({"items": items, "errors": []}).to_string().as_bytes())
+    both(json!({"items": items, "errors": []}).to_string().as_bytes())
 }
 
 fn complete(items: &[Json]) -> Vec<LiveItem> {
@@ -39,7 +46,7 @@ fn complete(items: &[Json]) -> Vec<LiveItem> {
 }
 
 fn unknown(body: &str) -> String {
-    match read_list(&shop(), body.as_bytes()) {
+    match both(body.as_bytes()) {
         NamespaceRead::Unknown { reason } => reason,
         NamespaceRead::Complete { items } => panic!("complete: {items:?}"),
     }
@@ -262,10 +269,26 @@ fn fresh() -> Json {
     })
 }
 
+fn current(key: &Key, answer: &Json) -> Result<CurrentState, String> {
+    CurrentState::read(key, answer.to_string().as_bytes())
+}
+
+#[test]
+fn an_object_of_known_fields_is_read_as_one_with_unknown_fields_but_for_them() {
+    let key = Key::parse("shop/a").expect("a key");
+    let mut known = fresh();
+    for part in ["metadata", "spec"] {
+        known[part].as_object_mut().expect("a map").retain(|field, _| field != "future" && field != "shiny");
+    }
+    let live = |answer: &Json| current(&key, answer).expect("an object").object().expect("an object").live.clone();
+    let of_unknown = LiveObject { unknown: Vec::new(), ..live(&fresh()) };
+    assert_eq!(format!("{:?}", live(&known)), format!("{of_unknown:?}"));
+}
+
 #[test]
 fn a_fresh_object_keeps_everything_and_its_version() {
     let key = Key::parse("shop/a").expect("a key");
-    let fresh_object = CurrentState::read(&key, fresh()).expect("an object");
+    let fresh_object = current(&key, &fresh()).expect("an object");
     let fresh_object = fresh_object.object().expect("an object");
     let object = &fresh_object.live;
     assert_eq!(object.resource_version.as_deref(), Some("4711000123"));
@@ -282,10 +305,10 @@ fn a_fresh_object_keeps_everything_and_its_version() {
 #[test]
 fn an_answer_about_another_object_or_without_a_spec_is_none() {
     let key = Key::parse("shop/b").expect("a key");
-    assert_eq!(CurrentState::read(&key, fresh()).expect_err("another").as_str(), "it is about `shop/a`");
+    assert_eq!(current(&key, &fresh()).expect_err("another").as_str(), "it is about `shop/a`");
     let key = Key::parse("shop/a").expect("a key");
     let mut bare = fresh();
     bare["spec"] = Json::Null;
-    assert_eq!(CurrentState::read(&key, bare).expect_err("no spec").as_str(), "it holds no `spec`");
-    assert_eq!(CurrentState::read(&key, json!({})).expect_err("nothing").as_str(), "it holds no `metadata`");
+    assert_eq!(current(&key, &bare).expect_err("no spec").as_str(), "it holds no `spec`");
+    assert_eq!(current(&key, &json!({})).expect_err("nothing").as_str(), "it holds no `metadata`");
 }

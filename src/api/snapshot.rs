@@ -87,7 +87,7 @@ pub fn live(snapshot: &Snapshot, wanted: &BTreeSet<Namespace>) -> Live {
 pub fn referrers(snapshot: &Snapshot, key: &Key) -> Result<Option<Vec<RelatedObject>>, String> {
     let kept = snapshot.namespaces.get(&key.namespace).and_then(|kept| kept.referrers.as_ref());
     let Some(known) = kept.and_then(|kept| kept.get(&key.name)) else { return Ok(None) };
-    read_referrers(&json!({ "referring_objects": known })).map(Some)
+    read_referrers(serde_json::from_value(json!({ "referring_objects": known }))).map(Some)
 }
 
 async fn read_namespace(
@@ -132,7 +132,7 @@ fn items(namespace: &Namespace, body: &[u8]) -> serde_json::Result<Vec<Json>> {
 async fn referring_to(reader: &Reader, keys: Vec<Key>) -> Result<BTreeMap<Name, Json>, SnapshotReadError> {
     let asked = keys.into_iter().map(async |key| {
         let answer = match reader.get(&key, ResponseFormat::ReferringObjects).await {
-            Ok(raw) => read_referrers(&raw).map(|_| raw["referring_objects"].clone()),
+            Ok(raw) => read_referrers(Deserialize::deserialize(&raw)).map(|_| raw["referring_objects"].clone()),
             Err(error) if ApiError::is_absent(&error) => Ok(json!([])),
             Err(error) => Err(error.failure.to_string()),
         };

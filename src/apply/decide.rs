@@ -100,8 +100,8 @@ pub(super) fn replace(target: &TargetState<'_>, before: &BeforeImage, now: &Curr
     }
     let moved = target.moved(&before.endpoint, endpoint);
     // Fields that somebody already set to what is wanted lack only the ownership annotations.
-    let only_annotations_lack = target.fields_met(endpoint) && !is_annotation_only(&moved);
-    if !moved.is_empty() && !only_annotations_lack {
+    let only_annotations_lack = || target.fields_met(endpoint) && !is_annotation_only(&moved);
+    if !moved.is_empty() && !only_annotations_lack() {
         return WriteDecision::Conflict(target.conflict(CHANGED, Some(endpoint)));
     }
     let blocking = live.unknown.iter().find(|field| field.blocks);

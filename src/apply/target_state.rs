@@ -48,6 +48,10 @@ impl<'a> TargetState<'a> {
 
     /// The managed fields, the ownership annotations among them, in which `now` is not what `before` was.
     pub(super) fn moved(&self, before: &Endpoint, now: &Endpoint) -> Vec<Field> {
+        // Nearly always nobody touched it.
+        if before == now {
+            return Vec::new();
+        }
         let [one, other] = [Some(before), self.wanted.as_ref()].map(|endpoint| Ownership::read(&endpoint?.annotations));
         // The other annotations that a definition names are named by one of the two.
         let names = |key: &str| self.names(key);
@@ -72,8 +76,8 @@ impl<'a> TargetState<'a> {
     /// Whether `now` is as this change wants it, ownership annotations included; the run that they name does
     /// not matter.
     pub(super) fn is_met(&self, now: &Endpoint) -> bool {
-        // Nearly always they are the same, which is soon seen.
-        self.wanted.as_ref() == Some(now) || (self.fields_met(now) && self.ownership_met(now))
+        let is_as_written = self.wanted.as_ref().is_some_and(|wanted| diff::is_as_written(now, wanted));
+        is_as_written || (self.fields_met(now) && self.ownership_met(now))
     }
 
     /// Whether every managed field but the ownership annotations is as wanted.

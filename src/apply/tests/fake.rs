@@ -166,7 +166,7 @@ impl State {
         let answer = Self::answer(object);
         let text = |key: &str| answer["metadata"][key].as_str().expect("a text").to_owned();
         let key = Key::parse(&format!("{}/{}", text("namespace"), text("name"))).expect("a key");
-        CurrentState::read(&key, answer).expect("an answer")
+        CurrentState::read(&key, answer.to_string().as_bytes()).expect("an answer")
     }
 
     pub(super) fn write(&mut self, key: &Key, request: &WriteRequest) -> Result<(), u16> {
