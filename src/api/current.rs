@@ -104,7 +104,10 @@ impl CurrentObject {
         // It was read before.
         let parts = serde_json::from_slice::<GetAnswer<Json, Json, IgnoredAny>>(&self.answer).ok();
         let (metadata, spec) = parts.map(|parts| (parts.metadata, parts.spec)).unwrap_or_default();
-        let mut body = serde_json::json!({ "metadata": metadata, "spec": spec });
+        let parts = [("metadata", metadata), ("spec", spec)];
+        // The macro would copy both.
+        let mut body: Json =
+            parts.into_iter().map(|(name, part)| (name.to_owned(), part.unwrap_or_default())).collect();
         change(&mut body);
         for part in ["metadata", "spec"] {
             shape::SPEC.prune(&mut body[part]);
