@@ -31,6 +31,7 @@ const LONGEST_REFUSAL: usize = 64 * 1024;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
+const TRACESTATE: HeaderName = HeaderName::from_static("tracestate");
 
 /// One try of a request.
 #[derive(Clone, Copy)]
@@ -218,7 +219,8 @@ impl Client {
             headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         }
         let span = self.settings.ids.span();
-        for (name, value) in [(REQUEST_ID, Some(id)), (TRACEPARENT, span.as_deref())] {
+        let state = self.settings.ids.state();
+        for (name, value) in [(REQUEST_ID, Some(id)), (TRACEPARENT, span.as_deref()), (TRACESTATE, state)] {
             if let Some(value) = value.and_then(|value| HeaderValue::from_str(value).ok()) {
                 headers.insert(name, value);
             }

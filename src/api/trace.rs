@@ -4,12 +4,16 @@
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
-/// A trace that a caller began: the text of a `traceparent`.
+/// A trace that a caller began: the text of a `traceparent`, with its `tracestate`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TraceParent {
     trace: String,
     flags: String,
+    state: Option<String>,
 }
+
+/// Characters of a `tracestate` that everybody passes on.
+const LONGEST_STATE: usize = 512;
 
 impl TraceParent {
     /// The trace of a text such as `00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01`; nothing where it is not
@@ -24,7 +28,18 @@ impl TraceParent {
         let [version, trace, parent, flags, rest @ ..] = parts.as_slice() else { return None };
         let is_known = is_hex(version, 2) && *version != "ff" && (*version != "00" || rest.is_empty());
         let fits = is_known && is_id(trace, 32) && is_id(parent, 16) && is_hex(flags, 2);
-        fits.then(|| Self { trace: (*trace).to_owned(), flags: (*flags).to_owned() })
+        fits.then(|| Self { trace: (*trace).to_owned(), flags: (*flags).to_owned(), state: None })
+    }
+
+    /// The same trace with what others keep in its `tracestate`, which is passed on as it is. One that is too long, or not
+    /// a list of `key=value` in visible characters, is left out.
+    #[must_use]
+    pub fn with_state(self, state: &str) -> Self {
+        let is_member =
+            |member: &str| member.split_once('=').is_some_and(|(key, value)| !key.is_empty() && !value.is_empty());
+        let is_visible = state.bytes().all(|byte| matches!(byte, b' '..=b'~'));
+        let fits = state.len() <= LONGEST_STATE && is_visible && state.split(',').all(is_member);
+        Self { state: fits.then(|| state.to_owned()), ..self }
     }
 }
 
@@ -49,9 +64,14 @@ impl RequestIds {
 
     /// The `traceparent` of a request, a span of its own; nothing where the caller began no trace.
     pub(super) fn span(&self) -> Option<String> {
-        let TraceParent { trace, flags } = self.parent.as_ref()?;
+        let TraceParent { trace, flags, .. } = self.parent.as_ref()?;
         let span = self.random().u64(1..);
         Some(format!("00-{trace}-{span:016x}-{flags}"))
+    }
+
+    /// The `tracestate` of a request; nothing where the caller gave none.
+    pub(super) fn state(&self) -> Option<&str> {
+        self.parent.as_ref()?.state.as_deref()
     }
 
     fn random(&self) -> std::sync::MutexGuard<'_, fastrand::Rng> {
@@ -84,6 +104,19 @@ mod tests {
             assert!(span.starts_with(&format!("00-{TRACE}-")) && span.ends_with("-01"), "{span}");
         }
         assert_eq!(RequestIds::new(7, None).span(), None);
+    }
+
+    #[test]
+    fn the_state_of_a_trace_is_passed_on_as_it_is_or_not_at_all() {
+        let state = |text: &str| {
+            let parent = TraceParent::parse(&format!("00-{TRACE}-00f067aa0ba902b7-01")).expect("a trace");
+            RequestIds::new(7, Some(parent.with_state(text))).state().map(str::to_owned)
+        };
+        let given = "congo=t61rcWkgMzE,rojo@x=00f067aa0ba902b7";
+        assert_eq!(state(given).as_deref(), Some(given));
+        for wrong in ["", "congo", "=x", "a=1,", "a=1\r\nx: y", "a=\u{e4}", &format!("a={}", "x".repeat(600))] {
+            assert_eq!(state(wrong), None, "{wrong}");
+        }
     }
 
     #[test]

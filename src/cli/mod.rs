@@ -38,6 +38,7 @@ use clap::FromArgMatches as _;
 use args::{Arguments, Command};
 use context::Context;
 use exit_status::{CommandError, ExitStatus};
+use run::interrupt;
 use tokio::runtime::Runtime;
 
 /// Runs the program with these arguments, the first being its own name.
@@ -88,7 +89,14 @@ fn dispatch(arguments: Arguments) -> ExitStatus {
         .and_then(|()| runtime(&arguments.command).map_err(|error| CommandError::new(ExitStatus::Failed, error)))
         .and_then(|runtime| {
             runtime.block_on(async {
-                let result = command(arguments.command, &context).await;
+                let is_read = context.output.promised().is_some() && only_reads(&arguments.command);
+                let work = Box::pin(command(arguments.command, &context));
+                let result = match is_read {
+                    false => work.await,
+                    true => interrupt::unless_interrupted(work).await.unwrap_or_else(|| {
+                        Err(CommandError::words(ExitStatus::Interrupted, "interrupted").hint("nothing was changed"))
+                    }),
+                };
                 context.close().await;
                 result
             })
@@ -101,6 +109,16 @@ fn dispatch(arguments: Arguments) -> ExitStatus {
         metrics.write(&context, status);
     }
     context.output.ended(status)
+}
+
+/// Whether a command reads, asks nobody, and does not wait for an interrupt itself: it can be ended at any time, and the
+/// document that it promises says so.
+fn only_reads(command: &Command) -> bool {
+    match command {
+        Command::Plan(arguments) => !arguments.watch,
+        Command::Drift(_) | Command::Get(_) | Command::Doctor(_) => true,
+        _ => false,
+    }
 }
 
 /// A command waits for the service more than it computes: on one thread no answer has to wake another.

@@ -57,6 +57,9 @@ pub enum BlockReason {
         stack: Option<String>,
         /// Its directory.
         directory: String,
+        /// The command that transfers it, if both stacks have names.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        transfer: Option<String>,
     },
     /// A rollback would undo what somebody changed since.
     Moved(Conflict),

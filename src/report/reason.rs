@@ -2,6 +2,7 @@
 
 use super::counted::some_of;
 use super::safe;
+use crate::model::SourceLocation;
 use crate::plan::{Action, Attribution, BlockReason, BlockedChange, Cause, Change, FieldChange, Unchangeable};
 
 /// Why an object is missing that a commit which was applied defines.
@@ -71,6 +72,12 @@ pub fn short_commit(commit: &str) -> String {
     safe::line(commit).chars().take(7).collect()
 }
 
+/// Where a delete was written: the place in an overlay that removes the endpoint.
+#[must_use]
+pub fn removal(change: &Change) -> Option<&SourceLocation> {
+    change.place.as_ref().filter(|_| matches!(change.action, Action::Delete { .. }))
+}
+
 /// Why a change is blocked, and what allows it.
 #[must_use]
 pub fn block_reason(blocked: &BlockedChange) -> (String, Option<String>) {
@@ -91,13 +98,13 @@ pub fn block_reason(blocked: &BlockedChange) -> (String, Option<String>) {
             let by: Vec<String> = by.iter().map(ToString::to_string).collect();
             (format!("{} would be left without it", some_of(&by, 4)), Some(format!("--allow referred={key}")))
         }
-        BlockReason::DefinedElsewhere { stack, directory } => {
+        BlockReason::DefinedElsewhere { stack, directory, transfer } => {
             let stack = stack.as_ref().map_or_else(|| "a stack".to_owned(), |stack| format!("stack {}", safe::line(stack)));
-            let why = format!(
-                "{stack} in {} defines it: let that stack take it over first, with --adopt --allow foreign-stack={key}",
-                safe::line(directory)
-            );
-            (why, None)
+            let how = match transfer {
+                Some(command) => format!("transfer it first: {}", safe::line(command)),
+                None => format!("let that stack take it over first, with --adopt --allow foreign-stack={key}"),
+            };
+            (format!("{stack} in {} defines it; {how}", safe::line(directory)), None)
         }
         BlockReason::Moved(conflict) => {
             let fields: Vec<String> = conflict.fields.iter().map(|moved| moved.field.to_string()).collect();

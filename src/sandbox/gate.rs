@@ -132,6 +132,7 @@ fn entry(service: &SandboxState, parameters: &RawPathParams, request: &Request) 
         name: parameter("name"),
         request_id: sent("x-request-id"),
         traceparent: sent("traceparent"),
+        tracestate: sent("tracestate"),
         status: None,
         version_sent: None,
         version: None,

@@ -36,6 +36,8 @@ pub struct LogEntry {
     pub request_id: Option<String>,
     /// The `traceparent` that it carried.
     pub traceparent: Option<String>,
+    /// The `tracestate` that it carried.
+    pub tracestate: Option<String>,
     /// The HTTP status, nothing when the connection was closed before one was sent.
     pub status: Option<u16>,
     /// The root `resource_version` of a replace.
@@ -110,8 +112,9 @@ impl Log {
     /// Numbers the entry and stores it.
     pub fn add(&self, mut entry: LogEntry) {
         let texts = [&mut entry.method, &mut entry.path, &mut entry.namespace, &mut entry.name];
-        let sent = [&mut entry.version_sent, &mut entry.request_id, &mut entry.traceparent];
-        texts.into_iter().chain(sent.into_iter().flatten()).for_each(shorten);
+        let traces = [&mut entry.traceparent, &mut entry.tracestate];
+        let sent = [&mut entry.version_sent, &mut entry.request_id].into_iter().chain(traces);
+        texts.into_iter().chain(sent.flatten()).for_each(shorten);
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let largest_file = state.largest_file;
         state.sequence += 1;

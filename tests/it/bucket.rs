@@ -160,6 +160,37 @@ fn a_runner_that_died_keeps_nobody_from_going_on() {
 }
 
 #[test]
+fn a_stack_that_waits_for_its_lock_does_not_stop_the_others_of_its_wave() {
+    let Some(bucket) = BucketServer::start() else { return };
+    let service = Service::start();
+    let stage =
+        bucket.variables().into_iter().fold(Stage::new().at(&service), |stage, (name, value)| stage.env(name, &value));
+    for name in ["a", "b"] {
+        stage.write(&format!("{name}/trueup.yaml"), &format!("stack: {name}\nnamespaces: [{name}]\n"));
+        stage.write(&format!("{name}/x.yaml"), &definition(&format!("{name}/x"), 80));
+    }
+    service.misbehave("rules: [{operation: endpoint-create, namespace: a, delay: {milliseconds: 60000}}]");
+    let mut holder = stage
+        .command(&["apply", "a", "--yes", "--quiet"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("it starts");
+    let begun = Instant::now();
+    while bucket.names("locks").is_empty() {
+        assert!(begun.elapsed() < Duration::from_secs(30), "the apply does not begin");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let ran = stage.run("apply a b --yes --waves 2");
+    holder.kill().expect("it runs");
+    holder.wait().expect("it ends");
+    ran.code(7).stdout_contains("2 stacks: 1 applied, 1 not applied");
+    let at = |words: &str| ran.errors().find(words).unwrap_or_else(|| panic!("`{words}` is not in {}", ran.errors()));
+    assert!(at("b: applied 1 of 1") < at("another apply of stack `a` is running"), "{}", ran.errors());
+}
+
+#[test]
 fn what_is_wrong_with_a_bucket_is_said_before_anything_is_sent_and_without_the_secret() {
     let Some(bucket) = BucketServer::start() else { return };
     let service = Service::start();

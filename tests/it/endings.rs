@@ -209,6 +209,35 @@ fn an_interrupted_apply_is_a_document_and_a_stream_ends_with_it() {
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn an_interrupted_read_is_a_document() {
+    let service = Service::start();
+    let stage = applied(&service);
+    service.misbehave("rules: [{operation: endpoint-list, delay: {milliseconds: 60000}}]");
+    for line in ["plan . --format json", "drift . --format json", "get --format json"] {
+        let words: Vec<&str> = line.split(' ').collect();
+        let mut command = stage.command(&words);
+        let read = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let read = read.spawn().expect("it starts");
+        let id = read.id().to_string();
+        // A process that has not begun yet ends without a document, as any does that is killed.
+        let interrupts = std::thread::spawn(move || {
+            std::thread::sleep(std::time::Duration::from_millis(1500));
+            std::process::Command::new("kill").args(["-INT", &id]).status().expect("a program")
+        });
+        let output = read.wait_with_output().expect("it ends");
+        assert!(interrupts.join().expect("a thread").success());
+        assert_eq!(output.status.code(), Some(130), "{line}");
+        let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        assert_eq!(
+            (&document["kind"], &document["exit_code"], &document["status"]),
+            (&json!("error"), &json!(130), &json!("interrupted")),
+            "{line}"
+        );
+    }
+}
+
 #[test]
 fn a_stream_tells_each_step_of_a_run_with_its_time_and_ends_with_the_outcome() {
     let service = Service::start();

@@ -169,6 +169,10 @@ fn what_an_overlay_removes_is_deleted_where_it_is_ours_and_nowhere_else() {
     let plan = stage.run("plan . --env prod --allow mass-change");
     plan.code(0).stdout_contains("- delete  shop/e0").stdout_contains("removed in o/prod/e0.yaml:1");
     plan.does_not_say("delete  shop/other");
+    for (format, words) in [("markdown", "removed in `o/prod/e0.yaml:1`"), ("html", "removed in o/prod/e0.yaml:1")] {
+        let report = stage.run(&format!("plan . --env prod --allow mass-change --format {format}"));
+        report.code(0).stdout_contains(words);
+    }
     let json = stage.run("plan . --env prod --format json").json();
     assert_eq!(json["plan"]["changes"][0]["place"]["file"], "o/prod/e0.yaml");
     stage.run("apply . --env prod --yes --quiet --allow mass-change").code(0);

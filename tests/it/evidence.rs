@@ -178,6 +178,12 @@ fn the_metrics_of_a_command_count_its_requests_waits_repeats_and_changes() {
     assert_eq!(count(&stage.read("failed.prom"), "trueup_run_exit_code", &[]), "1");
     stage.remove("wrong.yaml");
     stage.run("drift . --metrics cart.yaml/x.prom").code(2).stderr_contains("the metrics are not written");
+    stage.run("move --from shop --to other shop/cart --yes --quiet --metrics move.prom").code(0);
+    let moved = stage.read("move.prom");
+    assert_eq!(
+        count(&moved, "trueup_run_changes", &["command=\"move\"", "action=\"annotate\"", "result=\"done\""]),
+        "1"
+    );
 }
 
 #[test]

@@ -290,12 +290,12 @@ fn a_delete_of_what_another_stack_defines_now_is_blocked_until_that_stack_owns_i
     std::fs::rename(stage.path("stacks/pay/card.yaml"), stage.path("stacks/shop/card.yaml")).expect("a file");
     stage.run("plan stacks/pay").code(0).stdout_contains("- delete  pay/card");
     let stage = stage.committed();
-    let blocked = "stack shop-prod in stacks/shop defines it: let that stack take it over first";
+    let blocked = "stack shop-prod in stacks/shop defines it; transfer it first: trueup move --from pay-prod --directory stacks/shop";
     stage.run("plan stacks/pay").code(0).stdout_contains("! blocked pay/card").stdout_contains(blocked);
     stage.run("apply stacks/pay --yes").code(6).stdout_contains(blocked);
     stage.run("plan stacks/pay --format sarif").code(0).stdout_contains("blocked-defined-elsewhere");
     assert!(service.has("pay/card"));
-    stage.run("apply stacks/shop --yes --quiet --adopt --allow foreign-stack=pay/card").code(0);
+    stage.run("move --from pay-prod --directory stacks/shop --yes --quiet").code(0);
     stage.run("plan stacks/pay --detailed-exitcode").code(0).stdout_contains("In sync");
     assert_eq!(service.get("pay/card")["system_metadata"]["uid"], uid);
 }

@@ -163,6 +163,27 @@ fn a_move_is_an_ordinary_plan_that_is_saved_applied_by_its_digest_and_rolled_bac
 }
 
 #[test]
+fn the_giver_takes_back_what_it_gave_only_with_consent() {
+    let service = Service::start();
+    let stage = Stage::new()
+        .at(&service)
+        .file("one/trueup.yaml", &settings("one"))
+        .file("one/cart.yaml", &definition("shop/cart", 80))
+        .file("two/trueup.yaml", &settings("two"))
+        .committed()
+        .applied("one");
+    let uid = service.get("shop/cart")["system_metadata"]["uid"].clone();
+    let owner = || service.get("shop/cart")["metadata"]["annotations"]["trueup/stack"].clone();
+    stage.run("move --from one --to two --directory one shop/cart --yes --quiet").code(0);
+    assert_eq!(owner(), "two");
+    let back = "rollback last --config one/trueup.yaml --yes --quiet";
+    stage.run(back).code(6).stderr_contains("--allow foreign-stack=shop/cart");
+    assert_eq!(owner(), "two");
+    stage.run(&format!("{back} --allow foreign-stack=shop/*")).code(0).stdout_contains("1 annotated");
+    assert_eq!((owner(), service.get("shop/cart")["system_metadata"]["uid"].clone()), (json!("one"), uid));
+}
+
+#[test]
 fn a_renamed_stack_takes_its_endpoints_along_in_either_order() {
     for move_first in [false, true] {
         let service = Service::start();

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::cli::args::shared::ApprovalArgs;
+use crate::cli::args::shared::{ApprovalArgs, MetricsArgs};
 
 /// Transfers live endpoints from one stack to another.
 ///
@@ -33,4 +33,6 @@ pub struct MoveArgs {
     pub output: Option<PathBuf>,
     #[command(flatten)]
     pub decision: ApprovalArgs,
+    #[command(flatten)]
+    pub metrics: MetricsArgs,
 }

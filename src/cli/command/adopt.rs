@@ -71,8 +71,12 @@ fn overlay<'l>(arguments: &PullArgs, context: &Context, loaded: &'l Loaded) -> R
                 .hint("or write into the definitions, which other environments share: --into base")
                 .hint("nothing was written"))
         }
-        (Some(AdoptInto::Overlay), Some(_)) => Ok(own),
+        (Some(AdoptInto::Overlay), Some(directory)) => {
+            shared(context, loaded, (name, directory));
+            Ok(own)
+        }
         (None, Some(directory)) => {
+            shared(context, loaded, (name, directory));
             let question =
                 format!("Write into the overlay {}, or into the base that environments share?", safe::line(directory));
             prompt::ask(&question, "overlay", context.environment.can_ask, |answer| match answer {
@@ -81,6 +85,22 @@ fn overlay<'l>(arguments: &PullArgs, context: &Context, loaded: &'l Loaded) -> R
                 _ => Err("answer `overlay` or `base`".to_owned()),
             })
         }
+    }
+}
+
+/// Says which other environments an overlay changes: those that extend its own.
+fn shared(context: &Context, loaded: &Loaded, (name, directory): (&str, &str)) {
+    let environments = loaded.config.environments.iter();
+    let others = environments.filter(|(other, _)| *other != name);
+    let others = others.filter(|(_, config)| config.overlays.iter().any(|overlay| overlay == directory));
+    let others: Vec<String> = others.map(|(other, _)| format!("`{}`", safe::line(other))).collect();
+    if !others.is_empty() {
+        let (directory, name) = (safe::line(directory), safe::line(name));
+        let verb = if others.len() == 1 { "extends" } else { "extend" };
+        context.output.notice(&format!(
+            "warning: the overlay {directory} also changes {}, which {verb} `{name}`",
+            others.join(", ")
+        ));
     }
 }
 

@@ -33,6 +33,7 @@ pub fn requested(command: &Command, environment: &ProcessEnvironment) -> Option<
         Command::Plan(arguments) => (&arguments.metrics.metrics, "plan"),
         Command::Apply(arguments) => (&arguments.metrics.metrics, "apply"),
         Command::Rollback(arguments) => (&arguments.metrics.metrics, "rollback"),
+        Command::Move(arguments) => (&arguments.metrics.metrics, "move"),
         Command::Drift(arguments) => (&arguments.metrics.metrics, "drift"),
         _ => return None,
     };

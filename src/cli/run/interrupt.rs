@@ -19,6 +19,14 @@ pub fn watch(message: impl Fn(&str) + Send + 'static, left: String) -> watch::Re
     stopped
 }
 
+/// The result of a command that only reads, or nothing as soon as somebody interrupts it.
+pub async fn unless_interrupted<T>(work: impl Future<Output = T>) -> Option<T> {
+    tokio::select! {
+        result = work => Some(result),
+        () = interrupted() => None,
+    }
+}
+
 /// Returns at Ctrl-C, or when the process receives a signal to end.
 pub async fn interrupted() {
     let interrupt = async {

@@ -163,7 +163,7 @@ pub async fn carry_out(
     work: &PendingRun<'_>,
 ) -> Result<Outcome, CommandError> {
     let progress = RunProgress::new(context, approved.plan());
-    let BegunRun { journal, options, evidence } = begin(context, control, work, approved.plan(), &progress)?;
+    let BegunRun { journal, options, evidence } = begin(context, control, work, approved.plan(), &progress).await?;
     let writer = work.connection.writer()?;
     let plan = approved.plan();
     let outcome = apply::run(approved, &writer, &journal, &progress, options).await;
@@ -204,7 +204,8 @@ pub async fn resume(
     // The configuration decides, as for an apply: the record is a file like any other.
     gates::check(context, work.connection, &record.rest(), &work.trust.safeguards.gates).await?;
     let progress = RunProgress::new(context, plan);
-    let BegunRun { journal, options, evidence } = begin(context, RunControl::of(decision), &work, plan, &progress)?;
+    let BegunRun { journal, options, evidence } =
+        begin(context, RunControl::of(decision), &work, plan, &progress).await?;
     let writer = work.connection.writer()?;
     let outcome = apply::resume(record, &writer, &journal, &progress, options).await;
     drop(progress);
@@ -223,7 +224,7 @@ struct BegunRun {
     evidence: Option<PendingEvidence>,
 }
 
-fn begin(
+async fn begin(
     context: &Context,
     control: RunControl<'_>,
     work: &PendingRun<'_>,
@@ -252,7 +253,11 @@ fn begin(
     let evidence = PendingEvidence::new(path, is_shared, &header, &work.trust.safeguards)?;
     // Before an interrupt is waited for: until here it ends the program, which may wait for a lock.
     let waiting = progress.messages();
-    let journal = Journal::begin(store, &header, environment.host(), &waiting)
+    let (store, host) = (store.clone(), environment.host().map(str::to_owned));
+    // A lock can be waited for: other stacks go on meanwhile.
+    let begun = tokio::task::spawn_blocking(move || Journal::begin(&store, &header, host.as_deref(), &waiting)).await;
+    let journal = begun
+        .unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))
         .map_err(|error| state::with_status(context, ExitStatus::Refused, error))?;
     let options = ApplyOptions {
         stop: control.stop.unwrap_or_else(|| {

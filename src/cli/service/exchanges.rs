@@ -13,6 +13,7 @@ use crate::report::{request_log, safe};
 
 /// The variable by which a caller passes its trace on (W3C Trace Context).
 const TRACEPARENT: &str = "TRACEPARENT";
+const TRACESTATE: &str = "TRACESTATE";
 
 /// The ids of all requests of a command, in the trace of the caller. A trace that is not valid is left out with a note.
 pub fn ids(environment: &ProcessEnvironment, output: &Output) -> Arc<RequestIds> {
@@ -21,7 +22,8 @@ pub fn ids(environment: &ProcessEnvironment, output: &Output) -> Arc<RequestIds>
     if given.is_some() && parent.is_none() {
         output.message(&format!("note: `{TRACEPARENT}` is not a valid trace and is not passed on"));
     }
-    Arc::new(RequestIds::new(environment.chance(), parent))
+    let state = environment.variable(TRACESTATE).unwrap_or_default();
+    Arc::new(RequestIds::new(environment.chance(), parent.map(|parent| parent.with_state(state))))
 }
 
 /// Counts each exchange for its stack, and prints it as the global flags ask for it.

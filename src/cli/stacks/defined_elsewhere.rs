@@ -6,10 +6,12 @@ use std::path::{Path, PathBuf};
 
 use crate::api::BaseUrl;
 use crate::cli::context::Context;
+use crate::cli::hint;
 use crate::cli::stack::Stack;
 use crate::load::{self, Config, LoadOptions, StackFiles};
 use crate::model::{Key, Namespace};
 use crate::plan::{BlockReason, Plan};
+use crate::report::safe;
 
 /// Blocks the deletes of what another stack of the same repository and service defines now.
 pub fn block(context: &Context, stack: &Stack, plan: &mut Plan) {
@@ -25,10 +27,21 @@ pub fn block(context: &Context, stack: &Stack, plan: &mut Plan) {
         for (key, name) in service.defined_in(directory, &keys) {
             let shown = context.environment.shown_from_here(directory);
             let directory = if shown.is_empty() { ".".to_owned() } else { shown.trim_end_matches('/').to_owned() };
-            elsewhere.entry(key).or_insert(BlockReason::DefinedElsewhere { stack: name, directory });
+            let from = plan.stack.as_deref().filter(|_| name.is_some());
+            let transfer = from.and_then(|from| transfer(context, from, &directory));
+            elsewhere.entry(key).or_insert(BlockReason::DefinedElsewhere { stack: name, directory, transfer });
         }
     }
     plan.block_deletes(|key| elsewhere.remove(key));
+}
+
+/// The command that transfers what the stack in `directory` defines from the stack `from`. What the call sets for its own
+/// stack alone would be wrong for the other.
+fn transfer(context: &Context, from: &str, directory: &str) -> Option<String> {
+    let global = &context.global;
+    let is_own = global.config.is_some() || global.stack.is_some() || !global.var.is_empty();
+    let (from, directory) = (safe::shell(from), safe::shell(directory));
+    (!is_own).then(|| format!("trueup move --from {from} --directory {directory}{}", hint::settings(global)))
 }
 
 /// Those of `keys` that a stack below `top` defines now for the service of these settings.

@@ -7,7 +7,7 @@ use crate::model::Json;
 use crate::model::policy::Direction;
 use crate::plan::{Action, ActionKind, BlockedChange, Change, Digest, Plan};
 use crate::report::attribution::{AttributionDetail, concerns_us, is_ours, is_part};
-use crate::report::reason::{block_reason, reason, short_commit};
+use crate::report::reason::{block_reason, reason, removal, short_commit};
 use crate::report::{ReportOptions, edits, plan_notes, safe, text, time, unread};
 
 /// The plan as a page. Where a base attributes the differences, the page opens with those of this change and counts
@@ -200,6 +200,7 @@ fn of_change(change: &Change, edits: usize, now: Option<Timestamp>) -> PageRow {
 /// What is known of a change beside its edits.
 pub(super) fn action_text(change: &Change, now: Option<Timestamp>) -> String {
     let mut parts = Vec::new();
+    parts.extend(removal(change).map(|place| format!("removed in {}", at(place))));
     if let Some(commit) = &change.removed_in {
         parts.push(format!("file removed in {} ({})", short_commit(&commit.id), commit.date));
     }

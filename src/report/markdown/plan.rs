@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 
 use super::super::attribution::{AttributionDetail, is_ours, is_part, summary};
-use super::super::reason::{block_reason, reason, short_commit};
+use super::super::reason::{block_reason, reason, removal, short_commit};
 use super::super::unread::{self, Unread};
 use super::super::{edits, plan_notes, time};
 use super::{MarkdownOptions, block, count, digits, escape, marker};
@@ -239,6 +239,9 @@ fn deletes(deletes: &[&Change], now: Option<Timestamp>) -> String {
     let mut text = format!("#### {}\n\n", count(deletes.len(), "delete"));
     for change in deletes {
         text.push_str(&format!("- {}: {}", escape::code(&change.key.to_string()), reason(change)));
+        if let Some(place) = removal(change) {
+            text.push_str(&format!(", removed in {}", escape::code(&format!("{}:{}", place.file, place.line))));
+        }
         if let Some(commit) = &change.removed_in {
             let id = escape::code(&short_commit(&commit.id));
             text.push_str(&format!(", file removed in {id} ({})", escape::code(&commit.date)));

@@ -6,7 +6,7 @@ use crate::model::Field;
 use crate::plan::{Action, ActionKind, BlockedChange, Cause, Change, FieldChange};
 use crate::report::counted::count;
 use crate::report::edits::{self, Sign, ValueEdit};
-use crate::report::reason::{block_reason, remarkable_reason, short_commit};
+use crate::report::reason::{block_reason, remarkable_reason, removal, short_commit};
 use crate::report::{Role, safe, values as texts};
 
 /// Where the names of fields begin, and how wide they are.
@@ -62,7 +62,7 @@ fn head(change: &Change, view: &TextView) -> String {
     let key = change.key.to_string();
     let key = safe::line(&key);
     let place = match (&change.action, &change.removed_in) {
-        (Action::Delete { .. }, _) if let Some(place) = &change.place => format!("removed in {}", at(place)),
+        _ if let Some(place) = removal(change) => format!("removed in {}", at(place)),
         (Action::Delete { .. }, Some(commit)) => {
             format!("file removed in {} ({})", short_commit(&commit.id), safe::line(&commit.date))
         }

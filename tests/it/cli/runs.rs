@@ -85,7 +85,8 @@ fn history_shows_who_ran_it_what_for_who_approved_it_and_when_each_change_was_ma
         .env("GITHUB_REPOSITORY", "acme/shop")
         .env("GITHUB_REF", "refs/pull/17/merge")
         .env("GITHUB_SHA", "3f2c9ab4")
-        .env("TRACEPARENT", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01");
+        .env("TRACEPARENT", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")
+        .env("TRACESTATE", "congo=t61rcWkgMzE");
     stage.edit("cart.yaml", "port: 81", "port: 82");
     stage.run("apply . --yes --approved-by grace --quiet").code(0);
     stage.run("history").code(0).stdout_contains("  ada  3f2c9ab").stdout_contains("  kim  -");
@@ -107,6 +108,11 @@ fn history_shows_who_ran_it_what_for_who_approved_it_and_when_each_change_was_ma
     assert_eq!(step["requests"], json!([write.request_id.clone().expect("an id")]));
     let spans: std::collections::BTreeSet<_> = log.iter().filter_map(|entry| entry.traceparent.clone()).collect();
     assert!(spans.len() > 2 && spans.iter().all(|span| span.starts_with("00-4bf92f3577b34da6a3ce929d0e0e4736-")));
+    assert!(
+        log.iter()
+            .filter(|entry| entry.traceparent.is_some())
+            .all(|entry| entry.tracestate.as_deref() == Some("congo=t61rcWkgMzE"))
+    );
     let ids: std::collections::BTreeSet<_> = log.iter().filter_map(|entry| entry.request_id.clone()).collect();
     assert_eq!(ids.len(), log.len());
 }
