@@ -67,6 +67,9 @@ fn a_wave_that_selects_no_stack_stops_the_apply_before_anything_is_read() {
         .stderr_contains("nothing was sent");
     assert_eq!(service.log().len(), requests);
     stage.run("apply -R s --yes --waves ring=early,50%").code(64).stderr_contains("`;` is between waves");
+    // One stack has no waves: what a selector would leave out must not be applied.
+    stage.run("apply s/1 --yes --waves ring=early").code(64).stderr_contains("`--waves` is for several stacks");
+    assert!(!service.has("n-1/x"));
 }
 
 #[test]

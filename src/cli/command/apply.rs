@@ -28,6 +28,10 @@ pub async fn run(arguments: &ApplyArgs, context: &Context) -> Result<ExitStatus,
     match saved(arguments)? {
         Some((path, plan)) => apply_file(arguments, context, &path, plan).await,
         None => match targets::of(context, &arguments.scope.paths, arguments.stacks)? {
+            Targets::One(_) if arguments.waves.is_some() => {
+                Err(CommandError::words(ExitStatus::Usage, "`--waves` is for several stacks, and the call names one")
+                    .hint("give the directories of several, or --recursive for every stack below one"))
+            }
             Targets::One(_) => apply_directory(arguments, context).await,
             Targets::Several(targets) => rollout::run(arguments, context, targets).await,
         },
