@@ -2,6 +2,7 @@
 //! `cargo bench --bench end_to_end -- simulate`
 //! `cargo bench --bench end_to_end -- felt`
 //! `cargo bench --bench end_to_end -- fleet [--stacks N] [--endpoints N]`
+//! `cargo bench --bench end_to_end -- growth [--sizes N,N,… --namespace N --only TEXT --program PATH]`
 //!
 //! Starts the embedded service as a process, fills it, runs the release binary as a user would, and
 //! prints in one run, side by side and as ratios, what each step takes and what the machine could do
@@ -11,6 +12,7 @@
 mod felt;
 mod fleet;
 mod generator;
+mod growth;
 mod limit;
 mod measure;
 mod octodns;
@@ -41,6 +43,7 @@ fn main() -> Result<(), Failure> {
         }
         ["fleet", rest @ ..] => fleet::run(Path::new(env!("CARGO_BIN_EXE_trueup")), rest),
         ["felt"] => felt::run(Path::new(env!("CARGO_BIN_EXE_trueup"))),
+        ["growth", words @ ..] => growth::run(Path::new(env!("CARGO_BIN_EXE_trueup")), words),
         ["simulate"] => simulate::run(Path::new(env!("CARGO_BIN_EXE_trueup"))),
         _ => Bench::read(&words)?.run(),
     }

@@ -55,6 +55,11 @@ impl Stack {
         (0..count).try_for_each(|at| Ok(std::fs::write(self.file(at), definition(at, self.namespaces, port))?))
     }
 
+    /// Writes every definition with a port of its own.
+    pub fn edit_each(&self, port: impl Fn(usize) -> u16) -> Result<(), Box<dyn Error>> {
+        (0..self.count).try_for_each(|at| Ok(std::fs::write(self.file(at), definition(at, self.namespaces, port(at)))?))
+    }
+
     /// Takes all definitions away.
     pub fn empty(&self) -> Result<(), Box<dyn Error>> {
         for at in 0..self.count {

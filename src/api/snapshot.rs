@@ -5,10 +5,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
+use serde_json::value::RawValue;
 
-use crate::model::{Json, Key, Live, Name, Namespace, NamespaceRead, NamespaceSnapshot, RelatedObject, Snapshot};
+use crate::model::{
+    Json, Key, Live, Name, Namespace, NamespaceRead, NamespaceSnapshot, RelatedObject, Snapshot, SnapshotItem,
+};
 
 use super::endpoints::{ListParameters, ResponseFormat};
 use super::error::ApiError;
@@ -73,11 +76,23 @@ pub async fn take(
 /// What a fetch of `wanted` would have read when the snapshot was taken. What was not kept is unknown.
 #[must_use]
 pub fn live(snapshot: &Snapshot, wanted: &BTreeSet<Namespace>) -> Live {
-    let read = |namespace: &Namespace| match snapshot.namespaces.get(namespace) {
-        Some(kept) => read_list(namespace, json!({ "items": kept.items }).to_string().as_bytes()),
-        None => NamespaceRead::Unknown { reason: "it is not in the snapshot".to_owned() },
+    let reads = wanted.iter().map(|namespace| (namespace.clone(), read(snapshot, namespace)));
+    Live { namespaces: reads.collect(), requests: 0 }
+}
+
+/// The same of one namespace.
+#[must_use]
+pub fn read(snapshot: &Snapshot, namespace: &Namespace) -> NamespaceRead {
+    let Some(kept) = snapshot.namespaces.get(namespace) else {
+        return NamespaceRead::Unknown { reason: "it is not in the snapshot".to_owned() };
     };
-    Live { namespaces: wanted.iter().map(|namespace| (namespace.clone(), read(namespace))).collect(), requests: 0 }
+    // Texts and their list can always be written.
+    read_list(namespace, &serde_json::to_vec(&List { items: &kept.items }).unwrap_or_default())
+}
+
+#[derive(Serialize, Deserialize)]
+struct List<I> {
+    items: I,
 }
 
 /// Who referred to `key`; nothing where nobody asked.
@@ -99,7 +114,8 @@ async fn read_namespace(
     let answer = reader.list(namespace, &ListParameters::with_spec()).await;
     let answer = answer.map_err(|error| unread(error.failure.to_string()))?;
     let keys: Vec<Key> = match read_list(namespace, &answer.body) {
-        NamespaceRead::Complete { items } => items.into_keys().collect(),
+        NamespaceRead::Complete { items } if referring == ReferrerReads::Asked => items.into_keys().collect(),
+        NamespaceRead::Complete { .. } => Vec::new(),
         NamespaceRead::Unknown { reason } => return Err(unread(reason)),
     };
     let items = items(namespace, &answer.body).map_err(|error| unread(error.to_string()))?;
@@ -113,19 +129,22 @@ async fn read_namespace(
 }
 
 /// The items of the list that belong to the namespace, by name.
-fn items(namespace: &Namespace, body: &[u8]) -> serde_json::Result<Vec<Json>> {
-    #[derive(Deserialize)]
-    struct List {
-        items: Vec<Json>,
-    }
+fn items(namespace: &Namespace, body: &[u8]) -> serde_json::Result<Vec<SnapshotItem>> {
     let part = |item: &Json, name: &str| {
         let direct = item.get(name).and_then(Json::as_str).filter(|text| !text.is_empty());
         direct.or_else(|| item.get("metadata")?.get(name)?.as_str()).unwrap_or_default().to_owned()
     };
-    let mut items = serde_json::from_slice::<List>(body)?.items;
-    items.retain(|item| part(item, "namespace") == namespace.as_str());
-    items.sort_by_cached_key(|item| part(item, "name"));
-    Ok(items)
+    let list: List<Vec<&RawValue>> = serde_json::from_slice(body)?;
+    let mut items = Vec::with_capacity(list.items.len());
+    for item in list.items {
+        // One tree at a time.
+        let item: Json = serde_json::from_str(item.get())?;
+        if part(&item, "namespace") == namespace.as_str() {
+            items.push((part(&item, "name"), SnapshotItem::new(&item)?));
+        }
+    }
+    items.sort_by(|(one, _), (other, _)| one.cmp(other));
+    Ok(items.into_iter().map(|(_, item)| item).collect())
 }
 
 /// What refers to each endpoint, as the service answers. One that went meanwhile has nothing.
@@ -171,7 +190,7 @@ mod tests {
     #[test]
     fn what_was_not_kept_is_unknown_and_what_was_is_read_as_a_list() {
         let snapshot = snapshot();
-        assert_eq!(snapshot.namespaces[&namespace("shop")].items[0]["get_spec"]["x_new"][0], 1);
+        assert_eq!(snapshot.namespaces[&namespace("shop")].items[0].json()["get_spec"]["x_new"][0], 1);
         let live = live(&snapshot, &BTreeSet::from([namespace("shop"), namespace("pay")]));
         let NamespaceRead::Complete { items } = &live.namespaces[&namespace("shop")] else { panic!("it is complete") };
         assert_eq!(items.len(), 1, "an item of another namespace is no part of it");

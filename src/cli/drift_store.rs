@@ -125,7 +125,7 @@ impl<'c> DriftStore<'c> {
         let text = drift_state.to_file();
         match &self.place {
             Place::Nowhere => {}
-            Place::File(path) => file::replace(path, &text)?,
+            Place::File(path) => file::replace(path, |out| out.write_all(text.as_bytes()))?,
             Place::Own { directory, name } => {
                 let written = Directory::private(directory, DRIFT)
                     .and_then(|directory| directory.replace(name, text.as_bytes(), FileMode::Private));

@@ -1,5 +1,6 @@
 //! Files that the caller names: inputs are bounded, and outputs never follow a link.
 
+use std::io::{self, Write};
 use std::path::Path;
 
 use crate::cli::exit_status::{CommandError, ExitStatus};
@@ -29,20 +30,20 @@ pub fn read_secret(path: &Path, limit: u64) -> Result<Vec<u8>, CommandError> {
     file::read_secret(path, limit).map_err(|error| hinted(ExitStatus::Invalid, error))
 }
 
-/// Writes a file that only its owner may read, whatever was there before.
+/// Writes a file that only its owner may read, whatever was there before. `write` writes its content.
 ///
 /// # Errors
 /// The file cannot be written.
-pub fn write_private(path: &Path, text: &str) -> Result<(), CommandError> {
-    file::replace(path, text.as_bytes(), FileMode::Private).map_err(|error| hinted(ExitStatus::Failed, error))
+pub fn write_private(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), CommandError> {
+    file::replace(path, FileMode::Private, write).map_err(|error| hinted(ExitStatus::Failed, error))
 }
 
-/// Writes a file that others may read, with the directories above it.
+/// Writes a file that others may read, with the directories above it. `write` writes its content.
 ///
 /// # Errors
 /// The file cannot be written.
-pub fn replace(path: &Path, text: &str) -> Result<(), CommandError> {
-    file::replace(path, text.as_bytes(), FileMode::Shared).map_err(|error| hinted(ExitStatus::Failed, error))
+pub fn replace(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), CommandError> {
+    file::replace(path, FileMode::Shared, write).map_err(|error| hinted(ExitStatus::Failed, error))
 }
 
 /// The error as a command ends with it.

@@ -92,9 +92,8 @@ impl LiveSource {
                 lists.requests()
             }
             LiveSource::Snapshot(copy) | LiveSource::Copied(copy, _) => {
-                let live = api::snapshot::live(copy, namespaces);
-                live.namespaces.into_iter().for_each(|(namespace, read)| take(&namespace, read));
-                live.requests
+                namespaces.iter().for_each(|namespace| take(namespace, api::snapshot::read(copy, namespace)));
+                0
             }
         }
     }

@@ -3,7 +3,7 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, BufWriter, Read as _, Write};
 use std::path::{Path, PathBuf};
 
 use cap_std::ambient_authority;
@@ -14,6 +14,9 @@ use super::platform;
 
 /// Names that are tried for a temporary file before the directory is taken for broken.
 const NAMES: usize = 16;
+
+/// Bytes that are written at a time.
+const BUFFER: usize = 64 * 1024;
 
 /// What is written, which decides who may read it and whether it is flushed to the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -105,6 +108,19 @@ impl Directory {
     /// # Errors
     /// The target is a link or not a regular file, leads out, or the disk refuses.
     pub fn replace(&self, below: impl AsRef<Path>, bytes: &[u8], content: FileMode) -> Result<(), FileError> {
+        self.replace_with(below, content, |out| out.write_all(bytes))
+    }
+
+    /// The same with a content that `write` writes piece by piece. Where it fails, the file stays as it was.
+    ///
+    /// # Errors
+    /// Those of [`Directory::replace`], and what `write` returns.
+    pub fn replace_with(
+        &self,
+        below: impl AsRef<Path>,
+        content: FileMode,
+        write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<(), FileError> {
         let below = below.as_ref();
         let failed = |error| self.error("write", below, error);
         let parent = below.parent().filter(|parent| !parent.as_os_str().is_empty());
@@ -113,7 +129,10 @@ impl Directory {
         }
         let before = self.regular(below)?;
         let (temporary, mut file) = self.temporary(below, content)?;
-        let written = file.write_all(bytes).and_then(|()| match (before, content) {
+        let mut out = BufWriter::with_capacity(BUFFER, &mut file);
+        let written = write(&mut out).and_then(|()| out.flush());
+        drop(out);
+        let written = written.and_then(|()| match (before, content) {
             // A mode that somebody chose is kept.
             (Some(permissions), FileMode::Shared | FileMode::Reproducible) => file.set_permissions(permissions),
             _ => Ok(()),

@@ -2,7 +2,7 @@
 //! directory, because whoever changes the repository can put a link there; any other path is followed.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Write};
 use std::path::{Component, Path, PathBuf};
 
 use super::directory::{Directory, FileMode, bounded};
@@ -47,14 +47,18 @@ fn take(file: File, path: &Path, limit: u64) -> Result<Vec<u8>, FileError> {
     }
 }
 
-/// Puts a file that the caller named in its place in one step, with the directories above it. Links are
-/// never followed out of a stack or a repository, and never as the last part of the path.
+/// Puts a file that the caller named in its place in one step, with the directories above it; `write` writes
+/// its content. Links are never followed out of a stack or a repository, and never as the last part of the path.
 ///
 /// # Errors
 /// The target is a link or not a regular file, leads out, or the disk refuses.
-pub fn replace(path: &Path, bytes: &[u8], content: FileMode) -> Result<(), FileError> {
+pub fn replace(
+    path: &Path,
+    content: FileMode,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), FileError> {
     let (directory, below) = target(path)?;
-    directory.replace(below, bytes, content).map_err(|error| named(error, path))
+    directory.replace_with(below, content, write).map_err(|error| named(error, path))
 }
 
 /// Opens a file that the caller named, to read and write, and creates it where it is absent. Only its

@@ -171,7 +171,8 @@ fn a_named_path_leaves_neither_its_repository_nor_its_stack() {
         assert!(leads_out(&path.join(fine)).expect("it resolves").is_none(), "{fine}");
     }
     assert_eq!(read_secret(&path.join("repository/stack/out"), 9).expect("a token may lie elsewhere"), b"text");
-    let error = replace(&path.join("repository/through/new"), b"x", FileMode::Shared).expect_err("it leads out");
+    let error = replace(&path.join("repository/through/new"), FileMode::Shared, |out| out.write_all(b"x"))
+        .expect_err("it leads out");
     assert!(matches!(error, FileError::Outside { .. }), "{error:?}");
     assert_eq!(names(&path.join("outside")), [".git", "secret"]);
 }
@@ -183,17 +184,17 @@ fn a_write_replaces_a_file_and_follows_no_link() {
     symlink("victim", path.join("link")).expect("a link");
     symlink("nowhere", path.join("dangling")).expect("a link");
     for link in ["link", "dangling", "/dev/stdout"] {
-        let error = replace(&path.join(link), b"x", FileMode::Private).expect_err(link);
+        let error = replace(&path.join(link), FileMode::Private, |out| out.write_all(b"x")).expect_err(link);
         assert!(matches!(error, FileError::Link { .. }), "{link}: {error:?}");
     }
-    let error = replace(Path::new("/dev/null"), b"x", FileMode::Private).expect_err("a device");
+    let error = replace(Path::new("/dev/null"), FileMode::Private, |out| out.write_all(b"x")).expect_err("a device");
     assert!(matches!(error, FileError::NotRegular { .. }), "{error:?}");
-    replace(&path.join("new/deep/file"), b"1", FileMode::Private).expect("directories are made");
+    replace(&path.join("new/deep/file"), FileMode::Private, |out| out.write_all(b"1")).expect("directories are made");
     assert_eq!(mode(&path.join("new/deep/file")), 0o600);
     std::fs::set_permissions(path.join("victim"), std::fs::Permissions::from_mode(0o640)).expect("a mode");
-    replace(&path.join("victim"), b"after", FileMode::Shared).expect("it is a file");
+    replace(&path.join("victim"), FileMode::Shared, |out| out.write_all(b"after")).expect("it is a file");
     assert_eq!(mode(&path.join("victim")), 0o640);
-    replace(&path.join("victim"), b"private", FileMode::Private).expect("it is a file");
+    replace(&path.join("victim"), FileMode::Private, |out| out.write_all(b"private")).expect("it is a file");
     assert_eq!(mode(&path.join("victim")), 0o600);
     assert_eq!(std::fs::read(path.join("victim")).expect("text"), b"private");
     assert_eq!(names(&path), ["dangling", "link", "new", "victim"]);

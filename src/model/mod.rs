@@ -45,7 +45,7 @@ pub use problem::{Location, Problem, Segment};
 pub use rules::{check, warnings};
 pub use run_id::RunId;
 pub use selector::{Requirement, Selector, SelectorError};
-pub use snapshot::{NamespaceSnapshot, Snapshot, SnapshotError};
+pub use snapshot::{NamespaceSnapshot, Snapshot, SnapshotError, SnapshotItem};
 pub use string_map::StringMap;
 pub use wire::{
     EmptyOption, Spec, WireDnsNameAdvanced, WireEmpty, WireEndpoint, WireMetadata, WirePrefixes, WireReference,

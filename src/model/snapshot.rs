@@ -2,13 +2,16 @@
 //! service gave them, and, where it was asked, who refers to each. It is one canonical JSON file with
 //! a digest over its content, so that an alteration is seen and the same content is the same text.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::io::{self, BufWriter, Write};
 
 use data_encoding::HEXLOWER;
 use jiff::Timestamp;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::json;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::value::{RawValue, to_raw_value};
 use sha2::{Digest as _, Sha256};
 
 use super::{Json, Layout, Name, Namespace};
@@ -19,20 +22,21 @@ const FORMAT_VERSION: u32 = 1;
 const KIND: &str = "snapshot";
 
 /// The objects of a service, and when they were read.
+// The fields are in the order of their names, in which the digest covers them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Snapshot {
-    /// The version of trueup that made it.
-    pub tool_version: String,
-    /// When it was begun, RFC 3339.
-    #[schemars(with = "String", extend("format" = "date-time"))]
-    pub taken: Timestamp,
     /// The service, without `/api` and without a trailing slash.
     pub base_url: String,
     /// Which paths it answers at.
     pub layout: Layout,
     /// Every namespace that was read.
     pub namespaces: BTreeMap<Namespace, NamespaceSnapshot>,
+    /// When it was begun, RFC 3339.
+    #[schemars(with = "String", extend("format" = "date-time"))]
+    pub taken: Timestamp,
+    /// The version of trueup that made it.
+    pub tool_version: String,
 }
 
 /// One namespace, read completely.
@@ -40,9 +44,63 @@ pub struct Snapshot {
 #[serde(deny_unknown_fields)]
 pub struct NamespaceSnapshot {
     /// Its endpoints by name, whole, as the service listed them.
-    pub items: Vec<Json>,
+    pub items: Vec<SnapshotItem>,
     /// What refers to each endpoint, by its name, as the service reported it; `null` where it was not read.
     pub referrers: Option<BTreeMap<Name, Json>>,
+}
+
+/// An endpoint as the service listed it, as canonical text: a tree would take many times the memory.
+#[derive(Debug, Clone, Serialize)]
+#[serde(transparent)]
+pub struct SnapshotItem(Box<RawValue>);
+
+impl SnapshotItem {
+    /// The item as canonical text.
+    ///
+    /// # Errors
+    /// It cannot be written as JSON: never for a value that was read from JSON.
+    pub fn new(item: &Json) -> serde_json::Result<Self> {
+        to_raw_value(item).map(Self)
+    }
+
+    /// The text.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        self.0.get()
+    }
+
+    /// The item as a tree.
+    #[must_use]
+    pub fn json(&self) -> Json {
+        // It was written from a tree.
+        serde_json::from_str(self.text()).unwrap_or_default()
+    }
+}
+
+impl PartialEq for SnapshotItem {
+    fn eq(&self, other: &Self) -> bool {
+        self.text() == other.text()
+    }
+}
+
+impl<'de> Deserialize<'de> for SnapshotItem {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::new(&Json::deserialize(deserializer)?).map_err(D::Error::custom)
+    }
+}
+
+impl JsonSchema for SnapshotItem {
+    fn inline_schema() -> bool {
+        Json::inline_schema()
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        Json::schema_name()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        Json::json_schema(generator)
+    }
 }
 
 /// Why a file is not used as a snapshot.
@@ -68,6 +126,20 @@ pub enum SnapshotError {
         /// The digest that the file names.
         says: String,
     },
+}
+
+/// What is written is hashed.
+struct Hashed(Sha256);
+
+impl Write for Hashed {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.update(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// A snapshot as a file contains it.
@@ -96,24 +168,29 @@ impl Snapshot {
     /// The digest of its content: 64 hex digits.
     #[must_use]
     pub fn digest(&self) -> String {
-        // Through a tree, so that every object's keys are sorted.
-        let hash = Sha256::digest(json!(self).to_string().as_bytes());
+        let mut hash = BufWriter::new(Hashed(Sha256::new()));
+        // Text keys, strings, numbers, and a writer that does not fail.
+        let _ = serde_json::to_writer(&mut hash, self);
+        let hash = hash.into_inner().map(|hash| hash.0.finalize()).unwrap_or_default();
         HEXLOWER.encode(&hash)
     }
 
-    /// The snapshot as a file contains it: JSON with its digest, a final line break included.
-    #[must_use]
-    pub fn to_file(&self) -> String {
+    /// Writes the snapshot as a file contains it: JSON with its digest, an item on a line, a final line break
+    /// included. Returns the digest.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn write(&self, out: &mut dyn Write) -> io::Result<String> {
+        let digest = self.digest();
         let sealed = SealedSnapshot {
             kind: KIND.to_owned(),
             format_version: FORMAT_VERSION,
-            digest: self.digest(),
+            digest: digest.clone(),
             snapshot: self,
         };
-        // Text keys, strings, numbers: nothing that fails.
-        let mut text = serde_json::to_string_pretty(&sealed).unwrap_or_default();
-        text.push('\n');
-        text
+        serde_json::to_writer_pretty(&mut *out, &sealed)?;
+        out.write_all(b"\n")?;
+        Ok(digest)
     }
 
     /// The snapshot in a file.
@@ -142,7 +219,15 @@ impl Snapshot {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+
+    fn file(snapshot: &Snapshot) -> String {
+        let mut bytes = Vec::new();
+        snapshot.write(&mut bytes).expect("memory");
+        String::from_utf8(bytes).expect("JSON")
+    }
 
     fn snapshot() -> Snapshot {
         let item = json!({"namespace": "shop", "name": "cart", "new_root_key": 1.5, "owner_view": null,
@@ -153,24 +238,27 @@ mod tests {
             taken: Timestamp::UNIX_EPOCH,
             base_url: "https://acme.example.net".to_owned(),
             layout: Layout::Uniform,
-            namespaces: BTreeMap::from([(shop, NamespaceSnapshot { items: vec![item], referrers: None })]),
+            namespaces: BTreeMap::from([(
+                shop,
+                NamespaceSnapshot { items: vec![SnapshotItem::new(&item).expect("JSON")], referrers: None },
+            )]),
         }
     }
 
     #[test]
     fn a_snapshot_survives_its_file_with_everything_that_the_service_sent() {
         let snapshot = snapshot();
-        let text = snapshot.to_file();
+        let text = file(&snapshot);
         let read = Snapshot::from_file(text.as_bytes()).expect("a snapshot");
         assert_eq!(read, snapshot);
-        assert_eq!(read.to_file(), text);
+        assert_eq!(file(&read), text);
         assert_eq!((read.len(), read.is_empty()), (1, false));
     }
 
     #[test]
     fn an_altered_snapshot_is_refused_wherever_it_was_altered() {
-        let text = snapshot().to_file();
-        for (from, to) in [("\"port\": 80", "\"port\": 81"), ("1970-01-01", "2026-01-01"), ("acme", "evil")] {
+        let text = file(&snapshot());
+        for (from, to) in [("\"port\":80", "\"port\":81"), ("1970-01-01", "2026-01-01"), ("acme", "evil")] {
             assert!(text.contains(from), "{from}");
             let refused = Snapshot::from_file(text.replace(from, to).as_bytes()).expect_err("altered");
             assert!(matches!(refused, SnapshotError::Altered { .. }), "{from}: {refused}");

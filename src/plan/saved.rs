@@ -1,5 +1,7 @@
 //! A plan in a file: written with its format version and digest, and read back only unaltered and consistent.
 
+use std::io::{self, Write};
+
 use serde::{Deserialize, Serialize};
 
 use super::{FORMAT_VERSION, GuardLimits, Plan};
@@ -42,19 +44,28 @@ pub enum SavedError {
 }
 
 impl Plan {
-    /// The plan as a file holds it: JSON with its digest, a final line break included.
-    #[must_use]
-    pub fn to_file(&self) -> String {
+    /// Writes the plan as a file holds it: JSON with its digest, a final line break included.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         let saved = Saved {
             kind: "plan".to_owned(),
             format_version: FORMAT_VERSION,
             digest: self.digest().full().to_owned(),
             plan: self,
         };
+        serde_json::to_writer_pretty(&mut *out, &saved)?;
+        out.write_all(b"\n")
+    }
+
+    /// What [`Plan::write`] writes, as one text.
+    #[must_use]
+    pub fn to_file(&self) -> String {
+        let mut text = Vec::new();
         // Text keys, strings, numbers: nothing that fails.
-        let mut text = serde_json::to_string_pretty(&saved).unwrap_or_default();
-        text.push('\n');
-        text
+        let _ = self.write(&mut text);
+        String::from_utf8(text).unwrap_or_default()
     }
 
     /// Whether a file's beginning looks like a saved plan; what it says of itself, not its name.

@@ -226,19 +226,29 @@ fn split(text: Option<&str>) -> Vec<&str> {
 #[must_use]
 pub fn fold<'a>(changes: impl IntoIterator<Item = &'a Change>, least: usize) -> Vec<FoldedChanges<'a>> {
     let changes = changes.into_iter().filter(|change| change.action.kind() != ActionKind::Annotate);
-    let changes: Vec<(&Change, Option<String>)> = changes.map(|change| (change, same_edit(change))).collect();
-    let mut counts: HashMap<&str, usize> = HashMap::new();
-    for same in changes.iter().filter_map(|(_, same)| same.as_deref()) {
-        *counts.entry(same).or_default() += 1;
-    }
+    // The number of each different edit, so that its text is kept once and not for each change.
+    let mut numbers: HashMap<String, usize> = HashMap::new();
+    let mut counts: Vec<usize> = Vec::new();
+    let changes: Vec<(&Change, Option<usize>)> = changes
+        .map(|change| {
+            let number = same_edit(change).map(|same| {
+                let new = numbers.len();
+                *numbers.entry(same).or_insert(new)
+            });
+            counts.resize(numbers.len(), 0);
+            number.into_iter().for_each(|number| counts[number] += 1);
+            (change, number)
+        })
+        .collect();
+    drop(numbers);
     let mut folds: Vec<FoldedChanges<'a>> = Vec::new();
-    let mut at: HashMap<&str, usize> = HashMap::new();
-    for (change, same) in &changes {
-        let same = same.as_deref().filter(|same| counts.get(same).is_some_and(|count| *count >= least));
-        match same.and_then(|same| at.get(same)) {
+    let mut at: HashMap<usize, usize> = HashMap::new();
+    for (change, number) in changes {
+        let number = number.filter(|number| counts[*number] >= least);
+        match number.and_then(|number| at.get(&number)) {
             Some(at) => folds[*at].changes.push(change),
             None => {
-                at.extend(same.map(|same| (same, folds.len())));
+                at.extend(number.map(|number| (number, folds.len())));
                 folds.push(FoldedChanges { edits: of(change), changes: vec![change] });
             }
         }

@@ -2,6 +2,7 @@
 //! reports and in which format; what that looks like is decided here and in the file of the format.
 
 use std::collections::BTreeSet;
+use std::io::{self, Write};
 use std::path::Path;
 
 use jiff::Timestamp;
@@ -195,6 +196,17 @@ impl<'a> ReportOptions<'a> {
     }
 }
 
+/// Writes a report to `out`, a JSON document piece by piece, so that it is never in memory as a whole.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write(report: &Report<'_>, format: Format, options: &ReportOptions<'_>, out: &mut dyn Write) -> io::Result<()> {
+    match format {
+        Format::Json => json(report, out),
+        _ => out.write_all(render(report, format, options).as_bytes()),
+    }
+}
+
 /// Draws a report. The lists of [`Format`] name the formats that a report has; any other is drawn as text.
 #[must_use]
 pub fn render(report: &Report<'_>, format: Format, options: &ReportOptions<'_>) -> String {
@@ -209,9 +221,9 @@ pub fn render(report: &Report<'_>, format: Format, options: &ReportOptions<'_>) 
         now: options.now,
     };
     match (format, report) {
-        (Format::Json, _) => json(report),
+        (Format::Json, _) => documents::text(|out| json(report, out)),
         (Format::Ndjson, Report::EventCounts(counts)) => counts.lines(),
-        (Format::Ndjson, _) => documents::one_line(&json(report)),
+        (Format::Ndjson, _) => documents::one_line(&documents::text(|out| json(report, out))),
         (Format::Github, _) => github::annotations(&annotations(report, options), ""),
         (Format::Sarif, _) => {
             sarif::report(&annotations(report, options), "", &settings_file(report), env!("CARGO_PKG_VERSION"))
@@ -256,25 +268,25 @@ fn text(report: &Report<'_>, options: &ReportOptions<'_>) -> String {
     }
 }
 
-/// The report as one document.
-fn json(report: &Report<'_>) -> String {
+/// Writes the report as one document.
+fn json(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
     match report {
-        Report::Validation(validation) => documents::validation(validation),
-        Report::Plan(plan) => documents::plan(plan),
-        Report::Check(check) => documents::drift(check),
-        Report::Fleet(fleet) => documents::fleet(fleet),
-        Report::Stacks(stacks) => stacks.json(),
-        Report::Outcome(outcome, plan, _) => documents::document("outcome", OutcomeReport::new(outcome, plan)),
-        Report::Rehearsal(rehearsal) => documents::document("rehearsal", RehearsalReport::new(rehearsal)),
-        Report::History(runs, unreadable) => documents::document("history", HistoryReport { runs, unreadable }),
-        Report::Run(record, summary) => documents::document("run", RunReport::new(record, summary)),
-        Report::DdosEvents(events) => documents::document("ddos_events", DdosEvents { events }),
-        Report::DdosEvent(event) => documents::document("ddos_event", OneDdosEvent { event }),
-        Report::EventCounts(counts) => documents::document("security_event_counts", counts.json()),
-        Report::UpgradableVersions(versions) => documents::document("upgradable_sw_versions", versions),
-        Report::SiteUpgrade(upgrade) => documents::document("upgrade_status", upgrade),
-        Report::Operations(list) => documents::document("operations", list.json()),
-        Report::Explanation(explanation) => explanation.json(),
+        Report::Validation(validation) => out.write_all(documents::validation(validation).as_bytes()),
+        Report::Plan(plan) => documents::write_plan(plan, out),
+        Report::Check(check) => documents::write_drift(check, out),
+        Report::Fleet(fleet) => out.write_all(documents::fleet(fleet).as_bytes()),
+        Report::Stacks(stacks) => out.write_all(stacks.json().as_bytes()),
+        Report::Outcome(outcome, plan, _) => documents::write("outcome", OutcomeReport::new(outcome, plan), out),
+        Report::Rehearsal(rehearsal) => documents::write("rehearsal", RehearsalReport::new(rehearsal), out),
+        Report::History(runs, unreadable) => documents::write("history", HistoryReport { runs, unreadable }, out),
+        Report::Run(record, summary) => documents::write("run", RunReport::new(record, summary), out),
+        Report::DdosEvents(events) => documents::write("ddos_events", DdosEvents { events }, out),
+        Report::DdosEvent(event) => documents::write("ddos_event", OneDdosEvent { event }, out),
+        Report::EventCounts(counts) => documents::write("security_event_counts", counts.json(), out),
+        Report::UpgradableVersions(versions) => documents::write("upgradable_sw_versions", versions, out),
+        Report::SiteUpgrade(upgrade) => documents::write("upgrade_status", upgrade, out),
+        Report::Operations(list) => documents::write("operations", list.json(), out),
+        Report::Explanation(explanation) => out.write_all(explanation.json().as_bytes()),
     }
 }
 

@@ -2,6 +2,7 @@
 //! a version and never change their meaning.
 
 use std::collections::BTreeMap;
+use std::io::{self, Write};
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -9,6 +10,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::fleet::{Fleet, FleetCommand, FleetPart, NOT_BEGUN, PartOutcome};
+use super::safe::JsonWriter;
 use super::validation::{Validation, ValidationReport};
 use crate::drift::{Check, JudgedAcknowledgement, UnmanagedPolicy, Verdict, Verdicts};
 use crate::model::policy::SettingChange;
@@ -25,6 +27,14 @@ pub const FORMAT_VERSION: u32 = 1;
 /// that is the file which `plan -o` writes.
 #[must_use]
 pub fn plan(plan: &Plan) -> String {
+    text(|out| write_plan(plan, out))
+}
+
+/// Writes the same document to `out`.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write_plan(plan: &Plan, out: &mut dyn Write) -> io::Result<()> {
     // A struct, because the tree of a large plan is many times the plan.
     #[derive(Serialize)]
     struct Report<'p> {
@@ -49,14 +59,22 @@ pub fn plan(plan: &Plan) -> String {
         verdict,
         verdicts: &verdicts,
     };
-    document("plan_report", report)
+    write("plan_report", report, out)
 }
 
 /// The verdicts of a check, per endpoint and whole, after what is accepted; each value that drifted
 /// with its digest, as an acknowledgement names it, and since when it is known.
 #[must_use]
 pub fn drift(check: &Check<'_>) -> String {
-    document("drift", Checked::new(check))
+    text(|out| write_drift(check, out))
+}
+
+/// Writes the same document to `out`.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write_drift(check: &Check<'_>, out: &mut dyn Write) -> io::Result<()> {
+    write("drift", Checked::new(check), out)
 }
 
 /// The results of several stacks: checks with a verdict each and the whole, or the documents that the command writes
@@ -358,11 +376,26 @@ pub fn one_line(document: &str) -> String {
 /// Any other answer under its `kind`.
 #[must_use]
 pub fn document(kind: &str, content: impl Serialize) -> String {
+    text(|out| write(kind, content, out))
+}
+
+/// Writes the same document to `out`.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write(kind: &str, content: impl Serialize, out: &mut dyn Write) -> io::Result<()> {
+    let mut out = JsonWriter::new(out);
+    serde_json::to_writer_pretty(&mut out, &Document { kind, format_version: FORMAT_VERSION, content })?;
+    out.write_all(b"\n")?;
+    out.finish()
+}
+
+/// What `write` writes, as one text.
+pub(super) fn text(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> String {
+    let mut bytes = Vec::new();
     // Text keys, strings, numbers: nothing that fails.
-    let document = Document { kind, format_version: FORMAT_VERSION, content };
-    let mut text = serde_json::to_string_pretty(&document).unwrap_or_default();
-    text.push('\n');
-    super::safe::json(&text).into_owned()
+    let written = write(&mut bytes).map(|()| String::from_utf8(bytes).unwrap_or_default());
+    written.unwrap_or_default()
 }
 
 /// Changes by action, what is blocked, what is in sync, and requests.

@@ -62,6 +62,6 @@ pub use attribution::AttributionDetail;
 pub use charset::Charset;
 pub use explain::{explain, explained};
 pub use fit::fit;
-pub use format::{Format, Report, ReportOptions, left_out, render};
+pub use format::{Format, Report, ReportOptions, left_out, render, write};
 pub use style::{Palette, Role};
 pub use validation::{StackSize, Validation};

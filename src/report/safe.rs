@@ -2,6 +2,7 @@
 //! change the direction of writing or hide is written out, so that a reader sees that it is there.
 
 use std::borrow::Cow;
+use std::io::{self, Write};
 
 /// `text` on one line: control characters, direction marks, invisible characters and what a runner of
 /// pipelines takes for a command written out as `\n`, `\t` or `\u{…}`.
@@ -130,6 +131,55 @@ pub fn json(document: &str) -> Cow<'_, str> {
         before = character;
     }
     Cow::Owned(clean)
+}
+
+/// Passes a JSON document on as [`json`] writes it, in pieces of whole lines.
+pub struct JsonWriter<'o> {
+    out: &'o mut dyn Write,
+    /// What was not passed on yet.
+    piece: Vec<u8>,
+}
+
+impl<'o> JsonWriter<'o> {
+    /// Bytes that are passed on at a time.
+    const PIECE: usize = 64 * 1024;
+
+    /// A writer to `out`. What is written is complete after [`JsonWriter::finish`].
+    pub fn new(out: &'o mut dyn Write) -> Self {
+        Self { out, piece: Vec::with_capacity(2 * Self::PIECE) }
+    }
+
+    /// Passes on what is left.
+    ///
+    /// # Errors
+    /// Those of the writer that it passes to.
+    pub fn finish(mut self) -> io::Result<()> {
+        self.pass(self.piece.len())
+    }
+
+    fn pass(&mut self, length: usize) -> io::Result<()> {
+        let text = std::str::from_utf8(&self.piece[..length]).map_err(io::Error::other)?;
+        self.out.write_all(json(text).as_bytes())?;
+        self.piece.drain(..length);
+        Ok(())
+    }
+}
+
+impl Write for JsonWriter<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.piece.extend_from_slice(bytes);
+        // A line break is no part of a character, of `##` or of a string.
+        if self.piece.len() >= Self::PIECE
+            && let Some(end) = memchr::memrchr(b'\n', &self.piece)
+        {
+            self.pass(end + 1)?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 #[cfg(test)]

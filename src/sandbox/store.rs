@@ -17,6 +17,9 @@ use tokio::sync::watch;
 /// Writes that one flush takes at most; bounds the time until the first of them is acknowledged.
 const FLUSH: usize = 4_096;
 
+/// Pages of the file that are kept in memory, in bytes. Whatever is read often is in memory already.
+const CACHE: usize = 64 * 1024 * 1024;
+
 type Definition<'a> = TableDefinition<'a, &'static str, &'static [u8]>;
 
 /// Where the sandbox stores its tenant.
@@ -145,9 +148,9 @@ impl Store {
     pub fn open(storage: &Storage) -> Result<Self, StoreError> {
         let database = match storage {
             Storage::File(path) => create(path)?,
-            Storage::Memory => redb::Builder::new()
-                .create_with_backend(redb::backends::InMemoryBackend::new())
-                .map_err(StoreError::read)?,
+            Storage::Memory => {
+                builder().create_with_backend(redb::backends::InMemoryBackend::new()).map_err(StoreError::read)?
+            }
         };
         let database = Arc::new(database);
         let (sender, receiver) = mpsc::channel();
@@ -225,6 +228,29 @@ impl Store {
         pairs.collect::<Result<_, _>>().map_err(StoreError::read)
     }
 
+    /// Passes the durable values of a table, which are JSON, to `take` in byte order of the keys. None has to
+    /// be in memory longer than its turn takes.
+    ///
+    /// # Errors
+    /// [`StoreError::Read`], and [`StoreError::Damaged`] for a value that `take` refuses.
+    pub fn each(
+        &self,
+        table: &str,
+        mut take: impl FnMut(Box<str>) -> serde_json::Result<()>,
+    ) -> Result<(), StoreError> {
+        let Some(opened) = self.table(table)? else { return Ok(()) };
+        for pair in opened.iter().map_err(StoreError::read)? {
+            let (key, value) = pair.map_err(StoreError::read)?;
+            let text = std::str::from_utf8(value.value()).map_err(serde::de::Error::custom);
+            text.and_then(|text| take(text.into())).map_err(|source| StoreError::Damaged {
+                table: table.to_owned(),
+                key: key.value().to_owned(),
+                source,
+            })?;
+        }
+        Ok(())
+    }
+
     /// A table, which is absent until something is written to it.
     fn table(&self, name: &str) -> Result<Option<ReadOnlyTable<&'static str, &'static [u8]>>, StoreError> {
         let reading = self.database.begin_read().map_err(StoreError::read)?;
@@ -254,9 +280,15 @@ impl Drop for Store {
     }
 }
 
+fn builder() -> redb::Builder {
+    let mut builder = redb::Builder::new();
+    builder.set_cache_size(CACHE);
+    builder
+}
+
 fn create(path: &Path) -> Result<Database, StoreError> {
     let file = crate::file::open_private(path)?;
-    redb::Builder::new().create_file(file).map_err(|source| match source {
+    builder().create_file(file).map_err(|source| match source {
         redb::DatabaseError::DatabaseAlreadyOpen => StoreError::InUse { path: path.to_owned() },
         source => StoreError::Open { path: path.to_owned(), source },
     })

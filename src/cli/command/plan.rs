@@ -14,7 +14,7 @@ use crate::cli::{configuration, file, hint, planning};
 use crate::plan::{Digest, Plan};
 use crate::report::fleet::{Fleet, FleetCommand, PartOutcome};
 use crate::report::text::TextView;
-use crate::report::{AttributionDetail, Report, ReportOptions, left_out, render, safe};
+use crate::report::{AttributionDetail, Report, ReportOptions, left_out, safe};
 
 /// Shows what would change.
 pub async fn run(arguments: &PlanArgs, context: &Context) -> Result<ExitStatus, CommandError> {
@@ -64,7 +64,7 @@ async fn show<'c>(arguments: &'c PlanArgs, context: &'c Context) -> Result<(Sess
     let (session, mut plan) = make(arguments, context, &arguments.scope, arguments.live.live.as_deref()).await?;
     if let Some(path) = &arguments.output {
         session.stamp(&mut plan);
-        file::write_private(path, &plan.to_file())?;
+        file::write_private(path, |out| plan.write(out))?;
     }
     let view = session.view(detail(arguments), &arguments.permission);
     answer(arguments, context, &Report::Plan(&plan), &view);
@@ -81,7 +81,7 @@ fn answer(arguments: &PlanArgs, context: &Context, report: &Report<'_>, view: &T
         now: Some(context.environment.now()),
         view,
     };
-    context.output.answer(&render(report, arguments.format, &options));
+    context.output.report_with(report, arguments.format, &options);
     if let Some(words) = left_out(report, arguments.format, &options) {
         context.output.message(&words);
     }
@@ -119,7 +119,7 @@ async fn several(arguments: &PlanArgs, context: &Context, targets: Vec<Target>) 
         let (session, mut plan) = make(arguments, &member.context, &scope, live.as_deref()).await?;
         if let Some(path) = output.map(|output| member.file_in(output)) {
             session.stamp(&mut plan);
-            file::write_private(&path, &plan.to_file())?;
+            file::write_private(&path, |out| plan.write(out))?;
             let (path, flags) = (path.display().to_string(), hint::elsewhere(&member.context, &session.stack.loaded));
             let apply = format!("trueup apply {}{flags}", safe::shell(&path));
             member.context.output.message(&format!("saved; to apply it: {apply} --digest {}", plan.digest()));

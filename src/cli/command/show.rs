@@ -15,19 +15,22 @@ use crate::model::{LiveItem, NamespaceRead, Snapshot};
 use crate::plan::Plan;
 use crate::report::endpoints::{self, EndpointListing};
 use crate::report::text::{self, TextView};
-use crate::report::{AttributionDetail, Format, Report, ReportOptions, render, safe};
+use crate::report::{AttributionDetail, Format, Report, ReportOptions, safe};
 use crate::run::{EVIDENCE_KIND, Evidence, RunRecord, RunSummary};
 use crate::state::StateStore;
 
 /// Shows a saved plan, a snapshot, the evidence of a run or a recorded run.
 pub fn run(arguments: &ShowArgs, context: &Context) -> Result<ExitStatus, CommandError> {
     let path = arguments.what.as_path();
-    let answer = if path.is_file() { file(arguments, context, path)? } else { recorded(arguments, context)? };
-    context.output.answer(&answer);
+    if path.is_file() {
+        file(arguments, context, path)?;
+    } else {
+        recorded(arguments, context)?;
+    }
     Ok(ExitStatus::Done)
 }
 
-fn file(arguments: &ShowArgs, context: &Context, path: &Path) -> Result<String, CommandError> {
+fn file(arguments: &ShowArgs, context: &Context, path: &Path) -> Result<(), CommandError> {
     #[derive(Deserialize)]
     struct Head {
         kind: String,
@@ -39,35 +42,36 @@ fn file(arguments: &ShowArgs, context: &Context, path: &Path) -> Result<String, 
     match serde_json::from_slice::<Head>(&bytes).map(|head| head.kind).as_deref() {
         Ok("plan") => {
             let plan = Plan::from_file(&bytes).map_err(|error| refused(error.into()))?;
-            Ok(render_plan(arguments, context, &plan, Some(path)))
+            show_plan(arguments, context, &plan, Some(path));
         }
         Ok("snapshot") => {
             let snapshot = Snapshot::from_file(&bytes).map_err(|error| refused(error.into()))?;
-            render_snapshot(arguments, context, &snapshot)
+            context.output.answer(&render_snapshot(arguments, context, &snapshot)?);
         }
         Ok(EVIDENCE_KIND) => {
             let (evidence, digest) = Evidence::from_file(&bytes).map_err(|error| refused(error.into()))?;
-            match arguments.format {
-                Format::Text => Ok(text::evidence(&evidence, &digest, &view(context))),
-                Format::Json => Ok(safe::json(&String::from_utf8_lossy(&bytes)).into_owned()),
-                other => Err(no_format("evidence", other, "text, json")),
-            }
+            context.output.answer(&match arguments.format {
+                Format::Text => text::evidence(&evidence, &digest, &view(context)),
+                Format::Json => safe::json(&String::from_utf8_lossy(&bytes)).into_owned(),
+                other => return Err(no_format("evidence", other, "text, json")),
+            });
         }
         Ok("drift" | "fleet") => {
             let message = format!("`{}` is a check", path.display());
             let report = format!("to show it: trueup report {}", safe::shell(&path.to_string_lossy()));
-            Err(CommandError::words(ExitStatus::Invalid, message).hint(report))
+            return Err(CommandError::words(ExitStatus::Invalid, message).hint(report));
         }
         _ => {
             let message = format!("`{}` is neither a saved plan nor a snapshot nor evidence", path.display());
-            Err(CommandError::words(ExitStatus::Invalid, message).hint(
+            return Err(CommandError::words(ExitStatus::Invalid, message).hint(
                 "`trueup plan -o FILE`, `trueup snapshot -o FILE` and `trueup apply --evidence FILE` write such files",
-            ))
+            ));
         }
     }
+    Ok(())
 }
 
-fn recorded(arguments: &ShowArgs, context: &Context) -> Result<String, CommandError> {
+fn recorded(arguments: &ShowArgs, context: &Context) -> Result<(), CommandError> {
     let name = arguments.what.to_string_lossy();
     let store = state::store(context)?;
     let record = journal::find(store, &name).map_err(|error| {
@@ -75,17 +79,18 @@ fn recorded(arguments: &ShowArgs, context: &Context) -> Result<String, CommandEr
             .hint(format!("there is no file `{name}` either"))
             .hint("to list the runs: trueup history")
     })?;
-    Ok(match arguments.format {
-        Format::Text | Format::Json => render_run(arguments, context, store, &record)?,
-        _ => render_plan(arguments, context, &record.header.plan, None),
-    })
+    match arguments.format {
+        Format::Text | Format::Json => show_run(arguments, context, store, &record)?,
+        _ => show_plan(arguments, context, &record.header.plan, None),
+    }
+    Ok(())
 }
 
 fn view(context: &Context) -> TextView {
     TextView { detail: AttributionDetail::All, flags: hint::settings(&context.global), ..context.output.view() }
 }
 
-fn render_plan(arguments: &ShowArgs, context: &Context, plan: &Plan, saved: Option<&Path>) -> String {
+fn show_plan(arguments: &ShowArgs, context: &Context, plan: &Plan, saved: Option<&Path>) {
     let what = safe::shell(&arguments.what.to_string_lossy());
     let view = TextView { flags: hint::of_recorded(context, plan), ..hint::view(context, plan) };
     let options = ReportOptions {
@@ -95,20 +100,22 @@ fn render_plan(arguments: &ShowArgs, context: &Context, plan: &Plan, saved: Opti
         now: Some(context.environment.now()),
         view: &view,
     };
-    render(&Report::Plan(plan), arguments.format, &options)
+    context.output.report_with(&Report::Plan(plan), arguments.format, &options);
 }
 
-fn render_run(
+fn show_run(
     arguments: &ShowArgs,
     context: &Context,
     store: &StateStore,
     record: &RunRecord,
-) -> Result<String, CommandError> {
+) -> Result<(), CommandError> {
     let history = journal::history(store).map_err(|error| state::failed(context, error))?;
     let known = history.runs.iter().find(|summary| summary.run == *record.run());
     let resumed_by = known.and_then(|summary| summary.resumed_by.clone());
     let summary = RunSummary { resumed_by, ..RunSummary::of(record) };
-    Ok(render(&Report::Run(record, &summary), arguments.format, &ReportOptions::new(&view(context))))
+    let view = view(context);
+    context.output.report_with(&Report::Run(record, &summary), arguments.format, &ReportOptions::new(&view));
+    Ok(())
 }
 
 fn render_snapshot(arguments: &ShowArgs, context: &Context, snapshot: &Snapshot) -> Result<String, CommandError> {

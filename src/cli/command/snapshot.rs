@@ -20,8 +20,8 @@ pub async fn run(arguments: &args::SnapshotArgs, context: &Context) -> Result<Ex
         Targets::One(paths) => {
             let directory = paths.into_iter().next().unwrap_or_else(|| PathBuf::from("."));
             let snapshot = take(arguments, context, &directory).await?;
-            file::write_private(&arguments.output, &snapshot.to_file())?;
-            context.output.answer(&summary(context, &arguments.output, &directory, &snapshot));
+            let digest = write(&arguments.output, &snapshot)?;
+            context.output.answer(&summary(context, &arguments.output, &directory, (&snapshot, &digest)));
             Ok(ExitStatus::Done)
         }
         Targets::Several(targets) => several(arguments, context, targets).await,
@@ -41,7 +41,7 @@ async fn several(
     let done = fleet::each(&members, async |member| {
         let snapshot = take(arguments, &member.context, member.target.path()).await?;
         let path = member.file_in(&arguments.output);
-        file::write_private(&path, &snapshot.to_file())?;
+        write(&path, &snapshot)?;
         Ok((path, snapshot.len(), snapshot.namespaces.len()))
     })
     .await;
@@ -104,7 +104,17 @@ fn scope(
     Ok((stack.loaded.config, namespaces))
 }
 
-fn summary(context: &Context, path: &Path, directory: &Path, snapshot: &Snapshot) -> String {
+/// Writes the file, and returns the digest of the snapshot.
+fn write(path: &Path, snapshot: &Snapshot) -> Result<String, CommandError> {
+    let mut digest = String::new();
+    file::write_private(path, |out| {
+        digest = snapshot.write(out)?;
+        Ok(())
+    })?;
+    Ok(digest)
+}
+
+fn summary(context: &Context, path: &Path, directory: &Path, (snapshot, digest): (&Snapshot, &str)) -> String {
     let kept = counted(snapshot.len(), snapshot.namespaces.len());
     let (path, directory) = (path.display().to_string(), directory.display().to_string());
     let (shown, path, directory) = (safe::line(&path), safe::shell(&path), safe::shell(&directory));
@@ -112,7 +122,7 @@ fn summary(context: &Context, path: &Path, directory: &Path, snapshot: &Snapshot
         "Kept {kept} of {} in {shown}, digest {}.\n\
          Next:  trueup plan {directory} --live {path}{}\n",
         safe::line(&snapshot.base_url),
-        &snapshot.digest()[..32],
+        &digest[..32],
         hint::settings(&context.global),
     )
 }

@@ -52,7 +52,7 @@ impl MetricsRequest {
             ended: context.environment.now(),
         };
         let text = context.metrics.lock().text(&ended);
-        if let Err(error) = file::replace(&self.path, &text) {
+        if let Err(error) = file::replace(&self.path, |out| out.write_all(text.as_bytes())) {
             context.output.error(&error.within("the metrics are not written"));
         }
     }

@@ -13,7 +13,7 @@ pub mod prompt;
 pub mod report_files;
 
 use std::borrow::Cow;
-use std::io::{ErrorKind, Write as _};
+use std::io::{self, ErrorKind, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use indicatif::{MultiProgress, ProgressDrawTarget};
@@ -74,10 +74,18 @@ pub enum WriteStatus {
 /// Writes a piece of the answer and flushes it.
 ///
 /// # Errors
-/// Anything but a reader that went away: a full disk, say.
+/// Those of [`write_with`].
 pub fn write(piece: &str) -> Result<WriteStatus, CommandError> {
-    let mut stdout = std::io::stdout().lock();
-    match stdout.write_all(piece.as_bytes()).and_then(|()| stdout.flush()) {
+    write_with(|out| out.write_all(piece.as_bytes()))
+}
+
+/// The same for a piece that is written in parts.
+///
+/// # Errors
+/// Anything but a reader that went away: a full disk, say.
+pub fn write_with(piece: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<WriteStatus, CommandError> {
+    let mut stdout = io::stdout().lock();
+    match piece(&mut stdout).and_then(|()| stdout.flush()) {
         Ok(()) => Ok(WriteStatus::Whole),
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(WriteStatus::Closed),
         Err(error) => {
@@ -175,7 +183,16 @@ impl Output {
 
     /// Writes a report as the answer.
     pub fn report(&self, report: &Report<'_>, format: Format) {
-        self.answer(&self.render(report, format));
+        self.report_with(report, format, &ReportOptions::new(&self.view()));
+    }
+
+    /// Writes a report with options as the answer; a JSON document piece by piece.
+    pub fn report_with(&self, report: &Report<'_>, format: Format, options: &ReportOptions<'_>) {
+        if format != Format::Json {
+            return self.answer(&report::render(report, format, options));
+        }
+        self.note_answer();
+        self.answered(self.bars.suspend(|| write_with(|out| report::write(report, format, options, out))));
     }
 
     /// Whether lines below the messages are drawn and go away: on a terminal.
@@ -195,7 +212,11 @@ impl Output {
         if !text.is_empty() {
             self.note_answer();
         }
-        if let Err(error) = self.bars.suspend(|| write(text)) {
+        self.answered(self.bars.suspend(|| write(text)));
+    }
+
+    fn answered(&self, written: Result<WriteStatus, CommandError>) {
+        if let Err(error) = written {
             self.progress().failed.get_or_insert(error.to_string());
         }
     }
@@ -262,14 +283,14 @@ impl Output {
             false => format!("{text}\n"),
         };
         self.bars.suspend(|| {
-            let _ = std::io::stderr().lock().write_all(lines.as_bytes());
+            let _ = io::stderr().lock().write_all(lines.as_bytes());
         });
     }
 
     /// Writes a line of a log for programs to stderr, as it is and whatever `--quiet` says.
     pub fn log(&self, line: &str) {
         self.bars.suspend(|| {
-            let _ = std::io::stderr().lock().write_all(line.as_bytes());
+            let _ = io::stderr().lock().write_all(line.as_bytes());
         });
     }
 

@@ -8,7 +8,7 @@ use crate::cli::output::prompt;
 use crate::plan::{Allowances, Approval, ApprovalError, ApprovedPlan, GuardLimits, Plan};
 use crate::report::error::Refusal;
 use crate::report::text::{self, TextView};
-use crate::report::{Report, ReportOptions, render};
+use crate::report::{Report, ReportOptions};
 
 /// The result of asking for approval.
 pub enum PromptResult<'a> {
@@ -96,7 +96,7 @@ fn refused(context: &Context, refusal: &ApprovalError, plan: &Plan, view: &TextV
 }
 
 fn nothing_to_do(decision: &ApprovalArgs, context: &Context, plan: &Plan, view: &TextView) -> ExitStatus {
-    context.output.answer(&render(&Report::Plan(plan), decision.format, &ReportOptions::new(view)));
+    context.output.report_with(&Report::Plan(plan), decision.format, &ReportOptions::new(view));
     if plan.blocked.is_empty() { ExitStatus::Done } else { ExitStatus::Refused }
 }
 

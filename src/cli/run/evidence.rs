@@ -50,7 +50,9 @@ impl PendingEvidence {
         let exit_code = ExitStatus::of_outcome(outcome, &self.header.plan).code();
         let ended = context.environment.now().to_string();
         let evidence = Evidence::of(&self.header, outcome, in_force, exit_code, ended);
-        if let Err(error) = file::write_private(&self.path, &safe::json(&evidence.to_file())) {
+        if let Err(error) =
+            file::write_private(&self.path, |out| out.write_all(safe::json(&evidence.to_file()).as_bytes()))
+        {
             context.output.note_unwritten(format!("cannot write the evidence: {error}"));
         }
     }

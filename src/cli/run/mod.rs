@@ -30,7 +30,7 @@ use crate::model::policy::Safeguards;
 use crate::model::{Key, RunId};
 use crate::plan::{Allowances, ApprovedPlan, GuardLimits, Ignore, Plan};
 use crate::report::text::{self, TextView};
-use crate::report::{Format, Report, ReportOptions, render};
+use crate::report::{Format, Report, ReportOptions};
 use crate::run::{Outcome, RunHeader, RunRecord};
 
 /// A plan on its way to an outcome.
@@ -184,9 +184,9 @@ pub fn save(
     plan: &Plan,
     (view, format): (&TextView, Format),
 ) -> Result<ExitStatus, CommandError> {
-    file::write_private(path, &plan.to_file())?;
+    file::write_private(path, |out| plan.write(out))?;
     let options = ReportOptions { saved: Some(path), ..ReportOptions::new(view) };
-    context.output.answer(&render(&Report::Plan(plan), format, &options));
+    context.output.report_with(&Report::Plan(plan), format, &options);
     Ok(if plan.unknown().next().is_some() { ExitStatus::Unknown } else { ExitStatus::Done })
 }
 
@@ -288,7 +288,7 @@ fn report(
         context.output.note_change();
     }
     let report = Report::Outcome(outcome, plan, earlier);
-    context.output.answer(&render(&report, decision.format, &ReportOptions::new(view)));
+    context.output.report_with(&report, decision.format, &ReportOptions::new(view));
     ExitStatus::of_outcome(outcome, plan)
 }
 

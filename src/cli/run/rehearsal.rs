@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use crate::cli::exit_status::{CommandError, ExitStatus};
-use crate::model::{Json, Key, Name, Namespace, RelatedObject, Snapshot};
+use crate::model::{Json, Key, Name, Namespace, RelatedObject, Snapshot, SnapshotItem};
 use crate::plan::{Action, BlockReason, Plan};
 use crate::run::{ChangeStep, Intent, RunClosing, RunRecorder, Urgency};
 use crate::sandbox::{self, Scenario, Seed, SeedMetadata, ViewReference};
@@ -79,7 +79,8 @@ impl FaultOption {
 /// The copy of what was kept, with what refers to the endpoints that the plan deletes.
 pub fn seeds(snapshot: &Snapshot, plan: &Plan) -> Vec<Seed> {
     let referrers = referrers(plan);
-    let of = |item: &Json| {
+    let of = |item: &SnapshotItem| {
+        let item = &item.json();
         let key = Key {
             namespace: Namespace::from_service(part(item, "namespace")?).ok()?,
             name: Name::from_service(part(item, "name")?).ok()?,

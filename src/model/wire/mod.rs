@@ -112,7 +112,11 @@ impl<'de> Deserialize<'de> for EmptyOption {
 }
 
 fn present(map: Option<BTreeMap<String, Option<String>>>) -> StringMap {
-    map.unwrap_or_default().into_iter().filter_map(|(key, value)| Some((key, value?))).collect()
+    let map = map.unwrap_or_default();
+    // As large as it gets: a vector that grows has place for four.
+    let mut entries = Vec::with_capacity(map.len());
+    entries.extend(map.into_iter().filter_map(|(key, value)| Some((key, value?))));
+    StringMap::from_sorted_store_unchecked(entries)
 }
 
 impl WireEndpoint {

@@ -10,8 +10,8 @@ use axum::response::IntoResponse;
 use serde_json::Value;
 
 use super::index::ReferredDelete;
-use super::object::{ListContents, ResponseFormat, ServedEndpoint, strings};
 use super::request::{self, Named};
+use super::served::{ListContents, ResponseFormat, ServedEndpoint};
 use crate::sandbox::answer::{Answer, ErrorResponse, empty, json};
 use crate::sandbox::log::{RequestEffect, Trace};
 use crate::sandbox::message::{self, BodyPath, Message};
@@ -31,7 +31,7 @@ pub async fn create(State(service): Shared, Path(namespace): Path<String>, body:
         service.endpoints.settled(service.endpoints.create(record)).await
     };
     let result = result.await;
-    answer(result, trace, |object| json(StatusCode::OK, object.created()))
+    answer(result, trace, |object| json(StatusCode::OK, object.created(service.endpoints.tenant_json())))
 }
 
 /// Answers one endpoint.
@@ -39,24 +39,26 @@ pub async fn get(State(service): Shared, Path((namespace, name)): ItemPath, RawQ
     let format = parameters(query.as_deref()).find(|(key, _)| key == "response_format");
     let format = format.map_or(Ok(ResponseFormat::Default), |(_, value)| ResponseFormat::parse(&value))?;
     let object = service.endpoints.settled(service.endpoints.get(&namespace, &name)).await?;
-    Ok(json(StatusCode::OK, object.got(format)))
+    Ok(json(StatusCode::OK, object.got(service.endpoints.tenant_json(), format)))
 }
 
 /// Answers the endpoints of a namespace.
 pub async fn list(State(service): Shared, Path(namespace): Path<String>, RawQuery(query): RawQuery) -> Answer {
     let (selector, report) = list_options(query.as_deref())?;
     let objects = service.endpoints.settled(service.endpoints.list(&namespace)).await?;
-    let size: usize = objects.iter().map(|object| object.size()).sum();
+    let tenant = service.endpoints.tenant_json();
+    let size: usize = objects.iter().map(|object| object.size(tenant)).sum();
     let mut body = Vec::with_capacity(size + 32);
     body.extend_from_slice(br#"{"items":["#);
     let start = body.len();
-    let selected =
-        |object: &&Arc<ServedEndpoint>| selector.is_empty() || selector.matches(&strings(&object.record.labels));
-    for object in objects.iter().filter(selected) {
+    for object in &objects {
+        if !selector.is_empty() && !selector.matches(&object.labels()?) {
+            continue;
+        }
         if body.len() > start {
             body.push(b',');
         }
-        object.list(report, &mut body);
+        object.list(tenant, report, &mut body);
     }
     body.extend_from_slice(br#"],"errors":[]}"#);
     Ok(json(StatusCode::OK, body))
@@ -99,10 +101,10 @@ fn answer(
     let mut response = match result {
         Ok(object) => {
             // A delete of what is being deleted already changes nothing.
-            if object.record.deleted.is_none() {
+            if !object.is_deleted() {
                 trace.effect = RequestEffect::Done;
             }
-            trace.version = Some(object.record.version.to_string());
+            trace.version = Some(object.version.to_string());
             body(&object)
         }
         Err(error) => error.into_response(),

@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::object::{Referrer, ServedEndpoint, StoredEndpoint};
+use super::object::{Referrer, StoredEndpoint};
+use super::served::ServedEndpoint;
 use crate::sandbox::answer::{Code, ErrorResponse};
 use crate::sandbox::clock::{Clock, written};
 use crate::sandbox::store::{Batch, Store, StoreError, Ticket};
@@ -27,15 +28,16 @@ pub struct Endpoints {
     store: Arc<Store>,
     clock: Clock,
     tenant: String,
+    tenant_json: String,
     deletion: Deletion,
     inner: Mutex<Inner>,
 }
 
 #[derive(Debug, Default)]
 struct Inner {
-    namespaces: BTreeMap<String, BTreeMap<String, Arc<ServedEndpoint>>>,
+    namespaces: BTreeMap<String, BTreeMap<Box<str>, Arc<ServedEndpoint>>>,
     /// Objects that are removed at a time.
-    leaving: BTreeSet<(Timestamp, String, String)>,
+    leaving: BTreeSet<(Timestamp, String, Box<str>)>,
     version: u64,
     latest: Ticket,
 }
@@ -46,6 +48,9 @@ pub struct PendingResult<T> {
     result: Result<T, ErrorResponse>,
     basis: Ticket,
 }
+
+/// What a write returns: the endpoint as it is now.
+type Written = Result<Arc<ServedEndpoint>, ErrorResponse>;
 
 /// When a deleted endpoint is removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,15 +72,13 @@ pub enum ReferredDelete {
 impl Endpoints {
     /// Reads the endpoints of the store.
     pub fn open(store: Arc<Store>, clock: Clock, tenant: String, deletion: Deletion) -> Result<Self, StoreError> {
-        let mut inner = Inner::default();
-        for record in store.all::<StoredEndpoint>(TABLE)? {
-            inner.version = inner.version.max(record.version);
-            inner.insert(ServedEndpoint::new(record, &tenant));
-        }
+        let mut inner = Inner::load(&store)?;
         let stored = store.get(COUNTERS, VERSION)?.unwrap_or_default();
         let stored = String::from_utf8_lossy(&stored).parse::<u64>().unwrap_or_default();
         inner.version = inner.version.max(stored) + VERSION_STEP;
-        Ok(Self { store, clock, tenant, deletion, inner: Mutex::new(inner) })
+        // A text can always be written.
+        let tenant_json = serde_json::to_string(&tenant).unwrap_or_default();
+        Ok(Self { store, clock, tenant, tenant_json, deletion, inner: Mutex::new(inner) })
     }
 
     /// The result of an outcome, once it is durable.
@@ -88,6 +91,11 @@ impl Endpoints {
         &self.tenant
     }
 
+    /// The tenant's name as JSON.
+    pub fn tenant_json(&self) -> &str {
+        &self.tenant_json
+    }
+
     /// Adds an endpoint that does not exist.
     pub fn create(&self, record: StoredEndpoint) -> PendingResult<Arc<ServedEndpoint>> {
         self.run(|inner, now| {
@@ -96,7 +104,7 @@ impl Endpoints {
                 let detail = format!("CreateResource: endpoint {}/{} exists", record.namespace, record.name);
                 return Err(error.detail(detail));
             }
-            Ok(self.add(inner, record, now))
+            self.add(inner, record, now)
         })
     }
 
@@ -115,13 +123,13 @@ impl Endpoints {
     /// Replaces what a caller decides of an endpoint, if it is still at `version`.
     pub fn replace(&self, sent: StoredEndpoint, version: Option<&str>) -> PendingResult<Arc<ServedEndpoint>> {
         self.run(|inner, now| {
-            let before = inner.writable(&sent.namespace, &sent.name)?.record.clone();
+            let before = inner.writable(&sent.namespace, &sent.name)?;
             if let Some(version) = version.filter(|version| version.parse() != Ok(before.version)) {
                 return Err(mismatch(version, before.version));
             }
             let StoredEndpoint { labels, annotations, description, disable, spec, .. } = sent;
             let modified = Some(written(now));
-            Ok(self.put(inner, StoredEndpoint { labels, annotations, description, disable, spec, modified, ..before }))
+            self.put(inner, StoredEndpoint { labels, annotations, description, disable, spec, modified, ..before })
         })
     }
 
@@ -130,11 +138,11 @@ impl Endpoints {
         self.run(|inner, now| {
             let object = inner.removable(namespace, name, referred)?;
             match self.deletion {
-                _ if object.record.deleted.is_some() => {}
+                _ if object.is_deleted() => {}
                 Deletion::Immediate => self.remove(inner, namespace, name),
                 Deletion::Graceful(after) => {
                     let end = now.checked_add(after).unwrap_or(Timestamp::MAX);
-                    self.put(inner, StoredEndpoint { deleted: Some(written(end)), ..object.record.clone() });
+                    self.put(inner, StoredEndpoint { deleted: Some(written(end)), ..object.record()? })?;
                 }
             }
             Ok(object)
@@ -149,16 +157,16 @@ impl Endpoints {
         change: impl FnOnce(&mut StoredEndpoint),
     ) -> PendingResult<Arc<ServedEndpoint>> {
         self.run(|inner, now| {
-            let mut record = inner.existing(namespace, name)?.record.clone();
+            let mut record = inner.existing(namespace, name)?.record()?;
             change(&mut record);
             record.modified = Some(written(now));
-            Ok(self.put(inner, record))
+            self.put(inner, record)
         })
     }
 
     /// Adds a record as it is, over an existing one.
     pub fn seed(&self, record: StoredEndpoint) -> PendingResult<Arc<ServedEndpoint>> {
-        self.run(|inner, now| Ok(self.add(inner, record, now)))
+        self.run(|inner, now| self.add(inner, record, now))
     }
 
     /// Removes an endpoint at once, whatever owns it or refers to it.
@@ -169,9 +177,9 @@ impl Endpoints {
     /// Adds `referrer` to the objects that refer to an endpoint.
     pub fn refer(&self, namespace: &str, name: &str, referrer: Referrer) -> PendingResult<Arc<ServedEndpoint>> {
         self.run(|inner, _| {
-            let mut record = inner.existing(namespace, name)?.record.clone();
+            let mut record = inner.existing(namespace, name)?.record()?;
             record.referrers.push(referrer);
-            Ok(self.write(inner, record))
+            self.write(inner, &record)
         })
     }
 
@@ -183,7 +191,7 @@ impl Endpoints {
             && end <= now
         {
             inner.leaving.pop_first();
-            let due = inner.find(&namespace, &name).and_then(|object| leaves_at(&object.record));
+            let due = inner.find(&namespace, &name).and_then(|object| leaves_at(object));
             if due.is_some_and(|due| due <= now) {
                 self.remove(&mut inner, &namespace, &name);
             }
@@ -193,7 +201,7 @@ impl Endpoints {
     }
 
     /// Completes a new record and writes it.
-    fn add(&self, inner: &mut Inner, mut record: StoredEndpoint, now: Timestamp) -> Arc<ServedEndpoint> {
+    fn add(&self, inner: &mut Inner, mut record: StoredEndpoint, now: Timestamp) -> Written {
         if record.uid.is_empty() {
             record.uid = uuid::Uuid::new_v4().to_string();
         }
@@ -205,17 +213,19 @@ impl Endpoints {
     }
 
     /// Writes a record at the next version.
-    fn put(&self, inner: &mut Inner, mut record: StoredEndpoint) -> Arc<ServedEndpoint> {
+    fn put(&self, inner: &mut Inner, mut record: StoredEndpoint) -> Written {
         inner.version += 1;
         record.version = inner.version;
-        self.write(inner, record)
+        self.write(inner, &record)
     }
 
-    fn write(&self, inner: &mut Inner, record: StoredEndpoint) -> Arc<ServedEndpoint> {
+    fn write(&self, inner: &mut Inner, record: &StoredEndpoint) -> Written {
+        let text = serde_json::to_string(record).map_err(ErrorResponse::internal)?;
+        let object = ServedEndpoint::new(text.as_str().into()).map_err(ErrorResponse::internal)?;
         let mut batch = Batch::new();
-        batch.put_json(TABLE, key(&record.namespace, &record.name), &record);
+        batch.put(TABLE, key(&record.namespace, &record.name), text);
         inner.latest = self.store.write(batch);
-        inner.insert(ServedEndpoint::new(record, &self.tenant))
+        Ok(inner.insert(record.namespace.clone(), record.name.as_str().into(), object))
     }
 
     fn remove(&self, inner: &mut Inner, namespace: &str, name: &str) {
@@ -231,6 +241,19 @@ impl Endpoints {
 }
 
 impl Inner {
+    /// The endpoints of the store.
+    fn load(store: &Store) -> Result<Self, StoreError> {
+        let mut inner = Self::default();
+        store.each(TABLE, |text| {
+            let object = ServedEndpoint::new(text)?;
+            let (namespace, name) = object.key()?;
+            inner.version = inner.version.max(object.version);
+            inner.insert(namespace, name, object);
+            Ok(())
+        })?;
+        Ok(inner)
+    }
+
     fn find(&self, namespace: &str, name: &str) -> Option<&Arc<ServedEndpoint>> {
         self.namespaces.get(namespace)?.get(name)
     }
@@ -243,26 +266,24 @@ impl Inner {
         self.find(namespace, name).cloned().ok_or_else(|| ErrorResponse::new(Code::NOT_FOUND, absent()))
     }
 
-    fn insert(&mut self, object: ServedEndpoint) -> Arc<ServedEndpoint> {
+    fn insert(&mut self, namespace: String, name: Box<str>, object: ServedEndpoint) -> Arc<ServedEndpoint> {
         let object = Arc::new(object);
-        let record = &object.record;
-        if let Some(end) = leaves_at(record) {
-            self.leaving.insert((end, record.namespace.clone(), record.name.clone()));
+        if let Some(end) = leaves_at(&object) {
+            self.leaving.insert((end, namespace.clone(), name.clone()));
         }
-        let objects = self.namespaces.entry(record.namespace.clone()).or_default();
-        objects.insert(record.name.clone(), Arc::clone(&object));
+        self.namespaces.entry(namespace).or_default().insert(name, Arc::clone(&object));
         object
     }
 
-    /// What a caller may change: neither owned by a view nor being deleted.
-    fn writable(&self, namespace: &str, name: &str) -> Result<Arc<ServedEndpoint>, ErrorResponse> {
+    /// The record of what a caller may change: neither owned by a view nor being deleted.
+    fn writable(&self, namespace: &str, name: &str) -> Result<StoredEndpoint, ErrorResponse> {
         let object = self.existing(namespace, name)?;
-        owned(&object.record)?;
-        if object.record.deleted.is_some() {
+        owned(&object, namespace, name)?;
+        if object.is_deleted() {
             let message = format!("endpoint {namespace}/{name} is being deleted");
             return Err(ErrorResponse::new(Code::ABORTED, message));
         }
-        Ok(object)
+        object.record()
     }
 
     fn removable(
@@ -272,8 +293,8 @@ impl Inner {
         referred: ReferredDelete,
     ) -> Result<Arc<ServedEndpoint>, ErrorResponse> {
         let object = self.existing(namespace, name)?;
-        owned(&object.record)?;
-        match (referred, object.record.referrers.as_slice()) {
+        owned(&object, namespace, name)?;
+        match (referred, object.referrers()?.as_slice()) {
             (ReferredDelete::Refused, [first, ..]) => {
                 let message = format!(
                     "endpoint {namespace}/{name} is referred to by {} {}/{}",
@@ -287,8 +308,12 @@ impl Inner {
 }
 
 /// A marked object without a finalizer is removed at its timestamp.
-fn leaves_at(record: &StoredEndpoint) -> Option<Timestamp> {
-    record.deleted.as_ref().filter(|_| record.finalizers.is_empty()).and_then(|time| time.parse().ok())
+fn leaves_at(object: &ServedEndpoint) -> Option<Timestamp> {
+    if !object.is_deleted() {
+        return None;
+    }
+    let record = object.record().ok().filter(|record| record.finalizers.is_empty())?;
+    record.deleted?.parse().ok()
 }
 
 fn key(namespace: &str, name: &str) -> String {
@@ -296,11 +321,11 @@ fn key(namespace: &str, name: &str) -> String {
 }
 
 /// "Can only be edited/deleted through the view"; with which code is not known.
-fn owned(record: &StoredEndpoint) -> Result<(), ErrorResponse> {
-    let Some(view) = &record.owner_view else { return Ok(()) };
+fn owned(object: &ServedEndpoint, namespace: &str, name: &str) -> Result<(), ErrorResponse> {
+    let Some(view) = object.owner_view()? else { return Ok(()) };
     let message = format!(
-        "endpoint {}/{} can only be edited or deleted through its view {} {}/{}",
-        record.namespace, record.name, view.kind, view.namespace, view.name
+        "endpoint {namespace}/{name} can only be edited or deleted through its view {} {}/{}",
+        view.kind, view.namespace, view.name
     );
     Err(ErrorResponse::new(Code::FAILED_PRECONDITION, message))
 }

@@ -13,6 +13,7 @@ mod object;
 mod outside;
 mod request;
 mod rules;
+mod served;
 mod shape;
 mod spec;
 

@@ -11,8 +11,9 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::index::Endpoints;
-use super::object::{ListContents, Referrer, ServedEndpoint, StoredEndpoint, ViewReference, raw_json, strings};
+use super::object::{Referrer, StoredEndpoint, ViewReference, raw_json, strings};
 use super::request::{self, Named};
+use super::served::{ListContents, ServedEndpoint};
 use super::spec::{self, FillContext};
 use crate::sandbox::answer::ErrorResponse;
 use crate::sandbox::clock::written;
@@ -101,7 +102,7 @@ impl Endpoints {
         let report = ListContents { whole: true, status: false };
         let item = |object: &Arc<ServedEndpoint>| {
             let mut written = Vec::new();
-            object.list(report, &mut written);
+            object.list(self.tenant_json(), report, &mut written);
             serde_json::from_slice(&written).ok()
         };
         objects.iter().filter_map(item).collect()
