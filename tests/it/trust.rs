@@ -302,7 +302,11 @@ fn a_proxy_of_the_environment_learns_where_to_connect_and_nothing_else() {
         let service = TcpStream::connect(service).expect("the service");
         let (mut from_client, mut to_service) =
             (client.try_clone().expect("a copy"), service.try_clone().expect("a copy"));
-        let up = std::thread::spawn(move || std::io::copy(&mut from_client, &mut to_service));
+        let up = std::thread::spawn(move || {
+            let _ = std::io::copy(&mut from_client, &mut to_service);
+            // The service waits for more until it is told that there is none.
+            let _ = to_service.shutdown(Shutdown::Write);
+        });
         // Either side may end it first.
         let _ = std::io::copy(&mut &service, &mut client);
         let _ = client.shutdown(Shutdown::Both);
