@@ -60,6 +60,19 @@ impl Stack {
         (0..self.count).try_for_each(|at| Ok(std::fs::write(self.file(at), definition(at, self.namespaces, port(at)))?))
     }
 
+    /// Writes the same definitions as JSON into another directory.
+    pub fn as_json(&self, directory: &Path) -> Result<Self, Box<dyn Error>> {
+        let other = Self { directory: directory.to_owned(), count: self.count, namespaces: self.namespaces };
+        for at in 0..self.count {
+            let file = other.file(at).with_extension("json");
+            let endpoint: serde_json::Value = serde_yaml::from_str(&std::fs::read_to_string(self.file(at))?)?;
+            std::fs::create_dir_all(file.parent().ok_or("a file has a directory")?)?;
+            std::fs::write(file, endpoint.to_string())?;
+        }
+        std::fs::copy(self.directory.join("trueup.yaml"), directory.join("trueup.yaml"))?;
+        Ok(other)
+    }
+
     /// Takes all definitions away.
     pub fn empty(&self) -> Result<(), Box<dyn Error>> {
         for at in 0..self.count {
