@@ -65,7 +65,7 @@ pub fn run(program: &Path, words: &[&str]) -> Result<(), Failure> {
         let checks = format!("checks-{of}");
         let report = || {
             let mut command = Command::new(program);
-            command.args(["report", &checks, "--format", "prometheus"]).current_dir(home.path());
+            command.args(["fleet", "report", &checks, "--format", "prometheus"]).current_dir(home.path());
             expect("report", measure::run(&mut command)?)
         };
         let runs = (0..RUNS).map(|_| report()).collect::<Result<Vec<_>, _>>()?;

@@ -35,6 +35,7 @@ use std::process::ExitCode;
 
 use clap::FromArgMatches as _;
 
+use args::fleet::FleetSubcommand;
 use args::{Arguments, Command};
 use context::Context;
 use exit_status::{CommandError, ExitStatus};
@@ -140,7 +141,7 @@ async fn command(command: Command, context: &Context) -> Result<ExitStatus, Comm
         Command::Plan(arguments) => command::plan::run(&arguments, context).await,
         Command::Apply(arguments) => command::apply::run(&arguments, context).await,
         Command::Drift(arguments) => command::drift::run(&arguments, context).await,
-        Command::Report(arguments) => command::report::run(&arguments, context),
+        Command::Fleet(FleetSubcommand::Report(arguments)) => command::fleet::report(&arguments, context),
         Command::History(arguments) => command::history::run(&arguments, context),
         Command::Rollback(arguments) => command::rollback::run(&arguments, context).await,
         Command::Move(arguments) => command::movement::run(&arguments, context).await,

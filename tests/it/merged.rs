@@ -168,35 +168,35 @@ fn the_checks_of_all_shards_are_the_report_of_one_checker() {
     let stage = fleet(&service);
     sharded(&stage);
     let one = stage.run("drift -R tenants --format json").code(4).json();
-    let all = stage.run("report checks --format json").code(4).json();
+    let all = stage.run("fleet report checks --format json").code(4).json();
     assert_eq!(timeless(all), timeless(one));
     stage
-        .run("report checks/2.json checks/0.json checks/1.json checks")
+        .run("fleet report checks/2.json checks/0.json checks/1.json checks")
         .code(4)
         .stdout_contains("== tenants/t2  (http://127.0.0.1:")
         .stdout_contains("DRIFT  1 of 1 endpoint")
         .stdout_contains("6 stacks: 4 in sync, 1 pending, 1 changed outside\nfrom 3 files, checked 2");
     stage
-        .run("report checks --format markdown")
+        .run("fleet report checks --format markdown")
         .code(4)
         .stdout_contains("| `tenants/t0` | in sync |")
         .stdout_contains("### trueup drift: 2 stacks not in sync\n");
-    stage.run("report checks --format prometheus").code(4).stdout_contains("\ntrueup_drift_report_problems 0\n");
-    stage.run("report checks --format junit").code(4).stdout_contains("tenants/t2: n2");
-    stage.run("report checks --format github").code(4).stdout_contains("file=tenants/t4/cart.yaml");
+    stage.run("fleet report checks --format prometheus").code(4).stdout_contains("\ntrueup_drift_report_problems 0\n");
+    stage.run("fleet report checks --format junit").code(4).stdout_contains("tenants/t2: n2");
+    stage.run("fleet report checks --format github").code(4).stdout_contains("file=tenants/t4/cart.yaml");
     stage
-        .run("report checks --write html=out/fleet.html --write prometheus=fleet.prom --output fleet.md --format markdown")
+        .run("fleet report checks --write html=out/fleet.html --write prometheus=fleet.prom --output fleet.md --format markdown")
         .code(4)
         .stdout("");
     let text = stage.run("drift -R tenants --write json=one/all.json");
     text.code(4).stdout_contains("6 stacks: ");
-    stage.run("report one").code(4).stdout_contains("from 1 file");
+    stage.run("fleet report one").code(4).stdout_contains("from 1 file");
     assert!(stage.read("out/fleet.html").contains("<h1>Drift of 6 stacks</h1>"));
     assert!(stage.read("fleet.prom").contains("trueup_drift_verdict{"));
     assert!(stage.read("fleet.md").starts_with("<!-- trueup:fleet"));
-    stage.run("report checks --write pdf=x").code(64).stderr_contains("write it as FORMAT=FILE");
-    stage.run("report checks --write html").code(64).stderr_contains("name the file: html=FILE");
-    stage.run("report checks --max-age soon").code(64).stderr_contains("write 90s, 15m, 1h");
+    stage.run("fleet report checks --write pdf=x").code(64).stderr_contains("write it as FORMAT=FILE");
+    stage.run("fleet report checks --write html").code(64).stderr_contains("name the file: html=FILE");
+    stage.run("fleet report checks --max-age soon").code(64).stderr_contains("write 90s, 15m, 1h");
 }
 
 #[test]
@@ -215,12 +215,12 @@ fn what_is_missing_or_wrong_in_the_files_is_told_and_never_in_sync() {
     let owner = (0..3).find(|index| !names(*index).is_empty()).expect("a shard with stacks");
     let reset = || (0..3).for_each(|index| stage.write(&format!("checks/{index}.json"), &texts[index]));
     let told = |message: &str| {
-        let ran = stage.run("report checks");
+        let ran = stage.run("fleet report checks");
         ran.code(5).stdout_contains(message);
         for format in ["json", "markdown", "html", "junit", "prometheus", "github", "sarif"] {
-            stage.run(&format!("report checks --format {format}")).code(5);
+            stage.run(&format!("fleet report checks --format {format}")).code(5);
         }
-        let document = stage.run("report checks --format json").code(5).json();
+        let document = stage.run("fleet report checks --format json").code(5).json();
         assert_eq!(document["verdict"], "unknown", "{message}");
         ran
     };
@@ -233,12 +233,12 @@ fn what_is_missing_or_wrong_in_the_files_is_told_and_never_in_sync() {
         .stdout_contains(&names(owner)[0]);
     let unknown = names(owner).len();
     stage
-        .run("report checks --format html")
+        .run("fleet report checks --format html")
         .code(5)
         .stdout_contains("<strong>Incomplete.</strong>")
         .stdout_contains(&format!("<b>{unknown}</b> stack{} unknown", if unknown == 1 { "" } else { "s" }));
-    stage.run("report checks --format prometheus").code(5).stdout_contains("trueup_drift_report_problems 1");
-    stage.run(&format!("report {path}")).code(5).stdout_contains(&format!("== {path}\nINCOMPLETE  "));
+    stage.run("fleet report checks --format prometheus").code(5).stdout_contains("trueup_drift_report_problems 1");
+    stage.run(&format!("fleet report {path}")).code(5).stdout_contains(&format!("== {path}\nINCOMPLETE  "));
     // The writer was killed, or the disk was full.
     stage.write(&path, &whole[..whole.len() / 2]);
     told("it does not contain a whole check: EOF while parsing");
@@ -276,14 +276,18 @@ fn what_is_missing_or_wrong_in_the_files_is_told_and_never_in_sync() {
     };
     stage.write(&path, &day(whole));
     told("it was checked at 2020-01-01 10:00 UTC, ").stdout_contains(" d ago, and 24 h are allowed");
-    stage.run("report checks --max-age 999w").code(4);
+    stage.run("fleet report checks --max-age 999w").code(4);
     // There is none.
     stage.write("empty/notes.txt", "");
-    stage.run("report empty").code(5).stdout_contains("== empty\nINCOMPLETE  it contains no *.json file");
-    stage.run("report nowhere").code(5).stdout_contains("== nowhere\nINCOMPLETE  ");
-    stage.run("report").code(64).stderr_ignored();
+    stage
+        .run("fleet report empty")
+        .code(5)
+        .stdout_contains("== empty\nINCOMPLETE  it contains no *.json file")
+        .stdout_contains("\n0 stacks\n");
+    stage.run("fleet report nowhere").code(5).stdout_contains("== nowhere\nINCOMPLETE  ");
+    stage.run("fleet report").code(64).stderr_ignored();
     reset();
-    stage.run("report checks").code(4);
+    stage.run("fleet report checks").code(4);
 }
 
 #[test]
@@ -293,15 +297,18 @@ fn verdicts_that_do_not_follow_from_the_plan_are_refused() {
     let text = stage.run("drift tenants/t2 --format json --output checks/t2.json").code(3).text().to_owned();
     assert_eq!(text, "");
     let mut document: Value = serde_json::from_str(&stage.read("checks/t2.json")).expect("JSON");
-    stage.run("report checks").code(3).stdout_contains("== tenants/t2  ");
-    stage.run("show checks/t2.json").code(1).stderr_contains("to show it: trueup report checks/t2.json");
+    stage.run("fleet report checks").code(3).stdout_contains("== tenants/t2  ");
+    stage.run("show checks/t2.json").code(1).stderr_contains("to show it: trueup fleet report checks/t2.json");
     document["verdict"] = json!("in_sync");
     document["verdicts"]["objects"] = json!({});
     stage.write("checks/t2.json", &document.to_string());
-    stage.run("report checks").code(5).stdout_contains("the verdicts on `tenants/t2` do not follow from its plan");
+    stage
+        .run("fleet report checks")
+        .code(5)
+        .stdout_contains("the verdicts on `tenants/t2` do not follow from its plan");
     document["plan"]["stack"] = json!(7);
     stage.write("checks/t2.json", &document.to_string());
-    stage.run("report checks").code(5).stdout_contains("it does not contain a whole check: invalid type");
+    stage.run("fleet report checks").code(5).stdout_contains("it does not contain a whole check: invalid type");
 }
 
 #[test]
@@ -316,11 +323,11 @@ fn a_stack_that_failed_is_the_worst_and_keeps_its_reason() {
             .stderr_ignored();
     }
     stage
-        .run("report checks")
+        .run("fleet report checks")
         .code(1)
         .stdout_contains("== tenants/t9\nNOT CHECKED  tenants/t9: ")
         .stdout_contains("7 stacks: 4 in sync, 1 pending, 1 changed outside, 1 not checked");
-    assert_eq!(stage.run("report checks --format json").code(1).json()["failed"], 1);
+    assert_eq!(stage.run("fleet report checks --format json").code(1).json()["failed"], 1);
 }
 
 #[test]
@@ -331,7 +338,7 @@ fn the_jobs_of_single_stacks_and_the_shards_of_one_are_merged_too() {
         stage.run(&format!("drift tenants/{name} --format json --output checks/{name}/check.json"));
     }
     stage
-        .run("report checks")
+        .run("fleet report checks")
         .code(4)
         .stdout_contains("== tenants/t4  ")
         .stdout_contains("3 stacks: 1 in sync, 1 pending, 1 changed outside\nfrom 3 files");
@@ -341,9 +348,13 @@ fn the_jobs_of_single_stacks_and_the_shards_of_one_are_merged_too() {
         let line = format!("drift two --shard {index}/2 --format json --output shards/{index}.json");
         assert!([0, 2].contains(&stage.run(&line).exit()));
     }
-    stage.run("report shards").code(2).stdout_contains("== two (shard 1/2)  ").stdout_contains("== two (shard 2/2)  ");
+    stage
+        .run("fleet report shards")
+        .code(2)
+        .stdout_contains("== two (shard 1/2)  ")
+        .stdout_contains("== two (shard 2/2)  ");
     stage.remove("shards/2.json");
-    stage.run("report shards").code(5).stdout_contains("== shard 2/2 of two\nINCOMPLETE  no file contains it");
+    stage.run("fleet report shards").code(5).stdout_contains("== shard 2/2 of two\nINCOMPLETE  no file contains it");
 }
 
 #[test]
@@ -360,7 +371,7 @@ fn what_a_file_says_is_only_text_in_a_report() {
         stage.write(&format!("checks/hostile-{number}.json"), &document.to_string());
     }
     for format in ["text", "json", "markdown", "html", "junit", "prometheus", "github", "sarif"] {
-        let ran = stage.run(&format!("report checks --format {format}"));
+        let ran = stage.run(&format!("fleet report checks --format {format}"));
         ran.code(1).does_not_say("\u{1b}");
         if format == "html" {
             ran.does_not_say("<script>alert");

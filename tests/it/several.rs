@@ -49,7 +49,7 @@ fn a_stack_without_the_environment_fails_alone_or_is_skipped_by_a_flag_and_named
     // What a checker skipped is skipped in the merged report, too.
     stage.run(&format!("drift {skipping} --format json --output checks/1.json")).code(2);
     stage
-        .run("report checks")
+        .run("fleet report checks")
         .code(2)
         .stdout_contains("== s/b\nSKIPPED  it has no environment `prod`; it has: dev\n")
         .stdout_contains("3 stacks: 1 pending, 2 skipped");

@@ -67,7 +67,7 @@ fn used(command: &str) -> Option<Vec<&'static str>> {
         "init" => &[&["base_url", "context", "stack", "sandbox"]],
         "validate" => &[&SETTINGS, &["stack", "policy"]],
         "fmt" => &[&["config"]],
-        "stacks" | "report" => &[],
+        "stacks" | "fleet" => &[],
         "get" | "events" | "ddos" | "upgrades" | "call" => &[&SERVICE, &["config", "env"]],
         "history" | "show" => &[&["state", "state_dir"]],
         "import" => &[&["config", "env"]],

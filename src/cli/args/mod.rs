@@ -4,10 +4,10 @@
 #[cfg(test)]
 mod commands_page_tests;
 pub mod context;
+pub mod fleet;
 pub mod help;
 pub mod movement;
 pub mod query;
-pub mod report;
 pub mod setup;
 pub mod shared;
 pub mod time;
@@ -69,7 +69,8 @@ pub enum Command {
     Plan(PlanArgs),
     Apply(ApplyArgs),
     Drift(DriftArgs),
-    Report(crate::cli::args::report::ReportArgs),
+    #[command(subcommand)]
+    Fleet(crate::cli::args::fleet::FleetSubcommand),
     Rehearse(RehearseArgs),
     History(HistoryArgs),
     Rollback(RollbackArgs),

@@ -58,7 +58,7 @@ fn file(arguments: &ShowArgs, context: &Context, path: &Path) -> Result<(), Comm
         }
         Ok("drift" | "fleet") => {
             let message = format!("`{}` is a check", path.display());
-            let report = format!("to show it: trueup report {}", safe::shell(&path.to_string_lossy()));
+            let report = format!("to show it: trueup fleet report {}", safe::shell(&path.to_string_lossy()));
             return Err(CommandError::words(ExitStatus::Invalid, message).hint(report));
         }
         _ => {

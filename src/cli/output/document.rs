@@ -3,6 +3,7 @@
 
 use crate::cli::args::Command;
 use crate::cli::args::context::ContextCommand;
+use crate::cli::args::fleet::FleetSubcommand;
 use crate::cli::args::query::{DdosCommand, UpgradesCommand};
 use crate::cli::args::view::EndpointFormat;
 use crate::report::Format;
@@ -38,8 +39,8 @@ pub fn promised(command: &Command) -> Option<Promise> {
         Command::Move(arguments) => of_run(arguments.decision.format),
         Command::Drift(arguments) if arguments.files.output.is_some() => None,
         Command::Drift(arguments) => of(arguments.format),
-        Command::Report(arguments) if arguments.files.output.is_some() => None,
-        Command::Report(arguments) => of(arguments.format),
+        Command::Fleet(FleetSubcommand::Report(arguments)) if arguments.files.output.is_some() => None,
+        Command::Fleet(FleetSubcommand::Report(arguments)) => of(arguments.format),
         Command::Stacks(arguments) => of(arguments.format),
         Command::Rehearse(arguments) => of(arguments.format),
         Command::History(arguments) => of(arguments.format),

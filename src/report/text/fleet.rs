@@ -104,7 +104,9 @@ fn sum(fleet: &Fleet<'_>, view: &TextView) -> String {
         .map(|(number, words)| format!("{number} {words}"))
         .collect();
     let elapsed = view.elapsed.map(|time| format!("   {}", seconds(time))).unwrap_or_default();
-    let sum = format!("{}: {}{}{elapsed}\n", count(fleet.parts.len(), "stack"), parts.join(", "), endpoints(fleet));
+    let colon = if parts.is_empty() { "" } else { ": " };
+    let number = count(fleet.parts.len(), "stack");
+    let sum = format!("{number}{colon}{}{}{elapsed}\n", parts.join(", "), endpoints(fleet));
     sum + &sources(fleet)
 }
 

@@ -24,7 +24,7 @@ fn texts(value: &Value, found: &mut Vec<String>) {
         Value::String(text) => found.extend(text.lines().map(|line| line.trim().to_owned())),
         Value::Sequence(items) => {
             let words: Vec<&str> = items.iter().filter_map(Value::as_str).collect();
-            if words.len() == items.len() && matches!(words.first(), Some(&"drift" | &"report")) {
+            if words.len() == items.len() && matches!(words.first(), Some(&"drift" | &"fleet")) {
                 found.push(format!("trueup {}", words.join(" ")));
             }
             items.iter().for_each(|item| texts(item, found));

@@ -31,7 +31,7 @@ fn written() -> BTreeMap<String, BTreeSet<String>> {
     let label = Regex::new(r#"(\w+)=""#).expect("a pattern");
     let mut metrics: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     stage.run("drift a b --format json --output checks/1.json").stderr_ignored().code(1);
-    let report = stage.run("report checks --format prometheus");
+    let report = stage.run("fleet report checks --format prometheus");
     for line in drift.text().lines().chain(report.code(1).text().lines()) {
         let Some(found) = sample.captures(line) else { continue };
         let labels = label.captures_iter(found.get(2).map_or("", |labels| labels.as_str()));

@@ -72,9 +72,7 @@ fn printed(words: &[&str]) -> Printed {
         // Its body is the service's.
         (Some(&"call"), _) if !words.contains(&"--list") => Printed::Other,
         // The file has the document.
-        (Some(&"drift" | &"report"), _) if words.iter().any(|word| matches!(*word, "-o" | "--output")) => {
-            Printed::Other
-        }
+        (Some(&"drift" | &"fleet"), _) if words.iter().any(|word| matches!(*word, "-o" | "--output")) => Printed::Other,
         // Its lines are the service's events.
         (Some(&"events"), Some("ndjson")) => Printed::Other,
         (Some(&"upgrades"), _) if is_json && words.contains(&"--watch") => Printed::Lines,

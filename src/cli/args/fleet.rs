@@ -1,14 +1,20 @@
-//! The command line of `report`, which merges the checks of several files.
+//! The command line of `fleet report`, which merges the checks of several files.
 
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-use clap::Args;
+use clap::{Args, Subcommand};
 
 use crate::cli::args::shared::{ReportFileArgs, formats};
 use crate::cli::args::time;
 use crate::report::Format;
+
+/// Works with what the checkers of a fleet wrote.
+#[derive(Debug, Subcommand)]
+pub enum FleetSubcommand {
+    Report(ReportArgs),
+}
 
 /// Merges the checks of several files into one report.
 ///
@@ -18,7 +24,7 @@ use crate::report::Format;
 /// it. Nothing is read but the files: no token, no network.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  trueup report checks\n  trueup report checks --max-age 1h --format markdown\n  trueup report checks --write html=fleet.html --write prometheus=fleet.prom\n  trueup report 1.json 2.json 3.json --format json"
+    after_help = "Examples:\n  trueup fleet report checks\n  trueup fleet report checks --max-age 1h --format markdown\n  trueup fleet report checks --write html=fleet.html --write prometheus=fleet.prom\n  trueup fleet report 1.json 2.json 3.json --format json"
 )]
 pub struct ReportArgs {
     /// Files of checks, and directories with them: every *.json file below

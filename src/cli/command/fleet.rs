@@ -1,4 +1,4 @@
-//! `report`: the checks of several files as one report, such as those of the shards of a fleet. Only files are read, and
+//! `fleet report`: the checks of several files as one report, such as those of the shards of a fleet. Only files are read, and
 //! what is wrong with one of them is a part of the report.
 
 use std::collections::BTreeSet;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use walkdir::WalkDir;
 
-use crate::cli::args::report::ReportArgs;
+use crate::cli::args::fleet::ReportArgs;
 use crate::cli::context::Context;
 use crate::cli::exit_status::{CommandError, ExitStatus};
 use crate::cli::file;
@@ -17,7 +17,7 @@ use crate::report::text::TextView;
 use crate::report::{Report, safe};
 
 /// Merges the checks of the files into one report.
-pub fn run(arguments: &ReportArgs, context: &Context) -> Result<ExitStatus, CommandError> {
+pub fn report(arguments: &ReportArgs, context: &Context) -> Result<ExitStatus, CommandError> {
     let mut seen = BTreeSet::new();
     let found = arguments.paths.iter().flat_map(|path| files(path));
     // A file that is named twice is one file.
@@ -34,7 +34,7 @@ pub fn run(arguments: &ReportArgs, context: &Context) -> Result<ExitStatus, Comm
     let report = Report::Fleet(&fleet);
     let words: Vec<String> = arguments.paths.iter().map(|path| safe::shell(&path.display().to_string())).collect();
     let view = TextView { call: words.join(" "), ..context.output.view() };
-    let command = format!("trueup report {}", view.call);
+    let command = format!("trueup fleet report {}", view.call);
     report_files::write(&report, arguments.format, &arguments.files, (&view, &command), context)?;
     let failed = if fleet.failed() > 0 { ExitStatus::Failed } else { ExitStatus::Done };
     Ok(failed.worse(ExitStatus::of_verdict(fleet.whole())))
