@@ -18,7 +18,7 @@ use crate::world;
 pub struct Applied {
     /// The process whole: load, list, compare, apply, look again.
     pub whole: Usage,
-    /// Seconds from the first write to the end of the verification, as the program tells them.
+    /// Seconds from the first write to the end of the verification, as the program reports them.
     pub seconds: f64,
     /// Seconds of them that the verification took.
     pub look: f64,
@@ -30,7 +30,7 @@ pub struct Applied {
 pub fn apply(command: &mut Command, answer: &Path) -> Result<Applied, Box<dyn Error>> {
     let whole = measure::run_into(command.args(["--format", "json"]), std::fs::File::create(answer)?)?;
     let rendered: Json = serde_json::from_slice(&std::fs::read(answer)?)?;
-    let number = |name: &str| rendered["outcome"][name].as_f64().ok_or_else(|| format!("the outcome tells no {name}"));
+    let number = |name: &str| rendered["outcome"][name].as_f64().ok_or_else(|| format!("the outcome has no {name}"));
     let seconds = |name: &str| number(name).map(|milliseconds| milliseconds / 1000.0);
     Ok(Applied {
         whole,
@@ -60,10 +60,10 @@ impl Pair {
     }
 }
 
-/// Tells the medians of rounds of creates, replaces and deletes, each ratio of one round.
+/// Prints the medians of rounds of creates, replaces and deletes, each ratio of one round.
 pub fn table(count: usize, rounds: &[[Pair; 3]]) {
     println!(
-        "\n| apply of {count} | whole s | writing s | second look s | requests a second | bare | ratio | lowest to highest | with the look | peak MB |"
+        "\n| apply of {count} | whole s | writing s | verification s | requests a second | bare | ratio | lowest to highest | with the verification | peak MB |"
     );
     println!("|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|");
     for (at, name) in ["creates", "replaces", "deletes"].into_iter().enumerate() {
@@ -165,7 +165,7 @@ fn written(state: &Path) -> Result<Vec<Written>, Box<dyn Error>> {
         let record = format!("{line}\n{outcome}\n").into();
         let mut line: Json = serde_json::from_str(line)?;
         let intent = &mut line["intent"];
-        let key = intent["key"].as_str().ok_or("an intent tells no key")?;
+        let key = intent["key"].as_str().ok_or("an intent has no key")?;
         let (namespace, name) = key.split_once('/').ok_or("a key has two parts")?;
         let (namespace, name) = (format!("bare-{namespace}"), name.to_owned());
         let (method, mut body) = match intent["action"].as_str() {

@@ -156,7 +156,8 @@ impl Service {
         let output = child.stdout.take().ok_or("the service has no output")?;
         let mut line = String::new();
         BufReader::new(output).read_line(&mut line)?;
-        let base_url = line.split_whitespace().find(|word| word.starts_with("http://")).ok_or("no address told")?;
+        let base_url =
+            line.split_whitespace().find(|word| word.starts_with("http://")).ok_or("no address is printed")?;
         let base_url = base_url.trim_end_matches('/').to_owned();
         Ok(Self { child, base_url })
     }

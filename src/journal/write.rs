@@ -74,7 +74,7 @@ struct QueueState {
 
 impl Journal {
     /// Begins the journal of a run: takes the lock of its stack and service, and writes the header. `host` is this
-    /// machine, for whoever finds the lock taken; `waiting` is told when this one does.
+    /// machine, for whoever finds the lock taken; `waiting` is called when this one does.
     ///
     /// # Errors
     /// [`JournalError::Locked`] and [`JournalError::Lease`] where another run of the stack is in progress; the medium.

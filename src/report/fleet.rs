@@ -162,7 +162,7 @@ impl FleetPart<'_> {
     }
 }
 
-/// The name of one of several stacks: its directory, with what else tells it from others.
+/// The name of one of several stacks: its directory, with what else distinguishes it from others.
 #[must_use]
 pub fn name<'d>(directory: &'d str, details: &[&str]) -> Cow<'d, str> {
     match details {

@@ -1,5 +1,5 @@
 //! The checks of several files as one report: what each shard of a fleet wrote, or the job of each stack. What is
-//! missing, too old, in two files or not readable is told at its place, and then the whole is unknown: nothing is
+//! missing, too old, in two files or not readable is reported at its place, and then the whole is unknown: nothing is
 //! concluded from input that is not whole. No IO; the clock is passed in.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};

@@ -214,7 +214,7 @@ fn what_is_missing_or_wrong_in_the_files_is_told_and_never_in_sync() {
     };
     let owner = (0..3).find(|index| !names(*index).is_empty()).expect("a shard with stacks");
     let reset = || (0..3).for_each(|index| stage.write(&format!("checks/{index}.json"), &texts[index]));
-    let told = |message: &str| {
+    let reported = |message: &str| {
         let ran = stage.run("fleet report checks");
         ran.code(5).stdout_contains(message);
         for format in ["json", "markdown", "html", "junit", "prometheus", "github", "sarif"] {
@@ -228,7 +228,7 @@ fn what_is_missing_or_wrong_in_the_files_is_told_and_never_in_sync() {
     let path = format!("checks/{owner}.json");
     // Nobody wrote it.
     stage.remove(&path);
-    told(&format!("== shard {}/3\nINCOMPLETE  no file contains it", shard(owner)))
+    reported(&format!("== shard {}/3\nINCOMPLETE  no file contains it", shard(owner)))
         .stdout_contains("UNKNOWN  no file contains a check")
         .stdout_contains(&names(owner)[0]);
     let unknown = names(owner).len();
@@ -241,31 +241,31 @@ fn what_is_missing_or_wrong_in_the_files_is_told_and_never_in_sync() {
     stage.run(&format!("fleet report {path}")).code(5).stdout_contains(&format!("== {path}\nINCOMPLETE  "));
     // The writer was killed, or the disk was full.
     stage.write(&path, &whole[..whole.len() / 2]);
-    told("it does not contain a whole check: EOF while parsing");
+    reported("it does not contain a whole check: EOF while parsing");
     stage.write(&path, "");
-    told("it does not contain a whole check");
+    reported("it does not contain a whole check");
     // It is another document, or of another version.
     stage.write(&path, &whole.replace("\"kind\": \"fleet\"", "\"kind\": \"plan\""));
-    told("its kind is `plan`, and only `drift --format json` writes checks");
+    reported("its kind is `plan`, and only `drift --format json` writes checks");
     stage.write(&path, &whole.replacen("\"format_version\": 1", "\"format_version\": 2", 1));
-    told("it has format version 2, and this trueup reads 1");
+    reported("it has format version 2, and this trueup reads 1");
     stage.write(&path, &whole.replacen("\"checked\":", "\"was\":", 1));
-    told("it does not contain a whole check: it has no `checked`");
+    reported("it does not contain a whole check: it has no `checked`");
     stage.write(&path, &whole.replace(&format!("\"index\": {}", shard(owner)), "\"index\": 9"));
-    told("it is shard 9 of 3, which does not exist");
+    reported("it is shard 9 of 3, which does not exist");
     // It is larger than any check.
     stage.write(&path, "");
     let file = std::fs::OpenOptions::new().write(true).open(stage.path(&path)).expect("the file");
     file.set_len(2 << 30).expect("a length");
-    told("is larger than");
+    reported("is larger than");
     // It is of a fleet that was divided otherwise.
     reset();
     stage.run("drift -R tenants --shard 4/4 --format json --output checks/other.json");
-    told("== checks/other.json\nINCOMPLETE  it is shard 4/4, and others are of 3");
+    reported("== checks/other.json\nINCOMPLETE  it is shard 4/4, and others are of 3");
     stage.remove("checks/other.json");
     // Two files have the same stacks.
     stage.write("checks/again.json", whole);
-    told(&format!("== {}\nINCOMPLETE  checks/{owner}.json and checks/again.json", names(owner)[0]));
+    reported(&format!("== {}\nINCOMPLETE  checks/{owner}.json and checks/again.json", names(owner)[0]));
     stage.remove("checks/again.json");
     // It is left from yesterday.
     let day = |text: &str| {
@@ -275,7 +275,7 @@ fn what_is_missing_or_wrong_in_the_files_is_told_and_never_in_sync() {
             .into_owned()
     };
     stage.write(&path, &day(whole));
-    told("it was checked at 2020-01-01 10:00 UTC, ").stdout_contains(" d ago, and 24 h are allowed");
+    reported("it was checked at 2020-01-01 10:00 UTC, ").stdout_contains(" d ago, and 24 h are allowed");
     stage.run("fleet report checks --max-age 999w").code(4);
     // There is none.
     stage.write("empty/notes.txt", "");

@@ -1,4 +1,4 @@
-//! `doctor`: each thing that can be wrong with a set-up, told once and with its fix.
+//! `doctor`: each thing that can be wrong with a set-up, reported once and with its fix.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! The checks that need the service: connection, path style, token, clock, and each namespace. One cause is told once:
+//! The checks that need the service: connection, path style, token, clock, and each namespace. One cause is reported once:
 //! what stops every request ends the checks that need one.
 
 use std::collections::BTreeMap;
