@@ -69,7 +69,10 @@ pub enum Command {
     Plan(PlanArgs),
     Apply(ApplyArgs),
     Drift(DriftArgs),
-    #[command(subcommand)]
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  trueup fleet report checks\n  trueup fleet report checks --format markdown"
+    )]
     Fleet(crate::cli::args::fleet::FleetSubcommand),
     Rehearse(RehearseArgs),
     History(HistoryArgs),

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crate::api::BaseUrl;
+use crate::cli::args::GlobalArgs;
 use crate::cli::context::Context;
 use crate::cli::hint;
 use crate::cli::stack::Stack;
@@ -24,24 +25,26 @@ pub fn block(context: &Context, stack: &Stack, plan: &mut Plan) {
     let service = Service { planned: &plan.service.base_url, configured: stack.loaded.config.base_url.as_deref() };
     let mut elsewhere: BTreeMap<Key, BlockReason> = BTreeMap::new();
     for directory in context.tenants.stacks_below(repository.top()).iter().filter(|other| *other != here) {
-        for (key, name) in service.defined_in(directory, &keys) {
+        let mut definers = service.defined_in(directory, &keys);
+        definers.sort_by_key(|definer| definer.environment != context.global.env);
+        for Definer { key, stack: name, environment } in definers {
             let shown = context.environment.shown_from_here(directory);
             let directory = if shown.is_empty() { ".".to_owned() } else { shown.trim_end_matches('/').to_owned() };
             let from = plan.stack.as_deref().filter(|_| name.is_some());
-            let transfer = from.and_then(|from| transfer(context, from, &directory));
+            let transfer = from.and_then(|from| transfer(context, from, &directory, environment));
             elsewhere.entry(key).or_insert(BlockReason::DefinedElsewhere { stack: name, directory, transfer });
         }
     }
     plan.block_deletes(|key| elsewhere.remove(key));
 }
 
-/// The command that transfers what the stack in `directory` defines from the stack `from`. What the call sets for its own
-/// stack alone would be wrong for the other.
-fn transfer(context: &Context, from: &str, directory: &str) -> Option<String> {
-    let global = &context.global;
+/// The command that transfers what the stack in `directory` defines in this environment from the stack `from`. What the
+/// call sets for its own stack alone would be wrong for the other.
+fn transfer(context: &Context, from: &str, directory: &str, environment: Option<String>) -> Option<String> {
+    let global = GlobalArgs { env: environment, ..context.global.clone() };
     let is_own = global.config.is_some() || global.stack.is_some() || !global.var.is_empty();
     let (from, directory) = (safe::shell(from), safe::shell(directory));
-    (!is_own).then(|| format!("trueup move --from {from} --directory {directory}{}", hint::settings(global)))
+    (!is_own).then(|| format!("trueup move --from {from} --directory {directory}{}", hint::settings(&global)))
 }
 
 /// Those of `keys` that a stack below `top` defines now for the service of these settings.
@@ -50,7 +53,14 @@ pub fn keys(context: &Context, top: &Path, config: &Config, keys: &[Key]) -> BTr
     let service = Service { planned: configured.unwrap_or_default(), configured };
     let stacks = context.tenants.stacks_below(top);
     let defined = stacks.iter().flat_map(|directory| service.defined_in(directory, keys));
-    defined.map(|(key, _)| key).collect()
+    defined.map(|definer| definer.key).collect()
+}
+
+/// A stack that defines an endpoint, and its first environment that does.
+struct Definer {
+    key: Key,
+    stack: Option<String>,
+    environment: Option<String>,
 }
 
 /// The service of a plan, as the configuration names it and as it is.
@@ -60,15 +70,14 @@ struct Service<'a> {
 }
 
 impl Service<'_> {
-    /// Those of `keys` that the stack in `directory` defines for this service in any of its environments, with the
-    /// stack's name.
-    fn defined_in(&self, directory: &Path, keys: &[Key]) -> Vec<(Key, Option<String>)> {
+    /// Those of `keys` that the stack in `directory` defines for this service in any of its environments.
+    fn defined_in(&self, directory: &Path, keys: &[Key]) -> Vec<Definer> {
         let options = LoadOptions::default();
         let Ok(config) = load::settings(directory, &options) else { return Vec::new() };
         let files = StackFiles::new(&config);
         let environments = config.environments.iter().map(|(name, config)| (Some(name.clone()), config));
         let alone = config.environments.is_empty().then_some((None, &config));
-        let mut found: Vec<(Key, Option<String>)> = Vec::new();
+        let mut found: Vec<Definer> = Vec::new();
         let mut texts: Option<Vec<(String, Vec<u8>)>> = None;
         for (environment, config) in environments.chain(alone) {
             let could: Vec<&Key> = keys.iter().filter(|key| self.could_define(config, &key.namespace)).collect();
@@ -81,14 +90,16 @@ impl Service<'_> {
             if could.is_empty() {
                 continue;
             }
-            let loaded = load::directory(directory, &LoadOptions { environment, ..LoadOptions::default() });
+            let options = LoadOptions { environment: environment.clone(), ..LoadOptions::default() };
+            let loaded = load::directory(directory, &options);
             let defines = |key: &Key| match &loaded {
                 Ok(loaded) => loaded.desired.definitions.contains_key(key),
                 // A stack that does not load now still says so by its text.
                 Err(_) => texts.iter().any(|(path, bytes)| load::defines(path, bytes, key) == Some(true)),
             };
-            let name = config.stack.as_ref().map(ToString::to_string);
-            found.extend(could.into_iter().filter(|key| defines(key)).map(|key| (key.clone(), name.clone())));
+            let stack = config.stack.as_ref().map(ToString::to_string);
+            let defined = could.into_iter().filter(|key| defines(key)).cloned();
+            found.extend(defined.map(|key| Definer { key, stack: stack.clone(), environment: environment.clone() }));
         }
         found
     }
