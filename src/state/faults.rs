@@ -1,4 +1,4 @@
-//! A store in memory that fails when told: before a write, after it, and instead of it, and that loses answers.
+//! A store in memory that fails on request: before a write, after it, and instead of it, and that loses answers.
 
 use std::collections::VecDeque;
 use std::fmt;
