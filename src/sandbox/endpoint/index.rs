@@ -243,15 +243,22 @@ impl Endpoints {
 impl Inner {
     /// The endpoints of the store.
     fn load(store: &Store) -> Result<Self, StoreError> {
-        let mut inner = Self::default();
-        store.each(TABLE, |text| {
+        let parts = store.each(TABLE, |inner: &mut Self, text| {
             let object = ServedEndpoint::new(text)?;
             let (namespace, name) = object.key()?;
             inner.version = inner.version.max(object.version);
             inner.insert(namespace, name, object);
             Ok(())
         })?;
-        Ok(inner)
+        let mut whole = Self::default();
+        for mut part in parts {
+            for (namespace, mut objects) in part.namespaces {
+                whole.namespaces.entry(namespace).or_default().append(&mut objects);
+            }
+            whole.leaving.append(&mut part.leaving);
+            whole.version = whole.version.max(part.version);
+        }
+        Ok(whole)
     }
 
     fn find(&self, namespace: &str, name: &str) -> Option<&Arc<ServedEndpoint>> {
