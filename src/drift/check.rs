@@ -1,11 +1,14 @@
 //! One drift check: the plan that it made, the verdicts before and after acknowledgements, and since when
 //! each drifted value has drifted.
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
 use super::{Acknowledgements, DriftState, JudgedAcknowledgement, Verdicts};
+use crate::model::Namespace;
 use crate::plan::Plan;
 
 /// One check of a tenant, as its reports show it.
@@ -25,13 +28,16 @@ pub struct Check<'a> {
     pub now: Timestamp,
     /// Which of how many shards of the stack it is about, if its namespaces are sharded.
     pub shard: Option<(u32, u32)>,
+    /// The namespaces of the other shards.
+    pub elsewhere: BTreeSet<Namespace>,
 }
 
 impl<'a> Check<'a> {
     /// A check of `plan` at `now`.
     #[must_use]
     pub fn new(plan: &'a Plan, verdicts: Verdicts, now: Timestamp) -> Self {
-        Self { plan, found: verdicts.clone(), verdicts, acknowledged: Vec::new(), drift_state: None, now, shard: None }
+        let (acknowledged, elsewhere) = (Vec::new(), BTreeSet::new());
+        Self { plan, found: verdicts.clone(), verdicts, acknowledged, drift_state: None, now, shard: None, elsewhere }
     }
 
     /// The check without what is accepted. Days are those of UTC, wherever the check runs.

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use super::fleet::InputProblem;
 use super::json::FORMAT_VERSION;
 use crate::drift::{Acknowledgements, Check, DriftState, JudgedAcknowledgement, SeenSince, UnmanagedPolicy, Verdicts};
-use crate::model::{Field, Key};
+use crate::model::{Field, Key, Namespace};
 use crate::plan::Plan;
 
 /// The checks of one document.
@@ -32,6 +32,8 @@ pub struct StackEntry {
     pub directory: String,
     /// Its environment, if it is one of several.
     pub environment: Option<String>,
+    /// What makes it this stack, if the document is of a shard of a list.
+    pub id: Option<String>,
     /// What the document says of it.
     pub result: StackResult,
 }
@@ -60,6 +62,8 @@ pub struct SavedCheck {
     pub checked: Timestamp,
     /// Which of how many shards of the stack it is about.
     pub shard: Option<(u32, u32)>,
+    /// The namespaces of the other shards of the stack.
+    pub elsewhere: BTreeSet<Namespace>,
     verdicts: Verdicts,
     found: Verdicts,
     acknowledged: Vec<JudgedAcknowledgement>,
@@ -131,6 +135,7 @@ struct EntryFile {
     #[serde(default)]
     directory: String,
     environment: Option<String>,
+    id: Option<String>,
     failed: Option<String>,
     unknown: Option<String>,
     #[serde(default)]
@@ -144,6 +149,8 @@ struct EntryFile {
     #[serde(default)]
     drifted: Vec<DriftedFile>,
     shard: Option<ShardFile>,
+    #[serde(default)]
+    elsewhere_namespaces: BTreeSet<Namespace>,
 }
 
 #[derive(Deserialize)]
@@ -192,6 +199,7 @@ fn shard(file: Option<ShardFile>) -> Result<Option<(u32, u32)>, CheckDocumentErr
 impl StackEntry {
     fn read(mut file: EntryFile) -> Result<Self, CheckDocumentError> {
         let (directory, environment) = (std::mem::take(&mut file.directory), file.environment.take());
+        let id = file.id.take();
         let result = match file {
             EntryFile { plan: Some(_), .. } => StackResult::Checked(Box::new(SavedCheck::read(file)?)),
             EntryFile { failed: Some(reason), .. } => StackResult::Failed(reason),
@@ -200,7 +208,7 @@ impl StackEntry {
             EntryFile { skipped: Some(reason), .. } => StackResult::Skipped(reason),
             EntryFile { .. } => return Err(CheckDocumentError::missing("plan")),
         };
-        Ok(Self { directory, environment, result })
+        Ok(Self { directory, environment, id, result })
     }
 }
 
@@ -212,7 +220,7 @@ impl CheckDocumentError {
 
 impl SavedCheck {
     fn read(file: EntryFile) -> Result<Self, CheckDocumentError> {
-        let EntryFile { plan, verdicts, checked, acknowledged, drifted, .. } = file;
+        let EntryFile { plan, verdicts, checked, acknowledged, drifted, elsewhere_namespaces: elsewhere, .. } = file;
         let plan = plan.ok_or_else(|| CheckDocumentError::missing("plan"))?;
         let verdicts = verdicts.ok_or_else(|| CheckDocumentError::missing("verdicts"))?;
         let checked = checked.ok_or_else(|| CheckDocumentError::missing("checked"))?;
@@ -240,7 +248,7 @@ impl SavedCheck {
         });
         let drift_state = DriftState::of_seen(seen);
         let shard = shard(file.shard)?;
-        Ok(Self { plan, checked, shard, verdicts, found, acknowledged, drift_state })
+        Ok(Self { plan, checked, shard, elsewhere, verdicts, found, acknowledged, drift_state })
     }
 
     /// The check for a report.
@@ -254,6 +262,7 @@ impl SavedCheck {
             drift_state: Some(&self.drift_state),
             now: self.checked,
             shard: self.shard,
+            elsewhere: self.elsewhere.clone(),
         }
     }
 }

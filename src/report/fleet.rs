@@ -97,6 +97,8 @@ pub struct FleetPart<'a> {
     pub directory: String,
     /// Its environment, if the call is about several.
     pub environment: Option<String>,
+    /// What makes it this stack, whatever a call names it: a digest of its service, its name and its environment.
+    pub id: String,
     /// The words of a command that names it alone.
     pub call: String,
     /// The flags that a command without those words needs to find its settings, each behind a blank.

@@ -1,7 +1,7 @@
 //! Reports as JSON. Each document names its `kind` and its `format_version`; fields are added within
 //! a version and never change their meaning.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
 use jiff::Timestamp;
@@ -14,7 +14,7 @@ use super::safe::JsonWriter;
 use super::validation::{Validation, ValidationReport};
 use crate::drift::{Check, JudgedAcknowledgement, UnmanagedPolicy, Verdict, Verdicts};
 use crate::model::policy::SettingChange;
-use crate::model::{Json, Key};
+use crate::model::{Json, Key, Namespace};
 use crate::plan::{ActionKind, BlockedChange, Change, GuardHit, Plan, RecordedConsent, ServiceId};
 use crate::run::{
     ChangeProgress, ChangeResult, InjectedFaults, Outcome, Rehearsal, RunRecord, RunSummary, Verification,
@@ -91,7 +91,8 @@ pub fn fleet(fleet: &Fleet<'_>) -> String {
         if !fleet.problems.is_empty() {
             content["problems"] = json!(fleet.problems);
         }
-        let checks: Vec<PartDocument<'_>> = parts().map(PartDocument::new).collect();
+        let id = |part: &'_ FleetPart<'_>| fleet.shard.map(|_| part.id.clone());
+        let checks = parts().map(|part| PartDocument { id: id(part), ..PartDocument::new(part) }).collect();
         return document("fleet", FleetDocument { checks, content });
     }
     let stacks: Vec<PartDocument<'_>> = parts().map(PartDocument::new).collect();
@@ -120,6 +121,9 @@ struct PartDocument<'p> {
     directory: &'p str,
     #[serde(skip_serializing_if = "Option::is_none")]
     environment: Option<&'p str>,
+    /// Where the document is of a shard: the others have other stacks only if they are of the same list.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<String>,
     #[serde(flatten)]
     result: PartResult<'p>,
 }
@@ -150,7 +154,7 @@ impl<'p> PartDocument<'p> {
             PartOutcome::Skipped(skipped) => PartResult::Skipped { skipped },
             PartOutcome::NotBegun => PartResult::Skipped { skipped: NOT_BEGUN },
         };
-        Self { directory: &part.directory, environment: part.environment.as_deref(), result }
+        Self { directory: &part.directory, environment: part.environment.as_deref(), id: None, result }
     }
 }
 
@@ -171,6 +175,8 @@ struct Checked<'p> {
     checked: Timestamp,
     counts: Counts,
     drifted: Vec<Json>,
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    elsewhere_namespaces: &'p BTreeSet<Namespace>,
     plan: &'p Plan,
     #[serde(skip_serializing_if = "Option::is_none")]
     shard: Option<Json>,
@@ -196,6 +202,7 @@ impl<'p> Checked<'p> {
             checked: check.now,
             counts: counts(check.plan),
             drifted: drifted.collect(),
+            elsewhere_namespaces: &check.elsewhere,
             plan: check.plan,
             shard: check.shard.map(shard_document),
             verdict: check.verdicts.whole(),

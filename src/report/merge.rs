@@ -2,14 +2,17 @@
 //! missing, too old, in two files or not readable is reported at its place, and then the whole is unknown: nothing is
 //! concluded from input that is not whole. No IO; the clock is passed in.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
 
 use jiff::Timestamp;
 
 use super::check_document::{CheckDocument, CheckDocumentError, SavedCheck, StackEntry, StackResult};
-use super::fleet::{Fleet, FleetCommand, FleetPart, InputProblem, MergedFrom, PartOutcome};
+use super::fleet::{self, Fleet, FleetCommand, FleetPart, InputProblem, MergedFrom, PartOutcome};
 use super::{safe, time};
+use crate::model::Namespace;
+use crate::plan::Plan;
 
 /// A file of a merge.
 #[derive(Debug)]
@@ -50,9 +53,18 @@ struct MergedPart {
 struct StackId {
     directory: String,
     environment: Option<String>,
-    /// Where the files are not those of one call, two calls may name other stacks alike.
-    stack: Option<(String, Option<String>)>,
+    /// Two calls may name different stacks alike. In a shard of a list every entry has a digest of what it is, even
+    /// where another shard has the check.
+    identity: Option<StackIdentity>,
     shard: Option<(u32, u32)>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+enum StackIdentity {
+    /// The digest in the document of a shard.
+    Digest(String),
+    /// The service and the name of the stack.
+    Named(String, Option<String>),
 }
 
 /// The entries of one stack, each with the number of its file.
@@ -73,11 +85,8 @@ pub fn merge(files: Vec<MergeInput>, now: Timestamp, max_age: Duration) -> Merge
         problems.extend(std::mem::take(&mut document.problems).into_iter().map(place));
     }
     let files = documents.len();
-    if files == 0 && problems.is_empty() {
-        problems.push(InputProblem { place: ".".to_owned(), message: "there is no file with a check".to_owned() });
-    }
     keep_one_count(&mut documents, &mut problems);
-    problems.extend(missing_shards(&documents));
+    problems.extend(missing(&documents));
     let checked = period(&documents);
     let names: Vec<String> = documents.iter().map(|(name, _)| name.clone()).collect();
     let mut parts = Vec::new();
@@ -85,6 +94,10 @@ pub fn merge(files: Vec<MergeInput>, now: Timestamp, max_age: Duration) -> Merge
         let StackId { directory, environment, .. } = id;
         let result = the_one(found, &names, &directory, &mut problems);
         parts.push(MergedPart { directory, environment, result: no_older(result, now, max_age) });
+    }
+    let is_checked = |part: &MergedPart| !matches!(part.result, StackResult::Skipped(_));
+    if problems.is_empty() && !parts.iter().any(is_checked) {
+        problems.push(InputProblem { place: ".".to_owned(), message: "no file contains a check".to_owned() });
     }
     MergedChecks { parts, problems, from: MergedFrom { files, checked } }
 }
@@ -111,28 +124,43 @@ fn keep_one_count(documents: &mut Vec<(String, CheckDocument)>, problems: &mut V
     });
 }
 
-/// The shards that no file contains, of the list of stacks and of each single stack.
-fn missing_shards(documents: &[(String, CheckDocument)]) -> Vec<InputProblem> {
-    let mut seen: BTreeMap<(String, u32), BTreeSet<u32>> = BTreeMap::new();
+/// What the files of the shards of one list, or of one stack, contain.
+#[derive(Default)]
+struct SeenShards<'d> {
+    shards: BTreeSet<u32>,
+    namespaces: BTreeSet<&'d Namespace>,
+    /// The namespaces that some of them leave to the others.
+    elsewhere: BTreeSet<&'d Namespace>,
+}
+
+/// What no file contains of the shards of the list of stacks and of each single stack.
+fn missing(documents: &[(String, CheckDocument)]) -> Vec<InputProblem> {
+    let mut seen: BTreeMap<(Option<StackId>, u32), SeenShards<'_>> = BTreeMap::new();
     for (_, document) in documents {
         if let Some((index, of)) = document.shard {
-            seen.entry((String::new(), of)).or_default().insert(index);
+            seen.entry((None, of)).or_default().shards.insert(index);
         }
         for entry in &document.stacks {
             let StackResult::Checked(check) = &entry.result else { continue };
             let Some((index, of)) = check.shard else { continue };
-            let environment = entry.environment.as_ref().map(|name| format!(" ({name})")).unwrap_or_default();
-            seen.entry((format!(" of {}{environment}", entry.directory), of)).or_default().insert(index);
+            let id = StackId { shard: None, ..StackId::of(entry, document.shard.is_some()) };
+            let seen = seen.entry((Some(id), of)).or_default();
+            seen.shards.insert(index);
+            seen.namespaces.extend(check.plan.scope.keys());
+            seen.elsewhere.extend(&check.elsewhere);
         }
     }
-    let missing = seen.iter().flat_map(|((of_what, of), seen)| {
-        let absent = (1..=*of).filter(|index| !seen.contains(index));
-        absent.map(move |index| InputProblem {
-            place: format!("shard {index}/{of}{of_what}"),
-            message: "no file contains it".to_owned(),
-        })
-    });
-    missing.collect()
+    let problem = |place| InputProblem { place, message: "no file contains it".to_owned() };
+    let mut problems = Vec::new();
+    for ((id, of), seen) in &seen {
+        let of_what = id.as_ref().map(|id| format!(" of {}", id.name())).unwrap_or_default();
+        let absent: Vec<u32> = (1..=*of).filter(|index| !seen.shards.contains(index)).collect();
+        problems.extend(absent.iter().map(|index| problem(format!("shard {index}/{of}{of_what}"))));
+        // With all of them, its checkers read different lists of namespaces.
+        let left = seen.elsewhere.difference(&seen.namespaces).filter(|_| absent.is_empty());
+        problems.extend(left.map(|namespace| problem(format!("namespace {namespace}{of_what}"))));
+    }
+    problems
 }
 
 fn period(documents: &[(String, CheckDocument)]) -> Option<(Timestamp, Timestamp)> {
@@ -165,13 +193,22 @@ impl StackId {
             StackResult::Checked(check) => Some(check),
             _ => None,
         };
-        let stack = check.filter(|_| !is_sharded);
+        let named = |plan: &Plan| StackIdentity::Named(plan.service.base_url.clone(), plan.stack.clone());
+        let identity = match &entry.id {
+            Some(digest) => Some(StackIdentity::Digest(digest.clone())),
+            // Earlier versions wrote none.
+            None => check.filter(|_| !is_sharded).map(|check| named(&check.plan)),
+        };
         Self {
             directory: entry.directory.clone(),
             environment: entry.environment.clone(),
-            stack: stack.map(|check| (check.plan.service.base_url.clone(), check.plan.stack.clone())),
+            identity,
             shard: check.and_then(|check| check.shard),
         }
+    }
+
+    fn name(&self) -> Cow<'_, str> {
+        fleet::name(&self.directory, self.environment.as_deref().as_slice())
     }
 }
 
@@ -235,6 +272,7 @@ impl MergedPart {
         FleetPart {
             directory: self.directory.clone(),
             environment: self.environment.clone(),
+            id: String::new(),
             call: format!("{}{flags}", safe::shell(&self.directory)),
             flags,
             outcome: match &self.result {

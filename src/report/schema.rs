@@ -271,6 +271,11 @@ fn drift() -> Json {
         "acknowledged": {"type": "array", "items": subschema::<JudgedAcknowledgement>(&mut generator)},
         "checked": {"type": "string", "format": "date-time", "description": "When the check was made."},
         "shard": shard("Which of how many shards of a single stack this is."),
+        "elsewhere_namespaces": {
+            "type": "array",
+            "description": "The namespaces of the stack that belong to other shards.",
+            "items": {"type": "string"},
+        },
         "drifted": {
             "type": "array",
             "description": "Each value that drifted, and since when that is known.",
@@ -308,6 +313,8 @@ fn drift() -> Json {
                     "properties": {
                         "directory": {"type": "string", "description": "As the call named it."},
                         "environment": {"type": "string", "description": "Where the call is about several."},
+                        "id": {"type": "string", "description": "In the document of a shard: a digest of the stack's \
+                            service, name and environment."},
                         "failed": {"type": "string", "description": "Why there is no verdict."},
                         "unknown": {"type": "string", "description": "Why a merged report has no verdict."},
                         "elsewhere": {"const": true, "description": "Another shard has it."},

@@ -1,6 +1,8 @@
 //! `report`: the checks of shards as one report. Whatever is missing or wrong in their files is a part of it, and never
 //! in sync.
 
+use std::collections::BTreeSet;
+
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use trueup::drift::{Acknowledgements, Check, DriftState, SeenSince, UnmanagedPolicy, Verdict};
@@ -75,7 +77,8 @@ impl Random {
             PartOutcome::Checked(if self.accepted { check.accepting(&offered) } else { check })
         };
         let directory = format!("t{number}");
-        FleetPart { call: directory.clone(), directory, environment: None, flags: String::new(), outcome }
+        let (id, flags) = (format!("id-{number}"), String::new());
+        FleetPart { call: directory.clone(), directory, environment: None, id, flags, outcome }
     }
 }
 
@@ -93,7 +96,7 @@ proptest! {
 
     #[test]
     fn shards_merged_are_what_one_checker_finds(
-        stacks in prop::collection::vec(stack(), 0..6), of in 1..6_u32, lost in 1..6_u32
+        stacks in prop::collection::vec(stack(), 1..6), of in 1..6_u32, lost in 1..6_u32
     ) {
         let found: Vec<Found> = stacks.iter().map(Random::found).collect();
         let parts = |shard: Option<u32>| -> Vec<FleetPart<'_>> {
@@ -126,6 +129,61 @@ proptest! {
                 let unknown: usize = rest.fleet().unknown().iter().map(|(_, names)| names.len()).sum();
                 prop_assert_eq!(unknown, stacks.iter().filter(|stack| stack.shard % of + 1 == lost).count());
             }
+        }
+    }
+}
+
+/// A stack of a list of which several versions exist: another service, environment or name makes it another stack.
+#[derive(Debug, Clone, Copy)]
+struct Listed {
+    stack: u32,
+    version: u32,
+}
+
+impl Listed {
+    fn id(self) -> String {
+        format!("{}-{}", self.stack, self.version)
+    }
+
+    /// Its shard follows from what it is, as that of every stack does.
+    fn shard(self, of: u32) -> u32 {
+        (self.stack * 5 + self.version * 3) % of + 1
+    }
+
+    fn part(self, is_elsewhere: bool, plan: &Plan) -> FleetPart<'_> {
+        let check = Check::new(plan, plan.verdicts(UnmanagedPolicy::Note), now());
+        let outcome = if is_elsewhere { PartOutcome::Elsewhere } else { PartOutcome::Checked(check) };
+        let directory = format!("t{}", self.stack);
+        let flags = String::new();
+        FleetPart { call: directory.clone(), directory, environment: None, id: self.id(), flags, outcome }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 128, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_file_of_another_list_stands_in_for_a_check(
+        lists in prop::collection::vec(prop::collection::vec(0..3_u32, 1..4), 1..3),
+        of in 1..4_u32,
+        taken in prop::collection::vec((0..3_usize, 1..4_u32), 1..5),
+    ) {
+        let plan = properties::planned(Vec::new(), &properties::by_key(Vec::new()), &PlanSettings::default());
+        let list = |at: usize| {
+            let versions = lists[at % lists.len()].iter();
+            (0..).zip(versions).map(|(stack, version)| Listed { stack, version: *version }).collect::<Vec<_>>()
+        };
+        let (mut files, mut named, mut checked) = (Vec::new(), BTreeSet::new(), BTreeSet::new());
+        for (number, (at, shard)) in (0..).zip(&taken) {
+            let shard = (shard - 1) % of + 1;
+            named.extend(list(*at).into_iter().map(Listed::id));
+            checked.extend(list(*at).into_iter().filter(|one| one.shard(of) == shard).map(Listed::id));
+            let parts = list(*at).into_iter().map(|one| one.part(one.shard(of) != shard, &plan)).collect();
+            let fleet = Fleet { shard: Some((shard, of)), ..Fleet::new(FleetCommand::Drift, parts) };
+            files.push((number, rendered(&fleet, Format::Json)));
+        }
+        if merged(files).fleet().whole() == Verdict::InSync {
+            prop_assert_eq!(checked, named);
         }
     }
 }
@@ -355,6 +413,83 @@ fn the_jobs_of_single_stacks_and_the_shards_of_one_are_merged_too() {
         .stdout_contains("== two (shard 2/2)  ");
     stage.remove("shards/2.json");
     stage.run("fleet report shards").code(5).stdout_contains("== shard 2/2 of two\nINCOMPLETE  no file contains it");
+}
+
+#[test]
+fn checks_of_other_stacks_of_the_same_directory_are_not_taken_for_the_ones_that_are_missing() {
+    let service = Service::start();
+    let stage = Stage::new().at(&service);
+    // The jobs of two stacks, each in its own directory, lost another half of their namespaces.
+    for name in ["a", "b"] {
+        stage.write(
+            &format!("{name}/trueup.yaml"),
+            &format!("stack: {name}\nnamespaces: [{name}-1, {name}-2, {name}-3]\n"),
+        );
+        stage.write(&format!("{name}/x.yaml"), &definition(&format!("{name}-1/x"), 80));
+        stage.run(&format!("apply {name} --yes --quiet")).code(0);
+    }
+    let check = |stack: &str, shard: &str| {
+        let words = ["drift", ".", "--shard", shard, "--format", "json"];
+        let ran = stage.command(&words).current_dir(stage.path(stack)).output().expect("it starts");
+        String::from_utf8(ran.stdout).expect("UTF-8")
+    };
+    stage.write("halves/1.json", &check("a", "1/2"));
+    stage.write("halves/2.json", &check("b", "2/2"));
+    stage
+        .run("fleet report halves")
+        .code(5)
+        .stdout_contains("== shard 2/2 of .\nINCOMPLETE  no file contains it")
+        .stdout_contains("== shard 1/2 of .\nINCOMPLETE  no file contains it");
+    // The checkers of one stack read other lists of namespaces.
+    stage.write("all/1.json", &check("a", "1/2"));
+    stage.write("all/2.json", &check("a", "2/2"));
+    stage.run("fleet report all").code(0);
+    let more: Vec<String> = (1..40).map(|n| format!("a-{n}")).collect();
+    stage.write("a/trueup.yaml", &format!("stack: a\nnamespaces: [{}]\n", more.join(", ")));
+    stage.write("all/2.json", &check("a", "2/2"));
+    stage.run("fleet report all").code(5).stdout_contains(" of .\nINCOMPLETE  no file contains it");
+    stage.write("all/1.json", &check("a", "1/2"));
+    stage.run("fleet report all").code(0);
+}
+
+#[test]
+fn the_shards_of_two_environments_are_not_one_fleet() {
+    let service = Service::start();
+    let stage = Stage::new().at(&service);
+    for name in ["a", "b", "c", "d"] {
+        let environments =
+            ["dev", "prod"].map(|env| format!("{env}: {{stack: {name}-{env}, namespaces: [{name}-{env}]}}"));
+        stage.write(&format!("s/{name}/trueup.yaml"), &format!("environments: {{{}}}\n", environments.join(", ")));
+        stage.write(&format!("s/{name}/x.yaml"), &definition(&format!("{name}-${{env}}/x"), 80));
+        let text = stage
+            .read(&format!("s/{name}/trueup.yaml"))
+            .replace("namespaces: [", "variables: {env: ENV}, namespaces: [");
+        let text = text.replacen("ENV", "dev", 1).replacen("ENV", "prod", 1);
+        stage.write(&format!("s/{name}/trueup.yaml"), &text);
+    }
+    for env in ["dev", "prod"] {
+        stage.run(&format!("apply -R s --env {env} --yes --quiet")).code(0);
+        for index in 1..=2 {
+            stage
+                .run(&format!("drift -R s --env {env} --shard {index}/2 --format json --output {env}/{index}.json"))
+                .code(0);
+        }
+        stage.run(&format!("fleet report {env}")).code(0).stdout_contains("4 stacks: 4 in sync");
+    }
+    for (one, two) in [("dev", "prod"), ("prod", "dev")] {
+        let ran = stage.run(&format!("fleet report {one}/1.json {two}/2.json"));
+        ran.code(5).stdout_contains("UNKNOWN  no file contains a check");
+    }
+}
+
+#[test]
+fn files_that_name_no_stack_are_not_in_sync() {
+    let stage = Stage::new();
+    let file = |checks: Value| json!({"kind": "fleet", "format_version": 1, "verdict": "in_sync", "failed": 0, "checks": checks});
+    for checks in [json!([]), json!([{"directory": "a", "skipped": "it has no environment `prod`"}])] {
+        stage.write("checks/1.json", &file(checks).to_string());
+        stage.run("fleet report checks").code(5).stdout_contains("== .\nINCOMPLETE  no file contains a check");
+    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! `drift`: the verdict over one stack or several, for a schedule. Each stack is planned as for an apply, but
 //! nothing is changed; the drift state and the acknowledgements of a stack are files of the call.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -20,6 +21,7 @@ use crate::cli::stacks::shard;
 use crate::cli::stacks::targets::{self, Target, Targets};
 use crate::drift::{Acknowledgements, Check, CheckRecord, DriftState, UnmanagedPolicy, Verdicts};
 use crate::file::limit;
+use crate::model::Namespace;
 use crate::plan::Plan;
 use crate::report::fleet::{Fleet, FleetCommand, PartOutcome};
 use crate::report::text::TextView;
@@ -128,6 +130,7 @@ struct CheckedStack {
     acknowledged: Option<Acknowledgements>,
     now: Timestamp,
     shard: Option<Shard>,
+    elsewhere: BTreeSet<Namespace>,
 }
 
 impl CheckedStack {
@@ -135,6 +138,7 @@ impl CheckedStack {
         let mut check = Check::new(&self.plan, self.verdicts.clone(), self.now);
         check.drift_state = self.drift_state.as_ref();
         check.shard = self.shard.map(|shard| (shard.index, shard.of));
+        check.elsewhere.clone_from(&self.elsewhere);
         match &self.acknowledged {
             Some(acknowledged) => check.accepting(acknowledged),
             None => check,
@@ -158,7 +162,9 @@ async fn check(
     };
     let mut drift_state = kept.read().await?;
     let permission = PermissionArgs::default();
-    let namespaces = shard::namespaces(stack.namespaces(), shard, &session.source.service().base_url);
+    let all = stack.namespaces();
+    let namespaces = shard::namespaces(all.clone(), shard, &session.source.service().base_url);
+    let elsewhere = all.difference(&namespaces).cloned().collect();
     let request = PlanRequest { permission: &permission, namespaces, check: Some(&drift_state), shard };
     let mut plan = session.plan_for(&session.source, &request).await?;
     session.locate(&mut plan);
@@ -178,7 +184,7 @@ async fn check(
         }
     }
     let drift_state = kept.is_kept().then_some(drift_state);
-    Ok(CheckedStack { call: session.stack.call(), plan, verdicts, drift_state, acknowledged, now, shard })
+    Ok(CheckedStack { call: session.stack.call(), plan, verdicts, drift_state, acknowledged, now, shard, elsewhere })
 }
 
 fn acknowledgements(path: &Path) -> Result<Acknowledgements, CommandError> {

@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+use data_encoding::HEXLOWER;
 use futures_util::StreamExt as _;
+use sha2::{Digest as _, Sha256};
 
 use crate::cli::args::Shard;
 use crate::cli::args::shared::{FilterArgs, ScopeArgs};
@@ -267,7 +269,7 @@ impl Member {
             call => call.to_owned(),
         };
         let environment = self.target.environment().map(str::to_owned);
-        FleetPart { directory, environment, call, flags: hint::settings(&self.context.global), outcome }
+        FleetPart { directory, environment, id: self.id(), call, flags: hint::settings(&self.context.global), outcome }
     }
 
     /// The file of a directory that is for this stack: by service, stack and environment.
@@ -288,6 +290,14 @@ impl Member {
 
     fn stack_or_directory(&self) -> String {
         self.stack_name().unwrap_or_else(|| self.target.directory())
+    }
+
+    /// A digest of what makes it this stack, its environment included where the call names one for all.
+    fn id(&self) -> String {
+        let environment = self.context.chosen_environment().unwrap_or_default();
+        let words = self.identity().into_iter().chain([environment]);
+        let digest = words.fold(Sha256::new(), |digest, word| digest.chain_update(word).chain_update([0])).finalize();
+        HEXLOWER.encode(&digest[..8])
     }
 
     /// What makes it this stack, whatever the other stacks of the call are.

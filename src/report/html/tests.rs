@@ -151,6 +151,7 @@ fn fleet_of(one: &Plan, two: &Plan) -> String {
     let part = |directory: &str, outcome| FleetPart {
         directory: directory.to_owned(),
         environment: None,
+        id: String::new(),
         call: directory.to_owned(),
         flags: String::new(),
         outcome,
