@@ -187,3 +187,38 @@ fn each_of_several_plans_is_saved_in_a_file_that_apply_takes_with_the_settings_o
     stage.run(&line("b")).code(0).stderr_ignored();
     assert!(service.has("b/x"));
 }
+
+#[test]
+fn two_stacks_that_would_share_a_file_of_a_directory_are_refused() {
+    let service = Service::start();
+    let stage = Stage::new().at(&service);
+    // Without a name the directory is the name, and neither `/` nor `_` is left in that of a file.
+    for (directory, settings) in [
+        ("x/y", "namespaces: [a]\n"),
+        ("x_y", "namespaces: [b]\n"),
+        ("one", "stack: s\nnamespaces: [c]\n"),
+        ("two", "stack: s\nnamespaces: [d]\n"),
+    ] {
+        stage.write(&format!("s/{directory}/trueup.yaml"), settings);
+    }
+    for (number, (directory, namespace)) in [("x/y", "a"), ("x_y", "b"), ("one", "c"), ("two", "d")].iter().enumerate()
+    {
+        stage.write(&format!("s/{directory}/e.yaml"), &definition(&format!("{namespace}/e{number}"), 80));
+    }
+    for (command, one, other) in [
+        ("plan", "s/one", "s/two"),
+        ("plan", "s/x/y", "s/x_y"),
+        ("snapshot", "s/x/y", "s/x_y"),
+        ("drift", "s/x/y", "s/x_y"),
+    ] {
+        let files = if command == "drift" { "--drift-state" } else { "-o" };
+        stage
+            .run(&format!("{command} {one} {other} {files} out"))
+            .code(1)
+            .stderr_contains(&format!("`{one}` and `{other}` would have the same file, `127.0.0.1_"))
+            .stderr_contains("give each a `stack:` of its own");
+        assert!(!stage.path("out").exists(), "{command} {one}");
+    }
+    stage.run("plan s/one s/two s/x/y s/x_y").code(0);
+    stage.run("plan s/one s/x/y -o out").code(0).stderr_ignored();
+}

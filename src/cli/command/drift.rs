@@ -80,6 +80,9 @@ async fn several(
     }
     let live = fleet::snapshots(arguments.live.live.as_deref())?;
     let members = fleet::open(context, targets, FleetNeeds::of(live), shard).await?;
+    if live.is_some() || arguments.drift_state.is_some() {
+        fleet::have_own_files(&members)?;
+    }
     let done = fleet::each(&members, async |member| self::member(arguments, member, live).await).await;
     fleet::check_filters(&members, &arguments.scope.filter, &done)?;
     let (mut status, mut parts) = (ExitStatus::Done, Vec::new());

@@ -114,6 +114,9 @@ async fn several(arguments: &PlanArgs, context: &Context, targets: Vec<Target>) 
     let is_one_environment = targets.iter().all(|target| target.environment().is_none());
     let live = fleet::snapshots(arguments.live.live.as_deref())?;
     let members = fleet::open(context, targets, FleetNeeds::of(live), None).await?;
+    if live.is_some() || output.is_some() {
+        fleet::have_own_files(&members)?;
+    }
     let done = fleet::each(&members, async |member| {
         let (scope, live) = (member.scope(&arguments.scope.filter), live.map(|live| member.file_in(live)));
         let (session, mut plan) = make(arguments, &member.context, &scope, live.as_deref()).await?;

@@ -38,6 +38,7 @@ async fn several(
         return Err(targets::for_one("--namespace").hint("each stack names its own under `namespaces:`"));
     }
     let members = fleet::open(context, targets, FleetNeeds::Service, None).await?;
+    fleet::have_own_files(&members)?;
     let done = fleet::each(&members, async |member| {
         let snapshot = take(arguments, &member.context, member.target.path()).await?;
         let path = member.file_in(&arguments.output);

@@ -1,7 +1,7 @@
 //! A command about several stacks: each has a context of its own, all of one service share its limits, and many are
 //! worked on at the same time. What goes wrong with one is its own result.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -305,6 +305,24 @@ impl Member {
         let environment = self.target.environment().unwrap_or_default().to_owned();
         [self.base_url.clone().unwrap_or_default(), self.stack_or_directory(), environment]
     }
+}
+
+/// Refuses two stacks of which one would take the file of the other in the directory of a call.
+///
+/// # Errors
+/// There are two.
+pub fn have_own_files(members: &[Member]) -> Result<(), CommandError> {
+    let mut seen = BTreeMap::new();
+    for member in members {
+        let file = member.file_in(Path::new(""));
+        let Some(other) = seen.insert(file.clone(), member) else { continue };
+        let message =
+            format!("`{}` and `{}` would have the same file, `{}`", other.name(), member.name(), file.display());
+        return Err(CommandError::words(ExitStatus::Invalid, message)
+            .hint("give each a `stack:` of its own")
+            .hint("nothing was sent"));
+    }
+    Ok(())
 }
 
 /// Refuses two stacks of one name that would each delete what the other one defines.
