@@ -73,6 +73,21 @@ fn a_wave_that_selects_no_stack_stops_the_apply_before_anything_is_read() {
 }
 
 #[test]
+fn a_stack_that_is_skipped_is_no_canary() {
+    let service = Service::start();
+    let stage = five(&service);
+    stage.write("s/0/trueup.yaml", "stack: s-0\nnamespaces: [n-0]\n");
+    service.misbehave("rules: [{operation: endpoint-create, namespace: n-1, status: {code: 403}}]");
+    let ran = stage.run("apply -R s --env prod --skip-missing-env --yes --waves 1,50% --format json");
+    let report = ran.code(1).stderr_contains("wave 1 of 3: 1 stack\n").does_not_say("wave 2 of 3").json();
+    let stacks = report["stacks"].as_array().expect("a list");
+    let skipped: Vec<&Value> = stacks.iter().map(|stack| &stack["skipped"]).collect();
+    assert_eq!(skipped[0], "it has no environment `prod`; its trueup.yaml names no `environments:`");
+    assert_eq!(skipped[2..], ["another stack failed"; 3]);
+    assert!(!service.has("n-2/x"));
+}
+
+#[test]
 fn stacks_are_listed_with_their_labels_and_selected_by_them() {
     let service = Service::start();
     let stage = five(&service);

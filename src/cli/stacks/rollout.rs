@@ -52,9 +52,11 @@ pub async fn run(arguments: &ApplyArgs, context: &Context, targets: Vec<Target>)
             .hint("apply one environment at a time: --env NAME"));
     }
     let members = fleet::open(context, targets, FleetNeeds::Service, None).await?;
-    let waves = waves(arguments, &members)?;
+    // What names no stack is an error before anything is read.
+    waves(arguments, &members, |_| true)?;
     let mut planned = fleet::each(&members, async |member| plan(arguments, member).await).await;
     fleet::check_filters(&members, &arguments.scope.filter, &planned)?;
+    let waves = waves(arguments, &members, |at| !matches!(planned[at], Err(NoResult::Skipped(_))))?;
     let digest = Digest::of_all(planned.iter().flatten().map(|stack| &stack.plan));
     approve(arguments, context, (&members, &mut planned), &digest)?;
     let failed = planned.iter().filter(|stack| matches!(stack, Err(NoResult::Failed(_)))).count();
@@ -93,12 +95,16 @@ pub async fn run(arguments: &ApplyArgs, context: &Context, targets: Vec<Target>)
 }
 
 /// The waves of the call; without any, one stack is applied after the other.
-fn waves(arguments: &ApplyArgs, members: &[Member]) -> Result<Vec<Wave>, CommandError> {
+fn waves(
+    arguments: &ApplyArgs,
+    members: &[Member],
+    takes_part: impl Fn(usize) -> bool,
+) -> Result<Vec<Wave>, CommandError> {
     let Some(waves) = &arguments.waves else { return Ok(Waves::one_by_one(members.len())) };
     let none = StringMap::new();
     let labels: Vec<&StringMap> =
         members.iter().map(|member| member.config.as_ref().map_or(&none, |config| &config.labels)).collect();
-    waves.of(&labels).map_err(|error| {
+    waves.of(&labels, takes_part).map_err(|error| {
         let there: BTreeSet<String> =
             labels.iter().flat_map(|labels| labels.iter().map(|(key, value)| format!("{key}={value}"))).collect();
         let hint = match there.is_empty() {
@@ -231,6 +237,9 @@ async fn apply(
         });
         results.extend(futures_util::stream::iter(works).buffered(fleet::AT_ONCE).collect::<Vec<_>>().await);
     }
+    // What is skipped is in no wave.
+    let done: BTreeSet<usize> = results.iter().map(|(at, _)| *at).collect();
+    results.extend((0..planned.len()).filter(|at| !done.contains(at)).map(|at| (at, StackResult::NotBegun)));
     // A report has the stacks in the order of the call.
     results.sort_by_key(|(at, _)| *at);
     results.into_iter().map(|(_, result)| result).collect()

@@ -87,20 +87,22 @@ fn end(text: &str) -> Option<WaveEnd> {
 }
 
 impl Waves {
-    /// The waves of the stacks with these labels, in order: each stack is in one. A wave for which nothing is left is left
-    /// out.
+    /// The waves of the stacks with these labels, in order: each stack that takes part is in one. A wave for which nothing
+    /// is left is left out.
     ///
     /// # Errors
     /// A selector that selects none of the stacks.
-    pub fn of(&self, stacks: &[&StringMap]) -> Result<Vec<Wave>, EmptyWave> {
+    pub fn of(&self, stacks: &[&StringMap], takes_part: impl Fn(usize) -> bool) -> Result<Vec<Wave>, EmptyWave> {
         let has_names = self.0.iter().any(|rule| !rule.selector.is_empty());
-        let mut is_left = vec![true; stacks.len()];
+        let mut is_left: Vec<bool> = (0..stacks.len()).map(&takes_part).collect();
         let mut waves = Vec::new();
         for rule in &self.0 {
-            let selected: Vec<usize> = (0..stacks.len()).filter(|at| rule.selects(stacks[*at])).collect();
+            let mut selected: Vec<usize> = (0..stacks.len()).filter(|at| rule.selects(stacks[*at])).collect();
             if selected.is_empty() && !stacks.is_empty() {
                 return Err(EmptyWave { selector: rule.selector() });
             }
+            // What is skipped is no canary, and no share of anything.
+            selected.retain(|at| takes_part(*at));
             let end = match rule.end {
                 None => selected.len(),
                 Some(WaveEnd::Stacks(number)) => number,
@@ -152,7 +154,16 @@ mod tests {
 
     /// The stacks of each wave, with its name.
     fn waves(text: &str, stacks: &[StringMap]) -> Result<Vec<(String, Vec<usize>)>, String> {
-        let waves = text.parse::<Waves>()?.of(&stacks.iter().collect::<Vec<_>>()).map_err(|error| error.to_string())?;
+        waves_of(text, stacks, |_| true)
+    }
+
+    fn waves_of(
+        text: &str,
+        stacks: &[StringMap],
+        takes_part: impl Fn(usize) -> bool,
+    ) -> Result<Vec<(String, Vec<usize>)>, String> {
+        let stacks: Vec<_> = stacks.iter().collect();
+        let waves = text.parse::<Waves>()?.of(&stacks, takes_part).map_err(|error| error.to_string())?;
         Ok(waves.into_iter().map(|wave| (wave.name.unwrap_or_default(), wave.stacks)).collect())
     }
 
@@ -197,6 +208,17 @@ mod tests {
         let both = waves("ring,ring=main; !ring", &stacks);
         assert_eq!(both, Err("`!ring` of `--waves` selects no stack".to_owned()));
         assert_eq!(waves("ring=canray", &stacks), Err("`ring=canray` of `--waves` selects no stack".to_owned()));
+    }
+
+    #[test]
+    fn a_stack_that_is_skipped_takes_no_place_of_a_wave() {
+        let stacks = rings(&["main", "early", "canary", "early", "main", "other"]);
+        let places = |text: &str, takes_part: &dyn Fn(usize) -> bool| -> Vec<Vec<usize>> {
+            waves_of(text, &stacks, takes_part).expect("waves").into_iter().map(|(_, stacks)| stacks).collect()
+        };
+        assert_eq!(places("1,50%", &|at| at != 0), [vec![1], vec![2, 3], vec![4, 5]]);
+        assert_eq!(places("ring=canary; ring=early: 1", &|at| at != 1 && at != 2), [vec![3], vec![0, 4, 5]]);
+        assert_eq!(places("1,100%", &|_| false), [[0; 0]; 0]);
     }
 
     #[test]
