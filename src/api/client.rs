@@ -304,14 +304,18 @@ impl Client {
     }
 
     fn failure(&self, error: SendError) -> Failure {
+        let not_connected = |reason: &str| {
+            let proxy = self.shared.limits().connections.proxy();
+            let proxy = proxy.map(|proxy| format!(" (through the proxy {proxy})")).unwrap_or_default();
+            Failure::Connect { reason: self.masked(&format!("{reason}{proxy}")) }
+        };
         match error {
             SendError::NotConnected(error) => match tls_error(&*error) {
                 Some(reason) => Failure::Tls { reason: self.masked(&reason) },
-                None => Failure::Connect { reason: self.masked(&innermost(&*error)) },
+                None => not_connected(&innermost(&*error)),
             },
             SendError::ConnectTimedOut => {
-                let seconds = self.settings.bounds.connect.as_secs_f64();
-                Failure::Connect { reason: format!("none within {seconds} seconds") }
+                not_connected(&format!("none within {} seconds", self.settings.bounds.connect.as_secs_f64()))
             }
             SendError::Cut(error) => Failure::Cut { reason: self.masked(&innermost(&*error)) },
         }

@@ -63,6 +63,11 @@ impl Connections {
         }
     }
 
+    /// The proxy that every connection goes through, if there is one.
+    pub(super) fn proxy(&self) -> Option<&str> {
+        self.connector.proxy.as_deref()
+    }
+
     async fn connect(&self) -> Result<Sender, SendError> {
         match tokio::time::timeout(self.timeout, Box::pin(self.connector.connect())).await {
             Ok(connected) => connected.map_err(SendError::NotConnected),

@@ -40,6 +40,8 @@ type Plain = HttpsConnector<HttpConnector<Resolver>>;
 pub(super) struct Connector {
     origin: Uri,
     route: ConnectRoute,
+    /// The proxy for messages, without its credentials.
+    pub(super) proxy: Option<String>,
 }
 
 #[derive(Clone)]
@@ -61,6 +63,11 @@ impl Connector {
         let direct = HttpsConnector::from((tcp, tls.clone()));
         // Whatever a proxy says, a token sent without TLS stays on this machine.
         let proxy = if is_loopback { None } else { Matcher::from_env().intercept(&origin) };
+        let name = proxy.as_ref().map(|proxy| {
+            let (uri, port) = (proxy.uri(), proxy.uri().port().map(|port| format!(":{port}")));
+            let (scheme, host) = (uri.scheme_str().unwrap_or_default(), uri.host().unwrap_or_default());
+            format!("{scheme}://{host}{}", port.unwrap_or_default())
+        });
         let route = match proxy {
             None => ConnectRoute::Direct(direct),
             Some(proxy) => {
@@ -73,7 +80,7 @@ impl Connector {
                 ConnectRoute::Proxied(Box::new(HttpsConnector::from((tunnel, tls))))
             }
         };
-        Ok(Self { origin, route })
+        Ok(Self { origin, route, proxy: name })
     }
 
     /// A new connection, which a task of its own drives.

@@ -329,3 +329,38 @@ fn a_proxy_of_the_environment_learns_where_to_connect_and_nothing_else() {
     assert!(head.to_lowercase().contains("proxy-authorization: basic c29tzwjvzhk6ahvudgvymg==\r\n"), "{head}");
     assert!(!head.contains("a-token-of-enough-characters"), "{head}");
 }
+
+#[test]
+fn a_proxy_that_gives_no_tunnel_is_named_without_its_credentials() {
+    let proxy = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = proxy.local_addr().expect("an address");
+    std::thread::spawn(move || {
+        for mut client in proxy.incoming().flatten() {
+            let mut head = Vec::new();
+            while !head.ends_with(b"\r\n\r\n") {
+                let mut byte = [0];
+                if client.read_exact(&mut byte).is_err() {
+                    return;
+                }
+                head.extend(byte);
+            }
+            let answer = "HTTP/1.1 407 Proxy Authentication Required\r\ncontent-length: 0\r\n\r\n";
+            let _ = client.write_all(answer.as_bytes());
+        }
+    });
+    let unused = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port");
+    for (url, host, reason) in [
+        // A password that should have been escaped.
+        (format!("http://somebody:hun@ter2@{address}"), format!("http://{address}"), "proxy authorization required"),
+        (format!("socks5://somebody:hunter2@{unused}"), format!("socks5://{unused}"), "unsupported scheme socks5"),
+    ] {
+        let stage = stack("base_url: https://mesh.example.net\n")
+            .env("TRUEUP_BASE_URL", "https://mesh.example.net")
+            .env("TRUEUP_TOKEN", "a-token-of-enough-characters")
+            .env("HTTPS_PROXY", &url);
+        let ran = stage.run("plan stack");
+        ran.code(5).stdout_contains(reason).stdout_contains(&format!("(through the proxy {host})"));
+        ran.does_not_say("hunter2");
+        ran.does_not_say("ter2");
+    }
+}
