@@ -17,6 +17,7 @@ mod coverage;
 mod digest;
 mod drift;
 mod dropped_namespaces;
+mod earlier;
 mod endings;
 mod environments;
 mod evidence;

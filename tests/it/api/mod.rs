@@ -1,6 +1,7 @@
 //! The client over HTTP: against a server that follows a script, and against the sandbox.
 
 mod bounds;
+mod cut;
 mod exchange;
 mod sandbox;
 mod server;
