@@ -1,8 +1,12 @@
 //! With `--format json` every ending of every command is one document of a known kind on standard output, whose exit
 //! code is that of the process. That it is one, and fits its schema, is checked of every call of every test.
 
+use std::io::Read as _;
+use std::net::TcpListener;
 use std::path::Path;
 use std::process::Stdio;
+use std::sync::mpsc;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use trueup::report::schema::SchemaKind;
@@ -214,20 +218,28 @@ fn an_interrupted_apply_is_a_document_and_a_stream_ends_with_it() {
 fn an_interrupted_read_is_a_document() {
     let service = Service::start();
     let stage = applied(&service);
-    service.misbehave("rules: [{operation: endpoint-list, delay: {milliseconds: 60000}}]");
+    let silent = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}", silent.local_addr().expect("an address"));
+    let (seen, requests) = mpsc::channel();
+    std::thread::spawn(move || {
+        for mut connection in silent.incoming().flatten() {
+            let began = connection.read_exact(&mut [0; 4]);
+            // Whoever drops it would answer.
+            if began.is_err() || seen.send(connection).is_err() {
+                return;
+            }
+        }
+    });
     for line in ["plan . --format json", "drift . --format json", "get --format json"] {
         let words: Vec<&str> = line.split(' ').collect();
         let mut command = stage.command(&words);
-        let read = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let read = read.spawn().expect("it starts");
-        let id = read.id().to_string();
+        let read = command.env("TRUEUP_BASE_URL", &url).stdin(Stdio::null()).stdout(Stdio::piped());
+        let read = read.stderr(Stdio::piped()).spawn().expect("it starts");
         // A process that has not begun yet ends without a document, as any does that is killed.
-        let interrupts = std::thread::spawn(move || {
-            std::thread::sleep(std::time::Duration::from_millis(1500));
-            std::process::Command::new("kill").args(["-INT", &id]).status().expect("a program")
-        });
+        let _unanswered = requests.recv_timeout(Duration::from_mins(1)).expect("the beginning of a request");
+        let interrupt = std::process::Command::new("kill").args(["-INT", &read.id().to_string()]).status();
+        assert!(interrupt.expect("a program").success());
         let output = read.wait_with_output().expect("it ends");
-        assert!(interrupts.join().expect("a thread").success());
         assert_eq!(output.status.code(), Some(130), "{line}");
         let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
         assert_eq!(

@@ -15,7 +15,8 @@ fn repository() -> Stage {
             ),
         );
         stage.write(&format!("stacks/{name}/cart.yaml"), &definition(&format!("{name}/cart"), 80));
-        stage.write(&format!("stacks/{name}/overlays/dev/cart.yaml"), "metadata: {}\n");
+        let overlay = format!("metadata: {{name: cart, namespace: {name}}}\nspec: {{port: 8080}}\n");
+        stage.write(&format!("stacks/{name}/overlays/dev/cart.yaml"), &overlay);
         stage.write(&format!("stacks/{name}/old/cart.yaml"), "old\n");
     }
     stage.write("lone/trueup.yaml", "stack: lone\nnamespaces: [lone]\n");
@@ -75,7 +76,7 @@ fn a_stack_has_changed_if_a_file_that_it_reads_has() {
     assert_eq!(changed(&stage), ["stacks/shop changed"]);
     commit(&stage, "edit");
     assert_eq!(changed(&stage), ["stacks/shop changed"]);
-    stage.edit("stacks/pay/overlays/dev/cart.yaml", "metadata: {}", "metadata: {labels: {a: b}}");
+    stage.edit("stacks/pay/overlays/dev/cart.yaml", "port: 8080", "port: 8081");
     stage.write("new/trueup.yaml", "stack: new\n");
     stage.write("new/x.yaml", &definition("new/x", 80));
     stage.remove("lone/trueup.yaml");
@@ -97,6 +98,14 @@ fn a_removed_stack_is_listed_with_what_nothing_deletes_any_more() {
     let stage = repository();
     stage.write("envs/trueup.yaml", "stack: envs\nnamespaces: [envs]\nenvironments: {dev: {}, test: {}}\n");
     stage.write("envs/x.yaml", &definition("envs/x", 80));
+    stage.write(
+        "wrong/trueup.yaml",
+        "stack: wrong\nnamespaces: [wrong]\nenvironments: {dev: {overlay: over}, test: {}}\n",
+    );
+    stage.write("wrong/x.yaml", &definition("wrong/x", 80));
+    stage.write("wrong/over/x.yaml", "metadata: {}\n");
+    stage.run("validate wrong --env dev").code(1).stderr_ignored();
+    stage.run("validate stacks/pay --env dev").code(0);
     commit(&stage, "another");
     git(&stage, "checkout -q -b change");
     std::fs::remove_dir_all(stage.path("lone")).expect("a directory");
@@ -118,18 +127,20 @@ fn a_removed_stack_is_listed_with_what_nothing_deletes_any_more() {
         .stdout_contains("removed: lone: nothing is left")
         .does_not_say("git checkout");
     // Of each environment.
-    std::fs::remove_dir_all(stage.path("stacks/pay")).expect("a directory");
-    std::fs::remove_dir_all(stage.path("other")).expect("a directory");
-    std::fs::remove_dir_all(stage.path("envs")).expect("a directory");
+    for directory in ["stacks/pay", "other", "envs", "wrong"] {
+        std::fs::remove_dir_all(stage.path(directory)).expect("a directory");
+    }
     stage
         .run("stacks --changed-since main --removed --format markdown")
         .code(0)
-        .stdout_contains("### trueup: 3 stacks removed\n")
+        .stdout_contains("### trueup: 4 stacks removed\n")
         .stdout_contains("1 endpoint of `dev` (`envs/x`), 1 endpoint of `test` (`envs/x`)")
         .stdout_contains("trueup apply envs --env test --allow empty-namespace")
-        // An overlay of this one never was valid.
-        .stdout_contains("**Removed:** `stacks/pay`, stack `pay-prod`: its definitions cannot be read")
-        .stdout_contains("trueup apply stacks/pay --env dev --allow empty-namespace");
+        .stdout_contains("1 endpoint of `dev` (`pay/cart`), 1 endpoint of `test` (`pay/cart`)")
+        .stdout_contains("trueup apply stacks/pay --env dev --allow empty-namespace")
+        // The overlay of one environment never was valid, so what nothing deletes is not known.
+        .stdout_contains("**Removed:** `wrong`, stack `wrong`: its definitions cannot be read")
+        .stdout_contains("trueup apply wrong --env dev --allow empty-namespace");
     stage
         .run("stacks --changed-since change --removed -l ring --format markdown")
         .code(64)
