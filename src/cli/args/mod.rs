@@ -481,7 +481,7 @@ pub struct SnapshotArgs {
 
 /// Runs the embedded service by itself, until Ctrl-C.
 ///
-/// Its token comes from TRUEUP_TOKEN or --token-file; without one it makes one up and prints it.
+/// Its token comes from TRUEUP_SANDBOX_TOKEN or --token-file; without one it makes one up and prints it.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  trueup sandbox --listen 127.0.0.1:8787 --data tenant.redb\n  trueup sandbox --tenant examples/06-tenant/tenant.yaml"
