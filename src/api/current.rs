@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer};
 use super::live::{SpecRead, SystemMetadata, assemble, describe, read_spec};
 use super::metadata::Metadata;
 use super::text::neutral;
-use crate::model::{Endpoint, Json, Key, LiveItem, LiveObject, WireSpec, shape};
+use crate::model::{Endpoint, Json, JsonTree, Key, LiveItem, LiveObject, WireSpec, shape};
 
 /// What a get shows of an endpoint.
 #[derive(Debug, Clone)]
@@ -99,15 +99,15 @@ impl CurrentState {
 impl CurrentObject {
     /// The body of a replace: `metadata` and `spec` as they are now with what `change` sets, without
     /// fields that mean nothing, and the version.
-    #[must_use]
-    pub fn body(&self, change: impl FnOnce(&mut Json)) -> Json {
-        // It was read before.
-        let parts = serde_json::from_slice::<GetAnswer<Json, Json, IgnoredAny>>(&self.answer).ok();
-        let (metadata, spec) = parts.map(|parts| (parts.metadata, parts.spec)).unwrap_or_default();
-        let parts = [("metadata", metadata), ("spec", spec)];
+    ///
+    /// # Errors
+    /// The answer cannot be read as a tree: without one, what nobody wants to change would be lost.
+    pub fn body(&self, change: impl FnOnce(&mut Json)) -> serde_json::Result<Json> {
+        let parts: GetAnswer<JsonTree, JsonTree, IgnoredAny> = serde_json::from_slice(&self.answer)?;
+        let parts = [("metadata", parts.metadata), ("spec", parts.spec)];
         // The macro would copy both.
         let mut body: Json =
-            parts.into_iter().map(|(name, part)| (name.to_owned(), part.unwrap_or_default())).collect();
+            parts.into_iter().map(|(name, part)| (name.to_owned(), part.unwrap_or_default().0)).collect();
         change(&mut body);
         for part in ["metadata", "spec"] {
             shape::SPEC.prune(&mut body[part]);
@@ -115,17 +115,18 @@ impl CurrentObject {
         if let Some(version) = &self.live.resource_version {
             body["resource_version"] = version.as_str().into();
         }
-        body
+        Ok(body)
     }
 }
 
 /// An answer with a part that is not as expected.
 fn read_as_tree(answer: &[u8]) -> Result<GetAnswer<Metadata, SpecRead, SystemMetadata>, String> {
-    let trees: GetAnswer<Json, Json, Json> = serde_json::from_slice(answer).map_err(|error| describe(&error))?;
+    let trees: GetAnswer<JsonTree, JsonTree, Json> =
+        serde_json::from_slice(answer).map_err(|error| describe(&error))?;
     let read = |part: &'static str| move |error| format!("`{part}`: {}", describe(&error));
     Ok(GetAnswer {
-        metadata: trees.metadata.map(Metadata::deserialize).transpose().map_err(read("metadata"))?,
-        spec: trees.spec.map(|spec| read_spec(WireSpec::deserialize(&spec), || spec.clone())),
+        metadata: trees.metadata.map(|tree| Metadata::deserialize(tree.0)).transpose().map_err(read("metadata"))?,
+        spec: trees.spec.map(|JsonTree(spec)| read_spec(WireSpec::deserialize(&spec), || spec.clone())),
         system_metadata: trees
             .system_metadata
             .map(SystemMetadata::deserialize)

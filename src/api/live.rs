@@ -8,8 +8,8 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::model::{
-    Json, Key, LiveItem, LiveObject, Name, Namespace, NamespaceRead, RelatedObject, UnknownField, UnsupportedItem,
-    WireEndpoint, WireMetadata, WireSpec,
+    Json, JsonTree, Key, LiveItem, LiveObject, Name, Namespace, NamespaceRead, RelatedObject, UnknownField,
+    UnsupportedItem, WireEndpoint, WireMetadata, WireSpec,
     shape::{self, ShapeNode, snake},
 };
 
@@ -222,7 +222,8 @@ fn one(namespace: &Namespace, item: Item, raw: impl FnOnce() -> Json) -> Read {
     let mut system = item.system_metadata.unwrap_or_default();
     system.uid = given(item.uid, system.uid);
     system.owner_view = item.owner_view.or(system.owner_view);
-    let spec = read_spec(serde_json::from_str(spec.get()), || serde_json::from_str(spec.get()).unwrap_or_default());
+    let tree = || serde_json::from_str::<JsonTree>(spec.get()).unwrap_or_default().0;
+    let spec = read_spec(serde_json::from_str(spec.get()), tree);
     Ok(Some(assemble(key, metadata, system, None, spec, raw)))
 }
 

@@ -1,4 +1,5 @@
 use crate::api::CurrentState;
+use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
@@ -297,7 +298,7 @@ fn a_fresh_object_keeps_everything_and_its_version() {
     let unknown: Vec<&str> = object.unknown.iter().map(|field| field.path.as_str()).collect();
     assert_eq!(unknown, ["spec.shiny", "metadata.future"]);
     assert_eq!(
-        fresh_object.body(|_| ()),
+        fresh_object.body(|_| ()).expect("a body"),
         json!({"metadata": fresh()["metadata"], "spec": fresh()["spec"], "resource_version": "4711000123"})
     );
 }
@@ -311,4 +312,70 @@ fn an_answer_about_another_object_or_without_a_spec_is_none() {
     bare["spec"] = Json::Null;
     assert_eq!(current(&key, &bare).expect_err("no spec").as_str(), "it holds no `spec`");
     assert_eq!(current(&key, &json!({})).expect_err("nothing").as_str(), "it holds no `metadata`");
+}
+
+/// Keys and texts that a library, a format or a program of ours could take for something else.
+fn word() -> impl Strategy<Value = String> {
+    const WORDS: &[&str] = &[
+        "$serde_json::private::RawValue",
+        "$serde_json::private::Number",
+        "{\"a\":\"b\"}",
+        "[",
+        "<<",
+        "${x}",
+        "a\"b\\",
+        "\u{2028}\u{1f600}",
+        "ves.io/x",
+        "",
+        "x",
+    ];
+    prop::sample::select(WORDS).prop_map(str::to_owned)
+}
+
+fn texts() -> impl Strategy<Value = BTreeMap<String, String>> {
+    prop::collection::btree_map(word(), word(), 0..4)
+}
+
+/// A value of a field that the model does not know.
+fn value() -> impl Strategy<Value = Json> {
+    let leaf =
+        prop_oneof![any::<bool>().prop_map(Json::from), any::<u64>().prop_map(Json::from), word().prop_map(Json::from)];
+    leaf.prop_recursive(3, 12, 3, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..3).prop_map(Json::from),
+            prop::collection::btree_map(word(), inner, 0..3).prop_map(|map| Json::Object(map.into_iter().collect())),
+        ]
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_replace_that_changes_nothing_carries_everything_that_the_object_has(
+        labels in texts(), annotations in texts(), unknown in prop::option::of((value(), value()))
+    ) {
+        let mut answer = fresh();
+        answer["metadata"] = json!({"name": "a", "namespace": "shop", "labels": labels, "annotations": annotations,
+            "description": "theirs", "disable": true});
+        answer["spec"] = json!({"ip": "10.1.2.3", "port": 7});
+        if let Some((in_metadata, in_spec)) = unknown {
+            (answer["metadata"]["future"], answer["spec"]["shiny"]) = (in_metadata, in_spec);
+        }
+        let read = current(&Key::parse("shop/a").expect("a key"), &answer);
+        let read = read.map_err(TestCaseError::fail)?;
+        let object = read.object().expect("an object");
+        let mut expected = json!({"metadata": answer["metadata"], "spec": answer["spec"], "resource_version": "4711000123"});
+        for part in ["metadata", "spec"] {
+            shape::SPEC.prune(&mut expected[part]);
+        }
+        prop_assert_eq!(object.body(|_| ()).expect("a body"), expected);
+        // The list says the same of it.
+        let mut listed = item("a", &answer["spec"]);
+        listed["metadata"] = answer["metadata"].clone();
+        let listed = complete(&[listed]).remove(0);
+        let LiveItem::Object(listed) = listed else { panic!("{listed:?}") };
+        prop_assert_eq!(&listed.endpoint, &object.live.endpoint);
+        prop_assert_eq!(listed.unknown.len(), object.live.unknown.len());
+    }
 }

@@ -8,7 +8,7 @@ use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 
 use super::text::neutral;
 use super::wire::is_unset;
-use crate::model::{Json, UnknownField};
+use crate::model::{JsonTree, UnknownField};
 
 type Map = BTreeMap<String, Option<String>>;
 
@@ -63,7 +63,7 @@ impl<'de> Visitor<'de> for Fields {
                 Key::Description => set(&mut metadata.description, "description", &mut map)?,
                 Key::Disable => set(&mut metadata.disable, "disable", &mut map)?,
                 Key::Other(key) => {
-                    if !is_unset(&map.next_value::<Json>()?) {
+                    if !is_unset(&map.next_value::<JsonTree>()?.0) {
                         let path = neutral(&format!("metadata.{key}"), 200);
                         metadata.unknown.push(UnknownField { path, blocks: false });
                     }

@@ -10,7 +10,7 @@ use serde_json::json;
 use serde_json::value::RawValue;
 
 use crate::model::{
-    Json, Key, Live, Name, Namespace, NamespaceRead, NamespaceSnapshot, RelatedObject, Snapshot, SnapshotItem,
+    Json, JsonTree, Key, Live, Name, Namespace, NamespaceRead, NamespaceSnapshot, RelatedObject, Snapshot, SnapshotItem,
 };
 
 use super::endpoints::{ListParameters, ResponseFormat};
@@ -138,7 +138,7 @@ fn items(namespace: &Namespace, body: &[u8]) -> serde_json::Result<Vec<SnapshotI
     let mut items = Vec::with_capacity(list.items.len());
     for item in list.items {
         // One tree at a time.
-        let item: Json = serde_json::from_str(item.get())?;
+        let JsonTree(item) = serde_json::from_str(item.get())?;
         if part(&item, "namespace") == namespace.as_str() {
             items.push((part(&item, "name"), SnapshotItem::new(&item)?));
         }

@@ -60,7 +60,7 @@ pub(super) fn is_adoptable(target: &TargetState<'_>, seen: &CurrentObject) -> bo
 
 /// The object as it is with the ownership annotations of the create.
 pub(super) fn adopt(target: &TargetState<'_>, seen: &CurrentObject) -> WriteDecision {
-    match ObjectBody::of(&seen.body(|body| target.set(body))) {
+    match seen.body(|body| target.set(body)).and_then(|body| ObjectBody::of(&body)) {
         Ok(body) => WriteDecision::Send(WriteRequest::Replace { body }, Some(BeforeImage::of(&seen.live))),
         Err(error) => unwritable(&error),
     }
@@ -111,7 +111,7 @@ pub(super) fn replace(target: &TargetState<'_>, before: &BeforeImage, now: &Curr
             field.path
         ));
     }
-    match ObjectBody::of(&seen.body(|body| target.set(body))) {
+    match seen.body(|body| target.set(body)).and_then(|body| ObjectBody::of(&body)) {
         Ok(body) => WriteDecision::Send(WriteRequest::Replace { body }, Some(BeforeImage::of(live))),
         Err(error) => unwritable(&error),
     }

@@ -24,6 +24,7 @@ mod selector;
 pub mod shape;
 mod snapshot;
 mod string_map;
+mod tree;
 mod wire;
 mod word;
 
@@ -47,6 +48,7 @@ pub use run_id::RunId;
 pub use selector::{Requirement, Selector, SelectorError};
 pub use snapshot::{NamespaceSnapshot, Snapshot, SnapshotError, SnapshotItem};
 pub use string_map::StringMap;
+pub use tree::JsonTree;
 pub use wire::{
     EmptyOption, Spec, WireDnsNameAdvanced, WireEmpty, WireEndpoint, WireMetadata, WirePrefixes, WireReference,
     WireSelector, WireServiceInfo, WireSite, WireSnatPool, WireSpec, WireVirtualNetwork, WireWhere,

@@ -14,7 +14,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 use sha2::{Digest as _, Sha256};
 
-use super::{Json, Layout, Name, Namespace};
+use super::{Json, JsonTree, Layout, Name, Namespace};
 
 /// The format that this program writes and reads.
 const FORMAT_VERSION: u32 = 1;
@@ -73,7 +73,7 @@ impl SnapshotItem {
     #[must_use]
     pub fn json(&self) -> Json {
         // It was written from a tree.
-        serde_json::from_str(self.text()).unwrap_or_default()
+        serde_json::from_str::<JsonTree>(self.text()).unwrap_or_default().0
     }
 }
 
@@ -85,7 +85,7 @@ impl PartialEq for SnapshotItem {
 
 impl<'de> Deserialize<'de> for SnapshotItem {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Self::new(&Json::deserialize(deserializer)?).map_err(D::Error::custom)
+        Self::new(&JsonTree::deserialize(deserializer)?.0).map_err(D::Error::custom)
     }
 }
 
