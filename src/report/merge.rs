@@ -234,16 +234,20 @@ fn the_one(found: Found, names: &[String], stack: &str, problems: &mut Vec<Input
 
 fn no_older(result: StackResult, now: Timestamp, max_age: Duration) -> StackResult {
     let StackResult::Checked(check) = &result else { return result };
-    let distance = now.duration_since(check.checked).unsigned_abs();
+    // A check against a snapshot is of the service as it was then.
+    let snapshot: Option<Timestamp> = check.plan.source.snapshot.as_ref().and_then(|taken| taken.parse().ok());
+    let (of_what, seen) = match snapshot {
+        Some(taken) if taken < check.checked => ("its snapshot was taken", taken),
+        _ => ("it was checked", check.checked),
+    };
+    let distance = now.duration_since(seen).unsigned_abs();
     if distance <= max_age {
         return result;
     }
-    let when = time::minute(&check.checked.to_string());
-    StackResult::Unknown(match check.checked > now {
-        true => format!("it was checked at {when}, which is in the future"),
-        false => {
-            format!("it was checked at {when}, {} ago, and {} are allowed", time::age(distance), time::age(max_age))
-        }
+    let when = time::minute(&seen.to_string());
+    StackResult::Unknown(match seen > now {
+        true => format!("{of_what} at {when}, which is in the future"),
+        false => format!("{of_what} at {when}, {} ago, and {} are allowed", time::age(distance), time::age(max_age)),
     })
 }
 

@@ -326,6 +326,7 @@ fn what_is_missing_or_wrong_in_the_files_is_told_and_never_in_sync() {
     reported(&format!("== {}\nINCOMPLETE  checks/{owner}.json and checks/again.json", names(owner)[0]));
     stage.remove("checks/again.json");
     // It is left from yesterday.
+    let now = jiff::Timestamp::now();
     let day = |text: &str| {
         regex::Regex::new("\"checked\": \"[^\"]*\"")
             .expect("a pattern")
@@ -335,6 +336,10 @@ fn what_is_missing_or_wrong_in_the_files_is_told_and_never_in_sync() {
     stage.write(&path, &day(whole));
     reported("it was checked at 2020-01-01 10:00 UTC, ").stdout_contains(" d ago, and 24 h are allowed");
     stage.run("fleet report checks --max-age 999w").code(4);
+    // It was made against a snapshot of yesterday.
+    let snapshot = day(whole).replace("\"checked\": \"2020-01-01T10:00:00Z\"", &format!("\"checked\": \"{now}\""));
+    stage.write(&path, &snapshot.replace("\"snapshot\": null", "\"snapshot\": \"2020-01-01T10:00:00Z\""));
+    reported("its snapshot was taken at 2020-01-01 10:00 UTC, ");
     // There is none.
     stage.write("empty/notes.txt", "");
     stage
