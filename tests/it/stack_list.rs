@@ -130,6 +130,11 @@ fn a_removed_stack_is_listed_with_what_nothing_deletes_any_more() {
     for directory in ["stacks/pay", "other", "envs", "wrong"] {
         std::fs::remove_dir_all(stage.path(directory)).expect("a directory");
     }
+    // The same endpoint of another service, or of whichever service the call names, is not that one.
+    for (name, base_url) in [("far", "base_url: https://far.example.net\n"), ("near", "")] {
+        stage.write(&format!("{name}/trueup.yaml"), &format!("stack: {name}\nnamespaces: [pay]\n{base_url}"));
+        stage.write(&format!("{name}/x.yaml"), &definition("pay/cart", 80));
+    }
     stage
         .run("stacks --changed-since main --removed --format markdown")
         .code(0)

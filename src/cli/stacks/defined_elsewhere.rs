@@ -22,7 +22,8 @@ pub fn block(context: &Context, stack: &Stack, plan: &mut Plan) {
     }
     let Ok(repository) = stack.repository.open() else { return };
     let here = &stack.loaded.root;
-    let service = Service { planned: &plan.service.base_url, configured: stack.loaded.config.base_url.as_deref() };
+    let configured = stack.loaded.config.base_url.as_deref();
+    let service = Service { planned: &plan.service.base_url, configured, takes_unnamed: true };
     let mut elsewhere: BTreeMap<Key, BlockReason> = BTreeMap::new();
     for directory in context.tenants.stacks_below(repository.top()).iter().filter(|other| *other != here) {
         let mut definers = service.defined_in(directory, &keys);
@@ -50,7 +51,8 @@ fn transfer(context: &Context, from: &str, directory: &str, environment: Option<
 /// Those of `keys` that a stack below `top` defines now for the service of these settings.
 pub fn keys(context: &Context, top: &Path, config: &Config, keys: &[Key]) -> BTreeSet<Key> {
     let configured = config.base_url.as_deref();
-    let service = Service { planned: configured.unwrap_or_default(), configured };
+    let takes_unnamed = configured.is_none();
+    let service = Service { planned: configured.unwrap_or_default(), configured, takes_unnamed };
     let stacks = context.tenants.stacks_below(top);
     let defined = stacks.iter().flat_map(|directory| service.defined_in(directory, keys));
     defined.map(|definer| definer.key).collect()
@@ -67,6 +69,8 @@ struct Definer {
 struct Service<'a> {
     planned: &'a str,
     configured: Option<&'a str>,
+    /// A stack whose configuration names no service may be for this one: the call names it.
+    takes_unnamed: bool,
 }
 
 impl Service<'_> {
@@ -110,8 +114,7 @@ impl Service<'_> {
             (Ok(one), Ok(other)) => one == other,
             _ => one == other,
         };
-        // Where the configuration names no service, it is the one of the call.
-        let is_here = config.base_url.as_deref().is_none_or(|url| {
+        let is_here = config.base_url.as_deref().map_or(self.takes_unnamed, |url| {
             is_same(url, self.planned) || self.configured.is_some_and(|configured| is_same(url, configured))
         });
         is_here && (config.namespaces.is_empty() || config.namespaces.contains(namespace))
