@@ -35,14 +35,18 @@ impl Plan {
     }
 
     fn block_changes(&mut self, mut reason: impl FnMut(&mut Change) -> Option<BlockReason>) {
-        let mut kept = Vec::with_capacity(self.changes.len());
-        for mut change in std::mem::take(&mut self.changes) {
-            match reason(&mut change) {
-                Some(reason) => self.blocked.push(BlockedChange::new(change.key.clone(), reason, Some(change))),
-                None => kept.push(change),
-            }
-        }
-        self.changes = kept;
+        // In place: another vector would take the memory of all changes again.
+        let mut reasons = Vec::new();
+        let is_blocked = |change: &mut Change| {
+            let reason = reason(change);
+            let is_blocked = reason.is_some();
+            reasons.extend(reason);
+            is_blocked
+        };
+        let blocked: Vec<Change> = self.changes.extract_if(.., is_blocked).collect();
+        let blocked = blocked.into_iter().zip(reasons);
+        self.blocked
+            .extend(blocked.map(|(change, reason)| BlockedChange::new(change.key.clone(), reason, Some(change))));
         self.blocked.sort_by(|a, b| a.key.cmp(&b.key));
         self.guard();
     }

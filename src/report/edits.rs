@@ -59,10 +59,16 @@ impl Sign {
 /// Changes with one and the same edit.
 #[derive(Debug, Clone)]
 pub struct FoldedChanges<'a> {
-    /// What each of them does.
-    pub edits: Vec<ValueEdit>,
     /// The changes, at least one.
     pub changes: Vec<&'a Change>,
+}
+
+impl FoldedChanges<'_> {
+    /// What each of them does. It is not kept: a large plan would be in memory twice.
+    #[must_use]
+    pub fn edits(&self) -> Vec<ValueEdit> {
+        self.changes.first().map(|change| of(change)).unwrap_or_default()
+    }
 }
 
 /// The edits of a change: of a create everything that is added, of a delete everything that is removed.
@@ -249,7 +255,7 @@ pub fn fold<'a>(changes: impl IntoIterator<Item = &'a Change>, least: usize) -> 
             Some(at) => folds[*at].changes.push(change),
             None => {
                 at.extend(number.map(|number| (number, folds.len())));
-                folds.push(FoldedChanges { edits: of(change), changes: vec![change] });
+                folds.push(FoldedChanges { changes: vec![change] });
             }
         }
     }

@@ -2,7 +2,7 @@
 //! reports and in which format; what that looks like is decided here and in the file of the format.
 
 use std::collections::BTreeSet;
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use jiff::Timestamp;
@@ -30,6 +30,8 @@ use crate::run::{Outcome, Rehearsal, RunRecord, RunSummary};
 
 /// Days for which an offered acknowledgement is valid.
 const OFFERED_DAYS: i64 = 14;
+/// Bytes of a text that are written at a time.
+const PIECE: usize = 64 * 1024;
 
 macro_rules! formats {
     ($($(#[doc = $doc:literal])+ $variant:ident = $name:literal,)+) => {
@@ -196,13 +198,19 @@ impl<'a> ReportOptions<'a> {
     }
 }
 
-/// Writes a report to `out`, a JSON document piece by piece, so that it is never in memory as a whole.
+/// Writes a report to `out`: a JSON document and the text of a plan piece by piece, so that they are never in
+/// memory as a whole.
 ///
 /// # Errors
 /// Those of `out`.
 pub fn write(report: &Report<'_>, format: Format, options: &ReportOptions<'_>, out: &mut dyn Write) -> io::Result<()> {
-    match format {
-        Format::Json => json(report, out),
+    match (format, report) {
+        (Format::Json, _) => json(report, out),
+        (Format::Text, Report::Plan(plan)) if !options.view.is_terminal => {
+            let mut out = BufWriter::with_capacity(PIECE, out);
+            text::write_plan(plan, options.saved, options.view, &mut out)?;
+            out.flush()
+        }
         _ => out.write_all(render(report, format, options).as_bytes()),
     }
 }

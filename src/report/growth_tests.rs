@@ -1,9 +1,11 @@
 //! What the reports of a check and its acknowledgements cost grows with the number of changes, not with
 //! its square.
 
+use std::io;
+
 use jiff::Timestamp;
 
-use super::{annotation, github, json, junit, markdown, prometheus, sample, sarif, text};
+use super::{Format, Report, annotation, github, json, junit, markdown, prometheus, sample, sarif, text};
 use crate::drift::{Acknowledgements, Check, UnmanagedPolicy};
 use crate::model::comparisons::{assert_no_search_through_all, count};
 use crate::plan::Plan;
@@ -81,4 +83,26 @@ fn no_report_of_a_plan_searches_all_changes_for_each() {
             count(|| assert!(!report(&plan).is_empty()))
         });
     }
+}
+
+#[test]
+fn the_text_of_a_plan_is_written_piece_by_piece() {
+    struct Pieces(Vec<Vec<u8>>);
+    impl io::Write for Pieces {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.push(bytes.to_vec());
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let (plan, view) = (plan(2_000), text::TextView::default());
+    let (report, options) = (Report::Plan(&plan), super::ReportOptions::new(&view));
+    let mut pieces = Pieces(Vec::new());
+    super::write(&report, Format::Text, &options, &mut pieces).expect("a vector takes everything");
+    let whole = super::render(&report, Format::Text, &options).into_bytes();
+    assert!(pieces.0.iter().all(|piece| piece.len() * 2 < whole.len()), "of {} bytes", whole.len());
+    assert!(pieces.0.concat() == whole);
 }

@@ -186,9 +186,9 @@ impl Output {
         self.report_with(report, format, &ReportOptions::new(&self.view()));
     }
 
-    /// Writes a report with options as the answer; a JSON document piece by piece.
+    /// Writes a report with options as the answer, piece by piece where [`report::write`] can.
     pub fn report_with(&self, report: &Report<'_>, format: Format, options: &ReportOptions<'_>) {
-        if format != Format::Json {
+        if !matches!((format, report), (Format::Json, _) | (Format::Text, Report::Plan(_))) {
             return self.answer(&report::render(report, format, options));
         }
         self.note_answer();

@@ -177,7 +177,7 @@ pub(super) fn content(plan: &Plan, detail: AttributionDetail, now: Option<Timest
 fn fold(content: &mut PageContent, changes: Vec<&Change>, now: Option<Timestamp>) {
     for fold in edits::fold(changes, 2) {
         content.changes.extend(fold.changes.iter().map(|change| of_change(change, content.edits.len(), now)));
-        content.edits.push(fold.edits.iter().map(page_edit).collect());
+        content.edits.push(fold.edits().iter().map(page_edit).collect());
     }
 }
 

@@ -22,8 +22,9 @@ pub(super) struct Block {
 pub(super) fn draw(fold: &FoldedChanges<'_>, sides: AttributionDetail, is_open: bool, room: usize) -> Option<Block> {
     let [first, others @ ..] = fold.changes.as_slice() else { return None };
     let kind = first.action.kind();
+    let edits = fold.edits();
     let (edits, left): (Vec<&ValueEdit>, Vec<&ValueEdit>) =
-        fold.edits.iter().partition(|edit| is_listed(edit.attribution, sides));
+        edits.iter().partition(|edit| is_listed(edit.attribution, sides));
     let single = others.is_empty();
     let mut lines: Vec<String> = edits.iter().flat_map(|edit| hunk(edit, kind, single)).collect();
     if !left.is_empty() {

@@ -21,7 +21,7 @@ pub use fleet::fleet;
 pub use history::{history, open_run, pruned, resuming, run};
 pub use outcome::outcome;
 pub(in crate::report) use plan::{apply_command, outside, stack};
-pub use plan::{consents, plan};
+pub use plan::{consents, plan, write_plan};
 pub use progress::{LineProgress, step_line};
 pub use refusal::{blocked, incomplete, refusal};
 pub use rehearsal::rehearsal;

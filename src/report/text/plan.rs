@@ -3,13 +3,14 @@
 
 use crate::report::counted::{count, some_of};
 use std::collections::BTreeSet;
+use std::io::{self, Write};
 use std::path::Path;
 
 use super::change::{self, sign};
 use super::{TextView, attribution, notes, refusal, seconds};
 use crate::plan::{ActionKind, Digest, GuardName, Plan};
 use crate::report::attribution::summary;
-use crate::report::{Role, edits, safe, time};
+use crate::report::{Role, edits, json, safe, time};
 
 /// From so many endpoints with one and the same edit on, the edit is listed once.
 const FOLD: usize = 3;
@@ -20,53 +21,53 @@ const NAMES: usize = 12;
 /// that the plan was written to.
 #[must_use]
 pub fn plan(plan: &Plan, saved: Option<&Path>, view: &TextView) -> String {
+    json::text(|out| write_plan(plan, saved, view, out))
+}
+
+/// Writes [`plan`] change by change, so that its text is never in memory as a whole.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write_plan(plan: &Plan, saved: Option<&Path>, view: &TextView, out: &mut dyn Write) -> io::Result<()> {
     let unknown = plan.unknown().next().is_some();
     if plan.changes.is_empty() && plan.blocked.is_empty() && !unknown {
-        return format!("{}{}", super::setting_changes(plan, view), in_sync(plan, view));
+        return write!(out, "{}{}", super::setting_changes(plan, view), in_sync(plan, view));
     }
-    let mut text = consents(plan, view);
-    text.push_str(&super::setting_changes(plan, view));
-    text.push_str(&header(plan, view));
+    let heads = [consents(plan, view), super::setting_changes(plan, view), header(plan, view)];
+    out.write_all(heads.concat().as_bytes())?;
     let rendered = attribution::listed(plan, view);
     let (deletes, others): (Vec<_>, Vec<_>) =
         rendered.iter().partition(|change| change.action.kind() == ActionKind::Delete);
     let (folded, single): (Vec<_>, Vec<_>) =
         edits::fold(others, FOLD).into_iter().partition(|fold| fold.changes.len() > 1);
     for fold in single.iter().chain(&folded) {
-        text.push('\n');
-        text.push_str(&match fold.changes.as_slice() {
+        let text = match fold.changes.as_slice() {
             [one] => change::change(one, view),
             many => change::folded(many, view),
-        });
+        };
+        write!(out, "\n{text}")?;
     }
-    text.push_str(&annotates(plan, view));
+    out.write_all(annotates(plan, view).as_bytes())?;
     for change in deletes {
-        text.push('\n');
-        text.push_str(&change::change(change, view));
+        write!(out, "\n{}", change::change(change, view))?;
     }
     for held in plan.blocked.iter().filter(|held| attribution::lists(held, plan, view)) {
-        text.push('\n');
-        text.push_str(&change::blocked(held, view));
+        write!(out, "\n{}", change::blocked(held, view))?;
     }
-    text.push_str(&attribution::others(plan, view));
+    out.write_all(attribution::others(plan, view).as_bytes())?;
     let notes = notes(plan, view);
     if !notes.is_empty() {
-        text.push('\n');
-        text.push_str(&notes);
+        write!(out, "\n{notes}")?;
     }
     if unknown {
-        text.push('\n');
-        text.push_str(&refusal::incomplete(plan, view));
+        write!(out, "\n{}", refusal::incomplete(plan, view))?;
         if plan.changes.is_empty() && plan.blocked.is_empty() && plan.read_scope().namespaces == 0 {
-            return text;
+            return Ok(());
         }
     }
-    text.push('\n');
-    text.push_str(&guards(plan, view));
     let digest = plan.digest();
-    text.push_str(&format!("{}\n", counts(plan, &digest, view)));
-    text.push_str(&next(plan, &digest, saved, view));
-    text
+    let (guards, counts) = (guards(plan, view), counts(plan, &digest, view));
+    write!(out, "\n{guards}{counts}\n{}", next(plan, &digest, saved, view))
 }
 
 fn in_sync(plan: &Plan, view: &TextView) -> String {
