@@ -37,6 +37,7 @@ fn main() -> Result<(), Failure> {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words.as_slice() {
+        [measure::STARTER, program, arguments @ ..] => Ok(measure::start(program, arguments)?),
         ["limit-load", directory] => limit::load(Path::new(directory)).map(|_| ()),
         ["limit-list", base_url, namespace] => {
             runtime()?.block_on(limit::list(base_url, world::TOKEN, namespace)).map(|_| ())
