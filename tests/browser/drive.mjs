@@ -166,6 +166,9 @@ try {
   check((await evaluate("document.querySelectorAll('#changes details[open]').length")) === 1, 'a single change is not open');
   check((await evaluate("document.querySelector('.fields').textContent.includes('8080 → 8443')")), 'a row lacks its values');
   check((await evaluate("document.querySelector('.command code').textContent.startsWith('trueup apply ')")), 'there is no command');
+  await open('nothing');
+  check((await evaluate("document.querySelector('.tools').offsetHeight + document.getElementById('none').offsetHeight")) === 0, 'a page without changes offers a search');
+  await shot('nothing');
   await open('fifty');
   check((await evaluate("document.querySelectorAll('#changes details[open]').length")) === 0, 'many changes are open');
   check((await evaluate("document.querySelector('#changes details').classList.contains('delete')")), 'deletes are not first');

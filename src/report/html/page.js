@@ -285,7 +285,7 @@
     at('changes').replaceChildren();
     more(FIRST);
     if (shown.length <= OPEN) all().forEach((details) => { details.open = true; });
-    at('none').hidden = found.count > 0;
+    at('none').hidden = found.count > 0 || !data.changes.length;
     at('status').textContent = found.count === data.changes.length
       ? `${number(found.count)} change${found.count === 1 ? '' : 's'}`
       : `${number(found.count)} of ${number(data.changes.length)} changes`;
@@ -294,6 +294,8 @@
     chips('reasons', reasons, state.reasons, found.reasons);
   };
 
+  // Nothing to search; what was not read is told above.
+  document.querySelector('.tools').hidden = !data.changes.length;
   const namespace = at('namespace');
   namespace.parentElement.hidden = namespaces.length < 2;
   namespace.append(new Option(`All ${number(namespaces.length)} namespaces`, ''));
