@@ -58,7 +58,7 @@ pub(super) async fn run<'b, S: EndpointService, R: RunRecorder, O: RunObserver>(
     };
     let over = |change: &&Change| matches!(begin(&change.key), EarlierProgress::Over(_));
     let total = plan.changes.len() - plan.changes.iter().filter(over).count();
-    observer.event(RunEvent::Started { run: options.run.clone(), total });
+    observer.event(RunEvent::Started { run: &options.run, total });
     let mut steps: BTreeMap<&Key, ChangeStep> = BTreeMap::new();
     for kind in [ActionKind::Create, ActionKind::Replace, ActionKind::Delete] {
         let phase: Vec<&Change> =
@@ -167,7 +167,7 @@ async fn work<'c, S: EndpointService, R: RunRecorder, O: RunObserver>(
     worker.record(&step).await;
     // What an earlier run did was reported then.
     if !over {
-        worker.observer.event(RunEvent::Finished { step: step.clone(), took: worker.options.clock.since(started) });
+        worker.observer.event(RunEvent::Finished { step: &step, took: worker.options.clock.since(started) });
     }
     (change, step)
 }

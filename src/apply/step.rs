@@ -252,10 +252,10 @@ impl<S: EndpointService, R: RunRecorder, O: RunObserver> Worker<'_, S, R, O> {
             }
             requests.extend(write.request_id.clone());
             self.observer.event(RunEvent::Sending {
-                key: key.clone(),
+                key,
                 action: write.action,
                 attempt: attempt + 1,
-                request_id: write.request_id.clone(),
+                request_id: write.request_id.as_deref(),
             });
             let sent = self.service.send(&write).await;
             drop(slot);
@@ -269,12 +269,7 @@ impl<S: EndpointService, R: RunRecorder, O: RunObserver> Worker<'_, S, R, O> {
                 NextStep::Over(result) => return result,
                 NextStep::Again if attempt + 1 < MOST_TRIES => {
                     let wait = FIRST_WAIT * (1 << attempt);
-                    self.observer.event(RunEvent::Waiting {
-                        key: key.clone(),
-                        attempt: attempt + 1,
-                        reason: last.clone(),
-                        wait,
-                    });
+                    self.observer.event(RunEvent::Waiting { key, attempt: attempt + 1, reason: &last, wait });
                     self.options.pace.wait(wait).await;
                 }
                 NextStep::Again => {}
@@ -359,11 +354,10 @@ impl<S: EndpointService, R: RunRecorder, O: RunObserver> Worker<'_, S, R, O> {
                     if rereads < MOST_REREADS && self.halted().is_none() {
                         let wait = FIRST_WAIT * (1 << rereads);
                         rereads += 1;
-                        let key = target.change.key.clone();
                         self.observer.event(RunEvent::Waiting {
-                            key,
+                            key: &target.change.key,
                             attempt: write.attempt + 1,
-                            reason: error.to_string(),
+                            reason: &error.to_string(),
                             wait,
                         });
                         self.options.pace.wait(wait).await;

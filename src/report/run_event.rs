@@ -102,38 +102,38 @@ impl<'a> RunEventLine<'a> {
 
 /// The line of an event of a stack that happened at `time`.
 #[must_use]
-pub fn line(event: &RunEvent, source: &LineSource, time: Timestamp) -> String {
+pub fn line(event: RunEvent<'_>, source: &LineSource, time: Timestamp) -> String {
     let new = |name| RunEventLine::new(time, name, source);
     let line = match event {
         RunEvent::Started { run, total } => {
-            RunEventLine { run: Some(run), count: Some(*total), ..new(EventName::Started) }
+            RunEventLine { run: Some(run), count: Some(total), ..new(EventName::Started) }
         }
         RunEvent::Phase { kind, count } => {
-            RunEventLine { phase: Some(*kind), count: Some(*count), ..new(EventName::Phase) }
+            RunEventLine { phase: Some(kind), count: Some(count), ..new(EventName::Phase) }
         }
         RunEvent::Sending { key, action, attempt, request_id } => RunEventLine {
             key: Some(key),
-            action: Some(*action),
-            attempt: Some(*attempt),
-            requests: request_id.as_deref().into_iter().collect(),
+            action: Some(action),
+            attempt: Some(attempt),
+            requests: request_id.into_iter().collect(),
             ..new(EventName::Sending)
         },
         RunEvent::Waiting { key, attempt, reason, wait } => RunEventLine {
             key: Some(key),
-            attempt: Some(*attempt),
+            attempt: Some(attempt),
             reason: Some(reason),
-            wait_ms: Some(milliseconds(*wait)),
+            wait_ms: Some(milliseconds(wait)),
             ..new(EventName::Waiting)
         },
         RunEvent::Finished { step, took } => RunEventLine {
             key: Some(&step.key),
             action: Some(step.action),
             result: Some(&step.result),
-            duration_ms: Some(milliseconds(*took)),
+            duration_ms: Some(milliseconds(took)),
             requests: step.requests.iter().map(String::as_str).collect(),
             ..new(EventName::Finished)
         },
-        RunEvent::Verifying { read } => RunEventLine { attempt: Some(*read), ..new(EventName::Verifying) },
+        RunEvent::Verifying { read } => RunEventLine { attempt: Some(read), ..new(EventName::Verifying) },
     };
     documents::line(KIND, line)
 }

@@ -8,7 +8,8 @@ use std::io::{self, Write};
 /// pipelines takes for a command written out as `\n`, `\t` or `\u{…}`.
 #[must_use]
 pub fn line(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(is_unsafe) {
+    let is_plain = text.bytes().all(|byte| (b' '..0x7f).contains(&byte));
+    if is_plain || !text.chars().any(is_unsafe) {
         return log(text);
     }
     let mut clean = String::with_capacity(text.len() + 16);
@@ -26,7 +27,8 @@ pub fn line(text: &str) -> Cow<'_, str> {
 /// `##[…]`, `##vso[…]` and the like anywhere, `::name …::` at the beginning of a line.
 #[must_use]
 pub fn log(text: &str) -> Cow<'_, str> {
-    if commands(text).next().is_none() {
+    // Nearly no line has either character; to search for two of them prepares more than it reads.
+    if memchr::memchr2(b'#', b':', text.as_bytes()).is_none() || commands(text).next().is_none() {
         return Cow::Borrowed(text);
     }
     let mut clean = String::with_capacity(text.len() + 16);

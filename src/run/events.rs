@@ -9,12 +9,12 @@ use crate::model::{Key, RunId};
 use crate::plan::ActionKind;
 
 /// What a run reports while it is in progress.
-#[derive(Debug, Clone)]
-pub enum RunEvent {
+#[derive(Debug, Clone, Copy)]
+pub enum RunEvent<'r> {
     /// A run begins, with so many changes that no earlier run made.
     Started {
         /// The run.
-        run: RunId,
+        run: &'r RunId,
         /// Changes.
         total: usize,
     },
@@ -28,29 +28,29 @@ pub enum RunEvent {
     /// A write leaves, its intent being recorded.
     Sending {
         /// Of which endpoint.
-        key: Key,
+        key: &'r Key,
         /// Create, replace, annotate or delete.
         action: ActionKind,
         /// 1 for the first time.
         attempt: u32,
         /// The `x-request-id` that it is sent with.
-        request_id: Option<String>,
+        request_id: Option<&'r str>,
     },
     /// A request will be sent again, or is blocked by the pace.
     Waiting {
         /// Of which endpoint.
-        key: Key,
+        key: &'r Key,
         /// Tries so far.
         attempt: u32,
         /// Why, as a fragment.
-        reason: String,
+        reason: &'r str,
         /// For how long.
         wait: Duration,
     },
     /// One change has its result.
     Finished {
         /// The change with its result.
-        step: ChangeStep,
+        step: &'r ChangeStep,
         /// Since its phase began to work on it.
         took: Duration,
     },
@@ -64,7 +64,7 @@ pub enum RunEvent {
 /// Receives the events of a run in progress.
 pub trait RunObserver: Sync {
     /// Receives an event as it happens, from any task of the run; must not block.
-    fn event(&self, event: RunEvent);
+    fn event(&self, event: RunEvent<'_>);
 }
 
 /// How soon an intent has to be on disk.

@@ -377,5 +377,5 @@ impl RunRecorder for Kept1 {
 pub(super) struct Quiet;
 
 impl RunObserver for Quiet {
-    fn event(&self, _: RunEvent) {}
+    fn event(&self, _: RunEvent<'_>) {}
 }

@@ -68,27 +68,27 @@ impl RunProgress {
 }
 
 impl RunObserver for RunProgress {
-    fn event(&self, event: RunEvent) {
+    fn event(&self, event: RunEvent<'_>) {
         match self {
             RunProgress::Lines { output, lines } => {
-                if let Some(line) = lines.line(&event) {
+                if let Some(line) = lines.line(event) {
                     output.message(&line);
                 }
             }
             RunProgress::Events { output, source } => {
-                output.answer(&run_event::line(&event, source, jiff::Timestamp::now()));
+                output.answer(&run_event::line(event, source, jiff::Timestamp::now()));
             }
             RunProgress::Nothing { .. } => {}
-            RunProgress::Bar { bar, output, lines } => draw(bar, output, lines, &event),
+            RunProgress::Bar { bar, output, lines } => draw(bar, output, lines, event),
         }
     }
 }
 
-fn draw(bar: &ProgressBar, output: &Output, lines: &LineProgress, event: &RunEvent) {
+fn draw(bar: &ProgressBar, output: &Output, lines: &LineProgress, event: RunEvent<'_>) {
     let show = |text: &str| bar.set_message(output.named(text).into_owned());
     match event {
         RunEvent::Started { total, .. } => {
-            bar.set_length(u64::try_from(*total).unwrap_or(u64::MAX));
+            bar.set_length(u64::try_from(total).unwrap_or(u64::MAX));
             bar.enable_steady_tick(Duration::from_millis(100));
         }
         RunEvent::Phase { kind, .. } => show(match kind {

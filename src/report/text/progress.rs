@@ -22,16 +22,16 @@ impl LineProgress {
 
     /// The line of an event, if it has one; without a line break.
     #[must_use]
-    pub fn line(&self, event: &RunEvent) -> Option<String> {
+    pub fn line(&self, event: RunEvent<'_>) -> Option<String> {
         let gap = self.view.charset.gap();
         match event {
-            RunEvent::Finished { step, took } => Some(step_line(step, *took, &self.view)),
+            RunEvent::Finished { step, took } => Some(step_line(step, took, &self.view)),
             RunEvent::Waiting { key, reason, wait, .. } => {
                 let key = key.to_string();
                 let wait = wait.as_secs_f64();
                 Some(format!("  {gap} {}: {}, waiting {wait:.1} s", safe::line(&key), safe::line(reason)))
             }
-            RunEvent::Verifying { read } if *read > 1 => Some(format!("  {gap} still different, read {read}")),
+            RunEvent::Verifying { read } if read > 1 => Some(format!("  {gap} still different, read {read}")),
             RunEvent::Started { .. }
             | RunEvent::Phase { .. }
             | RunEvent::Sending { .. }

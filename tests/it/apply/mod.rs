@@ -31,7 +31,7 @@ const TOKEN: &str = "correct-horse";
 struct Quiet;
 
 impl RunObserver for Quiet {
-    fn event(&self, _: RunEvent) {}
+    fn event(&self, _: RunEvent<'_>) {}
 }
 
 /// A sandbox, a state directory, and the runs made so far.
