@@ -4,7 +4,7 @@
 use serde_yaml::{Mapping, Value};
 
 use crate::model::shape::order;
-use crate::model::{Endpoint, UnknownField, WireEndpoint, is_ownership_annotation};
+use crate::model::{Endpoint, UnknownField, is_ownership_annotation};
 use crate::report::safe;
 
 /// Labels under this prefix are the service's (API.md 3.5).
@@ -22,7 +22,7 @@ pub fn text(endpoint: &Endpoint, unknown: &[UnknownField], schema: Option<&str>)
     let mut endpoint = endpoint.clone();
     endpoint.labels.retain(|key, _| !key.starts_with(PLATFORM_PREFIX));
     endpoint.annotations.retain(|key, _| !is_ownership_annotation(key));
-    let wire = serde_json::to_value(WireEndpoint::from(&endpoint)).unwrap_or_default();
+    let wire = serde_json::to_value(&endpoint).unwrap_or_default();
     let tree = ordered(&wire).unwrap_or(Value::Null);
     let mut body = serde_yaml::to_string(&tree).unwrap_or_default();
     // Only in quotes is `<<` a key like any other.

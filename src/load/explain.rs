@@ -17,7 +17,7 @@ use super::text::SourceText;
 use super::tree::Documents;
 use super::variable::{self, Variables, substitute};
 use crate::model::shape::{ENDPOINT, NodeKind, ShapeNode, order, snake};
-use crate::model::{Endpoint, Field, Json, Key, SourceLocation, WireEndpoint};
+use crate::model::{Endpoint, Field, Json, Key, SourceLocation};
 
 /// A definition as it is in force, value by value.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -110,7 +110,7 @@ pub fn definition(loaded: &Loaded, key: &Key, settings: &[ExplainedSetting]) -> 
     }
     let mut effective = raw.clone();
     substitute(&mut effective, &variables, &mut Vec::new());
-    let wire = serde_json::to_value(WireEndpoint::from(&definition.endpoint)).unwrap_or_default();
+    let wire = serde_json::to_value(&definition.endpoint).unwrap_or_default();
     let explainer = Explainer {
         loaded,
         settings,
@@ -276,7 +276,7 @@ fn entries<'i, 's>(root: &'i Item<'s>) -> Entries<'i, 's> {
     fn collect<'i, 's>(item: &'i Item<'s>, path: &mut Vec<String>, found: &mut Entries<'i, 's>) {
         for entry in item.entries() {
             let is_free = is_free(path.iter().map(String::as_str));
-            path.push(if is_free { entry.key.clone().into_owned() } else { snake(&entry.key) });
+            path.push(if is_free { entry.key.clone().into_owned() } else { snake(&entry.key).into_owned() });
             found.insert(path.clone(), entry);
             collect(&entry.item, path, found);
             path.pop();

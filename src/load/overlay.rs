@@ -42,19 +42,19 @@ fn merge_at<'s>(base: &mut Item<'s>, overlay: &Item<'s>, level: Option<&ShapeNod
 /// The key as the API writes it; those of labels and annotations are free.
 fn spelled(level: Option<&ShapeNode>, key: &str) -> String {
     let is_free = level.is_some_and(|level| level.kind == NodeKind::TextMap);
-    if is_free { key.to_owned() } else { snake(key) }
+    if is_free { key.to_owned() } else { snake(key).into_owned() }
 }
 
 /// Removes the options of an exclusive group where the overlay chooses another one. Two that it chooses stay, for an
 /// error.
 fn drop_rivals(entries: &mut Vec<MapEntry<'_>>, level: Option<&ShapeNode>, changes: &[MapEntry<'_>]) {
     let options = level.map_or(&[][..], ShapeNode::options);
-    let chosen: Vec<String> =
+    let chosen: Vec<_> =
         changes.iter().filter(|change| !change.item.is_null()).map(|change| snake(&change.key)).collect();
     if options.iter().any(|option| chosen.iter().any(|key| key == option)) {
         entries.retain(|entry| {
             let key = snake(&entry.key);
-            chosen.contains(&key) || !options.contains(&key.as_str())
+            chosen.contains(&key) || !options.contains(&&*key)
         });
     }
 }

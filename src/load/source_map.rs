@@ -227,7 +227,7 @@ fn collect(item: &Item<'_>, path: &mut Vec<String>, above: ValueOrigin, nodes: &
                 path.push(if is_free(path.iter().map(String::as_str)) {
                     entry.key.clone().into_owned()
                 } else {
-                    snake(&entry.key)
+                    snake(&entry.key).into_owned()
                 });
                 let origin = inherited(&entry.item);
                 nodes.insert(path.clone(), written(&entry.item, Some(entry), entry.key_at, origin));

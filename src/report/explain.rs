@@ -26,7 +26,7 @@ impl Explained {
 /// # Errors
 /// Nothing has that name, or several end in it: the paths that may be meant, best first.
 pub fn explain(asked: &str) -> Result<Explained, Vec<String>> {
-    let keys: Vec<String> = asked.trim().trim_matches('.').split('.').map(snake).collect();
+    let keys: Vec<String> = asked.trim().trim_matches('.').split('.').map(|key| snake(key).into_owned()).collect();
     let wanted = keys.join(".");
     match wanted.as_str() {
         "" | "endpoint" => return Ok(Explained::all(overview(), |topic| !matches!(topic, Topic::Setting(_)))),

@@ -2,7 +2,6 @@
 
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
-use trueup::model::WireEndpoint;
 use trueup::terraform::Import;
 
 use crate::strategies;
@@ -48,7 +47,7 @@ proptest! {
     #[test]
     fn any_endpoint_is_read_back_from_a_state(endpoints in strategies::endpoints()) {
         let wire: Vec<Value> =
-            endpoints.iter().map(|one| serde_json::to_value(WireEndpoint::from(one)).expect("JSON")).collect();
+            endpoints.iter().map(|one| serde_json::to_value(one).expect("JSON")).collect();
         let mut import = Import::default();
         import.add(state(&wire).to_string().as_bytes()).expect("a state");
         prop_assert!(import.left_out.is_empty(), "{:?}", import.left_out);

@@ -71,7 +71,9 @@ fn of(tree: &Tree<'_>, id: NodeId, anchors: &[NodeId]) -> Meaning {
         NodeShape::Alias { .. } => Meaning::Alias(None),
         NodeShape::List { items } => Meaning::List(items.iter().map(|item| of(tree, *item, anchors)).collect()),
         NodeShape::Map { entries } => {
-            let named = entries.iter().map(|(key, value)| Some((snake(text(tree, *key)?), of(tree, *value, anchors))));
+            let named = entries
+                .iter()
+                .map(|(key, value)| Some((snake(text(tree, *key)?).into_owned(), of(tree, *value, anchors))));
             match named.collect::<Option<Vec<_>>>() {
                 Some(mut named) => {
                     named.sort_by(|one, other| one.0.cmp(&other.0));

@@ -79,7 +79,7 @@ impl Writer<'_> {
                 let entries = entries.iter().map(|(key, value)| Entry {
                     key: *key,
                     value: *value,
-                    name: meaning::text(self.tree, *key).map(snake).unwrap_or_default(),
+                    name: meaning::text(self.tree, *key).map(|key| snake(key).into_owned()).unwrap_or_default(),
                 });
                 let entries: Vec<Entry> = entries.collect();
                 match self.pass {

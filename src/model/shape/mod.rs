@@ -10,6 +10,8 @@ mod write;
 pub use endpoint::{ENDPOINT, SERVICE_KEYS, SPEC};
 pub use order::order;
 
+use std::borrow::Cow;
+
 /// One key of an object: what it contains and what is allowed there.
 #[derive(Debug, Clone, Copy)]
 pub struct ShapeNode {
@@ -225,9 +227,10 @@ const fn is_same(one: &[u8], other: &[u8]) -> bool {
 
 /// `dnsName` as `dns_name`; a key that contains an underscore or begins with another letter stays as it is.
 #[must_use]
-pub fn snake(key: &str) -> String {
-    if key.contains('_') || !key.starts_with(|c: char| c.is_ascii_lowercase()) {
-        return key.to_owned();
+pub fn snake(key: &str) -> Cow<'_, str> {
+    let is_camel = key.starts_with(|c: char| c.is_ascii_lowercase()) && key.bytes().any(|b| b.is_ascii_uppercase());
+    if key.contains('_') || !is_camel {
+        return key.into();
     }
     let mut snake = String::with_capacity(key.len() + 4);
     for c in key.chars() {
@@ -236,7 +239,7 @@ pub fn snake(key: &str) -> String {
         }
         snake.push(c.to_ascii_lowercase());
     }
-    snake
+    snake.into()
 }
 
 /// `dns_name` as `dnsName`, the other spelling of a key.

@@ -58,7 +58,7 @@ impl ShapeNode {
 
 /// Nothing is known of a level that the shape does not have.
 fn prune(level: Option<&ShapeNode>, live: &mut Json) {
-    let is_option = |key: &str| level.is_some_and(|level| level.options().contains(&snake(key).as_str()));
+    let is_option = |key: &str| level.is_some_and(|level| level.options().contains(&&*snake(key)));
     match live {
         Json::Object(map) => {
             map.retain(|key, value| !(value.is_null() || is_zero(value) && is_option(key)));

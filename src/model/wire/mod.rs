@@ -169,20 +169,35 @@ fn needed<'a>(problems: &mut Vec<Problem>, value: Option<&'a String>, key: &str)
     value.map(String::as_str)
 }
 
-impl From<&Endpoint> for WireEndpoint {
-    fn from(endpoint: &Endpoint) -> Self {
-        let map = |map: &StringMap| Some(map.iter().map(|(key, value)| (key.clone(), Some(value.clone()))).collect());
-        Self {
-            metadata: Some(WireMetadata {
-                name: Some(endpoint.key.name.to_string()),
-                namespace: Some(endpoint.key.namespace.to_string()),
-                labels: map(&endpoint.labels),
-                annotations: map(&endpoint.annotations),
-                description: Some(endpoint.description.clone()),
-                disable: Some(endpoint.disable),
-            }),
-            spec: Some((&endpoint.spec).into()),
-        }
+/// A [`WireEndpoint`] as it is written: what is long is not copied for it.
+#[derive(Serialize)]
+struct EndpointRef<'e> {
+    metadata: MetadataRef<'e>,
+    spec: WireSpec,
+}
+
+#[derive(Serialize)]
+struct MetadataRef<'e> {
+    name: &'e str,
+    namespace: &'e str,
+    #[serde(serialize_with = "entries")]
+    labels: &'e StringMap,
+    #[serde(serialize_with = "entries")]
+    annotations: &'e StringMap,
+    description: &'e str,
+    disable: bool,
+}
+
+fn entries<S: serde::Serializer>(map: &StringMap, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(map.iter())
+}
+
+impl<'e> From<&'e Endpoint> for EndpointRef<'e> {
+    fn from(endpoint: &'e Endpoint) -> Self {
+        let Endpoint { key, labels, annotations, description, disable, spec } = endpoint;
+        let (name, namespace) = (key.name.as_str(), key.namespace.as_str());
+        let metadata = MetadataRef { name, namespace, labels, annotations, description, disable: *disable };
+        Self { metadata, spec: spec.into() }
     }
 }
 
@@ -199,7 +214,7 @@ impl JsonSchema for Endpoint {
 impl Serialize for Endpoint {
     /// The wire form, in canonical writing.
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        WireEndpoint::from(self).serialize(serializer)
+        EndpointRef::from(self).serialize(serializer)
     }
 }
 
