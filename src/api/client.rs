@@ -1,6 +1,7 @@
 //! Sends requests. Every answer is bounded in size and time, no redirect is followed, and waiting, chance and the
 //! limit of requests are passed in.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::sync::{Mutex, PoisonError};
@@ -22,8 +23,9 @@ use super::request::Request;
 use super::response::{Response, judge};
 use super::retry::{AttemptHistory, RetryDecision, decide};
 use super::secret::Secret;
-use super::settings::{ClientProgress, ClientSettings, ClientSettingsError, Exchange, Retry};
-use super::text::neutral;
+use super::settings::{
+    ClientProgress, ClientSettings, ClientSettingsError, Exchange, ExchangeOutcome, MaskedText, Retry,
+};
 use super::tls;
 
 /// Bytes that are read of a body with a bad status.
@@ -174,28 +176,24 @@ impl Client {
         let wait = self.shared.limits().throttle.admit(Instant::now());
         self.settings.pace.wait(wait).await;
         // A repeat is a request of its own, and found by the same text.
-        let request_id = if attempt.number == 1 { id.to_owned() } else { format!("{id}.{}", attempt.number) };
+        let request_id = if attempt.number == 1 { id.into() } else { Cow::from(format!("{id}.{}", attempt.number)) };
         *self.counts.lock().unwrap_or_else(PoisonError::into_inner).entry(request.operation).or_default() += 1;
         let started = Instant::now();
         // Every future above it would be as large.
         let result = Box::pin(self.exchange(request, &request_id, started)).await;
         if let Some(listener) = &self.settings.listener {
-            let outcome = match &result {
-                Ok(answer) => format!("{}, {} bytes", answer.status, answer.body.len()),
-                Err(failure) => failure.to_string(),
-            };
             listener(&Exchange {
                 operation: request.operation,
-                method: request.method.clone(),
-                path_and_query: self.masked(&request.path_and_query),
+                method: &request.method,
+                path_and_query: MaskedText::new(&request.path_and_query, self.settings.token.as_ref()),
                 attempt: attempt.number,
-                outcome,
+                outcome: ExchangeOutcome(&result),
                 status: match &result {
                     Ok(answer) => Some(answer.status),
                     Err(failure) => failure.status(),
                 },
                 failure: result.as_ref().err().map(Failure::word),
-                request_id,
+                request_id: &request_id,
                 took: started.elapsed(),
                 waited: attempt.waited + wait,
             });
@@ -322,11 +320,7 @@ impl Client {
     }
 
     fn masked(&self, text: &str) -> String {
-        // Masked after neutralising, which could join the parts of a token, and before cutting, which
-        // could leave half of one.
-        let text = neutral(text, usize::MAX / 8);
-        let text = self.settings.token.as_ref().map_or_else(|| text.clone(), |token| token.scrub(&text));
-        neutral(&text, 2_000)
+        MaskedText::new(text, self.settings.token.as_ref()).to_string()
     }
 }
 

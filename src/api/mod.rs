@@ -52,8 +52,8 @@ pub use response::{Response, judge};
 pub use retry::{AttemptHistory, RetryDecision, decide};
 pub use secret::{Secret, SecretError};
 pub use settings::{
-    ClientProgress, ClientSettings, ClientSettingsError, Exchange, ExchangeListener, ProgressListener, RequestLimits,
-    Retry,
+    ClientProgress, ClientSettings, ClientSettingsError, Exchange, ExchangeListener, ExchangeOutcome, MaskedText,
+    ProgressListener, RequestLimits, Retry,
 };
 pub use text::neutral;
 pub use tls::{Identity, TlsError, TlsTrust};

@@ -8,10 +8,13 @@ use std::time::Duration;
 use crate::model::Layout;
 
 use super::base_url::BaseUrl;
+use super::error::Failure;
 use super::operations::Operation;
 use super::pool::ClientPool;
 use super::rate_limit::{RateLimit, Timing};
+use super::response::Response;
 use super::secret::Secret;
+use super::text::neutral;
 use super::tls::{TlsError, TlsTrust};
 use super::trace::RequestIds;
 
@@ -48,33 +51,81 @@ impl Default for RequestLimits {
     }
 }
 
-/// One exchange with the service, as `--verbose` prints it. It holds no token.
+/// One exchange with the service, as `--verbose` prints it. It shows no token.
 #[derive(Debug, Clone)]
-pub struct Exchange {
+pub struct Exchange<'r> {
     /// The operation.
     pub operation: Operation,
     /// The method.
-    pub method: http::Method,
+    pub method: &'r http::Method,
     /// Path and query.
-    pub path_and_query: String,
+    pub path_and_query: MaskedText<'r>,
     /// 1 for the first time that the request was sent.
     pub attempt: u32,
     /// The status or the failure.
-    pub outcome: String,
+    pub outcome: ExchangeOutcome<'r>,
     /// The status of an answer.
     pub status: Option<u16>,
     /// Why there was no good answer, in a word of ours.
     pub failure: Option<&'static str>,
     /// The `x-request-id` that it was sent with.
-    pub request_id: String,
+    pub request_id: &'r str,
     /// How long it took.
     pub took: Duration,
     /// How long it waited before that: for the rate limit, or after a failure.
     pub waited: Duration,
 }
 
+/// A text without the token. It is masked where it is shown: most exchanges are only counted.
+#[derive(Clone, Copy)]
+pub struct MaskedText<'r> {
+    text: &'r str,
+    token: Option<&'r Secret>,
+}
+
+/// The status or the failure of an exchange.
+#[derive(Clone, Copy)]
+pub struct ExchangeOutcome<'r>(pub(super) &'r Result<Response, Failure>);
+
+impl<'r> MaskedText<'r> {
+    pub(super) fn new(text: &'r str, token: Option<&'r Secret>) -> Self {
+        Self { text, token }
+    }
+}
+
+impl fmt::Display for MaskedText<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Masked after neutralising, which could join the parts of a token, and before cutting, which
+        // could leave half of one.
+        let text = neutral(self.text, usize::MAX / 8);
+        let text = self.token.map_or_else(|| text.clone(), |token| token.scrub(&text));
+        f.write_str(&neutral(&text, 2_000))
+    }
+}
+
+impl fmt::Debug for MaskedText<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl fmt::Display for ExchangeOutcome<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Ok(answer) => write!(f, "{}, {} bytes", answer.status, answer.body.len()),
+            Err(failure) => failure.fmt(f),
+        }
+    }
+}
+
+impl fmt::Debug for ExchangeOutcome<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
 /// Receives every exchange.
-pub type ExchangeListener = Arc<dyn Fn(&Exchange) + Send + Sync>;
+pub type ExchangeListener = Arc<dyn Fn(&Exchange<'_>) + Send + Sync>;
 
 /// A request that failed and is sent again.
 #[derive(Debug, Clone)]

@@ -42,19 +42,19 @@ pub struct RequestLine<'a> {
 
 /// The line of an exchange for a stack that ended at `time`.
 #[must_use]
-pub fn line(exchange: &Exchange, source: &LineSource, time: jiff::Timestamp) -> String {
+pub fn line(exchange: &Exchange<'_>, source: &LineSource, time: jiff::Timestamp) -> String {
     let milliseconds = |time: std::time::Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
     let line = RequestLine {
         time: time.to_string(),
         method: exchange.method.as_str(),
-        path: &exchange.path_and_query,
+        path: &exchange.path_and_query.to_string(),
         operation: exchange.operation.entry().name,
         status: exchange.status,
         failure: exchange.failure,
         attempt: exchange.attempt,
         duration_ms: milliseconds(exchange.took),
         waited_ms: milliseconds(exchange.waited),
-        request_id: &exchange.request_id,
+        request_id: exchange.request_id,
         source,
     };
     documents::line(KIND, line)

@@ -72,7 +72,7 @@ pub struct EndedCommand<'a> {
 
 impl RunMetrics {
     /// Counts a request.
-    pub fn exchange(&mut self, labels: &StackLabels, exchange: &Exchange) {
+    pub fn exchange(&mut self, labels: &StackLabels, exchange: &Exchange<'_>) {
         let totals = self.totals(labels);
         *totals.requests.entry(class(exchange.status)).or_default() += 1;
         totals.retries += u64::from(exchange.attempt > 1);

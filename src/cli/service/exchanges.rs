@@ -47,12 +47,12 @@ pub fn listener(
 }
 
 /// `  GET /api/… -> 200, 17 bytes (3 ms, attempt 2)`
-fn described(exchange: &Exchange) -> String {
+fn described(exchange: &Exchange<'_>) -> String {
     format!(
         "  {} {} -> {} ({} ms{})",
         exchange.method,
-        safe::line(&exchange.path_and_query),
-        safe::line(&exchange.outcome),
+        safe::line(&exchange.path_and_query.to_string()),
+        safe::line(&exchange.outcome.to_string()),
         exchange.took.as_millis(),
         if exchange.attempt > 1 { format!(", attempt {}", exchange.attempt) } else { String::new() }
     )
