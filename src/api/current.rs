@@ -29,7 +29,7 @@ pub struct CurrentObject {
     /// The object.
     pub live: LiveObject,
     /// The whole answer: of an object that is not replaced nobody needs it as a tree.
-    answer: Box<[u8]>,
+    answer: Box<str>,
 }
 
 /// The answer to a get, its parts typed or as trees. What is `null` is not there.
@@ -57,7 +57,9 @@ impl CurrentState {
     /// # Errors
     /// Why the answer is not usable: it is not JSON, about another object, or has no spec.
     pub fn read(key: &Key, answer: &[u8]) -> Result<Self, String> {
-        let typed = match serde_json::from_slice::<GetAnswer<Metadata, WireSpec, SystemMetadata>>(answer) {
+        // Checked once, and not for each text in it.
+        let answer = std::str::from_utf8(answer).map_err(|error| error.to_string())?;
+        let typed = match serde_json::from_str::<GetAnswer<Metadata, WireSpec, SystemMetadata>>(answer) {
             Ok(GetAnswer { metadata, spec, system_metadata, resource_version }) => {
                 let spec = spec.map(|spec| read_spec(Ok(spec), Json::default));
                 GetAnswer { metadata, spec, system_metadata, resource_version }
@@ -73,7 +75,7 @@ impl CurrentState {
         }
         let Some(spec) = typed.spec else { return Err("it holds no `spec`".to_owned()) };
         let system = typed.system_metadata.unwrap_or_default();
-        let tree = || serde_json::from_slice(answer).unwrap_or_default();
+        let tree = || serde_json::from_str(answer).unwrap_or_default();
         Ok(match assemble(key.clone(), metadata, system, typed.resource_version, spec, tree) {
             LiveItem::Object(live) => CurrentState::Object(Box::new(CurrentObject { live, answer: answer.into() })),
             LiveItem::Unsupported(unsupported) => CurrentState::Unsupported { reason: unsupported.reason },
@@ -103,7 +105,7 @@ impl CurrentObject {
     /// # Errors
     /// The answer cannot be read as a tree: without one, what nobody wants to change would be lost.
     pub fn body(&self, change: impl FnOnce(&mut Json)) -> serde_json::Result<Json> {
-        let parts: GetAnswer<JsonTree, JsonTree, IgnoredAny> = serde_json::from_slice(&self.answer)?;
+        let parts: GetAnswer<JsonTree, JsonTree, IgnoredAny> = serde_json::from_str(&self.answer)?;
         let parts = [("metadata", parts.metadata), ("spec", parts.spec)];
         // The macro would copy both.
         let mut body: Json =
@@ -120,9 +122,8 @@ impl CurrentObject {
 }
 
 /// An answer with a part that is not as expected.
-fn read_as_tree(answer: &[u8]) -> Result<GetAnswer<Metadata, SpecRead, SystemMetadata>, String> {
-    let trees: GetAnswer<JsonTree, JsonTree, Json> =
-        serde_json::from_slice(answer).map_err(|error| describe(&error))?;
+fn read_as_tree(answer: &str) -> Result<GetAnswer<Metadata, SpecRead, SystemMetadata>, String> {
+    let trees: GetAnswer<JsonTree, JsonTree, Json> = serde_json::from_str(answer).map_err(|error| describe(&error))?;
     let read = |part: &'static str| move |error| format!("`{part}`: {}", describe(&error));
     Ok(GetAnswer {
         metadata: trees.metadata.map(|tree| Metadata::deserialize(tree.0)).transpose().map_err(read("metadata"))?,

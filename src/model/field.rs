@@ -177,6 +177,13 @@ impl Field {
         Field::FIXED.into_iter().find(|field| field.name() == first)
     }
 
+    /// Whether two endpoints agree in it exactly where its values are equal: the service fills nothing in it, and nobody
+    /// else has a part of it.
+    #[must_use]
+    pub fn is_plain(&self) -> bool {
+        !matches!(self, Field::Target | Field::Where | Field::Label(_) | Field::Annotation(_))
+    }
+
     /// Whether it is a field of the spec.
     #[must_use]
     pub fn is_of_spec(&self) -> bool {
