@@ -14,15 +14,14 @@ use std::fmt;
 use serde::Deserialize;
 use tokio::task::JoinSet;
 
-use crate::model::{Json, Key, Live, Name, Namespace, NamespaceRead, RelatedObject};
+use crate::model::{Json, Key, Live, LiveItem, Name, Namespace, NamespaceRead, RelatedObject};
 
 use super::current::CurrentState;
 use super::endpoints::{ListParameters, ResponseFormat};
 use super::error::{ApiError, Failure};
-use super::live::{read_list, read_list_at_once};
+use super::live::{check_list, read_list};
 use super::operations::Operation;
 use super::reader::Reader;
-use super::response::Response;
 use super::settings::ClientProgress;
 use super::text::neutral;
 
@@ -119,20 +118,14 @@ fn lists_sent(reader: &Reader) -> u64 {
 
 async fn fetch_namespace(reader: &Reader, namespace: &Namespace) -> NamespaceRead {
     match reader.list(namespace, &ListParameters::with_spec()).await {
-        Ok(answer) => read_aside(namespace, answer, read_list).await,
+        Ok(answer) => {
+            // It may be long, and others come meanwhile.
+            let namespace = namespace.clone();
+            let read = tokio::task::spawn_blocking(move || read_list(&namespace, &answer.body)).await;
+            read.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))
+        }
         Err(error) => NamespaceRead::Unknown { reason: error.failure.to_string() },
     }
-}
-
-/// Reads a list on a thread of its own: it may be long, and others come meanwhile.
-async fn read_aside<T: Send + 'static>(
-    namespace: &Namespace,
-    answer: Response,
-    read: impl FnOnce(&Namespace, &[u8]) -> T + Send + 'static,
-) -> T {
-    let namespace = namespace.clone();
-    let read = tokio::task::spawn_blocking(move || read(&namespace, &answer.body)).await;
-    read.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))
 }
 
 /// Reads one endpoint whole.
@@ -231,20 +224,19 @@ pub fn conditions(status: &Json) -> Vec<Condition> {
     lists.flatten().filter_map(|condition| Condition::deserialize(condition).ok()).collect()
 }
 
-/// Reads a namespace as [`fetch`] does, and the failed conditions of its endpoints with it: one list.
-/// Conditions are notes, no verdict: what cannot be read of them is left out.
-pub async fn fetch_with_health(
+/// Reads a namespace as [`fetch`] does, and returns what `check` made of each item, or why the namespace is unknown; and the
+/// failed conditions of its endpoints: one list. Conditions are notes, no verdict: what cannot be read of them is left out.
+///
+/// # Caveats
+/// It blocks the thread while it reads the list, on all processors, so that `check` may borrow.
+pub async fn check<T: Send>(
     reader: &Reader,
     namespace: &Namespace,
-) -> (NamespaceRead, BTreeMap<Key, Vec<Condition>>) {
+    check: impl Fn(LiveItem) -> T + Sync,
+) -> (Result<BTreeMap<Key, T>, String>, BTreeMap<Key, Vec<Condition>>) {
     match reader.list(namespace, &ListParameters::with_status()).await {
-        Ok(answer) => {
-            let read = |namespace: &Namespace, body: &[u8]| {
-                (read_list_at_once(namespace, body), failed_conditions(namespace, body))
-            };
-            read_aside(namespace, answer, read).await
-        }
-        Err(error) => (NamespaceRead::Unknown { reason: error.failure.to_string() }, BTreeMap::new()),
+        Ok(answer) => (check_list(namespace, &answer.body, check), failed_conditions(namespace, &answer.body)),
+        Err(error) => (Err(error.failure.to_string()), BTreeMap::new()),
     }
 }
 

@@ -38,7 +38,7 @@ pub use client::pool;
 pub use current::{CurrentObject, CurrentState};
 pub use endpoints::{ListParameters, ResponseFormat, ResponseFormatError};
 pub use error::{ApiError, Certainty, ErrorStatus, Failure};
-pub use fetch::{Condition, PendingLists, conditions, fetch, fetch_object, fetch_with_health, referrers};
+pub use fetch::{Condition, PendingLists, check, conditions, fetch, fetch_object, referrers};
 pub use live::read_list;
 pub use operations::{
     BodyKind, Operation, OperationEffect, OperationEntry, Parameter, ParameterLocation, RetryClass, Risk, Route, TABLE,

@@ -1,8 +1,8 @@
 //! The service as the applier writes to it, over the client of `api`.
 
-use super::service::EndpointService;
+use super::service::{CheckedNamespace, EndpointService};
 use crate::api::{self, ApiError, CurrentState, Writer};
-use crate::model::{Key, Namespace, NamespaceRead, RelatedObject};
+use crate::model::{Key, LiveItem, Namespace, RelatedObject};
 use crate::run::{Intent, WriteRequest};
 
 /// The service as the client shows it.
@@ -38,11 +38,16 @@ impl EndpointService for HttpService<'_> {
         self.writer.reader().request_id()
     }
 
-    async fn list(&self, namespace: &Namespace) -> (NamespaceRead, Vec<(Key, String)>) {
-        let (read, failed) = api::fetch_with_health(self.writer.reader(), namespace).await;
+    async fn check<T: Send>(
+        &self,
+        namespace: &Namespace,
+        check: impl Fn(LiveItem) -> T + Send + Sync,
+    ) -> CheckedNamespace<T> {
+        let (items, failed) = api::check(self.writer.reader(), namespace, check).await;
         let describe =
             |conditions: Vec<api::Condition>| conditions.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
-        (read, failed.into_iter().map(|(key, conditions)| (key, describe(conditions))).collect())
+        let unhealthy = failed.into_iter().map(|(key, conditions)| (key, describe(conditions))).collect();
+        CheckedNamespace { items, unhealthy }
     }
 
     fn requests(&self) -> u64 {

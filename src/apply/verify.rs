@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::ApplyOptions;
 use super::service::EndpointService;
 use super::target_state::TargetState;
-use crate::model::{Field, Key, LiveItem, Namespace, NamespaceRead};
+use crate::model::{Field, Key, LiveItem, Namespace};
 use crate::plan::{Action, Change, Plan};
 use crate::run::{ChangeStep, RunEvent, RunObserver, Verification};
 
@@ -84,20 +84,24 @@ async fn again<'p, S: EndpointService>(
     if !of.is_empty() {
         unread = None;
     }
-    let lists = of.into_iter().map(async |(namespace, changes)| (namespace, changes, service.list(namespace).await));
-    for (namespace, changes, (read, unhealthy)) in futures_util::future::join_all(lists).await {
+    let lists = of.into_iter().map(async |(namespace, changes)| {
+        let of: BTreeMap<&Key, &Change> = changes.iter().map(|(change, _)| (&change.key, *change)).collect();
+        let check = |item: LiveItem| differs(of.get(item.key())?, Some(&item), options);
+        let checked = service.check(namespace, check).await;
+        (namespace, changes, checked)
+    });
+    for (namespace, changes, checked) in futures_util::future::join_all(lists).await {
         failed.retain(|key, _| key.namespace != *namespace);
-        failed.extend(unhealthy);
-        match read {
-            NamespaceRead::Unknown { reason } => {
+        failed.extend(checked.unhealthy);
+        match checked.items {
+            Err(reason) => {
                 unread = Some(reason);
                 still.extend(changes);
             }
-            NamespaceRead::Complete { items } => still.extend(
-                changes
-                    .into_iter()
-                    .filter_map(|(change, _)| Some((change, differs(change, items.get(&change.key), options)?))),
-            ),
+            Ok(mut items) => still.extend(changes.into_iter().filter_map(|(change, _)| {
+                let fields = items.remove(&change.key).unwrap_or_else(|| differs(change, None, options));
+                Some((change, fields?))
+            })),
         }
     }
     (still, unread)

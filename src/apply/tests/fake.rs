@@ -298,14 +298,15 @@ impl EndpointService for Fake {
         self.request(operation, what, key, |state| state.write(key, request))
     }
 
-    async fn list(&self, namespace: &Namespace) -> (NamespaceRead, Vec<(Key, String)>) {
-        let key = key("list");
-        let list = self.request(Operation::EndpointList, "LIST", &key, |state| Ok(items(state, namespace)));
-        let read = match list {
-            Ok(items) => NamespaceRead::Complete { items },
-            Err(error) => NamespaceRead::Unknown { reason: error.to_string() },
-        };
-        (read, self.state.lock().expect("unpoisoned").failed.clone())
+    async fn check<T: Send>(
+        &self,
+        namespace: &Namespace,
+        check: impl Fn(LiveItem) -> T + Send + Sync,
+    ) -> CheckedNamespace<T> {
+        let list = self.request(Operation::EndpointList, "LIST", &key("list"), |state| Ok(items(state, namespace)));
+        let check = |items: BTreeMap<Key, LiveItem>| items.into_iter().map(|(key, item)| (key, check(item))).collect();
+        let items = list.map(check).map_err(|error| error.to_string());
+        CheckedNamespace { items, unhealthy: self.state.lock().expect("unpoisoned").failed.clone() }
     }
 
     fn request_id(&self) -> String {

@@ -12,7 +12,7 @@ use serde_json::json;
 use tokio::sync::watch;
 
 use super::phases::{self, EarlierProgress};
-use super::service::EndpointService;
+use super::service::{CheckedNamespace, EndpointService};
 use super::{ApplyOptions, Clock, PollPolicy};
 use crate::api::{ApiError, CurrentState, ErrorStatus, Failure, Operation, Timing};
 use crate::model::{

@@ -1,12 +1,14 @@
 //! The handlers of the five endpoint operations. Each reads its request, runs the operation on the
 //! index, waits until that is durable, and reports the effect to the log.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
 use axum::extract::{Path, RawQuery, State};
-use axum::http::{Response, StatusCode};
+use axum::http::{HeaderValue, Response, StatusCode, header};
 use axum::response::IntoResponse;
+use futures_util::stream;
 use serde_json::Value;
 
 use super::index::ReferredDelete;
@@ -20,6 +22,9 @@ use crate::sandbox::selector::Selector;
 use crate::sandbox::state::Shared;
 
 type ItemPath = Path<(String, String)>;
+
+/// The memory of a part of a list, in bytes.
+const PIECE: usize = 64 * 1024;
 
 /// Creates the endpoint of the body.
 pub async fn create(State(service): Shared, Path(namespace): Path<String>, body: Bytes) -> Response<Body> {
@@ -45,23 +50,37 @@ pub async fn get(State(service): Shared, Path((namespace, name)): ItemPath, RawQ
 /// Answers the endpoints of a namespace.
 pub async fn list(State(service): Shared, Path(namespace): Path<String>, RawQuery(query): RawQuery) -> Answer {
     let (selector, report) = list_options(query.as_deref())?;
-    let objects = service.endpoints.settled(service.endpoints.list(&namespace)).await?;
-    let tenant = service.endpoints.tenant_json();
-    let size: usize = objects.iter().map(|object| object.size(tenant)).sum();
-    let mut body = Vec::with_capacity(size + 32);
-    body.extend_from_slice(br#"{"items":["#);
-    let start = body.len();
-    for object in &objects {
-        if !selector.is_empty() && !selector.matches(&object.labels()?) {
-            continue;
+    let mut objects = Vec::new();
+    for object in service.endpoints.settled(service.endpoints.list(&namespace)).await? {
+        if selector.is_empty() || selector.matches(&object.labels()?) {
+            objects.push(object);
         }
-        if body.len() > start {
-            body.push(b',');
-        }
-        object.list(tenant, report, &mut body);
     }
-    body.extend_from_slice(br#"],"errors":[]}"#);
-    Ok(json(StatusCode::OK, body))
+    let (begin, end, tenant) = (r#"{"items":["#, r#"],"errors":[]}"#, service.endpoints.tenant_json().to_owned());
+    let items: usize = objects.iter().flat_map(|object| object.listed(&tenant, report)).map(str::len).sum();
+    let size = begin.len() + items + objects.len().saturating_sub(1) + end.len();
+    // A long list is written while it is sent: to clear fresh memory for it would take longer than to write it.
+    let (mut objects, mut left) = (objects.into_iter(), size);
+    let pieces = std::iter::from_fn(move || {
+        let mut piece = String::with_capacity(PIECE.min(left));
+        if left == size {
+            piece.push_str(begin);
+        }
+        while piece.len() < PIECE * 3 / 4
+            && let Some(object) = objects.next()
+        {
+            piece.extend(object.listed(&tenant, report));
+            piece.push_str(if objects.len() > 0 { "," } else { "" });
+        }
+        if objects.len() == 0 && left > 0 {
+            piece.push_str(end);
+        }
+        left -= piece.len();
+        (!piece.is_empty()).then_some(Ok::<_, Infallible>(piece))
+    });
+    let mut response = json(StatusCode::OK, Body::from_stream(stream::iter(pieces)));
+    response.headers_mut().insert(header::CONTENT_LENGTH, HeaderValue::from(size));
+    Ok(response)
 }
 
 /// Replaces the endpoint of the path.

@@ -101,9 +101,7 @@ impl Endpoints {
         let objects = self.settled(self.list(namespace)).await.unwrap_or_default();
         let report = ListContents { whole: true, status: false };
         let item = |object: &Arc<ServedEndpoint>| {
-            let mut written = Vec::new();
-            object.list(self.tenant_json(), report, &mut written);
-            serde_json::from_slice(&written).ok()
+            serde_json::from_str(&object.listed(self.tenant_json(), report).collect::<String>()).ok()
         };
         objects.iter().filter_map(item).collect()
     }

@@ -199,27 +199,18 @@ impl ServedEndpoint {
         )
     }
 
-    /// About the length of its item in a list, in bytes and without statuses, never too little.
-    pub fn size(&self, tenant: &str) -> usize {
-        let twice = [Part::Labels, Part::Annotations, Part::Description, Part::OwnerView];
-        let repeated: usize = twice.into_iter().map(|part| self.part(part).len()).sum();
-        640 + 2 * tenant.len() + self.text.len() + repeated
-    }
-
-    /// Appends the item of a list.
-    pub fn list(&self, tenant: &str, report: ListContents, into: &mut Vec<u8>) {
-        let mut push = |texts: &[&str]| texts.iter().for_each(|text| into.extend_from_slice(text.as_bytes()));
-        push(&self.head(tenant));
-        if report.whole {
-            push(&[r#","metadata":"#]);
-            push(&self.metadata(self.part(Part::Name)));
-            push(&[r#","system_metadata":"#]);
-            push(&self.system(tenant));
-            push(&[r#","get_spec":"#, self.part(Part::Spec)]);
-        } else {
-            push(&[r#","metadata":null,"system_metadata":null,"get_spec":null"#]);
-        }
-        push(&[r#","status_set":"#, if report.status { self.part(Part::Status) } else { "[]" }, "}"]);
+    /// The item of a list, in pieces. `tenant` is the tenant's name as JSON.
+    pub fn listed<'t>(&'t self, tenant: &'t str, report: ListContents) -> impl Iterator<Item = &'t str> {
+        let whole = || {
+            let metadata = self.metadata(self.part(Part::Name)).into_iter();
+            let system = metadata.chain([r#","system_metadata":"#]).chain(self.system(tenant));
+            system.chain([r#","get_spec":"#, self.part(Part::Spec)])
+        };
+        let begin =
+            if report.whole { r#","metadata":"# } else { r#","metadata":null,"system_metadata":null,"get_spec":null"# };
+        let whole = report.whole.then(whole).into_iter().flatten();
+        let status = if report.status { self.part(Part::Status) } else { "[]" };
+        self.head(tenant).into_iter().chain([begin]).chain(whole).chain([r#","status_set":"#, status, "}"])
     }
 
     /// The item of a list up to its `metadata`.

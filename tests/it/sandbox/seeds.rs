@@ -135,3 +135,25 @@ async fn a_concurrent_change_bumps_the_version() {
     assert_ne!(bench.version("ep-a").await, before);
     assert_eq!(bench.get(&format!("{SHOP}/ep-a")).await.json()["metadata"]["labels"], json!({"tier": "web"}));
 }
+
+#[tokio::test]
+async fn a_long_list_is_whole() {
+    let bench = Bench::start().await;
+    let names: Vec<_> = (0..120).map(|at| format!("ep-{at:03}")).collect();
+    let of = |name: &String| {
+        let labels = json!({"last": name[5..]});
+        let description = "long ".repeat(200);
+        let metadata = json!({"namespace": "shop", "name": name, "labels": labels, "description": description});
+        seed(json!({"metadata": metadata, "spec": {"ip": "10.0.0.1"}}))
+    };
+    bench.running.seed(names.iter().map(of).collect()).await.unwrap();
+    let listed = async |query: &str| {
+        let list = bench.get(&format!("{SHOP}{query}")).await.json();
+        let items = list["items"].as_array().unwrap();
+        items.iter().map(|item| item["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(listed("").await, names);
+    assert_eq!(listed("?report_fields&report_status_fields=x").await, names);
+    let last: Vec<_> = names.iter().filter(|name| name.ends_with('7')).cloned().collect();
+    assert_eq!(listed("?report_fields&label_filter=last=7").await, last);
+}
