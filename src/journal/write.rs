@@ -18,7 +18,7 @@ use crate::file::Directory;
 use crate::run::{ChangeStep, Intent, RunClosing, RunHeader, RunRecorder, Urgency};
 use crate::state::{Lease, StateStore};
 
-/// How long an intent without urgency, or a result in a file, waits at most for others that reach the disk with it.
+/// How long an intent without urgency waits at most for others that reach the disk with it.
 const GATHERED_FOR: Duration = Duration::from_millis(5);
 /// How long results wait for an intent that they reach a bucket with: each object is a request.
 const RESULTS_GATHERED_FOR: Duration = Duration::from_millis(500);
@@ -105,8 +105,7 @@ impl Journal {
             }
         };
         let results_gathered_for = match medium {
-            // A write of its own would wake this thread for each: half of the results of deletes come between two flushes.
-            Medium::File(_) => GATHERED_FOR,
+            Medium::File(_) => Duration::ZERO,
             Medium::Objects(_) => RESULTS_GATHERED_FOR,
         };
         let queue = Arc::new(Queue { results_gathered_for, ..Queue::default() });
@@ -202,12 +201,8 @@ impl Queue {
         while state.lines.is_empty() && !state.ended {
             state = self.ready.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
-        let (mut begun, mut has_intents) = (Instant::now(), false);
+        let begun = Instant::now();
         while !(state.urgent || state.ended) {
-            // The first intent has its whole time, however long results waited before it.
-            if !has_intents && !state.waiting.is_empty() {
-                (begun, has_intents) = (Instant::now(), true);
-            }
             let gathered_for = match state.waiting.is_empty() {
                 true => self.results_gathered_for,
                 false => GATHERED_FOR,
