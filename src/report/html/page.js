@@ -294,7 +294,7 @@
     chips('reasons', reasons, state.reasons, found.reasons);
   };
 
-  // Nothing to search; what was not read is told above.
+  // Nothing to search; the header names what was not read.
   document.querySelector('.tools').hidden = !data.changes.length;
   const namespace = at('namespace');
   namespace.parentElement.hidden = namespaces.length < 2;
