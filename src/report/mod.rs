@@ -22,6 +22,8 @@ pub mod fleet;
 mod format;
 pub mod github;
 #[cfg(test)]
+mod golden_tests;
+#[cfg(test)]
 mod growth_tests;
 pub mod health;
 pub mod histogram;
