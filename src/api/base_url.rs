@@ -75,6 +75,14 @@ impl BaseUrl {
         if url.query().is_some() || url.fragment().is_some() {
             return Err(BaseUrlError::Query { host });
         }
+        // The parser would add a slash that is missing, and take `\` for one: a name that looks like a path would be a host.
+        let authority = text.split_once("://").map(|(_, rest)| rest);
+        if !authority.is_some_and(|rest| rest.starts_with(|c: char| !matches!(c, '/' | '\\') && !c.is_control())) {
+            return Err(BaseUrlError::NotUrl {
+                text: super::text::neutral(text, 100),
+                reason: "two slashes and a host follow the scheme".to_owned(),
+            });
+        }
         let loopback = is_loopback(&host);
         if url.scheme() == "http" && !loopback {
             return Err(BaseUrlError::PlainHttp { host });
@@ -169,5 +177,20 @@ mod tests {
         assert!(matches!(BaseUrl::parse("https://h?x=1"), Err(BaseUrlError::Query { .. })));
         assert!(matches!(BaseUrl::parse("ftp://h"), Err(BaseUrlError::Scheme { .. })));
         assert!(matches!(BaseUrl::parse("acme"), Err(BaseUrlError::NotUrl { .. })));
+    }
+
+    #[test]
+    fn a_url_has_two_slashes_and_a_host_behind_its_scheme() {
+        for text in [
+            "https:/evil",
+            "https:evil",
+            "https:///evil",
+            r"https:\\evil",
+            r"https:/\evil",
+            "https:\t//evil",
+            "http:/127.0.0.1",
+        ] {
+            assert!(matches!(BaseUrl::parse(text), Err(BaseUrlError::NotUrl { .. })), "{text}");
+        }
     }
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-use clap::Command;
+use clap::{Command, ValueHint};
 use clap_complete::CompleteEnv;
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter as _};
 use clap_complete::env::Shells;
@@ -55,7 +55,12 @@ fn command() -> Command {
 fn with_completers(command: Command, path: &str) -> Command {
     let complete = |arg: clap::Arg| match completer(path, arg.get_id().as_str()) {
         Some(completer) => arg.add(ArgValueCompleter::new(completer)),
-        None => arg,
+        None => match arg.get_value_hint() {
+            ValueHint::AnyPath | ValueHint::FilePath | ValueHint::DirPath => {
+                arg.add(ArgValueCompleter::new(|current: &OsStr| paths(&PathCompleter::any(), current)))
+            }
+            _ => arg,
+        },
     };
     command.mut_args(complete).mut_subcommands(|inner| {
         let path = format!("{path} {}", inner.get_name());
@@ -82,11 +87,27 @@ fn completer(command: &str, argument: &str) -> Option<Completer> {
     })
 }
 
-/// Those that begin with what is typed, and that a terminal can show.
+/// Those that begin with what is typed, and that are [plain](is_plain).
 fn matching(current: &OsStr, words: impl IntoIterator<Item = String>) -> Vec<CompletionCandidate> {
     let typed = current.to_string_lossy();
-    let fits = |word: &String| word.starts_with(&*typed) && !word.chars().any(safe::is_unsafe);
+    let fits = |word: &String| word.starts_with(&*typed) && is_plain(word);
     words.into_iter().filter(fits).map(CompletionCandidate::new).collect()
+}
+
+/// Whether a shell reads the word as it is. Shells insert what is offered without a quote, so that a name with `$(…)`
+/// would run.
+fn is_plain(word: &str) -> bool {
+    safe::shell(word) == word
+}
+
+/// The files and directories with plain names.
+fn paths(completer: &PathCompleter, current: &OsStr) -> Vec<CompletionCandidate> {
+    let fits = |candidate: &CompletionCandidate| {
+        let word = candidate.get_value().to_str();
+        // The shell of the user expands `~`, which the user has typed.
+        word.is_some_and(|word| is_plain(word.strip_prefix("~/").unwrap_or(word)))
+    };
+    completer.complete(current).into_iter().filter(fits).collect()
 }
 
 /// The keys that the definitions in the working directory define.
@@ -133,7 +154,7 @@ fn runs(current: &OsStr) -> Vec<CompletionCandidate> {
 
 fn runs_and_files(current: &OsStr) -> Vec<CompletionCandidate> {
     let mut candidates = runs(current);
-    candidates.extend(PathCompleter::file().complete(current));
+    candidates.extend(paths(&PathCompleter::file(), current));
     candidates
 }
 

@@ -10,10 +10,56 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use terminal_size::terminal_size_of;
 
+use crate::report::safe;
+
 /// Columns without a terminal.
 const WIDTH: usize = 100;
 /// Columns that a report uses at least and at most.
 const COLUMNS: RangeInclusive<usize> = 40..=200;
+
+/// The variables by which systems for pipelines can be known, beside `CI`.
+const PIPELINE_VARIABLES: [&str; 32] = [
+    // GitHub, Gitea and Forgejo
+    "GITHUB_ACTIONS",
+    "GITEA_ACTIONS",
+    "FORGEJO_ACTIONS",
+    "GITLAB_CI",
+    // Azure Pipelines
+    "TF_BUILD",
+    "BUILD_BUILDID",
+    "SYSTEM_COLLECTIONURI",
+    // Jenkins and Hudson
+    "JENKINS_URL",
+    "JENKINS_HOME",
+    "HUDSON_URL",
+    "TEAMCITY_VERSION",
+    // AWS CodeBuild, Google Cloud Build
+    "CODEBUILD_BUILD_ID",
+    "CODEBUILD_BUILD_ARN",
+    "BUILDER_OUTPUT",
+    "BITBUCKET_BUILD_NUMBER",
+    // Bamboo, as the environment of a shell and of Windows has it
+    "bamboo_planKey",
+    "BAMBOO_PLANKEY",
+    "BUILDKITE",
+    "CIRCLECI",
+    "TRAVIS",
+    "APPVEYOR",
+    "DRONE",
+    "SEMAPHORE",
+    "CIRRUS_CI",
+    // GoCD
+    "GO_PIPELINE_NAME",
+    // Codefresh, Harness, Prow, Buddy, Bitrise
+    "CF_BUILD_ID",
+    "HARNESS_BUILD_ID",
+    "PROW_JOB_ID",
+    "BUDDY_WORKSPACE_ID",
+    "BITRISE_IO",
+    // Systems that plan and apply: HCP Terraform, Atlantis
+    "TFC_RUN_ID",
+    "ATLANTIS_TERRAFORM_VERSION",
+];
 
 /// The environment of one process.
 #[derive(Debug, Clone)]
@@ -93,10 +139,13 @@ impl ProcessEnvironment {
         ["RUNNER_NAME", "CI_RUNNER_DESCRIPTION", "HOSTNAME", "COMPUTERNAME"].iter().find_map(|name| self.variable(name))
     }
 
-    /// Whether this runs in a pipeline: `CI` is set, and not to `false`.
+    /// The variable that says that this runs in a pipeline, if one does: `CI`, which is not `false`, or one that a system
+    /// sets which does not set `CI`, or not in every version.
     #[must_use]
-    pub fn is_pipeline(&self) -> bool {
-        self.variables.get("CI").is_some_and(|value| !value.is_empty() && value != "false")
+    pub fn pipeline(&self) -> Option<&'static str> {
+        let is_set = |name: &str| self.variables.get(name).is_some_and(|value| !value.is_empty());
+        let named = Some("CI").filter(|name| is_set(name) && self.variables[*name] != "false");
+        named.or_else(|| PIPELINE_VARIABLES.into_iter().find(|name| is_set(name)))
     }
 
     /// The path in a variable.
@@ -105,13 +154,13 @@ impl ProcessEnvironment {
         self.variables.get(name).map(PathBuf::from)
     }
 
-    /// The prefix by which paths below `root` can be opened from the working directory.
+    /// The prefix by which paths below `root` can be opened from the working directory; no option of a command.
     #[must_use]
     pub fn shown_from_here(&self, root: &Path) -> String {
         let here = self.directory.as_deref().and_then(|here| root.strip_prefix(here).ok());
         match here.unwrap_or(root).to_string_lossy().trim_end_matches('/') {
             "" => String::new(),
-            path => format!("{path}/"),
+            path => format!("{}/", safe::path(path)),
         }
     }
 
@@ -125,7 +174,7 @@ impl ProcessEnvironment {
     #[must_use]
     pub fn actor(&self) -> Option<String> {
         let named = ["GITHUB_ACTOR", "GITLAB_USER_LOGIN", "BUILD_REQUESTEDFOR"];
-        let pipeline = self.variable("CI").and_then(|_| named.iter().find_map(|name| self.variable(name)));
+        let pipeline = self.pipeline().and_then(|_| named.iter().find_map(|name| self.variable(name)));
         pipeline.map(str::to_owned)
     }
 

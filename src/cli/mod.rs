@@ -42,6 +42,8 @@ use exit_status::{CommandError, ExitStatus};
 use run::interrupt;
 use tokio::runtime::Runtime;
 
+use crate::report::safe;
+
 /// Runs the program with these arguments, the first being its own name.
 #[must_use]
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
@@ -77,8 +79,24 @@ fn parse_and_run(arguments: impl IntoIterator<Item = OsString>) -> ExitStatus {
 fn parse(words: Vec<OsString>) -> Result<Arguments, clap::Error> {
     // The pages of help take longer to prepare than a command line to parse.
     let asks_help = words.len() < 2 || words.iter().any(|word| word == "-h" || word == "--help" || word == "help");
-    let command = if asks_help { args::help::described() } else { args::help::command() };
-    Arguments::from_arg_matches(&command.try_get_matches_from(words)?)
+    let command = || if asks_help { args::help::described() } else { args::help::command() };
+    let parsed = |words: &[OsString]| Arguments::from_arg_matches(&command().try_get_matches_from(words)?);
+    parsed(&words).map_err(|error| {
+        if !error.use_stderr() {
+            return error;
+        }
+        // A word can be a name of the repository: its error is that of the same words with what is unsafe written out.
+        let escaped: Vec<OsString> =
+            words.iter().map(|word| OsString::from(&*safe::line(&word.to_string_lossy()))).collect();
+        match parsed(&escaped) {
+            _ if escaped == words => error,
+            Err(error) if error.use_stderr() => error,
+            _ => {
+                let message = error.render().to_string();
+                clap::Error::raw(error.kind(), safe::line(message.trim_start_matches("error: ")))
+            }
+        }
+    })
 }
 
 fn dispatch(arguments: Arguments) -> ExitStatus {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 /// The id of a run, unique by its time and randomness; it is in the ownership annotations and names the journal's file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(transparent)]
+#[serde(try_from = "String")]
 pub struct RunId(String);
 
 impl RunId {
@@ -26,8 +26,36 @@ impl RunId {
     }
 }
 
+/// A text that is not the id of a run.
+#[derive(Debug, thiserror::Error)]
+#[error("the id of a run is letters, digits and `-`, at most 96")]
+pub struct NotRunId;
+
+impl TryFrom<String> for RunId {
+    type Error = NotRunId;
+
+    fn try_from(text: String) -> Result<Self, NotRunId> {
+        Self::new(&text).ok_or(NotRunId)
+    }
+}
+
 impl fmt::Display for RunId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_from_a_file_is_checked_as_every_id_is() {
+        let read = |text: &str| serde_json::from_value::<RunId>(serde_json::json!(text));
+        assert_eq!(read("2026-11-21T10-04-11-shop").expect("an id").as_str(), "2026-11-21T10-04-11-shop");
+        for text in ["", "../../x", "a\u{1b}[2J", "a\n::error::b", "##[error]x", "$(id)", "a\r", &"a".repeat(97)] {
+            let error = read(text).expect_err("refused").to_string();
+            assert!(error.contains("letters, digits"), "{error}");
+        }
     }
 }

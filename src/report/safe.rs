@@ -69,15 +69,27 @@ fn is_command(rest: &str) -> bool {
     name > 0 && rest[name..].starts_with([' ', '\t', ':']) && rest[name..].contains("::")
 }
 
-/// A word as a shell reads it back, on one line.
+/// A word as a shell reads it back, on one line, and never an option of the command.
 #[must_use]
 pub fn shell(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:@,+".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_owned()
+    let word = path(word);
+    // At the beginning, zsh expands `=`, and git gives `:` a meaning.
+    if !word.starts_with(['=', ':']) && is_plain(&word) {
+        word.into_owned()
     } else {
         line(&format!("'{}'", word.replace('\'', r"'\''"))).into_owned()
     }
+}
+
+/// A path that no program takes for an option: `./` is before a `-` at its beginning.
+#[must_use]
+pub fn path(path: &str) -> Cow<'_, str> {
+    if path.starts_with('-') { Cow::Owned(format!("./{path}")) } else { Cow::Borrowed(path) }
+}
+
+/// Whether no shell gives a character of the word a meaning inside of it.
+fn is_plain(word: &str) -> bool {
+    !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || "-_./=:@,+".contains(c))
 }
 
 /// `text` on one line, for HTML: between tags or in a quoted attribute.
@@ -241,5 +253,8 @@ mod tests {
         assert_eq!(shell("a b"), "'a b'");
         assert_eq!(shell("it's"), r"'it'\''s'");
         assert_eq!(shell(""), "''");
+        assert_eq!(shell("--base-url=https:/evil"), "./--base-url=https:/evil");
+        assert_eq!(shell("-a b"), "'./-a b'");
+        assert_eq!(shell("=ls"), "'=ls'");
     }
 }

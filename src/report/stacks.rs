@@ -167,11 +167,22 @@ impl StackList {
         document("stacks", StacksReport { stacks: &self.stacks, changed_since: self.since.as_deref() })
     }
 
+    /// The stacks that there are now.
+    fn present(&self) -> impl Iterator<Item = &StackEntry> {
+        self.stacks.iter().filter(|stack| stack.change != Some(StackChange::Removed))
+    }
+
+    /// The directories that no matrix can have: a forge expands `$`, and a runner is given no other character that is
+    /// unsafe, or not text at all.
+    pub fn outside_of_matrix(&self) -> impl Iterator<Item = &str> {
+        let fits = |c: char| c != '$' && c != char::REPLACEMENT_CHARACTER && !super::safe::is_unsafe(c);
+        self.present().map(|stack| stack.directory.as_str()).filter(move |directory| !directory.chars().all(fits))
+    }
+
     /// The stacks that there are as the matrix of a job, an entry for each environment, on one line. The `id` of an
     /// entry is unique, and fits the name of a job, an artifact or a cache.
     #[must_use]
     pub fn matrix(&self) -> String {
-        let there = self.stacks.iter().filter(|stack| stack.change != Some(StackChange::Removed));
         let entry = |stack: &StackEntry, environment: Option<&String>| {
             let mut entry = json!({
                 "directory": stack.directory,
@@ -187,13 +198,16 @@ impl StackList {
             }
             entry
         };
-        let entries = there.flat_map(|stack| match stack.environments.as_slice() {
+        let entries = self.present().flat_map(|stack| match stack.environments.as_slice() {
             [] => vec![entry(stack, None)],
             environments => environments.iter().map(|environment| entry(stack, Some(environment))).collect(),
         });
         format!("{}\n", super::safe::json(&json!({"include": entries.collect::<Vec<Json>>()}).to_string()))
     }
 }
+
+/// Characters of an id before its digest.
+const LONGEST_ID: usize = 120;
 
 /// A name for a stack in an environment: the parts of the directory with `.` between them, and `..` before the environment.
 /// Where a part has other characters than a plain name, the beginning of a digest follows.
@@ -209,9 +223,12 @@ fn id(directory: &str, environment: Option<&String>) -> String {
         ),
     };
     let mut id = environment.map_or_else(|| named.clone(), |name| format!("{named}..{}", plain(name)));
+    // A forge has limits for the names that it is put into.
+    let is_whole = is_whole && id.len() <= LONGEST_ID;
+    id.truncate(LONGEST_ID);
     if !is_whole || environment.is_some_and(|name| !is_plain(name)) {
         let digest = Sha256::digest(format!("{directory}\n{}", environment.map_or("", String::as_str)));
-        id.push_str(&format!(".{}", HEXLOWER.encode(&digest[..3])));
+        id.push_str(&format!(".{}", HEXLOWER.encode(&digest[..16])));
     }
     id
 }
@@ -236,6 +253,12 @@ mod tests {
                 assert!(ids.insert(id.clone()), "{id} is twice there");
             }
         }
+        let (long, longer) = ("a/".repeat(80), "a/".repeat(81));
+        assert_ne!(id(&long, None), id(&longer, None));
+        assert!(id(&long, None).len() < 160);
+        // Two names that one person chose so that 24 bits of their digest are equal.
+        let suffix = |name: &str| id(name, None).rsplit('.').next().map(str::len);
+        assert_eq!(suffix("a b"), Some(32));
         assert_eq!(id("teams/shop", Some(&"prod".to_owned())), "teams.shop..prod");
         assert_eq!((id("my-team", None).as_str(), id(".", None).as_str()), ("my-team", "root"));
     }

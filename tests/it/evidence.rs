@@ -203,3 +203,34 @@ fn the_metrics_of_several_stacks_have_a_series_for_each_and_none_for_endpoints()
         assert!(value(&two, "trueup_run_requests", &["class=\"2xx\"", &format!("stack=\"{name}\"")]) >= 1.0);
     }
 }
+
+/// The id of a run goes into paths and is shown as it is: one that somebody forged is not read at all.
+#[test]
+fn a_forged_run_id_in_a_file_is_refused_and_not_shown() {
+    let service = Service::start();
+    let stage = applied(&service);
+    stage.edit("cart.yaml", "port: 80", "port: 81");
+    stage.run("apply . --yes --evidence forged.json --quiet").code(0);
+    let run = evidence(&stage, "forged.json")["run"].as_str().expect("a run").to_owned();
+    let runs = stage.path("../state/trueup/runs");
+    let journal = std::fs::read_dir(&runs).expect("the journal").map(|entry| entry.expect("a file").path());
+    let journal = journal.filter(|path| path.to_string_lossy().contains(&run)).last().expect("the run");
+    for forged in ["../../../x", "a\\n::error::forged", "a\\u001b[2Jforged", "##[error]forged"] {
+        for path in [stage.path("forged.json"), journal.clone()] {
+            let text = std::fs::read_to_string(&path).expect("a text");
+            std::fs::write(&path, text.replace(&format!("\"{run}\""), &format!("\"{forged}\""))).expect("the file");
+        }
+        for line in ["show forged.json", "history"] {
+            let words: Vec<&str> = line.split(' ').collect();
+            let ran = stage.command(&words).output().expect("the program starts");
+            let text = [ran.stdout, ran.stderr].map(|text| String::from_utf8(text).expect("UTF-8")).concat();
+            let acts = ["##[", "\u{1b}", "\n::error"];
+            assert!(!acts.iter().any(|act| text.contains(act)), "{line}: {text}");
+            assert!(line == "history" || !ran.status.success(), "{line}: {text}");
+        }
+        for path in [stage.path("forged.json"), journal.clone()] {
+            let text = std::fs::read_to_string(&path).expect("a text");
+            std::fs::write(&path, text.replace(&format!("\"{forged}\""), &format!("\"{run}\""))).expect("the file");
+        }
+    }
+}

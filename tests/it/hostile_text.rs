@@ -135,3 +135,29 @@ proptest! {
         check(&text);
     }
 }
+
+/// A pipeline passes names of the repository on: what clap says of a word that it does not take is untrusted as well.
+#[test]
+fn an_error_of_the_command_line_shows_a_name_without_what_it_does() {
+    let stage = Stage::new();
+    for act in ACTS {
+        let name = format!("--x{act}");
+        for words in [
+            vec!["plan", &name],
+            vec!["plan", "--format", &name[2..]],
+            vec!["plan", "--parallel", &name[2..]],
+            vec!["drift", "--shard", &name[2..]],
+            vec!["plan", "--json", &format!("--env={act}"), "--unknown"],
+            vec!["context", "add", &name[2..], "--url", "x"],
+            vec!["events", "--top", &name[2..]],
+            vec![&name],
+            vec![&name[2..]],
+        ] {
+            let ran = stage.command(&words).output().expect("the program starts");
+            let text = String::from_utf8_lossy(&ran.stderr).into_owned();
+            assert_eq!(ran.status.code(), Some(64), "{words:?}: {text}");
+            is_harmless(&format!("{words:?}"), "text", &text);
+            assert!(!text.lines().any(|line| line.starts_with('|')), "{words:?}: a row in\n{text}");
+        }
+    }
+}

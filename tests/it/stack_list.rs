@@ -61,6 +61,31 @@ fn the_stacks_of_a_repository_are_listed() {
     stage.run("stacks").code(1).stdout_contains("1 error").stdout_contains("stacks/shop  shop-prod");
 }
 
+/// What a list or a matrix names is a word of the next command.
+#[cfg(unix)]
+#[test]
+fn a_directory_is_no_option_and_a_matrix_has_no_name_that_a_forge_expands() {
+    let stage = Stage::new();
+    for name in ["--base-url=https:/evil", "-x", "--help", "plain"] {
+        stage.write(&format!("{name}/trueup.yaml"), "stack: s\n");
+    }
+    for format in ["github-matrix", "json", "text"] {
+        stage
+            .run(&format!("stacks --format {format}"))
+            .code(0)
+            .stdout_contains("./--base-url=https:/evil")
+            .stdout_contains("./-x")
+            .stdout_contains("./--help");
+    }
+    for name in ["$TRUEUP_TOKEN", "a\u{1b}[2J", "a\nb", "a\u{202e}b"] {
+        stage.write(&format!("{name}/trueup.yaml"), "stack: s\n");
+        stage.run("stacks --format github-matrix").code(1).stderr_contains("a matrix cannot name");
+        std::fs::remove_dir_all(stage.path(name)).expect("the directory");
+    }
+    stage.write("plain/trueup.yaml", "environments: {'$TRUEUP_TOKEN': {}, '--help': {}, 'a b': {}}\n");
+    stage.run("validate plain").code(1).stderr_contains("the name of an environment is");
+}
+
 #[test]
 fn a_stack_has_changed_if_a_file_that_it_reads_has() {
     let stage = repository();

@@ -9,8 +9,8 @@ use crate::cli::stacks::changed::{self, StackRoot};
 use crate::cli::stacks::targets;
 use crate::load::{self, Config, LoadOptions, StackFiles};
 use crate::model::{Requirement, Selector, StringMap};
-use crate::report::Report;
 use crate::report::stacks::{StackEntry, StackList};
+use crate::report::{Format, Report};
 
 /// Lists the stacks below the directories.
 pub fn run(arguments: &StacksListArgs, context: &Context) -> Result<ExitStatus, CommandError> {
@@ -48,8 +48,22 @@ pub fn run(arguments: &StacksListArgs, context: &Context) -> Result<ExitStatus, 
         stacks.sort_by(|a, b| a.directory.cmp(&b.directory));
     }
     let list = StackList { stacks, since: arguments.changed_since.clone(), commit };
+    if arguments.format == Format::Matrix {
+        check_matrix(&list)?;
+    }
     context.output.report(&Report::Stacks(&list), arguments.format);
     Ok(status)
+}
+
+/// Refuses directories that a forge would expand, or could not name.
+fn check_matrix(list: &StackList) -> Result<(), CommandError> {
+    let names: Vec<String> = list.outside_of_matrix().map(|name| format!("`{name}`")).collect();
+    if names.is_empty() {
+        return Ok(());
+    }
+    let message = format!("a matrix cannot name {}", names.join(", "));
+    Err(CommandError::words(ExitStatus::Invalid, message)
+        .hint("rename it: forges expand `$`, and control and invisible characters are not part of a name"))
 }
 
 /// Which stacks a call chooses by their labels.

@@ -13,7 +13,7 @@ const CHANGE_REQUEST: &str = "TRUEUP_CHANGE_REQUEST";
 /// Who and what starts a run with this decision.
 pub fn of(decision: &ApprovalArgs, environment: &ProcessEnvironment) -> RunTrigger {
     let variable = |name: &str| environment.variable(name).map(str::to_owned);
-    let in_pipeline = |find: &dyn Fn() -> Option<String>| if environment.is_pipeline() { find() } else { None };
+    let in_pipeline = |find: &dyn Fn() -> Option<String>| if environment.pipeline().is_some() { find() } else { None };
     RunTrigger {
         actor: environment.actor(),
         approval: Some(match (&decision.digest, decision.yes) {

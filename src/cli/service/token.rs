@@ -66,9 +66,10 @@ pub fn given(sources: TokenSources<'_>, address: &Address) -> Result<Option<Stri
 
 fn checked(sources: TokenSources<'_>, address: &Address) -> Result<Option<FoundToken>, CommandError> {
     let Some(found) = found(sources, address)? else { return Ok(None) };
-    if sources.environment.is_pipeline() && !address.pinned && !found.source.bound {
+    let pipeline = sources.environment.pipeline();
+    if let Some(variable) = pipeline.filter(|_| !address.pinned && !found.source.bound) {
         let message = format!(
-            "only `base_url` of the configuration names {}, so it gets no token in a pipeline (`CI` is set)",
+            "only `base_url` of the configuration names {}, so it gets no token in a pipeline (`{variable}` is set)",
             address.url
         );
         return Err(CommandError::words(ExitStatus::Invalid, message).hint(format!(
@@ -252,6 +253,71 @@ mod tests {
     fn the_configuration_cannot_name_another_secret() {
         let error = token(&[("AWS_SECRET_ACCESS_KEY", "hunter2")], Some("AWS_SECRET_ACCESS_KEY")).expect_err("refused");
         assert!(!error.to_string().contains("hunter2"));
+    }
+
+    /// A test for each system: what it sets for its jobs, without `CI`, is enough to be a pipeline, in which a service that
+    /// only the repository names gets no token.
+    macro_rules! pipelines {
+        ($($system:ident: $variable:literal = $value:literal,)+) => {
+            mod a_service_that_only_the_repository_names_gets_no_token_in {
+                use super::*;
+
+                $(#[test]
+                fn $system() {
+                    let address = Address { url: address::read(EVIL, "a test").expect("a URL"), pinned: false };
+                    let sent = |environment: &[(&str, &str)], address: &Address| {
+                        let (global, environment) = (global(&[]), ProcessEnvironment::with(environment));
+                        let sources =
+                            TokenSources { global: &global, environment: &environment, named: None, context: None };
+                        given(sources, address)
+                    };
+                    let token = ("TRUEUP_TOKEN", "secret");
+                    let error = sent(&[token, ($variable, $value)], &address).expect_err("refused").to_string();
+                    assert!(error.contains(concat!("`", $variable, "` is set")), "{error}");
+                    assert!(sent(&[token, ("CI", "false"), ($variable, $value)], &address).is_err());
+                    let bound = [token, ($variable, $value), ("TRUEUP_TOKEN_URL", OURS)];
+                    assert!(sent(&bound, &address).is_err());
+                    let pinned = Address { url: address::read(OURS, "a test").expect("a URL"), pinned: true };
+                    assert_eq!(sent(&bound, &pinned).expect("a token").as_deref(), Some("secret"));
+                })+
+            }
+        };
+    }
+
+    pipelines! {
+        any_system: "CI" = "true",
+        github_actions: "GITHUB_ACTIONS" = "true",
+        gitea_actions: "GITEA_ACTIONS" = "true",
+        forgejo_actions: "FORGEJO_ACTIONS" = "true",
+        gitlab: "GITLAB_CI" = "true",
+        azure_pipelines: "TF_BUILD" = "True",
+        azure_pipelines_build: "BUILD_BUILDID" = "20451",
+        azure_pipelines_release: "SYSTEM_COLLECTIONURI" = "https://dev.azure.com/acme/",
+        jenkins: "JENKINS_URL" = "https://jenkins.example.net/",
+        jenkins_agent: "JENKINS_HOME" = "/var/lib/jenkins",
+        hudson: "HUDSON_URL" = "https://jenkins.example.net/",
+        teamcity: "TEAMCITY_VERSION" = "2026.1 (build 186049)",
+        aws_codebuild: "CODEBUILD_BUILD_ID" = "plan:b1e6661e",
+        aws_codebuild_batch: "CODEBUILD_BUILD_ARN" = "arn:aws:codebuild:eu-west-1:1:build/plan:b1e6661e",
+        google_cloud_build: "BUILDER_OUTPUT" = "/builder/outputs",
+        bitbucket: "BITBUCKET_BUILD_NUMBER" = "12",
+        bamboo: "bamboo_planKey" = "NET-PLAN",
+        bamboo_on_windows: "BAMBOO_PLANKEY" = "NET-PLAN",
+        buildkite: "BUILDKITE" = "true",
+        circleci: "CIRCLECI" = "true",
+        travis: "TRAVIS" = "true",
+        appveyor: "APPVEYOR" = "True",
+        drone: "DRONE" = "true",
+        semaphore: "SEMAPHORE" = "true",
+        cirrus: "CIRRUS_CI" = "true",
+        gocd: "GO_PIPELINE_NAME" = "plan",
+        codefresh: "CF_BUILD_ID" = "6214d2a0",
+        harness: "HARNESS_BUILD_ID" = "12",
+        prow: "PROW_JOB_ID" = "0c5cbd2b",
+        buddy: "BUDDY_WORKSPACE_ID" = "7",
+        bitrise: "BITRISE_IO" = "true",
+        hcp_terraform: "TFC_RUN_ID" = "run-CKuwsxMGgMd6W7Ui",
+        atlantis: "ATLANTIS_TERRAFORM_VERSION" = "1.9.0",
     }
 
     #[test]

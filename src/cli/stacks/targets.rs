@@ -137,8 +137,10 @@ pub fn below(directories: &[PathBuf]) -> Result<Vec<Vec<PathBuf>>, CommandError>
             let message = format!("there is no {} in or below `{}`", config::FILE, directory.display());
             return Err(CommandError::words(ExitStatus::Usage, message).hint("a stack is a directory with that file"));
         }
+        // Without `./`, a name that begins with `-` would be an option of the next command.
+        let is_option = |path: &Path| path.as_os_str().as_encoded_bytes().starts_with(b"-");
         found.extend(stacks.into_iter().map(|stack| match stack.strip_prefix("./") {
-            Ok(below) if !below.as_os_str().is_empty() => below.to_owned(),
+            Ok(below) if !below.as_os_str().is_empty() && !is_option(below) => below.to_owned(),
             _ => stack,
         }));
     }

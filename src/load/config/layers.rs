@@ -79,8 +79,10 @@ fn environments(fields: &mut Fields<'_, '_, '_>) {
     let all = fields.named();
     for entry in all {
         let path = fields.join(Segment::Key(entry.key.clone().into_owned().into()));
-        if entry.key.is_empty() {
-            fields.decoder.fault(&path, entry.key_at.error("an environment has no name", "name it"));
+        if !is_environment_name(&entry.key) {
+            let what = "the name of an environment is 1 to 63 letters, digits, `.`, `_` and `-`, and begins with a letter \
+                        or digit";
+            fields.decoder.fault(&path, entry.key_at.error(what, "not such a name"));
         } else if !entry.item.is_null()
             && let Some(mut inner) = Fields::open(fields.decoder, &entry.item, &entry.value_at(), path)
         {
@@ -90,6 +92,12 @@ fn environments(fields: &mut Fields<'_, '_, '_>) {
             inner.finish();
         }
     }
+}
+
+/// Pipelines and shells pass the name on: it is no option, no expansion and no path.
+fn is_environment_name(name: &str) -> bool {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+    (1..=63).contains(&name.len()) && name.bytes().all(fits) && name.as_bytes()[0].is_ascii_alphanumeric()
 }
 
 /// Whether the environment that `name` extends is another one that extends none itself.

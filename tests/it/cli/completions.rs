@@ -64,6 +64,77 @@ fn what_cannot_be_read_is_not_offered_and_is_no_error() {
     }
 }
 
+/// Names that would run, expand or be options where a shell inserts them.
+const HOSTILE: [&str; 14] = [
+    "prod$(touch${IFS}PWNED)",
+    "prod`touch${IFS}PWNED`",
+    "prod;touch${IFS}PWNED",
+    "prod&touch${IFS}PWNED",
+    "prod|touch${IFS}PWNED",
+    "prod>PWNED",
+    "prod$HOME",
+    "prod{a,b}",
+    "prod*",
+    "prod'x",
+    "prod\"x",
+    "prod!x",
+    "=prod",
+    "--base-url=x",
+];
+
+#[cfg(unix)]
+#[test]
+fn a_name_that_a_shell_would_run_is_not_offered_in_any_position() {
+    use serde_json::json;
+
+    let environments: serde_json::Map<_, _> = HOSTILE.iter().map(|name| ((*name).to_owned(), json!({}))).collect();
+    let stage = staged().file("trueup.yaml", &json!({"stack": "s", "environments": environments}).to_string());
+    for name in HOSTILE {
+        stage.write(&format!("{name}/{name}.yaml"), "x\n");
+        stage.write(&format!("../state/trueup/runs/{name}.jsonl"), "x\n");
+        stage.write(&format!("files/{name}"), "x\n");
+    }
+    stage.write("prod.yaml", "x\n");
+    stage.write("files/prod", "x\n");
+    let mut offered = 0;
+    for shell in ["bash", "fish", "zsh"] {
+        for line in [
+            "plan --env ",
+            "plan ",
+            "plan p",
+            "plan files/",
+            "apply --resume ",
+            "history ",
+            "rollback ",
+            "show ",
+            "show p",
+            "show files/",
+            "plan --config ",
+            "plan --live ",
+            "plan --token-file files/",
+            "stacks ",
+            "init ",
+            "get --env p",
+            "apply --evidence ",
+            "sandbox --file ",
+            "rehearse ",
+            "validate ",
+            "fmt ",
+            "drift --drift-state ",
+            "plan -o ",
+        ] {
+            for word in completed(&stage, shell, line) {
+                let is_plain = word.chars().all(|c| c.is_ascii_alphanumeric() || "-_./@,+=".contains(c));
+                let is_own = word.starts_with("--") && !HOSTILE.iter().any(|name| word.starts_with(name));
+                assert!(is_plain && (is_own || !word.starts_with('-')), "{shell}: {line}: {word}");
+                offered += 1;
+            }
+        }
+        assert!(completed(&stage, shell, "plan files/").contains(&"files/prod".to_owned()), "{shell}");
+    }
+    assert!(offered > 100, "{offered}");
+}
+
 #[test]
 fn the_script_of_bash_completes_in_bash() {
     let stage = staged();
