@@ -27,7 +27,6 @@ mod settings;
 mod stack;
 mod stacks;
 mod state;
-mod watch;
 
 use std::ffi::OsString;
 use std::io::Write as _;
@@ -134,8 +133,7 @@ fn dispatch(arguments: Arguments) -> ExitStatus {
 /// document that it promises says so.
 fn only_reads(command: &Command) -> bool {
     match command {
-        Command::Plan(arguments) => !arguments.watch,
-        Command::Drift(_) | Command::Get(_) | Command::Doctor(_) => true,
+        Command::Plan(_) | Command::Drift(_) | Command::Get(_) | Command::Doctor(_) => true,
         _ => false,
     }
 }

@@ -135,9 +135,6 @@ pub struct PlanArgs {
     /// Save the plan to a file for `trueup apply FILE`; of several stacks, each to a file in this directory
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Plan again whenever a file of the stack changes, until Ctrl-C; on a terminal
-    #[arg(long, conflicts_with_all = ["output", "format", "budget", "detailed_exitcode"])]
-    pub watch: bool,
     /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats(Format::OF_PLAN))]
     pub format: Format,

@@ -1,6 +1,6 @@
 //! `plan`: shows what an apply would change, and saves that plan for a review.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Instant;
 
 use crate::cli::args::{PlanArgs, ScopeArgs};
@@ -9,8 +9,7 @@ use crate::cli::exit_status::{CommandError, ExitStatus};
 use crate::cli::session::{Session, SessionOptions};
 use crate::cli::stacks::fleet::{self, FleetNeeds};
 use crate::cli::stacks::targets::{self, Target, Targets};
-use crate::cli::watch::WatchedFiles;
-use crate::cli::{configuration, file, hint, planning};
+use crate::cli::{file, hint, planning};
 use crate::plan::{Digest, Plan};
 use crate::report::fleet::{Fleet, FleetCommand, PartOutcome};
 use crate::report::text::TextView;
@@ -19,10 +18,6 @@ use crate::report::{AttributionDetail, Report, ReportOptions, left_out, safe};
 /// Shows what would change.
 pub async fn run(arguments: &PlanArgs, context: &Context) -> Result<ExitStatus, CommandError> {
     let targets = targets::of(context, &arguments.scope.paths, arguments.stacks)?;
-    if arguments.watch {
-        targets::one(targets, "--watch", "give the directory of one")?;
-        return watch(arguments, context).await;
-    }
     if let Targets::Several(targets) = targets {
         return several(arguments, context, targets).await;
     }
@@ -31,32 +26,6 @@ pub async fn run(arguments: &PlanArgs, context: &Context) -> Result<ExitStatus, 
     // The program ends here: to free ten thousand endpoints first is a twentieth of its time.
     std::mem::forget((session.stack.loaded, plan));
     Ok(status)
-}
-
-/// Shows the plan again and again, whenever a file has changed. What is wrong meanwhile is shown, too.
-async fn watch(arguments: &PlanArgs, context: &Context) -> Result<ExitStatus, CommandError> {
-    /// Clears the screen, and goes to its top.
-    const CLEAR: &str = "\u{1b}[2J\u{1b}[H";
-    if !context.environment.stdout_is_terminal {
-        return Err(CommandError::words(ExitStatus::Usage, "`--watch` needs a terminal")
-            .hint("leave it out, or run `drift` on a schedule"));
-    }
-    let path = arguments.scope.paths.first().map_or(Path::new("."), PathBuf::as_path);
-    let root = configuration::root(context, path)?;
-    let mut files = WatchedFiles::new(&root, arguments.live.live.as_deref());
-    loop {
-        context.output.answer(CLEAR);
-        if let Err(error) = show(arguments, context).await {
-            context.output.error(&error);
-        }
-        // An embedded service keeps its file for itself.
-        context.close().await;
-        context.output.answer(&format!("\nWatching {}. Ctrl-C ends.\n", safe::line(&root.display().to_string())));
-        tokio::select! {
-            () = files.changed() => {}
-            _ = tokio::signal::ctrl_c() => return Ok(ExitStatus::Done),
-        }
-    }
 }
 
 /// Plans once, and shows or saves it.

@@ -20,4 +20,3 @@ mod story;
 mod terminal;
 mod waiting;
 #[cfg(unix)]
-mod watch;
