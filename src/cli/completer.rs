@@ -1,5 +1,5 @@
 //! Completion in a shell: the scripts that `completions` prints call the program back, which answers with what there is:
-//! endpoints and namespaces of the definitions here, runs, environments, contexts, fields, operations. Nothing is asked
+//! endpoints and namespaces of the definitions here, runs, environments, fields, operations. Nothing is asked
 //! of the service, and what cannot be read is not offered.
 
 use std::collections::BTreeSet;
@@ -14,7 +14,6 @@ use clap_complete::env::Shells;
 use crate::api::TABLE;
 use crate::cli::args::help;
 use crate::cli::environment::ProcessEnvironment;
-use crate::cli::service::contexts;
 use crate::journal;
 use crate::load::{self, LoadOptions};
 use crate::model::Layout;
@@ -78,7 +77,6 @@ fn completer(command: &str, argument: &str) -> Option<Completer> {
         ("history" | "rollback", "run") | (_, "resume") => runs,
         ("show", "what") => runs_and_files,
         (_, "env") => environments,
-        (_, "context") | ("context use" | "context remove", "name") => tenants,
         ("explain", "field") => fields,
         (_, "columns") => columns,
         ("call", "operation") => operations,
@@ -161,11 +159,6 @@ fn runs_and_files(current: &OsStr) -> Vec<CompletionCandidate> {
 fn environments(current: &OsStr) -> Vec<CompletionCandidate> {
     let settings = load::settings(Path::new("."), &LoadOptions::default());
     matching(current, settings.map(|config| config.environments.into_keys().collect::<Vec<_>>()).unwrap_or_default())
-}
-
-fn tenants(current: &OsStr) -> Vec<CompletionCandidate> {
-    let contexts = contexts::of(&ProcessEnvironment::read()).unwrap_or_default();
-    matching(current, contexts.contexts.into_keys())
 }
 
 fn fields(current: &OsStr) -> Vec<CompletionCandidate> {

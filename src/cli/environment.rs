@@ -196,16 +196,6 @@ impl ProcessEnvironment {
         Some(state?.join("trueup"))
     }
 
-    /// The configuration directory of the user: `$XDG_CONFIG_HOME`, else `~/.config`; on Windows `%APPDATA%`.
-    #[must_use]
-    pub fn configuration_directory(&self) -> Option<PathBuf> {
-        let home = || match self.path("APPDATA").filter(|_| cfg!(windows)) {
-            Some(roaming) => Some(roaming),
-            None => self.path("HOME").map(|home| home.join(".config")),
-        };
-        self.path("XDG_CONFIG_HOME").filter(|path| path.is_absolute()).or_else(home)
-    }
-
     /// The time now.
     #[must_use]
     pub fn now(&self) -> Timestamp {

@@ -21,7 +21,6 @@ pub fn settings(global: &GlobalArgs) -> String {
         }
     };
     add("--base-url", global.base_url.as_deref());
-    add("--context", global.context.as_deref());
     add("--layout", global.layout.as_deref());
     for (flag, path) in [
         ("--token-file", &global.token_file),

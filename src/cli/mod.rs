@@ -174,7 +174,6 @@ async fn command(command: Command, context: &Context) -> Result<ExitStatus, Comm
         Command::Sandbox(arguments) => command::sandbox::run(&arguments, context).await,
         Command::Schema(arguments) => Ok(command::schema::run(&arguments, context)),
         Command::Explain(arguments) => command::explain::run(&arguments, context),
-        Command::Context(arguments) => command::context::run(&arguments, context),
         Command::Completions(arguments) => command::completions::run(&arguments, context),
         Command::Man(_) => command::man::run(context),
     }

@@ -9,7 +9,6 @@ use crate::cli::context::Context;
 use crate::cli::environment::ProcessEnvironment;
 use crate::cli::exit_status::{CommandError, ExitStatus};
 use crate::cli::service::address::{self, Address, UrlSources};
-use crate::cli::service::contexts;
 use crate::load::Config;
 use crate::model::{Layout, Name};
 use crate::plan::{self, Allowances, Ignore};
@@ -65,13 +64,7 @@ pub fn named(context: &Context, config: &Config) -> Result<Option<ServiceLocatio
             None => Ok(Some(ServiceLocation::Sandbox(state_directory(global, environment)?.join("sandbox.redb")))),
         };
     }
-    let chosen = contexts::in_force(context)?;
-    let sources = UrlSources {
-        global,
-        environment,
-        policy: context.policy.as_ref().map(|file| &file.policy),
-        context: chosen.as_ref().map(|chosen| (chosen.name.as_str(), &chosen.base_url)),
-    };
+    let sources = UrlSources { global, environment, policy: context.policy.as_ref().map(|file| &file.policy) };
     Ok(address::of(sources, config.base_url.as_deref())?.map(ServiceLocation::At))
 }
 
@@ -110,17 +103,7 @@ pub fn stack(context: &Context, config: &Config) -> Result<Option<String>, Comma
     if let Some(given) = stack_named(&context.global, &context.environment)? {
         return Ok(Some(given));
     }
-    let chosen = contexts::in_force(context)?;
-    let of_context = chosen.as_ref().and_then(|chosen| Some((&chosen.name, chosen.stack.as_ref()?)));
-    match (&config.stack, of_context) {
-        (Some(stack), Some((context, other))) if stack != other => {
-            let message =
-                format!("the context `{context}` is for the stack `{other}`, and trueup.yaml names `{stack}`");
-            Err(CommandError::words(ExitStatus::Invalid, message)
-                .hint("use another context, or name the stack with --stack"))
-        }
-        (stack, of_context) => Ok(stack.as_ref().or(of_context.map(|(_, stack)| stack)).map(ToString::to_string)),
-    }
+    Ok(config.stack.as_ref().map(ToString::to_string))
 }
 
 /// The stack of the flag or of the environment.

@@ -7,7 +7,6 @@ mod attribution;
 pub mod bars;
 mod charset;
 pub mod check_document;
-pub mod contexts;
 mod counted;
 pub mod ddos;
 pub mod edits;

@@ -7,7 +7,6 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, json};
 
-use super::contexts::ContextsReport;
 use super::endpoints::EndpointsReport;
 use super::error::{self, ErrorReport};
 use super::event_counts::EventCountsReport;
@@ -104,8 +103,6 @@ kinds! {
     Endpoints = "endpoints" => report::<EndpointsReport<'_>>("endpoints"),
     /// The JSON of doctor
     Health = "health" => report::<HealthReport<'_>>("health"),
-    /// The JSON of context list
-    Contexts = "contexts" => report::<ContextsReport<'_>>("contexts"),
     /// The JSON of events
     SecurityEvents = "security_events" => report::<EventListReport<'_>>("security_events"),
     /// The JSON of events --by

@@ -161,30 +161,3 @@ fn an_overlay_that_another_environment_extends_is_written_with_a_warning() {
     by_hand(82);
     stage.run("pull --drift . --env prod-eu --into overlay").code(0).does_not_say("warning");
 }
-
-#[cfg(unix)]
-#[test]
-fn on_a_terminal_a_person_chooses_between_the_overlay_and_the_shared_definitions() {
-    let service = Service::start();
-    let settings = "namespaces: [shop]\nenvironments: {prod: {stack: shop, overlay: o/prod}}\n";
-    let stage = Stage::new().at(&service).file("trueup.yaml", settings).file("cart.yaml", &definition("shop/cart", 80));
-    stage.run("apply . --env prod --yes --quiet").code(0);
-    service.change("shop/cart", |object| object["spec"]["port"] = serde_json::json!(81));
-    let pull = |answers: &[&str]| {
-        let mut terminal = crate::terminal::Terminal::run(&stage, "pull --drift . --env prod");
-        for answer in answers {
-            terminal.wait_for("Write into the overlay o/prod, or into the base that environments share? [overlay]: ");
-            terminal.enter(answer);
-        }
-        terminal.end().0
-    };
-    assert_eq!(pull(&["both", "neither", "none"]), 64);
-    assert!(stage.read("cart.yaml").contains("port: 80") && !stage.path("o").exists(), "nothing is written");
-    assert_eq!(pull(&["no", "base"]), 0);
-    assert!(stage.read("cart.yaml").contains("port: 81") && !stage.path("o").exists());
-    stage.run("apply . --env prod --yes --quiet").code(0);
-    service.change("shop/cart", |object| object["spec"]["port"] = serde_json::json!(82));
-    assert_eq!(pull(&[""]), 0);
-    assert!(stage.read("o/prod/shop/cart.yaml").contains("port: 82"));
-    assert!(stage.read("cart.yaml").contains("port: 81"));
-}

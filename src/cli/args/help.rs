@@ -7,9 +7,8 @@ use clap::{Arg, ArgAction, Command, CommandFactory as _};
 use crate::cli::args::Arguments;
 
 /// Options of a connection to the service.
-const SERVICE: [&str; 15] = [
+const SERVICE: [&str; 14] = [
     "base_url",
-    "context",
     "layout",
     "token_file",
     "ca_cert",
@@ -64,7 +63,7 @@ fn hiding(command: Command, path: &str, globals: &[String]) -> Command {
 /// The global options that a command uses; nothing where that is all of them.
 fn used(command: &str) -> Option<Vec<&'static str>> {
     let groups: &[&[&str]] = match command.split(' ').next().unwrap_or_default() {
-        "init" => &[&["base_url", "context", "stack", "sandbox"]],
+        "init" => &[&["base_url", "stack", "sandbox"]],
         "validate" => &[&SETTINGS, &["stack", "policy"]],
         "fmt" => &[&["config"]],
         "stacks" | "fleet" => &[],
@@ -73,9 +72,8 @@ fn used(command: &str) -> Option<Vec<&'static str>> {
         "import" => &[&["config", "env"]],
         // Its own `--log` has the id of the global one.
         "sandbox" => &[&["token_file", "log"]],
-        "context" if command == "context add" => &[&["base_url", "stack", "token_file"]],
         "explain" => &[&SETTINGS, &["policy", "base_url", "layout", "stack", "rate", "concurrency"]],
-        "context" | "schema" | "completions" | "man" | "help" => &[],
+        "schema" | "completions" | "man" | "help" => &[],
         _ => return None,
     };
     Some(groups.iter().copied().chain([OUTPUT.as_slice()]).flatten().copied().collect())
@@ -151,8 +149,6 @@ mod tests {
             ("trueup plan", "--token-file", true),
             ("trueup ddos list", "--token-file", true),
             ("trueup ddos list", "--state-dir", false),
-            ("trueup context use", "--token-file", false),
-            ("trueup context add", "--token-file", true),
             ("trueup validate", "--token-file", false),
         ] {
             assert_eq!(shows(path, option), expected, "{path} {option}");

@@ -3,7 +3,6 @@
 
 #[cfg(test)]
 mod commands_page_tests;
-pub mod context;
 pub mod fleet;
 pub mod help;
 pub mod movement;
@@ -90,7 +89,6 @@ pub enum Command {
     Sandbox(SandboxArgs),
     Schema(SchemaArgs),
     Explain(ExplainArgs),
-    Context(crate::cli::args::context::ContextArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),
 }
@@ -546,7 +544,7 @@ pub struct ExplainArgs {
 /// Prints completions for a shell.
 ///
 /// They complete commands and options, and endpoints and namespaces of the definitions in the working directory, runs,
-/// environments, contexts, fields and operations. The script calls trueup for them.
+/// environments, fields and operations. The script calls trueup for them.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  trueup completions bash > ~/.local/share/bash-completion/completions/trueup\n  trueup completions zsh > ~/.zfunc/_trueup\n  trueup completions fish > ~/.config/fish/completions/trueup.fish"

@@ -53,8 +53,8 @@ pub struct StacksListArgs {
 
 /// Begins a stack: writes trueup.yaml, an example definition, .gitignore, and pipelines.
 ///
-/// On a terminal it asks for what no flag gives; elsewhere, and with --yes, it takes defaults. A file that exists is
-/// never overwritten. With --sandbox it begins a first hour without a tenant.
+/// What no flag gives has a default, which it prints. A file that exists is never overwritten. With --sandbox it begins a
+/// first hour without a tenant.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  trueup init\n  trueup init endpoints --sandbox\n  trueup init endpoints --url https://acme.example.net --namespaces shop,pay --pipeline github"
@@ -69,9 +69,6 @@ pub struct InitArgs {
     /// The pipelines to write, for plans in pull requests, applies and a nightly check
     #[arg(long, value_name = "FORGE")]
     pub pipeline: Option<Forge>,
-    /// Ask nothing
-    #[arg(long, short)]
-    pub yes: bool,
 }
 
 /// The forges with pipelines.
@@ -93,11 +90,6 @@ impl Forge {
             Forge::Gitlab => "gitlab",
             Forge::None => "none",
         }
-    }
-
-    /// The forge of this name.
-    pub fn parse(name: &str) -> Option<Self> {
-        [Forge::Github, Forge::Gitlab, Forge::None].into_iter().find(|forge| forge.as_str() == name)
     }
 }
 

@@ -25,9 +25,6 @@ pub struct GlobalArgs {
     /// The service, with or without /api [environment: TRUEUP_BASE_URL]
     #[arg(long, global = true, visible_alias = "url", value_name = "URL")]
     pub base_url: Option<String>,
-    /// The context, which names the service and its token (`trueup context`) [environment: TRUEUP_CONTEXT]
-    #[arg(long, global = true, value_name = "NAME")]
-    pub context: Option<String>,
     /// The paths that the service answers at: uniform (default) or published
     #[arg(long, hide_short_help = true, global = true, value_name = "LAYOUT")]
     pub layout: Option<String>,

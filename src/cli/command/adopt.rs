@@ -6,7 +6,6 @@ use std::collections::BTreeSet;
 use crate::cli::args::{AdoptInto, PermissionArgs, PullArgs, ScopeArgs};
 use crate::cli::context::Context;
 use crate::cli::exit_status::{CommandError, ExitStatus};
-use crate::cli::output::prompt;
 use crate::cli::session::{Session, SessionOptions};
 use crate::cli::{file, planning};
 use crate::file::{Directory, FileMode};
@@ -71,19 +70,9 @@ fn overlay<'l>(arguments: &PullArgs, context: &Context, loaded: &'l Loaded) -> R
                 .hint("or write into the definitions, which other environments share: --into base")
                 .hint("nothing was written"))
         }
-        (Some(AdoptInto::Overlay), Some(directory)) => {
+        (Some(AdoptInto::Overlay) | None, Some(directory)) => {
             shared(context, loaded, (name, directory));
             Ok(own)
-        }
-        (None, Some(directory)) => {
-            shared(context, loaded, (name, directory));
-            let question =
-                format!("Write into the overlay {}, or into the base that environments share?", safe::line(directory));
-            prompt::ask(&question, "overlay", context.environment.can_ask, |answer| match answer {
-                "overlay" => Ok(own),
-                "base" => Ok(None),
-                _ => Err("answer `overlay` or `base`".to_owned()),
-            })
         }
     }
 }

@@ -4,7 +4,6 @@ pub mod adopt;
 pub mod apply;
 pub mod call;
 pub mod completions;
-pub mod context;
 pub mod ddos;
 pub mod doctor;
 pub mod drift;

@@ -2,7 +2,6 @@
 //! `--format ndjson` the last line is one.
 
 use crate::cli::args::Command;
-use crate::cli::args::context::ContextCommand;
 use crate::cli::args::fleet::FleetSubcommand;
 use crate::cli::args::query::{DdosCommand, UpgradesCommand};
 use crate::cli::args::view::EndpointFormat;
@@ -59,10 +58,6 @@ pub fn promised(command: &Command) -> Option<Promise> {
             // A line for each change of the upgrade.
             UpgradesCommand::Status(arguments) if arguments.watch => of(arguments.format).map(|_| Promise::Lines),
             UpgradesCommand::Status(arguments) => of(arguments.format),
-        },
-        Command::Context(arguments) => match &arguments.command {
-            Some(ContextCommand::List(arguments)) => of(arguments.format),
-            _ => None,
         },
         Command::Init(_)
         | Command::Fmt(_)

@@ -29,8 +29,6 @@ pub struct UrlSources<'a> {
     pub environment: &'a ProcessEnvironment,
     /// The policy, if there is one.
     pub policy: Option<&'a Policy>,
-    /// The context in force, if there is one: its name and its service.
-    pub context: Option<(&'a str, &'a BaseUrl)>,
 }
 
 /// The service that flags, environment and configuration name; nothing where none is named.
@@ -38,7 +36,7 @@ pub struct UrlSources<'a> {
 /// # Errors
 /// One is not a URL, two of environment and configuration differ, or the policy forbids it.
 pub fn of(sources: UrlSources<'_>, configured: Option<&str>) -> Result<Option<Address>, CommandError> {
-    let UrlSources { global, environment, policy, context } = sources;
+    let UrlSources { global, environment, policy } = sources;
     if let Some(text) = &global.base_url {
         let url = read(text, "`--base-url`")?;
         listed(policy, &url)?;
@@ -50,9 +48,6 @@ pub fn of(sources: UrlSources<'_>, configured: Option<&str>) -> Result<Option<Ad
             let source = format!("`{variable}`");
             named.push((read(text, &source)?, source));
         }
-    }
-    if let Some((name, url)) = context {
-        named.push((url.clone(), format!("the context `{name}`")));
     }
     let in_environment = !named.is_empty();
     if let Some(text) = configured {
@@ -106,7 +101,7 @@ mod tests {
         let words = ["trueup", "man"].iter().chain(flags);
         let global = Arguments::try_parse_from(words).expect("a command line").global;
         let environment = ProcessEnvironment::with(environment);
-        of(UrlSources { global: &global, environment: &environment, policy: None, context: None }, configured)
+        of(UrlSources { global: &global, environment: &environment, policy: None }, configured)
             .map(|address| address.map_or_else(|| "none".to_owned(), |address| address.url.to_string()))
             .map_err(|error| error.to_string())
     }

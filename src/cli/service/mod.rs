@@ -2,8 +2,6 @@
 //! started first, in this process, over real HTTP on the loopback.
 
 pub mod address;
-pub mod chosen_context;
-pub mod contexts;
 pub mod exchanges;
 pub mod token;
 pub mod trust;
@@ -210,13 +208,7 @@ async fn start(file: &Path, token: &str) -> Result<Running, CommandError> {
 }
 
 fn token(context: &Context, variable: Option<&str>, address: &Address) -> Result<Option<Secret>, CommandError> {
-    let chosen = contexts::in_force(context)?;
-    let sources = TokenSources {
-        global: &context.global,
-        environment: &context.environment,
-        named: variable,
-        context: chosen.as_ref(),
-    };
+    let sources = TokenSources { global: &context.global, environment: &context.environment, named: variable };
     let given = token::given(sources, address)?;
     let Some(text) = given else {
         if context.global.client_cert.is_some() || context.global.client_p12.is_some() {

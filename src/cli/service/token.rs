@@ -9,7 +9,6 @@ use crate::cli::environment::ProcessEnvironment;
 use crate::cli::exit_status::{CommandError, ExitStatus};
 use crate::cli::file;
 use crate::cli::service::address::{self, Address};
-use crate::cli::service::chosen_context::{ChosenContext, ContextToken};
 use crate::file::limit;
 
 /// The variable that is always looked at.
@@ -26,8 +25,6 @@ pub struct TokenSources<'a> {
     pub environment: &'a ProcessEnvironment,
     /// `token_variable` of the configuration.
     pub named: Option<&'a str>,
-    /// The context in force, if there is one.
-    pub context: Option<&'a ChosenContext>,
 }
 
 /// A token with its source.
@@ -53,7 +50,7 @@ pub fn source(sources: TokenSources<'_>, address: &Address) -> Result<Option<Tok
     checked(sources, address).map(|found| found.map(|found| found.source))
 }
 
-/// The token's text for the service at `address`: of `--token-file`, of the context, of the variable that the
+/// The token's text for the service at `address`: of `--token-file`, of the variable that the
 /// configuration names, of `TRUEUP_TOKEN`, of `F5XC_API_TOKEN`, in this order. Nothing where none is
 /// given.
 ///
@@ -94,16 +91,10 @@ fn read(path: &Path) -> Result<String, CommandError> {
 }
 
 fn found(sources: TokenSources<'_>, address: &Address) -> Result<Option<FoundToken>, CommandError> {
-    let TokenSources { global, environment, named, context } = sources;
+    let TokenSources { global, environment, named } = sources;
     let source = |name: &str, bound| TokenSource { name: name.to_owned(), bound };
     if let Some(text) = from_file(global)? {
         return Ok(Some(FoundToken { text, source: source("--token-file", false) }));
-    }
-    // A context is for one service, and so is its token.
-    if let Some(context) = context.filter(|context| context.base_url == address.url)
-        && let Some(token) = &context.token
-    {
-        return of_context(environment, context, token, address).map(Some);
     }
     if let Some(name) = named {
         return configured(environment, name, address).map(Some);
@@ -130,47 +121,27 @@ fn of_variable(environment: &ProcessEnvironment, name: &str) -> Result<Option<St
     }
 }
 
-/// Whether a variable may be named for a token; `source` names it.
+/// Whether the configuration may name a variable for a token.
 ///
 /// # Errors
 /// It could contain another secret, or belongs to another variable.
-pub fn check_name(variable: &str, source: &str) -> Result<(), CommandError> {
+fn check_name(variable: &str) -> Result<(), CommandError> {
     if let Some(of) = ["_URL", "_FILE"].iter().find_map(|ending| variable.strip_suffix(ending)) {
-        let message = format!("{source} names `{variable}`, which says something about `{of}` and contains no token");
+        let message =
+            format!("`token_variable` names `{variable}`, which says something about `{of}` and contains no token");
         return Err(CommandError::words(ExitStatus::Invalid, message).hint(format!("name {of}")));
     }
     if variable.starts_with(VARIABLE) {
         return Ok(());
     }
-    let message = format!("{source} names `{variable}`, which does not begin with `{VARIABLE}`");
+    let message = format!("`token_variable` names `{variable}`, which does not begin with `{VARIABLE}`");
     Err(CommandError::words(ExitStatus::Invalid, message)
         .hint("a definition's author must not be able to send away another secret; rename the variable"))
 }
 
-/// The token of a context, which binds it to its service.
-fn of_context(
-    environment: &ProcessEnvironment,
-    context: &ChosenContext,
-    token: &ContextToken,
-    address: &Address,
-) -> Result<FoundToken, CommandError> {
-    let source = |name: String| TokenSource { name: format!("{name} of the context `{}`", context.name), bound: true };
-    match token {
-        ContextToken::Variable(name) => {
-            let Some(text) = of_variable(environment, name)? else {
-                let message = format!("the context `{}` names `{name}`, which is not set", context.name);
-                return Err(CommandError::words(ExitStatus::Invalid, message).hint(format!("set {name}")));
-            };
-            is_bound(environment, name, address)?;
-            Ok(FoundToken { text, source: source(name.clone()) })
-        }
-        ContextToken::File(path) => Ok(FoundToken { text: read(path)?, source: source(path.display().to_string()) }),
-    }
-}
-
 /// The token of the variable that the configuration names.
 fn configured(environment: &ProcessEnvironment, name: &str, address: &Address) -> Result<FoundToken, CommandError> {
-    check_name(name, "`token_variable`")?;
+    check_name(name)?;
     let Some(text) = of_variable(environment, name)? else {
         let message = format!("`token_variable` names `{name}`, which is not set");
         return Err(CommandError::words(ExitStatus::Invalid, message)
@@ -231,7 +202,7 @@ mod tests {
     fn token(environment: &[(&str, &str)], named: Option<&str>) -> Result<Option<String>, CommandError> {
         let address = Address { url: address::read(OURS, "a test").expect("a URL"), pinned: true };
         let (global, environment) = (global(&[]), ProcessEnvironment::with(environment));
-        given(TokenSources { global: &global, environment: &environment, named, context: None }, &address)
+        given(TokenSources { global: &global, environment: &environment, named }, &address)
     }
 
     #[test]
@@ -383,14 +354,12 @@ mod tests {
                 let environment = ProcessEnvironment::with(&environment);
                 let policy =
                     (policy == 1).then(|| Policy { base_urls: Some(vec![OURS.to_owned()]), ..Policy::default() });
-                let sources =
-                    UrlSources { global: &global, environment: &environment, policy: policy.as_ref(), context: None };
+                let sources = UrlSources { global: &global, environment: &environment, policy: policy.as_ref() };
                 let Ok(Some(address)) = address::of(sources, configured) else { continue };
-                let sent =
-                    given(TokenSources { global: &global, environment: &environment, named, context: None }, &address)
-                        .ok()
-                        .flatten()
-                        .is_some();
+                let sent = given(TokenSources { global: &global, environment: &environment, named }, &address)
+                    .ok()
+                    .flatten()
+                    .is_some();
                 let url = address.url.to_string();
                 let says = |text: Option<&str>| text == Some(url.as_str());
                 let binding = if source == 2 { None } else { bindings[source].1 };
@@ -408,45 +377,5 @@ mod tests {
             }
         }
         assert!(given_count > 500 && refused > 500, "{given_count} given, {refused} refused");
-    }
-
-    /// Every combination of what can name a service beside a context: the token of the context goes to its own
-    /// service, and only where nothing names another one.
-    #[test]
-    fn the_token_of_a_context_goes_to_its_service_and_where_nothing_contradicts_it() {
-        const URLS: [Option<&str>; 3] = [None, Some(OURS), Some(EVIL)];
-        let (mut given_count, mut refused) = (0, 0);
-        for code in 0..3usize.pow(6) {
-            let digit = |at: u32| URLS[code / 3usize.pow(at) % 3];
-            let (flag, configured, binding) = (digit(0), digit(4), digit(5));
-            let mut environment = vec![("TRUEUP_TOKEN_C", "secret"), ("CI", "true")];
-            environment.extend(VARIABLES.iter().zip(1..).filter_map(|(name, at)| Some((*name, digit(at)?))));
-            environment.extend(binding.map(|url| ("TRUEUP_TOKEN_C_URL", url)));
-            let environment = ProcessEnvironment::with(&environment);
-            let flags: Vec<&str> = flag.map_or_else(Vec::new, |url| vec!["--base-url", url]);
-            let global = global(&flags);
-            let context = ChosenContext {
-                name: "c".to_owned(),
-                base_url: address::read(OURS, "a test").expect("a URL"),
-                stack: None,
-                token: Some(ContextToken::Variable("TRUEUP_TOKEN_C".to_owned())),
-            };
-            let named = Some(("c", &context.base_url));
-            let sources = UrlSources { global: &global, environment: &environment, policy: None, context: named };
-            let sent = address::of(sources, configured).ok().flatten().and_then(|address| {
-                let sources =
-                    TokenSources { global: &global, environment: &environment, named: None, context: Some(&context) };
-                given(sources, &address).ok().flatten()
-            });
-            let outside = VARIABLES.iter().filter_map(|name| environment.variable(name)).chain(configured);
-            let safe = match flag {
-                Some(url) => url == OURS,
-                None => outside.into_iter().all(|url| url == OURS),
-            } && binding.is_none_or(|url| url == OURS);
-            assert_eq!(sent.is_some(), safe, "{environment:?} flag {flag:?} configured {configured:?}");
-            given_count += usize::from(safe);
-            refused += usize::from(!safe);
-        }
-        assert!(given_count > 100 && refused > 100, "{given_count} given, {refused} refused");
     }
 }

@@ -30,7 +30,6 @@ fn words_of_the_stack_are_completed_in_every_shell() {
     let stage = staged();
     stage.run("apply . --sandbox --yes --quiet").code(0);
     let run = stage.run("history --json").json()["runs"][0]["run"].as_str().expect("a run").to_owned();
-    stage.run("context add acme --url https://acme.example.net").code(0).stderr_contains("acme");
     for shell in ["bash", "fish", "zsh"] {
         for (line, expected) in [
             ("get s", vec!["shop/"]),
@@ -41,13 +40,11 @@ fn words_of_the_stack_are_completed_in_every_shell() {
             ("history 2", vec![run.as_str()]),
             ("apply --resume 2", vec![run.as_str()]),
             ("plan --env ", vec!["prod", "stage"]),
-            ("plan --context ", vec!["acme"]),
-            ("context use a", vec!["acme"]),
             ("explain spec.dns_name_advanced.r", vec!["spec.dns_name_advanced.refresh_interval"]),
             ("get --columns lab", vec!["labels"]),
             ("get --format y", vec!["yaml"]),
             ("call svc-api-ddos-event-l", vec!["svc-api-ddos-event-list"]),
-            ("contex", vec!["context"]),
+            ("rehea", vec!["rehearse"]),
         ] {
             assert_eq!(completed(&stage, shell, line), expected, "{shell}: {line}");
         }

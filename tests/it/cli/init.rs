@@ -10,6 +10,18 @@ fn run_next(stage: &Stage, printed: &str) {
     stage.run(command).code(0);
 }
 
+#[cfg(unix)]
+#[test]
+fn on_a_terminal_it_asks_nothing_and_prints_its_defaults() {
+    let stage = Stage::new();
+    let (code, screen) = crate::terminal::Terminal::run(&stage, "init mesh").end();
+    assert_eq!(code, 0, "{screen}");
+    let defaults = "no service yet, stack mesh, namespace shop, no pipelines";
+    assert!(screen.replace("\r\n", "\n").contains(defaults), "{screen}");
+    let flags = "init other --url https://t.example.net --stack s --namespaces pay --pipeline none";
+    stage.run(flags).code(0).does_not_say("By default");
+}
+
 #[test]
 fn a_first_hour_without_a_tenant() {
     let stage = Stage::new();
@@ -28,7 +40,7 @@ fn a_first_hour_without_a_tenant() {
 #[test]
 fn flags_decide_and_a_second_time_nothing_is_overwritten() {
     let stage = Stage::new();
-    let line = "init mesh --url https://t.example.net/api --namespaces pay,shop --stack s --pipeline github --yes";
+    let line = "init mesh --url https://t.example.net/api --namespaces pay,shop --stack s --pipeline github";
     let ran = stage.run(line);
     ran.code(0)
         .stdout_contains("  .github/workflows/plan.yaml\n")
@@ -57,7 +69,7 @@ fn flags_decide_and_a_second_time_nothing_is_overwritten() {
 #[test]
 fn a_pipeline_is_written_to_the_top_of_the_repository() {
     let stage = Stage::new().file(".git/HEAD", "ref: refs/heads/main\n").file("deep/er/x.txt", "");
-    stage.run("init deep/er/mesh --pipeline gitlab --yes").code(0).stdout_contains("  .gitlab-ci.yml\n");
+    stage.run("init deep/er/mesh --pipeline gitlab").code(0).stdout_contains("  .gitlab-ci.yml\n");
     assert!(stage.read(".gitlab/trueup-stack.yml").contains("trueup plan"));
     assert!(stage.read(".gitlab/trueup.yml").contains(".trueup:"));
 }
@@ -66,7 +78,7 @@ fn a_pipeline_is_written_to_the_top_of_the_repository() {
 fn with_a_token_the_next_command_is_the_doctor() {
     let service = Service::start();
     let stage = Stage::new().at(&service);
-    let ran = stage.run("init . --stack s --yes");
+    let ran = stage.run("init . --stack s");
     ran.code(0)
         .stdout_contains("To begin with the live endpoints:  rm shop/example.yaml && trueup pull -o .\n")
         .stdout_contains("Next:  trueup doctor .\n");
@@ -76,36 +88,16 @@ fn with_a_token_the_next_command_is_the_doctor() {
 #[test]
 fn a_directory_in_a_stack_and_wrong_flags_are_refused_before_anything_is_written() {
     let stage = Stage::new().file("mesh/trueup.yaml", "stack: s\n");
-    stage
-        .run("init mesh/inner --yes")
-        .code(6)
-        .stderr_contains("is in the stack of")
-        .stderr_contains("nothing was written");
-    stage.run("init new --namespaces Shop --yes").code(64).stderr_contains("the namespace `Shop` ");
-    stage.run("init new --url http://elsewhere.example.net --yes").code(1).stderr_contains("use https");
-    stage.run("init new --stack ../x --yes").code(64).stderr_contains("`--stack` is `../x`");
+    stage.run("init mesh/inner").code(6).stderr_contains("is in the stack of").stderr_contains("nothing was written");
+    stage.run("init new --namespaces Shop").code(64).stderr_contains("the namespace `Shop` ");
+    stage.run("init new --url http://elsewhere.example.net").code(1).stderr_contains("use https");
+    stage.run("init new --stack ../x").code(64).stderr_contains("`--stack` is `../x`");
     assert!(!stage.path("new").exists() && !stage.path("mesh/inner").exists());
 }
 
 #[test]
 fn definitions_that_are_there_need_no_example() {
     let stage = Stage::example("01-first-endpoint");
-    stage.run("init --yes").code(0).does_not_say("example.yaml").stdout_contains("  trueup.yaml\n");
+    stage.run("init").code(0).does_not_say("example.yaml").stdout_contains("  trueup.yaml\n");
     stage.run("validate").code(0).stdout_contains("Valid: 1 endpoint ");
-}
-
-#[cfg(unix)]
-#[test]
-fn on_a_terminal_it_asks_until_an_answer_is_valid() {
-    let stage = Stage::new();
-    let mut terminal = crate::terminal::Terminal::run(&stage, "init mesh");
-    terminal.wait_for("decide later): ").enter("ftp://t.example.net");
-    terminal.wait_for("use https").wait_for("decide later): ").enter("https://t.example.net");
-    terminal.wait_for("unique in the tenant [mesh]: ").enter("");
-    terminal.wait_for("separated by commas [shop]: ").enter("shop, pay");
-    terminal.wait_for("gitlab, none) [none]: ").enter("gitlab");
-    let (code, screen) = terminal.end();
-    assert_eq!(code, 0, "{screen}");
-    assert!(stage.read("mesh/trueup.yaml").contains("namespaces: [shop, pay]\n"));
-    assert!(stage.path(".gitlab-ci.yml").exists());
 }

@@ -4,7 +4,6 @@ mod codes;
 mod commands;
 #[cfg(unix)]
 mod completions;
-mod contexts;
 mod doctor;
 mod filters;
 mod fmt;
@@ -19,4 +18,3 @@ mod story;
 #[cfg(unix)]
 mod terminal;
 mod waiting;
-#[cfg(unix)]

@@ -10,7 +10,6 @@ use crate::cli::args::setup::DoctorArgs;
 use crate::cli::context::Context;
 use crate::cli::exit_status::{CommandError, ExitStatus};
 use crate::cli::service::address::VARIABLES;
-use crate::cli::service::contexts;
 use crate::cli::service::token::{self, TokenSources};
 use crate::cli::settings::{self, ServiceLocation};
 use crate::cli::{configuration, hint, stack, state};
@@ -124,9 +123,8 @@ fn sources(context: &Context, config: &Config) -> Vec<String> {
         return vec!["--base-url".to_owned()];
     }
     let variables = VARIABLES.iter().filter(|name| context.environment.variable(name).is_some());
-    let chosen = contexts::in_force(context).ok().flatten().map(|chosen| format!("the context `{}`", chosen.name));
     let configured = config.base_url.as_ref().map(|_| "base_url of trueup.yaml".to_owned());
-    variables.map(|name| (*name).to_owned()).chain(chosen).chain(configured).collect()
+    variables.map(|name| (*name).to_owned()).chain(configured).collect()
 }
 
 /// Whether requests can carry a token, or need none.
@@ -136,15 +134,7 @@ fn given_token(context: &Context, config: &Config, place: &ServiceLocation, heal
         return true;
     };
     let Context { global, environment, .. } = context;
-    let chosen = match contexts::in_force(context) {
-        Ok(chosen) => chosen,
-        Err(error) => {
-            failure::add(health, "token", &error);
-            return false;
-        }
-    };
-    let sources =
-        TokenSources { global, environment, named: config.token_variable.as_deref(), context: chosen.as_ref() };
+    let sources = TokenSources { global, environment, named: config.token_variable.as_deref() };
     match token::source(sources, address) {
         Err(error) => {
             failure::add(health, "token", &error);

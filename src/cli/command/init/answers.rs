@@ -1,5 +1,4 @@
-//! What a new stack should be: from the flags, from the questions that a person answers, and from defaults that the
-//! directory suggests.
+//! What a new stack should be: from the flags, and from defaults that the directory suggests.
 
 use std::path::Path;
 
@@ -8,9 +7,7 @@ use crate::api::BaseUrl;
 use crate::cli::args::setup::{Forge, InitArgs};
 use crate::cli::context::Context;
 use crate::cli::exit_status::CommandError;
-use crate::cli::output::prompt;
 use crate::cli::service::address::{self, UrlSources};
-use crate::cli::service::contexts;
 use crate::cli::{settings, stack};
 use crate::load::Config;
 use crate::model::{Name, Namespace};
@@ -18,81 +15,53 @@ use crate::model::{Name, Namespace};
 /// The namespace of the example where none is given.
 const NAMESPACE: &str = "shop";
 
-/// The answers of a call.
-pub struct Answers {
+/// What a call asks for.
+pub struct InitRequest {
     /// The stack.
     pub stack: NewStack,
     /// The pipelines to write.
     pub forge: Forge,
+    /// The flags that would have decided what the directory suggested.
+    pub suggested: Vec<&'static str>,
 }
 
-/// Takes the answers from the flags, and asks for the others if somebody can be asked.
+/// Takes the values of the flags, else those that the directory suggests.
 ///
 /// # Errors
-/// A flag that is not valid, or no end of answers that are not.
-pub fn answers(arguments: &InitArgs, context: &Context, directory: &Path, top: &Path) -> Result<Answers, CommandError> {
-    let asks = context.environment.can_ask && !arguments.yes;
-    let base_url = base_url(context, asks)?;
-    let given = settings::stack(context, &Config::default())?;
-    let name = match given {
-        Some(name) => Name::parse(&name).unwrap_or_else(|_| stack_name(directory)),
-        None => {
-            let usual = stack_name(directory);
-            ask(asks, "Name of the stack, unique in the tenant", usual.as_str(), |text| {
-                Name::parse(text).map_err(|error| format!("the name {error}"))
-            })?
-        }
-    };
+/// A flag that is not valid.
+pub fn request(
+    arguments: &InitArgs,
+    context: &Context,
+    directory: &Path,
+    top: &Path,
+) -> Result<InitRequest, CommandError> {
+    let base_url = base_url(context)?;
+    let given = settings::stack(context, &Config::default())?.and_then(|name| Name::parse(&name).ok());
+    let name = given.clone().unwrap_or_else(|| stack_name(directory));
     let namespaces = match arguments.namespaces.as_slice() {
-        [] => ask(asks, "Namespaces, separated by commas", NAMESPACE, |text| {
-            let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
-            let names: Vec<Namespace> = parts
-                .map(|part| Namespace::parse(part).map_err(|error| format!("the namespace `{part}` {error}")))
-                .collect::<Result<_, _>>()?;
-            if names.is_empty() { Err("name at least one".to_owned()) } else { Ok(names) }
-        })?,
+        [] => vec![Namespace::parse(NAMESPACE).unwrap_or_else(|_| unreachable!("it is a name"))],
         given => given.iter().map(|name| stack::namespace(name)).collect::<Result<_, _>>()?,
     };
-    let forge = match arguments.pipeline {
-        Some(forge) => forge,
-        None => ask(asks, "Pipelines (github, gitlab, none)", likely_forge(top).as_str(), |text| {
-            Forge::parse(text).ok_or_else(|| "answer github, gitlab or none".to_owned())
-        })?,
-    };
-    Ok(Answers { stack: NewStack { base_url, name, namespaces }, forge })
+    let forge = arguments.pipeline.unwrap_or_else(|| likely_forge(top));
+    let is_sandbox = context.global.sandbox.is_some();
+    let suggested = [
+        ("--url", base_url.is_none() && !is_sandbox),
+        ("--stack", given.is_none()),
+        ("--namespaces", arguments.namespaces.is_empty()),
+        ("--pipeline", arguments.pipeline.is_none()),
+    ];
+    let suggested = suggested.into_iter().filter_map(|(flag, is_suggested)| is_suggested.then_some(flag)).collect();
+    Ok(InitRequest { stack: NewStack { base_url, name, namespaces }, forge, suggested })
 }
 
-/// The service that a flag or the environment names, else the answer; nothing for a first hour in the sandbox.
-fn base_url(context: &Context, asks: bool) -> Result<Option<BaseUrl>, CommandError> {
+/// The service that a flag or the environment names; nothing for a first hour in the sandbox.
+fn base_url(context: &Context) -> Result<Option<BaseUrl>, CommandError> {
     if context.global.sandbox.is_some() {
         return Ok(None);
     }
-    let chosen = contexts::in_force(context)?;
-    let sources = UrlSources {
-        global: &context.global,
-        environment: &context.environment,
-        policy: context.policy.as_ref().map(|file| &file.policy),
-        context: chosen.as_ref().map(|chosen| (chosen.name.as_str(), &chosen.base_url)),
-    };
-    if let Some(address) = address::of(sources, None)? {
-        return Ok(Some(address.url));
-    }
-    ask(asks, "URL of the tenant's console (empty: decide later)", "", |text| {
-        if text.is_empty() {
-            return Ok(None);
-        }
-        BaseUrl::parse(text).map(Some).map_err(|error| error.to_string())
-    })
-}
-
-/// The answer to a question; the usual one where nobody is asked.
-fn ask<T>(
-    asks: bool,
-    question: &str,
-    usual: &str,
-    read: impl Fn(&str) -> Result<T, String>,
-) -> Result<T, CommandError> {
-    prompt::ask(question, usual, asks, read)
+    let Context { global, environment, policy, .. } = context;
+    let sources = UrlSources { global, environment, policy: policy.as_ref().map(|file| &file.policy) };
+    Ok(address::of(sources, None)?.map(|address| address.url))
 }
 
 /// A name for a stack, after its directory.

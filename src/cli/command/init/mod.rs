@@ -1,5 +1,4 @@
-//! `init`: writes what a new stack needs, never over a file that exists, and ends with the next command. Without a
-//! terminal it asks nothing.
+//! `init`: writes what a new stack needs, never over a file that exists, and ends with the next command.
 
 mod answers;
 mod files;
@@ -13,8 +12,9 @@ use crate::cli::output::diagnostics;
 use crate::cli::{configuration, file, hint};
 use crate::file::{Directory, FileMode};
 use crate::load::{self, config};
+use crate::model::Namespace;
 use crate::report::safe;
-use answers::Answers;
+use answers::InitRequest;
 use files::{NewFile, NewStack};
 
 /// Writes the files of a new stack.
@@ -23,7 +23,7 @@ pub fn run(arguments: &InitArgs, context: &Context) -> Result<ExitStatus, Comman
     let directory = full(&arguments.directory)?;
     outside_of_stacks(context, &directory)?;
     let top = top(context, &directory);
-    let Answers { stack, forge } = answers::answers(arguments, context, &directory, &top)?;
+    let InitRequest { stack, forge, suggested } = answers::request(arguments, context, &directory, &top)?;
     let mut written = Report::default();
     let root = crate::file::create_directory(&directory).map_err(failed)?;
     let example = if has_definitions(context, &directory) { None } else { files::example(&stack) };
@@ -40,6 +40,7 @@ pub fn run(arguments: &InitArgs, context: &Context) -> Result<ExitStatus, Comman
         }
     }
     context.output.answer(&written.text());
+    context.output.answer(&defaults(&stack, forge, &suggested));
     let example = example.map(|new| shown(&directory, &new)).filter(|file| written.written.contains(file));
     context.output.answer(&next(arguments, context, (&stack, forge), example.as_deref()));
     Ok(ExitStatus::Done)
@@ -117,6 +118,25 @@ impl Report {
         }
         text
     }
+}
+
+/// The defaults that were taken, with the flags that decide otherwise.
+fn defaults(stack: &NewStack, forge: Forge, suggested: &[&str]) -> String {
+    let namespaces: Vec<&str> = stack.namespaces.iter().map(Namespace::as_str).collect();
+    let value = |flag: &str| match flag {
+        "--url" => "no service yet".to_owned(),
+        "--stack" => format!("stack {}", stack.name),
+        "--namespaces" => format!("namespace {}", namespaces.join(", ")),
+        _ => match forge {
+            Forge::None => "no pipelines".to_owned(),
+            forge => format!("pipelines for {}", forge.as_str()),
+        },
+    };
+    if suggested.is_empty() {
+        return String::new();
+    }
+    let values: Vec<String> = suggested.iter().map(|flag| value(flag)).collect();
+    format!("By default: {} (to choose: {}).\n", values.join(", "), suggested.join(", "))
 }
 
 /// What to do next; the last line is a command that works as it is printed.
