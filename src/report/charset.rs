@@ -1,7 +1,7 @@
 //! Which characters a report may be drawn with: block elements and tree lines, or plain ASCII where
 //! the terminal or the log does not speak UTF-8.
 
-/// The characters of bars, histograms and trees.
+/// The characters of bars.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Charset {
     /// Block elements in eighths, and lines.

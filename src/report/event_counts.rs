@@ -1,4 +1,4 @@
-//! Counts of security events: bars for the values of each field, a histogram over time, and the same as JSON.
+//! Counts of security events: bars for the values of each field, and the same as JSON.
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -7,7 +7,6 @@ use serde_json::json;
 use unicode_width::UnicodeWidthStr;
 
 use super::bars::{self, Bars, Beyond};
-use super::histogram::{self, TimeSeries};
 use super::safe;
 use super::text::TextView;
 
@@ -16,8 +15,6 @@ use super::text::TextView;
 pub struct Tally {
     /// For each field: its values with their counts.
     pub fields: Vec<FieldTally>,
-    /// The beginning of each piece of time with its count.
-    pub times: Vec<(Timestamp, u64)>,
     /// Events in all.
     pub total: u64,
 }
@@ -46,8 +43,6 @@ pub struct EventCounts {
     pub from: Timestamp,
     /// The end of the time range.
     pub to: Timestamp,
-    /// Seconds of each piece of time.
-    pub step: i64,
     /// Bars for each field.
     pub top: usize,
     /// The counts.
@@ -55,7 +50,7 @@ pub struct EventCounts {
 }
 
 impl EventCounts {
-    /// The counts as bars and a histogram.
+    /// The counts as bars.
     #[must_use]
     pub fn text(&self, view: &TextView) -> String {
         let EventCounts { heading, tally, .. } = self;
@@ -76,12 +71,6 @@ impl EventCounts {
                 without => text.push_str(&format!("  at least {without} without it\n")),
             }
         }
-        let series = TimeSeries::of(&tally.times, self.from, self.to, self.step);
-        let line = histogram::draw(&series, width, charset);
-        if !line.is_empty() {
-            text.push_str(if tally.fields.len() > 1 { "\n" } else { "" });
-            text.push_str(&line);
-        }
         text
     }
 
@@ -95,7 +84,6 @@ impl EventCounts {
             values: field.values.iter().map(value).collect(),
             beyond: field.beyond,
         };
-        let time = |(time, count): &(Timestamp, u64)| TimeCount { time: time.to_string(), count: *count };
         EventCountsReport {
             namespace: &self.namespace,
             query: &self.query,
@@ -103,7 +91,6 @@ impl EventCounts {
             end_time: self.to.to_string(),
             total_hits: tally.total,
             by: tally.fields.iter().map(field).collect(),
-            over_time: TimeCounts { step_seconds: self.step, counts: tally.times.iter().map(time).collect() },
         }
     }
 
@@ -133,7 +120,6 @@ pub struct EventCountsReport<'a> {
     total_hits: u64,
     /// The counts of each field.
     by: Vec<FieldCounts>,
-    over_time: TimeCounts,
 }
 
 /// The counts of one field.
@@ -149,21 +135,5 @@ struct FieldCounts {
 #[derive(Serialize, JsonSchema)]
 struct ValueCount {
     value: String,
-    count: u64,
-}
-
-/// Counts by pieces of time.
-#[derive(Serialize, JsonSchema)]
-struct TimeCounts {
-    /// Seconds of each piece.
-    step_seconds: i64,
-    counts: Vec<TimeCount>,
-}
-
-/// How many events are in a piece of time.
-#[derive(Serialize, JsonSchema)]
-struct TimeCount {
-    /// Its beginning.
-    time: String,
     count: u64,
 }

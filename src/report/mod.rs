@@ -25,7 +25,6 @@ mod golden_tests;
 #[cfg(test)]
 mod growth_tests;
 pub mod health;
-pub mod histogram;
 pub mod html;
 pub mod json;
 pub mod junit;

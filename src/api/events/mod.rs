@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 use crate::model::{Json, Layout, Namespace};
 
-pub use counts::{count_by, count_over_time, counts, counts_over_time};
+pub use counts::{count_by, counts};
 pub use fields::{COUNTED_FIELDS, doubt};
 
 use super::error::{ApiError, Failure};

@@ -44,9 +44,8 @@ pub struct EventsArgs {
     /// Print the oldest first
     #[arg(long)]
     pub oldest_first: bool,
-    /// Count by these fields instead: bars, and the counts over time. The service counts; with --all
-    /// every event is fetched and counted here, by any field
-    #[arg(long, value_name = "FIELD", value_delimiter = ',', conflicts_with_all = ["limit", "oldest_first", "fields"])]
+    /// Count by these fields instead, as bars; the service counts
+    #[arg(long, value_name = "FIELD", value_delimiter = ',', conflicts_with_all = ["limit", "all", "oldest_first", "fields"])]
     pub by: Vec<String>,
     /// Bars for each field of --by, the most frequent values first
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..=100), requires = "by")]

@@ -1,38 +1,25 @@
-//! Counts by fields and over time: made by the service in one query, or here over every event.
+//! Counts by fields, which the service makes in one query.
 
 use jiff::{SignedDuration, Timestamp};
 
 use super::EventsRequest;
-use super::listing::Pages;
-use super::tally::{Counter, sorted};
 use crate::api::Reader;
-use crate::api::events::{self, COUNTED_FIELDS, MOST_EVENTS};
+use crate::api::events::{self, COUNTED_FIELDS};
 use crate::cli::args::query::EventsArgs;
 use crate::cli::context::Context;
 use crate::cli::exit_status::{CommandError, ExitStatus};
 use crate::cli::output::prompt;
 use crate::model::Json;
+use crate::report::Report;
 use crate::report::event_counts::{EventCounts, FieldTally, Tally};
-use crate::report::{Report, histogram};
 
 /// Values of a field that the service is asked for.
 const VALUES: u32 = 100;
-/// Pieces of time that a histogram has at most.
-const PIECES: usize = 61;
 /// The service's own reach where nothing is said (API.md 7.1).
 const REACH: SignedDuration = SignedDuration::from_mins(10);
-/// The name of the counts over time among the aggregations.
-const OVER_TIME: &str = "over_time";
 /// Fields of events that the service counts under another name (API.md 7.2, 7.3).
 const COUNTED_AS: [(&str, &str); 3] =
     [("rsp_code", "resp_code"), ("rsp_code_details", "resp_code_details"), ("req_path", "uri")];
-
-/// A range of time with both ends, and how it is cut.
-struct Window {
-    from: Timestamp,
-    to: Timestamp,
-    step: i64,
-}
 
 /// Counts the events that a question asks for.
 pub async fn run(
@@ -41,22 +28,18 @@ pub async fn run(
     mut question: EventsRequest,
     reader: &Reader,
 ) -> Result<ExitStatus, CommandError> {
-    let window = Window::of(&question);
-    // Both ends are said, so that every event falls into a piece that is drawn.
-    question.query.start_time = Some(window.from.to_string());
-    question.query.end_time = Some(window.to.to_string());
-    let tally = if arguments.all {
-        count_here(&arguments.by, &window, &mut question, reader).await?
-    } else {
-        ask(&arguments.by, &window, &mut question, reader).await?
-    };
+    let to = question.range.until.unwrap_or(question.now);
+    let from = question.range.since.unwrap_or_else(|| to.checked_sub(REACH).unwrap_or(to));
+    // The report names both ends, so the query has both.
+    question.query.start_time = Some(from.to_string());
+    question.query.end_time = Some(to.to_string());
+    let tally = ask(&arguments.by, &mut question, reader).await?;
     let counts = EventCounts {
         heading: question.heading(Some(tally.total)),
         namespace: question.query.namespace.to_string(),
         query: question.query.query(),
-        from: window.from,
-        to: window.to,
-        step: window.step,
+        from,
+        to,
         top: arguments.top.into(),
         tally,
     };
@@ -64,37 +47,19 @@ pub async fn run(
     Ok(ExitStatus::Done)
 }
 
-impl Window {
-    fn of(question: &EventsRequest) -> Self {
-        let to = question.range.until.unwrap_or(question.now);
-        let from = question.range.since.unwrap_or_else(|| to.checked_sub(REACH).unwrap_or(to));
-        Self { from, to, step: histogram::step(to.duration_since(from).as_secs(), PIECES) }
-    }
-}
-
 /// Has the service count: one query for all fields.
-async fn ask(
-    fields: &[String],
-    window: &Window,
-    question: &mut EventsRequest,
-    reader: &Reader,
-) -> Result<Tally, CommandError> {
+async fn ask(fields: &[String], question: &mut EventsRequest, reader: &Reader) -> Result<Tally, CommandError> {
     let mut aggregations = serde_json::Map::new();
     for (at, field) in fields.iter().enumerate() {
         aggregations.insert(format!("by_{at}"), events::count_by(counted(field)?, VALUES));
     }
-    aggregations.insert(OVER_TIME.to_owned(), events::count_over_time(window.step));
     question.query.aggregations = Json::Object(aggregations);
     // An answer has events whether they are wanted or not.
     question.query.limit = Some(1);
     let page = events::query(reader, &question.query).await.map_err(prompt::unanswered)?;
     let total = page.total_hits.unwrap_or_default();
     let field = |(at, field): (usize, &String)| field_tally(field, &page.aggregations, at, total);
-    Ok(Tally {
-        fields: fields.iter().enumerate().map(field).collect(),
-        times: events::counts_over_time(&page.aggregations, OVER_TIME),
-        total,
-    })
+    Ok(Tally { fields: fields.iter().enumerate().map(field).collect(), total })
 }
 
 /// The counts of the field at this position of the query.
@@ -118,26 +83,13 @@ fn counted(field: &str) -> Result<&str, CommandError> {
     let near = near.iter().take(3).map(|(_, known)| format!("`{known}`")).collect::<Vec<_>>().join(", ");
     Err(CommandError::words(ExitStatus::Usage, format!("the service does not count events by `{field}`"))
         .hint(format!("it counts by {near} and {} more fields", COUNTED_FIELDS.len() - 3))
-        .hint("with --all every event is fetched and counted here, by any field"))
+        .hint("to count by another one: `--all --fields FIELD --format ndjson`, and a tool such as jq"))
 }
 
-/// Fetches every event and counts it.
-async fn count_here(
-    fields: &[String],
-    window: &Window,
-    question: &mut EventsRequest,
-    reader: &Reader,
-) -> Result<Tally, CommandError> {
-    question.query.scroll = true;
-    question.query.limit = Some(MOST_EVENTS);
-    let mut counter = Counter::new(fields, window.step);
-    let mut pages = Pages::first(reader, question).await?;
-    let mut read = 0;
-    while let Some(page) = pages.next(read).await? {
-        read += u64::try_from(page.len()).unwrap_or(u64::MAX);
-        page.iter().for_each(|event| counter.add(event));
-    }
-    Ok(counter.tally())
+/// The most frequent first.
+fn sorted(mut values: Vec<(String, u64)>) -> Vec<(String, u64)> {
+    values.sort_by(|one, other| other.1.cmp(&one.1).then_with(|| one.0.cmp(&other.0)));
+    values
 }
 
 #[cfg(test)]

@@ -3,7 +3,6 @@
 mod caveats;
 mod counts;
 mod listing;
-mod tally;
 
 use jiff::Timestamp;
 
