@@ -52,7 +52,6 @@ pub mod table;
 mod template;
 pub mod text;
 pub mod time;
-pub mod tree;
 pub mod unread;
 pub mod upgrade;
 mod validation;

@@ -143,7 +143,7 @@ pub struct DdosEditArgs {
 /// Shows the versions that a site can be upgraded to, and the progress of an upgrade.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  trueup upgrades versions --current-os 9.2026.10\n  trueup upgrades status ce-berlin --watch"
+    after_help = "Examples:\n  trueup upgrades versions --current-os 9.2026.10\n  trueup upgrades status ce-berlin"
 )]
 pub struct UpgradesArgs {
     /// The namespace of the site
@@ -176,19 +176,13 @@ pub struct UpgradeVersionsArgs {
 }
 
 /// Shows the upgrade of a site with its stages, nodes and applications.
-///
-/// With --watch it is followed until it ends: exit 0 when it completed, 1 when it failed.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  trueup upgrades status ce-berlin\n  trueup upgrades status ce-berlin --watch")]
+#[command(
+    after_help = "Examples:\n  trueup upgrades status ce-berlin\n  trueup upgrades status ce-berlin --format json"
+)]
 pub struct UpgradeStatusArgs {
     /// The name of the site
     pub site: String,
-    /// Follow the upgrade until it ends
-    #[arg(long)]
-    pub watch: bool,
-    /// Time between two reads of --watch
-    #[arg(long, value_name = "TIME", default_value = "5s", requires = "watch")]
-    pub interval: String,
     /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats(Format::OF_QUERIES))]
     pub format: Format,

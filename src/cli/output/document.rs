@@ -55,8 +55,6 @@ pub fn promised(command: &Command) -> Option<Promise> {
         },
         Command::Upgrades(arguments) => match &arguments.command {
             UpgradesCommand::Versions(arguments) => of(arguments.format),
-            // A line for each change of the upgrade.
-            UpgradesCommand::Status(arguments) if arguments.watch => of(arguments.format).map(|_| Promise::Lines),
             UpgradesCommand::Status(arguments) => of(arguments.format),
         },
         Command::Init(_)
