@@ -74,7 +74,7 @@ fn completer(command: &str, argument: &str) -> Option<Completer> {
         ("get", "endpoints") | ("move", "globs") | (_, "only" | "except") => endpoints,
         ("init", "namespaces") => return None,
         (_, "namespace" | "prune_namespace") => namespaces,
-        ("history" | "rollback", "run") | (_, "resume") => runs,
+        ("rollback", "run") | (_, "resume") => runs,
         ("show", "what") => runs_and_files,
         (_, "env") => environments,
         ("explain", "field") => fields,

@@ -11,7 +11,6 @@ use crate::api::RequestIds;
 use crate::cli::args::GlobalArgs;
 use crate::cli::environment::ProcessEnvironment;
 use crate::cli::output::Output;
-use crate::cli::output::metrics::SharedMetrics;
 use crate::cli::service::exchanges;
 use crate::cli::stacks::tenants::Tenants;
 use crate::model::policy::Policy;
@@ -30,8 +29,6 @@ pub struct Context {
     pub policy: Option<Rc<PolicyFile>>,
     /// What the stacks of a command share, by service; empty for a command about one.
     pub tenants: Rc<Tenants>,
-    /// What the requests and changes of the command come to.
-    pub metrics: SharedMetrics,
     ids: OnceCell<Arc<RequestIds>>,
     /// Where the state of the call is kept, once something asks for it.
     pub state: Rc<OnceCell<StateStore>>,
@@ -68,7 +65,6 @@ impl Context {
             output,
             policy: None,
             tenants: Rc::default(),
-            metrics: SharedMetrics::default(),
             ids: OnceCell::new(),
             state: Rc::default(),
             started: RefCell::default(),
@@ -94,7 +90,6 @@ impl Context {
             output,
             policy: self.policy.clone(),
             tenants: Rc::clone(tenants),
-            metrics: self.metrics.clone(),
             ids: OnceCell::from(self.ids()),
             state: Rc::clone(&self.state),
             started: RefCell::default(),

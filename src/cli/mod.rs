@@ -101,7 +101,6 @@ fn parse(words: Vec<OsString>) -> Result<Arguments, clap::Error> {
 fn dispatch(arguments: Arguments) -> ExitStatus {
     let mut context = Context::new(arguments.global);
     context.output.promise(output::document::promised(&arguments.command));
-    let metrics = output::metrics_file::requested(&arguments.command, &context.environment);
     let result = policy::read(&mut context)
         .and_then(|()| policy::permits(&context, &arguments.command))
         .and_then(|()| runtime(&arguments.command).map_err(|error| CommandError::new(ExitStatus::Failed, error)))
@@ -123,9 +122,6 @@ fn dispatch(arguments: Arguments) -> ExitStatus {
         context.output.fail(&error);
         error.ending()
     });
-    if let Some(metrics) = metrics {
-        metrics.write(&context, status);
-    }
     context.output.ended(status)
 }
 

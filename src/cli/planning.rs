@@ -40,7 +40,6 @@ pub async fn plan(
     refer(source, &mut plan, &allow).await;
     dropped_namespaces::note(stack, source, request, listed, &mut plan).await;
     plan.setting_changes.clone_from(&stack.setting_changes);
-    context.metrics.lock().plan(&plan);
     let describe = |note: &Diagnostic| format!("{}:{}: {}", note.file().unwrap_or_default(), note.line(), note.message);
     plan.notes.extend(stack.loaded.notes.iter().map(|note| Note::Loaded { text: describe(note) }));
     Ok(plan)

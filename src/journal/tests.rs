@@ -29,6 +29,7 @@ fn header(run: &str) -> RunHeader {
         user: Some("ada".to_owned()),
         resumes: None,
         rolls_back: None,
+        in_force: None,
         trigger: RunTrigger::default(),
         plan,
     }

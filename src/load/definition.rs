@@ -32,9 +32,9 @@ pub(super) fn is_other_kind(root: &Item<'_>) -> bool {
     names_other_kind(kind, root.get("format_version").is_some())
 }
 
-/// Whether a `kind` is that of another document of ours; plans, snapshots and evidence have a format version.
+/// Whether a `kind` is that of another document of ours; plans, snapshots and runs have a format version.
 pub(super) fn names_other_kind(kind: &str, has_version: bool) -> bool {
-    OTHER_KINDS.contains(&kind) || (has_version && ["plan", "snapshot", "evidence"].contains(&kind))
+    OTHER_KINDS.contains(&kind) || (has_version && ["plan", "snapshot", "run"].contains(&kind))
 }
 
 /// Reads a document that is to be a definition.

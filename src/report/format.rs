@@ -14,19 +14,19 @@ use super::event_counts::EventCounts;
 use super::explanation::Explanation;
 use super::fit::fit;
 use super::fleet::Fleet;
-use super::json::{HistoryReport, OutcomeReport, RehearsalReport, RunReport};
+use super::json::{HistoryReport, OutcomeReport, RehearsalReport};
 use super::markdown::{self, MarkdownOptions};
 use super::operations::OperationList;
 use super::stacks::StackList;
 use super::text::{self, TextView};
 use super::upgrade::{SiteUpgrade, UpgradableVersions};
 use super::validation::Validation;
-use super::{ddos, github, html, json as documents, junit, prometheus, sarif, upgrade};
+use super::{ddos, github, html, json as documents, junit, prometheus, safe, sarif, upgrade};
 use crate::api::ddos::DdosEvent;
 use crate::drift::{Acknowledgements, Check};
 use crate::model::Key;
 use crate::plan::{Plan, PlanOrigin};
-use crate::run::{Outcome, Rehearsal, RunRecord, RunSummary};
+use crate::run::{Outcome, Rehearsal, RunDocument, RunSummary};
 
 /// Days for which an offered acknowledgement is valid.
 const OFFERED_DAYS: i64 = 14;
@@ -118,6 +118,18 @@ impl Format {
     pub const OF_STACKS: &'static [Format] = &[Format::Text, Format::Json, Format::Markdown, Format::Matrix];
     /// The formats of a run in progress and its outcome.
     pub const OF_APPLY: &'static [Format] = &[Format::Text, Format::Json, Format::Ndjson];
+    /// The formats of the files that a run is written to.
+    pub const OF_RUN_FILES: &'static [Format] = &[Format::Json, Format::Prometheus];
+    /// The formats of what `show` shows.
+    pub const OF_SHOWN: &'static [Format] = &[
+        Format::Text,
+        Format::Json,
+        Format::Markdown,
+        Format::Html,
+        Format::Github,
+        Format::Sarif,
+        Format::Prometheus,
+    ];
     /// The formats of rehearsals and the history.
     pub const OF_RUNS: &'static [Format] = &[Format::Text, Format::Json];
     /// The formats of what the service is asked besides endpoints.
@@ -147,7 +159,7 @@ pub enum Report<'a> {
     /// The recorded runs, and the errors of those that cannot be read.
     History(&'a [RunSummary], &'a [String]),
     /// One recorded run.
-    Run(&'a RunRecord, &'a RunSummary),
+    Run(&'a RunDocument),
     /// DDoS events.
     DdosEvents(&'a [DdosEvent]),
     /// One DDoS event.
@@ -246,6 +258,7 @@ pub fn render(report: &Report<'_>, format: Format, options: &ReportOptions<'_>) 
         (Format::Junit, Report::Fleet(fleet)) => junit::fleet(fleet),
         (Format::Prometheus, Report::Check(check)) => prometheus::report(check),
         (Format::Prometheus, Report::Fleet(fleet)) => prometheus::fleet(fleet),
+        (Format::Prometheus, Report::Run(document)) => prometheus::run(document),
         (Format::Matrix, Report::Stacks(stacks)) => stacks.matrix(),
         (Format::Markdown, Report::Stacks(stacks)) => stacks.markdown(),
         (Format::Acknowledgements, Report::Check(check)) => acknowledgements(check),
@@ -265,7 +278,7 @@ fn text(report: &Report<'_>, options: &ReportOptions<'_>) -> String {
         Report::Outcome(outcome, plan, earlier) => text::outcome(outcome, plan, earlier, view),
         Report::Rehearsal(rehearsal) => text::rehearsal(rehearsal, view),
         Report::History(runs, unreadable) => text::history(runs, unreadable, view),
-        Report::Run(record, summary) => text::run(record, summary, view),
+        Report::Run(document) => text::run(document, view),
         Report::DdosEvents(events) => ddos::events(events, view),
         Report::DdosEvent(event) => ddos::event(event, view),
         Report::EventCounts(counts) => counts.text(view),
@@ -287,7 +300,7 @@ fn json(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
         Report::Outcome(outcome, plan, _) => documents::write("outcome", OutcomeReport::new(outcome, plan), out),
         Report::Rehearsal(rehearsal) => documents::write("rehearsal", RehearsalReport::new(rehearsal), out),
         Report::History(runs, unreadable) => documents::write("history", HistoryReport { runs, unreadable }, out),
-        Report::Run(record, summary) => documents::write("run", RunReport::new(record, summary), out),
+        Report::Run(document) => out.write_all(safe::json(&document.sealed()).as_bytes()),
         Report::DdosEvents(events) => documents::write("ddos_events", DdosEvents { events }, out),
         Report::DdosEvent(event) => documents::write("ddos_event", OneDdosEvent { event }, out),
         Report::EventCounts(counts) => documents::write("security_event_counts", counts.json(), out),

@@ -15,10 +15,8 @@ use super::validation::{Validation, ValidationReport};
 use crate::drift::{Check, JudgedAcknowledgement, UnmanagedPolicy, Verdict, Verdicts};
 use crate::model::policy::SettingChange;
 use crate::model::{Json, Key, Namespace};
-use crate::plan::{ActionKind, BlockedChange, Change, GuardHit, Plan, RecordedConsent, ServiceId};
-use crate::run::{
-    ChangeProgress, ChangeResult, InjectedFaults, Outcome, Rehearsal, RunRecord, RunSummary, Verification,
-};
+use crate::plan::{ActionKind, BlockedChange, GuardHit, Plan, RecordedConsent, ServiceId};
+use crate::run::{InjectedFaults, Outcome, Rehearsal, RunSummary};
 
 /// The version of every document of this module.
 pub const FORMAT_VERSION: u32 = 1;
@@ -281,81 +279,6 @@ pub struct HistoryReport<'p> {
     pub runs: &'p [RunSummary],
     /// Why others cannot be read.
     pub unreadable: &'p [String],
-}
-
-/// One run with every change and its result.
-#[derive(Serialize, JsonSchema)]
-pub struct RunReport<'p> {
-    /// The run in short.
-    run: &'p RunSummary,
-    /// Every change, in the order of the plan.
-    steps: Vec<RecordedStep<'p>>,
-    /// What the verification found; null where the run did not end.
-    verification: Option<&'p Verification>,
-    /// The plan.
-    plan: &'p Plan,
-}
-
-/// How far a run got with one change.
-#[derive(Serialize, JsonSchema)]
-struct RecordedStep<'p> {
-    key: &'p Key,
-    action: ActionKind,
-    result: RecordedResult<'p>,
-    /// When the run began to work on it.
-    #[schemars(with = "Option<String>", extend("format" = "date-time"))]
-    started: Option<Timestamp>,
-    /// When it had its result.
-    #[schemars(with = "Option<String>", extend("format" = "date-time"))]
-    ended: Option<Timestamp>,
-    /// The `x-request-id` of each write of it, and of the read that failed.
-    requests: Vec<&'p str>,
-}
-
-/// The result that the journal has.
-#[derive(Serialize, JsonSchema)]
-#[serde(untagged)]
-enum RecordedResult<'p> {
-    Known(&'p ChangeResult),
-    Unknown(UnknownResult),
-}
-
-/// The journal has no result.
-#[derive(Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-enum UnknownResult {
-    /// Nothing was sent.
-    Untouched,
-    /// A write was about to leave, and whether it took effect is not known.
-    InDoubt,
-}
-
-impl<'p> RunReport<'p> {
-    /// The report of a recorded run.
-    #[must_use]
-    pub fn new(record: &'p RunRecord, run: &'p RunSummary) -> Self {
-        let verification = record.closing.as_ref().map(|closing| &closing.verification);
-        let steps = record.progress().into_iter().map(RecordedStep::of).collect();
-        Self { run, steps, verification, plan: &record.header.plan }
-    }
-}
-
-impl<'p> RecordedStep<'p> {
-    fn of((change, progress): (&'p Change, ChangeProgress<'p>)) -> Self {
-        let (result, requests, times) = match progress {
-            ChangeProgress::Untouched => (RecordedResult::Unknown(UnknownResult::Untouched), Vec::new(), (None, None)),
-            ChangeProgress::InDoubt(intent) => {
-                let requests = intent.request_id.as_deref().into_iter().collect();
-                (RecordedResult::Unknown(UnknownResult::InDoubt), requests, (None, None))
-            }
-            ChangeProgress::Ended(step) => {
-                let requests = step.requests.iter().map(String::as_str).collect();
-                (RecordedResult::Known(&step.result), requests, (step.started, step.ended))
-            }
-        };
-        let (started, ended) = times;
-        Self { key: &change.key, action: change.action.kind(), result, started, ended, requests }
-    }
 }
 
 #[derive(Serialize)]

@@ -39,7 +39,6 @@ pub mod reason;
 mod removed_stacks;
 pub mod request_log;
 pub mod run_event;
-pub mod run_metrics;
 pub mod safe;
 #[cfg(test)]
 mod sample;

@@ -1,15 +1,18 @@
-//! A check as a text file for Prometheus, as the node exporter's textfile collector reads it. Names
+//! A check or a run as a text file for Prometheus, as the node exporter's textfile collector reads it. Names
 //! and labels are stable; only endpoints that are not in sync have series of their own, so that the
 //! number of series follows the trouble and not the tenant.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
 
+use jiff::Timestamp;
+
 use super::fleet::Fleet;
 use super::safe;
 use crate::drift::{AcknowledgementStatus, Check, Verdict};
 use crate::model::Namespace;
-use crate::plan::ScopeRead;
+use crate::plan::{ActionKind, ScopeRead};
+use crate::run::{RunDocument, RunStatus, StepResult};
 
 const VERDICTS: [(Verdict, &str); 5] = [
     (Verdict::InSync, "in_sync"),
@@ -45,6 +48,45 @@ pub fn fleet(fleet: &Fleet<'_>) -> String {
         let help = "Files and shards of a merged report that are missing, cannot be read or contradict each other.";
         text.metric("trueup_drift_report_problems", help);
         text.sample("trueup_drift_report_problems", &[], fleet.problems.len());
+    }
+    text.lines
+}
+
+/// A recorded run as gauges: how it ended, how long it took, and its changes by result. There is no series for an
+/// endpoint.
+#[must_use]
+pub fn run(document: &RunDocument) -> String {
+    let RunDocument { run, plan, steps, .. } = document;
+    let common = [
+        ("service", run.base_url.clone()),
+        ("stack", run.stack.clone().unwrap_or_default()),
+        ("environment", plan.source.environment.clone().unwrap_or_default()),
+    ];
+    let mut text = Text { lines: String::new(), common: common.into() };
+    text.metric("trueup_run_status", "1 for how the run ended, 0 for the others.");
+    let ended = match run.status {
+        RunStatus::Finished => "finished",
+        RunStatus::Unverified => "unverified",
+        RunStatus::Unfinished => "unfinished",
+        RunStatus::InDoubt { .. } => "in_doubt",
+    };
+    for status in ["finished", "unverified", "unfinished", "in_doubt"] {
+        text.sample("trueup_run_status", &[("status", status.to_owned())], u64::from(status == ended));
+    }
+    let time = |text: &str| text.parse::<Timestamp>().ok();
+    if let (Some(began), Some(ended)) = (time(&run.started), run.ended.as_deref().and_then(time)) {
+        text.metric("trueup_run_duration_seconds", "How long the run took.");
+        text.sample("trueup_run_duration_seconds", &[], ended.duration_since(began).as_secs_f64());
+        text.metric("trueup_run_timestamp_seconds", "When the run ended, in seconds since 1970.");
+        text.sample("trueup_run_timestamp_seconds", &[], ended.as_second());
+    }
+    text.metric("trueup_run_changes", "Changes by action and result.");
+    for action in ActionKind::ALL {
+        for result in StepResult::NAMES {
+            let number = steps.iter().filter(|step| step.action == action && step.result.name() == result).count();
+            let labels = [("action", action.as_str().to_owned()), ("result", result.to_owned())];
+            text.sample("trueup_run_changes", &labels, number);
+        }
     }
     text.lines
 }
@@ -152,18 +194,18 @@ fn gauges(checks: &[&Check<'_>]) -> String {
 
 /// Metrics as text, one block for each family.
 #[derive(Default)]
-pub(super) struct Text {
-    pub(super) lines: String,
+struct Text {
+    lines: String,
     /// The labels of every sample.
-    pub(super) common: Vec<(&'static str, String)>,
+    common: Vec<(&'static str, String)>,
 }
 
 impl Text {
-    pub(super) fn metric(&mut self, name: &str, help: &str) {
+    fn metric(&mut self, name: &str, help: &str) {
         self.lines.push_str(&format!("# HELP {name} {help}\n# TYPE {name} gauge\n"));
     }
 
-    pub(super) fn sample(&mut self, name: &str, labels: &[(&'static str, String)], value: impl Display) {
+    fn sample(&mut self, name: &str, labels: &[(&'static str, String)], value: impl Display) {
         let labels: Vec<String> =
             self.common.iter().chain(labels).map(|(name, value)| format!("{name}=\"{}\"", label(value))).collect();
         let labels = if labels.is_empty() { String::new() } else { format!("{{{}}}", labels.join(",")) };

@@ -15,7 +15,7 @@ use super::explanation::Explanation;
 use super::fleet::InputProblem;
 use super::format::{DdosEvents, OneDdosEvent};
 use super::health::HealthReport;
-use super::json::{self as json_report, HistoryReport, OutcomeReport, RehearsalReport, RunReport};
+use super::json::{self as json_report, HistoryReport, OutcomeReport, RehearsalReport};
 use super::operations::OperationsReport;
 use super::request_log::{self, RequestLine};
 use super::run_event::{self, RunEventLine};
@@ -26,7 +26,7 @@ use crate::drift::{DriftState, JudgedAcknowledgement, Verdict, Verdicts};
 use crate::model::shape::{ENDPOINT, FieldRule, FieldStatus, GroupRule, SERVICE_KEYS, ShapeNode, camel};
 use crate::model::{Json, Snapshot, WireEndpoint};
 use crate::plan::{GuardHit, Plan, RecordedConsent};
-use crate::run::{EVIDENCE_KIND, Evidence};
+use crate::run::{RUN_KIND, RunDocument};
 
 macro_rules! kinds {
     ($($(#[doc = $doc:literal])+ $variant:ident = $name:literal => $make:expr,)+) => {
@@ -87,10 +87,8 @@ kinds! {
     Rehearsal = "rehearsal" => report::<RehearsalReport<'_>>("rehearsal"),
     /// The JSON of history
     History = "history" => report::<HistoryReport<'_>>("history"),
-    /// The JSON of history RUN
-    Run = "run" => report::<RunReport<'_>>("run"),
-    /// A file of --evidence
-    Evidence = "evidence" => evidence(),
+    /// The JSON of show RUN, and a file of --write json=FILE
+    Run = "run" => run(),
     /// The JSON of an error or a refusal, of any command
     Error = "error" => report::<ErrorReport<'_>>(error::KIND),
     /// A line of apply --format ndjson, before the last
@@ -182,8 +180,8 @@ fn config() -> Json {
     schema
 }
 
-fn evidence() -> Json {
-    let mut schema = report::<Evidence>(EVIDENCE_KIND);
+fn run() -> Json {
+    let mut schema = report::<RunDocument>(RUN_KIND);
     schema["properties"]["digest"] = json!({
         "type": "string",
         "pattern": "^[0-9a-f]{64}$",

@@ -55,6 +55,7 @@ fn run(count: usize) -> (RunRecord, Live) {
         trigger: RunTrigger::default(),
         resumes: None,
         rolls_back: None,
+        in_force: None,
         plan,
     };
     (RunRecord { header, entries, closing: None, torn: false }, now)

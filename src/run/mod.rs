@@ -2,8 +2,8 @@
 //! record from which a later command resumes it, undoes it or lists it. The applier, the journal and the
 //! reports meet in these types and in nothing else. No IO.
 
+mod document;
 mod events;
-mod evidence;
 #[cfg(test)]
 mod growth_tests;
 mod record;
@@ -13,10 +13,10 @@ mod summary;
 mod trigger;
 mod write;
 
-pub use events::{RunEvent, RunObserver, RunRecorder, Urgency};
-pub use evidence::{
-    BlockedEvidence, Evidence, EvidenceError, EvidenceSettings, KIND as EVIDENCE_KIND, PlanEvidence, PolicyEvidence,
+pub use document::{
+    InForce, KIND as RUN_KIND, PolicyDigest, RunDocument, RunDocumentError, RunStep, StepResult, UnknownResult,
 };
+pub use events::{RunEvent, RunObserver, RunRecorder, Urgency};
 pub use record::{ChangeProgress, RunClosing, RunEntry, RunHeader, RunRecord, RunStatus};
 pub use rehearsal::{InjectedFaults, Rehearsal};
 pub use result::{ChangeResult, ChangeStep, Confirmation, Outcome, Verification};

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{ChangeResult, ChangeStep, Intent, ObjectBody, RunTrigger, Verification};
+use super::{ChangeResult, ChangeStep, InForce, Intent, ObjectBody, RunTrigger, Verification};
 use crate::model::{Key, RunId};
 use crate::plan::{ActionKind, AppliedWrite, Change, Plan, UndoneRun};
 
@@ -30,6 +30,9 @@ pub struct RunHeader {
     /// The run that this one rolls back.
     #[serde(default)]
     pub rolls_back: Option<RunId>,
+    /// What decides beside the plan; nothing in runs of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_force: Option<InForce>,
     /// The whole plan.
     pub plan: Plan,
 }

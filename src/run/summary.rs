@@ -1,14 +1,14 @@
 //! A run in short, as the history lists it: who ran it, when, against what, and how it ended.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{ChangeProgress, RunRecord, RunStatus, RunTrigger};
 use crate::model::RunId;
 use crate::plan::ActionKind;
 
 /// One run in short.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct RunSummary {
     /// The run.
     pub run: RunId,
@@ -41,13 +41,13 @@ pub struct RunSummary {
 }
 
 /// Planned changes by kind.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RunCounts {
     /// Creates.
     pub create: usize,
     /// Replaces.
     pub replace: usize,
-    /// Marks.
+    /// Annotations.
     pub annotate: usize,
     /// Deletes.
     pub delete: usize,

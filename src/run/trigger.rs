@@ -1,5 +1,5 @@
 //! Who and what started a run: the person and the change request that the forge names, and who approved the
-//! plan and how. Nothing of it decides anything; it is what a history and an evidence file report.
+//! plan and how. Nothing of it decides anything; it is what the history and the document of a run report.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -169,7 +169,7 @@ fn a_run_that_was_not_verified_is_verified_by_its_resume() {
     service.misbehave("rules: [{operation: endpoint-list, namespace: shop, after: 1, status: {code: 403}}]");
     stage.run("apply . --yes --quiet").code(7);
     stage.run("apply --resume last --yes --quiet").code(7);
-    stage.run("history last").code(0).stdout_contains("not verified");
+    stage.run("show last").code(0).stdout_contains("not verified");
     service.misbehave("rules: []");
     stage.run("apply --resume last --yes --quiet").code(0).stdout_contains("Verified");
     stage.run("apply --resume last --yes").code(0).stderr_contains("nothing to resume");

@@ -1,4 +1,4 @@
-//! The evidence file of a run, and the metrics of a command: what they say, however the run ended.
+//! The document of a run in a file: what it says, that it is sealed, and its metrics, however the run ended.
 
 use data_encoding::HEXLOWER;
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ fn evidence(stage: &Stage, path: &str) -> Value {
 }
 
 #[test]
-fn evidence_says_what_was_planned_approved_and_done_and_proves_itself() {
+fn the_document_of_a_run_says_what_was_planned_approved_and_done_and_proves_itself() {
     let service = Service::start();
     let stage = applied(&service)
         .env("CI", "true")
@@ -24,20 +24,21 @@ fn evidence_says_what_was_planned_approved_and_done_and_proves_itself() {
     stage.run("plan . -o plan.json --quiet --policy ../policy.yaml").code(0);
     let digest = serde_json::from_str::<Value>(&stage.read("plan.json")).expect("JSON")["digest"].clone();
     let apply = format!(
-        "apply plan.json --digest {} --approved-by grace --evidence out.json --quiet --policy ../policy.yaml",
+        "apply plan.json --digest {} --approved-by grace --write json=out.json --quiet --policy ../policy.yaml",
         digest.as_str().expect("a digest")
     );
     stage.run(&apply).code(0);
     let document = evidence(&stage, "out.json");
-    assert_eq!((&document["exit_code"], &document["stack"]), (&json!(0), &json!("shop")));
-    assert_eq!((&document["plan"]["digest"], &document["plan"]["planned_by"]), (&digest, &json!("ada")));
-    assert_eq!(document["trigger"]["approval"], "digest");
-    assert_eq!((&document["trigger"]["approved_by"], &document["trigger"]["actor"]), (&json!("grace"), &json!("ada")));
-    assert_eq!((&document["commit"], &document["settings"]["guards"]["percent"]), (&json!("3f2c9ab4"), &json!(30)));
+    let (run, in_force) = (&document["run"], &document["in_force"]);
+    assert_eq!((&run["status"], &run["stack"]), (&json!("finished"), &json!("shop")));
+    assert_eq!(document["plan"]["source"]["planned_by"], "ada");
+    assert_eq!(run["trigger"]["approval"], "digest");
+    assert_eq!((&run["trigger"]["approved_by"], &run["trigger"]["actor"]), (&json!("grace"), &json!("ada")));
+    assert_eq!((&run["commit"], &in_force["settings"]["guards"]["percent"]), (&json!("3f2c9ab4"), &json!(30)));
     let policy = HEXLOWER.encode(&Sha256::digest(b"guards: {percent: 60}\n"));
-    assert_eq!(document["policy"]["sha256"], policy);
+    assert_eq!(in_force["policy"]["sha256"], policy);
     assert!(document["verification"]["verified"].is_object(), "{document:#}");
-    let changes = document["changes"].as_array().expect("changes");
+    let changes = document["steps"].as_array().expect("steps");
     assert_eq!(changes.len(), 2);
     let ids: Vec<Option<String>> = service.log().into_iter().map(|entry| entry.request_id).collect();
     for change in changes {
@@ -52,70 +53,64 @@ fn evidence_says_what_was_planned_approved_and_done_and_proves_itself() {
     stage
         .run("show out.json")
         .code(0)
-        .stdout_contains("planned by ada, run by ada, approved by grace, approved with --digest")
+        .stdout_contains("planned by ada, approved by grace, approved with --digest")
+        .stdout_contains(&format!("  plan {}, policy ", &digest.as_str().expect("a digest")[..32]))
         .stdout_contains("  ~ replace shop/cart ")
-        .stdout_contains("2 of 2 done.\nVerified")
-        .stdout_contains(&format!("digest {}, as the file says", says.as_str().expect("a digest")));
-    let shown = stage.run("show out.json --format json").code(0).json();
-    assert_eq!((&shown["digest"], &shown["changes"]), (&document["digest"], &document["changes"]));
-    stage.run("show out.json --format html").code(64).stderr_contains("its formats are: text, json");
+        .stdout_contains("2 of 2 done, finished.\nVerified")
+        .stderr_contains(&format!("digest {}, as the file says", says.as_str().expect("a digest")));
+    // The journal gives the same document later.
+    assert_eq!(stage.run("show out.json --format json").code(0).stderr_ignored().json(), document);
+    assert_eq!(stage.run("show last --format json").code(0).json(), document);
+    stage.run("show out.json --format html").code(0).stderr_ignored().stdout_contains("<!doctype html>");
     let altered = stage.read("out.json").replace("\"grace\"", "\"mallory\"");
     stage.write("altered.json", &altered);
-    stage.run("show altered.json").code(1).stderr_contains("the evidence was altered after it was written");
+    stage.run("show altered.json").code(1).stderr_contains("the file was altered after it was written");
 }
 
 #[cfg(unix)]
 #[test]
-fn evidence_is_private() {
+fn the_document_of_a_run_is_private() {
     use std::os::unix::fs::PermissionsExt as _;
 
     let service = Service::start();
     let stage = applied(&service);
     stage.edit("cart.yaml", "port: 80", "port: 81");
-    stage.run("apply . --yes --evidence out.json --quiet").code(0);
+    stage.run("apply . --yes --write json=out.json --quiet").code(0);
     let mode = std::fs::metadata(stage.path("out.json")).expect("the file").permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
 }
 
 #[test]
-fn a_run_that_fails_is_resumed_or_rolled_back_has_evidence_too_and_none_is_overwritten() {
+fn a_run_that_fails_is_resumed_or_rolled_back_has_a_document_too() {
     let service = Service::start();
     let stage = applied(&service);
     stage.edit("cart.yaml", "port: 80", "port: 81");
     service.misbehave("rules: [{operation: endpoint-replace, status: {code: 403}}]");
-    stage.run("apply . --yes --evidence failed.json").code(1).stderr_ignored();
+    stage.run("apply . --yes --write json=failed.json").code(1).stderr_ignored();
     let failed = evidence(&stage, "failed.json");
-    assert_eq!((&failed["exit_code"], &failed["verification"]), (&json!(1), &json!("not_needed")));
-    assert!(failed["changes"][0]["result"]["failed"]["reason"].is_string(), "{failed:#}");
+    assert_eq!((&failed["run"]["done"], &failed["verification"]), (&json!(0), &json!("not_needed")));
+    assert!(failed["steps"][0]["result"]["failed"]["reason"].is_string(), "{failed:#}");
     service.misbehave("rules: []");
-    let sent = service.requests("PUT");
-    stage
-        .run("apply . --yes --evidence failed.json")
-        .code(6)
-        .stderr_contains("`failed.json` exists already and is not overwritten")
-        .stderr_contains("nothing was sent");
-    assert_eq!(service.requests("PUT"), sent);
-    assert_eq!(evidence(&stage, "failed.json"), failed);
-    stage.run("apply --resume last --yes --evidence resumed.json --quiet").code(0);
-    assert_eq!(evidence(&stage, "resumed.json")["resumes"], failed["run"]);
-    stage.run("rollback last --yes --evidence back.json --quiet").code(0);
-    assert!(evidence(&stage, "back.json")["rolls_back"].is_string());
+    stage.run("apply --resume last --yes --write json=resumed.json --quiet").code(0);
+    assert_eq!(evidence(&stage, "resumed.json")["run"]["resumes"], failed["run"]["run"]);
+    stage.run("rollback last --yes --write json=back.json --quiet").code(0);
+    assert!(evidence(&stage, "back.json")["run"]["rolls_back"].is_string());
     // Nothing to do is no run.
     stage.edit("cart.yaml", "port: 81", "port: 80");
-    stage.run("apply . --yes --evidence none.json").code(0).stderr_ignored();
+    stage.run("apply . --yes --write json=none.json").code(0).stderr_ignored();
     assert!(!stage.path("none.json").exists());
 }
 
 #[test]
-fn evidence_that_cannot_be_written_makes_an_apply_fail_visibly_and_several_stacks_share_a_directory() {
+fn a_document_that_cannot_be_written_makes_an_apply_fail_visibly_and_several_stacks_share_a_directory() {
     let service = Service::start();
     let stage = applied(&service);
     stage.edit("cart.yaml", "port: 80", "port: 81");
     stage.write("blocking", "a file");
     stage
-        .run("apply . --yes --evidence blocking/out.json --quiet")
+        .run("apply . --yes --write json=blocking/out.json --quiet")
         .code(7)
-        .stderr_contains("cannot write the evidence");
+        .stderr_contains("cannot write the document of the run");
     assert_eq!(service.get("shop/cart")["spec"]["port"], 81);
     let many = Stage::new()
         .at(&service)
@@ -124,14 +119,14 @@ fn evidence_that_cannot_be_written_makes_an_apply_fail_visibly_and_several_stack
         .file("two/trueup.yaml", "stack: two\nnamespaces: [two]\n")
         .file("two/a.yaml", &definition("two/a", 80));
     std::fs::create_dir(many.path("evidence")).expect("a directory");
-    many.run("apply one two --yes --evidence evidence --quiet").code(0);
+    many.run("apply one two --yes --write json=evidence --quiet").code(0);
     let mut stacks: Vec<String> = std::fs::read_dir(many.path("evidence"))
         .expect("the directory")
         .map(|entry| {
             let name = entry.expect("a file").file_name();
             let document = evidence(&many, &format!("evidence/{}", name.to_str().expect("a name")));
-            assert_eq!(name.to_str(), document["run"].as_str().map(|run| format!("{run}.json")).as_deref());
-            document["stack"].as_str().expect("a stack").to_owned()
+            assert_eq!(name.to_str(), document["run"]["run"].as_str().map(|run| format!("{run}.json")).as_deref());
+            document["run"]["stack"].as_str().expect("a stack").to_owned()
         })
         .collect();
     stacks.sort();
@@ -145,63 +140,27 @@ fn value(text: &str, name: &str, labels: &[&str]) -> f64 {
     line.rsplit(' ').next().and_then(|number| number.parse().ok()).expect("a number")
 }
 
-/// The same of a series that counts.
-fn count(text: &str, name: &str, labels: &[&str]) -> String {
-    value(text, name, labels).to_string()
-}
-
 #[test]
-fn the_metrics_of_a_command_count_its_requests_waits_repeats_and_changes() {
+fn a_run_is_written_as_metrics_too_however_it_ends_and_shown_as_such_later() {
     let service = Service::start();
     let stage = applied(&service);
     stage.edit("cart.yaml", "port: 80", "port: 81");
-    service.misbehave("rules: [{operation: endpoint-replace, for: 1, status: {code: 429, retry_after: 1}}]");
-    stage.run("plan . --metrics plan.prom --quiet").code(0);
-    let plan = stage.read("plan.prom");
-    let of_stack = ["command=\"plan\"", "stack=\"shop\"", "environment=\"\"", "shard=\"\""];
-    assert!(value(&plan, "trueup_run_duration_seconds", &of_stack) > 0.0);
-    assert_eq!(count(&plan, "trueup_run_changes", &["action=\"replace\"", "result=\"planned\""]), "1");
-    assert_eq!(count(&plan, "trueup_run_requests", &["class=\"2xx\"", "stack=\"shop\""]), "1");
-    stage.run("apply . --yes --metrics apply.prom").code(0).stderr_ignored();
-    let apply = stage.read("apply.prom");
-    assert_eq!(count(&apply, "trueup_run_requests", &["class=\"429\""]), "1");
-    assert_eq!(count(&apply, "trueup_run_request_retries", &[]), "1");
-    assert!(value(&apply, "trueup_run_request_wait_seconds", &[]) >= 0.5);
-    assert_eq!(count(&apply, "trueup_run_changes", &["action=\"replace\"", "result=\"done\""]), "1");
+    stage.run("apply . --yes --quiet --write json=run.json --write prometheus=run.prom").code(0);
+    let text = stage.read("run.prom");
+    assert!(value(&text, "trueup_run_duration_seconds", &["stack=\"shop\"", "environment=\"\""]) > 0.0);
+    let count = |text: &str, labels: &[&str]| value(text, "trueup_run_changes", labels).to_string();
+    assert_eq!(count(&text, &["action=\"replace\"", "result=\"done\""]), "1");
+    assert_eq!(value(&text, "trueup_run_status", &["status=\"finished\""]).to_string(), "1");
+    assert!(!text.contains("shop/cart") && !text.contains("namespace="), "{text}");
+    assert_eq!(stage.run("show last --format prometheus").code(0).text(), text);
+    assert_eq!(stage.run("show run.json --format prometheus").code(0).stderr_ignored().text(), text);
+    service.misbehave("rules: [{operation: endpoint-replace, status: {code: 403}}]");
     stage.edit("cart.yaml", "port: 81", "port: 82");
-    stage.run("drift . --shard 1/1 --metrics drift.prom").code(2);
-    let drift = stage.read("drift.prom");
-    assert_eq!(count(&drift, "trueup_run_exit_code", &["command=\"drift\"", "shard=\"1/1\""]), "2");
-    // A command that fails has metrics, too; a file that cannot be written changes no verdict.
-    stage.write("wrong.yaml", "nothing");
-    stage.run("plan . --metrics failed.prom").code(1).stderr_ignored();
-    assert_eq!(count(&stage.read("failed.prom"), "trueup_run_exit_code", &[]), "1");
-    stage.remove("wrong.yaml");
-    stage.run("drift . --metrics cart.yaml/x.prom").code(2).stderr_contains("the metrics are not written");
-    stage.run("move --from shop --to other shop/cart --yes --quiet --metrics move.prom").code(0);
-    let moved = stage.read("move.prom");
-    assert_eq!(
-        count(&moved, "trueup_run_changes", &["command=\"move\"", "action=\"annotate\"", "result=\"done\""]),
-        "1"
-    );
-}
-
-#[test]
-fn the_metrics_of_several_stacks_have_a_series_for_each_and_none_for_endpoints() {
-    let service = Service::start();
-    let stage = Stage::new().at(&service);
-    for name in ["both", "other"] {
-        stage.write(&format!("{name}/trueup.yaml"), &format!("stack: {name}\nnamespaces: [{name}]\n"));
-        stage.write(&format!("{name}/a.yaml"), &definition(&format!("{name}/cart"), 80));
-    }
-    stage.run("plan both --metrics one.prom --quiet").code(0);
-    let one = stage.read("one.prom");
-    assert!(!one.contains("both/cart") && !one.contains("namespace="), "{one}");
-    stage.run("drift both other --metrics two.prom").code(2);
-    let two = stage.read("two.prom");
-    for name in ["both", "other"] {
-        assert!(value(&two, "trueup_run_requests", &["class=\"2xx\"", &format!("stack=\"{name}\"")]) >= 1.0);
-    }
+    stage.run("apply . --yes --write prometheus=run.prom").code(1).stderr_ignored();
+    assert_eq!(count(&stage.read("run.prom"), &["action=\"replace\"", "result=\"failed\""]), "1");
+    stage.run("plan . --write prometheus=x").code(64).stderr_ignored();
+    let formats = "write it as FORMAT=FILE; the formats are: json, prometheus";
+    stage.run("apply . --yes --write html=x").code(64).stderr_contains(formats);
 }
 
 /// The id of a run goes into paths and is shown as it is: one that somebody forged is not read at all.

@@ -93,7 +93,7 @@ fn a_create_that_meets_the_same_object_of_nobody_is_an_adoption_that_a_rollback_
     let annotations = service.get("shop/cart")["metadata"]["annotations"].clone();
     assert_eq!((&annotations["trueup/stack"], &annotations["theirs"]), (&json!("doubt"), &json!("1")));
     stage.run("plan . --detailed-exitcode").code(0).stdout_contains("In sync");
-    stage.run("history last").code(0).stdout_contains("adopted");
+    stage.run("show last").code(0).stdout_contains("adopted");
     stage.run("rollback last --yes --quiet").code(0);
     let annotations = service.get("shop/cart")["metadata"]["annotations"].clone();
     assert_eq!(annotations, json!({"theirs": "1"}));

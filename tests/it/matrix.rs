@@ -61,7 +61,7 @@ fn case(operation: &str, fault: &str) -> Case {
     let made = log[before..].iter().filter(|entry| entry.effect == trueup::sandbox::RequestEffect::Done);
     let made = made.map(|entry| format!("{} {}", entry.method, entry.name)).collect();
     let outcome = if ran.text().is_empty() { Value::Null } else { ran.json() };
-    let journal = stage.run("history last --format json").code(0).json();
+    let journal = stage.run("show last --format json").code(0).json();
     agrees(&message, &outcome, &journal);
     // Whatever came of it, a further apply or two make it right.
     let made_right = (0..2).any(|_| {

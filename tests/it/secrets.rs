@@ -43,14 +43,14 @@ fn everywhere(stage: &Stage, service: &Service, more: &str) {
     run("plan . --format json");
     run("apply plan.json --yes --verbose");
     run("apply . --yes --format json");
-    run("apply . --yes --format ndjson --log json --evidence evidence.json --metrics metrics.prom");
+    run("apply . --yes --format ndjson --log json --write json=evidence.json --write prometheus=metrics.prom");
     run("show evidence.json");
     run("show evidence.json --format json");
     run("apply --resume last --yes --verbose");
     run("history");
-    run("history last --format json");
+    run("show last --format json");
     run("rollback last --yes --verbose");
-    run("plan . --format sarif --log json --metrics metrics.prom");
+    run("plan . --format sarif --log json");
     run("drift . --verbose");
     run("drift . --format json");
     run("pull -n shop -o pulled --verbose");

@@ -137,6 +137,7 @@ impl Bench {
                 trigger: RunTrigger::default(),
                 resumes: None,
                 rolls_back: None,
+                in_force: None,
                 plan: self.plan.clone(),
             },
             entries: recorder.kept.into_inner().expect("unpoisoned"),

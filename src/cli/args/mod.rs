@@ -20,8 +20,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::cli::args::shared::formats;
 pub use crate::cli::args::shared::{
-    ApprovalArgs, BaseArgs, Color, FilterArgs, GlobalArgs, LiveArgs, MetricsArgs, PermissionArgs, ReportFileArgs,
-    ScopeArgs, StacksArgs,
+    ApprovalArgs, BaseArgs, Color, FilterArgs, GlobalArgs, LiveArgs, PermissionArgs, ReportFileArgs, ScopeArgs,
+    StacksArgs,
 };
 use crate::report::Format;
 use crate::report::schema::SchemaKind;
@@ -142,8 +142,6 @@ pub struct PlanArgs {
     /// Exit with 2 when changes are pending, with 6 when an apply would be refused
     #[arg(long)]
     pub detailed_exitcode: bool,
-    #[command(flatten)]
-    pub metrics: MetricsArgs,
 }
 
 /// Makes the changes of a directory, or those of a saved plan.
@@ -180,24 +178,17 @@ pub struct ApplyArgs {
     pub base: BaseArgs,
     #[command(flatten)]
     pub decision: ApprovalArgs,
-    #[command(flatten)]
-    pub metrics: MetricsArgs,
 }
 
-/// Lists the recorded runs, or shows one with the result of every change.
-///
-/// A run is given by its name, a prefix of it, or `last`.
+/// Lists the recorded runs; `trueup show RUN` shows one.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  trueup history\n  trueup history last\n  trueup history --keep 90d")]
+#[command(after_help = "Examples:\n  trueup history\n  trueup history --keep 90d")]
 pub struct HistoryArgs {
-    /// The run to show [default: a list of all]
-    #[arg(value_name = "RUN")]
-    pub run: Option<String>,
     /// Remove all but the newest N runs, or those older than so many days (`90d`); open runs stay
-    #[arg(long, value_name = "N|DAYSd", conflicts_with = "run")]
+    #[arg(long, value_name = "N|DAYSd")]
     pub keep: Option<PruneRuns>,
     /// Release the lock that this run left in a bucket; only where nobody runs it any more
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["run", "keep"])]
+    #[arg(long, value_name = "RUN", conflicts_with = "keep")]
     pub unlock: Option<String>,
     /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats(Format::OF_RUNS))]
@@ -247,8 +238,6 @@ pub struct RollbackArgs {
     pub allow: Vec<String>,
     #[command(flatten)]
     pub decision: ApprovalArgs,
-    #[command(flatten)]
-    pub metrics: MetricsArgs,
 }
 
 /// Checks whether the tenant still matches the definitions: the verdict for a schedule.
@@ -292,8 +281,6 @@ pub struct DriftArgs {
     /// sets it, and N is TRUEUP_SHARDS
     #[arg(long, value_name = "I/N|env")]
     pub shard: Option<ShardArg>,
-    #[command(flatten)]
-    pub metrics: MetricsArgs,
 }
 
 /// Applies the plan to a copy of live, with faults, and verifies that a second plan is empty.

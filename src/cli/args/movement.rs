@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::cli::args::shared::{ApprovalArgs, MetricsArgs};
+use crate::cli::args::shared::ApprovalArgs;
 
 /// Transfers live endpoints from one stack to another.
 ///
@@ -33,6 +33,4 @@ pub struct MoveArgs {
     pub output: Option<PathBuf>,
     #[command(flatten)]
     pub decision: ApprovalArgs,
-    #[command(flatten)]
-    pub metrics: MetricsArgs,
 }

@@ -2,9 +2,8 @@
 //! base of an attribution, and the snapshot to compare with.
 
 use std::path::PathBuf;
-use std::str::FromStr;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValuesParser, StringValueParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 
 use crate::report::Format;
@@ -140,14 +139,6 @@ pub struct FilterArgs {
     pub selector: Option<String>,
 }
 
-/// The metrics of a command.
-#[derive(Debug, Clone, Default, Args)]
-pub struct MetricsArgs {
-    /// Write how long it took, its requests, waits, repeats and changes to this file, as Prometheus text
-    #[arg(long, hide_short_help = true, value_name = "FILE")]
-    pub metrics: Option<PathBuf>,
-}
-
 /// What a person allows by name.
 #[derive(Debug, Clone, Default, Args)]
 pub struct PermissionArgs {
@@ -175,10 +166,10 @@ pub struct ApprovalArgs {
     /// Who approved the plan, for the record [environment: TRUEUP_APPROVED_BY]
     #[arg(long, value_name = "NAME")]
     pub approved_by: Option<String>,
-    /// Write what was planned, approved and done to this file, however the run ends; for several stacks, to a file each
-    /// in this directory. A file that exists is not overwritten
-    #[arg(long, value_name = "FILE")]
-    pub evidence: Option<PathBuf>,
+    /// Also write the document of the run to a file, however it ends: json=run.json, or as metrics prometheus=run.prom;
+    /// for several stacks, to a file each in this directory; repeatable
+    #[arg(long, value_name = "FORMAT=FILE", value_parser = written(Format::OF_RUN_FILES))]
+    pub write: Vec<WrittenReport>,
     /// Output format; ndjson streams the events of the run, and its last line is what json prints
     #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats(Format::OF_APPLY))]
     pub format: Format,
@@ -208,7 +199,7 @@ pub struct ReportFileArgs {
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Also write the report to a file in another format, such as json=check.json; repeatable
-    #[arg(long, value_name = "FORMAT=FILE")]
+    #[arg(long, value_name = "FORMAT=FILE", value_parser = written(Format::OF_MERGED))]
     pub write: Vec<WrittenReport>,
     /// The most bytes of a Markdown report
     #[arg(long, value_name = "BYTES", default_value_t = crate::report::markdown::BUDGET)]
@@ -224,18 +215,17 @@ pub struct WrittenReport {
     pub path: PathBuf,
 }
 
-impl FromStr for WrittenReport {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let (name, path) = text.split_once('=').unwrap_or((text, ""));
-        match Format::parse(name).filter(|format| Format::OF_MERGED.contains(format)) {
-            Some(format) if !path.is_empty() => Ok(Self { format, path: PathBuf::from(path) }),
+/// The parser of a `--write` with these formats.
+fn written(formats: &'static [Format]) -> impl TypedValueParser<Value = WrittenReport> {
+    StringValueParser::new().try_map(|text| {
+        let (name, path) = text.split_once('=').unwrap_or((&text, ""));
+        match Format::parse(name).filter(|format| formats.contains(format)) {
+            Some(format) if !path.is_empty() => Ok(WrittenReport { format, path: PathBuf::from(path) }),
             Some(_) => Err(format!("name the file: {name}=FILE")),
             None => {
-                let names: Vec<&str> = Format::OF_MERGED.iter().map(|format| format.as_str()).collect();
+                let names: Vec<&str> = formats.iter().map(|format| format.as_str()).collect();
                 Err(format!("write it as FORMAT=FILE; the formats are: {}", names.join(", ")))
             }
         }
-    }
+    })
 }

@@ -31,22 +31,23 @@ pub struct GetArgs {
     pub filter: FilterArgs,
 }
 
-/// Shows a saved plan, a snapshot, the evidence of a run or a recorded run.
+/// Shows a saved plan, a snapshot or a recorded run.
 ///
-/// A run is given by its name, a prefix of it, or `last`; text and JSON show its results, the other formats its plan. A
-/// snapshot has the formats text, json, markdown and html, and evidence text and json; its digest is checked. Nothing is read but the file: no token, no network.
+/// A run is given by its name, a prefix of it, `last`, or the file that `--write json=FILE` wrote, whose digest is checked.
+/// Text, JSON and Prometheus show its results, the other formats its plan. A snapshot has the formats text, json, markdown
+/// and html. Nothing is read but the file: no token, no network.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  trueup show plan.json\n  trueup show plan.json --format html > plan.html\n  trueup show live.json --columns endpoint,labels\n  trueup show last --format markdown"
 )]
 pub struct ShowArgs {
-    /// A file that `plan -o`, `snapshot -o` or `apply --evidence` wrote, or a run
+    /// A file that `plan -o`, `snapshot -o` or `apply --write json=FILE` wrote, or a run
     #[arg(value_name = "FILE|RUN")]
     pub what: PathBuf,
     #[command(flatten)]
     pub columns: ColumnArgs,
     /// Output format
-    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats(Format::OF_PLAN))]
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats(Format::OF_SHOWN))]
     pub format: Format,
     /// The most bytes of a Markdown report
     #[arg(long, value_name = "BYTES", default_value_t = crate::report::markdown::BUDGET)]

@@ -18,7 +18,7 @@ use crate::journal;
 use crate::plan::Plan;
 use crate::report::text::{self, TextView};
 use crate::report::{Report, safe};
-use crate::run::{RunStatus, RunSummary};
+use crate::run::{RunDocument, RunStatus, RunSummary};
 
 /// Makes the changes of a directory or of a saved plan.
 pub async fn run(arguments: &ApplyArgs, context: &Context) -> Result<ExitStatus, CommandError> {
@@ -71,8 +71,8 @@ async fn resume(name: &str, arguments: &ApplyArgs, context: &Context) -> Result<
     if left == 0 && record.ending() == RunStatus::Finished {
         context.output.message(&format!("run {} is finished: nothing to resume", record.run()));
         if context.output.promised().is_some() {
-            let summary = RunSummary::of(&record);
-            context.output.report(&Report::Run(&record, &summary), arguments.decision.format);
+            let document = RunDocument::of(&record, None);
+            context.output.report(&Report::Run(&document), arguments.decision.format);
         }
         return Ok(ExitStatus::Done);
     }

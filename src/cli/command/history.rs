@@ -1,4 +1,4 @@
-//! `history`: lists the recorded runs, shows one, removes old ones, or releases the lock of a dead one.
+//! `history`: lists the recorded runs, removes old ones, or releases the lock of a dead one.
 
 use crate::cli::args::{HistoryArgs, PruneRuns};
 use crate::cli::context::Context;
@@ -8,10 +8,9 @@ use crate::journal::{self, Retention};
 use crate::model::RunId;
 use crate::report::text::{self, TextView};
 use crate::report::{Report, ReportOptions, render};
-use crate::run::RunSummary;
 use crate::state::StateStore;
 
-/// Lists the runs that are kept, shows one, or removes old ones.
+/// Lists the runs that are kept, or removes old ones.
 pub fn run(arguments: &HistoryArgs, context: &Context) -> Result<ExitStatus, CommandError> {
     let store = state::store(context)?;
     let failed = |error| state::failed(context, error);
@@ -24,27 +23,13 @@ pub fn run(arguments: &HistoryArgs, context: &Context) -> Result<ExitStatus, Com
     }
     let history = journal::history(store).map_err(failed)?;
     let view = TextView { flags: hint::settings(&context.global), ..context.output.view() };
-    match &arguments.run {
-        None => {
-            let unreadable: Vec<String> = history.unreadable.iter().map(|(_, error)| error.to_string()).collect();
-            // The commands below the table are about the newest run.
-            let newest = history.runs.first().and_then(|newest| journal::find(store, &newest.run.to_string()).ok());
-            let flags = newest.map_or(view.flags.clone(), |newest| hint::of_recorded(context, &newest.header.plan));
-            let view = TextView { flags, ..view };
-            let runs = Report::History(&history.runs, &unreadable);
-            context.output.answer(&render(&runs, arguments.format, &ReportOptions::new(&view)));
-        }
-        Some(name) => {
-            let record =
-                journal::find(store, name).map_err(|error| state::with_status(context, ExitStatus::Invalid, error))?;
-            let known = history.runs.iter().find(|summary| summary.run == *record.run());
-            let resumed_by = known.and_then(|summary| summary.resumed_by.clone());
-            let summary = RunSummary { resumed_by, ..RunSummary::of(&record) };
-            let view = TextView { flags: hint::of_recorded(context, &record.header.plan), ..view };
-            let run = Report::Run(&record, &summary);
-            context.output.answer(&render(&run, arguments.format, &ReportOptions::new(&view)));
-        }
-    }
+    let unreadable: Vec<String> = history.unreadable.iter().map(|(_, error)| error.to_string()).collect();
+    // The commands below the table are about the newest run.
+    let newest = history.runs.first().and_then(|newest| journal::find(store, &newest.run.to_string()).ok());
+    let flags = newest.map_or(view.flags.clone(), |newest| hint::of_recorded(context, &newest.header.plan));
+    let view = TextView { flags, ..view };
+    let runs = Report::History(&history.runs, &unreadable);
+    context.output.answer(&render(&runs, arguments.format, &ReportOptions::new(&view)));
     Ok(ExitStatus::Done)
 }
 

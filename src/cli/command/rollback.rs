@@ -32,7 +32,6 @@ pub async fn run(arguments: &RollbackArgs, context: &Context) -> Result<ExitStat
     let mut plan = planning::rollback(&connection, request).await?;
     planning::consent(context, &mut plan, &arguments.allow)?;
     plan.source.planned_by = context.environment.person();
-    context.metrics.lock().plan(&plan);
     let elapsed = Some(begun.elapsed());
     let only: String = arguments.only.iter().map(|glob| format!(" --only {}", safe::shell(glob))).collect();
     let view = hint::view(context, &plan);

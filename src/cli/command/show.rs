@@ -1,4 +1,4 @@
-//! `show`: a saved plan, a snapshot, evidence or a recorded run in the formats of reports. Only files are read.
+//! `show`: a saved plan, a snapshot or a recorded run in the formats of reports. Only files are read.
 
 use std::path::Path;
 
@@ -8,18 +8,17 @@ use crate::api;
 use crate::cli::args::view::ShowArgs;
 use crate::cli::context::Context;
 use crate::cli::exit_status::{CommandError, ExitStatus};
-use crate::cli::{file, hint, state};
+use crate::cli::run::document;
+use crate::cli::{file, hint};
 use crate::file::limit;
-use crate::journal;
 use crate::model::{LiveItem, NamespaceRead, Snapshot};
 use crate::plan::Plan;
 use crate::report::endpoints::{self, EndpointListing};
-use crate::report::text::{self, TextView};
+use crate::report::text::TextView;
 use crate::report::{AttributionDetail, Format, Report, ReportOptions, safe};
-use crate::run::{EVIDENCE_KIND, Evidence, RunRecord, RunSummary};
-use crate::state::StateStore;
+use crate::run::{RUN_KIND, RunDocument};
 
-/// Shows a saved plan, a snapshot, the evidence of a run or a recorded run.
+/// Shows a saved plan, a snapshot or a recorded run.
 pub fn run(arguments: &ShowArgs, context: &Context) -> Result<ExitStatus, CommandError> {
     let path = arguments.what.as_path();
     if path.is_file() {
@@ -42,19 +41,19 @@ fn file(arguments: &ShowArgs, context: &Context, path: &Path) -> Result<(), Comm
     match serde_json::from_slice::<Head>(&bytes).map(|head| head.kind).as_deref() {
         Ok("plan") => {
             let plan = Plan::from_file(&bytes).map_err(|error| refused(error.into()))?;
+            if arguments.format == Format::Prometheus {
+                return Err(no_format("a plan", arguments.format, "text, json, markdown, html, github, sarif"));
+            }
             show_plan(arguments, context, &plan, Some(path));
         }
         Ok("snapshot") => {
             let snapshot = Snapshot::from_file(&bytes).map_err(|error| refused(error.into()))?;
             context.output.answer(&render_snapshot(arguments, context, &snapshot)?);
         }
-        Ok(EVIDENCE_KIND) => {
-            let (evidence, digest) = Evidence::from_file(&bytes).map_err(|error| refused(error.into()))?;
-            context.output.answer(&match arguments.format {
-                Format::Text => text::evidence(&evidence, &digest, &view(context)),
-                Format::Json => safe::json(&String::from_utf8_lossy(&bytes)).into_owned(),
-                other => return Err(no_format("evidence", other, "text, json")),
-            });
+        Ok(RUN_KIND) => {
+            let (document, digest) = RunDocument::from_file(&bytes).map_err(|error| refused(error.into()))?;
+            show_run(arguments, context, &document);
+            context.output.message(&format!("digest {digest}, as the file says"));
         }
         Ok("drift" | "fleet") => {
             let message = format!("`{}` is a check", path.display());
@@ -62,9 +61,9 @@ fn file(arguments: &ShowArgs, context: &Context, path: &Path) -> Result<(), Comm
             return Err(CommandError::words(ExitStatus::Invalid, message).hint(report));
         }
         _ => {
-            let message = format!("`{}` is neither a saved plan nor a snapshot nor evidence", path.display());
+            let message = format!("`{}` is neither a saved plan nor a snapshot nor a run", path.display());
             return Err(CommandError::words(ExitStatus::Invalid, message).hint(
-                "`trueup plan -o FILE`, `trueup snapshot -o FILE` and `trueup apply --evidence FILE` write such files",
+                "`trueup plan -o FILE`, `trueup snapshot -o FILE` and `trueup apply --write json=FILE` write such files",
             ));
         }
     }
@@ -73,21 +72,11 @@ fn file(arguments: &ShowArgs, context: &Context, path: &Path) -> Result<(), Comm
 
 fn recorded(arguments: &ShowArgs, context: &Context) -> Result<(), CommandError> {
     let name = arguments.what.to_string_lossy();
-    let store = state::store(context)?;
-    let record = journal::find(store, &name).map_err(|error| {
-        state::with_status(context, ExitStatus::Invalid, error)
-            .hint(format!("there is no file `{name}` either"))
-            .hint("to list the runs: trueup history")
+    let document = document::find(context, &name).map_err(|error| {
+        error.hint(format!("there is no file `{name}` either")).hint("to list the runs: trueup history")
     })?;
-    match arguments.format {
-        Format::Text | Format::Json => show_run(arguments, context, store, &record)?,
-        _ => show_plan(arguments, context, &record.header.plan, None),
-    }
+    show_run(arguments, context, &document);
     Ok(())
-}
-
-fn view(context: &Context) -> TextView {
-    TextView { detail: AttributionDetail::All, flags: hint::settings(&context.global), ..context.output.view() }
 }
 
 fn show_plan(arguments: &ShowArgs, context: &Context, plan: &Plan, saved: Option<&Path>) {
@@ -103,19 +92,13 @@ fn show_plan(arguments: &ShowArgs, context: &Context, plan: &Plan, saved: Option
     context.output.report_with(&Report::Plan(plan), arguments.format, &options);
 }
 
-fn show_run(
-    arguments: &ShowArgs,
-    context: &Context,
-    store: &StateStore,
-    record: &RunRecord,
-) -> Result<(), CommandError> {
-    let history = journal::history(store).map_err(|error| state::failed(context, error))?;
-    let known = history.runs.iter().find(|summary| summary.run == *record.run());
-    let resumed_by = known.and_then(|summary| summary.resumed_by.clone());
-    let summary = RunSummary { resumed_by, ..RunSummary::of(record) };
-    let view = view(context);
-    context.output.report_with(&Report::Run(record, &summary), arguments.format, &ReportOptions::new(&view));
-    Ok(())
+fn show_run(arguments: &ShowArgs, context: &Context, document: &RunDocument) {
+    if !matches!(arguments.format, Format::Text | Format::Json | Format::Prometheus) {
+        return show_plan(arguments, context, &document.plan, None);
+    }
+    let flags = hint::of_recorded(context, &document.plan);
+    let view = TextView { detail: AttributionDetail::All, flags, ..context.output.view() };
+    context.output.report_with(&Report::Run(document), arguments.format, &ReportOptions::new(&view));
 }
 
 fn render_snapshot(arguments: &ShowArgs, context: &Context, snapshot: &Snapshot) -> Result<String, CommandError> {

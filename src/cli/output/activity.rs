@@ -10,7 +10,6 @@ use crate::api::{ClientProgress, Retry};
 use crate::cli::output::Output;
 use crate::cli::output::document::Promise;
 use crate::report::line_source::LineSource;
-use crate::report::run_metrics::StackLabels;
 use crate::report::{run_event, safe};
 
 /// A read that is quicker is not shown.
@@ -40,8 +39,7 @@ struct State {
 
 impl Activity {
     /// Shows its events on the messages of `output`, as those of a stack.
-    pub fn new(output: Output, labels: &StackLabels) -> Self {
-        let source = output.line_source(labels);
+    pub fn new(output: Output, source: LineSource) -> Self {
         Self { output, source, state: Arc::default() }
     }
 

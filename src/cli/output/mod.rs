@@ -5,8 +5,6 @@
 pub mod activity;
 pub mod diagnostics;
 pub mod document;
-pub mod metrics;
-pub mod metrics_file;
 pub mod panic;
 pub mod progress;
 pub mod prompt;
@@ -23,7 +21,6 @@ use crate::cli::environment::ProcessEnvironment;
 use crate::cli::exit_status::{CommandError, ExitStatus};
 use crate::cli::output::document::Promise;
 use crate::report::line_source::LineSource;
-use crate::report::run_metrics::StackLabels;
 use crate::report::text::TextView;
 use crate::report::{self, Charset, Format, Palette, Report, ReportOptions, Role, safe};
 
@@ -133,13 +130,8 @@ impl Output {
 
     /// Of which stack a line for programs is, with what is known of it.
     #[must_use]
-    pub fn line_source(&self, labels: &StackLabels) -> LineSource {
-        let known = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
-        LineSource {
-            directory: self.stack.as_ref().map(|stack| stack.directory.clone()),
-            stack: known(&labels.stack),
-            environment: known(&labels.environment),
-        }
+    pub fn line_source(&self, stack: Option<String>, environment: Option<String>) -> LineSource {
+        LineSource { directory: self.stack.as_ref().map(|stack| stack.directory.clone()), stack, environment }
     }
 
     /// The text with the name of the stack before it, where there are several.
@@ -173,12 +165,6 @@ impl Output {
     #[must_use]
     pub fn message_view(&self) -> TextView {
         self.messages.clone()
-    }
-
-    /// The report in this format.
-    #[must_use]
-    pub fn render(&self, report: &Report<'_>, format: Format) -> String {
-        report::render(report, format, &ReportOptions::new(&self.view()))
     }
 
     /// Writes a report as the answer.
@@ -252,7 +238,7 @@ impl Output {
         let ending = ending.without_answer(changed);
         let error = CommandError::words(ending, reason);
         self.error(&match changed {
-            true => error.hint("the changes were made; to see each result: trueup history last"),
+            true => error.hint("the changes were made; to see each result: trueup show last"),
             false => error,
         });
         ending

@@ -9,7 +9,6 @@ use crate::cli::output::Output;
 use crate::cli::output::document::Promise;
 use crate::plan::{ActionKind, Plan};
 use crate::report::line_source::LineSource;
-use crate::report::run_metrics::StackLabels;
 use crate::report::text::LineProgress;
 use crate::report::{run_event, safe};
 use crate::run::{ChangeResult, RunEvent, RunObserver};
@@ -31,7 +30,7 @@ impl RunProgress {
     pub fn new(context: &Context, plan: &Plan) -> Self {
         let output = context.output.clone();
         if output.promised() == Some(Promise::RunEvents) {
-            let source = output.line_source(&StackLabels::of(plan));
+            let source = output.line_source(plan.stack.clone(), plan.source.environment.clone());
             return RunProgress::Events { output, source };
         }
         let lines = LineProgress::new(output.message_view());

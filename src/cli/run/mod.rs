@@ -2,7 +2,7 @@
 //! run that was not finished is resumed in the same way.
 
 pub mod approval;
-pub mod evidence;
+pub mod document;
 pub mod gates;
 pub mod interrupt;
 pub mod proposal;
@@ -21,7 +21,6 @@ use crate::cli::context::Context;
 use crate::cli::exit_status::{CommandError, ExitStatus};
 use crate::cli::output::progress::RunProgress;
 use crate::cli::run::approval::{PlanPrompt, PromptResult};
-use crate::cli::run::evidence::PendingEvidence;
 use crate::cli::service::Connection;
 use crate::cli::{file, planning, policy, state};
 use crate::journal::{self, Journal};
@@ -163,14 +162,11 @@ pub async fn carry_out(
     work: &PendingRun<'_>,
 ) -> Result<Outcome, CommandError> {
     let progress = RunProgress::new(context, approved.plan());
-    let BegunRun { journal, options, evidence } = begin(context, control, work, approved.plan(), &progress).await?;
+    let (files, is_one_of_several) = (&control.decision.write, control.stop.is_some());
+    let BegunRun { journal, options } = begin(context, control, work, approved.plan(), &progress).await?;
     let writer = work.connection.writer()?;
-    let plan = approved.plan();
     let outcome = apply::run(approved, &writer, &journal, &progress, options).await;
-    context.metrics.lock().outcome(plan, &outcome);
-    if let Some(evidence) = evidence {
-        evidence.write(context, &outcome);
-    }
+    document::write(context, files, is_one_of_several, &outcome.run);
     Ok(outcome)
 }
 
@@ -204,15 +200,11 @@ pub async fn resume(
     // The configuration decides, as for an apply: the record is a file like any other.
     gates::check(context, work.connection, &record.rest(), &work.trust.safeguards.gates).await?;
     let progress = RunProgress::new(context, plan);
-    let BegunRun { journal, options, evidence } =
-        begin(context, RunControl::of(decision), &work, plan, &progress).await?;
+    let BegunRun { journal, options } = begin(context, RunControl::of(decision), &work, plan, &progress).await?;
     let writer = work.connection.writer()?;
     let outcome = apply::resume(record, &writer, &journal, &progress, options).await;
     drop(progress);
-    context.metrics.lock().outcome(plan, &outcome);
-    if let Some(evidence) = evidence {
-        evidence.write(context, &outcome);
-    }
+    document::write(context, &decision.write, false, &outcome.run);
     let earlier = record.made().into_iter().cloned().collect();
     Ok(report(decision, context, work.view, (&outcome, plan), &earlier))
 }
@@ -221,7 +213,6 @@ pub async fn resume(
 struct BegunRun {
     journal: Journal,
     options: ApplyOptions,
-    evidence: Option<PendingEvidence>,
 }
 
 async fn begin(
@@ -247,10 +238,9 @@ async fn begin(
         trigger: trigger::of(control.decision, environment),
         resumes,
         rolls_back,
+        in_force: Some(document::in_force(context, &work.trust.safeguards)),
         plan: plan.clone(),
     };
-    let (path, is_shared) = (control.decision.evidence.as_ref(), control.stop.is_some());
-    let evidence = PendingEvidence::new(path, is_shared, &header, &work.trust.safeguards)?;
     // Before an interrupt is waited for: until here it ends the program, which may wait for a lock.
     let waiting = progress.messages();
     let (store, host) = (store.clone(), environment.host().map(str::to_owned));
@@ -273,7 +263,7 @@ async fn begin(
         clock: Clock::new(jiff::Timestamp::now),
         pace: Timing::real(environment.chance()),
     };
-    Ok(BegunRun { journal, options, evidence })
+    Ok(BegunRun { journal, options })
 }
 
 /// Reports the outcome of a plan. `earlier` are the changes that a resumed run had made.

@@ -63,7 +63,7 @@ mod tests {
 
     fn trigger(variables: &[(&str, &str)]) -> RunTrigger {
         let decision =
-            ApprovalArgs { yes: true, digest: None, approved_by: None, evidence: None, format: Format::Text };
+            ApprovalArgs { yes: true, digest: None, approved_by: None, write: Vec::new(), format: Format::Text };
         of(&decision, &ProcessEnvironment::with(variables))
     }
 

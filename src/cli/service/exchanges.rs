@@ -7,8 +7,7 @@ use crate::api::{Exchange, ExchangeListener, RequestIds, TraceParent};
 use crate::cli::args::GlobalArgs;
 use crate::cli::environment::ProcessEnvironment;
 use crate::cli::output::Output;
-use crate::cli::output::metrics::SharedMetrics;
-use crate::report::run_metrics::StackLabels;
+use crate::report::line_source::LineSource;
 use crate::report::{request_log, safe};
 
 /// The variable by which a caller passes its trace on (W3C Trace Context).
@@ -26,17 +25,16 @@ pub fn ids(environment: &ProcessEnvironment, output: &Output) -> Arc<RequestIds>
     Arc::new(RequestIds::new(environment.chance(), parent.map(|parent| parent.with_state(state))))
 }
 
-/// Counts each exchange for its stack, and prints it as the global flags ask for it.
+/// Prints each exchange as the global flags ask for it.
 pub fn listener(
     global: &GlobalArgs,
     environment: &ProcessEnvironment,
     output: &Output,
-    (metrics, labels): (SharedMetrics, StackLabels),
+    source: LineSource,
 ) -> ExchangeListener {
     let (verbose, log) = (global.verbose, global.log.is_some());
-    let (source, output, environment) = (output.line_source(&labels), output.clone(), environment.clone());
+    let (output, environment) = (output.clone(), environment.clone());
     Arc::new(move |exchange| {
-        metrics.lock().exchange(&labels, exchange);
         if verbose {
             output.notice(&described(exchange));
         }

@@ -22,7 +22,6 @@ use crate::cli::stacks::tenants::EmbeddedService;
 use crate::load::Config;
 use crate::model::Layout;
 use crate::plan;
-use crate::report::run_metrics::StackLabels;
 use crate::sandbox::{self, Clock, RequiredToken, Running, SandboxOptions, Scenario, Storage};
 
 /// Requests of a rehearsal that are recorded, to count those that met a fault.
@@ -94,15 +93,11 @@ pub async fn connect_with(
         Some(_) => None,
     };
     settings.ids = context.ids();
-    let labels = StackLabels {
-        service: settings.base_url.to_string(),
-        stack: settings::stack(context, config).ok().flatten().unwrap_or_default(),
-        environment: context.chosen_environment().unwrap_or_default(),
-    };
-    let activity = Activity::new(context.output.clone(), &labels);
-    let counted = (context.metrics.clone(), labels);
+    let stack = settings::stack(context, config).ok().flatten();
+    let source = context.output.line_source(stack, context.chosen_environment());
+    let activity = Activity::new(context.output.clone(), source.clone());
     let Context { global, environment, output, .. } = context;
-    settings.listener = Some(exchanges::listener(global, environment, output, counted));
+    settings.listener = Some(exchanges::listener(global, environment, output, source));
     if !context.global.verbose {
         settings.progress = Some(Arc::new(move |progress| activity.show(progress)));
     }

@@ -91,17 +91,6 @@ pub fn of(context: &Context, paths: &[PathBuf], stacks: StacksArgs) -> Result<Ta
     Ok(Targets::Several(targets))
 }
 
-/// The one stack of a command that takes no more.
-///
-/// # Errors
-/// The paths name several.
-pub fn one(targets: Targets, what: &str, hint: &str) -> Result<Vec<PathBuf>, CommandError> {
-    match targets {
-        Targets::One(paths) => Ok(paths),
-        Targets::Several(_) => Err(for_one(what).hint(hint)),
-    }
-}
-
 /// The error of what is for one stack, in a call about several.
 pub fn for_one(what: &str) -> CommandError {
     CommandError::words(ExitStatus::Usage, format!("`{what}` is for one stack, and the call names several"))

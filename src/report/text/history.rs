@@ -8,8 +8,8 @@ use crate::report::counted::count;
 use crate::report::reason::short_commit;
 use crate::report::{Role, safe};
 use crate::run::{
-    ApprovalKind, ChangeProgress, ChangeResult, ChangeStep, Confirmation, RunCounts, RunRecord, RunStatus, RunSummary,
-    RunTrigger, Verification,
+    ApprovalKind, ChangeResult, Confirmation, RunCounts, RunDocument, RunStatus, RunStep, RunSummary, RunTrigger,
+    StepResult, UnknownResult, Verification,
 };
 
 /// The runs that a journal keeps, the newest first, with what to do about those that are open.
@@ -28,7 +28,7 @@ pub fn history(runs: &[RunSummary], unreadable: &[String], view: &TextView) -> S
         let next = match runs.iter().rev().find(|run| run.is_open()) {
             Some(open) => vec![format!("resume with:  trueup apply --resume {}{flags}", open.run)],
             None => vec![
-                format!("show one:  trueup history {}{flags}", newest.run),
+                format!("show one:  trueup show {}{flags}", newest.run),
                 format!("undo it:   trueup rollback {}{flags}", newest.run),
             ],
         };
@@ -121,7 +121,8 @@ fn ended(run: &RunSummary, view: &TextView) -> String {
 
 /// One run: what it was, every change with its result, how it ended, and what can be done next.
 #[must_use]
-pub fn run(record: &RunRecord, summary: &RunSummary, view: &TextView) -> String {
+pub fn run(document: &RunDocument, view: &TextView) -> String {
+    let RunDocument { run: summary, plan, .. } = document;
     let who = summary.who().map(|user| format!(" by {}", safe::line(user))).unwrap_or_default();
     let ended_at = summary.ended.as_deref().map(|time| format!(", ended {}", seconds(time))).unwrap_or_default();
     let mut text = format!(
@@ -133,17 +134,22 @@ pub fn run(record: &RunRecord, summary: &RunSummary, view: &TextView) -> String 
     if let Some(stack) = &summary.stack {
         text.push_str(&format!(", stack {}", safe::line(stack)));
     }
-    if let Some(environment) = &record.header.plan.source.environment {
+    if let Some(environment) = &plan.source.environment {
         text.push_str(&format!(", environment {}", safe::line(environment)));
     }
     if let Some(commit) = &summary.commit {
         text.push_str(&format!(", commit {}", safe::line(commit)));
     }
     text.push('\n');
-    let trigger = trigger(&summary.trigger);
+    let planned = plan.source.planned_by.as_deref().map(|who| format!("planned by {who}"));
+    let trigger = [planned.unwrap_or_default(), trigger(&summary.trigger)].into_iter().filter(|part| !part.is_empty());
+    let trigger = trigger.collect::<Vec<_>>().join(", ");
     if !trigger.is_empty() {
         text.push_str(&format!("  {}\n", safe::line(&trigger)));
     }
+    let policy = document.in_force.as_ref().and_then(|in_force| in_force.policy.as_ref());
+    let policy = policy.map(|policy| format!(", policy {} (SHA-256 {})", policy.path, policy.sha256));
+    text.push_str(&format!("  plan {}{}\n", plan.digest(), safe::line(&policy.unwrap_or_default())));
     for (word, other) in
         [("resumes", &summary.resumes), ("rolls back", &summary.rolls_back), ("resumed by", &summary.resumed_by)]
     {
@@ -152,21 +158,20 @@ pub fn run(record: &RunRecord, summary: &RunSummary, view: &TextView) -> String 
         }
     }
     text.push('\n');
-    for (change, progress) in record.progress() {
+    for (change, step) in plan.changes.iter().zip(&document.steps) {
         let (sign, role) = sign(change.action.kind());
         let key = change.key.to_string();
-        let rendered = result(progress) + &times(progress);
-        let role =
-            if matches!(progress, ChangeProgress::Ended(step) if step.result.is_done()) { role } else { Role::Wrong };
+        let rendered = result(&step.result) + &times(step);
+        let role = if step.result.is_done() { role } else { Role::Wrong };
         let line = format!("  {} {:<46}  {}", view.palette.paint(role, sign), safe::line(&key), safe::line(&rendered));
         text.push_str(line.trim_end());
         text.push('\n');
         text.push_str(&values(change, view));
     }
     text.push_str(&format!("\n{} of {} done, {}.\n", summary.done, summary.planned.whole(), ended(summary, view)));
-    if let Some(closing) = &record.closing {
+    if let Some(verification) = &document.verification {
         let unmade = summary.planned.whole().saturating_sub(summary.done);
-        text.push_str(&verified(&closing.verification, record.header.plan.blocked.len(), unmade, view));
+        text.push_str(&verified(verification, plan.blocked.len(), unmade, view));
     }
     let next = if summary.is_open() {
         format!("resume with:  trueup apply --resume {}{}", summary.run, safe::line(&view.flags))
@@ -177,7 +182,7 @@ pub fn run(record: &RunRecord, summary: &RunSummary, view: &TextView) -> String 
     text
 }
 
-pub(super) fn verified(verification: &Verification, blocked: usize, unmade: usize, view: &TextView) -> String {
+fn verified(verification: &Verification, blocked: usize, unmade: usize, view: &TextView) -> String {
     match verification {
         Verification::Verified { .. } => format!("{}.\n", outcome::verified(blocked, unmade, view)),
         Verification::Differs { .. } => "Not verified: live still differs from the definitions.\n".to_owned(),
@@ -187,15 +192,13 @@ pub(super) fn verified(verification: &Verification, blocked: usize, unmade: usiz
 }
 
 /// When a run worked on a change: `, 10:04:11.120 to 10:04:11.183`.
-pub(super) fn times(progress: ChangeProgress<'_>) -> String {
-    let ChangeProgress::Ended(ChangeStep { started: Some(started), ended: Some(ended), .. }) = progress else {
-        return String::new();
-    };
+fn times(step: &RunStep) -> String {
+    let (Some(started), Some(ended)) = (step.started, step.ended) else { return String::new() };
     format!(", {} to {}", started.strftime("%H:%M:%S.%3f"), ended.strftime("%H:%M:%S.%3f"))
 }
 
 /// What the forge and the call said of a run, in one line.
-pub(super) fn trigger(trigger: &RunTrigger) -> String {
+fn trigger(trigger: &RunTrigger) -> String {
     let approved = trigger.approved_by.as_deref().map(|name| format!("approved by {name}"));
     let how = trigger.approval.map(|how| match how {
         ApprovalKind::Prompt => "approved at the prompt".to_owned(),
@@ -207,12 +210,14 @@ pub(super) fn trigger(trigger: &RunTrigger) -> String {
     approved.into_iter().chain(how).chain(rest).collect::<Vec<_>>().join(", ")
 }
 
-pub(super) fn result(progress: ChangeProgress<'_>) -> String {
+fn result(result: &StepResult) -> String {
     let because = |word: &str, reason: &str| format!("{word}: {reason}");
-    match progress {
-        ChangeProgress::Untouched => "not sent".to_owned(),
-        ChangeProgress::InDoubt(_) => "in doubt: it may have been sent, and its result is not known".to_owned(),
-        ChangeProgress::Ended(step) => match &step.result {
+    match result {
+        StepResult::Unknown(UnknownResult::Untouched) => "not sent".to_owned(),
+        StepResult::Unknown(UnknownResult::InDoubt) => {
+            "in doubt: it may have been sent, and its result is not known".to_owned()
+        }
+        StepResult::Known(result) => match result {
             ChangeResult::Done { confirmation: settled, by_reading, adopted } => {
                 let settled = match settled {
                     Confirmation::Guarded => "guarded",

@@ -4,7 +4,6 @@
 mod attribution;
 mod change;
 mod drift;
-mod evidence;
 mod fleet;
 mod history;
 mod outcome;
@@ -16,7 +15,6 @@ mod settings;
 mod validation;
 
 pub use drift::drift;
-pub use evidence::evidence;
 pub use fleet::fleet;
 pub use history::{history, open_run, pruned, resuming, run};
 pub use outcome::outcome;

@@ -62,7 +62,7 @@ fn history_lists_the_runs_and_shows_one_with_every_result() {
     let newest = runs[1]["run"].as_str().expect("a run");
     list.stdout_contains(&format!("undo it:   trueup rollback {newest}"));
     stage
-        .run("history last")
+        .run("show last")
         .code(0)
         .stdout_contains("by kim, began")
         .stdout_contains("  + create  shop/search                                     done (unguarded), ")
@@ -91,11 +91,11 @@ fn history_shows_who_ran_it_what_for_who_approved_it_and_when_each_change_was_ma
     stage.run("apply . --yes --approved-by grace --quiet").code(0);
     stage.run("history").code(0).stdout_contains("  ada  3f2c9ab").stdout_contains("  kim  -");
     stage
-        .run("history last")
+        .run("show last")
         .code(0)
         .stdout_contains(" by ada, began")
         .stdout_contains("approved by grace, approved with --yes, change request https://github.com/acme/shop/pull/17");
-    let run = stage.run("history last --format json").code(0).json();
+    let run = stage.run("show last --format json").code(0).json();
     let trigger = json!({"actor": "ada", "approval": "yes", "approved_by": "grace", "commit": "3f2c9ab4",
         "change_request": "https://github.com/acme/shop/pull/17"});
     assert_eq!(run["run"]["trigger"], trigger);
@@ -180,7 +180,7 @@ fn a_rollback_is_shown_saved_applied_and_rolled_back_itself() {
     stage.run("rollback last --yes --quiet --only shop/none").code(64).stderr_contains("matches no endpoint");
     stage.run("apply back.json --yes --quiet").code(0).stdout_contains("Applied 3 of 3");
     assert_eq!((held("shop/cart"), held("shop/old"), held("shop/search")), (Some(json!(80)), Some(json!(80)), None));
-    let last = stage.run("history last --format json").code(0).json();
+    let last = stage.run("show last --format json").code(0).json();
     assert!(last["run"]["rolls_back"].is_string(), "{last}");
     stage.run("rollback last --yes --quiet --format json").code(0);
     assert_eq!((held("shop/cart"), held("shop/old"), held("shop/search")), (Some(json!(81)), None, Some(json!(80))));

@@ -60,7 +60,7 @@ fn a_snapshot_is_a_table_or_a_document() {
 fn a_run_is_shown_as_the_history_shows_it_and_its_plan_in_the_other_formats() {
     let (_service, stage) = staged();
     stage.run("apply . --yes --quiet").code(0);
-    let history = stage.run("history last").code(0).text().to_owned();
+    let history = stage.run("show last").code(0).text().to_owned();
     stage.run("show last").code(0).stdout_contains(history.lines().next().expect("a heading"));
     assert_eq!(stage.run("show last --format json").code(0).json()["kind"], "run");
     stage.run("show last --format markdown").code(0).stdout_contains("shop/cart");

@@ -125,7 +125,7 @@ fn a_removed_definition_is_deleted_and_a_protected_one_blocked() {
         .stdout_contains("Verified, except 1 blocked: live matches the other definitions.\n")
         .stdout_contains("blocked: arcade/high-scores");
     stage
-        .run("history last --sandbox")
+        .run("show last --sandbox")
         .code(0)
         .stdout_contains("Verified, except 1 blocked: live matches the other definitions.\n")
         .stdout_contains("        was                      ");

@@ -53,7 +53,7 @@ fn lines_fit_the_columns_of_the_terminal_and_names_stay_whole() {
     let service = Service::start();
     let stage = stage(&service);
     let name = "shop/a-name-that-takes-most-of-a-terminal";
-    for line in ["plan .", "apply . --yes", "history", "history last", "drift .", "call --list"] {
+    for line in ["plan .", "apply . --yes", "history", "show last", "drift .", "call --list"] {
         for columns in [60, 100, 200] {
             if line.starts_with("apply") && service.has("shop/cart") {
                 service.delete("shop/cart");
@@ -80,7 +80,7 @@ fn a_terminal_has_colours_unless_it_wants_none() {
 fn a_locale_without_utf_8_gets_plain_ascii() {
     let service = Service::start();
     let stage = stage(&service).env("LC_ALL", "C");
-    for line in ["plan .", "apply . --yes", "history last", "drift ."] {
+    for line in ["plan .", "apply . --yes", "show last", "drift ."] {
         let ran = stage.run(line);
         assert!(ran.text().is_ascii() && ran.errors().is_ascii(), "{}{}", ran.text(), ran.errors());
     }

@@ -178,12 +178,12 @@ fn read(mut file: std::fs::File) -> String {
 fn a_proposed_command_is_found_and_prose_is_not() {
     let text = "restore with:  trueup apply 'a b'      accept the live values with:  trueup pull --drift 'a b'\n\
                 resume with `trueup apply --resume 2026-x --config a/b`, this trueup cannot read it\n\
-                (see trueup history last)\nNext: trueup plan --base REF\ntrueup plan .\n";
+                (see trueup show last)\nNext: trueup plan --base REF\ntrueup plan .\n";
     let found = [
         "trueup apply 'a b'",
         "trueup pull --drift 'a b'",
         "trueup apply --resume 2026-x --config a/b",
-        "trueup history last",
+        "trueup show last",
         "trueup plan .",
     ];
     assert_eq!(commands(text), found);

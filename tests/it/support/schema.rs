@@ -13,7 +13,7 @@ static VALIDATORS: Mutex<BTreeMap<String, Arc<Validator>>> = Mutex::new(BTreeMap
 static COUNTS: Mutex<BTreeMap<String, u64>> = Mutex::new(BTreeMap::new());
 
 /// Options whose value is a file that a command may write.
-const FILES: [&str; 4] = ["-o", "--output", "--drift-state", "--evidence"];
+const FILES: [&str; 4] = ["-o", "--output", "--drift-state", "--write"];
 
 /// What a command line prints on standard output.
 #[derive(Clone, Copy, PartialEq, Eq)]

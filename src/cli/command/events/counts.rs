@@ -1,6 +1,6 @@
 //! Counts by fields, which the service makes in one query.
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 
 use super::EventsRequest;
 use crate::api::Reader;

@@ -1,0 +1,62 @@
+//! The document of a run: from its journal, and in the files that the call names (`--write`) when it has ended, however
+//! it did.
+
+use crate::cli::args::shared::WrittenReport;
+use crate::cli::context::Context;
+use crate::cli::exit_status::{CommandError, ExitStatus};
+use crate::cli::{file, state};
+use crate::journal;
+use crate::model::RunId;
+use crate::model::policy::Safeguards;
+use crate::report::text::TextView;
+use crate::report::{self, Format, Report, ReportOptions};
+use crate::run::{InForce, PolicyDigest, RunDocument};
+
+/// The run of this name, a prefix of it, or `last`, with what went on with it.
+///
+/// # Errors
+/// There is none, or the state cannot be read.
+pub fn find(context: &Context, name: &str) -> Result<RunDocument, CommandError> {
+    let store = state::store(context)?;
+    let record = journal::find(store, name).map_err(|error| state::with_status(context, ExitStatus::Invalid, error))?;
+    let history = journal::history(store).map_err(|error| state::failed(context, error))?;
+    let known = history.runs.into_iter().find(|summary| summary.run == *record.run());
+    Ok(RunDocument::of(&record, known.and_then(|summary| summary.resumed_by)))
+}
+
+/// What decides beside the plan of a run.
+pub fn in_force(context: &Context, settings: &Safeguards) -> InForce {
+    let policy = context.policy.as_ref();
+    let policy = policy.map(|file| PolicyDigest { path: file.path.display().to_string(), sha256: file.sha256.clone() });
+    InForce { tool_version: env!("CARGO_PKG_VERSION").to_owned(), settings: settings.clone(), policy }
+}
+
+/// Writes the document of a run that ended; one of several runs has a file of its own in each directory. A file that
+/// cannot be written is an error at the end of the command: the outcome goes first.
+pub fn write(context: &Context, files: &[WrittenReport], is_one_of_several: bool, run: &RunId) {
+    if files.is_empty() {
+        return;
+    }
+    let read = state::store(context).and_then(|store| {
+        let record = journal::find(store, &run.to_string()).map_err(|error| state::failed(context, error))?;
+        Ok(RunDocument::of(&record, None))
+    });
+    let written = read.and_then(|document| {
+        let view = TextView::default();
+        for WrittenReport { format, path } in files {
+            let ending = if *format == Format::Prometheus { "prom" } else { "json" };
+            let path = if is_one_of_several { path.join(format!("{run}.{ending}")) } else { path.clone() };
+            let report = Report::Run(&document);
+            let options = ReportOptions::new(&view);
+            match format {
+                // What reads metrics is another user.
+                Format::Prometheus => file::replace(&path, |out| report::write(&report, *format, &options, out))?,
+                _ => file::write_private(&path, |out| report::write(&report, *format, &options, out))?,
+            }
+        }
+        Ok(())
+    });
+    if let Err(error) = written {
+        context.output.note_unwritten(format!("cannot write the document of the run: {error}"));
+    }
+}

@@ -1,0 +1,219 @@
+//! The document of a run: what was planned, under which settings and policy, who planned, approved and ran it, every
+//! change with its result, its times and its requests, and what the verification found. It is sealed with its own
+//! digest, so that an archive or an attestation of a forge can name it, and it is read back from a file.
+
+use data_encoding::HEXLOWER;
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use super::{ChangeProgress, ChangeResult, RunRecord, RunSummary, Verification};
+use crate::model::policy::Safeguards;
+use crate::model::{Json, Key, RunId};
+use crate::plan::{ActionKind, Change, Plan};
+
+/// The kind that the document names.
+pub const KIND: &str = "run";
+/// The format that this program writes and reads.
+const FORMAT_VERSION: u32 = 1;
+
+/// A run with every change and its result.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct RunDocument {
+    /// The run in short.
+    pub run: RunSummary,
+    /// What decided beside the plan; null in runs of older versions.
+    pub in_force: Option<InForce>,
+    /// Every change, in the order of the plan.
+    pub steps: Vec<RunStep>,
+    /// What the verification found; null where the run did not end.
+    pub verification: Option<Verification>,
+    /// The plan.
+    pub plan: Plan,
+}
+
+/// The settings, policy and program of a run.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct InForce {
+    /// The version of trueup that made the run.
+    pub tool_version: String,
+    /// The settings.
+    pub settings: Safeguards,
+    /// The policy.
+    pub policy: Option<PolicyDigest>,
+}
+
+/// A policy, by its content.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PolicyDigest {
+    /// The file.
+    pub path: String,
+    /// The SHA-256 of its bytes: 64 hex digits.
+    pub sha256: String,
+}
+
+/// How far a run got with one change.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct RunStep {
+    /// Which endpoint.
+    pub key: Key,
+    /// What was to be done.
+    pub action: ActionKind,
+    /// Its result.
+    pub result: StepResult,
+    /// When the run began to work on it.
+    #[schemars(with = "Option<String>", extend("format" = "date-time"))]
+    pub started: Option<Timestamp>,
+    /// When it had its result.
+    #[schemars(with = "Option<String>", extend("format" = "date-time"))]
+    pub ended: Option<Timestamp>,
+    /// The `x-request-id` of each write of it, and of the read that failed.
+    pub requests: Vec<String>,
+}
+
+/// The result of a change, or why there is none.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum StepResult {
+    /// The journal has it.
+    Known(ChangeResult),
+    /// The journal has none.
+    Unknown(UnknownResult),
+}
+
+/// The journal has no result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum UnknownResult {
+    /// Nothing was sent.
+    Untouched,
+    /// A write was about to leave, and whether it took effect is not known.
+    InDoubt,
+}
+
+/// A file that is not the document of a run, or not as it was written.
+#[derive(Debug, thiserror::Error)]
+pub enum RunDocumentError {
+    /// It is something else.
+    #[error("it is not the document of a run: {reason}")]
+    NotRun {
+        /// What is wrong.
+        reason: String,
+    },
+    /// Written by another version of this program.
+    #[error("it has the format {found}, this version reads {FORMAT_VERSION}")]
+    Format {
+        /// The file's.
+        found: u64,
+    },
+    /// The content does not have the digest that the file names.
+    #[error("the file was altered after it was written: its digest is {is}, the file says {says}")]
+    Altered {
+        /// The digest of the content.
+        is: String,
+        /// The digest that the file names.
+        says: String,
+    },
+}
+
+impl RunDocument {
+    /// The document of a recorded run, which `resumed_by` resumed, if one did.
+    #[must_use]
+    pub fn of(record: &RunRecord, resumed_by: Option<RunId>) -> Self {
+        Self {
+            run: RunSummary { resumed_by, ..RunSummary::of(record) },
+            in_force: record.header.in_force.clone(),
+            steps: record.progress().into_iter().map(RunStep::of).collect(),
+            verification: record.closing.as_ref().map(|closing| closing.verification.clone()),
+            plan: record.header.plan.clone(),
+        }
+    }
+
+    /// The document with its digest: JSON, a final line break included.
+    #[must_use]
+    pub fn sealed(&self) -> String {
+        // Text keys, strings, numbers: nothing that fails.
+        let mut document = serde_json::to_value(self).unwrap_or_default();
+        document["kind"] = KIND.into();
+        document["format_version"] = FORMAT_VERSION.into();
+        document["digest"] = digest(&document).into();
+        format!("{document:#}\n")
+    }
+
+    /// The document in a file, with its digest.
+    ///
+    /// # Errors
+    /// The file is something else, of another format, or altered.
+    pub fn from_file(bytes: &[u8]) -> Result<(Self, String), RunDocumentError> {
+        let not = |reason: String| RunDocumentError::NotRun { reason };
+        let mut document: Json = serde_json::from_slice(bytes).map_err(|error| not(error.to_string()))?;
+        let version = document["format_version"].as_u64().unwrap_or_default();
+        if document["kind"] != KIND {
+            return Err(not("its kind is another one".to_owned()));
+        }
+        if version != u64::from(FORMAT_VERSION) {
+            return Err(RunDocumentError::Format { found: version });
+        }
+        let says = document.as_object_mut().and_then(|document| document.remove("digest"));
+        let says = says.and_then(|digest| digest.as_str().map(str::to_owned)).unwrap_or_default();
+        let is = digest(&document);
+        if is != says {
+            return Err(RunDocumentError::Altered { is, says });
+        }
+        let read: Self = serde_json::from_value(document).map_err(|error| not(error.to_string()))?;
+        // The texts pair them.
+        let pairs = read.steps.iter().map(|step| &step.key).eq(read.plan.changes.iter().map(|change| &change.key));
+        if pairs { Ok((read, is)) } else { Err(not("its steps are not those of its plan".to_owned())) }
+    }
+}
+
+impl RunStep {
+    fn of((change, progress): (&Change, ChangeProgress<'_>)) -> Self {
+        let unknown = |result, requests| (StepResult::Unknown(result), requests, None, None);
+        let (result, requests, started, ended) = match progress {
+            ChangeProgress::Untouched => unknown(UnknownResult::Untouched, Vec::new()),
+            ChangeProgress::InDoubt(intent) => {
+                unknown(UnknownResult::InDoubt, intent.request_id.iter().cloned().collect())
+            }
+            ChangeProgress::Ended(step) => {
+                (StepResult::Known(step.result.clone()), step.requests.clone(), step.started, step.ended)
+            }
+        };
+        Self { key: change.key.clone(), action: change.action.kind(), result, started, ended, requests }
+    }
+}
+
+impl StepResult {
+    /// Live is as this change wanted it.
+    #[must_use]
+    pub fn is_done(&self) -> bool {
+        matches!(self, StepResult::Known(result) if result.is_done())
+    }
+
+    /// Every name of a result, as the document writes them.
+    pub const NAMES: [&'static str; 8] =
+        ["done", "already_done", "conflict", "referred", "failed", "in_doubt", "skipped", "untouched"];
+
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            StepResult::Known(ChangeResult::Done { .. }) => "done",
+            StepResult::Known(ChangeResult::AlreadyDone) => "already_done",
+            StepResult::Known(ChangeResult::Conflict(_)) => "conflict",
+            StepResult::Known(ChangeResult::Referred { .. }) => "referred",
+            StepResult::Known(ChangeResult::Failed { .. }) => "failed",
+            StepResult::Known(ChangeResult::InDoubt { .. }) | StepResult::Unknown(UnknownResult::InDoubt) => "in_doubt",
+            StepResult::Known(ChangeResult::Skipped { .. }) => "skipped",
+            StepResult::Unknown(UnknownResult::Untouched) => "untouched",
+        }
+    }
+}
+
+/// The SHA-256 over the canonical JSON of a document without its digest: sorted keys, no blanks.
+fn digest(document: &Json) -> String {
+    HEXLOWER.encode(&Sha256::digest(document.to_string().as_bytes()))
+}
