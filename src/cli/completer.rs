@@ -1,5 +1,5 @@
 //! Completion in a shell: the scripts that `completions` prints call the program back, which answers with what there is:
-//! endpoints and namespaces of the definitions here, runs, environments, fields, operations. Nothing is asked
+//! endpoints and namespaces of the definitions here, runs, environments, operations. Nothing is asked
 //! of the service, and what cannot be read is not offered.
 
 use std::collections::BTreeSet;
@@ -18,7 +18,7 @@ use crate::journal;
 use crate::load::{self, LoadOptions};
 use crate::model::Layout;
 use crate::report::endpoints::Column;
-use crate::report::{self, safe};
+use crate::report::safe;
 use crate::state::{Location, StateStore};
 
 /// The variable by which a script asks for completions: never set by anything else.
@@ -71,13 +71,12 @@ type Completer = fn(&OsStr) -> Vec<CompletionCandidate>;
 
 fn completer(command: &str, argument: &str) -> Option<Completer> {
     Some(match (command, argument) {
-        ("get", "endpoints") | ("move", "globs") | (_, "only" | "except") => endpoints,
+        ("get", "endpoints") | ("move", "globs") | ("explain", "what") | (_, "only" | "except") => endpoints,
         ("init", "namespaces") => return None,
         (_, "namespace" | "prune_namespace") => namespaces,
         ("rollback", "run") | (_, "resume") => runs,
         ("show", "what") => runs_and_files,
         (_, "env") => environments,
-        ("explain", "field") => fields,
         (_, "columns") => columns,
         ("call", "operation") => operations,
         (_, "layout") => layouts,
@@ -159,12 +158,6 @@ fn runs_and_files(current: &OsStr) -> Vec<CompletionCandidate> {
 fn environments(current: &OsStr) -> Vec<CompletionCandidate> {
     let settings = load::settings(Path::new("."), &LoadOptions::default());
     matching(current, settings.map(|config| config.environments.into_keys().collect::<Vec<_>>()).unwrap_or_default())
-}
-
-fn fields(current: &OsStr) -> Vec<CompletionCandidate> {
-    let typed = current.to_string_lossy();
-    let fits = report::explained().into_iter().filter(|(path, _)| path.starts_with(&*typed));
-    fits.map(|(path, kind)| CompletionCandidate::new(path).help(Some(kind.into()))).collect()
 }
 
 fn columns(current: &OsStr) -> Vec<CompletionCandidate> {

@@ -1,4 +1,4 @@
-//! What `explain` prints: what a field or a setting means, and where the values of an environment are from.
+//! What `explain` prints: where the values of a definition or of the settings are from.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -11,55 +11,18 @@ use crate::load::ExplainedSetting;
 use crate::load::explain::{ExplainedDefinition, ExplainedValue, ValueSource};
 use crate::model::{Json, SourceLocation};
 
-/// What `explain` found: a text for people, and its topics for programs.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Explained {
-    /// The text.
-    pub text: String,
-    /// The one topic that was asked for, or all fields or settings.
-    pub topics: Vec<ExplainedTopic>,
-}
-
-/// A field, a setting or a name in plans.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct ExplainedTopic {
-    /// Its keys from the root.
-    pub path: String,
-    /// What is written there.
-    pub r#type: &'static str,
-    /// What is allowed; empty where the type says everything.
-    pub allowed: String,
-    /// What leaving it out means; empty where that is nothing.
-    pub default: String,
-    /// What it is for.
-    pub meaning: String,
-    /// Whether it is a setting of `trueup.yaml`, and no field of a definition.
-    pub is_setting: bool,
-}
-
 /// An answer of `explain`.
 #[derive(Debug, Default, Serialize, JsonSchema)]
 pub struct Explanation {
-    /// The text about the topics.
-    #[serde(skip)]
-    pub about: String,
-    /// Fields and settings that were asked for.
-    pub topics: Vec<ExplainedTopic>,
     /// The environment whose values are explained.
     pub environment: Option<String>,
-    /// What its layers set; nothing where only a meaning was asked for.
+    /// What its layers set, if settings were asked for.
     pub settings: Option<Vec<ExplainedSetting>>,
     /// A definition in the environment.
     pub definition: Option<ExplainedDefinition>,
 }
 
 impl Explanation {
-    /// What a field or a setting means.
-    #[must_use]
-    pub fn of(explained: Explained) -> Self {
-        Self { about: explained.text, topics: explained.topics, ..Self::default() }
-    }
-
     /// The document.
     #[must_use]
     pub fn json(&self) -> String {
@@ -71,7 +34,7 @@ impl Explanation {
     pub fn text(&self, view: &TextView) -> String {
         let of = |name: &String| format!(" in environment {}", safe::line(name));
         let environment = self.environment.as_ref().map(of).unwrap_or_default();
-        let mut text = self.about.clone();
+        let mut text = String::new();
         if let Some(definition) = &self.definition {
             let key = definition.key.to_string();
             text.push_str(&format!("{}{environment}", safe::line(&key)));
@@ -81,12 +44,11 @@ impl Explanation {
             });
         }
         if let Some(settings) = &self.settings {
-            let separator = if text.is_empty() { "" } else { "\n" };
             let values = match settings.as_slice() {
-                [] => "Nothing: the default applies.\n".to_owned(),
+                [] => "Nothing: the defaults apply (trueup schema --of config).\n".to_owned(),
                 settings => draw(&self::settings(settings), view),
             };
-            text.push_str(&format!("{separator}Set{environment}:\n\n{values}"));
+            text.push_str(&format!("Set{environment}:\n\n{values}"));
         }
         text
     }

@@ -20,8 +20,8 @@ use crate::plan::{
     Action, ActionKind, BlockReason, BlockedChange, Cause, Change, Conflict, Plan, RecordedConsent, ThreeWay,
 };
 use crate::run::{
-    ChangeResult, ChangeStep, Confirmation, InjectedFaults, Outcome, Rehearsal, RunClosing, RunEntry, RunHeader,
-    RunRecord, RunSummary, RunTrigger, Verification,
+    ChangeResult, ChangeStep, Confirmation, InjectedFaults, Outcome, Rehearsal, RunClosing, RunDocument, RunEntry,
+    RunHeader, RunRecord, RunSummary, RunTrigger, Verification,
 };
 
 const DIRECTORY: &str = "tests/cases/reports";
@@ -216,6 +216,7 @@ fn record(plan: &Plan, outcome: &Outcome, text: &str) -> RunRecord {
         trigger,
         resumes: None,
         rolls_back: None,
+        in_force: None,
         plan: plan.clone(),
     };
     let closing = RunClosing {
@@ -276,7 +277,8 @@ fn reports(scenario: &Scenario, use_report: &mut dyn FnMut(&str, &Report<'_>, &[
     use_report("rehearsal", &Report::Rehearsal(&rehearsal), Format::OF_RUNS);
     let record = record(plan, &outcome, text);
     let summary = RunSummary::of(&record);
-    use_report("run", &Report::Run(&record, &summary), Format::OF_RUNS);
+    let document = RunDocument::of(&record, None);
+    use_report("run", &Report::Run(&document), &[Format::Text, Format::Json, Format::Prometheus]);
     let unreadable = [(*text).to_owned()];
     use_report("history", &Report::History(std::slice::from_ref(&summary), &unreadable), Format::OF_RUNS);
 

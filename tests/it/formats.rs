@@ -56,20 +56,6 @@ fn every_schema_is_one_and_what_is_written_fits_it() {
 }
 
 #[test]
-fn a_field_is_explained_and_a_misspelt_one_gets_a_proposal() {
-    let stage = Stage::new();
-    stage.run("explain refreshInterval").code(0).stdout_contains("10 to 604800");
-    stage.run("explain protocl").code(64).stderr_contains("did you mean `spec.protocol`?");
-    stage.run("explain network_type").code(64).stderr_contains("several names end in `network_type`");
-    stage.run("explain guards.precent").code(64).stderr_contains("did you mean `guards.percent`?");
-    stage.run("explain settings").code(0).stdout_contains("  namespaces                        list of texts\n");
-    let json = stage.run("explain guards.percent --format json").json();
-    assert_eq!((&json["kind"], &json["topics"][0]["default"]), (&json!("explanation"), &json!("30")));
-    assert!(stage.run("explain --format json").json()["topics"].as_array().is_some_and(|topics| topics.len() > 30));
-    stage.run("explain target").code(0).stdout_contains("allowed   exactly one of dns_name");
-}
-
-#[test]
 fn a_plan_is_drawn_for_a_pull_request_as_a_page_and_as_remarks() {
     let service = Service::start();
     let stage = pending(&service);

@@ -51,11 +51,6 @@ impl Terminal {
         self
     }
 
-    /// The process.
-    pub fn id(&self) -> u32 {
-        self.child.id()
-    }
-
     /// Waits for the end; returns the exit code and the rest of the screen.
     pub fn end(mut self) -> (i32, String) {
         while self.read() {}

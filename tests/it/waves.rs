@@ -102,7 +102,6 @@ fn stacks_are_listed_with_their_labels_and_selected_by_them() {
     assert_eq!(labels, ["early", "early", "canary"]);
     stage.run("stacks s -l ring=canary").code(0).stdout_contains("1 stack\n").stdout_contains("s/3");
     stage.run("stacks s -l ring=canray").code(64).stderr_contains("`--selector ring=canray` selects no stack");
-    stage.run("explain labels").code(0).stdout_contains("Keys and values have the syntax of Kubernetes");
     stage.write("s/0/trueup.yaml", "stack: s-0\nlabels: {-ring: a, tier: b!}\n");
     stage
         .run("validate s/0")

@@ -507,20 +507,20 @@ fn schema_kinds() -> impl TypedValueParser<Value = SchemaKind> {
     PossibleValuesParser::new(values).map(move |name| find(name).unwrap_or(SchemaKind::Definition))
 }
 
-/// Prints what a field or a setting means, or where the values of a definition are from.
+/// Prints where the values of a definition or of the settings are from.
 ///
-/// For a field of a definition or a setting of trueup.yaml: its type, what is allowed, and its default. With --env, also the
-/// value of the setting in that environment, and the layer and the line that set it. For NAMESPACE/NAME, each value of the
-/// definition in the environment, with the definition, overlay and variables that it is from.
+/// For NAMESPACE/NAME, each value of the definition in the environment, with the definition, overlay and variables that it is
+/// from. For a setting of trueup.yaml, its value with the layer and the line that set it. What fields and settings mean is in
+/// their schemas: `trueup schema`, `trueup schema --of config`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  trueup explain\n  trueup explain spec.where\n  trueup explain refresh_interval\n  trueup explain --env prod shop/cart endpoints\n  trueup explain --env prod guards.percent endpoints"
+    after_help = "Examples:\n  trueup explain --env prod shop/cart endpoints\n  trueup explain --env prod guards.percent endpoints\n  trueup explain --env prod"
 )]
 pub struct ExplainArgs {
-    /// The field or the setting, by its path or the end of it, or the definition; without one, all fields; `settings` for all settings
-    #[arg(value_name = "FIELD|SETTING|NAMESPACE/NAME")]
-    pub field: Option<String>,
-    /// The directory of the definitions, for values
+    /// The definition, or a setting by its path or the end of it [default: all settings]
+    #[arg(value_name = "NAMESPACE/NAME|SETTING")]
+    pub what: Option<String>,
+    /// The directory of the definitions [default: .]
     #[arg(value_name = "DIR")]
     pub directory: Option<PathBuf>,
     /// Output format
@@ -531,7 +531,7 @@ pub struct ExplainArgs {
 /// Prints completions for a shell.
 ///
 /// They complete commands and options, and endpoints and namespaces of the definitions in the working directory, runs,
-/// environments, fields and operations. The script calls trueup for them.
+/// environments and operations. The script calls trueup for them.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  trueup completions bash > ~/.local/share/bash-completion/completions/trueup\n  trueup completions zsh > ~/.zfunc/_trueup\n  trueup completions fish > ~/.config/fish/completions/trueup.fish"

@@ -1,5 +1,4 @@
-//! `explain`: prints what a field of a definition or a setting means, and where the values of a definition or of a
-//! setting are from in an environment.
+//! `explain`: prints where the values of a definition or of the settings are from in an environment.
 
 use std::path::Path;
 
@@ -15,12 +14,12 @@ use crate::model::{Json, Key, SourceLocation};
 use crate::report::explanation::Explanation;
 use crate::report::{self, Report, ReportOptions};
 
-/// Prints what a field or a setting means, or where values are from.
+/// Prints where values are from.
 pub fn run(arguments: &ExplainArgs, context: &Context) -> Result<ExitStatus, CommandError> {
-    let asked = arguments.field.as_deref().unwrap_or_default();
+    let asked = arguments.what.as_deref().unwrap_or_default();
     let explanation = match Key::parse(asked) {
         Ok(key) => definition(arguments, context, &key)?,
-        Err(_) => topic(arguments, context, asked)?,
+        Err(_) => settings_of(arguments, context, asked)?,
     };
     let view = context.output.view();
     let text = report::render(&Report::Explanation(&explanation), arguments.format, &ReportOptions::new(&view));
@@ -47,40 +46,15 @@ fn definition(arguments: &ExplainArgs, context: &Context, key: &Key) -> Result<E
     Ok(Explanation { environment: options.environment, definition, ..Explanation::default() })
 }
 
-/// What a field or a setting means, and the value of a setting in an environment.
-fn topic(arguments: &ExplainArgs, context: &Context, asked: &str) -> Result<Explanation, CommandError> {
-    // The names of variables are free.
-    let variable = asked.strip_prefix("variables.");
-    let explained = report::explain(if variable.is_some() { "variables" } else { asked }).map_err(|near| {
-        let hint = match near.as_slice() {
-            [] => "see all of them: trueup explain".to_owned(),
-            [one] => format!("did you mean `{one}`?"),
-            several => format!("did you mean one of {}?", several.join(", ")),
-        };
-        let message = if near.iter().any(|path| path.ends_with(&format!(".{asked}"))) {
-            format!("several names end in `{asked}`")
-        } else {
-            format!("there is no field or setting `{asked}`")
-        };
-        CommandError::words(ExitStatus::Usage, message).hint(hint)
-    })?;
-    let topics = explained.topics.as_slice();
-    let is_setting = topics.iter().all(|topic| topic.is_setting);
-    let environment = context.chosen_environment();
-    if !is_setting || (environment.is_none() && arguments.directory.is_none()) {
-        return Ok(Explanation::of(explained));
-    }
-    let asked: Vec<String> = match (variable, topics) {
-        (Some(name), _) => vec!["variables".to_owned(), name.to_owned()],
-        (None, [one]) => one.path.trim_start_matches("environments.NAME.").split('.').map(str::to_owned).collect(),
-        (None, _) => Vec::new(),
-    };
+/// Where the settings are from: all, or those of this path or of this end of a path.
+fn settings_of(arguments: &ExplainArgs, context: &Context, asked: &str) -> Result<Explanation, CommandError> {
+    let path: Vec<&str> = asked.split('.').filter(|part| !part.is_empty()).collect();
     let mut settings = values(context, arguments.directory.as_deref().unwrap_or(Path::new(".")))?;
-    settings.retain(|setting| setting.path.starts_with(&asked));
-    // All settings: the values say more than the meanings.
-    let all = asked.is_empty();
-    let explanation = Explanation { environment, settings: Some(settings), ..Explanation::of(explained) };
-    Ok(if all { Explanation { about: String::new(), ..explanation } } else { explanation })
+    settings.retain(|setting| {
+        let set: Vec<&str> = setting.path.iter().map(String::as_str).collect();
+        set.starts_with(&path) || set.ends_with(&path)
+    });
+    Ok(Explanation { environment: context.chosen_environment(), settings: Some(settings), ..Explanation::default() })
 }
 
 /// What is in force in the environment of the call, with the layers that set it.

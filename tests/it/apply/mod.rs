@@ -150,6 +150,7 @@ impl Bench {
             trigger: RunTrigger::default(),
             resumes: None,
             rolls_back: None,
+            in_force: None,
             plan: plan.clone(),
         }
     }

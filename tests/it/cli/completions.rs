@@ -40,7 +40,7 @@ fn words_of_the_stack_are_completed_in_every_shell() {
             ("history 2", vec![run.as_str()]),
             ("apply --resume 2", vec![run.as_str()]),
             ("plan --env ", vec!["prod", "stage"]),
-            ("explain spec.dns_name_advanced.r", vec!["spec.dns_name_advanced.refresh_interval"]),
+            ("explain pay/", vec!["pay/card"]),
             ("get --columns lab", vec!["labels"]),
             ("get --format y", vec!["yaml"]),
             ("call svc-api-ddos-event-l", vec!["svc-api-ddos-event-list"]),

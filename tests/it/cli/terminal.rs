@@ -104,3 +104,18 @@ fn a_reader_that_leaves_early_ends_the_output_quietly() {
         assert_eq!((output.status.code(), output.stderr.len()), (Some(0), 0), "{line}");
     }
 }
+
+#[test]
+fn a_person_is_asked_and_only_yes_applies() {
+    let service = Service::start();
+    let stage = Stage::stack(&service, "s").file("a.yaml", &definition("shop/cart", 80));
+    let apply = |answer: &str| {
+        let mut terminal = crate::terminal::Terminal::run(&stage, "apply .");
+        terminal.wait_for("Type 'yes' to apply").enter(answer);
+        terminal.end()
+    };
+    let (code, screen) = apply("y");
+    assert!(code == 6 && screen.contains("declined: nothing was sent") && !service.has("shop/cart"), "{screen}");
+    let (code, screen) = apply("yes");
+    assert!(code == 0 && service.has("shop/cart"), "{screen}");
+}

@@ -85,7 +85,7 @@ pub fn settings(stack: &NewStack) -> NewFile {
 pub fn example(stack: &NewStack) -> Option<NewFile> {
     let namespace = stack.namespaces.first()?;
     let text = format!(
-        "# An example: edit it or delete it. `trueup explain` lists the fields.\n\
+        "# An example: edit it or delete it. `trueup schema` describes the fields.\n\
          metadata:\n  name: example\n  namespace: {namespace}\n\
          spec:\n  dns_name: example.com\n  port: 443\n"
     );
