@@ -77,6 +77,7 @@ fn completer(command: &str, argument: &str) -> Option<Completer> {
         ("rollback", "run") | (_, "resume") => runs,
         ("show", "what") => runs_and_files,
         (_, "env") => environments,
+        (_, "allow") => allowances,
         (_, "columns") => columns,
         ("call", "operation") => operations,
         (_, "layout") => layouts,
@@ -158,6 +159,13 @@ fn runs_and_files(current: &OsStr) -> Vec<CompletionCandidate> {
 fn environments(current: &OsStr) -> Vec<CompletionCandidate> {
     let settings = load::settings(Path::new("."), &LoadOptions::default());
     matching(current, settings.map(|config| config.environments.into_keys().collect::<Vec<_>>()).unwrap_or_default())
+}
+
+/// The names that `--allow` takes; those of single endpoints end where the key begins.
+fn allowances(current: &OsStr) -> Vec<CompletionCandidate> {
+    const NAMES: [&str; 7] =
+        ["mass-change", "empty-namespace", "behind-base", "foreign-stack=", "protected=", "referred=", "unverified="];
+    matching(current, NAMES.map(str::to_owned))
 }
 
 fn columns(current: &OsStr) -> Vec<CompletionCandidate> {

@@ -75,11 +75,20 @@ fn parse_and_run(arguments: impl IntoIterator<Item = OsString>) -> ExitStatus {
     }
 }
 
-fn parse(words: Vec<OsString>) -> Result<Arguments, clap::Error> {
+fn parse(mut words: Vec<OsString>) -> Result<Arguments, clap::Error> {
+    if words.len() == 2 && words[1] == "version" {
+        words[1] = "--version".into();
+    }
+    if words.len() == 3 && words[1] == "help" && words[2] == "options" {
+        return Err(clap::Error::raw(clap::error::ErrorKind::DisplayHelp, args::help::options()));
+    }
     // The pages of help take longer to prepare than a command line to parse.
     let asks_help = words.len() < 2 || words.iter().any(|word| word == "-h" || word == "--help" || word == "help");
-    let command = || if asks_help { args::help::described() } else { args::help::command() };
-    let parsed = |words: &[OsString]| Arguments::from_arg_matches(&command().try_get_matches_from(words)?);
+    let command = || if asks_help { args::help::pages() } else { args::help::command() };
+    let parsed = |words: &[OsString]| {
+        let matches = command().try_get_matches_from(words).map_err(|error| args::help::guessed(error, words))?;
+        Arguments::from_arg_matches(&matches)
+    };
     parsed(&words).map_err(|error| {
         if !error.use_stderr() {
             return error;

@@ -30,7 +30,7 @@ fn page() -> String {
 
 /// A command, and the commands in it.
 fn section(command: &Command, name: &str, globals: &[&Arg], text: &mut String) {
-    if command.get_name() == "help" || command.is_hide_set() {
+    if command.get_name() == "help" {
         return;
     }
     let usage = command.clone().render_usage().to_string();

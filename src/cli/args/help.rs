@@ -1,7 +1,10 @@
-//! The command line as people see it: `--json` beside every `--format` that has JSON, and of the global options those
-//! that a command uses. The others are still taken, so that one set of flags fits every command.
+//! The command line as people see it: `--json` beside every `--format` that has JSON, pages of help without the global
+//! options, which have a page of their own, and what people of other tools type by habit.
+
+use std::ffi::OsString;
 
 use clap::builder::ArgPredicate;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction, Command, CommandFactory as _};
 
 use crate::cli::args::Arguments;
@@ -33,7 +36,63 @@ pub fn command() -> Command {
     with_json(Arguments::command())
 }
 
-/// The command line, for its help, completions and manual.
+/// Where the global options are.
+const OPTIONS: &str = "Global options: trueup help options";
+
+/// The command line, for the pages of its help.
+pub fn pages() -> Command {
+    // Without global options a page fits a screen.
+    without_globals(described())
+}
+
+fn without_globals(command: Command) -> Command {
+    let after = |text: Option<&clap::builder::StyledStr>| match text {
+        Some(text) => format!("{text}\n\n{OPTIONS}"),
+        None => OPTIONS.to_owned(),
+    };
+    let (short, long) = (after(command.get_after_help()), command.get_after_long_help().map(|text| after(Some(text))));
+    let command = command.mut_args(|arg| if arg.is_global_set() { arg.hide(true) } else { arg }).after_help(short);
+    let command = match long {
+        Some(long) => command.after_long_help(long),
+        None => command,
+    };
+    command.mut_subcommands(without_globals)
+}
+
+/// The page of the global options.
+pub fn options() -> String {
+    let globals = described().get_arguments().filter(|arg| arg.is_global_set()).cloned().collect::<Vec<_>>();
+    let mut page = Command::new("options").disable_help_flag(true).args(globals).max_term_width(100);
+    page = page.help_template("Every command takes these options and uses those that it needs.\n\n{options}\n");
+    page.render_long_help().to_string()
+}
+
+/// What people of other tools type, with what they look for.
+const HABITS: [(&str, &str); 7] = [
+    ("diff", "to see what would change: trueup plan"),
+    ("destroy", "to delete endpoints, remove their definitions: an apply deletes what the stack owns"),
+    ("delete", "to delete endpoints, remove their definitions: an apply deletes what the stack owns"),
+    ("status", "to compare what is live with the definitions: trueup drift"),
+    ("--dry-run", "to see what an apply would do: trueup plan"),
+    ("-auto-approve", "to apply without a question: --yes"),
+    ("--auto-approve", "to apply without a question: --yes"),
+];
+
+/// The error of a command line, with what its words are meant for where another tool uses them.
+pub fn guessed(mut error: clap::Error, words: &[OsString]) -> clap::Error {
+    if !matches!(error.kind(), ErrorKind::InvalidSubcommand | ErrorKind::UnknownArgument) {
+        return error;
+    }
+    let Some((_, tip)) = HABITS.iter().find(|(habit, _)| words.iter().skip(1).any(|word| word == habit)) else {
+        return error;
+    };
+    error.remove(ContextKind::SuggestedSubcommand);
+    error.remove(ContextKind::SuggestedArg);
+    error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![(*tip).into()]));
+    error
+}
+
+/// The command line, for completions and the manual: each command with the global options that it uses.
 pub fn described() -> Command {
     let mut command = command();
     // Only then are the global options in every command.
@@ -152,6 +211,58 @@ mod tests {
             ("trueup validate", "--token-file", false),
         ] {
             assert_eq!(shows(path, option), expected, "{path} {option}");
+        }
+    }
+
+    /// `COMMAND -h` fits a small terminal, and `--help` two of them.
+    #[test]
+    fn a_page_of_help_fits_a_screen() {
+        let mut found = Vec::new();
+        pages(super::pages(), "trueup", &mut found);
+        let lines = |text: String| text.lines().count();
+        let long: Vec<String> = found
+            .into_iter()
+            .filter(|(path, _)| !path.contains(" help"))
+            .map(|(path, mut page)| {
+                let (short, long) = (page.render_help().to_string(), page.render_long_help().to_string());
+                (path, lines(short), lines(long))
+            })
+            .filter(|(_, short, long)| *short > 40 || *long > 80)
+            .map(|(path, short, long)| format!("{path}: {short} and {long} lines"))
+            .collect();
+        assert!(long.is_empty(), "{long:#?}");
+    }
+
+    #[test]
+    fn at_most_22_commands_are_listed() {
+        let listed = super::pages().get_subcommands().filter(|command| !command.is_hide_set()).count();
+        // Clap lists its own `help`.
+        assert!(listed <= 22 + 1, "{listed}");
+    }
+
+    #[test]
+    fn global_options_have_a_page_of_their_own() {
+        let page = options();
+        assert!(page.contains("--token-file <FILE>") && page.contains("TRUEUP_BASE_URL"), "{page}");
+        let plan = super::pages().find_subcommand_mut("plan").expect("a command").render_long_help().to_string();
+        assert!(!plan.contains("--token-file") && plan.contains("trueup help options"), "{plan}");
+    }
+
+    #[test]
+    fn words_of_other_tools_lead_to_what_does_it_here() {
+        for (line, expected) in [
+            ("trueup diff", "trueup plan"),
+            ("trueup destroy", "remove their definitions"),
+            ("trueup delete shop/cart", "remove their definitions"),
+            ("trueup status", "trueup drift"),
+            ("trueup apply --dry-run", "trueup plan"),
+            ("trueup apply -auto-approve", "--yes"),
+        ] {
+            let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+            let error = command().try_get_matches_from(&words).expect_err("another tool's");
+            let text = guessed(error, &words).to_string();
+            let tips = text.lines().filter(|line| line.trim_start().starts_with("tip:")).collect::<Vec<_>>();
+            assert!(tips.len() == 1 && tips[0].contains(expected), "{line}: {text}");
         }
     }
 

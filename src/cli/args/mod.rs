@@ -32,7 +32,9 @@ Examples:
   trueup plan endpoints                                 what would change
   trueup plan endpoints -o plan.json                    … saved, for a review
   trueup apply plan.json --digest DIGEST                … and exactly that
-  trueup drift endpoints                                in sync, pending or changed outside";
+  trueup drift endpoints                                in sync, pending or changed outside
+
+More commands, each with `trueup help COMMAND`: call, completions, fleet, man, schema";
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -70,6 +72,7 @@ pub enum Command {
     Drift(DriftArgs),
     #[command(
         subcommand,
+        hide = true,
         after_help = "Examples:\n  trueup fleet report checks\n  trueup fleet report checks --format markdown"
     )]
     Fleet(crate::cli::args::fleet::FleetSubcommand),
@@ -84,12 +87,16 @@ pub enum Command {
     Events(crate::cli::args::query::EventsArgs),
     Ddos(crate::cli::args::query::DdosArgs),
     Upgrades(crate::cli::args::query::UpgradesArgs),
+    #[command(hide = true)]
     Call(crate::cli::args::query::CallArgs),
     Snapshot(SnapshotArgs),
     Sandbox(SandboxArgs),
+    #[command(hide = true)]
     Schema(SchemaArgs),
     Explain(ExplainArgs),
+    #[command(hide = true)]
     Completions(CompletionsArgs),
+    #[command(hide = true)]
     Man(ManArgs),
 }
 

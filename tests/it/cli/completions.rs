@@ -37,9 +37,10 @@ fn words_of_the_stack_are_completed_in_every_shell() {
             ("plan --only pay/", vec!["pay/card"]),
             ("plan -n ", vec!["empty", "pay", "shop"]),
             ("rollback la", vec!["last"]),
-            ("history 2", vec![run.as_str()]),
+            ("show 2", vec![run.as_str()]),
             ("apply --resume 2", vec![run.as_str()]),
             ("plan --env ", vec!["prod", "stage"]),
+            ("apply --allow m", vec!["mass-change"]),
             ("explain pay/", vec!["pay/card"]),
             ("get --columns lab", vec!["labels"]),
             ("get --format y", vec!["yaml"]),
@@ -56,7 +57,7 @@ fn words_of_the_stack_are_completed_in_every_shell() {
 #[test]
 fn what_cannot_be_read_is_not_offered_and_is_no_error() {
     let stage = Stage::new().file("trueup.yaml", "stack: [\n").file("a.yaml", "metadata: [\n");
-    for line in ["get s", "plan -n ", "plan --env ", "history 2", "context use a"] {
+    for line in ["get s", "plan -n ", "plan --env ", "rollback 2"] {
         assert_eq!(completed(&stage, "fish", line), Vec::<String>::new(), "{line}");
     }
 }
@@ -101,7 +102,7 @@ fn a_name_that_a_shell_would_run_is_not_offered_in_any_position() {
             "plan p",
             "plan files/",
             "apply --resume ",
-            "history ",
+            "history --unlock ",
             "rollback ",
             "show ",
             "show p",
@@ -112,7 +113,7 @@ fn a_name_that_a_shell_would_run_is_not_offered_in_any_position() {
             "stacks ",
             "init ",
             "get --env p",
-            "apply --evidence ",
+            "apply --write ",
             "sandbox --file ",
             "rehearse ",
             "validate ",
