@@ -82,9 +82,14 @@ fn parse(mut words: Vec<OsString>) -> Result<Arguments, clap::Error> {
     if words.len() == 3 && words[1] == "help" && words[2] == "options" {
         return Err(clap::Error::raw(clap::error::ErrorKind::DisplayHelp, args::help::options()));
     }
+    if words.len() > 2 && words[1] == "help" {
+        words.remove(1);
+        words.push("--help".into());
+    }
     // The pages of help take longer to prepare than a command line to parse.
     let asks_help = words.len() < 2 || words.iter().any(|word| word == "-h" || word == "--help" || word == "help");
-    let command = || if asks_help { args::help::pages() } else { args::help::command() };
+    let is_whole = words.iter().any(|word| word == "--help" || word == "help");
+    let command = || if asks_help { args::help::pages(is_whole) } else { args::help::command() };
     let parsed = |words: &[OsString]| {
         let matches = command().try_get_matches_from(words).map_err(|error| args::help::guessed(error, words))?;
         Arguments::from_arg_matches(&matches)
@@ -137,10 +142,7 @@ fn dispatch(arguments: Arguments) -> ExitStatus {
 /// Whether a command reads, asks nobody, and does not wait for an interrupt itself: it can be ended at any time, and the
 /// document that it promises says so.
 fn only_reads(command: &Command) -> bool {
-    match command {
-        Command::Plan(_) | Command::Drift(_) | Command::Get(_) | Command::Doctor(_) => true,
-        _ => false,
-    }
+    matches!(command, Command::Plan(_) | Command::Drift(_) | Command::Get(_) | Command::Doctor(_))
 }
 
 /// A command waits for the service more than it computes: on one thread no answer has to wake another.

@@ -96,8 +96,7 @@ fn is_managed_label(key: &str) -> bool {
 /// `names` is true for the annotations that the definition names.
 #[must_use]
 pub fn moved(before: &Endpoint, now: &Endpoint, names: impl Fn(&str) -> bool, context: Context<'_>) -> Vec<Field> {
-    let mut fields: Vec<Field> =
-        Field::FIXED.into_iter().filter(|field| !same_exactly(field, before, now, context)).collect();
+    let mut fields: Vec<Field> = Field::FIXED.into_iter().filter(|field| !same(field, now, before, context)).collect();
     let keys = before.labels.keys().chain(now.labels.keys());
     let differs = |key: &&String| before.labels.get(*key) != now.labels.get(*key) && is_managed_label(key);
     fields.extend(keys.filter(differs).cloned().map(Field::Label));
@@ -128,11 +127,6 @@ pub fn is_as_written(live: &Endpoint, written: &Endpoint) -> bool {
         && (target, protocol, port) == (&other.spec.target, &other.spec.protocol, &other.spec.port)
         && (health_check_port, snat_pool) == (&other.spec.health_check_port, &other.spec.snat_pool)
         && same_place(place.as_ref(), other.spec.place.as_ref())
-}
-
-/// Both are live states here, so a reference is compared whole, but for the uid of what it names.
-fn same_exactly(field: &Field, before: &Endpoint, now: &Endpoint, context: Context<'_>) -> bool {
-    same(field, now, before, context)
 }
 
 #[cfg(test)]

@@ -123,7 +123,7 @@ impl Journal {
         &self.path
     }
 
-    fn add(&self, entry: &LineRef<'_>, urgency: Urgency, message: Option<Notified>) -> Result<(), RecordError> {
+    fn add(&self, entry: &LineRef<'_>, urgency: Urgency, notified: Option<Notified>) -> Result<(), RecordError> {
         let mut state = self.queue.lock();
         if let Some(error) = &state.failed {
             return Err(error.clone());
@@ -133,8 +133,8 @@ impl Journal {
             state.lines.truncate(before);
             return Err(self.error(&error.to_string()));
         }
-        let is_first = message.is_some() && state.waiting.is_empty();
-        state.waiting.extend(message);
+        let is_first = notified.is_some() && state.waiting.is_empty();
+        state.waiting.extend(notified);
         let hurries = urgency == Urgency::Immediate && !std::mem::replace(&mut state.urgent, true);
         // Otherwise the writer looks by itself, shortly after the first line.
         if before == 0 || hurries || is_first {

@@ -323,7 +323,3 @@ impl ActionKind {
         }
     }
 }
-
-impl Cause {}
-
-impl Attribution {}

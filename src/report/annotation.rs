@@ -311,7 +311,7 @@ fn unknown(plan: &Plan) -> Vec<Annotation> {
         .collect()
 }
 
-fn of_change(change: &Change, message: impl Fn(&FieldChange) -> bool) -> Vec<Annotation> {
+fn of_change(change: &Change, is_shown: impl Fn(&FieldChange) -> bool) -> Vec<Annotation> {
     let title = format!("{} {}", change.action.kind(), change.key);
     match &change.action {
         Action::Annotate { .. } => Vec::new(),
@@ -332,7 +332,7 @@ fn of_change(change: &Change, message: impl Fn(&FieldChange) -> bool) -> Vec<Ann
         }
         Action::Replace { fields, .. } => fields
             .iter()
-            .filter(|field| message(field))
+            .filter(|field| is_shown(field))
             .flat_map(|field| {
                 let quiet = field.attribution.map_or(field.cause == Cause::Pending, |side| {
                     matches!(side, Attribution::ThisChange | Attribution::PendingOnBase)

@@ -20,14 +20,14 @@ pub struct CheckDocument {
     /// Which of how many shards of a list of stacks it is.
     pub shard: Option<(u32, u32)>,
     /// The stacks that it names, in its order.
-    pub stacks: Vec<StackEntry>,
+    pub stacks: Vec<SavedStack>,
     /// What was missing or wrong, if it is a merged report.
     pub problems: Vec<InputProblem>,
 }
 
 /// A stack that a document names.
 #[derive(Debug)]
-pub struct StackEntry {
+pub struct SavedStack {
     /// Its directory, as the call of the check named it.
     pub directory: String,
     /// Its environment, if it is one of several.
@@ -35,12 +35,12 @@ pub struct StackEntry {
     /// What makes it this stack, if the document is of a shard of a list.
     pub id: Option<String>,
     /// What the document says of it.
-    pub result: StackResult,
+    pub result: SavedResult,
 }
 
 /// What a document says of a stack.
 #[derive(Debug)]
-pub enum StackResult {
+pub enum SavedResult {
     /// It was checked.
     Checked(Box<SavedCheck>),
     /// It could not be checked; why.
@@ -176,15 +176,15 @@ impl CheckDocument {
             return Err(CheckDocumentError::Format { found: head.format_version });
         }
         if head.kind == "drift" {
-            let mut stack = StackEntry::read(serde_json::from_slice(bytes).map_err(not_whole)?)?;
-            if let StackResult::Checked(check) = &stack.result {
+            let mut stack = SavedStack::read(serde_json::from_slice(bytes).map_err(not_whole)?)?;
+            if let SavedResult::Checked(check) = &stack.result {
                 stack.directory = check.plan.source.origin.to_string();
                 stack.environment.clone_from(&check.plan.source.environment);
             }
             return Ok(Self { shard: None, stacks: vec![stack], problems: Vec::new() });
         }
         let file: FleetFile = serde_json::from_slice(bytes).map_err(not_whole)?;
-        let stacks = file.checks.into_iter().map(StackEntry::read).collect::<Result<_, _>>()?;
+        let stacks = file.checks.into_iter().map(SavedStack::read).collect::<Result<_, _>>()?;
         Ok(Self { shard: shard(file.shard)?, stacks, problems: file.problems })
     }
 }
@@ -196,16 +196,16 @@ fn shard(file: Option<ShardFile>) -> Result<Option<(u32, u32)>, CheckDocumentErr
     }
 }
 
-impl StackEntry {
+impl SavedStack {
     fn read(mut file: EntryFile) -> Result<Self, CheckDocumentError> {
         let (directory, environment) = (std::mem::take(&mut file.directory), file.environment.take());
         let id = file.id.take();
         let result = match file {
-            EntryFile { plan: Some(_), .. } => StackResult::Checked(Box::new(SavedCheck::read(file)?)),
-            EntryFile { failed: Some(reason), .. } => StackResult::Failed(reason),
-            EntryFile { unknown: Some(reason), .. } => StackResult::Unknown(reason),
-            EntryFile { elsewhere: true, .. } => StackResult::Elsewhere,
-            EntryFile { skipped: Some(reason), .. } => StackResult::Skipped(reason),
+            EntryFile { plan: Some(_), .. } => SavedResult::Checked(Box::new(SavedCheck::read(file)?)),
+            EntryFile { failed: Some(reason), .. } => SavedResult::Failed(reason),
+            EntryFile { unknown: Some(reason), .. } => SavedResult::Unknown(reason),
+            EntryFile { elsewhere: true, .. } => SavedResult::Elsewhere,
+            EntryFile { skipped: Some(reason), .. } => SavedResult::Skipped(reason),
             EntryFile { .. } => return Err(CheckDocumentError::missing("plan")),
         };
         Ok(Self { directory, environment, id, result })

@@ -11,7 +11,7 @@ use serde_json::json;
 use super::counted::count;
 use super::table::{Align, Table};
 use super::time::minute;
-use super::{html, json as documents, markdown, safe, values};
+use super::{json as documents, safe, values};
 use crate::model::{
     Endpoint, Field, Json, Layout, Live, LiveItem, LiveObject, NamespaceRead, Ownership, RelatedObject, UnknownField,
 };
@@ -199,10 +199,6 @@ pub fn table(listing: &EndpointListing<'_>, columns: &[Column]) -> Table {
     table
 }
 
-fn headings(columns: &[Column]) -> Vec<String> {
-    columns.iter().map(Column::heading).collect()
-}
-
 fn rows(listing: &EndpointListing<'_>, columns: &[Column]) -> Vec<Vec<String>> {
     listing.items.iter().map(|item| columns.iter().map(|column| column.cell(item)).collect()).collect()
 }
@@ -217,24 +213,6 @@ pub fn heading(listing: &EndpointListing<'_>, digest: &str) -> String {
         count(listing.items.len(), "endpoint"),
         count(listing.live.namespaces.len(), "namespace"),
     )
-}
-
-/// The listing as a table of Markdown.
-#[must_use]
-pub fn markdown(listing: &EndpointListing<'_>, columns: &[Column]) -> String {
-    let line = |cells: &[String]| {
-        let cells: Vec<String> = cells.iter().map(|cell| markdown::cell(cell)).collect();
-        format!("| {} |\n", cells.join(" | "))
-    };
-    let rule = format!("|{}\n", " --- |".repeat(columns.len()));
-    let rows: String = rows(listing, columns).iter().map(|row| line(row)).collect();
-    format!("{}{rule}{rows}", line(&headings(columns)))
-}
-
-/// The listing as a page for a browser.
-#[must_use]
-pub fn html(listing: &EndpointListing<'_>, columns: &[Column], heading: &str) -> String {
-    html::listing::page(heading, &headings(columns), &rows(listing, columns))
 }
 
 /// The listing as a JSON document of the kind `endpoints`.

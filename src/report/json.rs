@@ -35,7 +35,7 @@ pub fn plan(plan: &Plan) -> String {
 pub fn write_plan(plan: &Plan, out: &mut dyn Write) -> io::Result<()> {
     // A struct, because the tree of a large plan is many times the plan.
     #[derive(Serialize)]
-    struct Report<'p> {
+    struct PlanReport<'p> {
         refused: bool,
         refused_by: Vec<&'p GuardHit>,
         allowed: &'p [RecordedConsent],
@@ -47,7 +47,7 @@ pub fn write_plan(plan: &Plan, out: &mut dyn Write) -> io::Result<()> {
     }
     let (verdicts, digest) = (plan.verdicts(UnmanagedPolicy::Note), plan.digest());
     let (counts, verdict) = (counts(plan), verdicts.whole());
-    let report = Report {
+    let report = PlanReport {
         refused: plan.is_refused(),
         refused_by: plan.refused(),
         allowed: &plan.allowed,
@@ -185,7 +185,7 @@ struct Checked<'p> {
 impl<'p> Checked<'p> {
     fn new(check: &'p Check<'_>) -> Self {
         let drifted = check.plan.drifted(&check.found).into_iter().map(|one| {
-            let seen = check.drift_state.and_then(|memory| memory.seen(&one.object, one.field.as_ref()));
+            let seen = check.drift_state.and_then(|state| state.seen(&one.object, one.field.as_ref()));
             json!({
                 "object": one.object,
                 "field": one.field,

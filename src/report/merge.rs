@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::check_document::{CheckDocument, CheckDocumentError, SavedCheck, StackEntry, StackResult};
+use super::check_document::{CheckDocument, CheckDocumentError, SavedCheck, SavedResult, SavedStack};
 use super::fleet::{self, Fleet, FleetCommand, FleetPart, InputProblem, MergedFrom, PartOutcome};
 use super::{safe, time};
 use crate::model::Namespace;
@@ -45,7 +45,7 @@ pub struct MergedChecks {
 struct MergedPart {
     directory: String,
     environment: Option<String>,
-    result: StackResult,
+    result: SavedResult,
 }
 
 /// What tells two stacks apart.
@@ -68,7 +68,7 @@ enum StackIdentity {
 }
 
 /// The entries of one stack, each with the number of its file.
-type Found = Vec<(usize, StackResult)>;
+type Found = Vec<(usize, SavedResult)>;
 
 /// Merges the files at `now`. A check that is older than `max_age`, or that far in the future, counts as unknown.
 #[must_use]
@@ -95,7 +95,7 @@ pub fn merge(files: Vec<MergeInput>, now: Timestamp, max_age: Duration) -> Merge
         let result = the_one(found, &names, &directory, &mut problems);
         parts.push(MergedPart { directory, environment, result: no_older(result, now, max_age) });
     }
-    let is_checked = |part: &MergedPart| !matches!(part.result, StackResult::Skipped(_));
+    let is_checked = |part: &MergedPart| !matches!(part.result, SavedResult::Skipped(_));
     if problems.is_empty() && !parts.iter().any(is_checked) {
         problems.push(InputProblem { place: ".".to_owned(), message: "no file contains a check".to_owned() });
     }
@@ -141,7 +141,7 @@ fn missing(documents: &[(String, CheckDocument)]) -> Vec<InputProblem> {
             seen.entry((None, of)).or_default().shards.insert(index);
         }
         for entry in &document.stacks {
-            let StackResult::Checked(check) = &entry.result else { continue };
+            let SavedResult::Checked(check) = &entry.result else { continue };
             let Some((index, of)) = check.shard else { continue };
             let id = StackId { shard: None, ..StackId::of(entry, document.shard.is_some()) };
             let seen = seen.entry((Some(id), of)).or_default();
@@ -188,9 +188,9 @@ fn by_stack(documents: Vec<(String, CheckDocument)>) -> Vec<(StackId, Found)> {
 }
 
 impl StackId {
-    fn of(entry: &StackEntry, is_sharded: bool) -> Self {
+    fn of(entry: &SavedStack, is_sharded: bool) -> Self {
         let check = match &entry.result {
-            StackResult::Checked(check) => Some(check),
+            SavedResult::Checked(check) => Some(check),
             _ => None,
         };
         let named = |plan: &Plan| StackIdentity::Named(plan.service.base_url.clone(), plan.stack.clone());
@@ -213,27 +213,27 @@ impl StackId {
 }
 
 /// The entry that counts: the newest check, if there are several.
-fn the_one(found: Found, names: &[String], stack: &str, problems: &mut Vec<InputProblem>) -> StackResult {
+fn the_one(found: Found, names: &[String], stack: &str, problems: &mut Vec<InputProblem>) -> SavedResult {
     let mut results: Found =
-        found.into_iter().filter(|(_, result)| !matches!(result, StackResult::Elsewhere)).collect();
+        found.into_iter().filter(|(_, result)| !matches!(result, SavedResult::Elsewhere)).collect();
     if results.len() > 1 {
         let files: Vec<&str> = results.iter().filter_map(|(file, _)| names.get(*file).map(String::as_str)).collect();
         let message = format!("{} have a result for it: the newest check is shown", files.join(" and "));
         problems.push(InputProblem { place: stack.to_owned(), message });
     }
-    let time = |result: &StackResult| match result {
-        StackResult::Checked(check) => Some(check.checked),
+    let time = |result: &SavedResult| match result {
+        SavedResult::Checked(check) => Some(check.checked),
         _ => None,
     };
     results.sort_by_key(|(_, result)| time(result));
     match results.pop() {
         Some((_, result)) => result,
-        None => StackResult::Unknown("no file contains a check".to_owned()),
+        None => SavedResult::Unknown("no file contains a check".to_owned()),
     }
 }
 
-fn no_older(result: StackResult, now: Timestamp, max_age: Duration) -> StackResult {
-    let StackResult::Checked(check) = &result else { return result };
+fn no_older(result: SavedResult, now: Timestamp, max_age: Duration) -> SavedResult {
+    let SavedResult::Checked(check) = &result else { return result };
     // A check against a snapshot is of the service as it was then.
     let snapshot: Option<Timestamp> = check.plan.source.snapshot.as_ref().and_then(|taken| taken.parse().ok());
     let (of_what, seen) = match snapshot {
@@ -245,7 +245,7 @@ fn no_older(result: StackResult, now: Timestamp, max_age: Duration) -> StackResu
         return result;
     }
     let when = time::minute(&seen.to_string());
-    StackResult::Unknown(match seen > now {
+    SavedResult::Unknown(match seen > now {
         true => format!("{of_what} at {when}, which is in the future"),
         false => format!("{of_what} at {when}, {} ago, and {} are allowed", time::age(distance), time::age(max_age)),
     })
@@ -254,7 +254,7 @@ fn no_older(result: StackResult, now: Timestamp, max_age: Duration) -> StackResu
 impl CheckDocument {
     fn checks(&self) -> impl Iterator<Item = &SavedCheck> {
         self.stacks.iter().filter_map(|entry| match &entry.result {
-            StackResult::Checked(check) => Some(&**check),
+            SavedResult::Checked(check) => Some(&**check),
             _ => None,
         })
     }
@@ -280,11 +280,11 @@ impl MergedPart {
             call: format!("{}{flags}", safe::shell(&self.directory)),
             flags,
             outcome: match &self.result {
-                StackResult::Checked(check) => PartOutcome::Checked(check.check()),
-                StackResult::Failed(reason) => PartOutcome::Failed(reason.clone()),
-                StackResult::Unknown(reason) => PartOutcome::Unknown(reason.clone()),
-                StackResult::Elsewhere => PartOutcome::Elsewhere,
-                StackResult::Skipped(reason) => PartOutcome::Skipped(reason.clone()),
+                SavedResult::Checked(check) => PartOutcome::Checked(check.check()),
+                SavedResult::Failed(reason) => PartOutcome::Failed(reason.clone()),
+                SavedResult::Unknown(reason) => PartOutcome::Unknown(reason.clone()),
+                SavedResult::Elsewhere => PartOutcome::Elsewhere,
+                SavedResult::Skipped(reason) => PartOutcome::Skipped(reason.clone()),
             },
         }
     }

@@ -32,7 +32,6 @@ pub mod markdown;
 pub mod merge;
 pub mod operations;
 mod plan_notes;
-pub mod pretty;
 pub mod prometheus;
 pub mod reason;
 mod removed_stacks;

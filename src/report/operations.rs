@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::text::TextView;
-use super::{Role, pretty, safe};
+use super::{Role, safe};
 use crate::api::{
     BodyKind, Operation, OperationEffect, OperationEntry, Parameter, ParameterLocation, Request, RetryClass, TABLE,
 };
@@ -46,7 +46,7 @@ pub fn request(request: &Request) -> String {
     let mut text =
         format!("{} ({} risk): {} {}", entry.name, entry.risk, request.method, safe::line(&request.path_and_query));
     if let Some(body) = request.body.as_deref().and_then(|body| std::str::from_utf8(body).ok()) {
-        text.push_str(&format!("\n{}", safe::json(&pretty::json(body))));
+        text.push_str(&format!("\n{}", safe::json(body)));
     }
     text
 }

@@ -22,7 +22,7 @@ const VERDICTS: [(Verdict, &str); 5] = [
     (Verdict::Unknown, "unknown"),
 ];
 
-const STANDINGS: [(AcknowledgementStatus, &str); 4] = [
+const STATUSES: [(AcknowledgementStatus, &str); 4] = [
     (AcknowledgementStatus::Silences, "silences"),
     (AcknowledgementStatus::Expired, "expired"),
     (AcknowledgementStatus::Moved, "moved"),
@@ -147,9 +147,9 @@ const METRICS: [(&str, &str, Sample); 8] = [
         FIRST_SEEN,
         "When a check first saw that a field drifted, in seconds since 1970; without a field it is the whole endpoint.",
         |text, check| {
-            let Some(memory) = check.drift_state else { return };
+            let Some(state) = check.drift_state else { return };
             for drifted in check.plan.drifted(&check.verdicts) {
-                let Some(seen) = memory.seen(&drifted.object, drifted.field.as_ref()) else { continue };
+                let Some(seen) = state.seen(&drifted.object, drifted.field.as_ref()) else { continue };
                 let labels = [
                     ("namespace", drifted.object.namespace.to_string()),
                     ("name", drifted.object.name.to_string()),
@@ -159,9 +159,9 @@ const METRICS: [(&str, &str, Sample); 8] = [
             }
         },
     ),
-    ("trueup_drift_acknowledgements", "Acknowledgements by how they stand.", |text, check| {
-        for (standing, name) in STANDINGS {
-            let number = check.acknowledged.iter().filter(|entry| entry.status == standing).count();
+    ("trueup_drift_acknowledgements", "Acknowledgements by their status.", |text, check| {
+        for (status, name) in STATUSES {
+            let number = check.acknowledged.iter().filter(|entry| entry.status == status).count();
             text.sample("trueup_drift_acknowledgements", &[("status", name.to_owned())], number as u64);
         }
     }),
@@ -254,13 +254,13 @@ mod tests {
     }
 
     #[test]
-    fn what_the_memory_knows_has_its_first_time() {
+    fn what_the_drift_state_knows_has_its_first_time() {
         let plan = sample::plan(10, false);
         let verdicts = plan.verdicts(UnmanagedPolicy::Note);
-        let mut memory = DriftState::default();
+        let mut state = DriftState::default();
         let desired = Desired::default();
-        memory.remember(CheckRecord { plan: &plan, verdicts: &verdicts, desired: &desired }, now());
-        let text = report(&Check { drift_state: Some(&memory), ..Check::new(&plan, verdicts, now()) });
+        state.remember(CheckRecord { plan: &plan, verdicts: &verdicts, desired: &desired }, now());
+        let text = report(&Check { drift_state: Some(&state), ..Check::new(&plan, verdicts, now()) });
         assert!(text.contains("field=\"spec.target\"} 1795255200\n"), "{text}");
     }
 }

@@ -8,8 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use super::{ChangeProgress, ChangeResult, RunRecord, RunSummary, Verification};
-use crate::model::policy::Safeguards;
+use super::{ChangeProgress, ChangeResult, InForce, RunRecord, RunSummary, Verification};
 use crate::model::{Json, Key, RunId};
 use crate::plan::{ActionKind, Change, Plan};
 
@@ -31,28 +30,6 @@ pub struct RunDocument {
     pub verification: Option<Verification>,
     /// The plan.
     pub plan: Plan,
-}
-
-/// The settings, policy and program of a run.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct InForce {
-    /// The version of trueup that made the run.
-    pub tool_version: String,
-    /// The settings.
-    pub settings: Safeguards,
-    /// The policy.
-    pub policy: Option<PolicyDigest>,
-}
-
-/// A policy, by its content.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct PolicyDigest {
-    /// The file.
-    pub path: String,
-    /// The SHA-256 of its bytes: 64 hex digits.
-    pub sha256: String,
 }
 
 /// How far a run got with one change.

@@ -13,11 +13,9 @@ mod summary;
 mod trigger;
 mod write;
 
-pub use document::{
-    InForce, KIND as RUN_KIND, PolicyDigest, RunDocument, RunDocumentError, RunStep, StepResult, UnknownResult,
-};
+pub use document::{KIND as RUN_KIND, RunDocument, RunDocumentError, RunStep, StepResult, UnknownResult};
 pub use events::{RunEvent, RunObserver, RunRecorder, Urgency};
-pub use record::{ChangeProgress, RunClosing, RunEntry, RunHeader, RunRecord, RunStatus};
+pub use record::{ChangeProgress, InForce, PolicyDigest, RunClosing, RunEntry, RunHeader, RunRecord, RunStatus};
 pub use rehearsal::{InjectedFaults, Rehearsal};
 pub use result::{ChangeResult, ChangeStep, Confirmation, Outcome, Verification};
 pub use summary::{RunCounts, RunSummary};

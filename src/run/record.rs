@@ -6,7 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{ChangeResult, ChangeStep, InForce, Intent, ObjectBody, RunTrigger, Verification};
+use super::{ChangeResult, ChangeStep, Intent, ObjectBody, RunTrigger, Verification};
+use crate::model::policy::Safeguards;
 use crate::model::{Key, RunId};
 use crate::plan::{ActionKind, AppliedWrite, Change, Plan, UndoneRun};
 
@@ -35,6 +36,28 @@ pub struct RunHeader {
     pub in_force: Option<InForce>,
     /// The whole plan.
     pub plan: Plan,
+}
+
+/// The settings, policy and program of a run.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct InForce {
+    /// The version of trueup that made the run.
+    pub tool_version: String,
+    /// The settings.
+    pub settings: Safeguards,
+    /// The policy.
+    pub policy: Option<PolicyDigest>,
+}
+
+/// A policy, by its content.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PolicyDigest {
+    /// The file.
+    pub path: String,
+    /// The SHA-256 of its bytes: 64 hex digits.
+    pub sha256: String,
 }
 
 /// The last line of a run's journal.

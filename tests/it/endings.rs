@@ -76,7 +76,6 @@ fn a_service_that_is_not_there_or_refuses_is_a_document() {
         ("ddos show x -n shop", 1),
         ("upgrades versions", 1),
         ("upgrades status ce01", 1),
-        ("upgrades status ce01 --watch", 1),
         ("rollback last --yes", 5),
     ] {
         is_error(&stage, line, code);
@@ -144,13 +143,11 @@ fn a_call_that_is_wrong_after_it_was_parsed_is_a_document() {
         "events -n shop --match a",
         "events -n shop --by nothing",
         "ddos list -n shop --since x",
-        "upgrades status ce01 --watch --interval 1ms",
         "drift . --base main",
     ] {
         is_error(&stage, line, 64);
     }
     for (line, code) in [
-        ("history nothing-such", 1),
         ("show nothing-such", 1),
         ("rollback nothing-such", 1),
         ("apply --resume nothing-such --yes", 1),

@@ -39,24 +39,29 @@ pub fn command() -> Command {
 /// Where the global options are.
 const OPTIONS: &str = "Global options: trueup help options";
 
-/// The command line, for the pages of its help.
-pub fn pages() -> Command {
-    // Without global options a page fits a screen.
-    without_globals(described())
+/// The command line, for the pages of its help: with the usual options, or with all and everything that is said of a
+/// command. Both have an option on a line, so that a page fits a screen; the global options have a page of their own.
+pub fn pages(is_whole: bool) -> Command {
+    paged(described().mut_subcommand("help", |help| help.hide(true)), is_whole)
 }
 
-fn without_globals(command: Command) -> Command {
-    let after = |text: Option<&clap::builder::StyledStr>| match text {
-        Some(text) => format!("{text}\n\n{OPTIONS}"),
-        None => OPTIONS.to_owned(),
+fn paged(mut command: Command, is_whole: bool) -> Command {
+    let mut after = command.get_after_help();
+    if is_whole {
+        after = command.get_after_long_help().or(after);
+    }
+    let after = after.map_or_else(|| OPTIONS.to_owned(), |text| format!("{text}\n{OPTIONS}"));
+    if let Some(about) = command.get_long_about().filter(|_| is_whole).cloned() {
+        command = command.about(about);
+    }
+    let shown = |arg: Arg| match arg.get_id().as_str() {
+        "help" if is_whole => arg.action(ArgAction::HelpShort).help("Print help"),
+        "help" => arg.action(ArgAction::HelpShort).help("Print help (all options: --help)"),
+        _ if arg.is_global_set() => arg.hide(true),
+        _ if is_whole => arg.hide_short_help(false),
+        _ => arg,
     };
-    let (short, long) = (after(command.get_after_help()), command.get_after_long_help().map(|text| after(Some(text))));
-    let command = command.mut_args(|arg| if arg.is_global_set() { arg.hide(true) } else { arg }).after_help(short);
-    let command = match long {
-        Some(long) => command.after_long_help(long),
-        None => command,
-    };
-    command.mut_subcommands(without_globals)
+    command.after_help(after).mut_args(shown).mut_subcommands(|command| paged(command, is_whole))
 }
 
 /// The page of the global options.
@@ -149,7 +154,7 @@ fn with_json(command: Command) -> Command {
     let json = Arg::new("json").long("json").action(ArgAction::SetTrue).conflicts_with("format");
     command
         .mut_arg("format", |format| format.default_value_if("json", ArgPredicate::Equals("true".into()), "json"))
-        .arg(json.help("The same as --format json"))
+        .arg(json.help("The same as --format json").hide_short_help(true))
 }
 
 #[cfg(test)]
@@ -217,34 +222,29 @@ mod tests {
     /// `COMMAND -h` fits a small terminal, and `--help` two of them.
     #[test]
     fn a_page_of_help_fits_a_screen() {
-        let mut found = Vec::new();
-        pages(super::pages(), "trueup", &mut found);
-        let lines = |text: String| text.lines().count();
-        let long: Vec<String> = found
-            .into_iter()
-            .filter(|(path, _)| !path.contains(" help"))
-            .map(|(path, mut page)| {
-                let (short, long) = (page.render_help().to_string(), page.render_long_help().to_string());
-                (path, lines(short), lines(long))
-            })
-            .filter(|(_, short, long)| *short > 40 || *long > 80)
-            .map(|(path, short, long)| format!("{path}: {short} and {long} lines"))
-            .collect();
+        let lengths = |is_whole: bool| -> Vec<(String, usize)> {
+            let mut found = Vec::new();
+            pages(super::pages(is_whole), "trueup", &mut found);
+            found.retain(|(path, _)| !path.contains(" help"));
+            found.into_iter().map(|(path, mut page)| (path, page.render_help().to_string().lines().count())).collect()
+        };
+        let short = lengths(false).into_iter().filter(|(_, lines)| *lines > 40);
+        let long: Vec<(String, usize)> =
+            short.chain(lengths(true).into_iter().filter(|(_, lines)| *lines > 80)).collect();
         assert!(long.is_empty(), "{long:#?}");
     }
 
     #[test]
     fn at_most_22_commands_are_listed() {
-        let listed = super::pages().get_subcommands().filter(|command| !command.is_hide_set()).count();
-        // Clap lists its own `help`.
-        assert!(listed <= 22 + 1, "{listed}");
+        let listed = super::pages(false).get_subcommands().filter(|command| !command.is_hide_set()).count();
+        assert!(listed <= 22, "{listed}");
     }
 
     #[test]
     fn global_options_have_a_page_of_their_own() {
         let page = options();
         assert!(page.contains("--token-file <FILE>") && page.contains("TRUEUP_BASE_URL"), "{page}");
-        let plan = super::pages().find_subcommand_mut("plan").expect("a command").render_long_help().to_string();
+        let plan = super::pages(true).find_subcommand_mut("plan").expect("a command").render_help().to_string();
         assert!(!plan.contains("--token-file") && plan.contains("trueup help options"), "{plan}");
     }
 

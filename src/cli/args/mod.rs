@@ -33,7 +33,6 @@ Examples:
   trueup plan endpoints -o plan.json                    … saved, for a review
   trueup apply plan.json --digest DIGEST                … and exactly that
   trueup drift endpoints                                in sync, pending or changed outside
-
 More commands, each with `trueup help COMMAND`: call, completions, fleet, man, schema";
 
 const EXIT_CODES: &str = "\
@@ -135,7 +134,7 @@ pub struct PlanArgs {
     #[command(flatten)]
     pub live: LiveArgs,
     /// Show every difference in full, not only those of this change
-    #[arg(long, requires = "base")]
+    #[arg(long, hide_short_help = true, requires = "base")]
     pub all: bool,
     /// Save the plan to a file for `trueup apply FILE`; of several stacks, each to a file in this directory
     #[arg(long, short, value_name = "FILE")]
@@ -144,7 +143,7 @@ pub struct PlanArgs {
     #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats(Format::OF_PLAN))]
     pub format: Format,
     /// The most bytes of a Markdown report
-    #[arg(long, value_name = "BYTES", default_value_t = crate::report::markdown::BUDGET)]
+    #[arg(long, hide_short_help = true, value_name = "BYTES", default_value_t = crate::report::markdown::BUDGET)]
     pub budget: usize,
     /// Exit with 2 when changes are pending, with 6 when an apply would be refused
     #[arg(long)]
@@ -174,12 +173,12 @@ pub struct ApplyArgs {
     #[arg(long, value_name = "RUN", conflicts_with_all = ["paths", "recursive", "keep_going", "waves", "only", "except", "namespace", "selector", "adopt"])]
     pub resume: Option<String>,
     /// Of several stacks, apply those that can be planned, and go on after one fails
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub keep_going: bool,
     /// Apply several stacks in waves, those of a wave at the same time: by the labels of the stacks, such as
     /// `ring=canary; ring in (early, main)`, by number or share, such as 1,10%,50%, or both, such as
     /// `ring=canary; ring=main: 10%,50%`; the rest is the last wave. A wave in which a stack fails stops the next
-    #[arg(long, value_name = "WAVES")]
+    #[arg(long, hide_short_help = true, value_name = "WAVES")]
     pub waves: Option<crate::cli::stacks::waves::Waves>,
     #[command(flatten)]
     pub base: BaseArgs,
@@ -286,11 +285,11 @@ pub struct DriftArgs {
     /// Check only what is the I-th of N checkers', I from 1 to N or from 0 to N-1. Of a list of stacks each belongs
     /// to exactly one checker; of a single stack each namespace does. `env`: I is JOB_COMPLETION_INDEX, as Kubernetes
     /// sets it, and N is TRUEUP_SHARDS
-    #[arg(long, value_name = "I/N|env")]
+    #[arg(long, hide_short_help = true, value_name = "I/N|env")]
     pub shard: Option<ShardArg>,
 }
 
-/// Applies the plan to a copy of live, with faults, and verifies that a second plan is empty.
+/// Applies the plan to a copy of live, with faults, and verifies the result.
 ///
 /// The content of the service is read, or taken from a snapshot, and copied into an embedded service in
 /// memory. The real applier runs there while answers are lost and requests fail, and a second plan must
@@ -524,7 +523,7 @@ fn schema_kinds() -> impl TypedValueParser<Value = SchemaKind> {
     after_help = "Examples:\n  trueup explain --env prod shop/cart endpoints\n  trueup explain --env prod guards.percent endpoints\n  trueup explain --env prod"
 )]
 pub struct ExplainArgs {
-    /// The definition, or a setting by its path or the end of it [default: all settings]
+    /// The definition, or a setting by its path or the end of it [default: `settings`, for all]
     #[arg(value_name = "NAMESPACE/NAME|SETTING")]
     pub what: Option<String>,
     /// The directory of the definitions [default: .]

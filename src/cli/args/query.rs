@@ -190,7 +190,7 @@ pub struct UpgradeStatusArgs {
 
 /// Calls any operation of the interface by its name.
 ///
-/// What changes something asks first, or needs --yes. The answer is printed as the service gave it.
+/// What changes something asks first, or needs --yes. The answer is printed as the service gave it: jq formats it.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  trueup call --list\n  trueup call svc-api-servicemesh-endpoint-get --param namespace=shop --param name=cart\n  trueup call svc-api-waf-event-create --param namespace=shop --body query.json"

@@ -118,7 +118,7 @@ pub struct StacksArgs {
     #[arg(long, short = 'R')]
     pub recursive: bool,
     /// Of several stacks, skip those that do not have the environment of `--env`; the report names them
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub skip_missing_env: bool,
 }
 
@@ -129,13 +129,13 @@ pub struct FilterArgs {
     #[arg(help_heading = FILTERS, long, value_name = "GLOB")]
     pub only: Vec<String>,
     /// No endpoints whose namespace/name matches; repeatable
-    #[arg(help_heading = FILTERS, long, value_name = "GLOB")]
+    #[arg(help_heading = FILTERS, long, hide_short_help = true, value_name = "GLOB")]
     pub except: Vec<String>,
     /// Only endpoints of this namespace; repeatable
     #[arg(help_heading = FILTERS, long, short, value_name = "NAME")]
     pub namespace: Vec<String>,
     /// Only endpoints whose live or desired labels meet the selector, such as `tier in (web, db)`
-    #[arg(help_heading = FILTERS, long, short = 'l', value_name = "SELECTOR")]
+    #[arg(help_heading = FILTERS, long, hide_short_help = true, short = 'l', value_name = "SELECTOR")]
     pub selector: Option<String>,
 }
 
@@ -147,10 +147,10 @@ pub struct PermissionArgs {
     #[arg(long, value_name = "NAME")]
     pub allow: Vec<String>,
     /// Take ownership of endpoints that are in sync and have no ownership annotations
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub adopt: bool,
     /// Delete what this stack owns in a namespace that it no longer lists; repeatable
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, hide_short_help = true, value_name = "NAME")]
     pub prune_namespace: Vec<String>,
 }
 
@@ -164,11 +164,11 @@ pub struct ApprovalArgs {
     #[arg(long, value_name = "DIGEST")]
     pub digest: Option<String>,
     /// Who approved the plan, for the record [environment: TRUEUP_APPROVED_BY]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, hide_short_help = true, value_name = "NAME")]
     pub approved_by: Option<String>,
     /// Also write the document of the run to a file, however it ends: json=run.json, or as metrics prometheus=run.prom;
     /// for several stacks, to a file each in this directory; repeatable
-    #[arg(long, value_name = "FORMAT=FILE", value_parser = written(Format::OF_RUN_FILES))]
+    #[arg(long, hide_short_help = true, value_name = "FORMAT=FILE", value_parser = written(Format::OF_RUN_FILES))]
     pub write: Vec<WrittenReport>,
     /// Output format; ndjson streams the events of the run, and its last line is what json prints
     #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats(Format::OF_APPLY))]
@@ -188,7 +188,7 @@ pub struct BaseArgs {
 pub struct LiveArgs {
     /// Compare with this snapshot instead of the service: no token, no network. For several stacks, a directory that
     /// `snapshot` wrote
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, hide_short_help = true, value_name = "FILE")]
     pub live: Option<PathBuf>,
 }
 
@@ -199,10 +199,10 @@ pub struct ReportFileArgs {
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Also write the report to a file in another format, such as json=check.json; repeatable
-    #[arg(long, value_name = "FORMAT=FILE", value_parser = written(Format::OF_MERGED))]
+    #[arg(long, hide_short_help = true, value_name = "FORMAT=FILE", value_parser = written(Format::OF_MERGED))]
     pub write: Vec<WrittenReport>,
     /// The most bytes of a Markdown report
-    #[arg(long, value_name = "BYTES", default_value_t = crate::report::markdown::BUDGET)]
+    #[arg(long, hide_short_help = true, value_name = "BYTES", default_value_t = crate::report::markdown::BUDGET)]
     pub budget: usize,
 }
 

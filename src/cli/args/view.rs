@@ -16,7 +16,7 @@ use crate::report::endpoints::Column;
 /// read. A namespace that could not be read completely is reported, and the exit code is 5.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  trueup get\n  trueup get shop\n  trueup get shop/cart --format yaml\n  trueup get -n shop -l tier=web --columns endpoint,target,labels\n  trueup get --format json | jq -r '.endpoints[].key'"
+    after_help = "Examples:\n  trueup get\n  trueup get shop\n  trueup get shop/cart -o yaml\n  trueup get -n shop -l tier=web --columns endpoint,target,labels\n  trueup get --format json | jq -r '.endpoints[].key'"
 )]
 pub struct GetArgs {
     /// A namespace, or an endpoint in it; its name may be a glob [default: the namespaces of trueup.yaml]
@@ -25,7 +25,7 @@ pub struct GetArgs {
     #[command(flatten)]
     pub columns: ColumnArgs,
     /// Output format
-    #[arg(long, value_name = "FORMAT", default_value = "table")]
+    #[arg(long, short = 'o', value_name = "FORMAT", default_value = "table")]
     pub format: EndpointFormat,
     #[command(flatten)]
     pub filter: FilterArgs,
@@ -34,8 +34,8 @@ pub struct GetArgs {
 /// Shows a saved plan, a snapshot or a recorded run.
 ///
 /// A run is given by its name, a prefix of it, `last`, or the file that `--write json=FILE` wrote, whose digest is checked.
-/// Text, JSON and Prometheus show its results, the other formats its plan. A snapshot has the formats text, json, markdown
-/// and html. Nothing is read but the file: no token, no network.
+/// Text, JSON and Prometheus show its results, the other formats its plan. A snapshot has the formats text and json.
+/// Nothing is read but the file: no token, no network.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  trueup show plan.json\n  trueup show plan.json --format html > plan.html\n  trueup show live.json --columns endpoint,labels\n  trueup show last --format markdown"
@@ -50,7 +50,7 @@ pub struct ShowArgs {
     #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats(Format::OF_SHOWN))]
     pub format: Format,
     /// The most bytes of a Markdown report
-    #[arg(long, value_name = "BYTES", default_value_t = crate::report::markdown::BUDGET)]
+    #[arg(long, hide_short_help = true, value_name = "BYTES", default_value_t = crate::report::markdown::BUDGET)]
     pub budget: usize,
 }
 

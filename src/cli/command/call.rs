@@ -11,7 +11,7 @@ use crate::cli::{configuration, service, settings};
 use crate::file::limit;
 use crate::model::{Json, Layout};
 use crate::report::operations::{self, OperationList};
-use crate::report::{Report, pretty, safe};
+use crate::report::{Report, safe};
 
 /// Calls an operation by its name, or lists the operations.
 pub async fn run(arguments: &CallArgs, context: &Context) -> Result<ExitStatus, CommandError> {
@@ -102,7 +102,7 @@ fn report(context: &Context, status: u16, body: &[u8]) -> Result<ExitStatus, Com
         std::str::from_utf8(body).ok().filter(|text| serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok());
     match text {
         Some(text) => {
-            context.output.answer(&safe::json(&pretty::json(text)));
+            context.output.answer(&format!("{}\n", safe::json(text.trim_end())));
             Ok(ExitStatus::Done)
         }
         None if body.iter().all(u8::is_ascii_whitespace) => {

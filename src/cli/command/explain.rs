@@ -48,7 +48,9 @@ fn definition(arguments: &ExplainArgs, context: &Context, key: &Key) -> Result<E
 
 /// Where the settings are from: all, or those of this path or of this end of a path.
 fn settings_of(arguments: &ExplainArgs, context: &Context, asked: &str) -> Result<Explanation, CommandError> {
-    let path: Vec<&str> = asked.split('.').filter(|part| !part.is_empty()).collect();
+    /// The word for all of them.
+    const ALL: &str = "settings";
+    let path: Vec<&str> = asked.split('.').filter(|part| !part.is_empty() && asked != ALL).collect();
     let mut settings = values(context, arguments.directory.as_deref().unwrap_or(Path::new(".")))?;
     settings.retain(|setting| {
         let set: Vec<&str> = setting.path.iter().map(String::as_str).collect();

@@ -122,24 +122,13 @@ fn render_snapshot(arguments: &ShowArgs, context: &Context, snapshot: &Snapshot)
     };
     match arguments.format {
         Format::Json => Ok(endpoints::json(&listing)),
-        Format::Markdown => {
-            let heading = endpoints::heading(&listing, &snapshot.digest()[..32]);
-            Ok(format!("{heading}\n\n{}", endpoints::markdown(&listing, &columns)))
-        }
-        Format::Html => {
-            let heading = endpoints::heading(&listing, &snapshot.digest()[..32]);
-            Ok(endpoints::html(&listing, &columns, &heading))
-        }
         Format::Text => {
-            let table = endpoints::table(&listing, &columns);
             let heading = endpoints::heading(&listing, &snapshot.digest()[..32]);
-            let palette = context.output.view().palette;
-            Ok(format!(
-                "{heading}\n\n{}",
-                table.draw(context.output.view().limit(), palette, context.output.view().charset)
-            ))
+            let view = context.output.view();
+            let table = endpoints::table(&listing, &columns).draw(view.limit(), view.palette, view.charset);
+            Ok(format!("{heading}\n\n{table}"))
         }
-        other => Err(no_format("a snapshot", other, "text, json, markdown, html")),
+        other => Err(no_format("a snapshot", other, "text, json")),
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::cli::args::setup::StacksListArgs;
 use crate::cli::context::Context;
 use crate::cli::exit_status::{CommandError, ExitStatus};
-use crate::cli::stacks::changed::{self, StackRoot};
+use crate::cli::stacks::changed::{self, ListedStack};
 use crate::cli::stacks::targets;
 use crate::load::{self, Config, LoadOptions, StackFiles};
 use crate::model::{Requirement, Selector, StringMap};
@@ -20,7 +20,7 @@ pub fn run(arguments: &StacksListArgs, context: &Context) -> Result<ExitStatus, 
     for directory in targets::below(&given)?.into_iter().flatten() {
         let (entry, files) = entry(&directory);
         if let Some(entry) = filter.select(entry) {
-            roots.push(StackRoot { directory, files });
+            roots.push(ListedStack { directory, files });
             stacks.push(entry);
         }
     }

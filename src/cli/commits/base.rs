@@ -41,7 +41,7 @@ pub fn attribute(context: &Context, stack: &Stack, plan: &mut Plan, base: Option
 /// The stack as it was at a commit (a full id), with the settings that it had there.
 ///
 /// # Errors
-/// git cannot show the commit or not all of it, or its files do not load; [`Unavailable::Absent`]
+/// git cannot show the commit or not all of it, or its files do not load; [`LookupError::Absent`]
 /// where the commit knows of no such stack.
 pub fn loaded_at(stack: &Stack, repository: &Repository, commit: &str) -> Result<Loaded, LookupError> {
     match CommitLookup::new(&stack.loaded, repository, commit).load()? {

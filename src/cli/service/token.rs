@@ -239,7 +239,7 @@ mod tests {
                     let sent = |environment: &[(&str, &str)], address: &Address| {
                         let (global, environment) = (global(&[]), ProcessEnvironment::with(environment));
                         let sources =
-                            TokenSources { global: &global, environment: &environment, named: None, context: None };
+                            TokenSources { global: &global, environment: &environment, named: None };
                         given(sources, address)
                     };
                     let token = ("TRUEUP_TOKEN", "secret");

@@ -18,7 +18,7 @@ use crate::report::stacks::{LeftEndpoints, StackChange, StackEntry};
 const CHUNK: (usize, u64) = (5_000, 64 * 1024 * 1024);
 
 /// A stack of the working tree.
-pub struct StackRoot {
+pub struct ListedStack {
     /// Its directory.
     pub directory: PathBuf,
     /// The files that it reads.
@@ -64,7 +64,7 @@ pub fn since(
     context: &Context,
     revision: &str,
     below: &[PathBuf],
-    stacks: &[StackRoot],
+    stacks: &[ListedStack],
 ) -> Result<ChangedStacks, CommandError> {
     let directory = below.first().map_or(Path::new("."), PathBuf::as_path);
     let directory = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
@@ -93,7 +93,7 @@ struct Candidate<'t> {
 }
 
 impl<'r> TreeThen<'r> {
-    fn changes(&self, stacks: &[StackRoot]) -> Result<Vec<Option<StackChange>>, crate::git::GitError> {
+    fn changes(&self, stacks: &[ListedStack]) -> Result<Vec<Option<StackChange>>, crate::git::GitError> {
         let mut changes = vec![None; stacks.len()];
         let mut candidates: Vec<Candidate<'r>> = Vec::new();
         for (stack, root) in stacks.iter().enumerate() {
@@ -124,7 +124,7 @@ impl<'r> TreeThen<'r> {
     }
 
     /// The files of a stack, to be compared with what they were; an error where the names or sizes show a change.
-    fn outline(&self, stack: usize, root: &StackRoot) -> Result<Vec<Candidate<'r>>, StackChange> {
+    fn outline(&self, stack: usize, root: &ListedStack) -> Result<Vec<Candidate<'r>>, StackChange> {
         let directory = root.directory.canonicalize().unwrap_or_else(|_| root.directory.clone());
         let Some(prefix) = self.prefix(&directory) else { return Err(StackChange::Added) };
         let settings = format!("{prefix}{}", config::FILE);

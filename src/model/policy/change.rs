@@ -40,8 +40,6 @@ pub enum Direction {
 
 words!(Direction { Loosened = "loosened", Changed = "changed", Limited = "limited", Tightened = "tightened" });
 
-impl Direction {}
-
 /// A setting that is not what it was at the base, or that the policy limits.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

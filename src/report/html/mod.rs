@@ -4,7 +4,6 @@
 
 mod drift;
 mod fleet;
-pub mod listing;
 mod plan;
 
 pub use drift::drift;

@@ -110,7 +110,7 @@ fn rows(check: &Check<'_>) -> Vec<String> {
                     if outside && !object.drifted.contains(&field.field) && field.cause != Cause::Both {
                         continue;
                     }
-                    let since = match check.drift_state.and_then(|memory| memory.seen(key, Some(&field.field))) {
+                    let since = match check.drift_state.and_then(|state| state.seen(key, Some(&field.field))) {
                         Some(seen) if outside => {
                             let first = time::with_age(&seen.first_seen.to_string(), Some(check.now));
                             format!("{first}, seen in {}", count(usize::try_from(seen.checks).unwrap_or(0), "check"))

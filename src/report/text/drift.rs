@@ -99,7 +99,7 @@ fn drifted(change: &Change, left: &[Field], check: &Check<'_>) -> Vec<[String; 4
     let by = change.action.before().and_then(|before| before.creator.as_deref());
     let created = by.map(|by| format!(", created by {by}")).unwrap_or_default();
     let since = |field: Option<&Field>, time: Option<&String>| {
-        if let Some(seen) = check.drift_state.and_then(|memory| memory.seen(&change.key, field)) {
+        if let Some(seen) = check.drift_state.and_then(|state| state.seen(&change.key, field)) {
             let first = seen.first_seen.strftime("%Y-%m-%d %H:%M");
             let checks = count(usize::try_from(seen.checks).unwrap_or(usize::MAX), "check");
             return format!("since {first} ({}), seen in {checks}{created}", age(seen.age(check.now)));

@@ -8,13 +8,12 @@ fn staged() -> (Service, Stage) {
 }
 
 #[test]
-fn versions_come_newest_first_with_the_current_one() {
+fn versions_come_newest_first() {
     let (_service, stage) = staged();
     for layout in ["uniform", "published"] {
         let line = format!("upgrades versions --current-os 9.2026.17 --current-sw crt-20251002-0027 --layout {layout}");
         let ran = stage.run(&line);
-        ran.code(0)
-            .stdout_contains("VERSION            NOTE\ncrt-20260315-0012\ncrt-20260201-0179\ncrt-20251002-0027  now\n");
+        ran.code(0).stdout("VERSION            NOTE\ncrt-20260315-0012\ncrt-20260201-0179\n");
         let document = stage.run(&format!("upgrades versions --current-os 9.2026.10 --layout {layout} --format json"));
         let document = document.code(0).json();
         assert_eq!(document["sw_versions"], serde_json::json!(["crt-20260201-0179", "crt-20251002-0027"]));

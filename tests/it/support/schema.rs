@@ -75,7 +75,6 @@ fn printed(words: &[&str]) -> Printed {
         (Some(&"drift" | &"fleet"), _) if words.iter().any(|word| matches!(*word, "-o" | "--output")) => Printed::Other,
         // Its lines are the service's events.
         (Some(&"events"), Some("ndjson")) => Printed::Other,
-        (Some(&"upgrades"), _) if is_json && words.contains(&"--watch") => Printed::Lines,
         (_, Some("ndjson")) => Printed::Lines,
         _ if is_json => Printed::Document,
         _ => Printed::Other,

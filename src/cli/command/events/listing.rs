@@ -103,7 +103,7 @@ impl<'a> Pages<'a> {
     ///
     /// # Errors
     /// It was not answered; it is not asked for again.
-    pub async fn next(&mut self, message: u64) -> Result<Option<Vec<Event>>, CommandError> {
+    pub async fn next(&mut self, earlier: u64) -> Result<Option<Vec<Event>>, CommandError> {
         if let Some(page) = self.page.take() {
             return Ok(Some(page.events));
         }
@@ -114,7 +114,7 @@ impl<'a> Pages<'a> {
         let page = events::scroll(self.reader, namespace, &self.scroll_id).await.map_err(|error| {
             let total = self.total.map_or_else(String::new, |total| format!(" of {total}"));
             prompt::unanswered(error)
-                .hint(format!("{message}{total} events had been read; the answer is not whole"))
+                .hint(format!("{earlier}{total} events had been read; the answer is not whole"))
                 .hint("a query declares a side effect, so it is not repeated; start it again, over less time")
         })?;
         self.scroll_id = page.scroll_id;

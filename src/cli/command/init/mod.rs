@@ -24,7 +24,7 @@ pub fn run(arguments: &InitArgs, context: &Context) -> Result<ExitStatus, Comman
     outside_of_stacks(context, &directory)?;
     let top = top(context, &directory);
     let InitRequest { stack, forge, suggested } = answers::request(arguments, context, &directory, &top)?;
-    let mut written = Report::default();
+    let mut written = InitFiles::default();
     let root = crate::file::create_directory(&directory).map_err(failed)?;
     let example = if has_definitions(context, &directory) { None } else { files::example(&stack) };
     let shown =
@@ -91,12 +91,12 @@ fn has_definitions(context: &Context, directory: &Path) -> bool {
 
 /// What was written, and what was there already.
 #[derive(Default)]
-struct Report {
+struct InitFiles {
     written: Vec<String>,
     left: Vec<String>,
 }
 
-impl Report {
+impl InitFiles {
     fn write(&mut self, root: &Directory, new: &NewFile, shown: String) -> Result<(), CommandError> {
         if crate::file::exists(&root.path().join(&new.path)) {
             self.left.push(shown);
