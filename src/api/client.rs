@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::error::Error;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
@@ -14,7 +14,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Uri};
 use http_body_util::Full;
 
 use super::budget::{Budget, Reservation};
-use super::connections::{Answer, Connections, SendError};
+use super::connections::{Answer, Clearance, Connections, SendError};
 use super::connector::{AGENT, Connector};
 use super::error::{ApiError, Failure};
 use super::operations::Operation;
@@ -27,6 +27,7 @@ use super::settings::{
     ClientProgress, ClientSettings, ClientSettingsError, Exchange, ExchangeOutcome, MaskedText, Retry,
 };
 use super::tls;
+use super::turn::{HeldTurn, WriteDeparture, WriteFailure};
 
 /// Bytes that are read of a body with a bad status.
 const LONGEST_REFUSAL: usize = 64 * 1024;
@@ -37,11 +38,17 @@ const TRACESTATE: HeaderName = HeaderName::from_static("tracestate");
 
 /// One try of a request.
 #[derive(Clone, Copy)]
-struct Attempt {
+struct Attempt<'a> {
     /// From 1.
     number: u32,
+    id: &'a str,
     /// How long the request waited after the failure before.
     waited: Duration,
+    /// The turn that it belongs to; nothing where it waits for itself.
+    turn: Option<&'a HeldTurn>,
+    /// Its turn has a place for it: a repeated read must not take that of the write.
+    has_place: bool,
+    clearance: Clearance<'a>,
 }
 
 /// A pool for clients of the service in `settings`, with the limits in them. With `beside`, the answers of both pools
@@ -111,50 +118,90 @@ impl Client {
         Ok(Self { shared, headers, prefix, counts: Mutex::default(), date: Mutex::default(), settings })
     }
 
-    /// Sends a request, again as often as its operation allows.
-    pub(super) async fn send(&self, request: &Request) -> Result<Response, ApiError> {
-        self.send_as(request, &self.settings.ids.request_id()).await
+    /// Sends a request, again as often as its operation allows; the first time as a part of its turn, if it has one.
+    pub(super) async fn send(&self, request: &Request, turn: Option<&HeldTurn>) -> Result<Response, ApiError> {
+        self.send_as(request, &self.settings.ids.request_id(), turn).await
     }
 
     /// [`Self::send`] with this request id.
-    pub(super) async fn send_as(&self, request: &Request, id: &str) -> Result<Response, ApiError> {
-        let repeat = request.operation.entry().repeat;
+    pub(super) async fn send_as(
+        &self,
+        request: &Request,
+        id: &str,
+        turn: Option<&HeldTurn>,
+    ) -> Result<Response, ApiError> {
         let mut tried = AttemptHistory::default();
-        let mut attempt = Attempt { number: 1, waited: Duration::ZERO };
+        let (mut number, mut waited) = (1, Duration::ZERO);
         loop {
-            let failure = match self.attempt(request, id, attempt).await {
-                Ok(answer) => {
-                    self.shared.limits().throttle.recover();
-                    self.report(&ClientProgress::Answered);
-                    return Ok(answer);
-                }
+            // A repeat is a request of its own, and found by the same text.
+            let request_id = if number == 1 { id.into() } else { Cow::from(format!("{id}.{number}")) };
+            let has_place = number == 1;
+            let attempt = Attempt { number, id: &request_id, waited, turn, has_place, clearance: &|| true };
+            let failure = match self.attempt(request, attempt).await {
+                Ok(answer) => return Ok(answer),
                 Err(failure) => failure,
             };
-            // What takes the whole time once takes it again: a plan would wait for all repeats.
-            let took_all = matches!(failure, Failure::TimedOut { after } if after >= self.settings.bounds.total);
-            let decision = match took_all {
-                true => RetryDecision::Stop,
-                false => decide(repeat, &failure, &tried, self.settings.pace.fraction()),
-            };
-            let RetryDecision::Again { after } = decision else {
-                self.report(&ClientProgress::Answered);
+            let Some(after) = self.repeat(request.operation, &failure, &mut tried) else {
                 return Err(ApiError { request_id: Some(id.to_owned()), ..request.failed(failure) });
             };
-            let (before, most) = tried.repeats(&failure);
-            self.report(&ClientProgress::Waiting(Retry { after, reason: failure.brief(), number: before + 1, most }));
-            match &failure {
-                // Everybody waits, this request with them.
-                Failure::Status(refusal) if refusal.status == 429 => {
-                    self.shared.limits().throttle.slow(Instant::now(), after);
-                }
-                _ => {
-                    self.settings.pace.wait(after).await;
-                    attempt.waited = after;
-                }
-            }
-            tried = tried.and(&failure);
-            attempt.number += 1;
+            self.settings.pace.wait(after).await;
+            (number, waited) = (number + 1, after);
         }
+    }
+
+    /// Sends a write once, as the end of its turn. It is never sent again from here: whoever sends it looks again first.
+    pub(super) async fn send_write(
+        &self,
+        request: &Request,
+        turn: &HeldTurn,
+        departure: WriteDeparture<'_>,
+    ) -> Result<Response, WriteFailure> {
+        let WriteDeparture { request_id: id, clearance, tried } = departure;
+        let (number, waited) = (tried.total() + 1, Duration::ZERO);
+        let attempt = Attempt { number, id, waited, turn: Some(turn), has_place: true, clearance };
+        self.attempt(request, attempt).await.map_err(|failure| {
+            let again = self.repeat(request.operation, &failure, tried);
+            WriteFailure { error: ApiError { request_id: Some(id.to_owned()), ..request.failed(failure) }, again }
+        })
+    }
+
+    /// After how long a request that failed may be sent again, if it may. After a refusal for pace everybody waits, so
+    /// that a request which waits for its place needs no wait of its own.
+    fn repeat(&self, operation: Operation, failure: &Failure, tried: &mut AttemptHistory) -> Option<Duration> {
+        // What takes the whole time once takes it again: a plan would wait for all repeats.
+        let took_all = matches!(failure, Failure::TimedOut { after } if *after >= self.settings.bounds.total);
+        let decision = match took_all {
+            true => RetryDecision::Stop,
+            false => decide(operation.entry().repeat, failure, tried, self.settings.pace.fraction()),
+        };
+        let RetryDecision::Again { after } = decision else {
+            self.report(&ClientProgress::Answered);
+            return None;
+        };
+        let (before, most) = tried.repeats(failure);
+        self.report(&ClientProgress::Waiting(Retry { after, reason: failure.brief(), number: before + 1, most }));
+        *tried = tried.and(failure);
+        match failure {
+            Failure::Status(refusal) if refusal.status == 429 => {
+                self.shared.limits().throttle.slow(Instant::now(), after);
+                Some(Duration::ZERO)
+            }
+            _ => Some(after),
+        }
+    }
+
+    /// Whether fewer requests are in flight than may be.
+    pub(super) fn has_room(&self) -> bool {
+        self.shared.limits().permits.available_permits() > 0
+    }
+
+    /// Waits for a turn of so many requests.
+    pub(super) async fn turn(&self, requests: u32) -> HeldTurn {
+        let permit = Arc::clone(&self.shared.limits().permits).acquire_owned().await;
+        // It has its places before it waits for them: they are given back where nobody waits any more.
+        let turn = HeldTurn::new(self.shared.clone(), permit.ok(), requests);
+        self.settings.pace.wait(turn.wait()).await;
+        turn
     }
 
     /// The memory of the answers.
@@ -170,17 +217,31 @@ impl Client {
         }
     }
 
-    async fn attempt(&self, request: &Request, id: &str, attempt: Attempt) -> Result<Response, Failure> {
-        // The semaphore is never closed.
-        let _permit = self.shared.limits().permits.acquire().await;
-        let wait = self.shared.limits().throttle.admit(Instant::now());
-        self.settings.pace.wait(wait).await;
-        // A repeat is a request of its own, and found by the same text.
-        let request_id = if attempt.number == 1 { id.into() } else { Cow::from(format!("{id}.{}", attempt.number)) };
-        *self.counts.lock().unwrap_or_else(PoisonError::into_inner).entry(request.operation).or_default() += 1;
+    async fn attempt(&self, request: &Request, attempt: Attempt<'_>) -> Result<Response, Failure> {
+        // The semaphore is never closed. A turn has its permit.
+        let _permit = match attempt.turn {
+            None => self.shared.limits().permits.acquire().await.ok(),
+            Some(_) => None,
+        };
+        let wait = match attempt.turn.filter(|_| attempt.has_place).and_then(HeldTurn::take) {
+            Some(waited) => waited,
+            None => {
+                let wait = self.shared.limits().throttle.admit(Instant::now(), 1).wait;
+                self.settings.pace.wait(wait).await;
+                wait
+            }
+        };
         let started = Instant::now();
         // Every future above it would be as large.
-        let result = Box::pin(self.exchange(request, &request_id, started)).await;
+        let result = Box::pin(self.exchange(request, attempt, started)).await;
+        if matches!(result, Err(Failure::NotCleared)) {
+            return result;
+        }
+        *self.counts.lock().unwrap_or_else(PoisonError::into_inner).entry(request.operation).or_default() += 1;
+        if result.is_ok() {
+            self.shared.limits().throttle.recover();
+            self.report(&ClientProgress::Answered);
+        }
         if let Some(listener) = &self.settings.listener {
             listener(&Exchange {
                 operation: request.operation,
@@ -193,7 +254,7 @@ impl Client {
                     Err(failure) => failure.status(),
                 },
                 failure: result.as_ref().err().map(Failure::word),
-                request_id: &request_id,
+                request_id: attempt.id,
                 took: started.elapsed(),
                 waited: attempt.waited + wait,
             });
@@ -201,8 +262,8 @@ impl Client {
         result
     }
 
-    async fn exchange(&self, request: &Request, id: &str, started: Instant) -> Result<Response, Failure> {
-        let sent = self.shared.limits().connections.send(self.http_request(request, id)?);
+    async fn exchange(&self, request: &Request, attempt: Attempt<'_>, started: Instant) -> Result<Response, Failure> {
+        let sent = self.shared.limits().connections.send(self.http_request(request, attempt.id)?, attempt.clearance);
         let mut answer = self.in_time(started, sent).await?;
         if let Some(date) = answer.headers.get(DATE) {
             *self.date.lock().unwrap_or_else(PoisonError::into_inner) = Some(date.clone());
@@ -316,6 +377,7 @@ impl Client {
                 not_connected(&format!("none within {} seconds", self.settings.bounds.connect.as_secs_f64()))
             }
             SendError::Cut(error) => Failure::Cut { reason: self.masked(&innermost(&*error)) },
+            SendError::NotCleared => Failure::NotCleared,
         }
     }
 

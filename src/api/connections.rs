@@ -33,7 +33,12 @@ pub(super) enum SendError {
     ConnectTimedOut,
     /// The connection ended.
     Cut(ConnectError),
+    /// The request may no longer leave, so nothing was sent.
+    NotCleared,
 }
+
+/// Whether a request may leave: asked each time when nothing is left to wait for.
+pub type Clearance<'a> = &'a (dyn Fn() -> bool + Send + Sync);
 
 impl Connections {
     pub(super) fn new(connector: Connector, timeout: Duration) -> Self {
@@ -44,7 +49,11 @@ impl Connections {
     ///
     /// # Guarantees
     /// A request is sent again only where not a byte of it had left: the service had ended an idle connection.
-    pub(super) async fn send(&self, mut request: Request<Full<Bytes>>) -> Result<Answer<'_>, SendError> {
+    pub(super) async fn send(
+        &self,
+        mut request: Request<Full<Bytes>>,
+        clearance: Clearance<'_>,
+    ) -> Result<Answer<'_>, SendError> {
         loop {
             let (mut sender, is_new) = match self.idle() {
                 Some(sender) => (sender, false),
@@ -52,6 +61,10 @@ impl Connections {
             };
             if !is_new && sender.ready().await.is_err() {
                 continue;
+            }
+            if !clearance() {
+                self.keep(sender);
+                return Err(SendError::NotCleared);
             }
             match sender.try_send_request(request).await {
                 Ok(answer) => return Ok(Answer::new(answer, (self, sender))),

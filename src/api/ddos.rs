@@ -259,7 +259,7 @@ pub async fn edit(
         failure: Failure::NotBuilt { reason: error.to_string() },
         request_id: None,
     })?;
-    writer.change(request, None).await?;
+    writer.change(request).await?;
     Ok(())
 }
 

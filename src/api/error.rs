@@ -100,6 +100,9 @@ pub enum Failure {
         /// Why.
         reason: String,
     },
+    /// Its clearance was refused when it was about to leave; nothing was sent.
+    #[error("it was not sent")]
+    NotCleared,
 }
 
 /// An answer with a status that is not a success.
@@ -175,6 +178,7 @@ impl Failure {
             Failure::Redirected { .. } => "redirected",
             Failure::Echo => "token_repeated",
             Failure::NotBuilt { .. } => "not_built",
+            Failure::NotCleared => "not_cleared",
         }
     }
 
@@ -201,7 +205,9 @@ impl Failure {
     #[must_use]
     pub fn certainty(&self) -> Certainty {
         match self {
-            Failure::Connect { .. } | Failure::Tls { .. } | Failure::NotBuilt { .. } => Certainty::NotSent,
+            Failure::Connect { .. } | Failure::Tls { .. } | Failure::NotBuilt { .. } | Failure::NotCleared => {
+                Certainty::NotSent
+            }
             Failure::Redirected { .. } => Certainty::Refused,
             Failure::Status(refusal) => match refusal.status {
                 // 408: the service gave up on a request that it may have read whole.

@@ -30,11 +30,13 @@ pub mod snapshot;
 mod text;
 mod tls;
 mod trace;
+mod turn;
 pub mod upgrades;
 mod wire;
 
 pub use base_url::{BaseUrl, BaseUrlError, SANDBOX_HOST};
 pub use client::pool;
+pub use connections::Clearance;
 pub use current::{CurrentObject, CurrentState};
 pub use endpoints::{ListParameters, ResponseFormat, ResponseFormatError};
 pub use error::{ApiError, Certainty, ErrorStatus, Failure};
@@ -46,7 +48,7 @@ pub use operations::{
 pub use pkcs12::Pkcs12Error;
 pub use pool::ClientPool;
 pub use rate_limit::{RateLimit, Timing};
-pub use reader::{Reader, Writer};
+pub use reader::{Reader, WriteTurn, Writer};
 pub use request::{ReadRequest, Request, RequestError};
 pub use response::{Response, judge};
 pub use retry::{AttemptHistory, RetryDecision, decide};
@@ -58,3 +60,4 @@ pub use settings::{
 pub use text::neutral;
 pub use tls::{Identity, TlsError, TlsTrust};
 pub use trace::{RequestIds, TraceParent};
+pub use turn::{WriteDeparture, WriteFailure};

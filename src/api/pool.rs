@@ -18,7 +18,7 @@ pub struct ClientPool(Arc<SharedLimits>);
 pub(super) struct SharedLimits {
     pub(super) connections: Connections,
     pub(super) throttle: RateLimiter,
-    pub(super) permits: Semaphore,
+    pub(super) permits: Arc<Semaphore>,
     pub(super) budget: Budget,
 }
 
@@ -31,7 +31,7 @@ impl fmt::Debug for ClientPool {
 impl ClientPool {
     pub(super) fn new(connections: Connections, rate: Option<RateLimit>, concurrency: usize, budget: Budget) -> Self {
         let throttle = RateLimiter::new(rate, Instant::now());
-        let permits = Semaphore::new(concurrency.max(1));
+        let permits = Arc::new(Semaphore::new(concurrency.max(1)));
         Self(Arc::new(SharedLimits { connections, throttle, permits, budget }))
     }
 

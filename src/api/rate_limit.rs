@@ -91,6 +91,17 @@ struct LimiterState {
     interval: Duration,
     /// When the next request would leave if there were no burst.
     next: Instant,
+    /// Refusals for pace so far.
+    pauses: u32,
+}
+
+/// Places in the row of requests.
+#[derive(Debug)]
+pub(super) struct Admission {
+    /// Until the last of them.
+    pub(super) wait: Duration,
+    interval: Duration,
+    pauses: u32,
 }
 
 impl RateLimiter {
@@ -99,22 +110,33 @@ impl RateLimiter {
             Duration::try_from_secs_f64(1.0 / rate.per_second).unwrap_or(SLOWEST).min(SLOWEST)
         });
         let burst = rate.map_or(1, |rate| rate.burst.max(1));
-        Self { base, burst, state: Mutex::new(LimiterState { interval: base, next: now }) }
+        Self { base, burst, state: Mutex::new(LimiterState { interval: base, next: now, pauses: 0 }) }
     }
 
-    /// How long a request that is ready at `now` has to wait; takes its place in the row.
-    pub(super) fn admit(&self, now: Instant) -> Duration {
+    /// How long requests that are ready at `now` have to wait so that all of them can leave then; takes their
+    /// places in the row.
+    pub(super) fn admit(&self, now: Instant, requests: u32) -> Admission {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let credit = state.interval * (self.burst - 1);
-        let leave = state.next.max(now);
-        state.next = leave + state.interval;
-        leave.saturating_duration_since(now).saturating_sub(credit)
+        let LimiterState { interval, pauses, .. } = *state;
+        let credit = interval * (self.burst - 1);
+        let last = state.next.max(now) + interval * requests.saturating_sub(1);
+        state.next = last + interval;
+        Admission { wait: last.saturating_duration_since(now).saturating_sub(credit), interval, pauses }
+    }
+
+    /// Gives back places that nobody used. A pause since then made another row of it.
+    pub(super) fn give_back(&self, admission: &Admission, requests: u32) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if state.pauses == admission.pauses {
+            state.next = state.next.checked_sub(admission.interval * requests).unwrap_or(state.next);
+        }
     }
 
     /// After a refusal: nothing leaves for `pause`, and from then on at half the pace.
     pub(super) fn slow(&self, now: Instant, pause: Duration) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.interval = (state.interval * 2).clamp(FIRST_SLOW, SLOWEST);
+        state.pauses = state.pauses.wrapping_add(1);
         // The credit of the burst is spent: whoever is next waits out the whole pause.
         state.next = state.next.max(now + pause + state.interval * (self.burst - 1));
     }
@@ -137,16 +159,16 @@ mod tests {
     fn a_burst_leaves_at_once_and_the_rest_in_step() {
         let now = Instant::now();
         let throttle = RateLimiter::new(Some(RateLimit { per_second: 10.0, burst: 3 }), now);
-        let waits: Vec<u128> = (0..6).map(|_| throttle.admit(now).as_millis()).collect();
+        let waits: Vec<u128> = (0..6).map(|_| throttle.admit(now, 1).wait.as_millis()).collect();
         assert_eq!(waits, [0, 0, 0, 100, 200, 300]);
-        assert_eq!(throttle.admit(now + Duration::from_mins(1)), Duration::ZERO);
+        assert_eq!(throttle.admit(now + Duration::from_mins(1), 1).wait, Duration::ZERO);
     }
 
     #[test]
     fn without_a_limit_nobody_waits() {
         let now = Instant::now();
         let throttle = RateLimiter::new(None, now);
-        assert!((0..1000).all(|_| throttle.admit(now).is_zero()));
+        assert!((0..1000).all(|_| throttle.admit(now, 1).wait.is_zero()));
     }
 
     #[test]
@@ -154,13 +176,13 @@ mod tests {
         let now = Instant::now();
         let throttle = RateLimiter::new(None, now);
         throttle.slow(now, Duration::from_secs(2));
-        assert_eq!(throttle.admit(now), Duration::from_secs(2));
-        assert_eq!(throttle.admit(now), Duration::from_millis(2100));
+        assert_eq!(throttle.admit(now, 1).wait, Duration::from_secs(2));
+        assert_eq!(throttle.admit(now, 1).wait, Duration::from_millis(2100));
         for _ in 0..40 {
             throttle.recover();
         }
         let later = now + Duration::from_mins(1);
-        assert!(throttle.admit(later).is_zero() && throttle.admit(later).is_zero());
+        assert!(throttle.admit(later, 1).wait.is_zero() && throttle.admit(later, 1).wait.is_zero());
     }
 
     #[test]
@@ -168,6 +190,20 @@ mod tests {
         let now = Instant::now();
         let throttle = RateLimiter::new(Some(RateLimit { per_second: 10.0, burst: 5 }), now);
         throttle.slow(now, Duration::from_secs(1));
-        assert!(throttle.admit(now) >= Duration::from_secs(1));
+        assert!(throttle.admit(now, 1).wait >= Duration::from_secs(1));
+    }
+
+    #[test]
+    fn a_turn_waits_once_for_all_of_its_requests_and_gives_back_what_it_does_not_use() {
+        let now = Instant::now();
+        let throttle = RateLimiter::new(Some(RateLimit { per_second: 10.0, burst: 2 }), now);
+        let turn = throttle.admit(now, 3);
+        assert_eq!(turn.wait, Duration::from_millis(100));
+        throttle.give_back(&turn, 2);
+        assert_eq!(throttle.admit(now, 1).wait, Duration::ZERO);
+        let turn = throttle.admit(now, 3);
+        throttle.slow(now, Duration::from_secs(2));
+        throttle.give_back(&turn, 3);
+        assert!(throttle.admit(now, 1).wait >= Duration::from_secs(2), "a pause is not made shorter");
     }
 }

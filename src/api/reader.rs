@@ -18,24 +18,25 @@ use super::operations::{Operation, OperationEffect};
 use super::request::{ReadRequest, Request, RequestError};
 use super::response::{Response, read_date};
 use super::settings::{ClientProgress, ClientSettings, ClientSettingsError};
+use super::turn::{HeldTurn, WriteDeparture, WriteFailure};
 
 /// A client that only looks.
 #[derive(Clone)]
 pub struct Reader {
     client: Arc<Client>,
+    /// The turn that its requests belong to; nothing where each waits for itself.
+    turn: Option<Arc<HeldTurn>>,
 }
 
 /// A client that may change something.
 #[derive(Clone, Debug)]
 pub struct Writer {
     reader: Reader,
-    /// The `x-request-id` of its requests; nothing where each gets a new one.
-    request_id: Option<String>,
 }
 
 impl fmt::Debug for Reader {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Reader").field("settings", &self.client.settings).finish()
+        f.debug_struct("Reader").field("settings", &self.client.settings).finish_non_exhaustive()
     }
 }
 
@@ -43,6 +44,11 @@ impl Reader {
     /// Reports what takes time to who listens to this client.
     pub(super) fn report(&self, progress: &ClientProgress) {
         self.client.report(progress);
+    }
+
+    /// The same client, whose requests are a part of this turn.
+    fn within(&self, turn: &Arc<HeldTurn>) -> Self {
+        Self { client: Arc::clone(&self.client), turn: Some(Arc::clone(turn)) }
     }
 }
 
@@ -87,7 +93,7 @@ impl Reader {
     /// # Errors
     /// [`ClientSettingsError`]: certificates that cannot be used.
     pub fn new(settings: ClientSettings) -> Result<Self, ClientSettingsError> {
-        Ok(Self { client: Arc::new(Client::new(settings)?) })
+        Ok(Self { client: Arc::new(Client::new(settings)?), turn: None })
     }
 
     /// Where the service is.
@@ -131,7 +137,7 @@ impl Reader {
     /// # Errors
     /// Whatever goes wrong, after the repeats that its operation allows.
     pub async fn ask(&self, look: &ReadRequest) -> Result<Response, ApiError> {
-        self.client.send(look.request()).await
+        self.client.send(look.request(), self.turn.as_deref()).await
     }
 
     /// One endpoint as JSON, in this format.
@@ -166,7 +172,7 @@ impl Reader {
 
     /// Sends a request that reads; anything but a 200 is not a answer to it.
     async fn whole(&self, request: &Request) -> Result<Response, ApiError> {
-        let answer = self.client.send(request).await?;
+        let answer = self.client.send(request, self.turn.as_deref()).await?;
         match answer.is_whole() {
             true => Ok(answer),
             false => Err(request.failed(Failure::Odd { reason: format!("with the status {}", answer.status) })),
@@ -192,16 +198,57 @@ impl Writer {
     /// # Errors
     /// [`ClientSettingsError`]: certificates that cannot be used.
     pub fn new(settings: ClientSettings) -> Result<Self, ClientSettingsError> {
-        Ok(Self { reader: Reader::new(settings)?, request_id: None })
-    }
-
-    /// The same writer, whose requests carry this id.
-    #[must_use]
-    pub fn identified(&self, request_id: Option<&str>) -> Self {
-        Self { reader: self.reader.clone(), request_id: request_id.map(str::to_owned) }
+        Ok(Self { reader: Reader::new(settings)? })
     }
 
     /// The part that only looks; both share connections, limits and counts.
+    #[must_use]
+    pub fn reader(&self) -> &Reader {
+        &self.reader
+    }
+
+    /// Sends any request: what `call` does with an operation that changes something.
+    ///
+    /// # Errors
+    /// Whatever goes wrong.
+    pub async fn call(&self, request: &Request) -> Result<Response, ApiError> {
+        self.reader.client.send(request, None).await
+    }
+
+    /// Sends a write that is not about an endpoint. A good status without the body that the operation promises may
+    /// come from something in between, or be about something else, so it is a failure of unknown effect.
+    pub(super) async fn change(&self, request: Request) -> Result<(), ApiError> {
+        let id = self.reader.request_id();
+        let answer = self.reader.client.send_as(&request, &id, None).await?;
+        answer
+            .acknowledges(request.operation, None)
+            .map_err(|failure| ApiError { request_id: Some(id), ..request.failed(failure) })
+    }
+}
+
+/// A turn of one write. The write consumes it: to send it again takes another turn.
+#[derive(Debug)]
+pub struct WriteTurn {
+    reader: Reader,
+    held: Arc<HeldTurn>,
+}
+
+impl Writer {
+    /// Whether a write could leave now.
+    #[must_use]
+    pub fn has_room(&self) -> bool {
+        self.reader.client.has_room()
+    }
+
+    /// Waits until so many reads and a write may leave.
+    pub async fn turn(&self, reads: u32) -> WriteTurn {
+        let held = Arc::new(self.reader.client.turn(reads + 1).await);
+        WriteTurn { reader: self.reader.within(&held), held }
+    }
+}
+
+impl WriteTurn {
+    /// The client that reads as a part of this turn.
     #[must_use]
     pub fn reader(&self) -> &Reader {
         &self.reader
@@ -211,46 +258,58 @@ impl Writer {
     ///
     /// # Errors
     /// [`ApiError::certainty`] shows whether it can be there all the same.
-    pub async fn create(&self, key: &Key, body: &RawValue) -> Result<(), ApiError> {
-        let request = endpoints::create(self.reader.layout(), key, body);
-        self.change(request.map_err(unbuilt_of(Operation::EndpointCreate, key))?, Some(key)).await
+    pub async fn create(self, key: &Key, body: &RawValue, departure: WriteDeparture<'_>) -> Result<(), WriteFailure> {
+        self.send(
+            key,
+            endpoints::create(self.reader.layout(), key, body).map_err(unbuilt_of(Operation::EndpointCreate, key)),
+            departure,
+        )
+        .await
     }
 
-    /// Replaces the endpoint `key` by `body`: `metadata`, `spec` and, to be versioned, the root
-    /// `resource_version`.
+    /// Replaces the endpoint `key` by `body`: `metadata`, `spec` and, to be versioned, the root `resource_version`.
     ///
     /// # Errors
     /// [`ApiError::certainty`] shows whether it can have been replaced all the same.
-    pub async fn replace(&self, key: &Key, body: &RawValue) -> Result<(), ApiError> {
-        let request = endpoints::replace(self.reader.layout(), key, body);
-        self.change(request.map_err(unbuilt_of(Operation::EndpointReplace, key))?, Some(key)).await
+    pub async fn replace(self, key: &Key, body: &RawValue, departure: WriteDeparture<'_>) -> Result<(), WriteFailure> {
+        self.send(
+            key,
+            endpoints::replace(self.reader.layout(), key, body).map_err(unbuilt_of(Operation::EndpointReplace, key)),
+            departure,
+        )
+        .await
     }
 
     /// Deletes the endpoint `key`; see [`endpoints::delete`].
     ///
     /// # Errors
     /// [`ApiError::certainty`] shows whether it can be gone all the same.
-    pub async fn delete(&self, key: &Key, referred: ReferredDelete) -> Result<(), ApiError> {
-        let request = endpoints::delete(self.reader.layout(), key, referred);
-        self.change(request.map_err(unbuilt_of(Operation::EndpointDelete, key))?, Some(key)).await
+    pub async fn delete(
+        self,
+        key: &Key,
+        referred: ReferredDelete,
+        departure: WriteDeparture<'_>,
+    ) -> Result<(), WriteFailure> {
+        self.send(
+            key,
+            endpoints::delete(self.reader.layout(), key, referred).map_err(unbuilt_of(Operation::EndpointDelete, key)),
+            departure,
+        )
+        .await
     }
 
-    /// Sends any request: what `call` does with an operation that changes something.
-    ///
-    /// # Errors
-    /// Whatever goes wrong.
-    pub async fn call(&self, request: &Request) -> Result<Response, ApiError> {
-        self.reader.client.send(request).await
-    }
-
-    /// Sends a write, of the endpoint `key` where it is about one. A good status without the body that the
-    /// operation promises may come from something in between, or be about something else, so it is a failure
-    /// of unknown effect.
-    pub(super) async fn change(&self, request: Request, key: Option<&Key>) -> Result<(), ApiError> {
-        let id = self.request_id.clone().unwrap_or_else(|| self.reader.request_id());
-        let answer = self.reader.client.send_as(&request, &id).await?;
+    async fn send(
+        &self,
+        key: &Key,
+        request: Result<Request, ApiError>,
+        departure: WriteDeparture<'_>,
+    ) -> Result<(), WriteFailure> {
+        let final_failure = |error| WriteFailure { error, again: None };
+        let request = request.map_err(final_failure)?;
+        let id = departure.request_id;
+        let answer = self.reader.client.send_write(&request, &self.held, departure).await?;
         answer
-            .acknowledges(request.operation, key)
-            .map_err(|failure| ApiError { request_id: Some(id), ..request.failed(failure) })
+            .acknowledges(request.operation, Some(key))
+            .map_err(|failure| final_failure(ApiError { request_id: Some(id.to_owned()), ..request.failed(failure) }))
     }
 }

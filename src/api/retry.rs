@@ -29,6 +29,11 @@ pub struct AttemptHistory {
 }
 
 impl AttemptHistory {
+    /// All failures so far.
+    pub(super) fn total(&self) -> u32 {
+        self.refusals + self.internal + self.failures
+    }
+
     /// Repeats so far that count against those of `failure`, and how many it gets.
     pub(super) fn repeats(&self, failure: &Failure) -> (u32, u32) {
         match failure {

@@ -1,7 +1,7 @@
 //! The service as the applier writes to it, over the client of `api`.
 
-use super::service::{CheckedNamespace, EndpointService};
-use crate::api::{self, ApiError, CurrentState, Writer};
+use super::service::{CheckedNamespace, EndpointService, WriteTurn};
+use crate::api::{self, ApiError, CurrentState, WriteDeparture, WriteFailure, Writer};
 use crate::model::{Key, LiveItem, Namespace, RelatedObject};
 use crate::run::{Intent, WriteRequest};
 
@@ -17,21 +17,17 @@ impl<'a> HttpService<'a> {
 }
 
 impl EndpointService for HttpService<'_> {
-    async fn read(&self, key: &Key) -> Result<CurrentState, ApiError> {
-        api::fetch_object(self.writer.reader(), key).await
+    type Turn<'t>
+        = api::WriteTurn
+    where
+        Self: 't;
+
+    async fn turn(&self, reads: u32) -> api::WriteTurn {
+        self.writer.turn(reads).await
     }
 
-    async fn referrers(&self, key: &Key) -> Result<Vec<RelatedObject>, ApiError> {
-        api::referrers(self.writer.reader(), key).await
-    }
-
-    async fn send(&self, write: &Intent) -> Result<(), ApiError> {
-        let (writer, key) = (self.writer.identified(write.request_id.as_deref()), &write.key);
-        match &write.request {
-            WriteRequest::Create { body } => writer.create(key, body.raw()).await,
-            WriteRequest::Replace { body } => writer.replace(key, body.raw()).await,
-            WriteRequest::Delete { referred } => writer.delete(key, *referred).await,
-        }
+    fn has_room(&self) -> bool {
+        self.writer.has_room()
     }
 
     fn request_id(&self) -> String {
@@ -52,5 +48,24 @@ impl EndpointService for HttpService<'_> {
 
     fn requests(&self) -> u64 {
         self.writer.reader().requests().values().sum()
+    }
+}
+
+impl WriteTurn for api::WriteTurn {
+    async fn read(&self, key: &Key) -> Result<CurrentState, ApiError> {
+        api::fetch_object(self.reader(), key).await
+    }
+
+    async fn referrers(&self, key: &Key) -> Result<Vec<RelatedObject>, ApiError> {
+        api::referrers(self.reader(), key).await
+    }
+
+    async fn send(self, write: &Intent, departure: WriteDeparture<'_>) -> Result<(), WriteFailure> {
+        let key = &write.key;
+        match &write.request {
+            WriteRequest::Create { body } => self.create(key, body.raw(), departure).await,
+            WriteRequest::Replace { body } => self.replace(key, body.raw(), departure).await,
+            WriteRequest::Delete { referred } => self.delete(key, *referred, departure).await,
+        }
     }
 }

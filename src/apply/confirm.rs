@@ -116,6 +116,11 @@ fn delete(sent: &SentWrite<'_>, before: &BeforeImage, now: &CurrentState) -> Set
 }
 
 impl SentWrite<'_> {
+    /// The service said no, and no other try may have taken effect.
+    pub(super) fn is_plainly_refused(&self) -> bool {
+        self.answer == FailedAnswer::Refused && !self.may_be_made
+    }
+
     /// Live is as wanted: by this write or by somebody else's.
     fn made(&self, now: &Endpoint) -> Option<SettledWrite> {
         if !self.target.is_met(now) {

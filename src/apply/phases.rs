@@ -6,7 +6,6 @@ use std::sync::atomic::AtomicBool;
 
 use futures_util::StreamExt as _;
 use futures_util::stream;
-use tokio::sync::Semaphore;
 
 use super::ApplyOptions;
 use super::service::EndpointService;
@@ -19,7 +18,7 @@ use crate::run::{
     RunRecorder,
 };
 
-/// Changes that are worked on for each that may be sent: while some are sent, the intents of the next
+/// Creates that are worked on for each that may be sent: while some are sent, the intents of the next
 /// reach the disk together, so that safety does not cost a flush a request.
 const AHEAD: usize = 3;
 
@@ -54,7 +53,6 @@ pub(super) async fn run<'b, S: EndpointService, R: RunRecorder, O: RunObserver>(
         options,
         checks_versions: AtomicBool::new(false),
         journal_failed: AtomicBool::new(false),
-        slots: Semaphore::new(options.concurrency.max(1)),
     };
     let over = |change: &&Change| matches!(begin(&change.key), EarlierProgress::Over(_));
     let total = plan.changes.len() - plan.changes.iter().filter(over).count();
@@ -68,8 +66,8 @@ pub(super) async fn run<'b, S: EndpointService, R: RunRecorder, O: RunObserver>(
         }
         observer.event(RunEvent::Phase { kind, count: phase.len() });
         let held = (kind == ActionKind::Delete).then(|| deletes_blocked_by(&steps)).flatten();
-        // A delete carries no version: it leaves right after the look that it goes by.
-        let ahead = if kind == ActionKind::Delete { 1 } else { AHEAD };
+        // Any other write leaves right after the look that it goes by, in the same turn.
+        let ahead = if kind == ActionKind::Create { AHEAD } else { 1 };
         let work = stream::iter(phase).map(|change| work(&worker, change, begin(&change.key), held.as_deref()));
         let mut work = work.buffer_unordered(options.concurrency.max(1) * ahead);
         while let Some((change, step)) = work.next().await {

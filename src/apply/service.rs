@@ -1,23 +1,25 @@
-//! What a run needs of the service, as a trait. The client implements it, and so does the fake of the tests.
+//! What a run needs of the service, as traits. The client implements them, and so does the fake of the tests.
 
 use std::collections::BTreeMap;
 use std::future::Future;
 
-use crate::api::{ApiError, CurrentState};
+use crate::api::{ApiError, CurrentState, WriteDeparture, WriteFailure};
 use crate::model::{Key, LiveItem, Namespace, RelatedObject};
 use crate::run::Intent;
 
 /// What a run needs of the service. The client is one; the tests of this module have another, whose
 /// faults come where they are wanted.
 pub(super) trait EndpointService: Sync {
-    /// What is there now.
-    fn read(&self, key: &Key) -> impl Future<Output = Result<CurrentState, ApiError>> + Send;
+    /// One try of one write.
+    type Turn<'a>: WriteTurn
+    where
+        Self: 'a;
 
-    /// Who refers to it.
-    fn referrers(&self, key: &Key) -> impl Future<Output = Result<Vec<RelatedObject>, ApiError>> + Send;
+    /// Waits until so many reads and a write may leave.
+    fn turn(&self, reads: u32) -> impl Future<Output = Self::Turn<'_>> + Send;
 
-    /// Sends a write with the request id of its intent.
-    fn send(&self, write: &Intent) -> impl Future<Output = Result<(), ApiError>> + Send;
+    /// Whether a write could leave now.
+    fn has_room(&self) -> bool;
 
     /// A request id that no other request has.
     fn request_id(&self) -> String;
@@ -31,6 +33,23 @@ pub(super) trait EndpointService: Sync {
 
     /// Requests sent so far.
     fn requests(&self) -> u64;
+}
+
+/// What is read of an object and the write that goes by it. The write consumes the turn, so that it is never sent
+/// again without a new one.
+pub(super) trait WriteTurn: Send + Sync {
+    /// What is there now.
+    fn read(&self, key: &Key) -> impl Future<Output = Result<CurrentState, ApiError>> + Send;
+
+    /// Who refers to it.
+    fn referrers(&self, key: &Key) -> impl Future<Output = Result<Vec<RelatedObject>, ApiError>> + Send;
+
+    /// Sends a write.
+    fn send(
+        self,
+        write: &Intent,
+        departure: WriteDeparture<'_>,
+    ) -> impl Future<Output = Result<(), WriteFailure>> + Send;
 }
 
 /// What the list of a namespace contained.

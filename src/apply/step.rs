@@ -1,19 +1,23 @@
-//! One change of a run: read, decide, record the intent, send, and settle an answer that was lost or odd.
-//! The decisions are those of `decide` and `confirm`; this file only carries them out.
+//! One change of a run: take a turn, look, decide, record the intent, and send, until it has its result. The decisions are
+//! those of `decide` and `confirm`; this file only carries them out.
+//!
+//! Each try of a write begins with a look at its object, in a turn that its write consumes; a create that was never sent
+//! needs none, because the service refuses a second one. The last thing before a write leaves is its clearance.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use tokio::sync::Semaphore;
+use jiff::Timestamp;
 
 use super::ApplyOptions;
 use super::confirm::{self, FailedAnswer, SentWrite, SettledWrite};
-use super::decide::{self, CREATED, WriteDecision};
-use super::service::EndpointService;
+use super::decide::{self, CREATED, DecidedWrite};
+use super::service::{EndpointService, WriteTurn};
 use super::target_state::TargetState;
-use crate::api::{ApiError, Certainty, CurrentState};
-use crate::model::RunId;
-use crate::plan::{Action, ActionKind, BeforeImage, Change, Conflict};
+use crate::api::{ApiError, AttemptHistory, Certainty, CurrentState, WriteDeparture, WriteFailure};
+use crate::model::{Key, RunId};
+use crate::plan::{Action, ActionKind, Change, Conflict};
 use crate::run::{
     ChangeResult, ChangeStep, Confirmation, Intent, RunEvent, RunObserver, RunRecorder, Urgency, WriteRequest,
 };
@@ -24,6 +28,10 @@ const MOST_TRIES: u32 = 4;
 const FIRST_WAIT: Duration = Duration::from_millis(250);
 /// Further reads of an object whose write may have taken effect although it cannot be seen.
 const MOST_REREADS: u32 = 3;
+/// For how long a write may go by its look. The intent is stored meanwhile, and a connection may have to be opened.
+const LOOK_LASTS: Duration = Duration::from_secs(3);
+/// Looks that grow too old before their write leaves.
+const MOST_OLD_LOOKS: u32 = 4;
 
 /// Why nothing more is sent.
 pub(super) const INTERRUPTED: &str = "the run was interrupted";
@@ -50,30 +58,68 @@ pub(super) struct Worker<'a, S, R, O> {
     pub(super) checks_versions: AtomicBool,
     /// The journal failed: nothing more is sent.
     pub(super) journal_failed: AtomicBool,
-    /// Writes at the same time.
-    pub(super) slots: Semaphore,
 }
 
-/// A write with how its last try ended.
-#[derive(Clone, Copy)]
-struct AttemptedWrite<'a> {
+/// The work on one change.
+struct Progress<'a> {
     target: &'a TargetState<'a>,
+    /// The same change as earlier runs may have sent it.
     earlier: &'a [TargetState<'a>],
-    write: &'a Intent,
-    error: &'a ApiError,
+    /// The last write that was sent and did not end well, by this run or an earlier one.
+    tried: Option<TriedWrite>,
+    /// A write may have taken effect.
+    may_be_made: bool,
+    /// A create was never sent: there is nothing to look at.
+    is_new: bool,
+    /// Writes of this run that were sent.
+    sent: u32,
+    /// Refusals for pace and connections that failed.
+    refused: AttemptHistory,
+    /// Stored, and not sent yet.
+    stored: Option<Intent>,
+    old_looks: u32,
+    /// How the last try ended.
+    last: String,
+    /// The ids of its writes and of a read that failed.
+    requests: &'a mut Vec<String>,
 }
 
-/// What follows a try that did not end well.
-#[expect(clippy::large_enum_variant, reason = "one lives for one step; a box would cost an allocation a write")]
+/// A write that was sent and did not end well.
+struct TriedWrite {
+    write: Intent,
+    /// Its answer; nothing where an earlier run had it.
+    error: Option<ApiError>,
+    answer: FailedAnswer,
+    /// Nothing was read of the object since.
+    is_unread: bool,
+    /// The wait before it is sent again is over.
+    has_waited: bool,
+    rereads: u32,
+}
+
+/// A look at an object, and the write that goes by it.
+struct Look<T> {
+    turn: T,
+    at: Timestamp,
+    write: DecidedWrite,
+}
+
+/// What follows a part of the work.
 enum NextStep {
     /// Nothing: this became of it.
     Over(ChangeResult),
-    /// It was not made, and is sent again.
-    Again,
-    /// It was refused for its version and nothing that the plan looks at moved, or for an object of nobody
-    /// that is as wanted: this is sent instead, of the object as it is now. After the last try it is the
-    /// conflict.
-    Anew(Intent, Conflict),
+    /// Another look, after a wait.
+    Again(Duration),
+}
+
+/// Why a write may not leave.
+enum Uncleared<E> {
+    /// The run ends.
+    Halted(&'static str),
+    /// The recorder does not permit it.
+    Forbidden(E),
+    /// Its look is too old.
+    Old,
 }
 
 impl<S: EndpointService, R: RunRecorder, O: RunObserver> Worker<'_, S, R, O> {
@@ -89,6 +135,20 @@ impl<S: EndpointService, R: RunRecorder, O: RunObserver> Worker<'_, S, R, O> {
         self.is_stopped().then_some(INTERRUPTED)
     }
 
+    /// Why a write that goes by the look at this time may not leave now, if so.
+    fn uncleared(&self, looked: Option<Timestamp>) -> Option<Uncleared<R::Error>> {
+        if let Some(reason) = self.halted() {
+            return Some(Uncleared::Halted(reason));
+        }
+        if let Err(error) = self.recorder.permits() {
+            return Some(Uncleared::Forbidden(error));
+        }
+        let age = self.options.clock.now().duration_since(looked?);
+        // A clock that was set back cannot tell.
+        let is_fresh = Duration::try_from(age).is_ok_and(|age| age <= LOOK_LASTS);
+        (!is_fresh).then_some(Uncleared::Old)
+    }
+
     /// Stores the result of a change. A result that cannot be kept stays in doubt in the journal.
     pub(super) async fn record(&self, step: &ChangeStep) {
         if self.recorder.outcome(step).await.is_err() {
@@ -96,116 +156,263 @@ impl<S: EndpointService, R: RunRecorder, O: RunObserver> Worker<'_, S, R, O> {
         }
     }
 
+    /// The result of `work`, or nothing where a person interrupts the run first.
+    async fn unless_stopped<T>(&self, work: impl Future<Output = T>) -> Option<T> {
+        let mut stop = self.options.stop.clone();
+        tokio::select! {
+            biased;
+            result = work => Some(result),
+            Ok(_) = stop.wait_for(|stopped| *stopped) => None,
+        }
+    }
+
     /// Makes one change and returns its result; `requests` receives the ids of its writes and of a read that failed.
     pub(super) async fn make(&self, change: &Change, start: StepStart<'_>, requests: &mut Vec<String>) -> ChangeResult {
         let ignored = self.options.ignore.fields(&change.key);
-        let theirs = match start {
-            StepStart::InDoubt(_, runs) => runs,
-            StepStart::Fresh | StepStart::Read => &[],
+        let (intent, runs) = match start {
+            StepStart::InDoubt(intent, runs) => (Some(intent), runs),
+            StepStart::Fresh | StepStart::Read => (None, &[][..]),
         };
-        let in_doubt = matches!(start, StepStart::InDoubt(..));
-        if let Some(reason) = self.halted() {
-            let reason = reason.to_owned();
-            return if in_doubt { ChangeResult::InDoubt { reason } } else { ChangeResult::Skipped { reason } };
-        }
         let targets = TargetState::new(change, &self.options.run, ignored.clone()).and_then(|target| {
             let earlier: Result<Vec<_>, _> =
-                theirs.iter().map(|run| TargetState::new(change, run, ignored.clone())).collect();
+                runs.iter().map(|run| TargetState::new(change, run, ignored.clone())).collect();
             Ok((target, earlier?))
         });
         let (target, earlier) = match targets {
             Ok(targets) => targets,
-            Err(reason) => return undecided(ChangeResult::Failed { reason }, in_doubt),
+            Err(reason) => return undecided(ChangeResult::Failed { reason }, intent.is_some()),
         };
-        let decision = match start {
-            StepStart::Fresh => self.decide(&target, requests).await,
-            StepStart::Read => self.read_and_decide(&target, requests).await,
-            StepStart::InDoubt(intent, _) => self.resolve(&target, &earlier, intent, requests).await,
+        let mut progress = Progress {
+            target: &target,
+            earlier: &earlier,
+            tried: intent.map(|intent| TriedWrite::of_earlier_run(intent.clone())),
+            may_be_made: intent.is_some(),
+            is_new: matches!((start, &change.action), (StepStart::Fresh, Action::Create { .. })),
+            sent: 0,
+            refused: AttemptHistory::default(),
+            stored: None,
+            old_looks: 0,
+            last: "an earlier run may have sent it".to_owned(),
+            requests,
         };
-        let result = match decision {
-            Ok(WriteDecision::Send(request, before)) => {
-                return self.write(&target, &earlier, intent(&target, request, before), requests).await;
-            }
-            Ok(WriteDecision::AlreadyDone) => ChangeResult::AlreadyDone,
-            Ok(WriteDecision::Conflict(conflict)) => ChangeResult::Conflict(conflict),
-            Ok(WriteDecision::Referred(by)) => ChangeResult::Referred { by },
-            Ok(WriteDecision::Refuse(reason)) => ChangeResult::Failed { reason },
-            Err(result) => result,
-        };
-        undecided(result, in_doubt)
-    }
-
-    async fn decide(
-        &self,
-        target: &TargetState<'_>,
-        requests: &mut Vec<String>,
-    ) -> Result<WriteDecision, ChangeResult> {
-        match &target.change.action {
-            Action::Create { .. } => Ok(decide::create(target)),
-            _ => self.read_and_decide(target, requests).await,
+        loop {
+            let wait = match self.attempt(&mut progress).await {
+                NextStep::Over(result) => return undecided(result, progress.may_be_made),
+                NextStep::Again(wait) => wait,
+            };
+            self.unless_stopped(self.options.pace.wait(wait)).await;
         }
     }
 
-    async fn read_and_decide(
-        &self,
-        target: &TargetState<'_>,
-        requests: &mut Vec<String>,
-    ) -> Result<WriteDecision, ChangeResult> {
-        let now = self.service.read(&target.change.key).await.map_err(|error| failed(error, requests))?;
-        self.decide_on(target, &now, requests).await
+    /// One try: a look and what follows from it, which can be a write.
+    async fn attempt(&self, progress: &mut Progress<'_>) -> NextStep {
+        // What was sent is read, however the run ends.
+        let is_unread = progress.tried.as_ref().is_some_and(|tried| tried.is_unread);
+        if let Some(reason) = self.halted().filter(|_| !is_unread) {
+            return progress.unsent(reason);
+        }
+        let attempt =
+            async { if progress.is_new { self.create(progress).await } else { self.look_and_write(progress).await } };
+        attempt.await.unwrap_or_else(|next| next)
     }
 
-    async fn decide_on(
-        &self,
-        target: &TargetState<'_>,
-        now: &CurrentState,
-        requests: &mut Vec<String>,
-    ) -> Result<WriteDecision, ChangeResult> {
-        let decision = match &target.change.action {
-            Action::Create { .. } => decide::create_after_read(target, now),
-            Action::Replace { before, .. } | Action::Annotate { before } => decide::replace(target, before, now),
-            Action::Delete { before, referrers } => match decide::delete(target, before, now) {
-                send @ WriteDecision::Send(..) => {
-                    let found = self.service.referrers(&target.change.key).await;
-                    let found = found.map_err(|error| failed(error, requests))?;
-                    decide::refer(referrers, found).unwrap_or(send)
-                }
-                other => other,
-            },
+    /// A create that was never sent. Its intent is stored before its turn: nothing is read in it.
+    async fn create(&self, progress: &mut Progress<'_>) -> Result<NextStep, NextStep> {
+        let urgency = if self.service.has_room() { Urgency::Immediate } else { Urgency::Batched };
+        let intent = self.store(progress, decide::create(progress.target)?, urgency).await?;
+        let turn = self.unless_stopped(self.service.turn(0)).await;
+        let turn = turn.ok_or_else(|| progress.unsent(INTERRUPTED))?;
+        Ok(self.send(progress, intent, turn, None).await)
+    }
+
+    async fn look_and_write(&self, progress: &mut Progress<'_>) -> Result<NextStep, NextStep> {
+        let is_unread = progress.tried.as_ref().is_some_and(|tried| tried.is_unread);
+        let look = self.look(progress);
+        let look = if is_unread { Some(look.await) } else { self.unless_stopped(look).await };
+        let look = look.ok_or_else(|| progress.unsent(INTERRUPTED))??;
+        let intent = self.store(progress, look.write, Urgency::Immediate).await?;
+        Ok(self.send(progress, intent, look.turn, Some(look.at)).await)
+    }
+
+    /// Looks at the object in a turn of its own: first what became of a write that was tried, then what to send.
+    async fn look(&self, progress: &mut Progress<'_>) -> Result<Look<S::Turn<'_>>, NextStep> {
+        let Change { key, action, .. } = progress.target.change;
+        let turn = self.service.turn(if matches!(action, Action::Delete { .. }) { 2 } else { 1 }).await;
+        let now = turn.read(key).await.map_err(|unread| progress.unread(unread))?;
+        let at = self.options.clock.now();
+        self.settle(progress, &now, &turn).await?;
+        let write = match action {
+            Action::Create { .. } => decide::create_after_read(progress.target, &now)?,
+            Action::Replace { before, .. } | Action::Annotate { before } => {
+                decide::replace(progress.target, before, &now)?
+            }
+            Action::Delete { before, referrers } => {
+                let write = decide::delete(progress.target, before, &now)?;
+                let found = turn.referrers(key).await.map_err(|unread| progress.unread(unread))?;
+                decide::refer(referrers, found)?;
+                write
+            }
         };
-        Ok(decision)
+        Ok(Look { turn, at, write })
     }
 
-    /// Settles what an earlier run left in doubt, and decides afresh where it was not made.
-    async fn resolve(
+    /// The intent of a write, stored. One that was stored and not sent is used where it says the same.
+    async fn store(
         &self,
-        target: &TargetState<'_>,
-        earlier: &[TargetState<'_>],
-        intent: &Intent,
-        requests: &mut Vec<String>,
-    ) -> Result<WriteDecision, ChangeResult> {
-        let now = self.service.read(&target.change.key).await.map_err(|error| {
-            requests.extend(error.request_id.clone());
-            ChangeResult::InDoubt { reason: error.to_string() }
-        })?;
-        let sent = SentWrite {
+        progress: &mut Progress<'_>,
+        (request, before): DecidedWrite,
+        urgency: Urgency,
+    ) -> Result<Intent, NextStep> {
+        let is_same = |stored: &Intent| stored.request == request && stored.before == before;
+        if let Some(stored) = progress.stored.take().filter(is_same) {
+            return Ok(stored);
+        }
+        let Change { key, action, .. } = progress.target.change;
+        // A create that meets the same object of nobody only takes ownership of it.
+        let action = match (action.kind(), &request) {
+            (ActionKind::Create, WriteRequest::Replace { .. }) => ActionKind::Annotate,
+            (kind, _) => kind,
+        };
+        let request_id = Some(self.service.request_id());
+        let intent = Intent { key: key.clone(), action, attempt: progress.sent, request, before, request_id };
+        match self.recorder.intent(&intent, urgency).await {
+            Ok(()) => Ok(intent),
+            Err(error) => Err(self.forbidden(progress, &error)),
+        }
+    }
+
+    /// Sends a write that goes by the look at this time. It is cleared when nothing is left to wait for.
+    async fn send(
+        &self,
+        progress: &mut Progress<'_>,
+        intent: Intent,
+        turn: S::Turn<'_>,
+        looked: Option<Timestamp>,
+    ) -> NextStep {
+        let (why_not, announced) = (OnceLock::new(), OnceLock::new());
+        let request_id = intent.request_id.clone().unwrap_or_default();
+        let sending = RunEvent::Sending {
+            key: &intent.key,
+            action: intent.action,
+            attempt: intent.attempt + 1,
+            request_id: Some(&request_id),
+        };
+        let clearance = || match self.uncleared(looked) {
+            Some(reason) => {
+                why_not.get_or_init(|| reason);
+                false
+            }
+            None => {
+                announced.get_or_init(|| self.observer.event(sending));
+                true
+            }
+        };
+        let departure = WriteDeparture { request_id: &request_id, clearance: &clearance, tried: &mut progress.refused };
+        let sent = turn.send(&intent, departure).await;
+        match why_not.into_inner() {
+            Some(Uncleared::Halted(reason)) => return progress.unsent(reason),
+            Some(Uncleared::Forbidden(error)) => return self.forbidden(progress, &error),
+            Some(Uncleared::Old) => return progress.look_again(intent),
+            None => {}
+        }
+        progress.requests.push(request_id);
+        match sent {
+            Ok(()) => NextStep::Over(self.done(progress.target, &intent, false)),
+            Err(WriteFailure { error, again }) => {
+                progress.is_new = false;
+                progress.last = error.to_string();
+                again.map_or_else(|| progress.failed(intent, error), NextStep::Again)
+            }
+        }
+    }
+
+    /// What becomes of a write that the recorder does not permit; nothing more is sent.
+    fn forbidden(&self, progress: &Progress<'_>, error: &R::Error) -> NextStep {
+        self.journal_failed.store(true, Ordering::Relaxed);
+        let reason = match progress.may_be_made {
+            true => progress.last.clone(),
+            false => format!("nothing was sent, because the journal could not be written: {error}"),
+        };
+        NextStep::Over(ChangeResult::Failed { reason })
+    }
+
+    /// What became of the write that was tried; nothing where another one may be sent.
+    async fn settle(
+        &self,
+        progress: &mut Progress<'_>,
+        now: &CurrentState,
+        turn: &S::Turn<'_>,
+    ) -> Result<(), NextStep> {
+        let Progress { target, earlier, tried, may_be_made, sent, last, .. } = progress;
+        let (target, may_be_made) = (*target, *may_be_made);
+        let Some(tried) = tried else { return Ok(()) };
+        tried.is_unread = false;
+        let TriedWrite { write, answer, .. } = &*tried;
+        let doubt = SentWrite {
             target,
             earlier,
-            request: &intent.request,
-            before: intent.before.as_ref(),
-            answer: FailedAnswer::Lost,
-            may_be_made: true,
+            request: &write.request,
+            before: write.before.as_ref(),
+            answer: *answer,
+            may_be_made,
         };
-        match confirm::settle(&sent, &now) {
-            SettledWrite::Done => Err(self.done(target, intent, true)),
-            SettledWrite::AlreadyDone => Ok(WriteDecision::AlreadyDone),
-            SettledWrite::Conflict(conflict) => Ok(WriteDecision::Conflict(conflict)),
-            SettledWrite::NotMade | SettledWrite::Adopt => self.decide_on(target, &now, requests).await,
+        let (is_plainly_refused, has_moved) = (doubt.is_plainly_refused(), confirm::proves_check(&doubt, now));
+        if has_moved {
+            self.checks_versions.store(true, Ordering::Relaxed);
         }
+        let has_tries = *sent < MOST_TRIES;
+        let result = match confirm::settle(&doubt, now) {
+            // A delete that was refused and is not there was somebody else's.
+            SettledWrite::Done if is_plainly_refused && matches!(write.request, WriteRequest::Delete { .. }) => {
+                ChangeResult::AlreadyDone
+            }
+            SettledWrite::Done => self.done(target, write, true),
+            SettledWrite::AlreadyDone => ChangeResult::AlreadyDone,
+            // At once, before somebody moves it again.
+            SettledWrite::Adopt if has_tries => return Ok(()),
+            SettledWrite::Adopt => ChangeResult::Conflict(target.conflict(CREATED, now.endpoint())),
+            SettledWrite::Conflict(_) if is_plainly_refused && has_moved && tried.is_about_version() && has_tries => {
+                return Ok(());
+            }
+            SettledWrite::Conflict(conflict) => ChangeResult::Conflict(conflict),
+            SettledWrite::NotMade if confirm::may_repeat(*answer) => {
+                if tried.has_waited && has_tries {
+                    return Ok(());
+                }
+                if has_tries {
+                    tried.has_waited = true;
+                    return Err(self.wait(&target.change.key, *sent, *sent, last));
+                }
+                ChangeResult::InDoubt { reason: format!("{last}; it was sent {MOST_TRIES} times") }
+            }
+            // A try may have taken effect, and the read may lag: the refusal of a second try would even
+            // be evidence of it.
+            SettledWrite::NotMade if may_be_made => {
+                if tried.rereads < MOST_REREADS && self.halted().is_none() {
+                    tried.rereads += 1;
+                    return Err(self.wait(&target.change.key, *sent, tried.rereads, last));
+                }
+                ChangeResult::InDoubt { reason: format!("{last}; reads show it as before, which proves nothing yet") }
+            }
+            SettledWrite::NotMade => not_made(write, turn, last).await,
+        };
+        Err(NextStep::Over(result))
+    }
+
+    /// The wait after the `number`th failure, from 1.
+    fn wait(&self, key: &Key, attempt: u32, number: u32, reason: &str) -> NextStep {
+        let wait = FIRST_WAIT * (1 << number.saturating_sub(1));
+        self.observer.event(RunEvent::Waiting { key, attempt, reason, wait });
+        NextStep::Again(wait)
+    }
+
+    fn done(&self, target: &TargetState<'_>, write: &Intent, by_reading: bool) -> ChangeResult {
+        let adopted = target.change.action.kind() == ActionKind::Create && write.action != ActionKind::Create;
+        ChangeResult::Done { confirmation: self.confirmation(write), by_reading, adopted }
     }
 
     /// How safe a write is.
-    fn settled(&self, write: &Intent) -> Confirmation {
+    fn confirmation(&self, write: &Intent) -> Confirmation {
         // A replace carries the version of the look before it, where that had one.
         let version = write.before.as_ref().and_then(|before| before.resource_version.as_ref());
         match (&write.request, version) {
@@ -219,199 +426,89 @@ impl<S: EndpointService, R: RunRecorder, O: RunObserver> Worker<'_, S, R, O> {
             _ => Confirmation::Unguarded,
         }
     }
+}
 
-    /// Sends a write until it is settled, each time with its intent on disk before. `earlier` is the same
-    /// change as earlier runs may have sent it.
-    async fn write(
-        &self,
-        target: &TargetState<'_>,
-        earlier: &[TargetState<'_>],
-        mut write: Intent,
-        requests: &mut Vec<String>,
-    ) -> ChangeResult {
-        let key = &target.change.key;
-        let mut may_be_made = !earlier.is_empty();
-        let mut last = "an earlier run may have sent it".to_owned();
-        for attempt in 0..MOST_TRIES {
-            if let Some(result) = self.unsent_result(may_be_made, &last) {
-                return result;
-            }
-            write.attempt = attempt;
-            write.request_id = Some(self.service.request_id());
-            let urgency = if self.slots.available_permits() > 0 { Urgency::Immediate } else { Urgency::Batched };
-            if let Err(error) = self.recorder.intent(&write, urgency).await {
-                return self.unrecorded(&error, may_be_made, last);
-            }
-            // Never closed. Its intent may have waited for others while the run was stopped.
-            let slot = self.slots.acquire().await;
-            if let Some(result) = self.unsent_result(may_be_made, &last) {
-                return result;
-            }
-            if let Err(error) = self.recorder.permits() {
-                return self.unrecorded(&error, may_be_made, last);
-            }
-            requests.extend(write.request_id.clone());
-            self.observer.event(RunEvent::Sending {
-                key,
-                action: write.action,
-                attempt: attempt + 1,
-                request_id: write.request_id.as_deref(),
-            });
-            let sent = self.service.send(&write).await;
-            drop(slot);
-            let error = match sent {
-                Ok(()) => return self.done(target, &write, false),
-                Err(error) => error,
-            };
-            last = error.to_string();
-            let tried = AttemptedWrite { target, earlier, write: &write, error: &error };
-            match self.settle(&tried, &mut may_be_made).await {
-                NextStep::Over(result) => return result,
-                NextStep::Again if attempt + 1 < MOST_TRIES => {
-                    let wait = FIRST_WAIT * (1 << attempt);
-                    self.observer.event(RunEvent::Waiting { key, attempt: attempt + 1, reason: &last, wait });
-                    self.options.pace.wait(wait).await;
-                }
-                NextStep::Again => {}
-                // At once, before somebody moves it again.
-                NextStep::Anew(fresh, _) if attempt + 1 < MOST_TRIES => write = fresh,
-                NextStep::Anew(_, conflict) => return ChangeResult::Conflict(conflict),
-            }
-        }
-        ChangeResult::InDoubt { reason: format!("{last}; it was sent {MOST_TRIES} times") }
-    }
-
-    /// What becomes of a write that the recorder does not permit; nothing more is sent.
-    fn unrecorded(&self, error: &R::Error, may_be_made: bool, last: String) -> ChangeResult {
-        self.journal_failed.store(true, Ordering::Relaxed);
-        match may_be_made {
-            true => ChangeResult::InDoubt { reason: last },
-            false => {
-                let reason = format!("nothing was sent, because the journal could not be written: {error}");
-                ChangeResult::Failed { reason }
-            }
-        }
-    }
-
-    /// What becomes of a write that may not be sent any more, if so.
-    fn unsent_result(&self, may_be_made: bool, last: &str) -> Option<ChangeResult> {
-        let reason = self.halted()?;
-        Some(match may_be_made {
+impl Progress<'_> {
+    /// What becomes of a change of which nothing more may be sent.
+    fn unsent(&self, reason: &str) -> NextStep {
+        NextStep::Over(match self.may_be_made {
             false => ChangeResult::Skipped { reason: reason.to_owned() },
-            true => ChangeResult::InDoubt { reason: format!("{last}; {reason}") },
+            true => ChangeResult::InDoubt { reason: format!("{}; {reason}", self.last) },
         })
     }
 
-    /// What follows a write that did not end well.
-    async fn settle(&self, tried: &AttemptedWrite<'_>, may_be_made: &mut bool) -> NextStep {
-        let AttemptedWrite { target, earlier, write, error } = *tried;
-        let doubt = match error.certainty() {
-            Certainty::NotSent if !*may_be_made => {
-                return NextStep::Over(ChangeResult::Failed { reason: error.to_string() });
+    /// What becomes of a change whose object cannot be read.
+    fn unread(&mut self, unread: ApiError) -> NextStep {
+        self.requests.extend(unread.request_id.clone());
+        let reason = match self.tried.as_ref().and_then(|tried| tried.error.as_ref()) {
+            Some(error) => format!("{error}; a look at it failed too: {unread}"),
+            None => unread.to_string(),
+        };
+        NextStep::Over(ChangeResult::Failed { reason })
+    }
+
+    /// The look of a write was too old when it was about to leave.
+    fn look_again(&mut self, intent: Intent) -> NextStep {
+        self.old_looks += 1;
+        if self.old_looks < MOST_OLD_LOOKS {
+            self.stored = Some(intent);
+            return NextStep::Again(Duration::ZERO);
+        }
+        let (seconds, times) = (LOOK_LASTS.as_secs(), MOST_OLD_LOOKS);
+        let reason = format!("not sent: more than {seconds} s passed after each of {times} reads of it");
+        NextStep::Over(ChangeResult::Failed { reason })
+    }
+
+    /// What follows a write that did not end well, and is not simply sent again.
+    fn failed(&mut self, write: Intent, error: ApiError) -> NextStep {
+        let answer = match error.certainty() {
+            Certainty::NotSent if !self.may_be_made => {
+                return NextStep::Over(ChangeResult::Failed { reason: self.last.clone() });
             }
             Certainty::Refused => FailedAnswer::Refused,
             Certainty::Unknown if error.status() == Some(500) => FailedAnswer::Broken,
             Certainty::Unknown | Certainty::NotSent => FailedAnswer::Lost,
         };
-        *may_be_made |= doubt != FailedAnswer::Refused;
-        let plain_refusal = doubt == FailedAnswer::Refused && !*may_be_made;
+        self.sent += 1;
+        self.may_be_made |= answer != FailedAnswer::Refused;
         let is_create = matches!(write.request, WriteRequest::Create { .. });
-        if is_create && plain_refusal && error.status() != Some(409) {
-            return NextStep::Over(ChangeResult::Failed { reason: error.to_string() });
+        if is_create && !self.may_be_made && error.status() != Some(409) {
+            return NextStep::Over(ChangeResult::Failed { reason: self.last.clone() });
         }
-        let before = write.before.as_ref();
-        let sent =
-            SentWrite { target, earlier, request: &write.request, before, answer: doubt, may_be_made: *may_be_made };
-        let mut rereads = 0;
-        loop {
-            let now = match self.service.read(&target.change.key).await {
-                Ok(now) => now,
-                Err(unread) => {
-                    let reason = format!("{error}; a look at it failed too: {unread}");
-                    return NextStep::Over(undecided(ChangeResult::Failed { reason }, *may_be_made));
-                }
-            };
-            let moved_on = confirm::proves_check(&sent, &now);
-            if moved_on {
-                self.checks_versions.store(true, Ordering::Relaxed);
-            }
-            let result = match confirm::settle(&sent, &now) {
-                // A delete that was refused and is not there was somebody else's.
-                SettledWrite::Done if plain_refusal && matches!(write.request, WriteRequest::Delete { .. }) => {
-                    ChangeResult::AlreadyDone
-                }
-                SettledWrite::Done => self.done(target, write, true),
-                SettledWrite::AlreadyDone => ChangeResult::AlreadyDone,
-                SettledWrite::Adopt => return self.anew(target, &now, None).await,
-                SettledWrite::Conflict(conflict) if plain_refusal && moved_on && is_about_version(error) => {
-                    return self.anew(target, &now, Some(conflict)).await;
-                }
-                SettledWrite::Conflict(conflict) => ChangeResult::Conflict(conflict),
-                SettledWrite::NotMade if confirm::may_repeat(doubt) => return NextStep::Again,
-                // A try may have taken effect, and the read may lag: the refusal of a second try would even
-                // be evidence of it.
-                SettledWrite::NotMade if *may_be_made => {
-                    if rereads < MOST_REREADS && self.halted().is_none() {
-                        let wait = FIRST_WAIT * (1 << rereads);
-                        rereads += 1;
-                        self.observer.event(RunEvent::Waiting {
-                            key: &target.change.key,
-                            attempt: write.attempt + 1,
-                            reason: &error.to_string(),
-                            wait,
-                        });
-                        self.options.pace.wait(wait).await;
-                        continue;
-                    }
-                    ChangeResult::InDoubt {
-                        reason: format!("{error}; reads show it as before, which proves nothing yet"),
-                    }
-                }
-                SettledWrite::NotMade => self.not_made(target, write, error).await,
-            };
-            return NextStep::Over(result);
-        }
-    }
-
-    /// What is sent instead, of the object as it is now; the conflict where nothing can be.
-    async fn anew(&self, target: &TargetState<'_>, now: &CurrentState, conflict: Option<Conflict>) -> NextStep {
-        let conflict = conflict.unwrap_or_else(|| target.conflict(CREATED, now.endpoint()));
-        match self.decide_on(target, now, &mut Vec::new()).await {
-            Ok(WriteDecision::Send(request, before)) => NextStep::Anew(intent(target, request, before), conflict),
-            _ => NextStep::Over(ChangeResult::Conflict(conflict)),
-        }
-    }
-
-    fn done(&self, target: &TargetState<'_>, write: &Intent, by_reading: bool) -> ChangeResult {
-        let adopted = target.change.action.kind() == ActionKind::Create && write.action != ActionKind::Create;
-        ChangeResult::Done { confirmation: self.settled(write), by_reading, adopted }
-    }
-
-    /// A refused delete may have been refused because somebody began to refer to the object.
-    async fn not_made(&self, target: &TargetState<'_>, write: &Intent, error: &ApiError) -> ChangeResult {
-        if let WriteRequest::Delete { .. } = write.request
-            && let Ok(by) = self.service.referrers(&target.change.key).await
-            && !by.is_empty()
-        {
-            return ChangeResult::Referred { by };
-        }
-        ChangeResult::Failed { reason: error.to_string() }
+        let error = Some(error);
+        self.tried = Some(TriedWrite { write, error, answer, is_unread: true, has_waited: false, rereads: 0 });
+        NextStep::Again(Duration::ZERO)
     }
 }
 
-/// Whether a refusal can be one of the version (API.md: which of the two is not known).
-fn is_about_version(error: &ApiError) -> bool {
-    matches!(error.status(), Some(409 | 412))
+impl TriedWrite {
+    /// What an earlier run was about to send, or sent.
+    fn of_earlier_run(write: Intent) -> Self {
+        let answer = FailedAnswer::Lost;
+        Self { write, error: None, answer, is_unread: false, has_waited: true, rereads: 0 }
+    }
+
+    /// Whether its refusal can be one of the version (API.md: which of the two is not known).
+    fn is_about_version(&self) -> bool {
+        self.error.as_ref().is_some_and(|error| matches!(error.status(), Some(409 | 412)))
+    }
 }
 
-/// What is about to be sent for the first time. A create that meets the same object of nobody only takes
-/// ownership of it.
-fn intent(target: &TargetState<'_>, request: WriteRequest, before: Option<BeforeImage>) -> Intent {
-    let action = match (target.change.action.kind(), &request) {
-        (ActionKind::Create, WriteRequest::Replace { .. }) => ActionKind::Annotate,
-        (kind, _) => kind,
-    };
-    Intent { key: target.change.key.clone(), action, attempt: 0, request, before, request_id: None }
+impl From<ChangeResult> for NextStep {
+    fn from(result: ChangeResult) -> Self {
+        NextStep::Over(result)
+    }
+}
+
+/// A refused delete may have been refused because somebody began to refer to the object.
+async fn not_made(write: &Intent, turn: &impl WriteTurn, reason: &str) -> ChangeResult {
+    if let WriteRequest::Delete { .. } = write.request
+        && let Ok(by) = turn.referrers(&write.key).await
+        && !by.is_empty()
+    {
+        return ChangeResult::Referred { by };
+    }
+    ChangeResult::Failed { reason: reason.to_owned() }
 }
 
 /// `result`, unless it says that nothing was made of a write that may have been.
@@ -428,9 +525,4 @@ fn undecided(result: ChangeResult, may_be_made: bool) -> ChangeResult {
         ChangeResult::Failed { reason } | ChangeResult::Skipped { reason } => ChangeResult::InDoubt { reason },
         ChangeResult::AlreadyDone | ChangeResult::Done { .. } | ChangeResult::InDoubt { .. } => result,
     }
-}
-
-fn failed(error: ApiError, requests: &mut Vec<String>) -> ChangeResult {
-    requests.extend(error.request_id.clone());
-    ChangeResult::Failed { reason: error.to_string() }
 }

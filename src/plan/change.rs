@@ -90,7 +90,7 @@ pub enum ActionKind {
 words!(ActionKind { Create = "create", Replace = "replace", Annotate = "annotate", Delete = "delete" });
 
 /// A live object as a plan saw it.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BeforeImage {
     /// The service's id of the object.

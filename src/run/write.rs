@@ -29,7 +29,7 @@ pub struct Intent {
 }
 
 /// The part of a write that is sent.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum WriteRequest {
     /// A create with this body.
@@ -54,6 +54,12 @@ pub enum WriteRequest {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ObjectBody(Box<RawValue>);
+
+impl PartialEq for ObjectBody {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.get() == other.0.get()
+    }
+}
 
 impl ObjectBody {
     /// The JSON of `object`.

@@ -73,4 +73,5 @@ mod terraform;
 mod torture;
 mod trust;
 mod unknown_keys;
+mod waiting_writes;
 mod waves;

@@ -73,6 +73,8 @@ pub(super) struct State {
 pub(super) struct Fake {
     pub(super) state: Mutex<State>,
     pub(super) stop: watch::Sender<bool>,
+    /// What happens in waits.
+    pub(super) script: Arc<Script>,
 }
 
 pub(super) fn error(operation: Operation, failure: Failure) -> ApiError {
@@ -224,6 +226,7 @@ impl Fake {
         act: impl FnOnce(&mut State) -> Result<T, u16>,
     ) -> Result<T, ApiError> {
         let mut state = self.state.lock().expect("unpoisoned");
+        self.script.happen(&mut state);
         let of_write = state.of_writes.get_mut(key).filter(|_| matches!(what, "POST" | "PUT" | "DELETE"));
         let of_write = of_write.and_then(VecDeque::pop_front);
         let fault = of_write.unwrap_or_else(|| state.faults.get(&state.log.len()).copied());
@@ -273,29 +276,19 @@ impl Fake {
     }
 }
 
+/// A turn of the fake.
+pub(super) struct FakeTurn<'a>(&'a Fake);
+
 impl EndpointService for Fake {
-    async fn read(&self, key: &Key) -> Result<CurrentState, ApiError> {
-        self.request(Operation::EndpointGet, "GET", key, |state| {
-            let seen = if state.written.contains(key) { state.seen(key) } else { state.objects.get(key).cloned() };
-            Ok(seen.map_or(CurrentState::Absent, |object| State::current(&object)))
-        })
+    type Turn<'a> = FakeTurn<'a>;
+
+    async fn turn(&self, _: u32) -> FakeTurn<'_> {
+        self.script.waits(Wait::Turn);
+        FakeTurn(self)
     }
 
-    async fn referrers(&self, key: &Key) -> Result<Vec<RelatedObject>, ApiError> {
-        self.request(Operation::EndpointGet, "REFERRERS", key, |state| {
-            Ok(state.referrers.get(key).cloned().unwrap_or_default())
-        })
-    }
-
-    async fn send(&self, write: &Intent) -> Result<(), ApiError> {
-        let Intent { key, request, .. } = write;
-        let (operation, what) = match request {
-            WriteRequest::Create { .. } => (Operation::EndpointCreate, "POST"),
-            WriteRequest::Replace { .. } => (Operation::EndpointReplace, "PUT"),
-            WriteRequest::Delete { .. } => (Operation::EndpointDelete, "DELETE"),
-        };
-        self.state.lock().expect("unpoisoned").written.insert(key.clone());
-        self.request(operation, what, key, |state| state.write(key, request))
+    fn has_room(&self) -> bool {
+        true
     }
 
     async fn check<T: Send>(
@@ -315,6 +308,44 @@ impl EndpointService for Fake {
 
     fn requests(&self) -> u64 {
         self.state.lock().expect("unpoisoned").log.len() as u64
+    }
+}
+
+impl WriteTurn for FakeTurn<'_> {
+    async fn read(&self, key: &Key) -> Result<CurrentState, ApiError> {
+        self.0.request(Operation::EndpointGet, "GET", key, |state| {
+            let seen = if state.written.contains(key) { state.seen(key) } else { state.objects.get(key).cloned() };
+            Ok(seen.map_or(CurrentState::Absent, |object| State::current(&object)))
+        })
+    }
+
+    async fn referrers(&self, key: &Key) -> Result<Vec<RelatedObject>, ApiError> {
+        self.0.request(Operation::EndpointGet, "REFERRERS", key, |state| {
+            Ok(state.referrers.get(key).cloned().unwrap_or_default())
+        })
+    }
+
+    async fn send(self, write: &Intent, departure: WriteDeparture<'_>) -> Result<(), WriteFailure> {
+        let Intent { key, request, .. } = write;
+        let (operation, what) = match request {
+            WriteRequest::Create { .. } => (Operation::EndpointCreate, "POST"),
+            WriteRequest::Replace { .. } => (Operation::EndpointReplace, "PUT"),
+            WriteRequest::Delete { .. } => (Operation::EndpointDelete, "DELETE"),
+        };
+        self.0.script.waits(Wait::Connection);
+        if !(departure.clearance)() {
+            return Err(WriteFailure { error: error(operation, Failure::NotCleared), again: None });
+        }
+        self.0.state.lock().expect("unpoisoned").written.insert(key.clone());
+        let sent = self.0.request(operation, what, key, |state| state.write(key, request));
+        sent.map_err(|error| {
+            let again = match decide(RetryClass::Write, &error.failure, departure.tried, 1.0) {
+                RetryDecision::Again { after } => Some(after),
+                RetryDecision::Stop => None,
+            };
+            *departure.tried = departure.tried.and(&error.failure);
+            WriteFailure { error, again }
+        })
     }
 }
 
@@ -348,6 +379,7 @@ pub(super) struct Kept1 {
     pub(super) kept: Mutex<Vec<RunEntry>>,
     pub(super) closing: Mutex<Option<RunClosing>>,
     pub(super) full_after: Option<usize>,
+    pub(super) script: Arc<Script>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -357,6 +389,7 @@ pub(super) struct Full;
 impl RunRecorder for Kept1 {
     type Error = Full;
     async fn intent(&self, intent: &Intent, _: Urgency) -> Result<(), Full> {
+        self.script.waits(Wait::Journal);
         let mut kept = self.kept.lock().expect("unpoisoned");
         let intents = kept.iter().filter(|kept| matches!(kept, RunEntry::Intent(_))).count();
         if self.full_after.is_some_and(|most| intents >= most) {
@@ -364,6 +397,9 @@ impl RunRecorder for Kept1 {
         }
         kept.push(RunEntry::Intent(intent.clone()));
         Ok(())
+    }
+    fn permits(&self) -> Result<(), Full> {
+        if self.script.is_lock_lost() { Err(Full) } else { Ok(()) }
     }
     async fn outcome(&self, step: &ChangeStep) -> Result<(), Full> {
         self.kept.lock().expect("unpoisoned").push(RunEntry::Outcome(step.clone()));

@@ -3,6 +3,7 @@
 
 mod fake;
 mod in_doubt;
+mod waits;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex};
@@ -12,9 +13,12 @@ use serde_json::json;
 use tokio::sync::watch;
 
 use super::phases::{self, EarlierProgress};
-use super::service::{CheckedNamespace, EndpointService};
+use super::service::{CheckedNamespace, EndpointService, WriteTurn};
 use super::{ApplyOptions, Clock, PollPolicy};
-use crate::api::{ApiError, CurrentState, ErrorStatus, Failure, Operation, Timing};
+use crate::api::{
+    ApiError, CurrentState, ErrorStatus, Failure, Operation, RetryClass, RetryDecision, Timing, WriteDeparture,
+    WriteFailure, decide,
+};
 use crate::model::{
     Definition, Desired, Endpoint, Json, Key, Live, LiveItem, LiveObject, Namespace, NamespaceRead, RelatedObject,
     RunId,
@@ -27,6 +31,7 @@ use crate::run::{
 
 /// What goes wrong with one request.
 use fake::*;
+use waits::{Script, Wait};
 
 /// A tenant with a plan for it: `a` and `b` appear, `c` and `d` change, `e` and `f` go.
 struct Bench {
@@ -41,7 +46,7 @@ const STACK: &str = "shop";
 impl Bench {
     fn new() -> Self {
         let (stop, stopped) = watch::channel(false);
-        let fake = Fake { state: Mutex::new(State { checks: true, ..State::default() }), stop };
+        let fake = Fake { state: Mutex::new(State { checks: true, ..State::default() }), stop, script: Arc::default() };
         let mut bench = Self { fake, stop: stopped, plan: plan(&State::default(), &[]), waits: Arc::default() };
         let first = plan(&State::default(), &[("c", 1), ("d", 1), ("e", 1), ("f", 1)]);
         bench.plan = first;
@@ -58,7 +63,7 @@ impl Bench {
     /// Another tenant like this one.
     fn again(&self) -> Self {
         let (stop, stopped) = watch::channel(false);
-        let fake = Fake { state: Mutex::new(self.state().clone()), stop };
+        let fake = Fake { state: Mutex::new(self.state().clone()), stop, script: Arc::default() };
         Self { fake, stop: stopped, plan: self.plan.clone(), waits: Arc::default() }
     }
 
@@ -73,7 +78,7 @@ impl Bench {
     }
 
     fn options(&self, run: &str) -> ApplyOptions {
-        let waits = Arc::clone(&self.waits);
+        let (waits, script) = (Arc::clone(&self.waits), Arc::clone(&self.fake.script));
         ApplyOptions {
             run: RunId::new(run).expect("a run"),
             concurrency: 1,
@@ -81,8 +86,11 @@ impl Bench {
             version_checked: false,
             ignore: Ignore::default(),
             poll_policy: PollPolicy { first: Duration::from_millis(100), whole: Duration::from_secs(1) },
-            clock: Clock::new(|| jiff::Timestamp::UNIX_EPOCH),
-            pace: Timing::noted(move |wait| waits.lock().expect("unpoisoned").push(wait)),
+            clock: self.fake.script.clock(),
+            pace: Timing::noted(move |wait| {
+                script.waits(Wait::Retry);
+                waits.lock().expect("unpoisoned").push(wait);
+            }),
         }
     }
 
@@ -376,8 +384,8 @@ fn nothing_is_sent_again_after_a_500() {
 #[test]
 fn a_write_that_never_gets_an_answer_is_sent_a_bounded_number_of_times() {
     let bench = Bench::new();
-    // POST, look, POST, look, …
-    bench.state().faults.extend((0..8).step_by(2).map(|at| (at, Fault::CutBefore)));
+    // POST, look, wait, look, POST, …
+    bench.state().faults.extend((0..12).step_by(3).map(|at| (at, Fault::CutBefore)));
     let outcome = bench.run();
     assert_eq!(word(result(&outcome, "a")), "in_doubt");
     assert_eq!(bench.log().iter().filter(|line| *line == "POST a").count(), 4);

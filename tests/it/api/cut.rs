@@ -10,7 +10,7 @@ use trueup::api::{self, Certainty};
 use trueup::model::NamespaceRead;
 
 use super::server::Reply;
-use super::{Bench, cart, shop, written};
+use super::{Bench, OneTry as _, cart, shop, written};
 
 const LIST: &str =
     r#"{"items":[{"namespace":"shop","name":"cart","uid":"u","get_spec":{"ip":"10.0.0.7"}}],"errors":[]}"#;

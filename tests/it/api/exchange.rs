@@ -6,11 +6,13 @@ use std::time::Duration;
 
 use serde_json::json;
 use trueup::api::events::EventQuery;
-use trueup::api::{self, Certainty, Failure, Operation, Request, ResponseFormat, ddos, events};
+use trueup::api::{
+    self, AttemptHistory, Certainty, Failure, Operation, Request, ResponseFormat, WriteDeparture, ddos, events,
+};
 use trueup::model::{Layout, NamespaceRead, ReferredDelete};
 
 use super::server::{Reply, answer, json as reply};
-use super::{Bench, TOKEN, cart, shop, written};
+use super::{Bench, OneTry as _, TOKEN, cart, departure, shop, written};
 
 #[tokio::test]
 async fn headers_are_those_of_the_reference() {
@@ -91,12 +93,38 @@ async fn a_write_of_unknown_effect_is_sent_once() {
 }
 
 #[tokio::test]
-async fn a_write_waits_out_a_refusal_for_pace_a_bounded_number_of_times() {
+async fn a_refusal_for_pace_ends_the_turn_of_a_write_and_another_is_allowed_a_bounded_number_of_times() {
     let bench = Bench::start(vec![answer(429, &[("retry-after", "1")], r#"{"code":8,"message":"quota"}"#)]).await;
-    let error = bench.writer.delete(&cart(), ReferredDelete::Refused).await.unwrap_err();
-    assert_eq!(error.certainty(), Certainty::Refused);
-    assert_eq!(bench.server.seen().len(), 7);
-    assert!(error.to_string().contains("quota"), "{error}");
+    let mut tried = AttemptHistory::default();
+    for times in 1..=7 {
+        let turn = bench.writer.turn(1).await;
+        let failure = turn.delete(&cart(), ReferredDelete::Refused, departure(&mut tried)).await.unwrap_err();
+        assert_eq!(failure.error.certainty(), Certainty::Refused);
+        assert_eq!(bench.server.seen().len(), times, "nobody sends it again for the caller");
+        // Everybody waits for the service, so that the next turn is the wait.
+        assert_eq!(failure.again, (times < 7).then_some(Duration::ZERO));
+        assert!(failure.error.to_string().contains("quota"), "{}", failure.error);
+    }
+    assert!(bench.waits()[0] >= Duration::from_millis(900), "{:?}", bench.waits());
+}
+
+#[tokio::test]
+async fn a_write_that_is_not_cleared_when_its_connection_is_open_is_not_sent() {
+    let bench = Bench::start(vec![reply(200, "{}")]).await;
+    let asked = std::sync::atomic::AtomicU32::new(0);
+    let clearance = || {
+        asked.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        false
+    };
+    let mut tried = AttemptHistory::default();
+    let departure = WriteDeparture { request_id: "id", clearance: &clearance, tried: &mut tried };
+    let failure = bench.writer.turn(0).await.delete(&cart(), ReferredDelete::Refused, departure).await.unwrap_err();
+    assert_eq!((failure.error.failure, failure.again), (Failure::NotCleared, None));
+    assert_eq!((bench.server.seen().len(), asked.into_inner()), (0, 1));
+    assert!(bench.reader().requests().is_empty());
+    // The connection is kept for the next request.
+    bench.reader().get(&cart(), ResponseFormat::Default).await.unwrap();
+    assert_eq!((bench.server.seen().len(), bench.server.connections()), (1, 1));
 }
 
 #[tokio::test]
@@ -119,9 +147,15 @@ async fn no_connection_means_that_nothing_was_sent() {
     while tokio::net::TcpStream::connect(address).await.is_ok() {
         tokio::task::yield_now().await;
     }
-    let error = writer.delete(&cart(), ReferredDelete::Refused).await.unwrap_err();
-    assert_eq!(error.certainty(), Certainty::NotSent, "{error}");
-    assert!(matches!(error.failure, Failure::Connect { .. }), "{error:?}");
+    let mut tried = AttemptHistory::default();
+    for times in 1..=4 {
+        let turn = writer.turn(0).await;
+        let failure = turn.delete(&cart(), ReferredDelete::Refused, departure(&mut tried)).await.unwrap_err();
+        let error = failure.error;
+        assert_eq!(error.certainty(), Certainty::NotSent, "{error}");
+        assert!(matches!(error.failure, Failure::Connect { .. }), "{error:?}");
+        assert_eq!(failure.again.is_some(), times < 4);
+    }
     assert_eq!(writer.reader().requests()[&Operation::EndpointDelete], 4);
 }
 

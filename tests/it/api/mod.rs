@@ -11,8 +11,10 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::value::RawValue;
-use trueup::api::{BaseUrl, ClientSettings, Reader, Secret, Timing, Writer};
-use trueup::model::{Key, Layout, Namespace};
+use trueup::api::{
+    ApiError, AttemptHistory, BaseUrl, ClientSettings, Reader, Secret, Timing, WriteDeparture, WriteFailure, Writer,
+};
+use trueup::model::{Key, Layout, Namespace, ReferredDelete};
 
 use server::{Reply, Server};
 
@@ -21,6 +23,35 @@ const TOKEN: &str = "s3cret/token+value=";
 /// A body as a write carries it.
 fn written(body: &serde_json::Value) -> Box<RawValue> {
     serde_json::value::to_raw_value(body).unwrap()
+}
+
+/// Writes that are always cleared and sent once, each in a turn of its own.
+trait OneTry {
+    async fn create(&self, key: &Key, body: &RawValue) -> Result<(), ApiError>;
+    async fn replace(&self, key: &Key, body: &RawValue) -> Result<(), ApiError>;
+    async fn delete(&self, key: &Key, referred: ReferredDelete) -> Result<(), ApiError>;
+}
+
+fn departure(tried: &mut AttemptHistory) -> WriteDeparture<'_> {
+    WriteDeparture { request_id: "0123456789abcdef", clearance: &|| true, tried }
+}
+
+fn error(result: Result<(), WriteFailure>) -> Result<(), ApiError> {
+    result.map_err(|failure| failure.error)
+}
+
+impl OneTry for Writer {
+    async fn create(&self, key: &Key, body: &RawValue) -> Result<(), ApiError> {
+        error(self.turn(0).await.create(key, body, departure(&mut AttemptHistory::default())).await)
+    }
+
+    async fn replace(&self, key: &Key, body: &RawValue) -> Result<(), ApiError> {
+        error(self.turn(0).await.replace(key, body, departure(&mut AttemptHistory::default())).await)
+    }
+
+    async fn delete(&self, key: &Key, referred: ReferredDelete) -> Result<(), ApiError> {
+        error(self.turn(0).await.delete(key, referred, departure(&mut AttemptHistory::default())).await)
+    }
 }
 
 /// A client with the server that it talks to, and the waits that it made.

@@ -7,7 +7,7 @@ use trueup::api::{self, BaseUrl, Certainty, ClientSettings, Request, ResponseFor
 use trueup::model::{Key, Layout, LiveItem, Namespace, NamespaceRead, ReferredDelete};
 use trueup::sandbox::{self, Clock, RequiredToken, Running, SandboxOptions, Storage};
 
-use super::{TOKEN, cart, shop, written};
+use super::{OneTry as _, TOKEN, cart, shop, written};
 
 async fn meet(layout: Layout) -> (Running, Writer) {
     let clock = Clock::new(|| jiff::Timestamp::new(1_764_663_926, 0).unwrap());

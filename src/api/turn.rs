@@ -1,0 +1,72 @@
+//! The turn of a write. It has a permit and the places in the rate limit for what is read of an object and for the write
+//! that ends it, so that nothing waits for the limits between the two. Each try of a write takes a turn of its own.
+
+use std::fmt;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use tokio::sync::OwnedSemaphorePermit;
+
+use super::connections::Clearance;
+use super::error::ApiError;
+use super::pool::ClientPool;
+use super::rate_limit::Admission;
+use super::retry::AttemptHistory;
+
+/// What a turn has of the limits until it ends.
+pub(super) struct HeldTurn {
+    pool: ClientPool,
+    admission: Admission,
+    requests: u32,
+    left: AtomicU32,
+    _permit: Option<OwnedSemaphorePermit>,
+}
+
+impl HeldTurn {
+    pub(super) fn new(pool: ClientPool, permit: Option<OwnedSemaphorePermit>, requests: u32) -> Self {
+        let admission = pool.limits().throttle.admit(Instant::now(), requests);
+        Self { pool, admission, requests, left: AtomicU32::new(requests), _permit: permit }
+    }
+
+    pub(super) fn wait(&self) -> Duration {
+        self.admission.wait
+    }
+
+    /// Takes a place of the turn, if one is left. Returns how long its request waited: the first one for all.
+    pub(super) fn take(&self) -> Option<Duration> {
+        let take = |left: u32| left.checked_sub(1);
+        let before = self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).ok()?;
+        Some(if before == self.requests { self.admission.wait } else { Duration::ZERO })
+    }
+}
+
+impl fmt::Debug for HeldTurn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HeldTurn").field("left", &self.left).finish_non_exhaustive()
+    }
+}
+
+impl Drop for HeldTurn {
+    fn drop(&mut self) {
+        self.pool.limits().throttle.give_back(&self.admission, *self.left.get_mut());
+    }
+}
+
+/// How a write leaves.
+pub struct WriteDeparture<'a> {
+    /// Its `x-request-id`.
+    pub request_id: &'a str,
+    /// Asked directly before it leaves; where it says no, nothing is sent.
+    pub clearance: Clearance<'a>,
+    /// How earlier tries of the same write failed.
+    pub tried: &'a mut AttemptHistory,
+}
+
+/// A write that failed.
+#[derive(Debug)]
+pub struct WriteFailure {
+    /// How.
+    pub error: ApiError,
+    /// It certainly took no effect, and may be sent again after this wait.
+    pub again: Option<Duration>,
+}
