@@ -45,6 +45,8 @@ pub struct SessionOptions<'c> {
     pub base: Option<&'c str>,
     /// The part of a fleet to read.
     pub shard: Option<Shard>,
+    /// The namespaces that the call prunes beside those of the stack.
+    pub pruned: &'c [String],
 }
 
 impl<'c> Session<'c> {
@@ -64,7 +66,7 @@ impl<'c> Session<'c> {
             return Self::compare(context, stack::open(context, scope)?, options).await;
         }
         let (mut stack, connection, lists) = connect(context, scope, options.shard).await?;
-        base_settings::settle(context, &mut stack, options.base)?;
+        base_settings::settle(context, &mut stack, options.base, options.pruned)?;
         let source = LiveSource::with(&connection, lists);
         Ok(Self { context, stack, source, connection: Some(connection), base: options.base, begun })
     }
@@ -87,7 +89,7 @@ impl<'c> Session<'c> {
                 (LiveSource::of(&connection)?, Some(connection))
             }
         };
-        base_settings::settle(context, &mut stack, options.base)?;
+        base_settings::settle(context, &mut stack, options.base, options.pruned)?;
         Ok(Self { context, stack, source, connection, base: options.base, begun })
     }
 

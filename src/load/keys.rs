@@ -29,10 +29,39 @@ struct Metadata {
     namespace: Option<String>,
 }
 
-/// The keys that a file defines; nothing where the text alone does not show it, because it cannot be read,
-/// or a name comes from a variable or a merged mapping.
-#[must_use]
-pub fn keys(path: &str, bytes: &[u8]) -> Option<BTreeSet<Key>> {
+/// What a document names.
+enum Named {
+    /// Nothing: it is no definition.
+    Nothing,
+    Key(Key),
+    /// A namespace and a name with variables.
+    Pattern(String, String),
+    /// What a merged mapping or a wrong name says.
+    Unknown,
+}
+
+impl DefinitionHead {
+    fn named(self) -> Named {
+        if self.remove.is_some() || self.kind.as_deref().is_some_and(|kind| kind != "endpoint") {
+            return Named::Nothing;
+        }
+        match self.metadata {
+            Some(Metadata { name: Some(name), namespace: Some(namespace) }) => {
+                match (Namespace::parse(&namespace), Name::parse(&name)) {
+                    (Ok(namespace), Ok(name)) => Named::Key(Key { namespace, name }),
+                    _ if name.contains("${") || namespace.contains("${") => Named::Pattern(namespace, name),
+                    _ => Named::Unknown,
+                }
+            }
+            Some(_) => Named::Unknown,
+            None if self.merged.is_some() => Named::Unknown,
+            None => Named::Nothing,
+        }
+    }
+}
+
+/// What the documents of a file name; nothing where the file cannot be read.
+fn heads(path: &str, bytes: &[u8]) -> Option<impl Iterator<Item = Named>> {
     let text = std::str::from_utf8(bytes).ok()?;
     let heads: Vec<Option<DefinitionHead>> = if path.ends_with(".json") {
         vec![serde_json::from_str(text).ok()?]
@@ -41,21 +70,19 @@ pub fn keys(path: &str, bytes: &[u8]) -> Option<BTreeSet<Key>> {
         // The iterator repeats a syntax error for ever; the collection ends at the first.
         documents.map(|document| Option::<DefinitionHead>::deserialize(document).ok()).collect::<Option<_>>()?
     };
-    let mut keys = BTreeSet::new();
-    for head in heads.into_iter().flatten() {
-        if head.remove.is_some() || head.kind.as_deref().is_some_and(|kind| kind != "endpoint") {
-            continue;
-        }
-        match head.metadata {
-            Some(Metadata { name: Some(name), namespace: Some(namespace) }) => {
-                keys.insert(Key { namespace: Namespace::parse(&namespace).ok()?, name: Name::parse(&name).ok()? });
-            }
-            Some(_) => return None,
-            None if head.merged.is_some() => return None,
-            None => {}
-        }
-    }
-    Some(keys)
+    Some(heads.into_iter().flatten().map(DefinitionHead::named))
+}
+
+/// The keys that a file defines; nothing where the text alone does not show it, because it cannot be read,
+/// or a name comes from a variable or a merged mapping.
+#[must_use]
+pub fn keys(path: &str, bytes: &[u8]) -> Option<BTreeSet<Key>> {
+    let known = heads(path, bytes)?.filter_map(|named| match named {
+        Named::Nothing => None,
+        Named::Key(key) => Some(Some(key)),
+        Named::Pattern(..) | Named::Unknown => Some(None),
+    });
+    known.collect()
 }
 
 /// Whether a file defines a key; nothing where its text alone does not show it.
@@ -66,7 +93,36 @@ pub fn defines(path: &str, bytes: &[u8], key: &Key) -> Option<bool> {
     if !has(key.name.as_str()) && !has("\\") && !has("${") {
         return Some(false);
     }
-    keys(path, bytes).map(|keys| keys.contains(key))
+    let mut answer = Some(false);
+    for named in heads(path, bytes)? {
+        match named {
+            Named::Key(named) if named == *key => return Some(true),
+            Named::Nothing | Named::Key(_) => {}
+            Named::Pattern(namespace, name) => {
+                if can_become(&namespace, key.namespace.as_str()) && can_become(&name, key.name.as_str()) {
+                    answer = None;
+                }
+            }
+            Named::Unknown => answer = None,
+        }
+    }
+    answer
+}
+
+/// Whether a text with variables can become `text`, whatever their values are.
+fn can_become(pattern: &str, text: &str) -> bool {
+    let Some((before, mut rest)) = pattern.split_once("${") else { return pattern == text };
+    let Some(mut text) = text.strip_prefix(before) else { return false };
+    loop {
+        let Some((_, after)) = rest.split_once('}') else { return true };
+        match after.split_once("${") {
+            None => return text.ends_with(after),
+            Some((between, next)) => match text.find(between) {
+                Some(at) => (text, rest) = (&text[at + between.len()..], next),
+                None => return false,
+            },
+        }
+    }
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use super::config::{self, Config};
 use super::source::{FileFilter, is_hidden, is_source, relative};
 
 /// The files of a stack in any of its environments.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct StackFiles {
     filters: Vec<FileFilter>,
 }

@@ -57,6 +57,12 @@ pub enum BlockReason {
         stack: Option<String>,
         /// Its directory.
         directory: String,
+        /// Its environment, if it has one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        environment: Option<String>,
+        /// It has the name of the stack of the plan.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        same_stack: bool,
         /// The command that transfers it, if both stacks have names.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         transfer: Option<String>,
@@ -84,6 +90,11 @@ pub enum Unchangeable {
     UnknownOption {
         /// Its path.
         path: String,
+    },
+    /// Another stack of the repository may define the object that would go, and cannot be read.
+    DefinersUnknown {
+        /// Why.
+        reason: String,
     },
     /// The referrers of an object that would go could not be read.
     ReferrersUnknown {

@@ -98,13 +98,15 @@ pub fn block_reason(blocked: &BlockedChange) -> (String, Option<String>) {
             let by: Vec<String> = by.iter().map(ToString::to_string).collect();
             (format!("{} would be left without it", some_of(&by, 4)), Some(format!("--allow referred={key}")))
         }
-        BlockReason::DefinedElsewhere { stack, directory, transfer } => {
+        BlockReason::DefinedElsewhere { stack, directory, environment, same_stack, transfer } => {
             let stack = stack.as_ref().map_or_else(|| "a stack".to_owned(), |stack| format!("stack {}", safe::line(stack)));
+            let environment = environment.as_ref().map(|name| format!(" (environment {})", safe::line(name)));
             let how = match transfer {
                 Some(command) => format!("transfer it first: {}", safe::line(command)),
+                None if *same_stack => "this is the same stack; give each a `stack:` or a `base_url:` of its own".to_owned(),
                 None => format!("let that stack take it over first, with --adopt --allow foreign-stack={key}"),
             };
-            (format!("{stack} in {} defines it; {how}", safe::line(directory)), None)
+            (format!("{stack} in {}{} defines it; {how}", safe::line(directory), environment.unwrap_or_default()), None)
         }
         BlockReason::Moved(conflict) => {
             let fields: Vec<String> = conflict.fields.iter().map(|moved| moved.field.to_string()).collect();
@@ -129,6 +131,9 @@ fn unchangeable(why: &Unchangeable) -> String {
         }
         Unchangeable::UnknownOption { path } => {
             format!("`{}` may be its target and is not known to this trueup", safe::line(path))
+        }
+        Unchangeable::DefinersUnknown { reason } => {
+            format!("whether another stack defines it is unknown: {}", safe::line(reason))
         }
         Unchangeable::ReferrersUnknown { reason } => {
             format!("who refers to it could not be read: {}", safe::line(reason))

@@ -11,8 +11,8 @@ namespaces: [shop]
 defaults:
   guards: {percent: 20, least: 1}
 environments:
-  live: {stack: shop, gates: {upgrade: block}}
-  prod: {extends: live, guards: {percent: 10}, prune: none, ignore: [{object: '*', field: labels.x}], version_checked: true}
+  live: {stack: shop-live, gates: {upgrade: block}}
+  prod: {extends: live, stack: shop, guards: {percent: 10}, prune: none, ignore: [{object: '*', field: labels.x}], version_checked: true}
 ";
 
 fn stage(service: &Service) -> Stage {
@@ -161,7 +161,9 @@ const REMOVED: &str = "$remove: true\nmetadata: {namespace: shop, name: e0}\n";
 fn what_an_overlay_removes_is_deleted_where_it_is_ours_and_nowhere_else() {
     let service = Service::start();
     let stage = stage(&service);
-    stage.edit("trueup.yaml", "prune: none", "overlay: o/prod");
+    // What an environment of the same service defines would be its own.
+    stage.edit("trueup.yaml", "stack: shop-live", "stack: shop-live, base_url: 'https://live.example.net'");
+    stage.edit("trueup.yaml", "prune: none", &format!("overlay: o/prod, base_url: '{}'", service.url()));
     stage.run("apply . --env prod --yes --quiet").code(0);
     service.create(&json!({"metadata": {"name": "other", "namespace": "shop"}, "spec": {"ip": "10.0.0.9"}}));
     let stage = stage.file("o/prod/e0.yaml", REMOVED).file("other.yaml", &definition("shop/other", 1));

@@ -37,6 +37,7 @@ mod globs;
 mod hostile;
 mod hostile_text;
 mod in_doubt;
+mod layouts;
 mod load;
 mod many;
 mod matrix;

@@ -53,7 +53,7 @@ async fn one(
 ) -> Result<ExitStatus, CommandError> {
     let files = CheckFiles { drift_state: arguments.drift_state.clone(), acknowledged: arguments.acknowledged.clone() };
     let scope = ScopeArgs { paths: paths.to_vec(), filter: arguments.scope.filter.clone() };
-    let options = SessionOptions { live: arguments.live.live.as_deref(), base: None, shard };
+    let options = SessionOptions { live: arguments.live.live.as_deref(), shard, ..SessionOptions::default() };
     let session = Session::open(context, &scope, options).await?;
     let checked = check(arguments, context, session, files, shard).await?;
     let check = checked.check();

@@ -67,7 +67,8 @@ async fn make<'c>(
     scope: &ScopeArgs,
     live: Option<&'c Path>,
 ) -> Result<(Session<'c>, Plan), CommandError> {
-    let options = SessionOptions { live, base: arguments.base.base.as_deref(), shard: None };
+    let pruned = &arguments.permission.prune_namespace;
+    let options = SessionOptions { live, base: arguments.base.base.as_deref(), shard: None, pruned };
     let session = Session::open(context, scope, options).await?;
     let mut plan = session.plan(&arguments.permission).await?;
     session.locate(&mut plan);

@@ -28,7 +28,8 @@ pub async fn run(arguments: &RehearseArgs, context: &Context) -> Result<ExitStat
     let stack = stack::open(context, &arguments.scope)?;
     let scenario = arguments.faults.scenario()?;
     let (live, base) = (arguments.live.live.as_deref(), arguments.base.base.as_deref());
-    let session = Session::compare(context, stack, SessionOptions { live, base, shard: None }).await?;
+    let pruned = &arguments.permission.prune_namespace;
+    let session = Session::compare(context, stack, SessionOptions { live, base, shard: None, pruned }).await?;
     let (snapshot, mut plan) = copy(arguments, context, &session).await?;
     session.attribute(&mut plan)?;
     planning::require_complete(&plan, "nothing was rehearsed")?;

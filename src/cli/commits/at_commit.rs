@@ -5,11 +5,11 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use crate::cli::stacks::declared::joined;
 use crate::file::Directory;
 use crate::git::{EntryKind, GitError, Repository, TreeEntry};
 use crate::load::{self, Config, Diagnostics, LoadOptions, Loaded, SourceFile, StackFile, UndefinedEnvironment};
 use crate::model::Key;
-use crate::model::policy::Safeguards;
 
 /// The name of the settings file.
 const SETTINGS: &str = load::config::FILE;
@@ -129,22 +129,12 @@ impl<'a> CommitLookup<'a> {
         self.load_from(root, now, self.stack.options())
     }
 
-    /// The settings that the stack had; nothing where it was not there or had none. For an environment that they did
-    /// not define, those that every environment had, as strict as those of the stack's own environments.
-    pub fn settings(&self) -> Result<Option<Config>, LookupError> {
+    /// The settings that the stack had, and where; nothing where it was not there or had none. For an environment that
+    /// they did not define, those that every environment had.
+    pub fn settings(&self) -> Result<Option<(Config, StackRoot)>, LookupError> {
         let Some(root) = self.root()? else { return Ok(None) };
-        let environment = self.stack.options().environment.as_ref();
-        let Some(mut config) = self.config(&root, environment)? else { return Ok(None) };
-        if environment.is_some_and(|name| !config.environments.contains_key(name)) {
-            // An environment under another name must not loosen what held for its stack.
-            let stack = self.stack.config.stack.as_ref().filter(|stack| names(&config).contains(stack.as_str()));
-            let same = config.environments.values().filter(|other| other.stack.as_ref() == stack);
-            let stricter = |all: Safeguards, other: &Config| all.stricter(&other.safeguards);
-            if stack.is_some() {
-                config.safeguards = same.fold(config.safeguards.clone(), stricter);
-            }
-        }
-        Ok(Some(config))
+        let config = self.config(&root, self.stack.options().environment.as_ref())?;
+        Ok(config.map(|config| (config, root)))
     }
 
     /// Where the stack was.
@@ -386,22 +376,4 @@ fn urls(config: &Config) -> Option<BTreeSet<&str>> {
         config.environments.values().map(|environment| environment.base_url.as_deref()).collect();
     let all = if environments.is_empty() { vec![config.base_url.as_deref()] } else { environments };
     all.into_iter().collect()
-}
-
-/// A link's target, from the repository's top; nothing where it leads out.
-pub(super) fn joined(directory: &str, target: &str) -> Option<String> {
-    if target.starts_with('/') {
-        return None;
-    }
-    let mut parts: Vec<&str> = directory.split('/').filter(|part| !part.is_empty()).collect();
-    for part in target.split('/') {
-        match part {
-            "" | "." => {}
-            ".." => {
-                parts.pop()?;
-            }
-            part => parts.push(part),
-        }
-    }
-    Some(parts.join("/"))
 }

@@ -1,37 +1,128 @@
 //! The settings that a stack had at the tip of its base, so that a change cannot loosen its own rules:
 //! of base and working tree the stricter are in force.
 
+use std::collections::BTreeSet;
+
+use crate::api::BaseUrl;
 use crate::cli::commits::at_commit::{CommitLookup, LookupError};
 use crate::cli::commits::base;
 use crate::cli::context::Context;
 use crate::cli::exit_status::{CommandError, ExitStatus};
 use crate::cli::output::diagnostics;
-use crate::cli::stack::Stack;
+use crate::cli::settings;
+use crate::cli::stack::{self, Stack};
+use crate::cli::stacks::declared::{DeclaredDirectory, DeclaredStack};
+use crate::load::Config;
+use crate::model::Namespace;
 use crate::model::policy::SafetySettings;
 
-/// Puts the settings in force: with a base, of each the stricter of base and working tree.
+/// Puts the settings in force: with a base, of each the stricter of base and working tree. `pruned` are the namespaces
+/// that the call prunes beside those of the stack.
 ///
 /// # Errors
 /// The base's settings are not known, or the policy forbids something.
-pub fn settle(context: &Context, stack: &mut Stack, base: Option<&str>) -> Result<(), CommandError> {
+pub fn settle(context: &Context, stack: &mut Stack, base: Option<&str>, pruned: &[String]) -> Result<(), CommandError> {
     let Some(base) = base else { return Ok(()) };
-    let settings = at(context, stack, base)?;
+    let settings = at(context, stack, base, pruned)?;
     stack.settle(context, Some(&settings))
 }
 
-/// The settings of the stack at a base, wherever it was there; the defaults where it had none.
-fn at(context: &Context, stack: &Stack, base: &str) -> Result<SafetySettings, CommandError> {
+/// The settings of the stack at a base, wherever it was there; the defaults where it had none. They are as strict as
+/// everything at the base that names the stack, in whichever directory and environment: what takes a stack over must
+/// not bring looser rules along.
+fn at(context: &Context, stack: &Stack, base: &str, pruned: &[String]) -> Result<SafetySettings, CommandError> {
     let repository = stack.repository.open().map_err(base::failed)?;
     // The following needs the whole history.
     repository.merge_base(base).map_err(base::failed)?;
     let tip = repository.resolve(base).map_err(base::failed)?;
-    match CommitLookup::new(&stack.loaded, repository, &tip).settings() {
-        Ok(config) => Ok(config.unwrap_or_default().safety()),
+    let own = match CommitLookup::new(&stack.loaded, repository, &tip).settings() {
+        Ok(own) => own,
         Err(LookupError::Wrong(diagnostics)) => {
-            let wrong = diagnostics::error(context, &diagnostics);
-            Err(CommandError::words(ExitStatus::Invalid, format!("the settings of {base} do not load: {wrong}"))
-                .hint("they are needed to see which of them were loosened"))
+            return Err(unknown(base, &diagnostics::error(context, &diagnostics).to_string()));
         }
-        Err(error) => Err(base::unavailable(context, error, &tip, base)),
+        Err(error) => return Err(base::unavailable(context, error, &tip, base)),
+    };
+    let mut in_force = own.as_ref().map(|(config, _)| config.clone()).unwrap_or_default().safety();
+    let Some(name) = settings::stack(context, &stack.loaded.config)? else { return Ok(in_force) };
+    let target = BaseTarget::of(context, stack, own.as_ref().map(|(config, _)| config), &name, pruned)?;
+    let own_prefix = own.as_ref().map(|(_, root)| root.prefix.as_str());
+    let declared = context.tenants.declared_at(repository, &tip).map_err(base::failed)?;
+    for directory in declared.iter().filter(|directory| directory.may_name(&name)) {
+        let wrong = |reason: &str| unknown(base, &format!("{}: {reason}", directory.file()));
+        for other in directory.stacks().map_err(wrong)? {
+            // Every environment begins with the top level of its own file, and may loosen it.
+            let is_below = other.environment.is_none() && target.is_environment && is_own(directory, own_prefix);
+            let is_it = other.config.stack.as_ref().is_some_and(|stack| stack.as_str() == name);
+            if is_it && !is_below && target.may_be_of(other) {
+                in_force.safeguards = in_force.safeguards.stricter(&other.config.safeguards);
+            }
+        }
     }
+    Ok(in_force)
+}
+
+fn is_own(directory: &DeclaredDirectory, own: Option<&str>) -> bool {
+    own == Some(directory.prefix.as_str())
+}
+
+fn unknown(base: &str, why: &str) -> CommandError {
+    CommandError::words(ExitStatus::Invalid, format!("the settings of {base} do not load: {why}"))
+        .hint("they are needed to see which of them were loosened")
+}
+
+/// What the stack of the call was about at the base already, so that a stack of the same name which is about something
+/// else limits nothing.
+struct BaseTarget {
+    /// Its environment was there, and had this stack.
+    is_environment: bool,
+    /// The services that it is for; nothing where the working tree names another one than the base.
+    services: Option<Vec<String>>,
+    /// Its namespaces; nothing where the call takes others, too.
+    namespaces: Option<BTreeSet<Namespace>>,
+}
+
+impl BaseTarget {
+    fn of(
+        context: &Context,
+        stack: &Stack,
+        own: Option<&Config>,
+        name: &str,
+        pruned: &[String],
+    ) -> Result<Self, CommandError> {
+        let (now, environment) = (&stack.loaded.config, stack.loaded.options().environment.as_ref());
+        let is_there = |own: &&Config| environment.is_none_or(|name| own.environments.contains_key(name));
+        let is_it = |own: &&Config| own.stack.as_ref().is_some_and(|stack| stack.as_str() == name);
+        let Some(own) = own.filter(is_there).filter(is_it) else {
+            return Ok(Self { is_environment: false, services: None, namespaces: None });
+        };
+        let planned = settings::named(context, now)?.map(|place| place.base_url().to_string());
+        let services = planned.into_iter().chain(own.base_url.as_deref().map(plain)).collect();
+        let listed: BTreeSet<Namespace> = own.namespaces.iter().cloned().collect();
+        let mut taken = stack.namespaces();
+        for name in pruned {
+            taken.insert(stack::namespace(name)?);
+        }
+        Ok(Self {
+            is_environment: environment.is_some(),
+            services: (now.base_url == own.base_url).then_some(services),
+            namespaces: taken.is_subset(&listed).then_some(listed),
+        })
+    }
+
+    /// Whether a stack of the base can be about the same endpoints.
+    fn may_be_of(&self, other: DeclaredStack<'_>) -> bool {
+        let url = other.config.base_url.as_deref().map(plain);
+        let is_service = self.services.as_ref().zip(url).is_none_or(|(services, url)| services.contains(&url));
+        let theirs = &other.config.namespaces;
+        let is_namespace = self
+            .namespaces
+            .as_ref()
+            .is_none_or(|listed| theirs.is_empty() || theirs.iter().any(|namespace| listed.contains(namespace)));
+        is_service && is_namespace
+    }
+}
+
+/// A URL in the form in which plans name it.
+fn plain(url: &str) -> String {
+    BaseUrl::parse(url).map_or_else(|_| url.to_owned(), |url| url.to_string())
 }

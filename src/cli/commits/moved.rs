@@ -3,7 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::cli::commits::at_commit::{CommitLookup, LookupError, StackRoot, is_hidden, is_source, joined, unreadable};
+use crate::cli::commits::at_commit::{CommitLookup, LookupError, StackRoot, is_hidden, is_source, unreadable};
+use crate::cli::stacks::declared::joined;
 use crate::git::{EntryKind, TreeEntry};
 use crate::load::{self, Config, Diagnostics, Loaded, SourceFile};
 use crate::model::{Definition, Key};

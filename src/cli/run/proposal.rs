@@ -29,7 +29,8 @@ impl Proposal {
     /// # Errors
     /// As those of a session and of its plan.
     pub async fn of(arguments: &ApplyArgs, context: &Context, scope: &ScopeArgs) -> Result<Self, CommandError> {
-        let options = SessionOptions { base: arguments.base.base.as_deref(), ..SessionOptions::default() };
+        let (base, pruned) = (arguments.base.base.as_deref(), &arguments.permission.prune_namespace);
+        let options = SessionOptions { base, pruned, ..SessionOptions::default() };
         let session = Session::open(context, scope, options).await?;
         let mut plan = session.plan(&arguments.permission).await?;
         let is_asked_for = !arguments.decision.yes && arguments.decision.digest.is_none();

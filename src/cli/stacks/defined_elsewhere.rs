@@ -1,6 +1,8 @@
 //! Deletes of endpoints that another stack of the repository defines now: a definition that is moved from one stack to
-//! another must not cost the endpoint, so its delete is blocked until that stack owns it.
+//! another must not cost the endpoint, so its delete is blocked until that stack owns it. What cannot be read and may
+//! define the endpoint blocks its delete with the reason.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -9,34 +11,48 @@ use crate::cli::args::GlobalArgs;
 use crate::cli::context::Context;
 use crate::cli::hint;
 use crate::cli::stack::Stack;
-use crate::load::{self, Config, LoadOptions, StackFiles};
-use crate::model::{Key, Namespace};
-use crate::plan::{BlockReason, Plan};
+use crate::cli::stacks::declared::{self, DeclaredDirectory, DeclaredStack};
+use crate::load::{self, Config, LoadOptions, StackFiles, config};
+use crate::model::Key;
+use crate::plan::{BlockReason, Plan, Unchangeable};
 use crate::report::safe;
 
-/// Blocks the deletes of what another stack of the same repository and service defines now.
+/// Blocks the deletes of what another stack of the same repository and service defines now, or may define.
 pub fn block(context: &Context, stack: &Stack, plan: &mut Plan) {
     let keys: Vec<Key> = plan.deletes().cloned().collect();
     if keys.is_empty() {
         return;
     }
-    let Ok(repository) = stack.repository.open() else { return };
-    let here = &stack.loaded.root;
+    let (here, top) = (&stack.loaded.root, declared::top(&stack.loaded.root));
     let configured = stack.loaded.config.base_url.as_deref();
     let service = Service { planned: &plan.service.base_url, configured, takes_unnamed: true };
+    let chosen = stack.loaded.options().environment.as_deref();
     let mut elsewhere: BTreeMap<Key, BlockReason> = BTreeMap::new();
-    for directory in context.tenants.stacks_below(repository.top()).iter().filter(|other| *other != here) {
-        let mut definers = service.defined_in(directory, &keys);
-        definers.sort_by_key(|definer| definer.environment != context.global.env);
-        for Definer { key, stack: name, environment } in definers {
-            let shown = context.environment.shown_from_here(directory);
-            let directory = if shown.is_empty() { ".".to_owned() } else { shown.trim_end_matches('/').to_owned() };
-            let from = plan.stack.as_deref().filter(|_| name.is_some());
-            let transfer = from.and_then(|from| transfer(context, from, &directory, environment));
-            elsewhere.entry(key).or_insert(BlockReason::DefinedElsewhere { stack: name, directory, transfer });
+    match context.tenants.declared(&top) {
+        Err(reason) => elsewhere.extend(keys.into_iter().map(|key| (key, unknown(reason.clone())))),
+        Ok(declared) => {
+            for other in declared.iter() {
+                let directory = top.join(&other.prefix);
+                let (own, shown) = (directory == *here, shown(context, &directory));
+                let mut definers = service.definers(other, &directory, own.then_some(chosen), &keys);
+                definers.sort_by_key(|definer| definer.environment.as_deref() != chosen);
+                for definer in definers {
+                    elsewhere.entry(definer.key.clone()).or_insert_with(|| definer.reason(context, plan, &shown));
+                }
+            }
         }
     }
     plan.block_deletes(|key| elsewhere.remove(key));
+}
+
+/// A directory as it can be opened from the working directory.
+fn shown(context: &Context, directory: &Path) -> String {
+    let shown = context.environment.shown_from_here(directory);
+    if shown.is_empty() { ".".to_owned() } else { shown.trim_end_matches('/').to_owned() }
+}
+
+fn unknown(reason: String) -> BlockReason {
+    BlockReason::Unchangeable(Unchangeable::DefinersUnknown { reason })
 }
 
 /// The command that transfers what the stack in `directory` defines in this environment from the stack `from`. What the
@@ -53,16 +69,35 @@ pub fn keys(context: &Context, top: &Path, config: &Config, keys: &[Key]) -> BTr
     let configured = config.base_url.as_deref();
     let takes_unnamed = configured.is_none();
     let service = Service { planned: configured.unwrap_or_default(), configured, takes_unnamed };
-    let stacks = context.tenants.stacks_below(top);
-    let defined = stacks.iter().flat_map(|directory| service.defined_in(directory, keys));
-    defined.map(|definer| definer.key).collect()
+    let declared = context.tenants.declared(top);
+    let stacks = declared.iter().flat_map(|all| all.iter());
+    let definers = stacks.flat_map(|other| service.definers(other, &top.join(&other.prefix), None, keys));
+    // What cannot be read is not known to define anything.
+    definers.filter(|definer| definer.problem.is_none()).map(|definer| definer.key).collect()
 }
 
-/// A stack that defines an endpoint, and its first environment that does.
+/// A stack that defines an endpoint, or may define it.
 struct Definer {
     key: Key,
     stack: Option<String>,
     environment: Option<String>,
+    /// Why it cannot be read.
+    problem: Option<String>,
+}
+
+impl Definer {
+    /// Why the delete of what it defines is blocked.
+    fn reason(self, context: &Context, plan: &Plan, directory: &str) -> BlockReason {
+        let Self { stack, environment, problem, .. } = self;
+        if let Some(problem) = problem {
+            let place = environment.map(|name| format!(" (environment {name})")).unwrap_or_default();
+            return unknown(format!("{directory}{place} may define it: {problem}"));
+        }
+        let same_stack = stack.is_some() && stack == plan.stack;
+        let from = plan.stack.as_deref().filter(|_| stack.is_some() && !same_stack);
+        let transfer = from.and_then(|from| transfer(context, from, directory, environment.clone()));
+        BlockReason::DefinedElsewhere { stack, directory: directory.to_owned(), environment, same_stack, transfer }
+    }
 }
 
 /// The service of a plan, as the configuration names it and as it is.
@@ -74,59 +109,99 @@ struct Service<'a> {
 }
 
 impl Service<'_> {
-    /// Those of `keys` that the stack in `directory` defines for this service in any of its environments.
-    fn defined_in(&self, directory: &Path, keys: &[Key]) -> Vec<Definer> {
-        let options = LoadOptions::default();
-        let Ok(config) = load::settings(directory, &options) else { return Vec::new() };
-        let files = StackFiles::new(&config);
-        let environments = config.environments.iter().map(|(name, config)| (Some(name.clone()), config));
-        let alone = config.environments.is_empty().then_some((None, &config));
-        let mut found: Vec<Definer> = Vec::new();
-        let mut texts: Option<Vec<(String, Vec<u8>)>> = None;
-        for (environment, config) in environments.chain(alone) {
-            let could: Vec<&Key> = keys.iter().filter(|key| self.could_define(config, &key.namespace)).collect();
-            if could.is_empty() {
+    /// Who defines which of `keys` in a directory for this service. Of the directory of the plan, whose environment is
+    /// `own`, only other environments count: what they share is what an overlay removes from one of them.
+    fn definers(
+        &self,
+        other: &DeclaredDirectory,
+        directory: &Path,
+        own: Option<Option<&str>>,
+        keys: &[Key],
+    ) -> Vec<Definer> {
+        let stacks: Vec<DeclaredStack<'_>> = match other.stacks() {
+            Ok(stacks) => stacks.collect(),
+            Err(reason) => {
+                let problem = format!("{}: {reason}", config::FILE);
+                let texts = Texts::new(directory, StackFiles::new(&Config::default()));
+                let may = keys.iter().filter(|key| texts.may_define(key));
+                return may.map(|key| Definer::unread(key, None, None, &problem)).collect();
+            }
+        };
+        let texts = Texts::new(directory, other.config().map(StackFiles::new).unwrap_or_default());
+        let has_environments = stacks.len() > 1;
+        let mut found = Vec::new();
+        for DeclaredStack { environment, config } in stacks {
+            let is_own = own.is_some_and(|chosen| environment.is_none() || environment == chosen);
+            if is_own || !self.is_of(config) {
                 continue;
             }
-            let texts = texts.get_or_insert_with(|| read(directory, &files, &options));
-            let named = |key: &&Key| texts.iter().any(|(path, bytes)| load::defines(path, bytes, key) != Some(false));
-            let could: Vec<&Key> = could.into_iter().filter(named).collect();
-            if could.is_empty() {
+            let may: Vec<&Key> = keys.iter().filter(|key| texts.may_define(key)).collect();
+            if may.is_empty() {
                 continue;
             }
-            let options = LoadOptions { environment: environment.clone(), ..LoadOptions::default() };
-            let loaded = load::directory(directory, &options);
-            let defines = |key: &Key| match &loaded {
-                Ok(loaded) => loaded.desired.definitions.contains_key(key),
-                // A stack that does not load now still says so by its text.
-                Err(_) => texts.iter().any(|(path, bytes)| load::defines(path, bytes, key) == Some(true)),
-            };
             let stack = config.stack.as_ref().map(ToString::to_string);
-            let defined = could.into_iter().filter(|key| defines(key)).cloned();
-            found.extend(defined.map(|key| Definer { key, stack: stack.clone(), environment: environment.clone() }));
+            let options = LoadOptions { environment: environment.map(str::to_owned), ..LoadOptions::default() };
+            match load::directory(directory, &options) {
+                Ok(loaded) => {
+                    let defined = may.into_iter().filter(|key| loaded.desired.definitions.contains_key(*key));
+                    found.extend(defined.map(|key| Definer {
+                        key: key.clone(),
+                        stack: stack.clone(),
+                        environment: environment.map(str::to_owned),
+                        problem: None,
+                    }));
+                }
+                // Files that only make sense in an environment are no stack without one.
+                Err(_) if environment.is_none() && has_environments => {}
+                Err(problems) => {
+                    let problem = problems.summary();
+                    found.extend(may.into_iter().map(|key| Definer::unread(key, stack.clone(), environment, &problem)));
+                }
+            }
         }
         found
     }
 
-    /// Whether a stack with these settings can define an endpoint of the namespace for this service.
-    fn could_define(&self, config: &Config, namespace: &Namespace) -> bool {
+    /// Whether a stack with these settings can be for this service.
+    fn is_of(&self, config: &Config) -> bool {
         let is_same = |one: &str, other: &str| match (BaseUrl::parse(one), BaseUrl::parse(other)) {
             (Ok(one), Ok(other)) => one == other,
             _ => one == other,
         };
-        let is_here = config.base_url.as_deref().map_or(self.takes_unnamed, |url| {
+        config.base_url.as_deref().map_or(self.takes_unnamed, |url| {
             is_same(url, self.planned) || self.configured.is_some_and(|configured| is_same(url, configured))
-        });
-        is_here && (config.namespaces.is_empty() || config.namespaces.contains(namespace))
+        })
     }
 }
 
-/// The files of a stack with their paths.
-fn read(directory: &Path, files: &StackFiles, options: &LoadOptions) -> Vec<(String, Vec<u8>)> {
-    let bytes = |path: &PathBuf| crate::file::read(path, options.limits.file_bytes).ok();
-    let paths = files.below(directory).into_iter().filter(|file| files.reads(&file.path));
-    paths
-        .filter_map(|file| Some((bytes(&directory.join(&file.path))?, file.path)))
-        .map(|(bytes, path)| (path, bytes))
-        .collect()
+impl Definer {
+    fn unread(key: &Key, stack: Option<String>, environment: Option<&str>, problem: &str) -> Self {
+        let (key, environment, problem) = (key.clone(), environment.map(str::to_owned), Some(problem.to_owned()));
+        Self { key, stack, environment, problem }
+    }
+}
+
+/// The files of a stack, read when something asks: most stacks define none of the endpoints by their texts alone.
+struct Texts<'d> {
+    directory: &'d Path,
+    files: StackFiles,
+    read: OnceCell<Vec<(String, Option<Vec<u8>>)>>,
+}
+
+impl<'d> Texts<'d> {
+    fn new(directory: &'d Path, files: StackFiles) -> Self {
+        Self { directory, files, read: OnceCell::new() }
+    }
+
+    /// Whether a file may define the endpoint: it does, or it cannot be read, or only a load shows it.
+    fn may_define(&self, key: &Key) -> bool {
+        let limit = LoadOptions::default().limits.file_bytes;
+        let bytes = |path: PathBuf| crate::file::read(&path, limit).ok();
+        let texts = self.read.get_or_init(|| {
+            let paths = self.files.below(self.directory).into_iter().filter(|file| self.files.reads(&file.path));
+            paths.map(|file| (file.path.clone(), bytes(self.directory.join(&file.path)))).collect()
+        });
+        let may = |bytes: &Vec<u8>, path: &str| load::defines(path, bytes, key) != Some(false);
+        texts.iter().any(|(path, bytes)| bytes.as_ref().is_none_or(|bytes| may(bytes, path)))
+    }
 }

@@ -2,6 +2,7 @@
 //! an apply over all of them.
 
 pub mod changed;
+pub mod declared;
 pub mod defined_elsewhere;
 pub mod fleet;
 pub mod neighbour;

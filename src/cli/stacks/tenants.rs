@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use crate::api::{self, ClientPool, ClientSettings, ClientSettingsError, Secret};
-use crate::load::{self, Config};
+use crate::cli::stacks::declared::{self, DeclaredDirectory};
+use crate::git::{GitError, Repository};
+use crate::load::Config;
 use crate::model::Namespace;
 use crate::plan::MatchedFilters;
 
@@ -31,7 +33,9 @@ pub struct Tenants {
     tenants: RefCell<BTreeMap<String, Tenant>>,
     embedded: Option<EmbeddedService>,
     /// The stacks of each repository, once they were searched for.
-    stacks: RefCell<BTreeMap<PathBuf, Rc<[PathBuf]>>>,
+    in_tree: RefCell<BTreeMap<PathBuf, Result<Rc<[DeclaredDirectory]>, String>>>,
+    /// The same at a commit.
+    at_commit: RefCell<BTreeMap<(PathBuf, String), Rc<[DeclaredDirectory]>>>,
 }
 
 /// An embedded service that all stacks use.
@@ -72,12 +76,27 @@ impl Tenants {
         };
     }
 
-    /// The directories of all stacks below a directory; none where it cannot be searched.
-    #[must_use]
-    pub fn stacks_below(&self, top: &Path) -> Rc<[PathBuf]> {
-        let mut stacks = self.stacks.borrow_mut();
-        let search = || load::stacks_below(top).unwrap_or_default().into();
-        Rc::clone(stacks.entry(top.to_owned()).or_insert_with(search))
+    /// The directories with settings in and below `top`.
+    ///
+    /// # Errors
+    /// Why it cannot be searched.
+    pub fn declared(&self, top: &Path) -> Result<Rc<[DeclaredDirectory]>, String> {
+        let mut known = self.in_tree.borrow_mut();
+        known.entry(top.to_owned()).or_insert_with(|| declared::in_tree(top).map(Into::into)).clone()
+    }
+
+    /// The directories with settings at a commit.
+    ///
+    /// # Errors
+    /// git cannot show the commit, or not all of it.
+    pub fn declared_at(&self, repository: &Repository, commit: &str) -> Result<Rc<[DeclaredDirectory]>, GitError> {
+        let mut known = self.at_commit.borrow_mut();
+        let place = (repository.top().to_owned(), commit.to_owned());
+        if let Some(declared) = known.get(&place) {
+            return Ok(Rc::clone(declared));
+        }
+        let declared = declared::at_commit(repository, commit)?.into();
+        Ok(Rc::clone(known.entry(place).or_insert(declared)))
     }
 
     /// The embedded service, if the stacks use one.

@@ -1,0 +1,175 @@
+//! Every stack that a repository declares, in the working tree or at a commit: the settings of each directory with a
+//! `trueup.yaml`, or why they cannot be read. What asks for the other stacks of a repository asks here.
+
+use std::cell::OnceCell;
+use std::path::{Path, PathBuf};
+
+use crate::file::Directory;
+use crate::git::{EntryKind, GitError, Repository, TreeEntry};
+use crate::load::{self, Config, LoadLimits, LoadOptions, SourceFile, config};
+
+/// A directory with settings.
+#[derive(Debug)]
+pub struct DeclaredDirectory {
+    /// Its path from the top of the repository, with a final `/` unless it is the top.
+    pub prefix: String,
+    /// The bytes of its settings, or why they cannot be read.
+    file: Result<Vec<u8>, String>,
+    /// Read from the bytes when something asks.
+    settings: OnceCell<Result<Config, String>>,
+}
+
+/// A directory in one of its environments, or without any.
+#[derive(Debug, Clone, Copy)]
+pub struct DeclaredStack<'d> {
+    /// The environment.
+    pub environment: Option<&'d str>,
+    /// The settings that a call gets which chooses it.
+    pub config: &'d Config,
+}
+
+impl DeclaredDirectory {
+    fn new(prefix: String, file: Result<Vec<u8>, String>) -> Self {
+        Self { prefix, file, settings: OnceCell::new() }
+    }
+
+    /// The path of its settings file from the top.
+    pub fn file(&self) -> String {
+        format!("{}{}", self.prefix, config::FILE)
+    }
+
+    /// Its settings without an environment.
+    ///
+    /// # Errors
+    /// Why they cannot be read.
+    pub fn config(&self) -> Result<&Config, &str> {
+        let settings = self.settings.get_or_init(|| {
+            let bytes = self.file.clone()?;
+            let file = SourceFile { path: config::FILE.to_owned(), bytes };
+            load::settings_of(Some(file), &LoadOptions::default()).map_err(|problems| problems.summary())
+        });
+        settings.as_ref().map_err(String::as_str)
+    }
+
+    /// Its stacks: without an environment first, then each environment.
+    ///
+    /// # Errors
+    /// Why its settings cannot be read.
+    pub fn stacks(&self) -> Result<impl Iterator<Item = DeclaredStack<'_>>, &str> {
+        let config = self.config()?;
+        let environments =
+            config.environments.iter().map(|(name, config)| DeclaredStack { environment: Some(name), config });
+        Ok([DeclaredStack { environment: None, config }].into_iter().chain(environments))
+    }
+
+    /// Whether the text of its settings can name this stack: not, where it has neither the name nor an escape.
+    pub fn may_name(&self, stack: &str) -> bool {
+        let Ok(bytes) = &self.file else { return true };
+        let is_part = |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'-');
+        let is_whole = |at: usize| {
+            let before = at.checked_sub(1).and_then(|at| bytes.get(at));
+            !is_part(before) && !is_part(bytes.get(at + stack.len()))
+        };
+        memchr::memchr(b'\\', bytes).is_some() || memchr::memmem::find_iter(bytes, stack).any(is_whole)
+    }
+}
+
+/// Where the stacks beside `directory` are searched for: the top of its repository, or the directory itself where there
+/// is none.
+pub fn top(directory: &Path) -> PathBuf {
+    directory.ancestors().find(|above| above.join(".git").exists()).unwrap_or(directory).to_owned()
+}
+
+/// The directories with settings in and below `top` in the working tree.
+///
+/// # Errors
+/// Why it cannot be searched.
+pub fn in_tree(top: &Path) -> Result<Vec<DeclaredDirectory>, String> {
+    let limit = LoadLimits::default().file_bytes;
+    let found = load::stacks_below(top).map_err(|problem| problem.message)?;
+    let declared = found.into_iter().map(|path| {
+        // A link that leads out of the stack's directory is no settings file.
+        let file = Directory::open(&path).and_then(|directory| directory.read(config::FILE, limit));
+        let below = path.strip_prefix(top).unwrap_or(&path).to_string_lossy();
+        let below = below.replace(std::path::MAIN_SEPARATOR, "/");
+        let prefix = if below.is_empty() { below } else { format!("{below}/") };
+        DeclaredDirectory::new(prefix, file.map_err(|error| error.to_string()))
+    });
+    Ok(declared.collect())
+}
+
+/// The directories with settings at a commit.
+///
+/// # Errors
+/// git cannot show the commit, or not all of it.
+pub fn at_commit(repository: &Repository, commit: &str) -> Result<Vec<DeclaredDirectory>, GitError> {
+    let all = repository.entries(commit, "")?;
+    let limit = LoadLimits::default().file_bytes;
+    let mut declared = Vec::new();
+    let (mut read, mut readable) = (Vec::new(), Vec::new());
+    for entry in all.iter().filter(|entry| entry.path.rsplit('/').next() == Some(config::FILE)) {
+        let prefix = entry.path[..entry.path.len() - config::FILE.len()].to_owned();
+        let target = match entry.kind {
+            EntryKind::File => Some(entry),
+            EntryKind::Link => match linked(repository, &all, entry, &prefix)? {
+                Linked::Outside => continue,
+                Linked::File(file) => Some(file),
+                Linked::Unclear => None,
+            },
+            EntryKind::Submodule => continue,
+        };
+        match target.filter(|target| target.size.is_none_or(|size| size <= limit)) {
+            Some(target) => {
+                read.push(target);
+                readable.push(prefix);
+            }
+            None => {
+                declared.push(DeclaredDirectory::new(prefix, Err("it is a link or larger than allowed".to_owned())))
+            }
+        }
+    }
+    let contents = repository.contents(&read)?;
+    let files = readable.into_iter().zip(contents);
+    declared.extend(files.map(|(prefix, bytes)| DeclaredDirectory::new(prefix, Ok(bytes))));
+    declared.sort_by(|one, other| one.prefix.cmp(&other.prefix));
+    Ok(declared)
+}
+
+/// Where a link in the place of a settings file leads.
+enum Linked<'e> {
+    /// Out of the stack's directory: it was never read.
+    Outside,
+    File(&'e TreeEntry),
+    Unclear,
+}
+
+fn linked<'e>(
+    repository: &Repository,
+    all: &'e [TreeEntry],
+    link: &TreeEntry,
+    prefix: &str,
+) -> Result<Linked<'e>, GitError> {
+    let target = repository.contents(&[link])?.pop().unwrap_or_default();
+    let target = std::str::from_utf8(&target).ok().and_then(|target| joined(prefix.trim_end_matches('/'), target));
+    let Some(target) = target.filter(|target| target.starts_with(prefix)) else { return Ok(Linked::Outside) };
+    let file = all.iter().find(|entry| entry.path == target && entry.kind == EntryKind::File);
+    Ok(file.map_or(Linked::Unclear, Linked::File))
+}
+
+/// A link's target, from the repository's top; nothing where it leads out.
+pub fn joined(directory: &str, target: &str) -> Option<String> {
+    if target.starts_with('/') {
+        return None;
+    }
+    let mut parts: Vec<&str> = directory.split('/').filter(|part| !part.is_empty()).collect();
+    for part in target.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop()?;
+            }
+            part => parts.push(part),
+        }
+    }
+    Some(parts.join("/"))
+}
