@@ -299,9 +299,12 @@ impl Repository {
     /// # Errors
     /// The program failed, or the clone lacks a part of the tree.
     pub fn entries(&self, commit: &str, below: &str) -> Result<Arc<[TreeEntry]>, GitError> {
-        let is_same = |listed: &&Listed| listed.commit == commit && listed.below == below;
-        if let Some(listed) = locked(&self.listed).as_ref().filter(is_same) {
-            return Ok(Arc::clone(&listed.entries));
+        let has_all = |listed: &&Listed| listed.commit == commit && below.starts_with(&listed.below);
+        if let Some(listed) = locked(&self.listed).as_ref().filter(has_all) {
+            return Ok(match listed.below == below {
+                true => Arc::clone(&listed.entries),
+                false => listed.entries.iter().filter(|entry| entry.path.starts_with(below)).cloned().collect(),
+            });
         }
         let mut arguments = vec!["ls-tree", "-r", "-z", "--long", "--full-tree", "--end-of-options", commit];
         if !below.is_empty() {

@@ -10,7 +10,8 @@ use crate::cli::commits::repository::LazyRepository;
 use crate::cli::context::Context;
 use crate::cli::exit_status::{CommandError, ExitStatus};
 use crate::cli::output::diagnostics;
-use crate::cli::{configuration, hint, policy};
+use crate::cli::stacks::tenants::DefinedKeys;
+use crate::cli::{configuration, hint, policy, settings};
 use crate::load::{self, Config, Diagnostic, Diagnostics, Loaded};
 use crate::model::Namespace;
 use crate::model::policy::{SafetySettings, SettingChange};
@@ -79,6 +80,7 @@ fn first(scope: &ScopeArgs) -> &Path {
 
 fn opened(context: &Context, scope: &ScopeArgs, loaded: Result<Loaded, Diagnostics>) -> Result<Stack, CommandError> {
     let stack = bare(context, scope, loaded)?;
+    note_definitions(context, &stack.loaded);
     if let Some((message, hint)) = without_definitions(&stack.loaded, &stack.selection) {
         return Err(CommandError::words(ExitStatus::Invalid, message).hint(hint).hint("nothing was sent"));
     }
@@ -112,6 +114,20 @@ fn bare(context: &Context, scope: &ScopeArgs, loaded: Result<Loaded, Diagnostics
     let mut stack = Stack { loaded, selection, filters, call, directory, head, setting_changes, repository };
     stack.settle(context, None)?;
     Ok(stack)
+}
+
+/// Of several stacks: notes what this one defines, so that a definition of two of them is found.
+fn note_definitions(context: &Context, loaded: &Loaded) {
+    if context.tenants.filters.is_none() {
+        return;
+    }
+    let place = settings::named(context, &loaded.config).ok().flatten();
+    context.tenants.defined.borrow_mut().push(DefinedKeys {
+        root: loaded.root.clone(),
+        environment: loaded.options().environment.clone(),
+        base_url: place.map(|place| place.base_url().to_string()),
+        keys: loaded.desired.definitions.keys().cloned().collect(),
+    });
 }
 
 /// The error of a call that names no definition.

@@ -62,13 +62,12 @@ pub(super) fn prepare<'s>(
 pub(super) fn read<'s>(source: &'s SourceText, context: &ReadContext<'s>) -> FileRead {
     let mut read = FileRead::default();
     let mut problems = Vec::new();
-    let language = source.language();
     each(source, context, &mut problems, |prepared, problems| {
         if let Some(at) = prepared.removed {
             read.removed.extend(prepared.item.names().and_then(|key| Some((Key::parse(&key).ok()?, at.location()))));
             return;
         }
-        match examine(&prepared.item, language, &context.rules) {
+        match examine(&prepared.item, &context.rules) {
             Examined::Skipped => {}
             Examined::Bad { problems: bad } => problems.extend(bad),
             Examined::Endpoint { endpoint, notes } => {
@@ -82,7 +81,7 @@ pub(super) fn read<'s>(source: &'s SourceText, context: &ReadContext<'s>) -> Fil
             }
         }
     });
-    if language == Language::Json && problems.is_empty() {
+    if source.language() == Language::Json && problems.is_empty() {
         problems.extend(json_syntax(source));
     }
     read.problems = problems;

@@ -8,7 +8,6 @@ use super::item::{Item, MapEntry, TextSpan, Value};
 use super::overlays::REMOVE;
 use super::rules::StackRules;
 use super::suggestion::did_you_mean;
-use super::text::Language;
 use crate::model::shape::{ENDPOINT, NodeKind, SERVICE_KEYS, ShapeNode, snake};
 use crate::model::{self, EmptyOption, Endpoint, Json, Location, Problem, Segment, WireEndpoint};
 
@@ -38,11 +37,11 @@ pub(super) fn names_other_kind(kind: &str, has_version: bool) -> bool {
 }
 
 /// Reads a document that is to be a definition.
-pub(super) fn examine(root: &Item<'_>, language: Language, rules: &StackRules) -> Examined {
+pub(super) fn examine(root: &Item<'_>, rules: &StackRules) -> Examined {
     if is_other_kind(root) {
         return Examined::Skipped;
     }
-    let mut decoder = Decoder::new(language, KeySpelling::Both);
+    let mut decoder = Decoder::new(KeySpelling::Both);
     let mut notes = Vec::new();
     let Value::Map(_) = &root.value else {
         if let Value::Refused = root.value {

@@ -23,7 +23,6 @@ pub(super) struct FieldProblem {
 #[derive(Debug)]
 pub(super) struct Decoder {
     pub(super) faults: Vec<FieldProblem>,
-    language: Language,
     spelling: KeySpelling,
 }
 
@@ -37,8 +36,8 @@ pub(super) enum KeySpelling {
 }
 
 impl Decoder {
-    pub(super) fn new(language: Language, spelling: KeySpelling) -> Self {
-        Self { faults: Vec::new(), language, spelling }
+    pub(super) fn new(spelling: KeySpelling) -> Self {
+        Self { faults: Vec::new(), spelling }
     }
 
     pub(super) fn fault(&mut self, path: &[Segment], diagnostic: Diagnostic) {
@@ -63,7 +62,8 @@ impl Decoder {
 
     pub(super) fn text(&mut self, item: &Item<'_>, at: &TextSpan<'_>, path: &[Segment]) -> Option<String> {
         match &item.value {
-            Value::Text(text, TextStyle::Plain) if self.language == Language::Json => {
+            // An overlay may be written in another language than its definition.
+            Value::Text(text, TextStyle::Plain) if item.span.source.language() == Language::Json => {
                 let what = format!("`{}` is `{text}`, not a text", name_of(path));
                 self.fault(path, at.error(what, "write it in quotes"));
                 None

@@ -246,6 +246,10 @@ fn load(
         (origin, vec![name])
     } else {
         let files = origin.list(&filter, &options.limits, &mut problems);
+        // What another commit has is as it was.
+        if let FileOrigin::Disk { directory } = &origin {
+            problems.extend(filter.unread_overlays(directory.path(), &files));
+        }
         (origin, files)
     };
     let root = match &origin {
@@ -387,7 +391,7 @@ fn leftover_overlays(context: &ReadContext<'_>, read: &mut FileRead) {
     for (key, overlay, mut item, applied) in context.overlays.left(&mut read.problems) {
         let mut inner = Vec::new();
         variable::substitute(&mut item, context.variables, &mut inner);
-        match definition::examine(&item, overlay.source.language(), &context.rules) {
+        match definition::examine(&item, &context.rules) {
             definition::Examined::Endpoint { endpoint, notes } if inner.is_empty() && !overlay.is_about_removal() => {
                 if let Some(at) = applied.removed {
                     read.removed.push((endpoint.key, at.location()));

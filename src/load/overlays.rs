@@ -92,7 +92,17 @@ impl<'s> Overlays<'s> {
             }
         }
         // The sort is stable: within a layer the documents stay in the order of their paths.
-        by_key.values_mut().for_each(|overlays| overlays.sort_by_key(|overlay| overlay.layer));
+        for (key, overlays) in &mut by_key {
+            overlays.sort_by_key(|overlay| overlay.layer);
+            // Which of them comes last would be chance.
+            overlays.dedup_by(|second, first| {
+                let is_twice = first.layer == second.layer;
+                if is_twice {
+                    problems.push(second.after_another(key, first));
+                }
+                is_twice
+            });
+        }
         Self { by_key }
     }
 
@@ -156,6 +166,13 @@ impl<'s> Overlay<'s> {
     fn name_at(&self) -> TextSpan<'s> {
         let name = self.item.get("metadata").and_then(|metadata| metadata.get("name"));
         name.map_or(self.item.span, |name| name.span)
+    }
+
+    /// A second document of one overlay for the same definition.
+    fn after_another(&self, key: &str, first: &Self) -> Diagnostic {
+        let at = first.name_at();
+        let what = format!("the overlay has two documents for `{key}`");
+        self.name_at().error(what, "second document here").also(at.source, at.range(), "first document here")
     }
 
     /// An overlay for a definition that does not exist.

@@ -1,7 +1,7 @@
 //! Where files come from: a directory, walked in order and within bounds, or memory. What a hostile
 //! directory can do (links that lead out or in circles, endless or special files) ends in a problem.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{MAIN_SEPARATOR, Path};
 use std::sync::Arc;
 
@@ -109,7 +109,7 @@ pub(super) struct FileFilter {
     include: Option<GlobSet>,
     exclude: GlobSet,
     /// The overlay directories of all environments.
-    overlays: Vec<String>,
+    overlays: BTreeSet<String>,
     /// The overlay directories of the chosen one, in the order in which they are applied.
     chosen: Vec<String>,
     /// Whether the directory is a stack.
@@ -150,7 +150,47 @@ impl FileFilter {
 
     /// The number of the overlay that the file lies in: a later one is applied onto those before it.
     pub(super) fn overlay_layer(&self, path: &str) -> Option<usize> {
-        self.chosen.iter().rposition(|overlay| is_below(path, overlay))
+        let overlay = self.overlay_of(path)?;
+        self.chosen.iter().rposition(|chosen| chosen == overlay)
+    }
+
+    /// The overlay directory of any environment that the file lies in; where one contains another, the inner one.
+    fn overlay_of(&self, path: &str) -> Option<&String> {
+        let above = path.rmatch_indices('/').map(|(at, _)| &path[..at]);
+        [path].into_iter().chain(above).find_map(|directory| self.overlays.get(directory))
+    }
+
+    /// Why no file of an overlay of the chosen environment is read, for each that a call would silently leave out.
+    pub(super) fn unread_overlays(&self, directory: &Path, files: &[Arc<str>]) -> Vec<Diagnostic> {
+        let is_read = |layer: usize| files.iter().any(|file| self.overlay_layer(file) == Some(layer));
+        let unread = self.chosen.iter().enumerate().filter(|(layer, _)| !is_read(*layer));
+        let problem = |(layer, overlay): (usize, &String)| {
+            let (why, help) = if is_hidden(overlay) {
+                ("hidden directories are not read", "rename it")
+            } else if self.excludes(overlay) || self.excludes_above(overlay) {
+                ("`files:` excludes it", "take it out of `exclude`")
+            } else if self.has_other_files(directory, overlay, layer) {
+                (
+                    "none of its files is read",
+                    "definitions are .yaml, .yml and .json files that `files:` does not exclude",
+                )
+            } else {
+                return None;
+            };
+            Some(Diagnostic::of_file(format!("the overlay `{overlay}` is not applied: {why}"), config::FILE, help))
+        };
+        unread.filter_map(problem).collect()
+    }
+
+    /// Whether an overlay directory contains what looks like a definition.
+    fn has_other_files(&self, directory: &Path, overlay: &str, layer: usize) -> bool {
+        let ends = ["yaml", "yml", "json"];
+        let is_like = |entry: &DirEntry| {
+            let end = entry.path().extension().map(|end| end.to_string_lossy().to_lowercase());
+            let is_own = self.overlay_layer(&relative(directory, entry.path())) == Some(layer);
+            is_own && !entry.file_type().is_dir() && end.is_some_and(|end| ends.contains(&end.as_str()))
+        };
+        WalkDir::new(directory.join(overlay)).into_iter().flatten().any(|entry| is_like(&entry))
     }
 
     /// Whether a file at this path would be read; of a directory, whether any file below it could be.
@@ -161,8 +201,8 @@ impl FileFilter {
         if path == config::FILE || self.is_overlay(path) {
             return true;
         }
-        let is_other_overlay = self.overlays.iter().any(|overlay| is_below(path, overlay));
-        !is_other_overlay && (is_directory || self.include.as_ref().is_none_or(|include| include.is_match(path)))
+        self.overlay_of(path).is_none()
+            && (is_directory || self.include.as_ref().is_none_or(|include| include.is_match(path)))
     }
 
     fn excludes(&self, path: &str) -> bool {
@@ -202,13 +242,8 @@ impl FileFilter {
         if self.is_overlay(path) {
             return true;
         }
-        !self.overlays.iter().any(|overlay| is_below(path, overlay))
-            && self.include.as_ref().is_none_or(|include| include.is_match(&**path))
+        self.overlay_of(path).is_none() && self.include.as_ref().is_none_or(|include| include.is_match(&**path))
     }
-}
-
-fn is_below(path: &str, directory: &str) -> bool {
-    path.strip_prefix(directory).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 fn walk(root: &Path, filter: &FileFilter, limits: &LoadLimits, problems: &mut Vec<Diagnostic>) -> Vec<Arc<str>> {

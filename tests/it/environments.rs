@@ -155,6 +155,87 @@ fn overlays_of_a_chain_add_up() {
     assert_eq!(spec("", "new"), None);
 }
 
+/// An endpoint of the environment `prod`, in a stack whose overlay for it is in `o/prod`.
+fn port(stage: &Stage, environment: &str) -> Value {
+    let plan = stage.run(&format!("plan . --sandbox --env {environment} --format json"));
+    plan.code(0).json()["plan"]["changes"][0]["action"]["create"]["wanted"]["spec"]["port"].clone()
+}
+
+fn overlaid(settings: &str) -> Stage {
+    Stage::new().file("trueup.yaml", settings).file("cart.yaml", &definition("shop/cart", 80))
+}
+
+fn cart_overlay(port: u16) -> String {
+    format!("metadata: {{namespace: shop, name: cart}}\nspec: {{port: {port}}}\n")
+}
+
+#[test]
+fn an_overlay_inside_of_another_one_is_of_its_own_environment_alone() {
+    let settings = "environments:\n  prod: {overlay: o/prod}\n  eu: {overlay: o/prod/eu}\n  \
+        both: {extends: prod, overlay: o/prod/eu}\n";
+    let stage = overlaid(settings).file("o/prod/cart.yaml", &cart_overlay(81));
+    stage.write("o/prod/eu/cart.yaml", &cart_overlay(82));
+    let ports = ["prod", "eu", "both"].map(|name| port(&stage, name));
+    assert_eq!(ports, [json!(81), json!(82), json!(82)]);
+}
+
+#[test]
+fn an_overlay_of_which_nothing_is_read_is_an_error() {
+    let check = |overlay: &str, file: &str, more: &str, why: &str| {
+        let stage = overlaid(&format!("{more}environments:\n  prod: {{overlay: {overlay}}}\n"));
+        stage.write(file, &cart_overlay(81));
+        let text = format!("the overlay `{overlay}` is not applied: {why}");
+        stage.run("validate . --env prod").code(1).stderr_contains(&text);
+        stage.run("validate .").code(0);
+    };
+    check(".o/prod", ".o/prod/cart.yaml", "", "hidden directories are not read");
+    check("o/prod", "o/prod/cart.yaml", "files: {exclude: [o/**]}\n", "`files:` excludes it");
+    check("o/prod", "o/prod/cart.yaml", "files: {exclude: [o/prod/*]}\n", "none of its files is read");
+    check("o/prod", "o/prod/cart.YAML", "", "none of its files is read");
+    // One that has nothing to change yet is good.
+    let stage = overlaid("environments:\n  prod: {overlay: o/prod}\n");
+    stage.run("validate . --env prod").code(0);
+    stage.write("o/prod/README.md", "nothing yet\n");
+    stage.run("validate . --env prod").code(0);
+}
+
+#[test]
+fn two_documents_of_one_overlay_for_one_endpoint_are_an_error() {
+    let stage = overlaid("environments:\n  prod: {overlay: o}\n").file("o/a.yaml", &cart_overlay(81));
+    stage.write("o/b.yaml", &cart_overlay(82));
+    let wrong = stage.run("validate . --env prod");
+    wrong.code(1).stderr_contains("the overlay has two documents for `shop/cart`").stderr_contains("o/a.yaml");
+    stage.remove("o/b.yaml");
+    stage.write("o/a.yaml", &format!("{}---\n{}", cart_overlay(81), cart_overlay(82)));
+    stage.run("validate . --env prod").code(1).stderr_contains("the overlay has two documents for `shop/cart`");
+}
+
+#[test]
+fn an_overlay_may_be_written_in_another_language_than_its_definition() {
+    let service = Service::start();
+    let settings = "stack: shop\nnamespaces: [shop]\nenvironments:\n  prod: {overlay: o}\n";
+    let stage = Stage::new().at(&service).file("trueup.yaml", settings);
+    let json = r#"{"metadata": {"namespace": "shop", "name": "cart"}, "spec": {"ip": "10.0.0.7", "port": 80}}"#;
+    stage.write("cart.json", json);
+    let plain = "metadata: {namespace: shop, name: cart, description: plain text}\nspec: {protocol: UDP}\n";
+    stage.write("o/cart.yaml", plain);
+    stage.run("apply . --env prod --yes --quiet").code(0);
+    assert_eq!(service.get("shop/cart")["metadata"]["description"], "plain text");
+    // What somebody changed outside goes into the overlay, texts as well.
+    service.change("shop/cart", |object| {
+        object["metadata"]["description"] = json!("by hand");
+        object["metadata"]["labels"] = json!({"team": "b"});
+    });
+    stage.run("pull --drift . --env prod --into overlay").code(0);
+    assert!(stage.read("o/cart.yaml").contains("by hand"), "{}", stage.read("o/cart.yaml"));
+    stage.run("plan . --env prod --detailed-exitcode").code(0);
+    // JSON stays strict about its own texts.
+    stage.write("cart.json", &json.replace("\"10.0.0.7\"", "7"));
+    stage.run("validate . --env prod").code(1).stderr_contains("write it in quotes");
+    // The commands that were proposed are tried when the stage is dropped.
+    stage.write("cart.json", json);
+}
+
 const REMOVED: &str = "$remove: true\nmetadata: {namespace: shop, name: e0}\n";
 
 #[test]

@@ -33,7 +33,6 @@ struct Place {
 
 const X: &str = "metadata: {name: x, namespace: shop}\nspec: {ip: 10.0.0.7, port: 80}\n";
 const X_FILE: &[(&str, &str)] = &[("x.yaml", X)];
-const FAR: &str = "base_url: https://far.example.net\n";
 
 const PLACES: [Place; 18] = [
     Place { name: "plain", settings: "stack: b\nnamespaces: [shop]\n", files: X_FILE, blocks: true },
@@ -420,4 +419,6 @@ fn an_environment_for_another_service_or_namespace_does_not_limit_one_of_the_sam
     stage.edit("shop/trueup.yaml", "dev: {namespaces: [shop]", "dev: {namespaces: [shop, prod]");
     let more = stage.run("plan shop --env dev --base main");
     more.code(0).stdout_contains("5 -> 29").stdout_contains("in force: 5");
+    // The commands that the plans proposed are tried when the stage is dropped.
+    stage.edit("shop/trueup.yaml", "dev: {namespaces: [shop, prod]", "dev: {namespaces: [shop]");
 }

@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 
 use regex::Regex;
 
-use crate::support::{Service, TOKEN};
+use crate::support::{Service, TOKEN, git_in};
 
 /// What ends the stdout and the stderr of a command, followed by its exit code.
 const END: &str = "--- the command ended with";
@@ -79,6 +79,7 @@ fn stable(line: &str) -> String {
         (r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-[a-z0-9-]+", "RUN"),
         (r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?(\.\d+)?Z?", "TIME"),
         (r"\b[0-9a-f]{16,64}\b", "DIGEST"),
+        (r"\b[0-9a-f]{7}\b", "COMMIT"),
         (r"\d+\.\d+ s\b|\d+ ms\b", "TIME"),
         (r"127\.0\.0\.1:\d+", "ADDRESS"),
     ] {
@@ -99,15 +100,21 @@ fn agrees(shown: &[String], printed: &[String]) -> bool {
 /// Runs the commands of a document and gives what is wrong with each.
 fn run(name: &str, steps: &[Step]) -> Vec<String> {
     let stage = tempfile::tempdir().expect("a temporary directory");
+    // Whoever follows a document is in a clone.
+    let clone = stage.path().join("clone");
+    std::fs::create_dir(&clone).expect("a directory");
     for entry in walkdir::WalkDir::new(root().join("examples")) {
         let entry = entry.expect("an example");
-        let to = stage.path().join(entry.path().strip_prefix(root()).expect("it is below the root"));
+        let to = clone.join(entry.path().strip_prefix(root()).expect("it is below the root"));
         if entry.file_type().is_dir() {
             std::fs::create_dir_all(to).expect("a directory");
         } else {
             std::fs::copy(entry.path(), to).expect("a copy");
         }
     }
+    git_in(&clone, &["init", "-q", "-b", "main"]);
+    git_in(&clone, &["add", "-A"]);
+    git_in(&clone, &["commit", "-qm", "clone"]);
     let script = steps.iter().fold(String::new(), |mut script, step| {
         let command = step.command.replace("cargo run --release -- ", "trueup ");
         let _ = write!(
@@ -121,7 +128,7 @@ fn run(name: &str, steps: &[Step]) -> Vec<String> {
     let mut shell = Command::new("sh");
     shell
         .args(["-c", &script])
-        .current_dir(stage.path())
+        .current_dir(&clone)
         .stdin(Stdio::null())
         .env_clear()
         .env("PATH", format!("{program}:{path}"))

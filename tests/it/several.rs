@@ -222,3 +222,55 @@ fn two_stacks_that_would_share_a_file_of_a_directory_are_refused() {
     stage.run("plan s/one s/two s/x/y s/x_y").code(0);
     stage.run("plan s/one s/x/y -o out").code(0).stderr_ignored();
 }
+
+#[test]
+fn two_stacks_that_define_one_endpoint_are_refused_with_both_places_whoever_owns_it() {
+    let service = Service::start();
+    let stage = Stage::new().at(&service);
+    for name in ["one", "two", "three"] {
+        stage.write(&format!("s/{name}/trueup.yaml"), &format!("stack: {name}\nnamespaces: [shop]\n"));
+        stage.write(&format!("s/{name}/own.yaml"), &definition(&format!("shop/{name}"), 80));
+    }
+    // Equal definitions as well: the next change of one would be undone by the other.
+    for name in ["one", "two"] {
+        stage.write(&format!("s/{name}/cart.yaml"), &definition("shop/cart", 80));
+    }
+    let text = "`shop/cart` is defined by two stacks, in s/one/cart.yaml:1:1 and in s/two/cart.yaml:1:1";
+    let refused = |stage: &Stage| {
+        for line in ["validate -R s", "plan -R s", "drift -R s", "apply -R s --yes", "plan s/one s/two"] {
+            let ran = stage.run(line);
+            ran.code(1).stderr_contains(text);
+            ran.stderr_contains("in s/two/cart.yaml:1:1 and in s/one/cart.yaml:1:1");
+            assert!(!ran.errors().contains("s/three"), "{line}");
+        }
+    };
+    // Nobody owns it, one of them does, and another stack does.
+    refused(&stage);
+    assert_eq!(service.requests("POST"), 0);
+    stage.run("apply s/one --yes --quiet").code(0);
+    refused(&stage);
+    stage.run("apply s/two --yes --quiet --allow foreign-stack=shop/cart").stderr_ignored();
+    refused(&stage);
+    // What is not concerned goes on, if the call says so.
+    stage.run("apply -R s --yes --keep-going --quiet").code(7).stderr_contains(text);
+    assert!(service.has("shop/three"));
+    stage.remove("s/two/cart.yaml");
+    stage.run("plan -R s").code(0);
+}
+
+#[test]
+fn two_environments_that_define_one_endpoint_of_a_service_are_refused() {
+    let service = Service::start();
+    let settings = "namespaces: [shop]\nenvironments:\n  one: {stack: one}\n  two: {stack: two}\n";
+    let stage = Stage::new().at(&service).file("trueup.yaml", settings).file("cart.yaml", &definition("shop/cart", 80));
+    for line in ["plan . --env all", "drift . --env all"] {
+        stage.run(line).code(1).stderr_contains("`shop/cart` is defined by two stacks");
+    }
+    // Where nothing names the service yet, each may be for another one.
+    let stage = Stage::new().file("trueup.yaml", settings).file("cart.yaml", &definition("shop/cart", 80));
+    stage.run("validate . --env all").code(0);
+    let settings = "namespaces: [shop]\nenvironments:\n  one: {stack: one, base_url: 'https://one.example.net'}\n  \
+        two: {stack: two, base_url: 'https://two.example.net'}\n";
+    stage.write("trueup.yaml", settings);
+    stage.run("validate . --env all").code(0);
+}

@@ -83,7 +83,8 @@ async fn several(
     if live.is_some() || arguments.drift_state.is_some() {
         fleet::have_own_files(&members)?;
     }
-    let done = fleet::each(&members, async |member| self::member(arguments, member, live).await).await;
+    let mut done = fleet::each(&members, async |member| self::member(arguments, member, live).await).await;
+    fleet::refuse_shared(&members, &mut done);
     fleet::check_filters(&members, &arguments.scope.filter, &done)?;
     let (mut status, mut parts) = (ExitStatus::Done, Vec::new());
     for (member, checked) in members.iter().zip(&done) {

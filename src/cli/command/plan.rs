@@ -87,7 +87,7 @@ async fn several(arguments: &PlanArgs, context: &Context, targets: Vec<Target>) 
     if live.is_some() || output.is_some() {
         fleet::have_own_files(&members)?;
     }
-    let done = fleet::each(&members, async |member| {
+    let mut done = fleet::each(&members, async |member| {
         let (scope, live) = (member.scope(&arguments.scope.filter), live.map(|live| member.file_in(live)));
         let (session, mut plan) = make(arguments, &member.context, &scope, live.as_deref()).await?;
         if let Some(path) = output.map(|output| member.file_in(output)) {
@@ -100,6 +100,7 @@ async fn several(arguments: &PlanArgs, context: &Context, targets: Vec<Target>) 
         Ok((session.view(detail(arguments), &arguments.permission).call, plan))
     })
     .await;
+    fleet::refuse_shared(&members, &mut done);
     fleet::check_filters(&members, &arguments.scope.filter, &done)?;
     let (mut status, mut parts) = (ExitStatus::Done, Vec::new());
     for (member, made) in members.iter().zip(&done) {

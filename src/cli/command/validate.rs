@@ -24,9 +24,10 @@ pub async fn run(arguments: &ValidateArgs, context: &Context) -> Result<ExitStat
         Targets::Several(targets) => {
             let members = fleet::open(context, targets, FleetNeeds::Definitions, None).await?;
             let scope = &arguments.scope.filter;
-            let done =
+            let mut done =
                 fleet::each(&members, async |member| check(arguments.format, &member.context, &member.scope(scope)))
                     .await;
+            fleet::refuse_shared(&members, &mut done);
             fleet::check_filters(&members, scope, &done)?;
             let (mut status, mut parts) = (ExitStatus::Done, Vec::new());
             for (member, checked) in members.iter().zip(&done) {

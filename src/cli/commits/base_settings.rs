@@ -35,6 +35,10 @@ fn at(context: &Context, stack: &Stack, base: &str, pruned: &[String]) -> Result
     // The following needs the whole history.
     repository.merge_base(base).map_err(base::failed)?;
     let tip = repository.resolve(base).map_err(base::failed)?;
+    let name = settings::stack(context, &stack.loaded.config)?;
+    // The whole tree first: it answers what is asked of a part of it, too.
+    let declared = name.as_ref().map(|_| context.tenants.declared_at(repository, &tip));
+    let declared = declared.transpose().map_err(base::failed)?;
     let own = match CommitLookup::new(&stack.loaded, repository, &tip).settings() {
         Ok(own) => own,
         Err(LookupError::Wrong(diagnostics)) => {
@@ -43,10 +47,9 @@ fn at(context: &Context, stack: &Stack, base: &str, pruned: &[String]) -> Result
         Err(error) => return Err(base::unavailable(context, error, &tip, base)),
     };
     let mut in_force = own.as_ref().map(|(config, _)| config.clone()).unwrap_or_default().safety();
-    let Some(name) = settings::stack(context, &stack.loaded.config)? else { return Ok(in_force) };
+    let Some((name, declared)) = name.zip(declared) else { return Ok(in_force) };
     let target = BaseTarget::of(context, stack, own.as_ref().map(|(config, _)| config), &name, pruned)?;
     let own_prefix = own.as_ref().map(|(_, root)| root.prefix.as_str());
-    let declared = context.tenants.declared_at(repository, &tip).map_err(base::failed)?;
     for directory in declared.iter().filter(|directory| directory.may_name(&name)) {
         let wrong = |reason: &str| unknown(base, &format!("{}: {reason}", directory.file()));
         for other in directory.stacks().map_err(wrong)? {

@@ -3,10 +3,14 @@
 
 use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use crate::file::Directory;
 use crate::git::{EntryKind, GitError, Repository, TreeEntry};
 use crate::load::{self, Config, LoadLimits, LoadOptions, SourceFile, config};
+
+/// The directories of one repository, which all stacks of a command share.
+pub type Declared = Rc<[DeclaredDirectory]>;
 
 /// A directory with settings.
 #[derive(Debug)]
@@ -124,7 +128,7 @@ pub fn at_commit(repository: &Repository, commit: &str) -> Result<Vec<DeclaredDi
                 readable.push(prefix);
             }
             None => {
-                declared.push(DeclaredDirectory::new(prefix, Err("it is a link or larger than allowed".to_owned())))
+                declared.push(DeclaredDirectory::new(prefix, Err("it is a link or larger than allowed".to_owned())));
             }
         }
     }

@@ -16,10 +16,10 @@ use crate::cli::exit_status::{CommandError, ExitStatus};
 use crate::cli::stack::{self, NothingSelected};
 use crate::cli::stacks::shard;
 use crate::cli::stacks::targets::Target;
-use crate::cli::stacks::tenants::Tenants;
+use crate::cli::stacks::tenants::{DefinedKeys, Tenants};
 use crate::cli::{configuration, hint, service, settings};
-use crate::load::{self, Config, LoadOptions, UndefinedEnvironment, config};
-use crate::model::Namespace;
+use crate::load::{self, Config, LoadOptions, SourceMap, UndefinedEnvironment, config};
+use crate::model::{Key, Namespace};
 use crate::report::fleet::{FleetPart, PartOutcome};
 use crate::report::safe;
 
@@ -221,6 +221,54 @@ impl MissingEnvironment {
     }
 }
 
+/// Refuses the stacks of which two define one endpoint of the same service, whoever owns it: each would overwrite what
+/// the other one applies.
+pub fn refuse_shared<T>(members: &[Member], done: &mut [Result<T, NoResult>]) {
+    let Some(context) = members.first().map(|member| &member.context) else { return };
+    let stacks = context.tenants.defined.take();
+    let mut by_key: BTreeMap<(&Option<String>, &Key), &DefinedKeys> = BTreeMap::new();
+    let mut shared: BTreeMap<[(&Path, &Option<String>); 2], Vec<&Key>> = BTreeMap::new();
+    for stack in &stacks {
+        for key in &stack.keys {
+            let Some(other) = by_key.insert((&stack.base_url, key), stack) else { continue };
+            let is_itself = other.root == stack.root && other.environment == stack.environment;
+            // Environments of one directory whose service nothing names yet are for different ones.
+            if !is_itself && (stack.base_url.is_some() || other.root != stack.root) {
+                let pair = [(&*other.root, &other.environment), (&*stack.root, &stack.environment)];
+                shared.entry(pair).or_default().push(key);
+            }
+        }
+    }
+    if shared.is_empty() {
+        return;
+    }
+    let roots: Vec<_> = members.iter().map(Member::root).collect();
+    for (pair, keys) in &shared {
+        let at = pair.map(|(root, environment)| {
+            let is_it = |own: &Option<(PathBuf, Option<String>)>| {
+                own.as_ref().is_some_and(|(own, chosen)| own == root && chosen == environment)
+            };
+            roots.iter().position(is_it)
+        });
+        let [Some(one), Some(other)] = at else { continue };
+        let places = [one, other].map(|at| members[at].place(keys[0]));
+        for (at, [here, there]) in [(one, [&places[0], &places[1]]), (other, [&places[1], &places[0]])] {
+            if done[at].is_err() {
+                continue;
+            }
+            let more = match keys.len() - 1 {
+                0 => String::new(),
+                more => format!(", and {more} more"),
+            };
+            let message = format!("`{}` is defined by two stacks, in {here} and in {there}{more}", keys[0]);
+            let error = CommandError::words(ExitStatus::Invalid, message)
+                .hint("remove one of the definitions, or give the stacks different services")
+                .within(&members[at].name());
+            done[at] = Err(NoResult::Failed(error));
+        }
+    }
+}
+
 /// Refuses a filter of the call that matches nothing in any of the stacks that were worked on. Of a stack that has no
 /// result it is not known.
 ///
@@ -251,6 +299,20 @@ pub fn failed(error: &CommandError) -> ExitStatus {
 }
 
 impl Member {
+    /// The directory of its stack, and its environment.
+    fn root(&self) -> Option<(PathBuf, Option<String>)> {
+        Some((configuration::root(&self.context, self.target.path()).ok()?, self.context.chosen_environment()))
+    }
+
+    /// Where it defines an endpoint: the file alone, if it cannot be read any more.
+    fn place(&self, key: &Key) -> String {
+        let options = configuration::load_options(&self.context).unwrap_or_default();
+        let Ok(loaded) = load::directory(self.target.path(), &options) else { return self.name() };
+        let prefix = self.context.environment.shown_from_here(&loaded.root);
+        let place = SourceMap::new(&loaded).place(key, None);
+        place.map_or_else(|| self.name(), |place| format!("{prefix}{place}"))
+    }
+
     /// Its paths with the filters of the call.
     pub fn scope(&self, filter: &FilterArgs) -> ScopeArgs {
         ScopeArgs { paths: self.target.paths.clone(), filter: filter.clone() }

@@ -55,6 +55,7 @@ pub async fn run(arguments: &ApplyArgs, context: &Context, targets: Vec<Target>)
     // What names no stack is an error before anything is read.
     waves(arguments, &members, |_| true)?;
     let mut planned = fleet::each(&members, async |member| plan(arguments, member).await).await;
+    fleet::refuse_shared(&members, &mut planned);
     fleet::check_filters(&members, &arguments.scope.filter, &planned)?;
     let waves = waves(arguments, &members, |at| !matches!(planned[at], Err(NoResult::Skipped(_))))?;
     let digest = Digest::of_all(planned.iter().flatten().map(|stack| &stack.plan));

@@ -5,13 +5,12 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
 
 use crate::api::{self, ClientPool, ClientSettings, ClientSettingsError, Secret};
-use crate::cli::stacks::declared::{self, DeclaredDirectory};
+use crate::cli::stacks::declared::{self, Declared};
 use crate::git::{GitError, Repository};
 use crate::load::Config;
-use crate::model::Namespace;
+use crate::model::{Key, Namespace};
 use crate::plan::MatchedFilters;
 
 /// What the filters of a call matched in its stacks.
@@ -25,17 +24,32 @@ pub struct MatchedInStacks {
     pub is_partial: bool,
 }
 
+/// The endpoints that one of several stacks defines.
+#[derive(Debug)]
+pub struct DefinedKeys {
+    /// Its directory.
+    pub root: PathBuf,
+    /// Its environment.
+    pub environment: Option<String>,
+    /// Its service, if something names one.
+    pub base_url: Option<String>,
+    /// The endpoints.
+    pub keys: Vec<Key>,
+}
+
 /// The services of a command about several stacks.
 #[derive(Debug, Default)]
 pub struct Tenants {
     /// What the filters of the call matched so far; nothing for a command about one stack.
     pub filters: Option<RefCell<MatchedInStacks>>,
+    /// What the stacks of the call define, as far as they are loaded.
+    pub defined: RefCell<Vec<DefinedKeys>>,
     tenants: RefCell<BTreeMap<String, Tenant>>,
     embedded: Option<EmbeddedService>,
     /// The stacks of each repository, once they were searched for.
-    in_tree: RefCell<BTreeMap<PathBuf, Result<Rc<[DeclaredDirectory]>, String>>>,
+    in_tree: RefCell<BTreeMap<PathBuf, Result<Declared, String>>>,
     /// The same at a commit.
-    at_commit: RefCell<BTreeMap<(PathBuf, String), Rc<[DeclaredDirectory]>>>,
+    at_commit: RefCell<BTreeMap<(PathBuf, String), Declared>>,
 }
 
 /// An embedded service that all stacks use.
@@ -80,7 +94,7 @@ impl Tenants {
     ///
     /// # Errors
     /// Why it cannot be searched.
-    pub fn declared(&self, top: &Path) -> Result<Rc<[DeclaredDirectory]>, String> {
+    pub fn declared(&self, top: &Path) -> Result<Declared, String> {
         let mut known = self.in_tree.borrow_mut();
         known.entry(top.to_owned()).or_insert_with(|| declared::in_tree(top).map(Into::into)).clone()
     }
@@ -89,14 +103,14 @@ impl Tenants {
     ///
     /// # Errors
     /// git cannot show the commit, or not all of it.
-    pub fn declared_at(&self, repository: &Repository, commit: &str) -> Result<Rc<[DeclaredDirectory]>, GitError> {
+    pub fn declared_at(&self, repository: &Repository, commit: &str) -> Result<Declared, GitError> {
         let mut known = self.at_commit.borrow_mut();
         let place = (repository.top().to_owned(), commit.to_owned());
         if let Some(declared) = known.get(&place) {
-            return Ok(Rc::clone(declared));
+            return Ok(Declared::clone(declared));
         }
         let declared = declared::at_commit(repository, commit)?.into();
-        Ok(Rc::clone(known.entry(place).or_insert(declared)))
+        Ok(Declared::clone(known.entry(place).or_insert(declared)))
     }
 
     /// The embedded service, if the stacks use one.

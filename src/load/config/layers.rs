@@ -15,7 +15,7 @@ use crate::load::fields::{Decoder, Fields, KeySpelling};
 use crate::load::item::{Item, MapEntry, Value, resolve};
 use crate::load::options::{LoadOptions, UndefinedEnvironment};
 use crate::load::suggestion::did_you_mean;
-use crate::load::text::{Language, SourceText};
+use crate::load::text::SourceText;
 use crate::load::tree::Documents;
 use crate::model::Segment;
 use crate::model::policy::Prune;
@@ -62,7 +62,7 @@ pub(in crate::load) fn document<'s>(source: &'s SourceText, problems: &mut Vec<D
 
 /// Reports what is wrong with any layer, chosen or not.
 fn check(root: &Item<'_>, problems: &mut Vec<Diagnostic>) {
-    let mut decoder = Decoder::new(Language::Yaml, KeySpelling::Snake);
+    let mut decoder = Decoder::new(KeySpelling::Snake);
     if let Some(mut fields) = Fields::open(&mut decoder, root, &root.span, Vec::new()) {
         settings(&mut fields);
         fields.nested("defaults", |fields| {
@@ -200,11 +200,11 @@ impl<'i, 's> Layers<'i, 's> {
         let tree = layers.iter().fold(None, |below, (_, above)| Some(merged(below, above, &mut Vec::new())));
         let Some(tree) = tree else { return Config::default() };
         // Its problems are those of its layers.
-        let mut decoder = Decoder::new(Language::Yaml, KeySpelling::Snake);
+        let mut decoder = Decoder::new(KeySpelling::Snake);
         let fields = Fields::open(&mut decoder, &tree, &tree.span, Vec::new());
         let mut config = fields.map(|mut fields| settings(&mut fields)).unwrap_or_default();
         let overlays = layers.iter().skip(1).filter_map(|(_, layer)| {
-            let mut decoder = Decoder::new(Language::Yaml, KeySpelling::Snake);
+            let mut decoder = Decoder::new(KeySpelling::Snake);
             overlay(&mut Fields::open(&mut decoder, layer, &layer.span, Vec::new())?)
         });
         config.overlays = overlays.collect();

@@ -8,7 +8,7 @@ use crate::load::diagnostic::{Diagnostic, Diagnostics};
 use crate::load::fields::{Decoder, Fields, KeySpelling};
 use crate::load::item::{Item, resolve};
 use crate::load::suggestion::did_you_mean;
-use crate::load::text::{Language, SourceText};
+use crate::load::text::SourceText;
 use crate::load::tree::Documents;
 use crate::model::Name;
 use crate::model::policy::{CONSENTS, Policy};
@@ -58,7 +58,7 @@ fn read(source: &SourceText, problems: &mut Vec<Diagnostic>) -> Policy {
 }
 
 fn document(root: &Item<'_>, problems: &mut Vec<Diagnostic>) -> Policy {
-    let mut decoder = Decoder::new(Language::Yaml, KeySpelling::Snake);
+    let mut decoder = Decoder::new(KeySpelling::Snake);
     let mut policy = Policy::default();
     for entry in root.entries().iter().filter(|entry| entry.item.is_null()) {
         let what = format!("`{}` has no value", entry.key);
