@@ -52,7 +52,9 @@ fn paged(mut command: Command, is_whole: bool) -> Command {
     }
     let after = after.map_or_else(|| OPTIONS.to_owned(), |text| format!("{text}\n{OPTIONS}"));
     if let Some(about) = command.get_long_about().filter(|_| is_whole).cloned() {
-        command = command.about(about);
+        // The list of commands above it keeps the short sentence.
+        command = command.before_help(about);
+        command = command.help_template("{before-help}{usage-heading} {usage}\n\n{all-args}{after-help}");
     }
     let shown = |arg: Arg| match arg.get_id().as_str() {
         "help" if is_whole => arg.action(ArgAction::HelpShort).help("Print help"),

@@ -71,7 +71,7 @@ fn history_lists_the_runs_and_shows_one_with_every_result() {
         .stdout_contains("3 of 3 done, finished.\nVerified");
     let steps = stage.run(&format!("show {newest} --format json")).code(0).json()["steps"].clone();
     assert_eq!(steps[0]["result"], json!({"done": {"confirmation": "unguarded", "by_reading": false}}));
-    stage.run("history nothing-such").code(1).stderr_contains("there is no run `nothing-such`");
+    stage.run("show nothing-such").code(1).stderr_contains("there is no run `nothing-such`");
 }
 
 #[test]
