@@ -89,32 +89,24 @@ impl Secret {
     /// Whether `body` contains the token, in whatever escapes.
     #[must_use]
     pub fn appears_in(&self, body: &[u8]) -> bool {
-        self.find(body).is_some()
+        self.tokens(body).next().is_some()
     }
 
     fn masked(&self, text: &[u8]) -> Vec<u8> {
         let mut clean = Vec::with_capacity(text.len());
-        let mut rest = text;
-        while let Some(found) = self.find(rest) {
-            clean.extend_from_slice(&rest[..found.start]);
+        let mut end = 0;
+        for found in self.tokens(text) {
+            clean.extend_from_slice(&text[end..found.start]);
             clean.extend_from_slice(MASK.as_bytes());
-            rest = &rest[found.end..];
+            end = found.end;
         }
-        clean.extend_from_slice(rest);
+        clean.extend_from_slice(&text[end..]);
         clean
     }
 
-    /// Where the first token is.
-    fn find(&self, text: &[u8]) -> Option<Range<usize>> {
-        if self.is_short() {
-            return None;
-        }
-        let plain = self.finder.find(text).map(|at| at..at + self.token.len());
-        // Nearly every text has no escape that could stand for a character of a token.
-        let end = plain.as_ref().map_or(text.len(), |found| found.start);
-        let before = &text[..end];
-        let has_escape = memchr_iter(b'\\', before).any(|at| matches!(before.get(at + 1), Some(b'u' | b'/' | b'\\')));
-        if has_escape { self.find_escaped(&text[..end]).or(plain) } else { plain }
+    fn tokens<'t>(&'t self, text: &'t [u8]) -> Tokens<'t> {
+        let plain = if self.is_short() { None } else { self.finder.find(text) };
+        Tokens { secret: self, text, at: 0, plain }
     }
 
     fn find_escaped(&self, text: &[u8]) -> Option<Range<usize>> {
@@ -177,6 +169,40 @@ fn hexadecimal(high: u8, low: u8) -> Option<u8> {
     Some(digit(high)? * 16 + digit(low)?)
 }
 
+/// The tokens in a text from its beginning to its end, each part of which is looked through once.
+struct Tokens<'t> {
+    secret: &'t Secret,
+    text: &'t [u8],
+    at: usize,
+    /// The next token without escapes.
+    plain: Option<usize>,
+}
+
+impl Iterator for Tokens<'_> {
+    type Item = Range<usize>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let Self { secret, text, at, .. } = *self;
+        if secret.is_short() {
+            return None;
+        }
+        if self.plain.is_some_and(|plain| plain < at) {
+            self.plain = secret.finder.find(&text[at..]).map(|found| at + found);
+        }
+        // Nearly every text has no escape that could stand for a character of a token.
+        let before = &text[at..self.plain.unwrap_or(text.len())];
+        let has_escape = memchr_iter(b'\\', before).any(|at| matches!(before.get(at + 1), Some(b'u' | b'/' | b'\\')));
+        let escaped = if has_escape { secret.find_escaped(before) } else { None };
+        let found = match (escaped, self.plain) {
+            (Some(found), _) => at + found.start..at + found.end,
+            (None, Some(plain)) => plain..plain + secret.token.len(),
+            (None, None) => return None,
+        };
+        self.at = found.end;
+        Some(found)
+    }
+}
+
 impl fmt::Debug for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Secret(…)")
@@ -186,6 +212,7 @@ impl fmt::Debug for Secret {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::growth_tests::assert_at_most_linear;
 
     #[test]
     fn neither_debug_nor_the_header_shows_the_token() {
@@ -243,6 +270,19 @@ mod tests {
         }
         let row = vec![b'\\'; 1 << 20];
         assert!(!secret.appears_in(&row), "in linear time");
+    }
+
+    #[test]
+    fn many_tokens_are_masked_in_linear_time() {
+        let secret = Secret::new("abc/DEF+1234567=").expect("a token");
+        let escaped = |count: usize| r"abc\/DEF+1234567= \u0061bc/DEF+1234567= ".repeat(count);
+        let mixed = |count: usize| format!("{} abc/DEF+1234567= ", r"abc/DEF+1234567= \u0061bc/DEF+ ".repeat(count));
+        assert_at_most_linear("escaped tokens", 2_000, escaped, |text| {
+            assert!(!secret.scrub(&text).contains("DEF"));
+        });
+        assert_at_most_linear("plain tokens", 2_000, mixed, |text| {
+            assert!(!secret.scrub(&text).contains("DEF+1"));
+        });
     }
 
     #[test]

@@ -116,6 +116,15 @@ impl<'s> Item<'s> {
         self.entries().iter().find(|entry| entry.key == key).map(|entry| &entry.item).filter(|item| !item.is_null())
     }
 
+    /// The values in it, itself included.
+    pub(super) fn size(&self) -> usize {
+        1 + match &self.value {
+            Value::Text(..) | Value::Refused => 0,
+            Value::List(items) => items.iter().map(Item::size).sum(),
+            Value::Map(entries) => entries.iter().map(|entry| entry.item.size()).sum::<usize>(),
+        }
+    }
+
     pub(super) fn text(&self) -> Option<&str> {
         match &self.value {
             Value::Text(text, _) => Some(text),

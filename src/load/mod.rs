@@ -444,4 +444,6 @@ fn unique(
 }
 
 #[cfg(test)]
+mod growth_tests;
+#[cfg(test)]
 mod tests;

@@ -2,6 +2,8 @@
 //! merged, `null` removes, lists and scalars replace, and choosing an option of an exclusive group
 //! removes the other options.
 
+use std::collections::{HashMap, HashSet};
+
 use super::item::{Item, MapEntry, Value};
 use crate::model::shape::{ENDPOINT, NodeKind, ShapeNode, snake};
 
@@ -17,6 +19,11 @@ fn merge_at<'s>(base: &mut Item<'s>, overlay: &Item<'s>, level: Option<&ShapeNod
         return;
     };
     drop_rivals(entries, level, changes);
+    let mut places: HashMap<String, Vec<usize>> = HashMap::new();
+    for (at, entry) in entries.iter().enumerate() {
+        places.entry(spelled(level, &entry.key)).or_default().push(at);
+    }
+    let mut removed = HashSet::new();
     for change in changes {
         let key = spelled(level, &change.key);
         // The name selects the definition and changes nothing.
@@ -24,18 +31,26 @@ fn merge_at<'s>(base: &mut Item<'s>, overlay: &Item<'s>, level: Option<&ShapeNod
             continue;
         }
         if change.item.is_null() {
-            entries.retain(|entry| spelled(level, &entry.key) != key);
+            removed.extend(places.remove(&key).unwrap_or_default());
             continue;
         }
-        match entries.iter_mut().find(|entry| spelled(level, &entry.key) == key) {
-            Some(entry) => {
+        match places.get(&key).and_then(|places| places.first()) {
+            Some(at) => {
+                let entry = &mut entries[*at];
                 if !matches!((&entry.item.value, &change.item.value), (Value::Map(_), Value::Map(_))) {
                     entry.key_at = change.key_at;
                 }
                 merge_at(&mut entry.item, &change.item, level.and_then(|level| level.child(&key)));
             }
-            None => entries.push(change.clone()),
+            None => {
+                places.insert(key, vec![entries.len()]);
+                entries.push(change.clone());
+            }
         }
+    }
+    if !removed.is_empty() {
+        let mut at = 0..;
+        entries.retain(|_| at.next().is_some_and(|at| !removed.contains(&at)));
     }
 }
 
@@ -49,7 +64,7 @@ fn spelled(level: Option<&ShapeNode>, key: &str) -> String {
 /// error.
 fn drop_rivals(entries: &mut Vec<MapEntry<'_>>, level: Option<&ShapeNode>, changes: &[MapEntry<'_>]) {
     let options = level.map_or(&[][..], ShapeNode::options);
-    let chosen: Vec<_> =
+    let chosen: HashSet<_> =
         changes.iter().filter(|change| !change.item.is_null()).map(|change| snake(&change.key)).collect();
     if options.iter().any(|option| chosen.iter().any(|key| key == option)) {
         entries.retain(|entry| {

@@ -11,6 +11,8 @@ mod endpoint;
 mod field;
 mod field_digest;
 mod groups;
+#[cfg(test)]
+pub mod growth_tests;
 mod key;
 pub mod label;
 mod layout;

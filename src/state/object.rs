@@ -15,6 +15,8 @@ use super::error::{StateError, names_bucket};
 const TRIES: u32 = 4;
 /// Before the second try; it doubles.
 const FIRST_WAIT: Duration = Duration::from_millis(if cfg!(test) { 5 } else { 200 });
+/// The largest object that is read, in bytes: whoever can write to the bucket must not exhaust the memory of a runner.
+const LARGEST: u64 = if cfg!(test) { 1024 * 1024 } else { 1024 * 1024 * 1024 };
 /// The names of the object that shows whether conditional writes work.
 const PROBE: &str = "locks/.conditions";
 
@@ -82,11 +84,18 @@ impl Objects {
         for left in (0..TRIES).rev() {
             let answer = async {
                 let found = self.store.get(&path).await?;
+                if found.meta.size > LARGEST {
+                    return Ok(Err(found.meta.size));
+                }
                 let tag = Tag(UpdateVersion { e_tag: found.meta.e_tag.clone(), version: found.meta.version.clone() });
-                Ok(StoredObject { bytes: found.bytes().await?, tag })
+                Ok(Ok(StoredObject { bytes: found.bytes().await?, tag }))
             };
             match answer.await {
-                Ok(object) => return Ok(Some(object)),
+                Ok(Ok(object)) => return Ok(Some(object)),
+                Ok(Err(size)) => {
+                    let message = format!("it has {size} bytes, and at most {LARGEST} are read");
+                    return Err(StateError::new("read", self.place(name), message));
+                }
                 Err(Error::NotFound { source, .. }) if !names_bucket(&*source) => return Ok(None),
                 Err(error) if left == 0 || is_final(&error) => return Err(self.failed("read", name, &error)),
                 Err(_) => {}

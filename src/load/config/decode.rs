@@ -1,6 +1,6 @@
 //! Reads the settings of `trueup.yaml` key by key, with places and suggestions for what is wrong.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use globset::Glob;
 
@@ -143,12 +143,12 @@ pub(super) fn namespaces(fields: &mut Fields<'_, '_, '_>) -> Option<Vec<Namespac
     let texts = fields.texts("namespaces")?;
     let entry = fields.given("namespaces")?;
     let Value::List(items) = &entry.item.value else { return None };
-    let mut listed: Vec<Namespace> = Vec::new();
+    let (mut listed, mut seen) = (Vec::new(), HashSet::new());
     for (text, item) in texts.iter().zip(items) {
         let fault = match Namespace::parse(text) {
             Err(NameError::Empty) => continue,
             Err(error) => format!("the namespace `{text}` {error}"),
-            Ok(namespace) if listed.contains(&namespace) => format!("the namespace `{text}` is listed twice"),
+            Ok(namespace) if !seen.insert(namespace.clone()) => format!("the namespace `{text}` is listed twice"),
             Ok(namespace) => {
                 listed.push(namespace);
                 continue;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::layers::{LayerName, Layers, document, merged};
+use super::layers::{LayerName, Layers, OWN_KEYS, document, merged};
 use crate::load::item::{Item, MapEntry, Value};
 use crate::load::options::LoadOptions;
 use crate::load::text::SourceText;
@@ -67,7 +67,7 @@ pub(in crate::load) fn settings(source: &SourceText, options: &LoadOptions) -> V
         explained.insert(path, above);
     };
     for (name, layer) in &layers {
-        leaves(&merged(None, layer, &mut Vec::new()), &mut Vec::new(), &mut |path, entry| {
+        leaves(&merged(None, layer, &OWN_KEYS, &mut Vec::new()), &mut Vec::new(), &mut |path, entry| {
             set(path.to_vec(), json(&entry.item), name, Some(entry.key_at.location()));
         });
         // Overlays add up, and what an environment extends is its own: no layer passes them on.

@@ -2,8 +2,9 @@
 //! chosen environment. Layers are merged as trees before they are decoded, so that one rule holds for every
 //! setting: mappings are merged, lists and single values replace, null sets nothing. `--var` is above all layers.
 
-use std::collections::BTreeMap;
-use std::fmt;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::{fmt, iter};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -21,7 +22,13 @@ use crate::model::Segment;
 use crate::model::policy::Prune;
 
 /// Keys of the top level and of a layer that no layer passes on.
-const OWN_KEYS: [&str; 4] = ["environments", "defaults", "extends", "overlay"];
+pub(super) const OWN_KEYS: [&str; 4] = ["environments", "defaults", "extends", "overlay"];
+/// The same for an environment that is not chosen: nobody asks for the values of its variables.
+const OWN_KEYS_OF_OTHERS: [&str; 5] = ["environments", "defaults", "extends", "overlay", "variables"];
+/// Values that the environments have together, those that they inherit included, but for variables.
+const MOST_VALUES: usize = 1_000_000;
+/// Environments among which a message looks for the one that was meant.
+const MOST_OFFERED: usize = 100;
 
 /// The settings in `source` for the environment that `options` names, as far as they can be read.
 pub(in crate::load) fn read(source: &SourceText, options: &LoadOptions, problems: &mut Vec<Diagnostic>) -> Config {
@@ -29,7 +36,8 @@ pub(in crate::load) fn read(source: &SourceText, options: &LoadOptions, problems
     let Some(root) = document(source, problems) else {
         let mut config = Config::default();
         if problems.len() == before {
-            set_variables(&mut config, options);
+            config.undeclared = options.variables.keys().cloned().collect();
+            config.variables.extend(options.variables.clone());
             problems.extend(options.environment.as_ref().map(|name| no_environment(name, &config)));
         }
         return config;
@@ -77,6 +85,7 @@ fn check(root: &Item<'_>, problems: &mut Vec<Diagnostic>) {
 
 fn environments(fields: &mut Fields<'_, '_, '_>) {
     let all = fields.named();
+    let by_name: HashMap<&str, &Item<'_>> = all.iter().rev().map(|entry| (&*entry.key, &entry.item)).collect();
     for entry in all {
         let path = fields.join(Segment::Key(entry.key.clone().into_owned().into()));
         if !is_environment_name(&entry.key) {
@@ -88,7 +97,7 @@ fn environments(fields: &mut Fields<'_, '_, '_>) {
         {
             settings(&mut inner);
             overlay(&mut inner);
-            extends(&mut inner, &entry.key, all);
+            extends(&mut inner, &entry.key, (all, &by_name));
             inner.finish();
         }
     }
@@ -101,13 +110,13 @@ fn is_environment_name(name: &str) -> bool {
 }
 
 /// Whether the environment that `name` extends is another one that extends none itself.
-fn extends(fields: &mut Fields<'_, '_, '_>, name: &str, all: &[MapEntry<'_>]) {
+fn extends(fields: &mut Fields<'_, '_, '_>, name: &str, (all, by_name): (&[MapEntry<'_>], &HashMap<&str, &Item<'_>>)) {
     let Some((extended, entry)) = given(fields, "extends") else { return };
-    let others = || all.iter().map(|other| &*other.key).filter(|other| *other != name);
+    let others = || all.iter().map(|other| &*other.key).filter(|other| *other != name).take(MOST_OFFERED);
     let (what, label) = if extended == name {
         (format!("the environment `{name}` extends itself"), "name another environment".to_owned())
-    } else if let Some(other) = all.iter().find(|other| other.key == extended) {
-        let Some(next) = other.item.get("extends").and_then(Item::text) else { return };
+    } else if let Some(other) = by_name.get(extended.as_str()) {
+        let Some(next) = other.get("extends").and_then(Item::text) else { return };
         let what = format!("`{name}` extends `{extended}`, which extends `{next}`");
         (what, "extend an environment that extends none".to_owned())
     } else {
@@ -177,15 +186,24 @@ impl<'i, 's> Layers<'i, 's> {
     }
 
     fn config(&self, options: &LoadOptions, problems: &mut Vec<Diagnostic>) -> Config {
-        let environments: BTreeMap<String, Config> = self
-            .environments
-            .keys()
-            .map(|name| ((*name).to_owned(), self.resolved(Some(name), &mut Vec::new())))
-            .collect();
+        let (mut environments, mut values) = (BTreeMap::new(), 0);
+        for name in self.environments.keys() {
+            let tree = self.tree(Some(name), &OWN_KEYS_OF_OTHERS);
+            values += tree.size();
+            if values > MOST_VALUES {
+                let what = format!(
+                    "the {} environments have more than {MOST_VALUES} values together, with those that they inherit",
+                    self.environments.len()
+                );
+                problems.push(self.root.span.error(what, "divide the stack"));
+                break;
+            }
+            environments.insert((*name).to_owned(), self.resolved(Some(name), &tree, &mut Vec::new()));
+        }
         let chosen = options.environment.as_deref();
-        let mut config = self.resolved(chosen, problems);
+        let mut config = self.resolved(chosen, &self.tree(chosen, &OWN_KEYS), problems);
         config.environments = environments;
-        set_variables(&mut config, options);
+        self.set_variables(&mut config, options);
         if let Some(name) = chosen.filter(|name| !config.environments.contains_key(*name))
             && options.undefined_environment == UndefinedEnvironment::Refuse
         {
@@ -194,14 +212,19 @@ impl<'i, 's> Layers<'i, 's> {
         config
     }
 
-    /// The settings of an environment without `--var`; of the top level alone where there is none.
-    fn resolved(&self, environment: Option<&str>, problems: &mut Vec<Diagnostic>) -> Config {
+    /// The merged layers of an environment, without the `own` keys of each; the top level alone where there is none.
+    fn tree(&self, environment: Option<&str>, own: &[&str]) -> Item<'s> {
+        let top = merged(None, self.root, own, &mut Vec::new());
+        let above = self.of(environment).into_iter().skip(1);
+        above.fold(top, |below, (_, above)| merged(Some(below), above, own, &mut Vec::new()))
+    }
+
+    /// The settings of an environment with these merged layers, without `--var`.
+    fn resolved(&self, environment: Option<&str>, tree: &Item<'s>, problems: &mut Vec<Diagnostic>) -> Config {
         let layers = self.of(environment);
-        let tree = layers.iter().fold(None, |below, (_, above)| Some(merged(below, above, &mut Vec::new())));
-        let Some(tree) = tree else { return Config::default() };
         // Its problems are those of its layers.
         let mut decoder = Decoder::new(KeySpelling::Snake);
-        let fields = Fields::open(&mut decoder, &tree, &tree.span, Vec::new());
+        let fields = Fields::open(&mut decoder, tree, &tree.span, Vec::new());
         let mut config = fields.map(|mut fields| settings(&mut fields)).unwrap_or_default();
         let overlays = layers.iter().skip(1).filter_map(|(_, layer)| {
             let mut decoder = Decoder::new(KeySpelling::Snake);
@@ -216,8 +239,21 @@ impl<'i, 's> Layers<'i, 's> {
             None => self.root.get("defaults").into_iter().chain(self.environments.values().copied()).collect(),
         };
         let listed = !config.namespaces.is_empty() || above.iter().any(|layer| layer.get("namespaces").is_some());
-        set_prune(&tree, listed, &mut config, problems);
+        set_prune(tree, listed, &mut config, problems);
         config
+    }
+
+    /// Lets the variables of the call override those of the settings.
+    fn set_variables(&self, config: &mut Config, options: &LoadOptions) {
+        let layers = self.root.get("defaults").into_iter().chain(self.environments.values().copied());
+        let declared: HashSet<&str> = iter::once(self.root)
+            .chain(layers)
+            .filter_map(|layer| layer.get("variables"))
+            .flat_map(|variables| variables.entries().iter().map(|entry| &*entry.key))
+            .collect();
+        let undeclared = options.variables.keys().filter(|name| !declared.contains(name.as_str()));
+        config.undeclared = undeclared.cloned().collect();
+        config.variables.extend(options.variables.clone());
     }
 }
 
@@ -234,42 +270,38 @@ fn set_prune(tree: &Item<'_>, listed: bool, config: &mut Config, problems: &mut 
     }
 }
 
-/// A layer on what is below it.
-pub(super) fn merged<'s>(below: Option<Item<'s>>, above: &Item<'s>, path: &mut Vec<String>) -> Item<'s> {
-    let above_value = match &above.value {
+/// A layer on what is below it, without the `own` keys at its top.
+pub(super) fn merged<'s>(below: Option<Item<'s>>, above: &Item<'s>, own: &[&str], path: &mut Vec<String>) -> Item<'s> {
+    let mode;
+    let changes = match &above.value {
+        Value::Map(changes) => changes.as_slice(),
         // The mode of this gate alone is written as a word.
         Value::Text(..) if *path == ["gates", "events"] => {
-            Value::Map(vec![MapEntry { key: "mode".into(), key_at: above.span, item: above.clone() }])
+            mode = [MapEntry { key: "mode".into(), key_at: above.span, item: above.clone() }];
+            &mode
         }
-        Value::Map(_) | Value::Text(..) | Value::List(_) | Value::Refused => above.value.clone(),
+        Value::Text(..) | Value::List(_) | Value::Refused => return above.clone(),
     };
-    let Value::Map(changes) = above_value else { return above.clone() };
-    let mut entries = match below {
+    let entries = match below {
         Some(Item { value: Value::Map(entries), .. }) => entries,
         _ => Vec::new(),
     };
-    for change in changes {
-        if change.item.is_null() || (path.is_empty() && OWN_KEYS.contains(&&*change.key)) {
+    // A change takes the entry below it along to the end.
+    let places = entries.iter().enumerate().rev().map(|(at, entry)| (entry.key.clone(), at));
+    let mut places: HashMap<Cow<'s, str>, usize> = places.collect();
+    let mut entries: Vec<Option<MapEntry<'s>>> = entries.into_iter().map(Some).collect();
+    for MapEntry { key, key_at, item } in changes {
+        if item.is_null() || (path.is_empty() && own.contains(&&**key)) {
             continue;
         }
-        let at = entries.iter().position(|entry| entry.key == change.key);
-        let below = at.map(|at| entries.remove(at).item);
-        path.push(change.key.clone().into_owned());
-        let item = merged(below, &change.item, path);
+        let below = places.insert(key.clone(), entries.len()).and_then(|at| entries[at].take());
+        path.push(key.clone().into_owned());
+        let item = merged(below.map(|below| below.item), item, own, path);
         path.pop();
-        entries.push(MapEntry { item, ..change });
+        entries.push(Some(MapEntry { key: key.clone(), key_at: *key_at, item }));
     }
-    Item { value: Value::Map(entries), ..above.clone() }
-}
-
-/// Lets the variables of the call override those of the settings.
-fn set_variables(config: &mut Config, options: &LoadOptions) {
-    let declared = |name: &&String| {
-        let declares = |config: &Config| config.variables.contains_key(*name);
-        declares(config) || config.environments.values().any(declares)
-    };
-    config.undeclared = options.variables.keys().filter(|name| !declared(name)).cloned().collect();
-    config.variables.extend(options.variables.clone());
+    let value = Value::Map(entries.into_iter().flatten().collect());
+    Item { value, span: above.span, origin: above.origin, compact: above.compact }
 }
 
 /// The environment that was asked for is not there.

@@ -31,7 +31,7 @@ pub struct Config {
     pub stack: Option<Name>,
     /// What the stack is, for those who choose among several; the environment's over the general ones.
     pub labels: StringMap,
-    /// Every environment by name, with the settings that a call gets which chooses it, but for `--var`; none in these.
+    /// Every environment by name, with the settings that a call gets which chooses it, but for variables; none in these.
     pub environments: BTreeMap<String, Config>,
     /// The namespaces of the stack, in the order of the file; without them nothing is deleted.
     pub namespaces: Vec<Namespace>,

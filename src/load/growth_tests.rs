@@ -1,0 +1,85 @@
+//! Loading takes at most linear time in what is read: settings, namespaces, variables, environments, overlays.
+
+use std::fmt::Write as _;
+
+use super::{LoadOptions, SourceFile, settings_of, sources};
+use crate::model::growth_tests::assert_at_most_linear;
+
+fn file(path: &str, text: &str) -> SourceFile {
+    SourceFile { path: path.to_owned(), bytes: text.as_bytes().to_vec() }
+}
+
+fn lines(count: usize, line: impl Fn(usize) -> String) -> String {
+    (0..count).fold(String::new(), |mut text, number| {
+        let _ = writeln!(text, "{}", line(number));
+        text
+    })
+}
+
+#[test]
+fn settings_with_many_variables_and_environments_take_linear_time() {
+    let both = |count: usize| {
+        let variables = lines(count, |number| format!("  v{number}: text"));
+        let environments = lines(count / 5, |number| format!("  e{number}: {{variables: {{v{number}: own}}}}"));
+        format!("stack: shop\nvariables:\n{variables}environments:\n{environments}")
+    };
+    let overridden = |count: usize| {
+        let [below, above] = ["text", "own"].map(|value| lines(count, |number| format!("    v{number}: {value}")));
+        format!("stack: shop\ndefaults:\n  variables:\n{below}environments:\n prod:\n   variables:\n{above}")
+            .replace("\n   variables", "\n  variables")
+    };
+    let extending = |count: usize| {
+        let environments = lines(count, |number| format!("  e{number}: {{extends: base}}"));
+        format!("environments:\n  base: {{rate_limit: 5}}\n{environments}")
+    };
+    let prod = LoadOptions { environment: Some("prod".to_owned()), ..LoadOptions::default() };
+    let bare = LoadOptions::default();
+    let read = |options: &LoadOptions, text: String| {
+        let read = settings_of(Some(file("trueup.yaml", &text)), options);
+        assert!(read.is_ok(), "{:?}", read.err());
+    };
+    assert_at_most_linear("variables and environments", 500, both, |text| read(&bare, text));
+    assert_at_most_linear("variables of two layers", 2_000, overridden, |text| read(&prod, text));
+    assert_at_most_linear("environments that extend one", 1_000, extending, |text| read(&bare, text));
+}
+
+#[test]
+fn settings_with_many_namespaces_take_linear_time() {
+    let namespaces = |count: usize| {
+        let listed = lines(count, |number| format!("- n{number}"));
+        format!("stack: shop\nnamespaces:\n{listed}")
+    };
+    assert_at_most_linear("namespaces", 2_000, namespaces, |text| {
+        assert!(settings_of(Some(file("trueup.yaml", &text)), &LoadOptions::default()).is_ok());
+    });
+}
+
+#[test]
+fn environments_that_inherit_more_than_fits_are_refused_in_time() {
+    let listed = lines(20_000, |number| format!("- n{number}"));
+    let environments = lines(20_000, |number| format!("  e{number}: {{rate_limit: 5}}"));
+    let text = format!("stack: shop\nnamespaces:\n{listed}environments:\n{environments}");
+    let problems = settings_of(Some(file("trueup.yaml", &text)), &LoadOptions::default()).expect_err("too much");
+    assert!(problems.summary().contains("have more than 1000000 values together"), "{}", problems.summary());
+}
+
+#[test]
+fn an_overlay_with_many_annotations_takes_linear_time() {
+    let files = |count: usize| {
+        let head = "metadata:\n  name: cart\n  namespace: shop\n";
+        let annotations = |value: &str| {
+            lines(count, |number| format!("    k{number}: {}", if number % 3 == 0 { "null" } else { value }))
+        };
+        let below = lines(count, |number| format!("    k{number}: below"));
+        vec![
+            file("trueup.yaml", "stack: shop\nnamespaces: [shop]\nenvironments: {prod: {overlay: prod}}\n"),
+            file("cart.yaml", &format!("{head}  annotations:\n{below}spec:\n  ip: 10.0.0.7\n  port: 80\n")),
+            file("prod/cart.yaml", &format!("{head}  annotations:\n{}", annotations("above"))),
+        ]
+    };
+    let prod = LoadOptions { environment: Some("prod".to_owned()), ..LoadOptions::default() };
+    assert_at_most_linear("annotations of an overlay", 1_000, files, |files| {
+        // How many annotations an endpoint may have is another question.
+        drop(sources(files, &prod));
+    });
+}

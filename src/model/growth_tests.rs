@@ -1,0 +1,50 @@
+//! Finds work that grows with the square of its input, by the processor time of two sizes in one run. Only unit tests
+//! have it.
+
+use std::time::{Duration, Instant};
+
+/// Fails where ten times as much input takes much more than ten times as long: a search through all grows a hundred
+/// times. Each size is measured several times, because whatever else runs on the machine can only add to it.
+///
+/// # Panics
+/// It does.
+#[track_caller]
+pub fn assert_at_most_linear<T>(what: &str, few: usize, input: impl Fn(usize) -> T, work: impl Fn(T)) {
+    const TRIES: usize = 4;
+    let cost = |size: usize| -> Duration {
+        let once = || {
+            let input = input(size);
+            let before = used();
+            work(input);
+            used().saturating_sub(before)
+        };
+        (0..TRIES).map(|_| once()).min().unwrap_or_default()
+    };
+    let (least, most) = (cost(few), cost(10 * few));
+    // What is too short to measure is not held against the larger one.
+    let allowed = 30 * least.max(Duration::from_micros(200));
+    assert!(most <= allowed, "{what}: {least:?} for {few}, {most:?} for {}", 10 * few);
+}
+
+/// The processor time of this thread; the time of day where the system does not say.
+fn used() -> Duration {
+    thread_local! {
+        static BEGUN: Instant = Instant::now();
+    }
+    let counted = std::fs::read_to_string("/proc/thread-self/schedstat");
+    let nanoseconds = counted.ok().and_then(|text| text.split(' ').next()?.parse().ok());
+    nanoseconds.map_or_else(|| BEGUN.with(Instant::elapsed), Duration::from_nanos)
+}
+
+#[test]
+fn a_search_through_all_is_found() {
+    let numbers = |size: usize| -> Vec<usize> { (0..size).collect() };
+    let all = |numbers: Vec<usize>| assert!(numbers.iter().all(|number| numbers.contains(number)));
+    let indexed = |numbers: Vec<usize>| {
+        let index: std::collections::BTreeSet<usize> = numbers.iter().copied().collect();
+        assert!(numbers.iter().all(|number| index.contains(number)));
+    };
+    assert_at_most_linear("an index", 2_000, numbers, indexed);
+    let found = std::panic::catch_unwind(|| assert_at_most_linear("a search", 2_000, numbers, all));
+    assert!(found.is_err());
+}
