@@ -1,14 +1,17 @@
 //! Where a check keeps its drift state: in the file that the call names, or in the state store that it names, where
-//! every runner finds it. Checkers that share a stack write the same object one after the other.
+//! every runner finds it. Checkers that share a stack, such as its shards, change it one after the other.
 
 use std::path::PathBuf;
+
+use data_encoding::HEXLOWER;
+use sha2::{Digest as _, Sha256};
 
 use crate::cli::context::Context;
 use crate::cli::exit_status::{CommandError, ExitStatus};
 use crate::cli::stack::Stack;
 use crate::cli::{file, settings, state};
-use crate::drift::DriftState;
-use crate::file::{Directory, FileMode, limit, read_own};
+use crate::drift::{DriftState, DriftStateOwner};
+use crate::file::{Directory, FileError, FileMode, limit, read_own};
 use crate::state::{Bucket, CreateResult, StateStore, Tag};
 
 /// The directory of the drift states, in the state store.
@@ -17,6 +20,7 @@ const DRIFT: &str = "drift";
 /// The place of one stack's drift state.
 pub struct DriftStore<'c> {
     context: &'c Context,
+    owner: DriftStateOwner,
     place: Place<'c>,
 }
 
@@ -29,16 +33,16 @@ enum Place<'c> {
         directory: &'c PathBuf,
         name: String,
     },
-    /// An object, with the version that was read.
+    /// An object.
     Object {
         bucket: &'c Bucket,
         name: String,
-        tag: Option<Tag>,
     },
 }
 
 impl<'c> DriftStore<'c> {
-    /// The `file` of the call; else the state store, where the call names one and the check has no filter.
+    /// The `file` of the call; else the state store, where the call names one and the check has no filter. There, a
+    /// stack needs a name: nothing else tells two of them apart.
     ///
     /// # Errors
     /// A file for a check with filters: what is left out would be taken for fixed.
@@ -50,32 +54,38 @@ impl<'c> DriftStore<'c> {
     ) -> Result<Self, CommandError> {
         let is_whole = stack.selection.is_all();
         let is_named = state::named_state(&context.global, &context.environment).is_some();
-        let place = match file {
-            Some(_) if !is_whole => {
+        let owner = owner(context, stack, base_url)?;
+        let place = match (file, &owner.stack) {
+            (Some(_), _) if !is_whole => {
                 return Err(CommandError::words(
                     ExitStatus::Usage,
                     "a drift state needs a check without filters: what is left out would be taken for fixed",
                 ));
             }
-            Some(file) => Place::File(file),
-            None if !is_named || !is_whole => Place::Nowhere,
-            None => {
-                let owner = settings::stack(context, &stack.loaded.config)?;
-                let name = name(base_url, owner.as_deref());
+            (Some(file), _) => Place::File(file),
+            (None, _) if !is_named || !is_whole => Place::Nowhere,
+            (None, None) => {
+                context.output.notice(
+                    "note: the stack has no name, so the state keeps no drift state of it: \
+                     set `stack:`, or name a file with --drift-state",
+                );
+                Place::Nowhere
+            }
+            (None, Some(stack)) => {
+                let name = name(base_url, stack);
                 match state::store(context)? {
                     StateStore::Directory(directory) => Place::Own { directory, name },
-                    StateStore::Bucket(bucket, _) => {
-                        Place::Object { bucket, name: format!("{DRIFT}/{name}"), tag: None }
-                    }
+                    StateStore::Bucket(bucket, _) => Place::Object { bucket, name: format!("{DRIFT}/{name}") },
                 }
             }
         };
-        Ok(Self { context, place })
+        Ok(Self { context, owner, place })
     }
 
     /// Nowhere: a check that leaves nothing behind.
     pub fn nowhere(context: &'c Context) -> Self {
-        Self { context, place: Place::Nowhere }
+        let owner = DriftStateOwner { service: String::new(), stack: None, directory: None };
+        Self { context, owner, place: Place::Nowhere }
     }
 
     /// Whether the check is recorded.
@@ -86,42 +96,80 @@ impl<'c> DriftStore<'c> {
     /// The drift state; an empty one if there is none yet.
     ///
     /// # Errors
-    /// It cannot be read, or is not one.
-    pub async fn read(&mut self) -> Result<DriftState, CommandError> {
-        let (bytes, shown) = match &mut self.place {
-            Place::Nowhere => return Ok(DriftState::default()),
-            Place::File(path) if !crate::file::exists(path) => return Ok(DriftState::default()),
-            Place::File(path) => (file::read(path, limit::SAVED)?, path.display().to_string()),
+    /// It cannot be read, is not one, or is that of another stack.
+    pub async fn read(&self) -> Result<DriftState, CommandError> {
+        Ok(self.versioned().await?.0)
+    }
+
+    /// The same with its version, if it is an object.
+    async fn versioned(&self) -> Result<(DriftState, Option<Tag>), CommandError> {
+        let (bytes, shown, tag) = match &self.place {
+            Place::Nowhere => return Ok((DriftState::default(), None)),
+            Place::File(path) if !crate::file::exists(path) => (None, path.display().to_string(), None),
+            Place::File(path) => (Some(file::read(path, limit::SAVED)?), path.display().to_string(), None),
             Place::Own { directory, name } => {
                 let path = directory.join(DRIFT).join(name);
-                match read_own(&path, limit::SAVED) {
-                    Ok(bytes) => (bytes, path.display().to_string()),
-                    Err(error) if error.is_missing() => return Ok(DriftState::default()),
+                let bytes = match read_own(&path, limit::SAVED) {
+                    Ok(bytes) => Some(bytes),
+                    Err(error) if error.is_missing() => None,
                     Err(error) => return Err(CommandError::new(ExitStatus::Failed, error)),
-                }
+                };
+                (bytes, path.display().to_string(), None)
             }
-            Place::Object { bucket, name, tag } => {
+            Place::Object { bucket, name } => {
                 let object = elsewhere({
-                    let (bucket, name) = (bucket.clone(), name.clone());
+                    let (bucket, name) = ((*bucket).clone(), name.clone());
                     move || bucket.read(&name)
                 });
                 let object = object.await.map_err(|error| state::failed(self.context, error.into()))?;
-                *tag = object.as_ref().map(|object| object.tag.clone());
-                let Some(object) = object else { return Ok(DriftState::default()) };
-                (object.bytes.into(), bucket.place(name))
+                let (bytes, tag) = object.map(|object| (object.bytes.into(), object.tag)).unzip();
+                (bytes, bucket.place(name), tag)
             }
         };
-        DriftState::from_file(&bytes).map_err(|error| {
+        let state = bytes.map_or_else(|| Ok(DriftState::default()), |bytes: Vec<u8>| DriftState::from_file(&bytes));
+        let state = state.and_then(|state| state.of(&self.owner)).map_err(|error| {
             let failure = anyhow::Error::from(error).context(format!("`{shown}` cannot be used"));
             CommandError::new(ExitStatus::Invalid, failure)
-        })
+        })?;
+        Ok((state, tag))
     }
 
-    /// Stores the drift state; `false` where another checker wrote it since it was read.
+    /// Changes the drift state as it is now, whatever other checkers wrote since it was read, and returns what is
+    /// stored.
     ///
     /// # Errors
-    /// It cannot be written.
-    pub async fn write(&self, drift_state: &DriftState) -> Result<bool, CommandError> {
+    /// Those of [`DriftStore::read`], or it cannot be written.
+    pub async fn update(&self, change: impl Fn(&mut DriftState)) -> Result<DriftState, CommandError> {
+        // A bucket has no lock to wait for; it refuses a write over a version that was not read.
+        let lock = self.lock().await?;
+        loop {
+            let (mut state, tag) = self.versioned().await?;
+            change(&mut state);
+            if self.write(&state, tag).await? {
+                drop(lock);
+                return Ok(state);
+            }
+        }
+    }
+
+    async fn lock(&self) -> Result<Option<std::fs::File>, CommandError> {
+        let locked = match &self.place {
+            Place::Nowhere | Place::Object { .. } => return Ok(None),
+            Place::File(path) => {
+                let path = path.clone();
+                elsewhere(move || crate::file::lock(&path)).await
+            }
+            Place::Own { directory, name } => {
+                let (directory, name) = ((*directory).clone(), name.clone());
+                elsewhere(move || Directory::private(&directory, DRIFT)?.lock(name)).await
+            }
+        };
+        let failed = |error: FileError| CommandError::new(ExitStatus::Failed, error);
+        locked.map(Some).map_err(failed)
+    }
+
+    /// Stores the drift state; `false` where another checker wrote the object since it was read.
+    async fn write(&self, drift_state: &DriftState, tag: Option<Tag>) -> Result<bool, CommandError> {
         let text = drift_state.to_file();
         match &self.place {
             Place::Nowhere => {}
@@ -131,8 +179,8 @@ impl<'c> DriftStore<'c> {
                     .and_then(|directory| directory.replace(name, text.as_bytes(), FileMode::Private));
                 written.map_err(|error| CommandError::new(ExitStatus::Failed, error))?;
             }
-            Place::Object { bucket, name, tag } => {
-                let (bucket, name, tag) = ((*bucket).clone(), name.clone(), tag.clone());
+            Place::Object { bucket, name } => {
+                let (bucket, name) = ((*bucket).clone(), name.clone());
                 let written = elsewhere(move || match tag {
                     Some(tag) => bucket.update(&name, text, &tag).map(|tag| tag.is_some()),
                     None => bucket.create(&name, text).map(|result| result != CreateResult::Taken),
@@ -144,20 +192,44 @@ impl<'c> DriftStore<'c> {
     }
 }
 
-/// The name of a stack's drift state, by service and stack, whatever directory and environment led to them.
-fn name(base_url: &str, stack: Option<&str>) -> String {
-    let plain = |text: &str| -> String {
-        let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '.') { c } else { '_' };
-        text.chars().map(plain).collect()
-    };
-    let host = base_url.split_once("://").map_or(base_url, |(_, host)| host);
-    format!("{}_{}.json", plain(host), plain(stack.unwrap_or_default()))
+fn owner(context: &Context, stack: &Stack, base_url: &str) -> Result<DriftStateOwner, CommandError> {
+    let name = settings::stack(context, &stack.loaded.config)?;
+    let directory = name.is_none().then(|| match stack.repository.open() {
+        Ok(repository) => format!("./{}", repository.prefix()),
+        Err(_) => stack.loaded.root.display().to_string(),
+    });
+    Ok(DriftStateOwner { service: base_url.to_owned(), stack: name, directory })
 }
 
-/// Waits for an object store without keeping other stacks from their work.
+/// The name of a stack's drift state, by service and stack, whatever directory and environment led to them. A digest
+/// tells apart the services whose URLs differ only in what a file name leaves out.
+fn name(base_url: &str, stack: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '.');
+    let host = base_url.split_once("://").map_or(base_url, |(_, host)| host);
+    let digest = match base_url.strip_prefix("https://").is_some_and(|host| host.chars().all(is_plain)) {
+        true => String::new(),
+        false => format!("-{}", HEXLOWER.encode(&Sha256::digest(base_url)[..6])),
+    };
+    format!("{}{digest}_{stack}.json", host.replace(|c| !is_plain(c), "_"))
+}
+
+/// Waits for an object store or a lock without keeping other stacks from their work.
 async fn elsewhere<T: Send + 'static>(request: impl FnOnce() -> T + Send + 'static) -> T {
     match tokio::task::spawn_blocking(request).await {
         Ok(answer) => answer,
         Err(panic) => std::panic::resume_unwind(panic.into_panic()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::name;
+
+    #[test]
+    fn services_whose_addresses_are_alike_have_a_drift_state_each() {
+        assert_eq!(name("https://a.example.net", "shop"), "a.example.net_shop.json");
+        let urls = ["http://a.example.net", "https://a.example.net:8443", "https://a.example.net/8443"];
+        let names: std::collections::BTreeSet<String> = urls.iter().map(|url| name(url, "shop")).collect();
+        assert_eq!(names.len(), urls.len());
     }
 }

@@ -11,6 +11,9 @@ use super::{Acknowledgements, DriftState, JudgedAcknowledgement, Verdicts};
 use crate::model::Namespace;
 use crate::plan::Plan;
 
+/// The most shards of a fleet. Whose a namespace or a stack is takes as many steps as there are shards.
+pub const MOST_SHARDS: u32 = 4096;
+
 /// One check of a tenant, as its reports show it.
 #[derive(Debug, Clone)]
 pub struct Check<'a> {

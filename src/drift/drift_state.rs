@@ -4,6 +4,7 @@
 //! an apply. The clock is passed in.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -11,8 +12,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Verdicts;
-use crate::model::{Desired, Field, Key, Namespace};
-use crate::plan::{ActionKind, Plan, ScopeRead};
+use crate::model::{Desired, Field, Key, Namespace, Ownership, RunId};
+use crate::plan::{Cause, Change, Note, Plan, ScopeRead};
 
 /// The kind that the file names.
 const KIND: &str = "drift_state";
@@ -27,14 +28,46 @@ const FORMAT_VERSION: u32 = 1;
 pub struct DriftState {
     kind: String,
     format_version: u32,
+    /// Whose it is; files of version 0.2 do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    owner: Option<DriftStateOwner>,
     /// Checks so far.
     checks: u64,
     /// Defined objects that were found in place.
     #[serde(default)]
     applied: BTreeSet<Key>,
+    /// When a check last found them in place; files of version 0.2 do not say.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(with = "BTreeMap<String, String>")]
+    last_seen: BTreeMap<Key, Timestamp>,
     /// What drifted at the last check.
     #[serde(default)]
     drift: BTreeMap<Key, Vec<DriftEntry>>,
+}
+
+/// Whose drift state it is. What one stack no longer defines is forgotten, so two must not share one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DriftStateOwner {
+    /// The base URL of the service.
+    pub service: String,
+    /// The name of the stack.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stack: Option<String>,
+    /// The directory of a stack without a name: from the top of its repository, if it is in one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub directory: Option<String>,
+}
+
+impl fmt::Display for DriftStateOwner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.stack, &self.directory) {
+            (Some(stack), _) => write!(f, "stack `{}`", stack.escape_debug())?,
+            (None, Some(directory)) => write!(f, "the stack without a name in `{}`", directory.escape_debug())?,
+            (None, None) => f.write_str("a stack without a name")?,
+        }
+        write!(f, " on {}", self.service.escape_debug())
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -72,6 +105,14 @@ pub enum DriftStateError {
         /// The file's.
         found: u32,
     },
+    /// It is that of another stack.
+    #[error("it is the drift state of {found}, and this is a check of {wanted}: give each stack a file of its own")]
+    Another {
+        /// Whose it is.
+        found: Box<DriftStateOwner>,
+        /// Whose it should be.
+        wanted: Box<DriftStateOwner>,
+    },
 }
 
 impl Default for DriftState {
@@ -79,8 +120,10 @@ impl Default for DriftState {
         Self {
             kind: KIND.to_owned(),
             format_version: FORMAT_VERSION,
+            owner: None,
             checks: 0,
             applied: BTreeSet::new(),
+            last_seen: BTreeMap::new(),
             drift: BTreeMap::new(),
         }
     }
@@ -105,6 +148,19 @@ impl DriftState {
         Ok(Self { kind: KIND.to_owned(), ..state })
     }
 
+    /// The state as that of `owner`.
+    ///
+    /// # Errors
+    /// It names another.
+    pub fn of(self, owner: &DriftStateOwner) -> Result<Self, DriftStateError> {
+        match self.owner {
+            Some(found) if found != *owner => {
+                Err(DriftStateError::Another { found: Box::new(found), wanted: Box::new(owner.clone()) })
+            }
+            _ => Ok(Self { owner: Some(owner.clone()), ..self }),
+        }
+    }
+
     /// The state that knows no more than since when these values have drifted.
     #[must_use]
     pub fn of_seen(seen: impl IntoIterator<Item = (Key, Option<Field>, SeenSince)>) -> Self {
@@ -124,10 +180,10 @@ impl DriftState {
         text
     }
 
-    /// Whether the object was once found in place: missing now, it was deleted.
+    /// When a check last found the object in place; the beginning of time where the file does not say.
     #[must_use]
-    pub fn knows(&self, key: &Key) -> bool {
-        self.applied.contains(key)
+    pub fn last_seen(&self, key: &Key) -> Option<Timestamp> {
+        self.applied.contains(key).then(|| self.last_seen.get(key).copied().unwrap_or(Timestamp::MIN))
     }
 
     /// The namespaces of the objects that were once found in place.
@@ -147,27 +203,25 @@ impl DriftState {
         self.drift.get(key)?.iter().find(|one| one.field.as_ref() == field).map(|one| one.seen)
     }
 
-    /// Takes in one check at `now`. The plan has to be one without filters; of a namespace whose read
-    /// is unknown nothing is concluded, so what was remembered of it stays.
+    /// Takes in one check that read the service at `now`. The plan has to be one without filters; of a namespace whose
+    /// read is unknown nothing is concluded, so what was remembered of it stays. What is missing because trueup deleted
+    /// it, or never made it, is forgotten.
     pub fn remember(&mut self, check: CheckRecord<'_>, now: Timestamp) {
         let CheckRecord { plan, verdicts, desired } = check;
         self.checks += 1;
         let known = |key: &Key| {
             plan.scope.get(&key.namespace).is_some_and(|scope| matches!(scope.read, ScopeRead::Complete { .. }))
         };
-        self.applied.retain(|key| !known(key) || desired.definitions.contains_key(key));
-        let missing: BTreeSet<&Key> = plan
-            .changes
-            .iter()
-            .filter(|change| change.action.kind() == ActionKind::Create)
-            .map(|change| &change.key)
-            .collect();
-        let there = desired.definitions.keys().filter(|key| known(key) && !missing.contains(key));
-        self.applied.extend(there.cloned());
         let before = std::mem::take(&mut self.drift);
+        let changes = plan.by_key();
         for drifted in plan.drifted(verdicts) {
+            let key = &drifted.object;
+            // What an apply restored since the last check drifted anew.
+            let written = changes.get(key).and_then(|change| written(change));
+            let restored = self.last_seen.get(key).is_some_and(|seen| written > Some(*seen));
             let old = before
-                .get(&drifted.object)
+                .get(key)
+                .filter(|_| !restored)
                 .and_then(|fields| fields.iter().find(|one| one.field == drifted.field))
                 .map(|one| one.seen);
             let seen = match old {
@@ -177,7 +231,30 @@ impl DriftState {
             self.drift.entry(drifted.object).or_default().push(DriftEntry { field: drifted.field, seen });
         }
         self.drift.extend(before.into_iter().filter(|(key, _)| !known(key)));
+        let missing: BTreeMap<&Key, Option<Cause>> = plan.missing().map(|change| (&change.key, change.cause)).collect();
+        let undecided = plan.notes.iter().filter_map(|note| match note {
+            Note::DeletesUnknown { key, .. } => Some(key),
+            _ => None,
+        });
+        let undecided: BTreeSet<&Key> = undecided.collect();
+        let was_deleted = |key: &Key| match missing.get(key) {
+            Some(cause) => *cause == Some(Cause::Drift) || undecided.contains(key),
+            None => true,
+        };
+        self.applied.retain(|key| !known(key) || (desired.definitions.contains_key(key) && was_deleted(key)));
+        let there = desired.definitions.keys().filter(|key| known(key) && !missing.contains_key(key));
+        for key in there {
+            self.applied.insert(key.clone());
+            self.last_seen.insert(key.clone(), now);
+        }
+        self.last_seen.retain(|key, _| self.applied.contains(key));
     }
+}
+
+/// When trueup last wrote the live object of a change.
+fn written(change: &Change) -> Option<Timestamp> {
+    let ownership = Ownership::read(&change.action.before()?.endpoint.annotations)?;
+    RunId::new(&ownership.applied?.run)?.time()
 }
 
 /// One check, as the drift state records it.
@@ -206,7 +283,7 @@ mod tests {
     use super::*;
     use crate::drift::{ObjectVerdict, Verdict};
     use crate::plan::world::{endpoint, live, shop};
-    use crate::plan::{Action, BeforeImage, Cause, Change, FieldChange, NamespaceScope};
+    use crate::plan::{Action, BeforeImage, FieldChange, NamespaceScope};
 
     fn at(text: &str) -> Timestamp {
         text.parse().expect("a time")

@@ -1,8 +1,10 @@
 //! Endpoints that are defined and missing live (never applied yet, or applied and deleted outside), and
 //! those that the stack owns where it no longer has a namespace.
 
+use jiff::Timestamp;
+
 use crate::model::{Key, LiveItem, Namespace, NamespaceRead, Ownership};
-use crate::plan::{Action, Cause, Note, Owner, Plan};
+use crate::plan::{Action, Cause, Change, Note, Owner, Plan};
 
 /// What is known of an endpoint that is missing live.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,13 +23,98 @@ pub enum MissingCause {
     },
 }
 
+/// What git, the drift state and the runs show of the past of an endpoint that is missing live. Times order what they
+/// show: what trueup itself took away, or never made, is nobody's delete.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Past {
+    /// What git shows.
+    pub git: GitPast,
+    /// When a check last found it in place; the beginning of time where a drift state of version 0.2 does not say.
+    pub seen: Option<Timestamp>,
+    /// When a run left it in place, if that is the last that the runs show.
+    pub left_in_place: Option<Timestamp>,
+    /// When a run deleted it, or did not get to create it, if that is the last that the runs show.
+    pub withdrawn: Option<Timestamp>,
+}
+
+/// What git shows of an endpoint that is missing live, with the commits that live objects name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum GitPast {
+    /// The newest commit that was applied defines it.
+    Defined {
+        /// That commit.
+        commit: String,
+        /// When it was first applied, as far as live objects show it.
+        applied: Timestamp,
+        /// A later commit did not define it.
+        removal: Option<Removal>,
+    },
+    /// The newest commit that was applied does not define it.
+    NotDefined {
+        /// When it was last applied, as far as live objects show it.
+        applied: Timestamp,
+    },
+    /// git cannot show it.
+    Unknown {
+        /// Why.
+        reason: String,
+    },
+}
+
+/// A commit after the one that was applied in which an endpoint was not defined. Whether it was applied is not known: a
+/// run that only deletes leaves no trace on a live object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Removal {
+    /// The newest such commit.
+    pub commit: String,
+    /// When a later commit defined it again; nothing where none does.
+    pub defined_again: Option<Timestamp>,
+}
+
+impl Past {
+    /// Why the endpoint is missing.
+    #[must_use]
+    pub fn cause(self) -> MissingCause {
+        let Self { git, seen, left_in_place, withdrawn } = self;
+        match git {
+            GitPast::Defined { applied, .. } if withdrawn > seen.max(Some(applied)) => MissingCause::Pending,
+            GitPast::Defined { commit, removal: None, .. } => MissingCause::Deleted { commit: Some(commit) },
+            GitPast::Defined { commit, removal: Some(removal), .. } => {
+                let was_back = |again| seen.max(left_in_place) > Some(again);
+                if removal.defined_again.is_some_and(was_back) {
+                    return MissingCause::Deleted { commit: Some(commit) };
+                }
+                let [commit, removed] = [&commit, &removal.commit].map(|id| short(id));
+                let reason = format!(
+                    "{removed} removed the definition after {commit} was applied, and whether that was applied is unknown"
+                );
+                MissingCause::Unknown { reason: Some(reason) }
+            }
+            // What the service shows was applied after the check had seen it: that run deleted it.
+            GitPast::NotDefined { applied } if seen > withdrawn.max(Some(applied)) => {
+                MissingCause::Deleted { commit: None }
+            }
+            GitPast::NotDefined { .. } => MissingCause::Pending,
+            GitPast::Unknown { reason } => match seen.max(left_in_place) {
+                Some(in_place) if Some(in_place) > withdrawn => MissingCause::Deleted { commit: None },
+                _ if withdrawn.is_some() => MissingCause::Pending,
+                _ => MissingCause::Unknown { reason: Some(reason) },
+            },
+        }
+    }
+}
+
+/// A commit as people name it.
+#[must_use]
+pub fn short(commit: &str) -> &str {
+    commit.get(..7).unwrap_or(commit)
+}
+
 impl Plan {
-    /// The endpoints that are missing live, with those whose create is blocked.
-    pub fn missing(&self) -> impl Iterator<Item = &Key> {
+    /// The creates of the endpoints that are missing live, with those that are blocked.
+    pub fn missing(&self) -> impl Iterator<Item = &Change> {
         let blocked = self.blocked.iter().filter_map(|entry| entry.change.as_ref());
-        let creates =
-            self.changes.iter().chain(blocked).filter(|change| matches!(change.action, Action::Create { .. }));
-        creates.map(|change| &change.key)
+        self.changes.iter().chain(blocked).filter(|change| matches!(change.action, Action::Create { .. }))
     }
 
     /// Gives every create its cause, and notes where none can be given. It changes nothing of what an
@@ -74,5 +161,61 @@ impl Plan {
             }
         }
         self.notes.sort();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).expect("a time")
+    }
+
+    fn past(git: GitPast) -> Past {
+        Past { git, seen: None, left_in_place: None, withdrawn: None }
+    }
+
+    fn defined(removal: Option<(&str, Option<i64>)>) -> GitPast {
+        let removal =
+            removal.map(|(commit, again)| Removal { commit: commit.to_owned(), defined_again: again.map(at) });
+        GitPast::Defined { commit: "a".repeat(40), applied: at(10), removal }
+    }
+
+    #[test]
+    fn the_last_of_what_is_known_decides() {
+        let by_commit = MissingCause::Deleted { commit: Some("a".repeat(40)) };
+        let deleted = MissingCause::Deleted { commit: None };
+        let is_unknown = |past: Past| matches!(past.cause(), MissingCause::Unknown { reason: Some(_) });
+        let unknown = || GitPast::Unknown { reason: "shallow".to_owned() };
+        // What git says of the newest commit that was applied, and a later run of trueup that took it away.
+        assert_eq!(past(defined(None)).cause(), by_commit);
+        assert_eq!(Past { withdrawn: Some(at(11)), ..past(defined(None)) }.cause(), MissingCause::Pending);
+        assert_eq!(Past { withdrawn: Some(at(9)), ..past(defined(None)) }.cause(), by_commit);
+        let seen_again = Past { withdrawn: Some(at(11)), seen: Some(at(12)), ..past(defined(None)) };
+        assert_eq!(seen_again.cause(), by_commit);
+        // A later commit that did not define it may have been applied.
+        let removed = || past(defined(Some(("b", Some(20)))));
+        assert!(is_unknown(removed()));
+        assert!(is_unknown(Past { seen: Some(at(19)), ..removed() }));
+        assert_eq!(Past { seen: Some(at(21)), ..removed() }.cause(), by_commit);
+        assert_eq!(Past { left_in_place: Some(at(21)), ..removed() }.cause(), by_commit);
+        assert_eq!(Past { withdrawn: Some(at(15)), ..removed() }.cause(), MissingCause::Pending);
+        assert!(is_unknown(Past { seen: Some(at(99)), ..past(defined(Some(("b", None)))) }));
+        // The newest commit that was applied lacks it: its apply deleted what was seen before.
+        let lacks = || past(GitPast::NotDefined { applied: at(10) });
+        assert_eq!(lacks().cause(), MissingCause::Pending);
+        assert_eq!(Past { seen: Some(at(9)), ..lacks() }.cause(), MissingCause::Pending);
+        assert_eq!(Past { seen: Some(at(11)), ..lacks() }.cause(), deleted);
+        assert_eq!(Past { seen: Some(at(11)), withdrawn: Some(at(12)), ..lacks() }.cause(), MissingCause::Pending);
+        // Without git.
+        assert!(is_unknown(past(unknown())));
+        assert_eq!(Past { seen: Some(Timestamp::MIN), ..past(unknown()) }.cause(), deleted);
+        assert_eq!(Past { left_in_place: Some(at(5)), ..past(unknown()) }.cause(), deleted);
+        assert_eq!(
+            Past { withdrawn: Some(at(5)), seen: Some(at(4)), ..past(unknown()) }.cause(),
+            MissingCause::Pending
+        );
+        assert_eq!(Past { withdrawn: Some(at(5)), ..past(unknown()) }.cause(), MissingCause::Pending);
     }
 }

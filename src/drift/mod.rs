@@ -14,7 +14,7 @@ pub use acknowledge::{
     Acknowledgement, AcknowledgementStatus, Acknowledgements, AcknowledgementsKind, Drifted, JudgedAcknowledgement,
     ValueDigest,
 };
-pub use check::Check;
-pub use drift_state::{CheckRecord, DriftState, DriftStateError, SeenSince};
-pub use missing::MissingCause;
+pub use check::{Check, MOST_SHARDS};
+pub use drift_state::{CheckRecord, DriftState, DriftStateError, DriftStateOwner, SeenSince};
+pub use missing::{GitPast, MissingCause, Past, Removal, short};
 pub use verdict::{ObjectVerdict, UnmanagedPolicy, Verdict, Verdicts};

@@ -224,6 +224,20 @@ impl Directory {
         Ok(file.into_std())
     }
 
+    /// Waits until nobody else has the lock of this name, and holds it until the file is dropped. It is a file beside
+    /// the one that it protects, because a replaced file takes its own lock with it.
+    ///
+    /// # Errors
+    /// The disk refuses.
+    pub fn lock(&self, below: impl AsRef<Path>) -> Result<File, FileError> {
+        let below = below.as_ref();
+        let name = below.file_name().unwrap_or_default().to_string_lossy();
+        let lock = below.with_file_name(format!(".{name}.lock"));
+        let file = self.open_or_create(&lock)?;
+        file.lock().map_err(|error| self.error("lock", &lock, error))?;
+        Ok(file)
+    }
+
     /// The names in the directory.
     ///
     /// # Errors

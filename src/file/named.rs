@@ -83,6 +83,15 @@ pub fn append_private(path: &Path) -> Result<File, FileError> {
     directory.append(below).map_err(|error| named(error, path))
 }
 
+/// Waits until nobody else changes a file that the caller named, and keeps others from it until the lock is dropped.
+///
+/// # Errors
+/// Those of [`replace`].
+pub fn lock(path: &Path) -> Result<File, FileError> {
+    let (directory, below) = target(path)?;
+    directory.lock(below).map_err(|error| named(error, path))
+}
+
 /// Opens a directory that the caller named, and creates it where it is absent.
 ///
 /// # Errors

@@ -22,6 +22,8 @@ pub struct HistoryCommit {
     pub id: String,
     /// The date of it, `2026-11-21`.
     pub date: String,
+    /// When it was committed, in seconds of the epoch.
+    pub seconds: i64,
     /// The commits before it.
     pub parents: Vec<String>,
 }
@@ -44,18 +46,33 @@ impl Repository {
     /// # Errors
     /// The program failed, or took too long.
     pub fn steps(&self, most: usize) -> Result<Vec<HistoryCommit>, GitError> {
+        self.walk(&["HEAD"], &[self.prefix()], most)
+    }
+
+    /// Those of them that follow `commit` (a full id) and change something below one of `directories`, which are paths
+    /// from the top: each has that commit in its past.
+    ///
+    /// # Errors
+    /// The program failed, or took too long.
+    pub fn steps_since(&self, commit: &str, directories: &[&str], most: usize) -> Result<Vec<HistoryCommit>, GitError> {
+        self.walk(&["--ancestry-path", &format!("{commit}..HEAD")], directories, most)
+    }
+
+    fn walk(&self, range: &[&str], directories: &[&str], most: usize) -> Result<Vec<HistoryCommit>, GitError> {
         let most = format!("--max-count={most}");
-        let mut arguments =
-            vec!["rev-list", "--topo-order", "--full-history", "--format=%H %cs %P", &most, "HEAD", "--"];
-        if !self.prefix().is_empty() {
-            arguments.push(self.prefix());
+        let mut arguments = vec!["rev-list", "--topo-order", "--full-history", "--format=%H %cs %ct %P", &most];
+        arguments.extend(range);
+        arguments.push("--");
+        if directories.iter().all(|directory| !directory.is_empty()) {
+            arguments.extend(directories);
         }
         let bounds = CallLimits { bytes: LARGEST_CHANGES, time: TIME };
         let listed = self.run(&arguments, Vec::new(), bounds)?;
         let listed = String::from_utf8(listed).map_err(|_| unexpected("rev-list"))?;
         let step = |line: &str| {
             let mut words = line.split(' ').filter(|word| !word.is_empty()).map(str::to_owned);
-            Some(HistoryCommit { id: words.next()?, date: words.next()?, parents: words.collect() })
+            let (id, date, seconds) = (words.next()?, words.next()?, words.next()?.parse().ok()?);
+            Some(HistoryCommit { id, date, seconds, parents: words.collect() })
         };
         Ok(listed.lines().filter(|line| !line.starts_with("commit ")).filter_map(step).collect())
     }

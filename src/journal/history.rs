@@ -1,10 +1,10 @@
 //! All runs of a state store: the list of them, the search for one, and the removal of old ones.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use jiff::{Timestamp, civil, tz::TimeZone};
+use jiff::Timestamp;
 use serde::Deserialize;
 
 use super::read::{load, parse};
@@ -12,7 +12,7 @@ use super::stored::{self, RunFile};
 use super::{JournalError, Line};
 use crate::model::{Key, RunId};
 use crate::plan::{ActionKind, ServiceId};
-use crate::run::{ChangeResult, RunRecord, RunSummary};
+use crate::run::{ChangeResult, Intent, RunRecord, RunSummary};
 use crate::state::StateStore;
 
 /// All runs of a state store.
@@ -52,21 +52,9 @@ pub fn open_run(state: &StateStore, stack: Option<&str>, base_url: &str) -> Resu
 /// The directory cannot be read.
 pub fn naming_time(state: &StateStore, now: Timestamp) -> Result<Timestamp, JournalError> {
     let names = stored::files(state)?;
-    let newest = names.iter().rev().find_map(|path| named_time(path.file_stem()?.to_str()?));
+    let newest = names.iter().rev().find_map(|path| RunId::new(path.file_stem()?.to_str()?)?.time());
     let after = newest.and_then(|newest| newest.checked_add(Duration::from_millis(1)).ok());
     Ok(after.map_or(now, |after| after.max(now)))
-}
-
-/// The time in the name of a run. A name of an earlier version ends with the second, and comes after
-/// every longer one of that second.
-fn named_time(name: &str) -> Option<Timestamp> {
-    const WIDTH: usize = "2026-11-21T05-59-56".len();
-    let second = civil::DateTime::strptime("%Y-%m-%dT%H-%M-%S", name.get(..WIDTH)?).ok()?;
-    let rest = name.get(WIDTH..)?.strip_prefix('-').and_then(|rest| rest.split('-').next()).unwrap_or_default();
-    let is_fraction = rest.len() == 3 && rest.bytes().all(|byte| byte.is_ascii_digit());
-    let milliseconds = if is_fraction { rest.parse().ok()? } else { 999 };
-    let second = second.to_zoned(TimeZone::UTC).ok()?.timestamp();
-    second.checked_add(Duration::from_millis(milliseconds)).ok()
 }
 
 /// The newest of the runs of a stack against a service whose first line can be read.
@@ -147,6 +135,14 @@ pub fn history(state: &StateStore) -> Result<RunHistory, JournalError> {
     history.runs.sort_by(|a, b| a.run.cmp(&b.run));
     let resumed: Vec<(RunId, RunId)> =
         history.runs.iter().filter_map(|run| Some((run.resumes.clone()?, run.run.clone()))).collect();
+    for at in 0..history.runs.len() {
+        // What is finished has nothing that could be superseded, and nearly every run is.
+        if history.runs[at].is_open() {
+            let (earlier, later) = history.runs.split_at_mut(at + 1);
+            let later = later.iter().find(|later| later.supersedes(&earlier[at])).map(|later| later.run.clone());
+            earlier[at].superseded_by = later;
+        }
+    }
     for run in &mut history.runs {
         run.resumed_by = resumed.iter().rev().find(|(earlier, _)| *earlier == run.run).map(|(_, later)| later.clone());
     }
@@ -270,35 +266,60 @@ pub fn prune(state: &StateStore, keep: Retention) -> Result<Vec<RunId>, JournalE
     Ok(gone)
 }
 
-/// The endpoints that runs of a stack against a service wrote or found as wanted, at any time. A run
+/// What the runs of a store last did with each endpoint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LastAction {
+    /// When.
+    pub at: Timestamp,
+    /// Whether the endpoint was in place afterwards: not where it was deleted, or where its create was not made.
+    pub left_in_place: bool,
+}
+
+/// The last that runs of a stack against a service did with each endpoint, as far as its presence is concerned. A run
 /// that cannot be read is left out.
 ///
 /// # Errors
 /// The directory cannot be read.
-pub fn applied_keys(state: &StateStore, stack: Option<&str>, base_url: &str) -> Result<BTreeSet<Key>, JournalError> {
-    let mut applied = BTreeSet::new();
+pub fn last_actions(
+    state: &StateStore,
+    stack: Option<&str>,
+    base_url: &str,
+) -> Result<BTreeMap<Key, LastAction>, JournalError> {
+    let mut last = BTreeMap::new();
     let is_of = |line: &[u8]| RunHead::of(line).is_some_and(|head| head.is_of(stack, base_url));
     stored::each_of(state, stack, is_of, |bytes| {
-        // Intents are nearly all of a file, and say nothing here.
-        let lines = bytes.split(|byte| *byte == b'\n').filter(|line| line.starts_with(b"{\"outcome\""));
-        for line in lines.filter_map(|line| serde_json::from_slice(line).ok()) {
-            if let Line::Outcome(step) = line {
-                note(&mut applied, step.action, &step.key, &step.result);
+        let lines = || bytes.split(|byte| *byte == b'\n');
+        let head = lines().next().and_then(RunHead::of);
+        let begun = head.and_then(|head| head.run.time()).unwrap_or(Timestamp::MIN);
+        let is_closed = lines().rfind(|line| !line.is_empty()).is_some_and(|line| line.starts_with(b"{\"closing\""));
+        // Intents are nearly all of a file. Only a run that was killed leaves one without its result.
+        let says = |line: &&[u8]| line.starts_with(b"{\"outcome\"") || (!is_closed && line.starts_with(b"{\"intent\""));
+        for line in lines().filter(says).filter_map(|line| serde_json::from_slice(line).ok()) {
+            match line {
+                Line::Outcome(step) => {
+                    let left = left_in_place(step.action, &step.result);
+                    let at = step.ended.unwrap_or(begun);
+                    last.extend(left.map(|left_in_place| (step.key, LastAction { at, left_in_place })));
+                }
+                // Whether it took effect is not known: nobody else is to blame for what is missing then.
+                Line::Intent(Intent { key, action: ActionKind::Create | ActionKind::Delete, .. }) => {
+                    last.insert(key, LastAction { at: begun, left_in_place: false });
+                }
+                _ => {}
             }
         }
     })?;
-    Ok(applied)
+    Ok(last)
 }
 
-fn note(applied: &mut BTreeSet<Key>, action: ActionKind, key: &Key, result: &ChangeResult) {
-    match (action, result.is_done()) {
-        // What we deleted ourselves is not missing.
-        (ActionKind::Delete, true) => {
-            applied.remove(key);
-        }
-        (ActionKind::Create | ActionKind::Replace | ActionKind::Annotate, true) => {
-            applied.insert(key.clone());
-        }
-        (_, false) => {}
+/// Whether an endpoint was in place after a step; nothing where the step does not show it.
+fn left_in_place(action: ActionKind, result: &ChangeResult) -> Option<bool> {
+    match action {
+        ActionKind::Delete => (result.is_done() || result.may_have_taken_effect()).then_some(false),
+        ActionKind::Create => match result {
+            ChangeResult::Skipped { .. } => None,
+            result => Some(result.is_done()),
+        },
+        ActionKind::Replace | ActionKind::Annotate => result.is_done().then_some(true),
     }
 }

@@ -83,9 +83,9 @@ async fn another_runner_reads_what_a_run_stored_and_what_it_left() {
     drop(journal);
     let record = load(&other, &RunId::new(RUN).expect("an id")).expect("the run");
     assert!(record.closing.is_some() && record.entries.len() == 3 && !record.torn);
-    let applied = applied_keys(&other, Some("shop"), "https://a.example").expect("read");
-    assert_eq!(applied.into_iter().collect::<Vec<_>>(), [key(1)]);
-    assert!(applied_keys(&other, Some("other"), "https://a.example").expect("read").is_empty());
+    let last = last_actions(&other, Some("shop"), "https://a.example").expect("read");
+    assert_eq!(last.iter().map(|(key, last)| (key.clone(), last.left_in_place)).collect::<Vec<_>>(), [(key(1), true)]);
+    assert!(last_actions(&other, Some("other"), "https://a.example").expect("read").is_empty());
     // What has ended is one object, and a removed run is none.
     let StateStore::Bucket(bucket, _) = &other else { unreachable!("a bucket") };
     assert_eq!(bucket.names("runs").expect("a list"), [format!("{RUN}.jsonl")]);

@@ -2,7 +2,9 @@
 //! names the file of the run in the journal.
 
 use std::fmt;
+use std::time::Duration;
 
+use jiff::{Timestamp, civil, tz::TimeZone};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -17,6 +19,19 @@ impl RunId {
     pub fn new(text: &str) -> Option<Self> {
         let fits = !text.is_empty() && text.len() <= 96 && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
         fits.then(|| Self(text.to_owned()))
+    }
+
+    /// The time in its name, by which runs are in their order. A name of version 0.1 ends with the second, and comes
+    /// after every longer one of that second.
+    #[must_use]
+    pub fn time(&self) -> Option<Timestamp> {
+        const WIDTH: usize = "2026-11-21T05-59-56".len();
+        let second = civil::DateTime::strptime("%Y-%m-%dT%H-%M-%S", self.0.get(..WIDTH)?).ok()?;
+        let rest = self.0.get(WIDTH..)?.strip_prefix('-').and_then(|rest| rest.split('-').next()).unwrap_or_default();
+        let is_fraction = rest.len() == 3 && rest.bytes().all(|byte| byte.is_ascii_digit());
+        let milliseconds = if is_fraction { rest.parse().ok()? } else { 999 };
+        let second = second.to_zoned(TimeZone::UTC).ok()?.timestamp();
+        second.checked_add(Duration::from_millis(milliseconds)).ok()
     }
 
     /// The text.

@@ -1,10 +1,10 @@
 //! Builds a plan namespace by namespace, each when its read arrives. What is done with the objects of one is
 //! in `namespace`.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 
 use super::namespace::{self, endpoint};
-use super::{MatchedFilters, Plan, PlanInput, ScopeRead};
+use super::{MatchedFilters, NamedCommits, Plan, PlanInput, ScopeRead};
 use crate::model::{Definition, Key, Live, LiveItem, Namespace, NamespaceRead};
 
 /// Decides what will be done.
@@ -38,7 +38,7 @@ pub struct PlanBuilder<'f> {
     input: PlanInput<'f>,
     definitions: HashMap<&'f Namespace, Vec<&'f Definition>>,
     plan: Plan,
-    commits: BTreeSet<String>,
+    commits: NamedCommits,
     matched: MatchedFilters,
 }
 
@@ -58,7 +58,7 @@ impl<'f> PlanBuilder<'f> {
             source: input.source.clone(),
             ..Plan::default()
         };
-        Self { input, definitions, plan, commits: BTreeSet::new(), matched: MatchedFilters::default() }
+        Self { input, definitions, plan, commits: NamedCommits::new(), matched: MatchedFilters::default() }
     }
 
     /// Takes in what a namespace holds.
@@ -99,9 +99,9 @@ impl<'f> PlanBuilder<'f> {
         all.all(known).then_some(&self.matched)
     }
 
-    /// The commits that the live objects of the stack name: those of the runs that wrote them.
+    /// The commits that the live objects of the stack name.
     #[must_use]
-    pub fn commits(&self) -> &BTreeSet<String> {
+    pub fn commits(&self) -> &NamedCommits {
         &self.commits
     }
 

@@ -59,6 +59,10 @@ use serde::{Deserialize, Serialize};
 use crate::model::policy::SettingChange;
 use crate::model::{Field, Key, Layout, Namespace, RunId, SourceLocation};
 
+/// The commits that live objects name, each with the first and the last of the runs that they name with it. A narrowed
+/// apply lets an object keep the commit that it named, so only the first one surely applied it whole.
+pub type NamedCommits = BTreeMap<String, (String, String)>;
+
 /// The format that this program writes and reads.
 pub const FORMAT_VERSION: u32 = 1;
 

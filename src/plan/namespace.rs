@@ -1,11 +1,12 @@
 //! Plans one namespace: compares each definition with the live object of its key, decides by ownership what is
 //! done or blocked, and counts what the guards need.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::{
-    Action, ActionKind, BeforeImage, BlockReason, BlockedChange, Cause, Change, FieldChange, NamespaceScope, Note,
-    OwnershipAnnotations, Plan, PlanInput, Prune, ScopeRead, Selection, Unchangeable, owner::Owner,
+    Action, ActionKind, BeforeImage, BlockReason, BlockedChange, Cause, Change, FieldChange, NamedCommits,
+    NamespaceScope, Note, OwnershipAnnotations, Plan, PlanInput, Prune, ScopeRead, Selection, Unchangeable,
+    owner::Owner,
 };
 use crate::diff::{self, Context, Difference};
 use crate::model::{
@@ -16,7 +17,7 @@ use crate::model::{
 /// Adds to `plan` what is done in one namespace, and to `commits` those that its objects name.
 pub(super) fn arrange(
     plan: &mut Plan,
-    commits: &mut BTreeSet<String>,
+    commits: &mut NamedCommits,
     input: &PlanInput<'_>,
     namespace: &Namespace,
     read: &NamespaceRead,
@@ -77,7 +78,7 @@ pub(super) fn endpoint(item: &LiveItem) -> Option<&Endpoint> {
 /// Works through one namespace.
 struct NamespaceBuilder<'a, 'f> {
     plan: &'a mut Plan,
-    commits: &'a mut BTreeSet<String>,
+    commits: &'a mut NamedCommits,
     input: &'a PlanInput<'f>,
     items: &'a BTreeMap<Key, LiveItem>,
     pruned: bool,
@@ -119,13 +120,17 @@ impl NamespaceBuilder<'_, '_> {
         Owner::of(ownership, key, self.input.stack)
     }
 
-    /// Remembers the commit that an object of the stack names.
+    /// Remembers the commit that an object of the stack names, and the runs that they name with it.
     fn note_commit(&mut self, owner: Owner<'_>, ownership: Option<&Ownership>) {
-        if let Some(commit) = owner.applied(ownership).and_then(AppliedFields::commit)
-            && !matches!(owner, Owner::Foreign(_))
-            && !self.commits.contains(commit)
-        {
-            self.commits.insert(commit.to_owned());
+        let Some(applied) = owner.applied(ownership).filter(|_| !matches!(owner, Owner::Foreign(_))) else { return };
+        let Some(commit) = applied.commit() else { return };
+        match self.commits.get_mut(commit) {
+            None => {
+                self.commits.insert(commit.to_owned(), (applied.run.clone(), applied.run.clone()));
+            }
+            Some((first, _)) if applied.run < *first => first.clone_from(&applied.run),
+            Some((_, last)) if applied.run > *last => last.clone_from(&applied.run),
+            Some(_) => {}
         }
     }
 

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{ChangeProgress, RunRecord, RunStatus, RunTrigger};
 use crate::model::RunId;
-use crate::plan::ActionKind;
+use crate::plan::{ActionKind, PlanOrigin};
 
 /// One run in short.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -38,6 +38,11 @@ pub struct RunSummary {
     pub rolls_back: Option<RunId>,
     /// The run that went on with this one and settled it.
     pub resumed_by: Option<RunId>,
+    /// The later run that applied and verified all definitions of the stack, so that nothing is left of this one.
+    pub superseded_by: Option<RunId>,
+    /// It applies all definitions of its stack.
+    #[serde(skip)]
+    pub is_of_whole_stack: bool,
 }
 
 /// Planned changes by kind.
@@ -81,6 +86,10 @@ impl RunSummary {
             resumes: record.header.resumes.clone(),
             rolls_back: record.header.rolls_back.clone(),
             resumed_by: None,
+            superseded_by: None,
+            is_of_whole_stack: matches!(plan.source.origin, PlanOrigin::Directory(_))
+                && plan.source.filters.is_empty()
+                && plan.left_out == 0,
         }
     }
 
@@ -93,7 +102,15 @@ impl RunSummary {
     /// Whether something is left that a resume would settle or send.
     #[must_use]
     pub fn is_open(&self) -> bool {
-        !matches!(self.status, RunStatus::Finished | RunStatus::Unverified) && self.resumed_by.is_none()
+        let is_settled = self.resumed_by.is_some() || self.superseded_by.is_some();
+        !matches!(self.status, RunStatus::Finished | RunStatus::Unverified) && !is_settled
+    }
+
+    /// Whether this run, which began later, leaves nothing of `earlier`.
+    #[must_use]
+    pub fn supersedes(&self, earlier: &RunSummary) -> bool {
+        let is_same = self.stack == earlier.stack && self.base_url == earlier.base_url;
+        is_same && self.is_of_whole_stack && self.status == RunStatus::Finished && self.done == self.planned.whole()
     }
 }
 

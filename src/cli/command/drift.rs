@@ -160,7 +160,7 @@ async fn check(
     let acknowledged = files.acknowledged.as_deref().map(acknowledgements).transpose()?;
     let stack = &session.stack;
     let base_url = &session.source.service().base_url;
-    let mut kept = match arguments.live.live {
+    let kept = match arguments.live.live {
         Some(_) => DriftStore::nowhere(context),
         None => DriftStore::of(context, files.drift_state, stack, base_url)?,
     };
@@ -170,6 +170,8 @@ async fn check(
     let namespaces = shard::namespaces(all.clone(), shard, &session.source.service().base_url);
     let elsewhere = all.difference(&namespaces).cloned().collect();
     let request = PlanRequest { permission: &permission, namespaces, check: Some(&drift_state), shard };
+    // Whatever is done to live from here on comes after what this check sees.
+    let now = context.environment.now();
     let mut plan = session.plan_for(&session.source, &request).await?;
     session.locate(&mut plan);
     session.attribute(&mut plan)?;
@@ -177,15 +179,9 @@ async fn check(
         UnmanagedArg::Note => UnmanagedPolicy::Note,
         UnmanagedArg::Fail => UnmanagedPolicy::Fail,
     });
-    let now = context.environment.now();
     if kept.is_kept() {
         let record = CheckRecord { plan: &plan, verdicts: &verdicts, desired: &stack.loaded.desired };
-        drift_state.remember(record, now);
-        // Checkers of other namespaces of this stack may write at the same time.
-        while !kept.write(&drift_state).await? {
-            drift_state = kept.read().await?;
-            drift_state.remember(record, now);
-        }
+        drift_state = kept.update(|state| state.remember(record, now)).await?;
     }
     let drift_state = kept.is_kept().then_some(drift_state);
     Ok(CheckedStack { call: session.stack.call(), plan, verdicts, drift_state, acknowledged, now, shard, elsewhere })

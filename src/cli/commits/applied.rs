@@ -1,30 +1,35 @@
 //! What is known of a stack's past besides what the service shows: from git and the commits that live
-//! objects name, from the drift state that a call names, and, where git cannot decide, from the runs
-//! of this machine. It is asked only where something is missing.
+//! objects name, from the drift state of the call, and from the runs of the state store. It is asked only
+//! where something is missing.
 
 use std::cell::OnceCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::cli::commits::base;
+use jiff::Timestamp;
+
+use crate::cli::commits::base::{self, LookupError};
 use crate::cli::context::Context;
 use crate::cli::exit_status::CommandError;
 use crate::cli::plan_request::PlanRequest;
 use crate::cli::stack::Stack;
 use crate::cli::state;
-use crate::drift::MissingCause;
+use crate::drift::{GitPast, MissingCause, Past, Removal, short};
 use crate::git::Repository;
 use crate::journal;
-use crate::model::Key;
-use crate::plan::Plan;
+use crate::model::{Key, RunId};
+use crate::plan::{NamedCommits, Plan};
 
 /// Lines of history, none of which leads to another, whose definitions are loaded.
 const MOST_LINES: usize = 4;
+/// Commits after the one that was applied whose definitions are loaded.
+const MOST_LATER: usize = 50;
 
 /// Decides for every definition that is missing live whether it was deleted outside. `commits` are
 /// those that the live objects of the stack name.
 ///
-/// What git decides does not depend on the machine: the runs that a machine keeps are asked only where
-/// git cannot decide. A drift state is part of the call, so what it knows always counts.
+/// What git decides does not depend on the machine, but for one thing: that trueup itself deleted an endpoint, or could
+/// not create it, only its runs know, and then it is nobody's delete. A drift state is part of the call, so what it
+/// knows always counts.
 ///
 /// # Errors
 /// The state directory cannot be read.
@@ -32,37 +37,39 @@ pub fn judge_missing(
     context: &Context,
     stack: &Stack,
     request: &PlanRequest<'_>,
-    commits: &BTreeSet<String>,
+    commits: &NamedCommits,
     plan: &mut Plan,
 ) -> Result<(), CommandError> {
-    if plan.missing().next().is_none() {
+    let missing: BTreeSet<Key> = plan.missing().map(|change| change.key.clone()).collect();
+    if missing.is_empty() {
         return Ok(());
     }
-    let history = applied_definitions(stack, commits);
+    let history = applied_definitions(stack, commits, &missing);
     let store = state::store(context)?;
     let (name, base_url) = (plan.stack.clone(), plan.service.base_url.clone());
     // The journal of a long time is much to read.
     let journal = OnceCell::new();
-    let in_journal = |key: &Key| {
-        let applied = journal.get_or_init(|| journal::applied_keys(store, name.as_deref(), &base_url));
-        applied.as_ref().is_ok_and(|applied| applied.contains(key))
+    let last_action = |key: &Key| {
+        let actions = journal.get_or_init(|| journal::last_actions(store, name.as_deref(), &base_url));
+        actions.as_ref().ok()?.get(key).copied()
     };
-    let seen = |key: &Key| request.check.is_some_and(|drift_state| drift_state.knows(key));
     // Before a first apply nothing can have been deleted: only a check says that it cannot decide.
     let is_noted = request.check.is_some() || !commits.is_empty();
     plan.judge_missing(|key| {
-        let reason = match history.as_ref().map(|history| history.missing(key)) {
-            Ok(Ok(MissingCause::Pending)) if seen(key) => {
-                return MissingCause::Deleted { commit: None };
-            }
-            Ok(Ok(missing)) => return missing,
-            Ok(Err(reason)) => reason,
-            Err(reason) => reason.clone(),
+        let git = match &history {
+            Ok(history) => history.past(key),
+            Err(reason) => GitPast::Unknown { reason: reason.clone() },
         };
-        if seen(key) || in_journal(key) {
-            return MissingCause::Deleted { commit: None };
+        let seen = request.check.and_then(|drift_state| drift_state.last_seen(key));
+        let last = match &git {
+            GitPast::NotDefined { .. } if seen.is_none() => None,
+            _ => last_action(key),
+        };
+        let at = |in_place| last.filter(|last| last.left_in_place == in_place).map(|last| last.at);
+        match (Past { git, seen, left_in_place: at(true), withdrawn: at(false) }).cause() {
+            MissingCause::Unknown { reason } => MissingCause::Unknown { reason: reason.filter(|_| is_noted) },
+            cause => cause,
         }
-        MissingCause::Unknown { reason: is_noted.then_some(reason) }
     });
     match journal.into_inner() {
         Some(Err(error)) => Err(state::failed(context, error)),
@@ -73,42 +80,62 @@ pub fn judge_missing(
 /// The definitions at the newest commits that live objects name.
 struct AppliedDefinitions {
     /// The newest of each line of history, with what it defines.
-    newest: Vec<(String, BTreeSet<Key>)>,
+    newest: Vec<AppliedCommit>,
     /// A commit that the clone lacks.
     lacks: Option<String>,
+    /// The missing endpoints that a later commit did not define, or why that is not known.
+    removals: Result<BTreeMap<Key, Removal>, String>,
+}
+
+struct AppliedCommit {
+    id: String,
+    /// When the first and the last of the runs that live objects name with it began.
+    first: Timestamp,
+    last: Timestamp,
+    keys: BTreeSet<Key>,
+    /// The directory that the stack had, from the top of the repository.
+    directory: String,
 }
 
 impl AppliedDefinitions {
     /// Whether a missing object was applied, or why that cannot be decided.
-    fn missing(&self, key: &Key) -> Result<MissingCause, String> {
-        let having: Vec<&String> =
-            self.newest.iter().filter(|(_, keys)| keys.contains(key)).map(|(commit, _)| commit).collect();
+    fn past(&self, key: &Key) -> GitPast {
+        let having: Vec<&AppliedCommit> = self.newest.iter().filter(|commit| commit.keys.contains(key)).collect();
+        let first = self.newest.iter().map(|commit| commit.first).min().unwrap_or(Timestamp::MIN);
+        let last = self.newest.iter().map(|commit| commit.last).max().unwrap_or(Timestamp::MAX);
+        let unknown = |reason: String| GitPast::Unknown { reason };
         match (having.as_slice(), &self.lacks) {
-            ([first, ..], _) if having.len() == self.newest.len() => {
-                Ok(MissingCause::Deleted { commit: Some((*first).clone()) })
-            }
-            ([], None) => Ok(MissingCause::Pending),
-            ([], Some(lacks)) => Err(format!("the clone lacks the applied commit {}", short(lacks))),
-            _ => Err("commits of unrelated history were applied".to_owned()),
+            ([one, ..], _) if having.len() == self.newest.len() => match &self.removals {
+                Ok(removals) => {
+                    GitPast::Defined { commit: one.id.clone(), applied: first, removal: removals.get(key).cloned() }
+                }
+                Err(reason) => unknown(reason.clone()),
+            },
+            ([], None) => GitPast::NotDefined { applied: last },
+            ([], Some(lacks)) => unknown(format!("the clone lacks the applied commit {}", short(lacks))),
+            _ => unknown("commits of unrelated history were applied".to_owned()),
         }
     }
 }
 
-fn short(commit: &str) -> &str {
-    commit.get(..7).unwrap_or(commit)
-}
-
 /// What was defined when the stack was last applied, as far as git shows it, or why it does not.
-fn applied_definitions(stack: &Stack, commits: &BTreeSet<String>) -> Result<AppliedDefinitions, String> {
+fn applied_definitions(
+    stack: &Stack,
+    commits: &NamedCommits,
+    missing: &BTreeSet<Key>,
+) -> Result<AppliedDefinitions, String> {
     if commits.is_empty() {
         return Err("no live object of the stack names a commit that was applied".to_owned());
     }
     let repository = stack.repository.open().map_err(|error| error.to_string())?;
-    let mut known = Vec::new();
+    let mut known = BTreeMap::new();
     let mut lacks = None;
-    for named in commits {
+    for (named, (first, last)) in commits {
+        let [first, last] = [first, last].map(|run| RunId::new(run).and_then(|run| run.time()));
         match repository.commit(named) {
-            Ok(commit) => known.push(commit),
+            Ok(commit) => {
+                known.insert(commit, (first.unwrap_or(Timestamp::MIN), last.unwrap_or(Timestamp::MAX)));
+            }
             Err(_) => lacks = Some(named.clone()),
         }
     }
@@ -117,22 +144,71 @@ fn applied_definitions(stack: &Stack, commits: &BTreeSet<String>) -> Result<Appl
         return Err(format!("the {shallow}clone lacks the applied commit {}: fetch the history", short(lacks)));
     }
     // A shallow clone does not show which is the newest: then it has to be in each.
-    let newest = repository.newest(&known).unwrap_or(known);
+    let all: Vec<String> = known.keys().cloned().collect();
+    let newest = repository.newest(&all).unwrap_or(all);
     if newest.len() > MOST_LINES {
         return Err(format!("{} commits of unrelated history were applied", newest.len()));
     }
-    let at = |commit: &String| defined_at(stack, repository, commit).map(|keys| (commit.clone(), keys));
-    Ok(AppliedDefinitions { newest: newest.iter().map(at).collect::<Result<_, _>>()?, lacks })
+    let at = |commit: &String| {
+        let times = known.get(commit).copied().unwrap_or((Timestamp::MIN, Timestamp::MAX));
+        defined_at(stack, repository, commit, times)
+    };
+    let newest: Vec<AppliedCommit> = newest.iter().map(at).collect::<Result<_, _>>()?;
+    let removals = removals(stack, repository, &newest, missing);
+    Ok(AppliedDefinitions { newest, lacks, removals })
 }
 
-fn defined_at(stack: &Stack, repository: &Repository, commit: &str) -> Result<BTreeSet<Key>, String> {
+fn defined_at(
+    stack: &Stack,
+    repository: &Repository,
+    commit: &str,
+    (first, last): (Timestamp, Timestamp),
+) -> Result<AppliedCommit, String> {
     let unusable = |why: &str| format!("the definitions at the applied commit {} {why}", short(commit));
-    let loaded =
-        base::loaded_at(stack, repository, commit).map_err(|error| unusable(&format!("are unknown: {error}")))?;
+    let unknown = |error: LookupError| unusable(&format!("are unknown: {error}"));
+    let (loaded, root) = base::found_at(stack, repository, commit).map_err(unknown)?;
     if loaded.desired.definitions.is_empty() {
         return Err(unusable("are not in this directory"));
     }
-    Ok(loaded.desired.definitions.into_keys().collect())
+    let keys = loaded.desired.definitions.into_keys().collect();
+    Ok(AppliedCommit { id: commit.to_owned(), first, last, keys, directory: root.prefix })
+}
+
+/// The endpoints that a commit between the applied ones and the working tree's did not define: an apply of it deleted
+/// them.
+fn removals(
+    stack: &Stack,
+    repository: &Repository,
+    newest: &[AppliedCommit],
+    missing: &BTreeSet<Key>,
+) -> Result<BTreeMap<Key, Removal>, String> {
+    let mut removals = BTreeMap::new();
+    for applied in newest {
+        let left: BTreeSet<&Key> = missing.intersection(&applied.keys).collect();
+        if left.is_empty() {
+            continue;
+        }
+        let directories = [repository.prefix(), &applied.directory];
+        let steps =
+            repository.steps_since(&applied.id, &directories, MOST_LATER + 1).map_err(|error| error.to_string())?;
+        if steps.len() > MOST_LATER {
+            let applied = short(&applied.id);
+            return Err(format!("more than {MOST_LATER} commits changed the stack since {applied} was applied"));
+        }
+        let mut later = None;
+        for step in &steps {
+            // What does not load was not applied either.
+            if let Ok(loaded) = base::loaded_at(stack, repository, &step.id) {
+                for key in left.iter().filter(|key| !loaded.desired.definitions.contains_key(**key)) {
+                    let removal = Removal { commit: step.id.clone(), defined_again: later };
+                    removals.entry((*key).clone()).or_insert(removal);
+                }
+            }
+            // git counts seconds: what happened in this one may have come before it.
+            later = Timestamp::from_second(step.seconds + 1).ok();
+        }
+    }
+    Ok(removals)
 }
 
 /// Lets the ownership annotations that an apply of `plan` writes name the commit of the definitions: that of the

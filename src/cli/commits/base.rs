@@ -44,8 +44,16 @@ pub fn attribute(context: &Context, stack: &Stack, plan: &mut Plan, base: Option
 /// git cannot show the commit or not all of it, or its files do not load; [`LookupError::Absent`]
 /// where the commit knows of no such stack.
 pub fn loaded_at(stack: &Stack, repository: &Repository, commit: &str) -> Result<Loaded, LookupError> {
+    Ok(found_at(stack, repository, commit)?.0)
+}
+
+/// The same with where the stack was.
+///
+/// # Errors
+/// Those of [`loaded_at`].
+pub fn found_at(stack: &Stack, repository: &Repository, commit: &str) -> Result<(Loaded, StackRoot), LookupError> {
     match CommitLookup::new(&stack.loaded, repository, commit).load()? {
-        StackAtCommit::Loaded { loaded, .. } => Ok(*loaded),
+        StackAtCommit::Loaded { loaded, root } => Ok((*loaded, root)),
         StackAtCommit::NoEnvironment(_) => {
             let environment = stack.loaded.options().environment.clone().unwrap_or_default();
             Err(LookupError::NoEnvironment { environment })

@@ -1,0 +1,139 @@
+//! The drift state of a stack: several checkers write it at once and nothing is lost, and it is one stack's alone.
+
+use std::collections::BTreeSet;
+use std::process::{Child, Stdio};
+
+use serde_json::Value;
+
+use crate::support::{BucketServer, Service, Stage, definition};
+
+/// Namespaces of the stack that is divided.
+const NAMESPACES: usize = 24;
+/// Checkers that share it.
+const SHARDS: usize = 6;
+
+/// A stack of many namespaces with an endpoint each, which somebody defined by hand as it is defined.
+fn divided(service: &Service) -> Stage {
+    let names: Vec<String> = (0..NAMESPACES).map(|number| format!("n{number}")).collect();
+    let mut stage =
+        Stage::new().at(service).file("trueup.yaml", &format!("stack: fleet\nnamespaces: [{}]\n", names.join(", ")));
+    for name in &names {
+        stage = stage.file(&format!("{name}.yaml"), &definition(&format!("{name}/cart"), 80));
+    }
+    stage.run("apply . --yes --quiet").code(0);
+    stage
+}
+
+/// Runs every shard at the same time, once.
+fn all_shards(stage: &Stage, more: &[&str]) {
+    let runners: Vec<Child> = (1..=SHARDS)
+        .map(|index| {
+            let shard = format!("{index}/{SHARDS}");
+            let line = [&["drift", ".", "--shard", &shard], more].concat();
+            stage.command(&line).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn()
+        })
+        .collect::<Result<_, _>>()
+        .expect("they start");
+    for runner in runners {
+        let output = runner.wait_with_output().expect("it ends");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(matches!(output.status.code(), Some(0 | 3)), "{:?}: {said}", output.status);
+    }
+}
+
+fn keys(state: &Value) -> BTreeSet<String> {
+    let keys = state["applied"].as_array().expect("keys").iter();
+    keys.map(|key| key.as_str().expect("a key").to_owned()).collect()
+}
+
+#[test]
+fn six_shards_that_check_at_once_lose_nothing_of_their_drift_state() {
+    let service = Service::start();
+    let stage = divided(&service);
+    for round in 0..3 {
+        let file = format!("../drift-{round}.json");
+        all_shards(&stage, &["--drift-state", &file, "--state-dir", "../nothing"]);
+        let state: Value = serde_json::from_str(&stage.read(&file)).expect("JSON");
+        assert_eq!(keys(&state).len(), NAMESPACES);
+        assert_eq!(state["checks"], SHARDS);
+    }
+    // What is deleted later is known to have been there, whoever checks it.
+    for number in 0..NAMESPACES {
+        service.delete(&format!("n{number}/cart"));
+    }
+    all_shards(&stage, &["--drift-state", "../drift-0.json", "--state-dir", "../nothing"]);
+    let answer = stage.run("drift . --drift-state ../drift-0.json --state-dir ../nothing --format json");
+    assert_eq!(answer.code(3).json()["drifted"].as_array().map(Vec::len), Some(NAMESPACES));
+}
+
+#[test]
+fn six_shards_that_check_at_once_lose_nothing_in_a_state_directory_or_a_bucket() {
+    let service = Service::start();
+    let stage = divided(&service);
+    let checked = |stage: &Stage, more: &[&str]| {
+        all_shards(stage, more);
+        for number in 0..NAMESPACES {
+            service.delete(&format!("n{number}/cart"));
+        }
+        let line = [&["drift", ".", "--format", "json"], more].concat();
+        let answer = stage.run_words(&line);
+        let objects = answer.code(3).json()["verdicts"]["objects"].clone();
+        let drifted = objects.as_object().expect("objects").values().filter(|one| one["verdict"] == "drift").count();
+        assert_eq!(drifted, NAMESPACES, "{more:?}");
+        stage.run("apply . --yes --quiet").code(0);
+    };
+    checked(&stage, &["--state", "../volume"]);
+    let Some(bucket) = BucketServer::start() else { return };
+    let stage = bucket.variables().into_iter().fold(stage, |stage, (name, value)| stage.env(name, &value));
+    checked(&stage, &[]);
+}
+
+#[test]
+fn the_drift_state_of_another_stack_or_service_is_refused() {
+    let (one, two) = (Service::start(), Service::start());
+    let stage = Stage::new()
+        .at(&one)
+        .file("shop/trueup.yaml", "stack: shop\nnamespaces: [shop]\n")
+        .file("shop/a.yaml", &definition("shop/a", 80))
+        .file("pay/trueup.yaml", "stack: pay\nnamespaces: [shop]\n")
+        .file("pay/b.yaml", &definition("shop/b", 80))
+        .file("bare/c.yaml", &definition("shop/c", 80))
+        .file("plain/d.yaml", &definition("shop/d", 80));
+    stage.run("apply shop --yes --quiet").code(0);
+    stage.run("drift shop --drift-state ../drift.json").code(0);
+    let before = stage.read("../drift.json");
+    let refused = |stage: &Stage, line: &str, whose: &str| {
+        let ran = stage.run(&format!("{line} --drift-state ../drift.json"));
+        ran.code(1).stderr_contains("it is the drift state of").stderr_contains(whose);
+        assert_eq!(stage.read("../drift.json"), before, "{line}");
+    };
+    refused(&stage, "drift pay", "this is a check of stack `pay`");
+    refused(&stage, "drift bare", "a check of the stack without a name in");
+    let stage = stage.at(&two);
+    refused(&stage, "drift shop", "it is the drift state of stack `shop` on http://");
+    // A state of an earlier version says nobody's name, and is the first one's that takes it.
+    let mut old: Value = serde_json::from_str(&before).expect("JSON");
+    old.as_object_mut().expect("a document").remove("owner");
+    stage.write("../drift.json", &old.to_string());
+    stage.run("drift pay --drift-state ../drift.json").code(2).stderr_ignored();
+    stage.run("drift shop --drift-state ../drift.json").code(1).stderr_contains("the drift state of stack `pay`");
+}
+
+#[test]
+fn stacks_without_a_name_do_not_share_a_drift_state() {
+    let service = Service::start();
+    let stage = Stage::new()
+        .at(&service)
+        .file("one/a.yaml", &definition("shop/a", 80))
+        .file("two/b.yaml", &definition("shop/b", 80))
+        .applied("one")
+        .applied("two");
+    stage.run("drift one --drift-state ../drift.json").code(0);
+    stage.run("drift two --drift-state ../drift.json").code(1).stderr_contains("the stack without a name in");
+    // Nothing tells them apart in a store that many stacks share.
+    for directory in ["one", "two"] {
+        let ran = stage.run(&format!("drift {directory} --state ../volume"));
+        ran.code(0).stderr_contains("the stack has no name, so the state keeps no drift state of it");
+    }
+    assert!(!stage.path("../volume/drift").exists());
+}

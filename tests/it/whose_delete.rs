@@ -1,0 +1,357 @@
+//! Who deleted what is missing: a stranger, or trueup itself. What trueup deleted, or was not allowed to create, is never
+//! called a delete outside by a machine that can know it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proptest::prelude::*;
+use serde_json::Value;
+
+use crate::support::{Service, Stage, commit, definition, git};
+
+const APPLY: &str = "apply . --yes --quiet --allow mass-change --allow empty-namespace";
+
+/// A repository of three endpoints that is applied.
+fn applied(service: &Service) -> Stage {
+    Stage::stack(service, "shop")
+        .file("cart.yaml", &definition("shop/cart", 80))
+        .file("legacy.yaml", &definition("shop/legacy", 80))
+        .file("search.yaml", &definition("shop/search", 80))
+        .committed()
+        .applied(".")
+}
+
+fn verdict(answer: &Value, key: &str) -> String {
+    answer["verdicts"]["objects"][key]["verdict"].as_str().unwrap_or("in_sync").to_owned()
+}
+
+#[test]
+fn what_a_revert_brings_back_was_not_deleted_outside() {
+    let service = Service::start();
+    let stage = applied(&service);
+    let check = "drift . --drift-state ../drift.json --state-dir ../elsewhere";
+    stage.run(check).code(0);
+    stage.remove("search.yaml");
+    let removed = commit(&stage, "removal");
+    stage.run(APPLY).code(0);
+    assert!(!service.has("shop/search"));
+    git(&stage, "revert --no-edit HEAD");
+    // The machine that deleted it knows; any other knows from git that it may have been.
+    stage.run("drift .").code(2).stdout_contains("not applied yet: shop/search").does_not_say("outside");
+    let elsewhere = stage.run("drift . --state-dir ../elsewhere");
+    elsewhere.code(2).stdout_contains(&format!("{} removed the definition after", &removed[..7]));
+    let reminded = stage.run(check);
+    reminded.code(2).stdout_contains("cannot be decided");
+    // Once it is back and was seen, a delete by hand is one again.
+    stage.run(APPLY).code(0);
+    stage.run("drift . --drift-state ../drift.json").code(0);
+    std::thread::sleep(std::time::Duration::from_secs(1));
+    stage.run("drift . --drift-state ../drift.json").code(0);
+    service.delete("shop/search");
+    stage.run(check).code(3).stdout_contains("shop/search");
+}
+
+#[test]
+fn what_a_rollback_took_away_was_not_deleted_outside() {
+    let service = Service::start();
+    let stage = applied(&service);
+    stage.write("news.yaml", &definition("shop/news", 80));
+    stage.edit("cart.yaml", "port: 80", "port: 81");
+    commit(&stage, "news");
+    stage.run(APPLY).code(0);
+    stage.run("drift . --drift-state ../drift.json").code(0);
+    stage.run("rollback last --only shop/news --yes --quiet").code(0);
+    assert!(!service.has("shop/news"));
+    for more in ["", "--drift-state ../drift.json", "--drift-state ../drift.json"] {
+        let check = stage.run(&format!("drift . {more}"));
+        check.code(2).stdout_contains("not applied yet: shop/news").does_not_say("outside");
+    }
+    let state: Value = serde_json::from_str(&stage.read("../drift.json")).expect("JSON");
+    let known = state["applied"].as_array().expect("keys");
+    assert!(!known.iter().any(|key| key == "shop/news"), "the drift state has learned of the rollback: {known:?}");
+}
+
+#[test]
+fn what_the_service_refused_to_create_was_not_deleted_outside() {
+    let service = Service::start();
+    let stage = applied(&service);
+    stage.write("news.yaml", &definition("shop/news", 80));
+    stage.edit("cart.yaml", "port: 80", "port: 81");
+    commit(&stage, "news");
+    service.misbehave("rules: [{operation: endpoint-create, name: news, status: {code: 403}}]");
+    stage.run(APPLY).code(7);
+    service.misbehave("rules: []");
+    stage.run("drift .").code(2).stdout_contains("not applied yet: shop/news").does_not_say("outside");
+}
+
+#[test]
+fn a_shared_state_with_the_run_that_deleted_it_accuses_nobody() {
+    let service = Service::start();
+    let stage = applied(&service).env("TRUEUP_STATE", "../shared");
+    stage.run("drift .").code(0);
+    stage.remove("search.yaml");
+    stage.run(APPLY).code(0);
+    // It is written again, and git knows nothing of all this.
+    stage.write("search.yaml", &definition("shop/search", 80));
+    stage.run("drift .").code(2).does_not_say("outside");
+    stage.run("drift .").code(2).does_not_say("outside");
+    stage.run(APPLY).code(0);
+    stage.run("drift .").code(0);
+    service.delete("shop/search");
+    stage.run("drift .").code(3).stdout_contains("shop/search");
+}
+
+#[test]
+fn an_apply_of_an_older_commit_is_nobodys_delete() {
+    let service = Service::start();
+    let stage = applied(&service);
+    stage.write("news.yaml", &definition("shop/news", 80));
+    stage.edit("cart.yaml", "port: 80", "port: 81");
+    commit(&stage, "news");
+    stage.run(APPLY).code(0);
+    git(&stage, "checkout -q HEAD~1");
+    stage.edit("legacy.yaml", "port: 80", "port: 82");
+    git(&stage, "checkout -q -b older");
+    commit(&stage, "older");
+    stage.run(APPLY).code(0);
+    git(&stage, "checkout -q main");
+    stage.run("drift . --state-dir ../elsewhere").code(2).does_not_say("outside");
+}
+
+#[test]
+fn drift_that_an_apply_restored_begins_anew() {
+    let service = Service::start();
+    let stage = applied(&service);
+    let check = "drift . --drift-state ../drift.json --format json";
+    let change = || service.change("shop/cart", |object| object["spec"]["port"] = serde_json::json!(9));
+    change();
+    stage.run(check).code(3);
+    assert_eq!(stage.run(check).code(3).json()["drifted"][0]["checks"], 2);
+    stage.run(APPLY).code(0);
+    change();
+    assert_eq!(stage.run(check).code(3).json()["drifted"][0]["checks"], 1);
+}
+
+/// What somebody does.
+#[derive(Debug, Clone)]
+enum Step {
+    /// Defines an endpoint, or removes its definition, and commits.
+    Toggle(usize),
+    /// Edits the endpoint that is always there, and commits.
+    Edit,
+    /// Reverts the newest commit.
+    Revert,
+    Apply(usize),
+    /// The same while the service refuses to create this endpoint.
+    Refused(usize, usize),
+    /// Applies the commit before the newest.
+    Older(usize),
+    Rollback(usize, usize),
+    Check(usize),
+    /// Deletes an endpoint by hand.
+    Delete(usize),
+}
+
+const KEYS: [&str; 3] = ["shop/a", "shop/b", "shop/c"];
+
+fn step() -> impl Strategy<Value = Step> {
+    let (key, machine) = (|| 0..KEYS.len(), || 0..2_usize);
+    prop_oneof![
+        4 => key().prop_map(Step::Toggle),
+        1 => Just(Step::Edit),
+        3 => Just(Step::Revert),
+        5 => machine().prop_map(Step::Apply),
+        2 => (machine(), key()).prop_map(|(machine, key)| Step::Refused(machine, key)),
+        1 => machine().prop_map(Step::Older),
+        3 => (machine(), key()).prop_map(|(machine, key)| Step::Rollback(machine, key)),
+        3 => machine().prop_map(Step::Check),
+        2 => key().prop_map(Step::Delete),
+    ]
+}
+
+/// What really happened to an endpoint.
+#[derive(Debug, Clone, Default)]
+struct Truth {
+    /// A stranger deleted it, and nothing happened since.
+    by_stranger: bool,
+    /// Machines that cannot know what trueup did to it on another one.
+    uninformed: BTreeSet<usize>,
+}
+
+struct World<'s> {
+    service: &'s Service,
+    stage: &'s Stage,
+    is_shared: bool,
+    truth: BTreeMap<&'static str, Truth>,
+    /// Commits from the first to the newest, each with what it defines.
+    commits: Vec<(String, BTreeSet<&'static str>)>,
+    port: u16,
+}
+
+impl World<'_> {
+    fn state(&self, machine: usize) -> String {
+        if self.is_shared { "--state ../shared".to_owned() } else { format!("--state-dir ../machine-{machine}") }
+    }
+
+    fn live(&self) -> BTreeSet<&'static str> {
+        KEYS.into_iter().filter(|key| self.service.has(key)).collect()
+    }
+
+    fn defined(&self) -> BTreeSet<&'static str> {
+        KEYS.into_iter().filter(|key| self.stage.path(&file(key)).exists()).collect()
+    }
+
+    fn commit(&mut self) {
+        let id = commit(self.stage, "step");
+        self.commits.push((id, self.defined()));
+    }
+
+    /// Runs a command that changes live on a machine, and notes what it did. `known_by_git` is whether what it deletes
+    /// is missing in the commits as well.
+    fn change(&mut self, machine: usize, line: &str, known_by_git: bool) {
+        let (before, defined) = (self.live(), self.defined());
+        self.stage.run(&format!("{line} {}", self.state(machine))).stderr_ignored();
+        let after = self.live();
+        for key in KEYS {
+            let truth = self.truth.entry(key).or_default();
+            let others = || (0..2).filter(|other| !self.is_shared && *other != machine);
+            match (before.contains(key), after.contains(key)) {
+                (_, true) => *truth = Truth::default(),
+                (true, false) => {
+                    *truth = Truth::default();
+                    if !known_by_git {
+                        truth.uninformed.extend(others());
+                    }
+                }
+                // Its create was refused.
+                (false, false) if defined.contains(key) => {
+                    truth.by_stranger = false;
+                    truth.uninformed.extend(others());
+                }
+                (false, false) => {}
+            }
+        }
+    }
+
+    fn take(&mut self, step: &Step) {
+        match *step {
+            Step::Toggle(key) => {
+                let key = KEYS[key];
+                if self.defined().contains(key) {
+                    self.stage.remove(&file(key));
+                } else {
+                    self.stage.write(&file(key), &definition(key, 80));
+                }
+                self.commit();
+            }
+            Step::Edit => {
+                self.port += 1;
+                self.stage.write("anchor.yaml", &definition("shop/anchor", self.port));
+                self.commit();
+            }
+            Step::Revert if self.commits.len() > 1 => {
+                git(self.stage, "revert --no-edit HEAD");
+                self.commits.push((git(self.stage, "rev-parse HEAD"), self.defined()));
+            }
+            Step::Revert => {}
+            Step::Apply(machine) => self.change(machine, APPLY, true),
+            Step::Refused(machine, key) => {
+                let name = KEYS[key].trim_start_matches("shop/");
+                self.service.misbehave(&format!(
+                    "rules: [{{operation: endpoint-create, name: {name}, status: {{code: 403}}}}]"
+                ));
+                self.change(machine, APPLY, true);
+                self.service.misbehave("rules: []");
+            }
+            Step::Older(machine) if self.commits.len() > 1 => {
+                git(self.stage, "checkout -q HEAD~1");
+                // What is newer than what it applied is known where the apply left a trace, or kept its journal.
+                self.change(machine, APPLY, false);
+                git(self.stage, "checkout -q main");
+            }
+            Step::Older(_) => {}
+            Step::Rollback(machine, key) => {
+                self.change(machine, &format!("rollback last --only {} --yes --quiet", KEYS[key]), false);
+            }
+            Step::Check(machine) => {
+                let memory =
+                    if self.is_shared { String::new() } else { format!("--drift-state ../drift-{machine}.json") };
+                self.stage.run(&format!("drift . {memory} {}", self.state(machine))).stderr_ignored();
+            }
+            Step::Delete(key) => {
+                if self.service.has(KEYS[key]) {
+                    self.service.delete(KEYS[key]);
+                    self.truth.insert(KEYS[key], Truth { by_stranger: true, ..Truth::default() });
+                }
+            }
+        }
+    }
+
+    /// The newest commit that a live object names.
+    fn named(&self) -> Option<usize> {
+        let names = |key: &str| {
+            let object = self.service.get(key);
+            let text = object["metadata"]["annotations"]["trueup/applied"].as_str()?.to_owned();
+            self.commits.iter().position(|(id, _)| Some(id.as_str()) == text.split(' ').nth(3))
+        };
+        let live = self.live().into_iter().chain(self.service.has("shop/anchor").then_some("shop/anchor"));
+        live.filter_map(names).max()
+    }
+
+    /// Compares the verdicts of each machine with what really happened.
+    fn judge(&self, steps: &[Step]) {
+        let (live, defined) = (self.live(), self.defined());
+        for machine in 0..2 {
+            let with_memory = format!("--drift-state ../drift-{machine}.json");
+            let memory = if self.is_shared { "" } else { &with_memory };
+            let ran = self.stage.run(&format!("drift . --format json {memory} {}", self.state(machine)));
+            ran.stderr_ignored();
+            let answer = ran.json();
+            for key in defined.difference(&live) {
+                let truth = self.truth.get(key).cloned().unwrap_or_default();
+                let verdict = verdict(&answer, key);
+                let about = || format!("{key} on machine {machine}, shared: {}, {steps:?}\n{answer:#}", self.is_shared);
+                if !truth.by_stranger && !truth.uninformed.contains(&machine) {
+                    assert_ne!(verdict, "drift", "trueup itself did it: {}", about());
+                }
+                let Some(named) = self.named() else { continue };
+                let later = &self.commits[named..];
+                if truth.by_stranger && later.iter().all(|(_, keys)| keys.contains(key)) {
+                    assert_eq!(verdict, "drift", "a stranger did it: {}", about());
+                }
+            }
+        }
+    }
+}
+
+fn file(key: &str) -> String {
+    format!("{}.yaml", key.trim_start_matches("shop/"))
+}
+
+fn check(steps: &[Step], is_shared: bool) {
+    let service = Service::start();
+    let mut stage = Stage::stack(&service, "shop").file("anchor.yaml", &definition("shop/anchor", 80));
+    for key in KEYS {
+        stage = stage.file(&file(key), &definition(key, 80));
+    }
+    let stage = stage.committed();
+    let first = (git(&stage, "rev-parse HEAD"), KEYS.into_iter().collect());
+    let (truth, commits) = (BTreeMap::new(), vec![first]);
+    let mut world = World { service: &service, stage: &stage, is_shared, truth, commits, port: 80 };
+    world.take(&Step::Apply(0));
+    for step in steps {
+        world.take(step);
+    }
+    world.judge(steps);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 12, max_shrink_iters: 60, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_history_makes_a_verdict_accuse_a_stranger_of_what_trueup_did(
+        steps in proptest::collection::vec(step(), 1..9),
+        is_shared in any::<bool>(),
+    ) {
+        check(&steps, is_shared);
+    }
+}
