@@ -10,7 +10,9 @@ use serde::Deserialize;
 
 use super::fleet::InputProblem;
 use super::json::FORMAT_VERSION;
-use crate::drift::{Acknowledgements, Check, DriftState, JudgedAcknowledgement, SeenSince, UnmanagedPolicy, Verdicts};
+use crate::drift::{
+    Acknowledgements, Check, DriftState, JudgedAcknowledgement, MOST_SHARDS, SeenSince, UnmanagedPolicy, Verdicts,
+};
 use crate::model::{Field, Key, Namespace};
 use crate::plan::Plan;
 
@@ -92,7 +94,7 @@ pub enum CheckDocumentError {
         found: u64,
     },
     /// Its shard is none.
-    #[error("it is shard {index} of {of}, which does not exist")]
+    #[error("it is shard {index} of {of}, which does not exist: there are 1 to {MOST_SHARDS} shards")]
     Shard {
         /// Its number.
         index: u32,
@@ -191,7 +193,9 @@ impl CheckDocument {
 
 fn shard(file: Option<ShardFile>) -> Result<Option<(u32, u32)>, CheckDocumentError> {
     match file {
-        Some(ShardFile { index, of }) if !(1..=of).contains(&index) => Err(CheckDocumentError::Shard { index, of }),
+        Some(ShardFile { index, of }) if of > MOST_SHARDS || !(1..=of).contains(&index) => {
+            Err(CheckDocumentError::Shard { index, of })
+        }
         file => Ok(file.map(|ShardFile { index, of }| (index, of))),
     }
 }

@@ -14,6 +14,11 @@ use super::{safe, time};
 use crate::model::Namespace;
 use crate::plan::Plan;
 
+/// How far the clock of a checker may be ahead.
+const CLOCK_DIFFERENCE: Duration = Duration::from_mins(5);
+/// Shards without a file that are named singly.
+const MOST_NAMED: usize = 20;
+
 /// A file of a merge.
 #[derive(Debug)]
 pub struct MergeInput {
@@ -70,7 +75,8 @@ enum StackIdentity {
 /// The entries of one stack, each with the number of its file.
 type Found = Vec<(usize, SavedResult)>;
 
-/// Merges the files at `now`. A check that is older than `max_age`, or that far in the future, counts as unknown.
+/// Merges the files at `now`. A check that is older than `max_age`, is from the future, or was made with filters counts
+/// as unknown.
 #[must_use]
 pub fn merge(files: Vec<MergeInput>, now: Timestamp, max_age: Duration) -> MergedChecks {
     let (mut problems, mut documents) = (Vec::new(), Vec::new());
@@ -93,7 +99,7 @@ pub fn merge(files: Vec<MergeInput>, now: Timestamp, max_age: Duration) -> Merge
     for (id, found) in by_stack(documents) {
         let StackId { directory, environment, .. } = id;
         let result = the_one(found, &names, &directory, &mut problems);
-        parts.push(MergedPart { directory, environment, result: no_older(result, now, max_age) });
+        parts.push(MergedPart { directory, environment, result: whole_and_recent(result, now, max_age) });
     }
     let is_checked = |part: &MergedPart| !matches!(part.result, SavedResult::Skipped(_));
     if problems.is_empty() && !parts.iter().any(is_checked) {
@@ -155,7 +161,10 @@ fn missing(documents: &[(String, CheckDocument)]) -> Vec<InputProblem> {
     for ((id, of), seen) in &seen {
         let of_what = id.as_ref().map(|id| format!(" of {}", id.name())).unwrap_or_default();
         let absent: Vec<u32> = (1..=*of).filter(|index| !seen.shards.contains(index)).collect();
-        problems.extend(absent.iter().map(|index| problem(format!("shard {index}/{of}{of_what}"))));
+        problems.extend(absent.iter().take(MOST_NAMED).map(|index| problem(format!("shard {index}/{of}{of_what}"))));
+        if let Some(more @ 1..) = absent.len().checked_sub(MOST_NAMED) {
+            problems.push(problem(format!("{more} more shards of {of}{of_what}")));
+        }
         // With all of them, its checkers read different lists of namespaces.
         let left = seen.elsewhere.difference(&seen.namespaces).filter(|_| absent.is_empty());
         problems.extend(left.map(|namespace| problem(format!("namespace {namespace}{of_what}"))));
@@ -232,23 +241,33 @@ fn the_one(found: Found, names: &[String], stack: &str, problems: &mut Vec<Input
     }
 }
 
-fn no_older(result: SavedResult, now: Timestamp, max_age: Duration) -> SavedResult {
+/// The result, unless its check is too old, is from the future, or is not of the whole stack.
+fn whole_and_recent(result: SavedResult, now: Timestamp, max_age: Duration) -> SavedResult {
     let SavedResult::Checked(check) = &result else { return result };
-    // A check against a snapshot is of the service as it was then.
-    let snapshot: Option<Timestamp> = check.plan.source.snapshot.as_ref().and_then(|taken| taken.parse().ok());
-    let (of_what, seen) = match snapshot {
-        Some(taken) if taken < check.checked => ("its snapshot was taken", taken),
-        _ => ("it was checked", check.checked),
-    };
-    let distance = now.duration_since(seen).unsigned_abs();
-    if distance <= max_age {
-        return result;
+    let filters = &check.plan.source.filters;
+    if !filters.is_empty() || check.plan.left_out > 0 {
+        let filters = filters.iter().map(|filter| safe::line(filter)).collect::<Vec<_>>().join(" ");
+        return SavedResult::Unknown(format!(
+            "it was checked with filters ({filters}), so the rest of it is not known"
+        ));
     }
-    let when = time::minute(&seen.to_string());
-    SavedResult::Unknown(match seen > now {
-        true => format!("{of_what} at {when}, which is in the future"),
-        false => format!("{of_what} at {when}, {} ago, and {} are allowed", time::age(distance), time::age(max_age)),
-    })
+    let mut times = vec![("it was checked", Some(check.checked))];
+    // A check against a snapshot is of the service as it was then.
+    let snapshot = check.plan.source.snapshot.as_ref();
+    times.extend(snapshot.map(|taken| ("its snapshot was taken", taken.parse().ok())));
+    for (of_what, seen) in times {
+        let Some(seen) = seen else { return SavedResult::Unknown(format!("{of_what} at a time that cannot be read")) };
+        let when = || time::minute(&seen.to_string());
+        if Duration::try_from(seen.duration_since(now)).is_ok_and(|ahead| ahead > CLOCK_DIFFERENCE) {
+            return SavedResult::Unknown(format!("{of_what} at {}, which is in the future", when()));
+        }
+        let age = Duration::try_from(now.duration_since(seen)).unwrap_or_default();
+        if age > max_age {
+            let (ago, allowed) = (time::age(age), time::age(max_age));
+            return SavedResult::Unknown(format!("{of_what} at {}, {ago} ago, and {allowed} are allowed", when()));
+        }
+    }
+    result
 }
 
 impl CheckDocument {

@@ -163,6 +163,45 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 128, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
+    fn only_a_recent_check_of_a_whole_stack_gives_a_verdict(
+        one in stack(),
+        ahead in prop_oneof![Just(0_i64), -100..400_i64, any::<i32>().prop_map(i64::from)],
+        filter in prop::option::weighted(0.2, "--only [a-z\n]{1,8}"),
+        shard in prop::option::weighted(0.4, prop_oneof![Just((1, 1)), (0..9_u32, 0..9_u32), (any::<u32>(), any::<u32>())]),
+        snapshot in prop::option::weighted(0.2, -100..400_i64),
+    ) {
+        let one = Random { failed: false, ..one };
+        let found = one.found();
+        let part = one.part(0, &found);
+        let PartOutcome::Checked(check) = &part.outcome else { unreachable!("it did not fail") };
+        let verdict = check.verdicts.whole();
+        let mut document: Value =
+            serde_json::from_str(&rendered(&Fleet::new(FleetCommand::Drift, vec![part]), Format::Json)).expect("JSON");
+        let after = |seconds| (now() + jiff::SignedDuration::from_secs(seconds)).to_string();
+        document["checks"][0]["checked"] = json!(after(ahead));
+        document["checks"][0]["plan"]["source"]["filters"] = json!(filter.iter().collect::<Vec<_>>());
+        document["checks"][0]["plan"]["source"]["snapshot"] = json!(snapshot.map(after));
+        document["shard"] = json!(shard.map(|(index, of)| json!({"index": index, "of": of})));
+        let merged = merged(vec![(0, document.to_string())]);
+        let fleet = merged.fleet();
+        prop_assert!(fleet.problems.len() < 30, "{}", fleet.problems.len());
+        // A minute is allowed, and five of them between the clocks of two machines.
+        let is_recent = |seconds: &i64| (-60..=300).contains(seconds);
+        let is_recent = is_recent(&ahead) && snapshot.as_ref().is_none_or(is_recent);
+        if is_recent && filter.is_none() && matches!(shard, None | Some((1, 1))) {
+            prop_assert_eq!(fleet.whole(), verdict);
+        } else {
+            prop_assert_eq!(fleet.whole(), Verdict::Unknown);
+        }
+        // Each format is made, whatever the files say.
+        prop_assert!(!rendered(&fleet, Format::Markdown).is_empty());
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 128, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
     fn no_file_of_another_list_stands_in_for_a_check(
         lists in prop::collection::vec(prop::collection::vec(0..3_u32, 1..4), 1..3),
         of in 1..4_u32,
@@ -541,4 +580,18 @@ fn many_stacks_in_sync_are_one_section() {
     stage.run("drift -R tenants --format markdown").code(3).stdout_contains("| 20 more | in sync |");
     stage.run("drift -R tenants --format html").code(3).stdout_contains("20 more stacks: in sync");
     stage.run("validate -R tenants").code(0).stdout_contains("== 21 stacks\nValid: tenants/t0, ");
+}
+
+#[test]
+fn a_filtered_check_is_not_that_of_the_whole_stack() {
+    let service = Service::start();
+    let stage = fleet(&service);
+    stage.run("drift tenants/t2 --format json --output checks/whole.json").code(3);
+    stage.run("fleet report checks").code(3);
+    service.create(&json!({"metadata": {"name": "other", "namespace": "n2"}, "spec": {"ip": "10.0.0.9"}}));
+    stage.write("tenants/t2/other.yaml", &definition("n2/other", 80));
+    stage.run("drift tenants/t2 --except n2/cart --format json --output checks/whole.json").code(3);
+    let report = stage.run("fleet report checks");
+    report.code(5).stdout_contains("it was checked with filters (--except n2/cart)");
+    stage.run("drift tenants --shard 1/4294967295").code(64).stderr_contains("there are at most 4096 shards");
 }

@@ -23,6 +23,7 @@ pub use crate::cli::args::shared::{
     ApprovalArgs, BaseArgs, Color, FilterArgs, GlobalArgs, LiveArgs, PermissionArgs, ReportFileArgs, ScopeArgs,
     StacksArgs,
 };
+use crate::drift::MOST_SHARDS;
 use crate::report::Format;
 use crate::report::schema::SchemaKind;
 
@@ -348,6 +349,7 @@ impl std::str::FromStr for Shard {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let parts = text.split_once('/').and_then(|(index, of)| Some((index.parse().ok()?, of.parse().ok()?)));
         match parts {
+            Some((_, of)) if of > MOST_SHARDS => Err("there are at most 4096 shards"),
             // Counted from 0, as Kubernetes does, the N-th has no name of its own, and 0 is free for it.
             Some((0, of)) if of > 0 => Ok(Self { index: of, of }),
             Some((index, of)) if (1..=of).contains(&index) => Ok(Self { index, of }),
