@@ -122,7 +122,8 @@ fn judge_ddos(found: Result<Vec<ddos::DdosEvent>, String>, mode: GateMode) -> Op
             if open.is_empty() {
                 return None;
             }
-            format!("{} open DDoS events: {}", open.len(), open.join(", "))
+            let events = if open.len() == 1 { "event" } else { "events" };
+            format!("{} open DDoS {events}: {}", open.len(), open.join(", "))
         }
         Err(error) => format!("the DDoS events are unknown: {error}"),
     };
@@ -164,7 +165,7 @@ mod tests {
         };
         assert_eq!(judge_ddos(Ok(vec![event("2026-01-01T00:00:00Z")]), GateMode::Block), None);
         let open = judge_ddos(Ok(vec![event("")]), GateMode::Block).expect("a finding");
-        assert_eq!(open.to_string(), "gate `ddos`: 1 open DDoS events: `flood`");
+        assert_eq!(open.to_string(), "gate `ddos`: 1 open DDoS event: `flood`");
         assert!(judge_ddos(Err("403".to_owned()), GateMode::Warn).is_some());
     }
 

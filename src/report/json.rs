@@ -275,7 +275,7 @@ impl<'p> RehearsalReport<'p> {
 /// The runs that a journal keeps, oldest first.
 #[derive(Serialize, JsonSchema)]
 pub struct HistoryReport<'p> {
-    /// The runs, oldest first.
+    /// The runs, newest first.
     pub runs: &'p [RunSummary],
     /// Why others cannot be read.
     pub unreadable: &'p [String],

@@ -50,6 +50,9 @@ pub struct StackEntry {
     /// Its labels, where no environment is chosen.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, String>,
+    /// What each environment sets otherwise, of those three.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub environment_settings: BTreeMap<String, EnvironmentSettings>,
     /// The labels of each environment in which they are others.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub environment_labels: BTreeMap<String, BTreeMap<String, String>>,
@@ -64,6 +67,20 @@ pub struct StackEntry {
     /// Why its settings cannot be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+}
+
+/// What an environment sets otherwise than its stack does where none is chosen.
+#[derive(Debug, Default, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct EnvironmentSettings {
+    /// Its name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stack: Option<String>,
+    /// Its service.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub base_url: Option<String>,
+    /// The namespaces that it lists.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub namespaces: Option<Vec<String>>,
 }
 
 /// Endpoints that a removed stack defined and that no stack of the repository defines now.
@@ -107,6 +124,19 @@ impl StackEntry {
         environment.and_then(|name| self.environment_labels.get(name)).unwrap_or(&self.labels)
     }
 
+    /// `shop; prod: shop-prod`: what is set where no environment is chosen, and what environments set otherwise.
+    fn by_environment(&self, top: Option<String>, of: impl Fn(&EnvironmentSettings) -> Option<String>) -> String {
+        let others = self.environment_settings.iter();
+        let others = others.filter_map(|(name, settings)| Some(format!("{name}: {}", of(settings)?)));
+        top.filter(|text| !text.is_empty()).into_iter().chain(others).collect::<Vec<_>>().join("; ")
+    }
+
+    /// Its name in an environment, or where none is chosen.
+    fn stack_in(&self, environment: Option<&String>) -> Option<&String> {
+        let settings = environment.and_then(|name| self.environment_settings.get(name));
+        settings.and_then(|settings| settings.stack.as_ref()).or(self.stack.as_ref())
+    }
+
     /// `ring=main, team=shop; prod: ring=canary`: of an environment only what is another value.
     fn labels_text(&self) -> String {
         let text = |labels: &mut dyn Iterator<Item = (&String, &String)>| {
@@ -147,10 +177,14 @@ impl StackList {
             };
             let mut row = vec![
                 stack.directory.clone(),
-                stack.stack.clone().unwrap_or_default(),
+                stack.by_environment(stack.stack.clone(), |settings| settings.stack.clone()),
                 stack.environments.join(", "),
-                stack.error.clone().or_else(|| stack.base_url.clone()).unwrap_or_default(),
-                stack.namespaces.join(", "),
+                stack.error.clone().unwrap_or_else(|| {
+                    stack.by_environment(stack.base_url.clone(), |settings| settings.base_url.clone())
+                }),
+                stack.by_environment(Some(stack.namespaces.join(", ")), |settings| {
+                    settings.namespaces.as_ref().map(|namespaces| namespaces.join(", "))
+                }),
                 stack.files.to_string(),
             ];
             row.extend(has_labels.then(|| stack.labels_text()));
@@ -186,7 +220,7 @@ impl StackList {
         let entry = |stack: &StackEntry, environment: Option<&String>| {
             let mut entry = json!({
                 "directory": stack.directory,
-                "stack": stack.stack.clone().unwrap_or_default(),
+                "stack": stack.stack_in(environment).cloned().unwrap_or_default(),
                 "id": id(&stack.directory, environment),
             });
             let labels = stack.labels(environment.map(String::as_str));

@@ -39,6 +39,7 @@ pub struct RunSummary {
     /// The run that went on with this one and settled it.
     pub resumed_by: Option<RunId>,
     /// The later run that applied and verified all definitions of the stack, so that nothing is left of this one.
+    #[serde(default)]
     pub superseded_by: Option<RunId>,
     /// It applies all definitions of its stack.
     #[serde(skip)]

@@ -85,7 +85,10 @@ impl std::fmt::Display for Holder {
             (None, Some(host)) => write!(f, " on {host}")?,
             (None, None) => {}
         }
-        write!(f, ", since {}", self.taken)
+        match self.taken.parse::<jiff::Timestamp>() {
+            Ok(taken) => write!(f, ", since {}", taken.strftime("%Y-%m-%d %H:%M UTC")),
+            Err(_) => write!(f, ", since {}", self.taken),
+        }
     }
 }
 

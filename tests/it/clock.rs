@@ -9,7 +9,8 @@ use crate::support::{Service, Stage, definition};
 fn runs(stage: &Stage) -> Vec<String> {
     let history = stage.run("history --format json").code(0).json();
     let runs = history["runs"].as_array().expect("runs").clone();
-    runs.iter().map(|run| run["run"].as_str().expect("a run").to_owned()).collect()
+    // The oldest first.
+    runs.iter().rev().map(|run| run["run"].as_str().expect("a run").to_owned()).collect()
 }
 
 #[test]

@@ -265,13 +265,13 @@ fn a_stack_that_fails_stops_those_that_have_not_begun_and_the_same_command_goes_
         .run("apply -R stacks --yes --quiet")
         .code(1)
         .stdout_contains("SKIPPED  another stack failed")
-        .stdout_contains("2 stacks: 1 applied in part, 1 skipped")
+        .stdout_contains("2 stacks: 1 with no change made, 1 skipped")
         .stderr_ignored();
     assert_eq!(service.get("shop/cart")["spec"]["port"], 80);
     stage
         .run("apply -R stacks --yes --quiet --keep-going")
         .code(7)
-        .stdout_contains("1 applied, 1 applied in part")
+        .stdout_contains("1 applied, 1 with no change made")
         .stderr_ignored();
     assert_eq!(service.get("shop/cart")["spec"]["port"], 81);
     service.misbehave("rules: []");
@@ -346,7 +346,7 @@ fn a_wave_in_which_a_stack_fails_stops_the_next_and_the_same_command_goes_on() {
         .code(7)
         .stderr_contains("wave 1 of 3: 1 stack\n")
         .stderr_contains("wave 2 of 3: 2 stacks\n")
-        .stdout_contains("5 stacks: 2 applied, 1 applied in part, 2 skipped")
+        .stdout_contains("5 stacks: 2 applied, 1 with no change made, 2 skipped")
         .does_not_say("wave 3 of 3");
     let there = || (0..5).map(|n| service.has(&format!("n-{n}/x"))).collect::<Vec<_>>();
     assert_eq!(there(), [true, true, false, false, false]);

@@ -197,3 +197,35 @@ fn nothing_is_said_of_changes_outside_of_a_repository() {
     let stage = Stage::new().file("trueup.yaml", "stack: x\n");
     stage.run("stacks --changed-since main").code(1).stderr_contains("repository");
 }
+
+#[test]
+fn a_stack_that_is_named_by_its_environments_has_no_empty_columns() {
+    let stage = Stage::new();
+    stage.write(
+        "shop/trueup.yaml",
+        "environments:\n  dev: {stack: shop-dev, base_url: 'https://dev.example.net', namespaces: [dev]}\n\
+         \x20 prod: {stack: shop-prod, base_url: 'https://acme.example.net', namespaces: [shop, pay]}\n",
+    );
+    stage.write("shop/cart.yaml", &definition("shop/cart", 80));
+    let list = stage.run("stacks --format json").code(0).json();
+    assert_eq!(
+        list["stacks"][0]["environment_settings"]["prod"],
+        json!({"stack": "shop-prod", "base_url": "https://acme.example.net", "namespaces": ["shop", "pay"]})
+    );
+    let wide = Stage::run(&stage.env("COLUMNS", "300"), "stacks");
+    wide.code(0)
+        .stdout_contains("dev: shop-dev; prod: shop-prod")
+        .stdout_contains("dev: https://dev.example.net; prod: https://acme.example.net")
+        .stdout_contains("dev: dev; prod: shop, pay");
+}
+
+#[test]
+fn a_matrix_names_the_stack_of_each_environment() {
+    let stage = Stage::new();
+    stage.write("trueup.yaml", "stack: shop\nenvironments:\n  dev: {}\n  prod: {stack: shop-prod}\n");
+    stage.write("cart.yaml", &definition("shop/cart", 80));
+    let matrix = stage.run("stacks --format github-matrix").code(0).json();
+    let names: Vec<&Value> =
+        matrix["include"].as_array().expect("a list").iter().map(|entry| &entry["stack"]).collect();
+    assert_eq!(names, ["shop", "shop-prod"]);
+}

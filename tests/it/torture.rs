@@ -302,7 +302,7 @@ impl Torture {
         for entry in history["unreadable"].as_array().expect("a list") {
             assert!(entry.as_str().is_some_and(|entry| entry.contains("before it sent anything")), "{entry}");
         }
-        history["runs"].as_array().expect("runs").clone()
+        history["runs"].as_array().expect("runs").iter().rev().cloned().collect()
     }
 
     const APPLY: [&'static str; 5] = ["apply", ".", "--yes", "--allow", "mass-change"];

@@ -21,7 +21,8 @@ pub fn run(arguments: &HistoryArgs, context: &Context) -> Result<ExitStatus, Com
         let gone = journal::prune(store, since(keep, context)?).map_err(failed)?;
         context.output.message(&text::pruned(&gone, &context.output.message_view()));
     }
-    let history = journal::history(store).map_err(failed)?;
+    let mut history = journal::history(store).map_err(failed)?;
+    history.runs.reverse();
     let view = TextView { flags: hint::settings(&context.global), ..context.output.view() };
     let unreadable: Vec<String> = history.unreadable.iter().map(|(_, error)| error.to_string()).collect();
     // The commands below the table are about the newest run.

@@ -92,8 +92,8 @@ fn draw(bar: &ProgressBar, output: &Output, lines: &LineProgress, event: RunEven
         }
         RunEvent::Phase { kind, .. } => show(match kind {
             ActionKind::Create => "creating",
-            ActionKind::Replace | ActionKind::Annotate => "creates done · replacing",
-            ActionKind::Delete => "replaces done · deleting",
+            ActionKind::Replace | ActionKind::Annotate => "replacing",
+            ActionKind::Delete => "deleting",
         }),
         RunEvent::Sending { .. } => {}
         RunEvent::Waiting { key, reason, wait, .. } => {

@@ -21,7 +21,9 @@ pub fn find(context: &Context, name: &str) -> Result<RunDocument, CommandError> 
     let record = journal::find(store, name).map_err(|error| state::with_status(context, ExitStatus::Invalid, error))?;
     let history = journal::history(store).map_err(|error| state::failed(context, error))?;
     let known = history.runs.into_iter().find(|summary| summary.run == *record.run());
-    Ok(RunDocument::of(&record, known.and_then(|summary| summary.resumed_by)))
+    let mut document = RunDocument::of(&record, known.as_ref().and_then(|summary| summary.resumed_by.clone()));
+    document.run.superseded_by = known.and_then(|summary| summary.superseded_by);
+    Ok(document)
 }
 
 /// What decides beside the plan of a run.

@@ -12,7 +12,7 @@ use crate::cli::stacks::defined_elsewhere;
 use crate::git::{EntryKind, Repository, TreeEntry};
 use crate::load::{self, Config, LoadOptions, SourceFile, StackFiles, config};
 use crate::model::Key;
-use crate::report::stacks::{LeftEndpoints, StackChange, StackEntry};
+use crate::report::stacks::{EnvironmentSettings, LeftEndpoints, StackChange, StackEntry};
 
 /// Files and bytes that are compared at a time.
 const CHUNK: (usize, u64) = (5_000, 64 * 1024 * 1024);
@@ -43,12 +43,26 @@ pub fn entry(directory: String, config: &Config) -> StackEntry {
         environments: config.environments.keys().cloned().collect(),
         base_url: config.base_url.clone(),
         namespaces: config.namespaces.iter().map(ToString::to_string).collect(),
+        environment_settings: (config.environments.iter())
+            .map(|(name, environment)| (name.clone(), set_otherwise(config, environment)))
+            .filter(|(_, settings)| *settings != EnvironmentSettings::default())
+            .collect(),
         environment_labels: (config.environments.iter())
             .filter(|(_, environment)| environment.labels != config.labels)
             .map(|(name, environment)| (name.clone(), labels(environment)))
             .collect(),
         labels: labels(config),
         ..StackEntry::default()
+    }
+}
+
+/// What the settings of an environment say otherwise than those of the top level.
+fn set_otherwise(config: &Config, environment: &Config) -> EnvironmentSettings {
+    let names = |config: &Config| config.namespaces.iter().map(ToString::to_string).collect();
+    EnvironmentSettings {
+        stack: environment.stack.as_ref().filter(|_| environment.stack != config.stack).map(ToString::to_string),
+        base_url: environment.base_url.clone().filter(|_| environment.base_url != config.base_url),
+        namespaces: (environment.namespaces != config.namespaces).then(|| names(environment)),
     }
 }
 

@@ -10,7 +10,7 @@ use crate::model::{Field, Key};
 use crate::plan::{Action, Change, Plan};
 use crate::report::edits::{self, Sign, ValueEdit};
 use crate::report::reason::reason_since;
-use crate::report::time::age;
+use crate::report::time::{age, minute};
 use crate::report::{Role, safe};
 
 /// Longer differences, in characters, are not part of the table.
@@ -100,12 +100,11 @@ fn drifted(change: &Change, left: &[Field], check: &Check<'_>) -> Vec<[String; 4
     let created = by.map(|by| format!(", created by {by}")).unwrap_or_default();
     let since = |field: Option<&Field>, time: Option<&String>| {
         if let Some(seen) = check.drift_state.and_then(|state| state.seen(&change.key, field)) {
-            let first = seen.first_seen.strftime("%Y-%m-%d %H:%M");
+            let first = minute(&seen.first_seen.to_string());
             let checks = count(usize::try_from(seen.checks).unwrap_or(usize::MAX), "check");
             return format!("since {first} ({}), seen in {checks}{created}", age(seen.age(check.now)));
         }
-        let time = time.and_then(|time| Some(format!("since {} {}", time.get(..10)?, time.get(11..16)?)));
-        time.map(|time| format!("{time}{created}")).unwrap_or_default()
+        time.map(|time| format!("since {}{created}", minute(time))).unwrap_or_default()
     };
     match &change.action {
         Action::Create { .. } if change.applied_in.is_some() => {

@@ -6,6 +6,7 @@ use crate::plan::{ActionKind, Plan};
 use crate::report::counted::{count, some_of};
 use crate::report::fleet::{Fleet, FleetCommand, FleetPart, NAMES, NOT_BEGUN, NOTHING_EARLIER, PartOutcome};
 use crate::report::{Role, safe};
+use crate::run::ChangeResult;
 
 /// Each stack under its directory, and the sum.
 #[must_use]
@@ -78,16 +79,22 @@ fn sum(fleet: &Fleet<'_>, view: &TextView) -> String {
     let valid = number(&|part| matches!(&part.outcome, PartOutcome::Validated(checked) if checked.contents.is_some()));
     let invalid =
         number(&|part| matches!(&part.outcome, PartOutcome::Validated(checked) if checked.contents.is_none()));
-    let all_done = |part: &FleetPart<'_>| match &part.outcome {
-        PartOutcome::Applied(outcome, _) => Some(outcome.steps.iter().all(|step| step.result.is_done())),
+    // How many of the changes are done, or may be, and how many there are.
+    let done = |part: &FleetPart<'_>| match &part.outcome {
+        PartOutcome::Applied(outcome, _) => {
+            let results = || outcome.steps.iter().map(|step| &step.result);
+            let may_be_done = results().filter(|result| result.is_done() || result.may_have_taken_effect()).count();
+            Some((results().all(ChangeResult::is_done), may_be_done))
+        }
         _ => None,
     };
     let no_report = number(&|part| matches!(part.outcome, PartOutcome::Unknown(_)));
     let in_sync = |plan: &Plan| !changes(plan) && plan.blocked.is_empty() && !unread(plan);
     let numbers = [
         (valid, "valid"),
-        (number(&|part| all_done(part) == Some(true)), "applied"),
-        (number(&|part| all_done(part) == Some(false)), "applied in part"),
+        (number(&|part| matches!(done(part), Some((true, _)))), "applied"),
+        (number(&|part| matches!(done(part), Some((false, 1..)))), "applied in part"),
+        (number(&|part| matches!(done(part), Some((false, 0)))), "with no change made"),
         (verdict(Verdict::InSync) + planned(&in_sync), "in sync"),
         (planned(&|plan| !unread(plan) && !in_sync(plan)), "with changes"),
         (verdict(Verdict::Pending), "pending"),

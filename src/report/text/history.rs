@@ -6,13 +6,14 @@ use super::{TextView, columns, outcome};
 use crate::model::RunId;
 use crate::report::counted::count;
 use crate::report::reason::short_commit;
+use crate::report::time::minute;
 use crate::report::{Role, safe};
 use crate::run::{
     ApprovalKind, ChangeResult, Confirmation, RunCounts, RunDocument, RunStatus, RunStep, RunSummary, RunTrigger,
     StepResult, UnknownResult, Verification,
 };
 
-/// The runs that a journal keeps, the newest first, with what to do about those that are open.
+/// The runs that a journal keeps, the newest first, as they are given, with what to do about those that are open.
 #[must_use]
 pub fn history(runs: &[RunSummary], unreadable: &[String], view: &TextView) -> String {
     let mut text = String::new();
@@ -23,9 +24,9 @@ pub fn history(runs: &[RunSummary], unreadable: &[String], view: &TextView) -> S
     for entry in unreadable {
         text.push_str(&format!("{}: {}\n", view.palette.paint(Role::Careful, "unreadable"), safe::line(entry)));
     }
-    if let Some(newest) = runs.last() {
+    if let Some(newest) = runs.first() {
         let flags = safe::line(&view.flags);
-        let next = match runs.iter().rev().find(|run| run.is_open()) {
+        let next = match runs.iter().find(|run| run.is_open()) {
             Some(open) => vec![format!("resume with:  trueup apply --resume {}{flags}", open.run)],
             None => vec![
                 format!("show one:  trueup show {}{flags}", newest.run),
@@ -42,8 +43,8 @@ pub fn history(runs: &[RunSummary], unreadable: &[String], view: &TextView) -> S
 
 /// The runs as a table, or with two lines each where the terminal is too narrow for one.
 fn table(runs: &[RunSummary], view: &TextView) -> String {
-    let rows: Vec<[String; 7]> = runs.iter().rev().map(row).collect();
-    let heads = ["RUN", "STARTED (UTC)", "STACK", "SERVICE", "WHO", "COMMIT", "CHANGES"].map(str::to_owned);
+    let rows: Vec<[String; 7]> = runs.iter().map(row).collect();
+    let heads = ["RUN", "STARTED", "STACK", "SERVICE", "WHO", "COMMIT", "CHANGES"].map(str::to_owned);
     let width = |at: usize| rows.iter().chain([&heads]).map(|row| columns(&row[at])).max().unwrap_or(0);
     let widths: Vec<usize> = (0..heads.len()).map(width).collect();
     let line = |row: &[String; 7], last: &str| {
@@ -51,7 +52,7 @@ fn table(runs: &[RunSummary], view: &TextView) -> String {
         let cells: String = row.iter().zip(&widths).map(cell).collect();
         format!("  {cells}{last}").trim_end().to_owned()
     };
-    let runs = || runs.iter().rev().zip(&rows);
+    let runs = || runs.iter().zip(&rows);
     if widths.iter().map(|width| width + 2).sum::<usize>() + columns("in doubt") > view.limit() {
         let lines = runs().map(|(run, [name, _, stack, service, who, commit, changes])| {
             let result = ended(run, view);
@@ -69,7 +70,7 @@ fn row(run: &RunSummary) -> [String; 7] {
     let service = run.base_url.strip_prefix("https://").unwrap_or(&run.base_url);
     [
         run.run.to_string(),
-        seconds(&run.started),
+        time(&run.started),
         text(run.stack.as_deref()),
         text(Some(service)),
         text(run.who()),
@@ -89,10 +90,9 @@ fn signs(counts: RunCounts) -> String {
     if parts.is_empty() { "nothing".to_owned() } else { parts.join(" ") }
 }
 
-/// A time without its fractions.
-fn seconds(time: &str) -> String {
-    let whole = time.split_once('.').map_or(time.trim_end_matches('Z'), |(whole, _)| whole);
-    safe::line(&whole.replace('T', " ")).into_owned()
+/// A time of a run, for people.
+fn time(time: &str) -> String {
+    safe::line(&minute(time)).into_owned()
 }
 
 fn ended(run: &RunSummary, view: &TextView) -> String {
@@ -107,6 +107,10 @@ fn ended(run: &RunSummary, view: &TextView) -> String {
         }
         (None, RunStatus::Unverified) => {
             view.palette.paint(Role::Careful, "finished, not verified".to_owned()).to_string()
+        }
+        (None, _) if run.superseded_by.is_some() => {
+            let later = run.superseded_by.as_ref().map(RunId::as_str).unwrap_or_default();
+            view.palette.paint(Role::Quiet, format!("unfinished, superseded by {later}")).to_string()
         }
         (None, RunStatus::Unfinished) => view.palette.paint(Role::Wrong, "unfinished".to_owned()).to_string(),
         (None, RunStatus::InDoubt { count: number }) => {
@@ -124,11 +128,12 @@ fn ended(run: &RunSummary, view: &TextView) -> String {
 pub fn run(document: &RunDocument, view: &TextView) -> String {
     let RunDocument { run: summary, plan, .. } = document;
     let who = summary.who().map(|user| format!(" by {}", safe::line(user))).unwrap_or_default();
-    let ended_at = summary.ended.as_deref().map(|time| format!(", ended {}", seconds(time))).unwrap_or_default();
+    let ended_at =
+        summary.ended.as_deref().map(|time| format!(", ended {}", safe::line(&minute(time)))).unwrap_or_default();
     let mut text = format!(
         "Run {}{who}, began {}{ended_at}\n  {}",
         view.palette.paint(Role::Strong, &summary.run),
-        seconds(&summary.started),
+        time(&summary.started),
         safe::line(&summary.base_url)
     );
     if let Some(stack) = &summary.stack {
@@ -251,10 +256,11 @@ pub fn open_run(run: &RunSummary, view: &TextView) -> String {
         RunStatus::Finished | RunStatus::Unverified | RunStatus::Unfinished => String::new(),
     };
     format!(
-        "{}: run {} of {} was not finished: {} of {} done{doubt}\n  resume it instead:  trueup apply --resume {}{}",
+        "{}: run {} of {} has not finished: {} of {} done{doubt}\n  \
+         if nobody runs it any more, resume it instead:  trueup apply --resume {}{}",
         view.palette.paint(Role::Careful, "warning"),
         run.run,
-        seconds(&run.started),
+        time(&run.started),
         run.done,
         run.planned.whole(),
         run.run,
@@ -274,7 +280,7 @@ pub fn resuming(run: &RunSummary) -> String {
         0 => "the verification is".to_owned(),
         left => left.to_string(),
     };
-    let began = seconds(&run.started);
+    let began = time(&run.started);
     format!("resuming run {} of {began}: {} of {whole} done, {left} left{doubt}", run.run, run.done)
 }
 

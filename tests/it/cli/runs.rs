@@ -46,20 +46,20 @@ fn history_lists_the_runs_and_shows_one_with_every_result() {
     let stage = stage(&service);
     let runs = stage.run("history --format json").code(0).json()["runs"].as_array().expect("runs").clone();
     assert_eq!(runs.len(), 2);
-    assert_eq!(runs[1]["planned"], json!({"create": 1, "replace": 1, "annotate": 0, "delete": 1}));
+    assert_eq!(runs[0]["planned"], json!({"create": 1, "replace": 1, "annotate": 0, "delete": 1}));
     assert_eq!(
-        (&runs[1]["done"], &runs[1]["status"], &runs[1]["user"]),
+        (&runs[0]["done"], &runs[0]["status"], &runs[0]["user"]),
         (&json!(3), &json!("finished"), &json!("kim"))
     );
     let list = stage.run("history");
     list.code(0)
         .stdout_contains("  RUN ")
-        .stdout_contains("  STARTED (UTC)        STACK  SERVICE ")
+        .stdout_contains("  STARTED               STACK  SERVICE ")
         .stdout_contains("  WHO  COMMIT  CHANGES            RESULT\n")
         .stdout_contains("  runs   http://127.0.0.1:")
         .stdout_contains("  kim  -       3 of 3 (+1 ~1 -1)  finished\n")
         .stdout_contains("  kim  -       2 of 2 (+2)        finished\n");
-    let newest = runs[1]["run"].as_str().expect("a run");
+    let newest = runs[0]["run"].as_str().expect("a run");
     list.stdout_contains(&format!("undo it:   trueup rollback {newest}"));
     stage
         .run("show last")
@@ -215,7 +215,7 @@ fn a_run_that_was_killed_is_reported_and_resumed() {
     stage
         .run("apply . --yes")
         .code(0)
-        .stderr_contains("was not finished: 2 of 3 done, 1 write in doubt")
+        .stderr_contains("has not finished: 2 of 3 done, 1 write in doubt")
         .stdout_contains("In sync");
     stage.run("apply --resume last").code(6).stderr_contains("confirmation required");
     let resumed = stage.run("apply --resume last --yes");
@@ -334,4 +334,27 @@ fn what_history_proposes_names_the_service_that_nothing_else_names() {
         assert!(undo.ends_with(proposed), "{undo}");
         stage.run(&format!("{undo} -o back.json --allow empty-namespace")).code(0);
     }
+}
+
+#[test]
+fn a_run_of_which_a_later_one_leaves_nothing_is_superseded_and_no_longer_open() {
+    let service = Service::start();
+    let stage = stage(&service);
+    kill_newest(&stage);
+    let open = || stage.run("history --format json").json()["runs"].clone();
+    let killed = open()[0]["run"].as_str().expect("a run").to_owned();
+    // One endpoint alone leaves the rest of it open.
+    stage.edit("cart.yaml", "port: 81", "port: 82");
+    stage.run("apply . --only shop/cart --yes --quiet").code(0).stderr_contains("has not finished");
+    assert_eq!(open()[1]["superseded_by"], json!(null));
+    stage.edit("cart.yaml", "port: 82", "port: 83");
+    stage.run("apply . --yes --quiet").code(0).stderr_ignored();
+    let runs = open();
+    assert_eq!((&runs[2]["run"], &runs[2]["superseded_by"]), (&json!(killed), &runs[0]["run"]));
+    let list = stage.run("history");
+    list.code(0).stdout_contains("unfinished, superseded by ").does_not_say("--resume");
+    // Text and JSON have one order.
+    let names: Vec<&str> = runs.as_array().expect("runs").iter().filter_map(|run| run["run"].as_str()).collect();
+    let places: Vec<Option<usize>> = names.iter().map(|name| list.text().find(name)).collect();
+    assert!(places.is_sorted() && places.iter().all(Option::is_some), "{places:?}");
 }
