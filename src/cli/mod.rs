@@ -120,11 +120,14 @@ fn dispatch(arguments: Arguments) -> ExitStatus {
         .and_then(|()| runtime(&arguments.command).map_err(|error| CommandError::new(ExitStatus::Failed, error)))
         .and_then(|runtime| {
             runtime.block_on(async {
-                let is_read = context.output.promised().is_some() && only_reads(&arguments.command);
+                // What waits draws a line on a terminal, which must not stay there.
+                let is_watched = context.output.promised().is_some() || context.output.is_live();
+                let is_read = is_watched && only_reads(&arguments.command);
                 let work = Box::pin(command(arguments.command, &context));
                 let result = match is_read {
                     false => work.await,
                     true => interrupt::unless_interrupted(work).await.unwrap_or_else(|| {
+                        context.output.clear_lines();
                         Err(CommandError::words(ExitStatus::Interrupted, "interrupted").hint("nothing was changed"))
                     }),
                 };
@@ -139,8 +142,8 @@ fn dispatch(arguments: Arguments) -> ExitStatus {
     context.output.ended(status)
 }
 
-/// Whether a command reads, asks nobody, and does not wait for an interrupt itself: it can be ended at any time, and the
-/// document that it promises says so.
+/// Whether a command reads, asks nobody, and does not wait for an interrupt itself: it can be ended at any time, and what it
+/// has written says so.
 fn only_reads(command: &Command) -> bool {
     matches!(command, Command::Plan(_) | Command::Drift(_) | Command::Get(_) | Command::Doctor(_))
 }

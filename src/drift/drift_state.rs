@@ -217,7 +217,7 @@ impl DriftState {
         for drifted in plan.drifted(verdicts) {
             let key = &drifted.object;
             // What an apply restored since the last check drifted anew.
-            let written = changes.get(key).and_then(|change| written(change));
+            let written = changes.get(key).and_then(written);
             let restored = self.last_seen.get(key).is_some_and(|seen| written > Some(*seen));
             let old = before
                 .get(key)

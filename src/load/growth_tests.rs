@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{LoadOptions, SourceFile, settings_of, sources};
+use super::{LoadOptions, RenderOptions, SourceFile, settings_of, sources};
 use crate::model::growth_tests::assert_at_most_linear;
 
 fn file(path: &str, text: &str) -> SourceFile {
@@ -60,7 +60,8 @@ fn environments_that_inherit_more_than_fits_are_refused_in_time() {
     let environments = lines(20_000, |number| format!("  e{number}: {{rate_limit: 5}}"));
     let text = format!("stack: shop\nnamespaces:\n{listed}environments:\n{environments}");
     let problems = settings_of(Some(file("trueup.yaml", &text)), &LoadOptions::default()).expect_err("too much");
-    assert!(problems.summary().contains("have more than 1000000 values together"), "{}", problems.summary());
+    let text = problems.render(&RenderOptions::default());
+    assert!(text.contains("have more than 1000000 values together"), "{text}");
 }
 
 #[test]

@@ -95,7 +95,7 @@ async fn apply(
     let options = ApplyOptions {
         run,
         concurrency: connection.concurrency(),
-        stop: interrupt::watch(progress.messages(), "it was only a copy".to_owned()),
+        stop: interrupt::watch(progress.output(), "it was only a copy".to_owned()),
         version_checked: plan.settings.safeguards.version_checked,
         ignore: Ignore::new(&plan.settings.safeguards.ignore)
             .map_err(|error| CommandError::new(ExitStatus::Invalid, error))?,

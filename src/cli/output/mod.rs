@@ -167,6 +167,12 @@ impl Output {
         self.messages.clone()
     }
 
+    /// Removes the lines that show what the command does, before it ends in the middle of that.
+    pub fn clear_lines(&self) {
+        // A terminal that is gone shows none.
+        let _ = self.bars.clear();
+    }
+
     /// Writes a report as the answer.
     pub fn report(&self, report: &Report<'_>, format: Format) {
         self.report_with(report, format, &ReportOptions::new(&self.view()));

@@ -54,15 +54,14 @@ impl RunProgress {
 }
 
 impl RunProgress {
-    /// Prints a message during the run, above the bar if there is one.
-    pub fn messages(&self) -> impl Fn(&str) + Send + 'static {
-        let output = match self {
+    /// Where messages go during the run: above the bar if there is one.
+    pub fn output(&self) -> Output {
+        match self {
             RunProgress::Bar { output, .. }
             | RunProgress::Lines { output, .. }
             | RunProgress::Events { output, .. }
             | RunProgress::Nothing { output } => output.clone(),
-        };
-        move |text| output.notice(text)
+        }
     }
 }
 

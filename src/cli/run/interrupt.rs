@@ -4,16 +4,18 @@
 use tokio::sync::watch;
 
 use crate::cli::exit_status::ExitStatus;
+use crate::cli::output::Output;
 
-/// Becomes `true` when a person interrupts the command. `message` prints that, and at a second interrupt what is `left`.
-pub fn watch(message: impl Fn(&str) + Send + 'static, left: String) -> watch::Receiver<bool> {
+/// Becomes `true` when a person interrupts the command. `output` says so, and at a second interrupt what is `left`.
+pub fn watch(output: Output, left: String) -> watch::Receiver<bool> {
     let (stop, stopped) = watch::channel(false);
     tokio::spawn(async move {
         interrupted().await;
-        message("interrupted: no new changes start; those in flight finish");
+        output.notice("interrupted: no new changes start; those in flight finish");
         stop.send_replace(true);
         interrupted().await;
-        message(&format!("interrupted again: ended at once; {left}"));
+        output.clear_lines();
+        output.notice(&format!("interrupted again: ended at once; {left}"));
         std::process::exit(ExitStatus::Interrupted.code().into());
     });
     stopped

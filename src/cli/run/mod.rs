@@ -242,7 +242,8 @@ async fn begin(
         plan: plan.clone(),
     };
     // Before an interrupt is waited for: until here it ends the program, which may wait for a lock.
-    let waiting = progress.messages();
+    let messages = progress.output();
+    let waiting = move |text: &str| messages.notice(text);
     let (store, host) = (store.clone(), environment.host().map(str::to_owned));
     // A lock can be waited for: other stacks go on meanwhile.
     let begun = tokio::task::spawn_blocking(move || Journal::begin(&store, &header, host.as_deref(), &waiting)).await;
@@ -252,7 +253,7 @@ async fn begin(
     let options = ApplyOptions {
         stop: control.stop.unwrap_or_else(|| {
             let resume = format!("resume with `trueup apply --resume {run}{}`", work.view.flags);
-            interrupt::watch(progress.messages(), resume)
+            interrupt::watch(progress.output(), resume)
         }),
         run,
         concurrency: work.connection.concurrency(),

@@ -212,11 +212,8 @@ async fn apply(
     (members, waves): (&[Member], &[Wave]),
     planned: &[Result<Proposal, NoResult>],
 ) -> Vec<StackResult> {
-    let output = context.output.clone();
-    let stop = interrupt::watch(
-        move |text| output.notice(text),
-        "the same command again goes on; `trueup history` lists the runs".to_owned(),
-    );
+    let left = "the same command again goes on; `trueup history` lists the runs";
+    let stop = interrupt::watch(context.output.clone(), left.to_owned());
     let has_failed = Cell::new(false);
     let mut results: Vec<(usize, StackResult)> = Vec::with_capacity(members.len());
     for (number, wave) in waves.iter().enumerate() {
