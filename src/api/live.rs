@@ -2,6 +2,7 @@
 //! refuses is read as a tree, so that a field which the model does not know is noted and kept, and an
 //! item that the model cannot hold costs nobody else's read. Pure.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
@@ -53,15 +54,19 @@ struct Item<'a> {
     #[serde(default)]
     metadata: Option<Metadata>,
     #[serde(default)]
-    system_metadata: Option<SystemMetadata>,
+    #[serde(borrow)]
+    system_metadata: Option<SystemMetadata<'a>>,
     #[serde(borrow, default)]
     get_spec: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize, Default)]
-pub(super) struct SystemMetadata {
+pub(super) struct SystemMetadata<'a> {
     #[serde(default)]
     uid: Option<String>,
+    /// Borrowed: it is needed only where an endpoint has references.
+    #[serde(borrow, default)]
+    tenant: Option<Cow<'a, str>>,
     #[serde(default)]
     creation_timestamp: Option<String>,
     #[serde(default)]
@@ -269,7 +274,7 @@ pub(super) fn read_spec(typed: serde_json::Result<WireSpec>, tree: impl FnOnce()
 pub(super) fn assemble(
     key: Key,
     metadata: Metadata,
-    system: SystemMetadata,
+    system: SystemMetadata<'_>,
     resource_version: Option<String>,
     spec: SpecRead,
     raw: impl FnOnce() -> Json,
@@ -298,6 +303,7 @@ pub(super) fn assemble(
     };
     match (WireEndpoint { metadata: Some(metadata), spec: Some(spec) }).endpoint() {
         Ok(endpoint) => LiveItem::Object(LiveObject {
+            tenant: system.tenant.filter(|_| endpoint.spec.place.is_some()).map(Cow::into_owned),
             endpoint,
             uid,
             resource_version,

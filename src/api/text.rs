@@ -1,6 +1,8 @@
 //! Text of the service, made fit for a message: one line, no control or direction characters, not
 //! endless. Whoever prints such text need not think of terminals any more.
 
+use crate::model::is_unsafe;
+
 /// `text` on one line with control characters and direction marks taken out, cut to `longest`
 /// characters.
 #[must_use]
@@ -13,7 +15,7 @@ pub fn neutral(text: &str, longest: usize) -> String {
     let mut length = 0;
     let mut gap = false;
     for character in text.chars() {
-        let blank = character.is_whitespace() || character.is_control() || is_hidden(character);
+        let blank = character.is_whitespace() || is_unsafe(character);
         if blank {
             gap = !clean.is_empty();
             continue;
@@ -30,13 +32,6 @@ pub fn neutral(text: &str, longest: usize) -> String {
         length += 1;
     }
     clean
-}
-
-/// Characters that change the order or the look of others without a glyph of their own.
-fn is_hidden(character: char) -> bool {
-    matches!(character,
-        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-        | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
 #[cfg(test)]

@@ -4,63 +4,92 @@
 use serde_yaml::{Mapping, Value};
 
 use crate::model::shape::order;
-use crate::model::{Endpoint, UnknownField, is_ownership_annotation};
+use crate::model::{Endpoint, LiveObject, UnknownField, is_ownership_annotation, is_unsafe};
 use crate::report::safe;
 
 /// Labels under this prefix are the service's (API.md 3.5).
 const PLATFORM_PREFIX: &str = "ves.io/";
-/// The tenant of objects that the service shares with everybody; a reference to one must name it.
-const SHARED_TENANT: &str = "ves-io";
 
-/// Line breaks of YAML 1.1 that YAML 1.2 does not know: the library indents behind them, which a reader of
-/// YAML 1.2 takes for a part of the text.
-const OLD_BREAKS: [char; 3] = ['\u{85}', '\u{2028}', '\u{2029}'];
+/// What a definition file says beside the endpoint, and what it need not say.
+#[derive(Clone, Copy, Default)]
+pub struct DefinitionOptions<'a> {
+    /// The tenant of a live object: the service fills it in its references again. Nothing where it is not known, such as
+    /// for the state of another tool: then a reference keeps all that it names.
+    pub tenant: Option<&'a str>,
+    /// Live fields that a definition cannot hold; each has a line.
+    pub unknown: &'a [UnknownField],
+    /// The schema that a line for editors names.
+    pub schema: Option<&'a str>,
+}
 
-/// The file of `endpoint`, with a line for editors when a schema is named, and a line for each live
-/// field that a definition cannot hold.
-pub fn text(endpoint: &Endpoint, unknown: &[UnknownField], schema: Option<&str>) -> String {
+impl<'a> DefinitionOptions<'a> {
+    /// Those of a live object.
+    pub fn of_live(object: &'a LiveObject) -> Self {
+        Self { tenant: object.tenant.as_deref(), unknown: &object.unknown, schema: None }
+    }
+}
+
+/// The labels of a live object that no definition holds, because the service sets them.
+pub fn platform_labels(endpoint: &Endpoint) -> impl Iterator<Item = &str> {
+    endpoint.labels.keys().map(String::as_str).filter(|key| key.starts_with(PLATFORM_PREFIX))
+}
+
+/// The file of `endpoint`.
+pub fn text(endpoint: &Endpoint, options: DefinitionOptions<'_>) -> String {
     let mut endpoint = endpoint.clone();
     endpoint.labels.retain(|key, _| !key.starts_with(PLATFORM_PREFIX));
     endpoint.annotations.retain(|key, _| !is_ownership_annotation(key));
     let wire = serde_json::to_value(&endpoint).unwrap_or_default();
-    let tree = ordered(&wire).unwrap_or(Value::Null);
+    let tree = ordered(&wire, options.tenant).unwrap_or(Value::Null);
     let mut body = serde_yaml::to_string(&tree).unwrap_or_default();
     // Only in quotes is `<<` a key like any other.
     let has_merge_key = endpoint.labels.contains_key("<<") || endpoint.annotations.contains_key("<<");
-    if has_merge_key || body.contains(OLD_BREAKS) {
+    if has_merge_key || body.contains(must_be_escaped) || safe::log(&body) != body {
         body = escaped(&tree);
     }
-    let mut head = schema.map(|schema| format!("# yaml-language-server: $schema={schema}\n")).unwrap_or_default();
-    for field in unknown {
+    let schema = options.schema.map(|schema| format!("# yaml-language-server: $schema={schema}\n"));
+    let mut head = schema.unwrap_or_default();
+    for field in options.unknown {
         head.push_str(&format!("# not written, this trueup does not know it: {}\n", safe::line(&field.path)));
     }
     format!("{head}{body}")
 }
 
-/// The tree as JSON, which is YAML as well, with escapes for what a reader could take for a line break.
+/// Whether a character acts on a terminal or is not seen in it, or is a line break for some readers of YAML only.
+fn must_be_escaped(c: char) -> bool {
+    is_unsafe(c) && !matches!(c, '\n' | '\t')
+}
+
+/// The tree as JSON, which is YAML as well, with escapes for what a reader could take for a line break, does not see, or
+/// has to obey.
 fn escaped(tree: &Value) -> String {
     let json = serde_json::to_string_pretty(tree).unwrap_or_default();
-    let must_be_escaped = |c: char| matches!(c, '\u{7f}'..='\u{9f}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}');
     let mut text = String::with_capacity(json.len() + 1);
+    let mut before = ' ';
     for c in json.chars() {
-        match c {
-            c if must_be_escaped(c) || OLD_BREAKS.contains(&c) => text.push_str(&format!("\\u{:04x}", u32::from(c))),
-            c => text.push(c),
+        match u32::from(c) {
+            code @ 0x1_0000.. if must_be_escaped(c) => text.push_str(&format!("\\U{code:08x}")),
+            // A second `#` can make a command of a runner of the first.
+            code if must_be_escaped(c) || matches!(code, 0xfffe | 0xffff) || (c, before) == ('#', '#') => {
+                text.push_str(&format!("\\u{code:04x}"));
+            }
+            _ => text.push(c),
         }
+        before = c;
     }
     text.push('\n');
     text
 }
 
-/// A value with its keys in order, and without defaults.
-fn ordered(value: &serde_json::Value) -> Option<Value> {
+/// A value with its keys in order, without defaults and what the service fills in the references of `tenant`.
+fn ordered(value: &serde_json::Value, tenant: Option<&str>) -> Option<Value> {
     use serde_json::Value as Json;
     Some(match value {
         Json::Null => return None,
         Json::Bool(flag) => Value::Bool(*flag),
         Json::Number(number) => Value::Number(number.as_u64()?.into()),
         Json::String(text) => Value::String(literal(text)),
-        Json::Array(items) => Value::Sequence(items.iter().filter_map(ordered).collect()),
+        Json::Array(items) => Value::Sequence(items.iter().filter_map(|item| ordered(item, tenant)).collect()),
         Json::Object(map) => {
             let mut keys: Vec<&String> = map.keys().collect();
             keys.sort_by_key(|key| (order(key), *key));
@@ -68,7 +97,7 @@ fn ordered(value: &serde_json::Value) -> Option<Value> {
             for key in keys {
                 let inner = match key.as_str() {
                     "labels" | "annotations" => texts(&map[key]),
-                    key if says_something(key, &map[key]) => ordered(&map[key]),
+                    key if says_something(key, &map[key], tenant) => ordered(&map[key], tenant),
                     _ => None,
                 };
                 if let Some(inner) = inner {
@@ -95,14 +124,16 @@ fn texts(map: &serde_json::Value) -> Option<Value> {
 }
 
 /// Whether a key of the wire form has to be written.
-fn says_something(key: &str, value: &serde_json::Value) -> bool {
+fn says_something(key: &str, value: &serde_json::Value, tenant: Option<&str>) -> bool {
     match key {
         "description" => value != "",
         "disable" => value == true,
         "protocol" => value != "TCP",
         "snat_pool" => value.get("no_snat_pool").is_none(),
-        "disable_internet_vip" | "uid" => !value.is_object() && !value.is_string(),
-        "tenant" => value == SHARED_TENANT,
+        "disable_internet_vip" => !value.is_object(),
+        // The service fills both in a reference of a live object; nobody filled those of another tool.
+        "uid" => tenant.is_none(),
+        "tenant" => value.as_str() != tenant,
         _ => *value != 0,
     }
 }
@@ -127,7 +158,7 @@ mod tests {
                     "network_type": "VIRTUAL_NETWORK_SITE_LOCAL", "disable_internet_vip": {}}}}
         }));
         assert_eq!(
-            text(&live, &[], None),
+            text(&live, DefinitionOptions { tenant: Some("acme-x"), ..DefinitionOptions::default() }),
             "metadata:\n  name: cart\n  namespace: shop\n  labels:\n    port: ''\n    tier: web\n  annotations:\n    \
              team: '1.50'\nspec:\n  ip: 10.0.0.7\n  port: 8443\n  where:\n    site:\n      network_type: \
              VIRTUAL_NETWORK_SITE_LOCAL\n      ref:\n      - name: ce01\n        namespace: system\n"
@@ -139,6 +170,7 @@ mod tests {
         let live = endpoint(serde_json::json!({
             "metadata": {"name": "cart", "namespace": "shop"}, "spec": {"ip": "10.0.0.7"}
         }));
-        assert!(text(&live, &[], Some("x.json")).starts_with("# yaml-language-server: $schema=x.json\nmetadata:\n"));
+        let options = DefinitionOptions { schema: Some("x.json"), ..DefinitionOptions::default() };
+        assert!(text(&live, options).starts_with("# yaml-language-server: $schema=x.json\nmetadata:\n"));
     }
 }

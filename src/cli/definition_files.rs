@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 
 use crate::cli::args::DefinitionFileArgs;
 use crate::cli::context::Context;
+use crate::cli::definition::{self, DefinitionOptions};
 use crate::cli::exit_status::{CommandError, ExitStatus};
-use crate::cli::{configuration, definition, file, hint};
+use crate::cli::{configuration, file, hint};
 use crate::diff;
 use crate::file::{FileError, FileMode, limit};
 use crate::load::{self, Config, SourceFile};
-use crate::model::{Endpoint, Key, SourceLocation, UnknownField};
+use crate::model::{Endpoint, Key, SourceLocation};
 use crate::report::safe;
 use crate::report::schema::{self, SchemaKind};
 
@@ -56,13 +57,13 @@ impl<'a> DefinitionTarget<'a> {
     }
 
     /// The file of an endpoint, or why a later load would refuse it, exclude it or read something else.
-    pub fn file(&self, endpoint: &Endpoint, unknown: &[UnknownField]) -> Result<DefinitionFile, String> {
+    pub fn file(&self, endpoint: &Endpoint, options: DefinitionOptions<'_>) -> Result<DefinitionFile, String> {
         let key = &endpoint.key;
         if !key.namespace.is_label() || !key.name.is_label() {
             return Err("its name is not valid for a definition or a file".to_owned());
         }
         let path = path(key);
-        let text = definition::text(endpoint, unknown, schema(self.arguments));
+        let text = definition::text(endpoint, DefinitionOptions { schema: schema(self.arguments), ..options });
         match self.refuses(endpoint, &path, &text) {
             Some(reason) => Err(reason),
             None => Ok(DefinitionFile { path, text }),

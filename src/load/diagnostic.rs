@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::text::{Position, SourceText, TextError};
+use crate::model::is_unsafe;
 
 /// Bytes of one source line that are kept on each side of a label.
 const LONGEST_CONTEXT: usize = 500;
@@ -203,7 +204,7 @@ fn printable(source: &str) -> String {
     let mut shown = String::with_capacity(source.len());
     for c in source.chars() {
         match c.len_utf8() {
-            2.. if !acts(c) => shown.push(c),
+            2.. if !is_unsafe(c) => shown.push(c),
             // The library writes out the others itself.
             1 => shown.push(c),
             2 => shown.push('\u{b7}'),
@@ -282,14 +283,7 @@ impl Diagnostics {
 pub(super) fn neutral(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
     for c in text.chars() {
-        if acts(c) { clean.extend(c.escape_unicode()) } else { clean.push(c) }
+        if is_unsafe(c) { clean.extend(c.escape_unicode()) } else { clean.push(c) }
     }
     clean
-}
-
-/// Whether a terminal acts upon a character, or hides it.
-fn acts(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
-            | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }

@@ -50,6 +50,8 @@ pub struct LiveObject {
     pub endpoint: Endpoint,
     /// The service's id of this object; another object of the same name has another.
     pub uid: String,
+    /// Its tenant, where the service reports it and the endpoint has references.
+    pub tenant: Option<String>,
     /// The version, where the answer carried one (a list does not).
     pub resource_version: Option<String>,
     /// The object of the service that owns it.
@@ -120,6 +122,7 @@ impl LiveObject {
         Self {
             endpoint,
             uid,
+            tenant: None,
             resource_version: None,
             owner_view: None,
             deleting: false,

@@ -27,6 +27,7 @@ pub mod shape;
 mod snapshot;
 mod string_map;
 mod tree;
+mod unsafe_character;
 mod wire;
 mod word;
 
@@ -51,6 +52,7 @@ pub use selector::{Requirement, Selector, SelectorError};
 pub use snapshot::{NamespaceSnapshot, Snapshot, SnapshotError, SnapshotItem};
 pub use string_map::StringMap;
 pub use tree::JsonTree;
+pub use unsafe_character::is_unsafe;
 pub use wire::{
     EmptyOption, Spec, WireDnsNameAdvanced, WireEmpty, WireEndpoint, WireMetadata, WirePrefixes, WireReference,
     WireSelector, WireServiceInfo, WireSite, WireSnatPool, WireSpec, WireVirtualNetwork, WireWhere,

@@ -7,12 +7,39 @@ use serde_json::{Map, Value};
 
 use super::{RESOURCE_TYPE, TerraformError};
 
+/// What some editors begin a file with.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// The format of states since Terraform 0.12.
 const STATE_VERSION: u64 = 4;
 /// Arguments of every resource that make more of it than one object.
 const REPETITIONS: [&str; 2] = ["count", "for_each"];
 /// Arguments of every resource that are no attributes of the object.
 const META_ARGUMENTS: [&str; 6] = ["depends_on", "lifecycle", "provider", "provisioner", "connection", "timeouts"];
+
+/// Blocks of a configuration; with another key a document is none.
+const BLOCKS: [&str; 14] = [
+    "//",
+    "check",
+    "data",
+    "ephemeral",
+    "import",
+    "locals",
+    "module",
+    "moved",
+    "output",
+    "provider",
+    "removed",
+    "resource",
+    "terraform",
+    "variable",
+];
+
+/// The resources of one file.
+pub struct Document {
+    /// It says what Terraform did, and not what it is to do.
+    pub(super) is_state: bool,
+    pub(super) resources: Vec<Resource>,
+}
 
 /// One resource of the type, with its attributes or why they are not known.
 pub(super) struct Resource {
@@ -21,14 +48,16 @@ pub(super) struct Resource {
 }
 
 #[derive(Deserialize)]
-struct Document {
-    version: Option<u64>,
+struct State {
+    version: u64,
+    #[serde(default)]
     resources: Option<Vec<StateResource>>,
+}
+
+#[derive(Deserialize)]
+struct Shown {
+    #[serde(default)]
     values: Option<Values>,
-    resource: Option<Value>,
-    terraform: Option<Value>,
-    variable: Option<Value>,
-    provider: Option<Value>,
 }
 
 #[derive(Deserialize)]
@@ -47,11 +76,14 @@ struct StateResource {
 struct Instance {
     #[serde(default)]
     index_key: Option<Value>,
+    /// The key of an object that was replaced and is not deleted yet.
+    #[serde(default)]
+    deposed: Option<String>,
     #[serde(default)]
     attributes: Option<Map<String, Value>>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Default)]
 struct Values {
     #[serde(default)]
     root_module: Module,
@@ -72,33 +104,65 @@ struct ShownResource {
     #[serde(rename = "type")]
     kind: String,
     #[serde(default)]
+    deposed_key: Option<String>,
+    #[serde(default)]
     values: Map<String, Value>,
 }
 
-/// The endpoints of a document.
-pub(super) fn resources(bytes: &[u8]) -> Result<Vec<Resource>, TerraformError> {
-    let document: Document = serde_json::from_slice(bytes).map_err(|error| match error.classify() {
-        serde_json::error::Category::Data => TerraformError::Kind,
-        _ => TerraformError::Syntax { line: error.line(), column: error.column() },
-    })?;
-    if let (Some(version), Some(resources)) = (document.version, document.resources) {
-        return match version {
-            STATE_VERSION => Ok(of_state(resources)),
-            version => Err(TerraformError::Version { version }),
-        };
-    }
-    if let Some(values) = document.values {
-        let mut found = Vec::new();
-        of_module(values.root_module, &mut found);
-        return Ok(found);
-    }
-    match document.resource {
-        Some(types) => Ok(of_configuration(&types)),
-        // Configuration without a resource, such as a file of variables.
-        None if document.terraform.is_some() || document.variable.is_some() || document.provider.is_some() => {
-            Ok(Vec::new())
+impl Document {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// The file holds no resources of Terraform. Nothing of its content is in the error.
+    pub fn read(bytes: &[u8]) -> Result<Self, TerraformError> {
+        let bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
+        // What `terraform state pull` prints where there is no state.
+        if bytes.iter().all(u8::is_ascii_whitespace) {
+            return Ok(Self { is_state: true, resources: Vec::new() });
         }
-        None => Err(TerraformError::Kind),
+        let document: Map<String, Value> = serde_json::from_slice(bytes).map_err(|error| match error.classify() {
+            serde_json::error::Category::Data => TerraformError::Kind,
+            _ => TerraformError::Syntax { line: error.line(), column: error.column() },
+        })?;
+        if document.keys().all(|key| BLOCKS.contains(&key.as_str())) {
+            let resources = document.get("resource").map(of_configuration).unwrap_or_default();
+            return Ok(Self { is_state: false, resources });
+        }
+        let (is_state, is_shown) = (document.contains_key("version"), document.contains_key("format_version"));
+        let document = Value::Object(document);
+        let resources = if is_state {
+            let state: State = serde_json::from_value(document).map_err(|_| TerraformError::Kind)?;
+            match state.version {
+                STATE_VERSION => of_state(state.resources.unwrap_or_default()),
+                version => return Err(TerraformError::Version { version }),
+            }
+        } else if is_shown {
+            // Without `values` there is no state.
+            let shown: Shown = serde_json::from_value(document).map_err(|_| TerraformError::Kind)?;
+            let mut found = Vec::new();
+            of_module(shown.values.unwrap_or_default().root_module, &mut found);
+            found
+        } else {
+            return Err(TerraformError::Kind);
+        };
+        Ok(Self { is_state: true, resources })
+    }
+}
+
+impl Resource {
+    fn new(address: String, deposed: Option<&str>, attributes: Result<Map<String, Value>, String>) -> Self {
+        match deposed {
+            None => Self { address, attributes },
+            Some(key) => Self {
+                address: format!("{address} (deposed {key})"),
+                attributes: Err("it was replaced, and Terraform deletes it next".to_owned()),
+            },
+        }
+    }
+
+    /// The address without the key of an instance: of the resource as configuration has it.
+    pub(super) fn base(&self) -> &str {
+        self.address.split(['[', ' ']).next().unwrap_or(&self.address)
     }
 }
 
@@ -114,7 +178,7 @@ fn of_state(resources: Vec<StateResource>) -> Vec<Resource> {
                     Some(key) => format!("{base}[{key}]"),
                 };
                 let missing = || "the state has no attributes of it".to_owned();
-                Resource { address, attributes: instance.attributes.ok_or_else(missing) }
+                Resource::new(address, instance.deposed.as_deref(), instance.attributes.ok_or_else(missing))
             })
         })
         .collect()
@@ -122,7 +186,7 @@ fn of_state(resources: Vec<StateResource>) -> Vec<Resource> {
 
 fn of_module(module: Module, into: &mut Vec<Resource>) {
     let managed = module.resources.into_iter().filter(|one| one.mode == "managed" && one.kind == RESOURCE_TYPE);
-    into.extend(managed.map(|one| Resource { address: one.address, attributes: Ok(one.values) }));
+    into.extend(managed.map(|one| Resource::new(one.address, one.deposed_key.as_deref(), Ok(one.values))));
     for child in module.child_modules {
         of_module(child, into);
     }
@@ -133,7 +197,7 @@ fn of_configuration(types: &Value) -> Vec<Resource> {
     let mut by_name: BTreeMap<String, Result<Map<String, Value>, String>> = BTreeMap::new();
     for types in objects(types) {
         for named in types.get(RESOURCE_TYPE).map(objects).unwrap_or_default() {
-            for (name, body) in named {
+            for (name, body) in named.iter().filter(|(name, _)| *name != "//") {
                 let mut bodies = objects(body).into_iter();
                 let attributes = match (bodies.next(), bodies.next()) {
                     (Some(body), None) => configured(body),

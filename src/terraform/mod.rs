@@ -8,10 +8,11 @@ mod document;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::{Endpoint, Key};
 
+pub use document::Document;
 use document::Resource;
 
 /// The resource type of the vendor's provider.
@@ -49,28 +50,36 @@ pub struct Import {
 }
 
 impl Import {
-    /// Adds the resources of a file.
-    ///
-    /// # Errors
-    /// The file holds no resources of Terraform. Nothing of its content is in the error.
-    pub fn add(&mut self, bytes: &[u8]) -> Result<(), TerraformError> {
-        for resource in document::resources(bytes)? {
-            let Resource { address, attributes } = resource;
-            match attributes.and_then(|attributes| attributes::endpoint(&attributes)) {
-                Err(reason) => {
-                    self.left_out.insert(address, reason);
+    /// Adds the documents of one configuration. Of a resource that its state has, the configuration adds nothing.
+    pub fn add(&mut self, documents: Vec<Document>) {
+        let states = documents.iter().filter(|document| document.is_state);
+        let in_state: BTreeSet<String> =
+            states.flat_map(|state| &state.resources).map(|resource| resource.base().to_owned()).collect();
+        for Document { is_state, resources } in documents {
+            for resource in resources {
+                if is_state || !in_state.contains(resource.base()) {
+                    self.add_resource(resource);
                 }
-                Ok(endpoint) => match self.endpoints.get(&endpoint.key) {
-                    Some((first, _)) => {
-                        let reason = format!("`{first}` has the same namespace and name, {}", endpoint.key);
-                        self.left_out.insert(address, reason);
-                    }
-                    None => {
-                        self.endpoints.insert(endpoint.key.clone(), (address, endpoint));
-                    }
-                },
             }
         }
-        Ok(())
+    }
+
+    fn add_resource(&mut self, Resource { address, attributes }: Resource) {
+        let endpoint = match attributes.and_then(|attributes| attributes::endpoint(&attributes)) {
+            Ok(endpoint) => endpoint,
+            Err(reason) => {
+                self.left_out.insert(address, reason);
+                return;
+            }
+        };
+        match self.endpoints.get(&endpoint.key) {
+            Some((first, _)) => {
+                let reason = format!("`{first}` has the same namespace and name, {}", endpoint.key);
+                self.left_out.insert(address, reason);
+            }
+            None => {
+                self.endpoints.insert(endpoint.key.clone(), (address, endpoint));
+            }
+        }
     }
 }

@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-use super::{Import, TerraformError};
+use super::{Document, Import, TerraformError};
 
 /// What the provider writes into a state: every attribute, unset ones too.
 fn attributes(name: &str) -> Value {
@@ -32,9 +32,13 @@ fn state(instances: &[Value]) -> Value {
     })
 }
 
+fn document_of(document: &Value) -> Document {
+    Document::read(document.to_string().as_bytes()).expect("a document")
+}
+
 fn import(document: &Value) -> Import {
     let mut import = Import::default();
-    import.add(document.to_string().as_bytes()).expect("a document");
+    import.add(vec![document_of(document)]);
     import
 }
 
@@ -86,7 +90,7 @@ fn every_target_is_read() {
         for (name, value) in target.as_object().expect("attributes") {
             one[name] = value.clone();
         }
-        import.add(state(&[json!({ "attributes": one })]).to_string().as_bytes()).expect("a state");
+        import.add(vec![document_of(&state(&[json!({ "attributes": one })]))]);
     }
     assert_eq!((import.endpoints.len(), &import.left_out), (targets.len(), &std::collections::BTreeMap::new()));
 }
@@ -153,11 +157,100 @@ fn a_resource_that_is_not_an_endpoint_is_left_out_with_the_reason() {
 }
 
 #[test]
+fn a_number_that_terraform_would_not_take_is_not_dropped() {
+    for (written, port) in [("8443", 8443), ("80.0", 80), ("8e1", 80), ("", 0)] {
+        let mut one = attributes("cart");
+        one["port"] = json!(written);
+        let import = import(&state(&[json!({ "attributes": one })]));
+        assert_eq!(import.endpoints.values().map(|(_, one)| one.spec.port).collect::<Vec<_>>(), [port], "{written}");
+    }
+    let all: [(&str, Value); 9] = [
+        ("port", json!(" 80")),
+        ("port", json!("5m")),
+        ("port", json!("80.5")),
+        ("port", json!(80.5)),
+        ("port", json!("-1")),
+        ("port", json!([80])),
+        ("disable", json!("yes")),
+        ("description", json!(0)),
+        ("snat_pool", json!([{"no_snat_pool": true}, {"no_snat_pool": true}])),
+    ];
+    for (name, wrong) in all {
+        let mut one = attributes("cart");
+        one[name] = wrong.clone();
+        let import = import(&state(&[json!({ "attributes": one })]));
+        assert_eq!((import.endpoints.len(), import.left_out.len()), (0, 1), "{name}: {wrong}");
+    }
+    let mut nested = attributes("cart");
+    nested["dns_name"] = json!("");
+    nested["dns_name_advanced"] = json!([{"name": "a.example", "refresh_interval": "5m"}]);
+    let import = import(&state(&[json!({ "attributes": nested })]));
+    assert!(import.left_out.values().all(|why| why.contains("`refresh_interval` is not a whole number")));
+    assert_eq!(import.left_out.len(), 1);
+}
+
+#[test]
+fn an_object_that_terraform_deletes_next_is_left_out() {
+    let old = json!({"deposed": "00aa11bb", "attributes": attributes("old")});
+    let from_state = import(&state(&[json!({"attributes": attributes("new")}), old]));
+    let shown = |name: &str, deposed: Value| {
+        json!({"address": "volterra_endpoint.cart", "mode": "managed", "type": "volterra_endpoint", "name": "cart",
+               "deposed_key": deposed, "values": attributes(name)})
+    };
+    let resources = [shown("new", Value::Null), shown("old", json!("00aa11bb"))];
+    let from_show = import(&json!({"format_version": "1.0", "values": {"root_module": {"resources": resources}}}));
+    for import in [from_state, from_show] {
+        assert_eq!(import.endpoints.keys().map(ToString::to_string).collect::<Vec<_>>(), ["shop/new"]);
+        let (address, why) = import.left_out.first_key_value().expect("the old one");
+        assert!(address.ends_with("volterra_endpoint.cart (deposed 00aa11bb)"), "{address}");
+        assert_eq!(why, "it was replaced, and Terraform deletes it next");
+    }
+}
+
+#[test]
+fn a_state_beside_its_configuration_is_the_one_that_is_read() {
+    let configured = json!({"name": "cart", "namespace": "shop", "ip": "10.0.0.7", "port": "${var.port}"});
+    let configuration = json!({"resource": {"volterra_endpoint": {"cart": configured, "//": "a comment",
+        "fresh": {"name": "fresh", "namespace": "shop", "ip": "10.0.0.8"}}}});
+    let mut state = state(&[json!({"index_key": "a", "attributes": attributes("cart")})]);
+    state["resources"][2]["module"] = Value::Null;
+    for documents in [[&configuration, &state], [&state, &configuration]] {
+        let mut import = Import::default();
+        import.add(documents.map(document_of).into());
+        let expected = ["shop/cart volterra_endpoint.cart[\"a\"]", "shop/fresh volterra_endpoint.fresh"];
+        assert_eq!((addresses(&import), import.left_out.len()), (expected.map(str::to_owned).into(), 0));
+    }
+}
+
+#[test]
+fn files_without_resources_are_files_of_terraform() {
+    for block in ["check", "data", "ephemeral", "import", "locals", "module", "moved", "output", "provider", "removed"]
+    {
+        let document = document_of(&json!({"//": "a comment", block: {"x": {}}}));
+        assert!(document.resources.is_empty(), "{block}");
+    }
+    for empty in [
+        "",
+        "\n",
+        "{}",
+        "{\"version\": 4, \"serial\": 1}",
+        "{\"version\": 4, \"resources\": null}",
+        "{\"format_version\": \"1.0\"}",
+        "{\"format_version\": \"1.0\", \"terraform_version\": \"1.9.5\"}",
+        "{\"format_version\": \"1.0\", \"values\": {}}",
+    ] {
+        assert!(Document::read(empty.as_bytes()).expect(empty).resources.is_empty(), "{empty}");
+    }
+    let marked = format!("\u{feff}{}", state(&[json!({"attributes": attributes("cart")})]));
+    assert_eq!(Document::read(marked.as_bytes()).expect("a state").resources.len(), 1);
+}
+
+#[test]
 fn what_is_not_of_terraform_is_an_error_without_its_content() {
-    let error = |text: &str| Import::default().add(text.as_bytes()).expect_err("an error");
+    let error = |text: &str| Document::read(text.as_bytes()).err().expect("an error");
     assert!(matches!(error("{\"secret\": tru"), TerraformError::Syntax { line: 1, .. }));
     assert!(matches!(error("{\"secret\": \"x\"}"), TerraformError::Kind));
+    assert!(matches!(error("{\"secret\": \"x\", \"resource\": {}}"), TerraformError::Kind));
     assert!(matches!(error("[1]"), TerraformError::Kind));
     assert!(matches!(error("{\"version\": 3, \"resources\": []}"), TerraformError::Version { version: 3 }));
-    assert!(Import::default().add(b"{\"variable\": {}}").is_ok());
 }

@@ -81,7 +81,14 @@ fn escaped(document: &str) -> String {
 
 fn check(text: &str) {
     let service = Service::start();
-    service.plant(&json!([object("cart", text), object("unmanaged", text)]));
+    let mut newer = object("newer", text);
+    newer["raw_spec"] = json!({"ip": "10.0.0.7", text: text, "port": 80});
+    newer.as_object_mut().expect("an object").remove("spec");
+    // A definition must not contain such a label.
+    let mut described = object("described", text);
+    described["metadata"]["labels"] = json!({"tier": "web"});
+    described["metadata"]["annotations"][text.chars().take(60).collect::<String>()] = text.into();
+    service.plant(&json!([object("cart", text), object("unmanaged", text), newer, described]));
     let definition = json!({
         "metadata": {"name": "cart", "namespace": "shop", "description": format!("wanted {}", text.replace("${", "$${"))},
         "spec": {"ip": "10.0.0.7", "port": 81},
@@ -106,7 +113,25 @@ fn check(text: &str) {
     for line in ["pull -n shop -o pulled", "validate stack"] {
         run(line, "text");
     }
+    // What only looks at the service, in every format that it has.
+    for line in [
+        "get -n shop",
+        "get -n shop --columns endpoint,labels,description,annotations",
+        "get -n shop --format json",
+        "get -n shop --format yaml",
+        "call svc-api-servicemesh-endpoint-list -p namespace=shop -p report_fields=x",
+        "call svc-api-servicemesh-endpoint-get -p namespace=shop -p name=cart",
+        "snapshot -n shop -o shot.json",
+        "show shot.json",
+        "show shot.json --format json",
+    ] {
+        run(line, if line.ends_with("json") { "json" } else { "text" });
+    }
     assert!(shown >= PLAN.len(), "the plans show the endpoint");
+    // Files that a reviewer prints; `\r` is a part of no line break there.
+    for file in ["pulled/shop/described.yaml", "shot.json"] {
+        is_harmless(file, "text", &stage.read(file));
+    }
     // The service's own words.
     let body = serde_json::to_string(&json!({"code": 13, "message": text, "details": []})).expect("JSON");
     let rule = json!({"rules": [{"operation": "endpoint-list", "status": {"code": 400, "body": body}}]});
@@ -117,6 +142,64 @@ fn check(text: &str) {
         is_harmless(line, format, ran.text());
         is_harmless(line, "stderr", ran.errors());
     }
+}
+
+/// A tenant of which every text of every area is `text`.
+fn tenant(text: &str) -> String {
+    let attachment = json!({"attachment_id": text, "name": text, "gos_name": text, "gos_version": text});
+    json!({
+        "kind": "tenant", "name": "acme", "namespaces": ["shop"],
+        "sites": [{"name": "ce01", "sw_version": text, "os_version": text, "nodes": [text],
+            "upgrade": {"to": text, "to_os": text, "started": "-1h", "duration": "10m", "ends": "failed",
+                        "stage": "node_level_upgrade", "reason": text}}],
+        "software_versions": [{"version": text}],
+        "ddos_events": [{"id": "one", "name": text, "description": text, "creator": text, "ip": text, "network_id": text,
+            "mitigation_id": text, "start_time": "-1h", "attachments": [attachment]}],
+        "security_events": [{"time": "-1m", "namespace": "shop", "event": {"vh_name": text, "sec_event_type": text,
+            "sec_event_name": text, "country": text, "src_ip": text, "req_path": text, "deep": {text: [text]}, text: text}}],
+    })
+    .to_string()
+}
+
+#[test]
+fn no_event_version_or_status_acts_on_who_reads_it_in_any_format() {
+    let text = ACTS.join(" ");
+    let service = Service::with(|options| {
+        let tenant = trueup::sandbox::Tenant::read(&escaped(&tenant(&text)), options.clock.now());
+        options.tenant_file = Some(tenant.expect("a tenant"));
+    });
+    let stage = Stage::new().at(&service);
+    let lines = [
+        ("events --since 1h", &["table", "json", "ndjson"][..]),
+        ("events --since 1h --fields vh_name,deep,country", &["table"]),
+        ("events --since 1h --by country,vh_name", &["table", "json", "ndjson"]),
+        ("events --since 1h --all --by country,deep", &["table", "json", "ndjson"]),
+        ("ddos list", &["text", "json"]),
+        ("ddos show one", &["text", "json"]),
+        ("upgrades versions", &["text", "json"]),
+        ("upgrades status ce01", &["text", "json"]),
+    ];
+    let mut shown = 0;
+    for (line, formats) in lines {
+        for format in formats {
+            let line = format!("{line} --format {format}");
+            let ran = stage.run(&line);
+            is_harmless(&line, format, ran.text());
+            is_harmless(&line, "stderr", ran.errors());
+            shown += usize::from(ran.text().contains("forged"));
+        }
+    }
+    for operation in [
+        "svc-api-ddos-event-create -p namespace=system",
+        "svc-api-ddos-event-list -p namespace=system -p event_id=one",
+        "svc-api-cemanagement-upgradable-sw-version-list -p namespace=system",
+        "svc-api-cemanagement-upgrade-statu-get -p namespace=system -p name=ce01",
+    ] {
+        let ran = stage.run(&format!("call {operation} --yes"));
+        is_harmless(operation, "json", ran.text());
+        shown += usize::from(ran.text().contains("forged"));
+    }
+    assert!(shown > 12, "{shown} answers show the text");
 }
 
 #[test]

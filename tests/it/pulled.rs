@@ -255,3 +255,68 @@ fn every_trap_is_read_back_as_a_key_as_a_value_and_as_a_description() {
     });
     check(&live.collect()).unwrap_or_else(|error| panic!("{error}"));
 }
+
+/// A live endpoint at a site of `tenant`; the sandbox's own tenant is `sandbox-tenant`.
+fn at_site(name: &str, tenant: &str) -> serde_json::Value {
+    json!({
+        "metadata": {"name": name, "namespace": "shop", "labels": {"ves.io/app_type": "web", "tier": "db"}},
+        "spec": {"ip": "10.0.0.7", "port": 80, "where": {"virtual_site": {
+            "ref": [{"name": "all", "namespace": "shared", "tenant": tenant}],
+            "refs": [{"name": "blue", "namespace": "shared", "tenant": tenant}]}}}
+    })
+}
+
+#[test]
+fn a_reference_to_another_tenant_is_restored_to_that_tenant() {
+    let service = Service::start();
+    service.plant(&json!([
+        at_site("ours", "sandbox-tenant"),
+        at_site("partner", "acme-x"),
+        at_site("shared", "ves-io")
+    ]));
+    let before = service.get("shop/partner")["spec"].clone();
+    assert_eq!(before["where"]["virtual_site"]["ref"][0]["tenant"], "acme-x");
+    let stage = Stage::new().at(&service).file("stack/trueup.yaml", "stack: shop\nnamespaces: [shop]\n");
+    let pulled = stage.run("pull -n shop -o stack/endpoints");
+    pulled.code(0).stderr_contains("not written: labels.ves.io/app_type of shop/partner: the service sets it");
+    assert!(!stage.read("stack/endpoints/shop/ours.yaml").contains("tenant"));
+    assert_eq!(stage.read("stack/endpoints/shop/partner.yaml").matches("tenant: acme-x").count(), 2);
+    assert_eq!(stage.read("stack/endpoints/shop/shared.yaml").matches("tenant: ves-io").count(), 2);
+    assert_eq!(stage.run("get shop/partner --format yaml").text().matches("tenant: acme-x").count(), 2);
+    for name in ["ours", "partner", "shared"] {
+        service.delete(&format!("shop/{name}"));
+    }
+    stage.run("apply stack --yes --quiet").code(0);
+    assert_eq!(service.get("shop/partner")["spec"], before);
+    assert_eq!(service.get("shop/ours")["spec"]["where"]["virtual_site"]["ref"][0]["tenant"], "sandbox-tenant");
+}
+
+#[test]
+fn drift_is_taken_over_with_the_tenant_that_it_refers_to() {
+    let service = Service::start();
+    let stage = Stage::new().at(&service).file("stack/trueup.yaml", "stack: shop\nnamespaces: [shop]\n").file(
+        "stack/cart.yaml",
+        "metadata:\n  name: cart\n  namespace: shop\nspec:\n  ip: 10.0.0.7\n  where:\n    virtual_site:\n      ref:\n      - name: all\n",
+    );
+    stage.run("apply stack --yes --quiet").code(0);
+    let refer = |name: &str, namespace: &str, tenant: &str| {
+        service.change("shop/cart", |object| {
+            object["spec"]["where"]["virtual_site"]["ref"] =
+                json!([{"name": name, "namespace": namespace, "tenant": tenant}]);
+        });
+        stage.run("pull --drift stack").code(0).stdout_contains("spec.where");
+        stage.run("plan stack --detailed-exitcode");
+        stage.read("stack/cart.yaml")
+    };
+    let taken = refer("edge", "shared", "acme-x");
+    assert!(taken.contains("edge") && taken.contains("shared") && taken.contains("acme-x"), "{taken}");
+    service.delete("shop/cart");
+    stage.run("apply stack --yes --quiet").code(0);
+    let reference = service.get("shop/cart")["spec"]["where"]["virtual_site"]["ref"][0].clone();
+    assert_eq!((&reference["namespace"], &reference["tenant"]), (&json!("shared"), &json!("acme-x")));
+    let taken = refer("core", "shared", "sandbox-tenant");
+    assert!(
+        taken.contains("core") && taken.contains("tenant: sandbox-tenant"),
+        "what a definition names it keeps: {taken}"
+    );
+}

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
-use trueup::terraform::Import;
+use trueup::terraform::{Document, Import};
 
 use crate::strategies;
 use crate::support::{Service, Stage};
@@ -49,7 +49,7 @@ proptest! {
         let wire: Vec<Value> =
             endpoints.iter().map(|one| serde_json::to_value(one).expect("JSON")).collect();
         let mut import = Import::default();
-        import.add(state(&wire).to_string().as_bytes()).expect("a state");
+        import.add(vec![Document::read(state(&wire).to_string().as_bytes()).expect("a state")]);
         prop_assert!(import.left_out.is_empty(), "{:?}", import.left_out);
         let read: Vec<_> = import.endpoints.into_values().map(|(_, endpoint)| endpoint).collect();
         let mut wanted = endpoints;
@@ -99,6 +99,38 @@ fn a_directory_of_configuration_in_json_syntax_is_read_whole() {
     stage.write("infra/notes.json", "not Terraform");
     stage.run("import terraform infra -o endpoints").code(0).stdout_contains("Imported 2 endpoints");
     assert!(stage.read("endpoints/shop/a.yaml").contains("ip: 10.0.0.7"));
+}
+
+#[test]
+fn a_directory_with_a_state_and_every_kind_of_file_is_read_once() {
+    let stage = Stage::new();
+    let configured = json!({"resource": {"volterra_endpoint": {"all": {
+        "name": "cart", "namespace": "shop", "port": "${var.port}", "count": 2}}}});
+    stage.write("infra/main.tf.json", &configured.to_string());
+    for block in ["locals", "output", "module", "data", "moved", "removed", "import"] {
+        stage.write(&format!("infra/{block}.tf.json"), &json!({block: {}}).to_string());
+    }
+    stage.write("infra/terraform.tfstate", &format!("\u{feff}{}", state(&[cart(), search()])));
+    stage.run("import terraform infra -o endpoints").code(0).stdout_contains("Imported 2 endpoints");
+    let empty = [("empty.json", ""), ("nothing.json", "{\"format_version\": \"1.0\"}"), ("none.tf.json", "{}")];
+    for (name, text) in empty {
+        stage.write(name, text);
+        let ran = stage.run(&format!("import terraform {name} -o other"));
+        ran.code(1).stderr_contains("there are no `volterra_endpoint` resources to import");
+    }
+}
+
+#[test]
+fn an_import_keeps_what_the_state_says_of_a_reference() {
+    let mut other = cart();
+    other["metadata"]["labels"]["ves.io/app_type"] = json!("web");
+    other["spec"]["where"]["site"]["ref"][0] =
+        json!({"name": "ce01", "namespace": "system", "tenant": "acme-x", "uid": "7d0f"});
+    let stage = Stage::new().file("terraform.tfstate", &state(&[other]).to_string());
+    let ran = stage.run("import terraform terraform.tfstate -o endpoints");
+    ran.code(0).stderr_contains("not written: labels.ves.io/app_type of volterra_endpoint.all[0]: the service sets it");
+    let text = stage.read("endpoints/shop/cart.yaml");
+    assert!(text.contains("tenant: acme-x") && text.contains("uid: 7d0f") && !text.contains("ves.io/"), "{text}");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::api;
 use crate::cli::args::{AdoptInto, PermissionArgs, PullArgs, ScopeArgs};
 use crate::cli::context::Context;
 use crate::cli::exit_status::{CommandError, ExitStatus};
@@ -24,7 +25,8 @@ pub async fn run(arguments: &PullArgs, context: &Context) -> Result<ExitStatus, 
     let mut plan = session.plan(&PermissionArgs::default()).await?;
     session.locate(&mut plan);
     planning::require_complete(&plan, "nothing was written")?;
-    let wanted = wanted(&plan);
+    let mut wanted = wanted(&plan);
+    name_tenants(&session, &mut wanted).await?;
     let mut edits = match overlay {
         Some(directory) => edit::adopt_into_overlay(&stack.loaded, directory, &wanted),
         None => edit::adopt(&stack.loaded, &wanted),
@@ -105,8 +107,26 @@ fn wanted(plan: &Plan) -> Vec<ValueToAdopt> {
     let fields = plan.changes.iter().flat_map(|change| change.fields().iter().map(|field| (&change.key, field)));
     fields
         .filter(|(_, field)| matches!(field.cause, Cause::Drift | Cause::Unannotated))
-        .map(|(key, field)| ValueToAdopt { key: key.clone(), field: field.field.clone(), live: field.before.clone() })
+        .map(|(key, field)| ValueToAdopt {
+            key: key.clone(),
+            field: field.field.clone(),
+            live: field.before.clone(),
+            tenant: None,
+        })
         .collect()
+}
+
+/// Finds the tenants of endpoints with references to take over: the service fills no other one in them.
+async fn name_tenants(session: &Session<'_>, wanted: &mut [ValueToAdopt]) -> Result<(), CommandError> {
+    let Some(connection) = session.connection() else { return Ok(()) };
+    let reader = connection.reader()?;
+    for one in wanted.iter_mut().filter(|one| one.field == Field::Where) {
+        let read = api::fetch_object(&reader, &one.key)
+            .await
+            .map_err(|error| CommandError::new(ExitStatus::Unknown, error).hint("nothing was written"))?;
+        one.tenant = read.object().and_then(|object| object.live.tenant.clone());
+    }
+    Ok(())
 }
 
 /// What was taken over and what was not, and the exit status that says whether anything is left.

@@ -7,8 +7,9 @@ use std::path::Path;
 use crate::api;
 use crate::cli::args::view::{EndpointFormat, GetArgs};
 use crate::cli::context::Context;
+use crate::cli::definition::{self, DefinitionOptions};
 use crate::cli::exit_status::{CommandError, ExitStatus};
-use crate::cli::{configuration, definition, service, stack};
+use crate::cli::{configuration, service, stack};
 use crate::load::{self, Config};
 use crate::model::{Key, Live, LiveItem, LiveObject, Namespace, NamespaceRead};
 use crate::plan::{MatchedFilters, Selection};
@@ -155,7 +156,9 @@ fn definitions(context: &Context, listing: &EndpointListing<'_>) -> String {
                 let message = format!("left out: {}: this trueup cannot represent it: {reason}", safe::line(&key));
                 context.output.notice(&message);
             }
-            LiveItem::Object(object) => documents.push(definition::text(&object.endpoint, &object.unknown, None)),
+            LiveItem::Object(object) => {
+                documents.push(definition::text(&object.endpoint, DefinitionOptions::of_live(object)));
+            }
         }
     }
     documents.join("---\n")

@@ -6,12 +6,13 @@ use walkdir::WalkDir;
 
 use crate::cli::args::{ImportArgs, ImportSource, TerraformArgs};
 use crate::cli::context::Context;
+use crate::cli::definition::{self, DefinitionOptions};
 use crate::cli::definition_files::{self, DefinitionTarget};
 use crate::cli::exit_status::{CommandError, ExitStatus};
 use crate::cli::{configuration, file};
 use crate::file::{Directory, FileError, limit};
 use crate::report::safe;
-use crate::terraform::{Import, RESOURCE_TYPE};
+use crate::terraform::{Document, Import, RESOURCE_TYPE};
 
 /// The state that Terraform keeps in the directory of a configuration.
 const STATE: &str = "terraform.tfstate";
@@ -28,18 +29,24 @@ pub fn run(arguments: &ImportArgs, context: &Context) -> Result<ExitStatus, Comm
 fn terraform(arguments: &TerraformArgs, context: &Context) -> Result<ExitStatus, CommandError> {
     let mut import = Import::default();
     for path in &arguments.paths {
-        if path.is_dir() {
-            read_directory(path, &mut import)?;
+        import.add(if path.is_dir() {
+            read_directory(path)?
         } else {
-            add(path, file::read(path, limit::SAVED)?, &mut import)?;
-        }
+            vec![read(path, &file::read(path, limit::SAVED)?)?]
+        });
     }
     let config = configuration::of_directory(context, &arguments.files.output)?;
     let target = DefinitionTarget::new(&arguments.files, context, config);
     let mut files = Vec::new();
     for (address, endpoint) in import.endpoints.into_values() {
-        match target.file(&endpoint, &[]) {
-            Ok(file) => files.push(file),
+        match target.file(&endpoint, DefinitionOptions::default()) {
+            Ok(file) => {
+                for label in definition::platform_labels(&endpoint) {
+                    let (address, label) = (safe::line(&address), safe::line(label));
+                    context.output.notice(&format!("not written: labels.{label} of {address}: the service sets it"));
+                }
+                files.push(file);
+            }
             Err(reason) => {
                 import.left_out.insert(address, reason);
             }
@@ -70,7 +77,7 @@ fn terraform(arguments: &TerraformArgs, context: &Context) -> Result<ExitStatus,
 }
 
 /// The configuration in JSON syntax and the state in a directory.
-fn read_directory(path: &Path, import: &mut Import) -> Result<(), CommandError> {
+fn read_directory(path: &Path) -> Result<Vec<Document>, CommandError> {
     let failed = |error: FileError| file::hinted(ExitStatus::Failed, error);
     let mut names = Vec::new();
     for entry in WalkDir::new(path).min_depth(1).max_depth(1) {
@@ -83,25 +90,22 @@ fn read_directory(path: &Path, import: &mut Import) -> Result<(), CommandError> 
         names.extend(entry.file_name().to_str().filter(|name| is_read(name)).map(str::to_owned));
     }
     names.sort();
-    let directory = Directory::open(path).map_err(failed)?;
-    for name in &names {
-        add(&path.join(name), directory.read(name, limit::SAVED).map_err(failed)?, import)?;
-    }
     if names.is_empty() {
         let message = format!("`{}` has neither a state nor a `*{JSON_SYNTAX}` file", path.display());
         return Err(CommandError::words(ExitStatus::Failed, message)
             .hint(format!("get the state with: terraform state pull > {STATE}"))
             .hint("nothing was written"));
     }
-    Ok(())
+    let directory = Directory::open(path).map_err(failed)?;
+    names.iter().map(|name| read(&path.join(name), &directory.read(name, limit::SAVED).map_err(failed)?)).collect()
 }
 
 fn is_read(name: &str) -> bool {
     name == STATE || name.ends_with(JSON_SYNTAX)
 }
 
-fn add(path: &Path, bytes: Vec<u8>, import: &mut Import) -> Result<(), CommandError> {
-    import.add(&bytes).map_err(|error| {
+fn read(path: &Path, bytes: &[u8]) -> Result<Document, CommandError> {
+    Document::read(bytes).map_err(|error| {
         let error = anyhow::Error::from(error).context(format!("`{}` cannot be imported", path.display()));
         CommandError::new(ExitStatus::Failed, error).hint("nothing was written")
     })

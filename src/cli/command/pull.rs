@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use crate::api;
 use crate::cli::args::PullArgs;
 use crate::cli::context::Context;
+use crate::cli::definition::{self, DefinitionOptions};
 use crate::cli::definition_files::{self, DefinitionFile, DefinitionTarget};
 use crate::cli::exit_status::{CommandError, ExitStatus};
 use crate::cli::{configuration, planning, service, stack};
@@ -109,16 +110,21 @@ fn pulled(
         }
         let file = match reason_to_skip(object) {
             Some(reason) => Err(reason),
-            None => target.file(&object.endpoint, &object.unknown),
+            None => target.file(&object.endpoint, DefinitionOptions::of_live(object)),
         };
         match file {
             Err(reason) => skip(context, item, &reason),
             Ok(file) => {
+                let key = item.key().to_string();
+                let not_written = |what: &str, why: &str| {
+                    let what = format!("not written: {} of {}: {why}", safe::line(what), safe::line(&key));
+                    context.output.message(&what);
+                };
                 for field in &object.unknown {
-                    let (key, path) = (item.key().to_string(), safe::line(&field.path));
-                    let message =
-                        format!("not written: {} of {}: this trueup does not know it", path, safe::line(&key));
-                    context.output.message(&message);
+                    not_written(&field.path, "this trueup does not know it");
+                }
+                for label in definition::platform_labels(&object.endpoint) {
+                    not_written(&format!("labels.{label}"), "the service sets it");
                 }
                 pulled.push(file);
             }

@@ -36,6 +36,8 @@ pub struct ValueToAdopt {
     pub field: Field,
     /// The live value, as [`Field::value`] gives it; `null` is absence.
     pub live: Json,
+    /// The tenant of the live object, where it is known.
+    pub tenant: Option<String>,
 }
 
 /// What came of it.
@@ -244,7 +246,7 @@ fn left(
 }
 
 /// The live value as a definition writes it: without the parts of a reference that the service fills
-/// in, unless the definition names them.
+/// in, unless the definition names them. It fills no other tenant than the object's own.
 fn as_written(wanted: &ValueToAdopt, current: &Json) -> Json {
     let mut value = wanted.live.clone();
     let option = value.as_object_mut().filter(|_| wanted.field == Field::Where).and_then(|map| map.values_mut().next());
@@ -255,10 +257,13 @@ fn as_written(wanted: &ValueToAdopt, current: &Json) -> Json {
         for (index, reference) in filled.enumerate() {
             let named = current.and_then(|option| option.get(list)?.get(index));
             let Some(reference) = reference.as_object_mut() else { continue };
-            reference.retain(|key, _| match (key.as_str(), named) {
-                ("name", _) => true,
-                (key, Some(named)) => named.get(key).is_some(),
-                (key, None) => key == "namespace",
+            let same_name = named.is_some_and(|named| named.get("name") == reference.get("name"));
+            reference.retain(|key, value| match key.as_str() {
+                key if named.is_some_and(|named| named.get(key).is_some()) => true,
+                "name" => true,
+                "namespace" => !same_name,
+                "tenant" => wanted.tenant.as_deref().is_some_and(|own| *value != own),
+                _ => false,
             });
         }
     }

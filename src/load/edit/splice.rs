@@ -7,7 +7,7 @@ use super::NotEditable;
 use super::patch::{EditedDocument, Patch, Splice, below};
 use super::value::{self, Surrounding};
 use crate::load::source_map::{ValueStyle, WrittenValue};
-use crate::model::{Field, Json};
+use crate::model::{Field, Json, is_unsafe};
 
 /// The splices that set `field` to `wanted` where it is `current`.
 pub(super) fn splices(
@@ -208,8 +208,7 @@ impl Patch<'_> {
 fn block(wanted: &Json, old: &str) -> Option<String> {
     let text = wanted.as_str()?;
     let content = text.strip_suffix('\n').unwrap_or(text);
-    let odd =
-        |line: &str| line.starts_with([' ', '\t']) || line.trim_end() != line || line.chars().any(char::is_control);
+    let odd = |line: &str| line.starts_with([' ', '\t']) || line.trim_end() != line || line.chars().any(is_unsafe);
     if content.is_empty() || content.contains("${") || content.split('\n').any(|line| line.is_empty() || odd(line)) {
         return None;
     }

@@ -22,7 +22,7 @@ fn wanted(field: &str, live: &Value) -> ValueToAdopt {
         "where" => Field::Where,
         path => Field::from_path(path).unwrap_or_else(|| panic!("`{path}` is not a field")),
     };
-    ValueToAdopt { key: Key::parse(KEY).expect("a key"), field, live: live.clone() }
+    ValueToAdopt { key: Key::parse(KEY).expect("a key"), field, live: live.clone(), tenant: Some("t".to_owned()) }
 }
 
 fn adopted(files: &[(&str, &str)], changes: &[(&str, Value)]) -> AdoptedEdits {

@@ -2,7 +2,7 @@
 //! the text for something else, and on one line where there is more than a scalar.
 
 use crate::load::text::Language;
-use crate::model::Json;
+use crate::model::{Json, is_unsafe};
 
 /// What surrounds a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,13 +60,13 @@ pub(super) fn like(value: &Json, old: &str, around: Surrounding) -> String {
 fn text_like(text: &str, old: &str, around: Surrounding) -> String {
     // In a definition `${` begins a variable.
     let text = text.replace("${", "$${");
-    let one_line = !text.chars().any(|c| c.is_control() || is_odd(c));
+    let one_line = !text.chars().any(is_unsafe);
     match old.bytes().next() {
-        _ if around == Surrounding::Json => double(&text),
+        _ if around == Surrounding::Json => double(&text, around),
         Some(b'\'') if one_line => format!("'{}'", text.replace('\'', "''")),
-        Some(b'"') => double(&text),
+        Some(b'"') => double(&text, around),
         _ if one_line && is_plain(&text, around) => text,
-        _ => double(&text),
+        _ => double(&text, around),
     }
 }
 
@@ -95,14 +95,8 @@ fn has_another_meaning(text: &str) -> bool {
             && text.chars().all(number))
 }
 
-/// Whether a character is an escape wherever it is written: some reader takes it for a line break or for
-/// nothing.
-fn is_odd(c: char) -> bool {
-    matches!(c, '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}' | '\u{feff}')
-}
-
-/// In double quotes, with the escapes that JSON and YAML share.
-fn double(text: &str) -> String {
+/// In double quotes, with escapes for what some reader takes for a line break or for nothing.
+fn double(text: &str, around: Surrounding) -> String {
     let mut quoted = String::with_capacity(text.len() + 2);
     quoted.push('"');
     for c in text.chars() {
@@ -111,8 +105,11 @@ fn double(text: &str) -> String {
             '\n' => quoted.push_str("\\n"),
             '\t' => quoted.push_str("\\t"),
             '\r' => quoted.push_str("\\r"),
-            c if c.is_ascii_control() || is_odd(c) => quoted.push_str(&format!("\\u{:04x}", u32::from(c))),
-            c => quoted.push(c),
+            c if !is_unsafe(c) => quoted.push(c),
+            c if around == Surrounding::Json || u32::from(c) <= 0xffff => {
+                quoted.extend(c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")));
+            }
+            c => quoted.push_str(&format!("\\U{:08x}", u32::from(c))),
         }
     }
     quoted.push('"');
@@ -157,9 +154,14 @@ mod tests {
 
     #[test]
     fn escapes_bring_back_any_text() {
-        for text in ["a\nb\tc", "\u{1b}[31m", "\u{7f}\u{85}\u{2028}", "\"\\", "üñ😀"] {
-            let read: String = serde_yaml::from_str(&double(text)).expect("a text");
-            assert_eq!(read, text);
+        for text in
+            ["a\nb\tc", "\u{1b}[31m", "\u{7f}\u{85}\u{2028}", "\"\\", "üñ😀", "a\u{202e}b\u{200b}\u{fe0f}\u{e0041}"]
+        {
+            let yaml = double(text, Surrounding::Block);
+            let json = double(text, Surrounding::Json);
+            assert!(!yaml.chars().chain(json.chars()).any(is_unsafe), "{yaml} {json}");
+            assert_eq!(serde_yaml::from_str::<String>(&yaml).expect("a text"), text);
+            assert_eq!(serde_json::from_str::<String>(&json).expect("a text"), text);
         }
         assert_eq!(fresh(&json!("a ${b}"), Surrounding::Block), "\"a $${b}\"");
     }
