@@ -1,8 +1,11 @@
 //! One endpoint as the service shows it now: the answer to a get, read into a live object. A replace starts
 //! from the whole answer, so that fields which the model does not know survive it. Pure.
 
+use std::collections::BTreeMap;
+
 use serde::de::IgnoredAny;
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::value::RawValue;
 
 use super::live::{SpecRead, SystemMetadata, assemble, describe, read_spec};
 use super::metadata::Metadata;
@@ -104,25 +107,78 @@ impl CurrentObject {
     ///
     /// # Errors
     /// The answer cannot be read as a tree: without one, what nobody wants to change would be lost.
-    pub fn body(&self, change: impl FnOnce(&mut Json)) -> serde_json::Result<Json> {
+    pub fn body(&self, change: impl FnOnce(&mut Json)) -> serde_json::Result<ReplaceBody<'_>> {
         let parts: GetAnswer<JsonTree, JsonTree, IgnoredAny> = serde_json::from_str(&self.answer)?;
         let parts = [("metadata", parts.metadata), ("spec", parts.spec)];
         // The macro would copy both.
-        let mut body: Json =
+        let mut tree: Json =
             parts.into_iter().map(|(name, part)| (name.to_owned(), part.unwrap_or_default().0)).collect();
-        change(&mut body);
-        for part in ["metadata", "spec"] {
-            shape::SPEC.prune(&mut body[part]);
-        }
+        change(&mut tree);
+        shape::ENDPOINT.prune(&mut tree);
         if let Some(version) = &self.live.resource_version {
-            body["resource_version"] = version.as_str().into();
+            tree["resource_version"] = version.as_str().into();
         }
-        Ok(body)
+        Ok(ReplaceBody { tree, answer: serde_json::from_str(&self.answer)? })
+    }
+}
+
+/// The body of a replace. It is written with each number that nobody changed as the service wrote it: a tree has integers of
+/// 64 bits only.
+#[derive(Debug)]
+pub struct ReplaceBody<'a> {
+    tree: Json,
+    answer: &'a RawValue,
+}
+
+impl ReplaceBody<'_> {
+    /// The body as a tree.
+    #[must_use]
+    pub fn tree(&self) -> &Json {
+        &self.tree
+    }
+}
+
+impl Serialize for ReplaceBody<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        Exact { value: &self.tree, read: Some(self.answer) }.serialize(to)
+    }
+}
+
+/// A value with the text of what was read in its place.
+struct Exact<'a> {
+    value: &'a Json,
+    read: Option<&'a RawValue>,
+}
+
+impl Serialize for Exact<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let read = self.read.map(RawValue::get).unwrap_or_default();
+        match self.value {
+            Json::Object(map) => {
+                let parts: BTreeMap<String, &RawValue> = serde_json::from_str(read).unwrap_or_default();
+                // A key that the model knows may have been written in its other spelling.
+                let other = |key: &str| parts.iter().find(|(read, _)| shape::snake(read) == key).map(|(_, part)| part);
+                let part = |key: &String| parts.get(key).or_else(|| other(key)).copied();
+                to.collect_map(map.iter().map(|(key, value)| (key, Exact { value, read: part(key) })))
+            }
+            Json::Array(items) => {
+                let parts: Vec<&RawValue> = serde_json::from_str(read).unwrap_or_default();
+                let parts = parts.into_iter().map(Some).chain(std::iter::repeat(None));
+                to.collect_seq(items.iter().zip(parts).map(|(value, read)| Exact { value, read }))
+            }
+            Json::Number(number) => match self.read {
+                Some(raw) if serde_json::from_str(read).is_ok_and(|was: serde_json::Number| was == *number) => {
+                    raw.serialize(to)
+                }
+                _ => number.serialize(to),
+            },
+            scalar => scalar.serialize(to),
+        }
     }
 }
 
 /// An answer with a part that is not as expected.
-fn read_as_tree(answer: &str) -> Result<GetAnswer<Metadata, SpecRead, SystemMetadata>, String> {
+fn read_as_tree(answer: &str) -> Result<GetAnswer<Metadata, SpecRead, SystemMetadata<'_>>, String> {
     let trees: GetAnswer<JsonTree, JsonTree, Json> = serde_json::from_str(answer).map_err(|error| describe(&error))?;
     let read = |part: &'static str| move |error| format!("`{part}`: {}", describe(&error));
     Ok(GetAnswer {

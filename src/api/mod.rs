@@ -37,7 +37,7 @@ mod wire;
 pub use base_url::{BaseUrl, BaseUrlError, SANDBOX_HOST};
 pub use client::pool;
 pub use connections::Clearance;
-pub use current::{CurrentObject, CurrentState};
+pub use current::{CurrentObject, CurrentState, ReplaceBody};
 pub use endpoints::{ListParameters, ResponseFormat, ResponseFormatError};
 pub use error::{ApiError, Certainty, ErrorStatus, Failure};
 pub use fetch::{Condition, PendingLists, check, conditions, fetch, fetch_object, referrers};

@@ -49,25 +49,25 @@ impl ShapeNode {
         live.insert(key.to_owned(), merged);
     }
 
-    /// Removes what means nothing from a live object that is sent back: every `null`, and the zero values
-    /// of options. The service's decoder takes a `null` option for one that is chosen (API.md 10b).
+    /// Removes what means nothing from a live object that is sent back: the `null` of a known key, and the zero values
+    /// of options. The service's decoder takes a `null` option for one that is chosen (API.md 10b). What is unknown stays.
     pub fn prune(&self, live: &mut Json) {
-        prune(Some(self), live);
-    }
-}
-
-/// Nothing is known of a level that the shape does not have.
-fn prune(level: Option<&ShapeNode>, live: &mut Json) {
-    let is_option = |key: &str| level.is_some_and(|level| level.options().contains(&&*snake(key)));
-    match live {
-        Json::Object(map) => {
-            map.retain(|key, value| !(value.is_null() || is_zero(value) && is_option(key)));
-            for (key, value) in map.iter_mut() {
-                prune(level.and_then(|level| level.level(&snake(key))), value);
+        match live {
+            Json::Object(map) => {
+                map.retain(|key, value| {
+                    let key = snake(key);
+                    let says_nothing = value.is_null() && self.child(&key).is_some();
+                    !(says_nothing || is_zero(value) && self.options().contains(&&*key))
+                });
+                for (key, value) in map.iter_mut() {
+                    if let Some(level) = self.level(&snake(key)) {
+                        level.prune(value);
+                    }
+                }
             }
+            Json::Array(items) => items.iter_mut().for_each(|item| self.prune(item)),
+            _ => {}
         }
-        Json::Array(items) => items.iter_mut().for_each(|item| prune(level, item)),
-        _ => {}
     }
 }
 
@@ -99,11 +99,12 @@ mod tests {
     fn what_means_nothing_is_not_sent_back() {
         let mut spec = json!({
             "where": null, "snat_pool": null, "dns_name": "", "ip": "10.0.0.1", "port": 0, "new": {"a": null, "b": 0},
-            "dns_name_advanced": {"name": "", "refresh_interval": 0}, "empty": ""
+            "dns_name_advanced": {"name": "", "refresh_interval": 0, "new": null}, "empty": "", "unknown": [null, {"a": null}]
         });
         SPEC.prune(&mut spec);
         let pruned = json!({
-            "ip": "10.0.0.1", "port": 0, "new": {"b": 0}, "dns_name_advanced": {"name": ""}, "empty": ""
+            "ip": "10.0.0.1", "port": 0, "new": {"a": null, "b": 0}, "dns_name_advanced": {"name": "", "new": null},
+            "empty": "", "unknown": [null, {"a": null}]
         });
         assert_eq!(spec, pruned);
     }

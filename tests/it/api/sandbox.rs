@@ -47,7 +47,7 @@ async fn an_endpoint_goes_through_its_life_in_both_layouts() {
         assert_eq!((&object.endpoint, &object.uid), (&listed.endpoint, &listed.uid));
         assert!(object.resource_version.is_some());
 
-        let mut body = fresh.body(|_| ()).unwrap();
+        let mut body = fresh.body(|_| ()).unwrap().tree().clone();
         body["spec"]["port"] = 8443.into();
         writer.replace(&cart(), &written(&body)).await.unwrap();
         let stale = writer.replace(&cart(), &written(&body)).await.unwrap_err();
