@@ -1,5 +1,5 @@
 //! Reads request bodies as the service's decoder does, by the rules of proto3 JSON: both spellings of a
-//! key, integers also as strings, enum values by name or number, unknown fields ignored. A `null` is an
+//! key, integers also as strings, enum values by name or by any number, unknown fields ignored. A `null` is an
 //! absent field, and the zero value of an option, of an item and of a map's value. A value of the wrong
 //! type or outside its rule is an error with the field's path.
 
@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
@@ -126,19 +127,15 @@ impl<'a> Message<'a> {
     }
 
     /// A field under either spelling; `null` is absent.
-    pub fn get(&self, name: &str) -> Result<Option<&'a Value>, ErrorResponse> {
-        Ok(self.find(name)?.filter(|value| !value.is_null()))
+    pub fn get(&self, name: &str) -> Option<&'a Value> {
+        self.find(name).filter(|value| !value.is_null())
     }
 
-    fn find(&self, name: &str) -> Result<Option<&'a Value>, ErrorResponse> {
-        let Some(fields) = self.fields else { return Ok(None) };
+    fn find(&self, name: &str) -> Option<&'a Value> {
+        let fields = self.fields?;
         let camel = if name.contains('_') { fields.get(&camel(name)) } else { None };
-        match (fields.get(name), camel) {
-            (Some(_), Some(_)) => {
-                Err(ErrorResponse::invalid(format!("Field {} is given twice in request.", self.place.field(name))))
-            }
-            (snake, camel) => Ok(snake.or(camel)),
-        }
+        // Of both, the service's decoder takes this one.
+        camel.or_else(|| fields.get(name))
     }
 
     /// The one option of an exclusive group that is present. A `null` chooses its option too, and it
@@ -149,7 +146,7 @@ impl<'a> Message<'a> {
     ) -> Result<Option<(&'n str, &'a Value)>, ErrorResponse> {
         let mut chosen: Option<(&'n str, &'a Value)> = None;
         for name in names {
-            let Some(value) = self.find(name)? else { continue };
+            let Some(value) = self.find(name) else { continue };
             match chosen {
                 Some((_, Value::Null)) => {}
                 Some((other, _)) if !value.is_null() => {
@@ -163,18 +160,18 @@ impl<'a> Message<'a> {
     }
 
     /// A field; `null` where it is absent.
-    fn value(&self, name: &str) -> Result<&'a Value, ErrorResponse> {
-        Ok(self.find(name)?.unwrap_or(&Value::Null))
+    fn value(&self, name: &str) -> &'a Value {
+        self.find(name).unwrap_or(&Value::Null)
     }
 
     /// A string; empty where it is absent.
     pub fn text(&self, name: &str) -> Result<String, ErrorResponse> {
-        text(self.value(name)?, self.place.field(name))
+        text(self.value(name), self.place.field(name))
     }
 
     /// A boolean; false where it is absent.
     pub fn boolean(&self, name: &str) -> Result<bool, ErrorResponse> {
-        match self.value(name)? {
+        match self.value(name) {
             Value::Null => Ok(false),
             Value::Bool(value) => Ok(*value),
             other => Err(self.place.field(name).mistyped("a boolean", other)),
@@ -183,24 +180,35 @@ impl<'a> Message<'a> {
 
     /// A signed integer of 32 or 64 bits; 0 where it is absent.
     pub fn signed<N: DeserializeOwned + Default>(&self, name: &str) -> Result<N, ErrorResponse> {
-        integer(self.value(name)?, self.place.field(name), "an integer")
+        integer(self.value(name), self.place.field(name), "an integer")
     }
 
-    /// An enum value by its name or its number; the first is the default.
-    pub fn choice(&self, name: &str, names: &'static [&'static str]) -> Result<&'static str, ErrorResponse> {
-        choice(self.value(name)?, self.place.field(name), names)
+    /// A floating point number, which may be written as a text; 0 where it is absent.
+    pub fn double(&self, name: &str) -> Result<f64, ErrorResponse> {
+        let place = self.place.field(name);
+        match self.value(name) {
+            Value::Null => Ok(0.0),
+            Value::Number(number) => Ok(number.as_f64().unwrap_or_default()),
+            Value::String(text) => text.parse().map_err(|_| place.wrong("a number", shortened(text))),
+            other => Err(place.mistyped("a number", other)),
+        }
+    }
+
+    /// An enum value; the first is the default.
+    pub fn choice(&self, name: &str, names: &'static [&'static str]) -> Result<EnumValue, ErrorResponse> {
+        choice(self.value(name), self.place.field(name), names)
     }
 
     /// The items of a list.
     pub fn list(&self, name: &str) -> Result<&'a [Value], ErrorResponse> {
-        items(self.value(name)?, self.place.field(name))
+        items(self.value(name), self.place.field(name))
     }
 
     /// A map of strings.
     pub fn map(&self, name: &str) -> Result<BTreeMap<String, String>, ErrorResponse> {
         let place = self.place.field(name);
         let entry = |(key, value): (&String, _)| Ok((key.clone(), text(value, place.field(&shortened(key)))?));
-        match self.value(name)? {
+        match self.value(name) {
             Value::Null => Ok(BTreeMap::new()),
             Value::Object(entries) => entries.iter().map(entry).collect(),
             other => Err(place.mistyped("an object", other)),
@@ -213,8 +221,30 @@ pub fn parse(body: &[u8]) -> Result<Value, ErrorResponse> {
     if body.iter().all(u8::is_ascii_whitespace) {
         return Ok(Value::Null);
     }
-    serde_json::from_slice(body)
-        .map_err(|error| ErrorResponse::invalid(format!("request body is not valid JSON: {error}")))
+    let invalid = |error| ErrorResponse::invalid(format!("request body is not valid JSON: {error}"));
+    serde_json::from_slice(body).or_else(|error| serde_json::from_slice(&paired(body)).map_err(|_| invalid(error)))
+}
+
+/// The text with U+FFFD for each half of a surrogate pair that lacks the other, as the service's decoder reads it.
+fn paired(json: &[u8]) -> Vec<u8> {
+    let unit = |at: usize| {
+        let digits = json.get(at..at + 6)?.strip_prefix(b"\\u")?;
+        u32::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
+    };
+    let mut text = Vec::with_capacity(json.len());
+    let mut at = 0;
+    while at < json.len() {
+        let (piece, length): (&[u8], usize) = match (unit(at), unit(at + 6)) {
+            (Some(0xd800..=0xdbff), Some(0xdc00..=0xdfff)) => (&json[at..at + 12], 12),
+            (Some(0xd800..=0xdfff), _) => (br"\ufffd", 6),
+            // Another escape, of which the second character may be a backslash.
+            _ if json[at] == b'\\' => (&json[at..json.len().min(at + 2)], 2),
+            _ => (&json[at..=at], 1),
+        };
+        text.extend_from_slice(piece);
+        at += length;
+    }
+    text
 }
 
 /// What `read` makes of a request's body.
@@ -236,21 +266,29 @@ pub fn number(value: &Value, place: BodyPath<'_>) -> Result<u32, ErrorResponse> 
     integer(value, place, "an unsigned 32 bit integer")
 }
 
+/// An enum value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum EnumValue {
+    /// One that has a name.
+    Name(&'static str),
+    /// A number without a name, which the decoder keeps.
+    Number(i32),
+}
+
 /// An enum value by its name or its number; the first is the default.
-pub fn choice(
-    value: &Value,
-    place: BodyPath<'_>,
-    names: &'static [&'static str],
-) -> Result<&'static str, ErrorResponse> {
-    let unknown = |got: &dyn fmt::Display| place.wrong(format_args!("one of {}", names.join(", ")), got);
+pub fn choice(value: &Value, place: BodyPath<'_>, names: &'static [&'static str]) -> Result<EnumValue, ErrorResponse> {
     match value {
-        Value::Null => Ok(names[0]),
+        Value::Null => Ok(EnumValue::Name(names[0])),
         Value::String(text) => {
-            names.iter().find(|name| *name == text).copied().ok_or_else(|| unknown(&shortened(text)))
+            let known = names.iter().find(|name| *name == text);
+            let unknown = || place.wrong(format_args!("one of {}", names.join(", ")), shortened(text));
+            known.map(|name| EnumValue::Name(name)).ok_or_else(unknown)
         }
         Value::Number(_) => {
-            let index = number(value, place)?;
-            names.get(index as usize).copied().ok_or_else(|| unknown(&index))
+            let number: i32 = integer(value, place, "a 32 bit integer")?;
+            let named = usize::try_from(number).ok().and_then(|index| names.get(index));
+            Ok(named.map_or(EnumValue::Number(number), |name| EnumValue::Name(name)))
         }
         other => Err(place.mistyped("the name of an enum value", other)),
     }

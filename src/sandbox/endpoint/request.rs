@@ -24,7 +24,7 @@ pub enum Named<'a> {
 /// the service.
 pub fn read(body: &Value, tenant: &str, namespace: &str, named: Named<'_>) -> Result<StoredEndpoint, ErrorResponse> {
     let request = Message::new(body, BodyPath::root("body"))?;
-    let Some(spec) = request.get("spec")? else {
+    let Some(spec) = request.get("spec") else {
         let (verb, stage) = match named {
             Named::ByBody => ("Create", "CreateResource"),
             Named::ByPath(_) => ("Replace", "ReplaceResource"),
@@ -32,7 +32,7 @@ pub fn read(body: &Value, tenant: &str, namespace: &str, named: Named<'_>) -> Re
         return Err(ErrorResponse::invalid(format!("Nil spec in {verb} Request")).detail(format!("{stage}: nil spec")));
     };
     let place = BodyPath::root("metadata");
-    let metadata = match (request.get("metadata")?, named) {
+    let metadata = match (request.get("metadata"), named) {
         (None, Named::ByBody) => return Err(place.breaks(&REQUIRED, "nil")),
         (metadata, _) => Message::new(metadata.unwrap_or(&Value::Null), place)?,
     };

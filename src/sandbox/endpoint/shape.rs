@@ -99,10 +99,7 @@ const WHERE: &[Node] = &[Node::OneOf(
 const NETWORK: Kind = Kind::Reference { kind: "virtual_network.Object", namespace: None };
 
 /// A site is an object of the `system` namespace.
-const SITE: [Node; 4] = site(
-    &Kind::Reference { kind: "site.Object", namespace: Some("system") },
-    &Kind::Reference { kind: "virtual_network.Object", namespace: Some("system") },
-);
+const SITE: [Node; 4] = site(&Kind::Reference { kind: "site.Object", namespace: Some("system") }, &NETWORK);
 
 const VIRTUAL_SITE: [Node; 4] = site(&Kind::Reference { kind: "virtual_site.Object", namespace: None }, &NETWORK);
 

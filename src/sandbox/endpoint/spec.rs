@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 
 use super::shape::{Items, Kind, NAME, NAMESPACE, Node, ONE, SPEC, TextRule, Unset};
 use crate::sandbox::answer::ErrorResponse;
-use crate::sandbox::message::{BodyPath, Message, REQUIRED, Rule, choice, items, number, text};
+use crate::sandbox::message::{BodyPath, EnumValue, Message, REQUIRED, Rule, choice, items, number, text};
 use crate::sandbox::selector::Selector;
 
 /// What the service knows when it fills in references.
@@ -54,11 +54,11 @@ impl Writer<'_> {
             match node {
                 Node::Field(name, kind) => {
                     self.key(name);
-                    self.value(kind, message.get(name)?.unwrap_or(&Value::Null), place.field(name))?;
+                    self.value(kind, message.get(name).unwrap_or(&Value::Null), place.field(name))?;
                 }
                 Node::Nullable(name, kind) => {
                     self.key(name);
-                    match message.get(name)? {
+                    match message.get(name) {
                         Some(value) => self.value(kind, value, place.field(name))?,
                         None => self.out += "null",
                     }
@@ -112,7 +112,7 @@ impl Writer<'_> {
             Kind::Choice { names, unusable } => {
                 let name = choice(value, place, names)?;
                 match unusable {
-                    Some(rule) if name == names[0] => Err(place.breaks(rule, name)),
+                    Some(rule) if name == EnumValue::Name(names[0]) => Err(place.breaks(rule, names[0])),
                     _ => self.json(&name),
                 }
             }

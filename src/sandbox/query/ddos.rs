@@ -9,7 +9,8 @@ use serde_json::Value;
 
 use super::time::{self, TimeWindow};
 use crate::sandbox::answer::ErrorResponse;
-use crate::sandbox::message::Message;
+use crate::sandbox::clock;
+use crate::sandbox::message::{EnumValue, Message};
 
 /// How far back a list without a start reaches.
 pub const DEFAULT_REACH: SignedDuration = SignedDuration::from_hours(3 * 24);
@@ -30,10 +31,10 @@ pub struct DdosEvent {
     pub network_id: String,
     #[serde(default)]
     pub mitigation_id: String,
-    #[serde(deserialize_with = "time::required")]
+    #[serde(deserialize_with = "time::required", serialize_with = "clock::serialize")]
     pub start_time: Timestamp,
     /// Null until the attack ends.
-    #[serde(default, deserialize_with = "time::optional")]
+    #[serde(default, deserialize_with = "time::optional", serialize_with = "clock::serialize_optional")]
     pub end_time: Option<Timestamp>,
     #[serde(default)]
     pub has_attachment: bool,
@@ -59,9 +60,9 @@ pub struct Attachment {
     /// A number in a string, as every integer of 64 bits.
     #[serde(default = "zero", deserialize_with = "digits")]
     pub size_bytes: String,
-    #[serde(default, deserialize_with = "time::optional")]
+    #[serde(default, deserialize_with = "time::optional", serialize_with = "clock::serialize_optional")]
     pub start_time: Option<Timestamp>,
-    #[serde(default, deserialize_with = "time::optional")]
+    #[serde(default, deserialize_with = "time::optional", serialize_with = "clock::serialize_optional")]
     pub end_time: Option<Timestamp>,
 }
 
@@ -102,7 +103,7 @@ impl Attachment {
     fn read(message: &Message<'_>) -> Result<Self, ErrorResponse> {
         Ok(Self {
             attachment_id: message.text("attachment_id")?,
-            attachment_type: message.choice("attachment_type", TYPES)?.to_owned(),
+            attachment_type: attachment_type_of(message)?,
             name: message.text("name")?,
             gos_name: message.text("gos_name")?,
             gos_version: message.text("gos_version")?,
@@ -110,6 +111,14 @@ impl Attachment {
             start_time: time_of(message, "start_time")?,
             end_time: time_of(message, "end_time")?,
         })
+    }
+}
+
+/// The type by name or number. An unknown number is refused: the event is stored by names.
+fn attachment_type_of(message: &Message<'_>) -> Result<String, ErrorResponse> {
+    match message.choice("attachment_type", TYPES)? {
+        EnumValue::Name(name) => Ok(name.to_owned()),
+        EnumValue::Number(number) => Err(message.place.field("attachment_type").wrong(TYPES.join(", "), number)),
     }
 }
 

@@ -20,7 +20,7 @@ use super::event::store::{Order, SearchFilter, WHOLE_TENANT};
 use super::time::TimeWindow;
 use crate::sandbox::answer::{Answer, Code, ErrorResponse, ok};
 use crate::sandbox::log::Trace;
-use crate::sandbox::message::{Message, read, text};
+use crate::sandbox::message::{EnumValue, Message, read, text};
 use crate::sandbox::parameter::parameter;
 use crate::sandbox::state::{SandboxState, Shared};
 
@@ -46,14 +46,18 @@ impl QueryRequest {
     fn read(message: &Message<'_>) -> Result<Self, ErrorResponse> {
         message.text("namespace")?;
         message.text("sort_by")?;
-        let aggs = match message.get("aggs")? {
+        let aggs = match message.get("aggs") {
             None => Map::new(),
             Some(Value::Object(aggs)) => aggs.clone(),
             Some(_) => return Err(ErrorResponse::invalid("Field body.aggs should be an object in request.")),
         };
-        let last_doc_id = match message.get("sort_values")? {
+        let last_doc_id = match message.get("sort_values") {
             None => String::new(),
-            Some(values) => Message::new(values, message.place.field("sort_values"))?.text("last_doc_id")?,
+            Some(values) => {
+                let values = Message::new(values, message.place.field("sort_values"))?;
+                values.double("last_timestamp")?;
+                values.text("last_doc_id")?
+            }
         };
         Ok(Self {
             query: message.text("query")?,
@@ -61,9 +65,9 @@ impl QueryRequest {
             end_time: message.text("end_time")?,
             limit: message.signed("limit")?,
             scroll: message.boolean("scroll")?,
-            scroll_id: message.get("scroll_id")?.map(|id| text(id, message.place.field("scroll_id"))).transpose()?,
+            scroll_id: message.get("scroll_id").map(|id| text(id, message.place.field("scroll_id"))).transpose()?,
             order: match message.choice("sort", &["DESCENDING", "ASCENDING"])? {
-                "ASCENDING" => Order::Ascending,
+                EnumValue::Name("ASCENDING") => Order::Ascending,
                 _ => Order::Descending,
             },
             aggs,
@@ -251,7 +255,7 @@ fn batch(dataset: &Dataset, filter: &SearchFilter<'_>, mut scroll: Scroll, scrol
         .take(usize::try_from(size).unwrap_or(usize::MAX))
     {
         events.push(event.event.to_string());
-        last = json!({"last_doc_id": position.to_string(), "last_timestamp": event.time.to_string()});
+        last = json!({"last_doc_id": position.to_string(), "last_timestamp": event.time.as_millisecond()});
         match scroll.order {
             Order::Ascending => scroll.left.start = position + 1,
             Order::Descending => scroll.left.end = position,

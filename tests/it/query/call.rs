@@ -141,12 +141,8 @@ fn ddos_events_versions_and_statuses_can_be_called() {
         stage.run(&format!("{edit} --layout {layout} --yes")).code(0).stderr_contains("PUT");
         let one = call("svc-api-ddos-event-list --param namespace=system --param event_id=open-one");
         assert_eq!(one["event"]["description"], "called");
-        let versions = match layout {
-            "uniform" => {
-                "svc-api-cemanagement-upgradable-sw-version-list --param namespace=system --param current_os_version=9.2026.10"
-            }
-            _ => "svc-api-cemanagement-upgradable-sw-version-list --param current_os_version=9.2026.10",
-        };
+        // The path of one layout has no namespace, and the call does for both.
+        let versions = "svc-api-cemanagement-upgradable-sw-version-list --param namespace=system --param current_os_version=9.2026.10";
         assert_eq!(call(versions)["sw_versions"].as_array().map(Vec::len), Some(2));
         let status = call("svc-api-cemanagement-upgrade-statu-get --param namespace=system --param name=ce02");
         assert_eq!(status["upgrade_status"]["sw_upgrade_progress"]["status"], "FAILED");

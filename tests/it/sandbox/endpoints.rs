@@ -322,3 +322,50 @@ async fn a_head_is_not_implemented() {
         assert_eq!(bench.send("HEAD", path, None).await.status, 501, "{path}");
     }
 }
+
+#[tokio::test]
+async fn a_reference_to_a_network_without_a_namespace_is_to_one_of_the_namespace_of_the_endpoint() {
+    let bench = Bench::start().await;
+    let place = json!({"site": {"ref": [{"name": "paris"}], "refs": [{"name": "blue"}]}});
+    let body = json!({"metadata": {"name": "a"}, "spec": {"ip": "10.0.0.7", "where": place}});
+    let site = bench.create(&body).await.json()["spec"]["where"]["site"].clone();
+    assert_eq!((&site["ref"][0]["namespace"], &site["refs"][0]["namespace"]), (&json!("system"), &json!("shop")));
+}
+
+#[tokio::test]
+async fn a_request_is_read_as_liberally_as_the_services_decoder_reads_it() {
+    let bench = Bench::start().await;
+    let create = async |spec: &str, description: &str| {
+        let body = format!(r#"{{"metadata": {{"name": "a", "description": "{description}"}}, "spec": {spec}}}"#);
+        let answer = bench.send_text("POST", SHOP, &body).await;
+        bench.send("DELETE", &format!("{SHOP}/a"), None).await;
+        answer
+    };
+    // Of both spellings the one of JSON counts, wherever it stands.
+    for spec in [
+        r#"{"ip": "10.0.0.7", "health_check_port": 1, "healthCheckPort": 2}"#,
+        r#"{"ip": "10.0.0.7", "healthCheckPort": 2, "health_check_port": 1}"#,
+    ] {
+        assert_eq!(create(spec, "").await.json()["spec"]["health_check_port"], 2, "{spec}");
+    }
+    // Half of a surrogate pair is the replacement character; a pair is a character.
+    for (sent, read) in [
+        (r"\ud83d!", "\u{fffd}!"),
+        (r"\ude00\ud83d", "\u{fffd}\u{fffd}"),
+        (r"\ud83d\ud83d\ude00", "\u{fffd}\u{1f600}"),
+        (r"\\ud83d", r"\ud83d"),
+        (r"\ud83d\ude00\u0041\ud83d\u0042", "\u{1f600}A\u{fffd}B"),
+    ] {
+        let answer = create(r#"{"ip": "10.0.0.7"}"#, sent).await;
+        assert_eq!((answer.status, &answer.json()["metadata"]["description"]), (200, &json!(read)), "{sent}");
+    }
+    // A number without a name is kept as that number.
+    for (number, read) in [(-1, json!(-1)), (99, json!(99)), (1, json!("VIRTUAL_NETWORK_SITE_LOCAL_INSIDE"))] {
+        let spec = format!(r#"{{"where": {{"site": {{"ref": [{{"name": "x"}}], "network_type": {number}}}}}}}"#);
+        assert_eq!(create(&spec, "").await.json()["spec"]["where"]["site"]["network_type"], read);
+    }
+    for wrong in ["1.5", "2147483648", "\"NO_SUCH_NETWORK\""] {
+        let spec = format!(r#"{{"where": {{"site": {{"ref": [{{"name": "x"}}], "network_type": {wrong}}}}}}}"#);
+        assert_eq!(create(&spec, "").await.status, 400, "{wrong}");
+    }
+}

@@ -6,6 +6,7 @@ mod endpoints;
 mod faults;
 mod kill;
 mod limits;
+mod proto;
 mod query;
 pub mod schema;
 mod seeds;
@@ -89,6 +90,16 @@ impl Bench {
         change(&mut options);
         let running = sandbox::start(options).await.unwrap();
         Self { running, client: client(), time }
+    }
+
+    /// A request whose body need not be what a tree of JSON can hold.
+    async fn send_text(&self, method: &str, path: &str, body: &str) -> Answer {
+        let url = format!("{}{path}", self.running.base_url());
+        let request = self.client.request(method.parse().unwrap(), url);
+        let request = request.header("Authorization", format!("APIToken {TOKEN}"));
+        let response = request.header("Content-Type", "application/json").body(body.to_owned()).send().await.unwrap();
+        let status = response.status().as_u16();
+        Answer { status, text: response.text().await.unwrap() }
     }
 
     async fn try_send(&self, method: &str, path: &str, body: Option<&Value>) -> reqwest::Result<Answer> {

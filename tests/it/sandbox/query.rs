@@ -273,6 +273,44 @@ async fn aggregations_count_every_match() {
 }
 
 #[tokio::test]
+async fn date_buckets_begin_at_the_start_of_the_query_and_the_answer_names_their_step() {
+    let bench = bench().await;
+    let start = 1_764_577_526_250_i64;
+    let ask_for = |step: &str| {
+        json!({"start_time": "2025-12-01T08:25:26.250Z", "end_time": "1764663926",
+            "aggs": {"t": {"date_aggregation": {"step": step}}}})
+    };
+    for (asked, step, seconds) in [("30m", "30m", 1_800), ("90s", "90s", 90), ("10s", "90s", 90)] {
+        let answer = ask(&bench, "system", &ask_for(asked)).await;
+        let dates = &answer["aggs"]["t"]["date_aggregation"];
+        assert_eq!(dates["step"], step, "asked for {asked}");
+        let mut total = 0;
+        for bucket in dates["buckets"].as_array().unwrap() {
+            let time: i64 = bucket["time"].as_str().unwrap().parse().unwrap();
+            assert_eq!((time - start).rem_euclid(seconds * 1_000), 0, "{bucket}");
+            assert!(time >= start && bucket.get("key").is_none(), "{bucket}");
+            total += bucket["count"].as_str().unwrap().parse::<u64>().unwrap();
+        }
+        assert_eq!(total.to_string(), answer["total_hits"]);
+    }
+}
+
+#[tokio::test]
+async fn the_sort_values_are_read_as_the_types_that_they_are_answered_with() {
+    let bench = bench().await;
+    let body = |values: Value| json!({"start_time": DAY, "end_time": "1764663926", "sort_values": values});
+    let answer = ask(&bench, "shop", &body(Value::Null)).await;
+    let last = &answer["last_sort_values"];
+    assert!(last["last_timestamp"].as_f64().is_some_and(|time| time > 1_764_577_526_000.0), "{last}");
+    ask(&bench, "shop", &body(last.clone())).await;
+    ask(&bench, "shop", &body(json!({"last_doc_id": "7", "last_timestamp": "1764577526000.5"}))).await;
+    for wrong in [json!({"last_timestamp": "2025-12-01T08:25:26Z"}), json!({"last_timestamp": true}), json!("x")] {
+        let refused = bench.send("POST", &format!("{UNIFORM}/shop/events"), Some(&body(wrong.clone()))).await;
+        assert_eq!(refused.status, 400, "{wrong}");
+    }
+}
+
+#[tokio::test]
 async fn every_query_leaves_a_record_and_a_scroll_leaves_none() {
     let bench = bench().await;
     let answer = ask(&bench, "shop", &json!({"start_time": DAY, "end_time": "1764663926", "scroll": true})).await;

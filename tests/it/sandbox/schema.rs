@@ -44,7 +44,7 @@ impl Facts {
     }
 
     /// The types as JSON schemas.
-    fn schemas(&self) -> Map<String, Value> {
+    pub fn schemas(&self) -> Map<String, Value> {
         let fields = |fields: &Map<String, Value>| -> Map<String, Value> {
             fields.iter().map(|(name, written)| (name.clone(), schema(written))).collect()
         };
@@ -132,11 +132,35 @@ pub fn not_tested(why: &str) {
 }
 
 /// What the vendor's types have and its published schemas leave out (API.md 10b).
-fn newer(file: &str, schemas: &mut Map<String, Value>) {
+pub fn newer(file: &str, schemas: &mut Map<String, Value>) {
     if file == "app_security_events.json" {
-        let values = json!({"last_doc_id": {"type": "string"}, "last_timestamp": {"type": "string"}});
-        schemas["app_securitySecurityEventsResponse"]["properties"]["last_sort_values"] =
-            json!({"type": "object", "properties": values});
+        let reference = |name: &str| json!({"$ref": format!("#/components/schemas/{name}")});
+        let object = |fields: Value| json!({"type": "object", "properties": fields});
+        let buckets = |bucket: &str, step: Option<Value>| {
+            let mut fields = json!({"buckets": {"type": "array", "items": reference(bucket)}});
+            if let Some(step) = step {
+                fields["step"] = step;
+            }
+            object(fields)
+        };
+        let (text, count) = (json!({"type": "string"}), json!({"type": "string", "format": "uint64"}));
+        let bucket = |key: &str, key_type: &Value| {
+            object(
+                json!({key: key_type, "count": count, "sub_aggs": {"type": "object"}, "trend_value": {"type": "object"}}),
+            )
+        };
+        schemas.insert("newerFieldBucket".into(), bucket("key", &text));
+        schemas.insert("newerDateBucket".into(), bucket("time", &count));
+        let aggregation = object(json!({
+            "field_aggregation": buckets("newerFieldBucket", None),
+            "date_aggregation": buckets("newerDateBucket", Some(text.clone())),
+            "cardinality_aggregation": object(json!({"count": count})),
+        }));
+        schemas.insert("newerAggregation".into(), aggregation);
+        let values = json!({"last_doc_id": text, "last_timestamp": {"type": "number"}});
+        let response = &mut schemas["app_securitySecurityEventsResponse"]["properties"];
+        response["last_sort_values"] = object(values);
+        response["aggs"] = json!({"type": "object", "values": reference("newerAggregation")});
     }
     if file != "endpoint.json" {
         return;

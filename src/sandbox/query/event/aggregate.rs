@@ -1,11 +1,10 @@
 //! Aggregations over all events that a query matches: of the service's kinds fields, dates and
-//! cardinality. The shape of field buckets is known (`key`, `count` as a string); that of dates and
-//! cardinality is our model of it.
+//! cardinality. A field bucket has `key` and `count`, one of a date `time` in milliseconds: from the start of the
+//! query on, one bucket a step. The answer says which step that was, and it may be larger than the one that was asked for.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::LazyLock;
 
-use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
 use super::language;
@@ -16,8 +15,8 @@ use crate::sandbox::query::time::{self, TimeWindow};
 /// Buckets of a field aggregation without `topk`.
 const DEFAULT_TOP: usize = 10;
 
-/// Buckets that one date aggregation may have.
-const DATES: i64 = 10_000;
+/// Steps that one date aggregation may have: the step grows until a query has no more.
+const DATES: i64 = 1_000;
 
 /// The fields that events are aggregated by, and where in an event each is found.
 static FIELDS: LazyLock<BTreeMap<String, String>> = LazyLock::new(|| {
@@ -32,9 +31,21 @@ pub struct Aggregations {
 
 #[derive(Debug)]
 enum Aggregation {
-    Field { path: String, top: usize, counts: HashMap<String, u64> },
-    Cardinality { path: String, counts: HashMap<String, u64> },
-    Date { step: i64, counts: BTreeMap<i64, u64> },
+    Field {
+        path: String,
+        top: usize,
+        counts: HashMap<String, u64>,
+    },
+    Cardinality {
+        path: String,
+        counts: HashMap<String, u64>,
+    },
+    /// Milliseconds, and counts by the number of the step.
+    Date {
+        from: i64,
+        step: i64,
+        counts: BTreeMap<i64, u64>,
+    },
 }
 
 impl Aggregations {
@@ -65,9 +76,8 @@ impl Aggregations {
                         *counts.entry(value).or_default() += 1;
                     }
                 }
-                Aggregation::Date { step, counts } => {
-                    let second = event.time.as_second();
-                    *counts.entry(second - second.rem_euclid(*step)).or_default() += 1;
+                Aggregation::Date { from, step, counts } => {
+                    *counts.entry((event.time.as_millisecond() - *from).div_euclid(*step)).or_default() += 1;
                 }
             }
         }
@@ -109,10 +119,10 @@ impl Aggregation {
                     .map(|step| step.as_secs())
                     .filter(|step| *step > 0)
                     .ok_or_else(|| invalid(format!("`step` is `{text}`, expected such as `30s`, `5m`, `1h`, `1d`")))?;
-                if (window.to.as_second() - window.from.as_second()) / step >= DATES {
-                    return Err(invalid(format!("`step` {text} cuts the time range into more than {DATES} pieces")));
-                }
-                Ok(Self::Date { step, counts: BTreeMap::new() })
+                let seconds = window.to.as_second() - window.from.as_second();
+                // A multiple of what was asked for.
+                let step = step * (seconds / step / DATES + 1);
+                Ok(Self::Date { from: window.from.as_millisecond(), step: step * 1_000, counts: BTreeMap::new() })
             }
             "multi_field_aggregation" | "metrics_aggregation" | "percentile_aggregation" => {
                 Err(ErrorResponse::new(Code::UNIMPLEMENTED, format!("the sandbox does not support {kind}")))
@@ -132,15 +142,23 @@ impl Aggregation {
             Self::Cardinality { counts, .. } => {
                 json!({"cardinality_aggregation": {"count": counts.len().to_string()}})
             }
-            Self::Date { counts, .. } => {
-                let buckets = counts.into_iter().map(|(second, count)| {
-                    let time = Timestamp::from_second(second).unwrap_or(Timestamp::UNIX_EPOCH);
-                    bucket(time.to_string(), count)
-                });
-                json!({"date_aggregation": {"buckets": buckets.collect::<Vec<_>>()}})
+            Self::Date { from, step, counts } => {
+                let bucket = |(number, count): (i64, u64)| {
+                    let time = (from + number * step).to_string();
+                    json!({"time": time, "count": count.to_string(), "sub_aggs": {}, "trend_value": null})
+                };
+                let buckets: Vec<Value> = counts.into_iter().map(bucket).collect();
+                json!({"date_aggregation": {"buckets": buckets, "step": written(step / 1_000)}})
             }
         }
     }
+}
+
+/// A step as a request has it, in its largest unit.
+fn written(seconds: i64) -> String {
+    let units = [(86_400, 'd'), (3_600, 'h'), (60, 'm')];
+    let (length, unit) = units.into_iter().find(|(length, _)| seconds % length == 0).unwrap_or((1, 's'));
+    format!("{}{unit}", seconds / length)
 }
 
 fn bucket(key: String, count: u64) -> Value {
