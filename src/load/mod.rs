@@ -257,7 +257,7 @@ fn load(
         FileOrigin::Memory { .. } => PathBuf::new(),
     };
     let (overlay_files, files): (Vec<_>, Vec<_>) = files.into_iter().partition(|file| filter.is_overlay(file));
-    let variables = Variables::new(&config.variables);
+    let variables = Variables::of_stack(&config, options.environment.as_ref());
     let texts: Vec<SourceText> = overlay_files
         .iter()
         .filter_map(|file| origin.text(file, &options.limits).map_err(|problem| problems.push(problem)).ok())
@@ -276,6 +276,7 @@ fn load(
     leftover_overlays(&context, &mut all);
     let FileRead { found, removed, mut problems, notes } = all;
     let definitions = unique(found, &origin, &context, &mut problems);
+    problems.extend(variables.without_environment(&config));
     // What another commit defines is not what the call's variables are for.
     if problems.is_empty() && matches!(origin, FileOrigin::Disk { .. }) {
         problems.extend(variables.unknown(&config));

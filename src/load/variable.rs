@@ -2,8 +2,9 @@
 //! elsewhere the text is put in. Replaced text is never looked through again.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::config::Config;
@@ -17,6 +18,9 @@ use super::tree::{Documents, TextStyle};
 #[derive(Debug, Default)]
 pub(super) struct Variables {
     texts: BTreeMap<String, Variable>,
+    /// Those that only environments set, and the first of them that a definition uses.
+    of_environments: BTreeSet<String>,
+    used_without: OnceLock<String>,
 }
 
 /// A value with whether any definition uses it.
@@ -31,7 +35,24 @@ impl Variables {
         let variable =
             |name: &str, value: &str| Variable { text: SourceText::inline(name, value), used: AtomicBool::new(false) };
         let texts = variables.into_iter().map(|(name, value)| (name.clone(), variable(name, value)));
-        Self { texts: texts.collect() }
+        Self { texts: texts.collect(), ..Self::default() }
+    }
+
+    /// The variables of a stack. Without an environment, those that only environments set are one problem: see
+    /// [`Variables::without_environment`].
+    pub(super) fn of_stack(config: &Config, environment: Option<&String>) -> Self {
+        let names = config.environments.values().flat_map(|environment| environment.variables.keys());
+        let names = names.filter(|name| !config.variables.contains_key(*name));
+        let of_environments = if environment.is_none() { names.cloned().collect() } else { BTreeSet::new() };
+        Self { of_environments, ..Self::new(&config.variables) }
+    }
+
+    /// The problem of definitions that use what only environments set, where none is chosen.
+    pub(super) fn without_environment(&self, config: &Config) -> Option<Diagnostic> {
+        let name = self.used_without.get()?;
+        let names: Vec<&str> = config.environments.keys().map(String::as_str).collect();
+        let help = format!("choose one with --env: {}", names.join(", "));
+        Some(Diagnostic::without_place(format!("the variable `{name}` is set in environments only"), help))
     }
 
     /// The variables of `--var` that no definition used and that the settings do not name.
@@ -126,7 +147,9 @@ fn lookup<'s>(
         variable.used.store(true, Ordering::Relaxed);
         &variable.text
     });
-    if found.is_none() {
+    if found.is_none() && variables.of_environments.contains(name) {
+        let _ = variables.used_without.set(name.to_owned());
+    } else if found.is_none() {
         let label = match nearest(name, variables.texts.keys().map(String::as_str)) {
             Some(near) => format!("did you mean `${{{near}}}`?"),
             None => "define it under `variables:` in trueup.yaml, or with `--var`".to_owned(),

@@ -387,3 +387,28 @@ guards.percent  5              the policy's limit
     assert_eq!((&domain["value"], &domain["layer"]), (&json!("live.example.net"), &json!({"environment": "live"})));
     stage.run("explain guards.percnt d").code(0).stdout_contains("Nothing: the defaults apply");
 }
+
+#[test]
+fn a_forgotten_environment_is_one_error_that_names_them() {
+    let stage = Stage::new().file(
+        "trueup.yaml",
+        "stack: s\nnamespaces: [shop]\nenvironments:\n  dev: {variables: {port: '80', domain: dev.example.net}}\n  prod: {variables: {port: '443', domain: example.net}}\n",
+    );
+    for number in 0..40 {
+        let definition = format!(
+            "metadata: {{name: e{number}, namespace: shop}}\nspec:\n  dns_name: a.${{domain}}\n  port: ${{port}}\n"
+        );
+        stage.write(&format!("e{number}.yaml"), &definition);
+    }
+    let ran = stage.run("validate .");
+    ran.code(1).stderr_contains("` is set in environments only").stderr_contains("choose one with --env: dev, prod");
+    assert_eq!(ran.errors().matches("error").count(), 2, "the error and the sum: {}", ran.errors());
+    stage.run("validate . --env dev").code(0);
+    // Another mistake is one of its own.
+    stage.edit("e0.yaml", "${domain}", "${unknown}");
+    stage
+        .run("validate .")
+        .code(1)
+        .stderr_contains("the variable `unknown` is not defined")
+        .stderr_contains("2 errors");
+}

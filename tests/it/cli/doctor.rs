@@ -134,3 +134,15 @@ fn a_state_directory_that_others_can_write_is_a_failure() {
     std::fs::set_permissions(stage.path("state"), std::fs::Permissions::from_mode(0o777)).expect("a mode");
     stage.run("doctor --sandbox=x.redb --state-dir state").code(1).stdout_contains("failed       state directory");
 }
+
+#[test]
+fn the_files_beside_a_call_that_names_namespaces_are_no_definitions() {
+    let service = Service::start();
+    let stage = Stage::new()
+        .at(&service)
+        .env("TRUEUP_TOKEN_URL", &service.url())
+        .file("compose.yaml", "services: {web: {image: nginx}}\n")
+        .file("values.yaml", "replicas: 3\n");
+    stage.run("doctor -n shop").code(0).does_not_say("definitions");
+    stage.run("doctor").code(1).stdout_contains("definitions");
+}

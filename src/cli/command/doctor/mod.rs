@@ -35,7 +35,12 @@ pub async fn run(arguments: &DoctorArgs, context: &Context) -> Result<ExitStatus
 async fn check(arguments: &DoctorArgs, context: &Context, health: &mut Health) -> Result<(), CommandError> {
     let directory = arguments.directory.as_path();
     let Some(config) = settings_file(context, directory, health) else { return Ok(()) };
-    definitions(context, directory, health)?;
+    let has_stack =
+        configuration::root(context, directory).is_ok_and(|root| crate::file::exists(&root.join(config::FILE)));
+    // Without a stack, the files beside a call that names namespaces are somebody else's.
+    if has_stack || arguments.namespace.is_empty() {
+        definitions(context, directory, health)?;
+    }
     let namespaces: Vec<Namespace> = match arguments.namespace.as_slice() {
         [] => config.namespaces.clone(),
         named => named.iter().map(|name| stack::namespace(name)).collect::<Result<_, _>>()?,
