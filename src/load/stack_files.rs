@@ -5,7 +5,7 @@ use std::path::Path;
 use walkdir::WalkDir;
 
 use super::config::{self, Config};
-use super::source::{FileFilter, is_hidden, is_source, relative};
+use super::source::{FileFilter, is_source, relative};
 
 /// The files of a stack in any of its environments.
 #[derive(Debug, Default)]
@@ -41,25 +41,27 @@ impl StackFiles {
     /// Whether the stack reads a file at this path in any of its environments.
     #[must_use]
     pub fn reads(&self, path: &str) -> bool {
-        path == config::FILE || is_source(path) && self.may_read(path)
+        path == config::FILE || is_source(path) && self.filters.iter().any(|filter| filter.reads(path, false))
     }
 
-    /// The same for a file of any name: a link can lead to it.
-    #[must_use]
-    pub fn may_read(&self, path: &str) -> bool {
-        self.filters.iter().any(|filter| filter.reads(path, false))
-    }
-
-    /// Every file and link below `directory` that the stack may read, sorted; nothing where it cannot be read.
+    /// Every file and link below `directory` that the stack reads, sorted; nothing where it cannot be read.
     #[must_use]
     pub fn below(&self, directory: &Path) -> Vec<StackPath> {
-        let is_shown =
-            |entry: &walkdir::DirEntry| entry.depth() == 0 || !is_hidden(&entry.file_name().to_string_lossy());
-        let entries = WalkDir::new(directory).into_iter().filter_entry(is_shown).filter_map(Result::ok);
-        let mut paths: Vec<StackPath> = entries
-            .filter(|entry| !entry.file_type().is_dir())
-            .map(|entry| StackPath { path: relative(directory, entry.path()), is_link: entry.path_is_symlink() })
-            .filter(|file| self.may_read(&file.path))
+        let mut paths = StackPath::below(directory);
+        paths.retain(|file| self.reads(&file.path));
+        paths
+    }
+}
+
+impl StackPath {
+    /// Every file and link below `directory` that is not git's, sorted; nothing where it cannot be read.
+    #[must_use]
+    pub fn below(directory: &Path) -> Vec<Self> {
+        let is_own = |entry: &walkdir::DirEntry| entry.depth() == 0 || entry.file_name() != ".git";
+        let entries = WalkDir::new(directory).into_iter().filter_entry(is_own).filter_map(Result::ok);
+        let files = entries.filter(|entry| !entry.file_type().is_dir());
+        let mut paths: Vec<Self> = files
+            .map(|entry| Self { path: relative(directory, entry.path()), is_link: entry.path_is_symlink() })
             .collect();
         paths.sort();
         paths

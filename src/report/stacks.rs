@@ -256,6 +256,8 @@ fn id(directory: &str, environment: Option<&String>) -> String {
             directory != "root" && directory.split('/').all(is_plain),
         ),
     };
+    // No command takes it for an option.
+    let (named, is_whole) = if named.starts_with('-') { (format!("_{named}"), false) } else { (named, is_whole) };
     let mut id = environment.map_or_else(|| named.clone(), |name| format!("{named}..{}", plain(name)));
     // A forge has limits for the names that it is put into.
     let is_whole = is_whole && id.len() <= LONGEST_ID;
@@ -276,7 +278,8 @@ mod tests {
     #[test]
     fn the_id_of_an_entry_is_unique_and_a_plain_name() {
         let directories = [
-            ".", "root", "shop", "a-b", "a_b", "a/b", "a//b", "A/b", "a b", "team-a/b", "team/a-b", "ä", "a/b/c", "x.y",
+            ".", "root", "shop", "a-b", "a_b", "a/b", "a//b", "A/b", "a b", "team-a/b", "team/a-b", "ä", "a/b/c",
+            "x.y", "./-x", "-x", "_-x",
         ];
         let environments = [None, Some("prod".to_owned()), Some("b c".to_owned()), Some("b-c".to_owned())];
         let mut ids = BTreeSet::new();
@@ -284,6 +287,7 @@ mod tests {
             for environment in &environments {
                 let id = id(directory, environment.as_ref());
                 assert!(id.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c)), "{id}");
+                assert!(!id.starts_with('-') && !id.starts_with('.'), "{id}");
                 assert!(ids.insert(id.clone()), "{id} is twice there");
             }
         }

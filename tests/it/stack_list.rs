@@ -192,6 +192,43 @@ fn a_file_behind_a_link_counts_whatever_its_name_is() {
     assert_eq!(changed(&stage), ["lone changed"]);
 }
 
+/// The target of a link is what is planned, wherever it is.
+#[cfg(unix)]
+#[test]
+fn what_a_definition_links_to_counts_where_it_is_hidden_or_excluded_or_another_link() {
+    use std::os::unix::fs::symlink;
+
+    let stage = repository();
+    stage.write("lone/.hidden/y", &definition("lone/y", 80));
+    stage.write("lone/.more/z.yaml", &definition("lone/z", 80));
+    symlink("../.hidden", stage.path("lone/.more/next")).expect("a link");
+    symlink(".more/next/y", stage.path("lone/y.yaml")).expect("a link");
+    symlink(".more", stage.path("lone/more")).expect("a link");
+    stage.write("stacks/pay/old/target", &definition("pay/y", 80));
+    symlink("old/target", stage.path("stacks/pay/y.yaml")).expect("a link");
+    commit(&stage, "links");
+    assert_eq!(changed(&stage), Vec::<String>::new());
+    stage.edit("lone/.hidden/y", "port: 80", "port: 81");
+    assert_eq!(changed(&stage), ["lone changed"]);
+    stage.edit("lone/.hidden/y", "port: 81", "port: 80");
+    stage.write("lone/.more/new.yaml", &definition("lone/new", 80));
+    assert_eq!(changed(&stage), ["lone changed"], "a definition more");
+    stage.remove("lone/.more/new.yaml");
+    stage.write("lone/.other/y", &definition("lone/y", 80));
+    stage.remove("lone/.more/next");
+    symlink("../.other", stage.path("lone/.more/next")).expect("a link");
+    assert_eq!(changed(&stage), ["lone changed"], "another target of the same size");
+    std::fs::remove_dir_all(stage.path("lone/.other")).expect("the directory");
+    stage.remove("lone/.more/next");
+    symlink("../.hidden", stage.path("lone/.more/next")).expect("a link");
+    assert_eq!(changed(&stage), Vec::<String>::new());
+    stage.edit("stacks/pay/old/target", "port: 80", "port: 81");
+    assert_eq!(changed(&stage), ["stacks/pay changed"]);
+    // A stack without a link is not about what it does not read.
+    stage.write("stacks/shop/.hidden/y", "x\n");
+    assert_eq!(changed(&stage), ["stacks/pay changed"]);
+}
+
 #[test]
 fn nothing_is_said_of_changes_outside_of_a_repository() {
     let stage = Stage::new().file("trueup.yaml", "stack: x\n");

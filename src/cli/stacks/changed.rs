@@ -10,7 +10,7 @@ use crate::cli::context::Context;
 use crate::cli::exit_status::CommandError;
 use crate::cli::stacks::defined_elsewhere;
 use crate::git::{EntryKind, Repository, TreeEntry};
-use crate::load::{self, Config, LoadOptions, SourceFile, StackFiles, config};
+use crate::load::{self, Config, LoadOptions, SourceFile, StackFiles, StackPath, config};
 use crate::model::Key;
 use crate::report::stacks::{EnvironmentSettings, LeftEndpoints, StackChange, StackEntry};
 
@@ -147,11 +147,12 @@ impl<'r> TreeThen<'r> {
         }
         let before = self.tree.range(prefix.as_str()..).take_while(|(path, _)| path.starts_with(&prefix));
         let before: Vec<(&str, &'r TreeEntry)> = before.map(|(path, entry)| (&path[prefix.len()..], *entry)).collect();
-        let mut after = root.files.below(&directory);
-        // A link can lead to a file of any name.
-        let has_links = after.iter().any(|file| file.is_link)
-            || before.iter().any(|(path, entry)| entry.kind != EntryKind::File && root.files.may_read(path));
-        let counts = |path: &str| if has_links { root.files.may_read(path) } else { root.files.reads(path) };
+        let mut after = StackPath::below(&directory);
+        // A link can lead to whatever is there: a file of any name, hidden or excluded, a directory, another link.
+        let is_shown = |path: &str| !path.split('/').any(|part| part.starts_with('.'));
+        let has_links = after.iter().any(|file| file.is_link && is_shown(&file.path))
+            || before.iter().any(|(path, entry)| entry.kind != EntryKind::File && is_shown(path));
+        let counts = |path: &str| has_links || root.files.reads(path);
         after.retain(|file| counts(&file.path));
         let before: Vec<_> = before.into_iter().filter(|(path, _)| counts(path)).collect();
         if before.len() != after.len() {

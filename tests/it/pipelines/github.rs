@@ -57,12 +57,38 @@ fn plan(runner: &mut Runner, target: &Json) -> Ran {
     choose(runner, target);
     let ran = runner.step(&step(&workflow("plan.yaml"), "plan", "plan"));
     assert_eq!(ran.code, 0, "{}", ran.errors);
-    let kept = runner.stage.path(&format!("plans/plan-{}", target["id"].as_str().expect("an id")));
-    std::fs::create_dir_all(kept.parent().expect("a directory")).expect("a directory");
-    // An artifact of an earlier run is another run's.
-    let _ = std::fs::remove_dir_all(&kept);
-    std::fs::rename(runner.stage.path("plan"), kept).expect("what is uploaded");
+    upload(runner, "plan", &format!("plan-{}", target["id"].as_str().expect("an id")));
     ran
+}
+
+/// Keeps what a job uploads as an artifact, in place of that of an earlier run.
+fn upload(runner: &Runner, directory: &str, artifact: &str) {
+    let kept = runner.stage.path(&format!("artifacts/{artifact}"));
+    std::fs::create_dir_all(kept.parent().expect("a directory")).expect("a directory");
+    let _ = std::fs::remove_dir_all(&kept);
+    std::fs::rename(runner.stage.path(directory), kept).expect("what is uploaded");
+}
+
+/// Extracts the artifacts below `plans` as the action of the step does: a single one without a directory of its own,
+/// each of several into one, and with `merge-multiple` none.
+fn download(runner: &Runner) {
+    let workflow = workflow("comment.yaml");
+    let with = steps(jobs(&workflow)[0].1)[0].get("with").expect("inputs");
+    let merges = with.get("merge-multiple").and_then(Value::as_bool) == Some(true);
+    let entries = |path: &str| {
+        let found = std::fs::read_dir(runner.stage.path(path)).map(|entries| {
+            entries.map(|entry| entry.expect("an entry").file_name().into_string().expect("a name")).collect::<Vec<_>>()
+        });
+        found.unwrap_or_default()
+    };
+    let _ = std::fs::remove_dir_all(runner.stage.path("plans"));
+    let artifacts = entries("artifacts");
+    for artifact in &artifacts {
+        let to = if merges || artifacts.len() == 1 { "plans".to_owned() } else { format!("plans/{artifact}") };
+        std::fs::create_dir_all(runner.stage.path(&to)).expect("a directory");
+        let copied = runner.shell(&format!("cp -a 'artifacts/{artifact}/.' '{to}'"), "");
+        assert_eq!(copied.code, 0, "{}", copied.errors);
+    }
 }
 
 fn verdict(runner: &mut Runner, planned: &Ran) -> i32 {
@@ -103,6 +129,7 @@ fn a_pull_request_has_a_plan_and_a_comment_for_each_stack_and_environment() {
     let comment = last(&workflow("comment.yaml"), "comment");
     let pulls = json!([{"number": 7, "head": {"sha": "abc"}}, {"number": 8, "head": {"sha": "other"}}]);
     let calls = |runner: &Runner, comments: Json| {
+        download(runner);
         let answers = json!({"pulls.list": pulls, "issues.listComments": comments});
         let ran = runner.script(&comment, &finished(), &answers);
         let calls = ran["calls"].as_array().expect("calls").clone();
@@ -177,15 +204,14 @@ fn a_removed_stack_has_a_comment_with_what_stays_live_and_the_commands_that_dele
     assert_eq!(ran.code, 0, "{}", ran.errors);
     assert_eq!(ran.handed("any"), "true");
     assert!(ran.summary.contains("nothing deletes what it defined: 1 endpoint (`shop/cart`)"), "{}", ran.summary);
-    let kept = runner.stage.path("plans/plan-.removed-stacks");
-    std::fs::create_dir_all(kept.parent().expect("a directory")).expect("a directory");
-    std::fs::rename(runner.stage.path("removed"), kept).expect("what is uploaded");
+    upload(&runner, "removed", "plan-removed...stacks");
+    download(&runner);
     let answers = json!({"pulls.list": [{"number": 7, "head": {"sha": "abc"}}], "issues.listComments": []});
     let calls = runner.script(&last(&workflow("comment.yaml"), "comment"), &finished(), &answers);
     let calls = calls["calls"].as_array().expect("calls");
     let body = calls.iter().find(|call| call[0] == "issues.createComment").expect("a comment")[1]["body"].clone();
     let body = body.as_str().expect("a body");
-    assert!(body.starts_with("<!-- trueup .removed-stacks -->\n### trueup: 1 stack removed\n"), "{body}");
+    assert!(body.starts_with("<!-- trueup removed...stacks -->\n### trueup: 1 stack removed\n"), "{body}");
     // The commands do what they say.
     let commands = body.split("```").nth(1).expect("a block").strip_prefix("sh\n").expect("commands").to_owned();
     let commands = commands.lines().map(|line| match line.strip_prefix("trueup apply") {
@@ -199,7 +225,7 @@ fn a_removed_stack_has_a_comment_with_what_stays_live_and_the_commands_that_dele
 }
 
 #[test]
-fn only_a_maintainer_allows_a_guard_and_after_the_last_push() {
+fn only_a_maintainer_allows_a_guard_and_after_the_last_push_to_this_pull_request() {
     if !has(&["bash", "jq", "git", "node"]) {
         return;
     }
@@ -207,26 +233,47 @@ fn only_a_maintainer_allows_a_guard_and_after_the_last_push() {
     let runner = repository(&service, "change/");
     let script = step(&workflow("plan.yaml"), "allowed", "labels");
     let labels = json!([{"name": "bug"}, {"name": "allow:mass-change"}, {"name": "allow:protected=shop/a $(x)"}]);
-    let allowed = |role: &str, set: &str, labels: &Json, payload: &Json| {
-        let event = |name: &str, at: &str| json!({"event": "labeled", "label": {"name": name}, "actor": {"login": "ana"}, "created_at": at});
+    let run = |sha: &str, at: &str| json!({"head_sha": sha, "created_at": at, "head_repository": {"full_name": "o/r"}});
+    let event = |name: &str, at: &str| json!({"event": "labeled", "label": {"name": name}, "actor": {"login": "ana"}, "created_at": at});
+    let allowed = |role: &str, set: &str, (runs, more): (&Json, &[Json]), payload: &Json| {
+        let mut events = vec![event("allow:mass-change", "2026-11-20T10:00:00Z"), event("allow:mass-change", set)];
+        events.extend(more.iter().cloned());
         let answers = json!({
-            "pulls.get": {"head": {"sha": "abc"}, "labels": labels},
-            "checks.listSuitesForRef": {"check_suites": [{"created_at": "2026-11-21T10:00:05Z"}, {"created_at": "2026-11-21T10:00:00Z"}]},
-            "issues.listEvents": [event("allow:mass-change", "2026-11-20T10:00:00Z"), event("allow:mass-change", set)],
+            "pulls.get": {"head": {"sha": "abc", "ref": "change", "repo": {"full_name": "o/r"}}, "labels": labels},
+            "actions.listWorkflowRuns": {"workflow_runs": runs},
+            "issues.listEvents": events,
             "repos.getCollaboratorPermissionLevel": {"role_name": role},
         });
         runner.script(&script, payload, &answers)["outputs"]["names"].as_str().expect("names").to_owned()
     };
     let pull = json!({"pull_request": {"number": 7}});
     let (after, before) = ("2026-11-21T10:05:00Z", "2026-11-21T09:00:00Z");
-    assert_eq!(allowed("maintain", after, &labels, &pull), "mass-change");
-    assert_eq!(allowed("admin", after, &labels, &pull), "mass-change");
-    assert_eq!(allowed("write", after, &labels, &pull), "");
-    assert_eq!(allowed("triage", after, &labels, &pull), "");
-    assert_eq!(allowed("admin", before, &labels, &pull), "", "what was pushed later was not allowed");
+    let runs = json!([run("abc", after), run("abc", "2026-11-21T10:00:00Z"), run("old", "2026-11-21T08:00:00Z")]);
+    let pushed = (&runs, &[] as &[Json]);
+    assert_eq!(allowed("maintain", after, pushed, &pull), "mass-change");
+    assert_eq!(allowed("admin", after, pushed, &pull), "mass-change");
+    assert_eq!(allowed("write", after, pushed, &pull), "");
+    assert_eq!(allowed("triage", after, pushed, &pull), "");
+    assert_eq!(allowed("admin", before, pushed, &pull), "", "what was pushed later was not allowed");
     let queued = json!({"merge_group": {"head_ref": "refs/heads/gh-readonly-queue/main/pr-7-abc"}});
-    assert_eq!(allowed("maintain", after, &labels, &queued), "mass-change");
-    assert_eq!(allowed("maintain", after, &labels, &json!({"merge_group": {"head_ref": "refs/heads/x"}})), "");
+    assert_eq!(allowed("maintain", after, pushed, &queued), "mass-change");
+    assert_eq!(allowed("maintain", after, pushed, &json!({"merge_group": {"head_ref": "refs/heads/x"}})), "");
+    // The commit was pushed long before, to another branch or to another repository: that was another push.
+    let mut elsewhere = run("abc", "2026-11-21T07:00:00Z");
+    elsewhere["head_repository"]["full_name"] = json!("else/r");
+    let earlier = json!([
+        run("abc", "2026-11-21T10:00:00Z"),
+        run("old", "2026-11-21T08:30:00Z"),
+        run("abc", "2026-11-21T08:00:00Z"),
+        elsewhere
+    ]);
+    assert_eq!(allowed("admin", before, (&earlier, &[]), &pull), "", "the label is older than the last push");
+    assert_eq!(allowed("admin", after, (&earlier, &[]), &pull), "mass-change");
+    // A push that began no run.
+    let forced = [json!({"event": "head_ref_force_pushed", "created_at": "2026-11-21T10:06:00Z"})];
+    assert_eq!(allowed("admin", after, (&runs, &forced), &pull), "");
+    assert_eq!(allowed("admin", after, (&json!([]), &[]), &pull), "", "nothing says when it was pushed");
+    assert_eq!(allowed("admin", after, (&json!([run("newer", after)]), &[]), &pull), "");
 }
 
 #[test]
@@ -261,11 +308,20 @@ fn a_fork_is_planned_against_a_snapshot_without_a_token() {
     runner.stage.run("apply change/shop --yes --quiet").code(0);
     let snapshot = workflow("snapshot.yaml");
     let found = targets(&runner.shell(text(&step(&snapshot, "stacks", "stacks"), "run"), "change"));
-    assert_eq!(found.len(), 3, "{found:?}");
-    let shop = found.iter().find(|target| target["directory"] == "shop").expect("the stack");
-    choose(&mut runner, shop);
+    assert_eq!(found, [json!({"environment": ""}), json!({"environment": "dev"}), json!({"environment": "prod"})]);
+    runner.set("ENVIRONMENT", "");
     assert_eq!(runner.shell(text(&step(&snapshot, "snapshot", "snapshot"), "run"), "change").code, 0);
-    std::fs::rename(runner.stage.path("change/live.json"), runner.stage.path("live.json")).expect("the snapshot");
+    // What `gh` answers: the newest run, and its artifact.
+    runner.stage.write(
+        "../bin/gh",
+        "#!/bin/sh\ncase \"$2\" in list) echo 5 ;; download) cp change/snapshots/* . ; echo \"$@\" > asked ;; esac\n",
+    );
+    assert_eq!(runner.shell("chmod +x ../bin/gh", "").code, 0);
+    let shop = json!({"directory": "shop", "id": "shop"});
+    let shop = &shop;
+    choose(&mut runner, shop);
+    assert_eq!(runner.step(&step(&workflow("plan.yaml"), "fork", "Snapshot")).code, 0);
+    assert_eq!(runner.stage.read("asked"), "run download 5 --name snapshot\n");
 
     let base = runner.git("rev-parse HEAD");
     runner.stage.edit("change/shop/cart.yaml", "port: 80", "port: 81");
@@ -345,30 +401,206 @@ fn a_night_opens_an_issue_and_closes_it() {
     runner.stage.run("apply shop --yes --quiet").code(0);
     let drift = workflow("drift.yaml");
     let found = targets(&runner.step(&step(&drift, "stacks", "stacks")));
-    let shop = found.iter().find(|target| target["directory"] == "shop").expect("the stack");
-    choose(&mut runner, shop);
+    assert_eq!(found, [json!({"environment": ""}), json!({"environment": "dev"}), json!({"environment": "prod"})]);
+    runner.set("ENVIRONMENT", "");
     let (check, issue) = (step(&drift, "drift", "drift"), step(&drift, "drift", "Issue"));
+    let verdict = step(&drift, "drift", "Verdict");
     let mut night = |open: Json| {
         let ran = runner.step(&check);
         assert_eq!(ran.code, 0, "the issue comes before the verdict");
-        let code = ran.handed("code");
-        runner.set("CODE", &code);
+        let codes = ran.handed("codes").trim().to_owned();
+        runner.set("CODES", &codes);
+        assert_eq!(runner.step(&verdict).code.to_string(), codes);
         let calls = runner.script(&issue, &json!({}), &json!({"issues.listForRepo": open}))["calls"].clone();
-        (code, calls.as_array().expect("calls").last().cloned().expect("a call"))
+        (codes, calls.as_array().expect("calls").last().cloned().expect("a call"))
     };
     let (code, call) = night(json!([]));
     assert_eq!((code.as_str(), call[0].as_str()), ("0", Some("issues.listForRepo")), "nothing to say");
     service.change("shop/cart", |object| object["spec"]["port"] = json!(9));
     let (code, call) = night(json!([]));
     assert_eq!((code.as_str(), call[0].as_str()), ("3", Some("issues.create")));
+    assert_eq!(call[1]["title"], "shop has drifted");
     let body = call[1]["body"].clone();
     assert!(body.as_str().is_some_and(|body| body.contains("spec.port")), "{body}");
     let ours = json!([{"number": 5, "user": {"type": "User"}, "body": body}, {"number": 6, "user": {"type": "Bot"}, "body": body}]);
     service.misbehave("rules: [{operation: endpoint-list, status: {code: 403}}]");
     let (code, call) = night(ours.clone());
     assert_eq!((code.as_str(), &call[1]["issue_number"], &call[1]["state"]), ("5", &json!(6), &json!("open")));
+    assert_eq!(call[1]["title"], "shop was not read completely", "that is not drift");
     service.misbehave("rules: []");
     service.change("shop/cart", |object| object["spec"]["port"] = json!(80));
     let (code, call) = night(ours);
     assert_eq!((code.as_str(), &call[1]["issue_number"], &call[1]["state"]), ("0", &json!(6), &json!("closed")));
+}
+
+/// What becomes of a stack in a pull request or in a night.
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Story {
+    Pending,
+    Drift,
+    Refused,
+    Failed,
+    /// The job ended before it kept anything.
+    Missing,
+}
+
+/// Stacks `s00`, `s01` and so on, each with a story of its own, applied and then changed on a branch.
+fn stories(service: &Service, number: usize) -> (Runner, Vec<Story>) {
+    let all = [Story::Pending, Story::Refused, Story::Drift, Story::Failed, Story::Missing];
+    let stories: Vec<Story> = all.into_iter().cycle().take(number).collect();
+    let name = |at: usize| format!("s{at:02}");
+    let files: Vec<(String, String)> = (0..number)
+        .flat_map(|at| {
+            let (settings, cart) = (format!("stack: {0}\nnamespaces: [{0}]\n", name(at)), format!("{}/cart", name(at)));
+            [
+                (format!("{}/trueup.yaml", name(at)), settings),
+                (format!("{}/cart.yaml", name(at)), definition(&cart, 80)),
+            ]
+        })
+        .collect();
+    let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    let mut runner = Runner::new(service, "change/", &files);
+    runner.set("BASE", &runner.git("rev-parse HEAD"));
+    runner.stage.run("apply change --recursive --yes --quiet").code(0);
+    for (at, story) in stories.iter().enumerate() {
+        let cart = format!("change/{}/cart.yaml", name(at));
+        match story {
+            Story::Pending | Story::Missing => runner.stage.edit(&cart, "port: 80", "port: 81"),
+            Story::Drift => {
+                runner.stage.edit(&cart, "port: 80", "port: 81");
+                service.change(&format!("{}/cart", name(at)), |object| object["spec"]["ip"] = json!("10.9.9.9"));
+            }
+            Story::Refused => {
+                let other = definition(&format!("{}/other", name(at)), 80);
+                runner.stage.write(&cart, &other);
+            }
+            Story::Failed => runner.stage.edit(&cart, "port: 80", "prot: 80"),
+        }
+    }
+    runner.commit();
+    (runner, stories)
+}
+
+/// The calls of `comment.yaml` that change something, where the forge has these comments.
+fn comments(runner: &Runner, present: &[Json]) -> Vec<(String, Json)> {
+    download(runner);
+    let answers = json!({"pulls.list": [{"number": 7, "head": {"sha": "abc"}}], "issues.listComments": present});
+    let calls = runner.script(&last(&workflow("comment.yaml"), "comment"), &finished(), &answers)["calls"].clone();
+    let name = |call: &Json| call[0].as_str().expect("a name").to_owned();
+    let calls = calls.as_array().expect("calls").iter().map(|call| (name(call), call[1].clone()));
+    calls.filter(|(name, _)| name.contains("Comment") && !name.contains("list")).collect()
+}
+
+/// One stack, two and thirty: each plan has its comment, whatever became of it, and no job hides another's.
+#[test]
+fn every_plan_of_one_two_and_thirty_stacks_has_its_comment() {
+    if !has(&["bash", "jq", "git", "node"]) {
+        return;
+    }
+    for number in [1, 2, 30] {
+        let service = Service::start();
+        let (mut runner, stories) = stories(&service, number);
+        let found = targets(&runner.step(&step(&workflow("plan.yaml"), "stacks", "stacks")));
+        assert_eq!(found.len(), number);
+        let mut worst = 0;
+        for (target, story) in found.iter().zip(&stories) {
+            let planned = plan(&mut runner, target);
+            let expected = match story {
+                Story::Refused => 6,
+                Story::Failed => 1,
+                Story::Pending | Story::Drift | Story::Missing => 0,
+            };
+            assert_eq!(verdict(&mut runner, &planned), expected, "{story:?}: {}", planned.errors);
+            worst = worst.max(expected);
+            if *story == Story::Missing {
+                let id = target["id"].as_str().expect("an id");
+                std::fs::remove_dir_all(runner.stage.path(&format!("artifacts/plan-{id}"))).expect("the artifact");
+            }
+        }
+        // The forge has a comment of each from the commit before.
+        let old = |target: &Json| {
+            let body = format!("<!-- trueup {} -->\nold", target["id"].as_str().expect("an id"));
+            json!({"id": body, "user": {"type": "Bot"}, "body": body})
+        };
+        let present: Vec<Json> = found.iter().map(old).collect();
+        let (first, again) = (comments(&runner, &[]), comments(&runner, &present));
+        let missing = stories.iter().filter(|story| **story == Story::Missing).count();
+        assert!(first.iter().all(|(name, _)| name == "issues.createComment"), "{first:?}");
+        assert_eq!((first.len(), again.len()), (number - missing, number));
+        for (target, story) in found.iter().zip(&stories) {
+            let marker = format!("<!-- trueup {} -->\n", target["id"].as_str().expect("an id"));
+            let body =
+                again.iter().filter_map(|(_, call)| call["body"].as_str()).find(|body| body.starts_with(&marker));
+            let shown = body.unwrap_or_else(|| panic!("{marker} is not in {again:?}"));
+            let expected: &[&str] = match story {
+                Story::Pending => &["### trueup plan", "1 to replace", "81"],
+                Story::Drift => &["### trueup plan", "1 to replace", "81"],
+                Story::Refused => &["### trueup plan", "empty-namespace"],
+                Story::Failed => &["### trueup plan: failed", "prot"],
+                Story::Missing => &["No plan for abc: the run https://forge/run/1 made none for this stack."],
+            };
+            assert!(expected.iter().all(|words| shown.contains(words)), "{story:?}: {shown}");
+        }
+        runner.set("RESULTS", if worst == 0 { "success skipped success" } else { "success failure success" });
+        assert_eq!(runner.step(&last(&workflow("plan.yaml"), "trueup")).code, i32::from(worst != 0));
+    }
+}
+
+#[test]
+fn more_plans_than_comments_are_named_in_one_and_a_link_in_an_artifact_is_not_followed() {
+    if !has(&["bash", "node"]) {
+        return;
+    }
+    let service = Service::start();
+    let runner = repository(&service, "change/");
+    for number in 0..60 {
+        runner.stage.write(&format!("artifacts/plan-{number:02}/{number:02}/plan.md"), "### trueup plan: in sync\n");
+    }
+    runner.stage.write("secret", "hidden from comments");
+    std::fs::remove_file(runner.stage.path("artifacts/plan-03/03/plan.md")).expect("the plan");
+    std::os::unix::fs::symlink("../../secret", runner.stage.path("artifacts/plan-03/03/plan.md")).expect("a link");
+    runner.stage.write("artifacts/plan-x/<b>/plan.md", "### not an id\n");
+    let calls = comments(&runner, &[]);
+    let bodies: Vec<&str> = calls.iter().filter_map(|(_, call)| call["body"].as_str()).collect();
+    assert_eq!(bodies.len(), 51);
+    assert!(bodies[50].contains("### trueup: 10 more plans") && bodies[50].contains("50, 51"), "{}", bodies[50]);
+    assert!(bodies.iter().all(|body| !body.contains("hidden from comments") && !body.contains("not an id")));
+    assert!(bodies[3].contains("### trueup plan: failed"), "{}", bodies[3]);
+}
+
+/// A night of thirty stacks is one job, and an issue for each that has drifted or cannot be checked.
+#[test]
+fn a_night_of_one_two_and_thirty_stacks_is_one_job_with_an_issue_for_each_that_needs_one() {
+    if !has(&["bash", "jq", "git", "node"]) {
+        return;
+    }
+    for number in [1, 2, 30] {
+        let service = Service::start();
+        let (mut runner, stories) = stories(&service, number);
+        let drift = workflow("drift.yaml");
+        let found = targets(&runner.shell(text(&step(&drift, "stacks", "stacks"), "run"), "change"));
+        assert_eq!(found, [json!({"environment": ""})], "one job");
+        runner.set("ENVIRONMENT", "");
+        let ran = runner.shell(text(&step(&drift, "drift", "drift"), "run"), "change");
+        let codes: Vec<String> = ran.handed("codes").split_whitespace().map(str::to_owned).collect();
+        let expected: Vec<&str> = stories
+            .iter()
+            .map(|story| match story {
+                Story::Drift => "4",
+                Story::Failed => "1",
+                Story::Pending | Story::Refused | Story::Missing => "2",
+            })
+            .collect();
+        assert_eq!(codes, expected, "{}", ran.errors);
+        assert_eq!(runner.shell("cp -r change/reports reports", "").code, 0);
+        let calls = runner.script(&step(&drift, "drift", "Issue"), &json!({}), &json!({"issues.listForRepo": []}));
+        let titles: Vec<&str> =
+            calls["calls"].as_array().expect("calls").iter().filter_map(|call| call[1]["title"].as_str()).collect();
+        let title = |(at, story): (usize, &Story)| match story {
+            Story::Drift => Some(format!("s{at:02} has drifted")),
+            Story::Failed => Some(format!("s{at:02} cannot be checked")),
+            Story::Pending | Story::Refused | Story::Missing => None,
+        };
+        assert_eq!(titles, stories.iter().enumerate().filter_map(title).collect::<Vec<_>>());
+    }
 }

@@ -2,25 +2,25 @@
 
 use std::path::Path;
 
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 use serde_yaml::Value;
 
 use super::runner::{Ran, Runner, has};
 use crate::support::{Service, definition};
 
-fn file(name: &str) -> Value {
+pub fn file(name: &str) -> Value {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/pipelines/gitlab").join(name);
     serde_yaml::from_str(&std::fs::read_to_string(path).expect("the file")).expect("YAML")
 }
 
 /// The script of a job, as the runner joins it.
-fn script(file: &Value, job: &str) -> String {
+pub fn script(file: &Value, job: &str) -> String {
     let script = file.get(job).and_then(|job| job.get("script")).and_then(Value::as_sequence).expect("a script");
     script.iter().map(|line| line.as_str().expect("a line")).collect::<Vec<_>>().join("\n")
 }
 
 /// The jobs of the child pipeline, by their name.
-fn generated(runner: &Runner) -> serde_json::Map<String, Json> {
+pub fn generated(runner: &Runner) -> serde_json::Map<String, Json> {
     let ran = runner.shell(&script(&file("gitlab-ci.yml"), "stacks"), "");
     assert_eq!(ran.code, 0, "{}", ran.errors);
     let child: Json = serde_json::from_str(&runner.stage.read("child.yml")).expect("JSON");
@@ -31,9 +31,10 @@ fn generated(runner: &Runner) -> serde_json::Map<String, Json> {
 }
 
 /// Runs a generated job.
-fn run(runner: &mut Runner, job: &Json) -> Ran {
-    for (name, value) in job["variables"].as_object().expect("variables") {
-        runner.set(name, value.as_str().expect("a text"));
+pub fn run(runner: &mut Runner, job: &Json) -> Ran {
+    for (name, variable) in job["variables"].as_object().expect("variables") {
+        assert_eq!(variable["expand"], false, "GitLab would expand what a directory is called");
+        runner.set(name, variable["value"].as_str().expect("a text"));
     }
     runner.shell(&script(&file("trueup-stack.yml"), job["extends"].as_str().expect("a job")), "")
 }
@@ -64,10 +65,12 @@ fn merge_request(service: &Service) -> Runner {
 }
 
 /// What the jobs find of the forge: `notes.json` has its notes, and `calls` what it was asked.
-fn forge(runner: &mut Runner) {
-    runner
-        .stage
-        .write("../bin/curl", "#!/bin/sh\necho \"$@\" >> calls\ncase \"$*\" in *per_page*) cat notes.json ;; esac\n");
+pub fn forge(runner: &mut Runner) {
+    runner.stage.write(
+        "../bin/curl",
+        "#!/bin/sh\necho \"$@\" >> calls\n\
+             case \"$*\" in *user) echo '{\"id\": 8}' ;; *page=1) cat notes.json ;; *page=*) cat more.json ;; esac\n",
+    );
     assert_eq!(runner.shell("chmod +x ../bin/curl", "").code, 0);
     for (name, value) in [
         ("CI_API_V4_URL", "https://forge/api/v4"),
@@ -106,11 +109,18 @@ fn each_stack_has_jobs_of_its_own_and_they_do_what_they_say() {
 
     // The note is posted once, and changed from then on.
     forge(&mut runner);
-    for (notes, call) in [
-        ("[]", "--request POST"),
-        (r#"[{"id": 4, "body": "else"}, {"id": 5, "body": "<!-- trueup shop -->\nold"}]"#, "--request PUT"),
+    let note = |id: u32, author: u32, body: &str| json!({"id": id, "author": {"id": author}, "body": body});
+    let (theirs, ours) = (note(4, 7, "<!-- trueup shop -->\n"), note(5, 8, "<!-- trueup shop -->\nold"));
+    let page: Vec<Json> = (0..100).map(|id| note(id + 100, 7, "else")).collect();
+    for (notes, more, call) in [
+        (json!([]), json!([]), "--request POST"),
+        (json!([theirs]), json!([]), "--request POST"),
+        (json!([theirs, ours]), json!([]), "--request PUT"),
+        (json!(page), json!([ours]), "--request PUT"),
+        (json!(page), json!([]), "--request POST"),
     ] {
-        runner.stage.write("notes.json", notes);
+        runner.stage.write("notes.json", &notes.to_string());
+        runner.stage.write("more.json", &more.to_string());
         runner.stage.write("calls", "");
         let ran = run(&mut runner, comment);
         assert_eq!(ran.code, 0, "{}", ran.errors);
@@ -126,6 +136,9 @@ fn each_stack_has_jobs_of_its_own_and_they_do_what_they_say() {
     runner.set("JOBS", "plan-main apply");
     let jobs = generated(&runner);
     assert_eq!(jobs["apply shop"]["needs"][0], "plan-main shop");
+    service.misbehave("rules: [{operation: endpoint-list, status: {code: 403}}]");
+    assert_eq!(run(&mut runner, &jobs["plan-main shop"]).code, 5, "an incomplete plan is not offered");
+    service.misbehave("rules: []");
     assert_eq!(run(&mut runner, &jobs["plan-main shop"]).code, 0);
     let digest = runner.stage.read("digest.env");
     runner.set("TRUEUP_STATE_DIR", "run");
@@ -135,6 +148,13 @@ fn each_stack_has_jobs_of_its_own_and_they_do_what_they_say() {
     let applied = run(&mut runner, &jobs["apply shop"]);
     assert_eq!(applied.code, 0, "{}", applied.errors);
     assert_eq!(service.get("shop/cart")["spec"]["port"], 81);
+
+    // A plan that a guard refuses is not offered as an apply.
+    runner.stage.remove("shop/cart.yaml");
+    runner.stage.write("shop/other.yaml", &definition("shop/other", 80));
+    assert_eq!(run(&mut runner, &jobs["plan-main shop"]).code, 6);
+    runner.stage.remove("shop/other.yaml");
+    runner.stage.write("shop/cart.yaml", &definition("shop/cart", 81));
 
     // A night: all stacks are checked, and the verdict is the job's.
     runner.set("CI_PIPELINE_SOURCE", "schedule");

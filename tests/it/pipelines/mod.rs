@@ -55,13 +55,16 @@ fn every_command_of_a_pipeline_is_one_that_the_program_takes() {
             let line = line.replace("$(JOB_COMPLETION_INDEX)", "0").replace(['"', '\\'], "");
             let line = line.trim_start_matches("trueup ");
             let line = line.split(['>', '|']).next().unwrap_or_default().trim();
+            let line = line.split(" -- ").next().unwrap_or_default();
             let words: Vec<&str> = line.split(' ').chain(["--help"]).filter(|word| !word.is_empty()).collect();
             let help = stage.command(&words).output().expect("the program starts");
             assert!(help.status.success(), "{name}: {line}: {}", String::from_utf8_lossy(&help.stderr));
             commands += 1;
         }
         if text.contains("TRUEUP_TOKEN:") || text.contains("name: TRUEUP_TOKEN\n") {
-            assert!(text.contains("TRUEUP_BASE_URL"), "{name}: the URL is pinned beside the token");
+            for variable in ["TRUEUP_BASE_URL", "TRUEUP_TOKEN_URL"] {
+                assert!(text.contains(variable), "{name}: the URL is pinned beside the token");
+            }
         }
         let words = text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
         for token in words.filter(|word| word.starts_with("TRUEUP_TOKEN_") && !word.ends_with("_URL")) {
@@ -119,9 +122,15 @@ fn the_pipelines_install_one_version_and_all_of_them_the_same() {
     let sums = pins(" sha256: ");
     assert!(sums.len() == 1 && hexadecimal(&sums[0]), "{sums:?}");
     let images = pins(" image: ");
-    assert_eq!(images.len(), 1, "{images:?}");
-    let digest = images[0].split_once("/trueup@sha256:").map(|(_, digest)| digest);
-    assert!(digest.is_some_and(hexadecimal), "an image is pulled by its digest: {images:?}");
+    assert_eq!(images.len(), 2, "{images:?}");
+    for image in &images {
+        let digest = image.split_once("@sha256:").map(|(_, digest)| digest);
+        assert!(digest.is_some_and(hexadecimal), "an image is pulled by its digest: {images:?}");
+    }
+    // No job installs anything beside the program that is pinned.
+    let template = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("templates/trueup.yml"));
+    let template = template.expect("the template");
+    assert!(!template.contains("apt-get") && template.contains("regex: ^\\S+@sha256:[0-9a-f]{64}$"));
 }
 
 /// The workflows for GitHub.

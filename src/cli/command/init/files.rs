@@ -11,12 +11,13 @@ use crate::model::{Name, Namespace};
 const EXAMPLE_URL: &str = "https://acme.console.example.net";
 
 /// The pipelines for GitHub, by their path in the repository.
-const GITHUB: [(&str, &str); 6] = [
+const GITHUB: [(&str, &str); 7] = [
     (".github/workflows/plan.yaml", include_str!("../../../../examples/pipelines/github/plan.yaml")),
     (".github/workflows/comment.yaml", include_str!("../../../../examples/pipelines/github/comment.yaml")),
     (".github/workflows/apply.yaml", include_str!("../../../../examples/pipelines/github/apply.yaml")),
     (".github/workflows/apply-stack.yaml", include_str!("../../../../examples/pipelines/github/apply-stack.yaml")),
     (".github/workflows/drift.yaml", include_str!("../../../../examples/pipelines/github/drift.yaml")),
+    (".github/workflows/snapshot.yaml", include_str!("../../../../examples/pipelines/github/snapshot.yaml")),
     (".github/actions/setup-trueup/action.yml", include_str!("../../../../action.yml")),
 ];
 /// Those for GitLab.
@@ -116,11 +117,12 @@ pub fn before_pipelines(forge: Forge) -> Option<&'static str> {
              set the variable TRUEUP_RELEASES to the URL of the releases of trueup\n  \
              set `sha256` in each workflow, from SHA256SUMS of the release\n  \
              add the secret TRUEUP_READ_TOKEN to the environment `plan`, TRUEUP_WRITE_TOKEN to `production`\n  \
-             require the check `trueup` of the workflow `plan`\n",
+             require the check `trueup` of the workflow `plan`\n  \
+             delete snapshot.yaml if nobody but the tenant's people may read what it contains\n",
         ),
         Forge::Gitlab => Some(
             "Before the pipeline runs:\n  \
-             set `releases` and `sha256` in .gitlab-ci.yml and .gitlab/trueup-stack.yml, from SHA256SUMS of the release\n  \
+             set `releases`, `sha256` (from SHA256SUMS of the release) and `image` in .gitlab-ci.yml and .gitlab/trueup-stack.yml\n  \
              add the masked variable TRUEUP_TOKEN to the environments `plan/*` (reads) and `production/*` (writes)\n",
         ),
         Forge::None => None,
