@@ -9,6 +9,8 @@ mod gitlab;
 mod kubernetes;
 mod monitoring;
 #[cfg(unix)]
+mod names;
+#[cfg(unix)]
 mod runner;
 
 use std::path::Path;
