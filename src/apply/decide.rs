@@ -118,7 +118,7 @@ pub(super) fn delete(target: &TargetState<'_>, before: &BeforeImage, now: &Curre
         return Err(ChangeResult::AlreadyDone);
     }
     touchable(target, seen)?;
-    if !target.moved(&before.endpoint, endpoint).is_empty() {
+    if !target.edited(&before.endpoint, endpoint).is_empty() {
         return conflict(target, CHANGED, Some(endpoint));
     }
     let referred = match &target.change.action {

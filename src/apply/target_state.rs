@@ -48,6 +48,15 @@ impl<'a> TargetState<'a> {
 
     /// The managed fields, the ownership annotations among them, in which `now` is not what `before` was.
     pub(super) fn moved(&self, before: &Endpoint, now: &Endpoint) -> Vec<Field> {
+        self.differing(before, now, &self.ignored)
+    }
+
+    /// The same with the fields that the configuration leaves out: a delete takes them with the object.
+    pub(super) fn edited(&self, before: &Endpoint, now: &Endpoint) -> Vec<Field> {
+        self.differing(before, now, &[])
+    }
+
+    fn differing(&self, before: &Endpoint, now: &Endpoint, ignored: &[Field]) -> Vec<Field> {
         // Nearly always nobody touched it.
         if before == now {
             return Vec::new();
@@ -58,7 +67,7 @@ impl<'a> TargetState<'a> {
         let mut fields = Vec::new();
         for ownership in std::iter::once(&one).chain((other != one).then_some(&other)) {
             let applied = ownership.as_ref().and_then(|ownership| ownership.applied.as_ref());
-            fields.extend(diff::moved(before, now, names, Context { applied, ignored: &self.ignored }));
+            fields.extend(diff::moved(before, now, names, Context { applied, ignored }));
         }
         fields.sort();
         fields.dedup();

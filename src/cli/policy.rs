@@ -1,6 +1,7 @@
 //! The policy of a call: limits from outside the repository (`--policy` or `TRUEUP_POLICY`), which can
 //! only tighten what a configuration says. A policy that is named and cannot be read is an error.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::rc::Rc;
 
@@ -15,7 +16,7 @@ use crate::cli::service::address;
 use crate::cli::settings;
 use crate::file;
 use crate::load::{Config, Loaded, config};
-use crate::model::policy::{SafetySettings, SettingChange, Violation, changes};
+use crate::model::policy::{Prune, SafetySettings, SettingChange, Violation, changes};
 use crate::model::{Key, Namespace};
 use crate::plan::Plan;
 
@@ -138,7 +139,7 @@ fn check<'a>(
     let Some(file) = &context.policy else { return Ok(()) };
     outside(file, root)?;
     file.policy.stack(settings::stack(context, config)?.as_deref()).map_err(refused)?;
-    file.policy.namespaces(namespaces).map_err(refused)
+    permits_namespaces(context, namespaces)
 }
 
 /// Whether the policy lets a plan from a file or a journal be applied.
@@ -149,6 +150,40 @@ pub fn check_plan(context: &Context, config: &Config, plan: &Plan) -> Result<(),
     let held = plan.blocked.iter().map(|held| &held.key);
     let keys = plan.changes.iter().map(|change| &change.key).chain(held).map(|key: &Key| &key.namespace);
     check(context, Path::new("."), config, plan.scope.keys().chain(keys))
+}
+
+/// Whether settings and policy delete what a plan from a file or a journal would delete. `pruned` are the namespaces that
+/// the call prunes beside those of the settings.
+///
+/// # Errors
+/// They do not.
+pub fn permits_deletes(
+    context: &Context,
+    config: &Config,
+    plan: &Plan,
+    pruned: &BTreeSet<Namespace>,
+) -> Result<(), CommandError> {
+    let of_policy = context.policy.as_ref().map_or(Prune::All, |file| file.policy.loosest.prune);
+    let prune = if plan.undone().is_some() { of_policy } else { config.safeguards.prune };
+    let namespaces = config.namespaces.iter().chain(pruned).cloned().collect();
+    let Some(key) = plan.delete_beyond(prune, &namespaces) else { return Ok(()) };
+    let by =
+        if of_policy == prune && prune == Prune::None { "the limits of the policy" } else { "the settings in force" };
+    let message = format!("the plan would delete `{key}`, and {by} delete no such object (prune: {prune})");
+    let hint = format!("a delete needs `{}` under `namespaces:`, or --prune-namespace", key.namespace);
+    Err(CommandError::words(ExitStatus::Refused, message).hint(hint).hint("nothing was sent"))
+}
+
+/// Whether the policy lets something be changed in these namespaces.
+///
+/// # Errors
+/// It forbids one.
+pub fn permits_namespaces<'a>(
+    context: &Context,
+    namespaces: impl IntoIterator<Item = &'a Namespace>,
+) -> Result<(), CommandError> {
+    let Some(file) = &context.policy else { return Ok(()) };
+    file.policy.namespaces(namespaces).map_err(refused)
 }
 
 /// Refuses a policy that those whom it limits can edit.

@@ -100,7 +100,7 @@ pub(super) fn is_hidden(path: &str) -> bool {
 pub(super) fn is_source(path: &str) -> bool {
     Path::new(path)
         .extension()
-        .is_some_and(|extension| extension == "yaml" || extension == "yml" || extension == "json")
+        .is_some_and(|extension| ["yaml", "yml", "json"].iter().any(|known| extension.eq_ignore_ascii_case(known)))
 }
 
 /// Which of the files are what.

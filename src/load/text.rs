@@ -115,7 +115,7 @@ impl SourceText {
     /// How it is written.
     #[must_use]
     pub fn language(&self) -> Language {
-        if self.path.ends_with(".json") { Language::Json } else { Language::Yaml }
+        if self.path.to_ascii_lowercase().ends_with(".json") { Language::Json } else { Language::Yaml }
     }
 
     /// The range in the file's bytes of a range of the text.

@@ -93,10 +93,10 @@ pub fn is_ownership_annotation(annotation: &str) -> bool {
 }
 
 impl Endpoint {
-    /// Whether a person forbids its delete.
+    /// Whether a person forbids its delete. Whoever writes anything but `false` means it.
     #[must_use]
     pub fn is_protected(&self) -> bool {
-        self.annotations.get(PROTECT).is_some_and(|value| value == "true")
+        self.annotations.get(PROTECT).is_some_and(|value| !value.trim().eq_ignore_ascii_case("false"))
     }
 }
 

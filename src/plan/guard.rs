@@ -7,7 +7,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{ActionKind, Plan, ScopeRead};
+use super::{ActionKind, BlockReason, Plan, ScopeRead};
 use crate::model::policy::Guards;
 use crate::model::{Namespace, words};
 
@@ -108,6 +108,13 @@ pub(super) fn hits(plan: &Plan, limits: &GuardLimits) -> Vec<GuardHit> {
             let removable = most.map_or(removable, |most| removable.min(most.removable));
             shares.insert(namespace, ChangeShare { of, removable, ..ChangeShare::default() });
         }
+    }
+    // What is referred to or defined elsewhere was counted as removable, and stays without being meant to.
+    let stays =
+        |reason: &BlockReason| matches!(reason, BlockReason::Referred { .. } | BlockReason::DefinedElsewhere { .. });
+    for blocked in plan.blocked.iter().filter(|blocked| stays(&blocked.reason)) {
+        let share = shares.entry(&blocked.key.namespace).or_default();
+        share.removable = share.removable.saturating_sub(1);
     }
     for change in &plan.changes {
         let share = shares.entry(&change.key.namespace).or_default();

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::owner::Owner;
-use super::{Action, ActionKind, Change, Counts, Plan, ScopeRead};
+use super::{Action, ActionKind, BeforeImage, Change, Counts, Plan, ScopeRead};
 use crate::model::policy::Prune;
 use crate::model::{Key, Live, LiveItem, Namespace, NamespaceRead, Ownership};
 
@@ -39,20 +39,40 @@ impl Plan {
         if !scope.is_some_and(|scope| scope.selected && matches!(scope.read, ScopeRead::Complete { .. })) {
             return Err(format!("`{key}` is changed, and the plan did not read its namespace"));
         }
-        if let Action::Delete { before, .. } = &change.action
-            && self.undone().is_none()
+        let prune = self.settings.safeguards.prune;
+        if self.undone().is_none()
+            && matches!(change.action, Action::Delete { .. })
+            && (!self.prunes(change, prune) || !scope.is_some_and(|scope| scope.pruned))
         {
-            let ownership = Ownership::read(&before.endpoint.annotations);
-            let prunes = match self.settings.safeguards.prune {
-                Prune::All => true,
-                Prune::Owned => Owner::of(ownership.as_ref(), key, self.stack.as_deref()).is_ours(),
-                Prune::None => false,
-            };
-            if self.stack.is_none() || !prunes || !scope.is_some_and(|scope| scope.pruned) {
-                return Err(format!("`{key}` would be deleted, and the settings of the plan delete no such object"));
-            }
+            return Err(format!("`{key}` would be deleted, and the settings of the plan delete no such object"));
         }
         Ok(())
+    }
+
+    /// A delete of this plan that `prune` does not make in these namespaces. A rollback deletes what its run created: only
+    /// `prune: none` stops that.
+    #[must_use]
+    pub fn delete_beyond(&self, prune: Prune, namespaces: &BTreeSet<Namespace>) -> Option<&Key> {
+        let is_beyond = |change: &&Change| match self.undone() {
+            Some(_) => prune == Prune::None,
+            None => !namespaces.contains(&change.key.namespace) || !self.prunes(change, prune),
+        };
+        let mut deletes = self.changes.iter().filter(|change| matches!(change.action, Action::Delete { .. }));
+        deletes.find(is_beyond).map(|change| &change.key)
+    }
+
+    /// Whether `prune` deletes the object of this change.
+    fn prunes(&self, change: &Change, prune: Prune) -> bool {
+        let is_ours = |before: &BeforeImage| {
+            let ownership = Ownership::read(&before.endpoint.annotations);
+            Owner::of(ownership.as_ref(), &change.key, self.stack.as_deref()).is_ours()
+        };
+        self.stack.is_some()
+            && match prune {
+                Prune::All => true,
+                Prune::Owned => change.action.before().is_some_and(is_ours),
+                Prune::None => false,
+            }
     }
 
     /// What the guards may count at most, by a fresh read of the namespaces in which something is

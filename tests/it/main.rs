@@ -66,6 +66,7 @@ mod several;
 mod snapshot;
 mod stack_list;
 mod strategies;
+mod strictest;
 mod support;
 mod syntax;
 #[cfg(unix)]

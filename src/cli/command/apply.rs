@@ -1,6 +1,7 @@
 //! `apply`: makes the changes of a directory or of a saved plan, or resumes a run. Each of the three makes
 //! or finds a plan, and passes it with its connection to `run`.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crate::cli::args::ApplyArgs;
@@ -12,9 +13,10 @@ use crate::cli::run::{self, PendingRun, RunLimits, RunOrigin};
 use crate::cli::session;
 use crate::cli::stacks::rollout;
 use crate::cli::stacks::targets::{self, Targets};
-use crate::cli::{file, hint, planning, settings, state};
+use crate::cli::{file, hint, planning, policy, settings, stack, state};
 use crate::file::limit;
 use crate::journal;
+use crate::model::Namespace;
 use crate::plan::Plan;
 use crate::report::text::{self, TextView};
 use crate::report::{Report, safe};
@@ -54,6 +56,7 @@ async fn apply_file(
     let view = TextView { make: Some(make), ..hint::view(context, &plan) };
     let allow = settings::allow(&arguments.permission.allow)?;
     let origin = plan.undone().cloned().map_or(RunOrigin::Definitions, RunOrigin::Undone);
+    policy::permits_deletes(context, &config, &plan, &pruned(arguments)?)?;
     let trust = RunLimits::of_file(&arguments.decision, context, (&connection, &config), &plan).await?;
     let work = PendingRun { connection: &connection, allow: &allow, view: &view, origin, trust };
     run::approve_and_apply(&arguments.decision, context, &plan, work).await
@@ -82,6 +85,7 @@ async fn resume(name: &str, arguments: &ApplyArgs, context: &Context) -> Result<
         let message = format!("the plan of run {} contradicts itself, so it was altered: {reason}", record.run());
         CommandError::words(ExitStatus::Refused, message).hint("nothing was sent")
     })?;
+    policy::permits_deletes(context, &config, &record.rest(), &pruned(arguments)?)?;
     let view = hint::view(context, plan);
     let origin = RunOrigin::Resumed(record.run().clone());
     let allow = settings::allow(&arguments.permission.allow)?;
@@ -97,6 +101,11 @@ async fn resume(name: &str, arguments: &ApplyArgs, context: &Context) -> Result<
         return Ok(refused);
     }
     run::resume(&arguments.decision, context, &record, work).await
+}
+
+/// The namespaces of `--prune-namespace`.
+fn pruned(arguments: &ApplyArgs) -> Result<BTreeSet<Namespace>, CommandError> {
+    arguments.permission.prune_namespace.iter().map(|name| stack::namespace(name)).collect()
 }
 
 /// The saved plan that the call names: a file is a plan when it says so.

@@ -1,12 +1,13 @@
 //! `rollback`: plans the restoration of what a run changed, and saves or applies that plan.
 
+use std::collections::BTreeSet;
 use std::time::Instant;
 
 use crate::cli::args::{FilterArgs, RollbackArgs};
 use crate::cli::context::Context;
 use crate::cli::exit_status::{CommandError, ExitStatus};
 use crate::cli::run::{self, PendingRun, RunLimits, RunOrigin};
-use crate::cli::{hint, planning, session, settings, stack, state};
+use crate::cli::{hint, planning, policy, session, settings, stack, state};
 use crate::journal;
 use crate::plan::{MatchedFilters, Selection, UnmatchedFilter};
 use crate::report::safe;
@@ -30,6 +31,7 @@ pub async fn run(arguments: &RollbackArgs, context: &Context) -> Result<ExitStat
     let only = |key: &_| selection.selects(key, None, None);
     let request = planning::RollbackRequest { record: &record, only: &only, ignore: &ignore, allow: &allow };
     let mut plan = planning::rollback(&connection, request).await?;
+    policy::permits_deletes(context, &config, &plan, &BTreeSet::new())?;
     planning::consent(context, &mut plan, &arguments.allow)?;
     plan.source.planned_by = context.environment.person();
     let elapsed = Some(begun.elapsed());

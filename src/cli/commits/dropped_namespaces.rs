@@ -10,9 +10,9 @@ use crate::cli::context::Context;
 use crate::cli::exit_status::{CommandError, ExitStatus};
 use crate::cli::live_source::LiveSource;
 use crate::cli::plan_request::PlanRequest;
-use crate::cli::settings;
 use crate::cli::stack::{self, Stack};
 use crate::cli::stacks::shard;
+use crate::cli::{policy, settings};
 use crate::drift::DriftState;
 use crate::load::config::FILE;
 use crate::model::Namespace;
@@ -62,6 +62,7 @@ pub fn pruned(
         }
         pruned.insert(namespace);
     }
+    policy::permits_namespaces(context, &pruned)?;
     if !pruned.is_empty() && (settings::stack(context, config)?.is_none() || config.safeguards.prune != Prune::Owned) {
         return refused(
             "`--prune-namespace` deletes what the stack owns there".to_owned(),
