@@ -81,6 +81,7 @@ fn stable(line: &str) -> String {
         (r"\b[0-9a-f]{16,64}\b", "DIGEST"),
         (r"\b[0-9a-f]{7}\b", "COMMIT"),
         (r"\d+\.\d+ s\b|\d+ ms\b", "TIME"),
+        (r"\(\d+ (s|min) ago\)", "(AGE)"),
         (r"127\.0\.0\.1:\d+", "ADDRESS"),
     ] {
         text = Regex::new(pattern).expect("a pattern").replace_all(&text, with).into_owned();
@@ -167,6 +168,16 @@ fn run(name: &str, steps: &[Step]) -> Vec<String> {
         message = messages.next().and_then(|next| next.split_once('\n')).unwrap_or_default().1.to_owned();
     }
     wrong
+}
+
+/// The second of them was once lost.
+#[test]
+fn the_readme_names_the_command_of_the_main_job_and_that_of_the_tests() {
+    let text = std::fs::read_to_string(root().join("README.md")).expect("the README");
+    let first = "$ cargo run --release -- apply examples/03-repository --sandbox --yes";
+    assert!(steps(&text).iter().any(|step| format!("$ {}", step.command) == first), "{first}");
+    assert!(text.lines().any(|line| line == "cargo test"), "cargo test");
+    assert!(!text.contains("created itself"), "what was adopted is deleted as well");
 }
 
 #[test]
