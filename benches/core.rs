@@ -16,8 +16,8 @@ use trueup::model::{
     WireEndpoint,
 };
 use trueup::plan::{self, Allowances, Ignore, Plan, PlanInput, PlanSettings, PlanSource, Selection, ServiceId};
-use trueup::report::text::{self, TextView};
-use trueup::report::{ReportOptions, annotation, github, html, json, junit, markdown, sarif};
+use trueup::report::text::TextView;
+use trueup::report::{self, Format, Report, ReportOptions};
 
 const STACK: &str = "bench";
 const SIZES: [usize; 3] = [1_000, 10_000, 100_000];
@@ -180,6 +180,10 @@ fn saved(criterion: &mut Criterion) {
     group.finish();
 }
 
+fn render(report: &Report<'_>, format: Format) -> String {
+    report::render(report, format, &ReportOptions::new(&TextView::default()))
+}
+
 fn reports(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("report");
     group.sample_size(10);
@@ -190,10 +194,9 @@ fn reports(criterion: &mut Criterion) {
                 let id = BenchmarkId::new(format!("{name}, {}", changed.name()), count);
                 group.bench_with_input(id, &plan, |bencher, plan| bencher.iter(|| black_box(draw(plan))));
             };
-            report("text", &|plan| text::plan(plan, None, &TextView::default()));
-            report("json", &json::plan);
-            report("markdown", &|plan| markdown::plan(plan, &markdown::MarkdownOptions::default()));
-            report("html", &|plan| html::plan(plan, &ReportOptions::new(&TextView::default())));
+            for format in [Format::Text, Format::Json, Format::Markdown, Format::Html] {
+                report(format.as_str(), &|plan| render(&Report::Plan(plan), format));
+            }
         }
     }
     group.finish();
@@ -212,10 +215,9 @@ fn checks(criterion: &mut Criterion) {
             let id = BenchmarkId::new(name, count);
             group.bench_with_input(id, &check, |bencher, check| bencher.iter(|| black_box(draw(check))));
         };
-        report("markdown", &|check| markdown::drift(check, &markdown::MarkdownOptions::default()));
-        report("junit", &junit::report);
-        report("github", &|check| github::annotations(&annotation::of_check(check), ""));
-        report("sarif", &|check| sarif::report(&annotation::of_check(check), "", "trueup.yaml", "bench"));
+        for format in [Format::Markdown, Format::Junit, Format::Github, Format::Sarif] {
+            report(format.as_str(), &|check| render(&Report::Check(check), format));
+        }
     }
     group.finish();
 }

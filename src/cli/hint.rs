@@ -9,8 +9,8 @@ use crate::cli::context::Context;
 use crate::load::config;
 use crate::load::{self, Config, Loaded, StackFile};
 use crate::plan::Plan;
+use crate::report::safe;
 use crate::report::text::TextView;
-use crate::report::{AttributionDetail, safe};
 
 /// The global flags of the call that another call needs to use the same settings, each behind a blank.
 pub fn settings(global: &GlobalArgs) -> String {
@@ -84,7 +84,6 @@ pub fn view(context: &Context, plan: &Plan) -> TextView {
     // This call has found the settings, so the next one with the same flags does.
     let flags = settings(&context.global);
     TextView {
-        detail: AttributionDetail::All,
         call: format!("{}{flags}", safe::shell(&plan.source.origin.to_string())),
         again: plan.undone().map(|run| format!("trueup rollback {run}{flags}")),
         flags,

@@ -20,7 +20,6 @@ use crate::cli::{configuration, hint, planning};
 use crate::load::Config;
 use crate::model::Namespace;
 use crate::plan::Plan;
-use crate::report::AttributionDetail;
 use crate::report::text::TextView;
 
 /// A stack and the live source that it is compared with.
@@ -33,6 +32,7 @@ pub struct Session<'c> {
     /// The service, unless the source is a snapshot.
     connection: Option<Connection>,
     base: Option<&'c str>,
+    only_this_change: bool,
     begun: Instant,
 }
 
@@ -43,6 +43,8 @@ pub struct SessionOptions<'c> {
     pub live: Option<&'c Path>,
     /// The branch or commit that the changes are attributed against.
     pub base: Option<&'c str>,
+    /// Only what the working tree changed since the base is planned.
+    pub only_this_change: bool,
     /// The part of a fleet to read.
     pub shard: Option<Shard>,
     /// The namespaces that the call prunes beside those of the stack.
@@ -68,7 +70,15 @@ impl<'c> Session<'c> {
         let (mut stack, connection, lists) = connect(context, scope, options.shard).await?;
         base_settings::settle(context, &mut stack, options.base, options.pruned)?;
         let source = LiveSource::with(&connection, lists);
-        Ok(Self { context, stack, source, connection: Some(connection), base: options.base, begun })
+        Ok(Self {
+            context,
+            stack,
+            source,
+            connection: Some(connection),
+            base: options.base,
+            only_this_change: options.only_this_change,
+            begun,
+        })
     }
 
     /// A session over a stack that is loaded already; the service is asked nothing yet.
@@ -90,7 +100,15 @@ impl<'c> Session<'c> {
             }
         };
         base_settings::settle(context, &mut stack, options.base, options.pruned)?;
-        Ok(Self { context, stack, source, connection, base: options.base, begun })
+        Ok(Self {
+            context,
+            stack,
+            source,
+            connection,
+            base: options.base,
+            only_this_change: options.only_this_change,
+            begun,
+        })
     }
 
     /// The namespaces of a plan: those of definitions and settings, and those that the call prunes.
@@ -132,12 +150,17 @@ impl<'c> Session<'c> {
         planning::locate(self.context, plan, &self.stack.loaded);
     }
 
-    /// Adds what git knows: commits, and with a base whose change each difference is.
+    /// Adds what git knows: commits, and with a base whose change each difference is. A call that asks for this change
+    /// alone gets it.
     ///
     /// # Errors
     /// There is a base, and git or its definitions cannot be read.
     pub fn attribute(&self, plan: &mut Plan) -> Result<(), CommandError> {
-        base::attribute(self.context, &self.stack, plan, self.base)
+        base::attribute(self.context, &self.stack, plan, self.base)?;
+        if self.only_this_change {
+            *plan = plan.only_this_change();
+        }
+        Ok(())
     }
 
     /// Lets the plan name who made it, and its ownership annotations the commit of the definitions.
@@ -147,14 +170,13 @@ impl<'c> Session<'c> {
     }
 
     /// How a report of this session is drawn for people.
-    pub fn view(&self, detail: AttributionDetail, permission: &PermissionArgs) -> TextView {
+    pub fn view(&self, permission: &PermissionArgs) -> TextView {
         // A snapshot names its service, where nothing else does.
         let service = match &self.source {
             LiveSource::Snapshot(taken) => hint::service(self.context, &self.stack.loaded.config, &taken.base_url),
             LiveSource::Service(..) | LiveSource::Copied(..) => String::new(),
         };
         TextView {
-            detail,
             elapsed: Some(self.begun.elapsed()),
             call: format!("{}{}{service}", self.stack.call(), hint::permission(permission)),
             flags: hint::elsewhere(self.context, &self.stack.loaded),

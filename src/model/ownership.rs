@@ -241,6 +241,19 @@ impl AppliedFields {
         applied.text()
     }
 
+    /// The text of an annotation for a run that leaves these fields as they are: of them it says what `before` says. Nothing
+    /// where either cannot be read.
+    #[must_use]
+    pub fn keeping(text: &str, before: &str, fields: &[Field]) -> Option<String> {
+        let (mut applied, before) = (Self::read(text)?, Self::read(before)?);
+        let slots: Vec<String> = fields.iter().map(slot).collect();
+        let is_kept = |(slot, _): &(&str, &str)| slots.iter().any(|kept| kept == slot);
+        let written = split(&applied.entries).filter(|entry| !is_kept(entry));
+        let kept = split(&before.entries).filter(is_kept);
+        applied.entries = written.chain(kept).flat_map(|(slot, digest)| [slot, digest]).collect();
+        Some(applied.text())
+    }
+
     /// The stack that the object was moved from, where the one that owns it now has not applied it yet.
     #[must_use]
     pub fn moved_from(&self) -> Option<&str> {

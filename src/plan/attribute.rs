@@ -1,8 +1,8 @@
 //! Whose change a difference is: judged from the definitions at the merge base (M), at the base's tip
 //! (B) and in the working tree (H), where H differs from live. Absence is a value like any other.
 
-use super::{Action, Attribution, Cause, Change, Plan};
-use crate::model::{Desired, Endpoint, Field, Json, Key};
+use super::{Action, ActionKind, Attribution, Cause, Change, FieldChange, Plan};
+use crate::model::{APPLIED, AppliedFields, Desired, Endpoint, Field, Json, Key};
 
 /// The definitions at the three places of history.
 #[derive(Clone, Copy)]
@@ -52,6 +52,78 @@ impl Plan {
             attribute(change, history);
         }
         self.guard();
+    }
+}
+
+/// The filter that leaves in what the working tree changed.
+pub(super) const ONLY_THIS_CHANGE: &str = "--only-this-change";
+
+impl Plan {
+    /// The plan of what the working tree changed and of nothing else, as a filter of the call: of a replace with fields
+    /// of others only its own. What is left out keeps its place in the ownership annotations, so that later plans
+    /// give it the same cause as this one. The consents are those that this part needs.
+    #[must_use]
+    pub fn only_this_change(&self) -> Plan {
+        let mut plan = self.clone();
+        let mut left_out = 0;
+        plan.changes.retain_mut(|change| {
+            let fields = change.fields().len();
+            let stays = change.narrow();
+            let is_whole = stays && change.fields().len() == fields;
+            left_out += usize::from(!is_whole && change.action.kind() != ActionKind::Annotate);
+            stays
+        });
+        let blocked = plan.blocked.len();
+        plan.blocked.retain_mut(|held| held.change.as_mut().is_none_or(Change::narrow));
+        plan.left_out += left_out + blocked - plan.blocked.len();
+        plan.source.filters.push(ONLY_THIS_CHANGE.to_owned());
+        plan.guard();
+        let by = plan.allowed.first().and_then(|allowed| allowed.by.clone());
+        plan.consent(&self.consents(), by.as_deref());
+        plan
+    }
+
+    /// Whether it was narrowed to what the working tree changed.
+    #[must_use]
+    pub fn is_only_this_change(&self) -> bool {
+        self.source.filters.iter().any(|filter| filter == ONLY_THIS_CHANGE)
+    }
+}
+
+impl Change {
+    /// Whose change it is, as one word: of a replace with several, what a reviewer has to see first. Nothing without a
+    /// base.
+    #[must_use]
+    pub fn whose(&self) -> Option<Attribution> {
+        let sides = || self.attribution.into_iter().chain(self.fields().iter().filter_map(|field| field.attribution));
+        [Attribution::ThisChange, Attribution::BehindBase, Attribution::Drift, Attribution::PendingOnBase]
+            .into_iter()
+            .find(|side| sides().any(|one| one == *side))
+    }
+
+    /// Leaves in what the working tree changed; whether that is anything.
+    fn narrow(&mut self) -> bool {
+        if self.whose() != Some(Attribution::ThisChange) {
+            return false;
+        }
+        let Action::Replace { fields, adopts, before } = &mut self.action else { return true };
+        let is_ours = |field: &FieldChange| field.attribution == Some(Attribution::ThisChange);
+        let others: Vec<Field> =
+            fields.iter().filter(|field| !is_ours(field)).map(|field| field.field.clone()).collect();
+        if others.is_empty() {
+            return true;
+        }
+        fields.retain(is_ours);
+        let applied = before.endpoint.annotations.get(APPLIED);
+        let kept = self.ownership.as_mut().and_then(|ownership| {
+            ownership.applied = Some(AppliedFields::keeping(ownership.applied.as_deref()?, applied?, &others)?);
+            Some(())
+        });
+        if kept.is_none() {
+            // Nothing says what was applied, and an annotation that says so would give the others a false cause.
+            (self.ownership, *adopts) = (None, false);
+        }
+        true
     }
 }
 

@@ -2,16 +2,16 @@
 //! A plan or a check goes in, remarks come out, those that matter most first. The texts are untrusted:
 //! each format neutralises them in its own way.
 
-use std::collections::BTreeMap;
-
-use super::attribution::{AttributionDetail, concerns_us};
-use super::reason::{block_reason, reason, reason_since};
-use super::{edits, plan_notes};
-use crate::drift::{AcknowledgementStatus, Check, Verdict};
+use super::facts::check::{self, Row, State};
+use super::facts::edits;
+use super::facts::notes;
+use super::facts::plan::{self as facts, Item, Part, Rank};
+use super::facts::reason::{block_reason, reason, reason_since};
+use crate::drift::{AcknowledgementStatus, Check};
 use crate::load::{Diagnostic, Severity};
 use crate::model::SourceLocation;
 use crate::model::policy::{Direction, SettingChange};
-use crate::plan::{Action, Attribution, BlockReason, Cause, Change, FieldChange, GuardName, Note, Plan};
+use crate::plan::{Action, Attribution, BlockReason, BlockedChange, Cause, Change, FieldChange, GuardName, Note, Plan};
 
 /// One remark at one place, for programs that draw remarks beside the source.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -123,17 +123,14 @@ findings! {
     BehindBase = "value-behind-base",
     /// Something that a check could not decide, such as whether a missing endpoint was deleted.
     Undecided = "not-decided",
-    /// Differences that are not this change, counted.
-    Others = "not-this-change",
     /// An acknowledgement whose last day is over.
     Expired = "acknowledgement-expired",
 }
 
-/// The remarks on a plan, those that matter most first: forges show only the first few.
-///
-/// Where a base says whose each difference is, those of others are counted unless `sides` wants them.
+/// The remarks on a plan, those that matter most first: forges show only the first few. Everything that an apply does
+/// is among them.
 #[must_use]
-pub fn of_plan(plan: &Plan, sides: AttributionDetail) -> Vec<Annotation> {
+pub fn of_plan(plan: &Plan) -> Vec<Annotation> {
     let mut all: Vec<Annotation> = plan.setting_changes.iter().map(of_setting).collect();
     all.extend(unknown(plan));
     for guard in &plan.guards {
@@ -147,15 +144,16 @@ pub fn of_plan(plan: &Plan, sides: AttributionDetail) -> Vec<Annotation> {
         let remark = annotation(finding, AnnotationLevel::Error, None, format!("guard {}", guard.name), message);
         all.push(Annotation { part, ..remark });
     }
-    for held in plan.blocked.iter().filter(|held| sides.lists(held, plan, concerns_us)) {
-        let (why, allow) = block_reason(held);
-        let message = allow.map_or_else(|| why.clone(), |allow| format!("{why}; to allow it: {allow}"));
-        let title = format!("blocked: {}", held.key);
-        all.push(annotation(of_hold(&held.reason), AnnotationLevel::Warning, held.place.clone(), title, message));
+    let parts = facts::parts(plan);
+    let mut items: Vec<(Part, &Item<'_>)> =
+        parts.iter().flat_map(|(part, items)| items.iter().map(|item| (*part, item))).collect();
+    items.sort_by_key(|(part, item)| (std::cmp::Reverse(item.rank()), *part));
+    for (_, item) in items {
+        match item {
+            Item::Blocked(held) => all.push(of_blocked(held)),
+            Item::Changes(fold) => all.extend(fold.changes.iter().flat_map(|change| of_change(change))),
+        }
     }
-    let rendered = sides.listed(plan, concerns_us);
-    all.extend(rendered.iter().flat_map(|change| of_change(change, |_| true)));
-    all.extend(others(plan, sides));
     all.sort_by_key(|annotation| annotation.level);
     all
 }
@@ -164,31 +162,10 @@ pub fn of_plan(plan: &Plan, sides: AttributionDetail) -> Vec<Annotation> {
 #[must_use]
 pub fn of_check(check: &Check<'_>) -> Vec<Annotation> {
     let mut all = unknown(check.plan);
-    let changes = check.plan.by_key();
-    for (key, object) in &check.verdicts.objects {
-        match changes.get(key) {
-            Some(change) => {
-                let left = |cause: Option<Cause>, field: &str| {
-                    cause == Some(Cause::Pending)
-                        || change.fields().is_empty()
-                        || object.drifted.iter().any(|drifted| field == drifted.to_string())
-                };
-                all.extend(of_change(change, |change| left(Some(change.cause), &change.field.to_string())));
-            }
-            None if object.verdict == Verdict::Drift => {
-                let message = "a live endpoint that nobody defined".to_owned();
-                let title = format!("not managed: {key}");
-                all.push(annotation(Finding::Unmanaged, AnnotationLevel::Warning, None, title, message));
-            }
-            // Blocked without a change of its own: reported with what is blocked.
-            None => {}
-        }
-    }
-    for held in check.plan.blocked.iter().filter(|held| held.change.is_none()) {
-        let (why, _) = block_reason(held);
-        let title = format!("blocked: {}", held.key);
-        all.push(annotation(of_hold(&held.reason), AnnotationLevel::Warning, held.place.clone(), title, why));
-    }
+    let mut rows = check::rows(check);
+    // Both before drift before pending, creates last.
+    rows.sort_by_key(|row| std::cmp::Reverse((row.state.is_outside(), row.change.map(Rank::of))));
+    all.extend(rows.iter().flat_map(of_row));
     for entry in check.acknowledged.iter().filter(|entry| entry.status == AcknowledgementStatus::Expired) {
         let one = &entry.acknowledgement;
         let title = format!("acknowledgement expired: {}", one.object);
@@ -200,6 +177,53 @@ pub fn of_check(check: &Check<'_>) -> Vec<Annotation> {
     }
     all.sort_by_key(|annotation| annotation.level);
     all
+}
+
+/// The remarks on an endpoint that is not in sync. Nothing is done here, so both sides are named.
+fn of_row(row: &Row<'_>) -> Vec<Annotation> {
+    let title = format!("{} {}", row.state.as_str(), row.key);
+    let place = || row.change.and_then(|change| change.place.clone());
+    if row.values.is_empty() || row.state == State::Blocked {
+        let (finding, level) = match row.state {
+            State::Deleted => (Finding::DeletedOutside, AnnotationLevel::Warning),
+            State::Unmanaged => (Finding::Unmanaged, AnnotationLevel::Warning),
+            State::Blocked => (Finding::Blocked, AnnotationLevel::Warning),
+            State::Changed => (Finding::Drift, AnnotationLevel::Warning),
+            State::Pending => match row.change.map(|change| &change.action) {
+                Some(Action::Delete { .. }) => (Finding::Delete, AnnotationLevel::Warning),
+                Some(Action::Create { .. }) => (Finding::Create, AnnotationLevel::Notice),
+                Some(Action::Replace { .. } | Action::Annotate { .. }) | None => {
+                    (Finding::Pending, AnnotationLevel::Notice)
+                }
+            },
+        };
+        let [defined, live] = row.whole();
+        let why = if row.why.is_empty() { String::new() } else { format!(" ({})", row.why.plain()) };
+        let message = format!("defined: {defined}, live: {live}{why}");
+        return vec![annotation(finding, level, place(), title, message)];
+    }
+    let remark = |value: &check::Value| {
+        let edit = &value.edit;
+        let (finding, level) = match (value.is_outside, edit.cause) {
+            (false, _) => (Finding::Pending, AnnotationLevel::Notice),
+            (true, Some(Cause::Both)) => (Finding::Both, AnnotationLevel::Warning),
+            (true, Some(Cause::Unannotated)) => (Finding::Unannotated, AnnotationLevel::Warning),
+            (true, _) => (Finding::Drift, AnnotationLevel::Warning),
+        };
+        let why = edit.cause.map_or("", Cause::as_str);
+        let message = format!("{}: defined {}, live {} ({why})", edit.name, edit.wanted(), edit.live());
+        let remark = annotation(finding, level, edit.place.clone().or_else(place), title.clone(), message);
+        Annotation { part: edit.name.clone(), ..remark }
+    };
+    row.values.iter().map(remark).collect()
+}
+
+fn of_blocked(held: &BlockedChange) -> Annotation {
+    let (why, allow) = block_reason(held);
+    let why = why.plain();
+    let message = allow.map_or_else(|| why.clone(), |allow| format!("{why}; to allow it: {allow}"));
+    let title = format!("blocked: {}", held.key);
+    annotation(of_hold(&held.reason), AnnotationLevel::Warning, held.place.clone(), title, message)
 }
 
 /// The remarks on definitions. `prefix` stands before every path, so that it can be opened.
@@ -271,29 +295,10 @@ fn of_value(field: &FieldChange) -> Finding {
     }
 }
 
-/// What is left to others, as one remark.
-fn others(plan: &Plan, sides: AttributionDetail) -> Option<Annotation> {
-    if sides.lists_all(plan) {
-        return None;
-    }
-    let mut counts: BTreeMap<Attribution, usize> = BTreeMap::new();
-    for change in &plan.changes {
-        let all = change.attribution.into_iter().chain(change.fields().iter().filter_map(|field| field.attribution));
-        for side in all.filter(|side| !concerns_us(Some(*side))) {
-            *counts.entry(side).or_default() += 1;
-        }
-    }
-    if counts.is_empty() {
-        return None;
-    }
-    let message: Vec<String> = counts.into_iter().map(|(side, number)| format!("{number} {side}")).collect();
-    let message = format!("{} (--all shows them)", message.join(", "));
-    Some(annotation(Finding::Others, AnnotationLevel::Notice, None, "not this change".to_owned(), message))
-}
-
 /// What a check could not decide, in words.
 fn undecided(plan: &Plan) -> Vec<(Finding, String)> {
-    plan_notes::lines_of(plan, Note::is_undecided).into_iter().map(|line| (Finding::Undecided, line)).collect()
+    let lines = notes::lines_of(plan, Note::is_undecided).into_iter();
+    lines.map(|line| (Finding::Undecided, line.plain())).collect()
 }
 
 fn unknown(plan: &Plan) -> Vec<Annotation> {
@@ -311,7 +316,7 @@ fn unknown(plan: &Plan) -> Vec<Annotation> {
         .collect()
 }
 
-fn of_change(change: &Change, is_shown: impl Fn(&FieldChange) -> bool) -> Vec<Annotation> {
+fn of_change(change: &Change) -> Vec<Annotation> {
     let title = format!("{} {}", change.action.kind(), change.key);
     match &change.action {
         Action::Annotate { .. } => Vec::new(),
@@ -320,7 +325,7 @@ fn of_change(change: &Change, is_shown: impl Fn(&FieldChange) -> bool) -> Vec<An
                 Some(Cause::Drift) => (Finding::DeletedOutside, AnnotationLevel::Warning),
                 _ => (Finding::Create, AnnotationLevel::Notice),
             };
-            vec![annotation(finding, level, change.place.clone(), title, reason_since(change))]
+            vec![annotation(finding, level, change.place.clone(), title, reason_since(change).plain())]
         }
         Action::Delete { .. } => {
             let removed = change.removed_in.as_ref();
@@ -332,7 +337,6 @@ fn of_change(change: &Change, is_shown: impl Fn(&FieldChange) -> bool) -> Vec<An
         }
         Action::Replace { fields, .. } => fields
             .iter()
-            .filter(|field| is_shown(field))
             .flat_map(|field| {
                 let quiet = field.attribution.map_or(field.cause == Cause::Pending, |side| {
                     matches!(side, Attribution::ThisChange | Attribution::PendingOnBase)

@@ -9,9 +9,10 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::counted::count;
+use super::facts::values;
 use super::table::{Align, Table};
 use super::time::minute;
-use super::{json as documents, safe, values};
+use super::{json as documents, safe};
 use crate::model::{
     Endpoint, Field, Json, Layout, Live, LiveItem, LiveObject, NamespaceRead, Ownership, RelatedObject, UnknownField,
 };

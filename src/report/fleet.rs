@@ -9,7 +9,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::annotation::{self, Annotation, AnnotationLevel, Finding};
-use super::{AttributionDetail, Validation, time};
+use super::view::{Line, foreign, line};
+use super::{Validation, time};
 use crate::drift::{Check, Verdict};
 use crate::model::Key;
 use crate::plan::{Digest, Plan};
@@ -175,10 +176,11 @@ pub fn name<'d>(directory: &'d str, details: &[&str]) -> Cow<'d, str> {
 
 impl MergedFrom {
     /// When the checks were made, in words behind a comma.
-    pub(super) fn period(&self) -> String {
-        let Some((first, last)) = self.checked else { return String::new() };
+    pub(super) fn period(&self) -> Line<'static> {
+        let Some((first, last)) = self.checked else { return Line::default() };
         let [first, last] = [first, last].map(|time| time::minute(&time.to_string()));
-        if first == last { format!(", checked {first}") } else { format!(", checked {first} to {last}") }
+        let last = (first != last).then(|| line![" to ", foreign(last)]);
+        line![", checked ", foreign(first), last]
     }
 }
 
@@ -257,7 +259,7 @@ impl<'a> Fleet<'a> {
 
     /// The remarks on all of them, those that matter most first.
     #[must_use]
-    pub fn remarks(&self, detail: AttributionDetail) -> Vec<Annotation> {
+    pub fn remarks(&self) -> Vec<Annotation> {
         let undone = self.command.undone();
         let failed = self.failures().map(|(part, reason)| Annotation {
             finding: Finding::Unchecked,
@@ -277,7 +279,7 @@ impl<'a> Fleet<'a> {
         });
         let others = self.parts.iter().flat_map(|part| match &part.outcome {
             PartOutcome::Checked(check) => annotation::of_check(check),
-            PartOutcome::Planned(plan) => annotation::of_plan(plan, detail),
+            PartOutcome::Planned(plan) => annotation::of_plan(plan),
             PartOutcome::Validated(checked) => annotation::of_diagnostics(checked.diagnostics, checked.prefix),
             _ => Vec::new(),
         });

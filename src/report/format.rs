@@ -21,6 +21,7 @@ use super::stacks::StackList;
 use super::text::{self, TextView};
 use super::upgrade::{SiteUpgrade, UpgradableVersions};
 use super::validation::Validation;
+use super::view::View;
 use super::{ddos, github, html, json as documents, junit, prometheus, safe, sarif, upgrade};
 use crate::api::ddos::DdosEvent;
 use crate::drift::{Acknowledgements, Check};
@@ -230,29 +231,23 @@ pub fn write(report: &Report<'_>, format: Format, options: &ReportOptions<'_>, o
 /// Draws a report. The lists of [`Format`] name the formats that a report has; any other is drawn as text.
 #[must_use]
 pub fn render(report: &Report<'_>, format: Format, options: &ReportOptions<'_>) -> String {
-    let markdown = || MarkdownOptions {
-        budget: options.budget,
-        rest: options.command.clone(),
-        detail: options.view.detail,
-        apply: match report {
-            Report::Plan(plan) => text::apply_command(plan, &plan.digest(), options.saved, options.view),
-            _ => None,
-        },
-        now: options.now,
-    };
+    let markdown = || MarkdownOptions { budget: options.budget, rest: options.command.clone(), now: options.now };
+    let plan_view = |plan| View::of_plan(plan, &plan.digest(), options.saved, options.view);
     match (format, report) {
         (Format::Json, _) => documents::text(|out| json(report, out)),
         (Format::Ndjson, Report::EventCounts(counts)) => counts.lines(),
         (Format::Ndjson, _) => documents::one_line(&documents::text(|out| json(report, out))),
-        (Format::Github, _) => github::annotations(&annotations(report, options), ""),
+        (Format::Github, _) => github::annotations(&annotations(report), ""),
         (Format::Sarif, _) => {
-            sarif::report(&annotations(report, options), "", &settings_file(report), env!("CARGO_PKG_VERSION"))
+            sarif::report(&annotations(report), "", &settings_file(report), env!("CARGO_PKG_VERSION"))
         }
-        (Format::Markdown, Report::Plan(plan)) => markdown::plan(plan, &markdown()),
-        (Format::Markdown, Report::Check(check)) => markdown::drift(check, &markdown()),
-        (Format::Markdown, Report::Fleet(fleet)) => markdown::fleet(fleet, &markdown()),
-        (Format::Html, Report::Plan(plan)) => html::plan(plan, options),
-        (Format::Html, Report::Check(check)) => html::drift(check, options),
+        (Format::Markdown, Report::Plan(plan)) => markdown::report(&plan_view(plan), &markdown()),
+        (Format::Markdown, Report::Check(check)) => {
+            markdown::report(&View::of_check(check, options.view.call()), &markdown())
+        }
+        (Format::Markdown, Report::Fleet(fleet)) => markdown::fleet(fleet, &markdown(), options.view),
+        (Format::Html, Report::Plan(plan)) => html::report(&plan_view(plan), options),
+        (Format::Html, Report::Check(check)) => html::report(&View::of_check(check, options.view.call()), options),
         (Format::Html, Report::Fleet(fleet)) => html::fleet(fleet, options),
         (Format::Junit, Report::Check(check)) => junit::report(check),
         (Format::Junit, Report::Fleet(fleet)) => junit::fleet(fleet),
@@ -313,8 +308,8 @@ fn json(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
 
 /// What a report in this format leaves out of what the plan or check has, in words; nothing where it is whole.
 #[must_use]
-pub fn left_out(report: &Report<'_>, format: Format, options: &ReportOptions<'_>) -> Option<String> {
-    (format == Format::Sarif).then(|| sarif::left_out(&annotations(report, options))).flatten()
+pub fn left_out(report: &Report<'_>, format: Format) -> Option<String> {
+    (format == Format::Sarif).then(|| sarif::left_out(&annotations(report))).flatten()
 }
 
 /// The file to which remarks without a place belong: the settings of the stack.
@@ -334,12 +329,12 @@ fn settings_file(report: &Report<'_>) -> String {
 }
 
 /// The report as annotations of source files; none for a report without definitions.
-fn annotations(report: &Report<'_>, options: &ReportOptions<'_>) -> Vec<Annotation> {
+fn annotations(report: &Report<'_>) -> Vec<Annotation> {
     match report {
         Report::Validation(validation) => annotation::of_diagnostics(validation.diagnostics, validation.prefix),
-        Report::Plan(plan) => annotation::of_plan(plan, options.view.detail),
+        Report::Plan(plan) => annotation::of_plan(plan),
         Report::Check(check) => annotation::of_check(check),
-        Report::Fleet(fleet) => fleet.remarks(options.view.detail),
+        Report::Fleet(fleet) => fleet.remarks(),
         _ => Vec::new(),
     }
 }

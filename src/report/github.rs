@@ -37,7 +37,7 @@ fn property(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{AttributionDetail, annotation, sample};
+    use super::super::{annotation, sample};
     use super::*;
     use crate::model::SourceLocation;
 
@@ -60,8 +60,8 @@ mod tests {
 
     #[test]
     fn hostile_texts_begin_no_command_of_their_own() {
-        let text = annotations(&annotation::of_plan(&sample::plan(50, true), AttributionDetail::All), "");
-        let remarks = annotation::of_plan(&sample::plan(50, true), AttributionDetail::All).len();
+        let text = annotations(&annotation::of_plan(&sample::plan(50, true)), "");
+        let remarks = annotation::of_plan(&sample::plan(50, true)).len();
         assert_eq!(text.lines().count(), remarks);
         for line in text.lines() {
             let kinds = ["::error ", "::warning ", "::notice "];
@@ -71,23 +71,29 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_this_change_is_counted_unless_everything_is_asked_for() {
+    fn every_change_that_an_apply_makes_is_a_remark() {
         let plan = sample::attributed(sample::plan(60, false));
-        let describe = |sides| annotations(&annotation::of_plan(&plan, sides), "");
-        let (ours, all) = (describe(AttributionDetail::ThisChange), describe(AttributionDetail::All));
-        assert!(!ours.contains("(pending on base)") && all.contains("(pending on base)"));
-        assert!(ours.contains("(this change)") && ours.contains("(behind base)"));
-        let counted = ours.lines().find(|line| line.contains("title=not this change")).expect("the others are counted");
-        assert!(counted.contains("pending on base (--all shows them)"), "{counted}");
-        assert!(!all.contains("title=not this change"));
+        let text = annotations(&annotation::of_plan(&plan), "");
+        for whose in ["(this change)", "(pending on base)", "(behind base)"] {
+            assert!(text.contains(whose), "{whose} in {text}");
+        }
+    }
+
+    #[test]
+    fn what_can_hurt_most_is_among_the_first_remarks() {
+        let titles: Vec<String> = annotation::of_plan(&sample::plan(50, false))
+            .into_iter()
+            .filter(|remark| remark.level == AnnotationLevel::Warning)
+            .map(|remark| remark.title)
+            .collect();
+        let first = |word: &str| titles.iter().position(|title| title.starts_with(word)).expect("a remark");
+        assert!(first("blocked") < first("delete") && first("delete") < first("replace"), "{titles:?}");
     }
 
     #[test]
     fn what_matters_most_comes_first() {
-        let levels: Vec<AnnotationLevel> = annotation::of_plan(&sample::plan(50, false), AttributionDetail::All)
-            .iter()
-            .map(|annotation| annotation.level)
-            .collect();
+        let levels: Vec<AnnotationLevel> =
+            annotation::of_plan(&sample::plan(50, false)).iter().map(|annotation| annotation.level).collect();
         assert!(levels.is_sorted());
         assert_eq!(levels.first(), Some(&AnnotationLevel::Error));
     }

@@ -5,7 +5,7 @@ use std::io;
 
 use jiff::Timestamp;
 
-use super::{Format, Report, annotation, github, json, junit, markdown, prometheus, sample, sarif, text};
+use super::{Format, Report, annotation, github, json, junit, prometheus, sample, sarif, text};
 use crate::drift::{Acknowledgements, Check, UnmanagedPolicy};
 use crate::model::comparisons::{assert_no_search_through_all, count};
 use crate::plan::Plan;
@@ -24,15 +24,19 @@ fn check(plan: &Plan) -> Check<'_> {
     Check::new(plan, plan.verdicts(UnmanagedPolicy::Fail), Timestamp::UNIX_EPOCH)
 }
 
+/// A report that nothing is left out of.
+fn whole(report: &super::Report<'_>, format: Format) -> String {
+    let view = text::TextView::default();
+    super::render(report, format, &super::ReportOptions { budget: usize::MAX / 2, ..super::ReportOptions::new(&view) })
+}
+
 #[test]
 fn no_report_of_a_check_searches_all_changes_for_each() {
     type Report = fn(&Check<'_>) -> String;
     let reports: [(&str, Report); 7] = [
         ("text", |check| text::drift(check, &text::TextView::default())),
         ("json", json::drift),
-        ("markdown", |check| {
-            markdown::drift(check, &markdown::MarkdownOptions { budget: usize::MAX / 2, ..Default::default() })
-        }),
+        ("markdown", |check| whole(&super::Report::Check(check), Format::Markdown)),
         ("junit", junit::report),
         ("prometheus", prometheus::report),
         ("github", |check| github::annotations(&annotation::of_check(check), "")),
@@ -71,10 +75,8 @@ fn no_report_of_a_plan_searches_all_changes_for_each() {
     let reports: [(&str, Report); 5] = [
         ("text", |plan| text::plan(plan, None, &text::TextView::default())),
         ("json", json::plan),
-        ("markdown", |plan| {
-            markdown::plan(plan, &markdown::MarkdownOptions { budget: usize::MAX / 2, ..Default::default() })
-        }),
-        ("html", |plan| super::html::plan(plan, &super::ReportOptions::new(&super::text::TextView::default()))),
+        ("markdown", |plan| whole(&super::Report::Plan(plan), Format::Markdown)),
+        ("html", |plan| whole(&super::Report::Plan(plan), Format::Html)),
         ("digest", |plan| plan.digest().to_string()),
     ];
     for (name, report) in reports {

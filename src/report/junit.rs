@@ -5,12 +5,11 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::edits;
+use super::facts::check::{self as facts, Row, State};
 use super::fleet::Fleet;
-use super::reason::reason_since;
 use super::safe;
 use crate::drift::{AcknowledgementStatus, Check, Verdict};
-use crate::plan::{Change, Note, ScopeRead};
+use crate::plan::{Note, ScopeRead};
 
 #[derive(Default)]
 struct Suite {
@@ -58,17 +57,16 @@ fn of(check: &Check<'_>, prefix: &str) -> Vec<(String, Suite)> {
         let name = if outcome.is_empty() { format!("{} in sync", scope.in_sync) } else { "list".to_owned() };
         suite.case(namespace.as_str(), &name, &outcome);
     }
-    let changes = check.plan.by_key();
-    for (key, object) in &check.verdicts.objects {
-        let suite = suites.entry(key.namespace.as_str()).or_default();
-        let kind = match object.verdict {
+    for row in facts::rows(check) {
+        let suite = suites.entry(row.key.namespace.as_str()).or_default();
+        let kind = match check.verdicts.objects[row.key].verdict {
             Verdict::InSync => continue,
             Verdict::Pending => "pending",
             Verdict::Drift => "drift",
             Verdict::Both => "drift and pending",
             Verdict::Unknown => "unknown",
         };
-        let details = details(changes.get(key));
+        let details = details(&row);
         let message = details.first().cloned().unwrap_or_else(|| kind.to_owned());
         suite.failures += 1;
         let outcome = format!(
@@ -76,7 +74,7 @@ fn of(check: &Check<'_>, prefix: &str) -> Vec<(String, Suite)> {
             xml(&message),
             details.iter().map(|line| xml(line)).collect::<Vec<_>>().join("\n")
         );
-        suite.case(key.namespace.as_str(), key.name.as_str(), &outcome);
+        suite.case(row.key.namespace.as_str(), row.key.name.as_str(), &outcome);
     }
     for note in check.plan.notes.iter().filter(|note| note.is_undecided()) {
         let (namespace, reason) = match note {
@@ -147,17 +145,18 @@ impl Suite {
 }
 
 /// What differs, a line a value.
-fn details(change: Option<&Change>) -> Vec<String> {
-    let Some(change) = change else { return Vec::new() };
-    if change.fields().is_empty() {
-        return vec![reason_since(change)];
-    }
-    let lines = edits::of(change).into_iter().map(|edit| {
+fn details(row: &Row<'_>) -> Vec<String> {
+    let whole = (row.values.is_empty() || row.state == State::Blocked).then(|| {
+        let [defined, live] = row.whole();
+        if row.why.is_empty() { format!("defined: {defined}, live: {live}") } else { row.why.plain() }
+    });
+    let lines = row.values.iter().map(|value| {
+        let edit = &value.edit;
         let why = edit.cause.map(|cause| format!(" ({cause})")).unwrap_or_default();
         let place = edit.place.as_ref().map(|place| format!(" at {place}")).unwrap_or_default();
-        format!("{}: wanted {}, live {}{why}{place}", edit.name, edit.wanted(), edit.live())
+        format!("{}: defined {}, live {}{why}{place}", edit.name, edit.wanted(), edit.live())
     });
-    lines.collect()
+    whole.into_iter().chain(lines).collect()
 }
 
 /// Text between tags or in an attribute.

@@ -3,18 +3,17 @@
 //! where it is written. Text from the service or a file is untrusted: [`safe`] escapes it.
 
 pub mod annotation;
-mod attribution;
 pub mod bars;
 mod charset;
 pub mod check_document;
 mod counted;
 pub mod ddos;
-pub mod edits;
 pub mod endpoints;
 pub mod error;
 pub mod event_counts;
 pub mod event_list;
 pub mod explanation;
+pub mod facts;
 mod fit;
 pub mod fleet;
 mod format;
@@ -31,9 +30,7 @@ pub mod line_source;
 pub mod markdown;
 pub mod merge;
 pub mod operations;
-mod plan_notes;
 pub mod prometheus;
-pub mod reason;
 mod removed_stacks;
 pub mod request_log;
 pub mod run_event;
@@ -48,12 +45,10 @@ pub mod table;
 mod template;
 pub mod text;
 pub mod time;
-pub mod unread;
 pub mod upgrade;
 mod validation;
-mod values;
+mod view;
 
-pub use attribution::AttributionDetail;
 pub use charset::Charset;
 pub use fit::fit;
 pub use format::{Format, Report, ReportOptions, left_out, render, write};

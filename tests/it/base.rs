@@ -37,27 +37,23 @@ fn a_branch_that_is_behind_takes_nothing_back() {
         .code(0)
         .stdout_contains("spec.port                80 -> 81")
         .stdout_contains("behind base  main has newer changes that this change lacks:")
-        .stdout_contains("shop/cart                                 spec.port")
-        .stdout_contains("shop/news                                 the delete of it")
+        .stdout_contains("8443 -> 8080  (behind base)")
+        .stdout_contains("- delete  shop/news")
         .stdout_contains("merge main into this change first");
-    // Nothing looks as if the branch wanted it.
-    output.does_not_say("8443 -> 8080").does_not_say("- delete");
-    // It is counted apart, and no command that would take it back is proposed.
-    output.stdout_contains("1 to replace, 2 behind base, 1 in sync").does_not_say("Apply exactly this");
+    // The headline counts what an apply does, and no command that would revert merged work is proposed.
+    output.stdout_contains("2 to replace, 1 to delete: 1 of this change, 2 behind base; 1 in sync");
+    output
+        .stdout_contains("Apply this change alone:")
+        .does_not_say("Apply exactly this")
+        .does_not_say("Apply everything");
     let markdown = stage.run("plan . --base main --format markdown");
     markdown
         .code(0)
-        .stdout_contains("### trueup plan: refused, 1 to replace, 2 behind base\n")
+        .stdout_contains("### trueup plan: refused, 2 to replace, 1 to delete: 1 of this change, 2 behind base\n")
         .stdout_contains("- `shop/news`: behind base")
         .stdout_contains("#### Behind base: applying would revert merged work");
     let at = |part: &str| markdown.text().find(part).unwrap_or_else(|| panic!("{part}"));
     assert!(at("shop/search</code>") < at("#### Behind base"), "this change stands first");
-    stage
-        .run("plan . --base main --all")
-        .code(0)
-        .stdout_contains("8443 -> 8080")
-        .stdout_contains("(behind base)")
-        .stdout_contains("- delete  shop/news");
 
     for line in ["apply plan.json --yes", "apply . --base main --yes"] {
         stage.run(line).code(6).stderr_contains("behind-base").stderr_contains("nothing was sent");
@@ -93,30 +89,42 @@ fn what_is_behind_the_base_can_be_allowed_by_its_name() {
     assert_eq!(service.get("shop/cart")["spec"]["port"], 8080);
 }
 
-#[test]
-fn other_sides_are_counted_and_shown_on_request() {
-    let service = Service::start();
-    let stage = repository(&service);
-    // Main moves on and is not applied.
+/// A branch with a change of its own, where main has one that is not applied and somebody changed a third endpoint.
+fn three_sides(service: &Service) -> Stage {
+    let stage = repository(service);
     stage.edit("cart.yaml", "port: 8080", "port: 8443");
     commit(&stage, "pending");
     git(&stage, "checkout -qb branch");
     stage.edit("search.yaml", "port: 80", "port: 81");
     service.change("shop/legacy", |object| object["spec"]["port"] = json!(9));
+    stage
+}
 
+/// A review that hid what its apply overwrites: "1 to replace, 2 not this change", and then 3 of 3 replaced.
+#[test]
+fn the_review_counts_and_shows_everything_that_its_apply_does() {
+    let service = Service::start();
+    let stage = three_sides(&service);
     stage
         .run("plan . --base main --detailed-exitcode")
         .code(2)
-        .stdout_contains("80 -> 81")
-        .stdout_contains("not this change: 1 difference pending on base, 1 difference drift (--all shows them)")
-        .does_not_say("8080 -> 8443")
-        .does_not_say("9 -> 1");
-    stage
-        .run("plan . --base main --all")
-        .code(0)
+        .stdout_contains("80 -> 81  (this change)")
+        .stdout_contains("not of this change, and an apply does it as well:")
         .stdout_contains("8080 -> 8443  (pending on base)")
         .stdout_contains("9 -> 1  (drift)")
-        .stdout_contains("80 -> 81  (this change)");
+        .stdout_contains(
+            "3 to replace: 1 of this change, 1 reverts what was changed outside, 1 pending on base; 0 in sync",
+        )
+        .stdout_contains("Apply this change alone:  trueup apply . --base main --only-this-change --digest ")
+        .stdout_contains("Apply everything above:   trueup apply . --base main --digest ");
+    let headline = "3 to replace: 1 of this change, 1 reverts what was changed outside, 1 pending on base";
+    let markdown = stage.run("plan . --base main --format markdown");
+    markdown.code(0).stdout_contains(headline).stdout_contains("#### Not of this change, and an apply does it as well");
+    let values = ["8080", "8443", "- 9\n+ 1"];
+    assert!(values.iter().all(|value| markdown.text().contains(value)), "{}", markdown.text());
+    assert!(markdown.text().contains("--only-this-change"), "{}", markdown.text());
+    let page = stage.run("plan . --base main --format html");
+    page.code(0).stdout_contains("<b>1</b> reverts what was changed outside").stdout_contains("--only-this-change");
     let plan = stage.run("plan . --base main --format json").json();
     let sides: Vec<&str> = plan["plan"]["changes"]
         .as_array()
@@ -128,6 +136,81 @@ fn other_sides_are_counted_and_shown_on_request() {
     assert_eq!(sides, ["pending_on_base", "drift", "this_change"]);
 }
 
+/// The command as a report proposes it behind `label`, without the name of the program.
+fn proposed(text: &str, label: &str) -> String {
+    let line = text.lines().find_map(|line| line.strip_prefix(label)).unwrap_or_else(|| panic!("{label} in {text}"));
+    line.trim().strip_prefix("trueup ").expect("a command").to_owned()
+}
+
+#[test]
+fn an_apply_of_this_change_alone_leaves_everything_else_as_it_is() {
+    let service = Service::start();
+    let stage = three_sides(&service);
+    let review = stage.run("plan . --base main");
+    let alone = proposed(review.text(), "Apply this change alone:");
+    // The review of exactly that part has the same digest.
+    stage
+        .run("plan . --base main --only-this-change")
+        .code(0)
+        .stdout_contains(alone.rsplit(' ').next().expect("a digest"))
+        .stdout_contains("filtered by --only-this-change; 2 changes outside the filter")
+        .does_not_say("8443");
+    stage.run(&format!("{alone} --quiet")).code(0);
+    assert_eq!(service.get("shop/search")["spec"]["port"], 81);
+    assert_eq!(service.get("shop/cart")["spec"]["port"], 8080);
+    assert_eq!(service.get("shop/legacy")["spec"]["port"], 9);
+    // What was left out is what it was.
+    stage.run("drift .").code(4).stdout_contains("not applied yet").stdout_contains("changed outside");
+    let everything = proposed(stage.run("plan . --base main").text(), "Apply exactly this:");
+    stage.run(&format!("{everything} --quiet")).code(0);
+    assert_eq!(service.get("shop/legacy")["spec"]["port"], 1);
+    stage.run("plan . --base main").code(0).stdout_contains("In sync");
+}
+
+#[test]
+fn fields_of_others_in_a_changed_endpoint_stay_and_keep_their_cause() {
+    let service = Service::start();
+    let stage = three_sides(&service);
+    // The branch changes another field of the endpoints that are pending on main and changed outside.
+    for file in ["cart.yaml", "legacy.yaml"] {
+        stage.edit(file, "metadata:\n", "metadata:\n  description: mine\n");
+    }
+    let alone = proposed(stage.run("plan . --base main").text(), "Apply this change alone:");
+    stage.run(&format!("{alone} --quiet")).code(0);
+    for (key, port) in [("shop/cart", 8080), ("shop/legacy", 9)] {
+        assert_eq!(service.get(key)["metadata"]["description"], "mine");
+        assert_eq!(service.get(key)["spec"]["port"], port);
+    }
+    let plan = stage.run("plan . --format json").json();
+    let causes: Vec<&str> = plan["plan"]["changes"]
+        .as_array()
+        .expect("changes")
+        .iter()
+        .map(|change| change["action"]["replace"]["fields"][0]["cause"].as_str().expect("a cause"))
+        .collect();
+    assert_eq!(causes, ["pending", "drift"]);
+    stage.run("apply . --yes --quiet").code(0);
+    stage.run("plan .").code(0).stdout_contains("In sync").does_not_say("annotate");
+}
+
+#[test]
+fn what_is_behind_the_base_does_not_refuse_an_apply_of_this_change_alone() {
+    let service = Service::start();
+    let stage = repository(&service);
+    git(&stage, "checkout -qb branch");
+    stage.edit("search.yaml", "port: 80", "port: 81");
+    commit(&stage, "search");
+    git(&stage, "checkout -q main");
+    stage.edit("cart.yaml", "port: 8080", "port: 8443");
+    commit(&stage, "main-moves-on");
+    stage.run("apply . --yes --quiet").code(0);
+    git(&stage, "checkout -q branch");
+    stage.run("apply . --base main --yes --quiet").code(6).stderr_contains("behind-base");
+    stage.run("apply . --base main --only-this-change --yes --quiet").code(0);
+    assert_eq!(service.get("shop/cart")["spec"]["port"], 8443);
+    assert_eq!(service.get("shop/search")["spec"]["port"], 81);
+}
+
 #[test]
 fn a_change_that_changes_nothing_says_so() {
     let service = Service::start();
@@ -137,7 +220,8 @@ fn a_change_that_changes_nothing_says_so() {
         .run("plan . --base main")
         .code(0)
         .stdout_contains("no difference is from this change")
-        .stdout_contains("1 difference drift");
+        .stdout_contains("1 to replace: 1 reverts what was changed outside; 2 in sync")
+        .does_not_say("this change alone");
 }
 
 #[test]
@@ -163,7 +247,8 @@ fn a_base_that_cannot_be_judged_is_an_error() {
     let service = Service::start();
     let stage = repository(&service);
     stage.run("plan . --base nowhere").code(1).stderr_contains("`nowhere` names no commit here");
-    stage.run("plan . --all").code(64).stderr_contains("--base");
+    stage.run("plan . --only-this-change").code(64).stderr_contains("--base");
+    stage.run("apply . --only-this-change --yes").code(64).stderr_contains("--base");
     git(&stage, "checkout -qb broken");
     stage.edit("cart.yaml", "port: 8080", "prot: 8080");
     commit(&stage, "broken");
@@ -192,7 +277,7 @@ fn the_base_is_loaded_with_its_own_settings() {
     git(&stage, "checkout -qb branch");
     stage.write("trueup.yaml", "stack: shop\nnamespaces: [shop]\nvariables: {port: '82'}\n");
     stage.edit("search.yaml", "port: 80", "port: ${port}");
-    stage.run("plan . --base main").code(0).stdout_contains("80 -> 82").does_not_say("not this change");
+    stage.run("plan . --base main").code(0).stdout_contains("80 -> 82").does_not_say("not of this change");
 }
 
 #[test]
@@ -258,11 +343,8 @@ fn every_report_begins_with_this_change() {
         .run(&format!("{plan} github"))
         .code(0)
         .stdout_contains("80 -> 81 (this change)")
-        .stdout_contains("title=not this change::1 pending on base (--all shows them)")
-        .does_not_say("8443");
-    stage.run(&format!("{plan} github --all")).code(0).stdout_contains("8080 -> 8443 (pending on base)");
-    stage.run(&format!("{plan} sarif")).code(0).stdout_contains("\"value-pending\"").does_not_say("8443");
+        .stdout_contains("8080 -> 8443 (pending on base)");
+    stage.run(&format!("{plan} sarif")).code(0).stdout_contains("\"value-pending\"").stdout_contains("8443");
     stage.run(&format!("{plan} html")).code(0).stdout_contains("\"ours\":1");
-    stage.run(&format!("{plan} html --all")).code(0).does_not_say("\"ours\":");
     stage.run("rehearse . --base main").code(0).stdout_contains("2 of 2 applied, verified");
 }

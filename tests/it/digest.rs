@@ -108,8 +108,8 @@ fn a_plan_that_its_apply_would_refuse_says_so_first_and_ends_with_6() {
     };
     assert!(first("text", 0).starts_with("REFUSED  an apply of this plan is refused"), "{}", first("text", 0));
     assert!(first("markdown", 1).starts_with("### trueup plan: refused, "), "{}", first("markdown", 1));
-    assert!(first("markdown", 3).starts_with("**An apply of this plan is refused**"), "{}", first("markdown", 3));
-    stage.run("plan . --format html").code(0).stdout_contains("An apply of this plan is refused");
+    assert!(first("markdown", 3).starts_with("**Refused:** an apply of this plan"), "{}", first("markdown", 3));
+    stage.run("plan . --format html").code(0).stdout_contains("an apply of this plan is refused");
     let json = stage.run("plan . --format json").code(0).json();
     assert_eq!(json["refused"], true);
     assert_eq!(json["refused_by"].as_array().map(Vec::len), Some(2));

@@ -22,7 +22,12 @@ fn the_verdict_says_who_has_to_act() {
         .stdout_contains("DRIFT  1 of 2 endpoints was changed outside")
         .stdout_contains("80 -> 9");
     stage.edit("search.yaml", "port: 80", "port: 81");
-    stage.run("drift .").code(4).stdout_contains("DRIFT AND PENDING").stdout_contains("not applied yet: shop/search");
+    stage
+        .run("drift .")
+        .code(4)
+        .stdout_contains("DRIFT AND PENDING")
+        .stdout_contains("not applied yet\n")
+        .stdout_contains("    shop/search  spec.port");
     service.change("shop/cart", |object| object["spec"]["port"] = json!(80));
     stage.run("drift .").code(2).stdout_contains("PENDING  1 of 2 endpoints has changes to apply");
     service.misbehave("rules: [{operation: endpoint-list, partial: {missing: 1}}]");
@@ -111,7 +116,7 @@ fn a_drift_state_knows_what_was_deleted_where_no_journal_is() {
     stage
         .run(&format!("drift . --drift-state memory.json {elsewhere}"))
         .code(3)
-        .stdout_contains("shop/search  deleted");
+        .stdout_contains("shop/search         defined  deleted");
 }
 
 #[test]
@@ -163,7 +168,7 @@ fn every_format_shows_the_same_verdict() {
         .run("drift . --format junit")
         .code(3)
         .stdout_contains("<testsuites")
-        .stdout_contains("spec.port: wanted 80, live 9");
+        .stdout_contains("spec.port: defined 80, live 9");
     stage.run("drift . --format prometheus").code(3).stdout_contains("name=\"cart\",verdict=\"drift\"");
     stage.run("drift . --format github").code(3).stdout_contains("::warning file=cart.yaml,line=6");
     let answer = stage.run("drift . --format json");

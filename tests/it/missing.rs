@@ -40,22 +40,25 @@ fn a_delete_by_hand_is_drift_on_a_machine_that_keeps_nothing() {
     stage
         .run(&format!("drift . {ELSEWHERE}"))
         .code(2)
-        .stdout_contains("not applied yet: shop/news")
+        .stdout_contains("not applied yet\n")
+        .stdout_contains("    shop/news")
         .does_not_say("decided");
     service.delete("shop/search");
     stage
         .run(&format!("drift . {ELSEWHERE}"))
         .code(4)
         .stdout_contains(&format!(
-            "shop/search  missing  deleted outside, or its create failed, since {}",
+            "shop/search         defined  missing  deleted outside, or its create failed, since {}",
             &applied[..7]
         ))
-        .stdout_contains("not applied yet: shop/news")
+        .stdout_contains("not applied yet\n")
+        .stdout_contains("    shop/news")
         .does_not_say("decided");
     stage.run(&format!("plan . {ELSEWHERE}")).code(0).stdout_contains("deleted outside, or its create failed, since");
-    for format in ["markdown", "junit", "github", "sarif"] {
+    for (format, quote) in [("markdown", "`"), ("junit", ""), ("github", ""), ("sarif", "")] {
         let message = stage.run(&format!("drift . --format {format} {ELSEWHERE}"));
-        message.code(4).stdout_contains(&format!("deleted outside, or its create failed, since {}", &applied[..7]));
+        let since = format!("deleted outside, or its create failed, since {quote}{}", &applied[..7]);
+        message.code(4).stdout_contains(&since);
     }
     // An apply of something else moves the newest commit on, and it stays what it is.
     stage.edit("cart.yaml", "port: 80", "port: 81");

@@ -20,8 +20,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::cli::args::shared::formats;
 pub use crate::cli::args::shared::{
-    ApprovalArgs, BaseArgs, Color, FilterArgs, GlobalArgs, LiveArgs, PermissionArgs, ReportFileArgs, ScopeArgs,
-    StacksArgs,
+    ApprovalArgs, BaseArgs, Color, FilterArgs, GlobalArgs, LiveArgs, PartArgs, PermissionArgs, ReportFileArgs,
+    ScopeArgs, StacksArgs,
 };
 use crate::drift::MOST_SHARDS;
 use crate::report::Format;
@@ -134,9 +134,8 @@ pub struct PlanArgs {
     pub base: BaseArgs,
     #[command(flatten)]
     pub live: LiveArgs,
-    /// Show every difference in full, not only those of this change
-    #[arg(long, hide_short_help = true, requires = "base")]
-    pub all: bool,
+    #[command(flatten)]
+    pub part: PartArgs,
     /// Save the plan to a file for `trueup apply FILE`; of several stacks, each to a file in this directory
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
@@ -183,6 +182,8 @@ pub struct ApplyArgs {
     pub waves: Option<crate::cli::stacks::waves::Waves>,
     #[command(flatten)]
     pub base: BaseArgs,
+    #[command(flatten)]
+    pub part: PartArgs,
     #[command(flatten)]
     pub decision: ApprovalArgs,
 }

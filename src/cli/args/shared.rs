@@ -183,6 +183,14 @@ pub struct BaseArgs {
     pub base: Option<String>,
 }
 
+/// Which part of the differences is planned, where a base says whose each is.
+#[derive(Debug, Clone, Copy, Default, Args)]
+pub struct PartArgs {
+    /// Only what the working tree changed since the base; what others changed stays as it is
+    #[arg(long, requires = "base")]
+    pub only_this_change: bool,
+}
+
 /// What the definitions are compared with.
 #[derive(Debug, Clone, Default, Args)]
 pub struct LiveArgs {

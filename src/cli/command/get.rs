@@ -14,7 +14,8 @@ use crate::load::{self, Config};
 use crate::model::{Key, Live, LiveItem, LiveObject, Namespace, NamespaceRead};
 use crate::plan::{MatchedFilters, Selection};
 use crate::report::endpoints::{self, Column, EndpointListing};
-use crate::report::{safe, unread};
+use crate::report::facts::unread;
+use crate::report::safe;
 
 /// Shows live endpoints.
 pub async fn run(arguments: &GetArgs, context: &Context) -> Result<ExitStatus, CommandError> {

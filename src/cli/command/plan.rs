@@ -13,7 +13,7 @@ use crate::cli::{file, hint, planning};
 use crate::plan::{Digest, Plan};
 use crate::report::fleet::{Fleet, FleetCommand, PartOutcome};
 use crate::report::text::TextView;
-use crate::report::{AttributionDetail, Report, ReportOptions, left_out, safe};
+use crate::report::{Report, ReportOptions, left_out, safe};
 
 /// Shows what would change.
 pub async fn run(arguments: &PlanArgs, context: &Context) -> Result<ExitStatus, CommandError> {
@@ -35,14 +35,14 @@ async fn show<'c>(arguments: &'c PlanArgs, context: &'c Context) -> Result<(Sess
         session.stamp(&mut plan);
         file::write_private(path, |out| plan.write(out))?;
     }
-    let view = session.view(detail(arguments), &arguments.permission);
+    let view = session.view(&arguments.permission);
     answer(arguments, context, &Report::Plan(&plan), &view);
     Ok((session, plan))
 }
 
 fn answer(arguments: &PlanArgs, context: &Context, report: &Report<'_>, view: &TextView) {
     let base = arguments.base.base.as_deref();
-    let base = base.map(|base| format!(" --base {} --all", safe::shell(base))).unwrap_or_default();
+    let base = base.map(|base| format!(" --base {}", safe::shell(base))).unwrap_or_default();
     let options = ReportOptions {
         saved: arguments.output.as_deref(),
         budget: arguments.budget,
@@ -51,13 +51,9 @@ fn answer(arguments: &PlanArgs, context: &Context, report: &Report<'_>, view: &T
         view,
     };
     context.output.report_with(report, arguments.format, &options);
-    if let Some(words) = left_out(report, arguments.format, &options) {
+    if let Some(words) = left_out(report, arguments.format) {
         context.output.message(&words);
     }
-}
-
-fn detail(arguments: &PlanArgs) -> AttributionDetail {
-    if arguments.all { AttributionDetail::All } else { AttributionDetail::ThisChange }
 }
 
 /// Makes the plan of one stack.
@@ -67,8 +63,9 @@ async fn make<'c>(
     scope: &ScopeArgs,
     live: Option<&'c Path>,
 ) -> Result<(Session<'c>, Plan), CommandError> {
+    let (base, only_this_change) = (arguments.base.base.as_deref(), arguments.part.only_this_change);
     let pruned = &arguments.permission.prune_namespace;
-    let options = SessionOptions { live, base: arguments.base.base.as_deref(), shard: None, pruned };
+    let options = SessionOptions { live, base, only_this_change, shard: None, pruned };
     let session = Session::open(context, scope, options).await?;
     let mut plan = session.plan(&arguments.permission).await?;
     session.locate(&mut plan);
@@ -97,7 +94,7 @@ async fn several(arguments: &PlanArgs, context: &Context, targets: Vec<Target>) 
             let apply = format!("trueup apply {}{flags}", safe::shell(&path));
             member.context.output.message(&format!("saved; to apply it: {apply} --digest {}", plan.digest()));
         }
-        Ok((session.view(detail(arguments), &arguments.permission).call, plan))
+        Ok((session.view(&arguments.permission).call, plan))
     })
     .await;
     fleet::refuse_shared(&members, &mut done);
@@ -119,10 +116,11 @@ async fn several(arguments: &PlanArgs, context: &Context, targets: Vec<Target>) 
     if report.failed() == 0 && is_one_environment && live.is_none() {
         let base = arguments.base.base.as_ref().map(|base| format!(" --base {}", safe::shell(base)));
         let allow = arguments.permission.allow.iter().map(|name| format!(" --allow {}", safe::shell(name)));
-        let flags: String = base.into_iter().chain(allow).collect();
+        let part = arguments.part.only_this_change.then(|| " --only-this-change".to_owned());
+        let flags: String = base.into_iter().chain(part).chain(allow).collect();
         report.plans = Some((Digest::of_all(report.plans().map(|(_, plan)| plan)), format!("{call}{flags}")));
     }
-    let view = TextView { call, detail: detail(arguments), elapsed: Some(begun.elapsed()), ..context.output.view() };
+    let view = TextView { call, elapsed: Some(begun.elapsed()), ..context.output.view() };
     answer(arguments, context, &Report::Fleet(&report), &view);
     Ok(status)
 }

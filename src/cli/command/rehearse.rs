@@ -19,7 +19,7 @@ use crate::cli::{planning, settings, stack};
 use crate::journal;
 use crate::model::Snapshot;
 use crate::plan::{Approval, GuardName, Ignore, Plan};
-use crate::report::{AttributionDetail, Report, ReportOptions, render};
+use crate::report::{Report, ReportOptions, render};
 use crate::run::{InjectedFaults, Outcome, Rehearsal};
 use crate::sandbox::Scenario;
 
@@ -29,7 +29,8 @@ pub async fn run(arguments: &RehearseArgs, context: &Context) -> Result<ExitStat
     let scenario = arguments.faults.scenario()?;
     let (live, base) = (arguments.live.live.as_deref(), arguments.base.base.as_deref());
     let pruned = &arguments.permission.prune_namespace;
-    let session = Session::compare(context, stack, SessionOptions { live, base, shard: None, pruned }).await?;
+    let options = SessionOptions { live, base, pruned, ..SessionOptions::default() };
+    let session = Session::compare(context, stack, options).await?;
     let (snapshot, mut plan) = copy(arguments, context, &session).await?;
     session.attribute(&mut plan)?;
     planning::require_complete(&plan, "nothing was rehearsed")?;
@@ -45,7 +46,7 @@ pub async fn run(arguments: &RehearseArgs, context: &Context) -> Result<ExitStat
     let second = session.plan_against(&source, &arguments.permission).await?;
     let faults = InjectedFaults { chosen: arguments.faults.name(), met };
     let rehearsal = Rehearsal { plan, outcome, second, faults };
-    let view = session.view(AttributionDetail::All, &arguments.permission);
+    let view = session.view(&arguments.permission);
     let report = Report::Rehearsal(&rehearsal);
     context.output.answer(&render(&report, arguments.format, &ReportOptions::new(&view)));
     running.stop().await;

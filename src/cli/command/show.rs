@@ -15,7 +15,7 @@ use crate::model::{LiveItem, NamespaceRead, Snapshot};
 use crate::plan::Plan;
 use crate::report::endpoints::{self, EndpointListing};
 use crate::report::text::TextView;
-use crate::report::{AttributionDetail, Format, Report, ReportOptions, safe};
+use crate::report::{Format, Report, ReportOptions, safe};
 use crate::run::{RUN_KIND, RunDocument};
 
 /// Shows a saved plan, a snapshot or a recorded run.
@@ -97,7 +97,7 @@ fn show_run(arguments: &ShowArgs, context: &Context, document: &RunDocument) {
         return show_plan(arguments, context, &document.plan, None);
     }
     let flags = hint::of_recorded(context, &document.plan);
-    let view = TextView { detail: AttributionDetail::All, flags, ..context.output.view() };
+    let view = TextView { flags, ..context.output.view() };
     context.output.report_with(&Report::Run(document), arguments.format, &ReportOptions::new(&view));
 }
 

@@ -214,7 +214,10 @@ fn removals(
 /// Lets the ownership annotations that an apply of `plan` writes name the commit of the definitions: that of the
 /// working tree, where it has the very definitions that are applied and no filter leaves a change out.
 pub fn stamp(stack: &Stack, plan: &mut Plan) {
-    if !stack.selection.is_all() || plan.changes.iter().all(|change| change.ownership.is_none()) {
+    if !stack.selection.is_all()
+        || plan.is_only_this_change()
+        || plan.changes.iter().all(|change| change.ownership.is_none())
+    {
         return;
     }
     let Ok(repository) = stack.repository.open() else { return };

@@ -33,7 +33,7 @@ pub fn write(
         None => context.output.report_with(report, format, &options(view)),
     }
     let formats = files.write.iter().map(|written| written.format).chain([format]);
-    for words in formats.filter_map(|format| left_out(report, format, &options(view))) {
+    for words in formats.filter_map(|format| left_out(report, format)) {
         context.output.message(&words);
     }
     Ok(())

@@ -8,7 +8,6 @@ use crate::cli::run::{PendingRun, RunLimits, RunOrigin};
 use crate::cli::service::Connection;
 use crate::cli::session::{Session, SessionOptions};
 use crate::plan::{Allowances, Plan};
-use crate::report::AttributionDetail;
 use crate::report::text::TextView;
 
 /// A plan that is not approved yet.
@@ -29,8 +28,9 @@ impl Proposal {
     /// # Errors
     /// As those of a session and of its plan.
     pub async fn of(arguments: &ApplyArgs, context: &Context, scope: &ScopeArgs) -> Result<Self, CommandError> {
-        let (base, pruned) = (arguments.base.base.as_deref(), &arguments.permission.prune_namespace);
-        let options = SessionOptions { base, pruned, ..SessionOptions::default() };
+        let (base, only_this_change) = (arguments.base.base.as_deref(), arguments.part.only_this_change);
+        let pruned = &arguments.permission.prune_namespace;
+        let options = SessionOptions { base, only_this_change, pruned, ..SessionOptions::default() };
         let session = Session::open(context, scope, options).await?;
         let mut plan = session.plan(&arguments.permission).await?;
         let is_asked_for = !arguments.decision.yes && arguments.decision.digest.is_none();
@@ -39,7 +39,7 @@ impl Proposal {
         }
         session.attribute(&mut plan)?;
         session.stamp(&mut plan);
-        let view = session.view(AttributionDetail::All, &arguments.permission);
+        let view = session.view(&arguments.permission);
         let connection = session.into_connection()?;
         let allow = planning::consent(context, &mut plan, &arguments.permission.allow)?;
         Ok(Self { plan, connection, allow, view })

@@ -23,7 +23,7 @@ use crate::model::StringMap;
 use crate::plan::{Approval, Digest};
 use crate::report::fleet::{Fleet, FleetCommand, FleetPart, PartOutcome};
 use crate::report::text::{self, TextView};
-use crate::report::{AttributionDetail, Report, ReportOptions, render, safe};
+use crate::report::{Report, ReportOptions, render, safe};
 use crate::run::{Outcome, Verification};
 
 /// Stacks of a wave that are named before it is approved.
@@ -87,7 +87,7 @@ pub async fn run(arguments: &ApplyArgs, context: &Context, targets: Vec<Target>)
     }
     let mut report = Fleet::new(FleetCommand::Apply, parts);
     report.plans = Some((digest, call(arguments, context)));
-    let view = TextView { elapsed: Some(begun.elapsed()), detail: AttributionDetail::All, ..context.output.view() };
+    let view = TextView { elapsed: Some(begun.elapsed()), ..context.output.view() };
     context.output.answer(&render(&Report::Fleet(&report), arguments.decision.format, &ReportOptions::new(&view)));
     if !was_applied && changes > 0 {
         context.output.notice("nothing was sent");
@@ -186,7 +186,7 @@ fn ask(
         Err(no_result) => member.part("", no_result.outcome()),
     });
     let report = Fleet::new(FleetCommand::Plan, parts.collect());
-    let view = TextView { detail: AttributionDetail::All, ..context.output.message_view() };
+    let view = context.output.message_view();
     context.output.notice(&text::fleet(&report, &view));
     if arguments.waves.is_some() {
         for (at, wave) in waves.iter().enumerate() {
@@ -325,6 +325,9 @@ fn call(arguments: &ApplyArgs, context: &Context) -> String {
     call += &hint::permission(&arguments.permission);
     if let Some(base) = &arguments.base.base {
         call += &format!(" --base {}", safe::shell(base));
+    }
+    if arguments.part.only_this_change {
+        call += " --only-this-change";
     }
     for name in &arguments.permission.allow {
         call += &format!(" --allow {}", safe::shell(name));

@@ -2,41 +2,80 @@
 //! security policy names them by their hashes, so that nothing of what a definition or the service says can load
 //! or run anything. Numbers, alarms, what is blocked and the names of all changes can be read without the script.
 
-mod drift;
 mod fleet;
-mod plan;
 
-pub use drift::drift;
 pub use fleet::fleet;
-pub use plan::plan;
 
 use std::collections::{BTreeMap, HashMap};
 
 use data_encoding::BASE64;
+use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
-use super::edits::ValueEdit;
+use super::facts::check::{Row, State};
+use super::facts::edits::{self, ValueEdit};
+use super::facts::plan::{Command, Item, Part as PlanPart};
+use super::facts::reason::{block_reason, reason, removal, short_commit};
 use super::markdown::digits;
-use super::unread::Unread;
-use super::{safe, template};
+use super::text::draw as plain;
+use super::view::{self, Alarm, Content, Count, Line, Part, View, code, foreign, line};
+use super::{Palette, ReportOptions, safe, template, time};
 use crate::model::{Json, Key, SourceLocation};
-use crate::plan::{Attribution, Cause};
+use crate::plan::{Action, Attribution, BlockedChange, Cause, Change};
 
 const PAGE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
+/// The actions of a plan as what somebody did outside.
+const WORDS: [(&str, &str); 4] =
+    [("replace", "changed"), ("create", "deleted"), ("delete", "unmanaged"), ("annotate", "pending")];
+
+/// A line as HTML: the one place that writes foreign text into a page.
+pub(in crate::report) fn draw(line: &Line<'_>) -> String {
+    let mut text = String::new();
+    for part in &line.0 {
+        match part {
+            // Our own words, what they quote in backticks as code.
+            Part::Own(words) => {
+                for (at, piece) in words.split('`').enumerate() {
+                    let piece = safe::html(piece);
+                    if at % 2 == 0 { text.push_str(&piece) } else { text.extend(["<code>", &piece, "</code>"]) }
+                }
+            }
+            Part::Word(_, word) => text.extend(["<strong>", word, "</strong>"]),
+            Part::Number(number) => text.push_str(&digits(*number)),
+            Part::Foreign(words) => text.push_str(&safe::html(words)),
+            Part::Code(words) | Part::Quoted(words) => text.extend(["<code>", &safe::html(words), "</code>"]),
+        }
+    }
+    text
+}
+
+/// A report about one stack as a page.
+#[must_use]
+pub(in crate::report) fn report(view: &View<'_>, options: &ReportOptions<'_>) -> String {
+    let mut page = Page::new(view.heading.clone(), &view.content, &options.command);
+    page.facts.extend(view.facts.iter().cloned().map(|fact| draw(&fact)));
+    page.facts.extend(view.digest.iter().map(|digest| draw(&line!["digest ", code(digest)])));
+    page.cards(&view.counts);
+    page.commands.extend(view.commands.iter().map(self::command));
+    page.add(view, None, options.now);
+    page.render()
+}
+
 /// A page before it is put together; every text is HTML already.
 #[derive(Default)]
 struct Page {
+    title: String,
     heading: String,
     facts: Vec<String>,
     counts: String,
     alarms: String,
-    /// What can be done next, each with its command.
-    commands: Vec<(&'static str, String)>,
+    /// What can be done next.
+    commands: Vec<String>,
     /// A line for each change, for readers without the script.
     plain: Vec<String>,
     notes: Vec<String>,
@@ -72,7 +111,7 @@ struct PageRow {
     /// The action, or `blocked`.
     a: &'static str,
     /// Why.
-    r: &'static str,
+    r: String,
     /// Where the definition is.
     #[serde(skip_serializing_if = "Option::is_none")]
     p: Option<String>,
@@ -87,14 +126,116 @@ struct PageRow {
 }
 
 impl PageRow {
-    fn new(key: &Key, action: &'static str, reason: &'static str, edits: usize) -> Self {
-        let (name, namespace) = (safe::line(&key.to_string()).into_owned(), key.namespace.as_str());
-        let (p, t, l) = (None, String::new(), Vec::new());
-        Self { k: name, n: safe::line(namespace).into_owned(), a: action, r: reason, p, t, e: edits, l }
+    fn new(key: &Key, action: &'static str, reason: &Line<'_>, edits: usize) -> Self {
+        Self {
+            k: text(&line![view::key(key)]),
+            n: text(&line![code(key.namespace.as_str())]),
+            a: action,
+            r: text(reason),
+            p: None,
+            t: String::new(),
+            e: edits,
+            l: Vec::new(),
+        }
     }
 }
 
+/// A line as plain text: the script never takes it for markup.
+fn text(line: &Line<'_>) -> String {
+    plain(line, Palette::Plain)
+}
+
 impl Page {
+    /// A page with nothing on it. What a plan does goes from live to wanted; what a check found names both sides.
+    fn new(heading: Line<'_>, content: &Content<'_>, command: &str) -> Self {
+        let content = match content {
+            Content::Plan(_) => PageContent { sides: ["live", "wanted"], ..PageContent::default() },
+            Content::Check(..) => {
+                PageContent { sides: ["defined", "live"], words: BTreeMap::from(WORDS), ..PageContent::default() }
+            }
+        };
+        let footer = line!["Made with ", code(command), " by trueup ", env!("CARGO_PKG_VERSION"), "."];
+        let title = line![heading.clone(), " · trueup"];
+        // No element has a place in a title.
+        let title = safe::html(&title.plain());
+        Self { title, heading: draw(&heading), footer: draw(&footer), content, ..Self::default() }
+    }
+
+    /// Adds what a report lists, with its alarms and notes. `stack` is the name of its stack in a report about several.
+    fn add(&mut self, view: &View<'_>, stack: Option<&str>, now: Option<Timestamp>) {
+        let whose = || stack.map(|name| line![code(name), ": "]);
+        for alarm in &view.alarms {
+            self.alarm(&Alarm { text: line![whose(), alarm.text.clone()], items: alarm.items.clone(), ..*alarm });
+        }
+        if let Some(table) = &view.settings {
+            let rows = table.rows.iter().map(|cells| draw(&Line::joined(cells.iter().cloned(), " ")));
+            self.banner(&draw(&line![whose(), table.title.clone()]), &rows.collect::<Vec<_>>().join("<br>"));
+        }
+        let from = self.content.changes.len();
+        match &view.content {
+            Content::Plan(parts) => self.add_plan(parts, stack.is_none(), now),
+            Content::Check(rows, accepted) => {
+                rows.iter().for_each(|row| self.add_row(row, now));
+                self.notes.extend(accepted.iter().map(|note| draw(&line![whose(), note.clone()])));
+            }
+        }
+        for row in &mut self.content.changes[from..] {
+            if let Some(name) = stack {
+                let name = text(&line![code(name)]);
+                (row.k, row.n) = (format!("{name}: {}", row.k), format!("{name}: {}", row.n));
+            }
+            let word = self.content.words.get(row.a).unwrap_or(&row.a);
+            // What the row says is safe for a terminal already, and escaped here for the page.
+            self.plain.push(safe::html(&format!("{word:<10}{}  ({})", row.k, row.r)));
+        }
+        self.notes.extend(view.notes.iter().map(|note| draw(&line![whose(), note.clone()])));
+    }
+
+    fn add_plan(&mut self, parts: &[(PlanPart, Vec<Item<'_>>)], is_alone: bool, now: Option<Timestamp>) {
+        for (part, items) in parts {
+            if *part == PlanPart::Others && is_alone {
+                self.content.ours = Some(self.content.changes.len());
+            }
+            for item in items.iter().rev() {
+                match item {
+                    Item::Blocked(held) => {
+                        let edits = self.edits(&held.change.as_ref().map(edits::of).unwrap_or_default());
+                        self.content.changes.push(of_blocked(held, edits));
+                    }
+                    Item::Changes(fold) => {
+                        let edits = self.edits(&fold.edits());
+                        self.content.changes.extend(fold.changes.iter().map(|change| of_change(change, edits, now)));
+                    }
+                }
+            }
+        }
+    }
+
+    fn add_row(&mut self, row: &Row<'_>, now: Option<Timestamp>) {
+        let action = match row.state {
+            State::Changed => "replace",
+            State::Deleted => "create",
+            State::Unmanaged => "delete",
+            State::Pending => "annotate",
+            State::Blocked => "blocked",
+        };
+        // Of a whole object all values; from the defined to the live one.
+        let edits = match row.change {
+            Some(change) if row.values.is_empty() && row.state.is_outside() => edits::of(change),
+            _ => row.values.iter().map(|value| value.edit.clone()).collect(),
+        };
+        let edits: Vec<ValueEdit> = edits.into_iter().map(ValueEdit::reversed).collect();
+        let edits = self.edits(&edits);
+        let why = if row.why.is_empty() { line![row.state.as_str()] } else { row.why.clone() };
+        let known = row.change.map(|change| known(change, now)).unwrap_or_default();
+        let known = [row.since.clone()].into_iter().chain(known).filter(|line| !line.is_empty());
+        self.content.changes.push(PageRow {
+            p: row.change.and_then(|change| change.place.as_ref()).map(at),
+            t: text(&Line::joined(known, "; ")),
+            ..PageRow::new(row.key, action, &why, edits)
+        });
+    }
+
     fn render(&self) -> String {
         // The hashes are of what is between the tags, byte for byte.
         let policy = format!(
@@ -104,7 +245,7 @@ impl Page {
         );
         template::fill(PAGE, |name| match name {
             "policy" => policy.clone(),
-            "title" => format!("{} · trueup", self.heading),
+            "title" => self.title.clone(),
             "style" => STYLE.to_owned(),
             "heading" => self.heading.clone(),
             "facts" => self.facts.join(" · "),
@@ -131,34 +272,31 @@ impl Page {
 
     /// The commands; more than those of one stack are folded.
     fn command_list(&self) -> String {
-        let commands: String = self.commands.iter().map(|(label, command)| self::command(label, command)).collect();
+        let commands = self.commands.concat();
         match self.commands.len() {
             0..=2 => commands,
             many => format!("<details class=\"commands\"><summary>{many} commands</summary>{commands}</details>"),
         }
     }
 
-    /// The number of something; nothing where there is none of it.
-    fn card(&mut self, class: &str, number: usize, words: &str) {
-        if number == 0 {
-            return;
+    /// The numbers that are not 0.
+    fn cards(&mut self, counts: &[Count]) {
+        for Count { class, number, words } in counts.iter().filter(|count| count.number > 0) {
+            self.counts.push_str(&format!("<li class=\"{class}\"><b>{}</b> {words}</li>", digits(*number)));
         }
-        self.counts.push_str(&format!("<li class=\"{class}\"><b>{}</b> {words}</li>", digits(number)));
     }
 
     /// One banner for one cause.
-    fn alarm(&mut self, title: &str, text: &str) {
-        let role = if self.alarms.is_empty() { "alert" } else { "note" };
-        self.alarms.push_str(&format!("<p class=\"alarm\" role=\"{role}\"><strong>{title}</strong> {text}</p>"));
+    fn alarm(&mut self, alarm: &Alarm<'_>) {
+        let (_, word) = alarm.kind.word();
+        let items = alarm.items.iter().map(|item| format!("<br>{}", draw(item)));
+        let text = draw(&alarm.text) + &items.collect::<String>();
+        self.banner(&format!("{}.", super::markdown::capital(word)), &text);
     }
 
-    fn unread(&mut self, unread: &[Unread<'_>]) {
-        for one in unread {
-            let names = one.listed(|name| format!("<code>{}</code>", safe::html(name)));
-            let (reason, them) = (safe::html(one.reason), one.them());
-            let text = format!("Could not read {names}: {reason}. Nothing is concluded about {them}.");
-            self.alarm("Incomplete.", &text);
-        }
+    fn banner(&mut self, title: &str, text: &str) {
+        let role = if self.alarms.is_empty() { "alert" } else { "note" };
+        self.alarms.push_str(&format!("<p class=\"alarm\" role=\"{role}\"><strong>{title}</strong> {text}</p>"));
     }
 
     fn plain_list(&self) -> String {
@@ -181,11 +319,12 @@ impl Page {
 }
 
 /// A command that can be copied whole.
-fn command(label: &str, command: &str) -> String {
+fn command(command: &Command) -> String {
     format!(
-        "<div class=\"command\"><span>{label}</span><code>{}</code>\
+        "<div class=\"command\"><span>{}</span>{}\
          <button type=\"button\" class=\"quiet script copy\">Copy</button></div>",
-        safe::html(command)
+        super::markdown::capital(command.label.trim_end_matches(':')),
+        draw(&line![code(&command.command)])
     )
 }
 
@@ -204,24 +343,61 @@ fn data(content: &PageContent) -> String {
 }
 
 fn page_edit(edit: &ValueEdit) -> Json {
-    let lines = edit.lines().into_iter().map(|(sign, text)| json!([sign.as_char(), safe::line(&text)]));
+    let lines = edit.lines().into_iter().map(|(sign, value)| json!([sign.as_char(), text(&line![code(value)])]));
     let reason = edit.attribution.map(Attribution::as_str).or(edit.cause.map(Cause::as_str));
-    json!({"n": safe::line(&edit.name), "l": lines.collect::<Vec<_>>(), "c": reason})
+    json!({"n": text(&line![code(&edit.name)]), "l": lines.collect::<Vec<_>>(), "c": reason})
 }
 
 fn at(place: &SourceLocation) -> String {
-    safe::line(&format!("{}:{}", place.file, place.line)).into_owned()
+    text(&line![view::at(place)])
 }
 
-/// Our own words, what they quote in backticks as code.
-fn quoted(words: &str) -> String {
-    let pieces = words.split('`').enumerate();
-    pieces
-        .map(|(at, piece)| match at % 2 {
-            0 => safe::html(piece),
-            _ => format!("<code>{}</code>", safe::html(piece)),
-        })
-        .collect()
+fn of_change(change: &Change, edits: usize, now: Option<Timestamp>) -> PageRow {
+    let file = change.place.as_ref().map(|place| &place.file);
+    let places = edits::of(change).into_iter().map(|edit| match &edit.place {
+        Some(place) if Some(&place.file) == file => place.line.into(),
+        Some(place) => at(place).into(),
+        None => Json::Null,
+    });
+    let places: Vec<Json> = places.collect();
+    PageRow {
+        p: change.place.as_ref().map(at),
+        t: text(&Line::joined(known(change, now), "; ")),
+        l: if places.iter().all(Json::is_null) { Vec::new() } else { places },
+        ..PageRow::new(&change.key, change.action.kind().as_str(), &line![reason(change)], edits)
+    }
+}
+
+/// What is known of a change beside its edits.
+fn known(change: &Change, now: Option<Timestamp>) -> Vec<Line<'_>> {
+    let mut parts = Vec::new();
+    parts.extend(removal(change).map(|place| line!["removed in ", view::at(place)]));
+    parts.extend(
+        change
+            .removed_in
+            .as_ref()
+            .map(|commit| line!["file removed in ", code(short_commit(&commit.id)), " (", code(&commit.date), ")"]),
+    );
+    if let Action::Delete { referrers, .. } = &change.action {
+        parts.extend(referrers.iter().map(|referrer| line!["referred to by ", code(referrer.to_string())]));
+    }
+    if let Some(before) = change.action.before() {
+        let modified = before.modified.as_deref();
+        parts.extend(modified.map(|time| line!["last changed ", foreign(time::with_age(time, now))]));
+        parts.extend(before.creator.as_deref().map(|creator| line!["first created by ", foreign(creator)]));
+    }
+    parts
+}
+
+fn of_blocked(held: &BlockedChange, edits: usize) -> PageRow {
+    let (why, allow) = block_reason(held);
+    let action = held.change.as_ref().map_or("change", |change| change.action.kind().as_str());
+    let allow = allow.map(|allow| line!["; to allow it: ", code(allow)]);
+    PageRow {
+        p: held.place.as_ref().map(at),
+        t: text(&line!["no ", action, ": ", why, allow]),
+        ..PageRow::new(&held.key, "blocked", &line!["blocked"], edits)
+    }
 }
 
 #[cfg(test)]

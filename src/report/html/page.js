@@ -5,6 +5,7 @@
   const SIGNS = { create: '+', replace: '~', delete: '−', blocked: '!', annotate: '·' };
   // A check shows the actions of its plan by what was done outside.
   const SIGN_OF = { changed: '~', deleted: '−', unmanaged: '+', pending: '·' };
+  const looks = data.sides[0] === 'defined';
   const wordOf = (action) => (data.words || {})[action] || action;
   const signOf = (action) => SIGN_OF[wordOf(action)] || SIGNS[action];
   const CLASS_OF = { deleted: 'delete', unmanaged: 'create' };
@@ -17,7 +18,7 @@
   // So few entries are open from the beginning.
   const OPEN = 10;
 
-  const state = { words: [], namespace: '', actions: new Set(), reasons: new Set(), split: false, fold: true, ours: data.ours !== undefined };
+  const state = { words: [], namespace: '', actions: new Set(), reasons: new Set(), split: false, fold: true, ours: false };
   let shown = [];
   let drawn = 0;
 
@@ -203,7 +204,8 @@
         box.append(element('b', '', edit.n));
         if (gone.length > 1 || come.length > 1 || edit.l.length > gone.length + come.length) return;
         const value = (lines) => (lines.length ? lines[0][1] || '(empty)' : '(none)');
-        box.append(` ${value(gone)} → ${value(come)}`);
+        // An arrow means what an apply does; a check only names both sides.
+        box.append(looks ? ` ${data.sides[0]} ${value(gone)}, ${data.sides[1]} ${value(come)}` : ` ${value(gone)} → ${value(come)}`);
       });
     } else box.textContent = change.p || change.t || '';
     box.title = box.textContent;

@@ -4,21 +4,23 @@ use super::super::sample::{self, HOSTILE};
 use super::*;
 use crate::drift::{Check, UnmanagedPolicy};
 use crate::plan::Plan;
+use crate::report::ReportOptions;
 use crate::report::fleet::{Fleet, FleetCommand, FleetPart, PartOutcome};
 use crate::report::text::TextView;
-use crate::report::{AttributionDetail, ReportOptions};
+use crate::report::view::View;
 
 fn page(count: usize, hostile: bool) -> String {
-    render(&sample::plan(count, hostile), AttributionDetail::ThisChange)
+    render(&sample::plan(count, hostile))
 }
 
-fn view(detail: AttributionDetail) -> TextView {
-    TextView { detail, call: "endpoints".to_owned(), ..TextView::default() }
+fn view() -> TextView {
+    TextView { call: "endpoints".to_owned(), ..TextView::default() }
 }
 
-fn render(plan: &Plan, detail: AttributionDetail) -> String {
-    let (command, now) = ("trueup plan endpoints".to_owned(), now());
-    super::plan(plan, &ReportOptions { command, now, ..ReportOptions::new(&view(detail)) })
+fn render(plan: &Plan) -> String {
+    let (command, now, view) = ("trueup plan endpoints".to_owned(), now(), view());
+    let options = ReportOptions { command, now, ..ReportOptions::new(&view) };
+    report(&View::of_plan(plan, &plan.digest(), None, &view), &options)
 }
 
 fn now() -> Option<jiff::Timestamp> {
@@ -47,18 +49,18 @@ fn the_data_holds_every_change_and_equal_edits_once() {
 #[test]
 fn a_page_with_a_base_begins_with_what_concerns_this_change() {
     let attributed = sample::attributed(sample::plan(70, false));
-    let data = data_of(&render(&attributed, AttributionDetail::ThisChange));
+    let data = data_of(&render(&attributed));
     let ours = usize::try_from(data["ours"].as_u64().expect("a number")).expect("it fits");
     let changes = data["changes"].as_array().expect("a list");
     assert!(0 < ours && ours < changes.len());
-    let others = ["pending on base", "drift", "not this change"];
     for (at, change) in changes.iter().enumerate() {
-        let other = others.contains(&change["r"].as_str().expect("a reason"));
+        let other = change["r"] == "pending on base" || change["r"] == "drift";
         assert_eq!(other, at >= ours, "{at} {change}");
     }
     assert!(changes[..ours].iter().any(|change| change["r"] == "behind base"));
-    let all = data_of(&render(&attributed, AttributionDetail::All));
-    assert!(all.get("ours").is_none());
+    // Every change is there, and none is hidden at first.
+    assert_eq!(changes.len(), attributed.changes.len() + attributed.blocked.len());
+    assert!(SCRIPT.contains("ours: false };"));
 }
 
 #[test]
@@ -121,9 +123,9 @@ fn deletes_are_first_with_the_age_of_their_last_change_and_no_ownership_annotati
         data["changes"].as_array().expect("a list").iter().filter_map(|change| change["a"].as_str()).collect();
     let mut order = actions.clone();
     order.dedup();
-    assert_eq!(order, ["delete", "blocked", "replace", "create"]);
+    assert_eq!(order, ["blocked", "delete", "replace", "create"]);
     assert!(
-        data["changes"][0]["t"]
+        data["changes"][1]["t"]
             .as_str()
             .is_some_and(|text| text.contains("last changed 2026-11-19 14:02 UTC (2 d ago)"))
     );
@@ -135,7 +137,7 @@ fn one_cause_is_one_banner_and_the_command_is_complete() {
     let text = page(20, false);
     assert_eq!(text.matches("class=\"alarm\"").count(), 1);
     let digest = sample::plan(20, false).digest().short().to_owned();
-    let command = format!("<code>trueup apply endpoints --digest {digest} --allow mass-change</code>");
+    let command = format!("<code>trueup apply endpoints --digest {digest}</code>");
     assert!(text.contains(&command), "{text}");
 }
 
@@ -144,7 +146,8 @@ fn check(plan: &Plan) -> Check<'_> {
 }
 
 fn drift_of(plan: &Plan) -> String {
-    super::drift(&check(plan), &ReportOptions::new(&view(AttributionDetail::All)))
+    let check = check(plan);
+    report(&View::of_check(&check, "endpoints"), &ReportOptions::new(&view()))
 }
 
 fn fleet_of(one: &Plan, two: &Plan) -> String {
@@ -161,22 +164,18 @@ fn fleet_of(one: &Plan, two: &Plan) -> String {
         part("tenants/two", PartOutcome::Checked(check(two))),
         part("tenants/three", PartOutcome::Failed("the service answered 401 Unauthorized".to_owned())),
     ];
-    super::fleet(&Fleet::new(FleetCommand::Drift, parts), &ReportOptions::new(&view(AttributionDetail::All)))
+    super::fleet(&Fleet::new(FleetCommand::Drift, parts), &ReportOptions::new(&view()))
 }
 
 #[test]
-fn a_check_is_a_page_from_the_wanted_to_the_live_values() {
+fn a_check_is_a_page_that_names_the_defined_and_the_live_values() {
     let plan = sample::plan(20, false);
     let text = drift_of(&plan);
     assert!(text.contains("Drift of stack shop-prod") && text.contains("trueup pull --drift endpoints"), "{text}");
     let data = data_of(&text);
-    assert_eq!(data["sides"], serde_json::json!(["wanted", "live"]));
-    let changed: Vec<&Json> = data["changes"]
-        .as_array()
-        .expect("a list")
-        .iter()
-        .filter(|one| one["r"] == "drift" || one["r"] == "pending and drift")
-        .collect();
+    assert_eq!(data["sides"], serde_json::json!(["defined", "live"]));
+    let changed: Vec<&Json> =
+        data["changes"].as_array().expect("a list").iter().filter(|one| one["a"] == "replace").collect();
     assert!(!changed.is_empty());
     for one in changed {
         let edits = &data["edits"][usize::try_from(one["e"].as_u64().expect("a number")).expect("it fits")];
@@ -223,7 +222,7 @@ fn pages_are_written_for_a_browser_where_one_asks() {
             plan.blocked.clear();
             plan.guards.clear();
         }
-        write(name, render(&plan, AttributionDetail::ThisChange));
+        write(name, render(&plan));
     }
     let (one, two) = (sample::plan(50, false), sample::plan(12, false));
     write("drift", drift_of(&one));

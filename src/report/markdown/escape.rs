@@ -23,9 +23,6 @@ fn span(text: &str) -> String {
     format!("{fence}{pad}{text}{pad}{fence}")
 }
 
-/// Text inside of an HTML element.
-pub(super) use super::super::safe::html;
-
 /// A fenced block. A line that begins like the fence cannot end it: the fence is longer.
 pub(in crate::report) fn fenced(language: &str, lines: &[String]) -> String {
     let longest = lines.iter().map(|line| longest_run(line)).max().unwrap_or(0);

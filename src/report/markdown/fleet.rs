@@ -1,77 +1,71 @@
 //! The results of several stacks: a table, then each stack that has something to show, in turn.
 
-use super::super::fleet::{Fleet, FleetPart, NAMES, PartOutcome};
-use super::{MarkdownOptions, count, digits, drift, escape, marker, plan};
-use crate::drift::Verdict;
+use super::draw::{draw, heads, row};
+use super::report::report;
+use super::{MarkdownOptions, escape, marker};
+use crate::report::Role;
+use crate::report::facts::check as check_facts;
+use crate::report::facts::stack::{self, State};
+use crate::report::fleet::{Fleet, FleetPart, NAMES, PartOutcome};
+use crate::report::text::TextView;
+use crate::report::view::{Line, Part, View, code, foreign, line};
 
 /// The results of several stacks, under the budget of one report.
 #[must_use]
-pub fn fleet(fleet: &Fleet<'_>, options: &MarkdownOptions) -> String {
+pub fn fleet(fleet: &Fleet<'_>, options: &MarkdownOptions, view: &TextView) -> String {
     let mut text = marker("fleet", None);
-    let trouble = fleet.parts.iter().filter(|part| is_shown(part)).count();
-    let made = fleet.parts.len() - fleet.failed() - fleet.elsewhere();
     let (word, undone) = (fleet.command.as_str(), fleet.command.undone());
-    let folds = fleet.folds_quiet();
-    let headline = match (fleet.failed(), trouble) {
-        (0, 0) if fleet.problems.is_empty() => format!("{} in sync", count(made, "stack")),
-        (0, 0) => format!("no difference in {}", count(made, "stack")),
-        (0, more) => format!("{} not in sync", count(more, "stack")),
-        (failed, more) => format!("{} not in sync, {} {undone}", count(more, "stack"), digits(failed)),
-    };
-    let incomplete = if fleet.problems.is_empty() { "" } else { "incomplete, " };
-    text.push_str(&format!("### trueup {word}: {incomplete}{headline}\n\n"));
-    text.push_str(&format!("| stack | {} |\n|---|---|\n", column(fleet)));
+    text.push_str(&format!("### trueup {word}: {}\n\n", draw(&headline(fleet))));
+    let column = if fleet.checks().next().is_some() { "verdict" } else { "result" };
+    text.push_str(&heads(&["stack", column]));
+    let word_of = |word| line![Part::Word(Role::Wrong, word), ": "];
     for problem in &fleet.problems {
-        let (place, message) = (escape::cell(&problem.place), escape::cell(&problem.message));
-        text.push_str(&format!("| {place} | **incomplete:** {message} |\n"));
+        text.push_str(&row(&[line![code(&problem.place)], word_of("incomplete").and(foreign(&problem.message))]));
     }
     for (reason, names) in fleet.unknown() {
-        let cells: Vec<_> = names.iter().take(NAMES).map(|name| escape::cell(name)).collect();
-        let more = match names.len().saturating_sub(NAMES) {
-            0 => String::new(),
-            more => format!(" and {} more", digits(more)),
-        };
-        text.push_str(&format!("| {}{more} | **unknown:** {} |\n", cells.join(", "), escape::cell(reason)));
+        text.push_str(&row(&[Line::some_of(names.into_iter(), NAMES), word_of("unknown").and(foreign(reason))]));
     }
+    let folds = fleet.folds_quiet();
     for part in fleet.parts.iter().filter(|part| !folds || !part.is_quiet()) {
-        let message = match &part.outcome {
-            PartOutcome::Checked(check) => drift::headline(&check.verdicts),
-            PartOutcome::Planned(made) => plan::headline(made, options.detail),
-            PartOutcome::Failed(reason) => format!("**{undone}:** {}", escape::cell(reason)),
-            PartOutcome::Skipped(reason) => format!("skipped: {}", escape::cell(reason)),
+        let result = match &part.outcome {
+            PartOutcome::Checked(check) => check_facts::headline(&check.verdicts),
+            PartOutcome::Planned(made) => View::headline_of(made),
+            PartOutcome::Failed(reason) => word_of(undone).and(foreign(reason)),
+            PartOutcome::Skipped(reason) => line!["skipped: ", foreign(reason)],
             PartOutcome::Elsewhere
             | PartOutcome::Unknown(_)
             | PartOutcome::Validated(_)
             | PartOutcome::Applied(..)
             | PartOutcome::NotBegun => continue,
         };
-        text.push_str(&format!("| {} | {message} |\n", escape::cell(&part.name())));
+        text.push_str(&row(&[line![code(part.name())], result]));
     }
-    if folds {
-        let quiet = fleet.parts.iter().filter(|part| part.is_quiet()).count();
-        text.push_str(&format!("| {} more | in sync |\n", digits(quiet)));
-    }
-    if fleet.elsewhere() > 0 {
-        text.push_str(&format!("| {} more | other checkers' |\n", digits(fleet.elsewhere())));
+    let quiet = if folds { fleet.parts.iter().filter(|part| part.is_quiet()).count() } else { 0 };
+    for (number, words) in [(quiet, "in sync"), (fleet.elsewhere(), State::Elsewhere.words(fleet))] {
+        if number > 0 {
+            text.push_str(&row(&[line![number, " more"], line![words]]));
+        }
     }
     if let Some(merged) = fleet.merged {
-        text.push_str(&format!("\nFrom {}{}.\n", count(merged.files, "file"), merged.period()));
+        let from = line!["From ", Line::count(merged.files, "file"), merged.period(), "."];
+        text.push_str(&format!("\n{}\n", draw(&from)));
     }
+    let shown: Vec<&FleetPart<'_>> = fleet.parts.iter().filter(|part| is_shown(part)).collect();
     let end = match &fleet.plans {
-        Some((digest, call)) if trouble > 0 => {
-            let command = escape::code(&format!("trueup apply {call} --digest {digest}"));
-            format!("\nApply exactly these: {command}\n")
+        Some((digest, call)) if !shown.is_empty() => {
+            format!("\nApply exactly these: {}\n", escape::code(&format!("trueup apply {call} --digest {digest}")))
         }
         _ => String::new(),
     };
-    let share = options.budget.saturating_sub(text.len() + end.len()) / trouble.max(1);
-    for part in fleet.parts.iter().filter(|part| is_shown(part)) {
+    let share = options.budget.saturating_sub(text.len() + end.len()) / shown.len().max(1);
+    for part in shown {
         let rest = format!("trueup {word} {}", part.call);
         let under = MarkdownOptions { budget: share.saturating_sub(1), rest, ..options.clone() };
+        let view = TextView { call: part.call.clone(), flags: part.flags.clone(), ..view.clone() };
         let (one, is_needed) = match &part.outcome {
-            PartOutcome::Checked(check) => (drift::drift(check, &under), false),
+            PartOutcome::Checked(check) => (report(&View::of_check(check, &part.call), &under), false),
             // What is left of a plan under any budget is never left out.
-            PartOutcome::Planned(made) => (plan::plan(made, &under), true),
+            PartOutcome::Planned(made) => (report(&View::of_plan(made, &made.digest(), None, &view), &under), true),
             _ => continue,
         };
         // One report has one marker.
@@ -83,18 +77,36 @@ pub fn fleet(fleet: &Fleet<'_>, options: &MarkdownOptions) -> String {
     text + &end
 }
 
-fn column(fleet: &Fleet<'_>) -> &'static str {
-    if fleet.checks().next().is_some() { "verdict" } else { "result" }
+/// How many stacks are as defined, and how many are not.
+fn headline(fleet: &Fleet<'_>) -> Line<'static> {
+    let number = |states: &[State]| {
+        let sum = stack::sum(fleet).into_iter();
+        sum.filter(|(_, state)| states.contains(state)).map(|(number, _)| number).sum::<usize>()
+    };
+    let differ = number(&[
+        State::Changes,
+        State::Pending,
+        State::Drift,
+        State::Both,
+        State::Unknown,
+        State::Partly,
+        State::Unchanged,
+    ]);
+    let mut parts = Vec::new();
+    if differ > 0 {
+        parts.push(Line::count(differ, "stack").and(" not in sync"));
+    } else {
+        let words = if fleet.problems.is_empty() { " in sync" } else { " without a difference" };
+        parts.push(Line::count(number(&[State::InSync]), "stack").and(words));
+    }
+    let others = [(State::Failed, fleet.command.undone()), (State::Skipped, "skipped")];
+    let others = others.into_iter().map(|(state, words)| (number(&[state]), words)).filter(|(number, _)| *number > 0);
+    parts.extend(others.map(|(number, words)| line![number, " ", words]));
+    let incomplete = if fleet.problems.is_empty() { "" } else { "incomplete, " };
+    line![incomplete, Line::joined(parts, ", ")]
 }
 
 /// Whether a stack has more to show than its line of the table.
 fn is_shown(part: &FleetPart<'_>) -> bool {
-    match &part.outcome {
-        PartOutcome::Checked(check) => check.verdicts.whole() != Verdict::InSync,
-        PartOutcome::Planned(plan) => {
-            !plan.changes.is_empty() || !plan.blocked.is_empty() || plan.unknown().next().is_some()
-        }
-        PartOutcome::Unknown(_) => true,
-        _ => false,
-    }
+    !matches!(State::of(part), State::InSync | State::Failed | State::Skipped | State::Elsewhere)
 }

@@ -4,22 +4,18 @@
 //! code span, a fence or escaped HTML, where neither Markdown nor a forge's mentions and references
 //! look. A hidden first line lets a bot find its own comment.
 
-mod block;
-mod drift;
+mod draw;
 mod escape;
 mod fleet;
-mod plan;
+mod report;
 
-pub use drift::drift;
+pub(in crate::report) use draw::capital;
 pub(in crate::report) use escape::{cell, fenced};
 pub use fleet::fleet;
-pub use plan::plan;
+pub(in crate::report) use report::report;
 
 use jiff::Timestamp;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-
-use super::{AttributionDetail, text};
-use crate::plan::Plan;
 
 /// The default budget, in bytes: GitHub takes comments of 65,536 characters.
 pub const BUDGET: usize = 65_000;
@@ -31,23 +27,13 @@ pub struct MarkdownOptions {
     pub budget: usize,
     /// The command that shows everything.
     pub rest: String,
-    /// Which differences are listed in full.
-    pub detail: AttributionDetail,
-    /// The command that applies exactly this plan.
-    pub apply: Option<String>,
     /// When the report is made, for the ages of times.
     pub now: Option<Timestamp>,
 }
 
 impl Default for MarkdownOptions {
     fn default() -> Self {
-        Self {
-            budget: BUDGET,
-            rest: "trueup plan".to_owned(),
-            detail: AttributionDetail::default(),
-            apply: None,
-            now: None,
-        }
+        Self { budget: BUDGET, rest: "trueup plan".to_owned(), now: None }
     }
 }
 
@@ -58,18 +44,6 @@ fn marker(kind: &str, stack: Option<&str>) -> String {
     let stack = utf8_percent_encode(stack.unwrap_or_default(), KEPT).to_string();
     let stack = stack.replace("--", "-%2D");
     format!("<!-- trueup:{kind} stack={stack} -->\n")
-}
-
-/// The filters of the call, and what they leave out; each behind a comma.
-fn narrowed(plan: &Plan) -> String {
-    let filters = (!plan.source.filters.is_empty())
-        .then(|| format!("filtered by {}", escape::code(&plan.source.filters.join(" "))));
-    filters.into_iter().chain(text::outside(plan)).map(|part| format!(", {part}")).collect()
-}
-
-/// `1 change`, `1,234 changes`.
-fn count(number: usize, one: &str) -> String {
-    format!("{} {one}{}", digits(number), if number == 1 { "" } else { "s" })
 }
 
 /// A number with a comma between thousands.

@@ -6,6 +6,8 @@ use super::super::sample::{self, HOSTILE};
 use super::*;
 use crate::drift::{Check, UnmanagedPolicy};
 use crate::plan::{Action, ActionKind, Plan};
+use crate::report::text::TextView;
+use crate::report::view::View;
 
 const BUDGETS: [usize; 3] = [1_000, 4_000, 65_000];
 const SIZES: [usize; 3] = [1, 50, 5_000];
@@ -69,18 +71,35 @@ fn foreign_html(html: &str) -> String {
     marker.collect::<Vec<_>>().join("\n")
 }
 
+fn counted(changes: usize) -> String {
+    format!("{} change{}", digits(changes), if changes == 1 { "" } else { "s" })
+}
+
 fn options(budget: usize) -> MarkdownOptions {
     let rest = "trueup plan endpoints --format html".to_owned();
-    MarkdownOptions { budget, rest, detail: AttributionDetail::All, ..MarkdownOptions::default() }
+    MarkdownOptions { budget, rest, ..MarkdownOptions::default() }
+}
+
+fn view() -> TextView {
+    TextView { call: "endpoints".to_owned(), ..TextView::default() }
+}
+
+fn of_plan(plan: &Plan, options: &MarkdownOptions) -> String {
+    report(&View::of_plan(plan, &plan.digest(), None, &view()), options)
+}
+
+fn of_check(check: &Check<'_>, options: &MarkdownOptions) -> String {
+    report(&View::of_check(check, "endpoints"), options)
 }
 
 fn check(plan: &Plan, budget: usize) {
-    let text = super::plan(plan, &options(budget));
+    let text = of_plan(plan, &options(budget));
     let found = read(&text);
     let context = format!("budget {budget}, {} changes:\n{:.3000}", plan.changes.len(), text);
     assert!(found.odd.is_empty(), "{:?} in {context}", found.odd);
     assert_eq!(found.html.matches("<details").count(), found.html.matches("</details>").count(), "{context}");
-    assert!(found.cells.iter().all(|cells| *cells == 6), "{:?} in {context}", found.cells);
+    // Counts by namespace, and creates.
+    assert!(found.cells.iter().all(|cells| matches!(cells, 3 | 6)), "{:?} in {context}", found.cells);
     assert!(!foreign_html(&found.html).contains('<'), "{:?} in {context}", foreign_html(&found.html));
     for word in ["@octocat", "evil", "javascript", "GH-7", "#12", "$"] {
         assert!(!found.prose.contains(word), "`{word}` in the prose of {context}");
@@ -136,7 +155,7 @@ fn the_number_shown_is_the_number_of_names() {
     for size in [1, 10, 50, 300] {
         let plan = sample::plan(size, false);
         for budget in [2_000, 4_000, 9_000, 65_000] {
-            let text = super::plan(&plan, &options(budget));
+            let text = of_plan(&plan, &options(budget));
             let found = read(&text);
             // Names end in a line break, a code end or an odd sign; `ep-1` is a part of `ep-11`.
             let words: std::collections::BTreeSet<&str> = text
@@ -144,7 +163,7 @@ fn the_number_shown_is_the_number_of_names() {
                 .filter(|w| w.starts_with("ep-"))
                 .collect();
             assert!(
-                found.prose.contains(&format!("{} of {}", digits(words.len()), count(size, "change"))),
+                found.prose.contains(&format!("{} of {}", digits(words.len()), counted(size))),
                 "{} named at {budget}:\n{text}",
                 words.len()
             );
@@ -155,7 +174,7 @@ fn the_number_shown_is_the_number_of_names() {
 #[test]
 fn a_budget_that_holds_everything_shows_everything() {
     let plan = sample::plan(50, false);
-    let text = super::plan(&plan, &options(BUDGET));
+    let text = of_plan(&plan, &options(BUDGET));
     assert!(text.contains("50 of 50 changes shown, all 5 deletes shown. Digest"), "{text}");
     assert!(text.len() < BUDGET);
     for change in &plan.changes {
@@ -165,7 +184,7 @@ fn a_budget_that_holds_everything_shows_everything() {
 
 #[test]
 fn equal_edits_are_one_hunk_with_the_names() {
-    let text = super::plan(&sample::plan(50, false), &options(BUDGET));
+    let text = of_plan(&sample::plan(50, false), &options(BUDGET));
     assert_eq!(text.matches("- 8080\n+ 8443\n").count(), 1);
     assert!(
         text.contains("~ replace 15 endpoints with the same edit: <code>spec.port 8080 → 8443</code> (pending)"),
@@ -174,13 +193,35 @@ fn equal_edits_are_one_hunk_with_the_names() {
 }
 
 #[test]
-fn only_this_change_is_reported_in_full_where_a_base_is_known() {
-    let plan = sample::attributed(sample::plan(50, false));
-    let text = super::plan(&plan, &MarkdownOptions { detail: AttributionDetail::ThisChange, ..options(BUDGET) });
-    assert!(text.contains("Not from this change, and only counted: "), "{text}");
-    assert!(!text.contains("@@ spec.port  pending on base"), "{text}");
-    assert!(text.contains("behind base"));
-    assert!(super::plan(&plan, &options(BUDGET)).contains("pending on base"));
+fn everything_that_an_apply_does_is_shown_where_a_base_is_known() {
+    let text = of_plan(&sample::attributed(sample::plan(50, false)), &options(BUDGET));
+    let at = |part: &str| text.find(part).unwrap_or_else(|| panic!("{part} in {text}"));
+    assert!(at("#### This change") < at("#### Behind base") && at("#### Behind base") < at("#### Not of this change"));
+    assert!(text.contains("@@ spec.port  pending on base"), "{text}");
+    assert!(text.contains("50 of 50 changes shown"), "{text}");
+}
+
+#[test]
+fn what_can_hurt_most_is_shown_first_and_creates_become_a_table_under_a_budget() {
+    let mut plan = sample::plan(600, false);
+    let mut kept = 0;
+    plan.changes.retain(|change| {
+        kept += usize::from(change.fields().len() > 1);
+        change.fields().len() <= 1 || kept < 5
+    });
+    for (at, change) in plan.changes.iter_mut().enumerate() {
+        if let Action::Replace { fields, .. } = &mut change.action
+            && at.is_multiple_of(40)
+            && fields.len() == 1
+        {
+            fields[0].cause = crate::plan::Cause::Both;
+        }
+    }
+    let text = of_plan(&plan, &options(20_000));
+    let at = |part: &str| text.find(part).unwrap_or_else(|| panic!("{part} in {text}"));
+    let order = [" blocked\n", "#### 60 deletes", "  both", "  drift", "(pending)", "#### 120 creates\n\n| create |"];
+    assert!(order.map(at).is_sorted(), "{:?} in {text}", order.map(at));
+    assert!(text.contains("with the same edit"), "{text}");
 }
 
 #[test]
@@ -197,7 +238,7 @@ fn a_drift_report_is_whole_at_any_budget_whatever_the_texts() {
         for hostile in [false, true] {
             let plan = sample::plan(50, hostile);
             let now = "2026-11-21T10:00:00Z".parse().expect("a time");
-            let text = super::drift(&Check::new(&plan, plan.verdicts(UnmanagedPolicy::Fail), now), &options(budget));
+            let text = of_check(&Check::new(&plan, plan.verdicts(UnmanagedPolicy::Fail), now), &options(budget));
             let found = read(&text);
             assert!(found.odd.is_empty(), "{:?} in {text}", found.odd);
             assert!(found.cells.iter().all(|cells| *cells == 6), "{:?} in {text}", found.cells);
@@ -215,7 +256,7 @@ fn a_plan_without_changes_is_short() {
     plan.blocked.clear();
     plan.guards.clear();
     plan.notes.clear();
-    let text = super::plan(&plan, &options(1_000));
+    let text = of_plan(&plan, &options(1_000));
     assert!(text.contains("### trueup plan: in sync"), "{text}");
     assert!(!plan.changes.iter().any(|change| matches!(change.action, Action::Create { .. })));
     assert!(HOSTILE.len() > 1);
@@ -227,22 +268,22 @@ fn a_single_change_is_open_and_rows_of_zeros_are_left_out() {
     plan.changes.retain(|change| change.action.kind() == ActionKind::Replace && change.key.namespace.as_str() == "pay");
     plan.blocked.clear();
     plan.guards.clear();
-    let apply = Some("trueup apply endpoints --digest 7b1e".to_owned());
-    let text = super::plan(&plan, &MarkdownOptions { apply, ..options(BUDGET) });
+    let text = of_plan(&plan, &options(BUDGET));
     assert_eq!(plan.changes.len(), 1);
     assert!(
         text.contains("<details open><summary>~ replace <code>pay/ep-4</code>: <code>spec.port 8080 → 8443</code>"),
         "{text}"
     );
     assert!(text.contains("| `pay` | 0 | 1 | 0 | 0 | 9 |\n") && !text.contains("| `shop` |"), "{text}");
-    assert!(text.ends_with("Apply exactly this: `trueup apply endpoints --digest 7b1e`\n"), "{text}");
+    let command = format!("Apply exactly this: `trueup apply endpoints --digest {}`\n", plan.digest().short());
+    assert!(text.ends_with(&command), "{text}");
 }
 
 #[test]
 fn a_delete_names_its_time_with_its_age_and_no_ownership_annotation() {
     let plan = sample::plan(2, false);
     let now = "2026-11-21T16:02:11Z".parse().ok();
-    let text = super::plan(&plan, &MarkdownOptions { now, ..options(BUDGET) });
+    let text = of_plan(&plan, &MarkdownOptions { now, ..options(BUDGET) });
     assert!(text.contains("last changed `2026-11-19 14:02 UTC (2 d ago)`"), "{text}");
     assert!(!text.contains("trueup/stack"), "{text}");
 }
@@ -252,8 +293,7 @@ fn a_delete_names_its_time_with_its_age_and_no_ownership_annotation() {
 fn markdown_pages_are_written_for_a_browser_where_one_asks() {
     let Some(directory) = std::env::var_os("TRUEUP_PAGES").map(std::path::PathBuf::from) else { return };
     let now = "2026-11-21T16:02:11Z".parse().ok();
-    let apply = Some("trueup apply endpoints --digest 7b1e90c4d2a85f1390ac31f2e66d0b84".to_owned());
-    let options = MarkdownOptions { now, apply, ..options(BUDGET) };
+    let options = MarkdownOptions { now, ..options(BUDGET) };
     let write = |name: &str, text: &str| {
         let reading = Reading::ENABLE_TABLES | Reading::ENABLE_GFM;
         let mut body = String::new();
@@ -272,9 +312,9 @@ fn markdown_pages_are_written_for_a_browser_where_one_asks() {
             plan.blocked.clear();
             plan.guards.clear();
         }
-        write(name, &super::plan(&plan, &options));
+        write(name, &of_plan(&plan, &options));
     }
     let plan = sample::plan(50, false);
     let check = Check::new(&plan, plan.verdicts(UnmanagedPolicy::Fail), now.expect("a time"));
-    write("markdown-drift", &super::drift(&check, &options));
+    write("markdown-drift", &of_check(&check, &options));
 }

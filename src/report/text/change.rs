@@ -1,13 +1,14 @@
 //! One change of a plan as text: its values with their places, many endpoints with one edit, and a change that
 //! is blocked.
 
-use super::{TextView, at, at_the_end, columns};
-use crate::model::Field;
+use super::{TextView, at_the_end, columns};
+use crate::model::{Field, SourceLocation};
 use crate::plan::{Action, ActionKind, BlockedChange, Cause, Change, FieldChange};
-use crate::report::counted::count;
-use crate::report::edits::{self, Sign, ValueEdit};
-use crate::report::reason::{block_reason, remarkable_reason, removal, short_commit};
-use crate::report::{Role, safe, values as texts};
+use crate::report::Role;
+use crate::report::facts::edits::{self, Sign, ValueEdit};
+use crate::report::facts::reason::{block_reason, remarkable_reason, removal, short_commit};
+use crate::report::facts::{target_words, words};
+use crate::report::view::{self, Line, code, key, line};
 
 /// Where the names of fields begin, and how wide they are.
 const FIELD_INDENT: usize = 8;
@@ -45,12 +46,11 @@ pub(super) fn values(change: &Change, view: &TextView) -> String {
         Action::Annotate { .. } => {}
         Action::Delete { before, referrers } => {
             let (target, port) = (Field::Target.value(&before.endpoint), before.endpoint.spec.port);
-            let target = texts::words(&Field::Target, &target).unwrap_or_default();
-            let port = if port == 0 { String::new() } else { format!(", port {port}") };
-            text.push_str(&words("was", &format!("{}{port}", safe::line(&target))));
+            let port = (port != 0).then(|| line![", port ", usize::from(port)]);
+            let target = words(&Field::Target, &target).unwrap_or_default();
+            text.push_str(&labelled("was", &line![code(target), port], view));
             for referrer in referrers {
-                let referrer = referrer.to_string();
-                text.push_str(&words("referred to by", &format!("{} (allowed)", safe::line(&referrer))));
+                text.push_str(&labelled("referred to by", &line![code(referrer.to_string()), " (allowed)"], view));
             }
         }
     }
@@ -59,60 +59,68 @@ pub(super) fn values(change: &Change, view: &TextView) -> String {
 
 fn head(change: &Change, view: &TextView) -> String {
     let (sign, role) = sign(change.action.kind());
-    let key = change.key.to_string();
-    let key = safe::line(&key);
     let place = match (&change.action, &change.removed_in) {
-        _ if let Some(place) = removal(change) => format!("removed in {}", at(place)),
+        _ if let Some(place) = removal(change) => line!["removed in ", view::at(place)],
         (Action::Delete { .. }, Some(commit)) => {
-            format!("file removed in {} ({})", short_commit(&commit.id), safe::line(&commit.date))
+            line!["file removed in ", code(short_commit(&commit.id)), " (", code(&commit.date), ")"]
         }
-        (Action::Delete { .. }, None) => "no definition".to_owned(),
+        (Action::Delete { .. }, None) => line!["no definition"],
         // The fields of a replace carry their own places.
-        (Action::Replace { fields, .. }, _) if fields.iter().all(|field| field.place.is_some()) => String::new(),
-        _ => change.place.as_ref().map(at).unwrap_or_default(),
+        (Action::Replace { fields, .. }, _) if fields.iter().all(|field| field.place.is_some()) => Line::default(),
+        _ => at(change.place.as_ref()),
     };
-    let gap = " ".repeat(KEY_WIDTH.saturating_sub(columns(&key)));
-    let cause = remarkable_reason(change);
-    let width = columns(format!("  {sign} {key}{gap}  {cause}").trim_end());
-    let painted = view.palette.paint(Role::Strong, &key);
+    let name = view.plain(&line![key(&change.key)]);
+    let gap = " ".repeat(KEY_WIDTH.saturating_sub(columns(&name)));
+    let cause = view.plain(&remarkable_reason(change));
+    let width = columns(format!("  {sign} {name}{gap}  {cause}").trim_end());
+    let painted = view.palette.paint(Role::Strong, &name);
     let drawn = format!("  {} {painted}{gap}  {cause}", view.palette.paint(role, sign));
+    format!("{}\n", placed(drawn.trim_end(), width, &place, view))
+}
+
+/// A place; nothing where none is known.
+fn at(place: Option<&SourceLocation>) -> Line<'static> {
+    place.map(|place| line![view::at(place)]).unwrap_or_default()
+}
+
+/// A line with a place at its end.
+fn placed(left: &str, width: usize, place: &Line<'_>, view: &TextView) -> String {
+    let place = view.plain(place);
     let shown = view.palette.paint(Role::Quiet, &place).to_string();
-    let shown = if place.is_empty() { "" } else { &shown };
-    format!("{}\n", at_the_end(drawn.trim_end(), width, shown, columns(&place), view.width))
+    at_the_end(left, width, if place.is_empty() { "" } else { &shown }, columns(&place), view.width)
 }
 
 /// One value of a change.
 fn row(edit: &ValueEdit, modified: Option<&str>, view: &TextView) -> String {
-    let shown = |value: &Option<String>| value.as_deref().map_or_else(|| "(none)".to_owned(), value_text);
     // The values of a whole object stay on their line: there is nothing to compare them with.
     let by_lines = if edit.cause.is_some() { edit.is_long() } else { edit.has_lines() };
     let text = match &edit.after {
-        _ if by_lines => String::new(),
+        _ if by_lines => Line::default(),
         Some(value) if edit.cause.is_none() => value_text(value),
-        after => format!("{} -> {}", shown(&edit.before), shown(after)),
+        after => line![shown(edit.before.as_deref()), " -> ", shown(after.as_deref())],
     };
     let aside = aside(edit, modified);
-    let place = edit.place.as_ref().map(at).unwrap_or_default();
-    let mut left =
-        format!("{}{:<FIELD_WIDTH$}{text}", " ".repeat(FIELD_INDENT), format!("{} ", safe::line(&edit.name)));
-    if !aside.is_empty() {
-        left.push_str(&format!("  ({aside})"));
-    }
+    let text = if aside.is_empty() { text } else { line![text, "  (", aside, ")"] };
+    let left = field(&view.plain(&line![code(&edit.name)]), &view.plain(&text));
     let left = left.trim_end();
-    let quiet = view.palette.paint(Role::Quiet, &place).to_string();
-    let right = if place.is_empty() { "" } else { &quiet };
-    let mut drawn = format!("{}\n", at_the_end(left, columns(left), right, columns(&place), view.width));
-    for (sign, line) in edit.lines().into_iter().filter(|_| by_lines) {
+    let mut drawn = placed(left, columns(left), &at(edit.place.as_ref()), view);
+    drawn.push('\n');
+    for (sign, text) in edit.lines().into_iter().filter(|_| by_lines) {
         let role = match sign {
             Sign::Removed => Role::Delete,
             Sign::Added => Role::Create,
             Sign::Same | Sign::Gap => Role::Quiet,
         };
-        let line = if sign == Sign::Gap { view.charset.gap().to_owned() } else { line };
-        let line = format!("{} {}", sign.as_char(), safe::line(&line));
-        drawn.push_str(&format!("{}{}\n", " ".repeat(FIELD_INDENT + 2), view.palette.paint(role, line.trim_end())));
+        let text = if sign == Sign::Gap { view.charset.gap().to_owned() } else { view.plain(&line![code(text)]) };
+        let text = format!("{} {text}", sign.as_char());
+        drawn.push_str(&format!("{}{}\n", " ".repeat(FIELD_INDENT + 2), view.palette.paint(role, text.trim_end())));
     }
     drawn
+}
+
+/// The name of a field and what there is to say of it; both are drawn already.
+fn field(name: &str, text: &str) -> String {
+    format!("{}{:<FIELD_WIDTH$}{text}", " ".repeat(FIELD_INDENT), format!("{name} "))
 }
 
 /// The values that a replace changes. `modified` is when somebody last changed the live object.
@@ -123,56 +131,55 @@ fn rows(fields: &[FieldChange], modified: Option<&str>, view: &TextView) -> Stri
             text.push_str(&row(&edit, modified, view));
         }
         if field.field == Field::Target {
-            text.push_str(&words("target", &texts::target_words(&field.before, &field.after)));
+            text.push_str(&labelled("target", &target_words(&field.before, &field.after), view));
         }
     }
     text
 }
 
 /// Why a field differs, where that is not the plain case.
-fn aside(edit: &ValueEdit, modified: Option<&str>) -> String {
-    if let Some(side) = edit.attribution {
-        return side.to_string();
+fn aside<'a>(edit: &ValueEdit, modified: Option<&'a str>) -> Line<'a> {
+    let last = || modified.and_then(|time| time.get(..10)).map(|day| line![", last on ", code(day)]);
+    match (edit.attribution, edit.cause) {
+        (Some(side), _) => line![side.as_str()],
+        (None, Some(Cause::Drift)) => line!["changed outside", last()],
+        (None, Some(Cause::Both)) => line!["changed here and outside", last()],
+        (None, Some(Cause::Pending | Cause::Unannotated) | None) => Line::default(),
     }
-    let last = modified.and_then(|time| time.get(..10)).map(|day| format!(", last on {}", safe::line(day)));
-    let last = last.unwrap_or_default();
-    match edit.cause {
-        Some(Cause::Drift) => format!("changed outside{last}"),
-        Some(Cause::Both) => format!("changed here and outside{last}"),
-        Some(Cause::Pending | Cause::Unannotated) | None => String::new(),
-    }
+}
+
+/// A value, or that there is none.
+fn shown(value: Option<&str>) -> Line<'_> {
+    value.map_or_else(|| line!["(none)"], value_text)
 }
 
 /// A value that cannot be taken for something else.
-fn value_text(value: &str) -> String {
+fn value_text(value: &str) -> Line<'_> {
     let odd = value.is_empty() || value.trim() != value || value == "(none)" || value.contains(" -> ");
-    let value = safe::line(value);
-    if odd { format!("\"{value}\"") } else { value.into_owned() }
+    if odd { line!["\"", code(value), "\""] } else { line![code(value)] }
 }
 
-fn words(name: &str, text: &str) -> String {
-    format!("{}{:<FIELD_WIDTH$}{text}\n", " ".repeat(FIELD_INDENT), format!("{name} "))
+fn labelled(name: &'static str, text: &Line<'_>, view: &TextView) -> String {
+    field(name, &view.plain(text)) + "\n"
 }
 
 /// Many endpoints with one edit.
 pub(super) fn folded(changes: &[&Change], view: &TextView) -> String {
     let (sign, role) = sign(ActionKind::Replace);
     let Some(first) = changes.first() else { return String::new() };
-    let mut text = format!("  {} {}", view.palette.paint(role, sign), count(changes.len(), "endpoint"));
-    let cause = remarkable_reason(first);
-    let gap = (KEY_WIDTH + 2).saturating_sub(count(changes.len(), "endpoint").len());
-    text.push_str(format!("{}{cause}", " ".repeat(gap)).trim_end());
+    let number = view.plain(&Line::count(changes.len(), "endpoint"));
+    let gap = " ".repeat((KEY_WIDTH + 2).saturating_sub(number.len()));
+    let cause = view.plain(&remarkable_reason(first));
+    let mut text = format!("  {} {number}{gap}{cause}", view.palette.paint(role, sign)).trim_end().to_owned();
     text.push('\n');
     let fields: Vec<FieldChange> =
         first.fields().iter().map(|field| FieldChange { place: None, ..field.clone() }).collect();
     text.push_str(&rows(&fields, None, view));
-    let names: Vec<String> = changes
-        .iter()
-        .map(|change| match change.fields().first().and_then(|field| field.place.as_ref()) {
-            Some(place) => format!("{} ({})", change.key, at(place)),
-            None => change.key.to_string(),
-        })
-        .collect();
+    let name = |change: &&Change| {
+        let place = change.fields().first().and_then(|field| field.place.as_ref());
+        view.plain(&line![key(&change.key), place.map(|place| line![" (", view::at(place), ")"])])
+    };
+    let names: Vec<String> = changes.iter().map(name).collect();
     for line in wrapped(&names, view.width.saturating_sub(FIELD_INDENT)) {
         text.push_str(&format!("{}{}\n", " ".repeat(FIELD_INDENT), view.palette.paint(Role::Quiet, line)));
     }
@@ -182,7 +189,6 @@ pub(super) fn folded(changes: &[&Change], view: &TextView) -> String {
 fn wrapped(names: &[String], width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for (at, name) in names.iter().enumerate() {
-        let name = safe::line(name);
         let comma = if at + 1 < names.len() { "," } else { "" };
         let piece = format!("{name}{comma}");
         let line = lines.last_mut().filter(|line| line.is_empty() || columns(line) + columns(&piece) < width);
@@ -197,20 +203,18 @@ fn wrapped(names: &[String], width: usize) -> Vec<String> {
 
 /// One change that is blocked, with the reason and what allows it.
 pub(super) fn blocked(held: &BlockedChange, view: &TextView) -> String {
-    let key = held.key.to_string();
     let what = held.change.as_ref().map_or("change", |change| change.action.kind().as_str());
-    let place = held.place.as_ref().map(at).unwrap_or_default();
-    let left = format!("  ! blocked {}", safe::line(&key));
-    let painted = left.replacen("! blocked", &view.palette.paint(Role::Careful, "! blocked").to_string(), 1);
-    let quiet = if place.is_empty() { String::new() } else { view.palette.paint(Role::Quiet, &place).to_string() };
-    let mut text = format!("{}\n", at_the_end(&painted, columns(&left), &quiet, columns(&place), view.width));
+    let name = view.plain(&line![key(&held.key)]);
+    let left = format!("  ! blocked {name}");
+    let painted = format!("  {} {name}", view.palette.paint(Role::Careful, "! blocked"));
+    let mut text = format!("{}\n", placed(&painted, columns(&left), &at(held.place.as_ref()), view));
     if let Some(change) = &held.change {
         text.push_str(&rows(change.fields(), None, view));
     }
     let (why, allow) = block_reason(held);
-    text.push_str(&words(&format!("no {what}"), &why));
+    text.push_str(&format!("{}\n", field(&format!("no {what}"), &view.plain(&why))));
     if let Some(allow) = allow {
-        text.push_str(&words("to allow it", &allow));
+        text.push_str(&labelled("to allow it", &line![code(allow)], view));
     }
     text
 }

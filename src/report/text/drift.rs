@@ -1,195 +1,154 @@
-//! The verdict of a check as text: each endpoint that is not in sync with its fields, what is accepted, and
-//! what to do next.
+//! The verdict of a check as text: what is defined and what is live of each endpoint that is not in sync, what is
+//! accepted, and what to do next.
 
-use crate::report::counted::{count, some_of};
-use std::collections::BTreeSet;
-
-use super::{TextView, columns, notes, refusal, seconds};
-use crate::drift::{AcknowledgementStatus, Check, Verdict, Verdicts};
-use crate::model::{Field, Key};
-use crate::plan::{Action, Change, Plan};
-use crate::report::edits::{self, Sign, ValueEdit};
-use crate::report::reason::reason_since;
-use crate::report::time::{age, minute};
-use crate::report::{Role, safe};
+use super::plan::narrowed;
+use super::{TextView, draw, notes, refusal, seconds};
+use crate::drift::{Check, Verdict};
+use crate::report::Role;
+use crate::report::facts::check::{self as facts, Row, State, Value};
+use crate::report::facts::edits::Sign;
+use crate::report::view::plan as view_of;
+use crate::report::view::{Content, Line, View, at, code, key, line};
 
 /// Longer differences, in characters, are not part of the table.
 const LONG: usize = 100;
+/// Endpoints that are not applied yet of which each value is shown.
+const VALUES: usize = 12;
 
 /// The verdict over a tenant: what was changed outside, what is pending, and what to do about it.
 #[must_use]
 pub fn drift(check: &Check<'_>, view: &TextView) -> String {
-    let Check { plan, verdicts, .. } = check;
-    let mut text = headline(plan, verdicts, view);
-    if plan.source.snapshot.is_some() {
-        text.push_str(&format!("{}, not the service\n", super::plan::read_scope(plan)));
+    let report = View::of_check(check, view.call());
+    let mut text = headline(check, view);
+    if check.plan.source.snapshot.is_some() {
+        text.push_str(&format!("{}, not the service\n", view.plain(&view_of::source(check.plan))));
     }
-    let changes = plan.changes.iter().chain(plan.blocked.iter().filter_map(|held| held.change.as_ref()));
-    let mut lines: Vec<[String; 4]> = Vec::new();
-    for change in changes {
-        let object = verdicts.objects.get(&change.key).filter(|object| object.verdict != Verdict::Pending);
-        lines.extend(object.into_iter().flat_map(|object| drifted(change, &object.drifted, check)));
+    let Content::Check(rows, accepted) = &report.content else { return text };
+    let (outside, rest): (Vec<&Row<'_>>, Vec<&Row<'_>>) = rows.iter().partition(|row| row.state.is_outside());
+    let changed: Vec<Vec<Line<'_>>> = outside.iter().flat_map(|row| cells(row, true)).collect();
+    text.push_str(&table("changed outside", changed, view));
+    let blocked = rest.iter().filter(|row| row.state == State::Blocked);
+    let pending: Vec<&Row<'_>> = rest.iter().copied().filter(|row| row.state == State::Pending).collect();
+    let mixed = outside.iter().flat_map(|row| cells(row, false));
+    let (shown, named) = pending.split_at(pending.len().min(VALUES));
+    let to_apply: Vec<Vec<Line<'_>>> = mixed.chain(shown.iter().flat_map(|row| cells(row, false))).collect();
+    text.push_str(&table("not applied yet", to_apply, view));
+    if !named.is_empty() {
+        let names = Line::some_of(named.iter().map(|row| row.key.to_string()), VALUES);
+        text.push_str(&format!("    and {}\n", view.plain(&names)));
     }
-    let listed: BTreeSet<&Key> =
-        plan.changes.iter().map(|change| &change.key).chain(plan.blocked.iter().map(|held| &held.key)).collect();
-    for (key, object) in &verdicts.objects {
-        if object.verdict == Verdict::Drift && !listed.contains(key) {
-            lines.push([key.to_string(), "not managed".to_owned(), String::new(), String::new()]);
-        }
+    let blocked: Vec<Vec<Line<'_>>> = blocked.map(|row| vec![line![key(row.key)], row.why.clone()]).collect();
+    if !blocked.is_empty() {
+        text.push_str(&format!(
+            "\n  {}\n{}",
+            view.palette.paint(Role::Strong, "blocked"),
+            draw::rows(&blocked, 4, view)
+        ));
     }
-    if !lines.is_empty() {
-        text.push_str(&format!("\n{}", table(&lines)));
+    if !accepted.is_empty() {
+        text.push_str("\n  acknowledged\n");
+        text.extend(accepted.iter().map(|line| format!("    {}\n", view.line(line))));
     }
-    text.push_str(&accepted(check));
-    let pending: Vec<String> = verdicts
-        .objects
-        .iter()
-        .filter(|(_, object)| object.verdict == Verdict::Pending)
-        .map(|(key, _)| key.to_string())
-        .collect();
-    if !pending.is_empty() {
-        text.push_str(&format!("\n  not applied yet: {}\n", some_of(&pending, 12)));
+    if !check.verdicts.unknown.is_empty() {
+        text.push_str(&format!("\n{}", refusal::incomplete(check.plan, view)));
     }
-    if !verdicts.unknown.is_empty() {
-        text.push_str(&format!("\n{}", refusal::incomplete(plan, view)));
-    }
-    let notes = notes(plan, view);
+    let undecided = report.alarms.iter().filter(|alarm| alarm.kind == crate::report::view::AlarmKind::Undecided);
+    let undecided: Vec<Line<'_>> = undecided.map(|alarm| alarm.text.clone()).chain(report.notes).collect();
+    let notes = notes(&undecided, view);
     if !notes.is_empty() {
         text.push_str(&format!("\n{notes}"));
     }
-    text.push_str(&next(verdicts, view));
-    text
+    let next = draw::commands(&report.commands, view);
+    if next.is_empty() { text } else { format!("{text}\n{next}") }
 }
 
-fn headline(plan: &Plan, verdicts: &Verdicts, view: &TextView) -> String {
+fn headline(check: &Check<'_>, view: &TextView) -> String {
+    let (plan, verdicts) = (check.plan, &check.verdicts);
     let looked = plan.read_scope();
-    let environment = plan.source.environment.as_ref().map(|name| format!(", environment {}", safe::line(name)));
-    let outside = format!("{}{}", environment.unwrap_or_default(), super::plan::narrowed(plan));
-    let number = |which: &[Verdict]| verdicts.objects.values().filter(|object| which.contains(&object.verdict)).count();
-    let drifted = number(&[Verdict::Drift, Verdict::Both]);
-    let pending = number(&[Verdict::Pending, Verdict::Both]);
-    let of = count(looked.endpoints, "endpoint");
-    let were = if drifted == 1 { "was" } else { "were" };
-    let have = if pending == 1 { "has" } else { "have" };
-    let word = |role, word| view.palette.paint(role, word);
-    match verdicts.whole() {
+    let environment = plan.source.environment.as_deref().map(|name| line![", environment ", code(name)]);
+    let outside = format!("{}{}", view.plain(&line![environment]), narrowed(plan, view));
+    let (drifted, pending) = facts::numbers(std::iter::once(verdicts));
+    // What nobody defines is not one of the endpoints that are defined.
+    let of = match drifted.max(pending) <= looked.endpoints {
+        true => line![" of ", Line::count(looked.endpoints, "endpoint")],
+        false => line![" ", if drifted.max(pending) == 1 { "endpoint" } else { "endpoints" }],
+    };
+    let were = if drifted == 1 { " was" } else { " were" };
+    let have = if pending == 1 { " has" } else { " have" };
+    let (role, word, text) = match verdicts.whole() {
         Verdict::InSync => {
             let elapsed = view.elapsed.map(|time| format!(", {}", seconds(time))).unwrap_or_default();
-            let namespaces = count(looked.namespaces, "namespace");
-            format!("{}: {of} in {namespaces}{elapsed}{outside}\n", word(Role::Right, "In sync"))
+            let text =
+                line![Line::count(looked.endpoints, "endpoint"), " in ", Line::count(looked.namespaces, "namespace")];
+            let word = view.palette.paint(Role::Right, "In sync");
+            return format!("{word}: {}{elapsed}{outside}\n", view.plain(&text));
         }
-        Verdict::Pending => {
-            format!("{}  {pending} of {of} {have} changes to apply{outside}\n", word(Role::Replace, "PENDING"))
-        }
-        Verdict::Drift => {
-            format!("{}  {drifted} of {of} {were} changed outside{outside}\n", word(Role::Wrong, "DRIFT"))
-        }
-        Verdict::Both => format!(
-            "{}  {drifted} of {of} {were} changed outside, {pending} {have} changes to apply{outside}\n",
-            word(Role::Wrong, "DRIFT AND PENDING")
+        Verdict::Pending => (Role::Replace, "PENDING", line![pending, of, have, " changes to apply"]),
+        Verdict::Drift => (Role::Wrong, "DRIFT", line![drifted, of, were, " changed outside"]),
+        Verdict::Both => (
+            Role::Wrong,
+            "DRIFT AND PENDING",
+            line![drifted, of, were, " changed outside, ", pending, have, " changes to apply"],
         ),
-        Verdict::Unknown => format!("{}  no verdict over everything{outside}\n", word(Role::Wrong, "UNKNOWN")),
-    }
-}
-
-/// Key, field, movement from wanted to live, and since when. Of a replace only the fields in `left`
-/// are reported, the others are accepted.
-fn drifted(change: &Change, left: &[Field], check: &Check<'_>) -> Vec<[String; 4]> {
-    let key = change.key.to_string();
-    let by = change.action.before().and_then(|before| before.creator.as_deref());
-    let created = by.map(|by| format!(", created by {by}")).unwrap_or_default();
-    let since = |field: Option<&Field>, time: Option<&String>| {
-        if let Some(seen) = check.drift_state.and_then(|state| state.seen(&change.key, field)) {
-            let first = minute(&seen.first_seen.to_string());
-            let checks = count(usize::try_from(seen.checks).unwrap_or(usize::MAX), "check");
-            return format!("since {first} ({}), seen in {checks}{created}", age(seen.age(check.now)));
-        }
-        time.map(|time| format!("since {}{created}", minute(time))).unwrap_or_default()
+        Verdict::Unknown => (Role::Wrong, "UNKNOWN", line!["no verdict over everything"]),
     };
-    match &change.action {
-        Action::Create { .. } if change.applied_in.is_some() => {
-            vec![[key, "missing".to_owned(), reason_since(change), since(None, None)]]
-        }
-        Action::Create { .. } => {
-            vec![[key, "deleted".to_owned(), "it was applied and is gone".to_owned(), since(None, None)]]
-        }
-        Action::Delete { before, .. } => {
-            vec![[key, "not managed".to_owned(), String::new(), since(None, before.modified.as_ref())]]
-        }
-        Action::Annotate { .. } => Vec::new(),
-        Action::Replace { fields, before, .. } => fields
-            .iter()
-            .filter(|field| left.contains(&field.field))
-            .flat_map(|field| edits::of_field(field).into_iter().map(move |edit| (field, edit)))
-            .map(|(field, edit)| {
-                let moved = movement(&edit);
-                [key.clone(), edit.name, moved, since(Some(&field.field), before.modified.as_ref())]
-            })
-            .collect(),
-    }
+    format!("{}  {}{outside}\n", view.palette.paint(role, word), view.plain(&text))
 }
 
-/// What became of a wanted value live.
-fn movement(edit: &ValueEdit) -> String {
-    if !edit.has_lines() {
-        return if edit.is_long() { "changed".to_owned() } else { format!("{} -> {}", edit.wanted(), edit.live()) };
+/// A table of values below its title, an empty line before it; nothing without rows.
+fn table(title: &'static str, mut rows: Vec<Vec<Line<'_>>>, view: &TextView) -> String {
+    if rows.is_empty() {
+        return String::new();
     }
-    let live = edit.lines().into_iter().filter_map(|(sign, line)| match sign {
-        Sign::Removed => Some(format!("+ {line}")),
-        Sign::Added => Some(format!("- {line}")),
-        Sign::Same | Sign::Gap => None,
-    });
-    let live = live.collect::<Vec<_>>().join(", ");
-    if live.chars().count() > LONG { "changed".to_owned() } else { live }
+    rows.insert(0, vec![line!["endpoint"], line!["field"], line!["defined"], line!["live"]]);
+    let drawn = draw::rows(&rows, 4, view);
+    format!("\n  {}\n{drawn}", view.palette.paint(Role::Strong, title))
 }
 
-/// What is accepted, and what of it has ended or fits no more.
-fn accepted(check: &Check<'_>) -> String {
-    let lines: Vec<[String; 4]> = check
-        .acknowledged
-        .iter()
-        .map(|entry| {
-            let one = &entry.acknowledgement;
-            let standing = match entry.status {
-                AcknowledgementStatus::Silences => format!("accepted until {}", one.expires),
-                AcknowledgementStatus::Expired => format!("EXPIRED on {}", one.expires),
-                AcknowledgementStatus::Moved => "drifted on to another value".to_owned(),
-                AcknowledgementStatus::Unneeded => "no longer needed".to_owned(),
-            };
-            let field = one.field.as_ref().map(ToString::to_string).unwrap_or_default();
-            [one.object.to_string(), field, standing, one.reason.clone()]
+/// Key, field, the defined and the live value, and what else is known: of what was changed outside, or of the rest.
+fn cells<'a>(row: &'a Row<'_>, is_outside: bool) -> Vec<Vec<Line<'a>>> {
+    if row.values.is_empty() {
+        if row.state.is_outside() != is_outside {
+            return Vec::new();
+        }
+        let [defined, live] = row.whole();
+        let place = row.change.and_then(|change| change.place.as_ref()).filter(|_| !is_outside);
+        let known: Vec<Line<'_>> = [row.why.clone(), row.since.clone(), line![place.map(at)]]
+            .into_iter()
+            .filter(|line| !line.is_empty())
+            .collect();
+        return vec![vec![
+            line![key(row.key)],
+            Line::default(),
+            line![defined],
+            line![live],
+            Line::joined(known, ", "),
+        ]];
+    }
+    let values = row.values.iter().filter(|value| value.is_outside == is_outside);
+    values
+        .map(|value| {
+            let [defined, live] = sides(value);
+            let place = value.edit.place.as_ref().filter(|_| !is_outside);
+            let known = line![value.since.clone(), place.map(at)];
+            vec![line![key(row.key)], line![code(&value.edit.name)], defined, live, known]
         })
-        .collect();
-    if lines.is_empty() { String::new() } else { format!("\n  acknowledged\n{}", table(&lines)) }
+        .collect()
 }
 
-fn table(lines: &[[String; 4]]) -> String {
-    let lines: Vec<[String; 4]> =
-        lines.iter().map(|line| line.clone().map(|cell| safe::line(&cell).into_owned())).collect();
-    let widths: Vec<usize> = (0..3).map(|at| lines.iter().map(|line| columns(&line[at])).max().unwrap_or(0)).collect();
-    let mut text = String::new();
-    for line in &lines {
-        let mut drawn = String::from("  ");
-        for (cell, width) in line.iter().zip(&widths) {
-            drawn.push_str(cell);
-            drawn.push_str(&" ".repeat(width + 2 - columns(cell)));
+/// The defined and the live value; of long ones only what differs.
+fn sides(value: &Value) -> [Line<'_>; 2] {
+    let edit = &value.edit;
+    if !edit.has_lines() {
+        if edit.is_long() {
+            return [line!["(long)"], line!["differs"]];
         }
-        drawn.push_str(&line[3]);
-        text.push_str(&format!("{}\n", drawn.trim_end()));
+        return [line![code(edit.wanted())], line![code(edit.live())]];
     }
-    text
-}
-
-fn next(verdicts: &Verdicts, view: &TextView) -> String {
-    let directory = safe::line(view.call());
-    match verdicts.whole() {
-        Verdict::InSync | Verdict::Unknown => String::new(),
-        Verdict::Pending => format!("\napply:  trueup apply {directory}\n"),
-        Verdict::Drift | Verdict::Both => {
-            format!(
-                "\nrestore with:                 trueup apply {directory}\n\
-                 accept the live values with:  trueup pull --drift {directory}\n"
-            )
-        }
-    }
+    let side = |which: Sign| {
+        let lines = edit.lines().into_iter().filter(|(sign, _)| *sign == which).map(|(_, line)| line);
+        let text = lines.collect::<Vec<_>>().join(", ");
+        if text.chars().count() > LONG { line!["(long)"] } else { line![code(text)] }
+    };
+    [side(Sign::Added), side(Sign::Removed)]
 }

@@ -1,12 +1,12 @@
 //! What was found or done in several stacks as text: each under its directory, and the sum.
 
 use super::{TextView, drift, outcome, plan, seconds, valid};
-use crate::drift::Verdict;
-use crate::plan::{ActionKind, Plan};
+use crate::plan::ActionKind;
 use crate::report::counted::{count, some_of};
-use crate::report::fleet::{Fleet, FleetCommand, FleetPart, NAMES, NOT_BEGUN, NOTHING_EARLIER, PartOutcome};
+use crate::report::facts::stack;
+use crate::report::fleet::{Fleet, FleetCommand, NAMES, NOT_BEGUN, NOTHING_EARLIER, PartOutcome};
+use crate::report::view::{Line, line};
 use crate::report::{Role, safe};
-use crate::run::ChangeResult;
 
 /// Each stack under its directory, and the sum.
 #[must_use]
@@ -70,77 +70,32 @@ fn line(role: Role, word: &str, reason: &str, view: &TextView) -> String {
 
 /// How many stacks have which result.
 fn sum(fleet: &Fleet<'_>, view: &TextView) -> String {
-    let number = |is: &dyn Fn(&FleetPart<'_>) -> bool| fleet.parts.iter().filter(|part| is(part)).count();
-    let changes = |plan: &Plan| plan.changes.iter().any(|change| change.action.kind() != ActionKind::Annotate);
-    let planned =
-        |is: &dyn Fn(&Plan) -> bool| number(&|part| matches!(&part.outcome, PartOutcome::Planned(plan) if is(plan)));
-    let unread = |plan: &Plan| plan.unknown().next().is_some();
-    let verdict = |verdict| fleet.checks().filter(|(_, check)| check.verdicts.whole() == verdict).count();
-    let valid = number(&|part| matches!(&part.outcome, PartOutcome::Validated(checked) if checked.contents.is_some()));
-    let invalid =
-        number(&|part| matches!(&part.outcome, PartOutcome::Validated(checked) if checked.contents.is_none()));
-    // How many of the changes are done, or may be, and how many there are.
-    let done = |part: &FleetPart<'_>| match &part.outcome {
-        PartOutcome::Applied(outcome, _) => {
-            let results = || outcome.steps.iter().map(|step| &step.result);
-            let may_be_done = results().filter(|result| result.is_done() || result.may_have_taken_effect()).count();
-            Some((results().all(ChangeResult::is_done), may_be_done))
-        }
-        _ => None,
-    };
-    let no_report = number(&|part| matches!(part.outcome, PartOutcome::Unknown(_)));
-    let in_sync = |plan: &Plan| !changes(plan) && plan.blocked.is_empty() && !unread(plan);
-    let numbers = [
-        (valid, "valid"),
-        (number(&|part| matches!(done(part), Some((true, _)))), "applied"),
-        (number(&|part| matches!(done(part), Some((false, 1..)))), "applied in part"),
-        (number(&|part| matches!(done(part), Some((false, 0)))), "with no change made"),
-        (verdict(Verdict::InSync) + planned(&in_sync), "in sync"),
-        (planned(&|plan| !unread(plan) && !in_sync(plan)), "with changes"),
-        (verdict(Verdict::Pending), "pending"),
-        (verdict(Verdict::Drift), "changed outside"),
-        (verdict(Verdict::Both), "changed outside and pending"),
-        (verdict(Verdict::Unknown) + planned(&unread) + no_report, "unknown"),
-        (fleet.failed() + invalid, fleet.command.undone()),
-        (number(&|part| matches!(part.outcome, PartOutcome::Skipped(_) | PartOutcome::NotBegun)), "skipped"),
-        (number(&|part| matches!(part.outcome, PartOutcome::Elsewhere)), "other checkers'"),
-    ];
-    let parts: Vec<String> = numbers
-        .into_iter()
-        .filter(|(number, _)| *number > 0)
-        .map(|(number, words)| format!("{number} {words}"))
-        .collect();
+    let parts = stack::sum(fleet).into_iter().map(|(number, state)| line![number, " ", state.words(fleet)]);
+    let parts = Line::joined(parts, ", ");
+    let parts = (!parts.is_empty()).then(|| line![": ", parts]);
     let elapsed = view.elapsed.map(|time| format!("   {}", seconds(time))).unwrap_or_default();
-    let colon = if parts.is_empty() { "" } else { ": " };
-    let number = count(fleet.parts.len(), "stack");
-    let sum = format!("{number}{colon}{}{}{elapsed}\n", parts.join(", "), endpoints(fleet));
-    sum + &sources(fleet)
+    let sum = view.plain(&line![Line::count(fleet.parts.len(), "stack"), parts, endpoints(fleet)]);
+    format!("{sum}{elapsed}\n{}", sources(fleet, view))
 }
 
 /// What a merged report is made of.
-fn sources(fleet: &Fleet<'_>) -> String {
+fn sources(fleet: &Fleet<'_>, view: &TextView) -> String {
     let Some(merged) = fleet.merged else { return String::new() };
-    let problems = match fleet.problems.len() {
-        0 => String::new(),
-        number => format!("; {}", count(number, "problem")),
-    };
-    format!("from {}{}{problems}\n", count(merged.files, "file"), merged.period())
+    let problems = fleet.problems.len();
+    let problems = (problems > 0).then(|| line!["; ", Line::count(problems, "problem")]);
+    let text = line!["from ", Line::count(merged.files, "file"), merged.period(), problems];
+    format!("{}\n", view.plain(&text))
 }
 
 /// The changes of all plans.
-fn endpoints(fleet: &Fleet<'_>) -> String {
-    if fleet.command != FleetCommand::Plan {
-        return String::new();
-    }
+fn endpoints(fleet: &Fleet<'_>) -> Line<'static> {
     let of = |kind| fleet.plans().map(|(_, plan)| plan.count(kind)).sum::<usize>();
-    let kinds = [ActionKind::Create, ActionKind::Replace, ActionKind::Delete, ActionKind::Annotate];
-    let parts: Vec<String> = kinds
-        .into_iter()
-        .map(|kind| (of(kind), kind))
-        .filter(|(number, _)| *number > 0)
-        .map(|(number, kind)| format!("{number} to {kind}"))
-        .collect();
-    if parts.is_empty() { String::new() } else { format!("; {}", parts.join(", ")) }
+    let kinds = ActionKind::ALL.into_iter().map(|kind| (of(kind), kind)).filter(|(number, _)| *number > 0);
+    let parts: Vec<Line<'_>> = kinds.map(|(number, kind)| line![number, " to ", kind.as_str()]).collect();
+    if fleet.command != FleetCommand::Plan || parts.is_empty() {
+        return Line::default();
+    }
+    line!["; ", Line::joined(parts, ", ")]
 }
 
 /// The command that applies exactly these plans.

@@ -5,7 +5,7 @@ use super::change::{sign, values};
 use super::{TextView, columns, outcome};
 use crate::model::RunId;
 use crate::report::counted::count;
-use crate::report::reason::short_commit;
+use crate::report::facts::reason::short_commit;
 use crate::report::time::minute;
 use crate::report::{Role, safe};
 use crate::run::{
@@ -74,7 +74,7 @@ fn row(run: &RunSummary) -> [String; 7] {
         text(run.stack.as_deref()),
         text(Some(service)),
         text(run.who()),
-        run.commit.as_deref().map_or_else(|| "-".to_owned(), short_commit),
+        run.commit.as_deref().map_or_else(|| "-".to_owned(), |commit| safe::line(&short_commit(commit)).into_owned()),
         format!("{} of {} ({})", run.done, run.planned.whole(), signs(run.planned)),
     ]
 }

@@ -1,8 +1,8 @@
 //! Reports as text for a terminal or a log: signs and words first, colour only added. Every report
 //! ends in the next thing to do.
 
-mod attribution;
 mod change;
+mod draw;
 mod drift;
 mod fleet;
 mod history;
@@ -11,29 +11,26 @@ mod plan;
 mod progress;
 mod refusal;
 mod rehearsal;
-mod settings;
 mod validation;
 
+pub(super) use draw::draw;
 pub use drift::drift;
 pub use fleet::fleet;
 pub use history::{history, open_run, pruned, resuming, run};
 pub use outcome::outcome;
-pub(in crate::report) use plan::{apply_command, outside, stack};
-pub use plan::{consents, plan, write_plan};
+pub use plan::{consents, plan, settings, write_plan};
 pub use progress::{LineProgress, step_line};
 pub use refusal::{blocked, incomplete, refusal};
 pub use rehearsal::rehearsal;
 
-pub use settings::setting_changes;
 pub use validation::valid;
 
 use std::time::Duration;
 
 use unicode_width::UnicodeWidthStr as _;
 
-use super::{AttributionDetail, Charset, Palette, Role, plan_notes};
-use crate::model::SourceLocation;
-use crate::plan::Plan;
+use super::view::Line;
+use super::{Charset, Palette, Role};
 
 /// How a text report is drawn.
 #[derive(Debug, Clone, Default)]
@@ -56,8 +53,6 @@ pub struct TextView {
     pub again: Option<String>,
     /// The flags that a command without those words needs to find the same settings, each behind a blank.
     pub flags: String,
-    /// Which differences are listed in full, if a base branch attributes them.
-    pub detail: AttributionDetail,
 }
 
 impl TextView {
@@ -85,10 +80,10 @@ impl TextView {
     }
 }
 
-/// The notes of a plan, a line each.
-fn notes(plan: &Plan, view: &TextView) -> String {
+/// Notes, a line each.
+fn notes(notes: &[Line<'_>], view: &TextView) -> String {
     let word = view.palette.paint(Role::Quiet, "note");
-    plan_notes::lines(plan).into_iter().map(|line| format!("  {word}  {line}\n")).collect()
+    notes.iter().map(|line| format!("  {word}  {}\n", view.plain(line))).collect()
 }
 
 fn seconds(time: Duration) -> String {
@@ -103,11 +98,6 @@ fn at_the_end(left: &str, left_width: usize, right: &str, right_width: usize, wi
     }
     let gap = width.saturating_sub(left_width + right_width).max(2);
     format!("{left}{}{right}", " ".repeat(gap))
-}
-
-/// A place as `file:line`.
-fn at(place: &SourceLocation) -> String {
-    format!("{}:{}", super::safe::line(&place.file), place.line)
 }
 
 fn columns(text: &str) -> usize {

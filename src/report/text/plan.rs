@@ -1,19 +1,17 @@
-//! A plan as text: every change with its fields and places, equal edits folded, then what is blocked, the
-//! notes, the guards, the counts and the command that applies exactly this plan.
+//! A plan as text: what an apply does, what can hurt most last, then the notes, the counts and the commands that
+//! apply exactly this plan.
 
-use crate::report::counted::{count, some_of};
-use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::path::Path;
 
 use super::change::{self, sign};
-use super::{TextView, attribution, notes, refusal, seconds};
-use crate::plan::{ActionKind, Digest, GuardName, Plan};
-use crate::report::attribution::summary;
-use crate::report::{Role, edits, json, safe, time};
+use super::{TextView, draw, notes, refusal, seconds};
+use crate::plan::{ActionKind, Plan};
+use crate::report::facts::plan::{self as facts, Item, Part};
+use crate::report::view::plan as view_of;
+use crate::report::view::{AlarmKind, Content, Line, View, code, line};
+use crate::report::{Role, json};
 
-/// From so many endpoints with one and the same edit on, the edit is listed once.
-const FOLD: usize = 3;
 /// Names that are shown of a long list.
 const NAMES: usize = 12;
 
@@ -31,31 +29,43 @@ pub fn plan(plan: &Plan, saved: Option<&Path>, view: &TextView) -> String {
 pub fn write_plan(plan: &Plan, saved: Option<&Path>, view: &TextView, out: &mut dyn Write) -> io::Result<()> {
     let unknown = plan.unknown().next().is_some();
     if plan.changes.is_empty() && plan.blocked.is_empty() && !unknown {
-        return write!(out, "{}{}", super::setting_changes(plan, view), in_sync(plan, view));
+        return write!(out, "{}{}", settings(plan, view), in_sync(plan, view));
     }
-    let heads = [consents(plan, view), super::setting_changes(plan, view), header(plan, view)];
-    out.write_all(heads.concat().as_bytes())?;
-    let rendered = attribution::listed(plan, view);
-    let (deletes, others): (Vec<_>, Vec<_>) =
-        rendered.iter().partition(|change| change.action.kind() == ActionKind::Delete);
-    let (folded, single): (Vec<_>, Vec<_>) =
-        edits::fold(others, FOLD).into_iter().partition(|fold| fold.changes.len() > 1);
-    for fold in single.iter().chain(&folded) {
-        let text = match fold.changes.as_slice() {
-            [one] => change::change(one, view),
-            many => change::folded(many, view),
-        };
-        write!(out, "\n{text}")?;
+    let digest = plan.digest();
+    let report = View::of_plan(plan, &digest, saved, view);
+    let consents = report.alarms.iter().filter(|alarm| alarm.kind != AlarmKind::Incomplete);
+    write!(out, "{}{}{}", draw::alarms(consents, view), settings(plan, view), header(plan, view))?;
+    let Content::Plan(parts) = &report.content else { return Ok(()) };
+    let is_alone = parts.len() == 1;
+    for (part, items) in parts {
+        if !is_alone {
+            out.write_all(heading(*part, items.is_empty(), plan, view).as_bytes())?;
+        }
+        let mut annotates = (*part == Part::ThisChange).then(|| self::annotates(plan, view));
+        for item in items {
+            // Ownership annotations are written with the replaces.
+            if item.rank() >= facts::Rank::Delete
+                && let Some(annotates) = annotates.take()
+            {
+                out.write_all(annotates.as_bytes())?;
+            }
+            let text = match item {
+                Item::Changes(fold) => match fold.changes.as_slice() {
+                    [one] => change::change(one, view),
+                    many => change::folded(many, view),
+                },
+                Item::Blocked(held) => change::blocked(held, view),
+            };
+            write!(out, "\n{text}")?;
+        }
+        out.write_all(annotates.unwrap_or_default().as_bytes())?;
+        if *part == Part::BehindBase {
+            let base = code(plan.source.base.as_deref().unwrap_or_default());
+            let text = line!["applying would revert merged work; merge ", base, " into this change first"];
+            writeln!(out, "\n        {}", view.plain(&text))?;
+        }
     }
-    out.write_all(annotates(plan, view).as_bytes())?;
-    for change in deletes {
-        write!(out, "\n{}", change::change(change, view))?;
-    }
-    for held in plan.blocked.iter().filter(|held| attribution::lists(held, plan, view)) {
-        write!(out, "\n{}", change::blocked(held, view))?;
-    }
-    out.write_all(attribution::others(plan, view).as_bytes())?;
-    let notes = notes(plan, view);
+    let notes = notes(&report.notes, view);
     if !notes.is_empty() {
         write!(out, "\n{notes}")?;
     }
@@ -65,163 +75,115 @@ pub fn write_plan(plan: &Plan, saved: Option<&Path>, view: &TextView, out: &mut 
             return Ok(());
         }
     }
-    let digest = plan.digest();
-    let (guards, counts) = (guards(plan, view), counts(plan, &digest, view));
-    write!(out, "\n{guards}{counts}\n{}", next(plan, &digest, saved, view))
+    let counts = view.plain(&line![counts(plan), ".   digest ", code(digest.short())]);
+    write!(out, "\n{}{counts}\n{}", guards(plan, view), draw::commands(&report.commands, view))
+}
+
+/// What the changes of a part have in common, where there are several parts.
+fn heading(part: Part, is_empty: bool, plan: &Plan, view: &TextView) -> String {
+    let base = || code(plan.source.base.as_deref().unwrap_or_default());
+    let (word, text) = match part {
+        Part::ThisChange if is_empty => ("no difference is from this change", Line::default()),
+        Part::ThisChange => ("this change", Line::default()),
+        Part::BehindBase => ("behind base", line!["  ", base(), " has newer changes that this change lacks:"]),
+        Part::Others => ("not of this change", line![", and an apply does it as well:"]),
+    };
+    format!("\n  {}{}\n", view.palette.paint(Role::Strong, word), view.plain(&text))
 }
 
 fn in_sync(plan: &Plan, view: &TextView) -> String {
+    let notes = notes(&crate::report::facts::notes::lines(plan), view);
     if let Some(run) = plan.undone() {
-        return format!("Nothing to roll back: what {run} wrote is as it was before it.\n{}", notes(plan, view));
+        let text = line!["Nothing to roll back: what ", code(run.as_str()), " wrote is as it was before it."];
+        return format!("{}\n{notes}", view.plain(&text));
     }
     if let Some((from, to)) = plan.handed_over() {
-        return format!("Nothing to move from stack {from} to stack {to}.\n{}", notes(plan, view));
+        let text = line!["Nothing to move from stack ", code(from), " to stack ", code(to), "."];
+        return format!("{}\n{notes}", view.plain(&text));
     }
-    let mut text = format!(
-        "{}: {} in {}, {}{}",
-        view.palette.paint(Role::Right, "In sync"),
-        count(plan.in_sync(), "endpoint"),
-        count(plan.read_scope().namespaces, "namespace"),
-        plan.source.environment.as_ref().map(|name| format!("environment {}, ", safe::line(name))).unwrap_or_default(),
-        read_scope(plan),
-    );
-    if let Some(elapsed) = view.elapsed {
-        text.push_str(&format!(", {}", seconds(elapsed)));
-    }
-    text.push_str(&narrowed(plan));
-    text.push('\n');
-    text.push_str(&notes(plan, view));
-    text
-}
-
-/// What the filters of the call leave out, and what could not be read.
-pub(in crate::report) fn outside(plan: &Plan) -> Option<String> {
-    let looked = plan.read_scope();
-    let mut parts = Vec::new();
-    if plan.left_out > 0 {
-        parts.push(format!("{} outside the filter", count(plan.left_out, "change")));
-    }
-    if looked.left_out > 0 {
-        parts.push(format!("{} outside the filter", count(looked.left_out, "namespace")));
-    }
-    if looked.unread > 0 {
-        parts.push(format!("{} not read", count(looked.unread, "namespace")));
-    }
-    (!parts.is_empty()).then(|| parts.join(", "))
-}
-
-/// What was read: the service in so many requests, or a snapshot of a time.
-pub(super) fn read_scope(plan: &Plan) -> String {
-    match &plan.source.snapshot {
-        None => count(usize::try_from(plan.source.requests).unwrap_or(usize::MAX), "request"),
-        Some(taken) => format!("against the snapshot of {}", safe::line(&time::minute(taken))),
-    }
-}
-
-/// The stack with its environment.
-pub(in crate::report) fn stack(plan: &Plan) -> String {
-    let stack = match &plan.stack {
-        Some(stack) => format!("stack {}", safe::line(stack)),
-        None => "no stack".to_owned(),
-    };
-    match &plan.source.environment {
-        Some(environment) => format!("{stack}, environment {}", safe::line(environment)),
-        None => stack,
-    }
+    let environment = plan.source.environment.as_deref().map(|name| line!["environment ", code(name), ", "]);
+    let text = line![
+        Line::count(plan.in_sync(), "endpoint"),
+        " in ",
+        Line::count(plan.read_scope().namespaces, "namespace"),
+        ", ",
+        environment,
+        view_of::source(plan)
+    ];
+    let elapsed = view.elapsed.map(|time| format!(", {}", seconds(time))).unwrap_or_default();
+    let word = view.palette.paint(Role::Right, "In sync");
+    format!("{word}: {}{elapsed}{}\n{notes}", view.plain(&text), narrowed(plan, view))
 }
 
 /// The filters of the call, and what they leave out; each behind a semicolon.
-pub(super) fn narrowed(plan: &Plan) -> String {
-    let filters = (!plan.source.filters.is_empty()).then(|| {
-        let filters: Vec<_> = plan.source.filters.iter().map(|filter| safe::line(filter)).collect();
-        format!("filtered by {}", filters.join(" "))
-    });
-    filters.into_iter().chain(outside(plan)).map(|part| format!("; {part}")).collect()
+pub(super) fn narrowed(plan: &Plan, view: &TextView) -> String {
+    view_of::narrowed(plan).iter().map(|part| format!("; {}", view.plain(part))).collect()
 }
 
 fn header(plan: &Plan, view: &TextView) -> String {
     let seen = plan.read_scope();
     let (title, defined) = match (plan.undone(), plan.handed_over()) {
-        (Some(run), _) => (format!("Rollback of {run} at"), String::new()),
-        (None, Some((from, to))) => {
-            (format!("Move from stack {} to stack {} at", safe::line(from), safe::line(to)), String::new())
-        }
-        (None, None) => ("Plan for".to_owned(), format!("{} defined, ", count(seen.endpoints, "endpoint"))),
+        (Some(run), _) => (line!["Rollback of ", code(run.as_str()), " at"], None),
+        (None, Some((from, to))) => (line!["Move from stack ", code(from), " to stack ", code(to), " at"], None),
+        (None, None) => (line!["Plan for"], Some(Line::count(seen.endpoints, "endpoint").and(" defined, "))),
     };
-    let against = match &plan.source.base {
-        Some(base) => format!(", against {}", safe::line(base)),
-        None => String::new(),
-    };
-    format!(
-        "{} {}, {}{against}, {}, {defined}{}{}\n",
-        view.palette.paint(Role::Strong, title),
-        safe::line(&plan.service.base_url),
-        stack(plan),
-        count(seen.namespaces, "namespace"),
-        read_scope(plan),
-        narrowed(plan),
-    )
+    let against = plan.source.base.as_deref().map(|base| line![", against ", code(base)]);
+    let text = line![
+        " ",
+        code(&plan.service.base_url),
+        ", ",
+        view_of::stack(plan),
+        against,
+        ", ",
+        Line::count(seen.namespaces, "namespace"),
+        ", ",
+        defined,
+        view_of::source(plan)
+    ];
+    let title = view.palette.paint(Role::Strong, view.plain(&title));
+    format!("{title}{}{}\n", view.plain(&text), narrowed(plan, view))
 }
 
 /// Ownership annotations need no review: one line.
 fn annotates(plan: &Plan, view: &TextView) -> String {
-    let annotated: Vec<String> = plan
-        .changes
-        .iter()
-        .filter(|change| change.action.kind() == ActionKind::Annotate)
-        .map(|change| change.key.to_string())
-        .collect();
-    if annotated.is_empty() {
+    let annotated = plan.changes.iter().filter(|change| change.action.kind() == ActionKind::Annotate);
+    let names: Vec<String> = annotated.map(|change| change.key.to_string()).collect();
+    if names.is_empty() {
         return String::new();
     }
     let what = match plan.handed_over() {
-        Some((from, to)) => format!("handed over from stack {} to stack {}", safe::line(from), safe::line(to)),
-        None => "in sync, only ownership annotations are written".to_owned(),
+        Some((from, to)) => line!["handed over from stack ", code(from), " to stack ", code(to)],
+        None => line!["in sync, only ownership annotations are written"],
     };
     let (sign, role) = sign(ActionKind::Annotate);
-    let text = format!("{} {what}: {}", count(annotated.len(), "endpoint"), some_of(&annotated, NAMES));
-    format!("\n  {} {text}\n", view.palette.paint(role, sign))
+    let number = Line::count(names.len(), "endpoint");
+    let text = line![number, " ", what, ": ", Line::some_of(names.into_iter(), NAMES)];
+    format!("\n  {} {}\n", view.palette.paint(role, sign), view.plain(&text))
 }
 
 /// What a plan says first: that an apply of it would be refused and why, and who allowed what.
 #[must_use]
 pub fn consents(plan: &Plan, view: &TextView) -> String {
-    let mut text = String::new();
-    let refused = plan.refused();
-    if !refused.is_empty() {
-        let word = view.palette.paint(Role::Wrong, "REFUSED");
-        text.push_str(&format!("{word}  an apply of this plan is refused unless it is allowed by name\n"));
-        for guard in refused {
-            let guard_text = guard.to_string();
-            text.push_str(&format!("  --allow {}: {}\n", guard.name, safe::line(&guard_text)));
-        }
-    } else if plan.is_refused() {
-        let word = view.palette.paint(Role::Wrong, "REFUSED");
-        text.push_str(&format!("{word}  an apply of this plan does nothing: everything in it is blocked\n"));
-    }
-    for allowed in &plan.allowed {
-        let word = view.palette.paint(Role::Careful, "ALLOWED");
-        let by = allowed.by.as_ref().map(|by| format!(" by {}", safe::line(by))).unwrap_or_default();
-        text.push_str(&format!("{word}  {}{by}\n", safe::line(&allowed.name)));
-    }
-    if !text.is_empty() {
-        text.push('\n');
-    }
-    text
+    draw::alarms(&view_of::consents(plan), view)
+}
+
+/// The settings that are others than at the base, or that the policy limits, with what is in force; an
+/// empty line behind them.
+#[must_use]
+pub fn settings(plan: &Plan, view: &TextView) -> String {
+    view_of::settings(plan).map(|table| draw::titled(&table, view)).unwrap_or_default()
 }
 
 pub(super) fn guards(plan: &Plan, view: &TextView) -> String {
     let mut text = String::new();
     for guard in &plan.guards {
-        let guard_text = guard.to_string();
-        text.push_str(&format!("{}  {}\n", view.palette.paint(Role::Careful, "guard"), safe::line(&guard_text)));
-        match plan.allowed(guard) {
-            None => text.push_str(&format!("       an apply is refused; to allow it: --allow {}\n", guard.name)),
-            Some(allowed) => {
-                let by = allowed.by.as_ref().map(|by| format!(" by {}", safe::line(by))).unwrap_or_default();
-                text.push_str(&format!("       allowed{by}\n"));
-            }
-        }
+        let word = view.palette.paint(Role::Careful, "guard");
+        let allowed = match plan.allowed(guard) {
+            None => line!["an apply is refused; to allow it: --allow ", guard.name.as_str()],
+            Some(allowed) => line!["allowed", allowed.by.as_deref().map(|by| line![" by ", code(by)])],
+        };
+        let guard = view.plain(&facts::guard(guard));
+        text.push_str(&format!("{word}  {guard}\n       {}\n", view.plain(&allowed)));
     }
     if !text.is_empty() {
         text.push('\n');
@@ -229,54 +191,19 @@ pub(super) fn guards(plan: &Plan, view: &TextView) -> String {
     text
 }
 
-fn counts(plan: &Plan, digest: &Digest, view: &TextView) -> String {
-    let mut parts = summary(plan, view.detail, |number| number.to_string());
+fn counts(plan: &Plan) -> Line<'_> {
+    let mut parts = Vec::new();
     let annotates = plan.count(ActionKind::Annotate);
-    if annotates > 0 {
-        let verb = if plan.handed_over().is_some() { "move" } else { ActionKind::Annotate.as_str() };
-        parts.push(format!("{annotates} to {verb}"));
+    if annotates > 0 && plan.handed_over().is_none() {
+        parts.push(line![annotates, " to annotate"]);
     }
     if !plan.blocked.is_empty() {
-        parts.push(format!("{} blocked", plan.blocked.len()));
+        parts.push(line![plan.blocked.len(), " blocked"]);
     }
-    parts.push(format!("{} in sync", plan.in_sync()));
-    format!("{}.   digest {}", parts.join(", "), digest.short())
-}
-
-fn next(plan: &Plan, digest: &Digest, saved: Option<&Path>, view: &TextView) -> String {
-    let label = view.palette.paint(Role::Quiet, "Apply exactly this:");
-    apply_command(plan, digest, saved, view).map(|command| format!("{label}  {command}\n")).unwrap_or_default()
-}
-
-/// The command that applies exactly this plan; nothing where it changes nothing, or would revert merged work.
-pub(in crate::report) fn apply_command(
-    plan: &Plan,
-    digest: &Digest,
-    saved: Option<&Path>,
-    view: &TextView,
-) -> Option<String> {
-    if plan.changes.is_empty() {
-        return None;
+    parts.push(line![plan.in_sync(), " in sync"]);
+    let (headline, rest) = (facts::headline(plan), Line::joined(parts, ", "));
+    match headline.is_empty() {
+        true => rest,
+        false => line![headline, if facts::whose(plan).is_empty() { ", " } else { "; " }, rest],
     }
-    // What would revert merged work is not proposed: the next step is above.
-    let refused = plan.refused();
-    if refused.iter().any(|guard| guard.name == GuardName::BehindBase) {
-        return None;
-    }
-    let make = match saved {
-        Some(path) => format!("trueup apply {}{}", safe::shell(&path.to_string_lossy()), safe::line(&view.flags)),
-        None => view.apply_command(),
-    };
-    let base = plan.source.base.as_ref().filter(|_| saved.is_none());
-    let base = base.map(|base| format!(" --base {}", safe::shell(base))).unwrap_or_default();
-    let mut command = format!("{make}{base} --digest {}", digest.short());
-    // A saved plan holds the consents that were given, and its digest covers them.
-    // A move gives its own consents.
-    let given = plan.allowed.iter().filter(|_| saved.is_none() && plan.handed_over().is_none());
-    let given = given.map(|allowed| allowed.name.as_str());
-    let names: BTreeSet<&str> = refused.iter().map(|guard| guard.name.as_str()).chain(given).collect();
-    for name in names {
-        command.push_str(&format!(" --allow {}", safe::line(name)));
-    }
-    Some(command)
 }

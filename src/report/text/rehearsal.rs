@@ -17,7 +17,7 @@ pub fn rehearsal(rehearsal: &Rehearsal, view: &TextView) -> String {
     if plan.changes.is_empty() && plan.blocked.is_empty() {
         return format!("Nothing to rehearse: {} in sync with {url}\n", count(plan.in_sync(), "endpoint"));
     }
-    let mut text = super::setting_changes(plan, view);
+    let mut text = super::settings(plan, view);
     text.push_str(&outcome::undone(outcome, plan, view));
     text.push_str(&left(rehearsal, view));
     if !text.is_empty() {

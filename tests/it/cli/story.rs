@@ -43,7 +43,7 @@ fn a_planned_object_that_moved_is_refused_three_ways_and_the_others_are_applied(
         .run("apply p.json --yes --quiet")
         .code(7)
         .stdout_contains("conflict: kiosk/orders")
-        .stdout_contains("spec.port    8443            9999    8444      both changed it: decide")
+        .stdout_contains("spec.port  8443          9999  8444    changed on both sides: decide")
         .stdout_contains("1 other change was applied.  Plan again:")
         .stdout_contains("Applied 1 of 2");
     assert_eq!(service.get("kiosk/menu")["spec"]["port"], 444);

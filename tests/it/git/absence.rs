@@ -37,7 +37,7 @@ fn main_moves_on(stage: &Stage, applied: &[&str], change: impl FnOnce(&Stage)) {
 /// The sides of every change, by key: of the whole object, or of its first field.
 #[track_caller]
 fn sides(stage: &Stage, line: &str) -> Value {
-    let ran = stage.run(&format!("{line} --all --format json"));
+    let ran = stage.run(&format!("{line} --format json"));
     ran.code(0);
     let json = ran.json();
     let changes = json["plan"]["changes"].as_array().or_else(|| json["changes"].as_array()).expect("changes").clone();

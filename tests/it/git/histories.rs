@@ -160,7 +160,7 @@ fn check(settings: bool, first: &[Step], ours: &[Step], theirs: &[Step]) {
         // git does not keep an empty directory, and settings without a definition are an error of their own.
         return;
     }
-    let ran = stage.run(&format!("plan {} --base main --all --format json", head.directory));
+    let ran = stage.run(&format!("plan {} --base main --format json", head.directory));
     let links = || [first, ours, theirs].concat().iter().any(|step| matches!(step, Step::Link(_) | Step::Directory(_)));
     if ran.exit() == 1 {
         ran.stderr_ignored();

@@ -237,7 +237,7 @@ fn whatever_a_setting_of_the_repository_says_git_answers_the_same() {
     let stage = repository(&service);
     let canary = Canary::new(&stage);
     let describe = |stage: &Stage| {
-        let ran = stage.run("plan stack --base main --all --format json");
+        let ran = stage.run("plan stack --base main --format json");
         ran.code(0).does_not_say(TOKEN);
         let json = ran.json();
         (json["digest"].clone(), json["changes"].clone(), json["plan"]["changes"].clone())

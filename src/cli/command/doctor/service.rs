@@ -13,8 +13,8 @@ use crate::cli::service::{self, TokenUse};
 use crate::cli::settings;
 use crate::load::Config;
 use crate::model::{Layout, Namespace, NamespaceRead};
+use crate::report::facts::unread;
 use crate::report::health::{Health, HealthStatus};
-use crate::report::unread;
 
 /// The namespace that every tenant has.
 const SYSTEM: &str = "system";

@@ -1,9 +1,9 @@
 //! Why a change is made, and why one is blocked, in the words that every report uses.
 
-use super::counted::some_of;
-use super::safe;
 use crate::model::SourceLocation;
 use crate::plan::{Action, Attribution, BlockReason, BlockedChange, Cause, Change, FieldChange, Unchangeable};
+use crate::report::safe;
+use crate::report::view::{Line, code, foreign, line};
 
 /// Why an object is missing that a commit which was applied defines.
 const DELETED_OR_FAILED: &str = "deleted outside, or its create failed";
@@ -48,28 +48,28 @@ fn shared<T: PartialEq>(mut values: impl Iterator<Item = T>) -> Option<T> {
 
 /// Why a change is made, with the commit that it follows from.
 #[must_use]
-pub fn reason_since(change: &Change) -> String {
+pub fn reason_since(change: &Change) -> Line<'_> {
     match &change.applied_in {
-        Some(commit) if change.attribution.is_none() => format!("{}, since {}", reason(change), short_commit(commit)),
-        _ => reason(change).to_owned(),
+        Some(commit) if change.attribution.is_none() => line![reason(change), ", since ", code(short_commit(commit))],
+        _ => line![reason(change)],
     }
 }
 
 /// The reason of a change where its action alone does not imply it.
 #[must_use]
-pub fn remarkable_reason(change: &Change) -> String {
+pub fn remarkable_reason(change: &Change) -> Line<'_> {
     let implied = match &change.action {
         Action::Create { .. } => change.cause != Some(Cause::Drift),
         Action::Delete { .. } => change.cause != Some(Cause::Unannotated),
         Action::Replace { .. } | Action::Annotate { .. } => false,
     };
-    if implied && change.attribution.is_none() { String::new() } else { reason_since(change) }
+    if implied && change.attribution.is_none() { Line::default() } else { reason_since(change) }
 }
 
 /// The first digits of a commit.
 #[must_use]
 pub fn short_commit(commit: &str) -> String {
-    safe::line(commit).chars().take(7).collect()
+    commit.chars().take(7).collect()
 }
 
 /// Where a delete was written: the place in an overlay that removes the endpoint.
@@ -78,65 +78,64 @@ pub fn removal(change: &Change) -> Option<&SourceLocation> {
     change.place.as_ref().filter(|_| matches!(change.action, Action::Delete { .. }))
 }
 
-/// Why a change is blocked, and what allows it.
+/// Why a change is blocked, and the flag that allows it.
 #[must_use]
-pub fn block_reason(blocked: &BlockedChange) -> (String, Option<String>) {
-    let key = blocked.key.to_string();
-    let key = safe::line(&key);
+pub fn block_reason(blocked: &BlockedChange) -> (Line<'_>, Option<String>) {
+    let key = &blocked.key;
+    let allow = |name: &str| Some(format!("--allow {}", safe::shell(&format!("{name}={key}"))));
     match &blocked.reason {
-        BlockReason::ForeignStack { stack } => {
-            (format!("it belongs to stack {}", safe::line(stack)), Some(format!("--allow foreign-stack={key}")))
-        }
-        BlockReason::Protected => ("it is protected (`trueup/protect`)".to_owned(), Some(format!("--allow protected={key}"))),
+        BlockReason::ForeignStack { stack } => (line!["it belongs to stack ", code(stack)], allow("foreign-stack")),
+        BlockReason::Protected => (line!["it is protected (`trueup/protect`)"], allow("protected")),
         BlockReason::Unverified => (
-            "its ownership annotation does not name the object that it was written for, so it may be a copy: delete it \
-             by hand, or put its definition back, apply, and take it out again"
-                .to_owned(),
-            Some(format!("--allow unverified={key}")),
+            line![
+                "its ownership annotation does not name the object that it was written for, so it may be a copy: delete \
+                   it by hand, or put its definition back, apply, and take it out again"
+            ],
+            allow("unverified"),
         ),
         BlockReason::Referred { by } => {
-            let by: Vec<String> = by.iter().map(ToString::to_string).collect();
-            (format!("{} would be left without it", some_of(&by, 4)), Some(format!("--allow referred={key}")))
+            let by = Line::some_of(by.iter().map(ToString::to_string), 4);
+            (by.and(" would be left without it"), allow("referred"))
         }
         BlockReason::DefinedElsewhere { stack, directory, environment, same_stack, transfer } => {
-            let stack = stack.as_ref().map_or_else(|| "a stack".to_owned(), |stack| format!("stack {}", safe::line(stack)));
-            let environment = environment.as_ref().map(|name| format!(" (environment {})", safe::line(name)));
+            let stack = stack.as_deref().map_or_else(|| line!["a stack"], |stack| line!["stack ", code(stack)]);
+            let environment = environment.as_deref().map(|name| line![" (environment ", code(name), ")"]);
             let how = match transfer {
-                Some(command) => format!("transfer it first: {}", safe::line(command)),
-                None if *same_stack => "this is the same stack; give each a `stack:` or a `base_url:` of its own".to_owned(),
-                None => format!("let that stack take it over first, with --adopt --allow foreign-stack={key}"),
+                Some(command) => line!["transfer it first: ", code(command)],
+                None if *same_stack => {
+                    line!["this is the same stack; give each a `stack:` or a `base_url:` of its own"]
+                }
+                None => line![
+                    "let that stack take it over first, with ",
+                    code(format!("--adopt --allow {}", safe::shell(&format!("foreign-stack={key}"))))
+                ],
             };
-            (format!("{stack} in {}{} defines it; {how}", safe::line(directory), environment.unwrap_or_default()), None)
+            (line![stack, " in ", code(directory), environment, " defines it; ", how], None)
         }
         BlockReason::Moved(conflict) => {
-            let fields: Vec<String> = conflict.fields.iter().map(|moved| moved.field.to_string()).collect();
-            let fields = if fields.is_empty() { String::new() } else { format!(": {}", some_of(&fields, 8)) };
-            (format!("{}{fields}", safe::line(&conflict.reason)), None)
+            let fields = Line::some_of(conflict.fields.iter().map(|moved| moved.field.to_string()), 8);
+            let fields = (!fields.is_empty()).then(|| line![": ", fields]);
+            (line![foreign(&conflict.reason), fields], None)
         }
         BlockReason::Unchangeable(why) => (unchangeable(why), None),
     }
 }
 
-fn unchangeable(why: &Unchangeable) -> String {
+fn unchangeable(why: &Unchangeable) -> Line<'_> {
     match why {
-        Unchangeable::OwnerView(owner) => format!(
-            "it belongs to {} {}/{} of the service: change that instead",
-            safe::line(&owner.kind),
-            safe::line(&owner.namespace),
-            safe::line(&owner.name)
-        ),
-        Unchangeable::Deleting => "it is being deleted: plan again when it is gone".to_owned(),
-        Unchangeable::Unsupported { reason } => {
-            format!("this trueup cannot read the live object: {}", safe::line(reason))
-        }
+        Unchangeable::OwnerView(owner) => line![
+            "it belongs to ",
+            code(format!("{} {}/{}", owner.kind, owner.namespace, owner.name)),
+            " of the service: change that instead"
+        ],
+        Unchangeable::Deleting => line!["it is being deleted: plan again when it is gone"],
+        Unchangeable::Unsupported { reason } => line!["this trueup cannot read the live object: ", foreign(reason)],
         Unchangeable::UnknownOption { path } => {
-            format!("`{}` may be its target and is not known to this trueup", safe::line(path))
+            line![code(path), " may be its target and is not known to this trueup"]
         }
         Unchangeable::DefinersUnknown { reason } => {
-            format!("whether another stack defines it is unknown: {}", safe::line(reason))
+            line!["whether another stack defines it is unknown: ", foreign(reason)]
         }
-        Unchangeable::ReferrersUnknown { reason } => {
-            format!("who refers to it could not be read: {}", safe::line(reason))
-        }
+        Unchangeable::ReferrersUnknown { reason } => line!["who refers to it could not be read: ", foreign(reason)],
     }
 }

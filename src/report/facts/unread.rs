@@ -2,19 +2,22 @@
 //! namespace.
 
 use crate::model::Namespace;
+use crate::report::view::{Line, foreign, line, quoted};
 
 /// Names that one message lists.
 const MOST_NAMES: usize = 12;
 
 /// The namespaces that could not be read for one reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Unread<'a> {
-    pub(super) names: Vec<&'a str>,
-    pub(super) reason: &'a str,
+pub struct Unread<'a> {
+    /// Their names.
+    pub names: Vec<&'a str>,
+    /// Why.
+    pub reason: &'a str,
 }
 
 /// Those of each reason, in the order in which the reasons first occur.
-pub(super) fn by_reason<'a>(unknown: impl Iterator<Item = (&'a Namespace, &'a str)>) -> Vec<Unread<'a>> {
+pub fn by_reason<'a>(unknown: impl Iterator<Item = (&'a Namespace, &'a str)>) -> Vec<Unread<'a>> {
     let mut groups: Vec<Unread<'a>> = Vec::new();
     for (namespace, reason) in unknown {
         match groups.iter_mut().find(|group| group.reason == reason) {
@@ -25,26 +28,24 @@ pub(super) fn by_reason<'a>(unknown: impl Iterator<Item = (&'a Namespace, &'a st
     groups
 }
 
-/// A message for each reason.
+/// A message for each reason, as it is.
 #[must_use]
 pub fn messages<'a>(unknown: impl Iterator<Item = (&'a Namespace, &'a str)>) -> Vec<String> {
-    let message = |unread: &Unread<'_>| {
-        format!("could not read {}: {}", unread.listed(|name| format!("`{name}`")), unread.reason)
-    };
-    by_reason(unknown).iter().map(message).collect()
+    by_reason(unknown).iter().map(|unread| unread.line().plain()).collect()
 }
 
-impl Unread<'_> {
-    /// The names, each drawn by `name`: "a, b and c".
-    pub(super) fn listed(&self, name: impl Fn(&str) -> String) -> String {
-        let mut parts: Vec<String> = self.names.iter().take(MOST_NAMES).map(|one| name(one)).collect();
+impl<'a> Unread<'a> {
+    /// That they could not be read, and why.
+    pub fn line(&self) -> Line<'a> {
+        let mut parts: Vec<Line<'a>> = self.names.iter().take(MOST_NAMES).map(|name| line![quoted(*name)]).collect();
         let more = self.names.len() - parts.len();
-        let last = if more > 0 { format!("{more} more") } else { parts.pop().unwrap_or_default() };
-        if parts.is_empty() { last } else { format!("{} and {last}", parts.join(", ")) }
+        let last = if more > 0 { line![more, " more"] } else { parts.pop().unwrap_or_default() };
+        let names = if parts.is_empty() { last } else { line![Line::joined(parts, ", "), " and ", last] };
+        line!["could not read ", names, ": ", foreign(self.reason)]
     }
 
     /// The pronoun of the names.
-    pub(super) fn them(&self) -> &'static str {
+    pub fn them(&self) -> &'static str {
         if self.names.len() == 1 { "it" } else { "them" }
     }
 }
@@ -63,13 +64,9 @@ mod tests {
             groups.iter().map(|group| (group.reason, group.names.len())).collect::<Vec<_>>(),
             [("401", 14), ("429", 1)]
         );
-        assert!(
-            groups[0].listed(str::to_owned).ends_with("n11, n12 and 2 more"),
-            "{}",
-            groups[0].listed(str::to_owned)
-        );
-        assert_eq!(groups[1].listed(|name| format!("`{name}`")), "`n1`");
+        assert!(groups[0].line().plain().contains("`n11`, `n12` and 2 more: 401"), "{:?}", groups[0].line());
+        assert_eq!(groups[1].line().plain(), "could not read `n1`: 429");
         let two = Unread { names: vec!["a", "b"], reason: "" };
-        assert_eq!((two.listed(str::to_owned).as_str(), two.them()), ("a and b", "them"));
+        assert_eq!((two.line().plain().as_str(), two.them()), ("could not read `a` and `b`: ", "them"));
     }
 }

@@ -5,6 +5,7 @@
 use std::collections::BTreeSet;
 
 use crate::model::{Field, Json, StringMap, is_ownership_annotation};
+use crate::report::view::{Line, line};
 
 /// The value of a field as words; nothing is absence.
 #[must_use]
@@ -19,7 +20,7 @@ pub fn words(field: &Field, value: &Json) -> Option<String> {
 }
 
 /// The value of a field; nothing is absence. Parts of a reference that `other` does not name are left out.
-pub(super) fn of_value(field: &Field, value: &Json, other: Option<&Json>) -> Option<String> {
+pub fn of_value(field: &Field, value: &Json, other: Option<&Json>) -> Option<String> {
     match field {
         Field::Where => place(value, other),
         Field::SnatPool => Some(
@@ -39,7 +40,7 @@ fn scalar(value: &Json) -> Option<String> {
 }
 
 /// A map as `key=value` pairs, without the ownership annotations, which are nobody's values.
-pub(super) fn pairs(map: &StringMap) -> String {
+pub fn pairs(map: &StringMap) -> String {
     let theirs = map.iter().filter(|(key, _)| !is_ownership_annotation(key));
     theirs.map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(", ")
 }
@@ -105,21 +106,21 @@ fn collect(path: &str, value: &Json, leaves: &mut Vec<(String, String)>) {
 }
 
 /// The values of a target, each by its path below `spec`.
-pub(super) fn target_parts(value: &Json) -> Vec<(String, String)> {
+pub fn target_parts(value: &Json) -> Vec<(String, String)> {
     target(value).leaves
 }
 
 /// Whether a target keeps its option, in words.
-pub(super) fn target_words(before: &Json, after: &Json) -> String {
+pub fn target_words(before: &Json, after: &Json) -> Line<'static> {
     let (old, new) = (target(before), target(after));
     match old.option == new.option {
-        true => format!("stays {}", new.words()),
-        false => format!("becomes {} instead of {}", new.words(), old.words()),
+        true => line!["stays ", new.words()],
+        false => line!["becomes ", new.words(), " instead of ", old.words()],
     }
 }
 
 /// The prefixes of a pool; nothing without a pool.
-pub(super) fn prefixes(value: &Json) -> Option<BTreeSet<String>> {
+pub fn prefixes(value: &Json) -> Option<BTreeSet<String>> {
     let pool = value.get("snat_pool")?.as_object()?;
     let lists = ["prefixes", "ipv6_prefixes"].into_iter().filter_map(|key| pool.get(key)?.as_array());
     Some(lists.flatten().filter_map(Json::as_str).map(str::to_owned).collect())

@@ -1,11 +1,10 @@
 //! The notes of a plan in words: what a reviewer should know besides the changes, such as endpoints that nobody
 //! manages. One table has the text of each note; notes with the same text and reason become one line.
 
-use super::counted::{count, some_of};
 use std::collections::HashMap;
 
-use super::{safe, template};
 use crate::plan::{Note, Plan};
+use crate::report::view::{Line, foreign, line};
 
 const AWAITED: &str =
     "{{endpoint}} {{was|were}} moved here from stack {{reason}} and {{is|are}} not defined yet: {{names}}";
@@ -23,12 +22,12 @@ const UNANNOTATED: &str =
 const NAMES: usize = 6;
 
 /// The notes of a plan, a line each.
-pub(super) fn lines(plan: &Plan) -> Vec<String> {
+pub fn lines(plan: &Plan) -> Vec<Line<'static>> {
     lines_of(plan, |_| true)
 }
 
 /// The selected notes of a plan, a line each, in the order of the plan.
-pub(super) fn lines_of(plan: &Plan, is_selected: impl Fn(&Note) -> bool) -> Vec<String> {
+pub fn lines_of(plan: &Plan, is_selected: impl Fn(&Note) -> bool) -> Vec<Line<'static>> {
     let mut lines: Vec<NoteLine> = Vec::new();
     let mut known: HashMap<(&str, String), usize> = HashMap::new();
     for note in plan.notes.iter().filter(|note| is_selected(note)) {
@@ -39,7 +38,7 @@ pub(super) fn lines_of(plan: &Plan, is_selected: impl Fn(&Note) -> bool) -> Vec<
         });
         lines[at].names.push(name);
     }
-    lines.iter().map(NoteLine::render).collect()
+    lines.into_iter().map(NoteLine::line).collect()
 }
 
 /// Notes that make one line.
@@ -50,13 +49,21 @@ struct NoteLine {
 }
 
 impl NoteLine {
-    fn render(&self) -> String {
-        template::fill(self.text, |part| match (part, part.split_once('|')) {
-            ("names", _) => some_of(&self.names, NAMES),
-            ("reason", _) => safe::line(&self.reason).into_owned(),
-            (_, Some((one, many))) => if self.names.len() == 1 { one } else { many }.to_owned(),
-            (noun, None) => count(self.names.len(), noun),
-        })
+    fn line(self) -> Line<'static> {
+        let mut line = Line::default();
+        let mut rest = self.text;
+        while let Some((before, (part, after))) =
+            rest.split_once("{{").and_then(|(before, after)| Some((before, after.split_once("}}")?)))
+        {
+            line = line.and(before).and(match (part, part.split_once('|')) {
+                ("names", _) => Line::some_of(self.names.iter().cloned(), NAMES),
+                ("reason", _) => line![foreign(self.reason.clone())],
+                (_, Some((one, many))) => line![if self.names.len() == 1 { one } else { many }],
+                (noun, None) => Line::count(self.names.len(), noun),
+            });
+            rest = after;
+        }
+        line.and(rest)
     }
 }
 

@@ -1,0 +1,239 @@
+//! The facts of a check: what it found of each endpoint that is not in sync, value by value and since when, how many
+//! there are, what is accepted, and the commands that end it.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+
+use super::edits::{self, ValueEdit};
+use super::plan::Command;
+use super::reason::{block_reason, reason_since, remarkable_reason};
+use crate::drift::{AcknowledgementStatus, Check, JudgedAcknowledgement, ObjectVerdict, SeenSince, Verdict, Verdicts};
+use crate::model::{Field, Key};
+use crate::plan::{Action, BlockedChange, Cause, Change};
+use crate::report::view::{Line, code, foreign, key, line};
+use crate::report::{Role, safe, time};
+
+/// Endpoints that a proposed command names at most.
+const NAMED: usize = 4;
+
+/// What an endpoint is that is not in sync.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum State {
+    /// Somebody changed it.
+    Changed,
+    /// It was applied and is gone.
+    Deleted,
+    /// It is live and nobody defines it.
+    Unmanaged,
+    /// The files moved on.
+    Pending,
+    /// It is not as defined, and an apply does nothing about it.
+    Blocked,
+}
+
+impl State {
+    /// Its name.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            State::Changed => "changed",
+            State::Deleted => "deleted",
+            State::Unmanaged => "unmanaged",
+            State::Pending => "pending",
+            State::Blocked => "blocked",
+        }
+    }
+
+    /// Whether somebody did it outside.
+    #[must_use]
+    pub fn is_outside(self) -> bool {
+        matches!(self, State::Changed | State::Deleted | State::Unmanaged)
+    }
+}
+
+/// An endpoint that is not in sync.
+pub struct Row<'a> {
+    /// Which.
+    pub key: &'a Key,
+    /// What it is.
+    pub state: State,
+    /// Why, where the state is not all there is to know.
+    pub why: Line<'a>,
+    /// What an apply would do.
+    pub change: Option<&'a Change>,
+    /// Its values that are not as defined, without what is accepted; none where the whole object is meant.
+    pub values: Vec<Value>,
+    /// Since when it is known; of several values that of the first.
+    pub since: Line<'a>,
+}
+
+/// A value that is not as defined.
+pub struct Value {
+    /// Both values, from live to wanted.
+    pub edit: ValueEdit,
+    /// Somebody changed it.
+    pub is_outside: bool,
+    /// Since when it is known.
+    pub since: Line<'static>,
+}
+
+impl Row<'_> {
+    /// What of the whole object is defined and what is live.
+    #[must_use]
+    pub fn whole(&self) -> [&'static str; 2] {
+        match (self.state, self.change.map(|change| &change.action)) {
+            (State::Deleted, _) if self.change.is_some_and(|change| change.applied_in.is_some()) => {
+                ["defined", "missing"]
+            }
+            (State::Deleted, _) => ["defined", "deleted"],
+            (State::Unmanaged, _) => ["not managed", "live"],
+            (_, Some(Action::Create { .. })) => ["defined", "not there"],
+            (_, Some(Action::Delete { .. })) => ["definition removed", "live"],
+            (_, Some(Action::Replace { .. } | Action::Annotate { .. }) | None) => ["defined", "differs"],
+        }
+    }
+}
+
+/// Every endpoint that is not in sync: what was changed outside, then what is not applied yet, each by key.
+#[must_use]
+pub fn rows<'a>(check: &'a Check<'_>) -> Vec<Row<'a>> {
+    let changes = check.plan.by_key();
+    let blocked: BTreeMap<&Key, &BlockedChange> = check.plan.blocked.iter().map(|held| (&held.key, held)).collect();
+    let row = |(key, object): (&'a Key, &'a ObjectVerdict)| {
+        row(check, (key, object), changes.get(key), blocked.get(key).copied())
+    };
+    let mut rows: Vec<Row<'a>> = check.verdicts.objects.iter().map(row).collect();
+    rows.sort_by_key(|row| !row.state.is_outside());
+    rows
+}
+
+fn row<'a>(
+    check: &'a Check<'_>,
+    (key, object): (&'a Key, &ObjectVerdict),
+    change: Option<&'a Change>,
+    blocked: Option<&'a BlockedChange>,
+) -> Row<'a> {
+    let is_outside = object.verdict != Verdict::Pending;
+    let state = match (is_outside, change.map(|change| &change.action)) {
+        (true, Some(Action::Create { .. })) => State::Deleted,
+        (true, Some(Action::Delete { .. }) | None) => State::Unmanaged,
+        (true, Some(Action::Replace { .. } | Action::Annotate { .. })) => State::Changed,
+        (false, _) if blocked.is_some() => State::Blocked,
+        (false, _) => State::Pending,
+    };
+    let since = |field: Option<&Field>| {
+        let modified = change.and_then(|change| change.action.before()?.modified.as_deref());
+        let seen = check.drift_state.and_then(|state| state.seen(key, field));
+        (seen.map(|seen| seen.first_seen), since(seen, modified, check.now))
+    };
+    let mut first: Option<(Option<Timestamp>, Line<'static>)> = None;
+    let mut values = Vec::new();
+    for field in change.map(Change::fields).unwrap_or_default() {
+        let is_outside = object.drifted.contains(&field.field);
+        // What is accepted is neither changed outside nor pending.
+        if !is_outside && !matches!(field.cause, Cause::Pending | Cause::Both) {
+            continue;
+        }
+        let known = if is_outside { since(Some(&field.field)) } else { Default::default() };
+        if is_outside && first.as_ref().is_none_or(|first| known.0.is_some_and(|at| first.0.is_none_or(|one| at < one)))
+        {
+            first = Some(known.clone());
+        }
+        let value = |edit| Value { edit, is_outside, since: known.1.clone() };
+        values.extend(edits::of_field(field).into_iter().map(value));
+    }
+    let why = match (blocked, change) {
+        (Some(held), _) => line!["blocked: ", block_reason(held).0],
+        (None, Some(change)) if is_outside => remarkable_reason(change),
+        (None, Some(change)) => reason_since(change),
+        (None, None) => line!["not managed"],
+    };
+    let (_, since) = first.unwrap_or_else(|| if is_outside { since(None) } else { Default::default() });
+    Row { key, state, why, change, values, since }
+}
+
+/// Since when something drifts: as the checks saw it, else when the object was last changed.
+fn since(seen: Option<SeenSince>, modified: Option<&str>, now: Timestamp) -> Line<'static> {
+    match (seen, modified) {
+        (Some(seen), _) => {
+            let first = time::with_age(&seen.first_seen.to_string(), Some(now));
+            let checks = usize::try_from(seen.checks).unwrap_or(usize::MAX);
+            line!["since ", foreign(first), ", seen in ", Line::count(checks, "check")]
+        }
+        (None, Some(time)) => line!["last changed ", foreign(time::with_age(time, Some(now)))],
+        (None, None) => Line::default(),
+    }
+}
+
+/// How many endpoints were changed outside, and how many have changes to apply.
+#[must_use]
+pub fn numbers<'a>(verdicts: impl Iterator<Item = &'a Verdicts>) -> (usize, usize) {
+    let (mut drifted, mut pending) = (0, 0);
+    for object in verdicts.flat_map(|verdicts| verdicts.objects.values()) {
+        drifted += usize::from(matches!(object.verdict, Verdict::Drift | Verdict::Both));
+        pending += usize::from(matches!(object.verdict, Verdict::Pending | Verdict::Both));
+    }
+    (drifted, pending)
+}
+
+/// What a check found, in a line.
+#[must_use]
+pub fn headline(verdicts: &Verdicts) -> Line<'static> {
+    let (drifted, pending) = numbers(std::iter::once(verdicts));
+    let parts = [
+        (verdicts.unknown.len(), "namespace", " could not be read"),
+        (drifted, "endpoint", " changed outside"),
+        (pending, "endpoint", " not applied yet"),
+    ];
+    let parts: Vec<Line<'static>> = parts
+        .into_iter()
+        .filter(|(number, ..)| *number > 0)
+        .map(|(number, one, words)| Line::count(number, one).and(words))
+        .collect();
+    if parts.is_empty() { line!["in sync"] } else { Line::joined(parts, ", ") }
+}
+
+/// What is accepted, and what of it has ended or fits no more.
+#[must_use]
+pub fn acknowledged<'a>(check: &'a Check<'_>) -> Vec<Line<'a>> {
+    let line = |entry: &'a JudgedAcknowledgement| {
+        let one = &entry.acknowledgement;
+        let until = || foreign(one.expires.to_string());
+        let status = match entry.status {
+            AcknowledgementStatus::Silences => line!["accepted until ", until()],
+            AcknowledgementStatus::Expired => {
+                line![crate::report::view::Part::Word(Role::Wrong, "EXPIRED"), " on ", until()]
+            }
+            AcknowledgementStatus::Moved => line!["drifted on to another value"],
+            AcknowledgementStatus::Unneeded => line!["no longer needed"],
+        };
+        let field = one.field.as_ref().map(|field| line![" ", code(field.to_string())]);
+        line![key(&one.object), field, ": ", status, ", ", foreign(&one.reason)]
+    };
+    check.acknowledged.iter().map(line).collect()
+}
+
+/// The commands that end what a check found. Restoring names the endpoints where something else is pending, so that it
+/// applies nothing else.
+#[must_use]
+pub fn commands(check: &Check<'_>, call: &str) -> Vec<Command> {
+    let call = safe::line(call);
+    let apply = |label| Command { label, command: format!("trueup apply {call}") };
+    let accept = Command { label: "accept the live values with:", command: format!("trueup pull --drift {call}") };
+    match check.verdicts.whole() {
+        Verdict::InSync | Verdict::Unknown => Vec::new(),
+        Verdict::Pending => vec![apply("apply:")],
+        Verdict::Drift => vec![apply("restore with:"), accept],
+        Verdict::Both => {
+            let outside = rows(check).into_iter().filter(|row| row.state.is_outside());
+            let keys: Vec<&Key> = outside.filter(|row| row.change.is_some()).map(|row| row.key).collect();
+            let is_plain = keys.iter().all(|key| key.namespace.is_label() && key.name.is_label());
+            if keys.is_empty() || keys.len() > NAMED || !is_plain || !check.plan.source.filters.is_empty() {
+                return vec![apply("restore, and apply what is pending:"), accept];
+            }
+            let only: String = keys.into_iter().map(|key| format!(" --only {key}")).collect();
+            vec![Command { label: "restore with:", command: format!("trueup apply {call}{only}") }, accept]
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! What reports state, computed once: why a change is made or blocked, how much it can hurt, whose it is, what a check
+//! found of each endpoint and since when, and the next command. Every format states these facts and derives none.
+
+pub mod check;
+pub mod edits;
+pub mod notes;
+pub mod plan;
+pub mod reason;
+pub mod stack;
+pub mod unread;
+pub mod values;
+
+pub(in crate::report) use values::{target_words, words};

@@ -1,0 +1,221 @@
+//! The facts of a plan: in which order its changes are shown, how many are whose, and which commands apply it.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use super::edits::{self, FoldedChanges};
+use crate::plan::{Action, ActionKind, Attribution, BlockedChange, Cause, Change, Digest, GuardHit, GuardName, Plan};
+use crate::report::safe;
+use crate::report::text::TextView;
+use crate::report::view::{Line, line, quoted};
+
+/// From so many endpoints with one and the same edit on, the edit is listed once.
+const FOLD: usize = 3;
+
+/// How much a change can hurt. What must be cut off is cut off from the least.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Rank {
+    /// Something new.
+    Create,
+    /// A replace that follows from the files alone.
+    Pending,
+    /// A replace that overwrites what somebody did outside.
+    Drift,
+    /// The same where the files moved on as well.
+    Both,
+    /// A delete.
+    Delete,
+    /// Nothing is done although the files ask for it.
+    Blocked,
+}
+
+impl Rank {
+    /// The rank of a change.
+    #[must_use]
+    pub fn of(change: &Change) -> Self {
+        let causes = |cause| change.fields().iter().any(|field| field.cause == cause);
+        match &change.action {
+            Action::Create { .. } => Rank::Create,
+            Action::Delete { .. } => Rank::Delete,
+            _ if causes(Cause::Both) => Rank::Both,
+            _ if causes(Cause::Drift) || causes(Cause::Unannotated) => Rank::Drift,
+            Action::Replace { .. } | Action::Annotate { .. } => Rank::Pending,
+        }
+    }
+}
+
+/// Something that a plan lists.
+pub enum Item<'a> {
+    /// A change, or several with one and the same edit.
+    Changes(FoldedChanges<'a>),
+    /// What is blocked.
+    Blocked(&'a BlockedChange),
+}
+
+impl Item<'_> {
+    /// How much it can hurt.
+    #[must_use]
+    pub fn rank(&self) -> Rank {
+        match self {
+            Item::Changes(fold) => fold.changes.first().map_or(Rank::Create, |change| Rank::of(change)),
+            Item::Blocked(_) => Rank::Blocked,
+        }
+    }
+}
+
+/// The parts of a plan that a reviewer looks at one after the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Part {
+    /// What this change does; without a base, everything.
+    ThisChange,
+    /// What the base has and this change lacks.
+    BehindBase,
+    /// What others changed, and an apply does as well.
+    Others,
+}
+
+impl Part {
+    /// The part to which a change belongs.
+    #[must_use]
+    pub fn of(change: &Change) -> Self {
+        match change.whose() {
+            None | Some(Attribution::ThisChange) => Part::ThisChange,
+            Some(Attribution::BehindBase) => Part::BehindBase,
+            Some(Attribution::Drift | Attribution::PendingOnBase) => Part::Others,
+        }
+    }
+}
+
+/// What a plan lists, by its parts, and in each of them what can hurt most last: text is read from its end. Changes of
+/// ownership annotations alone are not listed.
+#[must_use]
+pub fn parts(plan: &Plan) -> Vec<(Part, Vec<Item<'_>>)> {
+    let of = |part: Part| {
+        let changes = plan.changes.iter().filter(|change| Part::of(change) == part);
+        let folds = edits::fold(changes, FOLD).into_iter().map(Item::Changes);
+        let blocked =
+            plan.blocked.iter().filter(|held| held.change.as_ref().map_or(Part::ThisChange, Part::of) == part);
+        let mut items: Vec<Item<'_>> = folds.chain(blocked.map(Item::Blocked)).collect();
+        let many = |item: &Item<'_>| matches!(item, Item::Changes(fold) if fold.changes.len() > 1);
+        items.sort_by_key(|item| (item.rank(), many(item)));
+        (part, items)
+    };
+    let parts = [Part::ThisChange, Part::BehindBase, Part::Others].map(of);
+    parts.into_iter().filter(|(part, items)| *part == Part::ThisChange || !items.is_empty()).collect()
+}
+
+/// How many changes of each kind an apply makes: `2 to create`.
+#[must_use]
+pub fn actions(plan: &Plan) -> Vec<(ActionKind, usize)> {
+    let kinds = [ActionKind::Create, ActionKind::Replace, ActionKind::Delete];
+    kinds.into_iter().map(|kind| (kind, plan.count(kind))).filter(|(_, number)| *number > 0).collect()
+}
+
+/// How many of them are whose, if not all are of this change.
+#[must_use]
+pub fn whose(plan: &Plan) -> Vec<(usize, &'static str)> {
+    let listed = plan.changes.iter().filter(|change| change.action.kind() != ActionKind::Annotate);
+    let sides: Vec<Attribution> = listed.filter_map(Change::whose).collect();
+    if sides.iter().all(|side| *side == Attribution::ThisChange) {
+        return Vec::new();
+    }
+    let of = |side: Attribution| sides.iter().filter(|one| **one == side).count();
+    let drift = of(Attribution::Drift);
+    [
+        (of(Attribution::ThisChange), "of this change"),
+        (drift, if drift == 1 { "reverts what was changed outside" } else { "revert what was changed outside" }),
+        (of(Attribution::PendingOnBase), "pending on base"),
+        (of(Attribution::BehindBase), "behind base"),
+    ]
+    .into_iter()
+    .filter(|(number, _)| *number > 0)
+    .collect()
+}
+
+/// What an apply does, in a line; empty where it changes nothing.
+#[must_use]
+pub fn headline(plan: &Plan) -> Line<'_> {
+    let mut actions: Vec<Line<'_>> =
+        actions(plan).into_iter().map(|(kind, number)| line![number, " to ", kind.as_str()]).collect();
+    let annotates = plan.count(ActionKind::Annotate);
+    if plan.handed_over().is_some() && annotates > 0 {
+        actions.push(line![annotates, " to move"]);
+    }
+    let whose: Vec<Line<'_>> = whose(plan).into_iter().map(|(number, words)| line![number, " ", words]).collect();
+    let actions = Line::joined(actions, ", ");
+    if whose.is_empty() { actions } else { line![actions, ": ", Line::joined(whose, ", ")] }
+}
+
+/// A guard in words.
+#[must_use]
+pub fn guard(guard: &GuardHit) -> Line<'static> {
+    let GuardHit { count, of, .. } = guard;
+    let place = guard.namespace.as_ref().map(|namespace| line![" of ", quoted(namespace.to_string())]);
+    match guard.name {
+        GuardName::MassChange => line![
+            "the plan would delete or replace ",
+            *count,
+            " of ",
+            *of,
+            " endpoints",
+            place,
+            " (",
+            guard.percent(),
+            " %, allowed ",
+            usize::from(guard.allowed_percent.unwrap_or_default()),
+            " %)"
+        ],
+        GuardName::EmptyNamespace => line!["the plan would delete every owned endpoint", place, " (", *count, ")"],
+        GuardName::BehindBase => {
+            line![*count, " of ", *of, " changed endpoints are behind the base: applying would revert merged work"]
+        }
+    }
+}
+
+/// A proposed command with what it is for.
+pub struct Command {
+    /// What it does.
+    pub label: &'static str,
+    /// The command, as a shell takes it.
+    pub command: String,
+}
+
+/// The commands that apply a plan. What a guard refuses is not allowed by them: that is a decision of its own. What
+/// would revert merged work is not proposed at all.
+#[must_use]
+pub fn commands(plan: &Plan, digest: &Digest, saved: Option<&Path>, view: &TextView) -> Vec<Command> {
+    if plan.changes.is_empty() {
+        return Vec::new();
+    }
+    let mut commands = Vec::new();
+    let own = || plan.changes.iter().any(|change| Part::of(change) == Part::ThisChange);
+    if !whose(plan).is_empty() && own() && view.make.is_none() {
+        let alone = plan.only_this_change();
+        if !alone.changes.is_empty() {
+            let command = command(&alone, &alone.digest(), None, view);
+            commands.push(Command { label: "Apply this change alone:", command });
+        }
+    }
+    if plan.refused().iter().all(|guard| guard.name != GuardName::BehindBase) {
+        let label = if commands.is_empty() { "Apply exactly this:" } else { "Apply everything above:" };
+        commands.push(Command { label, command: command(plan, digest, saved, view) });
+    }
+    commands
+}
+
+fn command(plan: &Plan, digest: &Digest, saved: Option<&Path>, view: &TextView) -> String {
+    let mut command = match saved {
+        Some(path) => format!("trueup apply {}{}", safe::shell(&path.to_string_lossy()), safe::line(&view.flags)),
+        None => view.apply_command(),
+    };
+    if saved.is_none() {
+        let base = plan.source.base.as_ref().map(|base| format!(" --base {}", safe::shell(base)));
+        command += &base.unwrap_or_default();
+        command += if plan.is_only_this_change() { " --only-this-change" } else { "" };
+    }
+    command += &format!(" --digest {}", digest.short());
+    // A saved plan contains the consents that were given, and its digest covers them. A move gives its own consents.
+    let given = plan.allowed.iter().filter(|_| saved.is_none() && plan.handed_over().is_none());
+    let names: BTreeSet<&str> = given.map(|allowed| allowed.name.as_str()).collect();
+    names.into_iter().fold(command, |command, name| format!("{command} --allow {}", safe::shell(name)))
+}

@@ -1,0 +1,128 @@
+//! The facts of one of several stacks: its state, by which every format counts.
+
+use crate::drift::Verdict;
+use crate::plan::{ActionKind, Plan};
+use crate::report::fleet::{Fleet, FleetPart, PartOutcome};
+use crate::run::ChangeResult;
+
+/// What became of a stack.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum State {
+    /// Its definitions are valid.
+    Valid,
+    /// Everything was applied.
+    Applied,
+    /// Not everything was applied.
+    Partly,
+    /// Nothing was applied, for certain.
+    Unchanged,
+    /// Nothing differs.
+    InSync,
+    /// Its plan changes something, or something in it is blocked.
+    Changes,
+    /// It has changes to apply.
+    Pending,
+    /// Somebody changed something.
+    Drift,
+    /// Both.
+    Both,
+    /// Nothing is concluded about it.
+    Unknown,
+    /// It has no result.
+    Failed,
+    /// It was left out.
+    Skipped,
+    /// It belongs to another shard.
+    Elsewhere,
+}
+
+impl State {
+    /// Every state, in the order of a sum.
+    pub const ALL: [State; 13] = [
+        State::Valid,
+        State::Applied,
+        State::Partly,
+        State::Unchanged,
+        State::InSync,
+        State::Changes,
+        State::Pending,
+        State::Drift,
+        State::Both,
+        State::Unknown,
+        State::Failed,
+        State::Skipped,
+        State::Elsewhere,
+    ];
+
+    /// The state of a stack.
+    #[must_use]
+    pub fn of(part: &FleetPart<'_>) -> Self {
+        match &part.outcome {
+            PartOutcome::Validated(checked) if checked.contents.is_some() => State::Valid,
+            PartOutcome::Validated(_) | PartOutcome::Failed(_) => State::Failed,
+            PartOutcome::Planned(plan) => of_plan(plan),
+            PartOutcome::Applied(outcome, _) => {
+                let results = || outcome.steps.iter().map(|step| &step.result);
+                let may_be_done = |result: &ChangeResult| result.is_done() || result.may_have_taken_effect();
+                match results().any(may_be_done) {
+                    _ if results().all(ChangeResult::is_done) => State::Applied,
+                    true => State::Partly,
+                    false => State::Unchanged,
+                }
+            }
+            PartOutcome::Checked(check) => check.verdicts.whole().into(),
+            PartOutcome::Unknown(_) => State::Unknown,
+            PartOutcome::Elsewhere => State::Elsewhere,
+            PartOutcome::Skipped(_) | PartOutcome::NotBegun => State::Skipped,
+        }
+    }
+
+    /// Its words in a report about `fleet`.
+    #[must_use]
+    pub fn words(self, fleet: &Fleet<'_>) -> &'static str {
+        match self {
+            State::Valid => "valid",
+            State::Applied => "applied",
+            State::Partly => "applied in part",
+            State::Unchanged => "with no change made",
+            State::InSync => "in sync",
+            State::Changes => "with changes",
+            State::Pending => "pending",
+            State::Drift => "changed outside",
+            State::Both => "changed outside and pending",
+            State::Unknown => "unknown",
+            State::Failed => fleet.command.undone(),
+            State::Skipped => "skipped",
+            State::Elsewhere => "other checkers'",
+        }
+    }
+}
+
+impl From<Verdict> for State {
+    fn from(verdict: Verdict) -> Self {
+        match verdict {
+            Verdict::InSync => State::InSync,
+            Verdict::Pending => State::Pending,
+            Verdict::Drift => State::Drift,
+            Verdict::Both => State::Both,
+            Verdict::Unknown => State::Unknown,
+        }
+    }
+}
+
+fn of_plan(plan: &Plan) -> State {
+    let changes = plan.changes.iter().any(|change| change.action.kind() != ActionKind::Annotate);
+    match plan.unknown().next() {
+        Some(_) => State::Unknown,
+        None if changes || !plan.blocked.is_empty() => State::Changes,
+        None => State::InSync,
+    }
+}
+
+/// How many stacks have which state, without those that none has.
+#[must_use]
+pub fn sum(fleet: &Fleet<'_>) -> Vec<(usize, State)> {
+    let states: Vec<State> = fleet.parts.iter().map(State::of).collect();
+    let number = |state: State| states.iter().filter(|one| **one == state).count();
+    State::ALL.into_iter().map(|state| (number(state), state)).filter(|(number, _)| *number > 0).collect()
+}

@@ -1,0 +1,76 @@
+//! The drawer of Markdown: the one place that writes foreign text into a comment.
+
+use super::{digits, escape};
+use crate::report::html;
+use crate::report::view::{Alarm, Line, Part, Table};
+
+/// A line as Markdown: foreign text is code, where neither markup, mentions nor references are looked for.
+pub(in crate::report) fn draw(line: &Line<'_>) -> String {
+    written(line, |text| escape::code(text))
+}
+
+/// A line in a cell of a table.
+pub(in crate::report) fn cell(line: &Line<'_>) -> String {
+    written(line, |text| escape::cell(text))
+}
+
+/// A line between the tags of an element.
+pub(super) fn element(line: &Line<'_>) -> String {
+    html::draw(line)
+}
+
+/// A line of a fence.
+pub(super) fn fence_line(line: &Line<'_>) -> String {
+    written(line, |text| escape::line(text).into_owned())
+}
+
+fn written(line: &Line<'_>, foreign: impl Fn(&str) -> String) -> String {
+    let mut text = String::new();
+    for part in &line.0 {
+        match part {
+            Part::Own(words) => text.push_str(words),
+            Part::Word(_, word) => text.extend(["**", word, "**"]),
+            Part::Number(number) => text.push_str(&digits(*number)),
+            Part::Foreign(words) | Part::Code(words) | Part::Quoted(words) => text.push_str(&foreign(words)),
+        }
+    }
+    text
+}
+
+/// What a reader must know first, its parts as a list.
+pub(super) fn alarm(alarm: &Alarm<'_>) -> String {
+    let (_, word) = alarm.kind.word();
+    let mut text = format!("**{}:** {}\n\n", capital(word), draw(&alarm.text));
+    for item in &alarm.items {
+        text.push_str(&format!("- {}\n", draw(item)));
+    }
+    if !alarm.items.is_empty() {
+        text.push('\n');
+    }
+    text
+}
+
+/// A word at the beginning of a sentence.
+pub(in crate::report) fn capital(word: &str) -> String {
+    let mut characters = word.chars();
+    characters.next().map(|first| first.to_uppercase().chain(characters).collect()).unwrap_or_default()
+}
+
+/// A table below its title.
+pub(super) fn titled(table: &Table<'_>) -> String {
+    format!("#### {}\n\n{}\n", draw(&table.title), rows(table.heads, &table.rows))
+}
+
+/// The head of a table.
+pub(super) fn heads(heads: &[&'static str]) -> String {
+    format!("| {} |\n|{}\n", heads.join(" | "), "---|".repeat(heads.len()))
+}
+
+/// A row of a table.
+pub(super) fn row(cells: &[Line<'_>]) -> String {
+    format!("| {} |\n", cells.iter().map(cell).collect::<Vec<_>>().join(" | "))
+}
+
+fn rows(heads: &[&'static str], rows: &[Vec<Line<'_>>]) -> String {
+    self::heads(heads) + &rows.iter().map(|cells| row(cells)).collect::<String>()
+}

@@ -1,0 +1,488 @@
+//! A report about one stack as Markdown, under a budget. What can hurt comes first: what is refused and blocked,
+//! deletes, then replaces from those that overwrite what somebody did to those that follow from the files, then
+//! creates. Alarms, what is blocked and the names of deletes are never left out.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+
+use super::draw::{alarm, draw, element, fence_line, heads, row, titled};
+use super::{MarkdownOptions, digits, escape, marker};
+use crate::model::{Field, Key, Namespace};
+use crate::plan::{Action, ActionKind, Attribution, BlockedChange, Cause, Change, Plan, ScopeRead};
+use crate::report::facts::check::{Row, State, Value};
+use crate::report::facts::edits::{self, FoldedChanges, ValueEdit};
+use crate::report::facts::plan::{Item, Part, Rank};
+use crate::report::facts::reason::{block_reason, reason, removal, short_commit};
+use crate::report::facts::words;
+use crate::report::time;
+use crate::report::view::{Content, Line, View, at, code, foreign, key, line};
+
+/// Characters of a value that a table shows.
+const LONG: usize = 80;
+/// Names in the heading of a block.
+const NAMES: usize = 4;
+/// The bytes of the shortest block that there is.
+const LEAST: usize = 80;
+/// How many blocks that are too long are tried in search of one that fits.
+const MISSES: usize = 40;
+
+/// The report in at most `options.budget` bytes, unless what is never left out takes more.
+pub(in crate::report) fn report(view: &View<'_>, options: &MarkdownOptions) -> String {
+    let mut text = marker(view.kind, view.plan.stack.as_deref());
+    text.push_str(&format!("### trueup {}: {}\n\n", view.kind, draw(&view.headline)));
+    text.extend(view.alarms.iter().map(alarm));
+    let in_sync = view.counts.iter().filter(|count| count.class == "sync");
+    let in_sync = in_sync.map(|count| line![count.number, " ", count.words]);
+    let facts = Line::joined(view.facts.iter().cloned().chain(in_sync), ", ");
+    text.push_str(&format!("Service {}.\n\n", draw(&facts)));
+    text.extend(view.settings.as_ref().map(titled));
+    match &view.content {
+        Content::Plan(parts) => PlanReport { view, options, parts }.draw(text),
+        Content::Check(rows, accepted) => check(view, options, (rows, accepted), text),
+    }
+}
+
+/// The list of notes, folded.
+fn notes(view: &View<'_>) -> String {
+    if view.notes.is_empty() {
+        return String::new();
+    }
+    let list: String = view.notes.iter().map(|note| format!("- {}\n", draw(note))).collect();
+    let title = element(&Line::count(view.notes.len(), "note"));
+    format!("<details><summary>{title}</summary>\n\n{list}\n</details>\n\n")
+}
+
+/// What can be done next.
+fn commands(view: &View<'_>) -> String {
+    let line =
+        |label: &'static str, command: &str| format!("{} {}\n", super::draw::capital(label), escape::code(command));
+    let lines: Vec<String> = view.commands.iter().map(|command| line(command.label, &command.command)).collect();
+    lines.join("\n")
+}
+
+/// The rows of a check, a value each, while the budget lasts.
+fn check(
+    view: &View<'_>,
+    options: &MarkdownOptions,
+    (rows, accepted): (&[Row<'_>], &[Line<'_>]),
+    mut text: String,
+) -> String {
+    const HEADS: [&str; 6] = ["endpoint", "field", "defined", "live", "why", "since"];
+    let rows: Vec<String> = rows.iter().flat_map(cells).map(|cells| row(&cells)).collect();
+    let (total, next) = (rows.len(), commands(view));
+    let rest = |shown: usize| {
+        let shown = line![shown, " of ", Line::count(total, "row"), " shown. Everything: ", code(&options.rest)];
+        format!("{}\n\n", draw(&shown))
+    };
+    let room = options.budget.saturating_sub(text.len() + rest(total).len() + next.len() + heads(&HEADS).len() + 1);
+    let mut table = String::new();
+    let mut shown = 0;
+    for row in rows {
+        if table.len() + row.len() > room {
+            break;
+        }
+        table.push_str(&row);
+        shown += 1;
+    }
+    if shown > 0 {
+        text.push_str(&format!("{}{table}\n", heads(&HEADS)));
+    }
+    let end = if shown < total { rest(shown) + &next } else { next };
+    let list: String = accepted.iter().map(|line| format!("- {}\n", draw(line))).collect();
+    let accepted = if list.is_empty() { list } else { format!("#### Acknowledged\n\n{list}\n") };
+    for piece in [accepted, notes(view)] {
+        if text.len() + piece.len() + end.len() <= options.budget {
+            text.push_str(&piece);
+        }
+    }
+    text + &end
+}
+
+fn cells<'a>(row: &'a Row<'_>) -> Vec<[Line<'a>; 6]> {
+    let name = || line![key(row.key)];
+    if row.values.is_empty() {
+        let [defined, live] = row.whole();
+        let why = if row.why.is_empty() { line![row.state.as_str()] } else { row.why.clone() };
+        return vec![[name(), Line::default(), line![defined], line![live], why, row.since.clone()]];
+    }
+    let blocked = (row.state == State::Blocked).then(|| line![", ", row.why.clone()]);
+    let cells = |value: &'a Value| {
+        let edit = &value.edit;
+        let cause = line![edit.cause.map_or("", Cause::as_str), blocked.clone()];
+        let [defined, live] =
+            [&edit.after, &edit.before].map(|side| side.as_deref().map_or_else(|| line!["(none)"], short));
+        [name(), line![code(&edit.name)], defined, live, cause, value.since.clone()]
+    };
+    row.values.iter().map(cells).collect()
+}
+
+fn short(text: &str) -> Line<'_> {
+    match text.char_indices().nth(LONG) {
+        Some((end, _)) => line![code(&text[..end]), "…"],
+        None => line![code(text)],
+    }
+}
+
+/// A plan for a reviewer.
+struct PlanReport<'v, 'a> {
+    view: &'v View<'a>,
+    options: &'v MarkdownOptions,
+    parts: &'v [(Part, Vec<Item<'a>>)],
+}
+
+/// How much of the whole was listed.
+struct ShownCount {
+    shown: usize,
+    total: usize,
+    deletes: usize,
+    over: bool,
+}
+
+/// A text and how many bytes may be added to it.
+struct Room {
+    text: String,
+    left: usize,
+}
+
+impl Room {
+    /// Adds a piece if it fits.
+    fn put(&mut self, piece: &str) -> bool {
+        let fits = piece.len() <= self.left;
+        if fits {
+            self.text.push_str(piece);
+            self.left -= piece.len();
+        }
+        fits
+    }
+}
+
+impl<'a> PlanReport<'_, 'a> {
+    fn draw(&self, mut text: String) -> String {
+        let plan = self.view.plan;
+        let total = plan.changes.iter().filter(|change| change.action.kind() != ActionKind::Annotate).count();
+        let deletes = self.of_rank(Rank::Delete);
+        // The end is made first, at its greatest length, so that its room is known.
+        let reserve = self.foot(&ShownCount { shown: total, total, deletes: deletes.len(), over: true }).len();
+        text.push_str(&blocked(&plan.blocked));
+        // Deletes that would take more than half of the room are named without their details.
+        let (full, compact) = (self::deletes(&deletes, self.options.now), compact_deletes(&deletes));
+        let room = self.options.budget.saturating_sub(text.len() + reserve);
+        text.push_str(if full.len() * 2 > room && compact.len() < full.len() { &compact } else { &full });
+        let over = text.len() + reserve > self.options.budget;
+        let left = self.options.budget.saturating_sub(text.len() + reserve);
+        let mut room = Room { text, left };
+        room.put(&table(plan));
+        let mut shown = deletes.len() + self.replaces(&mut room, total == 1);
+        shown += creates(&self.of_rank(Rank::Create), &mut room, total == 1);
+        room.put(&notes(self.view));
+        room.text + &self.foot(&ShownCount { shown, total, deletes: deletes.len(), over })
+    }
+
+    /// The changes of a rank, part by part.
+    fn of_rank(&self, rank: Rank) -> Vec<&'a Change> {
+        let items = self.parts.iter().flat_map(|(_, items)| items).filter(|item| item.rank() == rank);
+        let changes = items.filter_map(|item| match item {
+            Item::Changes(fold) => Some(fold.changes.iter().copied()),
+            Item::Blocked(_) => None,
+        });
+        changes.flatten().collect()
+    }
+
+    /// The replaces as blocks, those that can hurt most first; how many of them are named.
+    fn replaces(&self, room: &mut Room, is_open: bool) -> usize {
+        let (mut shown, mut misses) = (0, 0);
+        for (part, items) in self.parts {
+            let mut heading = match part {
+                Part::ThisChange if self.parts.len() == 1 => "#### Changes\n\n",
+                Part::ThisChange => "#### This change\n\n",
+                Part::BehindBase => "#### Behind base: applying would revert merged work\n\n",
+                Part::Others => "#### Not of this change, and an apply does it as well\n\n",
+            };
+            let replaces = [Rank::Both, Rank::Drift, Rank::Pending];
+            for rank in replaces {
+                let of_rank = items.iter().filter(|item| item.rank() == rank);
+                // Many endpoints with one edit take little room.
+                let folds = of_rank.clone().filter(|item| is_many(item)).chain(of_rank.filter(|item| !is_many(item)));
+                for item in folds {
+                    let Item::Changes(fold) = item else { continue };
+                    if room.left < LEAST + heading.len() || misses == MISSES {
+                        return shown;
+                    }
+                    match block(fold, is_open, room.left - heading.len()) {
+                        None => misses += 1,
+                        Some((block, named)) => {
+                            room.put(std::mem::take(&mut heading));
+                            room.put(&block);
+                            shown += named;
+                        }
+                    }
+                }
+            }
+        }
+        shown
+    }
+
+    fn foot(&self, shown: &ShownCount) -> String {
+        let ShownCount { shown, total, deletes, over } = *shown;
+        let mut text = String::new();
+        if total > 0 {
+            text.push_str(&format!("{} of {} shown", digits(shown), draw(&Line::count(total, "change"))));
+            match deletes {
+                0 => {}
+                1 => text.push_str(", the delete shown"),
+                many => text.push_str(&format!(", all {} deletes shown", digits(many))),
+            }
+            text.push_str(". ");
+        }
+        if over {
+            let budget = digits(self.options.budget);
+            text.push_str(&format!(
+                "This is longer than {budget} bytes: deletes, guards and what is blocked are never left out. "
+            ));
+        }
+        text.push_str(&format!("Digest {}.\n", escape::code(self.view.digest.as_deref().unwrap_or_default())));
+        let commands = commands(self.view);
+        if !commands.is_empty() {
+            text.push_str(&format!("\n{commands}"));
+        }
+        if shown < total || over {
+            text.push_str(&format!("\nEverything: {}\n", escape::code(&self.options.rest)));
+        }
+        text
+    }
+}
+
+fn is_many(item: &Item<'_>) -> bool {
+    matches!(item, Item::Changes(fold) if fold.changes.len() > 1)
+}
+
+/// The creates: each with its values where all of them fit, else a table of their names; how many are named.
+fn creates(creates: &[&Change], room: &mut Room, is_open: bool) -> usize {
+    if creates.is_empty() {
+        return 0;
+    }
+    let title = format!("#### {}\n\n", draw(&Line::count(creates.len(), "create")));
+    let mut blocks = title.clone();
+    for change in creates {
+        let one = FoldedChanges { changes: vec![change] };
+        match block(&one, is_open, room.left.saturating_sub(blocks.len())) {
+            Some((block, _)) => blocks.push_str(&block),
+            None => {
+                blocks.clear();
+                break;
+            }
+        }
+    }
+    if !blocks.is_empty() && room.put(&blocks) {
+        return creates.len();
+    }
+    let mut table = title + &heads(&["create", "target", "defined in"]);
+    let more = |left: usize| format!("\nand {} more\n\n", digits(left));
+    let end = more(creates.len()).len();
+    let empty = table.len();
+    let mut named = 0;
+    for change in creates {
+        let Action::Create { wanted } = &change.action else { continue };
+        let target = words(&Field::Target, &Field::Target.value(wanted)).unwrap_or_default();
+        let place = line![change.place.as_ref().map(at)];
+        let row = row(&[line![key(&change.key)], short(&target), place]);
+        if table.len() + row.len() + end > room.left {
+            break;
+        }
+        table.push_str(&row);
+        named += 1;
+    }
+    if table.len() == empty {
+        return 0;
+    }
+    table.push_str(&if named < creates.len() { more(creates.len() - named) } else { "\n".to_owned() });
+    room.put(&table);
+    named
+}
+
+/// Every delete with what is known of it.
+fn deletes(deletes: &[&Change], now: Option<Timestamp>) -> String {
+    if deletes.is_empty() {
+        return String::new();
+    }
+    let mut text = format!("#### {}\n\n", draw(&Line::count(deletes.len(), "delete")));
+    for change in deletes {
+        let mut line = line![key(&change.key), ": ", reason(change)];
+        line = line.and(removal(change).map(|place| line![", removed in ", at(place)]));
+        line =
+            line.and(change.removed_in.as_ref().map(|commit| {
+                line![", file removed in ", code(short_commit(&commit.id)), " (", code(&commit.date), ")"]
+            }));
+        if let Action::Delete { before, referrers } = &change.action {
+            let target = edits::of(change).into_iter().next();
+            let target = target.and_then(|edit| Some(format!("{} {}", edit.name, edit.before?)));
+            line = line.and(target.map(|target| line![", was ", code(target)]));
+            let modified = before.modified.as_deref().map(|time| foreign(time::with_age(time, now)));
+            line = line.and(modified.map(|time| line![", last changed ", time]));
+            for referrer in referrers {
+                line = line.and(", referred to by ").and(code(referrer.to_string()));
+            }
+        }
+        text.push_str(&format!("- {}\n", draw(&line)));
+    }
+    text.push('\n');
+    text
+}
+
+/// Every delete by its name alone, by namespace.
+fn compact_deletes(deletes: &[&Change]) -> String {
+    if deletes.is_empty() {
+        return String::new();
+    }
+    let keys = deletes.iter().map(|change| &change.key);
+    format!("#### {}\n\n{}\n", draw(&Line::count(deletes.len(), "delete")), names(keys))
+}
+
+/// Names in a fence, a line for each namespace.
+fn names<'k>(keys: impl Iterator<Item = &'k Key>) -> String {
+    let mut namespaces: BTreeMap<&str, Line<'_>> = BTreeMap::new();
+    for key in keys {
+        let line =
+            namespaces.remove(key.namespace.as_str()).unwrap_or_else(|| line![code(key.namespace.as_str()), ":"]);
+        // A name that the service holds and no definition could have might look like two.
+        let name = if key.name.is_label() { code(key.name.as_str()) } else { code(format!("{:?}", key.name.as_str())) };
+        namespaces.insert(key.namespace.as_str(), line.and(" ").and(name));
+    }
+    let lines: Vec<String> = namespaces.values().map(fence_line).collect();
+    escape::fenced("text", &lines)
+}
+
+/// What is blocked, equal reasons together, every name.
+fn blocked(blocked: &[BlockedChange]) -> String {
+    if blocked.is_empty() {
+        return String::new();
+    }
+    let mut reasons: BTreeMap<(String, String), Vec<&Key>> = BTreeMap::new();
+    for held in blocked {
+        let (why, allow) = block_reason(held);
+        // The flag names the endpoint: one text serves all.
+        let flag = allow.map(|allow| allow.split('=').next().unwrap_or_default().replace('\'', "")).unwrap_or_default();
+        reasons.entry((draw(&why), flag)).or_default().push(&held.key);
+    }
+    let mut text = format!("#### {} blocked\n\n", digits(blocked.len()));
+    for ((why, flag), keys) in reasons {
+        let count = match keys.as_slice() {
+            [one] => draw(&line![key(one)]),
+            many => digits(many.len()),
+        };
+        let allow = if flag.is_empty() { String::new() } else { format!("; to allow it: `{flag}=NAMESPACE/NAME`") };
+        text.push_str(&format!("{count}: {why}{allow}\n\n"));
+        if keys.len() > 1 {
+            text.push_str(&format!("{}\n", names(keys.into_iter())));
+        }
+    }
+    text
+}
+
+/// Counts by namespace, where anything is to be done or unknown.
+fn table(plan: &Plan) -> String {
+    let mut changes: BTreeMap<(&Namespace, ActionKind), usize> = BTreeMap::new();
+    for change in &plan.changes {
+        *changes.entry((&change.key.namespace, change.action.kind())).or_default() += 1;
+    }
+    let mut held: BTreeMap<&Namespace, usize> = BTreeMap::new();
+    for one in &plan.blocked {
+        *held.entry(&one.key.namespace).or_default() += 1;
+    }
+    let mut rows = String::new();
+    for (namespace, scope) in plan.scope.iter().filter(|(_, scope)| scope.selected) {
+        let changes = |kind| changes.get(&(namespace, kind)).copied().unwrap_or_default();
+        let held = held.get(namespace).copied().unwrap_or_default();
+        let numbers = [changes(ActionKind::Create), changes(ActionKind::Replace), changes(ActionKind::Delete), held];
+        let in_sync = match &scope.read {
+            ScopeRead::Complete { .. } if numbers == [0; 4] => continue,
+            ScopeRead::Complete { .. } => line![scope.in_sync],
+            ScopeRead::Unknown { .. } => line!["unknown"],
+        };
+        let [create, replace, delete, blocked] = numbers.map(|number| line![number]);
+        rows.push_str(&row(&[line![code(namespace.as_str())], create, replace, delete, blocked, in_sync]));
+    }
+    let heads = "| namespace | create | replace | delete | blocked | in sync |\n|---|--:|--:|--:|--:|--:|\n";
+    if rows.is_empty() { rows } else { format!("{heads}{rows}\n") }
+}
+
+/// One change, or many with one edit, as a folded block of at most `room` bytes, and how many it names; nothing where not
+/// even one fits.
+fn block(fold: &FoldedChanges<'_>, is_open: bool, room: usize) -> Option<(String, usize)> {
+    let first = fold.changes.first()?;
+    let edits = fold.edits();
+    let single = fold.changes.len() == 1;
+    let kind = first.action.kind();
+    let lines: Vec<String> = edits.iter().flat_map(|edit| hunk(edit, kind, single)).collect();
+    let heading = element(&heading(fold, &edits, kind));
+    let diff = escape::fenced("diff", &lines);
+    let open = if is_open { " open" } else { "" };
+    let draw = |names: &str| format!("<details{open}><summary>{heading}</summary>\n\n{names}{diff}\n</details>\n\n");
+    let bare = draw("").len();
+    if single {
+        return (bare <= room).then(|| (draw(""), 1));
+    }
+    // The names take part of the block: as many as there is room for.
+    let room = room.checked_sub(bare + "and 1,000,000 more\n\n".len())?;
+    let mut names = String::new();
+    let mut named = 0;
+    for change in &fold.changes {
+        let place = change.fields().iter().find_map(|field| field.place.as_ref()).or(change.place.as_ref());
+        let name = line![key(&change.key), place.map(|place| line![" (", at(place), ")"])];
+        let name = format!("- {}\n", super::draw::draw(&name));
+        if names.len() + name.len() > room {
+            break;
+        }
+        names.push_str(&name);
+        named += 1;
+    }
+    match fold.changes.len() - named {
+        _ if named == 0 => return None,
+        0 => names.push('\n'),
+        more => names.push_str(&format!("\nand {} more\n\n", digits(more))),
+    }
+    Some((draw(&names), named))
+}
+
+fn heading<'c>(fold: &FoldedChanges<'c>, edits: &[ValueEdit], kind: ActionKind) -> Line<'c> {
+    let sign = match kind {
+        ActionKind::Create => "+ ",
+        ActionKind::Replace | ActionKind::Annotate => "~ ",
+        ActionKind::Delete => "- ",
+    };
+    let who = match fold.changes.as_slice() {
+        [only] => line![key(&only.key)],
+        many => Line::count(many.len(), "endpoint").and(" with the same edit"),
+    };
+    let mut line = line![sign, kind.as_str(), " ", who];
+    if kind == ActionKind::Replace {
+        let mut names: Vec<&str> = edits.iter().map(|edit| edit.name.as_str()).collect();
+        names.dedup();
+        let value = |name: &str| match edits.iter().filter(|edit| edit.name == name).collect::<Vec<_>>().as_slice() {
+            [edit] if !edit.is_long() => format!("{name} {} → {}", edit.live(), edit.wanted()),
+            _ => name.to_owned(),
+        };
+        let more = names.len().saturating_sub(NAMES);
+        let listed = Line::joined(names.iter().take(NAMES).map(|name| line![code(value(name))]), ", ");
+        line = line.and(": ").and(listed).and((more > 0).then(|| line![" and ", more, " more"]));
+    }
+    let Some(first) = fold.changes.first() else { return line };
+    let place = first.place.as_ref().filter(|_| fold.changes.len() == 1);
+    line.and(line![" (", reason(first), place.map(|place| line![", ", at(place)]), ")"])
+}
+
+/// The lines of one edit. What a new endpoint brings needs no heading of its own.
+fn hunk(edit: &ValueEdit, kind: ActionKind, single: bool) -> Vec<String> {
+    let name = || code(edit.name.clone());
+    let lines = edit.lines().into_iter().map(|(sign, text)| (sign.as_str(), code(text)));
+    if kind != ActionKind::Replace {
+        return lines.map(|(sign, text)| fence_line(&line![sign, " ", name(), ": ", text])).collect();
+    }
+    let why = edit.attribution.map(Attribution::as_str).or(edit.cause.map(Cause::as_str));
+    let place = edit.place.as_ref().filter(|_| single);
+    let heading =
+        line!["@@ ", name(), why.map(|why| line!["  ", why]), place.map(|place| line!["  ", at(place)]), " @@"];
+    let lines = lines.map(|(sign, text)| fence_line(&line![sign, " ", text]));
+    std::iter::once(fence_line(&heading)).chain(lines).collect()
+}

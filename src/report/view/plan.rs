@@ -1,0 +1,170 @@
+//! The view of a plan.
+
+use std::path::Path;
+
+use super::{Alarm, AlarmKind, Content, Count, Line, Part, Table, View, code, foreign, line, unread};
+use crate::model::policy::Direction;
+use crate::plan::{ActionKind, Digest, Plan};
+use crate::report::facts::reason::short_commit;
+use crate::report::facts::{notes, plan as facts, unread as unread_facts};
+use crate::report::text::TextView;
+use crate::report::{Role, time};
+
+impl<'a> View<'a> {
+    /// The view of a plan. `saved` is the file to which it was written.
+    pub fn of_plan(plan: &'a Plan, digest: &Digest, saved: Option<&Path>, view: &TextView) -> Self {
+        let heading = match (plan.undone(), plan.handed_over()) {
+            (Some(run), _) => line!["Rollback of ", code(run.as_str()), ", ", stack(plan)],
+            (None, Some((from, to))) => line!["Move from stack ", code(from), " to stack ", code(to)],
+            (None, None) => line!["Plan for ", stack(plan)],
+        };
+        let mut facts = read(plan);
+        let moved = plan.handed_over();
+        facts.extend(moved.map(|(from, to)| line!["moved from stack ", foreign(from), " to stack ", foreign(to)]));
+        facts.extend(plan.source.base.as_deref().map(|base| line!["against ", code(base)]));
+        facts.extend(plan.source.commit.as_deref().map(|commit| line!["commit ", code(short_commit(commit))]));
+        let mut alarms = consents(plan);
+        alarms.extend(unread(&unread_facts::by_reason(plan.unknown())));
+        Self {
+            kind: "plan",
+            plan,
+            heading,
+            headline: Self::headline_of(plan),
+            facts,
+            digest: Some(digest.short().to_owned()),
+            counts: counts(plan),
+            alarms,
+            settings: settings(plan),
+            content: Content::Plan(facts::parts(plan)),
+            notes: notes::lines(plan),
+            commands: facts::commands(plan, digest, saved, view),
+        }
+    }
+}
+
+impl<'a> View<'a> {
+    /// What a plan says in a line.
+    pub fn headline_of(plan: &'a Plan) -> Line<'a> {
+        let mut headline = facts::headline(plan);
+        let mut more = Vec::new();
+        if !plan.blocked.is_empty() {
+            more.push(line![plan.blocked.len(), " blocked"]);
+        }
+        if plan.unknown().next().is_some() {
+            more.push(line!["a read is incomplete"]);
+        }
+        let more = Line::joined(more, ", ");
+        headline = match (headline.is_empty(), more.is_empty()) {
+            (true, true) => line!["in sync"],
+            (true, false) => more,
+            (false, true) => headline,
+            (false, false) => line![headline, if facts::whose(plan).is_empty() { ", " } else { "; " }, more],
+        };
+        if plan.is_refused() { line!["refused, ", headline] } else { headline }
+    }
+}
+
+/// The stack with its environment.
+pub fn stack(plan: &Plan) -> Line<'_> {
+    let stack = plan.stack.as_deref().map_or_else(|| line!["no stack"], |stack| line!["stack ", foreign(stack)]);
+    stack.and(plan.source.environment.as_deref().map(|environment| line![", environment ", foreign(environment)]))
+}
+
+/// What was read: the service, the stack, how many namespaces, and how narrowly.
+pub fn read(plan: &Plan) -> Vec<Line<'_>> {
+    let namespaces = Line::count(plan.read_scope().namespaces, "namespace");
+    let mut facts = vec![line![code(&plan.service.base_url)], stack(plan), namespaces];
+    facts.extend(plan.source.snapshot.as_ref().map(|_| source(plan)));
+    facts.extend(narrowed(plan));
+    facts
+}
+
+/// What the plan was made from: the service in so many requests, or a snapshot of a time.
+pub fn source(plan: &Plan) -> Line<'_> {
+    match &plan.source.snapshot {
+        None => Line::count(usize::try_from(plan.source.requests).unwrap_or(usize::MAX), "request"),
+        Some(taken) => line!["against the snapshot of ", foreign(time::minute(taken))],
+    }
+}
+
+/// The filters of the call, and what they leave out.
+pub fn narrowed(plan: &Plan) -> Vec<Line<'_>> {
+    let seen = plan.read_scope();
+    let filters = &plan.source.filters;
+    let filters = (!filters.is_empty()).then(|| line!["filtered by ", code(filters.join(" "))]);
+    let parts = [
+        (plan.left_out, "change", " outside the filter"),
+        (seen.left_out, "namespace", " outside the filter"),
+        (seen.unread, "namespace", " not read"),
+    ];
+    let parts = parts.into_iter().filter(|(number, ..)| *number > 0);
+    filters.into_iter().chain(parts.map(|(number, one, words)| Line::count(number, one).and(words))).collect()
+}
+
+/// That an apply would be refused and why, and who allowed what.
+pub fn consents(plan: &Plan) -> Vec<Alarm<'_>> {
+    let refused = plan.refused();
+    let mut alarms = Vec::new();
+    if !refused.is_empty() {
+        let text = line!["an apply of this plan is refused unless it is allowed by name"];
+        let item = |guard| facts::guard(guard);
+        let items = refused.into_iter().map(|guard| line![code(format!("--allow {}", guard.name)), ": ", item(guard)]);
+        alarms.push(Alarm { kind: AlarmKind::Refused, text, items: items.collect() });
+    } else if plan.is_refused() {
+        let text = line!["an apply of this plan does nothing: everything in it is blocked"];
+        alarms.push(Alarm { kind: AlarmKind::Refused, text, items: Vec::new() });
+    }
+    for allowed in &plan.allowed {
+        let by = allowed.by.as_deref().map(|by| line![" by ", code(by)]);
+        let guards = plan.guards.iter().filter(|guard| guard.name.as_str() == allowed.name);
+        let (text, items) = (line![code(&allowed.name), by], guards.map(facts::guard).collect());
+        alarms.push(Alarm { kind: AlarmKind::Allowed, text, items });
+    }
+    alarms
+}
+
+/// The settings that are others than at the base, or that the policy limits, with what is in force.
+pub fn settings(plan: &Plan) -> Option<Table<'_>> {
+    let changes = &plan.setting_changes;
+    let title = match &plan.source.base {
+        Some(base) if changes.iter().any(|change| change.base.is_some()) => {
+            line!["This change alters settings of ", code(base), ":"]
+        }
+        _ => line!["The policy limits settings:"],
+    };
+    let rows = changes.iter().map(|change| {
+        let role = match change.direction {
+            Direction::Loosened => Role::Wrong,
+            Direction::Changed | Direction::Limited => Role::Careful,
+            Direction::Tightened => Role::Quiet,
+        };
+        vec![
+            line![Part::Word(role, change.direction.as_str())],
+            line![code(&change.setting)],
+            line![code(change.values())],
+            line![foreign(change.force())],
+        ]
+    });
+    let heads = &["", "setting", "base -> here", ""];
+    (!changes.is_empty()).then(|| Table { title, heads, rows: rows.collect() })
+}
+
+fn counts(plan: &Plan) -> Vec<Count> {
+    let count = |class, number, words| Count { class, number, words };
+    let mut counts: Vec<Count> = facts::actions(plan)
+        .into_iter()
+        .map(|(kind, number)| match kind {
+            ActionKind::Create => count("create", number, "to create"),
+            ActionKind::Delete => count("delete", number, "to delete"),
+            ActionKind::Replace | ActionKind::Annotate => count("replace", number, "to replace"),
+        })
+        .collect();
+    counts.extend(facts::whose(plan).into_iter().map(|(number, words)| count("mark", number, words)));
+    let annotates = if plan.handed_over().is_some() { "to move" } else { "annotations only" };
+    counts.extend([
+        count("blocked", plan.blocked.len(), "blocked"),
+        count("annotate", plan.count(ActionKind::Annotate), annotates),
+        count("sync", plan.in_sync(), "in sync"),
+    ]);
+    counts
+}
