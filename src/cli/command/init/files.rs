@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn nothing_of_the_example_is_left_in_a_pipeline() {
-        for (forge, count) in [(Forge::Github, 6), (Forge::Gitlab, 3), (Forge::None, 0)] {
+        for (forge, count) in [(Forge::Github, 7), (Forge::Gitlab, 3), (Forge::None, 0)] {
             let files = pipelines(forge, &stack());
             assert_eq!(files.len(), count);
             let all: String = files.iter().map(|file| file.text.as_str()).collect();
