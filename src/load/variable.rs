@@ -41,8 +41,7 @@ impl Variables {
     /// The variables of a stack. Without an environment, those that only environments set are one problem: see
     /// [`Variables::without_environment`].
     pub(super) fn of_stack(config: &Config, environment: Option<&String>) -> Self {
-        let names = config.environments.values().flat_map(|environment| environment.variables.keys());
-        let names = names.filter(|name| !config.variables.contains_key(*name));
+        let names = config.environment_variables.iter().filter(|name| !config.variables.contains_key(*name));
         let of_environments = if environment.is_none() { names.cloned().collect() } else { BTreeSet::new() };
         Self { of_environments, ..Self::new(&config.variables) }
     }

@@ -245,13 +245,14 @@ impl<'i, 's> Layers<'i, 's> {
 
     /// Lets the variables of the call override those of the settings.
     fn set_variables(&self, config: &mut Config, options: &LoadOptions) {
-        let layers = self.root.get("defaults").into_iter().chain(self.environments.values().copied());
-        let declared: HashSet<&str> = iter::once(self.root)
-            .chain(layers)
-            .filter_map(|layer| layer.get("variables"))
-            .flat_map(|variables| variables.entries().iter().map(|entry| &*entry.key))
-            .collect();
-        let undeclared = options.variables.keys().filter(|name| !declared.contains(name.as_str()));
+        let names = |layer: &Item<'s>| {
+            let variables = layer.get("variables").map(Item::entries).unwrap_or_default();
+            variables.iter().map(|entry| entry.key.clone().into_owned()).collect::<Vec<_>>()
+        };
+        config.environment_variables = self.environments.values().flat_map(|layer| names(layer)).collect();
+        let mut declared: HashSet<String> = config.environment_variables.iter().cloned().collect();
+        declared.extend(iter::once(self.root).chain(self.root.get("defaults")).flat_map(names));
+        let undeclared = options.variables.keys().filter(|name| !declared.contains(*name));
         config.undeclared = undeclared.cloned().collect();
         config.variables.extend(options.variables.clone());
     }

@@ -41,6 +41,8 @@ pub struct Config {
     pub variables: BTreeMap<String, String>,
     /// Variables of `--var` that neither the file nor any of its environments names.
     pub undeclared: BTreeSet<String>,
+    /// The variables that environments set, whichever they are; none in [`Config::environments`].
+    pub environment_variables: BTreeSet<String>,
     /// Which files are definitions.
     pub files: FileGlobs,
     /// The directories of the chosen environment's overlays, relative to the stack's, with `/` between parts; of
@@ -71,6 +73,7 @@ impl Default for Config {
             safeguards: Safeguards { prune: Prune::None, ..Safeguards::default() },
             variables: BTreeMap::new(),
             undeclared: BTreeSet::new(),
+            environment_variables: BTreeSet::new(),
             files: FileGlobs::default(),
             overlays: Vec::new(),
             own_overlay: None,

@@ -75,7 +75,12 @@ fn an_environment_is_its_layers_on_the_top_level() {
     // Every environment is there, whichever is chosen.
     assert_eq!(top.environments.keys().collect::<Vec<_>>(), ["empty", "live", "prod"]);
     // Only of the chosen one are the variables known.
-    let without = Config { environments: BTreeMap::new(), variables: BTreeMap::new(), ..prod };
+    let without = Config {
+        environments: BTreeMap::new(),
+        variables: BTreeMap::new(),
+        environment_variables: std::collections::BTreeSet::new(),
+        ..prod
+    };
     assert_eq!(without, top.environments["prod"]);
     assert_eq!(top.environments["empty"].safeguards.guards.percent, 40);
 }

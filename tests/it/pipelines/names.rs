@@ -140,14 +140,20 @@ fn repository(trap: &Trap, service: &Service, below: &'static str) -> Runner {
         let path = format!("files/{}.yaml", trap.name(name));
         files.insert(path, definition(&format!("files/e{number}"), 80));
     }
-    let names: serde_json::Map<String, Json> =
-        NAMES.iter().chain(&REFUSED).map(|name| (trap.name(name), json!({"stack": "e"}))).collect();
-    files.insert("environments/trueup.yaml".into(), json!({"environments": names}).to_string());
-    files.insert("environments/cart.yaml".into(), definition("env/cart", 80));
     files.insert("named/trueup.yaml".into(), json!({"stack": trap.name(NAMES[0]), "namespaces": ["x"]}).to_string());
     files.insert("named/cart.yaml".into(), definition("x/cart", 80));
     let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
     Runner::new(service, below, &files)
+}
+
+/// Adds a stack whose environments have such names, which a base must not have: a file that does not load could name any
+/// stack.
+fn add_environments(trap: &Trap, runner: &Runner, below: &str) {
+    let names: serde_json::Map<String, Json> =
+        NAMES.iter().chain(&REFUSED).map(|name| (trap.name(name), json!({"stack": "e"}))).collect();
+    let settings = json!({"environments": names}).to_string();
+    runner.stage.write(&format!("{below}environments/trueup.yaml"), &settings);
+    runner.stage.write(&format!("{below}environments/cart.yaml"), &definition("env/cart", 80));
 }
 
 /// The last step of a job.
@@ -185,9 +191,10 @@ fn no_name_of_a_repository_acts_in_a_workflow_of_github() {
         let path = format!("change/{}/cart.yaml", trap.name(name));
         runner.stage.edit(&path, "port: 80", "port: 81");
     }
-    for path in ["change/files/--help.yaml", "change/environments/cart.yaml", "change/named/cart.yaml"] {
+    for path in ["change/files/--help.yaml", "change/named/cart.yaml"] {
         runner.stage.edit(path, "port: 80", "port: 81");
     }
+    add_environments(&trap, &runner, "change/");
     runner.commit();
     scripts.step(&trap, &runner, ("plan.yaml", "stacks", "Definitions"));
     let targets = include(&scripts.step(&trap, &runner, ("plan.yaml", "stacks", "stacks")));
@@ -262,6 +269,8 @@ fn no_name_of_a_repository_acts_in_a_workflow_of_github() {
     }
 
     let mut runner = repository(&trap, &service, "");
+    add_environments(&trap, &runner, "");
+    runner.commit();
     runner.set("BEFORE", "");
     // Settings that are wrong end the job, and nothing is applied.
     let invalid = scripts.step(&trap, &runner, ("apply.yaml", "stacks", "stacks"));
@@ -339,7 +348,7 @@ fn no_name_of_a_repository_acts_in_a_pipeline_of_gitlab() {
     for name in NAMES {
         runner.stage.edit(&format!("{}/cart.yaml", trap.name(name)), "port: 80", "port: 81");
     }
-    runner.stage.edit("environments/cart.yaml", "port: 80", "port: 81");
+    add_environments(&trap, &runner, "");
     runner.commit();
     runner.set("CI_PIPELINE_SOURCE", "merge_request_event");
     runner.set("TRUEUP_STATE_DIR", "run");

@@ -39,7 +39,7 @@ async fn check(arguments: &DoctorArgs, context: &Context, health: &mut Health) -
         configuration::root(context, directory).is_ok_and(|root| crate::file::exists(&root.join(config::FILE)));
     // Without a stack, the files beside a call that names namespaces are somebody else's.
     if has_stack || arguments.namespace.is_empty() {
-        definitions(context, directory, health)?;
+        definitions(context, &config, directory, health)?;
     }
     let namespaces: Vec<Namespace> = match arguments.namespace.as_slice() {
         [] => config.namespaces.clone(),
@@ -81,13 +81,15 @@ fn settings_file(context: &Context, directory: &Path, health: &mut Health) -> Op
     }
 }
 
-fn definitions(context: &Context, directory: &Path, health: &mut Health) -> Result<(), CommandError> {
+fn definitions(context: &Context, config: &Config, directory: &Path, health: &mut Health) -> Result<(), CommandError> {
     let shown = safe::shell(&directory.display().to_string()) + &hint::settings(&context.global);
     match load::directory(directory, &configuration::load_options(context)?) {
         Ok(loaded) if loaded.desired.definitions.is_empty() => {
-            health
-                .add("definitions", HealthStatus::Note, "there are none yet")
-                .fix(format!("to begin with the live endpoints: trueup pull -o {shown}"));
+            let check = health.add("definitions", HealthStatus::Note, "there are none yet");
+            // Without namespaces, there is nothing that a pull could begin with.
+            if !config.namespaces.is_empty() {
+                check.fix(format!("to begin with the live endpoints: trueup pull -o {shown}"));
+            }
         }
         Ok(loaded) => {
             let (endpoints, files) = (loaded.desired.definitions.len(), loaded.desired.files);
