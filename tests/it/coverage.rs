@@ -89,7 +89,7 @@ fn what_a_filter_leaves_out_is_counted_and_not_called_in_sync() {
         .run("plan . --only shop/cart")
         .code(0)
         .stdout_contains("In sync: 1 endpoint in 1 namespace")
-        .stdout_contains("2 changes outside the filter, 1 namespace outside the filter");
+        .stdout_contains("2 changes outside the filter; 1 namespace outside the filter");
     stage
         .run("plan shop/search.yaml")
         .code(0)

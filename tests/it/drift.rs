@@ -20,7 +20,7 @@ fn the_verdict_says_who_has_to_act() {
         .run("drift .")
         .code(3)
         .stdout_contains("DRIFT  1 of 2 endpoints was changed outside")
-        .stdout_contains("80 -> 9");
+        .stdout_contains("spec.port  80       9 ");
     stage.edit("search.yaml", "port: 80", "port: 81");
     stage
         .run("drift .")

@@ -94,7 +94,7 @@ fn what_the_stack_owns_and_may_not_delete_is_drift_on_request() {
     stage.write("trueup.yaml", "stack: shop\nnamespaces: [shop]\nprune: none\n");
     stage.remove("search.yaml");
     stage.run("drift .").code(0).stdout_contains("shop/search");
-    stage.run("drift . --unmanaged fail").code(3).stdout_contains("shop/search  not managed");
+    stage.run("drift . --unmanaged fail").code(3).stdout_contains("shop/search         not managed");
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn annotations_that_are_there_stay_true_where_none_are_wanted() {
         stage.run("drift .").code(0).stdout_contains("In sync");
     }
     service.change("shop/cart", |object| object["spec"]["port"] = json!(9));
-    stage.run("drift .").code(3).stdout_contains("80 -> 9");
+    stage.run("drift .").code(3).stdout_contains("spec.port  80       9 ");
     // Nothing new is marked.
     stage.write("news.yaml", &definition("shop/news", 80));
     stage.run("apply . --yes --quiet").code(0);

@@ -91,7 +91,7 @@ fn what_an_environment_loosens_is_compared_with_the_base() {
     commit(&stage, "looser");
     let all = ["prune none owned", "guards.percent 10 90", "guards.least 1 50", "gates.upgrade block off"];
     assert_eq!(loosened("--env prod"), all);
-    stage.run("plan . --base main --env prod").code(0).stdout_contains("loosened   guards.percent  10 -> 90");
+    stage.run("plan . --base main --env prod").code(0).stdout_contains("loosened  guards.percent  10 -> 90");
     let in_force = safeguards(&stage, "--env prod --base main");
     assert_eq!((&in_force["guards"], &in_force["prune"]), (&json!({"percent": 10, "least": 1}), &json!("none")));
     // Another environment to extend.
@@ -112,7 +112,7 @@ fn a_policy_limits_every_environment() {
     let service = Service::start();
     let stage = stage(&service).file("../policy.yaml", "guards: {percent: 5}\nprune: none\n");
     let limited = stage.run("plan . --env prod --policy ../policy.yaml");
-    limited.code(0).stdout_contains("limited    guards.percent  10").does_not_say("limited    prune");
+    limited.code(0).stdout_contains("limited  guards.percent  10").does_not_say("limited  prune");
     assert_eq!(safeguards(&stage, "--env prod --policy ../policy.yaml")["guards"]["percent"], 5);
     stage.write("../policy.yaml", "stacks: [shop-dev]\n");
     stage.run("plan . --policy ../policy.yaml").code(0);

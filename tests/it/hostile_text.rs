@@ -121,7 +121,7 @@ fn check(text: &str) {
         "get -n shop --format yaml",
         "call svc-api-servicemesh-endpoint-list -p namespace=shop -p report_fields=x",
         "call svc-api-servicemesh-endpoint-get -p namespace=shop -p name=cart",
-        "snapshot -n shop -o shot.json",
+        "snapshot stack -o shot.json",
         "show shot.json",
         "show shot.json --format json",
     ] {

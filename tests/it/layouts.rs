@@ -351,8 +351,8 @@ fn loosened(service: &Service, write: impl FnOnce(&Stage), call: &str) {
     write(&stage);
     commit(&stage, "change");
     let plan = stage.run(&format!("plan {call} --base main"));
-    plan.code(0).stdout_contains("loosened   guards.percent  5 -> ").stdout_contains("in force: 5, the stricter");
-    plan.stdout_contains("loosened   gates.upgrade   block -> ").stdout_contains("loosened   prune           none -> ");
+    plan.code(0).stdout_contains("loosened  guards.percent  5 -> ").stdout_contains("in force: 5, the stricter");
+    plan.stdout_contains("loosened  gates.upgrade   block -> ").stdout_contains("loosened  prune           none -> ");
 }
 
 #[test]

@@ -158,7 +158,7 @@ fn where_git_cannot_decide_the_verdict_says_so() {
     // Of a plan before the first apply that is no news.
     stage.run(&format!("plan . {ELSEWHERE}")).code(0).does_not_say("decided");
     // The runs of a machine, where it has them, are evidence then.
-    stage.run("drift .").code(3).stdout_contains("it was applied and is gone");
+    stage.run("drift .").code(3).stdout_contains("defined  deleted  deleted outside");
 }
 
 #[test]
@@ -213,6 +213,6 @@ fn a_drift_state_is_part_of_the_call_and_always_counts() {
     stage.run(&check).code(0);
     service.delete("shop/news");
     stage.run(&format!("drift . {ELSEWHERE}")).code(2);
-    stage.run(&check).code(3).stdout_contains("shop/news  deleted");
+    stage.run(&check).code(3).stdout_contains("shop/news         defined  deleted");
     assert_eq!(drift(&stage, ELSEWHERE)["plan"]["notes"], json!([]));
 }

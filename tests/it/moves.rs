@@ -368,10 +368,12 @@ fn an_endpoint_that_moves_to_another_namespace_is_shown_as_a_move() {
         .file("search.yaml", &definition("shop/search", 80))
         .applied(".");
     stage.edit("cart.yaml", "namespace: shop", "namespace: pay");
-    let note = "1 endpoint moves from shop/cart to pay/cart: a create there, then a delete here";
-    for format in ["text", "markdown", "html"] {
-        stage.run(&format!("plan . --format {format}")).code(0).stdout_contains(note);
+    for (format, keys) in [("text", "from shop/cart to pay/cart"), ("markdown", "`from shop/cart to pay/cart`")] {
+        let note = format!("1 endpoint moves {keys}: a create there, then a delete here");
+        stage.run(&format!("plan . --format {format}")).code(0).stdout_contains(&note);
     }
+    let page = stage.run("plan . --format html");
+    page.code(0).stdout_contains("from shop/cart to pay/cart").stdout_contains(": a create there, then a delete here");
     let json = stage.run("plan . --format json").code(0).json();
     let renamed = json!({"renamed": {"key": "shop/cart", "to": "pay/cart"}});
     assert!(json["plan"]["notes"].as_array().expect("notes").contains(&renamed), "{}", json["plan"]["notes"]);

@@ -56,7 +56,7 @@ fn a_clone_with_its_annotations_is_never_deleted() {
         .does_not_say("delete");
     stage.run("apply . --yes").code(0);
     assert!(service.has("shop/cart2"));
-    stage.run("drift . --unmanaged fail").code(3).stdout_contains("shop/cart2  not managed");
+    stage.run("drift . --unmanaged fail").code(3).stdout_contains("shop/cart2         not managed");
     // What names nobody is deleted only where everything is.
     stage.write("trueup.yaml", "stack: shop\nnamespaces: [shop]\nprune: all\n");
     stage
@@ -111,7 +111,7 @@ fn version_1_of_the_annotation_is_renewed_and_is_never_enough_for_a_delete() {
     to_version_1(&service, "shop/search");
     // It still says why a field differs.
     service.change("shop/cart", |object| object["spec"]["port"] = json!(9));
-    stage.run("drift .").code(3).stdout_contains("80 -> 9");
+    stage.run("drift .").code(3).stdout_contains("spec.port  80       9 ");
     service.change("shop/cart", |object| object["spec"]["port"] = json!(80));
     stage.run("plan . --detailed-exitcode").code(0).stdout_contains("* annotate");
     stage.remove("search.yaml");

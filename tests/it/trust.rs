@@ -202,10 +202,10 @@ fn a_pull_request_cannot_loosen_its_own_rules() {
     stage.run("plan . --detailed-exitcode").stdout_contains("11 to replace");
     let plan = |more: &str| stage.run(&format!("plan . --base main {more}"));
     let text = plan("-o plan.json");
-    text.stdout_contains("12 to replace").stdout_contains("loosened   guards.percent  30 -> 100");
-    text.stdout_contains("in force: 30, the stricter").stdout_contains("loosened   gates.upgrade   warn -> off");
-    text.stdout_contains("loosened   ignore")
-        .stdout_contains("changed    namespaces")
+    text.stdout_contains("12 to replace").stdout_contains("loosened  guards.percent  30 -> 100");
+    text.stdout_contains("in force: 30, the stricter").stdout_contains("loosened  gates.upgrade   warn -> off");
+    text.stdout_contains("loosened  ignore")
+        .stdout_contains("changed   namespaces")
         .stdout_contains("the plan would delete or replace 12 of 12");
     let before = |ran: &Ran, what: &str, then: &str| {
         let text = ran.text();
@@ -227,7 +227,7 @@ fn a_pull_request_cannot_loosen_its_own_rules() {
     stage.run("apply plan.json --yes").code(6).stderr_contains("the plan would delete or replace 12 of 12");
     assert_eq!(service.requests("PUT"), 0);
     let applied = stage.run("apply . --base main --yes --allow mass-change");
-    applied.stderr_ignored().code(0).stdout_contains("loosened   guards.percent  30 -> 100");
+    applied.stderr_ignored().code(0).stdout_contains("loosened  guards.percent  30 -> 100");
     assert_eq!(service.get("shop/e0")["spec"]["port"], 81);
 }
 
@@ -240,7 +240,7 @@ fn a_policy_from_outside_can_only_tighten() {
     let stage = stage.env("TRUEUP_POLICY", &path);
     let plan = stage.run("plan .");
     plan.code(0)
-        .stdout_contains("limited    guards.percent  100")
+        .stdout_contains("limited  guards.percent  100")
         .stdout_contains("in force: 20, the policy's limit")
         .stdout_contains("12 to replace");
     stage.run("apply . --yes").code(6).stderr_contains("allowed 20 %");

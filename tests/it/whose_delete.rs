@@ -36,7 +36,7 @@ fn what_a_revert_brings_back_was_not_deleted_outside() {
     assert!(!service.has("shop/search"));
     git(&stage, "revert --no-edit HEAD");
     // The machine that deleted it knows; any other knows from git that it may have been.
-    stage.run("drift .").code(2).stdout_contains("not applied yet: shop/search").does_not_say("outside");
+    stage.run("drift .").code(2).stdout_contains("shop/search         defined  not there").does_not_say("outside");
     let elsewhere = stage.run("drift . --state-dir ../elsewhere");
     elsewhere.code(2).stdout_contains(&format!("{} removed the definition after", &removed[..7]));
     let reminded = stage.run(check);
@@ -63,7 +63,7 @@ fn what_a_rollback_took_away_was_not_deleted_outside() {
     assert!(!service.has("shop/news"));
     for more in ["", "--drift-state ../drift.json", "--drift-state ../drift.json"] {
         let check = stage.run(&format!("drift . {more}"));
-        check.code(2).stdout_contains("not applied yet: shop/news").does_not_say("outside");
+        check.code(2).stdout_contains("shop/news         defined  not there").does_not_say("outside");
     }
     let state: Value = serde_json::from_str(&stage.read("../drift.json")).expect("JSON");
     let known = state["applied"].as_array().expect("keys");
@@ -80,7 +80,7 @@ fn what_the_service_refused_to_create_was_not_deleted_outside() {
     service.misbehave("rules: [{operation: endpoint-create, name: news, status: {code: 403}}]");
     stage.run(APPLY).code(7);
     service.misbehave("rules: []");
-    stage.run("drift .").code(2).stdout_contains("not applied yet: shop/news").does_not_say("outside");
+    stage.run("drift .").code(2).stdout_contains("shop/news         defined  not there").does_not_say("outside");
 }
 
 #[test]

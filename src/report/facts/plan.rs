@@ -189,9 +189,9 @@ pub fn commands(plan: &Plan, digest: &Digest, saved: Option<&Path>, view: &TextV
     }
     let mut commands = Vec::new();
     let own = || plan.changes.iter().any(|change| Part::of(change) == Part::ThisChange);
-    if !whose(plan).is_empty() && own() && view.make.is_none() {
+    if plan.source.base.is_some() && own() && view.make.is_none() {
         let alone = plan.only_this_change();
-        if !alone.changes.is_empty() {
+        if !alone.changes.is_empty() && units(&alone) < units(plan) {
             let command = command(&alone, &alone.digest(), None, view);
             commands.push(Command { label: "Apply this change alone:", command });
         }
@@ -201,6 +201,15 @@ pub fn commands(plan: &Plan, digest: &Digest, saved: Option<&Path>, view: &TextV
         commands.push(Command { label, command: command(plan, digest, saved, view) });
     }
     commands
+}
+
+/// How much a plan changes: the fields of a replace, and any other change as one.
+fn units(plan: &Plan) -> usize {
+    let of = |change: &Change| match &change.action {
+        Action::Replace { fields, .. } => fields.len(),
+        _ => 1,
+    };
+    plan.changes.iter().map(of).sum()
 }
 
 fn command(plan: &Plan, digest: &Digest, saved: Option<&Path>, view: &TextView) -> String {

@@ -77,7 +77,7 @@ fn drift_shows_pending_from_changed_outside() {
         .code(4)
         .stdout_contains("DRIFT AND PENDING")
         .stdout_contains("kiosk/orders")
-        .stdout_contains("8443 -> 9999");
+        .stdout_contains("spec.port  8443     9999");
 
     stage.edit("menu.yaml", "port: 444", "port: 443");
     stage.run("drift .").code(3).stdout_contains("DRIFT  1 of 3 endpoints was changed outside");

@@ -382,11 +382,11 @@ fn no_name_of_a_repository_acts_in_a_pipeline_of_gitlab() {
         for kind in ["plan", "comment", "plan-main", "apply", "drift"] {
             let ran = gitlab::run(&mut runner, &jobs[&format!("{kind} {id}")]);
             trap.check(&runner, &format!("{kind} {directory} {branch}"), &ran);
+            assert!(ran.code == 0 || !is_readable, "{kind} {directory}: {}{}", ran.output, ran.errors);
             if kind == "plan-main" && is_readable {
                 let digest = runner.stage.read("digest.env");
                 runner.set("DIGEST", digest.trim().strip_prefix("DIGEST=").expect("a digest"));
             }
-            assert!(ran.code == 0 || !is_readable, "{kind} {directory}: {}", ran.errors);
         }
         assert_eq!(runner.shell("rm -rf plan plan.json digest.env evidence.json note.json state", "").code, 0);
         planned += usize::from(is_readable);
